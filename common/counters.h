@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Named counts in groups: what was dropped and why, how stacks ended, what was refused. A count
+ * that is asked for stays where it is, so that hot paths keep its address.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { COUNTERS_MAX = 4096 }; /* further names are counted together, as "other" */
+
+struct counter {
+	const char *group; /* a literal */
+	char *name;
+	uint64_t value;
+};
+
+struct counters {
+	struct counter **list; /* in the order of their first use */
+	size_t n;
+	struct counter other;
+};
+
+void counters_deinit(struct counters *counters);
+
+/* The count of that name, 0 at first; never NULL. */
+uint64_t *counters_get(struct counters *counters, const char *group, const char *name);
+
+/* The sum of a group. */
+uint64_t counters_sum(const struct counters *counters, const char *group);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One JSON object, written straight to a file. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *out; /* borrowed */
+	bool has_member;
+};
+
+/* `name` is NULL for the outermost object. */
+void json_begin(struct json *json, const char *name);
+void json_end(struct json *json);
+void json_number(struct json *json, const char *name, uint64_t value);
+void json_seconds(struct json *json, const char *name, double value);
+void json_text(struct json *json, const char *name, const char *value);

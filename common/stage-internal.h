@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of the stage runtime share with each other alone. */
+#pragma once
+
+#include "common/stage.h"
+
+/* stage-options.c: exits by itself on --help, --version and usage errors. */
+void stage_parse_options(struct stage *stage, void *self, int argc, char **argv);
+
+/* stage-signals.c */
+void stage_catch_signals(void);
+
+/* stage-stats.c: all say themselves what went wrong. */
+int stage_open_stats(struct stage *stage);
+/* Warnings that came before the hello, which is always the first record. */
+int stage_send_early_warnings(struct stage *stage);
+int stage_send_end(struct stage *stage, enum stage_stream_end end);
+void stage_write_stats(struct stage *stage);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The options that every stage has, in front of its own. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/stage-internal.h"
+
+enum { KEY_STATS = 0x10000 }; /* beyond any key of a stage */
+
+struct options {
+	struct stage *stage;
+	void *self;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = options->self;
+		return 0;
+	case 'q':
+		options->stage->quiet = true;
+		return 0;
+	case KEY_STATS:
+		options->stage->stats_path = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void print_version(FILE *out, struct argp_state *state)
+{
+	fprintf(out, "%s (stackpipe) %s\n", state->name, STACKPIPE_VERSION);
+}
+
+static const struct argp_option common_options[] = {
+	{ "quiet", 'q', NULL, 0, "Print errors only", -1 },
+	{ "stats", KEY_STATS, "FILE", 0, "Write what was counted to FILE at the end, as JSON", -1 },
+	{ 0 },
+};
+
+void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
+{
+	const struct stage_program *program = stage->program;
+	struct argp own = {
+		.options = program->options,
+		.parser = program->parse_option,
+	};
+	struct argp_child children[] = { { &own, 0, NULL, 0 }, { 0 } };
+	struct argp argp = {
+		.options = common_options,
+		.parser = parse_option,
+		.args_doc = program->arguments,
+		.doc = program->summary,
+		.children = children,
+	};
+	struct options options = { stage, self };
+
+	argp_program_version_hook = print_version;
+	argp_err_exit_status = STAGE_EXIT_USAGE;
+	/* In order: what follows a command is the command's own. */
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a stage has counted: as records on their way to the sink, as a JSON file, and its messages
+ * to a person. CPU time and memory are in the file alone: the same input must give the same
+ * stream.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "common/stage-internal.h"
+#include "common/text.h"
+
+enum { LINE_MAX_SIZE = 1024 };
+
+static void print_line(const struct stage *stage, const char *text)
+{
+	char clean[LINE_MAX_SIZE];
+
+	text_clean(text, strlen(text), clean, sizeof(clean));
+	fprintf(stderr, "%s: %s\n", stage->program->name, clean);
+}
+
+void stage_error(const struct stage *stage, const char *format, ...)
+{
+	char text[LINE_MAX_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	print_line(stage, text);
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static int put_warning(struct stage *stage, const char *text)
+{
+	struct wire_message message = {
+		.time = stage->program->role == STAGE_SOURCE ? now() : stage->hello.start_time,
+		.severity = WIRE_severity_WARNING,
+		.stage = wire_string(stage->program->name, 64),
+		.text = wire_string(text, LINE_MAX_SIZE),
+	};
+
+	return stage_put(stage, WIRE_RECORD_message, &message);
+}
+
+void stage_warn(struct stage *stage, const char *format, ...)
+{
+	char text[LINE_MAX_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!stage->quiet)
+		print_line(stage, text);
+	if (stage->writer.n_records > 0)
+		put_warning(stage, text);
+	else if (stage->n_early < STAGE_EARLY_MAX)
+		stage->early[stage->n_early++] = strdup(text);
+}
+
+int stage_send_early_warnings(struct stage *stage)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < stage->n_early; i++) {
+		if (stage->early[i] && r == 0)
+			r = put_warning(stage, stage->early[i]);
+		free(stage->early[i]);
+	}
+	stage->n_early = 0;
+	return r;
+}
+
+static uint64_t samples_out(const struct stage *stage)
+{
+	return stage->program->role == STAGE_SINK ? stage->samples_out
+						  : stage->writer.totals[WIRE_RECORD_sample] +
+							    stage->writer.totals[WIRE_RECORD_stack];
+}
+
+static int send_stats(struct stage *stage)
+{
+	struct wire_string name = wire_string(stage->program->name, 64);
+	struct wire_stats stats = {
+		.stage = name,
+		.records_in = stage->reader.n_records,
+		.records_out = stage->writer.n_records,
+		.samples_in = stage->samples_in,
+		.samples_out = samples_out(stage),
+	};
+	int r = stage_put(stage, WIRE_RECORD_stats, &stats);
+
+	for (size_t i = 0; i < stage->counters.n && r == 0; i++) {
+		const struct counter *counter = stage->counters.list[i];
+		struct wire_count count = {
+			.stage = name,
+			.group = wire_string(counter->group, 64),
+			.name = wire_string(counter->name, 4096),
+			.value = counter->value,
+		};
+
+		r = stage_put(stage, WIRE_RECORD_count, &count);
+	}
+	return r;
+}
+
+int stage_send_end(struct stage *stage, enum stage_stream_end end)
+{
+	struct wire_total totals[WIRE_TYPE_MAX];
+	struct wire_end record = { .time = stage->end_time, .totals.data = totals };
+	int r;
+
+	if (stage->program->role == STAGE_SINK)
+		return 0;
+	r = send_stats(stage);
+	if (r < 0)
+		return r;
+	for (size_t type = 0; type < WIRE_TYPE_MAX; type++)
+		if (stage->writer.totals[type])
+			totals[record.totals.n++] =
+				(struct wire_total){ type, stage->writer.totals[type] };
+	if (end != STAGE_STREAM_WHOLE)
+		record.flags = WIRE_end_flags_INCOMPLETE;
+	return stage_put(stage, WIRE_RECORD_end, &record);
+}
+
+/* Early, so that a path that cannot be written is told before the work and not behind it. */
+int stage_open_stats(struct stage *stage)
+{
+	_cleanup_fd_ int fd = -1;
+
+	if (!stage->stats_path)
+		return 0;
+	fd = open(stage->stats_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd >= 0)
+		return 0;
+	stage_error(stage, "error: could not write '%s': %s", stage->stats_path, strerror(errno));
+	return -ECANCELED;
+}
+
+static void write_group(struct json *json, const struct counters *counters, const char *group)
+{
+	json_begin(json, group);
+	for (size_t i = 0; i < counters->n; i++)
+		if (!strcmp(counters->list[i]->group, group))
+			json_number(json, counters->list[i]->name, counters->list[i]->value);
+	json_end(json);
+}
+
+/* "dropped" always; any other group where its first count stands. */
+static void write_groups(struct json *json, const struct counters *counters)
+{
+	write_group(json, counters, "dropped");
+	for (size_t i = 0; i < counters->n; i++) {
+		const char *group = counters->list[i]->group;
+		size_t first = 0;
+
+		while (strcmp(counters->list[first]->group, group))
+			first++;
+		if (first == i && strcmp(group, "dropped"))
+			write_group(json, counters, group);
+	}
+}
+
+static double seconds(struct timeval time)
+{
+	return time.tv_sec + time.tv_usec / 1e6;
+}
+
+void stage_write_stats(struct stage *stage)
+{
+	_cleanup_file_ FILE *out = stage->stats_path ? fopen(stage->stats_path, "we") : NULL;
+	struct json json = { .out = out };
+	struct rusage usage;
+
+	if (!out)
+		return;
+	getrusage(RUSAGE_SELF, &usage);
+	json_begin(&json, NULL);
+	json_text(&json, "stage", stage->program->name);
+	json_number(&json, "records_in", stage->reader.n_records);
+	json_number(&json, "records_out", stage->writer.n_records);
+	json_number(&json, "bytes_in", stage->reader.n_bytes);
+	json_number(&json, "bytes_out", stage->writer.n_bytes);
+	json_number(&json, "samples_in", stage->samples_in);
+	json_number(&json, "samples_out", samples_out(stage));
+	write_groups(&json, &stage->counters);
+	json_seconds(&json, "cpu_user_s", seconds(usage.ru_utime));
+	json_seconds(&json, "cpu_sys_s", seconds(usage.ru_stime));
+	json_number(&json, "max_rss_kib", usage.ru_maxrss);
+	json_end(&json);
+	fputc('\n', out);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What all stages have in common: a stage describes itself (struct stage_program) and is run by
+ * stage_main(), which does in this order: sane standard descriptors, options, signals, hello,
+ * the stage's own start, records until `end`, the stage's own finish, statistics, `end`, exit
+ * status.
+ *
+ * A filter or sink is a table of handlers, one for each record type that it cares about; a filter
+ * passes everything else on byte for byte. A source has no input and a `run` of its own.
+ *
+ * Stopping: sources act on the first SIGINT or SIGTERM (stop, drain, end). The others ignore it,
+ * because it reaches the whole pipeline and `end` is on its way; a second signal, or 5 s without
+ * `end`, stops them where they are, and what they leave is marked incomplete.
+ */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "common/counters.h"
+#include "common/wire-reader.h"
+#include "common/wire-writer.h"
+#include "common/wire.h"
+
+enum {
+	STAGE_EXIT_OK = 0,
+	STAGE_EXIT_FAILED = 1,
+	STAGE_EXIT_USAGE = 2,
+	STAGE_PATIENCE_S = 5, /* between a signal and giving up on `end` */
+	STAGE_EARLY_MAX = 16, /* warnings kept until the hello has gone */
+	STAGE_TICK_MS = 1000, /* how often `tick` is called at least */
+};
+
+enum stage_role {
+	STAGE_SOURCE,
+	STAGE_FILTER,
+	STAGE_SINK,
+};
+
+/* How a stream came to its end. */
+enum stage_stream_end {
+	STAGE_STREAM_WHOLE,	 /* `end` was read, and nothing was missing */
+	STAGE_STREAM_INCOMPLETE, /* an upstream stage died, or said that something is missing */
+	STAGE_STREAM_DAMAGED,	 /* a record could not be read */
+	STAGE_STREAM_STOPPED,	 /* a person did not want to wait */
+};
+
+struct stage;
+
+/* A handler's answer, or -errno. */
+enum {
+	STAGE_CONSUMED = 0, /* the record was replaced, or is of no use downstream */
+	STAGE_PASS = 1,	    /* it goes on as it is */
+};
+
+struct stage_handler {
+	enum wire_record_id id; /* 0 ends a table */
+	int (*handle)(struct stage *stage, void *self, const void *view);
+};
+
+struct stage_program {
+	const char *name;
+	const char *arguments; /* for --help, e.g. "OUTPUT" */
+	const char *summary;   /* for --help, one sentence */
+	enum stage_role role;
+	size_t self_size; /* of the stage's own state, zeroed before `init` */
+	const struct argp_option *options;
+	argp_parser_t parse_option; /* state->input is the stage's own state */
+	const struct stage_handler *handlers;
+	/* Instead of handlers: every record, `end` too; a type not known here has no view. */
+	int (*each)(struct stage *stage, void *self, const struct wire_raw *raw, const void *view);
+
+	/* All of these get the stage's own state, may be NULL, and return 0 or -errno. */
+	void (*init)(void *self);		      /* defaults, before the options */
+	int (*open)(struct stage *stage, void *self); /* before the input is read */
+	int (*start)(struct stage *stage, void *self, struct wire_hello *hello); /* may edit it */
+	int (*run)(struct stage *stage, void *self);  /* a source's work */
+	int (*tick)(struct stage *stage, void *self); /* now and then, while waiting too */
+	int (*finish)(struct stage *stage, void *self, enum stage_stream_end end);
+	int (*close)(struct stage *stage, void *self); /* after `end` has been written */
+	void (*deinit)(void *self);
+};
+
+struct stage {
+	const struct stage_program *program;
+	struct wire_reader reader; /* not of a source */
+	struct wire_writer writer; /* not of a sink */
+	struct wire_hello hello;   /* as it goes downstream */
+	struct counters counters;
+	uint64_t samples_in, samples_out;
+	uint64_t end_time; /* of the `end` record */
+	char *early[STAGE_EARLY_MAX];
+	size_t n_early;
+	bool quiet;
+	const char *stats_path;
+	int exit_status;
+};
+
+/* Runs a stage to its end; what main() returns. */
+int stage_main(int argc, char **argv, const struct stage_program *program);
+
+/* Adds a record to the output: 0 or -errno, as wire_writer_put(). A sink has none: nothing. */
+int stage_put(struct stage *stage, enum wire_record_id id, const void *view);
+
+/* Counts samples that go no further, by reason (a literal). */
+void stage_drop(struct stage *stage, const char *reason, uint64_t n);
+
+/* Whether a source has been asked to stop. */
+bool stage_should_stop(void);
+
+/* Whether somebody has lost patience: stop at once. */
+bool stage_must_stop(void);
+
+/*
+ * One line on stderr, "stage: text"; for programs, never for libraries. stage_warn() also sends
+ * it downstream, so that a capture tells it; only it is silent under --quiet.
+ */
+void stage_error(const struct stage *stage, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void stage_warn(struct stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/wire-reader.h"
+
+int wire_reader_init(struct wire_reader *reader, int fd)
+{
+	*reader = (struct wire_reader){ .fd = fd };
+	reader->buffer = aligned_alloc(64, WIRE_READER_SIZE);
+	return reader->buffer ? 0 : -ENOMEM;
+}
+
+void wire_reader_deinit(struct wire_reader *reader)
+{
+	free(reader->buffer);
+	reader->buffer = NULL;
+}
+
+int wire_reader_fill(struct wire_reader *reader)
+{
+	size_t kept = reader->end - reader->start;
+	ssize_t n;
+
+	/*
+	 * Only the beginning of a record that has not arrived whole is moved, and only to make
+	 * room: most of the time the buffer is empty here.
+	 */
+	if (kept == 0 || WIRE_READER_SIZE - reader->end < WIRE_RECORD_MAX) {
+		memmove(reader->buffer, reader->buffer + reader->start, kept);
+		reader->start = 0;
+		reader->end = kept;
+	}
+	n = read(reader->fd, reader->buffer + reader->end, WIRE_READER_SIZE - reader->end);
+	if (n < 0 && errno == EAGAIN) /* somebody else's O_NONBLOCK on a shared descriptor */
+		return poll(&(struct pollfd){ reader->fd, POLLIN, 0 }, 1, -1) < 0 ? -errno : 0;
+	if (n < 0)
+		return -errno;
+	reader->at_end = n == 0;
+	reader->end += n;
+	return 0;
+}
+
+enum wire_outcome wire_reader_next(struct wire_reader *reader, struct wire_raw *ret)
+{
+	const void *at = reader->buffer + reader->start;
+	enum wire_outcome outcome = wire_check_header(at, reader->end - reader->start);
+
+	if (outcome)
+		return outcome;
+	ret->header = at;
+	reader->start += ret->header->size;
+	reader->n_bytes += ret->header->size;
+	reader->n_records++;
+	reader->totals[ret->header->type]++;
+	return WIRE_OK;
+}
+
+/* Whether what has arrived so far can still become a hello. */
+static enum wire_outcome check_magic(const struct wire_reader *reader)
+{
+	const struct wire_header *header = (const void *)(reader->buffer + reader->start);
+	size_t size = reader->end - reader->start;
+	enum wire_outcome outcome = wire_check_header(header, size);
+	const uint64_t *fields = (const void *)(header + 1);
+
+	if (outcome != WIRE_OK && outcome != WIRE_E_MORE)
+		return WIRE_E_MAGIC;
+	if (size >= sizeof(*header) && header->type != WIRE_RECORD_hello)
+		return WIRE_E_MAGIC;
+	if (size >= sizeof(*header) + 8 && fields[0] != WIRE_MAGIC)
+		return WIRE_E_MAGIC;
+	if (size >= sizeof(*header) + 16 && fields[1] != WIRE_VERSION_MAJOR)
+		return WIRE_E_VERSION;
+	return outcome;
+}
+
+enum wire_outcome wire_reader_hello(struct wire_reader *reader, struct wire_hello *ret)
+{
+	const uint64_t *fields = (const void *)(reader->buffer + reader->start + 8);
+	enum wire_outcome outcome = check_magic(reader);
+	struct wire_raw raw;
+
+	if (outcome)
+		return outcome;
+	/* The third field is the minor version, which tells how the record itself is read. */
+	reader->peer_minor = fields[2] > UINT32_MAX ? UINT32_MAX : fields[2];
+	outcome = wire_reader_next(reader, &raw);
+	if (outcome)
+		return outcome;
+	return wire_decode(wire_type(WIRE_RECORD_hello), raw.header, raw.header->size,
+			   reader->peer_minor, ret);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* frame-dump: prints the records of a stream as text, one a line, or sums them up. */
+#include <errno.h>
+#include <string.h>
+
+#include "common/stage.h"
+#include "frame-dump/record-text.h"
+#include "frame-dump/summary.h"
+
+struct frame_dump {
+	bool summarize;
+	struct summary summary;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct frame_dump *self = state->input;
+
+	(void)arg;
+	if (key == 'u') {
+		self->summarize = true;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct frame_dump *self = data;
+
+	(void)stage;
+	if (!self->summarize)
+		record_text_print(stdout, wire_type(WIRE_RECORD_hello), hello);
+	return 0;
+}
+
+static int each(struct stage *stage, void *data, const struct wire_raw *raw, const void *data_view)
+{
+	struct frame_dump *self = data;
+	const union wire_view *view = data_view;
+	uint16_t type = raw->header->type;
+
+	if (type == WIRE_RECORD_sample || type == WIRE_RECORD_stack)
+		stage->samples_out++;
+	if (!self->summarize && view)
+		record_text_print(stdout, wire_type(type), view);
+	else if (!self->summarize)
+		record_text_print_unknown(stdout, raw);
+	else if (type == WIRE_RECORD_stats)
+		summary_add_stats(&self->summary, &view->stats);
+	else if (type == WIRE_RECORD_count)
+		summary_add_count(&self->summary, &view->count);
+	else if (type == WIRE_RECORD_stack)
+		summary_add_stack(&self->summary, &view->stack);
+	return ferror(stdout) ? -EIO : 0;
+}
+
+static int tick(struct stage *stage, void *data)
+{
+	(void)stage;
+	(void)data;
+	return fflush(stdout) ? -errno : 0;
+}
+
+static int finish(struct stage *stage, void *data, enum stage_stream_end end)
+{
+	struct frame_dump *self = data;
+
+	if (self->summarize && !summary_print(stdout, &self->summary, stage->reader.totals))
+		stage->exit_status = STAGE_EXIT_FAILED;
+	if (self->summarize && end != STAGE_STREAM_WHOLE)
+		printf("the stream is incomplete\n");
+	return fflush(stdout) ? -errno : 0;
+}
+
+static const struct argp_option options[] = {
+	{ "summary", 'u', NULL, 0, "Print totals, and check that they add up (else exit 1)", 0 },
+	{ 0 },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct stage_program program = {
+		.name = "frame-dump",
+		.summary = "Prints a stream's records as text, one a line.",
+		.role = STAGE_SINK,
+		.self_size = sizeof(struct frame_dump),
+		.options = options,
+		.parse_option = parse_option,
+		.start = start,
+		.each = each,
+		.tick = tick,
+		.finish = finish,
+	};
+
+	return stage_main(argc, argv, &program);
+}
