@@ -73,7 +73,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	return fflush(stdout) ? -errno : 0;
 }
 
-static const struct argp_option options[] = {
+static const struct argp_option option_table[] = {
 	{ "summary", 'u', NULL, 0, "Print totals, and check that they add up (else exit 1)", 0 },
 	{ 0 },
 };
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		.summary = "Prints a stream's records as text, one a line.",
 		.role = STAGE_SINK,
 		.self_size = sizeof(struct frame_dump),
-		.options = options,
+		.options = option_table,
 		.parse_option = parse_option,
 		.start = start,
 		.each = each,

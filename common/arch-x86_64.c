@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * x86-64. perf's order is AX BX CX DX SI DI BP SP IP FLAGS CS SS DS ES FS GS R8…R15
+ * (asm/perf_regs.h); DWARF's is RAX RDX RCX RBX RSI RDI RBP RSP R8…R15 RA (psABI, figure 3.36).
+ */
+#include <elf.h>
+
+#include "common/arch.h"
+
+const struct arch arch_host = {
+	.machine = EM_X86_64,
+	.register_mask = 0xff01ff, /* AX…IP, R8…R15 */
+	.n_registers = 17,
+	.ip_index = 8,
+	.sp_index = 7,
+	.dwarf_n_registers = 17,
+	.dwarf_sp = 7,
+	.dwarf_return_address = 16,
+};

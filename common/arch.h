@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What differs between architectures; one file each, arch-<cpu>.c. */
+#pragma once
+
+#include <stdint.h>
+
+struct arch {
+	uint16_t machine; /* e_machine of its ELF files */
+	/*
+	 * The user registers of a sample, as a mask of perf's numbers (asm/perf_regs.h): exactly
+	 * what dwflst_perf_sample_preferred_regs_mask() gives, since elfutils maps a larger set
+	 * wrongly.
+	 */
+	uint64_t register_mask;
+	uint8_t n_registers; /* bits in it */
+	uint8_t ip_index;    /* of the instruction pointer in a sample's registers */
+	uint8_t sp_index;    /* of the stack pointer */
+	/* DWARF's numbers (the psABI) */
+	uint8_t dwarf_n_registers;
+	uint8_t dwarf_sp;
+	uint8_t dwarf_return_address;
+};
+
+extern const struct arch arch_host;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+#define NANOSECONDS_A_SECOND 1000000000ULL
+#define NANOSECONDS_A_MILLISECOND 1000000ULL
+
+/* Nanoseconds of CLOCK_MONOTONIC, or of another clock. */
+static inline uint64_t clock_now(clockid_t id)
+{
+	struct timespec time;
+
+	clock_gettime(id, &time);
+	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
+}

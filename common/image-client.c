@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/image-client.h"
+
+int image_client_init(struct image_client *client, const struct wire_hello *hello)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t size = strlen(hello->image_server);
+	_cleanup_fd_ int fd = -1;
+
+	*client = (struct image_client){
+		.fd = -1,
+		.token_high = hello->token_high,
+		.token_low = hello->token_low,
+	};
+	if (!size || size >= sizeof(address.sun_path) - 1)
+		return 0;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	memcpy(address.sun_path + 1, hello->image_server, size);
+	if (connect(fd, (void *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + size) == 0)
+		client->fd = take_fd(&fd);
+	return 0;
+}
+
+void image_client_deinit(struct image_client *client)
+{
+	if (client->fd >= 0)
+		close(client->fd);
+	client->fd = -1;
+}
+
+static int send_request(const struct image_client *client, uint64_t image)
+{
+	_Alignas(8) char record[128];
+	struct wire_image_request request = { client->token_high, client->token_low, image };
+	size_t size = wire_encode(wire_type(WIRE_RECORD_image_request), &request, record, NULL);
+
+	return send(client->fd, record, size, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int receive_state(const struct image_client *client, struct wire_image_state *ret,
+			 int *ret_fd)
+{
+	_Alignas(8) char record[128];
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { record, sizeof(record) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t size;
+
+	do {
+		size = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC);
+	} while (size < 0 && errno == EINTR);
+	if (size <= 0)
+		return size < 0 ? -errno : -ENOTCONN;
+	*ret_fd = -1;
+	if (message.msg_controllen >= CMSG_LEN(sizeof(int)) &&
+	    control.header.cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(int));
+	return wire_decode(wire_type(WIRE_RECORD_image_state), record, size, 0, ret) ? -EBADMSG :
+										       0;
+}
+
+int image_client_open(struct image_client *client, uint64_t image, struct wire_image_state *ret,
+		      int *ret_fd)
+{
+	int r;
+
+	if (client->fd < 0)
+		return -ENOTCONN;
+	r = send_request(client, image);
+	if (r == 0)
+		r = receive_state(client, ret, ret_fd);
+	if (r == 0)
+		return 0;
+	image_client_deinit(client);
+	return -ENOTCONN;
+}
+
+int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd)
+{
+	_cleanup_fd_ int fd = -1;
+	struct stat status;
+
+	if (path[0] != '/' || state->status != WIRE_image_status_OPEN)
+		return -ESTALE;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size != state->size ||
+	    status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec !=
+		    state->modified)
+		return -ESTALE;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "perf-source/command.h"
+
+enum {
+	SIGNALLED = 128, /* + the signal: what a shell says */
+	NOT_FOUND = 127,
+	NOT_EXECUTABLE = 126,
+};
+
+static void run_child(int start_fd, int failed_fd, char **argv)
+{
+	char go;
+	int error;
+
+	/* An ignored signal stays ignored over exec(2). */
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	if (read(start_fd, &go, 1) != 1)
+		_exit(SIGNALLED);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(failed_fd, &error, sizeof(error)) < 0)
+		_exit(NOT_EXECUTABLE);
+	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
+}
+
+int command_prepare(struct command *command, char **argv)
+{
+	_cleanup_fd_ int start_read = -1, start_write = -1, failed_read = -1, failed_write = -1;
+	int start[2], failed[2];
+	pid_t pid;
+
+	if (pipe2(start, O_CLOEXEC) < 0)
+		return -errno;
+	start_read = start[0];
+	start_write = start[1];
+	if (pipe2(failed, O_CLOEXEC) < 0)
+		return -errno;
+	failed_read = failed[0];
+	failed_write = failed[1];
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		close(start_write);
+		run_child(start_read, failed_write, argv);
+	}
+	*command = (struct command){
+		.pid = pid,
+		.pid_fd = syscall(SYS_pidfd_open, pid, 0),
+		.start_fd = take_fd(&start_write),
+		.failed_fd = take_fd(&failed_read),
+	};
+	return command->pid_fd < 0 ? -errno : 0;
+}
+
+int command_start(struct command *command)
+{
+	int error;
+	ssize_t n = write(command->start_fd, "", 1);
+
+	close(command->start_fd);
+	command->start_fd = -1;
+	if (n != 1)
+		return -EIO;
+	/* The pipe is closed by a successful exec. */
+	do {
+		n = read(command->failed_fd, &error, sizeof(error));
+	} while (n < 0 && errno == EINTR);
+	close(command->failed_fd);
+	command->failed_fd = -1;
+	return n == sizeof(error) ? -error : 0;
+}
+
+void command_reap(struct command *command)
+{
+	int status;
+
+	if (command->start_fd >= 0)
+		close(command->start_fd);
+	if (command->failed_fd >= 0)
+		close(command->failed_fd);
+	command->start_fd = command->failed_fd = -1;
+	while (waitpid(command->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return;
+	command->status = WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
+	close(command->pid_fd);
+	command->pid_fd = -1;
+}

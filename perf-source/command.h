@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A command to record: started stopped, so that events are there before its first instruction. */
+#pragma once
+
+#include <sys/types.h>
+
+struct command {
+	pid_t pid;
+	int pid_fd;    /* readable once it has ended */
+	int start_fd;  /* a byte lets it go */
+	int failed_fd; /* gives errno if it could not be executed */
+	int status;    /* once it was reaped: what an exit status of ours can say of it */
+};
+
+/*
+ * Forks it. Its standard output becomes standard error, because ours is the stream. 0 or -errno.
+ */
+int command_prepare(struct command *command, char **argv);
+
+/* Lets it go: 0, or -errno of its exec. */
+int command_start(struct command *command);
+
+/* Waits for its end, or ends it if it has never been started; fills in its status. */
+void command_reap(struct command *command);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/arch.h"
+#include "perf-source/event.h"
+#include "perf-source/record.h"
+
+/* linux/perf_event.h of 6.0; spelled out for older headers. */
+#define FORMAT_LOST (1U << 4)
+
+static const struct event_type {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+} event_types[] = {
+	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+};
+
+static const struct event_type *find_type(const char *name)
+{
+	for (size_t i = 0; i < sizeof(event_types) / sizeof(event_types[0]); i++)
+		if (!strcmp(event_types[i].name, name))
+			return &event_types[i];
+	return NULL;
+}
+
+bool event_is_known(const char *name)
+{
+	return find_type(name) != NULL;
+}
+
+const char *event_name(const struct event_setup *setup)
+{
+	if (setup->name)
+		return setup->name;
+	return setup->no_cycles ? "cpu-clock" : "cycles";
+}
+
+/* What both kinds of events have in common. */
+static struct perf_event_attr common_attr(const struct event_setup *setup)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.disabled = 1,
+		.inherit = setup->inherit,
+		.enable_on_exec = setup->enable_on_exec,
+		.exclude_hv = 1,
+		.exclude_kernel = setup->no_kernel,
+		.exclude_guest = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC, /* comparable with everybody else's times */
+		.watermark = 1,
+	};
+}
+
+static struct perf_event_attr sample_attr(const struct event_setup *setup)
+{
+	const struct event_type *type = find_type(event_name(setup));
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.type = type->type;
+	attr.config = type->config;
+	attr.freq = 1;
+	attr.sample_freq = setup->rate;
+	attr.sample_type = RECORD_SAMPLE_TYPE;
+	attr.sample_regs_user = arch_host.register_mask;
+	attr.sample_stack_user = setup->stack_size;
+	attr.exclude_callchain_user = 1; /* its frame pointers would be guesses */
+	attr.exclude_callchain_kernel = setup->no_kernel;
+	attr.exclude_idle = 1;
+	attr.wakeup_watermark = setup->sample_wakeup;
+	if (!setup->no_lost_format)
+		attr.read_format = FORMAT_LOST;
+	return attr;
+}
+
+static struct perf_event_attr sideband_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.sample_period = 1;
+	attr.sample_type = RECORD_SIDEBAND_TYPE;
+	attr.exclude_kernel = 1;
+	attr.mmap = 1;
+	attr.mmap2 = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	attr.wakeup_watermark = setup->sideband_wakeup;
+	return attr;
+}
+
+static int open_event(struct perf_event_attr attr, pid_t pid, int cpu)
+{
+	int fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * What to do without after a refusal, newest first; false: nothing is left to give up. The kernel
+ * says EINVAL of any bit that it does not know, without a hint which one it was.
+ */
+static bool ask_for_less(struct event_setup *setup, int error)
+{
+	bool *part = NULL;
+
+	if ((error == -EINVAL || error == -E2BIG) && !setup->no_lost_format)
+		part = &setup->no_lost_format;
+	else if ((error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) && !setup->name &&
+		 !setup->no_cycles)
+		part = &setup->no_cycles;
+	else if ((error == -EACCES || error == -EPERM) && !setup->no_kernel)
+		part = &setup->no_kernel;
+	if (part)
+		*part = true;
+	return part;
+}
+
+int event_open_sample(struct event_setup *setup, pid_t pid, int cpu)
+{
+	struct event_setup before = *setup;
+	int fd, error = 0;
+
+	for (;;) {
+		fd = open_event(sample_attr(setup), pid, cpu);
+		if (fd >= 0)
+			return fd;
+		if (!error)
+			error = fd;
+		if (!ask_for_less(setup, fd))
+			break;
+	}
+	/* Less did not help either: the first refusal is the one to tell. */
+	if (error != -ENOENT && error != -EOPNOTSUPP)
+		*setup = before;
+	return fd == -ESRCH ? fd : error;
+}
+
+int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu)
+{
+	return open_event(sideband_attr(setup), pid, cpu);
+}
+
+uint64_t event_read_lost(const struct event_setup *setup, int fd)
+{
+	struct {
+		uint64_t value, lost;
+	} values;
+
+	if (setup->no_lost_format || read(fd, &values, sizeof(values)) != sizeof(values))
+		return 0;
+	return values.lost;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "perf-source/image-opener.h"
+
+/* proc(5): a link to the very file that is mapped, even if it has no name any more. */
+static int find_mapping(const struct wire_image_open *request)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
+		 request->pid, request->start, request->start + request->length);
+	return open(path, O_PATH | O_CLOEXEC);
+}
+
+/* The path as the process sees it; no link leads out of its root. */
+static int find_under_root(const struct wire_image_open *request)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	_cleanup_fd_ int root = -1;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", request->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	return syscall(SYS_openat2, root, request->path.data, &how, sizeof(how));
+}
+
+/* For a process that has gone. */
+static int find_path(const struct wire_image_open *request)
+{
+	return open(request->path.data, O_PATH | O_CLOEXEC);
+}
+
+/*
+ * Whether it is the file that was mapped. On file systems that make up device numbers (overlay,
+ * btrfs: major 0) the kernel may report another one than stat does, so there the inode decides.
+ */
+static bool is_same_file(const struct wire_image_open *request, const struct stat *status)
+{
+	if (status->st_ino != request->inode)
+		return false;
+	if (major(status->st_dev) == request->device_major &&
+	    minor(status->st_dev) == request->device_minor)
+		return true;
+	return major(status->st_dev) == 0 && request->device_major == 0;
+}
+
+/* Opens for reading what was found; a path of our own making, so no link is followed by chance. */
+static int reopen(int found)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static enum wire_image_status status_of_error(int error)
+{
+	return error == EACCES || error == EPERM ? WIRE_image_status_DENIED :
+						   WIRE_image_status_GONE;
+}
+
+/* Opens what one of the ways has found; takes `found` over. */
+static enum wire_image_status try_found(const struct wire_image_open *request, int found,
+					struct image_file *file)
+{
+	_cleanup_fd_ int owned = found;
+	struct stat status;
+
+	if (found < 0 || fstat(found, &status) < 0)
+		return status_of_error(errno);
+	if (!is_same_file(request, &status))
+		return WIRE_image_status_GONE;
+	if (!S_ISREG(status.st_mode))
+		return WIRE_image_status_REFUSED;
+	file->fd = reopen(found);
+	if (file->fd < 0)
+		return status_of_error(errno);
+	file->size = status.st_size;
+	file->modified =
+		status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
+	return WIRE_image_status_OPEN;
+}
+
+void image_open(const struct wire_image_open *request, struct image_file *ret)
+{
+	static int (*const ways[])(const struct wire_image_open *) = {
+		find_mapping,
+		find_under_root,
+		find_path,
+	};
+	enum wire_image_status status;
+
+	*ret = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		status = try_found(request, ways[i](request), ret);
+		/* That it is denied, or no regular file, says more than that it is gone. */
+		if (status != WIRE_image_status_GONE)
+			ret->status = status;
+		if (status == WIRE_image_status_OPEN)
+			return;
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Opens the file behind a mapping, as the kernel reported it, and nothing else: a regular file
+ * with that inode, whatever its path means by now. Tried in this order: the mapping itself
+ * (/proc/PID/map_files), the path under the process's root, the path here.
+ *
+ * The file is looked up without opening it (O_PATH), so that a FIFO, a device or a hanging file
+ * system is not touched before it is known to be a regular file.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/wire.h"
+
+struct image_file {
+	int fd; /* read-only; -1: not opened */
+	enum wire_image_status status;
+	uint64_t size;
+	uint64_t modified; /* nanoseconds since 1970 */
+};
+
+/* May wait for as long as a file system lets it wait. The caller owns ret->fd. */
+void image_open(const struct wire_image_open *request, struct image_file *ret);

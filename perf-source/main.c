@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perf-source: samples of this machine's programs, with their stacks, as the kernel takes them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "perf-source/perf-source.h"
+
+enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096 };
+
+static const struct argp_option option_table[] = {
+	{ "all", 'a', NULL, 0, "Record all processes of the machine (the default)", 0 },
+	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
+	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
+	{ "stack-size", 's', "BYTES", 0, "Stack of each sample (32768; at most 65528)", 0 },
+	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
+	{ "event", 'e', "EVENT", 0, "What to sample (cycles; where there are none, cpu-clock)", 0 },
+	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
+	{ 0 },
+};
+
+/* A number with nothing behind it but one of the units "K" and "M", where they are allowed. */
+static bool parse_number(const char *text, double least, double most, const char *units,
+			 double *ret)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	if (end == text)
+		return false;
+	if (*end && strchr(units, *end)) {
+		*ret *= *end == 'K' ? 1024 : 1024 * 1024;
+		end++;
+	}
+	return !*end && *ret >= least && *ret <= most;
+}
+
+static bool parse_pids(char *text, struct perf_source_options *options)
+{
+	char *item;
+
+	while ((item = strsep(&text, ","))) {
+		pid_t *pids;
+		double pid;
+
+		if (options->n_pids == PIDS_MAX || !parse_number(item, 1, INT32_MAX, "", &pid))
+			return false;
+		pids = reallocarray(options->pids, options->n_pids + 1, sizeof(*pids));
+		if (!pids)
+			return false;
+		options->pids = pids;
+		pids[options->n_pids++] = pid;
+	}
+	return true;
+}
+
+static error_t check(struct perf_source_options *options, struct argp_state *state)
+{
+	if (options->n_pids && options->command)
+		argp_error(state, "-p and a command exclude each other");
+	if (options->all && (options->n_pids || options->command))
+		argp_error(state, "-a excludes -p and a command");
+	options->all = !options->n_pids && !options->command;
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct perf_source *self = state->input;
+	struct perf_source_options *options = &self->options;
+	double number;
+
+	switch (key) {
+	case 'a':
+		options->all = true;
+		return 0;
+	case 'p':
+		if (!parse_pids(arg, options))
+			argp_error(state, "-p takes process ids with ',' between, not '%s'", arg);
+		return 0;
+	case 'F':
+		if (!parse_number(arg, 1, 1e6, "", &number))
+			argp_error(state, "-F takes a rate from 1 to 1000000, not '%s'", arg);
+		options->rate = number;
+		return 0;
+	case 's':
+		if (!parse_number(arg, 8, EVENT_STACK_MAX, "K", &number) ||
+		    (uint64_t)number % 8)
+			argp_error(state, "-s takes a multiple of 8 up to %d, not '%s'",
+				   EVENT_STACK_MAX, arg);
+		options->stack_size = number;
+		return 0;
+	case 'd':
+		if (!parse_number(arg, 1e-3, 1e9, "", &number))
+			argp_error(state, "-d takes seconds, not '%s'", arg);
+		options->duration = number * NANOSECONDS_A_SECOND;
+		return 0;
+	case 'e':
+		if (!event_is_known(arg))
+			argp_error(state, "there is no event '%s'", arg);
+		options->event = arg;
+		return 0;
+	case 'm':
+		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
+			argp_error(state, "-m takes bytes, not '%s'", arg);
+		options->ring_bytes = number;
+		return 0;
+	case ARGP_KEY_ARGS:
+		options->command = state->argv + state->next;
+		return 0;
+	case ARGP_KEY_END:
+		return check(options, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void init(void *data)
+{
+	struct perf_source *self = data;
+
+	self->options.rate = DEFAULT_RATE;
+	self->options.stack_size = DEFAULT_STACK;
+	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
+	self->images.server_fd = -1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct stage_program program = {
+		.name = "perf-source",
+		.arguments = "[-- COMMAND ARG…]",
+		.summary = "Samples the programs of this machine, with registers and stacks.",
+		.role = STAGE_SOURCE,
+		.self_size = sizeof(struct perf_source),
+		.options = option_table,
+		.parse_option = parse_option,
+		.init = init,
+		.start = perf_source_start,
+		.run = perf_source_run,
+		.close = perf_source_close,
+		.deinit = perf_source_deinit,
+	};
+
+	return stage_main(argc, argv, &program);
+}

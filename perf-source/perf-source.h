@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perf-source: what it was asked for, and what it has while it records. */
+#pragma once
+
+#include "common/stage.h"
+#include "perf-source/command.h"
+#include "perf-source/image-server.h"
+#include "perf-source/images.h"
+#include "perf-source/merge.h"
+#include "perf-source/processes.h"
+#include "perf-source/recording.h"
+
+struct perf_source_options {
+	const char *event; /* NULL: the best there is */
+	uint64_t rate;
+	uint32_t stack_size;
+	size_t ring_bytes; /* 0: enough for the rate and stack size */
+	uint64_t duration; /* nanoseconds, 0: until stopped */
+	bool all;
+	pid_t *pids;
+	size_t n_pids;
+	char **command; /* NULL: none */
+};
+
+struct perf_source {
+	struct perf_source_options options;
+	struct command command;
+	int *pid_fds; /* of the options' pids */
+	struct image_server server;
+	struct recording recording;
+	struct merge merge;
+	struct images images;
+	struct processes processes;
+	uint64_t lost_told; /* samples and events that LOST records told of */
+	bool must_read_again;
+	uint64_t read_again_at; /* all processes, last */
+	uint64_t start_time;
+};
+
+/* targets.c: opens everything and fills in the hello. Says itself what went wrong. */
+int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello);
+
+/* recorder.c: records until it is time to stop. */
+int perf_source_run(struct stage *stage, void *self);
+
+/* Waits for those who still need images. */
+int perf_source_close(struct stage *stage, void *self);
+void perf_source_deinit(void *self);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "perf-source/proc.h"
+
+enum { MAPS_SIZE_MAX = 64 * 1024 * 1024 };
+
+/* The kernel writes a newline in a path as \012, and no other byte in any special way. */
+static void unescape_newlines(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from; to++) {
+		if (!strncmp(from, "\\012", 4)) {
+			*to = '\n';
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = 0;
+}
+
+bool proc_parse_mapping(char *line, struct proc_mapping *ret)
+{
+	char rights[5];
+	int path_at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64
+			 "%n",
+		   &ret->start, &ret->end, rights, &ret->offset, &ret->major, &ret->minor,
+		   &ret->inode, &path_at) != 7)
+		return false;
+	if (strlen(rights) != 4 || rights[2] != 'x' || ret->end <= ret->start)
+		return false;
+	line += path_at;
+	while (*line == ' ')
+		line++;
+	line[strcspn(line, "\n")] = 0;
+	unescape_newlines(line);
+	ret->path = line;
+	return strlen(line) < PROC_PATH_MAX;
+}
+
+/* A whole file of /proc, ended by a zero byte; its size or -errno. */
+static ssize_t read_text(const char *path, size_t limit, char **ret)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *text = NULL;
+	size_t used = 0, size = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		if (used + 1 >= size) {
+			char *larger;
+
+			size = size ? size * 2 : 16 * 1024;
+			if (size > limit)
+				return -EFBIG;
+			larger = realloc(text, size);
+			if (!larger)
+				return -ENOMEM;
+			text = larger;
+		}
+		n = read(fd, text + used, size - used - 1);
+		if (n < 0)
+			return -errno;
+		used += n;
+	} while (n > 0);
+	text[used] = 0;
+	*ret = take_pointer(text);
+	return used;
+}
+
+static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mapping)
+{
+	struct proc_mapping *list;
+
+	if (maps->n == PROC_MAPPINGS_MAX) {
+		maps->n_refused++;
+		return 0;
+	}
+	if (!(maps->n & (maps->n - 1))) { /* a power of two: full */
+		list = reallocarray(maps->list, maps->n ? maps->n * 2 : 1, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		maps->list = list;
+	}
+	maps->list[maps->n++] = *mapping;
+	return 0;
+}
+
+int proc_read_maps(uint32_t pid, struct proc_maps *ret)
+{
+	struct proc_maps maps = { 0 };
+	struct proc_mapping mapping;
+	char path[64], *line, *rest;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	size = read_text(path, MAPS_SIZE_MAX, &maps.text);
+	if (size < 0)
+		return size;
+	rest = maps.text;
+	while ((line = strsep(&rest, "\n"))) {
+		if (proc_parse_mapping(line, &mapping) && add_mapping(&maps, &mapping) < 0) {
+			proc_maps_deinit(&maps);
+			return -ENOMEM;
+		}
+	}
+	*ret = maps;
+	return 0;
+}
+
+void proc_maps_deinit(struct proc_maps *maps)
+{
+	free(maps->list);
+	free(maps->text);
+	*maps = (struct proc_maps){ 0 };
+}
+
+void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX])
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	ssize_t size;
+
+	ret[0] = 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+	size = read_text(path, 64 * 1024, &text);
+	if (size <= 0)
+		return;
+	if (text[size - 1] == '\n')
+		text[size - 1] = 0;
+	snprintf(ret, PROC_NAME_MAX, "%s", text);
+}
+
+/* Entries of a directory whose names are numbers. */
+static int each_number(const char *path, int (*each)(uint32_t number, void *arg), void *arg)
+{
+	_cleanup_dir_ DIR *dir = opendir(path);
+	struct dirent *entry;
+	int n = 0, r;
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		char *end;
+		unsigned long number;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		number = strtoul(entry->d_name, &end, 10);
+		if (*end || number > INT32_MAX)
+			continue;
+		r = each(number, arg);
+		if (r < 0)
+			return r;
+		n++;
+	}
+	return n;
+}
+
+int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *arg)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+	return each_number(path, each, arg);
+}
+
+int proc_each_process(int (*each)(uint32_t pid, void *arg), void *arg)
+{
+	return each_number("/proc", each, arg);
+}

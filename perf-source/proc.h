@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What /proc says of processes (proc(5)). All of it is text that a target can shape: a line that
+ * does not parse is passed over, never believed in part.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PROC_PATH_MAX = 4096,
+	PROC_NAME_MAX = 64,
+	PROC_MAPPINGS_MAX = 65536,
+};
+
+/* An executable line of /proc/PID/maps. */
+struct proc_mapping {
+	uint64_t start, end, offset;
+	uint32_t major, minor;
+	uint64_t inode;
+	const char *path; /* empty for anonymous memory; within the line that was parsed */
+};
+
+/* Parses one line in place; false: it is no line of an executable mapping. */
+bool proc_parse_mapping(char *line, struct proc_mapping *ret);
+
+/* All executable mappings of a process at one moment. */
+struct proc_maps {
+	char *text; /* the lines that `list` points into */
+	struct proc_mapping *list;
+	size_t n;
+	size_t n_refused; /* beyond PROC_MAPPINGS_MAX */
+};
+
+/* 0 or -errno (-ENOENT, -ESRCH: there is no such process). */
+int proc_read_maps(uint32_t pid, struct proc_maps *ret);
+void proc_maps_deinit(struct proc_maps *maps);
+
+/* The main thread's name; empty if it cannot be read. */
+void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX]);
+
+/* Calls for each thread; how many there were, or -errno. */
+int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *arg);
+
+/* Calls for each process, stops when that returns < 0 and returns it. */
+int proc_each_process(int (*each)(uint32_t pid, void *arg), void *arg);

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <uthash.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "perf-source/proc.h"
+#include "perf-source/processes.h"
+
+/* The current incarnation of a PID. */
+struct process {
+	UT_hash_handle hh;
+	uint64_t upid;
+	uint32_t pid;
+	uint32_t n_threads;
+	uint64_t known_since; /* older events are already in what was read of it */
+	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
+	struct mapping_table mappings;
+	char name[PROC_NAME_MAX];
+};
+
+void processes_init(struct processes *processes, struct stage *stage, struct images *images)
+{
+	*processes = (struct processes){
+		.stage = stage,
+		.images = images,
+		.n_mappings = MAPPING_KERNEL,
+	};
+}
+
+static void forget(struct processes *processes, struct process *process)
+{
+	HASH_DEL(processes->by_pid, process);
+	mapping_table_deinit(&process->mappings);
+	free(process);
+}
+
+void processes_deinit(struct processes *processes)
+{
+	struct process *process, *next;
+
+	HASH_ITER(hh, processes->by_pid, process, next)
+		forget(processes, process);
+}
+
+static struct process *find(const struct processes *processes, uint32_t pid)
+{
+	struct process *process;
+
+	HASH_FIND(hh, processes->by_pid, &pid, sizeof(pid), process);
+	return process;
+}
+
+static int put_process(struct processes *processes, const struct process *process,
+		       enum wire_origin origin, uint64_t parent, uint64_t time)
+{
+	struct wire_process record = {
+		.process = process->upid,
+		.time = time,
+		.pid = process->pid,
+		.origin = origin,
+		.parent = parent,
+		.name = wire_string(process->name, PROC_NAME_MAX),
+	};
+
+	return stage_put(processes->stage, WIRE_RECORD_process, &record);
+}
+
+static int put_exit(struct processes *processes, const struct process *process, uint64_t time)
+{
+	struct wire_process_exit record = { process->upid, time };
+
+	return stage_put(processes->stage, WIRE_RECORD_process_exit, &record);
+}
+
+static int put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
+		       uint32_t flags, uint64_t time)
+{
+	struct wire_mapping record = {
+		.mapping = mapping->number,
+		.flags = flags,
+		.process = upid,
+		.time = time,
+		.start = mapping->start,
+		.length = mapping->end - mapping->start,
+		.offset = mapping->offset,
+		.image = mapping->image,
+	};
+
+	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
+}
+
+int processes_add_kernel(struct processes *processes, uint64_t time)
+{
+	const struct mapping kernel = {
+		.start = 1ULL << 63,
+		.end = UINT64_MAX,
+		.offset = 1ULL << 63, /* so that a place in the kernel is its address */
+		.image = IMAGE_KERNEL,
+		.number = processes->n_mappings++,
+	};
+	int r = images_add_kernel(processes->images);
+
+	return r < 0 ? r : put_mapping(processes, 0, &kernel, 0, time);
+}
+
+/* A new incarnation; the one before it, if any, is over. The caller tells of it. */
+static struct process *begin(struct processes *processes, uint32_t pid, const char *name)
+{
+	struct process *process = find(processes, pid);
+
+	if (process)
+		forget(processes, process);
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->upid = ++processes->n_upids;
+	process->pid = pid;
+	process->n_threads = 1;
+	snprintf(process->name, sizeof(process->name), "%s", name);
+	HASH_ADD(hh, processes->by_pid, pid, sizeof(process->pid), process);
+	return process;
+}
+
+/* Ends a process that nothing follows on. */
+static int end(struct processes *processes, struct process *process, uint64_t time)
+{
+	int r = put_exit(processes, process, time);
+
+	forget(processes, process);
+	return r;
+}
+
+/* Whether the table has exactly this already. */
+static bool has_mapping(const struct process *process, const struct mapping *mapping)
+{
+	const struct mapping *old = mapping_table_find(&process->mappings, mapping->start);
+
+	return old && old->start == mapping->start && old->end == mapping->end &&
+	       old->offset == mapping->offset && old->image == mapping->image;
+}
+
+/* Adds what is mapped at `source` to a process, unless it is there already. */
+static int add_mapping(struct processes *processes, struct process *process,
+		       const struct image_source *source, uint64_t offset, uint64_t time)
+{
+	struct mapping mapping = {
+		.start = source->start,
+		.end = source->start + source->length,
+		.offset = offset,
+	};
+	const struct mapping *old = mapping_table_find(&process->mappings, source->start);
+	uint32_t flags;
+	int r;
+
+	/* Anonymous memory is an image of its own each time: not again for what is known. */
+	if (old && !source->inode && old->start == mapping.start && old->end == mapping.end)
+		mapping.image = old->image;
+	else if ((r = images_find(processes->images, source, &mapping.image, &flags)) < 0)
+		return r;
+	if (has_mapping(process, &mapping))
+		return 0;
+	mapping.number = processes->n_mappings;
+	r = mapping_table_add(&process->mappings, &mapping);
+	if (r == -EINVAL || r == -ENOSPC) {
+		++*counters_get(&processes->stage->counters, "refused", "mapping");
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	processes->n_mappings++;
+	return put_mapping(processes, process->upid, &mapping, flags, time);
+}
+
+static int add_maps(struct processes *processes, struct process *process,
+		    const struct proc_maps *maps, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct proc_mapping *mapping = &maps->list[i];
+		struct image_source source = {
+			.pid = process->pid,
+			.start = mapping->start,
+			.length = mapping->end - mapping->start,
+			.major = mapping->major,
+			.minor = mapping->minor,
+			.inode = mapping->inode,
+			.path = mapping->path,
+		};
+
+		r = add_mapping(processes, process, &source, mapping->offset, time);
+	}
+	if (maps->n_refused)
+		*counters_get(&processes->stage->counters, "refused", "mapping") +=
+			maps->n_refused;
+	return r;
+}
+
+static bool is_changing(const struct processes *processes, uint32_t pid)
+{
+	return processes->is_changing && processes->is_changing(pid, processes->arg);
+}
+
+static int count_thread(uint32_t tid, void *arg)
+{
+	return 0;
+}
+
+/*
+ * What /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing that belongs
+ * to the incarnation that is current in the stream; -ENOMEM.
+ */
+static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret)
+{
+	int r;
+
+	if (pid == PID_UNKNOWN || pid == 0)
+		return -ESRCH;
+	r = proc_read_maps(pid, ret);
+	if (r == -EACCES || r == -EPERM)
+		++*counters_get(&processes->stage->counters, "refused", "unreadable-maps");
+	else if (r < 0)
+		return r == -ENOMEM ? r : -ESRCH;
+	if (is_changing(processes, pid)) {
+		proc_maps_deinit(ret);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+/* A process that is not known, from /proc, or without anything if it cannot be had there. */
+static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_origin origin,
+			 uint64_t time)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	struct process *process;
+	char name[PROC_NAME_MAX] = "";
+	int r = read_maps(processes, pid, &maps);
+
+	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
+		return r == -ENOMEM ? r : 0;
+	if (r == 0)
+		proc_read_name(pid, name);
+	else if (pid == 0)
+		strcpy(name, "swapper");
+	process = begin(processes, pid, name);
+	if (!process)
+		return -ENOMEM;
+	process->read_at = clock_now(CLOCK_MONOTONIC);
+	if (r == 0) {
+		int n = proc_each_thread(pid, count_thread, NULL);
+
+		process->known_since = process->read_at;
+		process->n_threads = n > 0 ? n : 1;
+	}
+	r = put_process(processes, process, origin, 0, time);
+	return r < 0 ? r : add_maps(processes, process, &maps, time);
+}
+
+int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
+{
+	if (find(processes, pid))
+		return 0;
+	return add_from_proc(processes, pid, WIRE_origin_SCANNED, time);
+}
+
+int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time)
+{
+	struct process *parent, *process = find(processes, task->pid);
+	uint64_t parent_upid;
+	int r;
+
+	if (process && time < process->known_since)
+		return 0;
+	if (task->pid == task->parent_pid) { /* a thread */
+		if (process)
+			process->n_threads++;
+		return 0;
+	}
+	if (process) /* its exit was not seen */
+		r = end(processes, process, time);
+	else
+		r = 0;
+	if (r < 0)
+		return r;
+	parent = find(processes, task->parent_pid);
+	parent_upid = parent ? parent->upid : 0;
+	process = begin(processes, task->pid, parent ? parent->name : "");
+	if (!process || (parent && mapping_table_copy(&process->mappings, &parent->mappings) < 0))
+		return -ENOMEM;
+	return put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
+}
+
+int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)
+{
+	struct process *process = find(processes, task->pid);
+
+	if (!process || time < process->known_since)
+		return 0;
+	if (process->n_threads > 1) {
+		process->n_threads--;
+		return 0;
+	}
+	return end(processes, process, time);
+}
+
+/* An exec: the same PID is another incarnation from here on. */
+static int execute(struct processes *processes, const struct record_comm *comm, const char *name,
+		   uint64_t time)
+{
+	struct process *process = find(processes, comm->pid);
+	uint64_t predecessor = process ? process->upid : 0;
+	int r = 0;
+
+	if (process)
+		r = put_exit(processes, process, time);
+	if (r < 0)
+		return r;
+	process = begin(processes, comm->pid, name);
+	if (!process)
+		return -ENOMEM;
+	return put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
+}
+
+int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time)
+{
+	const char *name = record_text(&comm->header, sizeof(*comm));
+	struct process *process = find(processes, comm->pid);
+	struct wire_thread thread = { .time = time, .tid = comm->tid };
+
+	if (!name || (process && time < process->known_since))
+		return 0;
+	if (record_comm_is_exec(&comm->header))
+		return execute(processes, comm, name, time);
+	if (!process)
+		return 0;
+	if (comm->pid == comm->tid)
+		snprintf(process->name, sizeof(process->name), "%s", name);
+	thread.process = process->upid;
+	thread.name = wire_string(name, PROC_NAME_MAX);
+	return stage_put(processes->stage, WIRE_RECORD_thread, &thread);
+}
+
+int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
+{
+	struct process *process = find(processes, mmap->pid);
+	struct image_source source = {
+		.pid = mmap->pid,
+		.start = mmap->start,
+		.length = mmap->length,
+		.major = mmap->major,
+		.minor = mmap->minor,
+		.inode = mmap->inode,
+		.generation = mmap->generation,
+		.path = record_text(&mmap->header, sizeof(*mmap)),
+	};
+	int r;
+
+	if (!source.path || !(mmap->protection & PROT_EXEC))
+		return 0;
+	if (!process) {
+		r = add_from_proc(processes, mmap->pid, WIRE_origin_FOUND, time);
+		if (r < 0)
+			return r;
+		process = find(processes, mmap->pid);
+	}
+	if (time < process->known_since)
+		return 0;
+	return add_mapping(processes, process, &source, mmap->offset, time);
+}
+
+/*
+ * Reads the maps of a known process again. If nothing of what was known is there any more, an
+ * exec was missed.
+ */
+static int read_again(struct processes *processes, struct process *process, uint64_t time)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	uint32_t pid = process->pid;
+	bool any_known = process->mappings.n == 0;
+	int r;
+
+	process->read_at = clock_now(CLOCK_MONOTONIC);
+	processes->n_rereads++;
+	r = read_maps(processes, pid, &maps);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; i < maps.n && !any_known; i++) {
+		const struct mapping *old =
+			mapping_table_find(&process->mappings, maps.list[i].start);
+
+		any_known = old && old->start == maps.list[i].start &&
+			    old->offset == maps.list[i].offset;
+	}
+	if (any_known)
+		return add_maps(processes, process, &maps, time);
+	r = put_exit(processes, process, time);
+	return r < 0 ? r : add_from_proc(processes, pid, WIRE_origin_FOUND, time);
+}
+
+int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
+			uint64_t *ret_upid)
+{
+	struct process *process = find(processes, pid);
+	int r;
+
+	if (!process) {
+		r = add_from_proc(processes, pid, WIRE_origin_FOUND, time);
+		if (r < 0)
+			return r;
+		process = find(processes, pid);
+	} else if (address && !mapping_table_find(&process->mappings, address) &&
+		   clock_now(CLOCK_MONOTONIC) - process->read_at >= PROCESSES_REREAD_NS) {
+		r = read_again(processes, process, time);
+		if (r < 0)
+			return r;
+		process = find(processes, pid);
+	}
+	*ret_upid = process->upid;
+	return 0;
+}
+
+int processes_read_all_again(struct processes *processes, uint64_t time)
+{
+	struct process *process, *next;
+	int r = 0;
+
+	HASH_ITER(hh, processes->by_pid, process, next) {
+		_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+
+		if (process->pid == PID_UNKNOWN || process->pid == 0)
+			continue;
+		r = proc_read_maps(process->pid, &maps);
+		if ((r == -ENOENT || r == -ESRCH) && !is_changing(processes, process->pid))
+			r = end(processes, process, time);
+		else
+			r = read_again(processes, process, time);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The identity of processes and mappings. Events are given in the order of their times; each
+ * fork, exec and PID used again makes a new incarnation with a number of its own (upid), and from
+ * here on nobody looks at a PID any more.
+ *
+ * What /proc says is only believed of the incarnation that is current in the stream: if an exec
+ * or exit of that PID still waits in the rings (`is_changing`), /proc already shows the next one.
+ */
+#pragma once
+
+#include "common/mapping-table.h"
+#include "common/stage.h"
+#include "perf-source/images.h"
+#include "perf-source/record.h"
+
+#define PROCESSES_REREAD_NS 100000000ULL /* a process's maps are read again no faster than this */
+
+enum {
+	MAPPING_KERNEL = 1,
+	PID_UNKNOWN = UINT32_MAX, /* the kernel's -1: a task that is already gone */
+};
+
+struct processes {
+	struct stage *stage;   /* borrowed */
+	struct images *images; /* borrowed */
+	struct process *by_pid;
+	uint64_t n_upids;
+	uint32_t n_mappings;
+	uint64_t n_rereads;
+	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
+	bool (*is_changing)(uint32_t pid, void *arg);
+	void *arg;
+};
+
+void processes_init(struct processes *processes, struct stage *stage, struct images *images);
+void processes_deinit(struct processes *processes);
+
+/* All of these return 0 or -errno of the output or of memory. */
+
+/* The kernel's own mapping, and its image. */
+int processes_add_kernel(struct processes *processes, uint64_t time);
+
+/* Reads a process that was there before the first event. `time` is what its records say. */
+int processes_scan(struct processes *processes, uint32_t pid, uint64_t time);
+
+int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time);
+int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time);
+int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time);
+int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time);
+
+/*
+ * The process of a sample, found in /proc if it is not known; `address` is its user pc, 0 for
+ * none: if no mapping holds it, the maps are read again, no faster than PROCESSES_REREAD_NS.
+ */
+int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
+			uint64_t *ret_upid);
+
+/* After a loss of events: reads again what is alive, and ends what is not. */
+int processes_read_all_again(struct processes *processes, uint64_t time);

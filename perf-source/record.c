@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "common/arch.h"
+#include "perf-source/record.h"
+
+bool record_comm_is_exec(const struct perf_event_header *header)
+{
+	return header->misc & PERF_RECORD_MISC_COMM_EXEC;
+}
+
+const struct record_id *record_id(const struct perf_event_header *header)
+{
+	if (header->size < sizeof(*header) + sizeof(struct record_id))
+		return NULL;
+	return (const void *)((const char *)header + header->size - sizeof(struct record_id));
+}
+
+uint64_t record_time(const struct perf_event_header *header)
+{
+	enum { IP_AND_TID = 16 }; /* what precedes the time in a sample */
+	const struct record_id *id;
+
+	if (header->type == PERF_RECORD_SAMPLE) {
+		if (header->size < sizeof(*header) + IP_AND_TID + sizeof(uint64_t))
+			return 0;
+		return *(const uint64_t *)((const char *)(header + 1) + IP_AND_TID);
+	}
+	id = record_id(header);
+	return id ? id->time : 0;
+}
+
+/* The words of a record that have not been read yet. */
+struct words {
+	const uint64_t *at, *end;
+};
+
+static bool take(struct words *words, uint64_t *ret)
+{
+	if (words->at == words->end)
+		return false;
+	*ret = *words->at++;
+	return true;
+}
+
+static bool take_many(struct words *words, uint64_t n, const uint64_t **ret)
+{
+	if (n > (size_t)(words->end - words->at))
+		return false;
+	*ret = words->at;
+	words->at += n;
+	return true;
+}
+
+static bool take_registers(struct words *words, struct record_sample *sample)
+{
+	if (!take(words, &sample->abi))
+		return false;
+	/* No registers follow for a task without a user side (perf_output_sample()). */
+	if (sample->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return true;
+	sample->n_registers = arch_host.n_registers;
+	return take_many(words, sample->n_registers, &sample->registers);
+}
+
+static bool take_stack(struct words *words, struct record_sample *sample)
+{
+	const uint64_t *bytes;
+	uint64_t size, filled;
+
+	if (!take(words, &size))
+		return false;
+	if (size == 0)
+		return true;
+	if (size % 8 || !take_many(words, size / 8, &bytes) || !take(words, &filled))
+		return false;
+	/* Behind what was filled the kernel leaves old bytes of the ring. */
+	sample->stack = bytes;
+	sample->stack_size = filled < size ? filled : size;
+	return true;
+}
+
+bool record_parse_sample(const struct perf_event_header *header, struct record_sample *ret)
+{
+	struct words words = {
+		(const uint64_t *)(header + 1),
+		(const uint64_t *)header + header->size / 8,
+	};
+	uint64_t ids, cpu;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!take(&words, &ret->address) || !take(&words, &ids) || !take(&words, &ret->time) ||
+	    !take(&words, &cpu) || !take(&words, &ret->period) || !take(&words, &ret->n_chain) ||
+	    !take_many(&words, ret->n_chain, &ret->chain))
+		return false;
+	ret->pid = ids;
+	ret->tid = ids >> 32;
+	ret->cpu = cpu;
+	return take_registers(&words, ret) && take_stack(&words, ret);
+}
+
+const char *record_text(const struct perf_event_header *header, size_t fixed)
+{
+	const char *text = (const char *)header + fixed;
+
+	if (header->size <= fixed + sizeof(struct record_id))
+		return NULL;
+	return memchr(text, 0, header->size - fixed - sizeof(struct record_id)) ? text : NULL;
+}

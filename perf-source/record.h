@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * perf's records as they lie in the rings, laid out by the sample types below (perf_event_open(2),
+ * "struct perf_event_header"). Their sizes come from the kernel and are checked all the same.
+ */
+#pragma once
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORD_SAMPLE_TYPE                                                                         \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                   \
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |                      \
+	 PERF_SAMPLE_STACK_USER)
+#define RECORD_SIDEBAND_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+/* A sample; everything points into the record. */
+struct record_sample {
+	uint64_t address;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu;
+	uint64_t period;
+	const uint64_t *chain; /* with PERF_CONTEXT_… marks */
+	size_t n_chain;
+	uint64_t abi;
+	const uint64_t *registers;
+	size_t n_registers; /* 0: there is no user side */
+	const void *stack;
+	size_t stack_size; /* what the kernel really copied */
+};
+
+/* The tail that sample_id_all puts behind every record that is no sample. */
+struct record_id {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+struct record_mmap2 {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, length, offset;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t protection, flags;
+	char path[];
+};
+
+struct record_comm {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char name[];
+};
+
+/* PERF_RECORD_FORK and PERF_RECORD_EXIT */
+struct record_task {
+	struct perf_event_header header;
+	uint32_t pid, parent_pid;
+	uint32_t tid, parent_tid;
+	uint64_t time;
+};
+
+struct record_lost {
+	struct perf_event_header header;
+	uint64_t id, n;
+};
+
+/* PERF_RECORD_MISC_COMM_EXEC: this name comes of an exec. */
+bool record_comm_is_exec(const struct perf_event_header *header);
+
+/* The time of any record of our events, 0 if it is too short to have one. */
+uint64_t record_time(const struct perf_event_header *header);
+
+/* The identifying tail of a record that is no sample; NULL: too short. */
+const struct record_id *record_id(const struct perf_event_header *header);
+
+/* Takes a sample apart; false: it contradicts itself. */
+bool record_parse_sample(const struct perf_event_header *header, struct record_sample *ret);
+
+/*
+ * The text at the end of a record whose fixed part has `fixed` bytes; it ends with a zero byte
+ * within the record, or the result is NULL.
+ */
+const char *record_text(const struct perf_event_header *header, size_t fixed);

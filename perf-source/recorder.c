@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* While it records: perf's records in, ours out, until it is time to stop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/arch.h"
+#include "common/clock.h"
+#include "perf-source/host-files.h"
+#include "perf-source/perf-source.h"
+#include "perf-source/proc.h"
+
+enum {
+	POLL_MS = 100,		    /* quiet CPUs never reach their rings' mark */
+	RELEASE_BYTES = 512 * 1024, /* handed out before the kernel gets room again */
+	KERNEL_FRAMES_MAX = 512,
+	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+};
+
+#define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* no faster than this, however much is lost */
+
+/* Whether an event makes another incarnation of the PID at `arg`. */
+static int changes_process(const struct perf_event_header *header, void *arg)
+{
+	const struct record_task *task = (const void *)header;
+	const struct record_comm *comm = (const void *)header;
+	uint32_t pid = *(uint32_t *)arg;
+
+	switch (header->type) {
+	case PERF_RECORD_COMM:
+		return record_comm_is_exec(header) && comm->pid == pid;
+	case PERF_RECORD_FORK:
+		return task->pid == pid && task->parent_pid != pid;
+	case PERF_RECORD_EXIT:
+		return task->pid == pid && task->tid == pid;
+	default:
+		return 0;
+	}
+}
+
+static bool is_changing(uint32_t pid, void *arg)
+{
+	struct perf_source *self = arg;
+
+	for (size_t i = 0; i < self->recording.n_cpus; i++)
+		if (merge_look_ahead(&self->merge, i, changes_process, &pid))
+			return true;
+	return false;
+}
+
+/* The kernel's call chain without perf's marks. */
+static struct wire_addrs kernel_chain(struct stage *stage, const struct record_sample *sample)
+{
+	struct wire_addrs chain = { sample->chain, sample->n_chain };
+	size_t n = 0;
+
+	while (chain.n && *chain.data >= (uint64_t)-CONTEXT_MARKS) {
+		chain.data++;
+		chain.n--;
+	}
+	while (n < chain.n && chain.data[n] < (uint64_t)-CONTEXT_MARKS)
+		n++;
+	if (n > KERNEL_FRAMES_MAX) {
+		++*counters_get(&stage->counters, "refused", "kernel-frames");
+		n = KERNEL_FRAMES_MAX;
+	}
+	chain.n = n;
+	return chain;
+}
+
+static int take_sample(struct stage *stage, struct perf_source *self,
+		       const struct merge_record *record)
+{
+	struct record_sample sample;
+	struct wire_sample out;
+	uint64_t user_address = 0;
+	int r;
+
+	stage->samples_in++;
+	if (!record_parse_sample(record->header, &sample)) {
+		stage_drop(stage, "damaged", 1);
+		return 0;
+	}
+	if (sample.n_registers)
+		user_address = sample.registers[arch_host.ip_index];
+	out = (struct wire_sample){
+		.time = record->time,
+		.tid = sample.tid,
+		.cpu = sample.cpu,
+		.weight = sample.period,
+		.address = sample.address,
+		.abi = sample.abi,
+		.registers = { sample.registers, sample.n_registers },
+		.kernel = kernel_chain(stage, &sample),
+		.stack = { sample.stack, sample.stack_size },
+	};
+	r = processes_of_sample(&self->processes, sample.pid, user_address, record->time,
+				&out.process);
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_sample, &out);
+}
+
+static int take_lost(struct stage *stage, struct perf_source *self,
+		     const struct merge_record *record)
+{
+	const struct record_lost *lost = (const void *)record->header;
+	const struct record_id *id = record_id(record->header);
+	struct wire_lost out = { .time = record->time, .cpu = id ? id->cpu : 0, .n = lost->n };
+
+	/* What was lost may have been a mapping or an exec. */
+	self->must_read_again = true;
+	if (recording_is_sample_ring(&self->recording, record->ring))
+		self->lost_told += lost->n;
+	else
+		*counters_get(&stage->counters, "events", "side-band-lost") += lost->n;
+	return stage_put(stage, WIRE_RECORD_lost, &out);
+}
+
+static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
+{
+	const void *data = record->header;
+
+	switch (record->header->type) {
+	case PERF_RECORD_SAMPLE:
+		return take_sample(stage, self, record);
+	case PERF_RECORD_MMAP2:
+		return processes_mmap(&self->processes, data, record->time);
+	case PERF_RECORD_COMM:
+		return processes_comm(&self->processes, data, record->time);
+	case PERF_RECORD_FORK:
+		return processes_fork(&self->processes, data, record->time);
+	case PERF_RECORD_EXIT:
+		return processes_exit(&self->processes, data, record->time);
+	case PERF_RECORD_LOST:
+		return take_lost(stage, self, record);
+	case PERF_RECORD_THROTTLE:
+		++*counters_get(&stage->counters, "events", "throttled");
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int hand_over(struct stage *stage, struct perf_source *self)
+{
+	int r = wire_writer_flush(&stage->writer);
+
+	merge_release(&self->merge);
+	return r;
+}
+
+/* Everything up to a time, in order. */
+static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
+{
+	struct merge_record record;
+	size_t unreleased = 0;
+	int r;
+
+	while (merge_next(&self->merge, until, &record) == 0) {
+		r = take(stage, self, &record);
+		if (r < 0)
+			return r;
+		unreleased += record.header->size;
+		if (unreleased >= RELEASE_BYTES) {
+			r = hand_over(stage, self);
+			if (r < 0)
+				return r;
+			unreleased = 0;
+		}
+	}
+	return hand_over(stage, self);
+}
+
+static int put_host(struct stage *stage, struct perf_source *self)
+{
+	int r = host_files_put(stage, self->start_time);
+
+	if (r == 0)
+		r = processes_add_kernel(&self->processes, self->start_time);
+	if (r < 0 || self->recording.setup.no_kernel)
+		return r;
+	r = host_files_put_kallsyms(stage, self->start_time);
+	if (r == -EACCES) {
+		stage_warn(stage, "kernel functions have no names: /proc/kallsyms needs "
+				  "CAP_SYSLOG, or kernel.kptr_restrict of 0");
+		r = 0;
+	}
+	return r;
+}
+
+static int scan_process(uint32_t pid, void *arg)
+{
+	struct perf_source *self = arg;
+
+	return processes_scan(&self->processes, pid, self->start_time);
+}
+
+/*
+ * The processes that are there already. Their events are on by now, so that nothing falls between
+ * this look and the first event.
+ */
+static int scan(struct perf_source *self)
+{
+	int r = 0;
+
+	if (self->options.all)
+		r = proc_each_process(scan_process, self);
+	for (size_t i = 0; i < self->options.n_pids && r >= 0; i++)
+		r = scan_process(self->options.pids[i], self);
+	return r < 0 ? r : 0;
+}
+
+static int begin(struct stage *stage, struct perf_source *self)
+{
+	int r;
+
+	processes_init(&self->processes, stage, &self->images);
+	self->processes.is_changing = is_changing;
+	self->processes.arg = self;
+	self->merge.last_time = self->start_time;
+	r = put_host(stage, self);
+	if (r < 0)
+		return r;
+	if (!self->options.command) {
+		r = recording_enable(&self->recording);
+		return r < 0 ? r : scan(self);
+	}
+	r = command_start(&self->command);
+	if (r < 0) {
+		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],
+			    strerror(-r));
+		command_reap(&self->command);
+		stage->exit_status = self->command.status;
+		return -ECANCELED;
+	}
+	return 0;
+}
+
+/* Descriptors to wait on: rings, ends of the recorded processes, the image server. */
+struct waiting {
+	struct pollfd *fds;
+	size_t n_rings, n_processes, n;
+};
+
+static int waiting_init(struct waiting *waiting, const struct perf_source *self)
+{
+	size_t n = 0;
+
+	waiting->n_rings = self->recording.n_rings;
+	waiting->n_processes = self->options.command ? 1 : self->options.n_pids;
+	waiting->n = waiting->n_rings + waiting->n_processes + 1;
+	waiting->fds = calloc(waiting->n, sizeof(*waiting->fds));
+	if (!waiting->fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < waiting->n_rings; i++)
+		waiting->fds[n++].fd = self->recording.rings[i].fd;
+	for (size_t i = 0; i < waiting->n_processes; i++)
+		waiting->fds[n++].fd = self->options.command ? self->command.pid_fd :
+							       self->pid_fds[i];
+	waiting->fds[n++].fd = self->images.server_fd;
+	for (size_t i = 0; i < n; i++)
+		waiting->fds[i].events = POLLIN;
+	return 0;
+}
+
+/* Waits a little; whether a process to be recorded is left (without such, always). */
+static bool wait_a_little(struct waiting *waiting)
+{
+	size_t n_left = 0;
+
+	if (poll(waiting->fds, waiting->n, POLL_MS) <= 0)
+		return true;
+	for (size_t i = 0; i < waiting->n; i++) {
+		bool is_process = i >= waiting->n_rings &&
+				  i < waiting->n_rings + waiting->n_processes;
+
+		/* A task's event hangs up for good when it ends, and a pidfd is readable then. */
+		if (waiting->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL) ||
+		    (is_process && waiting->fds[i].revents & POLLIN))
+			waiting->fds[i].fd = -1;
+		n_left += is_process && waiting->fds[i].fd >= 0;
+	}
+	return n_left || !waiting->n_processes;
+}
+
+static int read_again_if_lost(struct perf_source *self)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (!self->must_read_again || now - self->read_again_at < READ_ALL_AGAIN_NS)
+		return 0;
+	self->must_read_again = false;
+	self->read_again_at = now;
+	return processes_read_all_again(&self->processes, self->merge.last_time);
+}
+
+static int record(struct stage *stage, struct perf_source *self, struct waiting *waiting)
+{
+	uint64_t begun = clock_now(CLOCK_MONOTONIC);
+	bool goes_on = true;
+	int r = 0;
+
+	while (r == 0 && goes_on && !stage_should_stop()) {
+		r = drain(stage, self, merge_look(&self->merge));
+		if (r == 0)
+			r = images_take_states(&self->images);
+		if (r == 0)
+			r = read_again_if_lost(self);
+		goes_on = wait_a_little(waiting);
+		if (self->options.duration &&
+		    clock_now(CLOCK_MONOTONIC) - begun >= self->options.duration)
+			goes_on = false;
+	}
+	return r;
+}
+
+/* What the rings still hold, and what the kernel could not put there. */
+static int finish(struct stage *stage, struct perf_source *self)
+{
+	uint64_t lost;
+	int r;
+
+	recording_disable(&self->recording);
+	if (self->options.command && stage_should_stop())
+		kill(self->command.pid, SIGTERM);
+	merge_look(&self->merge);
+	r = drain(stage, self, UINT64_MAX - 1);
+	if (r == 0)
+		r = images_take_states(&self->images);
+	lost = self->recording.setup.no_lost_format ? self->lost_told :
+						      recording_lost(&self->recording);
+	stage->samples_in += lost;
+	stage_drop(stage, "kernel-lost", lost);
+	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
+	*counters_get(&stage->counters, "processes", "incarnations") += self->processes.n_upids;
+	*counters_get(&stage->counters, "processes", "maps-read-again") +=
+		self->processes.n_rereads;
+	stage->end_time = clock_now(CLOCK_MONOTONIC);
+	return r;
+}
+
+int perf_source_run(struct stage *stage, void *data)
+{
+	struct perf_source *self = data;
+	struct waiting waiting = { 0 };
+	int r = begin(stage, self);
+
+	if (r == 0)
+		r = waiting_init(&waiting, self);
+	if (r == 0)
+		r = record(stage, self, &waiting);
+	if (r == 0)
+		r = finish(stage, self);
+	free(waiting.fds);
+	return r;
+}
+
+/*
+ * The next stage has all of the stream, and by that is a client of the image server if it wants
+ * to be one.
+ */
+static void wait_until_read(void)
+{
+	struct pollfd output = { STDOUT_FILENO, 0, 0 };
+	int n_left;
+
+	while (!stage_must_stop() && ioctl(STDOUT_FILENO, FIONREAD, &n_left) == 0 && n_left > 0 &&
+	       poll(&output, 1, 10) == 0)
+		;
+}
+
+static void close_output(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null >= 0) {
+		dup2(null, STDOUT_FILENO);
+		close(null);
+	}
+}
+
+int perf_source_close(struct stage *stage, void *data)
+{
+	struct perf_source *self = data;
+
+	wait_until_read();
+	close_output();
+	images_deinit(&self->images);
+	if (self->options.command) {
+		command_reap(&self->command);
+		if (stage->exit_status == STAGE_EXIT_OK)
+			stage->exit_status = self->command.status;
+		self->command.pid = 0;
+	}
+	image_server_wait(&self->server, stage_must_stop);
+	return 0;
+}
+
+void perf_source_deinit(void *data)
+{
+	struct perf_source *self = data;
+
+	if (self->command.pid > 0 && self->command.pid_fd >= 0)
+		kill(self->command.pid, SIGTERM);
+	processes_deinit(&self->processes);
+	images_deinit(&self->images);
+	merge_deinit(&self->merge);
+	recording_deinit(&self->recording);
+	for (size_t i = 0; self->pid_fds && i < self->options.n_pids; i++)
+		if (self->pid_fds[i] >= 0)
+			close(self->pid_fds[i]);
+	free(self->pid_fds);
+	free(self->options.pids);
+}

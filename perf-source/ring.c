@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "perf-source/ring.h"
+
+int ring_open(struct ring *ring, int fd, size_t size)
+{
+	_cleanup_fd_ int owned = fd;
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *memory = MAP_FAILED;
+
+	*ring = (struct ring){ .fd = -1, .wrapped = malloc(RING_RECORD_MAX) };
+	if (!ring->wrapped)
+		return -ENOMEM;
+	for (; size >= page; size /= 2) {
+		memory = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (memory != MAP_FAILED || (errno != EPERM && errno != ENOMEM))
+			break;
+	}
+	if (memory == MAP_FAILED) {
+		free(ring->wrapped);
+		ring->wrapped = NULL;
+		return -errno;
+	}
+	ring->page = memory;
+	ring->data = (char *)memory + page;
+	ring->size = size;
+	ring->fd = take_fd(&owned);
+	return 0;
+}
+
+void ring_close(struct ring *ring)
+{
+	if (ring->page)
+		munmap(ring->page, ring->data - (char *)ring->page + ring->size);
+	if (ring->fd >= 0)
+		close(ring->fd);
+	free(ring->wrapped);
+	*ring = (struct ring){ .fd = -1 };
+}
+
+void ring_look(struct ring *ring)
+{
+	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+const struct perf_event_header *ring_peek(struct ring *ring)
+{
+	uint64_t at = ring->position & (ring->size - 1);
+	const struct perf_event_header *header = (const void *)(ring->data + at);
+
+	if (ring->position == ring->head)
+		return NULL;
+	if (at + header->size <= ring->size)
+		return header;
+	memcpy(ring->wrapped, header, ring->size - at);
+	memcpy(ring->wrapped + (ring->size - at), ring->data, header->size - (ring->size - at));
+	return (const void *)ring->wrapped;
+}
+
+void ring_advance(struct ring *ring, const struct perf_event_header *header)
+{
+	ring->position += header->size;
+}
+
+void ring_release(struct ring *ring)
+{
+	__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The ring buffer of a perf event (perf_event_open(2), "MMAP layout"), read in place. Records
+ * stay where the kernel put them, and may be borrowed, until ring_release(): only then may the
+ * kernel write there again.
+ */
+#pragma once
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RING_RECORD_MAX = 65536 }; /* a record's size has 16 bits */
+
+struct ring {
+	int fd; /* owned */
+	struct perf_event_mmap_page *page;
+	char *data;
+	uint64_t size;	   /* of the data: a power of two */
+	uint64_t position; /* of the next record */
+	uint64_t head;	   /* how far the kernel had written when we looked */
+	char *wrapped;	   /* a record that goes over the end of the ring, in one piece */
+};
+
+/*
+ * Maps a ring of at most `size` bytes (a power of two); halves it while the kernel says that it
+ * is too much locked memory, and takes what it gets. Takes `fd` over. 0 or -errno.
+ */
+int ring_open(struct ring *ring, int fd, size_t size);
+void ring_close(struct ring *ring);
+
+/* Looks how far the kernel has come; ring_peek() goes no further than that. */
+void ring_look(struct ring *ring);
+
+/*
+ * The next record, NULL: none; stays valid until ring_release(). Only one record can go over the
+ * end between two releases, so one `wrapped` is enough.
+ */
+const struct perf_event_header *ring_peek(struct ring *ring);
+void ring_advance(struct ring *ring, const struct perf_event_header *header);
+
+/* Gives what was read back to the kernel. */
+void ring_release(struct ring *ring);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Before the first record: the server, the command, the events; and why not, in one line. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/arch.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "perf-source/perf-source.h"
+#include "perf-source/proc.h"
+
+enum {
+	RING_MIN = 4 * 1024 * 1024,
+	RING_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
+	SAMPLE_OVERHEAD = 400,	     /* bytes of a sample beside its stack */
+};
+
+static int read_setting(const char *path, int otherwise)
+{
+	_cleanup_file_ FILE *file = fopen(path, "re");
+	int value;
+
+	return file && fscanf(file, "%d", &value) == 1 ? value : otherwise;
+}
+
+static int paranoid(void)
+{
+	return read_setting("/proc/sys/kernel/perf_event_paranoid", 2);
+}
+
+/* Room for a second of samples, as a power of two. */
+static size_t default_ring_bytes(const struct perf_source_options *options)
+{
+	size_t wanted = options->rate * (options->stack_size + SAMPLE_OVERHEAD), size = RING_MIN;
+
+	while (size < wanted && size < RING_MAX)
+		size *= 2;
+	return size;
+}
+
+static size_t power_of_two_below(size_t size)
+{
+	size_t power = sysconf(_SC_PAGESIZE);
+
+	while (power * 2 <= size)
+		power *= 2;
+	return power;
+}
+
+/* Each ring and each event of a task is a descriptor. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void limit_rate(struct stage *stage, struct perf_source_options *options)
+{
+	int most = read_setting("/proc/sys/kernel/perf_event_max_sample_rate", 100000);
+
+	if (options->rate <= (uint64_t)most)
+		return;
+	stage_warn(stage, "%" PRIu64 " Hz is more than kernel.perf_event_max_sample_rate: using %d",
+		   options->rate, most);
+	options->rate = most;
+}
+
+static int fail_to_open(struct stage *stage, const struct perf_source *self, pid_t pid, int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		stage_error(stage,
+			    "error: not allowed to record %s: run as root, or give CAP_PERFMON%s "
+			    "(kernel.perf_event_paranoid is %d)",
+			    self->options.all ? "all processes" : "this process",
+			    self->options.all ? ", or set kernel.perf_event_paranoid to 0" : "",
+			    paranoid());
+		break;
+	case -ESRCH:
+		stage_error(stage, "error: there is no process %d", pid);
+		break;
+	case -ENOENT:
+	case -EOPNOTSUPP:
+		stage_error(stage, "error: this machine has no event '%s': try -e cpu-clock",
+			    event_name(&self->recording.setup));
+		break;
+	case -EMFILE:
+		stage_error(stage, "error: too many threads for the limit of open files: "
+				   "raise it (ulimit -n), or record all processes (-a)");
+		break;
+	default:
+		stage_error(stage, "error: could not open perf events: %s", strerror(-error));
+	}
+	return -ECANCELED;
+}
+
+static int add_thread(uint32_t tid, void *arg)
+{
+	struct perf_source *self = arg;
+	int r = recording_add(&self->recording, tid);
+
+	return r == -ESRCH ? 0 : r; /* it has just ended */
+}
+
+static int open_process(struct perf_source *self, size_t i)
+{
+	pid_t pid = self->options.pids[i];
+	int r;
+
+	self->pid_fds[i] = syscall(SYS_pidfd_open, pid, 0);
+	if (self->pid_fds[i] < 0)
+		return errno == EINVAL ? -ESRCH : -errno; /* EINVAL: a thread, not a process */
+	r = proc_each_thread(pid, add_thread, self);
+	if (r == -ENOENT)
+		return -ESRCH;
+	return r < 0 ? r : 0;
+}
+
+static int open_processes(struct stage *stage, struct perf_source *self)
+{
+	self->pid_fds = calloc(self->options.n_pids, sizeof(*self->pid_fds));
+	if (!self->pid_fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < self->options.n_pids; i++) {
+		int r = open_process(self, i);
+
+		if (r < 0)
+			return fail_to_open(stage, self, self->options.pids[i], r);
+	}
+	return 0;
+}
+
+static int open_events(struct stage *stage, struct perf_source *self)
+{
+	pid_t pid = self->options.command ? self->command.pid : -1;
+	int r;
+
+	if (self->options.n_pids)
+		return open_processes(stage, self);
+	r = recording_add(&self->recording, pid);
+	return r < 0 ? fail_to_open(stage, self, pid, r) : 0;
+}
+
+/* What the kernel did not give, each in one line. */
+static void warn_of_less(struct stage *stage, const struct perf_source *self, size_t ring_bytes)
+{
+	const struct event_setup *setup = &self->recording.setup;
+
+	if (setup->no_cycles && !self->options.event)
+		stage_warn(stage, "no hardware counter of cycles here: sampling cpu-clock");
+	if (setup->no_kernel)
+		stage_warn(stage,
+			   "the kernel's side is not sampled: that needs CAP_PERFMON, or "
+			   "kernel.perf_event_paranoid of at most 1 (it is %d)",
+			   paranoid());
+	if (setup->no_lost_format)
+		stage_warn(stage, "this kernel (before 6.0) does not tell losses at the end");
+	if (self->recording.ring_bytes < ring_bytes)
+		stage_warn(stage,
+			   "rings of %zu KiB instead of %zu: locked memory is limited "
+			   "(CAP_IPC_LOCK, ulimit -l, kernel.perf_event_mlock_kb)",
+			   self->recording.ring_bytes / 1024, ring_bytes / 1024);
+}
+
+static int start_recording(struct stage *stage, struct perf_source *self)
+{
+	struct perf_source_options *options = &self->options;
+	struct recording *recording = &self->recording;
+	size_t ring_bytes = options->ring_bytes ? power_of_two_below(options->ring_bytes) :
+						  default_ring_bytes(options);
+	int r;
+
+	recording->setup = (struct event_setup){
+		.name = options->event,
+		.rate = options->rate,
+		.stack_size = options->stack_size,
+		.sample_wakeup = ring_bytes / 8,
+		.sideband_wakeup = RECORDING_SIDEBAND_BYTES / 4,
+		.enable_on_exec = options->command != NULL,
+		.inherit = !options->all,
+	};
+	recording->ring_bytes = ring_bytes;
+	r = recording_init(recording);
+	if (r == 0)
+		r = open_events(stage, self);
+	if (r == 0)
+		r = merge_init(&self->merge, recording->rings, recording->n_rings);
+	if (r == 0)
+		warn_of_less(stage, self, ring_bytes);
+	return r;
+}
+
+static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
+{
+	hello->clock = WIRE_clock_MONOTONIC;
+	hello->start_time = self->start_time;
+	hello->start_unix_time = clock_now(CLOCK_REALTIME);
+	hello->rate = self->options.rate;
+	hello->stack_size = self->options.stack_size;
+	hello->register_mask = arch_host.register_mask;
+	hello->machine = arch_host.machine;
+	hello->n_cpus = self->recording.n_cpus;
+	hello->token_high = self->server.token_high;
+	hello->token_low = self->server.token_low;
+	snprintf(hello->image_server, sizeof(hello->image_server), "%s", self->server.address);
+	snprintf(hello->event, sizeof(hello->event), "%s", event_name(&self->recording.setup));
+	if (gethostname(hello->host, sizeof(hello->host) - 1) < 0)
+		hello->host[0] = 0;
+}
+
+int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct perf_source *self = data;
+	int r;
+
+	raise_descriptor_limit();
+	limit_rate(stage, &self->options);
+	r = image_server_start(&self->server);
+	if (r < 0)
+		return r;
+	images_init(&self->images, stage, self->server.fd);
+	if (self->options.command) {
+		r = command_prepare(&self->command, self->options.command);
+		if (r < 0)
+			return r;
+	}
+	r = start_recording(stage, self);
+	if (r < 0)
+		return r;
+	self->start_time = clock_now(CLOCK_MONOTONIC);
+	fill_hello(self, hello);
+	return 0;
+}
