@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The options that every stage has, in front of its own. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,20 @@ enum { KEY_STATS = 0x10000 }; /* beyond any key of a stage */
 struct options {
 	struct stage *stage;
 	void *self;
+	FILE *nowhere;
 };
+
+void stage_usage_error(const struct argp_state *state, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", state->name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputs(" (see --help)\n", stderr);
+	exit(STAGE_EXIT_USAGE);
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -19,10 +33,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = options->self;
+		/* getopt has said what is wrong in one line; argp would add a second one. */
+		state->err_stream = options->nowhere;
 		return 0;
 	case 'q':
 		options->stage->quiet = true;
 		return 0;
+	case ARGP_KEY_ARG:
+		if (options->stage->program->arguments)
+			return ARGP_ERR_UNKNOWN;
+		stage_usage_error(state, "'%s' is not understood", arg);
 	case KEY_STATS:
 		options->stage->stats_path = arg;
 		return 0;
@@ -57,10 +77,13 @@ void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 		.doc = program->summary,
 		.children = children,
 	};
-	struct options options = { stage, self };
+	struct options options = { stage, self, fopen("/dev/null", "we") };
 
 	argp_program_version_hook = print_version;
 	argp_err_exit_status = STAGE_EXIT_USAGE;
+	argv[0] = (char *)program->name; /* in front of getopt's messages */
 	/* In order: what follows a command is the command's own. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	if (options.nowhere)
+		fclose(options.nowhere);
 }

@@ -102,6 +102,10 @@ int stage_main(int argc, char **argv, const struct stage_program *program);
 /* Adds a record to the output: 0 or -errno, as wire_writer_put(). A sink has none: nothing. */
 int stage_put(struct stage *stage, enum wire_record_id id, const void *view);
 
+/* For option parsers: one line on what is wrong with the command line, and exit. */
+void stage_usage_error(const struct argp_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
+
 /* Counts samples that go no further, by reason (a literal). */
 void stage_drop(struct stage *stage, const char *reason, uint64_t n);
 

@@ -58,9 +58,9 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 static error_t check(struct perf_source_options *options, struct argp_state *state)
 {
 	if (options->n_pids && options->command)
-		argp_error(state, "-p and a command exclude each other");
+		stage_usage_error(state, "-p and a command exclude each other");
 	if (options->all && (options->n_pids || options->command))
-		argp_error(state, "-a excludes -p and a command");
+		stage_usage_error(state, "-a excludes -p and a command");
 	options->all = !options->n_pids && !options->command;
 	return 0;
 }
@@ -77,33 +77,33 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		if (!parse_pids(arg, options))
-			argp_error(state, "-p takes process ids with ',' between, not '%s'", arg);
+			stage_usage_error(state, "-p takes process ids with ',' between, not '%s'", arg);
 		return 0;
 	case 'F':
 		if (!parse_number(arg, 1, 1e6, "", &number))
-			argp_error(state, "-F takes a rate from 1 to 1000000, not '%s'", arg);
+			stage_usage_error(state, "-F takes a rate from 1 to 1000000, not '%s'", arg);
 		options->rate = number;
 		return 0;
 	case 's':
 		if (!parse_number(arg, 8, EVENT_STACK_MAX, "K", &number) ||
 		    (uint64_t)number % 8)
-			argp_error(state, "-s takes a multiple of 8 up to %d, not '%s'",
+			stage_usage_error(state, "-s takes a multiple of 8 up to %d, not '%s'",
 				   EVENT_STACK_MAX, arg);
 		options->stack_size = number;
 		return 0;
 	case 'd':
 		if (!parse_number(arg, 1e-3, 1e9, "", &number))
-			argp_error(state, "-d takes seconds, not '%s'", arg);
+			stage_usage_error(state, "-d takes seconds, not '%s'", arg);
 		options->duration = number * NANOSECONDS_A_SECOND;
 		return 0;
 	case 'e':
 		if (!event_is_known(arg))
-			argp_error(state, "there is no event '%s'", arg);
+			stage_usage_error(state, "there is no event '%s'", arg);
 		options->event = arg;
 		return 0;
 	case 'm':
 		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
-			argp_error(state, "-m takes bytes, not '%s'", arg);
+			stage_usage_error(state, "-m takes bytes, not '%s'", arg);
 		options->ring_bytes = number;
 		return 0;
 	case ARGP_KEY_ARGS:

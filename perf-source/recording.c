@@ -87,6 +87,13 @@ static int remember_event(struct recording *recording, int fd, bool is_sample)
 	return 0;
 }
 
+static size_t ring_bytes(const struct recording *recording, bool is_sample)
+{
+	if (is_sample || recording->ring_bytes < RECORDING_SIDEBAND_MAX)
+		return recording->ring_bytes;
+	return RECORDING_SIDEBAND_MAX;
+}
+
 /* Gives an event the ring of its CPU, which the first event makes. Takes `fd` over. */
 static int attach_ring(struct recording *recording, size_t index, int fd)
 {
@@ -99,13 +106,9 @@ static int attach_ring(struct recording *recording, size_t index, int fd)
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 			return -errno;
 	} else {
-		r = ring_open(ring, take_fd(&owned),
-			      is_sample ? recording->ring_bytes : RECORDING_SIDEBAND_BYTES);
+		r = ring_open(ring, take_fd(&owned), ring_bytes(recording, is_sample));
 		if (r < 0)
 			return r;
-		/* The next CPU need not ask for more than this one could have. */
-		if (is_sample)
-			recording->ring_bytes = ring->size;
 	}
 	r = remember_event(recording, fd, is_sample);
 	if (r == 0)

@@ -13,12 +13,12 @@
 
 enum {
 	RECORDING_TASKS_MAX = 4096,
-	RECORDING_SIDEBAND_BYTES = 1024 * 1024, /* of a ring */
+	RECORDING_SIDEBAND_MAX = 1024 * 1024, /* bytes of a ring */
 };
 
 struct recording {
 	struct event_setup setup;
-	size_t ring_bytes; /* of a ring of samples: asked for, then had */
+	size_t ring_bytes; /* of a ring of samples */
 	int *cpus;
 	size_t n_cpus;
 	struct ring *rings; /* first those of side-band, then those of samples, by CPU */
@@ -34,7 +34,7 @@ void recording_deinit(struct recording *recording);
 
 /*
  * Opens events of one task, or with pid -1 of all. 0 or -errno: -ESRCH: the task has gone;
- * -EACCES, -EPERM: not allowed; -ENOENT: no such event; -EMFILE.
+ * -EACCES, -EPERM: not allowed; -ENOENT: no such event; -EMFILE; -ENOBUFS: smaller rings might do.
  */
 int recording_add(struct recording *recording, pid_t pid);
 

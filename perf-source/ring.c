@@ -12,20 +12,18 @@ int ring_open(struct ring *ring, int fd, size_t size)
 {
 	_cleanup_fd_ int owned = fd;
 	size_t page = sysconf(_SC_PAGESIZE);
-	void *memory = MAP_FAILED;
+	void *memory;
 
 	*ring = (struct ring){ .fd = -1, .wrapped = malloc(RING_RECORD_MAX) };
 	if (!ring->wrapped)
 		return -ENOMEM;
-	for (; size >= page; size /= 2) {
-		memory = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (memory != MAP_FAILED || (errno != EPERM && errno != ENOMEM))
-			break;
-	}
+	memory = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED) {
+		int error = errno == EPERM || errno == ENOMEM ? ENOBUFS : errno;
+
 		free(ring->wrapped);
 		ring->wrapped = NULL;
-		return -errno;
+		return -error;
 	}
 	ring->page = memory;
 	ring->data = (char *)memory + page;

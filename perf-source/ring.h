@@ -23,8 +23,8 @@ struct ring {
 };
 
 /*
- * Maps a ring of at most `size` bytes (a power of two); halves it while the kernel says that it
- * is too much locked memory, and takes what it gets. Takes `fd` over. 0 or -errno.
+ * Maps a ring of `size` bytes (a power of two). Takes `fd` over. 0 or -errno; -ENOBUFS: it is more
+ * locked memory than this user may have (perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK).
  */
 int ring_open(struct ring *ring, int fd, size_t size);
 void ring_close(struct ring *ring);

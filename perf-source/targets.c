@@ -100,10 +100,20 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 		stage_error(stage, "error: too many threads for the limit of open files: "
 				   "raise it (ulimit -n), or record all processes (-a)");
 		break;
+	case -ENOBUFS:
+		stage_error(stage, "error: no locked memory left for even the smallest rings: "
+				   "raise ulimit -l or kernel.perf_event_mlock_kb");
+		break;
 	default:
 		stage_error(stage, "error: could not open perf events: %s", strerror(-error));
 	}
 	return -ECANCELED;
+}
+
+/* What can be tried again with smaller rings is not told yet. */
+static int report(struct stage *stage, const struct perf_source *self, pid_t pid, int error)
+{
+	return error == -ENOBUFS ? error : fail_to_open(stage, self, pid, error);
 }
 
 static int add_thread(uint32_t tid, void *arg)
@@ -137,7 +147,7 @@ static int open_processes(struct stage *stage, struct perf_source *self)
 		int r = open_process(self, i);
 
 		if (r < 0)
-			return fail_to_open(stage, self, self->options.pids[i], r);
+			return report(stage, self, self->options.pids[i], r);
 	}
 	return 0;
 }
@@ -150,7 +160,7 @@ static int open_events(struct stage *stage, struct perf_source *self)
 	if (self->options.n_pids)
 		return open_processes(stage, self);
 	r = recording_add(&self->recording, pid);
-	return r < 0 ? fail_to_open(stage, self, pid, r) : 0;
+	return r < 0 ? report(stage, self, pid, r) : 0;
 }
 
 /* What the kernel did not give, each in one line. */
@@ -174,6 +184,31 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 			   self->recording.ring_bytes / 1024, ring_bytes / 1024);
 }
 
+/*
+ * Opens all events, with rings half as large each time that they are too much locked memory: all
+ * CPUs get the same.
+ */
+static int open_recording(struct stage *stage, struct perf_source *self, size_t bytes)
+{
+	struct recording *recording = &self->recording;
+	int r;
+
+	for (;; bytes /= 2) {
+		recording->ring_bytes = bytes;
+		recording->setup.sample_wakeup = bytes / 8;
+		recording->setup.sideband_wakeup = RECORDING_SIDEBAND_MAX / 4;
+		r = recording_init(recording);
+		if (r == 0)
+			r = open_events(stage, self);
+		if (r != -ENOBUFS || bytes / 2 < (size_t)sysconf(_SC_PAGESIZE))
+			return r;
+		struct event_setup setup = recording->setup; /* what is known of the kernel */
+
+		recording_deinit(recording);
+		recording->setup = setup;
+	}
+}
+
 static int start_recording(struct stage *stage, struct perf_source *self)
 {
 	struct perf_source_options *options = &self->options;
@@ -186,15 +221,12 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		.name = options->event,
 		.rate = options->rate,
 		.stack_size = options->stack_size,
-		.sample_wakeup = ring_bytes / 8,
-		.sideband_wakeup = RECORDING_SIDEBAND_BYTES / 4,
 		.enable_on_exec = options->command != NULL,
 		.inherit = !options->all,
 	};
-	recording->ring_bytes = ring_bytes;
-	r = recording_init(recording);
-	if (r == 0)
-		r = open_events(stage, self);
+	r = open_recording(stage, self, ring_bytes);
+	if (r == -ENOBUFS)
+		return fail_to_open(stage, self, 0, r);
 	if (r == 0)
 		r = merge_init(&self->merge, recording->rings, recording->n_rings);
 	if (r == 0)

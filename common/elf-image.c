@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "common/arch.h"
+#include "common/cleanup.h"
+#include "common/elf-image.h"
+
+/* A descriptor from the server, else from the recorded path; < 0: not to be had. */
+static int open_file(const struct image *image, struct image_client *client)
+{
+	struct wire_image_state state;
+	int fd = -1, r;
+
+	r = image_client_open(client, image->number, &state, &fd);
+	if (r == -ENOTCONN)
+		r = image_open_recorded(image->path, &image->state, &fd);
+	return r < 0 ? r : fd;
+}
+
+/*
+ * libelf would look into archives and libdwfl into compressed files; only the magic bytes of an
+ * ELF file go further than here.
+ */
+static bool has_elf_magic(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       !memcmp(magic, ELFMAG, SELFMAG);
+}
+
+static int begin(const struct image *image, struct image_client *client,
+		 struct elf_image *elf_image)
+{
+	elf_version(EV_CURRENT);
+	if (image->bytes) {
+		elf_image->elf = elf_memory(image->bytes, image->n_bytes);
+		return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
+	}
+	if (image->kind != WIRE_image_kind_FILE)
+		return ELF_IMAGE_E_UNAVAILABLE;
+	elf_image->fd = open_file(image, client);
+	if (elf_image->fd < 0)
+		return ELF_IMAGE_E_UNAVAILABLE;
+	if (!has_elf_magic(elf_image->fd))
+		return ELF_IMAGE_E_NOT_ELF;
+	elf_image->elf = elf_begin(elf_image->fd, ELF_C_READ, NULL);
+	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
+}
+
+static bool is_of_this_machine(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
+	       header.e_machine == arch_host.machine &&
+	       header.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+}
+
+/* The loaded segments, and the range that libdwfl takes a module of this file to have. */
+static int read_segments(struct elf_image *elf_image)
+{
+	size_t n;
+
+	if (elf_getphdrnum(elf_image->elf, &n) < 0 || n > ELF_IMAGE_SEGMENTS_MAX)
+		return ELF_IMAGE_E_NOT_ELF;
+	elf_image->segments = calloc(n ? n : 1, sizeof(*elf_image->segments));
+	if (!elf_image->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf_image->elf, i, &header) || header.p_type != PT_LOAD)
+			continue;
+		if (elf_image->n_segments == 0)
+			elf_image->low = header.p_align > 1 ? header.p_vaddr & -header.p_align :
+							      header.p_vaddr;
+		elf_image->segments[elf_image->n_segments++] = (struct elf_segment){
+			.offset = header.p_offset,
+			.size = header.p_filesz,
+			.address = header.p_vaddr,
+			.is_executable = header.p_flags & PF_X,
+		};
+		if (header.p_vaddr + header.p_memsz > elf_image->high)
+			elf_image->high = header.p_vaddr + header.p_memsz;
+	}
+	if (!elf_image->n_segments || elf_image->high <= elf_image->low)
+		return ELF_IMAGE_E_NOT_ELF;
+	return 0;
+}
+
+int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret)
+{
+	struct elf_image elf_image = { .fd = -1 };
+	int r = begin(image, client, &elf_image);
+
+	if (r == 0 && !is_of_this_machine(elf_image.elf))
+		r = ELF_IMAGE_E_NOT_ELF;
+	if (r == 0)
+		r = read_segments(&elf_image);
+	if (r)
+		elf_image_close(&elf_image);
+	else
+		*ret = elf_image;
+	return r;
+}
+
+void elf_image_close(struct elf_image *elf_image)
+{
+	elf_end(elf_image->elf);
+	if (elf_image->fd >= 0)
+		close(elf_image->fd);
+	free(elf_image->segments);
+	*elf_image = (struct elf_image){ .fd = -1 };
+}
+
+static bool holds(const struct elf_segment *segment, uint64_t offset)
+{
+	return offset >= segment->offset && offset - segment->offset < segment->size;
+}
+
+/*
+ * A segment is mapped in whole pages: an executable mapping may begin before the first byte of its
+ * segment, at an offset that belongs to another segment in the file. So the executable segments
+ * come first, with the rest of their first page.
+ */
+bool elf_image_address(const struct elf_image *elf_image, uint64_t offset, uint64_t *ret)
+{
+	const uint64_t page = 4096;
+	const struct elf_segment *best = NULL;
+
+	for (size_t i = 0; i < elf_image->n_segments; i++) {
+		const struct elf_segment *segment = &elf_image->segments[i];
+
+		if (segment->is_executable && holds(segment, offset)) {
+			best = segment;
+			break;
+		}
+		if (segment->is_executable && offset < segment->offset &&
+		    offset >= (segment->offset & -page))
+			best = segment;
+		else if (!best && holds(segment, offset))
+			best = segment;
+	}
+	if (best)
+		*ret = best->address + (offset - best->offset);
+	return best;
+}
+
+bool elf_image_offset(const struct elf_image *elf_image, uint64_t address, uint64_t *ret)
+{
+	for (size_t i = 0; i < elf_image->n_segments; i++) {
+		const struct elf_segment *segment = &elf_image->segments[i];
+
+		if (address >= segment->address && address - segment->address < segment->size) {
+			*ret = segment->offset + (address - segment->address);
+			return true;
+		}
+	}
+	return false;
+}
+
+void elf_image_id(const struct elf_image *elf_image, uint64_t image, struct wire_image_id *ret)
+{
+	const void *build_id;
+	ssize_t size = dwelf_elf_gnu_build_id(elf_image->elf, &build_id);
+
+	*ret = (struct wire_image_id){ .image = image };
+	if (size > 0 && size <= BUILD_ID_MAX)
+		ret->build_id = (struct wire_blob){ build_id, size };
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ELF files of images, opened when they are first needed; a failure is remembered. */
+#pragma once
+
+#include "common/elf-image.h"
+#include "common/stage.h"
+
+struct image_files {
+	struct stage *stage;	   /* borrowed */
+	struct image_table *table; /* borrowed; `data` of its images is ours */
+	struct image_client client;
+};
+
+int image_files_init(struct image_files *files, struct stage *stage, struct image_table *table,
+		     const struct wire_hello *hello);
+void image_files_deinit(struct image_files *files);
+
+/*
+ * The file of an image; NULL: it cannot be had. The first time it is read, its build-id is told
+ * downstream, unless somebody has done so.
+ */
+struct elf_image *image_files_get(struct image_files *files, struct image *image);

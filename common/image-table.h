@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The images of a stream, from their records alone. */
+#pragma once
+
+#include <uthash.h>
+
+#include "common/wire.h"
+
+enum {
+	IMAGE_TABLE_MAX = 1 << 18, /* more are refused */
+	BUILD_ID_MAX = 64,
+};
+
+struct image {
+	UT_hash_handle hh;
+	uint64_t number;
+	enum wire_image_kind kind;
+	uint64_t inode;
+	char *path;
+	struct wire_image_state state; /* status 0: the image server has not said anything yet */
+	void *bytes;		       /* of an image that is no file */
+	size_t n_bytes;
+	unsigned char build_id[BUILD_ID_MAX];
+	size_t build_id_size;
+	bool has_id; /* somebody has told the build-id, be it empty */
+	void *data;  /* the stage's own; freed by the table's `forget` */
+};
+
+struct image_table {
+	struct image *by_number;
+	uint64_t n_refused;
+	void (*forget)(struct image *image, void *arg); /* before one goes; may be NULL */
+	void *arg;
+};
+
+void image_table_deinit(struct image_table *table);
+
+/* Each takes the record of that name in. 0 or -ENOMEM; what is impossible is counted. */
+int image_table_add(struct image_table *table, const struct wire_image *record);
+int image_table_set_data(struct image_table *table, const struct wire_image_data *record);
+void image_table_set_state(struct image_table *table, const struct wire_image_state *record);
+void image_table_set_id(struct image_table *table, const struct wire_image_id *record);
+
+/* NULL: there is none of that number. */
+struct image *image_table_find(const struct image_table *table, uint64_t number);
+
+/* The last part of its path. */
+const char *image_name(const struct image *image);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/process-table.h"
+
+static void forget(struct process_table *table, struct process *process)
+{
+	if (table->forget)
+		table->forget(process, table->arg);
+	HASH_DEL(table->by_number, process);
+	mapping_table_deinit(&process->mappings);
+	free(process);
+}
+
+void process_table_deinit(struct process_table *table)
+{
+	struct process *process, *next;
+
+	HASH_ITER(hh, table->by_number, process, next)
+		forget(table, process);
+	mapping_table_deinit(&table->kernel.mappings);
+}
+
+struct process *process_table_find(const struct process_table *table, uint64_t number)
+{
+	struct process *process;
+
+	HASH_FIND(hh, table->by_number, &number, sizeof(number), process);
+	return process;
+}
+
+int process_table_add(struct process_table *table, const struct wire_process *record)
+{
+	struct process *process, *parent;
+
+	if (process_table_find(table, record->process) || record->process == 0 ||
+	    HASH_COUNT(table->by_number) >= PROCESS_TABLE_MAX) {
+		table->n_refused++;
+		return 0;
+	}
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return -ENOMEM;
+	process->number = record->process;
+	process->pid = record->pid;
+	snprintf(process->name, sizeof(process->name), "%s", record->name.data);
+	HASH_ADD(hh, table->by_number, number, sizeof(process->number), process);
+	parent = process_table_find(table, record->parent);
+	if (record->origin == WIRE_origin_FORKED && parent)
+		return mapping_table_copy(&process->mappings, &parent->mappings);
+	return 0;
+}
+
+int process_table_map(struct process_table *table, const struct wire_mapping *record)
+{
+	struct process *process = record->process ? process_table_find(table, record->process) :
+						    &table->kernel;
+	struct mapping mapping = {
+		.start = record->start,
+		.end = record->start + record->length,
+		.offset = record->offset,
+		.image = record->image,
+		.number = record->mapping,
+	};
+	int r;
+
+	if (!process) {
+		table->n_refused++;
+		return 0;
+	}
+	process->version++;
+	r = mapping_table_add(&process->mappings, &mapping);
+	if (r == -ENOMEM)
+		return r;
+	table->n_refused += r < 0;
+	return 0;
+}
+
+void process_table_exit(struct process_table *table, const struct wire_process_exit *record)
+{
+	struct process *process = process_table_find(table, record->process);
+
+	if (process)
+		forget(table, process);
+}
+
+bool process_table_place(const struct process_table *table, const struct process *process,
+			 const struct wire_frame *frame, uint64_t *ret_image, uint64_t *ret_offset)
+{
+	uint64_t address = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+	const struct mapping *mapping;
+
+	if (frame->flags & WIRE_frame_flags_KERNEL)
+		process = &table->kernel;
+	mapping = process ? mapping_table_find(&process->mappings, address) : NULL;
+	if (!mapping)
+		return false;
+	*ret_image = mapping->image;
+	*ret_offset = address - mapping->start + mapping->offset;
+	return true;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The processes of a stream and what each has mapped, kept from their records alone: nothing here
+ * asks the system. Process 0 stands for the kernel, whose mapping everybody shares.
+ */
+#pragma once
+
+#include <uthash.h>
+
+#include "common/mapping-table.h"
+#include "common/wire.h"
+
+enum { PROCESS_TABLE_MAX = 1 << 17 }; /* living at one time; more are refused */
+
+struct process {
+	UT_hash_handle hh;
+	uint64_t number; /* upid */
+	uint32_t pid;
+	uint64_t version; /* changes with its mappings */
+	char name[65];
+	struct mapping_table mappings;
+	void *data; /* the stage's own; freed by the table's `forget` */
+};
+
+struct process_table {
+	struct process *by_number;
+	struct process kernel;
+	uint64_t n_refused;				   /* processes and mappings */
+	void (*forget)(struct process *process, void *arg); /* before one goes; may be NULL */
+	void *arg;
+};
+
+void process_table_deinit(struct process_table *table);
+
+/* Each takes the record of that name in. 0 or -ENOMEM; what is impossible is counted. */
+int process_table_add(struct process_table *table, const struct wire_process *record);
+int process_table_map(struct process_table *table, const struct wire_mapping *record);
+void process_table_exit(struct process_table *table, const struct wire_process_exit *record);
+
+/* NULL: there is none of that number. */
+struct process *process_table_find(const struct process_table *table, uint64_t number);
+
+/*
+ * The place of a frame of a process (wire.def, "symbol"): false if no mapping holds it. One less
+ * than the address is looked up unless that is exact: behind a call may be the next function.
+ */
+bool process_table_place(const struct process_table *table, const struct process *process,
+			 const struct wire_frame *frame, uint64_t *ret_image, uint64_t *ret_offset);

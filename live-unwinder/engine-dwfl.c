@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How it goes: the process's session (a Dwfl with its modules) is brought up to date, libdwfl
+ * calls back for each frame, and where it stops the last frame's own unwind information is asked
+ * why (stack-end.c), because libdwfl's result does not say.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elfutils/libdwfl.h>
+#include <elfutils/libdwfl_stacktrace.h>
+
+#include "common/arch.h"
+#include "live-unwinder/engine-dwfl.h"
+#include "live-unwinder/stack-end.h"
+
+enum {
+	SESSIONS_MAX = 512, /* Dwfls kept; the one unused for the longest time makes room */
+	MODULES_MAX = 4096, /* of a process; further ones are left out */
+};
+
+/* A Dwfl and what it was made of. */
+struct session {
+	Dwfl *dwfl;
+	struct process *process; /* NULL: the slot is free */
+	uint64_t version;	 /* of the process's mappings that were reported */
+	Elf *elf;		 /* of one of its files: tells libdwfl the machine */
+	struct session *newer, *older;
+};
+
+struct engine_dwfl {
+	struct process_table *processes; /* borrowed, like the next two */
+	struct image_files *files;
+	struct image_table *images;
+	uint64_t register_mask;
+	Dwflst_Process_Tracker *tracker;
+	struct session sessions[SESSIONS_MAX];
+	struct session *newest, *oldest;
+};
+
+/* Files come from the image server alone: by the module's image, never by a path. */
+static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+		    char **ret_file_name, Elf **ret_elf)
+{
+	Dwflst_Process_Tracker *tracker = dwflst_module_gettracker(module);
+	struct elf_image *file = *userdata;
+	char path[32];
+	int fd;
+
+	if (!file)
+		return -1;
+	if (file->fd < 0) { /* in memory, and so the same for everybody */
+		file->elf = elf_begin(-1, ELF_C_READ, file->elf); /* one reference more */
+		*ret_elf = file->elf;
+		return -1;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
+	fd = dwflst_tracker_find_cached_elf(tracker, name, path, ret_file_name, ret_elf);
+	if (fd >= 0)
+		return fd;
+	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one reference more */
+	*ret_file_name = strdup(path);
+	dwflst_tracker_cache_elf(tracker, name, path, *ret_elf, file->fd);
+	return file->fd;
+}
+
+/* Never the network, and no file that nobody has checked: unwinding needs no debug files. */
+static int find_no_debuginfo(Dwfl_Module *module, void **userdata, const char *name,
+			     Dwarf_Addr base, const char *file_name, const char *debuglink_file,
+			     GElf_Word debuglink_crc, char **ret_file_name)
+{
+	return -1;
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_elf,
+	.find_debuginfo = find_no_debuginfo,
+};
+
+int engine_dwfl_new(struct process_table *processes, struct image_files *files,
+		    struct image_table *images, uint64_t register_mask,
+		    struct engine_dwfl **ret)
+{
+	struct engine_dwfl *engine = calloc(1, sizeof(*engine));
+
+	if (!engine)
+		return -ENOMEM;
+	engine->processes = processes;
+	engine->files = files;
+	engine->images = images;
+	engine->register_mask = register_mask;
+	engine->tracker = dwflst_tracker_begin(&callbacks);
+	if (!engine->tracker) {
+		free(engine);
+		return -ENOMEM;
+	}
+	*ret = engine;
+	return 0;
+}
+
+struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine)
+{
+	if (engine)
+		dwflst_tracker_end(engine->tracker);
+	free(engine);
+	return NULL;
+}
+
+static void unlink_session(struct engine_dwfl *engine, struct session *session)
+{
+	*(session->newer ? &session->newer->older : &engine->newest) = session->older;
+	*(session->older ? &session->older->newer : &engine->oldest) = session->newer;
+	session->newer = session->older = NULL;
+}
+
+static void link_newest(struct engine_dwfl *engine, struct session *session)
+{
+	session->older = engine->newest;
+	*(session->older ? &session->older->newer : &engine->oldest) = session;
+	engine->newest = session;
+}
+
+static void end_session(struct engine_dwfl *engine, struct session *session)
+{
+	unlink_session(engine, session);
+	dwfl_end(session->dwfl);
+	session->process->data = NULL;
+	*session = (struct session){ 0 };
+}
+
+void engine_dwfl_forget(struct engine_dwfl *engine, struct process *process)
+{
+	if (process->data)
+		end_session(engine, process->data);
+}
+
+/*
+ * libdwfl's name for a session. The tracker keeps an entry for each of these for ever, so they are
+ * numbers of slots and not of processes; a slot is only used again after dwfl_end().
+ */
+static pid_t session_pid(const struct engine_dwfl *engine, const struct session *session)
+{
+	return session - engine->sessions + 1;
+}
+
+static struct session *find_slot(struct engine_dwfl *engine)
+{
+	for (size_t i = 0; i < SESSIONS_MAX; i++)
+		if (!engine->sessions[i].process)
+			return &engine->sessions[i];
+	struct session *session = engine->oldest;
+
+	end_session(engine, session);
+	return session;
+}
+
+static Dwfl *make_dwfl(Dwflst_Process_Tracker *tracker, pid_t pid, void *arg)
+{
+	return dwflst_tracker_dwfl_begin(tracker);
+}
+
+/* The session of a process, begun if need be; NULL: no memory. */
+static struct session *find_session(struct engine_dwfl *engine, struct process *process)
+{
+	struct session *session = process->data;
+
+	if (session) {
+		unlink_session(engine, session);
+		link_newest(engine, session);
+		return session;
+	}
+	session = find_slot(engine);
+	session->dwfl = dwflst_tracker_find_pid(engine->tracker, session_pid(engine, session),
+						make_dwfl, NULL);
+	if (!session->dwfl)
+		return NULL;
+	session->process = process;
+	session->version = UINT64_MAX;
+	process->data = session;
+	link_newest(engine, session);
+	return session;
+}
+
+/* An image as it lies in a process: what libdwfl calls a module. */
+struct module {
+	uint64_t low, high;
+	uint64_t image;
+	struct elf_image *file;
+};
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct module *left = a, *right = b;
+
+	return left->low < right->low ? -1 : left->low > right->low;
+}
+
+/*
+ * The modules of a process, by address. Only executable mappings are known, but a file's segments
+ * keep their distances: its first segment is where the executable one says (elfutils.md 8).
+ */
+static size_t find_modules(struct engine_dwfl *engine, const struct process *process,
+			   struct module *modules)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < process->mappings.n && n < MODULES_MAX; i++) {
+		const struct mapping *mapping = &process->mappings.list[i];
+		struct image *image = image_table_find(engine->images, mapping->image);
+		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
+		uint64_t address, bias;
+
+		if (!file || !elf_image_address(file, mapping->offset, &address))
+			continue;
+		bias = mapping->start - address;
+		if (n && modules[n - 1].image == image->number &&
+		    modules[n - 1].low == bias + file->low)
+			continue; /* another part of the same */
+		modules[n++] = (struct module){
+			.low = bias + file->low,
+			.high = bias + file->high,
+			.image = image->number,
+			.file = file,
+		};
+	}
+	qsort(modules, n, sizeof(*modules), compare_modules);
+	return n;
+}
+
+/* Modules that did not change are kept by libdwfl, with all that it has read of them. */
+static void report_modules(struct engine_dwfl *engine, struct session *session)
+{
+	static struct module modules[MODULES_MAX];
+	size_t n = find_modules(engine, session->process, modules);
+
+	session->elf = n ? modules[0].file->elf : NULL;
+	session->version = session->process->version;
+	dwfl_report_begin(session->dwfl);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t high = modules[i].high;
+		Dwfl_Module *module;
+		char name[32];
+		void **userdata;
+
+		if (i + 1 < n && high > modules[i + 1].low)
+			high = modules[i + 1].low; /* something else lies in its gap */
+		snprintf(name, sizeof(name), "image-%llu", (unsigned long long)modules[i].image);
+		module = dwfl_report_module(session->dwfl, name, modules[i].low, high);
+		if (!module)
+			continue;
+		dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+		*userdata = modules[i].file;
+	}
+	dwfl_report_end(session->dwfl, NULL, NULL);
+}
+
+/* What on_frame() needs between one frame and the next. */
+struct walk {
+	struct unwinding *unwinding;
+	uint64_t sp; /* of the frame before */
+};
+
+static int stop(struct walk *walk, enum wire_stack_end end)
+{
+	walk->unwinding->end = end;
+	return DWARF_CB_ABORT;
+}
+
+/*
+ * Takes one frame, or says why not: libdwfl has no limit, follows unwind information that leads
+ * nowhere, and guesses from frame pointers where there is none.
+ */
+static int on_frame(Dwfl_Frame *state, void *arg)
+{
+	struct walk *walk = arg;
+	struct unwinding *unwinding = walk->unwinding;
+	struct wire_frame *frame = &unwinding->frames[unwinding->n_frames];
+	bool is_first = unwinding->n_frames == 0, is_exact;
+	const struct mapping *mapping;
+	Dwarf_Addr address;
+	Dwarf_Word sp;
+
+	if (!dwfl_frame_pc(state, &address, &is_exact))
+		return stop(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+	if (!is_first && dwfl_frame_unwound_source(state) == DWFL_UNWOUND_EBL)
+		return stop(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	if (dwfl_frame_reg(state, arch_host.dwarf_sp, &sp) != 0)
+		return stop(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+	if (!is_first && address == frame[-1].address && sp <= walk->sp)
+		return stop(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+	if (unwinding->n_frames == unwinding->n_frames_max)
+		return stop(walk, WIRE_stack_end_FRAME_LIMIT);
+	mapping = mapping_table_find(&unwinding->process->mappings, address - !is_exact);
+	if (!mapping && !is_first)
+		return stop(walk, WIRE_stack_end_NO_MAPPING);
+	*frame = (struct wire_frame){
+		.address = address,
+		.mapping = mapping ? mapping->number : 0,
+		.flags = is_exact ? WIRE_frame_flags_EXACT : 0,
+	};
+	unwinding->n_frames++;
+	walk->sp = sp;
+	return mapping ? DWARF_CB_OK : stop(walk, WIRE_stack_end_NO_MAPPING);
+}
+
+static void walk_frames(struct engine_dwfl *engine, struct session *session,
+			int (*callback)(Dwfl_Frame *state, void *arg), void *arg,
+			const struct wire_sample *sample)
+{
+	dwflst_perf_sample_getframes(session->dwfl, session->elf, session_pid(engine, session),
+				     session_pid(engine, session), sample->stack.data,
+				     sample->stack.size, sample->registers.data,
+				     sample->registers.n, engine->register_mask, sample->abi,
+				     callback, arg);
+}
+
+/* The sampled instruction, which is known even where nothing else is. */
+static void add_sampled(struct unwinding *unwinding)
+{
+	uint64_t address = unwinding->sample->registers.data[arch_host.ip_index];
+	const struct mapping *mapping =
+		mapping_table_find(&unwinding->process->mappings, address);
+
+	unwinding->frames[0] = (struct wire_frame){
+		.address = address,
+		.mapping = mapping ? mapping->number : 0,
+		.flags = WIRE_frame_flags_EXACT,
+	};
+	unwinding->n_frames = 1;
+}
+
+/* What can be said of the last frame without libdwfl; 0: nothing. */
+static enum wire_stack_end end_of_mapping(struct engine_dwfl *engine, struct unwinding *unwinding)
+{
+	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
+	uint64_t address = last->address - !(last->flags & WIRE_frame_flags_EXACT);
+	const struct mapping *mapping =
+		mapping_table_find(&unwinding->process->mappings, address);
+	struct image *image = mapping ? image_table_find(engine->images, mapping->image) : NULL;
+
+	unwinding->failed_image = image;
+	if (!image)
+		return WIRE_stack_end_NO_MAPPING;
+	if (image->kind == WIRE_image_kind_ANONYMOUS)
+		return WIRE_stack_end_NO_UNWIND_INFO;
+	if (!image_files_get(engine->files, image))
+		return WIRE_stack_end_IMAGE_UNAVAILABLE;
+	return 0;
+}
+
+/* Walks to the last frame once more, now for its registers. */
+struct second_walk {
+	size_t n_left;
+	struct stack_end_question *question;
+};
+
+static int on_frame_again(Dwfl_Frame *state, void *arg)
+{
+	struct second_walk *walk = arg;
+
+	if (--walk->n_left)
+		return DWARF_CB_OK;
+	for (int i = 0; i < arch_host.dwarf_n_registers; i++)
+		walk->question->has_register[i] =
+			dwfl_frame_reg(state, i, &walk->question->registers[i]) == 0;
+	return DWARF_CB_ABORT;
+}
+
+static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct session *session,
+					  struct unwinding *unwinding)
+{
+	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
+	const struct wire_sample *sample = unwinding->sample;
+	struct stack_end_question question = {
+		.address = last->address - !(last->flags & WIRE_frame_flags_EXACT),
+		.stack_start = sample->registers.data[arch_host.sp_index],
+		.stack_size = sample->stack.size,
+	};
+	struct second_walk again = { unwinding->n_frames, &question };
+	enum wire_stack_end end;
+
+	question.module = dwfl_addrmodule(session->dwfl, question.address);
+	end = stack_end_of_rule(&question);
+	if (end)
+		return end;
+	walk_frames(engine, session, on_frame_again, &again, sample);
+	return stack_end_of_registers(&question);
+}
+
+void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
+{
+	struct session *session = find_session(engine, unwinding->process);
+	struct walk walk = { .unwinding = unwinding };
+
+	unwinding->n_frames = 0;
+	unwinding->end = 0;
+	unwinding->failed_image = NULL;
+	if (session && session->version != session->process->version)
+		report_modules(engine, session);
+	if (session && session->elf)
+		walk_frames(engine, session, on_frame, &walk, unwinding->sample);
+	if (unwinding->n_frames == 0)
+		add_sampled(unwinding);
+	if (unwinding->end == WIRE_stack_end_FRAME_LIMIT)
+		return;
+	if (unwinding->end) {
+		/* What libdwfl would not go on with may have a better name. */
+		enum wire_stack_end better = end_of_mapping(engine, unwinding);
+
+		if (better)
+			unwinding->end = better;
+		return;
+	}
+	unwinding->end = end_of_mapping(engine, unwinding);
+	if (!unwinding->end && session && session->elf)
+		unwinding->end = ask_last_frame(engine, session, unwinding);
+	if (!unwinding->end)
+		unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;
+	if (unwinding->end == WIRE_stack_end_COMPLETE)
+		unwinding->failed_image = NULL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The engine of elfutils: one tracker, one Dwfl for each process incarnation that was sampled
+ * lately. Modules are reported from the stream's mappings, files come from the image server and
+ * are shared by all Dwfls through the tracker's cache.
+ */
+#pragma once
+
+#include "common/image-files.h"
+#include "live-unwinder/engine.h"
+
+struct engine_dwfl;
+
+int engine_dwfl_new(struct process_table *processes, struct image_files *files,
+		    struct image_table *images, uint64_t register_mask,
+		    struct engine_dwfl **ret);
+struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine);
+
+/* A process goes: its session ends. */
+void engine_dwfl_forget(struct engine_dwfl *engine, struct process *process);
+
+/* Fills in frames, end and failed_image. */
+void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* live-unwinder: replaces every sample by its call stack. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/arch.h"
+#include "common/image-files.h"
+#include "common/stage.h"
+#include "live-unwinder/engine-dwfl.h"
+
+enum { DEFAULT_FRAMES = 512, KERNEL_FRAMES_MAX = 512, KEY_ENGINE = 0x100, KEY_MAX_FRAMES };
+
+struct live_unwinder {
+	size_t n_frames_max;
+	struct process_table processes;
+	struct image_table images;
+	struct image_files files;
+	struct engine_dwfl *engine;
+	struct wire_frame *frames; /* room for the kernel's and the user's */
+	uint64_t *n_ends[16];	   /* counters by enum wire_stack_end */
+};
+
+static void forget_process(struct process *process, void *arg)
+{
+	struct live_unwinder *self = arg;
+
+	if (self->engine)
+		engine_dwfl_forget(self->engine, process);
+}
+
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct live_unwinder *self = data;
+	int r;
+
+	if (hello->machine != arch_host.machine ||
+	    hello->register_mask != arch_host.register_mask) {
+		stage_error(stage, "error: the stream was recorded on another kind of machine");
+		return -ECANCELED;
+	}
+	raise_descriptor_limit(); /* each image that is in use takes one */
+	self->frames = calloc(KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
+	if (!self->frames)
+		return -ENOMEM;
+	self->processes.forget = forget_process;
+	self->processes.arg = self;
+	for (size_t i = 0; i < wire_names_stack_end.n; i++)
+		self->n_ends[wire_names_stack_end.names[i].number] = counters_get(
+			&stage->counters, "stacks", wire_names_stack_end.names[i].text);
+	r = image_files_init(&self->files, stage, &self->images, hello);
+	if (r < 0)
+		return r;
+	return engine_dwfl_new(&self->processes, &self->files, &self->images,
+			       hello->register_mask, &self->engine);
+}
+
+static int handle_process(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = process_table_add(&self->processes, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
+static int handle_process_exit(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+
+	process_table_exit(&self->processes, view);
+	return STAGE_PASS;
+}
+
+static int handle_mapping(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = process_table_map(&self->processes, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
+static int handle_image(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = image_table_add(&self->images, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
+static int handle_image_state(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+
+	image_table_set_state(&self->images, view);
+	return STAGE_PASS;
+}
+
+static int handle_image_data(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = image_table_set_data(&self->images, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
+/* The kernel has unwound its own side. Its first address is exact, the others are returned to. */
+static size_t add_kernel_frames(const struct live_unwinder *self, const struct wire_sample *sample,
+				struct wire_frame *frames)
+{
+	for (size_t i = 0; i < sample->kernel.n; i++) {
+		uint32_t exact = i ? 0 : WIRE_frame_flags_EXACT;
+		const struct mapping *mapping = mapping_table_find(
+			&self->processes.kernel.mappings, sample->kernel.data[i] - !exact);
+
+		frames[i] = (struct wire_frame){
+			.address = sample->kernel.data[i],
+			.mapping = mapping ? mapping->number : 0,
+			.flags = WIRE_frame_flags_KERNEL | exact,
+		};
+	}
+	return sample->kernel.n;
+}
+
+static void unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
+{
+	if (unwinding->sample->registers.n != arch_host.n_registers)
+		unwinding->end = WIRE_stack_end_NO_USER_REGS;
+	else if (!unwinding->process)
+		unwinding->end = WIRE_stack_end_NO_MAPPING;
+	else if (unwinding->sample->abi != 2) /* PERF_SAMPLE_REGS_ABI_64 */
+		unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;
+	else
+		engine_dwfl_unwind(self->engine, unwinding);
+}
+
+static void count_end(struct stage *stage, const struct live_unwinder *self,
+		      const struct unwinding *unwinding)
+{
+	char name[4096];
+
+	++*self->n_ends[unwinding->end];
+	if (!unwinding->failed_image)
+		return;
+	snprintf(name, sizeof(name), "%.4000s: %s", unwinding->failed_image->path,
+		 wire_name_text(&wire_names_stack_end, unwinding->end));
+	++*counters_get(&stage->counters, "images-at-fault", name);
+}
+
+static int handle_sample(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	const struct wire_sample *sample = view;
+	size_t n_kernel = add_kernel_frames(self, sample, self->frames);
+	struct unwinding unwinding = {
+		.sample = sample,
+		.process = process_table_find(&self->processes, sample->process),
+		.frames = self->frames + n_kernel,
+		.n_frames_max = self->n_frames_max,
+	};
+	struct wire_stack stack = {
+		.time = sample->time,
+		.process = sample->process,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.weight = sample->weight,
+	};
+
+	unwind_user(self, &unwinding);
+	count_end(stage, self, &unwinding);
+	stack.end = unwinding.end;
+	stack.frames = (struct wire_frames){ self->frames, n_kernel + unwinding.n_frames };
+	return stage_put(stage, WIRE_RECORD_stack, &stack);
+}
+
+static int finish(struct stage *stage, void *data, enum stage_stream_end end)
+{
+	struct live_unwinder *self = data;
+
+	if (self->processes.n_refused + self->images.n_refused)
+		*counters_get(&stage->counters, "refused", "identity") =
+			self->processes.n_refused + self->images.n_refused;
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct live_unwinder *self = state->input;
+	unsigned long number;
+	char *end;
+
+	switch (key) {
+	case KEY_ENGINE:
+		if (strcmp(arg, "auto") && strcmp(arg, "dwfl"))
+			stage_usage_error(state, "--engine takes auto or dwfl, not '%s'", arg);
+		return 0;
+	case KEY_MAX_FRAMES:
+		number = strtoul(arg, &end, 10);
+		if (*end || number < 1 || number > FRAMES_MAX - KERNEL_FRAMES_MAX)
+			stage_usage_error(state, "--max-frames takes 1 to %d, not '%s'",
+					  FRAMES_MAX - KERNEL_FRAMES_MAX, arg);
+		self->n_frames_max = number;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void init(void *data)
+{
+	struct live_unwinder *self = data;
+
+	self->n_frames_max = DEFAULT_FRAMES;
+	self->files.client.fd = -1;
+}
+
+static void deinit(void *data)
+{
+	struct live_unwinder *self = data;
+
+	process_table_deinit(&self->processes);
+	self->engine = engine_dwfl_free(self->engine);
+	image_table_deinit(&self->images);
+	image_files_deinit(&self->files);
+	free(self->frames);
+}
+
+static const struct argp_option option_table[] = {
+	{ "engine", KEY_ENGINE, "ENGINE", 0, "How to unwind: auto or dwfl (elfutils)", 0 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "User frames of a stack at most (512)", 0 },
+	{ 0 },
+};
+
+static const struct stage_handler handlers[] = {
+	{ WIRE_RECORD_process, handle_process },
+	{ WIRE_RECORD_process_exit, handle_process_exit },
+	{ WIRE_RECORD_mapping, handle_mapping },
+	{ WIRE_RECORD_image, handle_image },
+	{ WIRE_RECORD_image_state, handle_image_state },
+	{ WIRE_RECORD_image_data, handle_image_data },
+	{ WIRE_RECORD_sample, handle_sample },
+	{ 0 },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct stage_program program = {
+		.name = "live-unwinder",
+		.summary = "Replaces every sample of a stream by its call stack.",
+		.role = STAGE_FILTER,
+		.self_size = sizeof(struct live_unwinder),
+		.options = option_table,
+		.parse_option = parse_option,
+		.handlers = handlers,
+		.init = init,
+		.start = start,
+		.finish = finish,
+		.deinit = deinit,
+	};
+
+	return stage_main(argc, argv, &program);
+}

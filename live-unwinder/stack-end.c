@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include <elfutils/libdw.h>
+
+#include "common/arch.h"
+#include "common/cleanup.h"
+#include "live-unwinder/stack-end.h"
+
+/* The row of unwind information for an address; NULL: there is none. The caller frees it. */
+static Dwarf_Frame *find_row(const struct stack_end_question *question)
+{
+	Dwarf_CFI *(*const sources[])(Dwfl_Module *, Dwarf_Addr *) = {
+		dwfl_module_eh_cfi,
+		dwfl_module_dwarf_cfi,
+	};
+
+	for (size_t i = 0; question->module && i < 2; i++) {
+		Dwarf_Addr bias;
+		Dwarf_CFI *cfi = sources[i](question->module, &bias);
+		Dwarf_Frame *row;
+
+		if (cfi && dwarf_cfi_addrframe(cfi, question->address - bias, &row) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
+{
+	_cleanup_free_ Dwarf_Frame *row = find_row(question);
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+
+	if (!row)
+		return WIRE_stack_end_NO_UNWIND_INFO;
+	if (dwarf_frame_register(row, arch_host.dwarf_return_address, memory, &ops, &n) < 0)
+		return 0;
+	/* libdw.h: undefined is no operations at `memory`; the same value is no operations at NULL */
+	return n == 0 && ops == memory ? WIRE_stack_end_COMPLETE : 0;
+}
+
+/* The value of a register plus an offset, the usual form of a CFA; false: another form. */
+static bool evaluate_cfa(const struct stack_end_question *question, Dwarf_Frame *row,
+			 uint64_t *ret)
+{
+	Dwarf_Op *ops;
+	size_t n;
+	uint64_t number, offset;
+
+	if (dwarf_frame_cfa(row, &ops, &n) < 0 || n != 1)
+		return false;
+	if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
+		number = ops[0].atom - DW_OP_breg0;
+		offset = ops[0].number;
+	} else if (ops[0].atom == DW_OP_bregx) {
+		number = ops[0].number;
+		offset = ops[0].number2;
+	} else {
+		return false;
+	}
+	if (number >= STACK_END_REGISTERS_MAX || !question->has_register[number])
+		return false;
+	*ret = question->registers[number] + offset;
+	return true;
+}
+
+/* Where the rule looks for the return address; false: it cannot be told. */
+static bool find_return_address(const struct stack_end_question *question, Dwarf_Frame *row,
+				uint64_t *ret)
+{
+	Dwarf_Op memory[3], *ops;
+	uint64_t cfa;
+	size_t n;
+
+	if (!evaluate_cfa(question, row, &cfa) ||
+	    dwarf_frame_register(row, arch_host.dwarf_return_address, memory, &ops, &n) < 0)
+		return false;
+	if (n == 0 || n > 2 || ops[0].atom != DW_OP_call_frame_cfa)
+		return false;
+	if (n == 2 && ops[1].atom != DW_OP_plus_uconst)
+		return false;
+	*ret = cfa + (n == 2 ? ops[1].number : 0);
+	return true;
+}
+
+enum wire_stack_end stack_end_of_registers(const struct stack_end_question *question)
+{
+	_cleanup_free_ Dwarf_Frame *row = find_row(question);
+	uint64_t end = question->stack_start + question->stack_size;
+	uint64_t where;
+
+	if (!row)
+		return WIRE_stack_end_NO_UNWIND_INFO;
+	if (!find_return_address(question, row, &where)) {
+		/* An expression, which may have read the stack itself: judge by the frame. */
+		if (!question->has_register[arch_host.dwarf_sp])
+			return WIRE_stack_end_BAD_UNWIND_INFO;
+		where = question->registers[arch_host.dwarf_sp];
+	}
+	/* Not a user address at all (47 bits, 56 with five-level page tables). */
+	if (where >> 56)
+		return WIRE_stack_end_BAD_UNWIND_INFO;
+	if (where < question->stack_start || where + sizeof(uint64_t) > end)
+		return WIRE_stack_end_TRUNCATED;
+	return WIRE_stack_end_BAD_UNWIND_INFO;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Why a stack ends at its last frame. libdwfl gives 0 both where the return address is undefined
+ * (a true outermost frame) and where the captured stack ran out; the frame's own rule tells.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <elfutils/libdwfl.h>
+
+#include "common/wire.h"
+
+enum { STACK_END_REGISTERS_MAX = 32 };
+
+struct stack_end_question {
+	Dwfl_Module *module;	    /* of the last frame, may be NULL */
+	uint64_t address;	    /* to look up: one less for a return address */
+	uint64_t stack_start, stack_size; /* what was captured */
+	/* Of the last frame, by DWARF's numbers; for stack_end_of_registers() alone. */
+	Dwarf_Word registers[STACK_END_REGISTERS_MAX];
+	bool has_register[STACK_END_REGISTERS_MAX];
+};
+
+/* COMPLETE, NO_UNWIND_INFO, or 0: there is a rule for the return address. */
+enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question);
+
+/*
+ * There is a rule, but it led nowhere: TRUNCATED where it looks for the return address outside
+ * what was captured, else BAD_UNWIND_INFO.
+ */
+enum wire_stack_end stack_end_of_registers(const struct stack_end_question *question);
