@@ -78,6 +78,15 @@ int process_table_map(struct process_table *table, const struct wire_mapping *re
 	return 0;
 }
 
+/* The main thread's name is the process's; those of others are of no concern here. */
+void process_table_rename(struct process_table *table, const struct wire_thread *record)
+{
+	struct process *process = process_table_find(table, record->process);
+
+	if (process && record->tid == process->pid)
+		snprintf(process->name, sizeof(process->name), "%s", record->name.data);
+}
+
 void process_table_exit(struct process_table *table, const struct wire_process_exit *record)
 {
 	struct process *process = process_table_find(table, record->process);

@@ -35,6 +35,7 @@ void process_table_deinit(struct process_table *table);
 /* Each takes the record of that name in. 0 or -ENOMEM; what is impossible is counted. */
 int process_table_add(struct process_table *table, const struct wire_process *record);
 int process_table_map(struct process_table *table, const struct wire_mapping *record);
+void process_table_rename(struct process_table *table, const struct wire_thread *record);
 void process_table_exit(struct process_table *table, const struct wire_process_exit *record);
 
 /* NULL: there is none of that number. */

@@ -31,9 +31,7 @@ struct session {
 };
 
 struct engine_dwfl {
-	struct process_table *processes; /* borrowed, like the next two */
-	struct image_files *files;
-	struct image_table *images;
+	struct image_files *files; /* borrowed */
 	uint64_t register_mask;
 	Dwflst_Process_Tracker *tracker;
 	struct session sessions[SESSIONS_MAX];
@@ -79,17 +77,13 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_no_debuginfo,
 };
 
-int engine_dwfl_new(struct process_table *processes, struct image_files *files,
-		    struct image_table *images, uint64_t register_mask,
-		    struct engine_dwfl **ret)
+int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct engine_dwfl **ret)
 {
 	struct engine_dwfl *engine = calloc(1, sizeof(*engine));
 
 	if (!engine)
 		return -ENOMEM;
-	engine->processes = processes;
 	engine->files = files;
-	engine->images = images;
 	engine->register_mask = register_mask;
 	engine->tracker = dwflst_tracker_begin(&callbacks);
 	if (!engine->tracker) {
@@ -208,7 +202,7 @@ static size_t find_modules(struct engine_dwfl *engine, const struct process *pro
 
 	for (size_t i = 0; i < process->mappings.n && n < MODULES_MAX; i++) {
 		const struct mapping *mapping = &process->mappings.list[i];
-		struct image *image = image_table_find(engine->images, mapping->image);
+		struct image *image = image_table_find(engine->files->table, mapping->image);
 		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
 		uint64_t address, bias;
 
@@ -338,7 +332,7 @@ static enum wire_stack_end end_of_mapping(struct engine_dwfl *engine, struct unw
 	uint64_t address = last->address - !(last->flags & WIRE_frame_flags_EXACT);
 	const struct mapping *mapping =
 		mapping_table_find(&unwinding->process->mappings, address);
-	struct image *image = mapping ? image_table_find(engine->images, mapping->image) : NULL;
+	struct image *image = mapping ? image_table_find(engine->files->table, mapping->image) : NULL;
 
 	unwinding->failed_image = image;
 	if (!image)

@@ -11,9 +11,11 @@
 
 struct engine_dwfl;
 
-int engine_dwfl_new(struct process_table *processes, struct image_files *files,
-		    struct image_table *images, uint64_t register_mask,
-		    struct engine_dwfl **ret);
+/* `files` is borrowed. 0 or -ENOMEM. */
+int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct engine_dwfl **ret);
+
+
+/* Ends all sessions; processes need not be forgotten after this. */
 struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine);
 
 /* A process goes: its session ends. */

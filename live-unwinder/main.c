@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "common/arch.h"
+#include "common/identity.h"
 #include "common/image-files.h"
 #include "common/stage.h"
 #include "live-unwinder/engine-dwfl.h"
@@ -13,9 +14,8 @@
 enum { DEFAULT_FRAMES = 512, KERNEL_FRAMES_MAX = 512, KEY_ENGINE = 0x100, KEY_MAX_FRAMES };
 
 struct live_unwinder {
+	struct identity identity; /* first: see identity.h */
 	size_t n_frames_max;
-	struct process_table processes;
-	struct image_table images;
 	struct image_files files;
 	struct engine_dwfl *engine;
 	struct wire_frame *frames; /* room for the kernel's and the user's */
@@ -54,64 +54,15 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	self->frames = calloc(KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
 	if (!self->frames)
 		return -ENOMEM;
-	self->processes.forget = forget_process;
-	self->processes.arg = self;
+	self->identity.processes.forget = forget_process;
+	self->identity.processes.arg = self;
 	for (size_t i = 0; i < wire_names_stack_end.n; i++)
 		self->n_ends[wire_names_stack_end.names[i].number] = counters_get(
 			&stage->counters, "stacks", wire_names_stack_end.names[i].text);
-	r = image_files_init(&self->files, stage, &self->images, hello);
+	r = image_files_init(&self->files, stage, &self->identity.images, hello);
 	if (r < 0)
 		return r;
-	return engine_dwfl_new(&self->processes, &self->files, &self->images,
-			       hello->register_mask, &self->engine);
-}
-
-static int handle_process(struct stage *stage, void *data, const void *view)
-{
-	struct live_unwinder *self = data;
-	int r = process_table_add(&self->processes, view);
-
-	return r < 0 ? r : STAGE_PASS;
-}
-
-static int handle_process_exit(struct stage *stage, void *data, const void *view)
-{
-	struct live_unwinder *self = data;
-
-	process_table_exit(&self->processes, view);
-	return STAGE_PASS;
-}
-
-static int handle_mapping(struct stage *stage, void *data, const void *view)
-{
-	struct live_unwinder *self = data;
-	int r = process_table_map(&self->processes, view);
-
-	return r < 0 ? r : STAGE_PASS;
-}
-
-static int handle_image(struct stage *stage, void *data, const void *view)
-{
-	struct live_unwinder *self = data;
-	int r = image_table_add(&self->images, view);
-
-	return r < 0 ? r : STAGE_PASS;
-}
-
-static int handle_image_state(struct stage *stage, void *data, const void *view)
-{
-	struct live_unwinder *self = data;
-
-	image_table_set_state(&self->images, view);
-	return STAGE_PASS;
-}
-
-static int handle_image_data(struct stage *stage, void *data, const void *view)
-{
-	struct live_unwinder *self = data;
-	int r = image_table_set_data(&self->images, view);
-
-	return r < 0 ? r : STAGE_PASS;
+	return engine_dwfl_new(&self->files, hello->register_mask, &self->engine);
 }
 
 /* The kernel has unwound its own side. Its first address is exact, the others are returned to. */
@@ -121,7 +72,7 @@ static size_t add_kernel_frames(const struct live_unwinder *self, const struct w
 	for (size_t i = 0; i < sample->kernel.n; i++) {
 		uint32_t exact = i ? 0 : WIRE_frame_flags_EXACT;
 		const struct mapping *mapping = mapping_table_find(
-			&self->processes.kernel.mappings, sample->kernel.data[i] - !exact);
+			&self->identity.processes.kernel.mappings, sample->kernel.data[i] - !exact);
 
 		frames[i] = (struct wire_frame){
 			.address = sample->kernel.data[i],
@@ -164,7 +115,7 @@ static int handle_sample(struct stage *stage, void *data, const void *view)
 	size_t n_kernel = add_kernel_frames(self, sample, self->frames);
 	struct unwinding unwinding = {
 		.sample = sample,
-		.process = process_table_find(&self->processes, sample->process),
+		.process = process_table_find(&self->identity.processes, sample->process),
 		.frames = self->frames + n_kernel,
 		.n_frames_max = self->n_frames_max,
 	};
@@ -187,9 +138,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct live_unwinder *self = data;
 
-	if (self->processes.n_refused + self->images.n_refused)
-		*counters_get(&stage->counters, "refused", "identity") =
-			self->processes.n_refused + self->images.n_refused;
+	identity_count_refused(&self->identity, stage);
 	return 0;
 }
 
@@ -228,9 +177,8 @@ static void deinit(void *data)
 {
 	struct live_unwinder *self = data;
 
-	process_table_deinit(&self->processes);
 	self->engine = engine_dwfl_free(self->engine);
-	image_table_deinit(&self->images);
+	identity_deinit(&self->identity);
 	image_files_deinit(&self->files);
 	free(self->frames);
 }
@@ -242,12 +190,7 @@ static const struct argp_option option_table[] = {
 };
 
 static const struct stage_handler handlers[] = {
-	{ WIRE_RECORD_process, handle_process },
-	{ WIRE_RECORD_process_exit, handle_process_exit },
-	{ WIRE_RECORD_mapping, handle_mapping },
-	{ WIRE_RECORD_image, handle_image },
-	{ WIRE_RECORD_image_state, handle_image_state },
-	{ WIRE_RECORD_image_data, handle_image_data },
+	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_sample, handle_sample },
 	{ 0 },
 };

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From two numbers to one, for places (image, offset) and the like: open addressing, linear
+ * probing, at most half full. On the path of every frame, hence no general hash table.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pair_map {
+	struct pair_map_entry *entries;
+	size_t n, n_allocated; /* allocated: a power of two */
+	size_t n_max;	       /* pairs that it may hold */
+};
+
+void pair_map_init(struct pair_map *map, size_t n_max);
+void pair_map_deinit(struct pair_map *map);
+
+/* Forgets all pairs. */
+void pair_map_clear(struct pair_map *map);
+
+/* NULL: the pair is not there. The pointer is void after the next pair_map_add(). */
+uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b);
+
+/* Adds a pair that is not there yet: 0, -ENOSPC: n_max are there, or -ENOMEM. */
+int pair_map_add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value);
+
+/* Calls for each pair, in no particular order. */
+void pair_map_each(const struct pair_map *map,
+		   void (*each)(uint64_t a, uint64_t b, uint64_t value, void *arg), void *arg);

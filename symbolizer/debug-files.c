@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <fcntl.h>
+#include <gelf.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "common/cleanup.h"
+#include "symbolizer/debug-files.h"
+
+enum { BUILD_ID_MAX = 64, PATH_SIZE = 4096 };
+
+void debug_file_close(struct debug_file *file)
+{
+	elf_end(file->elf);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->memory);
+	*file = (struct debug_file){ .fd = -1 };
+}
+
+static bool open_elf(const char *path, struct debug_file *ret)
+{
+	_cleanup_(debug_file_close) struct debug_file file = { .fd = -1 };
+	char magic[SELFMAG];
+	struct stat status;
+
+	file.fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file.fd < 0 || fstat(file.fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    pread(file.fd, magic, SELFMAG, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG))
+		return false;
+	file.elf = elf_begin(file.fd, ELF_C_READ, NULL);
+	if (!file.elf)
+		return false;
+	*ret = file;
+	file = (struct debug_file){ .fd = -1 };
+	return true;
+}
+
+static bool has_same_build_id(Elf *elf, Elf *candidate)
+{
+	const void *ours, *theirs;
+	ssize_t size = dwelf_elf_gnu_build_id(elf, &ours);
+
+	return size > 0 && dwelf_elf_gnu_build_id(candidate, &theirs) == size &&
+	       !memcmp(ours, theirs, size);
+}
+
+/* <dir>/.build-id/xx/yyyy….debug; only hexadecimal digits of the id ever reach a path. */
+static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, struct debug_file *ret)
+{
+	const unsigned char *id;
+	ssize_t size = dwelf_elf_gnu_build_id(elf, (const void **)&id);
+	char hex[2 * BUILD_ID_MAX + 1], path[PATH_SIZE];
+
+	if (size < 2 || size > BUILD_ID_MAX)
+		return false;
+	for (ssize_t i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+	for (size_t i = 0; i < dirs->n; i++) {
+		snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", dirs->list[i], hex,
+			 hex + 2);
+		if (!open_elf(path, ret))
+			continue;
+		if (has_same_build_id(elf, ret->elf))
+			return true;
+		debug_file_close(ret);
+	}
+	return false;
+}
+
+static bool has_crc(int fd, GElf_Word expected)
+{
+	_cleanup_free_ unsigned char *buffer = malloc(1 << 16);
+	uLong crc = crc32(0, NULL, 0);
+	off_t offset = 0;
+	ssize_t n;
+
+	while (buffer && (n = pread(fd, buffer, 1 << 16, offset)) > 0) {
+		crc = crc32(crc, buffer, n);
+		offset += n;
+	}
+	return buffer && n == 0 && crc == expected;
+}
+
+static bool try_link(Elf *elf, const char *path, GElf_Word crc, struct debug_file *ret)
+{
+	const void *id;
+
+	if (!open_elf(path, ret))
+		return false;
+	if (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf) :
+						   has_crc(ret->fd, crc))
+		return true;
+	debug_file_close(ret);
+	return false;
+}
+
+/* Beside the file, in .debug beside it, and under each of the directories. */
+static bool find_by_link(Elf *elf, const char *file_path, const struct debug_dirs *dirs,
+			 struct debug_file *ret)
+{
+	GElf_Word crc;
+	const char *link = dwelf_elf_gnu_debuglink(elf, &crc), *slash = strrchr(file_path, '/');
+	int dir_size = slash ? slash - file_path : 0;
+	char path[PATH_SIZE];
+
+	if (!link || !slash || strchr(link, '/'))
+		return false;
+	snprintf(path, sizeof(path), "%.*s/%s", dir_size, file_path, link);
+	if (strcmp(path, file_path) && try_link(elf, path, crc, ret))
+		return true;
+	snprintf(path, sizeof(path), "%.*s/.debug/%s", dir_size, file_path, link);
+	if (try_link(elf, path, crc, ret))
+		return true;
+	for (size_t i = 0; i < dirs->n; i++) {
+		snprintf(path, sizeof(path), "%s%.*s/%s", dirs->list[i], dir_size, file_path,
+			 link);
+		if (try_link(elf, path, crc, ret))
+			return true;
+	}
+	return false;
+}
+
+static Elf_Data *find_section_data(Elf *elf, const char *wanted)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS)
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (name && !strcmp(name, wanted))
+			return elf_rawdata(section, NULL);
+	}
+	return NULL;
+}
+
+/*
+ * Decompresses XZ. libdwfl would do this too, but without a limit: 2 MB can be made to unfold to
+ * gigabytes.
+ */
+static void *decompress(const Elf_Data *data, size_t *ret_size)
+{
+	_cleanup_free_ uint8_t *out = NULL;
+	uint64_t memory = DEBUG_DATA_MEMORY;
+
+	for (size_t size = data->d_size * 4 + 65536; size <= DEBUG_DATA_MAX; size *= 2) {
+		size_t read = 0, written = 0;
+		uint8_t *larger = realloc(out, size);
+		lzma_ret r;
+
+		if (!larger)
+			return NULL;
+		out = larger;
+		r = lzma_stream_buffer_decode(&memory, 0, NULL, data->d_buf, &read, data->d_size,
+					      out, &written, size);
+		if (r == LZMA_OK) {
+			*ret_size = written;
+			return take_pointer(out);
+		}
+		if (r != LZMA_BUF_ERROR || read == data->d_size)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* "MiniDebugInfo": a small ELF file with the names of local functions, compressed. */
+static bool find_debug_data(Elf *elf, struct debug_file *ret)
+{
+	Elf_Data *data = find_section_data(elf, ".gnu_debugdata");
+	_cleanup_(debug_file_close) struct debug_file file = { .fd = -1 };
+	size_t size;
+
+	if (!data || !data->d_buf)
+		return false;
+	file.memory = decompress(data, &size);
+	if (!file.memory || size < SELFMAG || memcmp(file.memory, ELFMAG, SELFMAG))
+		return false;
+	file.elf = elf_memory(file.memory, size);
+	if (!file.elf)
+		return false;
+	*ret = file;
+	file = (struct debug_file){ .fd = -1 };
+	return true;
+}
+
+bool debug_file_find(Elf *elf, const char *path, const struct debug_dirs *dirs,
+		     struct debug_file *ret)
+{
+	return find_by_build_id(elf, dirs, ret) || find_by_link(elf, path, dirs, ret) ||
+	       find_debug_data(elf, ret);
+}

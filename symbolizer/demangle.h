@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of C++, Rust and D as people write them. */
+#pragma once
+
+#include <stddef.h>
+
+enum {
+	DEMANGLE_INPUT_MAX = 2048, /* a longer name stays as it is: the work can grow with its
+				      square, and worse */
+	DEMANGLE_OUTPUT_MAX = 4095,
+};
+
+/* The demangled name, which the caller frees; NULL: it is not mangled, or too long. */
+char *demangle(const char *name);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "common/cleanup.h"
+#include "symbolizer/kallsyms.h"
+
+void kallsyms_deinit(struct kallsyms *kallsyms)
+{
+	free(kallsyms->compressed);
+	free(kallsyms->text);
+	free(kallsyms->list);
+	*kallsyms = (struct kallsyms){ 0 };
+}
+
+int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size)
+{
+	char *larger;
+
+	if (size > KALLSYMS_COMPRESSED_MAX - kallsyms->n_compressed)
+		return -EFBIG;
+	larger = realloc(kallsyms->compressed, kallsyms->n_compressed + size + 1);
+	if (!larger)
+		return -ENOMEM;
+	memcpy(larger + kallsyms->n_compressed, data, size);
+	kallsyms->compressed = larger;
+	kallsyms->n_compressed += size;
+	return 0;
+}
+
+/* Decompresses into a text that grows up to its limit. */
+static int decompress(struct kallsyms *kallsyms)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	z_stream stream = {
+		.next_in = (Bytef *)kallsyms->compressed,
+		.avail_in = kallsyms->n_compressed,
+	};
+	int status = Z_OK;
+
+	if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
+		return -ENOMEM;
+	while (status == Z_OK && size < KALLSYMS_TEXT_MAX) {
+		char *larger;
+
+		size = size ? size * 2 : 1024 * 1024;
+		larger = realloc(text, size + 1);
+		if (!larger)
+			break;
+		text = larger;
+		stream.next_out = (Bytef *)text + stream.total_out;
+		stream.avail_out = size - stream.total_out;
+		status = inflate(&stream, Z_NO_FLUSH);
+	}
+	inflateEnd(&stream);
+	if (status != Z_STREAM_END)
+		return -EBADMSG;
+	text[stream.total_out] = 0;
+	kallsyms->text = take_pointer(text);
+	return 0;
+}
+
+/* "ffffffff81000000 T _text\n", "… t name\t[module]\n": splits the line in place. */
+static bool parse_line(char *line, struct kernel_symbol *ret)
+{
+	char *end, *module;
+
+	ret->address = strtoull(line, &end, 16);
+	if (end != line + 16 || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) ||
+	    end[2] != ' ' || !end[3])
+		return false;
+	ret->name = end + 3;
+	module = strchr(end + 3, '\t');
+	ret->module = "";
+	if (module) {
+		*module++ = 0;
+		if (*module == '[') {
+			module++;
+			module[strcspn(module, "]")] = 0;
+		}
+		ret->module = module;
+	}
+	return true;
+}
+
+static int add_symbol(struct kallsyms *kallsyms, const struct kernel_symbol *symbol)
+{
+	struct kernel_symbol *list;
+
+	if (kallsyms->n == KALLSYMS_MAX)
+		return 0;
+	if (!(kallsyms->n & (kallsyms->n - 1))) { /* a power of two: full */
+		list = reallocarray(kallsyms->list, kallsyms->n ? kallsyms->n * 2 : 1,
+				    sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		kallsyms->list = list;
+	}
+	kallsyms->list[kallsyms->n++] = *symbol;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct kernel_symbol *left = a, *right = b;
+
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	return left->name < right->name ? -1 : left->name > right->name; /* as in the file */
+}
+
+int kallsyms_finish(struct kallsyms *kallsyms)
+{
+	struct kernel_symbol symbol;
+	char *line, *rest;
+	int r;
+
+	if (kallsyms->text)
+		return 0;
+	r = decompress(kallsyms);
+	if (r < 0)
+		return r;
+	free(take_pointer(kallsyms->compressed));
+	rest = kallsyms->text;
+	while ((line = strsep(&rest, "\n")) && r == 0)
+		if (parse_line(line, &symbol))
+			r = add_symbol(kallsyms, &symbol);
+	if (kallsyms->n)
+		qsort(kallsyms->list, kallsyms->n, sizeof(*kallsyms->list), compare);
+	return r;
+}
+
+const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
+					  uint64_t *ret_size)
+{
+	size_t low = 0, high = kallsyms->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (kallsyms->list[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || low == kallsyms->n)
+		return NULL;
+	*ret_size = kallsyms->list[low].address - kallsyms->list[low - 1].address;
+	/* Of several names of one address, the first in the file. */
+	while (low > 1 && kallsyms->list[low - 2].address == kallsyms->list[low - 1].address)
+		low--;
+	return &kallsyms->list[low - 1];
+}

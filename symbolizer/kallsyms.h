@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kernel's functions, from /proc/kallsyms as the stream brings it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	KALLSYMS_COMPRESSED_MAX = 16 * 1024 * 1024,
+	KALLSYMS_TEXT_MAX = 64 * 1024 * 1024,
+	KALLSYMS_MAX = 1 << 21, /* functions; further ones are left out */
+};
+
+struct kernel_symbol {
+	uint64_t address;
+	const char *name;   /* in the text */
+	const char *module; /* empty: the kernel itself */
+};
+
+struct kallsyms {
+	char *compressed; /* what has come of it so far */
+	size_t n_compressed;
+	char *text;
+	struct kernel_symbol *list; /* by address */
+	size_t n;
+};
+
+void kallsyms_deinit(struct kallsyms *kallsyms);
+
+/* Adds a piece of the gzip-compressed file: 0, -EFBIG or -ENOMEM. */
+int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size);
+
+/* The file is whole: reads it. 0, -EBADMSG: it cannot be decompressed; -ENOMEM. */
+int kallsyms_finish(struct kallsyms *kallsyms);
+
+/*
+ * The function that holds an address, and how many bytes there are to the next one; NULL: none,
+ * as for what lies before the first function or behind the last.
+ */
+const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
+					  uint64_t *ret_size);

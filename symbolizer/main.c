@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* symbolizer: adds the names of the places that pass, each once, before it is first needed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/identity.h"
+#include "common/image-files.h"
+#include "common/pair-map.h"
+#include "common/stage.h"
+#include "symbolizer/kallsyms.h"
+#include "symbolizer/symbol-table.h"
+
+enum {
+	KEY_DEBUG_DIR = 0x100,
+	PLACES_MAX = 1 << 22, /* known at one time; beyond that they are named again */
+	NAME_MAX_SIZE = 4096,
+};
+
+struct symbolizer {
+	struct identity identity; /* first: see identity.h */
+	struct debug_dirs debug_dirs;
+	struct image_files files;
+	struct pair_map tables; /* image → struct symbol_table * */
+	struct kallsyms kallsyms;
+	struct pair_map places; /* that have been named */
+	uint64_t *n_places, *n_named;
+};
+
+static int start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct symbolizer *self = data;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) { /* each image that is in use takes one */
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	self->n_places = counters_get(&stage->counters, "places", "distinct");
+	self->n_named = counters_get(&stage->counters, "places", "named");
+	return image_files_init(&self->files, stage, &self->identity.images, hello);
+}
+
+/* The functions of an image, read when it is first met; NULL: it has none that can be read. */
+static struct symbol_table *find_table(struct symbolizer *self, struct image *image,
+				       const struct elf_image *elf)
+{
+	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
+	struct symbol_table *table;
+
+	if (known)
+		return (struct symbol_table *)*known;
+	table = calloc(1, sizeof(*table));
+	if (table && symbol_table_init(table, elf->elf, image->path, &self->debug_dirs) < 0) {
+		free(table);
+		table = NULL;
+	}
+	pair_map_add(&self->tables, image->number, 0, (uintptr_t)table);
+	return table;
+}
+
+static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbol)
+{
+	const struct kernel_symbol *found =
+		kallsyms_find(&self->kallsyms, symbol->offset, &symbol->size);
+
+	if (!found) {
+		symbol->size = 0;
+		return;
+	}
+	symbol->start = found->address;
+	symbol->name = wire_string(found->name, NAME_MAX_SIZE);
+	symbol->module = wire_string(found->module, 255);
+}
+
+static void name_file_place(struct symbolizer *self, struct image *image,
+			    struct wire_symbol *symbol)
+{
+	const struct elf_image *elf = image_files_get(&self->files, image);
+	struct symbol_table *table = elf ? find_table(self, image, elf) : NULL;
+	struct symbol *found;
+	uint64_t address;
+
+	if (!table || !elf_image_address(elf, symbol->offset, &address))
+		return;
+	found = symbol_table_find(table, address);
+	if (!found)
+		return;
+	symbol->start = symbol->offset - (address - found->address);
+	symbol->size = found->size;
+	symbol->name = wire_string(symbol_name(found), NAME_MAX_SIZE);
+}
+
+/* Tells the name of a place, or that it has none. 0 or -errno. */
+static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t image_number,
+		      uint64_t offset)
+{
+	struct image *image = image_table_find(&self->identity.images, image_number);
+	struct wire_symbol symbol = {
+		.image = image_number,
+		.offset = offset,
+		.start = offset,
+	};
+
+	if (!image || image->kind == WIRE_image_kind_ANONYMOUS)
+		return 0;
+	if (image->kind == WIRE_image_kind_KERNEL)
+		name_kernel_place(self, &symbol);
+	else
+		name_file_place(self, image, &symbol);
+	++*self->n_places;
+	*self->n_named += symbol.name.size > 0;
+	return stage_put(stage, WIRE_RECORD_symbol, &symbol);
+}
+
+static int handle_stack(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	const struct wire_stack *stack = view;
+	struct process *process = process_table_find(&self->identity.processes, stack->process);
+
+	for (size_t i = 0; i < stack->frames.n; i++) {
+		uint64_t image, offset;
+		int r;
+
+		if (!process_table_place(&self->identity.processes, process, &stack->frames.data[i], &image,
+					 &offset) ||
+		    pair_map_find(&self->places, image, offset))
+			continue;
+		r = pair_map_add(&self->places, image, offset, 1);
+		if (r == -ENOSPC) {
+			pair_map_clear(&self->places);
+			++*counters_get(&stage->counters, "places", "forgotten-all");
+			r = pair_map_add(&self->places, image, offset, 1);
+		}
+		if (r == 0)
+			r = put_symbol(stage, self, image, offset);
+		if (r < 0)
+			return r;
+	}
+	return STAGE_PASS;
+}
+
+static int handle_file(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	const struct wire_file *file = view;
+	int r;
+
+	if (strcmp(file->path.data, "/proc/kallsyms"))
+		return STAGE_PASS;
+	r = kallsyms_add(&self->kallsyms, file->data.data, file->data.size);
+	if (r == 0 && file->left == 0)
+		r = kallsyms_finish(&self->kallsyms);
+	if (r == -EBADMSG || r == -EFBIG)
+		stage_warn(stage, "kernel functions have no names: kallsyms in the stream is damaged");
+	return r == -ENOMEM ? r : STAGE_PASS;
+}
+
+static int finish(struct stage *stage, void *data, enum stage_stream_end end)
+{
+	struct symbolizer *self = data;
+
+	identity_count_refused(&self->identity, stage);
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct symbolizer *self = state->input;
+
+	if (key != KEY_DEBUG_DIR)
+		return ARGP_ERR_UNKNOWN;
+	if (self->debug_dirs.n == DEBUG_DIRS_MAX)
+		stage_usage_error(state, "--debug-dir can be given %d times", DEBUG_DIRS_MAX - 1);
+	self->debug_dirs.list[self->debug_dirs.n++] = arg;
+	return 0;
+}
+
+static void init(void *data)
+{
+	struct symbolizer *self = data;
+
+	self->debug_dirs.list[self->debug_dirs.n++] = "/usr/lib/debug";
+	self->files.client.fd = -1;
+	pair_map_init(&self->tables, IMAGE_TABLE_MAX);
+	pair_map_init(&self->places, PLACES_MAX);
+}
+
+static void free_table(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+{
+	struct symbol_table *table = (struct symbol_table *)value;
+
+	if (table)
+		symbol_table_deinit(table);
+	free(table);
+}
+
+static void deinit(void *data)
+{
+	struct symbolizer *self = data;
+
+	pair_map_each(&self->tables, free_table, NULL);
+	pair_map_deinit(&self->tables);
+	pair_map_deinit(&self->places);
+	kallsyms_deinit(&self->kallsyms);
+	identity_deinit(&self->identity);
+	image_files_deinit(&self->files);
+}
+
+static const struct argp_option option_table[] = {
+	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+	  "Look for separate debug files in DIR too, as in /usr/lib/debug", 0 },
+	{ 0 },
+};
+
+static const struct stage_handler handlers[] = {
+	{ WIRE_RECORD_file, handle_file },
+	IDENTITY_HANDLERS,
+	{ WIRE_RECORD_stack, handle_stack },
+	{ 0 },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct stage_program program = {
+		.name = "symbolizer",
+		.summary = "Adds names to the places of a stream's call stacks.",
+		.role = STAGE_FILTER,
+		.self_size = sizeof(struct symbolizer),
+		.options = option_table,
+		.parse_option = parse_option,
+		.handlers = handlers,
+		.init = init,
+		.start = start,
+		.finish = finish,
+		.deinit = deinit,
+	};
+
+	return stage_main(argc, argv, &program);
+}

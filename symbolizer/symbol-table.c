@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/demangle.h"
+#include "symbolizer/symbol-table.h"
+
+enum { LOOK_BACK_MAX = 64 }; /* symbols that may begin within another one, before we give up */
+
+static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, ret) && ret->sh_type == type)
+			return section;
+	return NULL;
+}
+
+static bool is_executable_section(Elf *elf, size_t index)
+{
+	Elf_Scn *section = index < SHN_LORESERVE ? elf_getscn(elf, index) : NULL;
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) && header.sh_flags & SHF_EXECINSTR;
+}
+
+/*
+ * A symbol without a size (of an assembler) goes on to the next symbol, but not into another
+ * section: _init is not the name of the PLT behind it.
+ */
+static uint64_t size_of(Elf *elf, const GElf_Sym *symbol)
+{
+	Elf_Scn *section = symbol->st_shndx < SHN_LORESERVE ? elf_getscn(elf, symbol->st_shndx) :
+							      NULL;
+	GElf_Shdr header;
+
+	if (symbol->st_size || !section || !gelf_getshdr(section, &header))
+		return symbol->st_size;
+	if (symbol->st_value - header.sh_addr >= header.sh_size)
+		return 0;
+	return header.sh_addr + header.sh_size - symbol->st_value;
+}
+
+/* Code, and not a mark that an assembler left ("$x", ".L5"). */
+static bool is_function(Elf *elf, const GElf_Sym *symbol, const char *name)
+{
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return symbol->st_shndx != SHN_UNDEF && *name;
+	case STT_NOTYPE:
+		return *name && *name != '$' && strncmp(name, ".L", 2) &&
+		       is_executable_section(elf, symbol->st_shndx);
+	default:
+		return false;
+	}
+}
+
+/* Which of several names of one address people expect: the order that perf has, too. */
+static uint8_t rank(const GElf_Sym *symbol, const char *name)
+{
+	size_t n_underscores = strspn(name, "_");
+	uint8_t rank = n_underscores < 8 ? 8 - n_underscores : 0;
+
+	if (GELF_ST_BIND(symbol->st_info) == STB_GLOBAL)
+		rank += 16;
+	if (GELF_ST_BIND(symbol->st_info) != STB_WEAK)
+		rank += 32;
+	if (symbol->st_size)
+		rank += 64;
+	return rank;
+}
+
+static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(elf, type, &header);
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	size_t n = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
+	struct symbol *list;
+
+	if (n > SYMBOL_TABLE_MAX - table->n)
+		n = SYMBOL_TABLE_MAX - table->n;
+	if (!n)
+		return 0;
+	list = reallocarray(table->list, table->n + n, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	table->list = list;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Sym symbol;
+		const char *name;
+
+		if (!gelf_getsym(data, i, &symbol))
+			continue;
+		name = elf_strptr(elf, header.sh_link, symbol.st_name);
+		if (!name || !is_function(elf, &symbol, name))
+			continue;
+		list[table->n++] = (struct symbol){
+			.address = symbol.st_value,
+			.size = size_of(elf, &symbol),
+			.is_sized = symbol.st_size > 0,
+			.name = name,
+			.rank = rank(&symbol, name),
+		};
+	}
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct symbol *left = a, *right = b;
+
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	if (left->rank != right->rank)
+		return left->rank > right->rank ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+/* Sorts by address, keeps the best name of each, and lets none without a size overlap. */
+static void sort(struct symbol_table *table)
+{
+	size_t n = 0;
+
+	qsort(table->list, table->n, sizeof(*table->list), compare);
+	for (size_t i = 0; i < table->n; i++)
+		if (!n || table->list[i].address != table->list[n - 1].address)
+			table->list[n++] = table->list[i];
+	table->n = n;
+	for (size_t i = 0; i + 1 < n; i++) {
+		struct symbol *symbol = &table->list[i];
+
+		if (!symbol->is_sized && symbol->size > symbol[1].address - symbol->address)
+			symbol->size = symbol[1].address - symbol->address;
+	}
+}
+
+static bool has_symtab(Elf *elf)
+{
+	GElf_Shdr header;
+
+	return find_section(elf, SHT_SYMTAB, &header);
+}
+
+int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
+		      const struct debug_dirs *dirs)
+{
+	int r = 0;
+
+	*table = (struct symbol_table){ .debug.fd = -1 };
+	if (has_symtab(elf))
+		r = add_section(table, elf, SHT_SYMTAB);
+	else if (debug_file_find(elf, path, dirs, &table->debug))
+		r = add_section(table, table->debug.elf, SHT_SYMTAB);
+	if (r == 0)
+		r = add_section(table, elf, SHT_DYNSYM);
+	if (r < 0)
+		symbol_table_deinit(table);
+	else
+		sort(table);
+	return r;
+}
+
+void symbol_table_deinit(struct symbol_table *table)
+{
+	for (size_t i = 0; i < table->n; i++)
+		free(table->list[i].demangled);
+	free(table->list);
+	debug_file_close(&table->debug);
+	*table = (struct symbol_table){ .debug.fd = -1 };
+}
+
+/* Index of the last symbol that begins at or before an address; n: none does. */
+static size_t last_before(const struct symbol_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->list[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : table->n;
+}
+
+struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address)
+{
+	size_t i = last_before(table, address);
+
+	if (i == table->n)
+		return NULL;
+	for (size_t back = 0; back < LOOK_BACK_MAX; back++, i--) {
+		struct symbol *symbol = &table->list[i];
+
+		if (address - symbol->address < symbol->size)
+			return symbol;
+		if (i == 0)
+			break;
+	}
+	return NULL;
+}
+
+const char *symbol_name(struct symbol *symbol)
+{
+	if (!symbol->is_asked) {
+		symbol->is_asked = true;
+		symbol->demangled = demangle(symbol->name);
+	}
+	return symbol->demangled ? symbol->demangled : symbol->name;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The functions of one image, sorted by address as linked: from .symtab, else from a separate
+ * debug file or .gnu_debugdata, and from .dynsym.
+ */
+#pragma once
+
+#include <libelf.h>
+
+#include "symbolizer/debug-files.h"
+
+enum { SYMBOL_TABLE_MAX = 1 << 22 }; /* symbols of an image; further ones are left out */
+
+struct symbol {
+	uint64_t address, size;
+	const char *name;	/* points into one of the ELF files */
+	char *demangled;	/* NULL: not asked for yet, or not mangled */
+	uint8_t rank;		/* among those of one address the highest is kept */
+	bool is_sized;		/* else it ends with its section, or where the next one begins */
+	bool is_asked;
+};
+
+struct symbol_table {
+	struct symbol *list;
+	size_t n;
+	struct debug_file debug; /* that some of the names are in */
+};
+
+/* Reads the symbols of `elf`, which must stay open. 0 or -ENOMEM; without symbols it is empty. */
+int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
+		      const struct debug_dirs *dirs);
+void symbol_table_deinit(struct symbol_table *table);
+
+/* The function that holds an address; NULL: none does. */
+struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+/* Its name, demangled. */
+const char *symbol_name(struct symbol *symbol);
