@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Sysprof's capture. Sysprof knows a process by its PID alone, sorts all mappings of a PID
+ * together, and looks names up by PID and address without regard to time. So:
+ *   - the first incarnation of a PID has it; each later one (exec, PID used again) gets a number
+ *     above any real PID, and its real one in its name;
+ *   - addresses stay real ones, and their names go into a table at the end ("__symbols__"), an
+ *     entry for each address that was sampled. Where an address of a process would need a second
+ *     name (another library there later), the frame is written as an entry of a jitmap instead;
+ *   - so is the reason why a stack ends, as its outermost frame.
+ * Kernel frames keep their addresses, and /proc/kallsyms is reduced to the functions that occur.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "capture-sink/capture.h"
+#include "capture-sink/syscap-frames.h"
+#include "capture-sink/syscap-tables.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/text.h"
+
+enum {
+	PSEUDO_PID = 1 << 22, /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
+	ADDRESSES_MAX = 1 << 22,
+	PROCESS_NAME_MAX = 128,
+	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
+	SEVERITY_MESSAGE = 1 << 5,
+};
+
+enum { COUNTER_LOST, COUNTER_INCOMPLETE, N_COUNTERS };
+
+struct syscap_format {
+	struct syscap syscap;
+	struct pair_map pids;	   /* (upid, 0) → the PID in the file */
+	struct pair_map owners;	   /* (PID, 0) → the upid that has it */
+	struct pair_map told_names; /* (PID, 0) → the name that was told */
+	struct pair_map mappings;  /* (PID, mapping) → 1: it is in the file */
+	struct pair_map addresses; /* (PID, address) → its name */
+	struct pair_map jitmap;	   /* (name, 0) → its address */
+	struct pair_map kernel;	   /* (start, size) → index of a named place */
+	int32_t n_pseudo;
+	uint32_t n_jitmap;
+	struct syscap_counter counters[N_COUNTERS];
+	uint64_t counted_time; /* the counters were last written */
+	uint64_t chunk_time;   /* of the last piece of a file */
+	bool has_kallsyms;     /* the whole one, as there are no names in the stream */
+};
+
+static const char *clean(const char *text, char *ret, size_t size)
+{
+	text_clean(text, strlen(text), ret, size);
+	return ret;
+}
+
+static int put_metadata(struct capture *capture, const char *id, const char *value)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { capture->hello.start_time, -1, -1 };
+	char text[512];
+
+	return syscap_put_metadata(&self->syscap, when, id, clean(value, text, sizeof(text)));
+}
+
+static int put_metadata_number(struct capture *capture, const char *id, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return put_metadata(capture, id, text);
+}
+
+static int begin(struct capture *capture)
+{
+	struct syscap_format *self = capture->format_data;
+	const struct wire_hello *hello = &capture->hello;
+	struct syscap_time when = { hello->start_time, -1, -1 };
+	int r;
+
+	pair_map_init(&self->pids, PROCESS_TABLE_MAX * 8);
+	pair_map_init(&self->owners, PROCESS_TABLE_MAX * 8);
+	pair_map_init(&self->told_names, PROCESS_TABLE_MAX * 8);
+	pair_map_init(&self->mappings, ADDRESSES_MAX);
+	pair_map_init(&self->addresses, ADDRESSES_MAX);
+	pair_map_init(&self->jitmap, ADDRESSES_MAX);
+	pair_map_init(&self->kernel, ADDRESSES_MAX);
+	self->counters[COUNTER_LOST] = (struct syscap_counter){
+		"Sampler", "Lost Samples", "Events that the kernel had no room for", 1, 0
+	};
+	self->counters[COUNTER_INCOMPLETE] = (struct syscap_counter){
+		"Sampler", "Incomplete Stacks", "Stacks that do not reach their outermost frame", 2, 0
+	};
+	r = syscap_begin(&self->syscap, &capture->output, hello->start_time,
+			 hello->start_unix_time);
+	if (r == 0)
+		r = put_metadata(capture, "stackpipe.version", STACKPIPE_VERSION);
+	if (r == 0)
+		r = put_metadata(capture, "stackpipe.stages", hello->stages);
+	if (r == 0)
+		r = put_metadata(capture, "stackpipe.host", hello->host);
+	if (r == 0)
+		r = put_metadata(capture, "stackpipe.event", hello->event);
+	if (r == 0)
+		r = put_metadata_number(capture, "stackpipe.rate", hello->rate);
+	if (r == 0)
+		r = syscap_define_counters(&self->syscap, when, self->counters, N_COUNTERS);
+	return r;
+}
+
+/* The PID of an incarnation in the file; < 0: -ENOMEM. */
+static int64_t assign_pid(struct syscap_format *self, uint64_t upid, const struct process *process)
+{
+	uint32_t real = process ? process->pid : UINT32_MAX;
+	uint64_t *known = pair_map_find(&self->pids, upid, 0);
+	int64_t pid = real;
+	int r;
+
+	if (known)
+		return *known;
+	if (real >= PSEUDO_PID || pair_map_find(&self->owners, real, 0)) {
+		if (self->n_pseudo == INT_MAX - PSEUDO_PID)
+			return -ENOMEM;
+		pid = PSEUDO_PID + ++self->n_pseudo;
+	} else {
+		r = pair_map_add(&self->owners, real, 0, upid);
+		if (r < 0)
+			return r;
+	}
+	r = pair_map_add(&self->pids, upid, 0, pid);
+	return r < 0 ? r : pid;
+}
+
+static void name_process(const struct process *process, int32_t pid, char *ret, size_t size)
+{
+	char name[PROCESS_NAME_MAX / 2] = "[unknown]";
+
+	if (process && *process->name)
+		clean(process->name, name, sizeof(name));
+	if (process && (uint32_t)pid != process->pid && process->pid < PSEUDO_PID)
+		snprintf(ret, size, "%s (pid %" PRIu32 ")", name, process->pid);
+	else
+		snprintf(ret, size, "%s", name);
+}
+
+/*
+ * The PID of a stack's process. It is told when first met, and again with a new name: the last one
+ * counts, and each incarnation is a process of its own here.
+ */
+static int find_pid(struct capture *capture, const struct capture_stack *stack, int32_t *ret_pid)
+{
+	struct syscap_format *self = capture->format_data;
+	struct process *process = stack->process;
+	struct syscap_time when = { stack->record->time, 0, stack->record->cpu };
+	int64_t pid = assign_pid(self, stack->record->process, process);
+	char name[PROCESS_NAME_MAX];
+	uint64_t number, *told;
+	int r = 0;
+
+	if (pid < 0)
+		return pid;
+	*ret_pid = pid;
+	name_process(process, pid, name, sizeof(name));
+	number = names_intern(&capture->names, name, strlen(name));
+	told = pair_map_find(&self->told_names, pid, 0);
+	if (told && *told == number)
+		return 0;
+	if (told)
+		*told = number;
+	else
+		r = pair_map_add(&self->told_names, pid, 0, number);
+	when.pid = pid;
+	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
+}
+
+/* The mapping behind a frame, the first time that its process has a frame in it. */
+static int put_mapping(struct capture *capture, int32_t pid, const struct process *process,
+		       const struct wire_frame *frame, uint64_t time)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { time, pid, -1 };
+	const struct mapping *mapping;
+	const struct image *image;
+	char path[4096], hex[2 * BUILD_ID_MAX + 1] = "";
+
+	if (!process || !frame->mapping || pair_map_find(&self->mappings, pid, frame->mapping))
+		return 0;
+	mapping = mapping_table_find(&process->mappings,
+				     frame->address - !(frame->flags & WIRE_frame_flags_EXACT));
+	image = mapping ? image_table_find(&capture->identity.images, mapping->image) : NULL;
+	if (!image)
+		return 0;
+	pair_map_add(&self->mappings, pid, frame->mapping, 1);
+	for (size_t i = 0; i < image->build_id_size; i++)
+		sprintf(hex + 2 * i, "%02x", image->build_id[i]);
+	return syscap_put_map(&self->syscap, when, mapping->start, mapping->end, mapping->offset,
+			      image->inode, clean(image->path, path, sizeof(path)),
+			      *hex ? hex : NULL);
+}
+
+/* The address that stands for a name alone. 0: there is no room for one more. */
+static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t time, int *ret_error)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { time, -1, -1 };
+	uint64_t *known = pair_map_find(&self->jitmap, name, 0), address;
+
+	*ret_error = 0;
+	if (known)
+		return *known;
+	address = SYSCAP_JITMAP | (self->n_jitmap + 1);
+	*ret_error = pair_map_add(&self->jitmap, name, 0, address);
+	if (*ret_error == 0)
+		*ret_error = syscap_put_jitmap(&self->syscap, when, address,
+					       names_text(&capture->names, name));
+	self->n_jitmap++;
+	return address;
+}
+
+/* The address that is written for a user frame, so that Sysprof finds its name and no other. */
+static int user_address(struct capture *capture, int32_t pid, const struct wire_frame *frame,
+			uint32_t name, uint64_t time, uint64_t *ret)
+{
+	struct syscap_format *self = capture->format_data;
+	uint64_t *known;
+	int r = 0;
+
+	*ret = frame->address;
+	if (!capture->has_symbols)
+		return 0;
+	known = pair_map_find(&self->addresses, pid, frame->address);
+	if (known && *known == name)
+		return 0;
+	if (!known)
+		r = pair_map_add(&self->addresses, pid, frame->address, name);
+	/* Address 0 cannot be in the table: Sysprof takes it for the table's end. */
+	if (known || r == -ENOSPC || frame->address == 0)
+		*ret = jitmap_address(capture, name, time, &r);
+	return r;
+}
+
+/* Remembers a function of the kernel for the reduced kallsyms. */
+static int keep_kernel_symbol(struct capture *capture, const struct wire_frame *frame)
+{
+	struct syscap_format *self = capture->format_data;
+	const struct named_place *place;
+	uint64_t image, offset;
+
+	if (!process_table_place(&capture->identity.processes, NULL, frame, &image, &offset))
+		return 0;
+	place = names_find_place(&capture->names, image, offset);
+	if (!place || !place->name || pair_map_find(&self->kernel, place->start, place->size))
+		return 0;
+	return pair_map_add(&self->kernel, place->start, place->size,
+			    place - capture->names.named_places);
+}
+
+/* All addresses of a stack with their contexts, leaf first. */
+static int find_addresses(struct capture *capture, const struct capture_stack *stack, int32_t pid,
+			  uint64_t *addresses, size_t *ret_n)
+{
+	const struct wire_frames *frames = &stack->record->frames;
+	uint64_t time = stack->record->time, context = 0;
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < frames->n; i++) {
+		const struct wire_frame *frame = &frames->data[i];
+		int is_kernel = frame->flags & WIRE_frame_flags_KERNEL;
+		uint64_t needed = is_kernel ? SYSCAP_CONTEXT_KERNEL : SYSCAP_CONTEXT_USER;
+
+		/* Room for this one, its context, the user's context, a reason. */
+		if (n + 4 > SYSCAP_ADDRESSES_MAX) {
+			++*counters_get(&capture->stage->counters, "refused", "frames");
+			break;
+		}
+		if (needed != context)
+			addresses[n++] = context = needed;
+		addresses[n] = frame->address;
+		if (is_kernel) {
+			r = keep_kernel_symbol(capture, frame);
+		} else {
+			r = put_mapping(capture, pid, stack->process, frame, time);
+			if (r == 0)
+				r = user_address(capture, pid, frame, stack->names[i], time,
+						 &addresses[n]);
+		}
+		if (r < 0 && r != -ENOSPC)
+			return r;
+		n++;
+	}
+	if (context != SYSCAP_CONTEXT_USER)
+		addresses[n++] = SYSCAP_CONTEXT_USER;
+	*ret_n = n;
+	return 0;
+}
+
+static int put_counters(struct capture *capture, uint64_t time)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { time, -1, -1 };
+
+	self->counted_time = time;
+	return syscap_set_counters(&self->syscap, when, self->counters, N_COUNTERS);
+}
+
+static int add_stack(struct capture *capture, const struct capture_stack *stack)
+{
+	struct syscap_format *self = capture->format_data;
+	const struct wire_stack *record = stack->record;
+	uint64_t addresses[SYSCAP_ADDRESSES_MAX];
+	struct syscap_time when = { record->time, 0, record->cpu };
+	char reason[CAPTURE_END_TEXT];
+	int32_t tid = record->tid;
+	size_t n = 0;
+	int r = find_pid(capture, stack, &when.pid);
+
+	if (r == 0)
+		r = find_addresses(capture, stack, when.pid, addresses, &n);
+	if (r == 0 && capture_end_text(record->end, reason)) {
+		uint32_t name = names_intern(&capture->names, reason, strlen(reason));
+
+		addresses[n++] = jitmap_address(capture, name, record->time, &r);
+		self->counters[COUNTER_INCOMPLETE].value++;
+	}
+	if (r < 0)
+		return r;
+	/* The main thread of an incarnation goes by the number that this has here. */
+	if (stack->process && record->tid == stack->process->pid)
+		tid = when.pid;
+	if (tid < 0) /* together with another pid it kills Sysprof */
+		tid = when.pid;
+	r = syscap_put_sample(&self->syscap, when, tid, addresses, n);
+	if (r == 0 && record->time - self->counted_time >= NANOSECONDS_A_SECOND)
+		r = put_counters(capture, record->time);
+	return r;
+}
+
+static int exit_process(struct capture *capture, const struct process *process, uint64_t time)
+{
+	struct syscap_format *self = capture->format_data;
+	uint64_t *pid = pair_map_find(&self->pids, process->number, 0);
+	struct syscap_time when = { time, pid ? *pid : 0, -1 };
+
+	return pid ? syscap_put_exit(&self->syscap, when) : 0;
+}
+
+static int add_message(struct capture *capture, const struct wire_message *message)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { message->time, -1, -1 };
+	char text[1100], domain[32];
+
+	return syscap_put_log(&self->syscap, when,
+			      message->severity == WIRE_severity_INFO ? SEVERITY_MESSAGE :
+									SEVERITY_WARNING,
+			      clean(message->stage.data, domain, sizeof(domain)),
+			      clean(message->text.data, text, sizeof(text)));
+}
+
+static int add_lost(struct capture *capture, const struct wire_lost *lost)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { lost->time, -1, lost->cpu };
+	char text[64];
+	int r;
+
+	snprintf(text, sizeof(text), "Lost %" PRIu64 " events", lost->n);
+	self->counters[COUNTER_LOST].value += lost->n;
+	r = syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe", text);
+	return r < 0 ? r : put_counters(capture, lost->time);
+}
+
+/* Pieces of one file must not go back in time: Sysprof sorts everything by it. */
+static int put_chunk(struct capture *capture, const char *path, uint64_t time, const void *data,
+		     size_t size, int is_last)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { .pid = -1, .cpu = -1 };
+
+	if (time > self->chunk_time)
+		self->chunk_time = time;
+	when.time = self->chunk_time;
+	return syscap_put_chunk(&self->syscap, when, path, data, size, is_last);
+}
+
+/* Sysprof takes a gzip-compressed file under its name with ".gz". */
+static int put_file(struct capture *capture, const char *name, uint64_t time, const char *data,
+		    size_t size, int is_last)
+{
+	char path[256];
+	int r = 0;
+
+	snprintf(path, sizeof(path), "%.250s.gz", name);
+	do {
+		size_t piece = size < SYSCAP_CHUNK_MAX ? size : SYSCAP_CHUNK_MAX;
+
+		r = put_chunk(capture, path, time, data, piece, is_last && piece == size);
+		data += piece;
+		size -= piece;
+	} while (size && r == 0);
+	return r;
+}
+
+static int add_file(struct capture *capture, const struct wire_file *file)
+{
+	struct syscap_format *self = capture->format_data;
+
+	if (!strcmp(file->path.data, "/proc/kallsyms")) {
+		if (capture->has_symbols)
+			return 0; /* a reduced one is written at the end */
+		self->has_kallsyms = true;
+	}
+	return put_file(capture, file->path.data, file->time, file->data.data, file->data.size,
+			file->left == 0);
+}
+
+static int put_compressed(struct capture *capture, const char *name, const char *data, size_t size)
+{
+	z_stream stream = { .next_in = (Bytef *)data, .avail_in = size };
+	_cleanup_free_ char *out = NULL;
+	size_t bound;
+	int r;
+
+	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	bound = deflateBound(&stream, size);
+	out = malloc(bound);
+	stream.next_out = (Bytef *)out;
+	stream.avail_out = bound;
+	r = out && deflate(&stream, Z_FINISH) == Z_STREAM_END ? 0 : -ENOMEM;
+	deflateEnd(&stream);
+	if (r < 0)
+		return r;
+	return put_file(capture, name, capture->last_time, out, stream.total_out, 1);
+}
+
+/*
+ * Names of the kernel's functions. Without the file Sysprof complains each time it opens the
+ * capture.
+ */
+static int put_kallsyms(struct capture *capture)
+{
+	struct syscap_format *self = capture->format_data;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	int r = syscap_make_kallsyms(&self->kernel, &capture->names, &text, &size);
+
+	return r < 0 ? r : put_compressed(capture, "/proc/kallsyms", text, size);
+}
+
+static int put_bundle(struct capture *capture)
+{
+	struct syscap_format *self = capture->format_data;
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	int r = syscap_make_bundle(&self->addresses, &capture->names, &data, &size);
+
+	return r < 0 ? r : put_compressed(capture, "__symbols__", data, size);
+}
+
+static int put_totals(struct capture *capture, enum stage_stream_end end)
+{
+	uint64_t n_samples = 0;
+	char id[64];
+	int r = 0;
+
+	for (uint32_t i = 0; i < CAPTURE_ENDS && r == 0; i++) {
+		const char *name = wire_name_text(&wire_names_stack_end, i);
+
+		n_samples += capture->n_ends[i];
+		if (!name || !capture->n_ends[i])
+			continue;
+		snprintf(id, sizeof(id), "stackpipe.%s", name);
+		r = put_metadata_number(capture, id, capture->n_ends[i]);
+	}
+	if (r == 0)
+		r = put_metadata_number(capture, "stackpipe.samples", n_samples);
+	if (r == 0)
+		r = put_metadata_number(capture, "stackpipe.lost", capture->n_dropped);
+	if (r == 0)
+		r = put_metadata(capture, "stackpipe.state",
+				 end == STAGE_STREAM_WHOLE ? "complete" : "incomplete");
+	return r;
+}
+
+static int end_file(struct capture *capture, enum stage_stream_end end)
+{
+	struct syscap_format *self = capture->format_data;
+	int r = put_totals(capture, end);
+
+	self->counters[COUNTER_LOST].value = capture->n_dropped;
+	if (r == 0)
+		r = put_counters(capture, capture->last_time);
+	if (r == 0 && capture->has_symbols)
+		r = put_bundle(capture);
+	if (r == 0 && !self->has_kallsyms)
+		r = put_kallsyms(capture);
+	if (r == 0)
+		r = output_flush(&capture->output);
+	if (r == 0)
+		syscap_set_end_time(&self->syscap, capture->last_time);
+	return r;
+}
+
+static void free_maps(struct capture *capture)
+{
+	struct syscap_format *self = capture->format_data;
+
+	pair_map_deinit(&self->pids);
+	pair_map_deinit(&self->owners);
+	pair_map_deinit(&self->told_names);
+	pair_map_deinit(&self->mappings);
+	pair_map_deinit(&self->addresses);
+	pair_map_deinit(&self->jitmap);
+	pair_map_deinit(&self->kernel);
+}
+
+const struct format format_syscap = {
+	.name = "syscap",
+	.data_size = sizeof(struct syscap_format),
+	.begin = begin,
+	.add_stack = add_stack,
+	.add_file = add_file,
+	.add_message = add_message,
+	.add_lost = add_lost,
+	.exit_process = exit_process,
+	.end = end_file,
+	.free = free_maps,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "capture-sink/capture.h"
+
+static const struct format *const formats[] = { &format_syscap, &format_folded };
+
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+const struct format *format_find(const char *name)
+{
+	for (size_t i = 0; i < N_FORMATS; i++)
+		if (!strcmp(formats[i]->name, name))
+			return formats[i];
+	return NULL;
+}
+
+const struct format *format_of_path(const char *path)
+{
+	size_t size = strlen(path);
+
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		size_t ending = strlen(formats[i]->name);
+
+		if (size > ending + 1 && path[size - ending - 1] == '.' &&
+		    !strcmp(path + size - ending, formats[i]->name))
+			return formats[i];
+	}
+	return NULL;
+}
+
+bool capture_end_text(uint32_t end, char ret[CAPTURE_END_TEXT])
+{
+	const char *name = wire_name_text(&wire_names_stack_end, end);
+
+	if (end == WIRE_stack_end_COMPLETE)
+		return false;
+	snprintf(ret, CAPTURE_END_TEXT, "[%s]", name ? name : "unknown-end");
+	return true;
+}

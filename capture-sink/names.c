@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "capture-sink/names.h"
+#include "common/text.h"
+
+struct name {
+	UT_hash_handle hh;
+	uint32_t number;
+	char text[];
+};
+
+void names_init(struct names *names)
+{
+	*names = (struct names){ 0 };
+	pair_map_init(&names->places, PLACES_MAX);
+	pair_map_init(&names->threads, PLACES_MAX);
+	pair_map_init(&names->marked, NAMES_MAX);
+}
+
+void names_deinit(struct names *names)
+{
+	HASH_CLEAR(hh, names->by_text);
+	for (size_t i = 0; i < names->n; i++)
+		free(names->list[i]);
+	free(names->list);
+	free(names->named_places);
+	pair_map_deinit(&names->places);
+	pair_map_deinit(&names->threads);
+	pair_map_deinit(&names->marked);
+}
+
+static struct name *add(struct names *names, const char *text, size_t size)
+{
+	struct name *name = malloc(sizeof(*name) + size + 1);
+
+	if (!name)
+		return NULL;
+	if (!(names->n & (names->n - 1))) { /* a power of two: full */
+		struct name **list = reallocarray(names->list, names->n ? names->n * 2 : 1,
+						  sizeof(*list));
+
+		if (!list) {
+			free(name);
+			return NULL;
+		}
+		names->list = list;
+	}
+	memcpy(name->text, text, size + 1);
+	names->list[names->n] = name;
+	name->number = ++names->n;
+	HASH_ADD_KEYPTR(hh, names->by_text, name->text, size, name);
+	return name;
+}
+
+uint32_t names_intern(struct names *names, const char *text, size_t size)
+{
+	char clean[NAME_SIZE_MAX];
+	struct name *name;
+
+	size = text_clean(text, size, clean, sizeof(clean));
+	HASH_FIND(hh, names->by_text, clean, size, name);
+	if (!name && names->n < NAMES_MAX)
+		name = add(names, clean, size);
+	if (name)
+		return name->number;
+	names->n_refused++;
+	return 0;
+}
+
+const char *names_text(const struct names *names, uint32_t name)
+{
+	return name ? names->list[name - 1]->text : "[too many names]";
+}
+
+int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
+{
+	uint64_t *known = pair_map_find(&names->places, symbol->image, symbol->offset);
+	struct named_place *places = names->named_places;
+	int r;
+
+	if (known)
+		return 0;
+	if (!(names->n_places & (names->n_places - 1))) {
+		places = reallocarray(places, names->n_places ? names->n_places * 2 : 1,
+				      sizeof(*places));
+		if (!places)
+			return -ENOMEM;
+		names->named_places = places;
+	}
+	r = pair_map_add(&names->places, symbol->image, symbol->offset, names->n_places);
+	if (r == -ENOSPC) {
+		names->n_refused++;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	places[names->n_places++] = (struct named_place){
+		.start = symbol->start,
+		.size = symbol->size,
+		.name = symbol->name.size ?
+				names_intern(names, symbol->name.data, symbol->name.size) :
+				0,
+		.module = symbol->module.size ?
+				  names_intern(names, symbol->module.data, symbol->module.size) :
+				  0,
+	};
+	return 0;
+}
+
+int names_add_thread(struct names *names, const struct wire_thread *thread)
+{
+	uint64_t *known = pair_map_find(&names->threads, thread->process, thread->tid);
+	uint32_t name = names_intern(names, thread->name.data, thread->name.size);
+	int r = 0;
+
+	if (known)
+		*known = name;
+	else
+		r = pair_map_add(&names->threads, thread->process, thread->tid, name);
+	if (r == -ENOSPC) {
+		names->n_refused++;
+		r = 0;
+	}
+	return r;
+}
+
+const struct named_place *names_find_place(const struct names *names, uint64_t image,
+					   uint64_t offset)
+{
+	uint64_t *index = pair_map_find(&names->places, image, offset);
+
+	return index ? &names->named_places[*index] : NULL;
+}
+
+uint32_t names_of_thread(struct names *names, const struct process *process, uint64_t upid,
+			 uint32_t tid)
+{
+	uint64_t *known = pair_map_find(&names->threads, upid, tid);
+	const char *text = process && *process->name ? process->name : "[unknown]";
+
+	return known ? *known : names_intern(names, text, strlen(text));
+}
+
+uint32_t names_of_frame(struct names *names, const struct identity *identity,
+			const struct process *process, const struct wire_frame *frame)
+{
+	const struct named_place *place;
+	const struct image *image;
+	char text[512] = "[unknown]";
+	uint64_t number, offset;
+
+	if (process_table_place(&identity->processes, process, frame, &number, &offset)) {
+		place = names_find_place(names, number, offset);
+		if (place && place->name)
+			return place->name;
+		image = image_table_find(&identity->images, number);
+		if (image && image->kind == WIRE_image_kind_KERNEL)
+			snprintf(text, sizeof(text), "[kernel+0x%" PRIx64 "]", offset);
+		else if (image && image->kind != WIRE_image_kind_ANONYMOUS)
+			snprintf(text, sizeof(text), "[%.400s+0x%" PRIx64 "]", image_name(image),
+				 offset);
+	}
+	return names_intern(names, text, strlen(text));
+}
+
+uint32_t names_mark_kernel(struct names *names, uint32_t name)
+{
+	uint64_t *known = pair_map_find(&names->marked, name, 0);
+	char text[NAME_SIZE_MAX + 8];
+	uint32_t marked;
+
+	if (known)
+		return *known;
+	snprintf(text, sizeof(text), "%s_[k]", names_text(names, name));
+	marked = names_intern(names, text, strlen(text));
+	pair_map_add(&names->marked, name, 0, marked);
+	return marked;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What frames are called. Each distinct text is kept once and has a number; it is clean (UTF-8,
+ * no control characters), whatever a target has chosen to call its functions, files and threads.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/identity.h"
+#include "common/pair-map.h"
+
+enum {
+	NAMES_MAX = 1 << 22,  /* texts; further ones are all called "[too many names]" */
+	NAME_SIZE_MAX = 4096, /* bytes of one, the zero byte included */
+	PLACES_MAX = 1 << 22,
+};
+
+struct names {
+	struct name *by_text;
+	struct name **list; /* by number */
+	size_t n;
+	struct pair_map places;	 /* (image, offset) → index of `named_places` */
+	struct named_place *named_places;
+	size_t n_places;
+	struct pair_map threads; /* (process, tid) → name */
+	struct pair_map marked;	 /* (name, 0) → the same with flamegraph.pl's mark of the kernel */
+	uint64_t n_refused;
+};
+
+/* What a symbol record said of a place. */
+struct named_place {
+	uint64_t start, size;
+	uint32_t name;	 /* 0: it has none */
+	uint32_t module; /* 0: none */
+};
+
+void names_init(struct names *names);
+void names_deinit(struct names *names);
+
+/* The number of a text, new or known; numbers begin at 1. */
+uint32_t names_intern(struct names *names, const char *text, size_t size);
+const char *names_text(const struct names *names, uint32_t name);
+
+/* Each takes the record of that name in: 0 or -ENOMEM. */
+int names_add_symbol(struct names *names, const struct wire_symbol *symbol);
+int names_add_thread(struct names *names, const struct wire_thread *thread);
+
+/* NULL: the place has not been named. */
+const struct named_place *names_find_place(const struct names *names, uint64_t image,
+					   uint64_t offset);
+
+/* The name of a thread: its own, else its process's. */
+uint32_t names_of_thread(struct names *names, const struct process *process, uint64_t upid,
+			 uint32_t tid);
+
+/* The name of a frame: its symbol, else "[file+0xoffset]", else "[unknown]". */
+uint32_t names_of_frame(struct names *names, const struct identity *identity,
+			const struct process *process, const struct wire_frame *frame);
+
+/* The same name with "_[k]" behind it. */
+uint32_t names_mark_kernel(struct names *names, uint32_t name);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture-sink/output.h"
+#include "common/cleanup.h"
+
+/*
+ * O_EXCL follows no link and opens nothing that somebody else has put there. A file to be replaced
+ * is removed first for the same reason; a device or FIFO is written to as it is.
+ */
+static int open_path(const char *path, enum output_mode mode)
+{
+	struct stat status;
+	int fd;
+
+	if (mode == OUTPUT_REPLACE && lstat(path, &status) == 0) {
+		if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) {
+			if (unlink(path) < 0)
+				return -errno;
+		} else {
+			fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+			return fd < 0 ? -errno : fd;
+		}
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int output_open(struct output *output, const char *path, enum output_mode mode)
+{
+	struct stat status;
+
+	*output = (struct output){ .fd = STDOUT_FILENO };
+	output->buffer = malloc(OUTPUT_BUFFER);
+	output->units = calloc(OUTPUT_UNITS_MAX, sizeof(*output->units));
+	if (!output->buffer || !output->units)
+		return -ENOMEM;
+	if (strcmp(path, "-")) {
+		output->fd = open_path(path, mode);
+		if (output->fd < 0)
+			return output->fd;
+		output->is_ours = true;
+	}
+	output->is_seekable = fstat(output->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+			      lseek(output->fd, 0, SEEK_CUR) == 0;
+	return 0;
+}
+
+/* How much of `n` written bytes is whole units. */
+static size_t whole_units(const struct output *output, size_t n)
+{
+	size_t whole = 0;
+
+	for (size_t i = 0; i < output->n_units && output->units[i] <= n; i++)
+		whole = output->units[i];
+	return whole;
+}
+
+int output_flush(struct output *output)
+{
+	size_t done = 0;
+	int error = 0;
+
+	while (done < output->used && !error) {
+		ssize_t n = write(output->fd, output->buffer + done, output->used - done);
+
+		if (n >= 0)
+			done += n;
+		else if (errno != EINTR)
+			error = -errno;
+	}
+	if (error) {
+		done = whole_units(output, done);
+		if (output->is_seekable &&
+		    ftruncate(output->fd, output->n_written + done) == 0)
+			lseek(output->fd, output->n_written + done, SEEK_SET);
+	}
+	output->n_written += done;
+	output->used = 0;
+	output->n_units = 0;
+	return error;
+}
+
+void *output_reserve(struct output *output, size_t size, int *ret_error)
+{
+	*ret_error = 0;
+	if (size > OUTPUT_BUFFER)
+		*ret_error = -EMSGSIZE;
+	else if (output->used + size > OUTPUT_BUFFER || output->n_units == OUTPUT_UNITS_MAX)
+		*ret_error = output_flush(output);
+	return *ret_error ? NULL : output->buffer + output->used;
+}
+
+void output_commit(struct output *output, size_t size)
+{
+	output->used += size;
+	output->units[output->n_units++] = output->used;
+}
+
+int output_add(struct output *output, const void *data, size_t size)
+{
+	int error;
+	void *at = output_reserve(output, size, &error);
+
+	if (!at)
+		return error;
+	memcpy(at, data, size);
+	output_commit(output, size);
+	return 0;
+}
+
+void output_patch(struct output *output, uint64_t offset, const void *data, size_t size)
+{
+	if (!output->is_seekable)
+		return;
+	while (pwrite(output->fd, data, size, offset) < 0 && errno == EINTR)
+		;
+}
+
+int output_close(struct output *output)
+{
+	int r = output->buffer && output->used ? output_flush(output) : 0;
+
+	if (output->is_ours && output->fd >= 0 && close(output->fd) < 0 && r == 0)
+		r = -errno;
+	output->is_ours = false;
+	free(take_pointer(output->buffer));
+	free(take_pointer(output->units));
+	return r;
+}

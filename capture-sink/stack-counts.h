@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How often each distinct stack was met; a stack is a list of names (names.h), outermost first. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STACK_COUNTS_MAX = 1 << 20 }; /* further stacks are counted together */
+
+struct stack_count {
+	uint64_t n_samples;
+	size_t n_names;
+	const uint32_t *names;
+};
+
+struct stack_counts {
+	struct stack_entry *by_names;
+	uint64_t n_other; /* samples of stacks beyond the limit */
+};
+
+void stack_counts_deinit(struct stack_counts *counts);
+
+/* 0 or -ENOMEM */
+int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names);
+
+/* All of them, sorted by `compare` (qsort_r); the caller frees the list. 0 or -ENOMEM. */
+int stack_counts_list(const struct stack_counts *counts,
+		      int (*compare)(const void *a, const void *b, void *arg), void *arg,
+		      struct stack_count **ret, size_t *ret_n);

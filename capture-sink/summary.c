@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The summary on stderr: what was captured, what was not, and where the time went. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture-sink/capture.h"
+#include "common/cleanup.h"
+
+enum {
+	FUNCTIONS_SHOWN = 10,
+	STACKS_SHOWN = 3,
+	FRAMES_SHOWN = 5, /* of a stack, from its leaf */
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static int by_samples(const void *a, const void *b, void *arg)
+{
+	const struct stack_count *left = a, *right = b;
+
+	if (left->n_samples != right->n_samples)
+		return left->n_samples > right->n_samples ? -1 : 1;
+	/* The order must not depend on where things lie in memory. */
+	for (size_t i = 0; i < left->n_names && i < right->n_names; i++)
+		if (left->names[i] != right->names[i])
+			return left->names[i] < right->names[i] ? -1 : 1;
+	return (left->n_names > right->n_names) - (left->n_names < right->n_names);
+}
+
+static void print_ends(const struct capture *capture, uint64_t n_samples)
+{
+	fprintf(stderr, "Stacks ended:");
+	for (uint32_t end = 0; end < CAPTURE_ENDS; end++)
+		if (capture->n_ends[end])
+			fprintf(stderr, "  %s %.2f %%",
+				wire_name_text(&wire_names_stack_end, end),
+				percent(capture->n_ends[end], n_samples));
+	fputc('\n', stderr);
+	if (percent(capture->n_ends[WIRE_stack_end_TRUNCATED], n_samples) > 1)
+		fprintf(stderr, "  more than 1 %% of the stacks were cut: sample more of each "
+				"(perf-source -s 65528)\n");
+}
+
+struct function {
+	uint32_t name;
+	uint64_t n_self;
+};
+
+static int by_self(const void *a, const void *b)
+{
+	const struct function *left = a, *right = b;
+
+	if (left->n_self != right->n_self)
+		return left->n_self > right->n_self ? -1 : 1;
+	return left->name < right->name ? -1 : left->name > right->name;
+}
+
+static void print_functions(const struct capture *capture, const struct stack_count *list, size_t n,
+			    uint64_t n_samples)
+{
+	_cleanup_free_ struct function *functions =
+		calloc(capture->names.n + 1, sizeof(*functions));
+
+	if (!functions)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t name = list[i].names[list[i].n_names - 1];
+
+		functions[name].name = name;
+		functions[name].n_self += list[i].n_samples;
+	}
+	qsort(functions, capture->names.n + 1, sizeof(*functions), by_self);
+	fprintf(stderr, "Hottest functions (self):\n");
+	for (size_t i = 0; i < FUNCTIONS_SHOWN && i <= capture->names.n; i++)
+		if (functions[i].n_self)
+			fprintf(stderr, "  %6.2f %%  %.100s\n",
+				percent(functions[i].n_self, n_samples),
+				names_text(&capture->names, functions[i].name));
+}
+
+static void print_stacks(const struct capture *capture, const struct stack_count *list, size_t n,
+			 uint64_t n_samples)
+{
+	fprintf(stderr, "Hottest stacks (leaf first):\n");
+	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
+		const struct stack_count *count = &list[i];
+		const char *between = "";
+
+		fprintf(stderr, "  %6.2f %%  ", percent(count->n_samples, n_samples));
+		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < count->n_names; k++) {
+			fprintf(stderr, "%s%.40s", between,
+				names_text(&capture->names, count->names[count->n_names - 1 - k]));
+			between = " < ";
+		}
+		fprintf(stderr, "%s  (%s)\n", count->n_names > FRAMES_SHOWN + 1 ? " < …" : "",
+			names_text(&capture->names, count->names[0]));
+	}
+}
+
+void summary_print_capture(const struct capture *capture, enum stage_stream_end end)
+{
+	_cleanup_free_ struct stack_count *list = NULL;
+	uint64_t n_samples = 0;
+	size_t n;
+
+	for (size_t i = 0; i < CAPTURE_ENDS; i++)
+		n_samples += capture->n_ends[i];
+	fprintf(stderr, "%s: %" PRIu64 " samples in %.1f s of '%s', %" PRIu64 " lost%s\n",
+		strcmp(capture->path, "-") ? capture->path : "standard output", n_samples,
+		(capture->last_time - capture->hello.start_time) / 1e9, capture->hello.event,
+		capture->n_dropped,
+		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
+	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
+		return;
+	print_ends(capture, n_samples);
+	print_functions(capture, list, n, n_samples);
+	print_stacks(capture, list, n, n_samples);
+}

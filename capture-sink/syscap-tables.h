@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The two tables of names at the end of a Sysprof capture, as the bytes of files in it. */
+#pragma once
+
+#include "capture-sink/names.h"
+#include "common/pair-map.h"
+
+/*
+ * /proc/kallsyms with only the functions of `kernel`: (start, size) → index of a named place. The
+ * caller frees it. 0 or -ENOMEM.
+ */
+int syscap_make_kallsyms(const struct pair_map *kernel, const struct names *names, char **ret,
+			 size_t *ret_size);
+
+/*
+ * Sysprof's "__symbols__": `addresses` is (PID, address) → name. The caller frees it. 0 or
+ * -ENOMEM.
+ */
+int syscap_make_bundle(const struct pair_map *addresses, const struct names *names, char **ret,
+		       size_t *ret_size);
