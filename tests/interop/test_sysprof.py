@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The real Sysprof opens what we write: without a word on stderr, and with the right names.
+
+Sysprof's command line tools are fetched into the build tree by fetch-sysprof.
+"""
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BUILD = Path(os.environ["STACKPIPE_BUILD"])
+SOURCE = Path(__file__).resolve().parent
+SYSPROF = BUILD.parent / "build" / "sysprof-root"
+SMALL = BUILD / "tests" / "interop" / "small"
+CHAIN = ["_start", "run", "outer", "middle", "inner"]
+
+
+def setUpModule():
+    subprocess.run([SOURCE / "fetch-sysprof", SYSPROF], check=True)
+
+
+def stage(name):
+    return str(BUILD / name / name)
+
+
+def run_pipeline(stages):
+    """Runs commands connected by pipes; fails unless all of them exit with 0."""
+    processes = []
+    for command in stages:
+        stdin = processes[-1].stdout if processes else subprocess.DEVNULL
+        processes.append(subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE))
+        if len(processes) > 1:
+            stdin.close()
+    processes[-1].communicate()
+    for process, command in zip(processes, stages):
+        assert process.wait() == 0, command
+
+
+def sysprof(*arguments):
+    """(exit status, stdout, stderr) of one of Sysprof's programs."""
+    done = subprocess.run([SYSPROF / "run", *arguments], capture_output=True)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+def paths_of(tree):
+    """The call paths of sysprof-cat's callgraph, outermost first."""
+    path, found = [], []
+    for line in tree.decode().splitlines():
+        symbol = re.match(r' *symbol: "(.*)",$', line)
+        if symbol:
+            path.append(symbol.group(1))
+            found.append(list(path))
+        elif re.match(r" *}$", line) and path:
+            path.pop()
+    return found
+
+
+def ends_with(path, chain):
+    return path[-len(chain):] == chain
+
+
+class Sysprof(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        self.capture = self.directory / "out.syscap"
+
+    def record(self, *stages, command=SMALL):
+        source = [stage("perf-source"), "-q", "-e", "cpu-clock", "--", str(command)]
+        sink = [stage("capture-sink"), "-q", str(self.capture)]
+        run_pipeline([source, *stages, sink])
+
+    def cat(self):
+        status, tree, errors = sysprof("sysprof-cat", self.capture)
+        self.assertEqual(errors, "")
+        self.assertEqual(status, 0)
+        return tree
+
+    def test_names_stand_in_the_right_order(self):
+        self.record([stage("live-unwinder")], [stage("symbolizer")])
+        tree = self.cat()
+        self.assertTrue(any(ends_with(path, CHAIN) for path in paths_of(tree)))
+        self.assertIn(b'"stackpipe.state": "complete"', tree)
+        self.assertIn(b'"stackpipe.lost": "0"', tree)
+
+    def test_sysprofs_strict_reader_takes_every_frame(self):
+        self.record([stage("live-unwinder")], [stage("symbolizer")])
+        status, merged, _ = sysprof("sysprof-cli", "--merge", self.capture, self.capture)
+        self.assertEqual(status, 0)
+        self.assertGreater(len(merged), self.capture.stat().st_size)
+
+    def test_the_binaries_need_not_be_there(self):
+        """The capture carries its names: the program is gone, and the libraries are hidden."""
+        program = self.directory / "small"
+        program.write_bytes(SMALL.read_bytes())
+        program.chmod(0o755)
+        self.record([stage("live-unwinder")], [stage("symbolizer")], command=program)
+        program.unlink()
+        here = self.cat()
+        loader = next(SYSPROF.glob("usr/lib/*/ld-linux*.so.*"))
+        hide = ("mount -t tmpfs none /usr/lib/debug 2>/dev/null; "
+                "mount -t tmpfs none /usr/lib/x86_64-linux-gnu; exec \"$@\"")
+        there = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", hide, "sh", loader, "--library-path", loader.parent,
+             SYSPROF / "usr/bin/sysprof-cat", self.capture],
+            capture_output=True, env={"DEBUGINFOD_URLS": "", "GIO_USE_VFS": "local", "LC_ALL": "C",
+                                      "CHARSET": "UTF-8",
+                                      "GIO_MODULE_DIR": f"{loader.parent}/gio/modules"})
+        self.assertEqual(there.stderr.decode(), "")
+        self.assertEqual(paths_of(there.stdout), paths_of(here))
+        self.assertTrue(any(ends_with(path, CHAIN) for path in paths_of(there.stdout)))
+
+    def test_each_incarnation_has_its_own_name(self):
+        """A shell that becomes another program: its samples keep the shell's name."""
+        spin = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; "
+        script = self.directory / "script"
+        script.write_text(f"#!/bin/sh\n{spin} exec {SMALL}\n")
+        script.chmod(0o755)
+        self.record([stage("live-unwinder")], [stage("symbolizer")], command=script)
+        paths = paths_of(self.cat())
+        named = {path[1] for path in paths if len(path) > 2}
+        self.assertIn("script", named)
+        inner = {path[1] for path in paths if ends_with(path, CHAIN)}
+        self.assertTrue(inner)
+        self.assertTrue(all(re.fullmatch(r"small \(pid \d+\)", name) for name in inner), inner)
+
+    def test_without_unwinder_and_without_symbolizer(self):
+        self.record()
+        self.assertIn(b"[not-unwound]", self.cat())
+        self.capture.unlink()
+        self.record([stage("live-unwinder")])
+        tree = self.cat()
+        self.assertTrue(any(ends_with(path, CHAIN) for path in paths_of(tree)))
+
+    def test_the_whole_machine(self):
+        source = [stage("perf-source"), "-q", "-e", "cpu-clock", "-d", "1"]
+        run_pipeline([source, [stage("live-unwinder")], [stage("symbolizer")],
+                      [stage("capture-sink"), "-q", str(self.capture)]])
+        self.cat()
+
+
+if __name__ == "__main__":
+    unittest.main()
