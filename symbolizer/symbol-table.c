@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "symbolizer/demangle.h"
+#include "symbolizer/plt.h"
 #include "symbolizer/symbol-table.h"
 
 enum { LOOK_BACK_MAX = 64 }; /* symbols that may begin within another one, before we give up */
@@ -104,9 +107,34 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 			.size = size_of(elf, &symbol),
 			.is_sized = symbol.st_size > 0,
 			.name = name,
+			.suffix = "",
 			.rank = rank(&symbol, name),
 		};
 	}
+	return 0;
+}
+
+static int add_stubs(struct symbol_table *table, Elf *elf)
+{
+	_cleanup_free_ struct plt_stub *stubs = NULL;
+	struct symbol *list;
+	size_t n;
+	int r = plt_find_stubs(elf, &stubs, &n);
+
+	if (r < 0 || !n)
+		return r;
+	list = reallocarray(table->list, table->n + n, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	table->list = list;
+	for (size_t i = 0; i < n; i++)
+		list[table->n++] = (struct symbol){
+			.address = stubs[i].address,
+			.size = stubs[i].size,
+			.is_sized = true,
+			.name = stubs[i].target,
+			.suffix = "@plt",
+		};
 	return 0;
 }
 
@@ -158,6 +186,8 @@ int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
 		r = add_section(table, table->debug.elf, SHT_SYMTAB);
 	if (r == 0)
 		r = add_section(table, elf, SHT_DYNSYM);
+	if (r == 0)
+		r = add_stubs(table, elf);
 	if (r < 0)
 		symbol_table_deinit(table);
 	else
@@ -168,7 +198,7 @@ int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
 void symbol_table_deinit(struct symbol_table *table)
 {
 	for (size_t i = 0; i < table->n; i++)
-		free(table->list[i].demangled);
+		free(table->list[i].full_name);
 	free(table->list);
 	debug_file_close(&table->debug);
 	*table = (struct symbol_table){ .debug.fd = -1 };
@@ -210,8 +240,14 @@ struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t addr
 const char *symbol_name(struct symbol *symbol)
 {
 	if (!symbol->is_asked) {
+		_cleanup_free_ char *demangled = demangle(symbol->name);
+
 		symbol->is_asked = true;
-		symbol->demangled = demangle(symbol->name);
+		if (!*symbol->suffix)
+			symbol->full_name = take_pointer(demangled);
+		else if (asprintf(&symbol->full_name, "%s%s", demangled ? demangled : symbol->name,
+				  symbol->suffix) < 0)
+			symbol->full_name = NULL;
 	}
-	return symbol->demangled ? symbol->demangled : symbol->name;
+	return symbol->full_name ? symbol->full_name : symbol->name;
 }

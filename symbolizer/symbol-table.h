@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The functions of one image, sorted by address as linked: from .symtab, else from a separate
- * debug file or .gnu_debugdata, and from .dynsym.
+ * debug file or .gnu_debugdata, from .dynsym, and the linkage table's stubs (plt.h).
  */
 #pragma once
 
@@ -14,7 +14,8 @@ enum { SYMBOL_TABLE_MAX = 1 << 22 }; /* symbols of an image; further ones are le
 struct symbol {
 	uint64_t address, size;
 	const char *name;	/* points into one of the ELF files */
-	char *demangled;	/* NULL: not asked for yet, or not mangled */
+	const char *suffix;	/* "@plt" of a stub, else empty */
+	char *full_name;	/* demangled, with its suffix; NULL: not asked for yet, or as `name` */
 	uint8_t rank;		/* among those of one address the highest is kept */
 	bool is_sized;		/* else it ends with its section, or where the next one begins */
 	bool is_asked;

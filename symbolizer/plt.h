@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The stubs of a procedure linkage table: code that a linker made and gave no symbols. What each
+ * one jumps to is a fact all the same: the relocation of the slot that it jumps through.
+ */
+#pragma once
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PLT_MAX = 1 << 18 }; /* stubs of an image; further ones stay unnamed */
+
+struct plt_stub {
+	uint64_t address, size;
+	const char *target; /* points into the Elf */
+};
+
+/* All stubs of a file, which the caller frees: 0 or -ENOMEM. */
+int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n);
+
+/*
+ * Of one architecture (plt-<cpu>.c): the address of the slot that the code of a stub jumps
+ * through, 0: it is no stub. `address` is where its first byte is linked to.
+ */
+uint64_t plt_slot(const unsigned char *code, size_t size, uint64_t address);
