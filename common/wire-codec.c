@@ -44,7 +44,7 @@ size_t wire_encoded_size(const struct wire_type *type, const void *view)
 
 	for (const struct wire_field *field = type->fields; field < type->fields + type->n_fields;
 	     field++) {
-		size_t element = wire_element_size(field->kind);
+		size_t element = field->element;
 
 		if (element) {
 			const struct span *span = span_of(field, view);
@@ -63,7 +63,7 @@ size_t wire_encoded_size(const struct wire_type *type, const void *view)
 static char *put_span(char *at, const struct wire_field *field, const struct span *span,
 		      struct wire_gap *gap, const char *record)
 {
-	size_t size = span->n * wire_element_size(field->kind);
+	size_t size = span->n * field->element;
 	size_t padding = padding_after(field->kind, size);
 
 	*(uint64_t *)at = span->n;
@@ -89,7 +89,7 @@ size_t wire_encode(const struct wire_type *type, const void *view, void *ret,
 		*ret_gap = (struct wire_gap){ 0 };
 	for (const struct wire_field *field = type->fields; field < type->fields + type->n_fields;
 	     field++) {
-		if (wire_element_size(field->kind)) {
+		if (field->element) {
 			at = put_span(at, field, span_of(field, view), ret_gap, ret);
 		} else if (field->kind == WIRE_TEXT) {
 			const char *text = (const char *)view + field->offset;
@@ -170,7 +170,7 @@ static enum wire_outcome get_span(const struct wire_field *field, const char **a
 				  void *view)
 {
 	struct span *span = (struct span *)((char *)view + field->offset);
-	size_t element = wire_element_size(field->kind), size, padding;
+	size_t element = field->element, size, padding;
 	uint64_t n;
 
 	if (end - *at < (ptrdiff_t)sizeof(n))
@@ -195,7 +195,7 @@ static enum wire_outcome get_span(const struct wire_field *field, const char **a
 static enum wire_outcome get_field(const struct wire_field *field, const char **at, const char *end,
 				   void *view)
 {
-	if (wire_element_size(field->kind))
+	if (field->element)
 		return get_span(field, at, end, view);
 	if (field->kind == WIRE_TEXT)
 		return get_text(field, at, end, view);

@@ -15,11 +15,11 @@
 #define DETAIL_ENUM(detail) .names = &wire_names_##detail,
 #define DETAIL_FLAGS(detail) .names = &wire_names_##detail,
 #define DETAIL_TEXT(detail) LIMIT(detail),
-#define DETAIL_STRING(detail) LIMIT(detail),
-#define DETAIL_BLOB(detail) LIMIT(detail),
-#define DETAIL_ADDRS(detail) LIMIT(detail),
-#define DETAIL_FRAMES(detail) LIMIT(detail),
-#define DETAIL_TOTALS(detail) LIMIT(detail),
+#define DETAIL_STRING(detail) LIMIT(detail), .element = 1,
+#define DETAIL_BLOB(detail) LIMIT(detail), .element = 1,
+#define DETAIL_ADDRS(detail) LIMIT(detail), .element = sizeof(uint64_t),
+#define DETAIL_FRAMES(detail) LIMIT(detail), .element = sizeof(struct wire_frame),
+#define DETAIL_TOTALS(detail) LIMIT(detail), .element = sizeof(struct wire_total),
 
 /* First meaning: the sets of names. */
 #define NAMES(set, doc) static const struct wire_name names_of_##set[] = {
@@ -159,17 +159,6 @@ const struct wire_type *wire_item(enum wire_kind kind)
 	default:
 		return NULL;
 	}
-}
-
-size_t wire_element_size(enum wire_kind kind)
-{
-	const struct wire_type *item = wire_item(kind);
-
-	if (item)
-		return item->view_size;
-	if (kind == WIRE_ADDRS)
-		return sizeof(uint64_t);
-	return kind == WIRE_STRING || kind == WIRE_BLOB;
 }
 
 const char *wire_name_text(const struct wire_names *names, uint32_t number)

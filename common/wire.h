@@ -203,6 +203,7 @@ struct wire_field {
 	enum wire_kind kind;
 	uint32_t offset;		/* in the C structure */
 	uint32_t limit;			/* elements; of a TEXT its size */
+	uint32_t element;		/* bytes of an element; 0: not a STRING, BLOB or array */
 	uint32_t since;			/* minor version */
 	const struct wire_names *names; /* of ENUM and FLAGS */
 };
@@ -229,9 +230,6 @@ const struct wire_type *wire_type(uint16_t id);
 
 /* The element type of an array of items; NULL for any other kind. */
 const struct wire_type *wire_item(enum wire_kind kind);
-
-/* Bytes of an element of a STRING, BLOB or array; 0 for any other kind. */
-size_t wire_element_size(enum wire_kind kind);
 
 /* The text of a number of a set; NULL: not known here. */
 const char *wire_name_text(const struct wire_names *names, uint32_t number);
