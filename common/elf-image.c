@@ -14,12 +14,20 @@
 /* A descriptor from the server, else from the recorded path; < 0: not to be had. */
 static int open_file(const struct image *image, struct image_client *client)
 {
+	const struct wire_image record = {
+		.device_major = image->device_major,
+		.device_minor = image->device_minor,
+		.inode = image->inode,
+		.path = { image->path, strlen(image->path) },
+	};
 	struct wire_image_state state;
 	int fd = -1, r;
 
 	r = image_client_open(client, image->number, &state, &fd);
-	if (r == -ENOTCONN)
+	if (r == -ENOTCONN && image->state.status)
 		r = image_open_recorded(image->path, &image->state, &fd);
+	else if (r == -ENOTCONN)
+		r = image_open_unconfirmed(client, &record, &fd);
 	return r < 0 ? r : fd;
 }
 

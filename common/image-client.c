@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 		.fd = -1,
 		.token_high = hello->token_high,
 		.token_low = hello->token_low,
+		.recorded_at = hello->start_unix_time,
 	};
 	if (!size || size >= sizeof(address.sun_path) - 1)
 		return 0;
@@ -96,19 +98,52 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 	return -ENOTCONN;
 }
 
-int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd)
+/* A regular file of that absolute path: a descriptor or -errno. */
+static int open_regular(const char *path, struct stat *ret_status)
 {
 	_cleanup_fd_ int fd = -1;
-	struct stat status;
 
-	if (path[0] != '/' || state->status != WIRE_image_status_OPEN)
+	if (path[0] != '/')
 		return -ESTALE;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &status) < 0)
+	if (fd < 0 || fstat(fd, ret_status) < 0)
 		return -errno;
-	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size != state->size ||
-	    status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec !=
-		    state->modified)
+	return S_ISREG(ret_status->st_mode) ? take_fd(&fd) : -ESTALE;
+}
+
+static uint64_t nanoseconds(struct timespec time)
+{
+	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
+}
+
+int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd)
+{
+	struct stat status;
+	_cleanup_fd_ int fd = -1;
+
+	if (state->status != WIRE_image_status_OPEN)
+		return -ESTALE;
+	fd = open_regular(path, &status);
+	if (fd < 0)
+		return fd;
+	if ((uint64_t)status.st_size != state->size ||
+	    nanoseconds(status.st_mtim) != state->modified)
+		return -ESTALE;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int image_open_unconfirmed(const struct image_client *client, const struct wire_image *record,
+			   int *ret_fd)
+{
+	struct stat status;
+	_cleanup_fd_ int fd = open_regular(record->path.data, &status);
+
+	if (fd < 0)
+		return fd;
+	if (status.st_ino != record->inode || major(status.st_dev) != record->device_major ||
+	    minor(status.st_dev) != record->device_minor ||
+	    nanoseconds(status.st_ctim) >= client->recorded_at)
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * Descriptors of images, from the image server that `hello` names, by number: whoever asks needs
  * no file system, no /proc and no privilege. Where no server answers (a recorded stream), the
- * recorded path is opened, if its size and time of change are still those that were recorded.
+ * recorded path is opened, if it can be shown to be the file that was mapped then.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 struct image_client {
 	int fd; /* -1: no server */
 	uint64_t token_high, token_low;
+	uint64_t recorded_at; /* nanoseconds since 1970 at the stream's start, 0: not known */
 };
 
 /* Connects; without a server that is no error. 0 or -errno. */
@@ -29,3 +30,10 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
  * descriptor, or -ESTALE: the file is another one now, or -errno.
  */
 int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd);
+
+/*
+ * The same before the stream has told that state: the file must have the recorded device and inode
+ * and not have changed in any way since the stream's start.
+ */
+int image_open_unconfirmed(const struct image_client *client, const struct wire_image *record,
+			   int *ret_fd);

@@ -42,6 +42,11 @@ static void tell_id(struct image_files *files, struct image *image, const struct
 	stage_put(files->stage, WIRE_RECORD_image_id, &record);
 }
 
+bool image_files_is_undecided(const struct image *image)
+{
+	return image->kind == WIRE_image_kind_FILE && !image->state.status;
+}
+
 struct elf_image *image_files_get(struct image_files *files, struct image *image)
 {
 	struct image_file *file = image->data;
@@ -57,6 +62,11 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
 	image->data = file;
 	outcome = elf_image_open(image, &files->client, &file->elf);
 	file->is_open = outcome == ELF_IMAGE_OK;
+	if (!file->is_open && image_files_is_undecided(image)) {
+		free(file);
+		image->data = NULL;
+		return NULL;
+	}
 	if (file->is_open)
 		tell_id(files, image, &file->elf);
 	else

@@ -20,3 +20,9 @@ void image_files_deinit(struct image_files *files);
  * downstream, unless somebody has done so.
  */
 struct elf_image *image_files_get(struct image_files *files, struct image *image);
+
+/*
+ * Whether a file that could not be had is worth another try: in a recorded stream what the image
+ * server found comes a little later than the image itself.
+ */
+bool image_files_is_undecided(const struct image *image);

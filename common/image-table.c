@@ -45,6 +45,8 @@ int image_table_add(struct image_table *table, const struct wire_image *record)
 		return -ENOMEM;
 	image->number = record->image;
 	image->kind = record->kind;
+	image->device_major = record->device_major;
+	image->device_minor = record->device_minor;
 	image->inode = record->inode;
 	image->path = strdup(record->path.data);
 	if (!image->path) {

@@ -15,6 +15,7 @@ struct image {
 	UT_hash_handle hh;
 	uint64_t number;
 	enum wire_image_kind kind;
+	uint32_t device_major, device_minor;
 	uint64_t inode;
 	char *path;
 	struct wire_image_state state; /* status 0: the image server has not said anything yet */

@@ -195,10 +195,13 @@ static int compare_modules(const void *a, const void *b)
  * The modules of a process, by address. Only executable mappings are known, but a file's segments
  * keep their distances: its first segment is where the executable one says (elfutils.md 8).
  */
-static size_t find_modules(struct engine_dwfl *engine, const struct process *process,
+static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 			   struct module *modules)
 {
+	const struct process *process = session->process;
 	size_t n = 0;
+
+	session->version = process->version;
 
 	for (size_t i = 0; i < process->mappings.n && n < MODULES_MAX; i++) {
 		const struct mapping *mapping = &process->mappings.list[i];
@@ -206,6 +209,8 @@ static size_t find_modules(struct engine_dwfl *engine, const struct process *pro
 		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
 		uint64_t address, bias;
 
+		if (!file && image && image_files_is_undecided(image))
+			session->version = process->version - 1; /* ask again */
 		if (!file || !elf_image_address(file, mapping->offset, &address))
 			continue;
 		bias = mapping->start - address;
@@ -227,10 +232,9 @@ static size_t find_modules(struct engine_dwfl *engine, const struct process *pro
 static void report_modules(struct engine_dwfl *engine, struct session *session)
 {
 	static struct module modules[MODULES_MAX];
-	size_t n = find_modules(engine, session->process, modules);
+	size_t n = find_modules(engine, session, modules);
 
 	session->elf = n ? modules[0].file->elf : NULL;
-	session->version = session->process->version;
 	dwfl_report_begin(session->dwfl);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t high = modules[i].high;
