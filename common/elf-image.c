@@ -62,14 +62,17 @@ static int begin(const struct image *image, struct image_client *client,
 	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
 }
 
-static bool is_of_this_machine(Elf *elf)
+static bool read_header(struct elf_image *elf_image)
 {
 	GElf_Ehdr header;
 
-	return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
-	       header.e_machine == arch_host.machine &&
-	       header.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+	if (elf_kind(elf_image->elf) != ELF_K_ELF || !gelf_getehdr(elf_image->elf, &header) ||
+	    header.e_machine != arch_host.machine ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return false;
+	elf_image->entry = header.e_entry;
+	return true;
 }
 
 /* The loaded segments, and the range that libdwfl takes a module of this file to have. */
@@ -109,7 +112,7 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 	struct elf_image elf_image = { .fd = -1 };
 	int r = begin(image, client, &elf_image);
 
-	if (r == 0 && !is_of_this_machine(elf_image.elf))
+	if (r == 0 && !read_header(&elf_image))
 		r = ELF_IMAGE_E_NOT_ELF;
 	if (r == 0)
 		r = read_segments(&elf_image);

@@ -30,6 +30,7 @@ struct elf_image {
 	struct elf_segment *segments;
 	size_t n_segments;
 	uint64_t low, high; /* addresses that it takes when loaded, as linked */
+	uint64_t entry;	    /* where the kernel starts it, as linked; 0: nowhere */
 };
 
 /* Opens an image. A positive outcome, or -ENOMEM. */

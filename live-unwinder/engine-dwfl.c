@@ -19,6 +19,7 @@
 enum {
 	SESSIONS_MAX = 512, /* Dwfls kept; the one unused for the longest time makes room */
 	MODULES_MAX = 4096, /* of a process; further ones are left out */
+	ENTRY_CODE_MAX = 256, /* bytes from a file's entry point that are taken for its code */
 };
 
 /* A Dwfl and what it was made of. */
@@ -387,6 +388,49 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 	return stack_end_of_registers(&question);
 }
 
+/*
+ * Whether the last frame is where the kernel has started the process: code at the file's entry
+ * point (the dynamic linker's has no unwind information), with the stack pointer of a new process.
+ */
+static bool is_process_entry(struct engine_dwfl *engine, const struct unwinding *unwinding,
+			     uint64_t sp)
+{
+	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
+	const struct wire_sample *sample = unwinding->sample;
+	uint64_t lookup = last->address - !(last->flags & WIRE_frame_flags_EXACT), address;
+	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, lookup);
+	struct image *image = mapping ? image_table_find(engine->files->table, mapping->image) :
+					NULL;
+	struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
+
+	return file && file->entry &&
+	       elf_image_address(file, lookup - mapping->start + mapping->offset, &address) &&
+	       address >= file->entry && address - file->entry < ENTRY_CODE_MAX &&
+	       stack_end_is_initial_stack(&sample->stack,
+					  sample->registers.data[arch_host.sp_index], sp);
+}
+
+/* Why the walk did not go on, once it was over. */
+static enum wire_stack_end find_end(struct engine_dwfl *engine, struct session *session,
+				    struct unwinding *unwinding, uint64_t sp)
+{
+	enum wire_stack_end end = unwinding->end, of_mapping;
+
+	if (end == WIRE_stack_end_FRAME_LIMIT)
+		return end;
+	/* What libdwfl would not go on with may have a better name. */
+	of_mapping = end_of_mapping(engine, unwinding);
+	if (of_mapping)
+		return of_mapping;
+	if (!end)
+		end = ask_last_frame(engine, session, unwinding);
+	if (end == WIRE_stack_end_NO_UNWIND_INFO && is_process_entry(engine, unwinding, sp))
+		end = WIRE_stack_end_COMPLETE;
+	if (end == WIRE_stack_end_COMPLETE)
+		unwinding->failed_image = NULL;
+	return end;
+}
+
 void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 {
 	struct session *session = find_session(engine, unwinding->process);
@@ -399,23 +443,14 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 		report_modules(engine, session);
 	if (session && session->elf)
 		walk_frames(engine, session, on_frame, &walk, unwinding->sample);
-	if (unwinding->n_frames == 0)
+	if (unwinding->n_frames == 0) {
 		add_sampled(unwinding);
-	if (unwinding->end == WIRE_stack_end_FRAME_LIMIT)
-		return;
-	if (unwinding->end) {
-		/* What libdwfl would not go on with may have a better name. */
-		enum wire_stack_end better = end_of_mapping(engine, unwinding);
-
-		if (better)
-			unwinding->end = better;
-		return;
+		walk.sp = unwinding->sample->registers.data[arch_host.sp_index];
 	}
-	unwinding->end = end_of_mapping(engine, unwinding);
-	if (!unwinding->end && session && session->elf)
-		unwinding->end = ask_last_frame(engine, session, unwinding);
+	if (session && session->elf)
+		unwinding->end = find_end(engine, session, unwinding, walk.sp);
+	else
+		unwinding->end = end_of_mapping(engine, unwinding);
 	if (!unwinding->end)
 		unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;
-	if (unwinding->end == WIRE_stack_end_COMPLETE)
-		unwinding->failed_image = NULL;
 }

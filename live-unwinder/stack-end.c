@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <elfutils/libdw.h>
 
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "live-unwinder/stack-end.h"
+
+enum { ARGC_MAX = 8192 }; /* what fits into a captured stack */
 
 /* The row of unwind information for an address; NULL: there is none. The caller frees it. */
 static Dwarf_Frame *find_row(const struct stack_end_question *question)
@@ -105,4 +108,27 @@ enum wire_stack_end stack_end_of_registers(const struct stack_end_question *ques
 	if (where < question->stack_start || where + sizeof(uint64_t) > end)
 		return WIRE_stack_end_TRUNCATED;
 	return WIRE_stack_end_BAD_UNWIND_INFO;
+}
+
+static bool read_word(const struct wire_blob *stack, uint64_t start, uint64_t address,
+		      uint64_t *ret)
+{
+	uint64_t offset = address - start;
+
+	if (address < start || stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
+		return false;
+	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
+	return true;
+}
+
+bool stack_end_is_initial_stack(const struct wire_blob *stack, uint64_t stack_start, uint64_t sp)
+{
+	uint64_t argc, word;
+
+	if (sp % 16 || !read_word(stack, stack_start, sp, &argc) || argc < 1 || argc > ARGC_MAX)
+		return false;
+	for (uint64_t i = 1; i <= argc; i++)
+		if (!read_word(stack, stack_start, sp + 8 * i, &word) || word <= sp)
+			return false;
+	return read_word(stack, stack_start, sp + 8 * (argc + 1), &word) && word == 0;
 }

@@ -31,3 +31,10 @@ enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
  * what was captured, else BAD_UNWIND_INFO.
  */
 enum wire_stack_end stack_end_of_registers(const struct stack_end_question *question);
+
+/*
+ * Whether `sp` is where the stack pointer of a new process is: at argc, argv and the zero behind
+ * it (psABI, "Initial Process Stack"), with the strings of argv further up. Code that runs with it
+ * has no caller.
+ */
+bool stack_end_is_initial_stack(const struct wire_blob *stack, uint64_t stack_start, uint64_t sp);
