@@ -20,7 +20,7 @@ void image_table_deinit(struct image_table *table)
 	struct image *image, *next;
 
 	HASH_ITER(hh, table->by_number, image, next)
-		forget(table, image);
+	forget(table, image);
 }
 
 struct image *image_table_find(const struct image_table *table, uint64_t number)
@@ -89,7 +89,8 @@ void image_table_set_id(struct image_table *table, const struct wire_image_id *r
 		return;
 	image->has_id = true;
 	image->build_id_size = record->build_id.size;
-	memcpy(image->build_id, record->build_id.data, record->build_id.size);
+	if (record->build_id.size)
+		memcpy(image->build_id, record->build_id.data, record->build_id.size);
 }
 
 const char *image_name(const struct image *image)

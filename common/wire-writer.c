@@ -21,9 +21,9 @@ void wire_writer_deinit(struct wire_writer *writer)
 /* Neighbours in memory become one part. */
 static void add_part(struct wire_writer *writer, const void *data, size_t size)
 {
-	struct iovec *last = &writer->parts[writer->n_parts - 1];
+	struct iovec *last = writer->n_parts ? &writer->parts[writer->n_parts - 1] : NULL;
 
-	if (writer->n_parts && (char *)last->iov_base + last->iov_len == data)
+	if (last && (char *)last->iov_base + last->iov_len == data)
 		last->iov_len += size;
 	else
 		writer->parts[writer->n_parts++] = (struct iovec){ (void *)data, size };

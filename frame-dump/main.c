@@ -66,8 +66,10 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct frame_dump *self = data;
 
-	if (self->summarize && !summary_print(stdout, &self->summary, stage->reader.totals))
+	if (self->summarize && !summary_print(stdout, &self->summary, stage->reader.totals)) {
 		stage->exit_status = STAGE_EXIT_FAILED;
+		stage_error(stage, "error: the stream does not add up");
+	}
 	if (self->summarize && end != STAGE_STREAM_WHOLE)
 		printf("the stream is incomplete\n");
 	return fflush(stdout) ? -errno : 0;

@@ -95,14 +95,6 @@ int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct en
 	return 0;
 }
 
-struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine)
-{
-	if (engine)
-		dwflst_tracker_end(engine->tracker);
-	free(engine);
-	return NULL;
-}
-
 static void unlink_session(struct engine_dwfl *engine, struct session *session)
 {
 	*(session->newer ? &session->newer->older : &engine->newest) = session->older;
@@ -123,6 +115,18 @@ static void end_session(struct engine_dwfl *engine, struct session *session)
 	dwfl_end(session->dwfl);
 	session->process->data = NULL;
 	*session = (struct session){ 0 };
+}
+
+/* The tracker would end the sessions that have unwound something, and no others. */
+struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine)
+{
+	if (!engine)
+		return NULL;
+	while (engine->newest)
+		end_session(engine, engine->newest);
+	dwflst_tracker_end(engine->tracker);
+	free(engine);
+	return NULL;
 }
 
 void engine_dwfl_forget(struct engine_dwfl *engine, struct process *process)
