@@ -10,9 +10,10 @@ void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 /* stage-signals.c */
 void stage_catch_signals(void);
 
+/* stage-output.c: warnings that came before the hello, which is always the first record. */
+int stage_send_early_warnings(struct stage *stage);
+
 /* stage-stats.c: all say themselves what went wrong. */
 int stage_open_stats(struct stage *stage);
-/* Warnings that came before the hello, which is always the first record. */
-int stage_send_early_warnings(struct stage *stage);
 int stage_send_end(struct stage *stage, enum stage_stream_end end);
 void stage_write_stats(struct stage *stage);

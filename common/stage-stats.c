@@ -1,93 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a stage has counted: as records on their way to the sink, as a JSON file, and its messages
- * to a person. CPU time and memory are in the file alone: the same input must give the same
- * stream.
+ * What a stage has counted: as records on their way to the sink, and as a JSON file. CPU time and
+ * memory are in the file alone: the same input must give the same stream.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/json.h"
 #include "common/stage-internal.h"
-#include "common/text.h"
-
-enum { LINE_MAX_SIZE = 1024 };
-
-static void print_line(const struct stage *stage, const char *text)
-{
-	char clean[LINE_MAX_SIZE];
-
-	text_clean(text, strlen(text), clean, sizeof(clean));
-	fprintf(stderr, "%s: %s\n", stage->program->name, clean);
-}
-
-void stage_error(const struct stage *stage, const char *format, ...)
-{
-	char text[LINE_MAX_SIZE];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	print_line(stage, text);
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
-
-static int put_warning(struct stage *stage, const char *text)
-{
-	struct wire_message message = {
-		.time = stage->program->role == STAGE_SOURCE ? now() : stage->hello.start_time,
-		.severity = WIRE_severity_WARNING,
-		.stage = wire_string(stage->program->name, 64),
-		.text = wire_string(text, LINE_MAX_SIZE),
-	};
-
-	return stage_put(stage, WIRE_RECORD_message, &message);
-}
-
-void stage_warn(struct stage *stage, const char *format, ...)
-{
-	char text[LINE_MAX_SIZE];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (!stage->quiet)
-		print_line(stage, text);
-	if (stage->writer.n_records > 0)
-		put_warning(stage, text);
-	else if (stage->n_early < STAGE_EARLY_MAX)
-		stage->early[stage->n_early++] = strdup(text);
-}
-
-int stage_send_early_warnings(struct stage *stage)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < stage->n_early; i++) {
-		if (stage->early[i] && r == 0)
-			r = put_warning(stage, stage->early[i]);
-		free(stage->early[i]);
-	}
-	stage->n_early = 0;
-	return r;
-}
 
 static uint64_t samples_out(const struct stage *stage)
 {

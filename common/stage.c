@@ -78,18 +78,6 @@ static int open_streams(struct stage *stage)
 	return r;
 }
 
-int stage_put(struct stage *stage, enum wire_record_id id, const void *view)
-{
-	if (stage->program->role == STAGE_SINK)
-		return 0;
-	return wire_writer_put(&stage->writer, id, view);
-}
-
-void stage_drop(struct stage *stage, const char *reason, uint64_t n)
-{
-	*counters_get(&stage->counters, "dropped", reason) += n;
-}
-
 static int flush(struct stage *stage)
 {
 	return stage->program->role == STAGE_SINK ? 0 : wire_writer_flush(&stage->writer);

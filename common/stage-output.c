@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a stage says: records to the next one, lines to a person. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/stage-internal.h"
+#include "common/text.h"
+
+int stage_put(struct stage *stage, enum wire_record_id id, const void *view)
+{
+	if (stage->program->role == STAGE_SINK)
+		return 0;
+	return wire_writer_put(&stage->writer, id, view);
+}
+
+void stage_drop(struct stage *stage, const char *reason, uint64_t n)
+{
+	*counters_get(&stage->counters, "dropped", reason) += n;
+}
+
+enum { LINE_MAX_SIZE = 1024 };
+
+static void print_line(const struct stage *stage, const char *text)
+{
+	char clean[LINE_MAX_SIZE];
+
+	text_clean(text, strlen(text), clean, sizeof(clean));
+	fprintf(stderr, "%s: %s\n", stage->program->name, clean);
+}
+
+void stage_error(const struct stage *stage, const char *format, ...)
+{
+	char text[LINE_MAX_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	print_line(stage, text);
+}
+
+static int put_warning(struct stage *stage, const char *text)
+{
+	struct wire_message message = {
+		.time = stage->program->role == STAGE_SOURCE ? clock_now(CLOCK_MONOTONIC)
+							     : stage->hello.start_time,
+		.severity = WIRE_severity_WARNING,
+		.stage = wire_string(stage->program->name, 64),
+		.text = wire_string(text, LINE_MAX_SIZE),
+	};
+
+	return stage_put(stage, WIRE_RECORD_message, &message);
+}
+
+void stage_warn(struct stage *stage, const char *format, ...)
+{
+	char text[LINE_MAX_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!stage->quiet)
+		print_line(stage, text);
+	if (stage->writer.n_records > 0)
+		put_warning(stage, text);
+	else if (stage->n_early < STAGE_EARLY_MAX)
+		stage->early[stage->n_early++] = strdup(text);
+}
+
+int stage_send_early_warnings(struct stage *stage)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < stage->n_early; i++) {
+		if (stage->early[i] && r == 0)
+			r = put_warning(stage, stage->early[i]);
+		free(stage->early[i]);
+	}
+	stage->n_early = 0;
+	return r;
+}
