@@ -259,9 +259,12 @@ static int keep_kernel_symbol(struct capture *capture, const struct wire_frame *
 			    place - capture->names.named_places);
 }
 
-/* All addresses of a stack with their contexts, leaf first. */
+/*
+ * All addresses of a stack with their contexts, leaf first; if they are too many, what is written
+ * ends otherwise than the stack did.
+ */
 static int find_addresses(struct capture *capture, const struct capture_stack *stack, int32_t pid,
-			  uint64_t *addresses, size_t *ret_n)
+			  uint64_t *addresses, size_t *ret_n, uint32_t *ret_end)
 {
 	const struct wire_frames *frames = &stack->record->frames;
 	uint64_t time = stack->record->time, context = 0;
@@ -275,7 +278,7 @@ static int find_addresses(struct capture *capture, const struct capture_stack *s
 
 		/* Room for this one, its context, the user's context, a reason. */
 		if (n + 4 > SYSCAP_ADDRESSES_MAX) {
-			++*counters_get(&capture->stage->counters, "refused", "frames");
+			*ret_end = WIRE_stack_end_FRAME_LIMIT;
 			break;
 		}
 		if (needed != context)
@@ -316,12 +319,13 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 	struct syscap_time when = { record->time, 0, record->cpu };
 	char reason[CAPTURE_END_TEXT];
 	int32_t tid = record->tid;
+	uint32_t end = record->end;
 	size_t n = 0;
 	int r = find_pid(capture, stack, &when.pid);
 
 	if (r == 0)
-		r = find_addresses(capture, stack, when.pid, addresses, &n);
-	if (r == 0 && capture_end_text(record->end, reason)) {
+		r = find_addresses(capture, stack, when.pid, addresses, &n, &end);
+	if (r == 0 && capture_end_text(end, reason)) {
 		uint32_t name = names_intern(&capture->names, reason, strlen(reason));
 
 		addresses[n++] = jitmap_address(capture, name, record->time, &r);

@@ -147,6 +147,17 @@ uint32_t names_of_thread(struct names *names, const struct process *process, uin
 	return known ? *known : names_intern(names, text, strlen(text));
 }
 
+/* "[file+0xoffset]", and of "[vdso]" and "[kernel]" likewise with one pair of brackets. */
+static void name_place(const struct image *image, uint64_t offset, char *ret, size_t size)
+{
+	const char *name = image_name(image);
+	int has_brackets = *name == '[';
+	int length = strcspn(name + has_brackets, has_brackets ? "]" : "");
+
+	snprintf(ret, size, "[%.*s+0x%" PRIx64 "]", length < 400 ? length : 400,
+		 name + has_brackets, offset);
+}
+
 uint32_t names_of_frame(struct names *names, const struct identity *identity,
 			const struct process *process, const struct wire_frame *frame)
 {
@@ -160,11 +171,8 @@ uint32_t names_of_frame(struct names *names, const struct identity *identity,
 		if (place && place->name)
 			return place->name;
 		image = image_table_find(&identity->images, number);
-		if (image && image->kind == WIRE_image_kind_KERNEL)
-			snprintf(text, sizeof(text), "[kernel+0x%" PRIx64 "]", offset);
-		else if (image && image->kind != WIRE_image_kind_ANONYMOUS)
-			snprintf(text, sizeof(text), "[%.400s+0x%" PRIx64 "]", image_name(image),
-				 offset);
+		if (image && image->kind != WIRE_image_kind_ANONYMOUS)
+			name_place(image, offset, text, sizeof(text));
 	}
 	return names_intern(names, text, strlen(text));
 }

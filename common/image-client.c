@@ -5,12 +5,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file-identity.h"
 #include "common/image-client.h"
 
 int image_client_init(struct image_client *client, const struct wire_hello *hello)
@@ -141,8 +141,8 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 
 	if (fd < 0)
 		return fd;
-	if (status.st_ino != record->inode || major(status.st_dev) != record->device_major ||
-	    minor(status.st_dev) != record->device_minor ||
+	if (!file_identity_is(&status, record->device_major, record->device_minor,
+			      record->inode) ||
 	    nanoseconds(status.st_ctim) >= client->recorded_at)
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);

@@ -74,7 +74,7 @@ int stage_open_stats(struct stage *stage)
 
 	if (!stage->stats_path)
 		return 0;
-	fd = open(stage->stats_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	fd = open(stage->stats_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd >= 0)
 		return 0;
 	stage_error(stage, "error: could not write '%s': %s", stage->stats_path, strerror(errno));

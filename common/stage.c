@@ -147,7 +147,7 @@ static int read_hello(struct stage *stage, void *self)
 			return r;
 		if (stage->reader.at_end) {
 			stage_error(stage, "error: standard input ended before a stream began");
-			return -EPIPE;
+			return -ECANCELED;
 		}
 	}
 	if (outcome == WIRE_E_VERSION)
@@ -289,7 +289,7 @@ static int end_stream(struct stage *stage, void *self, enum stage_stream_end end
 	const struct stage_program *program = stage->program;
 	int r = 0;
 
-	if (end != STAGE_STREAM_WHOLE)
+	if (end != STAGE_STREAM_WHOLE && stage->exit_status == STAGE_EXIT_OK)
 		stage->exit_status = STAGE_EXIT_FAILED;
 	if (program->finish)
 		r = program->finish(stage, self, end);
@@ -334,11 +334,17 @@ static int run_on_stream(struct stage *stage, void *self)
 static int run_source(struct stage *stage, void *self)
 {
 	int r = stage->program->start ? stage->program->start(stage, self, &stage->hello) : 0;
+	int error;
 
 	if (r == 0)
 		r = send_hello(stage);
-	if (r == 0)
-		r = stage->program->run(stage, self);
+	if (r < 0)
+		return r;
+	r = stage->program->run(stage, self);
+	if (r == -ECANCELED) { /* it could not go on, and has said why: the others need not guess */
+		error = end_stream(stage, self, STAGE_STREAM_INCOMPLETE);
+		return error < 0 ? error : r;
+	}
 	if (r < 0)
 		return r;
 	return end_stream(stage, self,
@@ -348,14 +354,14 @@ static int run_source(struct stage *stage, void *self)
 /* Some errors have been told where they happened; the others are told here. */
 static void report(const struct stage *stage, int error)
 {
-	if (error == -EPIPE && stage->writer.error == -EPIPE)
-		stage_error(stage, "error: the next stage has gone; its output ends here");
+	if (error == -EPIPE)
+		stage_error(stage, "error: the reader of its output has gone");
 	else if (error == -EINTR)
 		stage_error(stage, "error: stopped before the end of the stream");
 	else if (error == stage->writer.error && error < 0)
 		stage_error(stage, "error: could not write to standard output: %s",
 			    strerror(-error));
-	else if (error != -EBADMSG && error != -EPIPE && error != -ECANCELED && error != -EINVAL)
+	else if (error != -EBADMSG && error != -ECANCELED)
 		stage_error(stage, "error: %s", strerror(-error));
 }
 

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file-identity.h"
 #include "perf-source/image-opener.h"
 
 /* proc(5): a link to the very file that is mapped, even if it has no name any more. */
@@ -46,20 +46,6 @@ static int find_path(const struct wire_image_open *request)
 	return open(request->path.data, O_PATH | O_CLOEXEC);
 }
 
-/*
- * Whether it is the file that was mapped. On file systems that make up device numbers (overlay,
- * btrfs: major 0) the kernel may report another one than stat does, so there the inode decides.
- */
-static bool is_same_file(const struct wire_image_open *request, const struct stat *status)
-{
-	if (status->st_ino != request->inode)
-		return false;
-	if (major(status->st_dev) == request->device_major &&
-	    minor(status->st_dev) == request->device_minor)
-		return true;
-	return major(status->st_dev) == 0 && request->device_major == 0;
-}
-
 /* Opens for reading what was found; a path of our own making, so no link is followed by chance. */
 static int reopen(int found)
 {
@@ -84,7 +70,8 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 
 	if (found < 0 || fstat(found, &status) < 0)
 		return status_of_error(errno);
-	if (!is_same_file(request, &status))
+	if (!file_identity_is(&status, request->device_major, request->device_minor,
+			      request->inode))
 		return WIRE_image_status_GONE;
 	if (!S_ISREG(status.st_mode))
 		return WIRE_image_status_REFUSED;

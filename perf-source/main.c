@@ -13,7 +13,7 @@ static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0, "Record all processes of the machine (the default)", 0 },
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
 	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
-	{ "stack-size", 's', "BYTES", 0, "Stack of each sample (32768; at most 65528)", 0 },
+	{ "stack-size", 's', "BYTES", 0, "Stack of each sample (32768; at most 65528; K is understood)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
 	{ "event", 'e', "EVENT", 0, "What to sample (cycles; where there are none, cpu-clock)", 0 },
 	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
@@ -21,8 +21,8 @@ static const struct argp_option option_table[] = {
 };
 
 /* A number with nothing behind it but one of the units "K" and "M", where they are allowed. */
-static bool parse_number(const char *text, double least, double most, const char *units,
-			 double *ret)
+static bool parse_real(const char *text, double least, double most, const char *units,
+		       double *ret)
 {
 	char *end;
 
@@ -34,6 +34,12 @@ static bool parse_number(const char *text, double least, double most, const char
 		end++;
 	}
 	return !*end && *ret >= least && *ret <= most;
+}
+
+static bool parse_number(const char *text, double least, double most, const char *units,
+			 double *ret)
+{
+	return parse_real(text, least, most, units, ret) && *ret == (uint64_t)*ret;
 }
 
 static bool parse_pids(char *text, struct perf_source_options *options)
@@ -92,7 +98,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->stack_size = number;
 		return 0;
 	case 'd':
-		if (!parse_number(arg, 1e-3, 1e9, "", &number))
+		if (!parse_real(arg, 1e-3, 1e9, "", &number))
 			stage_usage_error(state, "-d takes seconds, not '%s'", arg);
 		options->duration = number * NANOSECONDS_A_SECOND;
 		return 0;

@@ -20,6 +20,12 @@ struct process {
 	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
 	struct mapping_table mappings;
 	char name[PROC_NAME_MAX];
+	bool has_exited;
+};
+
+struct exited_process {
+	uint64_t upid, time;
+	uint32_t pid;
 };
 
 void processes_init(struct processes *processes, struct stage *stage, struct images *images)
@@ -44,6 +50,8 @@ void processes_deinit(struct processes *processes)
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 		forget(processes, process);
+	free(processes->exited);
+	processes->exited = NULL;
 }
 
 static struct process *find(const struct processes *processes, uint32_t pid)
@@ -295,6 +303,24 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	return put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
 }
 
+static int queue_exited(struct processes *processes, struct process *process, uint64_t time)
+{
+	if (processes->n_exited == processes->n_exited_allocated) {
+		size_t n = processes->n_exited ? processes->n_exited * 2 : 64;
+		struct exited_process *queue =
+			reallocarray(processes->exited, n, sizeof(*queue));
+
+		if (!queue)
+			return -ENOMEM;
+		processes->exited = queue;
+		processes->n_exited_allocated = n;
+	}
+	process->has_exited = true;
+	processes->exited[processes->n_exited++] =
+		(struct exited_process){ process->upid, time, process->pid };
+	return 0;
+}
+
 int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)
 {
 	struct process *process = find(processes, task->pid);
@@ -305,7 +331,28 @@ int processes_exit(struct processes *processes, const struct record_task *task, 
 		process->n_threads--;
 		return 0;
 	}
-	return end(processes, process, time);
+	return process->has_exited ? 0 : queue_exited(processes, process, time);
+}
+
+int processes_bury(struct processes *processes, uint64_t time)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (; n < processes->n_exited && r == 0; n++) {
+		const struct exited_process *exited = &processes->exited[n];
+		struct process *process = find(processes, exited->pid);
+
+		if (exited->time + PROCESSES_LINGER_NS > time)
+			break;
+		if (process && process->upid == exited->upid)
+			r = end(processes, process, time);
+	}
+	if (n)
+		memmove(processes->exited, processes->exited + n,
+			(processes->n_exited - n) * sizeof(*processes->exited));
+	processes->n_exited -= n;
+	return r;
 }
 
 /* An exec: the same PID is another incarnation from here on. */
@@ -413,7 +460,8 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		if (r < 0)
 			return r;
 		process = find(processes, pid);
-	} else if (address && !mapping_table_find(&process->mappings, address) &&
+	} else if (address && !process->has_exited &&
+		   !mapping_table_find(&process->mappings, address) &&
 		   clock_now(CLOCK_MONOTONIC) - process->read_at >= PROCESSES_REREAD_NS) {
 		r = read_again(processes, process, time);
 		if (r < 0)

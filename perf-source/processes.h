@@ -14,6 +14,7 @@
 #include "perf-source/images.h"
 #include "perf-source/record.h"
 
+#define PROCESSES_LINGER_NS 100000000ULL
 #define PROCESSES_REREAD_NS 100000000ULL /* a process's maps are read again no faster than this */
 
 enum {
@@ -28,6 +29,8 @@ struct processes {
 	uint64_t n_upids;
 	uint32_t n_mappings;
 	uint64_t n_rereads;
+	struct exited_process *exited; /* a queue, by time */
+	size_t n_exited, n_exited_allocated;
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
 	void *arg;
@@ -44,6 +47,10 @@ int processes_add_kernel(struct processes *processes, uint64_t time);
 /* Reads a process that was there before the first event. `time` is what its records say. */
 int processes_scan(struct processes *processes, uint32_t pid, uint64_t time);
 
+/*
+ * A task is sampled for a while after the event of its exit, so the end of a process is only told
+ * by processes_bury(), or when its PID is used again.
+ */
 int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time);
 int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time);
 int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time);
@@ -55,6 +62,9 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
  */
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid);
+
+/* Ends the processes that exited PROCESSES_LINGER_NS before `time`. */
+int processes_bury(struct processes *processes, uint64_t time);
 
 /* After a loss of events: reads again what is alive, and ends what is not. */
 int processes_read_all_again(struct processes *processes, uint64_t time);

@@ -172,7 +172,8 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 			unreleased = 0;
 		}
 	}
-	return hand_over(stage, self);
+	r = processes_bury(&self->processes, self->merge.last_time);
+	return r < 0 ? r : hand_over(stage, self);
 }
 
 static int put_host(struct stage *stage, struct perf_source *self)
@@ -185,8 +186,9 @@ static int put_host(struct stage *stage, struct perf_source *self)
 		return r;
 	r = host_files_put_kallsyms(stage, self->start_time);
 	if (r == -EACCES) {
-		stage_warn(stage, "kernel functions have no names: /proc/kallsyms needs "
-				  "CAP_SYSLOG, or kernel.kptr_restrict of 0");
+		stage_warn(stage, "kernel functions have no names: /proc/kallsyms shows no "
+				  "addresses without CAP_SYSLOG, or kernel.kptr_restrict of 0 "
+				  "and kernel.perf_event_paranoid of at most 1");
 		r = 0;
 	}
 	return r;

@@ -17,9 +17,10 @@
 #include "perf-source/proc.h"
 
 enum {
-	RING_MIN = 4 * 1024 * 1024,
+	RING_DEFAULT_MIN = 4 * 1024 * 1024,
 	RING_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
 	SAMPLE_OVERHEAD = 400,	     /* bytes of a sample beside its stack */
+	RING_MILLISECONDS_MIN = 30,  /* records wait for others for 10 ms (merge.h) */
 };
 
 static int read_setting(const char *path, int otherwise)
@@ -38,20 +39,36 @@ static int paranoid(void)
 /* Room for a second of samples, as a power of two. */
 static size_t default_ring_bytes(const struct perf_source_options *options)
 {
-	size_t wanted = options->rate * (options->stack_size + SAMPLE_OVERHEAD), size = RING_MIN;
+	size_t wanted = options->rate * (options->stack_size + SAMPLE_OVERHEAD), size = RING_DEFAULT_MIN;
 
 	while (size < wanted && size < RING_MAX)
 		size *= 2;
 	return size;
 }
 
-static size_t power_of_two_below(size_t size)
+/* The least that is of use: a few samples. */
+static size_t least_ring_bytes(const struct perf_source_options *options)
 {
-	size_t power = sysconf(_SC_PAGESIZE);
+	size_t size = sysconf(_SC_PAGESIZE);
 
-	while (power * 2 <= size)
-		power *= 2;
-	return power;
+	while (size < 4 * (options->stack_size + SAMPLE_OVERHEAD))
+		size *= 2;
+	return size;
+}
+
+/* What was asked for, as a power of two; or enough for the rate. */
+static size_t wanted_ring_bytes(struct stage *stage, const struct perf_source_options *options)
+{
+	size_t least = least_ring_bytes(options), size = least;
+
+	if (!options->ring_bytes)
+		return default_ring_bytes(options);
+	if (options->ring_bytes < least)
+		stage_warn(stage, "-m %zu is too little for stacks of %" PRIu32 " bytes: using %zu",
+			   options->ring_bytes, options->stack_size, least);
+	while (size * 2 <= options->ring_bytes)
+		size *= 2;
+	return size;
 }
 
 /* Each ring and each event of a task is a descriptor. */
@@ -102,7 +119,8 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 		break;
 	case -ENOBUFS:
 		stage_error(stage, "error: no locked memory left for even the smallest rings: "
-				   "raise ulimit -l or kernel.perf_event_mlock_kb");
+				   "sample less stack (-s), or raise ulimit -l or "
+				   "kernel.perf_event_mlock_kb");
 		break;
 	default:
 		stage_error(stage, "error: could not open perf events: %s", strerror(-error));
@@ -163,6 +181,14 @@ static int open_events(struct stage *stage, struct perf_source *self)
 	return r < 0 ? report(stage, self, pid, r) : 0;
 }
 
+static uint64_t ring_milliseconds(const struct perf_source *self)
+{
+	const struct perf_source_options *options = &self->options;
+
+	return self->recording.ring_bytes * 1000 /
+	       (options->rate * (options->stack_size + SAMPLE_OVERHEAD));
+}
+
 /* What the kernel did not give, each in one line. */
 static void warn_of_less(struct stage *stage, const struct perf_source *self, size_t ring_bytes)
 {
@@ -182,6 +208,11 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 			   "rings of %zu KiB instead of %zu: locked memory is limited "
 			   "(CAP_IPC_LOCK, ulimit -l, kernel.perf_event_mlock_kb)",
 			   self->recording.ring_bytes / 1024, ring_bytes / 1024);
+	if (ring_milliseconds(self) < RING_MILLISECONDS_MIN)
+		stage_warn(stage,
+			   "the rings hold %" PRIu64 " ms of samples, and some will be lost: sample "
+			   "less stack (-s), less often (-F), or give larger rings (-m)",
+			   ring_milliseconds(self));
 }
 
 /*
@@ -200,7 +231,7 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 		r = recording_init(recording);
 		if (r == 0)
 			r = open_events(stage, self);
-		if (r != -ENOBUFS || bytes / 2 < (size_t)sysconf(_SC_PAGESIZE))
+		if (r != -ENOBUFS || bytes / 2 < least_ring_bytes(&self->options))
 			return r;
 		struct event_setup setup = recording->setup; /* what is known of the kernel */
 
@@ -213,8 +244,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 {
 	struct perf_source_options *options = &self->options;
 	struct recording *recording = &self->recording;
-	size_t ring_bytes = options->ring_bytes ? power_of_two_below(options->ring_bytes) :
-						  default_ring_bytes(options);
+	size_t ring_bytes = wanted_ring_bytes(stage, options);
 	int r;
 
 	recording->setup = (struct event_setup){
