@@ -249,8 +249,10 @@ static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 		stage_error(stage, "error: damaged stream: records are missing from it");
 		return -EBADMSG;
 	}
-	return view.end.flags & WIRE_end_flags_INCOMPLETE ? STAGE_STREAM_INCOMPLETE
-							  : STAGE_STREAM_WHOLE;
+	if (!(view.end.flags & WIRE_end_flags_INCOMPLETE))
+		return STAGE_STREAM_WHOLE;
+	stage_error(stage, "error: the stream is incomplete: an earlier stage failed or was stopped");
+	return STAGE_STREAM_INCOMPLETE;
 }
 
 /* All records up to `end`: how the stream ended, or -errno. */
@@ -354,8 +356,10 @@ static int run_source(struct stage *stage, void *self)
 /* Some errors have been told where they happened; the others are told here. */
 static void report(const struct stage *stage, int error)
 {
-	if (error == -EPIPE)
+	if (error == -EPIPE && stage->program->role == STAGE_SINK)
 		stage_error(stage, "error: the reader of its output has gone");
+	else if (error == -EPIPE)
+		stage_error(stage, "error: the next stage has gone; its output ends here");
 	else if (error == -EINTR)
 		stage_error(stage, "error: stopped before the end of the stream");
 	else if (error == stage->writer.error && error < 0)

@@ -17,12 +17,13 @@ enum {
 
 static void run_child(int start_fd, int failed_fd, char **argv)
 {
+	static const int ours[] = { SIGINT, SIGTERM, SIGALRM, SIGPIPE, SIGXFSZ };
 	char go;
 	int error;
 
-	/* An ignored signal stays ignored over exec(2). */
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
+	/* An ignored signal stays ignored over exec(2); the others are its own from now on. */
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		signal(ours[i], SIG_DFL);
 	if (read(start_fd, &go, 1) != 1)
 		_exit(SIGNALLED);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -66,12 +67,13 @@ int command_prepare(struct command *command, char **argv)
 int command_start(struct command *command)
 {
 	int error;
-	ssize_t n = write(command->start_fd, "", 1);
+	ssize_t n;
 
+	/* If a signal has ended it by now, that is how it ended: nothing failed here. */
+	if (write(command->start_fd, "", 1) < 0 && errno != EPIPE)
+		return -errno;
 	close(command->start_fd);
 	command->start_fd = -1;
-	if (n != 1)
-		return -EIO;
 	/* The pipe is closed by a successful exec. */
 	do {
 		n = read(command->failed_fd, &error, sizeof(error));
