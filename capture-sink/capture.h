@@ -8,6 +8,7 @@
 #include "capture-sink/names.h"
 #include "capture-sink/output.h"
 #include "capture-sink/stack-counts.h"
+#include "common/frame-cache.h"
 #include "common/identity.h"
 #include "common/stage.h"
 
@@ -21,6 +22,7 @@ struct capture {
 	struct identity identity; /* first: see identity.h */
 	struct names names;
 	struct stack_counts counts;
+	struct frame_cache frames; /* values: the name, and what the format makes of the frame */
 	struct output output;
 	const char *path;
 	const struct format *format;
@@ -38,7 +40,13 @@ struct capture {
 struct capture_stack {
 	const struct wire_stack *record;
 	struct process *process; /* NULL: not known */
-	const uint32_t *names;	 /* of each frame */
+	const struct capture_frame *frames;
+};
+
+struct capture_frame {
+	const struct wire_frame *record;
+	uint32_t name;
+	uint64_t value; /* of the format's `add_frame` */
 };
 
 struct format {
@@ -46,6 +54,12 @@ struct format {
 	size_t data_size;
 	/* All return 0 or -errno, and may be NULL but for `end`. */
 	int (*begin)(struct capture *capture);
+	/*
+	 * A frame that was not met before, or not lately: `ret_value` is kept for when it is met
+	 * again.
+	 */
+	int (*add_frame)(struct capture *capture, const struct capture_stack *stack,
+			 const struct wire_frame *frame, uint32_t name, uint64_t *ret_value);
 	int (*add_stack)(struct capture *capture, const struct capture_stack *stack);
 	int (*add_file)(struct capture *capture, const struct wire_file *file);
 	int (*add_message)(struct capture *capture, const struct wire_message *message);

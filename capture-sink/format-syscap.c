@@ -259,22 +259,42 @@ static int keep_kernel_symbol(struct capture *capture, const struct wire_frame *
 			    place - capture->names.named_places);
 }
 
+/* What has to be in the file before a frame can be; its value is the address to be written. */
+static int add_frame(struct capture *capture, const struct capture_stack *stack,
+		     const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
+{
+	struct syscap_format *self = capture->format_data;
+	uint64_t time = stack->record->time;
+	int64_t pid;
+	int r;
+
+	*ret_value = frame->address;
+	if (frame->flags & WIRE_frame_flags_KERNEL) {
+		r = keep_kernel_symbol(capture, frame);
+		return r == -ENOSPC ? 0 : r;
+	}
+	pid = assign_pid(self, stack->record->process, stack->process);
+	if (pid < 0)
+		return pid;
+	r = put_mapping(capture, pid, stack->process, frame, time);
+	return r < 0 ? r : user_address(capture, pid, frame, name, time, ret_value);
+}
+
 /*
  * All addresses of a stack with their contexts, leaf first; if they are too many, what is written
  * ends otherwise than the stack did.
  */
-static int find_addresses(struct capture *capture, const struct capture_stack *stack, int32_t pid,
-			  uint64_t *addresses, size_t *ret_n, uint32_t *ret_end)
+static size_t find_addresses(const struct capture_stack *stack, uint64_t *addresses,
+			     uint32_t *ret_end)
 {
-	const struct wire_frames *frames = &stack->record->frames;
-	uint64_t time = stack->record->time, context = 0;
+	uint64_t context = 0;
 	size_t n = 0;
-	int r;
 
-	for (size_t i = 0; i < frames->n; i++) {
-		const struct wire_frame *frame = &frames->data[i];
-		int is_kernel = frame->flags & WIRE_frame_flags_KERNEL;
-		uint64_t needed = is_kernel ? SYSCAP_CONTEXT_KERNEL : SYSCAP_CONTEXT_USER;
+	for (size_t i = 0; i < stack->record->frames.n; i++) {
+		const struct capture_frame *frame = &stack->frames[i];
+		uint64_t needed = frame->record->flags & WIRE_frame_flags_KERNEL ?
+					  SYSCAP_CONTEXT_KERNEL :
+					  SYSCAP_CONTEXT_USER;
 
 		/* Room for this one, its context, the user's context, a reason. */
 		if (n + 4 > SYSCAP_ADDRESSES_MAX) {
@@ -283,23 +303,11 @@ static int find_addresses(struct capture *capture, const struct capture_stack *s
 		}
 		if (needed != context)
 			addresses[n++] = context = needed;
-		addresses[n] = frame->address;
-		if (is_kernel) {
-			r = keep_kernel_symbol(capture, frame);
-		} else {
-			r = put_mapping(capture, pid, stack->process, frame, time);
-			if (r == 0)
-				r = user_address(capture, pid, frame, stack->names[i], time,
-						 &addresses[n]);
-		}
-		if (r < 0 && r != -ENOSPC)
-			return r;
-		n++;
+		addresses[n++] = frame->value;
 	}
 	if (context != SYSCAP_CONTEXT_USER)
 		addresses[n++] = SYSCAP_CONTEXT_USER;
-	*ret_n = n;
-	return 0;
+	return n;
 }
 
 static int put_counters(struct capture *capture, uint64_t time)
@@ -320,11 +328,9 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 	char reason[CAPTURE_END_TEXT];
 	int32_t tid = record->tid;
 	uint32_t end = record->end;
-	size_t n = 0;
+	size_t n = find_addresses(stack, addresses, &end);
 	int r = find_pid(capture, stack, &when.pid);
 
-	if (r == 0)
-		r = find_addresses(capture, stack, when.pid, addresses, &n, &end);
 	if (r == 0 && capture_end_text(end, reason)) {
 		uint32_t name = names_intern(&capture->names, reason, strlen(reason));
 
@@ -529,6 +535,7 @@ const struct format format_syscap = {
 	.name = "syscap",
 	.data_size = sizeof(struct syscap_format),
 	.begin = begin,
+	.add_frame = add_frame,
 	.add_stack = add_stack,
 	.add_file = add_file,
 	.add_message = add_message,

@@ -16,7 +16,7 @@ struct capture_sink {
 	enum output_mode mode;
 	enum stage_stream_end end;
 	struct wire_frame frames[CAPTURE_FRAMES_MAX]; /* of a sample that was not unwound */
-	uint32_t frame_names[CAPTURE_FRAMES_MAX];
+	struct capture_frame stack_frames[CAPTURE_FRAMES_MAX];
 	uint32_t counted[CAPTURE_FRAMES_MAX + 2]; /* with the thread and the end's reason */
 };
 
@@ -52,7 +52,9 @@ static int open_output(struct stage *stage, void *data)
 		return -ECANCELED;
 	capture->stage = stage;
 	capture->format_data = calloc(1, capture->format->data_size + 1);
-	return capture->format_data ? 0 : -ENOMEM;
+	if (!capture->format_data || frame_cache_init(&capture->frames) < 0)
+		return -ENOMEM;
+	return 0;
 }
 
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
@@ -88,7 +90,7 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 	if (capture_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->names, reason, strlen(reason));
 	for (size_t i = record->frames.n; i-- > 0;) {
-		uint32_t name = stack->names[i];
+		uint32_t name = stack->frames[i].name;
 
 		if (record->frames.data[i].flags & WIRE_frame_flags_KERNEL)
 			name = names_mark_kernel(&capture->names, name);
@@ -96,6 +98,28 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 	}
 	capture->n_ends[record->end < CAPTURE_ENDS ? record->end : 0]++;
 	return stack_counts_add(&capture->counts, self->counted, n);
+}
+
+/* The name of a frame and what the format makes of it, from the cache if it was met before. */
+static int find_frame(struct capture *capture, const struct capture_stack *stack,
+		      const struct wire_frame *frame, struct capture_frame *ret)
+{
+	enum { NAME, VALUE };
+	bool is_new;
+	struct frame_cache_entry *entry =
+		frame_cache_find(&capture->frames, &capture->identity.processes, stack->process,
+				 frame, &is_new);
+	int r = 0;
+
+	if (is_new) {
+		entry->values[NAME] = names_of_frame(&capture->names, &capture->identity,
+						     stack->process, frame);
+		if (capture->format->add_frame)
+			r = capture->format->add_frame(capture, stack, frame, entry->values[NAME],
+						       &entry->values[VALUE]);
+	}
+	*ret = (struct capture_frame){ frame, entry->values[NAME], entry->values[VALUE] };
+	return r;
 }
 
 static int handle_stack(struct stage *stage, void *data, const void *view)
@@ -106,15 +130,15 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	struct capture_stack stack = {
 		.record = record,
 		.process = process_table_find(&capture->identity.processes, record->process),
-		.names = self->frame_names,
+		.frames = self->stack_frames,
 	};
-	int r;
+	int r = 0;
 
 	pass_time(capture, record->time);
-	for (size_t i = 0; i < record->frames.n; i++)
-		self->frame_names[i] = names_of_frame(&capture->names, &capture->identity,
-						      stack.process, &record->frames.data[i]);
-	r = count_stack(self, &stack);
+	for (size_t i = 0; i < record->frames.n && r == 0; i++)
+		r = find_frame(capture, &stack, &record->frames.data[i], &self->stack_frames[i]);
+	if (r == 0)
+		r = count_stack(self, &stack);
 	if (r == 0 && capture->format->add_stack)
 		r = capture->format->add_stack(capture, &stack);
 	stage->samples_out += r == 0;
@@ -314,6 +338,7 @@ static void deinit(void *data)
 	free(capture->format_data);
 	output_close(&capture->output);
 	stack_counts_deinit(&capture->counts);
+	frame_cache_deinit(&capture->frames);
 	names_deinit(&capture->names);
 	identity_deinit(&capture->identity);
 }

@@ -63,13 +63,29 @@ static int decompress(struct kallsyms *kallsyms)
 	return 0;
 }
 
+/* 16 hexadecimal digits, as there are 100,000 lines: strtoull() is slower by a half. */
+static bool parse_address(const char *text, uint64_t *ret)
+{
+	*ret = 0;
+	for (int i = 0; i < 16; i++) {
+		char digit = text[i];
+
+		if (digit >= '0' && digit <= '9')
+			*ret = *ret << 4 | (digit - '0');
+		else if (digit >= 'a' && digit <= 'f')
+			*ret = *ret << 4 | (digit - 'a' + 10);
+		else
+			return false;
+	}
+	return true;
+}
+
 /* "ffffffff81000000 T _text\n", "… t name\t[module]\n": splits the line in place. */
 static bool parse_line(char *line, struct kernel_symbol *ret)
 {
-	char *end, *module;
+	char *end = line + 16, *module;
 
-	ret->address = strtoull(line, &end, 16);
-	if (end != line + 16 || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) ||
+	if (!parse_address(line, &ret->address) || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) ||
 	    end[2] != ' ' || !end[3])
 		return false;
 	ret->name = end + 3;
@@ -112,6 +128,15 @@ static int compare(const void *a, const void *b)
 	return left->name < right->name ? -1 : left->name > right->name; /* as in the file */
 }
 
+/* It is, but for modules. */
+static bool is_sorted(const struct kallsyms *kallsyms)
+{
+	for (size_t i = 1; i < kallsyms->n; i++)
+		if (kallsyms->list[i].address < kallsyms->list[i - 1].address)
+			return false;
+	return true;
+}
+
 int kallsyms_finish(struct kallsyms *kallsyms)
 {
 	struct kernel_symbol symbol;
@@ -128,7 +153,7 @@ int kallsyms_finish(struct kallsyms *kallsyms)
 	while ((line = strsep(&rest, "\n")) && r == 0)
 		if (parse_line(line, &symbol))
 			r = add_symbol(kallsyms, &symbol);
-	if (kallsyms->n)
+	if (!is_sorted(kallsyms))
 		qsort(kallsyms->list, kallsyms->n, sizeof(*kallsyms->list), compare);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "common/frame-cache.h"
 #include "common/identity.h"
 #include "common/image-files.h"
 #include "common/pair-map.h"
@@ -25,6 +26,7 @@ struct symbolizer {
 	struct pair_map tables; /* image → struct symbol_table * */
 	struct kallsyms kallsyms;
 	struct pair_map places; /* that have been named */
+	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
 };
 
@@ -39,6 +41,8 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	}
 	self->n_places = counters_get(&stage->counters, "places", "distinct");
 	self->n_named = counters_get(&stage->counters, "places", "named");
+	if (frame_cache_init(&self->frames) < 0)
+		return -ENOMEM;
 	return image_files_init(&self->files, stage, &self->identity.images, hello);
 }
 
@@ -114,32 +118,42 @@ static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t ima
 	return stage_put(stage, WIRE_RECORD_symbol, &symbol);
 }
 
+/* Names the place of a frame, unless it has been named. 0 or -errno. */
+static int name_frame(struct stage *stage, struct symbolizer *self, const struct process *process,
+		      const struct wire_frame *frame)
+{
+	uint64_t image, offset;
+	int r;
+
+	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset) ||
+	    pair_map_find(&self->places, image, offset))
+		return 0;
+	r = pair_map_add(&self->places, image, offset, 1);
+	if (r == -ENOSPC) {
+		pair_map_clear(&self->places);
+		++*counters_get(&stage->counters, "places", "forgotten-all");
+		r = pair_map_add(&self->places, image, offset, 1);
+	}
+	return r < 0 ? r : put_symbol(stage, self, image, offset);
+}
+
 static int handle_stack(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
 	const struct wire_stack *stack = view;
-	struct process *process = process_table_find(&self->identity.processes, stack->process);
+	const struct process *process =
+		process_table_find(&self->identity.processes, stack->process);
+	int r = 0;
 
-	for (size_t i = 0; i < stack->frames.n; i++) {
-		uint64_t image, offset;
-		int r;
+	for (size_t i = 0; i < stack->frames.n && r == 0; i++) {
+		const struct wire_frame *frame = &stack->frames.data[i];
+		bool is_new;
 
-		if (!process_table_place(&self->identity.processes, process, &stack->frames.data[i], &image,
-					 &offset) ||
-		    pair_map_find(&self->places, image, offset))
-			continue;
-		r = pair_map_add(&self->places, image, offset, 1);
-		if (r == -ENOSPC) {
-			pair_map_clear(&self->places);
-			++*counters_get(&stage->counters, "places", "forgotten-all");
-			r = pair_map_add(&self->places, image, offset, 1);
-		}
-		if (r == 0)
-			r = put_symbol(stage, self, image, offset);
-		if (r < 0)
-			return r;
+		frame_cache_find(&self->frames, &self->identity.processes, process, frame, &is_new);
+		if (is_new)
+			r = name_frame(stage, self, process, frame);
 	}
-	return STAGE_PASS;
+	return r < 0 ? r : STAGE_PASS;
 }
 
 static int handle_file(struct stage *stage, void *data, const void *view)
@@ -204,6 +218,7 @@ static void deinit(void *data)
 	pair_map_each(&self->tables, free_table, NULL);
 	pair_map_deinit(&self->tables);
 	pair_map_deinit(&self->places);
+	frame_cache_deinit(&self->frames);
 	kallsyms_deinit(&self->kallsyms);
 	identity_deinit(&self->identity);
 	image_files_deinit(&self->files);
