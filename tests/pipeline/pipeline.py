@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs pipelines of the stages, and sees that each of them ends and leaves nothing behind."""
+import atexit
+import ctypes
+import functools
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import weakref
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("STACKPIPE_BUILD", TOP / "build"))
+CHAIN = BUILD / "tests" / "pipeline" / "chain"
+SMALL_STREAM = TOP / "tests" / "data" / "small.stream"  # 66 KB, with all that it needs
+PATIENCE_S = 30  # what takes longer hangs
+MESON_SKIPPED = 77
+PR_SET_CHILD_SUBREAPER = 36
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+# What a stage leaves behind becomes our child, so that it can be seen and waited for.
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def program(name):
+    return BUILD / name / name
+
+
+def wait_for(condition, what):
+    """Polls until `condition()` is true, and returns its value."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {PATIENCE_S} s for {what}")
+        time.sleep(0.005)
+    return value
+
+
+def has_size(path, size):
+    return path.exists() and path.stat().st_size >= size
+
+
+def paranoid():
+    return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+
+
+class Ended:
+    """What is left of a stage that has ended."""
+
+    def __init__(self, command, status, errors, output):
+        self.name = Path(command[0]).name
+        self.status = status
+        self.errors = errors  # lines on stderr
+        self.output = output  # bytes on stdout; only the last stage's go to us
+
+    def __repr__(self):
+        return f"{self.name}: status {self.status}, stderr {self.errors}"
+
+
+class Pipeline:
+    """Commands connected by pipes, in a process group of their own, as a shell starts them."""
+
+    all = weakref.WeakSet()
+
+    def __init__(self, *commands, stdin=subprocess.DEVNULL, stdout=None):
+        self.commands = [[str(part) for part in command] for command in commands]
+        self.output = tempfile.TemporaryFile()
+        self.errors = [tempfile.TemporaryFile() for _ in commands]
+        self.processes = []
+        self.all.add(self)
+        try:
+            for command, errors in zip(self.commands, self.errors):
+                self._start(command, errors, stdin, stdout)
+        except OSError:
+            self.close()
+            raise
+
+    def _start(self, command, errors, stdin, stdout):
+        before = self.processes[-1] if self.processes else None
+        is_last = len(self.processes) + 1 == len(self.commands)
+        self.processes.append(subprocess.Popen(
+            command, stdin=before.stdout if before else stdin, stderr=errors,
+            stdout=(stdout or self.output) if is_last else subprocess.PIPE,
+            process_group=self.group if before else 0))
+        if before:
+            before.stdout.close()
+
+    @property
+    def group(self):
+        return self.processes[0].pid
+
+    def signal(self, number):
+        """To all of the pipeline, as a terminal does it."""
+        os.killpg(self.group, number)
+
+    def end(self):
+        """Waits for every stage, and that nothing else is left. [Ended, …] in order."""
+        try:
+            for process in self.processes:
+                process.wait(PATIENCE_S)
+            self._wait_until_nothing_is_left()
+        except subprocess.TimeoutExpired as hanging:
+            raise AssertionError(f"{Path(hanging.cmd[0]).name} hangs") from None
+        finally:
+            self.kill()
+        self.output.seek(0)
+        output = self.output.read()
+        return [Ended(command, process.returncode, self._lines(errors), output)
+                for command, process, errors in zip(self.commands, self.processes, self.errors)]
+
+    @staticmethod
+    def _lines(errors):
+        errors.seek(0)
+        return errors.read().decode().splitlines()
+
+    def _wait_until_nothing_is_left(self):
+        wait_for(self._is_group_empty, "what a stage left behind")
+
+    def _is_group_empty(self):
+        try:
+            while os.waitpid(-self.group, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return True
+        return False
+
+    def kill(self):
+        """Whatever is left of it, after a failure."""
+        if not self.processes:
+            return
+        for process in self.processes:
+            if process.returncode is None:
+                process.kill()
+                process.wait()
+        while not self._is_group_empty():
+            os.killpg(self.group, signal.SIGKILL)
+            time.sleep(0.005)
+
+    def close(self):
+        self.kill()
+        for file in [self.output, *self.errors]:
+            file.close()
+
+
+@functools.cache
+def refusal():
+    """Why the kernel lets nobody record here; "" where it does. Decided by trying."""
+    attempt = Pipeline([program("perf-source"), "-q", "--", "true"])
+    ended = attempt.end()[0]
+    attempt.close()
+    text = "\n".join(ended.errors)
+    refused = "not allowed" in text or "has no event" in text
+    return text if ended.status == 1 and refused else ""
+
+
+def is_output_full(process):
+    """Whether the pipe that a process writes to has no room left: its next write blocks."""
+    fd = os.open(f"/proc/{process.pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        poll = select.poll()
+        poll.register(fd, select.POLLOUT)
+        return not poll.poll(0)
+    finally:
+        os.close(fd)
+
+
+def has_taken_signals(process):
+    """Whether no signal is pending: a second one would be merged with it."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    pending = [line.split()[1] for line in status.splitlines() if "Pnd:" in line]
+    return all(int(mask, 16) == 0 for mask in pending)
+
+
+def children_of(process):
+    """Names of a process's children."""
+    pids = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids]
+
+
+class PipelineTest(unittest.TestCase):
+    """A test with a directory for its files."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="stackpipe-test-")
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+
+    def stage(self, name, *arguments):
+        """A stage's command; what it counts goes to self.stats(name)."""
+        return [program(name), f"--stats={self.directory / name}.json", *arguments]
+
+    def source(self, *arguments):
+        return self.stage("perf-source", "-q", *arguments)
+
+    def stats(self, name):
+        return json.loads((self.directory / f"{name}.json").read_text())
+
+    def start(self, *commands, **options):
+        pipeline = Pipeline(*commands, **options)
+        self.addCleanup(pipeline.close)
+        return pipeline
+
+    def run_well(self, *commands, **options):
+        """Runs a pipeline in which every stage must exit with 0."""
+        ended = self.start(*commands, **options).end()
+        for stage in ended:
+            self.assertEqual(stage.status, 0, stage)
+        return ended
+
+    def run_on(self, stream, *commands):
+        """As run_well() with a recorded stream as the input; returns the output."""
+        with stream.open("rb") as stdin:
+            return self.run_well(*commands, stdin=stdin)[-1].output
+
+    def start_busy(self, mode="once"):
+        """A process that spins in chain.c until the test has ended."""
+        return self.start([CHAIN, mode, "1000000"]).processes[0]
+
+    def assert_fails_in_one_line(self, ended, status=1, text=""):
+        self.assertEqual(ended.status, status, ended)
+        self.assertEqual(len(ended.errors), 1, ended)
+        self.assertTrue(ended.errors[0].startswith(f"{ended.name}: "), ended)
+        self.assertIn(text, ended.errors[0])
+
+    def assert_stats_add_up(self, *names):
+        for name in names:
+            stats = self.stats(name)
+            self.assertEqual(stats["stage"], name)
+            self.assertEqual(stats["samples_in"],
+                             stats["samples_out"] + sum(stats["dropped"].values()), name)
+        for before, after in zip(names, names[1:]):
+            self.assertEqual(self.stats(before)["samples_out"], self.stats(after)["samples_in"])
+
+
+class RecordingTest(PipelineTest):
+    """A test that records; skipped only where the kernel lets nobody do so."""
+
+    @classmethod
+    def setUpClass(cls):
+        if refusal():
+            raise unittest.SkipTest(f"the kernel refuses perf events: {refusal()}")
+
+    def record(self, path, *stages, seconds="0.3"):
+        """Records chain.c for a moment into a file."""
+        with path.open("wb") as out:
+            self.run_well(self.source("--", CHAIN, "once", seconds), *stages, stdout=out)
+        return path
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, "only root may do what this test needs")(test)
+
+
+def readable_copy(path, directory):
+    """A copy that a user without privileges can run, wherever the build directory lies."""
+    copy = Path(shutil.copy(path, directory))
+    copy.chmod(0o755)
+    return copy
+
+
+def _exit_status(result):
+    n_skipped = sum(isinstance(test, unittest.TestCase) for test, _ in result.skipped)
+    if not result.wasSuccessful():
+        return 1
+    if result.skipped and not refusal() and os.geteuid() == 0:
+        print("tests were skipped although perf events work here")
+        return 1
+    return MESON_SKIPPED if result.skipped and result.testsRun == n_skipped else 0
+
+
+@atexit.register
+def _kill_all():
+    """Meson ends a test that takes too long; its own groups of processes must not outlive it."""
+    for pipeline in Pipeline.all:
+        pipeline.kill()
+
+
+def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    print(f"build directory: {BUILD}", flush=True)
+    sys.exit(_exit_status(unittest.main(exit=False, verbosity=2).result))

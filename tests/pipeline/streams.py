@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads and changes what the stages write: streams of records, captures, folded stacks."""
+import struct
+from collections import Counter
+
+RECORD_HEADER = struct.Struct("<IHH")  # size, type, flags
+HELLO, END, STATS, COUNT = 1, 2, 3, 4
+END_TOTALS_AT = RECORD_HEADER.size + 16  # behind the time and the flags
+INCOMPLETE = 1  # a flag of `end`
+TOTAL = struct.Struct("<QQ")  # type, how many
+UNKNOWN_TYPE = 200
+
+SYSCAP_HEADER_SIZE = 256
+SYSCAP_MAGIC = 0xFDCA975E
+SYSCAP_FRAME = struct.Struct("<HhiqB7x")  # length, cpu, pid, time, type
+SYSCAP_END_TIME_AT = 80
+
+
+def records(stream):
+    """A stream's records, as bytes, in order."""
+    found, at = [], 0
+    while at < len(stream):
+        size = RECORD_HEADER.unpack_from(stream, at)[0]
+        found.append(stream[at:at + size])
+        at += size
+    assert at == len(stream), "the stream ends within a record"
+    return found
+
+
+def record_type(record):
+    return RECORD_HEADER.unpack_from(record)[1]
+
+
+def make_record(number, payload):
+    return RECORD_HEADER.pack(RECORD_HEADER.size + len(payload), number, 0) + payload
+
+
+def _with_totals(end, counts):
+    """An `end` record that tells other totals."""
+    items = b"".join(TOTAL.pack(*item) for item in sorted(counts.items()))
+    times = end[RECORD_HEADER.size:END_TOTALS_AT]
+    return make_record(END, times + struct.pack("<Q", len(counts)) + items)
+
+
+def with_record_behind_hello(stream, record):
+    """A stream that is as good as before, with one more record in it."""
+    hello, *middle, end = records(stream)
+    middle.insert(0, record)
+    counts = Counter(record_type(each) for each in [hello, *middle])
+    return b"".join([hello, *middle, _with_totals(end, counts)])
+
+
+def marked_incomplete(stream):
+    """A stream whose `end` says that something is missing."""
+    *before, end = records(stream)
+    flags_at = RECORD_HEADER.size + 8  # behind the time
+    flags = struct.pack("<Q", INCOMPLETE)
+    return b"".join([*before, end[:flags_at], flags, end[flags_at + 8:]])
+
+
+def syscap_frames(data):
+    """(type, bytes) of a capture's whole frames, and how many bytes of a cut one follow."""
+    assert len(data) >= SYSCAP_HEADER_SIZE, "the header is not whole"
+    assert struct.unpack_from("<I", data)[0] == SYSCAP_MAGIC
+    frames, at = [], SYSCAP_HEADER_SIZE
+    while len(data) - at >= SYSCAP_FRAME.size:
+        length, _, _, _, number = SYSCAP_FRAME.unpack_from(data, at)
+        assert length >= SYSCAP_FRAME.size and length % 8 == 0, f"a frame of {length} at {at}"
+        if at + length > len(data):
+            break
+        frames.append((number, data[at:at + length]))
+        at += length
+    return frames, len(data) - at
+
+
+def syscap_end_time(data):
+    return struct.unpack_from("<q", data, SYSCAP_END_TIME_AT)[0]
+
+
+def folded_stacks(text):
+    """[([thread, outermost, …, leaf], n), …] of a folded capture."""
+    stacks = []
+    for line in text.splitlines():
+        names, n = line.rsplit(" ", 1)
+        stacks.append((names.split(";"), int(n)))
+    return stacks
+
+
+def user_side(names):
+    """A folded stack's user functions, without the thread and the kernel's."""
+    return [name for name in names[1:] if not name.endswith("_[k]")]

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever arrives on standard input: one line and status 1, never a crash, never a hang."""
+import os
+import random
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pipeline
+import streams
+
+N_FLIPS = 200
+N_CUTS = 50
+N_MISSING = 10
+RECORD_BEGINNING = 160  # bytes of a record that hold its numbers, lengths and texts
+DATA = pipeline.TOP / "tests" / "data"
+
+READERS = {
+    "live-unwinder": ("small.stream", ["live-unwinder"]),
+    "symbolizer": ("small.unwound.stream", ["symbolizer"]),
+    "capture-sink to syscap": ("small.symbolized.stream", ["capture-sink", "-f", "syscap", "-"]),
+    "capture-sink to folded": ("small.symbolized.stream", ["capture-sink", "-f", "folded", "-"]),
+    "capture-sink of samples": ("small.stream", ["capture-sink", "-f", "syscap", "-"]),
+    "frame-dump": ("small.symbolized.stream", ["frame-dump"]),
+    "frame-dump of totals": ("small.symbolized.stream", ["frame-dump", "--summary"]),
+}
+
+
+class Garbage(pipeline.PipelineTest):
+    def run_reader(self, command, data):
+        name, *arguments = command
+        return subprocess.run([pipeline.program(name), "-q", *arguments], input=data,
+                              capture_output=True, timeout=pipeline.PATIENCE_S)
+
+    def assert_refused(self, done, name):
+        """Status 1 and one line."""
+        errors = done.stderr.decode().splitlines()
+        self.assertEqual((done.returncode, len(errors)), (1, 1), done.stderr)
+        self.assertTrue(errors[0].startswith(f"{name}: error: "), errors)
+
+    def assert_refused_or_valid(self, done, name):
+        """A damage that leaves a valid stream goes by unseen, and in silence."""
+        told = done.stderr or not done.stdout.endswith(b"NOT all adds up\n")
+        if done.returncode and told:
+            self.assert_refused(done, name)
+
+    def check(self, make_inputs, assertion):
+        """Feeds every reader with what is made of a stream that it understands."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for title, (stream, command) in READERS.items():
+                inputs = make_inputs((DATA / stream).read_bytes())
+                ended = pool.map(lambda data: self.run_reader(command, data), inputs.values())
+                for what, done in zip(inputs, ended):
+                    with self.subTest(reader=title, input=what):
+                        assertion(done, command[0])
+
+    def test_that_is_no_stream(self):
+        self.check(foreign_inputs, self.assert_refused)
+
+    def test_behind_a_hello(self):
+        self.check(inputs_behind_hello, self.assert_refused)
+
+    def test_of_flipped_bytes(self):
+        self.check(flipped_inputs, self.assert_refused_or_valid)
+
+    def test_of_cut_streams(self):
+        self.check(cut_inputs, self.assert_refused)
+
+    def test_of_streams_with_missing_records(self):
+        self.check(inputs_with_missing_record, self.assert_refused)
+
+    def test_marked_incomplete(self):
+        """Whole for the protocol, and yet not all that was recorded: nobody may miss that."""
+        self.check(lambda stream: {"marked": streams.marked_incomplete(stream)},
+                   self.assert_refused)
+
+    def test_streams_themselves_are_good(self):
+        self.check(lambda stream: {"whole": stream},
+                   lambda done, name: self.assertEqual((done.returncode, done.stderr), (0, b"")))
+
+
+def foreign_inputs(stream):
+    """What people pipe into the wrong program, and worse."""
+    chosen = random.Random(0)
+    hello = streams.records(stream)[0]
+    return {
+        "nothing": b"",
+        "one byte": hello[:1],
+        "zeros": bytes(100_000),
+        "ones": b"\xff" * 100_000,
+        "random bytes": chosen.randbytes(100_000),
+        "a shell script": b"#!/bin/sh\necho hello\n" * 100,
+        "a program": (pipeline.program("frame-dump")).read_bytes(),
+        "an end without a hello": streams.records(stream)[-1],
+        "half a hello": hello[:len(hello) // 2],
+        "another major version": hello[:16] + b"\x63" + hello[17:] + stream[len(hello):],
+    }
+
+
+def inputs_behind_hello(stream):
+    chosen = random.Random(1)
+    hello = streams.records(stream)[0]
+    return {
+        "nothing": hello,
+        "zeros": hello + bytes(100_000),
+        "random bytes": hello + chosen.randbytes(100_000),
+        "another hello": hello + hello,
+        "text": hello + b"hello, world\n" * 1000,
+        "a huge record": hello + streams.RECORD_HEADER.pack(0xfffffff8, 15, 0) + bytes(100_000),
+        "a record of nothing": hello + streams.RECORD_HEADER.pack(0, 15, 0) + bytes(100_000),
+    }
+
+
+def flip(stream, at, chosen):
+    return stream[:at] + bytes([stream[at] ^ chosen.randint(1, 255)]) + stream[at + 1:]
+
+
+def flipped_inputs(stream):
+    """Half of them anywhere, half of them where the numbers are."""
+    chosen = random.Random(2)
+    places = [chosen.randrange(len(stream)) for _ in range(N_FLIPS // 2)]
+    records = streams.records(stream)
+    starts = [sum(map(len, records[:i])) for i in range(len(records))]
+    while len(places) < N_FLIPS:
+        i = chosen.randrange(len(records))
+        places.append(starts[i] + chosen.randrange(min(len(records[i]), RECORD_BEGINNING)))
+    return {f"byte {at}": flip(stream, at, chosen) for at in places}
+
+
+def inputs_with_missing_record(stream):
+    """Only the totals in `end` tell that there was one more."""
+    chosen = random.Random(4)
+    records = streams.records(stream)
+    places = chosen.sample(range(1, len(records) - 1), N_MISSING)
+    return {f"without record {i}": b"".join(records[:i] + records[i + 1:]) for i in places}
+
+
+def cut_inputs(stream):
+    chosen = random.Random(3)
+    return {f"first {n}": stream[:n] for n in chosen.sample(range(len(stream)), N_CUTS)}
+
+
+if __name__ == "__main__":
+    pipeline.main()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a person gets who records something that runs."""
+import signal
+import subprocess
+import sys
+
+import pipeline
+import streams
+
+PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or loader's; the loader's second half
+CHAIN_CALLS = ["main", "outer", "middle", "inner"]
+PYTHON_WORKLOAD = "sum(i * i for i in range(25_000_000))"
+
+
+class Live(pipeline.RecordingTest):
+    def record_folded(self, *source_arguments):
+        """[(names, n), …] of a whole pipeline in which everything ends well."""
+        out = self.directory / "out.folded"
+        self.run_well(self.source(*source_arguments), self.stage("live-unwinder"),
+                      self.stage("symbolizer"), self.stage("capture-sink", out))
+        self.assert_stats_add_up("perf-source", "live-unwinder", "symbolizer", "capture-sink")
+        stacks = streams.folded_stacks(out.read_text())
+        self.assertEqual(sum(n for _, n in stacks), self.stats("capture-sink")["samples_in"])
+        return stacks
+
+    def assert_nearly_all_complete(self):
+        """99 % of the stacks with a user side: the loader's first steps have no unwind tables."""
+        ends = self.stats("live-unwinder")["stacks"]
+        n_user = sum(ends.values()) - ends["no-user-regs"]
+        self.assertGreater(n_user, 100, ends)
+        self.assertGreaterEqual(ends["complete"], 0.99 * n_user, ends)
+
+    def assert_reach_their_beginning(self, stacks, thread):
+        """Every stack of a main thread that is not marked as cut goes back to its beginning."""
+        for names, _ in stacks:
+            user = streams.user_side(names)
+            if names[0].startswith(thread) and user and not user[0].startswith("["):
+                self.assertIn(user[0], PROCESS_BEGINS, names)
+
+    def assert_hold_chain(self, stacks, thread, caller, share):
+        """Every inner() has been called through the whole chain, and there are many of them."""
+        of_thread = [(streams.user_side(names), n) for names, n in stacks if names[0] == thread]
+        found = 0
+        for user, n in of_thread:
+            if "inner" in user:
+                end = user.index("inner") + 1
+                self.assertEqual(user[:end][-4:], [caller, *CHAIN_CALLS[1:]])
+                found += n
+        n_all = sum(n for _, n in of_thread)
+        self.assertGreater(found, share * n_all, stacks)
+
+    def test_a_command_of_python(self):
+        stacks = self.record_folded("-F", "999", "--", sys.executable, "-S", "-c", PYTHON_WORKLOAD)
+        self.assert_nearly_all_complete()
+        self.assert_reach_their_beginning(stacks, "python")
+        n_from_start = sum(n for names, n in stacks if names[1] == "_start" and len(names) > 5)
+        self.assertGreater(n_from_start, 0.9 * sum(n for _, n in stacks))
+
+    def test_a_command_with_a_known_chain_of_calls(self):
+        stacks = self.record_folded("-F", "999", "--", pipeline.CHAIN, "once", "2")
+        self.assert_nearly_all_complete()
+        self.assert_reach_their_beginning(stacks, "chain")
+        self.assert_hold_chain(stacks, "chain", "main", 0.9)
+
+    def test_summary_of_frame_dump_adds_up(self):
+        summary = self.run_well(self.source("--", pipeline.CHAIN, "once", "0.2"),
+                                self.stage("live-unwinder"), self.stage("symbolizer"),
+                                self.stage("frame-dump", "--summary"))[-1].output.decode()
+        self.assertEqual(summary.splitlines()[-1], "all adds up")
+        for name in "perf-source", "live-unwinder", "symbolizer":
+            self.assertIn(f"  {name} ", summary)
+
+    def test_two_threads_of_a_process(self):
+        stacks = self.record_folded("--", pipeline.CHAIN, "threads", "0.5")
+        for thread in "left", "right":
+            self.assert_hold_chain(stacks, thread, thread, 0.9)
+
+    def test_a_running_process_and_its_children(self):
+        process = self.start_busy("forks")
+        stacks = self.record_folded("-p", str(process.pid), "-d", "1")
+        self.assert_hold_chain(stacks, "chain", "child", 0.3)
+        self.assertIsNone(process.poll(), "recording has ended the process")
+
+    def test_a_process_that_ends_itself(self):
+        process = self.start([pipeline.CHAIN, "once", "0.5"]).processes[0]
+        stacks = self.record_folded("-p", str(process.pid))
+        self.assert_hold_chain(stacks, "chain", "main", 0.9)
+
+    def test_the_whole_machine_for_a_while(self):
+        self.start_busy()
+        stacks = self.record_folded("-a", "-d", "0.5")
+        self.assert_hold_chain(stacks, "chain", "main", 0.9)
+
+    def test_a_dead_process_is_told(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        ended = self.start(self.source("-p", str(gone.pid))).end()[0]
+        self.assert_fails_in_one_line(ended, text=f"no process {gone.pid}")
+
+
+class CommandStatus(pipeline.RecordingTest):
+    """The status of a recorded command is perf-source's own, as with a shell's `time`."""
+
+    def end_of(self, *command):
+        return self.start(self.source("--", *command)).end()[0]
+
+    def test_of_an_exit(self):
+        self.assertEqual(self.end_of("sh", "-c", "exit 7").status, 7)
+
+    def test_of_a_signal(self):
+        for number in signal.SIGKILL, signal.SIGTERM:
+            ended = self.end_of("sh", "-c", f"kill -{number} $$")
+            self.assertEqual(ended.status, 128 + number)
+
+    def test_of_a_command_that_is_not_there(self):
+        ended = self.end_of("no-such-command")
+        self.assert_fails_in_one_line(ended, 127, "no-such-command")
+
+    def test_of_a_command_that_is_no_program(self):
+        text = self.directory / "text"
+        text.write_text("no program\n")
+        self.assert_fails_in_one_line(self.end_of(text), 126, str(text))
+
+    def test_output_of_the_command_is_not_in_the_stream(self):
+        ended = self.end_of("echo", "hello from the command")
+        self.assertEqual(ended.errors, ["hello from the command"])
+        streams.records(ended.output)
+
+
+if __name__ == "__main__":
+    pipeline.main()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What cannot be done is told in one line: status 2 where the command line is at fault, else 1."""
+import os
+import pty
+
+import pipeline
+
+PROGRAMS = "perf-source", "live-unwinder", "symbolizer", "capture-sink", "frame-dump"
+FILTERS_AND_SINKS = PROGRAMS[1:]
+
+WRONG_COMMAND_LINES = [
+    *((name, "--no-such-option") for name in PROGRAMS),
+    *((name, "--stats") for name in PROGRAMS),
+    *((name, "stray") for name in ("live-unwinder", "symbolizer", "frame-dump")),
+    ("perf-source", "-F"),
+    ("perf-source", "-F", "0"),
+    ("perf-source", "-F", "fast"),
+    ("perf-source", "-s", "7"),
+    ("perf-source", "-s", "1M"),
+    ("perf-source", "-p", "1,x"),
+    ("perf-source", "-p", "0"),
+    ("perf-source", "-d", "soon"),
+    ("perf-source", "-m", "1"),
+    ("perf-source", "-e", "no-such-event"),
+    ("perf-source", "-p", "1", "--", "true"),
+    ("perf-source", "-a", "-p", "1"),
+    ("perf-source", "-a", "--", "true"),
+    ("live-unwinder", "--engine=none"),
+    ("live-unwinder", "--max-frames=0"),
+    ("live-unwinder", "--max-frames=1x"),
+    ("capture-sink",),
+    ("capture-sink", "one.syscap", "two.syscap"),
+    ("capture-sink", "-f", "no-such-format", "out"),
+    ("capture-sink", "name-without-format"),
+]
+
+
+class Usage(pipeline.PipelineTest):
+    def end_of(self, *command, **options):
+        return self.start(command, **options).end()[0]
+
+    def test_wrong_command_lines(self):
+        for name, *arguments in WRONG_COMMAND_LINES:
+            with self.subTest(program=name, arguments=arguments):
+                ended = self.end_of(pipeline.program(name), *arguments)
+                self.assert_fails_in_one_line(ended, status=2)
+                self.assertEqual(ended.output, b"")
+
+    def test_help_and_version(self):
+        for name in PROGRAMS:
+            for option in "--help", "--version":
+                ended = self.end_of(pipeline.program(name), option)
+                self.assertEqual((ended.status, ended.errors), (0, []), ended)
+                self.assertIn(name.encode(), ended.output)
+
+    def test_statistics_that_cannot_be_written(self):
+        for name in FILTERS_AND_SINKS:
+            arguments = ["-f", "folded", "-"] if name == "capture-sink" else []
+            ended = self.end_of(pipeline.program(name), "--stats=/no-such-directory/s", *arguments)
+            self.assert_fails_in_one_line(ended, text="/no-such-directory/s")
+
+
+class Output(pipeline.PipelineTest):
+    """The file of capture-sink."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.directory / "out.syscap"
+
+    def sink(self, *arguments):
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            return self.start(self.stage("capture-sink", "-q", *arguments), stdin=stdin).end()[0]
+
+    def test_is_for_its_owner_alone(self):
+        self.addCleanup(os.umask, os.umask(0))
+        self.assertEqual(self.sink(self.path).status, 0)
+        self.assertEqual(self.path.stat().st_mode & 0o777, 0o600)
+
+    def test_that_exists_is_left_alone(self):
+        self.path.write_text("precious")
+        self.assert_fails_in_one_line(self.sink(self.path), text="--force")
+        self.assertEqual(self.path.read_text(), "precious")
+
+    def test_that_exists_is_replaced_by_force(self):
+        self.path.write_text("not precious")
+        ended = self.sink("--force", self.path)
+        self.assertEqual((ended.status, ended.errors), (0, []))
+        self.assertGreater(self.path.stat().st_size, 256)
+
+    def test_is_not_written_through_a_link(self):
+        target = self.directory / "target"
+        target.write_text("precious")
+        self.path.symlink_to(target)
+        self.assert_fails_in_one_line(self.sink(self.path), text=str(self.path))
+        self.assertEqual(self.sink("--force", self.path).status, 0)
+        self.assertFalse(self.path.is_symlink())
+        self.assertEqual(target.read_text(), "precious")
+
+    def test_in_a_directory_that_is_not_there(self):
+        path = self.directory / "none" / "out.syscap"
+        self.assert_fails_in_one_line(self.sink(path), text=str(path))
+
+    @pipeline.needs_root
+    def test_in_a_directory_of_somebody_else(self):
+        path = "/out-of-nobody.syscap"
+        sink = pipeline.readable_copy(pipeline.program("capture-sink"), self.directory)
+        self.directory.chmod(0o755)
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            ended = self.start([*pipeline.NOBODY, sink, path], stdin=stdin).end()[0]
+        ended.name = "capture-sink"
+        self.assert_fails_in_one_line(ended, text=path)
+
+
+class Terminal(pipeline.PipelineTest):
+    """Binary streams are kept off terminals."""
+
+    def setUp(self):
+        super().setUp()
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, slave)
+        self.terminal = slave
+
+    def end_of(self, *command, stdin, stdout=None):
+        return self.start(command, stdin=stdin, stdout=stdout).end()[0]
+
+    def test_as_the_output(self):
+        for name, *arguments in (("perf-source", "--", "true"), ("live-unwinder",),
+                                 ("symbolizer",), ("capture-sink", "-f", "syscap", "-")):
+            with pipeline.SMALL_STREAM.open("rb") as stdin:
+                ended = self.end_of(pipeline.program(name), *arguments, stdin=stdin,
+                                    stdout=self.terminal)
+            self.assert_fails_in_one_line(ended, 2, "standard output is a terminal")
+
+    def test_as_the_input(self):
+        for name in FILTERS_AND_SINKS:
+            arguments = ["-f", "folded", "-"] if name == "capture-sink" else []
+            ended = self.end_of(pipeline.program(name), *arguments, stdin=self.terminal)
+            self.assert_fails_in_one_line(ended, 2, "standard input is a terminal")
+
+    def test_is_good_for_text(self):
+        stage = [pipeline.program("frame-dump"), "--summary"]
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            ended = self.end_of(*stage, stdin=stdin, stdout=self.terminal)
+        self.assertEqual((ended.status, ended.errors), (0, []))
+
+
+if __name__ == "__main__":
+    pipeline.main()
