@@ -8,12 +8,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pipeline"))
+import pipeline  # noqa: E402 (the other tests' helpers)
 
 BUILD = Path(os.environ["STACKPIPE_BUILD"])
 SOURCE = Path(__file__).resolve().parent
-SYSPROF = BUILD.parent / "build" / "sysprof-root"
+SYSPROF = SOURCE.parent.parent / "build" / "sysprof-root"  # for all build directories
 SMALL = BUILD / "tests" / "interop" / "small"
 INTERPRETER = [sys.executable, "-c", "sum(i * i for i in range(5000000))"]
 CHAIN = ["_start", "run", "outer", "middle", "inner"]
@@ -21,23 +23,6 @@ CHAIN = ["_start", "run", "outer", "middle", "inner"]
 
 def setUpModule():
     subprocess.run([SOURCE / "fetch-sysprof", SYSPROF], check=True)
-
-
-def stage(name):
-    return str(BUILD / name / name)
-
-
-def run_pipeline(stages):
-    """Runs commands connected by pipes; fails unless all of them exit with 0."""
-    processes = []
-    for command in stages:
-        stdin = processes[-1].stdout if processes else subprocess.DEVNULL
-        processes.append(subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE))
-        if len(processes) > 1:
-            stdin.close()
-    processes[-1].communicate()
-    for process, command in zip(processes, stages):
-        assert process.wait() == 0, command
 
 
 def sysprof(*arguments):
@@ -63,17 +48,15 @@ def ends_with(path, chain):
     return path[-len(chain):] == chain
 
 
-class Sysprof(unittest.TestCase):
+class Sysprof(pipeline.RecordingTest):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.directory = Path(directory.name)
+        super().setUp()
         self.capture = self.directory / "out.syscap"
 
-    def record(self, *stages, command=(SMALL,)):
-        source = [stage("perf-source"), "-q", "-e", "cpu-clock", "--", *map(str, command)]
-        sink = [stage("capture-sink"), "-q", str(self.capture)]
-        run_pipeline([source, *stages, sink])
+    def record_capture(self, *stages, of=("--", SMALL)):
+        source = self.source("-e", "cpu-clock", *map(str, of))
+        sink = self.stage("capture-sink", "-q", self.capture)
+        self.run_well(source, *map(self.stage, stages), sink)
 
     def cat(self):
         status, tree, errors = sysprof("sysprof-cat", self.capture)
@@ -82,21 +65,21 @@ class Sysprof(unittest.TestCase):
         return tree
 
     def test_names_stand_in_the_right_order(self):
-        self.record([stage("live-unwinder")], [stage("symbolizer")])
+        self.record_capture("live-unwinder", "symbolizer")
         tree = self.cat()
         self.assertTrue(any(ends_with(path, CHAIN) for path in paths_of(tree)))
         self.assertIn(b'"stackpipe.state": "complete"', tree)
         self.assertIn(b'"stackpipe.lost": "0"', tree)
 
     def test_sysprofs_strict_reader_takes_every_frame(self):
-        self.record([stage("live-unwinder")], [stage("symbolizer")])
+        self.record_capture("live-unwinder", "symbolizer")
         status, merged, _ = sysprof("sysprof-cli", "--merge", self.capture, self.capture)
         self.assertEqual(status, 0)
         self.assertGreater(len(merged), self.capture.stat().st_size)
 
     def test_the_binaries_need_not_be_there(self):
         """The same names on another machine: a root directory with Sysprof in it alone."""
-        self.record([stage("live-unwinder")], [stage("symbolizer")], command=INTERPRETER)
+        self.record_capture("live-unwinder", "symbolizer", of=["--", *INTERPRETER])
         here = self.cat()
         loader = "/" + str(next(SYSPROF.glob("usr/lib/*/ld-linux*.so.*")).relative_to(SYSPROF))
         with tempfile.TemporaryDirectory(dir=SYSPROF) as inside:
@@ -117,7 +100,7 @@ class Sysprof(unittest.TestCase):
         script = self.directory / "script"
         script.write_text(f"#!/bin/sh\n{spin} exec {SMALL}\n")
         script.chmod(0o755)
-        self.record([stage("live-unwinder")], [stage("symbolizer")], command=[script])
+        self.record_capture("live-unwinder", "symbolizer", of=["--", script])
         paths = paths_of(self.cat())
         named = {path[1] for path in paths if len(path) > 2}
         self.assertIn("script", named)
@@ -126,19 +109,17 @@ class Sysprof(unittest.TestCase):
         self.assertTrue(all(re.fullmatch(r"small \(pid \d+\)", name) for name in inner), inner)
 
     def test_without_unwinder_and_without_symbolizer(self):
-        self.record()
+        self.record_capture()
         self.assertIn(b"[not-unwound]", self.cat())
         self.capture.unlink()
-        self.record([stage("live-unwinder")])
+        self.record_capture("live-unwinder")
         tree = self.cat()
         self.assertTrue(any(ends_with(path, CHAIN) for path in paths_of(tree)))
 
     def test_the_whole_machine(self):
-        source = [stage("perf-source"), "-q", "-e", "cpu-clock", "-d", "1"]
-        run_pipeline([source, [stage("live-unwinder")], [stage("symbolizer")],
-                      [stage("capture-sink"), "-q", str(self.capture)]])
+        self.record_capture("live-unwinder", "symbolizer", of=["-d", "1"])
         self.cat()
 
 
 if __name__ == "__main__":
-    unittest.main()
+    pipeline.main()
