@@ -180,12 +180,13 @@ uint32_t names_of_frame(struct names *names, const struct identity *identity,
 uint32_t names_mark_kernel(struct names *names, uint32_t name)
 {
 	uint64_t *known = pair_map_find(&names->marked, name, 0);
-	char text[NAME_SIZE_MAX + 8];
+	char text[NAME_SIZE_MAX];
 	uint32_t marked;
 
 	if (known)
 		return *known;
-	snprintf(text, sizeof(text), "%s_[k]", names_text(names, name));
+	snprintf(text, sizeof(text), "%.*s_[k]", (int)(sizeof(text) - sizeof("_[k]")),
+		 names_text(names, name));
 	marked = names_intern(names, text, strlen(text));
 	pair_map_add(&names->marked, name, 0, marked);
 	return marked;

@@ -46,8 +46,10 @@ int output_open(struct output *output, const char *path, enum output_mode mode)
 			return output->fd;
 		output->is_ours = true;
 	}
+	/* With O_APPEND even pwrite(2) would add to the end (its BUGS). */
 	output->is_seekable = fstat(output->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-			      lseek(output->fd, 0, SEEK_CUR) == 0;
+			      lseek(output->fd, 0, SEEK_CUR) == 0 &&
+			      !(fcntl(output->fd, F_GETFL) & O_APPEND);
 	return 0;
 }
 

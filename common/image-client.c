@@ -65,8 +65,9 @@ static int receive_state(const struct image_client *client, struct wire_image_st
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control),
+		.msg_controllen = CMSG_LEN(sizeof(int)), /* CMSG_SPACE() would take two */
 	};
+	_cleanup_fd_ int fd = -1;
 	ssize_t size;
 
 	do {
@@ -74,12 +75,13 @@ static int receive_state(const struct image_client *client, struct wire_image_st
 	} while (size < 0 && errno == EINTR);
 	if (size <= 0)
 		return size < 0 ? -errno : -ENOTCONN;
-	*ret_fd = -1;
 	if (message.msg_controllen >= CMSG_LEN(sizeof(int)) &&
 	    control.header.cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(int));
-	return wire_decode(wire_type(WIRE_RECORD_image_state), record, size, 0, ret) ? -EBADMSG :
-										       0;
+		memcpy(&fd, CMSG_DATA(&control.header), sizeof(int));
+	if (wire_decode(wire_type(WIRE_RECORD_image_state), record, size, 0, ret))
+		return -EBADMSG;
+	*ret_fd = take_fd(&fd);
+	return 0;
 }
 
 int image_client_open(struct image_client *client, uint64_t image, struct wire_image_state *ret,

@@ -45,6 +45,7 @@ struct served_image {
 	enum { QUEUED, OPENING, READY, EVICTED } state;
 	uint64_t deadline;		  /* of OPENING */
 	bool is_told;			  /* perf-source knows its state */
+	bool was_open;			  /* `file` tells size and change of what was opened */
 	struct served_image *next_queued;
 	struct served_image *newer, *older; /* of those with a descriptor, by last use */
 	char path[];
@@ -267,21 +268,33 @@ static struct served_image *find(struct server *server, uint64_t number)
 	return image;
 }
 
+/* A file that was closed to make room and has changed since is another image. */
+static void check_unchanged(struct served_image *image, struct image_file *file)
+{
+	if (image->was_open && file->fd >= 0 &&
+	    (file->size != image->file.size || file->modified != image->file.modified)) {
+		close(file->fd);
+		*file = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
+	}
+	image->was_open |= file->fd >= 0;
+}
+
 static void take_done(struct server *server)
 {
 	struct served_image *image;
 	struct done done;
 
-	if (read(server->done_fds[0], &done, sizeof(done)) != sizeof(done))
-		return;
-	image = find(server, done.number);
-	if (!image || image->state != OPENING) { /* it was given up as too slow */
-		if (done.file.fd >= 0)
-			close(done.file.fd);
-		return;
+	while (read(server->done_fds[0], &done, sizeof(done)) == sizeof(done)) {
+		image = find(server, done.number);
+		if (!image || image->state != OPENING) { /* it was given up as too slow */
+			if (done.file.fd >= 0)
+				close(done.file.fd);
+			continue;
+		}
+		check_unchanged(image, &done.file);
+		image->file = done.file;
+		settle(server, image);
 	}
-	image->file = done.file;
-	settle(server, image);
 }
 
 static struct served_image *find_slow(struct server *server, uint64_t now)
@@ -484,7 +497,8 @@ static void run(int source_fd, int listen_fd, const struct image_server *told)
 	server.n_open_max = limit.rlim_cur > 2 * SPARE_DESCRIPTORS ?
 				    limit.rlim_cur - SPARE_DESCRIPTORS :
 				    SPARE_DESCRIPTORS;
-	if (pipe2(server.done_fds, O_CLOEXEC) < 0)
+	if (pipe2(server.done_fds, O_CLOEXEC) < 0 ||
+	    fcntl(server.done_fds[0], F_SETFL, O_NONBLOCK) < 0)
 		_exit(1);
 	add_opener(&server);
 	serve(&server);

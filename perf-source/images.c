@@ -105,11 +105,13 @@ static int add_vdso(struct images *images)
 	return stage_put(images->stage, WIRE_RECORD_image_data, &data);
 }
 
-/* Memory without a file: "", "[heap]", "//anon", "/dev/zero", … and whatever JIT compilers use. */
-static bool is_anonymous(const struct image_source *source)
+/* "", "[heap]", "//anon", "/dev/zero", … and whatever JIT compilers use. */
+bool images_is_anonymous(const struct image_source *source)
 {
 	static const char *const prefixes[] = { "/dev/zero", "/anon_hugepage", "/SYSV" };
 
+	if (!strcmp(source->path, "[vdso]"))
+		return false;
 	if (source->path[0] != '/' || source->path[1] == '/' || source->inode == 0)
 		return true;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
@@ -212,7 +214,7 @@ int images_find(struct images *images, const struct image_source *source, uint64
 		*ret_image = IMAGE_VDSO;
 		return add_vdso(images);
 	}
-	if (is_anonymous(source)) {
+	if (images_is_anonymous(source)) {
 		*ret_image = images->n_numbers++;
 		return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, source, size);
 	}

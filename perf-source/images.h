@@ -39,6 +39,9 @@ struct image_source {
 void images_init(struct images *images, struct stage *stage, int server_fd);
 void images_deinit(struct images *images);
 
+/* Memory without a file, and so an image of its own each time that it is mapped. */
+bool images_is_anonymous(const struct image_source *source);
+
 /* Tells of the kernel's image: 0 or -errno of the output. */
 int images_add_kernel(struct images *images);
 

@@ -161,13 +161,17 @@ static int add_mapping(struct processes *processes, struct process *process,
 		.offset = offset,
 	};
 	const struct mapping *old = mapping_table_find(&process->mappings, source->start);
-	uint32_t flags;
+	uint32_t flags = 0;
 	int r;
 
-	/* Anonymous memory is an image of its own each time: not again for what is known. */
-	if (old && !source->inode && old->start == mapping.start && old->end == mapping.end)
-		mapping.image = old->image;
-	else if ((r = images_find(processes->images, source, &mapping.image, &flags)) < 0)
+	/* perf gives anonymous memory its address as offset, /proc gives it 0. */
+	if (images_is_anonymous(source)) {
+		mapping.offset = 0;
+		if (old && old->start == mapping.start && old->end == mapping.end)
+			mapping.image = old->image; /* not another one for what is known */
+	}
+	if (!mapping.image &&
+	    (r = images_find(processes->images, source, &mapping.image, &flags)) < 0)
 		return r;
 	if (has_mapping(process, &mapping))
 		return 0;
@@ -436,6 +440,9 @@ static int read_again(struct processes *processes, struct process *process, uint
 	r = read_maps(processes, pid, &maps);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	/* A zombie, or a process whose leader has gone: it shows nothing, and nothing is learnt. */
+	if (!maps.n)
+		return 0;
 	for (size_t i = 0; i < maps.n && !any_known; i++) {
 		const struct mapping *old =
 			mapping_table_find(&process->mappings, maps.list[i].start);

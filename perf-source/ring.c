@@ -54,6 +54,10 @@ const struct perf_event_header *ring_peek(struct ring *ring)
 
 	if (ring->position == ring->head)
 		return NULL;
+	if (header->size < sizeof(*header)) { /* no kernel does this; nothing could follow it */
+		ring->position = ring->head;
+		return NULL;
+	}
 	if (at + header->size <= ring->size)
 		return header;
 	memcpy(ring->wrapped, header, ring->size - at);

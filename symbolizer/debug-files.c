@@ -52,6 +52,18 @@ static bool has_same_build_id(Elf *elf, Elf *candidate)
 	       !memcmp(ours, theirs, size);
 }
 
+/* A stripped copy may lie where a debug file should: it must not hide another place. */
+static bool has_symbols(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB)
+			return true;
+	return false;
+}
+
 /* <dir>/.build-id/xx/yyyy….debug; only hexadecimal digits of the id ever reach a path. */
 static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, struct debug_file *ret)
 {
@@ -68,7 +80,7 @@ static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, struct deb
 			 hex + 2);
 		if (!open_elf(path, ret))
 			continue;
-		if (has_same_build_id(elf, ret->elf))
+		if (has_same_build_id(elf, ret->elf) && has_symbols(ret->elf))
 			return true;
 		debug_file_close(ret);
 	}
@@ -95,8 +107,9 @@ static bool try_link(Elf *elf, const char *path, GElf_Word crc, struct debug_fil
 
 	if (!open_elf(path, ret))
 		return false;
-	if (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf) :
-						   has_crc(ret->fd, crc))
+	if (has_symbols(ret->elf) &&
+	    (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf) :
+						    has_crc(ret->fd, crc)))
 		return true;
 	debug_file_close(ret);
 	return false;

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "capture-sink/names.h"
+
+static struct names names;
+static struct identity identity;
+
+static int set_up(void **state)
+{
+	names_init(&names);
+	identity = (struct identity){ 0 };
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	names_deinit(&names);
+	identity_deinit(&identity);
+	return 0;
+}
+
+static uint32_t intern(const char *text)
+{
+	return names_intern(&names, text, strlen(text));
+}
+
+static void test_each_text_is_kept_once(void **state)
+{
+	uint32_t first = intern("main");
+
+	assert_int_not_equal(first, 0);
+	assert_int_equal(intern("main"), first);
+	assert_int_not_equal(intern("mai"), first);
+	assert_int_not_equal(intern("main2"), first);
+	assert_int_equal(names_intern(&names, "main2", 4), first); /* the size decides */
+	assert_string_equal(names_text(&names, first), "main");
+	assert_int_equal(intern(""), intern(""));
+	for (int i = 0; i < 5000; i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "name%d", i);
+		intern(text);
+	}
+	assert_int_equal(intern("main"), first);
+	assert_string_equal(names_text(&names, first), "main");
+}
+
+static void test_a_text_is_clean_and_bounded(void **state)
+{
+	char text[2 * NAME_SIZE_MAX];
+	uint32_t name = intern("a\033[31m\n\xff;b");
+
+	assert_string_equal(names_text(&names, name), "a?[31m??;b");
+	memset(text, 'x', sizeof(text));
+	name = names_intern(&names, text, sizeof(text));
+	assert_int_equal(strlen(names_text(&names, name)), NAME_SIZE_MAX - 1);
+	assert_int_equal(names_intern(&names, text, NAME_SIZE_MAX), name);
+	assert_int_equal(names_intern(&names, "a\0b", 3), intern("a?b"));
+}
+
+static void test_no_name_is_too_many_names(void **state)
+{
+	assert_string_equal(names_text(&names, 0), "[too many names]");
+}
+
+static void add_symbol(uint64_t image, uint64_t offset, const char *name, const char *module)
+{
+	struct wire_symbol symbol = {
+		.image = image, .offset = offset, .start = offset & -16, .size = 32,
+		.name = wire_string(name, 4096), .module = wire_string(module, 255),
+	};
+
+	assert_int_equal(names_add_symbol(&names, &symbol), 0);
+}
+
+static void test_a_place_has_the_name_that_was_told_first(void **state)
+{
+	const struct named_place *place;
+
+	add_symbol(3, 0x1234, "function", "");
+	add_symbol(3, 0x1234, "other", "");
+	add_symbol(1, 0x1234, "kernel", "nf_tables");
+	add_symbol(3, 0x5678, "", "");
+	place = names_find_place(&names, 3, 0x1234);
+	assert_string_equal(names_text(&names, place->name), "function");
+	assert_int_equal(place->module, 0);
+	assert_int_equal(place->start, 0x1230);
+	assert_int_equal(place->size, 32);
+	place = names_find_place(&names, 1, 0x1234);
+	assert_string_equal(names_text(&names, place->module), "nf_tables");
+	assert_int_equal(names_find_place(&names, 3, 0x5678)->name, 0);
+	assert_null(names_find_place(&names, 3, 0x1235));
+	assert_null(names_find_place(&names, 0x1234, 3));
+	for (uint64_t i = 0; i < 5000; i++)
+		add_symbol(9, i, "many", "");
+	assert_string_equal(names_text(&names, names_find_place(&names, 3, 0x1234)->name),
+			    "function");
+}
+
+static void add_image(uint64_t number, enum wire_image_kind kind, const char *path)
+{
+	struct wire_image image = { .image = number, .kind = kind,
+				    .path = wire_string(path, 4096) };
+
+	assert_int_equal(image_table_add(&identity.images, &image), 0);
+}
+
+static void map(uint64_t process, uint64_t start, uint64_t image)
+{
+	struct wire_mapping mapping = { .process = process, .start = start, .length = 0x1000,
+					.offset = 0x400, .image = image };
+
+	assert_int_equal(process_table_map(&identity.processes, &mapping), 0);
+}
+
+static void add_process(uint64_t number, const char *name)
+{
+	struct wire_process process = { .process = number, .pid = 77,
+					.name = wire_string(name, 64) };
+
+	assert_int_equal(process_table_add(&identity.processes, &process), 0);
+}
+
+static const char *frame_name(uint64_t process, uint64_t address, uint32_t flags)
+{
+	struct wire_frame frame = { .address = address, .flags = flags };
+
+	return names_text(&names, names_of_frame(&names, &identity,
+						 process_table_find(&identity.processes, process),
+						 &frame));
+}
+
+static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
+{
+	add_process(1, "comm");
+	add_image(1, WIRE_image_kind_KERNEL, "[kernel]");
+	add_image(2, WIRE_image_kind_VDSO, "[vdso]");
+	add_image(3, WIRE_image_kind_FILE, "/usr/lib/libc.so.6");
+	add_image(4, WIRE_image_kind_ANONYMOUS, "//anon");
+	map(1, 0x10000, 3);
+	map(1, 0x20000, 4);
+	map(1, 0x30000, 2);
+	map(1, 0x40000, 99); /* of which no record came */
+	map(0, 0xffffffff81000000, 1);
+	add_symbol(3, 0x410, "malloc", "");
+	add_symbol(3, 0x420, "", "");
+	assert_string_equal(frame_name(1, 0x10010, WIRE_frame_flags_EXACT), "malloc");
+	assert_string_equal(frame_name(1, 0x10011, 0), "malloc");
+	assert_string_equal(frame_name(1, 0x10021, 0), "[libc.so.6+0x420]");
+	assert_string_equal(frame_name(1, 0x10100, WIRE_frame_flags_EXACT), "[libc.so.6+0x500]");
+	assert_string_equal(frame_name(1, 0x20100, 0), "[unknown]");
+	assert_string_equal(frame_name(1, 0x30101, 0), "[vdso+0x500]");
+	assert_string_equal(frame_name(1, 0x40100, 0), "[unknown]");
+	assert_string_equal(frame_name(1, 0x90000, 0), "[unknown]");
+	assert_string_equal(frame_name(9, 0x10010, 0), "[unknown]");
+	assert_string_equal(frame_name(9, 0xffffffff81000101, WIRE_frame_flags_KERNEL),
+			    "[kernel+0x500]");
+}
+
+static void test_a_hostile_path_makes_a_clean_bounded_name(void **state)
+{
+	char path[4097];
+
+	memset(path, 'p', sizeof(path));
+	memcpy(path, "/x\n", 3);
+	path[4096] = 0;
+	add_process(1, "comm");
+	add_image(3, WIRE_image_kind_FILE, path);
+	add_image(4, WIRE_image_kind_FILE, "");
+	add_image(5, WIRE_image_kind_FILE, "/dir/");
+	add_image(6, WIRE_image_kind_FILE, "[");
+	map(1, 0x10000, 3);
+	map(1, 0x20000, 4);
+	map(1, 0x30000, 5);
+	map(1, 0x40000, 6);
+	assert_memory_equal(frame_name(1, 0x10001, 0), "[x?ppp", 6);
+	assert_true(strlen(frame_name(1, 0x10001, 0)) < 512);
+	assert_non_null(strstr(frame_name(1, 0x10001, 0), "+0x400]"));
+	assert_string_equal(frame_name(1, 0x20001, 0), "[+0x400]");
+	assert_string_equal(frame_name(1, 0x30001, 0), "[+0x400]");
+	assert_string_equal(frame_name(1, 0x40001, 0), "[+0x400]");
+}
+
+static const char *thread_name(uint64_t process, uint32_t tid)
+{
+	return names_text(&names, names_of_thread(&names,
+						  process_table_find(&identity.processes, process),
+						  process, tid));
+}
+
+static void test_a_thread_has_its_own_name_or_its_processs(void **state)
+{
+	struct wire_thread thread = { .process = 1, .tid = 78, .name = wire_string("worker", 64) };
+
+	add_process(1, "comm");
+	add_process(2, "");
+	assert_int_equal(names_add_thread(&names, &thread), 0);
+	assert_string_equal(thread_name(1, 78), "worker");
+	assert_string_equal(thread_name(1, 77), "comm");
+	assert_string_equal(thread_name(2, 78), "[unknown]");
+	assert_string_equal(thread_name(9, 78), "[unknown]");
+	thread.name = wire_string("renamed", 64);
+	assert_int_equal(names_add_thread(&names, &thread), 0);
+	assert_string_equal(thread_name(1, 78), "renamed");
+}
+
+static void test_the_kernels_mark_stands_behind_a_name(void **state)
+{
+	uint32_t name = intern("schedule"), marked = names_mark_kernel(&names, name);
+
+	assert_string_equal(names_text(&names, marked), "schedule_[k]");
+	assert_int_equal(names_mark_kernel(&names, name), marked);
+	assert_string_equal(names_text(&names, names_mark_kernel(&names, 0)),
+			    "[too many names]_[k]");
+}
+
+static void test_the_longest_name_is_marked_too(void **state)
+{
+	char text[NAME_SIZE_MAX];
+	const char *marked;
+
+	memset(text, 'x', sizeof(text));
+	marked = names_text(&names, names_mark_kernel(&names, names_intern(&names, text,
+									   sizeof(text))));
+	assert_string_equal(marked + strlen(marked) - 4, "_[k]");
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_each_text_is_kept_once),
+		TEST(test_a_text_is_clean_and_bounded),
+		TEST(test_no_name_is_too_many_names),
+		TEST(test_a_place_has_the_name_that_was_told_first),
+		TEST(test_a_frame_is_named_by_what_is_known_of_it),
+		TEST(test_a_hostile_path_makes_a_clean_bounded_name),
+		TEST(test_a_thread_has_its_own_name_or_its_processs),
+		TEST(test_the_kernels_mark_stands_behind_a_name),
+		TEST(test_the_longest_name_is_marked_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "capture-sink/stack-counts.h"
+
+static int by_count(const void *a, const void *b, void *arg)
+{
+	const struct stack_count *left = a, *right = b;
+
+	++*(int *)arg;
+	return left->n_samples < right->n_samples ? 1 : -(left->n_samples > right->n_samples);
+}
+
+static void add(struct stack_counts *counts, size_t n, uint32_t a, uint32_t b, uint32_t c)
+{
+	uint32_t names[] = { a, b, c };
+
+	assert_int_equal(stack_counts_add(counts, names, n), 0);
+}
+
+static void test_equal_stacks_are_counted_together(void **state)
+{
+	struct stack_counts counts = { 0 };
+	struct stack_count *list;
+	int n_compared = 0;
+	size_t n;
+
+	add(&counts, 3, 1, 2, 3);
+	add(&counts, 3, 1, 2, 4);
+	add(&counts, 2, 1, 2, 0);
+	for (int i = 0; i < 5; i++)
+		add(&counts, 3, 1, 2, 4);
+	add(&counts, 2, 1, 2, 0);
+	add(&counts, 3, 2, 1, 3);
+	assert_int_equal(stack_counts_list(&counts, by_count, &n_compared, &list, &n), 0);
+	assert_int_equal(n, 4);
+	assert_true(n_compared > 0);
+	assert_int_equal(list[0].n_samples, 6);
+	assert_int_equal(list[0].n_names, 3);
+	assert_int_equal(list[0].names[2], 4);
+	assert_int_equal(list[1].n_samples, 2);
+	assert_int_equal(list[1].n_names, 2);
+	assert_int_equal(list[2].n_samples, 1);
+	assert_int_equal(list[3].n_samples, 1);
+	free(list);
+	stack_counts_deinit(&counts);
+}
+
+static void test_without_stacks_the_list_is_empty(void **state)
+{
+	struct stack_counts counts = { 0 };
+	struct stack_count *list;
+	int n_compared = 0;
+	size_t n = 9;
+
+	assert_int_equal(stack_counts_list(&counts, by_count, &n_compared, &list, &n), 0);
+	assert_int_equal(n, 0);
+	free(list);
+	stack_counts_deinit(&counts);
+}
+
+static void test_a_deep_stack_is_kept_whole(void **state)
+{
+	static uint32_t names[8192];
+	struct stack_counts counts = { 0 };
+	struct stack_count *list;
+	int n_compared = 0;
+	size_t n;
+
+	for (size_t i = 0; i < 8192; i++)
+		names[i] = i;
+	assert_int_equal(stack_counts_add(&counts, names, 8192), 0);
+	names[8191] = 5; /* differs in its leaf alone */
+	assert_int_equal(stack_counts_add(&counts, names, 8192), 0);
+	assert_int_equal(stack_counts_list(&counts, by_count, &n_compared, &list, &n), 0);
+	assert_int_equal(n, 2);
+	assert_memory_equal(list[0].names, names, 8191 * sizeof(*names));
+	free(list);
+	stack_counts_deinit(&counts);
+}
+
+static void test_stacks_beyond_the_limit_are_counted_together(void **state)
+{
+	struct stack_counts counts = { 0 };
+
+	for (uint32_t i = 0; i < STACK_COUNTS_MAX + 3; i++)
+		add(&counts, 1, i, 0, 0);
+	assert_int_equal(counts.n_other, 3);
+	add(&counts, 1, 0, 0, 0); /* known, so it still counts */
+	assert_int_equal(counts.n_other, 3);
+	stack_counts_deinit(&counts);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal_stacks_are_counted_together),
+		cmocka_unit_test(test_without_stacks_the_list_is_empty),
+		cmocka_unit_test(test_a_deep_stack_is_kept_whole),
+		cmocka_unit_test(test_stacks_beyond_the_limit_are_counted_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A server for each test; it is asked as perf-source asks, and as stages do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/image-client.h"
+#include "perf-source/image-server.h"
+
+enum { PATIENCE_MS = 20000 }; /* with the server: far more than it ever needs */
+
+static struct image_server server;
+static struct wire_hello hello;
+static char dir[] = "/tmp/stackpipe-test-XXXXXX";
+static char path[80];
+
+static int set_up(void **state)
+{
+	int fd;
+
+	strcpy(dir + sizeof(dir) - 7, "XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, "content", 7) != 7)
+		return -1;
+	close(fd);
+	if (image_server_start(&server) < 0)
+		return -1;
+	hello = (struct wire_hello){ .token_high = server.token_high,
+				     .token_low = server.token_low };
+	snprintf(hello.image_server, sizeof(hello.image_server), "%s", server.address);
+	return 0;
+}
+
+/* Whether the server ends by itself, its last clients gone. */
+static bool ends(void)
+{
+	struct pollfd end = { syscall(SYS_pidfd_open, server.pid, 0), POLLIN, 0 };
+	bool has_ended = poll(&end, 1, PATIENCE_MS) == 1;
+
+	close(end.fd);
+	return has_ended;
+}
+
+static int tear_down(void **state)
+{
+	if (server.fd >= 0)
+		close(server.fd);
+	server.fd = -1;
+	if (!ends())
+		kill(server.pid, SIGKILL);
+	waitpid(server.pid, NULL, 0);
+	unlink(path);
+	return rmdir(dir);
+}
+
+/* What perf-source sends of a new image. */
+static void ask(uint64_t number, const char *file)
+{
+	_Alignas(8) char record[8192];
+	struct wire_image_open request = {
+		.image = number,
+		.pid = getpid(),
+		.path = wire_string(file, 4096),
+	};
+	struct stat status = { 0 };
+
+	stat(file, &status);
+	request.device_major = major(status.st_dev);
+	request.device_minor = minor(status.st_dev);
+	request.inode = status.st_ino;
+	assert_true(send(server.fd, record,
+			 wire_encode(wire_type(WIRE_RECORD_image_open), &request, record, NULL),
+			 MSG_NOSIGNAL) > 0);
+}
+
+/* What perf-source gets to know. */
+static struct wire_image_state told(void)
+{
+	_Alignas(8) char record[256];
+	struct wire_image_state found;
+	ssize_t size;
+
+	assert_int_equal(poll(&(struct pollfd){ server.fd, POLLIN, 0 }, 1, PATIENCE_MS), 1);
+	size = recv(server.fd, record, sizeof(record), 0);
+	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_image_state), record, size, 0, &found),
+			 WIRE_OK);
+	return found;
+}
+
+static struct image_client join(void)
+{
+	struct image_client client;
+	struct timeval patience = { PATIENCE_MS / 1000, 0 };
+
+	assert_int_equal(image_client_init(&client, &hello), 0);
+	assert_true(client.fd >= 0);
+	setsockopt(client.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return client;
+}
+
+static void check_content(int fd, const char *expected)
+{
+	char bytes[64] = "";
+
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(pread(fd, bytes, sizeof(bytes), 0), strlen(expected));
+	assert_string_equal(bytes, expected);
+	close(fd);
+}
+
+static void test_who_has_the_token_gets_the_file(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, path);
+	found = told();
+	assert_int_equal(found.image, 3);
+	assert_int_equal(found.status, WIRE_image_status_OPEN);
+	assert_int_equal(found.size, 7);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+		assert_int_equal(found.image, 3);
+		assert_int_equal(found.status, WIRE_image_status_OPEN);
+		assert_int_equal(found.size, 7);
+		check_content(fd, "content");
+	}
+	image_client_deinit(&client);
+}
+
+static void test_a_file_that_was_removed_since_is_still_there(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, path);
+	told();
+	unlink(path);
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	check_content(fd, "content");
+	image_client_deinit(&client);
+}
+
+static void test_who_has_another_token_gets_nothing(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, path);
+	told();
+	client.token_low ^= 1;
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	assert_int_equal(found.status, WIRE_image_status_UNKNOWN);
+	assert_int_equal(fd, -1);
+	client.token_low ^= 1;
+	client.token_high ^= 1ULL << 63;
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	assert_int_equal(found.status, WIRE_image_status_UNKNOWN);
+	assert_int_equal(found.size, 0);
+	assert_int_equal(fd, -1);
+	image_client_deinit(&client);
+}
+
+static void test_an_image_that_nobody_knows_is_unknown(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	assert_int_equal(image_client_open(&client, 99, &found, &fd), 0);
+	assert_int_equal(found.image, 99);
+	assert_int_equal(found.status, WIRE_image_status_UNKNOWN);
+	assert_int_equal(fd, -1);
+	image_client_deinit(&client);
+}
+
+static void test_what_cannot_be_opened_is_told_with_its_reason(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, "/nowhere");
+	assert_int_equal(told().status, WIRE_image_status_GONE);
+	ask(4, dir);
+	assert_int_equal(told().status, WIRE_image_status_REFUSED);
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	assert_int_equal(found.status, WIRE_image_status_GONE);
+	assert_int_equal(fd, -1);
+	assert_int_equal(image_client_open(&client, 4, &found, &fd), 0);
+	assert_int_equal(found.status, WIRE_image_status_REFUSED);
+	assert_int_equal(fd, -1);
+	image_client_deinit(&client);
+}
+
+static void test_a_number_is_opened_once(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, path);
+	ask(3, "/nowhere");
+	assert_int_equal(told().status, WIRE_image_status_OPEN);
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	check_content(fd, "content");
+	assert_int_equal(recv(server.fd, &found, sizeof(found), MSG_DONTWAIT), -1);
+	image_client_deinit(&client);
+}
+
+/* The answer waits for the openers, and each image is asked for before it is there. */
+static void test_a_request_that_comes_early_is_answered(void **state)
+{
+	struct image_client client = join();
+
+	for (uint64_t number = 3; number < 500; number++) {
+		struct wire_image_state found;
+		int fd = -1;
+
+		ask(number, path);
+		assert_int_equal(image_client_open(&client, number, &found, &fd), 0);
+		assert_int_equal(found.image, number);
+		check_content(fd, "content");
+		assert_int_equal(told().image, number);
+	}
+	image_client_deinit(&client);
+}
+
+/* perf-source may be busy and read nothing for long; all of it is told in the end. */
+static void test_a_busy_source_is_told_later(void **state)
+{
+	enum { N = 4000 };
+	struct image_client client = join();
+	static bool seen[N];
+	struct wire_image_state found;
+	int fd = -1;
+
+	for (uint64_t number = 1; number < N; number++)
+		ask(number, number % 2 ? path : "/nowhere");
+	assert_int_equal(image_client_open(&client, N - 1, &found, &fd), 0);
+	assert_int_equal(found.image, N - 1);
+	assert_int_equal(found.status, WIRE_image_status_OPEN);
+	check_content(fd, "content");
+	for (uint64_t i = 1; i < N; i++) {
+		found = told();
+		assert_true(found.image < N);
+		assert_false(seen[found.image]);
+		seen[found.image] = true;
+		assert_int_equal(found.status, found.image % 2 ? WIRE_image_status_OPEN :
+								 WIRE_image_status_GONE);
+	}
+	image_client_deinit(&client);
+}
+
+static void test_many_clients_are_served_and_more_are_turned_away(void **state)
+{
+	struct image_client clients[IMAGE_SERVER_CLIENTS_MAX + 1];
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, path);
+	told();
+	for (size_t i = 0; i < IMAGE_SERVER_CLIENTS_MAX; i++) {
+		clients[i] = join();
+		/* Accepted once it has been answered. */
+		assert_int_equal(image_client_open(&clients[i], 3, &found, &fd), 0);
+		check_content(fd, "content");
+	}
+	clients[IMAGE_SERVER_CLIENTS_MAX] = join();
+	assert_int_equal(image_client_open(&clients[IMAGE_SERVER_CLIENTS_MAX], 3, &found, &fd),
+			 -ENOTCONN);
+	for (size_t i = 0; i < IMAGE_SERVER_CLIENTS_MAX; i += 2) /* every other one goes */
+		image_client_deinit(&clients[i]);
+	for (size_t i = 1; i < IMAGE_SERVER_CLIENTS_MAX; i += 2) {
+		assert_int_equal(image_client_open(&clients[i], 3, &found, &fd), 0);
+		check_content(fd, "content");
+		image_client_deinit(&clients[i]);
+	}
+	image_client_deinit(&clients[IMAGE_SERVER_CLIENTS_MAX]);
+}
+
+static void test_garbage_ends_a_client_and_nobody_else(void **state)
+{
+	static const char garbage[4096] = { 0x55 };
+	static const size_t sizes[] = { 1, 7, 8, 32, 127, 128, 129, 4096 };
+	struct image_client good = join();
+	struct wire_image_state found;
+	int fd = -1;
+	char byte;
+
+	ask(3, path);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct image_client bad = join();
+
+		assert_int_equal(send(bad.fd, garbage, sizes[i], 0), sizes[i]);
+		assert_int_equal(recv(bad.fd, &byte, 1, 0), 0);
+		image_client_deinit(&bad);
+		assert_int_equal(send(server.fd, garbage, sizes[i], 0), sizes[i]);
+	}
+	assert_int_equal(image_client_open(&good, 3, &found, &fd), 0);
+	check_content(fd, "content");
+	image_client_deinit(&good);
+}
+
+/* It sends requests and never takes an answer: the others must not wait for it. */
+static void test_a_client_that_never_reads_holds_up_nobody(void **state)
+{
+	_Alignas(8) char record[128];
+	struct wire_image_request request = { hello.token_high, hello.token_low, 3 };
+	size_t size = wire_encode(wire_type(WIRE_RECORD_image_request), &request, record, NULL);
+	struct image_client rude = join(), good = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, path);
+	told();
+	for (int i = 0; i < 100000; i++)
+		if (send(rude.fd, record, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+		    errno != EAGAIN)
+			break;
+	assert_int_equal(image_client_open(&good, 3, &found, &fd), 0);
+	check_content(fd, "content");
+	image_client_deinit(&rude);
+	image_client_deinit(&good);
+}
+
+static void test_it_ends_with_its_source_and_its_last_client(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	siginfo_t end;
+	int fd = -1;
+
+	ask(3, path);
+	told();
+	close(server.fd);
+	server.fd = -1;
+	/* perf-source has closed: what drains is still served. */
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	check_content(fd, "content");
+	image_client_deinit(&client);
+	assert_true(ends());
+	assert_int_equal(waitid(P_PID, server.pid, &end, WEXITED | WNOWAIT), 0);
+	assert_int_equal(end.si_code, CLD_EXITED);
+	assert_int_equal(end.si_status, 0);
+}
+
+static void test_it_ends_without_any_client(void **state)
+{
+	ask(3, path);
+	close(server.fd);
+	server.fd = -1;
+	assert_true(ends());
+}
+
+static bool never(void)
+{
+	return false;
+}
+
+static void test_waiting_for_it_comes_to_an_end(void **state)
+{
+	close(server.fd);
+	server.fd = -1;
+	image_server_wait(&server, never);
+	assert_int_equal(waitpid(server.pid, NULL, 0), -1);
+	image_server_wait(&server, never); /* nobody to wait for */
+	assert_int_equal(image_server_start(&server), 0); /* for the tear-down */
+}
+
+/* It must not hold open what others wait to see closed, and least of all standard output. */
+static void test_it_holds_nothing_of_its_parents(void **state)
+{
+	struct wire_image_state found;
+	struct stat ours, theirs;
+	char name[64];
+	int ends_of_pipe[2];
+
+	close(server.fd);
+	image_server_wait(&server, never);
+	assert_int_equal(pipe(ends_of_pipe), 0);
+	assert_int_equal(image_server_start(&server), 0);
+	ask(3, path);
+	found = told(); /* it has begun its work, so it has left us */
+	assert_int_equal(found.status, WIRE_image_status_OPEN);
+	close(ends_of_pipe[1]);
+	assert_int_equal(read(ends_of_pipe[0], name, 1), 0);
+	close(ends_of_pipe[0]);
+	snprintf(name, sizeof(name), "/proc/%d/fd/1", server.pid);
+	assert_int_equal(stat("/dev/null", &ours), 0);
+	assert_int_equal(stat(name, &theirs), 0);
+	assert_int_equal(theirs.st_rdev, ours.st_rdev);
+}
+
+/* Signals of the terminal are perf-source's to act on. */
+static void test_signals_of_the_terminal_do_not_end_it(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd = -1;
+
+	ask(3, path);
+	told();
+	kill(server.pid, SIGINT);
+	kill(server.pid, SIGTERM);
+	kill(server.pid, SIGHUP);
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	check_content(fd, "content");
+	image_client_deinit(&client);
+}
+
+/*
+ * With few descriptors the server closes what was not used for longest, and opens it again when it
+ * is asked for; but a content that has changed since is another image.
+ */
+static void test_few_descriptors_serve_many_images(void **state)
+{
+	enum { FILES = 300, CHANGED = 3, REMOVED = 4 };
+	struct rlimit kept, few = { 300, 300 };
+	struct wire_image_state found;
+	struct image_client client;
+	char file[128];
+	int fd = -1;
+
+	close(server.fd);
+	server.fd = -1;
+	image_server_wait(&server, never);
+	getrlimit(RLIMIT_NOFILE, &kept);
+	few.rlim_max = few.rlim_cur;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(image_server_start(&server), 0);
+	hello.token_high = server.token_high;
+	hello.token_low = server.token_low;
+	snprintf(hello.image_server, sizeof(hello.image_server), "%s", server.address);
+	for (int i = 1; i <= FILES; i++) {
+		FILE *out;
+
+		snprintf(file, sizeof(file), "%s%d", path, i);
+		out = fopen(file, "we");
+		fprintf(out, "content %d", i);
+		fclose(out);
+		ask(i, file);
+		assert_int_equal(told().status, WIRE_image_status_OPEN);
+	}
+	client = join();
+	for (int i = 1; i <= FILES; i++) {
+		if (i == CHANGED || i == REMOVED)
+			continue;
+		snprintf(file, sizeof(file), "content %d", i);
+		assert_int_equal(image_client_open(&client, i, &found, &fd), 0);
+		assert_int_equal(found.status, WIRE_image_status_OPEN);
+		check_content(fd, file);
+	}
+	/* Both were closed long ago. */
+	snprintf(file, sizeof(file), "%s%d", path, REMOVED);
+	unlink(file);
+	assert_int_equal(image_client_open(&client, REMOVED, &found, &fd), 0);
+	assert_int_equal(found.status, WIRE_image_status_GONE);
+	assert_int_equal(fd, -1);
+	snprintf(file, sizeof(file), "%s%d", path, CHANGED);
+	assert_int_equal(truncate(file, 4), 0); /* the same inode, another content */
+	assert_int_equal(image_client_open(&client, CHANGED, &found, &fd), 0);
+	for (int i = 1; i <= FILES; i++) {
+		snprintf(file, sizeof(file), "%s%d", path, i);
+		unlink(file);
+	}
+	image_client_deinit(&client);
+	setrlimit(RLIMIT_NOFILE, &kept); /* root alone may; nothing here needs more */
+	if (fd >= 0)
+		close(fd);
+	assert_int_equal(fd, -1);
+	assert_int_not_equal(found.status, WIRE_image_status_OPEN);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_who_has_the_token_gets_the_file),
+		TEST(test_a_file_that_was_removed_since_is_still_there),
+		TEST(test_who_has_another_token_gets_nothing),
+		TEST(test_an_image_that_nobody_knows_is_unknown),
+		TEST(test_what_cannot_be_opened_is_told_with_its_reason),
+		TEST(test_a_number_is_opened_once),
+		TEST(test_a_request_that_comes_early_is_answered),
+		TEST(test_a_busy_source_is_told_later),
+		TEST(test_many_clients_are_served_and_more_are_turned_away),
+		TEST(test_garbage_ends_a_client_and_nobody_else),
+		TEST(test_a_client_that_never_reads_holds_up_nobody),
+		TEST(test_it_ends_with_its_source_and_its_last_client),
+		TEST(test_it_ends_without_any_client),
+		TEST(test_waiting_for_it_comes_to_an_end),
+		TEST(test_it_holds_nothing_of_its_parents),
+		TEST(test_signals_of_the_terminal_do_not_end_it),
+		TEST(test_few_descriptors_serve_many_images),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

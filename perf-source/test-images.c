@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <elf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "perf-source/images.h"
+#include "perf-source/proc.h"
+#include "perf-source/test-stream.h"
+
+static struct test_stream stream;
+static struct images images;
+static int server; /* the image server's end */
+
+static int set_up(void **state)
+{
+	int pair[2];
+
+	test_stream_init(&stream);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	server = pair[1];
+	images_init(&images, &stream.stage, pair[0]);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	images_deinit(&images);
+	close(server);
+	test_stream_deinit(&stream);
+	return 0;
+}
+
+static struct image_source file(const char *path, uint64_t inode, uint64_t generation)
+{
+	return (struct image_source){ 77, 0x1000, 0x2000, 8, 1, inode, generation, path };
+}
+
+static uint64_t find(const struct image_source *source, uint32_t *ret_flags)
+{
+	uint32_t flags;
+	uint64_t image;
+
+	assert_int_equal(images_find(&images, source, &image, ret_flags ? ret_flags : &flags), 0);
+	return image;
+}
+
+static uint64_t find_file(const char *path, uint64_t inode, uint64_t generation)
+{
+	struct image_source source = file(path, inode, generation);
+
+	return find(&source, NULL);
+}
+
+static void test_the_same_file_is_the_same_image(void **state)
+{
+	uint64_t first = find_file("/bin/a", 5, 9);
+
+	assert_int_equal(find_file("/bin/a", 5, 9), first);
+	assert_string_equal(test_stream_text(&stream), "image 3 file '/bin/a'\n");
+}
+
+static void test_whatever_differs_makes_another_image(void **state)
+{
+	struct image_source source = file("/bin/a", 5, 9);
+	uint64_t first = find(&source, NULL);
+
+	assert_int_not_equal(find_file("/bin/a", 6, 9), first);
+	assert_int_not_equal(find_file("/bin/b", 5, 9), first);
+	source.major = 9;
+	assert_int_not_equal(find(&source, NULL), first);
+	source = file("/bin/a", 5, 9);
+	source.minor = 9;
+	assert_int_not_equal(find(&source, NULL), first);
+	assert_int_equal(find_file("/bin/a", 5, 9), first);
+	/* Not to be taken apart otherwise: device 8:1 inode 51 and device 8:15 inode 1. */
+	source = file("/x", 51, 0);
+	first = find(&source, NULL);
+	source.minor = 0x15;
+	source.inode = 1;
+	assert_int_not_equal(find(&source, NULL), first);
+}
+
+static void test_an_inode_used_again_is_another_image(void **state)
+{
+	uint64_t first = find_file("/bin/a", 5, 9), second = find_file("/bin/a", 5, 10);
+
+	assert_int_not_equal(second, first);
+	assert_int_equal(find_file("/bin/a", 5, 10), second);
+	assert_int_equal(find_file("/bin/a", 5, 0), second); /* /proc tells no generation */
+}
+
+static void test_a_generation_that_is_told_later_belongs_to_the_same_image(void **state)
+{
+	uint64_t first = find_file("/bin/a", 5, 0);
+
+	assert_int_equal(find_file("/bin/a", 5, 9), first);
+	assert_int_not_equal(find_file("/bin/a", 5, 10), first);
+}
+
+static void test_a_deleted_file_is_the_same_image(void **state)
+{
+	uint32_t flags = 99;
+	struct image_source source = file("/bin/a", 5, 9);
+	uint64_t first = find(&source, &flags);
+
+	assert_int_equal(flags, 0);
+	source = file("/bin/a (deleted)", 5, 9);
+	assert_int_equal(find(&source, &flags), first);
+	assert_int_equal(flags, WIRE_mapping_flags_DELETED);
+	source = file("/memfd:jit (deleted)", 6, 9);
+	find(&source, &flags);
+	assert_int_equal(flags, WIRE_mapping_flags_DELETED);
+	source = file("/ (deleted)x", 7, 9);
+	find(&source, &flags);
+	assert_int_equal(flags, 0);
+	assert_string_equal(test_stream_text(&stream), "image 3 file '/bin/a'\n"
+						       "image 4 file '/memfd:jit'\n"
+						       "image 5 file '/ (deleted)x'\n");
+}
+
+static void test_memory_without_a_file_is_an_image_of_its_own_each_time(void **state)
+{
+	static const char *const paths[] = { "", "//anon", "[heap]", "[anon:v8]",
+					     "/dev/zero (deleted)", "/SYSV00000000 (deleted)",
+					     "/anon_hugepage (deleted)" };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		uint64_t first = find_file(paths[i], 5, 9);
+
+		assert_int_not_equal(find_file(paths[i], 5, 9), first);
+	}
+	assert_int_not_equal(find_file("/no/inode", 0, 0), find_file("/no/inode", 0, 0));
+	assert_int_equal(recv(server, (char[8]){ 0 }, 8, MSG_DONTWAIT), -1); /* nothing to open */
+}
+
+static void test_the_vdso_comes_once_with_its_bytes(void **state)
+{
+	struct image_source vdso = { .pid = 77, .start = 1, .length = 2, .path = "[vdso]" };
+	union wire_view view;
+
+	assert_int_equal(find(&vdso, NULL), IMAGE_VDSO);
+	assert_int_equal(find(&vdso, NULL), IMAGE_VDSO);
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image);
+	assert_int_equal(view.image.kind, WIRE_image_kind_VDSO);
+	if (getauxval(AT_SYSINFO_EHDR)) {
+		assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_data);
+		assert_int_equal(view.image_data.image, IMAGE_VDSO);
+		assert_true(view.image_data.data.size > sizeof(Elf64_Ehdr));
+		assert_memory_equal(view.image_data.data.data, ELFMAG, SELFMAG);
+	}
+	assert_int_equal(test_stream_next(&stream, &view), 0);
+}
+
+static void test_the_kernel_has_a_number_of_its_own(void **state)
+{
+	assert_int_equal(images_add_kernel(&images), 0);
+	assert_true(find_file("/bin/a", 5, 9) >= IMAGE_FIRST);
+	assert_string_equal(test_stream_text(&stream), "image 1 kernel '[kernel]'\n"
+						       "image 3 file '/bin/a'\n");
+}
+
+static void test_a_new_file_is_asked_for_at_once_and_once(void **state)
+{
+	_Alignas(8) char record[8192];
+	struct wire_image_open request;
+	ssize_t size;
+
+	find_file("/bin/a (deleted)", 5, 9);
+	find_file("/bin/a (deleted)", 5, 9);
+	size = recv(server, record, sizeof(record), MSG_DONTWAIT);
+	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_image_open), record, size, 0, &request),
+			 WIRE_OK);
+	assert_int_equal(request.image, IMAGE_FIRST);
+	assert_int_equal(request.pid, 77);
+	assert_int_equal(request.inode, 5);
+	assert_int_equal(request.start, 0x1000);
+	assert_int_equal(request.length, 0x2000);
+	assert_string_equal(request.path.data, "/bin/a");
+	assert_int_equal(recv(server, record, sizeof(record), MSG_DONTWAIT), -1);
+}
+
+static void test_the_longest_path_arrives(void **state)
+{
+	_Alignas(8) char record[8192];
+	struct wire_image_open request;
+	char path[PROC_PATH_MAX + 100];
+	union wire_view view;
+	ssize_t size;
+
+	memset(path, 'a', sizeof(path));
+	path[0] = '/';
+	path[sizeof(path) - 1] = 0;
+	find_file(path, 5, 9);
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image);
+	assert_int_equal(view.image.path.size, PROC_PATH_MAX);
+	size = recv(server, record, sizeof(record), MSG_DONTWAIT);
+	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_image_open), record, size, 0, &request),
+			 WIRE_OK);
+}
+
+static void test_states_of_the_server_go_downstream_and_garbage_does_not(void **state)
+{
+	_Alignas(8) char record[128];
+	struct wire_image_state found = { 3, WIRE_image_status_OPEN, 10, 20 };
+	size_t size = wire_encode(wire_type(WIRE_RECORD_image_state), &found, record, NULL);
+	union wire_view view;
+
+	assert_int_equal(images_take_states(&images), 0); /* nothing there: no waiting */
+	send(server, "garbage", 7, 0);
+	send(server, record, size - 8, 0);
+	send(server, record, size, 0);
+	assert_int_equal(images_take_states(&images), 0);
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_state);
+	assert_int_equal(view.image_state.size, 10);
+	assert_int_equal(test_stream_next(&stream, &view), 0);
+}
+
+static void test_a_server_that_has_died_stops_nothing(void **state)
+{
+	close(server);
+	server = -1;
+	assert_int_equal(find_file("/bin/a", 5, 9), IMAGE_FIRST);
+	assert_int_equal(images_take_states(&images), 0);
+	assert_int_equal(*counters_get(&stream.stage.counters, "images", "not-asked-for"), 1);
+	assert_string_equal(test_stream_text(&stream), "image 3 file '/bin/a'\n");
+}
+
+static void test_beyond_the_limit_all_are_forgotten_and_numbered_anew(void **state)
+{
+	close(server);
+	server = -1;
+	for (uint64_t inode = 1; inode <= IMAGES_MAX; inode++)
+		find_file("/x", inode, 0);
+	assert_int_equal(find_file("/x", 1, 0), IMAGE_FIRST);
+	assert_int_equal(images.n_forgotten, 0);
+	find_file("/x", IMAGES_MAX + 1, 0);
+	assert_int_equal(images.n_forgotten, 1);
+	assert_int_equal(find_file("/x", 1, 0), IMAGE_FIRST + IMAGES_MAX + 1);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_same_file_is_the_same_image),
+		TEST(test_whatever_differs_makes_another_image),
+		TEST(test_an_inode_used_again_is_another_image),
+		TEST(test_a_generation_that_is_told_later_belongs_to_the_same_image),
+		TEST(test_a_deleted_file_is_the_same_image),
+		TEST(test_memory_without_a_file_is_an_image_of_its_own_each_time),
+		TEST(test_the_vdso_comes_once_with_its_bytes),
+		TEST(test_the_kernel_has_a_number_of_its_own),
+		TEST(test_a_new_file_is_asked_for_at_once_and_once),
+		TEST(test_the_longest_path_arrives),
+		TEST(test_states_of_the_server_go_downstream_and_garbage_does_not),
+		TEST(test_a_server_that_has_died_stops_nothing),
+		TEST(test_beyond_the_limit_all_are_forgotten_and_numbered_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/arch.h"
+#include "perf-source/record.h"
+
+enum { WORDS_MAX = 8192 };
+
+/* A record as it is put together, word by word. */
+struct builder {
+	uint64_t words[WORDS_MAX];
+	size_t n;
+};
+
+static void put(struct builder *builder, uint64_t word)
+{
+	builder->words[builder->n++] = word;
+}
+
+static const struct perf_event_header *finish(struct builder *builder, uint32_t type)
+{
+	struct perf_event_header header = { type, PERF_RECORD_MISC_USER, builder->n * 8 };
+
+	memcpy(builder->words, &header, sizeof(header));
+	return (const void *)builder->words;
+}
+
+/* What precedes the call chain. */
+static void begin_sample(struct builder *builder)
+{
+	builder->n = 1;
+	put(builder, 0xabcdef);			  /* ip */
+	put(builder, (uint64_t)102 << 32 | 101); /* tid, pid */
+	put(builder, 1000);			  /* time */
+	put(builder, 0xdeadULL << 32 | 3);	  /* reserved, cpu */
+	put(builder, 77);			  /* period */
+}
+
+/* A whole sample: `chain` addresses, all registers, `size` bytes of stack, `filled` of them. */
+static const struct perf_event_header *build(struct builder *builder, uint64_t chain, uint64_t size,
+					     uint64_t filled)
+{
+	begin_sample(builder);
+	put(builder, chain);
+	for (uint64_t i = 0; i < chain; i++)
+		put(builder, 0x1000 + i);
+	put(builder, PERF_SAMPLE_REGS_ABI_64);
+	for (int i = 0; i < arch_host.n_registers; i++)
+		put(builder, 0x2000 + i);
+	put(builder, size);
+	for (uint64_t i = 0; i < size / 8; i++)
+		put(builder, 0x3000 + i);
+	if (size)
+		put(builder, filled);
+	return finish(builder, PERF_RECORD_SAMPLE);
+}
+
+static struct builder builder;
+
+static void test_a_sample_is_taken_apart(void **state)
+{
+	const struct perf_event_header *header = build(&builder, 3, 64, 40);
+	struct record_sample sample;
+
+	assert_true(record_parse_sample(header, &sample));
+	assert_int_equal(sample.address, 0xabcdef);
+	assert_int_equal(sample.pid, 101);
+	assert_int_equal(sample.tid, 102);
+	assert_int_equal(sample.time, 1000);
+	assert_int_equal(record_time(header), 1000);
+	assert_int_equal(sample.cpu, 3);
+	assert_int_equal(sample.period, 77);
+	assert_int_equal(sample.n_chain, 3);
+	assert_int_equal(sample.chain[2], 0x1002);
+	assert_int_equal(sample.abi, PERF_SAMPLE_REGS_ABI_64);
+	assert_int_equal(sample.n_registers, arch_host.n_registers);
+	assert_int_equal(sample.registers[arch_host.ip_index], 0x2000 + arch_host.ip_index);
+	assert_int_equal(sample.stack_size, 40);
+	assert_int_equal(*(const uint64_t *)sample.stack, 0x3000);
+}
+
+static void test_a_sample_without_user_side_has_no_registers(void **state)
+{
+	struct record_sample sample;
+
+	begin_sample(&builder);
+	put(&builder, 0);
+	put(&builder, PERF_SAMPLE_REGS_ABI_NONE);
+	put(&builder, 0);
+	assert_true(record_parse_sample(finish(&builder, PERF_RECORD_SAMPLE), &sample));
+	assert_int_equal(sample.n_registers, 0);
+	assert_int_equal(sample.stack_size, 0);
+	assert_null(sample.stack);
+}
+
+static void test_no_more_stack_is_told_than_there_is(void **state)
+{
+	struct record_sample sample;
+
+	assert_true(record_parse_sample(build(&builder, 0, 64, 65), &sample));
+	assert_int_equal(sample.stack_size, 64);
+	assert_true(record_parse_sample(build(&builder, 0, 64, UINT64_MAX), &sample));
+	assert_int_equal(sample.stack_size, 64);
+	assert_true(record_parse_sample(build(&builder, 0, 64, 0), &sample));
+	assert_int_equal(sample.stack_size, 0);
+	assert_true(record_parse_sample(build(&builder, 0, 0, 0), &sample));
+	assert_int_equal(sample.stack_size, 0);
+}
+
+static void test_lengths_beyond_the_record_are_refused(void **state)
+{
+	static const uint64_t huge[] = { 65,	     4096,	     1ULL << 32,
+					 1ULL << 61, (1ULL << 61) + 1, UINT64_MAX };
+	struct record_sample sample;
+
+	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
+		build(&builder, 3, 64, 64);
+		builder.words[6] = huge[i]; /* of the chain */
+		assert_false(record_parse_sample((const void *)builder.words, &sample));
+		build(&builder, 3, 64, 64);
+		builder.words[builder.n - 10] = huge[i] & -8ULL; /* of the stack */
+		if (huge[i] > 72)
+			assert_false(record_parse_sample((const void *)builder.words, &sample));
+	}
+}
+
+static void test_a_stack_size_that_is_no_multiple_of_8_is_refused(void **state)
+{
+	struct record_sample sample;
+
+	build(&builder, 3, 64, 64);
+	for (int i = 1; i < 8; i++) {
+		builder.words[builder.n - 10] = 56 + i;
+		assert_false(record_parse_sample((const void *)builder.words, &sample));
+	}
+}
+
+/* Each size below the true one, in memory that ends there. */
+static void test_every_truncation_is_refused(void **state)
+{
+	const struct perf_event_header *whole = build(&builder, 3, 64, 40);
+
+	for (uint16_t size = sizeof(*whole); size < whole->size; size++) {
+		struct perf_event_header *cut = malloc(size);
+		struct record_sample sample;
+
+		memcpy(cut, whole, size);
+		cut->size = size;
+		assert_false(record_parse_sample(cut, &sample));
+		free(cut);
+	}
+}
+
+/* The kernel never writes these; but record.h promises that sizes are checked all the same. */
+static void test_a_size_below_that_of_a_header_is_refused(void **state)
+{
+	struct perf_event_header *header = (void *)builder.words;
+	struct record_sample sample;
+
+	for (uint16_t size = 0; size < sizeof(*header); size++) {
+		build(&builder, 3, 64, 40);
+		header->size = size;
+		assert_false(record_parse_sample(header, &sample));
+		assert_int_equal(record_time(header), 0);
+		header->type = PERF_RECORD_EXIT;
+		assert_null(record_id(header));
+		assert_int_equal(record_time(header), 0);
+		assert_null(record_text(header, sizeof(struct record_comm)));
+	}
+}
+
+static void test_the_largest_sample_is_whole(void **state)
+{
+	/* 8 + 5 * 8 + 8 + 8 + 17 * 8 + 8 + stack + 8 = 65528, the largest multiple of 8 */
+	uint64_t size = 65528 - 8 * (11 + arch_host.n_registers - 1);
+	const struct perf_event_header *header = build(&builder, 0, size, size);
+	struct record_sample sample;
+
+	assert_int_equal(header->size, builder.n * 8);
+	assert_true(record_parse_sample(header, &sample));
+	assert_int_equal(sample.stack_size, size);
+}
+
+/* Records that are no samples: their text and their tail. */
+static struct record_comm *build_comm(const char *name, size_t name_size)
+{
+	struct record_comm *comm = (void *)builder.words;
+	struct record_id id = { 101, 102, 2000, 3, 0 };
+
+	memset(builder.words, 0x55, 256);
+	comm->header = (struct perf_event_header){ PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC,
+						   sizeof(*comm) + name_size + sizeof(id) };
+	memcpy(comm->name, name, name_size);
+	memcpy(comm->name + name_size, &id, sizeof(id));
+	return comm;
+}
+
+static void test_the_tail_tells_time_and_task(void **state)
+{
+	struct record_comm *comm = build_comm("name\0\0\0", 8);
+
+	assert_int_equal(record_time(&comm->header), 2000);
+	assert_int_equal(record_id(&comm->header)->tid, 102);
+	assert_int_equal(record_id(&comm->header)->cpu, 3);
+	assert_true(record_comm_is_exec(&comm->header));
+	comm->header.misc = 0;
+	assert_false(record_comm_is_exec(&comm->header));
+	comm->header.size = sizeof(comm->header) + sizeof(struct record_id) - 8;
+	assert_null(record_id(&comm->header));
+	assert_int_equal(record_time(&comm->header), 0);
+}
+
+static void test_a_text_ends_within_its_record(void **state)
+{
+	struct record_comm *comm = build_comm("name\0\0\0", 8);
+
+	assert_string_equal(record_text(&comm->header, sizeof(*comm)), "name");
+	comm = build_comm("\0\0\0\0\0\0\0", 8);
+	assert_string_equal(record_text(&comm->header, sizeof(*comm)), "");
+	comm = build_comm("12345678", 8); /* zeros only in the tail behind it */
+	assert_null(record_text(&comm->header, sizeof(*comm)));
+	comm = build_comm("", 0);
+	assert_null(record_text(&comm->header, sizeof(*comm)));
+	for (uint16_t size = 0; size < sizeof(*comm) + sizeof(struct record_id); size += 8) {
+		comm = build_comm("name\0\0\0", 8);
+		comm->header.size = size;
+		assert_null(record_text(&comm->header, sizeof(*comm)));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_sample_is_taken_apart),
+		cmocka_unit_test(test_a_sample_without_user_side_has_no_registers),
+		cmocka_unit_test(test_no_more_stack_is_told_than_there_is),
+		cmocka_unit_test(test_lengths_beyond_the_record_are_refused),
+		cmocka_unit_test(test_a_stack_size_that_is_no_multiple_of_8_is_refused),
+		cmocka_unit_test(test_every_truncation_is_refused),
+		cmocka_unit_test(test_a_size_below_that_of_a_header_is_refused),
+		cmocka_unit_test(test_the_largest_sample_is_whole),
+		cmocka_unit_test(test_the_tail_tells_time_and_task),
+		cmocka_unit_test(test_a_text_ends_within_its_record),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
