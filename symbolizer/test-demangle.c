@@ -83,14 +83,20 @@ static void test_every_truncation_of_a_name_is_harmless(void **state)
 
 static void test_a_name_over_the_limit_stays(void **state)
 {
-	char name[DEMANGLE_INPUT_MAX + 2];
+	enum { SIZE = DEMANGLE_INPUT_MAX - 7 - 4 }; /* of an identifier of four digits */
+	char name[DEMANGLE_INPUT_MAX + 2], *text;
+	int at = sprintf(name, "_RNvC1a%d", SIZE);
 
-	memset(name, 'i', sizeof(name));
-	memcpy(name, "_Z3foo", 6);
-	name[DEMANGLE_INPUT_MAX] = 0;
-	free(demangle(name)); /* whatever it is */
-	name[DEMANGLE_INPUT_MAX] = 'i';
-	name[DEMANGLE_INPUT_MAX + 1] = 0;
+	memset(name + at, 'x', SIZE + 1);
+	name[at + SIZE] = 0;
+	assert_int_equal(strlen(name), DEMANGLE_INPUT_MAX);
+	text = demangle(name);
+	assert_non_null(text);
+	assert_memory_equal(text, "a::xxx", 6);
+	free(text);
+	at = sprintf(name, "_RNvC1a%d", SIZE + 1);
+	memset(name + at, 'x', SIZE + 1);
+	name[at + SIZE + 1] = 0;
 	check(name, NULL);
 }
 

@@ -178,6 +178,30 @@ static void test_a_symbol_without_a_size_ends_with_its_section(void **state)
 		skip();
 }
 
+static void test_a_symbol_without_a_size_ends_where_the_next_begins(void **state)
+{
+	struct opened opened;
+	uint64_t unsized = 0, sized = 0, behind = 0;
+
+	open_table(&opened, fixture("full"), &no_dirs);
+	for (size_t i = 0; i < opened.table.n; i++) {
+		const struct symbol *symbol = &opened.table.list[i];
+
+		if (!strcmp(symbol->name, "unsized_function"))
+			unsized = symbol->address;
+		if (!strcmp(symbol->name, "sized_function"))
+			sized = symbol->address;
+		if (!strcmp(symbol->name, "unsized_function_behind"))
+			behind = symbol->address;
+	}
+	assert_true(unsized && sized && behind);
+	assert_string_equal(name_at(&opened.table, sized - 1), "unsized_function");
+	assert_string_equal(name_at(&opened.table, sized), "sized_function");
+	assert_string_equal(name_at(&opened.table, behind - 1), "none");
+	assert_string_equal(name_at(&opened.table, behind), "unsized_function_behind");
+	close_table(&opened);
+}
+
 static void test_a_stripped_file_names_what_it_exports(void **state)
 {
 	check(fixture("stripped"), &no_dirs, "none");
@@ -432,6 +456,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_whole_file_names_all_functions),
 		TEST(test_a_symbol_without_a_size_ends_with_its_section),
+		TEST(test_a_symbol_without_a_size_ends_where_the_next_begins),
 		TEST(test_a_stripped_file_names_what_it_exports),
 		TEST(test_a_debug_file_is_found_by_build_id),
 		TEST(test_each_debug_directory_is_looked_in),

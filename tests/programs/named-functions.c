@@ -3,6 +3,21 @@
 
 int exported_function(int number);
 
+/* As assemblers leave them: one without a size, one with a size and something behind it. */
+__asm__(".pushsection .text\n"
+	"unsized_function:\n"
+	"	nop\n"
+	"	nop\n"
+	".type sized_function, %function\n"
+	"sized_function:\n"
+	"	nop\n"
+	".size sized_function, . - sized_function\n"
+	"	nop\n"
+	"	nop\n"
+	"unsized_function_behind:\n"
+	"	nop\n"
+	".popsection\n");
+
 __attribute__((noinline)) static int local_function(int number)
 {
 	__asm__ volatile("" : "+r"(number));
