@@ -16,13 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "capture-sink/capture.h"
 #include "capture-sink/syscap-frames.h"
 #include "capture-sink/syscap-tables.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/gzip.h"
 #include "common/text.h"
 
 enum {
@@ -431,23 +431,11 @@ static int add_file(struct capture *capture, const struct wire_file *file)
 
 static int put_compressed(struct capture *capture, const char *name, const char *data, size_t size)
 {
-	z_stream stream = { .next_in = (Bytef *)data, .avail_in = size };
-	_cleanup_free_ char *out = NULL;
-	size_t bound;
-	int r;
+	_cleanup_free_ char *compressed = NULL;
+	size_t n;
+	int r = gzip_compress(data, size, GZIP_SMALL, &compressed, &n);
 
-	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	bound = deflateBound(&stream, size);
-	out = malloc(bound);
-	stream.next_out = (Bytef *)out;
-	stream.avail_out = bound;
-	r = out && deflate(&stream, Z_FINISH) == Z_STREAM_END ? 0 : -ENOMEM;
-	deflateEnd(&stream);
-	if (r < 0)
-		return r;
-	return put_file(capture, name, capture->last_time, out, stream.total_out, 1);
+	return r < 0 ? r : put_file(capture, name, capture->last_time, compressed, n, 1);
 }
 
 /*

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "perf-source/proc.h"
+#include "perf-source/whole-file.h"
 
-enum { MAPS_SIZE_MAX = 64 * 1024 * 1024 };
+enum { MAPS_SIZE_MAX = 64 * 1024 * 1024, NAME_FILE_MAX = 4096 };
 
 /* The kernel writes a newline in a path as \012, and no other byte in any special way. */
 static void unescape_newlines(char *path)
@@ -50,38 +49,6 @@ bool proc_parse_mapping(char *line, struct proc_mapping *ret)
 	return strlen(line) < PROC_PATH_MAX;
 }
 
-/* A whole file of /proc, ended by a zero byte; its size or -errno. */
-static ssize_t read_text(const char *path, size_t limit, char **ret)
-{
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_free_ char *text = NULL;
-	size_t used = 0, size = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		if (used + 1 >= size) {
-			char *larger;
-
-			size = size ? size * 2 : 16 * 1024;
-			if (size > limit)
-				return -EFBIG;
-			larger = realloc(text, size);
-			if (!larger)
-				return -ENOMEM;
-			text = larger;
-		}
-		n = read(fd, text + used, size - used - 1);
-		if (n < 0)
-			return -errno;
-		used += n;
-	} while (n > 0);
-	text[used] = 0;
-	*ret = take_pointer(text);
-	return used;
-}
-
 static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
 	struct proc_mapping *list;
@@ -105,12 +72,13 @@ int proc_read_maps(uint32_t pid, struct proc_maps *ret)
 	struct proc_maps maps = { 0 };
 	struct proc_mapping mapping;
 	char path[64], *line, *rest;
-	ssize_t size;
+	size_t size;
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-	size = read_text(path, MAPS_SIZE_MAX, &maps.text);
-	if (size < 0)
-		return size;
+	r = whole_file_read(path, MAPS_SIZE_MAX, &maps.text, &size);
+	if (r < 0)
+		return r;
 	rest = maps.text;
 	while ((line = strsep(&rest, "\n"))) {
 		if (proc_parse_mapping(line, &mapping) && add_mapping(&maps, &mapping) < 0) {
@@ -133,12 +101,11 @@ void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX])
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64];
-	ssize_t size;
+	size_t size;
 
 	ret[0] = 0;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
-	size = read_text(path, 64 * 1024, &text);
-	if (size <= 0)
+	if (whole_file_read(path, NAME_FILE_MAX, &text, &size) < 0 || !size)
 		return;
 	if (text[size - 1] == '\n')
 		text[size - 1] = 0;

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "common/cleanup.h"
+#include "common/gzip.h"
 #include "symbolizer/kallsyms.h"
 
 void kallsyms_deinit(struct kallsyms *kallsyms)
@@ -27,39 +27,6 @@ int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size)
 	memcpy(larger + kallsyms->n_compressed, data, size);
 	kallsyms->compressed = larger;
 	kallsyms->n_compressed += size;
-	return 0;
-}
-
-/* Decompresses into a text that grows up to its limit. */
-static int decompress(struct kallsyms *kallsyms)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0;
-	z_stream stream = {
-		.next_in = (Bytef *)kallsyms->compressed,
-		.avail_in = kallsyms->n_compressed,
-	};
-	int status = Z_OK;
-
-	if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
-		return -ENOMEM;
-	while (status == Z_OK && size < KALLSYMS_TEXT_MAX) {
-		char *larger;
-
-		size = size ? size * 2 : 1024 * 1024;
-		larger = realloc(text, size + 1);
-		if (!larger)
-			break;
-		text = larger;
-		stream.next_out = (Bytef *)text + stream.total_out;
-		stream.avail_out = size - stream.total_out;
-		status = inflate(&stream, Z_NO_FLUSH);
-	}
-	inflateEnd(&stream);
-	if (status != Z_STREAM_END)
-		return -EBADMSG;
-	text[stream.total_out] = 0;
-	kallsyms->text = take_pointer(text);
 	return 0;
 }
 
@@ -141,11 +108,13 @@ int kallsyms_finish(struct kallsyms *kallsyms)
 {
 	struct kernel_symbol symbol;
 	char *line, *rest;
+	size_t size;
 	int r;
 
 	if (kallsyms->text)
 		return 0;
-	r = decompress(kallsyms);
+	r = gzip_decompress(kallsyms->compressed, kallsyms->n_compressed, KALLSYMS_TEXT_MAX,
+			    &kallsyms->text, &size);
 	if (r < 0)
 		return r;
 	free(take_pointer(kallsyms->compressed));

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "perf-source/whole-file.h"
+
+enum { FIRST_SIZE = 16 * 1024 };
+
+int whole_file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *data = NULL;
+	size_t used = 0, size = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		if (used + 1 >= size) {
+			char *larger;
+
+			size = size ? size * 2 : FIRST_SIZE;
+			larger = realloc(data, size);
+			if (!larger)
+				return -ENOMEM;
+			data = larger;
+		}
+		n = read(fd, data + used, size - used - 1);
+		if (n < 0)
+			return -errno;
+		used += n;
+		if (used > limit)
+			return -EFBIG;
+	} while (n > 0);
+	data[used] = 0;
+	*ret = take_pointer(data);
+	*ret_size = used;
+	return 0;
+}
