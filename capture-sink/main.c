@@ -282,7 +282,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (r == 0)
 		r = output_close(&capture->output);
 	r = result(stage, capture, r);
-	if (!stage->quiet)
+	if (!stage->quiet && r == 0)
 		summary_print_capture(capture, end);
 	return r;
 }

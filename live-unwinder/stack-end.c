@@ -44,29 +44,47 @@ enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
 	return n == 0 && ops == memory ? WIRE_stack_end_COMPLETE : 0;
 }
 
-/* The value of a register plus an offset, the usual form of a CFA; false: another form. */
-static bool evaluate_cfa(const struct stack_end_question *question, Dwarf_Frame *row,
-			 uint64_t *ret)
+/* A CFA of the usual form, a register plus an offset; false: another form. */
+static bool find_base(Dwarf_Frame *row, uint64_t *ret_number, uint64_t *ret_offset)
 {
 	Dwarf_Op *ops;
 	size_t n;
-	uint64_t number, offset;
 
 	if (dwarf_frame_cfa(row, &ops, &n) < 0 || n != 1)
 		return false;
 	if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
-		number = ops[0].atom - DW_OP_breg0;
-		offset = ops[0].number;
+		*ret_number = ops[0].atom - DW_OP_breg0;
+		*ret_offset = ops[0].number;
 	} else if (ops[0].atom == DW_OP_bregx) {
-		number = ops[0].number;
-		offset = ops[0].number2;
+		*ret_number = ops[0].number;
+		*ret_offset = ops[0].number2;
 	} else {
 		return false;
 	}
+	return true;
+}
+
+static bool evaluate_cfa(const struct stack_end_question *question, Dwarf_Frame *row,
+			 uint64_t *ret)
+{
+	uint64_t number, offset;
+
+	if (!find_base(row, &number, &offset))
+		return false;
 	if (number >= STACK_END_REGISTERS_MAX || !question->has_register[number])
 		return false;
 	*ret = question->registers[number] + offset;
 	return true;
+}
+
+/* Whether the CFA rests on a register whose value was not among the captured bytes. */
+static bool is_base_unknown(const struct stack_end_question *question, Dwarf_Frame *row)
+{
+	uint64_t number, offset;
+
+	return question->has_register[arch_host.dwarf_sp] &&
+	       find_base(row, &number, &offset) && number < STACK_END_REGISTERS_MAX &&
+	       !question->has_register[number];
 }
 
 /* Where the rule looks for the return address; false: it cannot be told. */
@@ -96,6 +114,9 @@ enum wire_stack_end stack_end_of_registers(const struct stack_end_question *ques
 
 	if (!row)
 		return WIRE_stack_end_NO_UNWIND_INFO;
+	/* Saved below the sampled stack pointer, as at the end of a function after its pops. */
+	if (is_base_unknown(question, row))
+		return WIRE_stack_end_TRUNCATED;
 	if (!find_return_address(question, row, &where)) {
 		/* An expression, which may have read the stack itself: judge by the frame. */
 		if (!question->has_register[arch_host.dwarf_sp])

@@ -63,6 +63,8 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 
 static error_t check(struct perf_source_options *options, struct argp_state *state)
 {
+	if (!options->command && !strcmp(state->argv[state->argc - 1], "--"))
+		stage_usage_error(state, "there is no command behind '--'");
 	if (options->n_pids && options->command)
 		stage_usage_error(state, "-p and a command exclude each other");
 	if (options->all && (options->n_pids || options->command))

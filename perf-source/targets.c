@@ -106,7 +106,10 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 			    paranoid());
 		break;
 	case -ESRCH:
-		stage_error(stage, "error: there is no process %d", pid);
+		if (self->options.command)
+			stage_error(stage, "error: the command has gone before it was started");
+		else
+			stage_error(stage, "error: there is no process %d", pid);
 		break;
 	case -ENOENT:
 	case -EOPNOTSUPP:

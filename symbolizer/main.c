@@ -28,6 +28,7 @@ struct symbolizer {
 	struct pair_map places; /* that have been named */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
+	bool has_met_samples;
 };
 
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
@@ -172,6 +173,18 @@ static int handle_file(struct stage *stage, void *data, const void *view)
 	return r == -ENOMEM ? r : STAGE_PASS;
 }
 
+/* Only call stacks have places to name: a person has left the unwinder out, or put it behind. */
+static int handle_sample(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+
+	if (!self->has_met_samples)
+		stage_warn(stage, "samples come that no unwinder has seen, and get no names: put "
+				  "live-unwinder in front of symbolizer");
+	self->has_met_samples = true;
+	return STAGE_PASS;
+}
+
 static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct symbolizer *self = data;
@@ -234,6 +247,7 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_file, handle_file },
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_stack, handle_stack },
+	{ WIRE_RECORD_sample, handle_sample },
 	{ 0 },
 };
 

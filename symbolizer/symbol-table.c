@@ -10,7 +10,10 @@
 #include "symbolizer/plt.h"
 #include "symbolizer/symbol-table.h"
 
-enum { LOOK_BACK_MAX = 64 }; /* symbols that may begin within another one, before we give up */
+enum {
+	VERSION_HIDDEN = 0x8000, /* of a version: only old programs are linked to it */
+	LOOK_BACK_MAX = 64,	 /* symbols that may begin within another one, before we give up */
+};
 
 static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret)
 {
@@ -20,6 +23,15 @@ static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret)
 		if (gelf_getshdr(section, ret) && ret->sh_type == type)
 			return section;
 	return NULL;
+}
+
+/* The versions of the dynamic symbols, one each; NULL: there are none. */
+static Elf_Data *find_versions(Elf *elf)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(elf, SHT_GNU_versym, &header);
+
+	return section ? elf_getdata(section, NULL) : NULL;
 }
 
 static bool is_executable_section(Elf *elf, size_t index)
@@ -62,12 +74,17 @@ static bool is_function(Elf *elf, const GElf_Sym *symbol, const char *name)
 	}
 }
 
-/* Which of several names of one address people expect: the order that perf has, too. */
-static uint8_t rank(const GElf_Sym *symbol, const char *name)
+/*
+ * Which of several names of one address people expect: the order that perf has, too; and of two
+ * versions the one that is linked to today (free, not cfree).
+ */
+static uint8_t rank(const GElf_Sym *symbol, const char *name, GElf_Versym version)
 {
 	size_t n_underscores = strspn(name, "_");
-	uint8_t rank = n_underscores < 8 ? 8 - n_underscores : 0;
+	uint8_t rank = n_underscores < 7 ? 7 - n_underscores : 0;
 
+	if (!(version & VERSION_HIDDEN))
+		rank += 8;
 	if (GELF_ST_BIND(symbol->st_info) == STB_GLOBAL)
 		rank += 16;
 	if (GELF_ST_BIND(symbol->st_info) != STB_WEAK)
@@ -83,6 +100,7 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 	Elf_Scn *section = find_section(elf, type, &header);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	size_t n = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
+	Elf_Data *versions = type == SHT_DYNSYM ? find_versions(elf) : NULL;
 	struct symbol *list;
 
 	if (n > SYMBOL_TABLE_MAX - table->n)
@@ -94,6 +112,7 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 		return -ENOMEM;
 	table->list = list;
 	for (size_t i = 0; i < n; i++) {
+		GElf_Versym version = 0;
 		GElf_Sym symbol;
 		const char *name;
 
@@ -102,13 +121,15 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 		name = elf_strptr(elf, header.sh_link, symbol.st_name);
 		if (!name || !is_function(elf, &symbol, name))
 			continue;
+		if (versions)
+			gelf_getversym(versions, i, &version);
 		list[table->n++] = (struct symbol){
 			.address = symbol.st_value,
 			.size = size_of(elf, &symbol),
 			.is_sized = symbol.st_size > 0,
 			.name = name,
 			.suffix = "",
-			.rank = rank(&symbol, name),
+			.rank = rank(&symbol, name, version),
 		};
 	}
 	return 0;
