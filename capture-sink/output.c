@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,6 +74,8 @@ int output_flush(struct output *output)
 
 		if (n >= 0)
 			done += n;
+		else if (errno == EAGAIN) /* somebody else's O_NONBLOCK on a shared descriptor */
+			poll(&(struct pollfd){ output->fd, POLLOUT, 0 }, 1, -1);
 		else if (errno != EINTR)
 			error = -errno;
 	}

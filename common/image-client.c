@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 int image_client_init(struct image_client *client, const struct wire_hello *hello)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const struct timeval patience = { .tv_usec = IMAGE_CLIENT_PATIENCE_MS * 1000 };
 	size_t size = strlen(hello->image_server);
 	_cleanup_fd_ int fd = -1;
 
@@ -30,6 +32,8 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	/* A server that hangs makes an image unavailable, and nobody deaf to signals. */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	memcpy(address.sun_path + 1, hello->image_server, size);
 	if (connect(fd, (void *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + size) == 0)
 		client->fd = take_fd(&fd);

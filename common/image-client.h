@@ -8,6 +8,8 @@
 
 #include "common/wire.h"
 
+enum { IMAGE_CLIENT_PATIENCE_MS = 900 }; /* longer than the server's own with a file system */
+
 struct image_client {
 	int fd; /* -1: no server */
 	uint64_t token_high, token_low;

@@ -6,6 +6,7 @@
 struct image_file {
 	struct elf_image elf;
 	bool is_open;
+	bool is_other_data;
 };
 
 static void forget_file(struct image *image, void *arg)
@@ -42,6 +43,13 @@ static void tell_id(struct image_files *files, struct image *image, const struct
 	stage_put(files->stage, WIRE_RECORD_image_id, &record);
 }
 
+bool image_files_has_other_data(const struct image *image)
+{
+	const struct image_file *file = image->data;
+
+	return file && file->is_other_data;
+}
+
 bool image_files_is_undecided(const struct image *image)
 {
 	return image->kind == WIRE_image_kind_FILE && !image->state.status;
@@ -62,6 +70,7 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
 	image->data = file;
 	outcome = elf_image_open(image, &files->client, &file->elf);
 	file->is_open = outcome == ELF_IMAGE_OK;
+	file->is_other_data = outcome == ELF_IMAGE_E_NOT_ELF;
 	if (!file->is_open && image_files_is_undecided(image)) {
 		free(file);
 		image->data = NULL;

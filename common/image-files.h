@@ -21,6 +21,9 @@ void image_files_deinit(struct image_files *files);
  */
 struct elf_image *image_files_get(struct image_files *files, struct image *image);
 
+/* Whether the file was read and is no ELF file of this machine. */
+bool image_files_has_other_data(const struct image *image);
+
 /*
  * Whether a file that could not be had is worth another try: in a recorded stream what the image
  * server found comes a little later than the image itself.

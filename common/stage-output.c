@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/stage-internal.h"
 #include "common/text.h"
 
@@ -45,8 +44,8 @@ void stage_error(const struct stage *stage, const char *format, ...)
 static int put_warning(struct stage *stage, const char *text)
 {
 	struct wire_message message = {
-		.time = stage->program->role == STAGE_SOURCE ? clock_now(CLOCK_MONOTONIC)
-							     : stage->hello.start_time,
+		/* Between the records before and those behind: times never go back. */
+		.time = stage->last_time ? stage->last_time : stage->hello.start_time,
 		.severity = WIRE_severity_WARNING,
 		.stage = wire_string(stage->program->name, 64),
 		.text = wire_string(text, LINE_MAX_SIZE),

@@ -112,7 +112,7 @@ static double seconds(struct timeval time)
 
 void stage_write_stats(struct stage *stage)
 {
-	_cleanup_file_ FILE *out = stage->stats_path ? fopen(stage->stats_path, "we") : NULL;
+	FILE *out = stage->stats_path ? fopen(stage->stats_path, "we") : NULL;
 	struct json json = { .out = out };
 	struct rusage usage;
 
@@ -133,4 +133,9 @@ void stage_write_stats(struct stage *stage)
 	json_number(&json, "max_rss_kib", usage.ru_maxrss);
 	json_end(&json);
 	fputc('\n', out);
+	if (fclose(out) == 0)
+		return;
+	stage_error(stage, "error: could not write '%s': %s", stage->stats_path, strerror(errno));
+	if (stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = STAGE_EXIT_FAILED;
 }

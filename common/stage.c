@@ -200,6 +200,14 @@ static int dispatch_each(struct stage *stage, void *self, const struct wire_raw 
 	return r < 0 ? r : stage->program->each(stage, self, raw, &view);
 }
 
+/* Both begin with their time. */
+static void take_sample(struct stage *stage, const struct wire_raw *raw)
+{
+	stage->samples_in++;
+	if (raw->header->size >= sizeof(*raw->header) + sizeof(uint64_t))
+		stage->last_time = *(const uint64_t *)(raw->header + 1);
+}
+
 /* One record through its handler, or past it. 0 or -errno. */
 static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 {
@@ -208,7 +216,7 @@ static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 	int r = STAGE_PASS;
 
 	if (raw->header->type == WIRE_RECORD_sample || raw->header->type == WIRE_RECORD_stack)
-		stage->samples_in++;
+		take_sample(stage, raw);
 	if (!wire_type(raw->header->type))
 		++*counters_get(&stage->counters, "records", "unknown-type");
 	if (stage->program->each)

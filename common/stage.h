@@ -88,7 +88,8 @@ struct stage {
 	struct wire_hello hello;   /* as it goes downstream */
 	struct counters counters;
 	uint64_t samples_in, samples_out;
-	uint64_t end_time; /* of the `end` record */
+	uint64_t last_time; /* of the stream so far: a source sets it, elsewhere samples do */
+	uint64_t end_time;  /* of the `end` record */
 	char *early[STAGE_EARLY_MAX];
 	size_t n_early;
 	bool quiet;

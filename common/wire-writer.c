@@ -110,8 +110,8 @@ int wire_writer_flush(struct wire_writer *writer)
 		if (n >= 0)
 			first = advance(writer, first, n);
 		else if (errno == EAGAIN) /* somebody else's O_NONBLOCK on a shared descriptor */
-			poll(&(struct pollfd){ writer->fd, POLLOUT, 0 }, 1, -1);
-		else if (errno != EINTR || (writer->gives_up && writer->gives_up()))
+			n = poll(&(struct pollfd){ writer->fd, POLLOUT, 0 }, 1, -1);
+		if (n < 0 && (errno != EINTR || (writer->gives_up && writer->gives_up())))
 			writer->error = -errno;
 	}
 	writer->n_parts = 0;

@@ -5,6 +5,7 @@
  * why (stack-end.c), because libdwfl's result does not say.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +62,9 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 		return fd;
 	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one reference more */
 	*ret_file_name = strdup(path);
-	dwflst_tracker_cache_elf(tracker, name, path, *ret_elf, file->fd);
-	return file->fd;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0); /* the tracker closes what it is given */
+	dwflst_tracker_cache_elf(tracker, name, path, *ret_elf, fd);
+	return fd;
 }
 
 /* Never the network, and no file that nobody has checked: unwinding needs no debug files. */
@@ -319,21 +321,6 @@ static void walk_frames(struct engine_dwfl *engine, struct session *session,
 				     callback, arg);
 }
 
-/* The sampled instruction, which is known even where nothing else is. */
-static void add_sampled(struct unwinding *unwinding)
-{
-	uint64_t address = unwinding->sample->registers.data[arch_host.ip_index];
-	const struct mapping *mapping =
-		mapping_table_find(&unwinding->process->mappings, address);
-
-	unwinding->frames[0] = (struct wire_frame){
-		.address = address,
-		.mapping = mapping ? mapping->number : 0,
-		.flags = WIRE_frame_flags_EXACT,
-	};
-	unwinding->n_frames = 1;
-}
-
 /* What can be said of the last frame without libdwfl; 0: nothing. */
 static enum wire_stack_end end_of_mapping(struct engine_dwfl *engine, struct unwinding *unwinding)
 {
@@ -349,7 +336,8 @@ static enum wire_stack_end end_of_mapping(struct engine_dwfl *engine, struct unw
 	if (image->kind == WIRE_image_kind_ANONYMOUS)
 		return WIRE_stack_end_NO_UNWIND_INFO;
 	if (!image_files_get(engine->files, image))
-		return WIRE_stack_end_IMAGE_UNAVAILABLE;
+		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO :
+							   WIRE_stack_end_IMAGE_UNAVAILABLE;
 	return 0;
 }
 
@@ -448,7 +436,7 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 	if (session && session->elf)
 		walk_frames(engine, session, on_frame, &walk, unwinding->sample);
 	if (unwinding->n_frames == 0) {
-		add_sampled(unwinding);
+		unwinding_add_sampled(unwinding);
 		walk.sp = unwinding->sample->registers.data[arch_host.sp_index];
 	}
 	if (session && session->elf)

@@ -21,3 +21,6 @@ struct unwinding {
 	enum wire_stack_end end;
 	const struct image *failed_image; /* that the end is about, or NULL */
 };
+
+/* Makes the sampled instruction, which is known even where nothing else is, the only frame. */
+void unwinding_add_sampled(struct unwinding *unwinding);

@@ -85,9 +85,12 @@ static size_t add_kernel_frames(const struct live_unwinder *self, const struct w
 
 static void unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
 {
-	if (unwinding->sample->registers.n != arch_host.n_registers)
+	if (unwinding->sample->registers.n != arch_host.n_registers) {
 		unwinding->end = WIRE_stack_end_NO_USER_REGS;
-	else if (!unwinding->process)
+		return;
+	}
+	unwinding_add_sampled(unwinding);
+	if (!unwinding->process)
 		unwinding->end = WIRE_stack_end_NO_MAPPING;
 	else if (unwinding->sample->abi != 2) /* PERF_SAMPLE_REGS_ABI_64 */
 		unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;

@@ -83,7 +83,7 @@ int command_start(struct command *command)
 	return n == sizeof(error) ? -error : 0;
 }
 
-void command_reap(struct command *command)
+void command_reap(struct command *command, bool (*gives_up)(void))
 {
 	int status;
 
@@ -92,9 +92,12 @@ void command_reap(struct command *command)
 	if (command->failed_fd >= 0)
 		close(command->failed_fd);
 	command->start_fd = command->failed_fd = -1;
-	while (waitpid(command->pid, &status, 0) < 0)
+	while (waitpid(command->pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			return;
+		if (gives_up())
+			kill(command->pid, SIGKILL);
+	}
 	command->status = WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
 	close(command->pid_fd);
 	command->pid_fd = -1;

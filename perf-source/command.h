@@ -2,6 +2,7 @@
 /* A command to record: started stopped, so that events are there before its first instruction. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct command {
@@ -20,5 +21,8 @@ int command_prepare(struct command *command, char **argv);
 /* Lets it go: 0, or -errno of its exec. */
 int command_start(struct command *command);
 
-/* Waits for its end, or ends it if it has never been started; fills in its status. */
-void command_reap(struct command *command);
+/*
+ * Waits for its end, or ends it if it has never been started, or when `gives_up` says so; fills in
+ * its status.
+ */
+void command_reap(struct command *command, bool (*gives_up)(void));

@@ -54,6 +54,7 @@ struct served_image {
 struct client {
 	int fd;
 	uint64_t waits_for; /* number of an image, 0: none */
+	bool is_trusted;    /* it has shown the token; others keep nobody waiting */
 };
 
 struct server {
@@ -74,7 +75,7 @@ struct server {
 	pthread_cond_t more;
 	struct served_image *queue, **queue_end;
 	size_t n_openers;
-	int done_fds[2]; /* pointers of struct done, from the threads */
+	int done_fds[2]; /* struct done, from the threads */
 };
 
 /* What a thread has to say. It holds no pointer into the image, which may have been given up. */
@@ -205,9 +206,30 @@ static int send_state(int socket, const struct wire_image_state *state, int fd)
 
 static void drop_client(struct server *server, struct client *client)
 {
+	if (client->is_trusted)
+		server->last_client = clock_now(CLOCK_MONOTONIC);
 	close(client->fd);
 	*client = server->clients[--server->n_clients];
-	server->last_client = clock_now(CLOCK_MONOTONIC);
+}
+
+static size_t count_trusted(const struct server *server)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < server->n_clients; i++)
+		n += server->clients[i].is_trusted;
+	return n;
+}
+
+/* Whoever has not shown the token yet makes room for the next one. */
+static void drop_untrusted(struct server *server)
+{
+	for (size_t i = 0; i < server->n_clients; i++) {
+		if (server->clients[i].is_trusted)
+			continue;
+		drop_client(server, &server->clients[i]);
+		return;
+	}
 }
 
 static void answer(struct server *server, struct client *client, struct served_image *image)
@@ -382,6 +404,7 @@ static void take_request(struct server *server, struct client *client,
 			drop_client(server, client);
 		return;
 	}
+	client->is_trusted = true;
 	if (image->state == READY) {
 		answer(server, client, image);
 		return;
@@ -413,6 +436,8 @@ static void accept_client(struct server *server)
 	if (fd < 0)
 		return;
 	if (server->n_clients == IMAGE_SERVER_CLIENTS_MAX)
+		drop_untrusted(server);
+	if (server->n_clients == IMAGE_SERVER_CLIENTS_MAX)
 		close(fd);
 	else
 		server->clients[server->n_clients++] = (struct client){ .fd = fd };
@@ -421,7 +446,7 @@ static void accept_client(struct server *server)
 /* Nobody needs the server any more. */
 static bool is_over(const struct server *server)
 {
-	return server->source_fd < 0 && !server->n_clients &&
+	return server->source_fd < 0 && !count_trusted(server) &&
 	       clock_now(CLOCK_MONOTONIC) - server->last_client >=
 		       IMAGE_SERVER_GRACE_MS * NANOSECONDS_A_MILLISECOND;
 }

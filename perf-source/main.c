@@ -42,6 +42,14 @@ static bool parse_number(const char *text, double least, double most, const char
 	return parse_real(text, least, most, units, ret) && *ret == (uint64_t)*ret;
 }
 
+static bool has_pid(const struct perf_source_options *options, pid_t pid)
+{
+	for (size_t i = 0; i < options->n_pids; i++)
+		if (options->pids[i] == pid)
+			return true;
+	return false;
+}
+
 static bool parse_pids(char *text, struct perf_source_options *options)
 {
 	char *item;
@@ -56,7 +64,8 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 		if (!pids)
 			return false;
 		options->pids = pids;
-		pids[options->n_pids++] = pid;
+		if (!has_pid(options, pid)) /* each is recorded once */
+			pids[options->n_pids++] = pid;
 	}
 	return true;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "perf-source/proc.h"
@@ -149,4 +150,15 @@ int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *a
 int proc_each_process(int (*each)(uint32_t pid, void *arg), void *arg)
 {
 	return each_number("/proc", each, arg);
+}
+
+bool proc_is_ours(void)
+{
+	char target[32];
+	ssize_t size = readlink("/proc/self", target, sizeof(target) - 1);
+
+	if (size < 0)
+		return false;
+	target[size] = 0;
+	return strtol(target, NULL, 10) == getpid();
 }

@@ -41,6 +41,9 @@ void proc_maps_deinit(struct proc_maps *maps);
 /* The main thread's name; empty if it cannot be read. */
 void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX]);
 
+/* Whether /proc belongs to our own PID namespace: elsewhere its PIDs are other processes'. */
+bool proc_is_ours(void);
+
 /* Calls for each thread; how many there were, or -errno. */
 int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *arg);
 

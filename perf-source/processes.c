@@ -230,7 +230,7 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 {
 	int r;
 
-	if (pid == PID_UNKNOWN || pid == 0)
+	if (pid == PID_UNKNOWN || pid == 0 || processes->is_proc_foreign)
 		return -ESRCH;
 	r = proc_read_maps(pid, ret);
 	if (r == -EACCES || r == -EPERM)
@@ -251,6 +251,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct process *process;
 	char name[PROC_NAME_MAX] = "";
+	uint64_t before = clock_now(CLOCK_MONOTONIC); /* what happens while we read may be missing */
 	int r = read_maps(processes, pid, &maps);
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
@@ -262,11 +263,11 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	process = begin(processes, pid, name);
 	if (!process)
 		return -ENOMEM;
-	process->read_at = clock_now(CLOCK_MONOTONIC);
+	process->read_at = before;
 	if (r == 0) {
 		int n = proc_each_thread(pid, count_thread, NULL);
 
-		process->known_since = process->read_at;
+		process->known_since = before;
 		process->n_threads = n > 0 ? n : 1;
 	}
 	r = put_process(processes, process, origin, 0, time);
@@ -286,6 +287,8 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	uint64_t parent_upid;
 	int r;
 
+	if (task->pid == 0) /* outside of our PID namespace: nobody can be told apart there */
+		return 0;
 	if (process && time < process->known_since)
 		return 0;
 	if (task->pid == task->parent_pid) { /* a thread */
@@ -383,7 +386,7 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 	struct process *process = find(processes, comm->pid);
 	struct wire_thread thread = { .time = time, .tid = comm->tid };
 
-	if (!name || (process && time < process->known_since))
+	if (comm->pid == 0 || !name || (process && time < process->known_since))
 		return 0;
 	if (record_comm_is_exec(&comm->header))
 		return execute(processes, comm, name, time);
@@ -411,7 +414,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 	};
 	int r;
 
-	if (!source.path || !(mmap->protection & PROT_EXEC))
+	if (mmap->pid == 0 || !source.path || !(mmap->protection & PROT_EXEC))
 		return 0;
 	if (!process) {
 		r = add_from_proc(processes, mmap->pid, WIRE_origin_FOUND, time);
@@ -459,9 +462,12 @@ static int read_again(struct processes *processes, struct process *process, uint
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid)
 {
-	struct process *process = find(processes, pid);
+	struct process *process;
 	int r;
 
+	if (pid == 0 && address) /* the idle task has no user side: it is outside of our namespace */
+		pid = PID_UNKNOWN;
+	process = find(processes, pid);
 	if (!process) {
 		r = add_from_proc(processes, pid, WIRE_origin_FOUND, time);
 		if (r < 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/arch.h"
@@ -161,6 +162,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	int r;
 
 	while (merge_next(&self->merge, until, &record) == 0) {
+		stage->last_time = record.time;
 		r = take(stage, self, &record);
 		if (r < 0)
 			return r;
@@ -209,6 +211,8 @@ static int scan(struct perf_source *self)
 {
 	int r = 0;
 
+	if (self->processes.is_proc_foreign)
+		return 0;
 	if (self->options.all)
 		r = proc_each_process(scan_process, self);
 	for (size_t i = 0; i < self->options.n_pids && r >= 0; i++)
@@ -223,6 +227,10 @@ static int begin(struct stage *stage, struct perf_source *self)
 	processes_init(&self->processes, stage, &self->images);
 	self->processes.is_changing = is_changing;
 	self->processes.arg = self;
+	self->processes.is_proc_foreign = !proc_is_ours();
+	if (self->processes.is_proc_foreign)
+		stage_warn(stage, "/proc is of another PID namespace: processes that are there already "
+				  "have neither names nor mappings (unshare --mount-proc)");
 	self->merge.last_time = self->start_time;
 	r = put_host(stage, self);
 	if (r < 0)
@@ -235,7 +243,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	if (r < 0) {
 		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],
 			    strerror(-r));
-		command_reap(&self->command);
+		command_reap(&self->command, stage_must_stop);
 		stage->exit_status = self->command.status;
 		return -ECANCELED;
 	}
@@ -368,8 +376,11 @@ int perf_source_run(struct stage *stage, void *data)
 static void wait_until_read(void)
 {
 	struct pollfd output = { STDOUT_FILENO, 0, 0 };
+	struct stat status;
 	int n_left;
 
+	if (fstat(STDOUT_FILENO, &status) < 0 || !S_ISFIFO(status.st_mode))
+		return;
 	while (!stage_must_stop() && ioctl(STDOUT_FILENO, FIONREAD, &n_left) == 0 && n_left > 0 &&
 	       poll(&output, 1, 10) == 0)
 		;
@@ -393,7 +404,7 @@ int perf_source_close(struct stage *stage, void *data)
 	close_output();
 	images_deinit(&self->images);
 	if (self->options.command) {
-		command_reap(&self->command);
+		command_reap(&self->command, stage_must_stop);
 		if (stage->exit_status == STAGE_EXIT_OK)
 			stage->exit_status = self->command.status;
 		self->command.pid = 0;

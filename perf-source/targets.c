@@ -290,7 +290,6 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 	struct perf_source *self = data;
 	int r;
 
-	raise_descriptor_limit();
 	limit_rate(stage, &self->options);
 	r = image_server_start(&self->server);
 	if (r < 0)
@@ -301,6 +300,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 		if (r < 0)
 			return r;
 	}
+	raise_descriptor_limit(); /* not for the command */
 	r = start_recording(stage, self);
 	if (r < 0)
 		return r;

@@ -119,9 +119,18 @@ static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t ima
 	return stage_put(stage, WIRE_RECORD_symbol, &symbol);
 }
 
+/* Whether it is known for good if the file of an image can be had. */
+static bool is_decided(struct symbolizer *self, uint64_t number)
+{
+	struct image *image = image_table_find(&self->identity.images, number);
+
+	return !image || image_files_get(&self->files, image) ||
+	       !image_files_is_undecided(image);
+}
+
 /* Names the place of a frame, unless it has been named. 0 or -errno. */
 static int name_frame(struct stage *stage, struct symbolizer *self, const struct process *process,
-		      const struct wire_frame *frame)
+		      const struct wire_frame *frame, struct frame_cache_entry *entry)
 {
 	uint64_t image, offset;
 	int r;
@@ -129,6 +138,10 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset) ||
 	    pair_map_find(&self->places, image, offset))
 		return 0;
+	if (!is_decided(self, image)) { /* ask again with the next stack */
+		entry->is_used = false;
+		return 0;
+	}
 	r = pair_map_add(&self->places, image, offset, 1);
 	if (r == -ENOSPC) {
 		pair_map_clear(&self->places);
@@ -149,10 +162,11 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	for (size_t i = 0; i < stack->frames.n && r == 0; i++) {
 		const struct wire_frame *frame = &stack->frames.data[i];
 		bool is_new;
+		struct frame_cache_entry *entry = frame_cache_find(
+			&self->frames, &self->identity.processes, process, frame, &is_new);
 
-		frame_cache_find(&self->frames, &self->identity.processes, process, frame, &is_new);
 		if (is_new)
-			r = name_frame(stage, self, process, frame);
+			r = name_frame(stage, self, process, frame, entry);
 	}
 	return r < 0 ? r : STAGE_PASS;
 }
