@@ -69,6 +69,7 @@ int wire_writer_put(struct wire_writer *writer, enum wire_record_id id, const vo
 	} else {
 		add_part(writer, at, size);
 	}
+	writer->used = (writer->used + 7) & ~(size_t)7; /* behind a gap of any size */
 	count(writer, id, size + gap.size);
 	return 0;
 }

@@ -9,6 +9,28 @@ bool record_comm_is_exec(const struct perf_event_header *header)
 	return header->misc & PERF_RECORD_MISC_COMM_EXEC;
 }
 
+bool record_is_whole(const struct perf_event_header *header)
+{
+	size_t size = sizeof(*header);
+
+	switch (header->type) {
+	case PERF_RECORD_MMAP2:
+		size = sizeof(struct record_mmap2);
+		break;
+	case PERF_RECORD_COMM:
+		size = sizeof(struct record_comm);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		size = sizeof(struct record_task);
+		break;
+	case PERF_RECORD_LOST:
+		size = sizeof(struct record_lost);
+		break;
+	}
+	return header->size >= size;
+}
+
 const struct record_id *record_id(const struct perf_event_header *header)
 {
 	if (header->size < sizeof(*header) + sizeof(struct record_id))

@@ -77,6 +77,9 @@ uint64_t record_time(const struct perf_event_header *header);
 /* The identifying tail of a record that is no sample; NULL: too short. */
 const struct record_id *record_id(const struct perf_event_header *header);
 
+/* Whether a record has at least the fixed part that a record of its type has. */
+bool record_is_whole(const struct perf_event_header *header);
+
 /* Takes a sample apart; false: it contradicts itself. */
 bool record_parse_sample(const struct perf_event_header *header, struct record_sample *ret);
 

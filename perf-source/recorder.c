@@ -32,6 +32,8 @@ static int changes_process(const struct perf_event_header *header, void *arg)
 	const struct record_comm *comm = (const void *)header;
 	uint32_t pid = *(uint32_t *)arg;
 
+	if (!record_is_whole(header))
+		return 0;
 	switch (header->type) {
 	case PERF_RECORD_COMM:
 		return record_comm_is_exec(header) && comm->pid == pid;
@@ -125,6 +127,10 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 {
 	const void *data = record->header;
 
+	if (!record_is_whole(record->header)) {
+		++*counters_get(&stage->counters, "refused", "short-records");
+		return 0;
+	}
 	switch (record->header->type) {
 	case PERF_RECORD_SAMPLE:
 		return take_sample(stage, self, record);

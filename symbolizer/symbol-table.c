@@ -175,7 +175,8 @@ static void sort(struct symbol_table *table)
 {
 	size_t n = 0;
 
-	qsort(table->list, table->n, sizeof(*table->list), compare);
+	if (table->n)
+		qsort(table->list, table->n, sizeof(*table->list), compare);
 	for (size_t i = 0; i < table->n; i++)
 		if (!n || table->list[i].address != table->list[n - 1].address)
 			table->list[n++] = table->list[i];
