@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "common/arch.h"
+#include "common/descriptor-limit.h"
 #include "common/identity.h"
 #include "common/image-files.h"
 #include "common/stage.h"
@@ -30,16 +30,6 @@ static void forget_process(struct process *process, void *arg)
 		engine_dwfl_forget(self->engine, process);
 }
 
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct live_unwinder *self = data;
@@ -50,7 +40,7 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 		stage_error(stage, "error: the stream was recorded on another kind of machine");
 		return -ECANCELED;
 	}
-	raise_descriptor_limit(); /* each image that is in use takes one */
+	descriptor_limit_raise(); /* each image that is in use takes one */
 	self->frames = calloc(KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
 	if (!self->frames)
 		return -ENOMEM;

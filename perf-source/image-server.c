@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -25,6 +24,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/descriptor-limit.h"
 #include "common/wire.h"
 #include "perf-source/image-opener.h"
 #include "perf-source/image-server.h"
@@ -34,7 +34,7 @@ enum {
 	IMAGES_MAX = 1 << 18, /* beyond that, requests are refused */
 	SPARE_DESCRIPTORS = 128,
 	RESERVED_MAX = 65536, /* descriptors */
-	SOURCE_FD = 3, /* where the server has its two sockets */
+	SOURCE_FD = 3,	      /* where the server has its two sockets */
 	LISTEN_FD = 4,
 };
 
@@ -44,9 +44,9 @@ struct served_image {
 	struct wire_image_open request; /* its path is `path` */
 	struct image_file file;
 	enum { QUEUED, OPENING, READY, EVICTED } state;
-	uint64_t deadline;		  /* of OPENING */
-	bool is_told;			  /* perf-source knows its state */
-	bool was_open;			  /* `file` tells size and change of what was opened */
+	uint64_t deadline; /* of OPENING */
+	bool is_told;	   /* perf-source knows its state */
+	bool was_open;	   /* `file` tells size and change of what was opened */
 	struct served_image *next_queued;
 	struct served_image *newer, *older; /* of those with a descriptor, by last use */
 	char path[];
@@ -269,7 +269,8 @@ static void tell_untold(struct server *server)
 	if (!server->any_untold)
 		return;
 	server->any_untold = false;
-	HASH_ITER(hh, server->images, image, next) {
+	HASH_ITER(hh, server->images, image, next)
+	{
 		if (image->state == READY)
 			tell_source(server, image);
 		if (server->any_untold) /* it takes no more now */
@@ -328,7 +329,8 @@ static struct served_image *find_slow(struct server *server, uint64_t now)
 	struct served_image *image, *next, *slow = NULL;
 
 	pthread_mutex_lock(&server->mutex);
-	HASH_ITER(hh, server->images, image, next) {
+	HASH_ITER(hh, server->images, image, next)
+	{
 		if (image->state == OPENING && now > image->deadline) {
 			slow = image;
 			break;
@@ -529,15 +531,13 @@ static void run(int source_fd, int listen_fd, const struct image_server *told)
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
 		.more = PTHREAD_COND_INITIALIZER,
 	};
-	struct rlimit limit;
+	rlim_t n_descriptors;
 
 	server.queue_end = &server.queue;
-	getrlimit(RLIMIT_NOFILE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-	server.n_open_max = limit.rlim_cur > 2 * SPARE_DESCRIPTORS ?
-				    limit.rlim_cur - SPARE_DESCRIPTORS :
-				    SPARE_DESCRIPTORS;
+	n_descriptors = descriptor_limit_raise();
+	server.n_open_max = n_descriptors > 2 * SPARE_DESCRIPTORS
+				    ? n_descriptors - SPARE_DESCRIPTORS
+				    : SPARE_DESCRIPTORS;
 	if (pipe2(server.done_fds, O_CLOEXEC) < 0 ||
 	    fcntl(server.done_fds[0], F_SETFL, O_NONBLOCK) < 0)
 		_exit(1);

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/descriptor-limit.h"
 #include "perf-source/perf-source.h"
 #include "perf-source/proc.h"
 
@@ -39,7 +39,8 @@ static int paranoid(void)
 /* Room for a second of samples, as a power of two. */
 static size_t default_ring_bytes(const struct perf_source_options *options)
 {
-	size_t wanted = options->rate * (options->stack_size + SAMPLE_OVERHEAD), size = RING_DEFAULT_MIN;
+	size_t wanted = options->rate * (options->stack_size + SAMPLE_OVERHEAD),
+	       size = RING_DEFAULT_MIN;
 
 	while (size < wanted && size < RING_MAX)
 		size *= 2;
@@ -69,17 +70,6 @@ static size_t wanted_ring_bytes(struct stage *stage, const struct perf_source_op
 	while (size * 2 <= options->ring_bytes)
 		size *= 2;
 	return size;
-}
-
-/* Each ring and each event of a task is a descriptor. */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
 }
 
 static void limit_rate(struct stage *stage, struct perf_source_options *options)
@@ -213,7 +203,8 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 			   self->recording.ring_bytes / 1024, ring_bytes / 1024);
 	if (ring_milliseconds(self) < RING_MILLISECONDS_MIN)
 		stage_warn(stage,
-			   "the rings hold %" PRIu64 " ms of samples, and some will be lost: sample "
+			   "the rings hold %" PRIu64
+			   " ms of samples, and some will be lost: sample "
 			   "less stack (-s), less often (-F), or give larger rings (-m)",
 			   ring_milliseconds(self));
 }
@@ -300,7 +291,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 		if (r < 0)
 			return r;
 	}
-	raise_descriptor_limit(); /* not for the command */
+	descriptor_limit_raise(); /* each ring and event is one; not for the command */
 	r = start_recording(stage, self);
 	if (r < 0)
 		return r;

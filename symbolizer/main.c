@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "common/descriptor-limit.h"
 #include "common/frame-cache.h"
 #include "common/identity.h"
 #include "common/image-files.h"
@@ -25,7 +25,7 @@ struct symbolizer {
 	struct image_files files;
 	struct pair_map tables; /* image → struct symbol_table * */
 	struct kallsyms kallsyms;
-	struct pair_map places; /* that have been named */
+	struct pair_map places;	   /* that have been named */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
 	bool has_met_samples;
@@ -34,12 +34,8 @@ struct symbolizer {
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct symbolizer *self = data;
-	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) { /* each image that is in use takes one */
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	descriptor_limit_raise(); /* each image that is in use takes one */
 	self->n_places = counters_get(&stage->counters, "places", "distinct");
 	self->n_named = counters_get(&stage->counters, "places", "named");
 	if (frame_cache_init(&self->frames) < 0)
@@ -124,8 +120,7 @@ static bool is_decided(struct symbolizer *self, uint64_t number)
 {
 	struct image *image = image_table_find(&self->identity.images, number);
 
-	return !image || image_files_get(&self->files, image) ||
-	       !image_files_is_undecided(image);
+	return !image || image_files_get(&self->files, image) || !image_files_is_undecided(image);
 }
 
 /* Names the place of a frame, unless it has been named. 0 or -errno. */
@@ -183,7 +178,8 @@ static int handle_file(struct stage *stage, void *data, const void *view)
 	if (r == 0 && file->left == 0)
 		r = kallsyms_finish(&self->kallsyms);
 	if (r == -EBADMSG || r == -EFBIG)
-		stage_warn(stage, "kernel functions have no names: kallsyms in the stream is damaged");
+		stage_warn(stage,
+			   "kernel functions have no names: kallsyms in the stream is damaged");
 	return r == -ENOMEM ? r : STAGE_PASS;
 }
 
