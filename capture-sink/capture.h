@@ -64,8 +64,7 @@ struct format {
 	int (*add_file)(struct capture *capture, const struct wire_file *file);
 	int (*add_message)(struct capture *capture, const struct wire_message *message);
 	int (*add_lost)(struct capture *capture, const struct wire_lost *lost);
-	int (*exit_process)(struct capture *capture, const struct process *process,
-			    uint64_t time);
+	int (*exit_process)(struct capture *capture, const struct process *process, uint64_t time);
 	int (*end)(struct capture *capture, enum stage_stream_end end);
 	void (*free)(struct capture *capture);
 };

@@ -70,8 +70,8 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = put_line(capture, &list[i], line);
 	if (r == 0 && capture->counts.n_other) {
-		int size = sprintf(other, "[too-many-stacks] %" PRIu64 "\n",
-				   capture->counts.n_other);
+		int size =
+			sprintf(other, "[too-many-stacks] %" PRIu64 "\n", capture->counts.n_other);
 
 		r = output_add(&capture->output, other, size);
 	}

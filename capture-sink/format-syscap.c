@@ -37,13 +37,13 @@ enum { COUNTER_LOST, COUNTER_INCOMPLETE, N_COUNTERS };
 
 struct syscap_format {
 	struct syscap syscap;
-	struct pair_map pids;	   /* (upid, 0) → the PID in the file */
-	struct pair_map owners;	   /* (PID, 0) → the upid that has it */
+	struct pair_map pids;	    /* (upid, 0) → the PID in the file */
+	struct pair_map owners;	    /* (PID, 0) → the upid that has it */
 	struct pair_map told_names; /* (PID, 0) → the name that was told */
-	struct pair_map mappings;  /* (PID, mapping) → 1: it is in the file */
-	struct pair_map addresses; /* (PID, address) → its name */
-	struct pair_map jitmap;	   /* (name, 0) → its address */
-	struct pair_map kernel;	   /* (start, size) → index of a named place */
+	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
+	struct pair_map addresses;  /* (PID, address) → its name */
+	struct pair_map jitmap;	    /* (name, 0) → its address */
+	struct pair_map kernel;	    /* (start, size) → index of a named place */
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	struct syscap_counter counters[N_COUNTERS];
@@ -89,12 +89,12 @@ static int begin(struct capture *capture)
 	pair_map_init(&self->addresses, ADDRESSES_MAX);
 	pair_map_init(&self->jitmap, ADDRESSES_MAX);
 	pair_map_init(&self->kernel, ADDRESSES_MAX);
-	self->counters[COUNTER_LOST] = (struct syscap_counter){
-		"Sampler", "Lost Samples", "Events that the kernel had no room for", 1, 0
-	};
-	self->counters[COUNTER_INCOMPLETE] = (struct syscap_counter){
-		"Sampler", "Incomplete Stacks", "Stacks that do not reach their outermost frame", 2, 0
-	};
+	self->counters[COUNTER_LOST] =
+		(struct syscap_counter){ "Sampler", "Lost Samples",
+					 "Events that the kernel had no room for", 1, 0 };
+	self->counters[COUNTER_INCOMPLETE] =
+		(struct syscap_counter){ "Sampler", "Incomplete Stacks",
+					 "Stacks that do not reach their outermost frame", 2, 0 };
 	r = syscap_begin(&self->syscap, &capture->output, hello->start_time,
 			 hello->start_unix_time);
 	if (r == 0)
@@ -203,7 +203,8 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 }
 
 /* The address that stands for a name alone. 0: there is no room for one more. */
-static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t time, int *ret_error)
+static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t time,
+			       int *ret_error)
 {
 	struct syscap_format *self = capture->format_data;
 	struct syscap_time when = { time, -1, -1 };
@@ -292,9 +293,9 @@ static size_t find_addresses(const struct capture_stack *stack, uint64_t *addres
 
 	for (size_t i = 0; i < stack->record->frames.n; i++) {
 		const struct capture_frame *frame = &stack->frames[i];
-		uint64_t needed = frame->record->flags & WIRE_frame_flags_KERNEL ?
-					  SYSCAP_CONTEXT_KERNEL :
-					  SYSCAP_CONTEXT_USER;
+		uint64_t needed = frame->record->flags & WIRE_frame_flags_KERNEL
+					  ? SYSCAP_CONTEXT_KERNEL
+					  : SYSCAP_CONTEXT_USER;
 
 		/* Room for this one, its context, the user's context, a reason. */
 		if (n + 4 > SYSCAP_ADDRESSES_MAX) {
@@ -366,8 +367,8 @@ static int add_message(struct capture *capture, const struct wire_message *messa
 	char text[1100], domain[32];
 
 	return syscap_put_log(&self->syscap, when,
-			      message->severity == WIRE_severity_INFO ? SEVERITY_MESSAGE :
-									SEVERITY_WARNING,
+			      message->severity == WIRE_severity_INFO ? SEVERITY_MESSAGE
+								      : SEVERITY_WARNING,
 			      clean(message->stage.data, domain, sizeof(domain)),
 			      clean(message->text.data, text, sizeof(text)));
 }

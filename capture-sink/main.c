@@ -85,8 +85,8 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 	char reason[CAPTURE_END_TEXT];
 	size_t n = 0;
 
-	self->counted[n++] = names_of_thread(&capture->names, stack->process, record->process,
-					     record->tid);
+	self->counted[n++] =
+		names_of_thread(&capture->names, stack->process, record->process, record->tid);
 	if (capture_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->names, reason, strlen(reason));
 	for (size_t i = record->frames.n; i-- > 0;) {
@@ -106,14 +106,13 @@ static int find_frame(struct capture *capture, const struct capture_stack *stack
 {
 	enum { NAME, VALUE };
 	bool is_new;
-	struct frame_cache_entry *entry =
-		frame_cache_find(&capture->frames, &capture->identity.processes, stack->process,
-				 frame, &is_new);
+	struct frame_cache_entry *entry = frame_cache_find(
+		&capture->frames, &capture->identity.processes, stack->process, frame, &is_new);
 	int r = 0;
 
 	if (is_new) {
-		entry->values[NAME] = names_of_frame(&capture->names, &capture->identity,
-						     stack->process, frame);
+		entry->values[NAME] =
+			names_of_frame(&capture->names, &capture->identity, stack->process, frame);
 		if (capture->format->add_frame)
 			r = capture->format->add_frame(capture, stack, frame, entry->values[NAME],
 						       &entry->values[VALUE]);
@@ -156,8 +155,8 @@ static int handle_sample(struct stage *stage, void *data, const void *view)
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 		.weight = sample->weight,
-		.end = sample->registers.n ? WIRE_stack_end_NOT_UNWOUND :
-					     WIRE_stack_end_NO_USER_REGS,
+		.end = sample->registers.n ? WIRE_stack_end_NOT_UNWOUND
+					   : WIRE_stack_end_NO_USER_REGS,
 	};
 	size_t n = 0;
 
@@ -204,8 +203,7 @@ static int handle_process_exit(struct stage *stage, void *data, const void *view
 	const struct wire_process_exit *record = view;
 	struct capture_sink *self = data;
 	struct capture *capture = &self->capture;
-	struct process *process =
-		process_table_find(&capture->identity.processes, record->process);
+	struct process *process = process_table_find(&capture->identity.processes, record->process);
 	int r = 0;
 
 	pass_time(capture, record->time);
@@ -220,9 +218,9 @@ static int handle_file(struct stage *stage, void *data, const void *view)
 	struct capture_sink *self = data;
 	const struct format *format = self->capture.format;
 
-	return format->add_file ?
-		       result(stage, &self->capture, format->add_file(&self->capture, view)) :
-		       0;
+	return format->add_file
+		       ? result(stage, &self->capture, format->add_file(&self->capture, view))
+		       : 0;
 }
 
 static int handle_message(struct stage *stage, void *data, const void *view)
@@ -230,9 +228,9 @@ static int handle_message(struct stage *stage, void *data, const void *view)
 	struct capture_sink *self = data;
 	const struct format *format = self->capture.format;
 
-	return format->add_message ?
-		       result(stage, &self->capture, format->add_message(&self->capture, view)) :
-		       0;
+	return format->add_message
+		       ? result(stage, &self->capture, format->add_message(&self->capture, view))
+		       : 0;
 }
 
 static int handle_lost(struct stage *stage, void *data, const void *view)
@@ -240,9 +238,9 @@ static int handle_lost(struct stage *stage, void *data, const void *view)
 	struct capture_sink *self = data;
 	const struct format *format = self->capture.format;
 
-	return format->add_lost ?
-		       result(stage, &self->capture, format->add_lost(&self->capture, view)) :
-		       0;
+	return format->add_lost
+		       ? result(stage, &self->capture, format->add_lost(&self->capture, view))
+		       : 0;
 }
 
 static int handle_count(struct stage *stage, void *data, const void *view)
@@ -312,8 +310,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!capture->format)
 			capture->format = format_of_path(capture->path);
 		if (!capture->format)
-			stage_usage_error(state, "'%s' tells no format by its name: use -f, or "
-						 ".syscap or .folded",
+			stage_usage_error(state,
+					  "'%s' tells no format by its name: use -f, or "
+					  ".syscap or .folded",
 					  capture->path);
 		return 0;
 	default:
@@ -351,18 +350,12 @@ static const struct argp_option option_table[] = {
 
 static const struct stage_handler handlers[] = {
 	/* In front of the shared ones of the same records, which they call. */
-	{ WIRE_RECORD_process, handle_process },
-	{ WIRE_RECORD_process_exit, handle_process_exit },
-	{ WIRE_RECORD_thread, handle_thread },
-	IDENTITY_HANDLERS,
-	{ WIRE_RECORD_sample, handle_sample },
-	{ WIRE_RECORD_stack, handle_stack },
-	{ WIRE_RECORD_symbol, handle_symbol },
-	{ WIRE_RECORD_file, handle_file },
-	{ WIRE_RECORD_message, handle_message },
-	{ WIRE_RECORD_lost, handle_lost },
-	{ WIRE_RECORD_count, handle_count },
-	{ 0 },
+	{ WIRE_RECORD_process, handle_process }, { WIRE_RECORD_process_exit, handle_process_exit },
+	{ WIRE_RECORD_thread, handle_thread },	 IDENTITY_HANDLERS,
+	{ WIRE_RECORD_sample, handle_sample },	 { WIRE_RECORD_stack, handle_stack },
+	{ WIRE_RECORD_symbol, handle_symbol },	 { WIRE_RECORD_file, handle_file },
+	{ WIRE_RECORD_message, handle_message }, { WIRE_RECORD_lost, handle_lost },
+	{ WIRE_RECORD_count, handle_count },	 { 0 },
 };
 
 int main(int argc, char **argv)

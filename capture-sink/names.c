@@ -42,8 +42,8 @@ static struct name *add(struct names *names, const char *text, size_t size)
 	if (!name)
 		return NULL;
 	if (!(names->n & (names->n - 1))) { /* a power of two: full */
-		struct name **list = reallocarray(names->list, names->n ? names->n * 2 : 1,
-						  sizeof(*list));
+		struct name **list =
+			reallocarray(names->list, names->n ? names->n * 2 : 1, sizeof(*list));
 
 		if (!list) {
 			free(name);
@@ -103,12 +103,12 @@ int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
 	places[names->n_places++] = (struct named_place){
 		.start = symbol->start,
 		.size = symbol->size,
-		.name = symbol->name.size ?
-				names_intern(names, symbol->name.data, symbol->name.size) :
-				0,
-		.module = symbol->module.size ?
-				  names_intern(names, symbol->module.data, symbol->module.size) :
-				  0,
+		.name = symbol->name.size
+				? names_intern(names, symbol->name.data, symbol->name.size)
+				: 0,
+		.module = symbol->module.size
+				  ? names_intern(names, symbol->module.data, symbol->module.size)
+				  : 0,
 	};
 	return 0;
 }

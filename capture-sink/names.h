@@ -21,11 +21,11 @@ struct names {
 	struct name *by_text;
 	struct name **list; /* by number */
 	size_t n;
-	struct pair_map places;	 /* (image, offset) → index of `named_places` */
+	struct pair_map places; /* (image, offset) → index of `named_places` */
 	struct named_place *named_places;
 	size_t n_places;
 	struct pair_map threads; /* (process, tid) → name */
-	struct pair_map marked;	 /* (name, 0) → the same with flamegraph.pl's mark of the kernel */
+	struct pair_map marked; /* (name, 0) → the same with flamegraph.pl's mark of the kernel */
 	uint64_t n_refused;
 };
 

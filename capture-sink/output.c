@@ -81,8 +81,7 @@ int output_flush(struct output *output)
 	}
 	if (error) {
 		done = whole_units(output, done);
-		if (output->is_seekable &&
-		    ftruncate(output->fd, output->n_written + done) == 0)
+		if (output->is_seekable && ftruncate(output->fd, output->n_written + done) == 0)
 			lseek(output->fd, output->n_written + done, SEEK_SET);
 	}
 	output->n_written += done;

@@ -17,7 +17,8 @@ void stack_counts_deinit(struct stack_counts *counts)
 {
 	struct stack_entry *entry, *next;
 
-	HASH_ITER(hh, counts->by_names, entry, next) {
+	HASH_ITER(hh, counts->by_names, entry, next)
+	{
 		HASH_DEL(counts->by_names, entry);
 		free(entry);
 	}
@@ -58,7 +59,7 @@ int stack_counts_list(const struct stack_counts *counts,
 	if (!list)
 		return -ENOMEM;
 	HASH_ITER(hh, counts->by_names, entry, next)
-		list[i++] = (struct stack_count){ entry->n_samples, entry->n_names, entry->names };
+	list[i++] = (struct stack_count){ entry->n_samples, entry->n_names, entry->names };
 	qsort_r(list, n, sizeof(*list), compare, arg);
 	*ret = list;
 	*ret_n = n;

@@ -37,8 +37,7 @@ static void print_ends(const struct capture *capture, uint64_t n_samples)
 	fprintf(stderr, "Stacks ended:");
 	for (uint32_t end = 0; end < CAPTURE_ENDS; end++)
 		if (capture->n_ends[end])
-			fprintf(stderr, "  %s %.2f %%",
-				wire_name_text(&wire_names_stack_end, end),
+			fprintf(stderr, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
 				percent(capture->n_ends[end], n_samples));
 	fputc('\n', stderr);
 	if (percent(capture->n_ends[WIRE_stack_end_TRUNCATED], n_samples) > 1)

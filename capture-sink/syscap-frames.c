@@ -325,8 +325,7 @@ int syscap_define_counters(struct syscap *syscap, struct syscap_time when,
 	for (size_t i = 0; i < n; i++) {
 		struct counter *counter = &frame->counters[i];
 
-		snprintf(counter->category, sizeof(counter->category), "%s",
-			 counters[i].category);
+		snprintf(counter->category, sizeof(counter->category), "%s", counters[i].category);
 		snprintf(counter->name, sizeof(counter->name), "%s", counters[i].name);
 		snprintf(counter->description, sizeof(counter->description), "%s",
 			 counters[i].description);

@@ -10,8 +10,8 @@
 
 struct kernel_line {
 	uint64_t address;
-	uint64_t place;	 /* index of a named place */
-	bool is_bound;	 /* no name holds from here on, unless another line has this address */
+	uint64_t place; /* index of a named place */
+	bool is_bound;	/* no name holds from here on, unless another line has this address */
 };
 
 struct kernel_lines {

@@ -75,8 +75,12 @@ static void test_no_name_is_too_many_names(void **state)
 static void add_symbol(uint64_t image, uint64_t offset, const char *name, const char *module)
 {
 	struct wire_symbol symbol = {
-		.image = image, .offset = offset, .start = offset & -16, .size = 32,
-		.name = wire_string(name, 4096), .module = wire_string(module, 255),
+		.image = image,
+		.offset = offset,
+		.start = offset & -16,
+		.size = 32,
+		.name = wire_string(name, 4096),
+		.module = wire_string(module, 255),
 	};
 
 	assert_int_equal(names_add_symbol(&names, &symbol), 0);
@@ -108,7 +112,8 @@ static void test_a_place_has_the_name_that_was_told_first(void **state)
 
 static void add_image(uint64_t number, enum wire_image_kind kind, const char *path)
 {
-	struct wire_image image = { .image = number, .kind = kind,
+	struct wire_image image = { .image = number,
+				    .kind = kind,
 				    .path = wire_string(path, 4096) };
 
 	assert_int_equal(image_table_add(&identity.images, &image), 0);
@@ -116,15 +121,19 @@ static void add_image(uint64_t number, enum wire_image_kind kind, const char *pa
 
 static void map(uint64_t process, uint64_t start, uint64_t image)
 {
-	struct wire_mapping mapping = { .process = process, .start = start, .length = 0x1000,
-					.offset = 0x400, .image = image };
+	struct wire_mapping mapping = { .process = process,
+					.start = start,
+					.length = 0x1000,
+					.offset = 0x400,
+					.image = image };
 
 	assert_int_equal(process_table_map(&identity.processes, &mapping), 0);
 }
 
 static void add_process(uint64_t number, const char *name)
 {
-	struct wire_process process = { .process = number, .pid = 77,
+	struct wire_process process = { .process = number,
+					.pid = 77,
 					.name = wire_string(name, 64) };
 
 	assert_int_equal(process_table_add(&identity.processes, &process), 0);
@@ -134,9 +143,9 @@ static const char *frame_name(uint64_t process, uint64_t address, uint32_t flags
 {
 	struct wire_frame frame = { .address = address, .flags = flags };
 
-	return names_text(&names, names_of_frame(&names, &identity,
-						 process_table_find(&identity.processes, process),
-						 &frame));
+	return names_text(&names,
+			  names_of_frame(&names, &identity,
+					 process_table_find(&identity.processes, process), &frame));
 }
 
 static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
@@ -192,9 +201,9 @@ static void test_a_hostile_path_makes_a_clean_bounded_name(void **state)
 
 static const char *thread_name(uint64_t process, uint32_t tid)
 {
-	return names_text(&names, names_of_thread(&names,
-						  process_table_find(&identity.processes, process),
-						  process, tid));
+	return names_text(&names,
+			  names_of_thread(&names, process_table_find(&identity.processes, process),
+					  process, tid));
 }
 
 static void test_a_thread_has_its_own_name_or_its_processs(void **state)
@@ -229,8 +238,8 @@ static void test_the_longest_name_is_marked_too(void **state)
 	const char *marked;
 
 	memset(text, 'x', sizeof(text));
-	marked = names_text(&names, names_mark_kernel(&names, names_intern(&names, text,
-									   sizeof(text))));
+	marked = names_text(&names,
+			    names_mark_kernel(&names, names_intern(&names, text, sizeof(text))));
 	assert_string_equal(marked + strlen(marked) - 4, "_[k]");
 }
 

@@ -301,8 +301,9 @@ static void test_standard_output_stays_open(void **state)
 /* Every place within a unit where a file system may stop. */
 static void test_a_file_over_its_limit_ends_behind_a_whole_unit(void **state)
 {
-	static const rlim_t limits[] = { 1,	   UNIT - 1,	   UNIT,	   UNIT + 1,
-					 5 * UNIT + 7, OUTPUT_BUFFER, OUTPUT_BUFFER + 1, 1234567 };
+	static const rlim_t limits[] = {
+		1, UNIT - 1, UNIT, UNIT + 1, 5 * UNIT + 7, OUTPUT_BUFFER, OUTPUT_BUFFER + 1, 1234567
+	};
 	struct rlimit kept, limit;
 
 	getrlimit(RLIMIT_FSIZE, &kept);
@@ -381,7 +382,7 @@ static void test_a_unit_is_filled_in_place(void **state)
 	assert_non_null(at);
 	assert_int_equal(error, 0);
 	memcpy(at, "text", 4);
-	output_commit(&output, 4); /* less than was reserved */
+	output_commit(&output, 4);			       /* less than was reserved */
 	assert_non_null(output_reserve(&output, 100, &error)); /* and never committed */
 	assert_int_equal(output_close(&output), 0);
 	check_content(path, "text");

@@ -22,8 +22,17 @@
 
 enum {
 	HEADER = 256,
-	TIMESTAMP = 1, SAMPLE = 2, MAP = 3, PROCESS = 4, EXIT = 6, JITMAP = 7, CTRDEF = 8,
-	CTRSET = 9, METADATA = 11, LOG = 12, FILE_CHUNK = 13,
+	TIMESTAMP = 1,
+	SAMPLE = 2,
+	MAP = 3,
+	PROCESS = 4,
+	EXIT = 6,
+	JITMAP = 7,
+	CTRDEF = 8,
+	CTRSET = 9,
+	METADATA = 11,
+	LOG = 12,
+	FILE_CHUNK = 13,
 };
 
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";

@@ -30,7 +30,10 @@ static int tear_down(void **state)
 /* A function of the kernel, as keep_kernel_symbol() of the format keeps it. */
 static void add(uint64_t start, uint64_t size, const char *name, const char *module)
 {
-	struct wire_symbol symbol = { .image = 1, .offset = start, .start = start, .size = size,
+	struct wire_symbol symbol = { .image = 1,
+				      .offset = start,
+				      .start = start,
+				      .size = size,
 				      .name = wire_string(name, 4096),
 				      .module = wire_string(module, 255) };
 

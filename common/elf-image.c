@@ -67,8 +67,7 @@ static bool read_header(struct elf_image *elf_image)
 	GElf_Ehdr header;
 
 	if (elf_kind(elf_image->elf) != ELF_K_ELF || !gelf_getehdr(elf_image->elf, &header) ||
-	    header.e_machine != arch_host.machine ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_machine != arch_host.machine || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
 		return false;
 	elf_image->entry = header.e_entry;
@@ -91,8 +90,8 @@ static int read_segments(struct elf_image *elf_image)
 		if (!gelf_getphdr(elf_image->elf, i, &header) || header.p_type != PT_LOAD)
 			continue;
 		if (elf_image->n_segments == 0)
-			elf_image->low = header.p_align > 1 ? header.p_vaddr & -header.p_align :
-							      header.p_vaddr;
+			elf_image->low = header.p_align > 1 ? header.p_vaddr & -header.p_align
+							    : header.p_vaddr;
 		elf_image->segments[elf_image->n_segments++] = (struct elf_segment){
 			.offset = header.p_offset,
 			.size = header.p_filesz,

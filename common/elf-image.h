@@ -34,8 +34,7 @@ struct elf_image {
 };
 
 /* Opens an image. A positive outcome, or -ENOMEM. */
-int elf_image_open(const struct image *image, struct image_client *client,
-		   struct elf_image *ret);
+int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret);
 void elf_image_close(struct elf_image *elf_image);
 
 /* The address, as linked, of an offset in the file; false: no segment holds it. */

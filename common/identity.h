@@ -32,10 +32,12 @@ int identity_handle_image_id(struct stage *stage, void *self, const void *view);
 
 #define IDENTITY_HANDLERS                                                                          \
 	{ WIRE_RECORD_process, identity_handle_process },                                          \
-	{ WIRE_RECORD_process_exit, identity_handle_process_exit },                                \
-	{ WIRE_RECORD_thread, identity_handle_thread },                                            \
-	{ WIRE_RECORD_mapping, identity_handle_mapping },                                          \
-	{ WIRE_RECORD_image, identity_handle_image },                                              \
-	{ WIRE_RECORD_image_state, identity_handle_image_state },                                  \
-	{ WIRE_RECORD_image_data, identity_handle_image_data },                                    \
-	{ WIRE_RECORD_image_id, identity_handle_image_id }
+		{ WIRE_RECORD_process_exit, identity_handle_process_exit },                        \
+		{ WIRE_RECORD_thread, identity_handle_thread },                                    \
+		{ WIRE_RECORD_mapping, identity_handle_mapping },                                  \
+		{ WIRE_RECORD_image, identity_handle_image },                                      \
+		{ WIRE_RECORD_image_state, identity_handle_image_state },                          \
+		{ WIRE_RECORD_image_data, identity_handle_image_data },                            \
+	{                                                                                          \
+		WIRE_RECORD_image_id, identity_handle_image_id                                     \
+	}

@@ -147,8 +147,7 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 
 	if (fd < 0)
 		return fd;
-	if (!file_identity_is(&status, record->device_major, record->device_minor,
-			      record->inode) ||
+	if (!file_identity_is(&status, record->device_major, record->device_minor, record->inode) ||
 	    nanoseconds(status.st_ctim) >= client->recorded_at)
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);

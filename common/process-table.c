@@ -19,7 +19,7 @@ void process_table_deinit(struct process_table *table)
 	struct process *process, *next;
 
 	HASH_ITER(hh, table->by_number, process, next)
-		forget(table, process);
+	forget(table, process);
 	mapping_table_deinit(&table->kernel.mappings);
 }
 
@@ -55,8 +55,8 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 
 int process_table_map(struct process_table *table, const struct wire_mapping *record)
 {
-	struct process *process = record->process ? process_table_find(table, record->process) :
-						    &table->kernel;
+	struct process *process =
+		record->process ? process_table_find(table, record->process) : &table->kernel;
 	struct mapping mapping = {
 		.start = record->start,
 		.end = record->start + record->length,

@@ -25,7 +25,7 @@ struct process {
 struct process_table {
 	struct process *by_number;
 	struct process kernel;
-	uint64_t n_refused;				   /* processes and mappings */
+	uint64_t n_refused;				    /* processes and mappings */
 	void (*forget)(struct process *process, void *arg); /* before one goes; may be NULL */
 	void *arg;
 };

@@ -259,7 +259,8 @@ static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 	}
 	if (!(view.end.flags & WIRE_end_flags_INCOMPLETE))
 		return STAGE_STREAM_WHOLE;
-	stage_error(stage, "error: the stream is incomplete: an earlier stage failed or was stopped");
+	stage_error(stage,
+		    "error: the stream is incomplete: an earlier stage failed or was stopped");
 	return STAGE_STREAM_INCOMPLETE;
 }
 

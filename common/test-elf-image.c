@@ -231,8 +231,7 @@ static void test_more_segments_than_the_limit_are_refused(void **state)
 	assert_int_equal(open_with_segments(ELF_IMAGE_SEGMENTS_MAX, &elf), ELF_IMAGE_OK);
 	assert_int_equal(elf.n_segments, ELF_IMAGE_SEGMENTS_MAX);
 	elf_image_close(&elf);
-	assert_int_equal(open_with_segments(ELF_IMAGE_SEGMENTS_MAX + 1, &elf),
-			 ELF_IMAGE_E_NOT_ELF);
+	assert_int_equal(open_with_segments(ELF_IMAGE_SEGMENTS_MAX + 1, &elf), ELF_IMAGE_E_NOT_ELF);
 	assert_int_equal(open_with_segments(UINT16_MAX, &elf), ELF_IMAGE_E_NOT_ELF);
 }
 

@@ -124,9 +124,9 @@ static void test_the_request_carries_number_and_token(void **state)
 	fstat(fd, &theirs);
 	assert_int_equal(ours.st_ino, theirs.st_ino);
 	size = recv(server.fd, record, sizeof(record), 0);
-	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_image_request), record, size, 0,
-				     &request),
-			 WIRE_OK);
+	assert_int_equal(
+		wire_decode(wire_type(WIRE_RECORD_image_request), record, size, 0, &request),
+		WIRE_OK);
 	assert_int_equal(request.image, 5);
 	assert_int_equal(request.token_high, 11);
 	assert_int_equal(request.token_low, 22);

@@ -46,9 +46,9 @@ static uint64_t place(const struct process_table *table, uint64_t number, uint64
 	uint64_t image;
 
 	return process_table_place(table, process_table_find(table, number), &frame, &image,
-				   ret_offset) ?
-		       image :
-		       0;
+				   ret_offset)
+		       ? image
+		       : 0;
 }
 
 static void test_a_fork_begins_with_its_parents_mappings(void **state)
@@ -99,8 +99,11 @@ static void test_everybody_shares_the_kernel(void **state)
 {
 	struct process_table table = { 0 };
 	struct wire_mapping kernel = {
-		.mapping = 1, .start = 1ULL << 63, .length = (1ULL << 63) - 1,
-		.offset = 1ULL << 63, .image = 1,
+		.mapping = 1,
+		.start = 1ULL << 63,
+		.length = (1ULL << 63) - 1,
+		.offset = 1ULL << 63,
+		.image = 1,
 	};
 	uint64_t offset;
 

@@ -117,9 +117,13 @@ enum wire_kind {
 };
 
 /* Ids: WIRE_RECORD_hello …; names: WIRE_stack_end_COMPLETE …; structures: struct wire_hello … */
-#define NAMES(set, doc) enum wire_##set {
+#define NAMES(set, doc)                                                                            \
+	enum wire_##set                                                                            \
+	{
 #define NAME(set, NAME_, number, text, doc) WIRE_##set##_##NAME_ = number,
-#define NAMES_END(set) };
+#define NAMES_END(set)                                                                             \
+	}                                                                                          \
+	;
 #define ITEM(item, doc)
 #define ITEM_FIELD(item, kind, field, detail, doc)
 #define ITEM_END(item)
@@ -147,7 +151,9 @@ enum wire_record_id {
 #undef ITEM_END
 #define ITEM(item, doc) struct wire_##item {
 #define ITEM_FIELD(item, kind, field, detail, doc) WIRE_C_##kind(field, detail)
-#define ITEM_END(item) };
+#define ITEM_END(item)                                                                             \
+	}                                                                                          \
+	;
 #include "common/wire.def"
 #undef ITEM
 #undef ITEM_FIELD
@@ -161,7 +167,9 @@ enum wire_record_id {
 #undef RECORD_END
 #define RECORD(record, id, doc) struct wire_##record {
 #define FIELD(record, kind, field, detail, since, doc) WIRE_C_##kind(field, detail)
-#define RECORD_END(record) };
+#define RECORD_END(record)                                                                         \
+	}                                                                                          \
+	;
 #include "common/wire.def"
 
 /* Room for a decoded record of any type. */

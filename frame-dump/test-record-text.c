@@ -26,12 +26,22 @@ static void check(enum wire_record_id id, const void *view, const char *expected
 static void test_numbers_and_names(void **state)
 {
 	struct wire_process process = {
-		.process = UINT64_MAX, .time = 5, .pid = UINT32_MAX,
-		.origin = WIRE_origin_FORKED, .parent = 7, .name = wire_string("a b", 64),
+		.process = UINT64_MAX,
+		.time = 5,
+		.pid = UINT32_MAX,
+		.origin = WIRE_origin_FORKED,
+		.parent = 7,
+		.name = wire_string("a b", 64),
 	};
 	struct wire_mapping mapping = {
-		.mapping = 1, .flags = WIRE_mapping_flags_DELETED, .process = 2, .time = 3,
-		.start = 0xffffffff81000000, .length = 0x1000, .offset = 0, .image = 4,
+		.mapping = 1,
+		.flags = WIRE_mapping_flags_DELETED,
+		.process = 2,
+		.time = 3,
+		.start = 0xffffffff81000000,
+		.length = 0x1000,
+		.offset = 0,
+		.image = 4,
 	};
 
 	check(WIRE_RECORD_process, &process,
@@ -85,7 +95,8 @@ static void test_arrays(void **state)
 		{ 0xffffffff81000000, 1, WIRE_frame_flags_KERNEL | WIRE_frame_flags_EXACT },
 		{ 0x2000, 0, 0 },
 	};
-	const struct wire_total totals[] = { { WIRE_RECORD_hello, 1 }, { 200, 2 },
+	const struct wire_total totals[] = { { WIRE_RECORD_hello, 1 },
+					     { 200, 2 },
 					     { UINT64_MAX, 3 } };
 	struct wire_sample sample = { .registers = { addresses, 2 }, .stack = { "", 0 } };
 	struct wire_stack stack = { .end = WIRE_stack_end_TRUNCATED, .frames = { frames, 3 } };

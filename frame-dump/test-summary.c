@@ -31,7 +31,8 @@ static int tear_down(void **state)
 
 static void stage(const char *name, uint64_t samples_in, uint64_t samples_out)
 {
-	struct wire_stats stats = { .stage = wire_string(name, 64), .samples_in = samples_in,
+	struct wire_stats stats = { .stage = wire_string(name, 64),
+				    .samples_in = samples_in,
 				    .samples_out = samples_out };
 
 	summary_add_stats(&summary, &stats);
@@ -41,7 +42,8 @@ static void count(const char *name, const char *group, uint64_t value)
 {
 	struct wire_count record = { .stage = wire_string(name, 64),
 				     .group = wire_string(group, 64),
-				     .name = wire_string("reason", 64), .value = value };
+				     .name = wire_string("reason", 64),
+				     .value = value };
 
 	summary_add_count(&summary, &record);
 }

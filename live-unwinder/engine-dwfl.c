@@ -18,8 +18,8 @@
 #include "live-unwinder/stack-end.h"
 
 enum {
-	SESSIONS_MAX = 512, /* Dwfls kept; the one unused for the longest time makes room */
-	MODULES_MAX = 4096, /* of a process; further ones are left out */
+	SESSIONS_MAX = 512,   /* Dwfls kept; the one unused for the longest time makes room */
+	MODULES_MAX = 4096,   /* of a process; further ones are left out */
 	ENTRY_CODE_MAX = 256, /* bytes from a file's entry point that are taken for its code */
 };
 
@@ -326,9 +326,9 @@ static enum wire_stack_end end_of_mapping(struct engine_dwfl *engine, struct unw
 {
 	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
 	uint64_t address = last->address - !(last->flags & WIRE_frame_flags_EXACT);
-	const struct mapping *mapping =
-		mapping_table_find(&unwinding->process->mappings, address);
-	struct image *image = mapping ? image_table_find(engine->files->table, mapping->image) : NULL;
+	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, address);
+	struct image *image =
+		mapping ? image_table_find(engine->files->table, mapping->image) : NULL;
 
 	unwinding->failed_image = image;
 	if (!image)
@@ -336,8 +336,8 @@ static enum wire_stack_end end_of_mapping(struct engine_dwfl *engine, struct unw
 	if (image->kind == WIRE_image_kind_ANONYMOUS)
 		return WIRE_stack_end_NO_UNWIND_INFO;
 	if (!image_files_get(engine->files, image))
-		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO :
-							   WIRE_stack_end_IMAGE_UNAVAILABLE;
+		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO
+							 : WIRE_stack_end_IMAGE_UNAVAILABLE;
 	return 0;
 }
 
@@ -391,8 +391,8 @@ static bool is_process_entry(struct engine_dwfl *engine, const struct unwinding 
 	const struct wire_sample *sample = unwinding->sample;
 	uint64_t lookup = last->address - !(last->flags & WIRE_frame_flags_EXACT), address;
 	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, lookup);
-	struct image *image = mapping ? image_table_find(engine->files->table, mapping->image) :
-					NULL;
+	struct image *image =
+		mapping ? image_table_find(engine->files->table, mapping->image) : NULL;
 	struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
 
 	return file && file->entry &&

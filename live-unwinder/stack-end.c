@@ -40,7 +40,8 @@ enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
 		return WIRE_stack_end_NO_UNWIND_INFO;
 	if (dwarf_frame_register(row, arch_host.dwarf_return_address, memory, &ops, &n) < 0)
 		return 0;
-	/* libdw.h: undefined is no operations at `memory`; the same value is no operations at NULL */
+	/* libdw.h: undefined is no operations at `memory`; the same value is no operations at NULL
+	 */
 	return n == 0 && ops == memory ? WIRE_stack_end_COMPLETE : 0;
 }
 
@@ -64,8 +65,7 @@ static bool find_base(Dwarf_Frame *row, uint64_t *ret_number, uint64_t *ret_offs
 	return true;
 }
 
-static bool evaluate_cfa(const struct stack_end_question *question, Dwarf_Frame *row,
-			 uint64_t *ret)
+static bool evaluate_cfa(const struct stack_end_question *question, Dwarf_Frame *row, uint64_t *ret)
 {
 	uint64_t number, offset;
 
@@ -82,9 +82,8 @@ static bool is_base_unknown(const struct stack_end_question *question, Dwarf_Fra
 {
 	uint64_t number, offset;
 
-	return question->has_register[arch_host.dwarf_sp] &&
-	       find_base(row, &number, &offset) && number < STACK_END_REGISTERS_MAX &&
-	       !question->has_register[number];
+	return question->has_register[arch_host.dwarf_sp] && find_base(row, &number, &offset) &&
+	       number < STACK_END_REGISTERS_MAX && !question->has_register[number];
 }
 
 /* Where the rule looks for the return address; false: it cannot be told. */

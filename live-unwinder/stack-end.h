@@ -15,8 +15,8 @@
 enum { STACK_END_REGISTERS_MAX = 32 };
 
 struct stack_end_question {
-	Dwfl_Module *module;	    /* of the last frame, may be NULL */
-	uint64_t address;	    /* to look up: one less for a return address */
+	Dwfl_Module *module;		  /* of the last frame, may be NULL */
+	uint64_t address;		  /* to look up: one less for a return address */
 	uint64_t stack_start, stack_size; /* what was captured */
 	/* Of the last frame, by DWARF's numbers; for stack_end_of_registers() alone. */
 	Dwarf_Word registers[STACK_END_REGISTERS_MAX];

@@ -149,10 +149,10 @@ static void test_the_stack_of_a_new_process_is_known(void **state)
 	const uint64_t words[] = { 0, 0, 2, START + 0x100, START + 0x108, 0, START + 0x110, 0 };
 
 	assert_true(is_initial(words, 8, START + 16));
-	assert_true(is_initial(words, 6, START + 16)); /* whatever comes behind argv's end */
+	assert_true(is_initial(words, 6, START + 16));	/* whatever comes behind argv's end */
 	assert_false(is_initial(words, 5, START + 16)); /* cut before it */
 	assert_false(is_initial(words, 8, START + 24)); /* not aligned */
-	assert_false(is_initial(words, 8, START));	 /* argc is 0 */
+	assert_false(is_initial(words, 8, START));	/* argc is 0 */
 	assert_false(is_initial(words, 8, START - 16));
 	assert_false(is_initial(words, 8, START + 64));
 	assert_false(is_initial(words, 0, START));

@@ -57,8 +57,8 @@ static int reopen(int found)
 
 static enum wire_image_status status_of_error(int error)
 {
-	return error == EACCES || error == EPERM ? WIRE_image_status_DENIED :
-						   WIRE_image_status_GONE;
+	return error == EACCES || error == EPERM ? WIRE_image_status_DENIED
+						 : WIRE_image_status_GONE;
 }
 
 /* Opens what one of the ways has found; takes `found` over. */
@@ -79,8 +79,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 	if (file->fd < 0)
 		return status_of_error(errno);
 	file->size = status.st_size;
-	file->modified =
-		status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
+	file->modified = status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
 	return WIRE_image_status_OPEN;
 }
 

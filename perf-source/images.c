@@ -34,7 +34,8 @@ static void forget_all(struct images *images)
 {
 	struct image_entry *entry, *next;
 
-	HASH_ITER(hh, images->by_file, entry, next) {
+	HASH_ITER(hh, images->by_file, entry, next)
+	{
 		HASH_DEL(images->by_file, entry);
 		free(entry);
 	}

@@ -19,11 +19,11 @@ enum {
 };
 
 struct images {
-	struct stage *stage;	/* borrowed */
+	struct stage *stage; /* borrowed */
 	struct image_entry *by_file;
 	uint64_t n_numbers;
 	uint64_t n_forgotten;
-	int server_fd;		/* of the image server; -1: none */
+	int server_fd; /* of the image server; -1: none */
 	bool vdso_is_known;
 };
 

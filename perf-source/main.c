@@ -13,7 +13,8 @@ static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0, "Record all processes of the machine (the default)", 0 },
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
 	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
-	{ "stack-size", 's', "BYTES", 0, "Stack of each sample (32768; at most 65528; K is understood)", 0 },
+	{ "stack-size", 's', "BYTES", 0,
+	  "Stack of each sample (32768; at most 65528; K is understood)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
 	{ "event", 'e', "EVENT", 0, "What to sample (cycles; where there are none, cpu-clock)", 0 },
 	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
@@ -21,8 +22,7 @@ static const struct argp_option option_table[] = {
 };
 
 /* A number with nothing behind it but one of the units "K" and "M", where they are allowed. */
-static bool parse_real(const char *text, double least, double most, const char *units,
-		       double *ret)
+static bool parse_real(const char *text, double least, double most, const char *units, double *ret)
 {
 	char *end;
 
@@ -94,18 +94,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		if (!parse_pids(arg, options))
-			stage_usage_error(state, "-p takes process ids with ',' between, not '%s'", arg);
+			stage_usage_error(state, "-p takes process ids with ',' between, not '%s'",
+					  arg);
 		return 0;
 	case 'F':
 		if (!parse_number(arg, 1, 1e6, "", &number))
-			stage_usage_error(state, "-F takes a rate from 1 to 1000000, not '%s'", arg);
+			stage_usage_error(state, "-F takes a rate from 1 to 1000000, not '%s'",
+					  arg);
 		options->rate = number;
 		return 0;
 	case 's':
-		if (!parse_number(arg, 8, EVENT_STACK_MAX, "K", &number) ||
-		    (uint64_t)number % 8)
+		if (!parse_number(arg, 8, EVENT_STACK_MAX, "K", &number) || (uint64_t)number % 8)
 			stage_usage_error(state, "-s takes a multiple of 8 up to %d, not '%s'",
-				   EVENT_STACK_MAX, arg);
+					  EVENT_STACK_MAX, arg);
 		options->stack_size = number;
 		return 0;
 	case 'd':

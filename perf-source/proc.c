@@ -34,8 +34,8 @@ bool proc_parse_mapping(char *line, struct proc_mapping *ret)
 	char rights[5];
 	int path_at = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64
-			 "%n",
+	if (sscanf(line,
+		   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32 " %" SCNu64 "%n",
 		   &ret->start, &ret->end, rights, &ret->offset, &ret->major, &ret->minor,
 		   &ret->inode, &path_at) != 7)
 		return false;

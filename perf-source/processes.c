@@ -49,7 +49,7 @@ void processes_deinit(struct processes *processes)
 	struct process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
-		forget(processes, process);
+	forget(processes, process);
 	free(processes->exited);
 	processes->exited = NULL;
 }
@@ -207,8 +207,7 @@ static int add_maps(struct processes *processes, struct process *process,
 		r = add_mapping(processes, process, &source, mapping->offset, time);
 	}
 	if (maps->n_refused)
-		*counters_get(&processes->stage->counters, "refused", "mapping") +=
-			maps->n_refused;
+		*counters_get(&processes->stage->counters, "refused", "mapping") += maps->n_refused;
 	return r;
 }
 
@@ -251,7 +250,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct process *process;
 	char name[PROC_NAME_MAX] = "";
-	uint64_t before = clock_now(CLOCK_MONOTONIC); /* what happens while we read may be missing */
+	uint64_t before =
+		clock_now(CLOCK_MONOTONIC); /* what happens while we read may be missing */
 	int r = read_maps(processes, pid, &maps);
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
@@ -314,8 +314,7 @@ static int queue_exited(struct processes *processes, struct process *process, ui
 {
 	if (processes->n_exited == processes->n_exited_allocated) {
 		size_t n = processes->n_exited ? processes->n_exited * 2 : 64;
-		struct exited_process *queue =
-			reallocarray(processes->exited, n, sizeof(*queue));
+		struct exited_process *queue = reallocarray(processes->exited, n, sizeof(*queue));
 
 		if (!queue)
 			return -ENOMEM;
@@ -465,7 +464,8 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 	struct process *process;
 	int r;
 
-	if (pid == 0 && address) /* the idle task has no user side: it is outside of our namespace */
+	if (pid == 0 &&
+	    address) /* the idle task has no user side: it is outside of our namespace */
 		pid = PID_UNKNOWN;
 	process = find(processes, pid);
 	if (!process) {
@@ -490,7 +490,8 @@ int processes_read_all_again(struct processes *processes, uint64_t time)
 	struct process *process, *next;
 	int r = 0;
 
-	HASH_ITER(hh, processes->by_pid, process, next) {
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
 		_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 
 		if (process->pid == PID_UNKNOWN || process->pid == 0)

@@ -29,7 +29,7 @@ struct processes {
 	uint64_t n_upids;
 	uint32_t n_mappings;
 	uint64_t n_rereads;
-	bool is_proc_foreign; /* /proc shows another PID namespace than the events do */
+	bool is_proc_foreign;	       /* /proc shows another PID namespace than the events do */
 	struct exited_process *exited; /* a queue, by time */
 	size_t n_exited, n_exited_allocated;
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */

@@ -235,8 +235,9 @@ static int begin(struct stage *stage, struct perf_source *self)
 	self->processes.arg = self;
 	self->processes.is_proc_foreign = !proc_is_ours();
 	if (self->processes.is_proc_foreign)
-		stage_warn(stage, "/proc is of another PID namespace: processes that are there already "
-				  "have neither names nor mappings (unshare --mount-proc)");
+		stage_warn(stage,
+			   "/proc is of another PID namespace: processes that are there already "
+			   "have neither names nor mappings (unshare --mount-proc)");
 	self->merge.last_time = self->start_time;
 	r = put_host(stage, self);
 	if (r < 0)
@@ -275,8 +276,8 @@ static int waiting_init(struct waiting *waiting, const struct perf_source *self)
 	for (size_t i = 0; i < waiting->n_rings; i++)
 		waiting->fds[n++].fd = self->recording.rings[i].fd;
 	for (size_t i = 0; i < waiting->n_processes; i++)
-		waiting->fds[n++].fd = self->options.command ? self->command.pid_fd :
-							       self->pid_fds[i];
+		waiting->fds[n++].fd =
+			self->options.command ? self->command.pid_fd : self->pid_fds[i];
 	waiting->fds[n++].fd = self->images.server_fd;
 	for (size_t i = 0; i < n; i++)
 		waiting->fds[i].events = POLLIN;
@@ -291,8 +292,8 @@ static bool wait_a_little(struct waiting *waiting)
 	if (poll(waiting->fds, waiting->n, POLL_MS) <= 0)
 		return true;
 	for (size_t i = 0; i < waiting->n; i++) {
-		bool is_process = i >= waiting->n_rings &&
-				  i < waiting->n_rings + waiting->n_processes;
+		bool is_process =
+			i >= waiting->n_rings && i < waiting->n_rings + waiting->n_processes;
 
 		/* A task's event hangs up for good when it ends, and a pidfd is readable then. */
 		if (waiting->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL) ||
@@ -347,8 +348,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 	r = drain(stage, self, UINT64_MAX - 1);
 	if (r == 0)
 		r = images_take_states(&self->images);
-	lost = self->recording.setup.no_lost_format ? self->lost_told :
-						      recording_lost(&self->recording);
+	lost = self->recording.setup.no_lost_format ? self->lost_told
+						    : recording_lost(&self->recording);
 	stage->samples_in += lost;
 	stage_drop(stage, "kernel-lost", lost);
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;

@@ -8,7 +8,8 @@
 #include "common/cleanup.h"
 #include "perf-source/recording.h"
 
-/* "0-3,8" of /sys/devices/system/cpu/online; all that are configured where that is not to be had. */
+/* "0-3,8" of /sys/devices/system/cpu/online; all that are configured where that is not to be had.
+ */
 static int find_cpus(struct recording *recording)
 {
 	_cleanup_file_ FILE *file = fopen("/sys/devices/system/cpu/online", "re");

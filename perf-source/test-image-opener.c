@@ -49,7 +49,9 @@ static int tear_down(void **state)
 /* As the kernel would report a mapping of the file that is at `file` now. */
 static struct wire_image_open request_for(const char *file, uint32_t pid)
 {
-	struct wire_image_open request = { .image = 3, .pid = pid, .path = wire_string(file, 4096) };
+	struct wire_image_open request = { .image = 3,
+					   .pid = pid,
+					   .path = wire_string(file, 4096) };
 	struct stat status;
 
 	assert_int_equal(lstat(file, &status), 0);
@@ -100,8 +102,8 @@ static void test_a_file_of_a_process_that_has_gone_is_opened_by_its_path(void **
 	check_open(&request);
 	stat(path, &status);
 	image_open(&request, &file);
-	assert_int_equal(file.modified, status.st_mtim.tv_sec * NANOSECONDS_A_SECOND +
-						status.st_mtim.tv_nsec);
+	assert_int_equal(file.modified,
+			 status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec);
 	close(file.fd);
 }
 

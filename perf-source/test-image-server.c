@@ -270,8 +270,8 @@ static void test_a_busy_source_is_told_later(void **state)
 		assert_true(found.image < N);
 		assert_false(seen[found.image]);
 		seen[found.image] = true;
-		assert_int_equal(found.status, found.image % 2 ? WIRE_image_status_OPEN :
-								 WIRE_image_status_GONE);
+		assert_int_equal(found.status,
+				 found.image % 2 ? WIRE_image_status_OPEN : WIRE_image_status_GONE);
 	}
 	image_client_deinit(&client);
 }
@@ -339,8 +339,7 @@ static void test_a_client_that_never_reads_holds_up_nobody(void **state)
 	ask(3, path);
 	told();
 	for (int i = 0; i < 100000; i++)
-		if (send(rude.fd, record, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-		    errno != EAGAIN)
+		if (send(rude.fd, record, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EAGAIN)
 			break;
 	assert_int_equal(image_client_open(&good, 3, &found, &fd), 0);
 	check_content(fd, "content");
@@ -388,7 +387,7 @@ static void test_waiting_for_it_comes_to_an_end(void **state)
 	server.fd = -1;
 	image_server_wait(&server, never);
 	assert_int_equal(waitpid(server.pid, NULL, 0), -1);
-	image_server_wait(&server, never); /* nobody to wait for */
+	image_server_wait(&server, never);		  /* nobody to wait for */
 	assert_int_equal(image_server_start(&server), 0); /* for the tear-down */
 }
 

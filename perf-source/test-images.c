@@ -131,8 +131,12 @@ static void test_a_deleted_file_is_the_same_image(void **state)
 
 static void test_memory_without_a_file_is_an_image_of_its_own_each_time(void **state)
 {
-	static const char *const paths[] = { "", "//anon", "[heap]", "[anon:v8]",
-					     "/dev/zero (deleted)", "/SYSV00000000 (deleted)",
+	static const char *const paths[] = { "",
+					     "//anon",
+					     "[heap]",
+					     "[anon:v8]",
+					     "/dev/zero (deleted)",
+					     "/SYSV00000000 (deleted)",
 					     "/anon_hugepage (deleted)" };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {

@@ -27,8 +27,7 @@ static int set_up(void **state)
 		size_t page = sysconf(_SC_PAGESIZE);
 		int fd = memfd_create("ring", MFD_CLOEXEC);
 
-		if (ftruncate(fd, page + RING_SIZE) < 0 ||
-		    ring_open(&rings[i], fd, RING_SIZE) < 0)
+		if (ftruncate(fd, page + RING_SIZE) < 0 || ring_open(&rings[i], fd, RING_SIZE) < 0)
 			return -1;
 	}
 	return merge_init(&merge, rings, RINGS);

@@ -85,13 +85,28 @@ static void test_what_is_not_executable_is_passed_over(void **state)
 static void test_garbage_is_passed_over(void **state)
 {
 	static const char *const lines[] = {
-		"", " ", "\n", "x", "1000", "1000-", "1000-2000", "1000-2000 r-xp",
-		"1000-2000 r-xp 0", "1000-2000 r-xp 0 08", "1000-2000 r-xp 0 08:",
-		"1000-2000 r-xp 0 08:01", "1000-2000 r-xp 0 08:01 /x", "1000-2000 x 0 08:01 42 /x",
-		"1000-2000 r-x 0 08:01 42 /x", "2000-1000 r-xp 0 08:01 42 /x",
-		"1000-1000 r-xp 0 08:01 42 /x", "g000-h000 r-xp 0 08:01 42 /x",
-		"1000 2000 r-xp 0 08:01 42 /x", "1000-2000 r-xpp 0 08:01 42 /x",
-		"Size:                  4 kB", "VmFlags: rd ex mr mw me",
+		"",
+		" ",
+		"\n",
+		"x",
+		"1000",
+		"1000-",
+		"1000-2000",
+		"1000-2000 r-xp",
+		"1000-2000 r-xp 0",
+		"1000-2000 r-xp 0 08",
+		"1000-2000 r-xp 0 08:",
+		"1000-2000 r-xp 0 08:01",
+		"1000-2000 r-xp 0 08:01 /x",
+		"1000-2000 x 0 08:01 42 /x",
+		"1000-2000 r-x 0 08:01 42 /x",
+		"2000-1000 r-xp 0 08:01 42 /x",
+		"1000-1000 r-xp 0 08:01 42 /x",
+		"g000-h000 r-xp 0 08:01 42 /x",
+		"1000 2000 r-xp 0 08:01 42 /x",
+		"1000-2000 r-xpp 0 08:01 42 /x",
+		"Size:                  4 kB",
+		"VmFlags: rd ex mr mw me",
 	};
 	struct proc_mapping mapping;
 
@@ -159,7 +174,7 @@ static void test_our_own_maps_hold_our_own_code(void **state)
 	assert_string_equal(mapping->path, path);
 	assert_int_equal(mapping->inode, status.st_ino);
 	assert_non_null(find(&maps, (void *)(uintptr_t)getpid)); /* libc */
-	assert_null(find(&maps, &maps));			   /* the stack is no code */
+	assert_null(find(&maps, &maps));			 /* the stack is no code */
 	assert_int_equal(maps.n_refused, 0);
 	proc_maps_deinit(&maps);
 	assert_null(maps.list);

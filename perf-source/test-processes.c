@@ -51,7 +51,11 @@ static void clone_of(uint32_t parent, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	struct record_task task = {
 		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct record_id) },
-		.pid = pid, .parent_pid = parent, .tid = tid, .parent_tid = parent, .time = time,
+		.pid = pid,
+		.parent_pid = parent,
+		.tid = tid,
+		.parent_tid = parent,
+		.time = time,
 	};
 
 	assert_int_equal(processes_fork(&processes, &task, time), 0);
@@ -71,7 +75,11 @@ static void do_exit(uint32_t pid, uint32_t tid, uint64_t time)
 {
 	struct record_task task = {
 		.header = { PERF_RECORD_EXIT, 0, sizeof(task) + sizeof(struct record_id) },
-		.pid = pid, .parent_pid = 1, .tid = tid, .parent_tid = 1, .time = time,
+		.pid = pid,
+		.parent_pid = 1,
+		.tid = tid,
+		.parent_tid = 1,
+		.time = time,
 	};
 
 	assert_int_equal(processes_exit(&processes, &task, time), 0);
@@ -97,8 +105,9 @@ static void do_comm(uint32_t pid, uint32_t tid, const char *name, uint16_t misc,
 	struct record_comm *comm = (void *)record;
 	size_t size = (strlen(name) + 8) & ~7UL;
 
-	comm->header = (struct perf_event_header){
-		PERF_RECORD_COMM, misc, sizeof(*comm) + size + sizeof(struct record_id) };
+	comm->header =
+		(struct perf_event_header){ PERF_RECORD_COMM, misc,
+					    sizeof(*comm) + size + sizeof(struct record_id) };
 	comm->pid = pid;
 	comm->tid = tid;
 	strcpy(comm->name, name);
@@ -117,8 +126,9 @@ static void do_mmap(uint32_t pid, uint64_t start, uint64_t length, uint64_t offs
 	struct record_mmap2 *mmap2 = (void *)record;
 	size_t size = (strlen(path) + 8) & ~7UL;
 
-	mmap2->header = (struct perf_event_header){
-		PERF_RECORD_MMAP2, 0, sizeof(*mmap2) + size + sizeof(struct record_id) };
+	mmap2->header =
+		(struct perf_event_header){ PERF_RECORD_MMAP2, 0,
+					    sizeof(*mmap2) + size + sizeof(struct record_id) };
 	mmap2->pid = mmap2->tid = pid;
 	mmap2->start = start;
 	mmap2->length = length;

@@ -36,11 +36,11 @@ static const struct perf_event_header *finish(struct builder *builder, uint32_t 
 static void begin_sample(struct builder *builder)
 {
 	builder->n = 1;
-	put(builder, 0xabcdef);			  /* ip */
+	put(builder, 0xabcdef);			 /* ip */
 	put(builder, (uint64_t)102 << 32 | 101); /* tid, pid */
-	put(builder, 1000);			  /* time */
-	put(builder, 0xdeadULL << 32 | 3);	  /* reserved, cpu */
-	put(builder, 77);			  /* period */
+	put(builder, 1000);			 /* time */
+	put(builder, 0xdeadULL << 32 | 3);	 /* reserved, cpu */
+	put(builder, 77);			 /* period */
 }
 
 /* A whole sample: `chain` addresses, all registers, `size` bytes of stack, `filled` of them. */
@@ -116,8 +116,8 @@ static void test_no_more_stack_is_told_than_there_is(void **state)
 
 static void test_lengths_beyond_the_record_are_refused(void **state)
 {
-	static const uint64_t huge[] = { 65,	     4096,	     1ULL << 32,
-					 1ULL << 61, (1ULL << 61) + 1, UINT64_MAX };
+	static const uint64_t huge[] = { 65,	    4096, 1ULL << 32, 1ULL << 61, (1ULL << 61) + 1,
+					 UINT64_MAX };
 	struct record_sample sample;
 
 	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {

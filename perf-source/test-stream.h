@@ -59,9 +59,9 @@ static inline uint16_t test_stream_next(struct test_stream *stream, union wire_v
 	}
 	assert_int_equal(outcome, WIRE_OK);
 	assert_non_null(wire_type(raw.header->type));
-	assert_int_equal(wire_decode(wire_type(raw.header->type), raw.header, raw.header->size, 0,
-				     ret),
-			 WIRE_OK);
+	assert_int_equal(
+		wire_decode(wire_type(raw.header->type), raw.header, raw.header->size, 0, ret),
+		WIRE_OK);
 	return raw.header->type;
 }
 
@@ -70,8 +70,8 @@ static inline int test_stream_print(uint16_t type, const union wire_view *view, 
 {
 	switch (type) {
 	case WIRE_RECORD_process:
-		return snprintf(ret, size, "process %" PRIu64 " pid %" PRIu32 " %s of %" PRIu64
-					   " '%s'\n",
+		return snprintf(ret, size,
+				"process %" PRIu64 " pid %" PRIu32 " %s of %" PRIu64 " '%s'\n",
 				view->process.process, view->process.pid,
 				wire_name_text(&wire_names_origin, view->process.origin),
 				view->process.parent, view->process.name.data);
@@ -85,8 +85,9 @@ static inline int test_stream_print(uint16_t type, const union wire_view *view, 
 				wire_name_text(&wire_names_image_kind, view->image.kind),
 				view->image.path.data);
 	case WIRE_RECORD_mapping:
-		return snprintf(ret, size, "mapping %" PRIu32 " of %" PRIu64 " %" PRIx64 "+%" PRIx64
-					   " at %" PRIx64 " of image %" PRIu64 "%s\n",
+		return snprintf(ret, size,
+				"mapping %" PRIu32 " of %" PRIu64 " %" PRIx64 "+%" PRIx64
+				" at %" PRIx64 " of image %" PRIu64 "%s\n",
 				view->mapping.mapping, view->mapping.process, view->mapping.start,
 				view->mapping.length, view->mapping.offset, view->mapping.image,
 				view->mapping.flags ? " deleted" : "");

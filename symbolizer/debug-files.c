@@ -108,8 +108,8 @@ static bool try_link(Elf *elf, const char *path, GElf_Word crc, struct debug_fil
 	if (!open_elf(path, ret))
 		return false;
 	if (has_symbols(ret->elf) &&
-	    (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf) :
-						    has_crc(ret->fd, crc)))
+	    (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf)
+						  : has_crc(ret->fd, crc)))
 		return true;
 	debug_file_close(ret);
 	return false;
@@ -133,8 +133,7 @@ static bool find_by_link(Elf *elf, const char *file_path, const struct debug_dir
 	if (try_link(elf, path, crc, ret))
 		return true;
 	for (size_t i = 0; i < dirs->n; i++) {
-		snprintf(path, sizeof(path), "%s%.*s/%s", dirs->list[i], dir_size, file_path,
-			 link);
+		snprintf(path, sizeof(path), "%s%.*s/%s", dirs->list[i], dir_size, file_path, link);
 		if (try_link(elf, path, crc, ret))
 			return true;
 	}

@@ -12,7 +12,7 @@
 
 enum {
 	DEBUG_DIRS_MAX = 16,
-	DEBUG_DATA_MAX = 64 * 1024 * 1024,  /* of .gnu_debugdata, decompressed */
+	DEBUG_DATA_MAX = 64 * 1024 * 1024,     /* of .gnu_debugdata, decompressed */
 	DEBUG_DATA_MEMORY = 128 * 1024 * 1024, /* for decompressing it */
 };
 

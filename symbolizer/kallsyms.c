@@ -52,8 +52,8 @@ static bool parse_line(char *line, struct kernel_symbol *ret)
 {
 	char *end = line + 16, *module;
 
-	if (!parse_address(line, &ret->address) || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) ||
-	    end[2] != ' ' || !end[3])
+	if (!parse_address(line, &ret->address) || end[0] != ' ' || !end[1] ||
+	    !strchr("tTwW", end[1]) || end[2] != ' ' || !end[3])
 		return false;
 	ret->name = end + 3;
 	module = strchr(end + 3, '\t');

@@ -83,8 +83,8 @@ static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slo
 		     struct plt_stub **stubs, size_t *n_stubs)
 {
 	Elf_Data *data = elf_rawdata(section, NULL);
-	size_t size = header->sh_entsize >= 8 && header->sh_entsize <= 64 ? header->sh_entsize :
-									    STUB_SIZE;
+	size_t size = header->sh_entsize >= 8 && header->sh_entsize <= 64 ? header->sh_entsize
+									  : STUB_SIZE;
 	size_t n = data && data->d_buf ? data->d_size / size : 0;
 	struct plt_stub *list;
 
@@ -99,14 +99,14 @@ static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slo
 			.address = plt_slot((unsigned char *)data->d_buf + i * size, size,
 					    header->sh_addr + i * size),
 		};
-		const struct slot *slot = wanted.address && slots->n ?
-						  bsearch(&wanted, slots->list, slots->n,
-							  sizeof(wanted), compare) :
-						  NULL;
+		const struct slot *slot =
+			wanted.address && slots->n
+				? bsearch(&wanted, slots->list, slots->n, sizeof(wanted), compare)
+				: NULL;
 
 		if (slot)
-			list[(*n_stubs)++] = (struct plt_stub){ header->sh_addr + i * size, size,
-								slot->name };
+			list[(*n_stubs)++] =
+				(struct plt_stub){ header->sh_addr + i * size, size, slot->name };
 	}
 	return 0;
 }

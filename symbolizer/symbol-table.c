@@ -48,8 +48,8 @@ static bool is_executable_section(Elf *elf, size_t index)
  */
 static uint64_t size_of(Elf *elf, const GElf_Sym *symbol)
 {
-	Elf_Scn *section = symbol->st_shndx < SHN_LORESERVE ? elf_getscn(elf, symbol->st_shndx) :
-							      NULL;
+	Elf_Scn *section =
+		symbol->st_shndx < SHN_LORESERVE ? elf_getscn(elf, symbol->st_shndx) : NULL;
 	GElf_Shdr header;
 
 	if (symbol->st_size || !section || !gelf_getshdr(section, &header))

@@ -13,11 +13,11 @@ enum { SYMBOL_TABLE_MAX = 1 << 22 }; /* symbols of an image; further ones are le
 
 struct symbol {
 	uint64_t address, size;
-	const char *name;	/* points into one of the ELF files */
-	const char *suffix;	/* "@plt" of a stub, else empty */
-	char *full_name;	/* demangled, with its suffix; NULL: not asked for yet, or as `name` */
-	uint8_t rank;		/* among those of one address the highest is kept */
-	bool is_sized;		/* else it ends with its section, or where the next one begins */
+	const char *name;   /* points into one of the ELF files */
+	const char *suffix; /* "@plt" of a stub, else empty */
+	char *full_name;    /* demangled, with its suffix; NULL: not asked for yet, or as `name` */
+	uint8_t rank;	    /* among those of one address the highest is kept */
+	bool is_sized;	    /* else it ends with its section, or where the next one begins */
 	bool is_asked;
 };
 

@@ -53,9 +53,20 @@ static void test_d(void **state)
 
 static void test_plain_names_stay(void **state)
 {
-	static const char *const names[] = { "", "main", "_start", "__libc_start_main", "_Exit",
-					     "_DYNAMIC", "_Znot a name", "_Z", "_R", "_D", "_",
-					     "_Zzzzz", "_RRRR", "_D999999999999999999999x",
+	static const char *const names[] = { "",
+					     "main",
+					     "_start",
+					     "__libc_start_main",
+					     "_Exit",
+					     "_DYNAMIC",
+					     "_Znot a name",
+					     "_Z",
+					     "_R",
+					     "_D",
+					     "_",
+					     "_Zzzzz",
+					     "_RRRR",
+					     "_D999999999999999999999x",
 					     "foo@@GLIBC_2.2.5" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -19,9 +19,8 @@ static unsigned char *compress_text(const char *text, size_t size, size_t *ret_s
 	z_stream stream = { 0 };
 	unsigned char *out = malloc(size + 1024);
 
-	assert_int_equal(deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8,
-				      Z_DEFAULT_STRATEGY),
-			 Z_OK);
+	assert_int_equal(
+		deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	stream.next_in = (Bytef *)text;
 	stream.avail_in = size;
 	stream.next_out = out;
@@ -40,8 +39,7 @@ static struct kallsyms read_text(const char *text)
 	unsigned char *bytes = compress_text(text, strlen(text), &size);
 
 	for (size_t at = 0; at < size; at += 7)
-		assert_int_equal(kallsyms_add(&kallsyms, bytes + at,
-					      size - at < 7 ? size - at : 7),
+		assert_int_equal(kallsyms_add(&kallsyms, bytes + at, size - at < 7 ? size - at : 7),
 				 0);
 	assert_int_equal(kallsyms_finish(&kallsyms), 0);
 	free(bytes);
