@@ -149,18 +149,6 @@ const struct wire_type *wire_type(uint16_t id)
 	return id < WIRE_TYPE_MAX ? types_by_id[id] : NULL;
 }
 
-const struct wire_type *wire_item(enum wire_kind kind)
-{
-	switch (kind) {
-	case WIRE_FRAMES:
-		return &type_frame;
-	case WIRE_TOTALS:
-		return &type_total;
-	default:
-		return NULL;
-	}
-}
-
 const char *wire_name_text(const struct wire_names *names, uint32_t number)
 {
 	for (size_t i = 0; i < names->n; i++)

@@ -236,9 +236,6 @@ extern const size_t wire_n_items;
 /* The type of an id; NULL: not known here. */
 const struct wire_type *wire_type(uint16_t id);
 
-/* The element type of an array of items; NULL for any other kind. */
-const struct wire_type *wire_item(enum wire_kind kind);
-
 /* The text of a number of a set; NULL: not known here. */
 const char *wire_name_text(const struct wire_names *names, uint32_t number);
 extern const struct wire_names wire_names_clock, wire_names_severity, wire_names_origin,

@@ -200,7 +200,8 @@ static int compare_modules(const void *a, const void *b)
 
 /*
  * The modules of a process, by address. Only executable mappings are known, but a file's segments
- * keep their distances: its first segment is where the executable one says (elfutils.md 8).
+ * keep their distances: its first segment is where the executable one says. libdwfl takes a
+ * module's low address for that of its first segment; with another one the bias would be wrong.
  */
 static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 			   struct module *modules)
@@ -209,7 +210,6 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 	size_t n = 0;
 
 	session->version = process->version;
-
 	for (size_t i = 0; i < process->mappings.n && n < MODULES_MAX; i++) {
 		const struct mapping *mapping = &process->mappings.list[i];
 		struct image *image = image_table_find(engine->files->table, mapping->image);

@@ -12,8 +12,6 @@
 
 #define MERGE_SLACK_NS 10000000ULL
 
-enum { MERGE_RINGS_MAX = 4096 };
-
 struct merge {
 	struct ring *rings; /* borrowed */
 	size_t n;

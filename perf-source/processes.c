@@ -250,8 +250,10 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct process *process;
 	char name[PROC_NAME_MAX] = "";
-	uint64_t before =
-		clock_now(CLOCK_MONOTONIC); /* what happens while we read may be missing */
+	/* What happens while we read may be missing from it; threads are counted, so they go first.
+	 */
+	uint64_t before = clock_now(CLOCK_MONOTONIC);
+	int n_threads = proc_each_thread(pid, count_thread, NULL);
 	int r = read_maps(processes, pid, &maps);
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
@@ -265,10 +267,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 		return -ENOMEM;
 	process->read_at = before;
 	if (r == 0) {
-		int n = proc_each_thread(pid, count_thread, NULL);
-
 		process->known_since = before;
-		process->n_threads = n > 0 ? n : 1;
+		process->n_threads = n_threads > 0 ? n_threads : 1;
 	}
 	r = put_process(processes, process, origin, 0, time);
 	return r < 0 ? r : add_maps(processes, process, &maps, time);

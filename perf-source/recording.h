@@ -12,7 +12,6 @@
 #include "perf-source/ring.h"
 
 enum {
-	RECORDING_TASKS_MAX = 4096,
 	RECORDING_SIDEBAND_MAX = 1024 * 1024, /* bytes of a ring */
 };
 
