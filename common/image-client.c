@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include "common/clock.h"
 #include "common/file-identity.h"
 #include "common/image-client.h"
+#include "common/image-message.h"
 
 int image_client_init(struct image_client *client, const struct wire_hello *hello)
 {
@@ -56,38 +58,6 @@ static int send_request(const struct image_client *client, uint64_t image)
 	return send(client->fd, record, size, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static int receive_state(const struct image_client *client, struct wire_image_state *ret,
-			 int *ret_fd)
-{
-	_Alignas(8) char record[128];
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { record, sizeof(record) };
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = CMSG_LEN(sizeof(int)), /* CMSG_SPACE() would take two */
-	};
-	_cleanup_fd_ int fd = -1;
-	ssize_t size;
-
-	do {
-		size = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC);
-	} while (size < 0 && errno == EINTR);
-	if (size <= 0)
-		return size < 0 ? -errno : -ENOTCONN;
-	if (message.msg_controllen >= CMSG_LEN(sizeof(int)) &&
-	    control.header.cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(&control.header), sizeof(int));
-	if (wire_decode(wire_type(WIRE_RECORD_image_state), record, size, 0, ret))
-		return -EBADMSG;
-	*ret_fd = take_fd(&fd);
-	return 0;
-}
-
 int image_client_open(struct image_client *client, uint64_t image, struct wire_image_state *ret,
 		      int *ret_fd)
 {
@@ -97,24 +67,33 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 		return -ENOTCONN;
 	r = send_request(client, image);
 	if (r == 0)
-		r = receive_state(client, ret, ret_fd);
+		r = image_message_receive(client->fd, 0, ret, ret_fd);
 	if (r == 0)
 		return 0;
 	image_client_deinit(client);
 	return -ENOTCONN;
 }
 
-/* A regular file of that absolute path: a descriptor or -errno. */
+/*
+ * A regular file of that absolute path: a descriptor or -errno. It is looked at before it is
+ * opened: to open a device or a FIFO may do something.
+ */
 static int open_regular(const char *path, struct stat *ret_status)
 {
-	_cleanup_fd_ int fd = -1;
+	_cleanup_fd_ int found = -1;
+	char again[32];
+	int fd;
 
 	if (path[0] != '/')
 		return -ESTALE;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, ret_status) < 0)
+	found = open(path, O_PATH | O_CLOEXEC);
+	if (found < 0 || fstat(found, ret_status) < 0)
 		return -errno;
-	return S_ISREG(ret_status->st_mode) ? take_fd(&fd) : -ESTALE;
+	if (!S_ISREG(ret_status->st_mode))
+		return -ESTALE;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 static uint64_t nanoseconds(struct timespec time)

@@ -25,13 +25,14 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
+#include "common/image-message.h"
 #include "common/wire.h"
 #include "perf-source/image-opener.h"
 #include "perf-source/image-server.h"
 
 enum {
 	MESSAGE_MAX = 4096 + 512,
-	IMAGES_MAX = 1 << 18, /* beyond that, requests are refused */
+	SERVED_IMAGES_MAX = 1 << 18, /* beyond that, requests are refused */
 	SPARE_DESCRIPTORS = 128,
 	RESERVED_MAX = 65536, /* descriptors */
 	SOURCE_FD = 3,	      /* where the server has its two sockets */
@@ -44,7 +45,7 @@ struct served_image {
 	struct wire_image_open request; /* its path is `path` */
 	struct image_file file;
 	enum { QUEUED, OPENING, READY, EVICTED } state;
-	uint64_t deadline; /* of OPENING */
+	uint64_t deadline; /* of OPENING; of QUEUED if no opener is left to take it */
 	bool is_told;	   /* perf-source knows its state */
 	bool was_open;	   /* `file` tells size and change of what was opened */
 	struct served_image *next_queued;
@@ -85,6 +86,11 @@ struct done {
 	struct image_file file;
 };
 
+static uint64_t deadline_from_now(void)
+{
+	return clock_now(CLOCK_MONOTONIC) + IMAGE_SERVER_PATIENCE_MS * NANOSECONDS_A_MILLISECOND;
+}
+
 static void *open_files(void *arg)
 {
 	struct server *server = arg;
@@ -103,8 +109,7 @@ static void *open_files(void *arg)
 		if (!server->queue)
 			server->queue_end = &server->queue;
 		image->state = OPENING;
-		image->deadline = clock_now(CLOCK_MONOTONIC) +
-				  IMAGE_SERVER_PATIENCE_MS * NANOSECONDS_A_MILLISECOND;
+		image->deadline = deadline_from_now();
 		request = image->request;
 		snprintf(path, sizeof(path), "%s", image->path);
 		request.path.data = path;
@@ -133,6 +138,7 @@ static void enqueue(struct server *server, struct served_image *image)
 {
 	pthread_mutex_lock(&server->mutex);
 	image->state = QUEUED;
+	image->deadline = deadline_from_now();
 	image->next_queued = NULL;
 	*server->queue_end = image;
 	server->queue_end = &image->next_queued;
@@ -161,6 +167,14 @@ static void touch(struct server *server, struct served_image *image)
 	link_newest(server, image);
 }
 
+static void close_image(struct server *server, struct served_image *image)
+{
+	unlink_open(server, image);
+	close(image->file.fd);
+	image->file.fd = -1;
+	server->n_open--;
+}
+
 /* Keeps an image's descriptor, at the cost of the one that was not used for the longest time. */
 static void keep_open(struct server *server, struct served_image *image)
 {
@@ -168,11 +182,8 @@ static void keep_open(struct server *server, struct served_image *image)
 	if (++server->n_open <= server->n_open_max)
 		return;
 	image = server->oldest;
-	unlink_open(server, image);
-	close(image->file.fd);
-	image->file.fd = -1;
+	close_image(server, image);
 	image->state = EVICTED;
-	server->n_open--;
 }
 
 static struct wire_image_state state_of(const struct served_image *image)
@@ -183,26 +194,6 @@ static struct wire_image_state state_of(const struct served_image *image)
 		.size = image->file.size,
 		.modified = image->file.modified,
 	};
-}
-
-/* Sends a state, with a descriptor if there is one: 0 or -errno; never waits. */
-static int send_state(int socket, const struct wire_image_state *state, int fd)
-{
-	_Alignas(8) char record[128];
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
-	struct iovec part = { record, wire_encode(wire_type(WIRE_RECORD_image_state), state, record,
-						  NULL) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-	}
-	return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 static void drop_client(struct server *server, struct client *client)
@@ -235,12 +226,17 @@ static void drop_untrusted(struct server *server)
 
 static void answer(struct server *server, struct client *client, struct served_image *image)
 {
-	struct wire_image_state state = state_of(image);
+	struct wire_image_state state;
 
 	client->waits_for = 0;
+	if (image->file.fd >= 0 && image_file_has_changed(&image->file)) {
+		close_image(server, image); /* what it was is nowhere any more */
+		image->file.status = WIRE_image_status_GONE;
+	}
 	if (image->file.fd >= 0)
 		touch(server, image);
-	if (send_state(client->fd, &state, image->file.fd) < 0)
+	state = state_of(image);
+	if (image_message_send(client->fd, &state, image->file.fd) < 0)
 		drop_client(server, client);
 }
 
@@ -251,14 +247,17 @@ static void answer_waiting(struct server *server, struct served_image *image)
 			answer(server, &server->clients[i], image);
 }
 
-/* perf-source may be busy writing: what it cannot take now is told again later. */
+/*
+ * perf-source may be busy writing: what it cannot take now is told again later. It gets the
+ * descriptor, too, to see whether the file changes.
+ */
 static void tell_source(struct server *server, struct served_image *image)
 {
 	struct wire_image_state state = state_of(image);
 
 	if (image->is_told || server->source_fd < 0)
 		return;
-	image->is_told = send_state(server->source_fd, &state, -1) == 0;
+	image->is_told = image_message_send(server->source_fd, &state, image->file.fd) == 0;
 	server->any_untold |= !image->is_told;
 }
 
@@ -324,17 +323,41 @@ static void take_done(struct server *server)
 	}
 }
 
-static struct served_image *find_slow(struct server *server, uint64_t now)
+static void dequeue(struct server *server, struct served_image *image)
+{
+	struct served_image **at = &server->queue;
+
+	while (*at != image)
+		at = &(*at)->next_queued;
+	*at = image->next_queued;
+	if (server->queue_end == &image->next_queued)
+		server->queue_end = at;
+}
+
+/* One that waits in the queue is only too slow where every opener hangs already. */
+static bool is_too_slow(const struct server *server, const struct served_image *image, uint64_t now)
+{
+	bool waits = image->state == OPENING ||
+		     (image->state == QUEUED && server->n_openers == IMAGE_SERVER_OPENERS_MAX);
+
+	return waits && now > image->deadline;
+}
+
+/* Takes an image that is too slow away from its opener or the queue. NULL: there is none. */
+static struct served_image *take_slow(struct server *server, uint64_t now)
 {
 	struct served_image *image, *next, *slow = NULL;
 
 	pthread_mutex_lock(&server->mutex);
 	HASH_ITER(hh, server->images, image, next)
 	{
-		if (image->state == OPENING && now > image->deadline) {
-			slow = image;
-			break;
-		}
+		if (!is_too_slow(server, image, now))
+			continue;
+		slow = image;
+		if (slow->state == QUEUED)
+			dequeue(server, slow);
+		slow->state = READY;
+		break;
 	}
 	pthread_mutex_unlock(&server->mutex);
 	return slow;
@@ -349,11 +372,19 @@ static void give_up_slow(struct server *server)
 	if (now < server->next_check)
 		return;
 	server->next_check = now + IMAGE_SERVER_PATIENCE_MS / 4 * NANOSECONDS_A_MILLISECOND;
-	while ((image = find_slow(server, now))) {
+	while ((image = take_slow(server, now))) {
 		image->file = (struct image_file){ .fd = -1, .status = WIRE_image_status_SLOW };
 		settle(server, image);
 		add_opener(server);
 	}
+}
+
+/* There is no room for it, which is told, because nobody else will say anything of it. */
+static void refuse(const struct server *server, uint64_t number)
+{
+	struct wire_image_state state = { number, WIRE_image_status_REFUSED, 0, 0 };
+
+	image_message_send(server->source_fd, &state, -1);
 }
 
 /* perf-source has met a new image. */
@@ -361,11 +392,14 @@ static void take_open(struct server *server, const struct wire_image_open *reque
 {
 	struct served_image *image = find(server, request->image);
 
-	if (image || HASH_COUNT(server->images) >= IMAGES_MAX)
+	if (image)
 		return;
-	image = calloc(1, sizeof(*image) + request->path.size + 1);
-	if (!image)
+	if (HASH_COUNT(server->images) < SERVED_IMAGES_MAX)
+		image = calloc(1, sizeof(*image) + request->path.size + 1);
+	if (!image) {
+		refuse(server, request->image);
 		return;
+	}
 	image->number = request->image;
 	image->request = *request;
 	memcpy(image->path, request->path.data, request->path.size);
@@ -406,7 +440,7 @@ static void take_request(struct server *server, struct client *client,
 	image = find(server, request->image);
 	if (!image || request->token_high != server->token_high ||
 	    request->token_low != server->token_low) {
-		if (send_state(client->fd, &unknown, -1) < 0)
+		if (image_message_send(client->fd, &unknown, -1) < 0)
 			drop_client(server, client);
 		return;
 	}

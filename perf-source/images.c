@@ -11,13 +11,24 @@
 #include <uthash.h>
 
 #include "common/cleanup.h"
+#include "common/descriptor-limit.h"
+#include "common/image-message.h"
+#include "perf-source/image-opener.h"
 #include "perf-source/images.h"
 #include "perf-source/proc.h"
 
+enum { KEY_MAX = PROC_PATH_MAX + 64 };
+
 struct image_entry {
-	UT_hash_handle hh;
+	UT_hash_handle hh;	  /* by key */
+	UT_hash_handle hh_number; /* by image */
 	uint64_t image;
 	uint64_t generation;
+	uint64_t successor;	/* the image that has taken its place, 0: none */
+	struct image_file file; /* as the server found it */
+	uint32_t task;		/* these three: as it was first mapped */
+	uint64_t start, length;
+	size_t path_at;	 /* of the path in `key` */
 	char key[]; /* "major:minor:inode:path" */
 };
 
@@ -26,17 +37,27 @@ void images_init(struct images *images, struct stage *stage, int server_fd)
 	*images = (struct images){
 		.stage = stage,
 		.n_numbers = IMAGE_FIRST,
+		.highest_fd = (int)descriptor_limit_raise() - IMAGES_SPARE_FDS,
 		.server_fd = server_fd,
 	};
+}
+
+static void close_file(struct image_entry *entry)
+{
+	if (entry->file.fd >= 0)
+		close(entry->file.fd);
+	entry->file.fd = -1;
 }
 
 static void forget_all(struct images *images)
 {
 	struct image_entry *entry, *next;
 
-	HASH_ITER(hh, images->by_file, entry, next)
+	HASH_CLEAR(hh, images->by_file);
+	HASH_ITER(hh_number, images->by_number, entry, next)
 	{
-		HASH_DEL(images->by_file, entry);
+		HASH_DELETE(hh_number, images->by_number, entry);
+		close_file(entry);
 		free(entry);
 	}
 }
@@ -145,7 +166,7 @@ static void ask_server(struct images *images, uint64_t number, const struct imag
 	_Alignas(8) char record[PROC_PATH_MAX + 256];
 	struct wire_image_open request = {
 		.image = number,
-		.pid = source->pid,
+		.pid = source->task,
 		.device_major = source->major,
 		.device_minor = source->minor,
 		.inode = source->inode,
@@ -163,47 +184,139 @@ static void ask_server(struct images *images, uint64_t number, const struct imag
 }
 
 static int add_file(struct images *images, const char *key, const struct image_source *source,
-		    size_t size, uint64_t *ret_image)
+		    size_t size, struct image_entry **ret)
 {
-	struct image_entry *entry = malloc(sizeof(*entry) + strlen(key) + 1);
+	struct image_entry *entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
 
 	if (!entry)
 		return -ENOMEM;
-	if (HASH_COUNT(images->by_file) >= IMAGES_MAX) {
+	if (HASH_CNT(hh_number, images->by_number) >= IMAGES_MAX) {
 		forget_all(images);
-		images->n_forgotten++;
+		++*counters_get(&images->stage->counters, "images", "forgotten-all");
 	}
 	entry->image = images->n_numbers++;
 	entry->generation = source->generation;
+	entry->file.fd = -1;
+	entry->task = source->task;
+	entry->start = source->start;
+	entry->length = source->length;
+	entry->path_at = strlen(key) - size;
 	strcpy(entry->key, key);
 	HASH_ADD_STR(images->by_file, key, entry);
-	*ret_image = entry->image;
+	HASH_ADD(hh_number, images->by_number, image, sizeof(entry->image), entry);
+	*ret = entry;
 	ask_server(images, entry->image, source, size);
 	return put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
+}
+
+/* The file of `entry` has another content now, and with that another number: for everybody. */
+static int replace(struct images *images, const char *key, struct image_entry *entry,
+		   const struct image_source *source, size_t size, struct image_entry **ret)
+{
+	HASH_DELETE(hh, images->by_file, entry);
+	close_file(entry);
+	entry->successor = images->n_numbers;
+	images->n_replaced++;
+	return add_file(images, key, source, size, ret);
+}
+
+/* The same inode number used again has another generation; /proc does not tell any. */
+static bool is_another_inode(const struct image_entry *entry, const struct image_source *source)
+{
+	return entry->generation && source->generation && entry->generation != source->generation;
+}
+
+static bool has_changed(const struct image_entry *entry)
+{
+	return entry->file.fd >= 0 && image_file_has_changed(&entry->file);
 }
 
 static int find_file(struct images *images, const struct image_source *source, size_t size,
 		     uint64_t *ret_image)
 {
-	char key[PROC_PATH_MAX + 64];
+	char key[KEY_MAX];
 	struct image_entry *entry;
+	int r = 0;
 
 	snprintf(key, sizeof(key), "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":%.*s", source->major,
 		 source->minor, source->inode, (int)size, source->path);
 	HASH_FIND_STR(images->by_file, key, entry);
-	/* The same inode number used again has another generation; /proc does not tell any. */
-	if (entry && entry->generation && source->generation &&
-	    entry->generation != source->generation) {
-		HASH_DEL(images->by_file, entry);
-		free(entry);
+	if (entry && is_another_inode(entry, source)) { /* who has the old one keeps it */
+		HASH_DELETE(hh, images->by_file, entry);
+		close_file(entry);
 		entry = NULL;
 	}
 	if (!entry)
-		return add_file(images, key, source, size, ret_image);
+		r = add_file(images, key, source, size, &entry);
+	else if (has_changed(entry))
+		r = replace(images, key, entry, source, size, &entry);
+	if (r < 0)
+		return r;
 	if (!entry->generation)
 		entry->generation = source->generation;
 	*ret_image = entry->image;
 	return 0;
+}
+
+/* Replaces an image that nobody has just mapped anew. */
+static int replace_as_it_was(struct images *images, struct image_entry *entry)
+{
+	char key[KEY_MAX];
+	struct image_source source = {
+		.task = entry->task,
+		.start = entry->start,
+		.length = entry->length,
+		.generation = entry->generation,
+		.path = key + entry->path_at,
+	};
+
+	strcpy(key, entry->key);
+	sscanf(key, "%" SCNx32 ":%" SCNx32 ":%" SCNu64, &source.major, &source.minor,
+	       &source.inode);
+	return replace(images, key, entry, &source, strlen(source.path), &entry);
+}
+
+int images_check(struct images *images)
+{
+	struct image_entry *entry, *next;
+	int r = 0;
+
+	HASH_ITER(hh, images->by_file, entry, next)
+	{
+		if (r < 0 || HASH_CNT(hh_number, images->by_number) >= IMAGES_MAX)
+			break;
+		if (has_changed(entry))
+			r = replace_as_it_was(images, entry);
+	}
+	return r;
+}
+
+static struct image_entry *find_number(const struct images *images, uint64_t image)
+{
+	struct image_entry *entry;
+
+	HASH_FIND(hh_number, images->by_number, &image, sizeof(image), entry);
+	return entry;
+}
+
+uint64_t images_current(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	while (entry && entry->successor) {
+		image = entry->successor;
+		entry = find_number(images, image);
+	}
+	return image;
+}
+
+int images_add_anonymous(struct images *images, const char *name, uint64_t *ret_image)
+{
+	struct image_source source = { .path = name };
+
+	*ret_image = images->n_numbers++;
+	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source,
+			 strnlen(name, PROC_PATH_MAX));
 }
 
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
@@ -215,26 +328,42 @@ int images_find(struct images *images, const struct image_source *source, uint64
 		*ret_image = IMAGE_VDSO;
 		return add_vdso(images);
 	}
-	if (images_is_anonymous(source)) {
-		*ret_image = images->n_numbers++;
-		return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, source, size);
-	}
 	return find_file(images, source, size, ret_image);
+}
+
+/* Keeps the descriptor of a file, unless too many are open. Takes `fd` over. */
+static void watch(struct images *images, const struct wire_image_state *state, int fd)
+{
+	_cleanup_fd_ int owned = fd;
+	struct image_entry *entry = find_number(images, state->image);
+
+	if (!entry || entry->successor || entry->file.fd >= 0)
+		return;
+	if (fd < 0 || fd > images->highest_fd) {
+		if (state->status == WIRE_image_status_OPEN)
+			++*counters_get(&images->stage->counters, "images", "not-watched");
+		return;
+	}
+	entry->file = (struct image_file){
+		.fd = take_fd(&owned),
+		.status = state->status,
+		.size = state->size,
+		.modified = state->modified,
+	};
 }
 
 int images_take_states(struct images *images)
 {
-	_Alignas(8) char record[256];
 	struct wire_image_state state;
-	ssize_t size;
-	int r;
+	int fd, r;
 
 	while (images->server_fd >= 0) {
-		size = recv(images->server_fd, record, sizeof(record), MSG_DONTWAIT);
-		if (size <= 0)
-			return 0;
-		if (wire_decode(wire_type(WIRE_RECORD_image_state), record, size, 0, &state))
+		r = image_message_receive(images->server_fd, MSG_DONTWAIT, &state, &fd);
+		if (r == -EBADMSG)
 			continue;
+		if (r < 0)
+			return 0;
+		watch(images, &state, fd);
 		r = stage_put(images->stage, WIRE_RECORD_image_state, &state);
 		if (r < 0)
 			return r;

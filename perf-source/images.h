@@ -2,7 +2,8 @@
 /*
  * The identity of images: one number for one content of one file, from what the kernel reports of
  * a mapping (device, inode, its generation, path). Each new image goes downstream as a record, and
- * a file at once to the image server, while it can still be had.
+ * a file at once to the image server, while it can still be had. The server sends back a descriptor,
+ * by which a file is seen to be written to: what it holds then is another image.
  */
 #pragma once
 
@@ -13,6 +14,7 @@
 enum {
 	IMAGES_MAX = 1 << 18, /* known at one time; beyond that all are forgotten and get new
 				 numbers when they are met again */
+	IMAGES_SPARE_FDS = 256,
 	IMAGE_KERNEL = 1,
 	IMAGE_VDSO = 2,
 	IMAGE_FIRST = 3,
@@ -20,26 +22,29 @@ enum {
 
 struct images {
 	struct stage *stage; /* borrowed */
-	struct image_entry *by_file;
+	struct image_entry *by_file;   /* the current one of each file */
+	struct image_entry *by_number; /* all that are known */
 	uint64_t n_numbers;
-	uint64_t n_forgotten;
+	uint64_t n_replaced;
+	int highest_fd; /* beyond it no descriptors are kept */
 	int server_fd; /* of the image server; -1: none */
 	bool vdso_is_known;
 };
 
 /* What is known of a piece of mapped memory. */
 struct image_source {
-	uint32_t pid;
+	uint32_t task; /* that has it mapped; any thread of a process */
 	uint64_t start, length;
 	uint32_t major, minor;
 	uint64_t inode, generation; /* generation 0: not known */
 	const char *path;	    /* as the kernel gives it */
 };
 
+/* `server_fd` is taken over. */
 void images_init(struct images *images, struct stage *stage, int server_fd);
 void images_deinit(struct images *images);
 
-/* Memory without a file, and so an image of its own each time that it is mapped. */
+/* Memory without a file: images_find() is not for it. */
 bool images_is_anonymous(const struct image_source *source);
 
 /* Tells of the kernel's image: 0 or -errno of the output. */
@@ -52,5 +57,14 @@ int images_add_kernel(struct images *images);
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
 		uint32_t *ret_flags);
 
+/* Another anonymous image, with what the kernel calls it: 0 or -errno of the output. */
+int images_add_anonymous(struct images *images, const char *name, uint64_t *ret_image);
+
 /* Passes on what the image server has found since: 0 or -errno of the output. */
 int images_take_states(struct images *images);
+
+/* Looks whether any file was written to, and numbers it anew: 0 or -errno of the output. */
+int images_check(struct images *images);
+
+/* The image that has taken the place of one; itself, if none has. */
+uint64_t images_current(const struct images *images, uint64_t image);

@@ -34,6 +34,7 @@ struct perf_source {
 	uint64_t lost_told; /* samples and events that LOST records told of */
 	bool must_read_again;
 	uint64_t read_again_at; /* all processes, last */
+	uint64_t images_checked_at;
 	uint64_t start_time;
 };
 

@@ -68,27 +68,53 @@ static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mappin
 	return 0;
 }
 
-int proc_read_maps(uint32_t pid, struct proc_maps *ret)
+static int parse_maps(struct proc_maps *maps)
 {
-	struct proc_maps maps = { 0 };
 	struct proc_mapping mapping;
-	char path[64], *line, *rest;
+	char *line, *rest = maps->text;
+	int r = 0;
+
+	while (r == 0 && (line = strsep(&rest, "\n")))
+		if (proc_parse_mapping(line, &mapping))
+			r = add_mapping(maps, &mapping);
+	return r;
+}
+
+/* Takes what /proc/TID/maps holds: 1 if that is anything, 0 if it is empty, or -errno. */
+static int read_task(uint32_t tid, void *arg)
+{
+	struct proc_maps *maps = arg;
+	char path[64];
 	size_t size;
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-	r = whole_file_read(path, MAPS_SIZE_MAX, &maps.text, &size);
+	if (maps->text)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tid);
+	r = whole_file_read(path, MAPS_SIZE_MAX, &maps->text, &size);
 	if (r < 0)
 		return r;
-	rest = maps.text;
-	while ((line = strsep(&rest, "\n"))) {
-		if (proc_parse_mapping(line, &mapping) && add_mapping(&maps, &mapping) < 0) {
-			proc_maps_deinit(&maps);
-			return -ENOMEM;
-		}
-	}
-	*ret = maps;
+	maps->task = tid;
+	if (size)
+		return 1;
+	free(take_pointer(maps->text));
 	return 0;
+}
+
+int proc_read_maps(uint32_t pid, struct proc_maps *ret)
+{
+	struct proc_maps maps = { 0 };
+	int r = read_task(pid, &maps);
+
+	if (r == 0)
+		proc_each_thread(pid, read_task, &maps);
+	if (r >= 0)
+		r = parse_maps(&maps);
+	if (r < 0)
+		proc_maps_deinit(&maps);
+	else
+		*ret = maps;
+	return r;
 }
 
 void proc_maps_deinit(struct proc_maps *maps)

@@ -32,9 +32,13 @@ struct proc_maps {
 	struct proc_mapping *list;
 	size_t n;
 	size_t n_refused; /* beyond PROC_MAPPINGS_MAX */
+	uint32_t task;	  /* the thread that showed them */
 };
 
-/* 0 or -errno (-ENOENT, -ESRCH: there is no such process). */
+/*
+ * 0 or -errno (-ENOENT, -ESRCH: there is no such process). A main thread that has ended shows none;
+ * then another thread of the process is asked.
+ */
 int proc_read_maps(uint32_t pid, struct proc_maps *ret);
 void proc_maps_deinit(struct proc_maps *maps);
 

@@ -18,6 +18,7 @@ struct process {
 	uint32_t n_threads;
 	uint64_t known_since; /* older events are already in what was read of it */
 	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
+	uint64_t anonymous; /* the image of all its anonymous memory, 0: none yet */
 	struct mapping_table mappings;
 	char name[PROC_NAME_MAX];
 	bool has_exited;
@@ -151,32 +152,30 @@ static bool has_mapping(const struct process *process, const struct mapping *map
 	       old->offset == mapping->offset && old->image == mapping->image;
 }
 
-/* Adds what is mapped at `source` to a process, unless it is there already. */
-static int add_mapping(struct processes *processes, struct process *process,
-		       const struct image_source *source, uint64_t offset, uint64_t time)
+static int find_image(struct processes *processes, struct process *process,
+		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
 {
-	struct mapping mapping = {
-		.start = source->start,
-		.end = source->start + source->length,
-		.offset = offset,
-	};
-	const struct mapping *old = mapping_table_find(&process->mappings, source->start);
-	uint32_t flags = 0;
+	int r = 0;
+
+	if (!images_is_anonymous(source))
+		return images_find(processes->images, source, ret_image, ret_flags);
+	*ret_flags = 0;
+	if (!process->anonymous)
+		r = images_add_anonymous(processes->images, source->path, &process->anonymous);
+	*ret_image = process->anonymous;
+	return r;
+}
+
+/* Tells of a mapping, unless it is known. */
+static int put_new_mapping(struct processes *processes, struct process *process,
+			   struct mapping *mapping, uint32_t flags, uint64_t time)
+{
 	int r;
 
-	/* perf gives anonymous memory its address as offset, /proc gives it 0. */
-	if (images_is_anonymous(source)) {
-		mapping.offset = 0;
-		if (old && old->start == mapping.start && old->end == mapping.end)
-			mapping.image = old->image; /* not another one for what is known */
-	}
-	if (!mapping.image &&
-	    (r = images_find(processes->images, source, &mapping.image, &flags)) < 0)
-		return r;
-	if (has_mapping(process, &mapping))
+	if (has_mapping(process, mapping))
 		return 0;
-	mapping.number = processes->n_mappings;
-	r = mapping_table_add(&process->mappings, &mapping);
+	mapping->number = processes->n_mappings;
+	r = mapping_table_add(&process->mappings, mapping);
 	if (r == -EINVAL || r == -ENOSPC) {
 		++*counters_get(&processes->stage->counters, "refused", "mapping");
 		return 0;
@@ -184,7 +183,25 @@ static int add_mapping(struct processes *processes, struct process *process,
 	if (r < 0)
 		return r;
 	processes->n_mappings++;
-	return put_mapping(processes, process->upid, &mapping, flags, time);
+	return put_mapping(processes, process->upid, mapping, flags, time);
+}
+
+/*
+ * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one in
+ * the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
+ */
+static int add_mapping(struct processes *processes, struct process *process,
+		       const struct image_source *source, uint64_t offset, uint64_t time)
+{
+	struct mapping mapping = {
+		.start = source->start,
+		.end = source->start + source->length,
+		.offset = images_is_anonymous(source) ? source->start : offset,
+	};
+	uint32_t flags;
+	int r = find_image(processes, process, source, &mapping.image, &flags);
+
+	return r < 0 ? r : put_new_mapping(processes, process, &mapping, flags, time);
 }
 
 static int add_maps(struct processes *processes, struct process *process,
@@ -195,7 +212,7 @@ static int add_maps(struct processes *processes, struct process *process,
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
 		const struct proc_mapping *mapping = &maps->list[i];
 		struct image_source source = {
-			.pid = process->pid,
+			.task = maps->task,
 			.start = mapping->start,
 			.length = mapping->end - mapping->start,
 			.major = mapping->major,
@@ -272,6 +289,15 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	}
 	r = put_process(processes, process, origin, 0, time);
 	return r < 0 ? r : add_maps(processes, process, &maps, time);
+}
+
+/* A process that the stream cannot follow any further begins anew with what /proc says. */
+static int renew(struct processes *processes, struct process *process, uint64_t time)
+{
+	uint32_t pid = process->pid;
+	int r = put_exit(processes, process, time);
+
+	return r < 0 ? r : add_from_proc(processes, pid, WIRE_origin_FOUND, time);
 }
 
 int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
@@ -402,7 +428,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 {
 	struct process *process = find(processes, mmap->pid);
 	struct image_source source = {
-		.pid = mmap->pid,
+		.task = mmap->tid,
 		.start = mmap->start,
 		.length = mmap->length,
 		.major = mmap->major,
@@ -423,12 +449,15 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 	}
 	if (time < process->known_since)
 		return 0;
+	/* Full of what was mapped once: there is no event when it goes. */
+	if (process->mappings.n >= MAPPING_TABLE_MAX - 2)
+		return renew(processes, process, time);
 	return add_mapping(processes, process, &source, mmap->offset, time);
 }
 
 /*
  * Reads the maps of a known process again. If nothing of what was known is there any more, an
- * exec was missed.
+ * exec was missed. -ESRCH: there is no such process, or another one by now.
  */
 static int read_again(struct processes *processes, struct process *process, uint64_t time)
 {
@@ -441,8 +470,8 @@ static int read_again(struct processes *processes, struct process *process, uint
 	processes->n_rereads++;
 	r = read_maps(processes, pid, &maps);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	/* A zombie, or a process whose leader has gone: it shows nothing, and nothing is learnt. */
+		return r;
+	/* A zombie, or a kernel thread: it shows nothing, and nothing is learnt. */
 	if (!maps.n)
 		return 0;
 	for (size_t i = 0; i < maps.n && !any_known; i++) {
@@ -454,8 +483,7 @@ static int read_again(struct processes *processes, struct process *process, uint
 	}
 	if (any_known)
 		return add_maps(processes, process, &maps, time);
-	r = put_exit(processes, process, time);
-	return r < 0 ? r : add_from_proc(processes, pid, WIRE_origin_FOUND, time);
+	return renew(processes, process, time);
 }
 
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
@@ -477,7 +505,7 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		   !mapping_table_find(&process->mappings, address) &&
 		   clock_now(CLOCK_MONOTONIC) - process->read_at >= PROCESSES_REREAD_NS) {
 		r = read_again(processes, process, time);
-		if (r < 0)
+		if (r < 0 && r != -ESRCH)
 			return r;
 		process = find(processes, pid);
 	}
@@ -488,21 +516,50 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 int processes_read_all_again(struct processes *processes, uint64_t time)
 {
 	struct process *process, *next;
-	int r = 0;
+	int r;
 
+	if (processes->is_proc_foreign)
+		return 0;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-
 		if (process->pid == PID_UNKNOWN || process->pid == 0)
 			continue;
-		r = proc_read_maps(process->pid, &maps);
-		if ((r == -ENOENT || r == -ESRCH) && !is_changing(processes, process->pid))
+		r = read_again(processes, process, time);
+		if (r == -ESRCH && !is_changing(processes, process->pid))
 			r = end(processes, process, time);
-		else
-			r = read_again(processes, process, time);
-		if (r < 0)
+		if (r < 0 && r != -ESRCH)
 			return r;
 	}
 	return 0;
+}
+
+/* Tells of mappings again whose files were written to. */
+static int follow_images(struct processes *processes, struct process *process, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < process->mappings.n && r == 0; i++) {
+		struct mapping mapping = process->mappings.list[i];
+
+		mapping.image = images_current(processes->images, mapping.image);
+		r = put_new_mapping(processes, process, &mapping, 0, time);
+	}
+	return r;
+}
+
+int processes_follow_images(struct processes *processes, uint64_t time)
+{
+	struct process *process, *next;
+	int r = 0;
+
+	if (processes->n_images_followed == processes->images->n_replaced)
+		return 0;
+	processes->n_images_followed = processes->images->n_replaced;
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		r = follow_images(processes, process, time);
+		if (r < 0)
+			break;
+	}
+	return r;
 }

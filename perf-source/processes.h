@@ -29,6 +29,7 @@ struct processes {
 	uint64_t n_upids;
 	uint32_t n_mappings;
 	uint64_t n_rereads;
+	uint64_t n_images_followed; /* of images->n_replaced */
 	bool is_proc_foreign;	       /* /proc shows another PID namespace than the events do */
 	struct exited_process *exited; /* a queue, by time */
 	size_t n_exited, n_exited_allocated;
@@ -66,6 +67,9 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 
 /* Ends the processes that exited PROCESSES_LINGER_NS before `time`. */
 int processes_bury(struct processes *processes, uint64_t time);
+
+/* Tells of the mappings of files anew that were written to since they were mapped. */
+int processes_follow_images(struct processes *processes, uint64_t time);
 
 /* After a loss of events: reads again what is alive, and ends what is not. */
 int processes_read_all_again(struct processes *processes, uint64_t time);

@@ -24,6 +24,7 @@ enum {
 };
 
 #define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* no faster than this, however much is lost */
+#define CHECK_IMAGES_NS (NANOSECONDS_A_SECOND / 4)
 
 /* Whether an event makes another incarnation of the PID at `arg`. */
 static int changes_process(const struct perf_event_header *header, void *arg)
@@ -315,6 +316,19 @@ static int read_again_if_lost(struct perf_source *self)
 	return processes_read_all_again(&self->processes, self->merge.last_time);
 }
 
+/* Whether files were written to since they were mapped. */
+static int check_images(struct perf_source *self)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int r = 0;
+
+	if (now - self->images_checked_at >= CHECK_IMAGES_NS) {
+		self->images_checked_at = now;
+		r = images_check(&self->images);
+	}
+	return r < 0 ? r : processes_follow_images(&self->processes, self->merge.last_time);
+}
+
 static int record(struct stage *stage, struct perf_source *self, struct waiting *waiting)
 {
 	uint64_t begun = clock_now(CLOCK_MONOTONIC);
@@ -325,6 +339,8 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 		r = drain(stage, self, merge_look(&self->merge));
 		if (r == 0)
 			r = images_take_states(&self->images);
+		if (r == 0)
+			r = check_images(self);
 		if (r == 0)
 			r = read_again_if_lost(self);
 		goes_on = wait_a_little(waiting);

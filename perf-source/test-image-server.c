@@ -164,6 +164,28 @@ static void test_a_file_that_was_removed_since_is_still_there(void **state)
 	image_client_deinit(&client);
 }
 
+static void test_a_file_that_was_written_to_since_is_gone(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd;
+
+	ask(3, path);
+	told();
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(fd, "more", 4), 4);
+	close(fd);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+		assert_int_equal(found.status, WIRE_image_status_GONE);
+		assert_int_equal(fd, -1);
+	}
+	ask(4, path); /* as it is now */
+	assert_int_equal(image_client_open(&client, 4, &found, &fd), 0);
+	check_content(fd, "contentmore");
+	image_client_deinit(&client);
+}
+
 static void test_who_has_another_token_gets_nothing(void **state)
 {
 	struct image_client client = join();
@@ -501,6 +523,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_who_has_the_token_gets_the_file),
 		TEST(test_a_file_that_was_removed_since_is_still_there),
+		TEST(test_a_file_that_was_written_to_since_is_gone),
 		TEST(test_who_has_another_token_gets_nothing),
 		TEST(test_an_image_that_nobody_knows_is_unknown),
 		TEST(test_what_cannot_be_opened_is_told_with_its_reason),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,10 +10,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "common/image-message.h"
 #include "perf-source/images.h"
 #include "perf-source/proc.h"
 #include "perf-source/test-stream.h"
@@ -129,7 +132,7 @@ static void test_a_deleted_file_is_the_same_image(void **state)
 						       "image 5 file '/ (deleted)x'\n");
 }
 
-static void test_memory_without_a_file_is_an_image_of_its_own_each_time(void **state)
+static void test_memory_without_a_file_is_anonymous(void **state)
 {
 	static const char *const paths[] = { "",
 					     "//anon",
@@ -138,19 +141,85 @@ static void test_memory_without_a_file_is_an_image_of_its_own_each_time(void **s
 					     "/dev/zero (deleted)",
 					     "/SYSV00000000 (deleted)",
 					     "/anon_hugepage (deleted)" };
+	struct image_source source = file("/no/inode", 0, 0);
+	uint64_t first, second;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		uint64_t first = find_file(paths[i], 5, 9);
+		struct image_source anonymous = file(paths[i], 5, 9);
 
-		assert_int_not_equal(find_file(paths[i], 5, 9), first);
+		assert_true(images_is_anonymous(&anonymous));
 	}
-	assert_int_not_equal(find_file("/no/inode", 0, 0), find_file("/no/inode", 0, 0));
+	assert_true(images_is_anonymous(&source));
+	source = file("/bin/a", 5, 0);
+	assert_false(images_is_anonymous(&source));
+	assert_int_equal(images_add_anonymous(&images, "//anon", &first), 0);
+	assert_int_equal(images_add_anonymous(&images, "//anon", &second), 0);
+	assert_int_not_equal(first, second);
 	assert_int_equal(recv(server, (char[8]){ 0 }, 8, MSG_DONTWAIT), -1); /* nothing to open */
+}
+
+/* A file, and what the server says when it has opened it. */
+static uint64_t find_opened_file(const char *path, const char *content)
+{
+	struct wire_image_state found = { .status = WIRE_image_status_OPEN };
+	struct stat status;
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+	assert_int_equal(fstat(fd, &status), 0);
+	found.image = find_file(path, 5, 9);
+	found.size = status.st_size;
+	found.modified = status.st_mtim.tv_sec * 1000000000ULL + status.st_mtim.tv_nsec;
+	assert_int_equal(image_message_send(server, &found, fd), 0);
+	assert_int_equal(images_take_states(&images), 0);
+	close(fd);
+	return found.image;
+}
+
+static void write_again(const char *path, const char *content)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	assert_int_equal(write(fd, content, strlen(content)), strlen(content));
+	close(fd);
+}
+
+static void test_a_file_that_was_written_to_is_another_image(void **state)
+{
+	char path[] = "/tmp/stackpipe-test-XXXXXX";
+	uint64_t first, second, third;
+
+	close(mkstemp(path));
+	first = find_opened_file(path, "content");
+	assert_int_equal(find_file(path, 5, 9), first);
+	write_again(path, "longer content");
+	second = find_file(path, 5, 9);
+	assert_int_not_equal(second, first);
+	assert_int_equal(images_current(&images, first), second);
+	assert_int_equal(images_current(&images, second), second);
+	assert_int_equal(find_opened_file(path, "long content"), second);
+	write_again(path, "the longest content");
+	assert_int_equal(images_check(&images), 0); /* without anybody mapping it */
+	third = images_current(&images, first);
+	assert_int_not_equal(third, second);
+	assert_int_equal(find_file(path, 5, 9), third);
+	assert_int_equal(images_check(&images), 0);
+	assert_int_equal(images_current(&images, first), third);
+	unlink(path);
+}
+
+static void test_an_inode_used_again_changes_nothing_for_its_old_image(void **state)
+{
+	uint64_t first = find_file("/bin/a", 5, 9);
+
+	assert_int_not_equal(find_file("/bin/a", 5, 10), first);
+	assert_int_equal(images_current(&images, first), first);
 }
 
 static void test_the_vdso_comes_once_with_its_bytes(void **state)
 {
-	struct image_source vdso = { .pid = 77, .start = 1, .length = 2, .path = "[vdso]" };
+	struct image_source vdso = { .task = 77, .start = 1, .length = 2, .path = "[vdso]" };
 	union wire_view view;
 
 	assert_int_equal(find(&vdso, NULL), IMAGE_VDSO);
@@ -247,9 +316,9 @@ static void test_beyond_the_limit_all_are_forgotten_and_numbered_anew(void **sta
 	for (uint64_t inode = 1; inode <= IMAGES_MAX; inode++)
 		find_file("/x", inode, 0);
 	assert_int_equal(find_file("/x", 1, 0), IMAGE_FIRST);
-	assert_int_equal(images.n_forgotten, 0);
+	assert_int_equal(*counters_get(&stream.stage.counters, "images", "forgotten-all"), 0);
 	find_file("/x", IMAGES_MAX + 1, 0);
-	assert_int_equal(images.n_forgotten, 1);
+	assert_int_equal(*counters_get(&stream.stage.counters, "images", "forgotten-all"), 1);
 	assert_int_equal(find_file("/x", 1, 0), IMAGE_FIRST + IMAGES_MAX + 1);
 }
 
@@ -262,7 +331,9 @@ int main(void)
 		TEST(test_an_inode_used_again_is_another_image),
 		TEST(test_a_generation_that_is_told_later_belongs_to_the_same_image),
 		TEST(test_a_deleted_file_is_the_same_image),
-		TEST(test_memory_without_a_file_is_an_image_of_its_own_each_time),
+		TEST(test_memory_without_a_file_is_anonymous),
+		TEST(test_a_file_that_was_written_to_is_another_image),
+		TEST(test_an_inode_used_again_changes_nothing_for_its_old_image),
 		TEST(test_the_vdso_comes_once_with_its_bytes),
 		TEST(test_the_kernel_has_a_number_of_its_own),
 		TEST(test_a_new_file_is_asked_for_at_once_and_once),

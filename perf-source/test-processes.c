@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "common/image-message.h"
 #include "perf-source/processes.h"
 #include "perf-source/test-stream.h"
 
@@ -641,8 +643,8 @@ static void *outlive_the_leader(void *arg)
 		pause();
 }
 
-/* /proc/PID/maps is empty once the leader has gone, though its threads still have their memory. */
-static void test_a_process_whose_leader_has_gone_is_not_another_one(void **state)
+/* A process whose main thread has ended and whose other thread lives on. */
+static pid_t start_without_leader(void)
 {
 	int ends[2];
 	char byte;
@@ -661,18 +663,81 @@ static void test_a_process_whose_leader_has_gone_is_not_another_one(void **state
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &byte, 1), 1);
 	close(ends[0]);
-	do_fork(1, pid, 10);
-	do_clone_thread(pid, PID, 11);
-	do_mmap(pid, 0x1000, 0x1000, 0, "/bin/a", 5, 12);
-	do_exit(pid, pid, 13);
-	bury();
-	test_stream_text(&stream);
-	sample(pid, our_code(), 20);
+	return pid;
+}
+
+/* /proc/PID/maps is empty once the leader has gone; another thread's still shows all. */
+static void test_a_process_whose_leader_has_gone_shows_its_mappings(void **state)
+{
+	pid_t pid = start_without_leader();
+	int n;
+
+	assert_int_equal(processes_scan(&processes, pid, 10), 0);
+	assert_int_not_equal(find_mapping(1, our_code(), &n), 0);
+	assert_int_equal(processes_read_all_again(&processes, 20), 0);
+	assert_int_equal(processes.n_rereads, 1);
 	test_stream_text(&stream);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_false(has_line("exit "));
 	assert_false(has_line("process "));
+}
+
+static void test_anonymous_memory_of_a_process_is_one_image(void **state)
+{
+	do_fork(1, PID, 10);
+	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
+	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, 12);
+	do_fork(PID, PID + 1, 13);
+	do_mmap(PID + 1, 0x7000, 0x1000, 0x7000, "//anon", 0, 14);
+	check("process 1 pid 5000000 forked of 0 ''\n"
+	      "image 3 anonymous '//anon'\n"
+	      "mapping 1 of 1 1000+1000 at 1000 of image 3\n"
+	      "mapping 2 of 1 5000+1000 at 5000 of image 3\n"
+	      "process 2 pid 5000001 forked of 1 ''\n"
+	      "image 4 anonymous '//anon'\n"
+	      "mapping 3 of 2 7000+1000 at 7000 of image 4\n");
+}
+
+/* There is no event when memory goes: what a JIT compiler has freed must not fill the table. */
+static void test_a_full_table_of_mappings_begins_anew_with_what_is_there(void **state)
+{
+	pid_t pid = getpid();
+	uint64_t i;
+
+	do_fork(1, pid, 10);
+	for (i = 0; i < MAPPING_TABLE_MAX; i++)
+		do_mmap(pid, (i + 1) * 0x2000, 0x1000, 0, "//anon", 0, 11);
+	while (test_stream_next(&stream, &(union wire_view){ 0 }))
+		;
+	assert_int_equal(processes.n_upids, 2);
+	assert_int_equal(counters_sum(&stream.stage.counters, "refused"), 0);
+	assert_int_equal(sample(pid, our_code(), 20), 2);
+	assert_int_equal(processes.n_rereads, 0); /* it was found where the maps were read */
+}
+
+static void test_mappings_follow_a_file_that_was_written_to(void **state)
+{
+	struct wire_image_state found = { 3, WIRE_image_status_OPEN, 0, 0 };
+	int pair[2], fd = memfd_create("file", MFD_CLOEXEC);
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	images.server_fd = pair[0];
+	do_fork(1, PID, 10);
+	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 11);
+	do_mmap(PID, 0x3000, 0x1000, 0, "/bin/b", 6, 12);
+	assert_int_equal(processes_follow_images(&processes, 20), 0);
+	test_stream_text(&stream);
+	/* As the server opened it, it was another one than this: not of the year 1970. */
+	assert_int_equal(image_message_send(pair[1], &found, fd), 0);
+	assert_int_equal(images_take_states(&images), 0);
+	assert_int_equal(images_check(&images), 0);
+	assert_int_equal(processes_follow_images(&processes, 20), 0);
+	check("image_state\n"
+	      "image 5 file '/bin/a'\n"
+	      "mapping 3 of 1 1000+1000 at 0 of image 5\n");
+	close(pair[1]);
+	close(fd);
 }
 
 static void test_many_processes_and_their_ends(void **state)
@@ -717,7 +782,10 @@ int main(void)
 		TEST(test_anonymous_memory_is_not_told_again_by_proc),
 		TEST(test_after_a_loss_the_living_stay_and_the_dead_end),
 		TEST(test_after_a_loss_a_zombie_is_not_another_process),
-		TEST(test_a_process_whose_leader_has_gone_is_not_another_one),
+		TEST(test_a_process_whose_leader_has_gone_shows_its_mappings),
+		TEST(test_anonymous_memory_of_a_process_is_one_image),
+		TEST(test_a_full_table_of_mappings_begins_anew_with_what_is_there),
+		TEST(test_mappings_follow_a_file_that_was_written_to),
 		TEST(test_many_processes_and_their_ends),
 	};
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a person gets who records something that runs."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -95,6 +96,33 @@ class Live(pipeline.RecordingTest):
         self.start([program, "once", "1000000"])
         stacks = self.record_folded("-a", "-d", "0.5")
         self.assert_hold_chain(stacks, program.name, "main", 0.9)
+
+    def test_a_program_that_is_rewritten_in_place(self):
+        """The same inode with another content is another image: each run has its own names."""
+        program, names = self.directory / "program", ("first_name", "other_name")
+        for name in names:
+            self.compile_spinning(name, self.directory / name)
+        script = " && ".join(f"cat {name} > program && chmod +x program && ./program 0.4"
+                             for name in names)
+        stacks = self.record_folded("--", "sh", "-c", f"cd {self.directory} && {script}")
+        found = [sum(n for stack, n in stacks if name in stack) for name in names]
+        of_program = sum(n for stack, n in stacks if stack[0] == program.name)
+        self.assertGreater(min(found), 0.3 * of_program, stacks)
+
+    def compile_spinning(self, function, path):
+        """Functions of one size and place, so that only the file tells which one ran."""
+        subprocess.run(["cc", "-O1", f"-Dspin_here={function}", "-o", path,
+                        pipeline.TOP / "tests" / "programs" / "spin.c"], check=True)
+
+    def test_times_never_go_back(self):
+        self.start_busy("forks")
+        ended = self.run_well(self.source("-a", "-F", "4999", "-d", "1"),
+                              self.stage("live-unwinder"), self.stage("symbolizer"),
+                              self.stage("frame-dump"))
+        text = ended[-1].output.decode(errors="replace")
+        times = [int(time) for time in re.findall(r"^\w+ .*?\btime=(\d+)", text, re.MULTILINE)]
+        self.assertGreater(len(times), 1000)
+        self.assertEqual(times, sorted(times))
 
     def test_a_dead_process_is_told(self):
         gone = subprocess.Popen(["true"])

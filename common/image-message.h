@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The image server's one message: the state of an image, with a descriptor if it is open. */
+#pragma once
+
+#include "common/wire.h"
+
+/* Never waits. 0 or -errno; `fd` -1: none goes along. */
+int image_message_send(int socket, const struct wire_image_state *state, int fd);
+
+/*
+ * `flags` as of recvmsg(2). 0 and a descriptor that the caller owns, or -1; -ENOTCONN: the other end
+ * has gone; -EBADMSG: not such a message; -errno.
+ */
+int image_message_receive(int socket, int flags, struct wire_image_state *ret, int *ret_fd);
