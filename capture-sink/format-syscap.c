@@ -82,9 +82,9 @@ static int begin(struct capture *capture)
 	struct syscap_time when = { hello->start_time, -1, -1 };
 	int r;
 
-	pair_map_init(&self->pids, PROCESS_TABLE_MAX * 8);
-	pair_map_init(&self->owners, PROCESS_TABLE_MAX * 8);
-	pair_map_init(&self->told_names, PROCESS_TABLE_MAX * 8);
+	pair_map_init(&self->pids, 2 * PROCESS_TABLE_MAX); /* also some whose exit is not told */
+	pair_map_init(&self->owners, PSEUDO_PID);
+	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, ADDRESSES_MAX);
 	pair_map_init(&self->addresses, ADDRESSES_MAX);
 	pair_map_init(&self->jitmap, ADDRESSES_MAX);
@@ -112,7 +112,10 @@ static int begin(struct capture *capture)
 	return r;
 }
 
-/* The PID of an incarnation in the file; < 0: -ENOMEM. */
+/*
+ * The PID of an incarnation in the file; < 0: -ENOMEM. Those that are too many (of a stream that
+ * never tells of an exit) share one.
+ */
 static int64_t assign_pid(struct syscap_format *self, uint64_t upid, const struct process *process)
 {
 	uint32_t real = process ? process->pid : UINT32_MAX;
@@ -132,6 +135,8 @@ static int64_t assign_pid(struct syscap_format *self, uint64_t upid, const struc
 			return r;
 	}
 	r = pair_map_add(&self->pids, upid, 0, pid);
+	if (r == -ENOSPC)
+		return PSEUDO_PID;
 	return r < 0 ? r : pid;
 }
 
@@ -173,6 +178,8 @@ static int find_pid(struct capture *capture, const struct capture_stack *stack, 
 		*told = number;
 	else
 		r = pair_map_add(&self->told_names, pid, 0, number);
+	if (r == -ENOSPC) /* it is told again with the next sample */
+		r = 0;
 	when.pid = pid;
 	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
 }
@@ -351,13 +358,18 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 	return r;
 }
 
+/* Nothing more refers to it, so it is not kept in mind: only that its PID has been used. */
 static int exit_process(struct capture *capture, const struct process *process, uint64_t time)
 {
 	struct syscap_format *self = capture->format_data;
 	uint64_t *pid = pair_map_find(&self->pids, process->number, 0);
 	struct syscap_time when = { time, pid ? *pid : 0, -1 };
 
-	return pid ? syscap_put_exit(&self->syscap, when) : 0;
+	if (!pid)
+		return 0;
+	pair_map_remove(&self->told_names, *pid, 0);
+	pair_map_remove(&self->pids, process->number, 0);
+	return syscap_put_exit(&self->syscap, when);
 }
 
 static int add_message(struct capture *capture, const struct wire_message *message)

@@ -93,6 +93,29 @@ int pair_map_add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value)
 	return 0;
 }
 
+/* What follows in the same run moves up, so that no search ends at the gap before it. */
+void pair_map_remove(struct pair_map *map, uint64_t a, uint64_t b)
+{
+	size_t mask = map->n_allocated - 1, gap, i;
+
+	if (!pair_map_find(map, a, b))
+		return;
+	gap = i = find_entry(map, a, b) - map->entries;
+	for (;;) {
+		struct pair_map_entry *entry = &map->entries[i = (i + 1) & mask];
+		size_t home = hash(entry->a, entry->b) & mask;
+
+		if (!entry->is_used)
+			break;
+		if (((i - home) & mask) < ((i - gap) & mask)) /* it lies at home, or between */
+			continue;
+		map->entries[gap] = *entry;
+		gap = i;
+	}
+	map->entries[gap].is_used = false;
+	map->n--;
+}
+
 void pair_map_each(const struct pair_map *map,
 		   void (*each)(uint64_t a, uint64_t b, uint64_t value, void *arg), void *arg)
 {

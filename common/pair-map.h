@@ -27,6 +27,9 @@ uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b);
 /* Adds a pair that is not there yet: 0, -ENOSPC: n_max are there, or -ENOMEM. */
 int pair_map_add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value);
 
+/* Forgets a pair, if it is there. */
+void pair_map_remove(struct pair_map *map, uint64_t a, uint64_t b);
+
 /* Calls for each pair, in no particular order. */
 void pair_map_each(const struct pair_map *map,
 		   void (*each)(uint64_t a, uint64_t b, uint64_t value, void *arg), void *arg);

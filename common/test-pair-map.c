@@ -109,6 +109,44 @@ static void test_each_pair_is_shown_once_and_cleared_ones_never(void **state)
 	pair_map_deinit(&map);
 }
 
+/* Few slots and many removals: runs of neighbours are cut at every place. */
+static void test_what_is_removed_is_gone_and_nothing_else(void **state)
+{
+	enum { KEYS = 400, STEPS = 200000 };
+	bool is_there[KEYS] = { false };
+	struct pair_map map;
+	uint32_t random = 1;
+	size_t n = 0;
+
+	pair_map_init(&map, KEYS);
+	for (int step = 0; step < STEPS; step++) {
+		uint64_t key;
+
+		random = random * 1664525 + 1013904223;
+		key = random >> 16 & 0xffff;
+		key %= KEYS;
+		if (is_there[key])
+			pair_map_remove(&map, key, key * 3);
+		else
+			assert_int_equal(pair_map_add(&map, key, key * 3, key + 1), 0);
+		is_there[key] = !is_there[key];
+		n += is_there[key] ? 1 : -1;
+		assert_int_equal(map.n, n);
+		if (step % 1000)
+			continue;
+		for (uint64_t i = 0; i < KEYS; i++) {
+			uint64_t *value = pair_map_find(&map, i, i * 3);
+
+			assert_int_equal(value != NULL, is_there[i]);
+			if (value)
+				assert_int_equal(*value, i + 1);
+		}
+	}
+	pair_map_remove(&map, 1, 1); /* was never there */
+	assert_int_equal(map.n, n);
+	pair_map_deinit(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +155,7 @@ int main(void)
 		cmocka_unit_test(test_a_full_map_refuses),
 		cmocka_unit_test(test_a_value_can_be_changed_in_place),
 		cmocka_unit_test(test_each_pair_is_shown_once_and_cleared_ones_never),
+		cmocka_unit_test(test_what_is_removed_is_gone_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
