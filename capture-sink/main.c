@@ -30,7 +30,19 @@ static int result(struct stage *stage, const struct capture *capture, int r)
 	return -ECANCELED;
 }
 
-static int open_output(struct stage *stage, void *data)
+static int refuse_path(struct stage *stage, const struct capture *capture, int error)
+{
+	if (error == -EEXIST)
+		stage_error(stage, "error: '%s' exists: choose another name, or --force",
+			    capture->path);
+	else
+		stage_error(stage, "error: could not create '%s': %s", capture->path,
+			    strerror(-error));
+	return -ECANCELED;
+}
+
+/* What can be said before there is any input. */
+static int check_output(struct stage *stage, void *data)
 {
 	struct capture_sink *self = data;
 	struct capture *capture = &self->capture;
@@ -42,30 +54,26 @@ static int open_output(struct stage *stage, void *data)
 		stage->exit_status = STAGE_EXIT_USAGE;
 		return -ECANCELED;
 	}
-	r = output_open(&capture->output, capture->path, self->mode);
-	if (r == -EEXIST)
-		stage_error(stage, "error: '%s' exists: choose another name, or --force",
-			    capture->path);
-	else if (r < 0)
-		stage_error(stage, "error: could not create '%s': %s", capture->path, strerror(-r));
-	if (r < 0)
-		return -ECANCELED;
-	capture->stage = stage;
-	capture->format_data = calloc(1, capture->format->data_size + 1);
-	if (!capture->format_data || frame_cache_init(&capture->frames) < 0)
-		return -ENOMEM;
-	return 0;
+	r = output_check(capture->path, self->mode);
+	return r < 0 ? refuse_path(stage, capture, r) : 0;
 }
 
+/* The input has turned out to be a stream: now the file is made, or the one that is there goes. */
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct capture_sink *self = data;
 	struct capture *capture = &self->capture;
-	int r = 0;
+	int r = output_open(&capture->output, capture->path, self->mode);
 
+	if (r < 0)
+		return refuse_path(stage, capture, r);
+	capture->stage = stage;
 	capture->hello = *hello;
 	capture->last_time = hello->start_time;
 	capture->has_symbols = strstr(hello->stages, "symbolizer") != NULL;
+	capture->format_data = calloc(1, capture->format->data_size + 1);
+	if (!capture->format_data || frame_cache_init(&capture->frames) < 0)
+		return -ENOMEM;
 	if (capture->format->begin)
 		r = capture->format->begin(capture);
 	return result(stage, capture, r);
@@ -370,7 +378,7 @@ int main(int argc, char **argv)
 		.parse_option = parse_option,
 		.handlers = handlers,
 		.init = init,
-		.open = open_output,
+		.open = check_output,
 		.start = start,
 		.tick = tick,
 		.finish = finish,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,24 @@ static int open_path(const char *path, enum output_mode mode)
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return fd < 0 ? -errno : fd;
+}
+
+int output_check(const char *path, enum output_mode mode)
+{
+	_cleanup_free_ char *copy = strdup(path);
+	struct stat status;
+
+	if (!copy)
+		return -ENOMEM;
+	if (!strcmp(path, "-"))
+		return 0;
+	if (lstat(path, &status) == 0) {
+		if (mode == OUTPUT_NEW)
+			return -EEXIST;
+		if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+			return access(path, W_OK) < 0 ? -errno : 0;
+	}
+	return access(dirname(copy), W_OK | X_OK) < 0 ? -errno : 0;
 }
 
 int output_open(struct output *output, const char *path, enum output_mode mode)

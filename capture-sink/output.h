@@ -30,6 +30,9 @@ enum output_mode {
 	OUTPUT_REPLACE, /* in its place */
 };
 
+/* Whether output_open() may do, without doing anything. 0 or -errno. */
+int output_check(const char *path, enum output_mode mode);
+
 /* Creates `path` ("-": standard output) with mode 0600. 0 or -errno. */
 int output_open(struct output *output, const char *path, enum output_mode mode);
 

@@ -45,6 +45,7 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 		return -ENOMEM;
 	process->number = record->process;
 	process->pid = record->pid;
+	process->origin = record->origin;
 	snprintf(process->name, sizeof(process->name), "%s", record->name.data);
 	HASH_ADD(hh, table->by_number, number, sizeof(process->number), process);
 	parent = process_table_find(table, record->parent);

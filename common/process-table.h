@@ -16,6 +16,7 @@ struct process {
 	UT_hash_handle hh;
 	uint64_t number; /* upid */
 	uint32_t pid;
+	enum wire_origin origin;
 	uint64_t version; /* changes with its mappings */
 	char name[65];
 	struct mapping_table mappings;

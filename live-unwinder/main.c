@@ -73,9 +73,24 @@ static size_t add_kernel_frames(const struct live_unwinder *self, const struct w
 	return sample->kernel.n;
 }
 
+/*
+ * In the middle of execve(2) a task has its new memory and still the registers with which it called:
+ * they point nowhere, and what they point to cannot be read.
+ */
+static bool is_being_executed(const struct unwinding *unwinding)
+{
+	const struct wire_sample *sample = unwinding->sample;
+	const struct process *process = unwinding->process;
+
+	return process && process->origin == WIRE_origin_EXECUTED && sample->kernel.n &&
+	       sample->stack.size == 0 &&
+	       !mapping_table_find(&process->mappings, sample->registers.data[arch_host.ip_index]);
+}
+
 static void unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
 {
-	if (unwinding->sample->registers.n != arch_host.n_registers) {
+	if (unwinding->sample->registers.n != arch_host.n_registers ||
+	    is_being_executed(unwinding)) {
 		unwinding->end = WIRE_stack_end_NO_USER_REGS;
 		return;
 	}
