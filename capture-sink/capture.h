@@ -13,7 +13,6 @@
 #include "common/stage.h"
 
 enum {
-	CAPTURE_FRAMES_MAX = 8192,
 	CAPTURE_END_TEXT = 64,
 	CAPTURE_ENDS = 16, /* more than there are reasons for a stack's end */
 };

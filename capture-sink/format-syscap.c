@@ -192,12 +192,11 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 	struct syscap_time when = { time, pid, -1 };
 	const struct mapping *mapping;
 	const struct image *image;
-	char path[4096], hex[2 * BUILD_ID_MAX + 1] = "";
+	char path[4096], hex[2 * WIRE_BUILD_ID_MAX + 1] = "";
 
 	if (!process || !frame->mapping || pair_map_find(&self->mappings, pid, frame->mapping))
 		return 0;
-	mapping = mapping_table_find(&process->mappings,
-				     frame->address - !(frame->flags & WIRE_frame_flags_EXACT));
+	mapping = process_table_mapping(&capture->identity.processes, process, frame);
 	image = mapping ? image_table_find(&capture->identity.images, mapping->image) : NULL;
 	if (!image)
 		return 0;

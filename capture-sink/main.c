@@ -15,9 +15,9 @@ struct capture_sink {
 	struct capture capture; /* first: it begins with the identity */
 	enum output_mode mode;
 	enum stage_stream_end end;
-	struct wire_frame frames[CAPTURE_FRAMES_MAX]; /* of a sample that was not unwound */
-	struct capture_frame stack_frames[CAPTURE_FRAMES_MAX];
-	uint32_t counted[CAPTURE_FRAMES_MAX + 2]; /* with the thread and the end's reason */
+	struct wire_frame frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
+	struct capture_frame stack_frames[WIRE_FRAMES_MAX];
+	uint32_t counted[WIRE_FRAMES_MAX + 2]; /* with the thread and the end's reason */
 };
 
 /* Says what became of a write, and makes it an answer to the runtime. */

@@ -1,54 +1,64 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "common/counters.h"
 
+enum { KEY_MAX = 64 + 4096 + 2 };
+
+struct counter_entry {
+	struct counter counter; /* first: what `list` points to */
+	UT_hash_handle hh;
+	char key[]; /* "group\nname" */
+};
+
 void counters_deinit(struct counters *counters)
 {
-	for (size_t i = 0; i < counters->n; i++) {
-		free(counters->list[i]->name);
+	HASH_CLEAR(hh, counters->by_name);
+	for (size_t i = 0; i < counters->n; i++)
 		free(counters->list[i]);
-	}
 	free(counters->list);
 	*counters = (struct counters){ 0 };
 }
 
-static struct counter *find(const struct counters *counters, const char *group, const char *name)
-{
-	for (size_t i = 0; i < counters->n; i++)
-		if (!strcmp(counters->list[i]->group, group) &&
-		    !strcmp(counters->list[i]->name, name))
-			return counters->list[i];
-	return NULL;
-}
-
-static struct counter *add(struct counters *counters, const char *group, const char *name)
+static struct counter *add(struct counters *counters, const char *group, const char *key)
 {
 	struct counter **list = reallocarray(counters->list, counters->n + 1, sizeof(*list));
-	struct counter *counter = calloc(1, sizeof(*counter));
+	struct counter_entry *entry;
 
-	if (list)
-		counters->list = list;
-	if (counter)
-		counter->name = strdup(name);
-	if (!list || !counter || !counter->name) {
-		free(counter ? counter->name : NULL);
-		free(counter);
+	if (!list)
 		return NULL;
-	}
-	counter->group = group;
-	counters->list[counters->n++] = counter;
-	return counter;
+	counters->list = list;
+	entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
+	if (!entry)
+		return NULL;
+	strcpy(entry->key, key);
+	entry->counter.group = group;
+	entry->counter.name = entry->key + strlen(group) + 1;
+	HASH_ADD_STR(counters->by_name, key, entry);
+	counters->list[counters->n++] = &entry->counter;
+	return &entry->counter;
 }
 
 uint64_t *counters_get(struct counters *counters, const char *group, const char *name)
 {
-	struct counter *counter = find(counters, group, name);
+	struct counter_entry *entry;
+	struct counter *counter;
+	char key[KEY_MAX];
 
-	if (!counter && counters->n < COUNTERS_MAX)
-		counter = add(counters, group, name);
-	return counter ? &counter->value : &counters->other.value;
+	snprintf(key, sizeof(key), "%s\n%s", group, name);
+	HASH_FIND_STR(counters->by_name, key, entry);
+	if (entry)
+		return &entry->counter.value;
+	if (counters->n == COUNTERS_MAX)
+		return &counters->list[COUNTERS_MAX - 1]->value;
+	if (counters->n == COUNTERS_MAX - 1)
+		counter = add(counters, "refused", "refused\nfurther-counts");
+	else
+		counter = add(counters, group, key);
+	return counter ? &counter->value : &counters->without_memory.value;
 }
 
 uint64_t counters_sum(const struct counters *counters, const char *group)

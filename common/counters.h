@@ -8,18 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COUNTERS_MAX = 4096 }; /* further names are counted together, as "other" */
+enum { COUNTERS_MAX = 4096 }; /* the last one, "refused: further-counts", takes all further names */
 
 struct counter {
 	const char *group; /* a literal */
-	char *name;
+	const char *name;
 	uint64_t value;
 };
 
 struct counters {
 	struct counter **list; /* in the order of their first use */
 	size_t n;
-	struct counter other;
+	struct counter_entry *by_name;
+	struct counter without_memory;
 };
 
 void counters_deinit(struct counters *counters);

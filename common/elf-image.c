@@ -183,6 +183,6 @@ void elf_image_id(const struct elf_image *elf_image, uint64_t image, struct wire
 	ssize_t size = dwelf_elf_gnu_build_id(elf_image->elf, &build_id);
 
 	*ret = (struct wire_image_id){ .image = image };
-	if (size > 0 && size <= BUILD_ID_MAX)
+	if (size > 0 && size <= WIRE_BUILD_ID_MAX)
 		ret->build_id = (struct wire_blob){ build_id, size };
 }

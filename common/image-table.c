@@ -85,7 +85,7 @@ void image_table_set_id(struct image_table *table, const struct wire_image_id *r
 {
 	struct image *image = image_table_find(table, record->image);
 
-	if (!image || record->build_id.size > BUILD_ID_MAX)
+	if (!image || record->build_id.size > WIRE_BUILD_ID_MAX)
 		return;
 	image->has_id = true;
 	image->build_id_size = record->build_id.size;

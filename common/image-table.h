@@ -8,7 +8,6 @@
 
 enum {
 	IMAGE_TABLE_MAX = 1 << 18, /* more are refused */
-	BUILD_ID_MAX = 64,
 };
 
 struct image {
@@ -21,7 +20,7 @@ struct image {
 	struct wire_image_state state; /* status 0: the image server has not said anything yet */
 	void *bytes;		       /* of an image that is no file */
 	size_t n_bytes;
-	unsigned char build_id[BUILD_ID_MAX];
+	unsigned char build_id[WIRE_BUILD_ID_MAX];
 	size_t build_id_size;
 	bool has_id; /* somebody has told the build-id, be it empty */
 	void *data;  /* the stage's own; freed by the table's `forget` */

@@ -96,18 +96,29 @@ void process_table_exit(struct process_table *table, const struct wire_process_e
 		forget(table, process);
 }
 
+/* Behind a call may be the next function, or nothing: a return address is looked up one before. */
+static uint64_t lookup_address(const struct wire_frame *frame)
+{
+	return frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+}
+
+const struct mapping *process_table_mapping(const struct process_table *table,
+					    const struct process *process,
+					    const struct wire_frame *frame)
+{
+	if (frame->flags & WIRE_frame_flags_KERNEL)
+		process = &table->kernel;
+	return process ? mapping_table_find(&process->mappings, lookup_address(frame)) : NULL;
+}
+
 bool process_table_place(const struct process_table *table, const struct process *process,
 			 const struct wire_frame *frame, uint64_t *ret_image, uint64_t *ret_offset)
 {
-	uint64_t address = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
-	const struct mapping *mapping;
+	const struct mapping *mapping = process_table_mapping(table, process, frame);
 
-	if (frame->flags & WIRE_frame_flags_KERNEL)
-		process = &table->kernel;
-	mapping = process ? mapping_table_find(&process->mappings, address) : NULL;
 	if (!mapping)
 		return false;
 	*ret_image = mapping->image;
-	*ret_offset = address - mapping->start + mapping->offset;
+	*ret_offset = lookup_address(frame) - mapping->start + mapping->offset;
 	return true;
 }

@@ -42,6 +42,11 @@ void process_table_exit(struct process_table *table, const struct wire_process_e
 /* NULL: there is none of that number. */
 struct process *process_table_find(const struct process_table *table, uint64_t number);
 
+/* The mapping of a frame of a process, or of the kernel; NULL: none holds it. */
+const struct mapping *process_table_mapping(const struct process_table *table,
+					    const struct process *process,
+					    const struct wire_frame *frame);
+
 /*
  * The place of a frame of a process (wire.def, "symbol"): false if no mapping holds it. One less
  * than the address is looked up unless that is exact: behind a call may be the next function.

@@ -52,7 +52,8 @@ static void test_beyond_the_limit_all_count_together(void **state)
 		++*counters_get(&counters, "group", name);
 	}
 	assert_int_equal(counters.n, COUNTERS_MAX);
-	assert_int_equal(counters.other.value, 7);
+	assert_int_equal(*counters_get(&counters, "refused", "further-counts"), 8);
+	assert_string_equal(counters.list[COUNTERS_MAX - 1]->name, "further-counts");
 	assert_int_equal(*counters_get(&counters, "group", "0"), 1);
 	counters_deinit(&counters);
 }

@@ -152,7 +152,7 @@ static void test_every_truncation_is_refused_or_harmless(void **state)
 			continue;
 		assert_true(elf.n_segments > 0);
 		elf_image_id(&elf, 1, &id);
-		assert_true(id.build_id.size <= BUILD_ID_MAX);
+		assert_true(id.build_id.size <= WIRE_BUILD_ID_MAX);
 		elf_image_close(&elf);
 	}
 }

@@ -60,7 +60,7 @@ static void test_an_empty_build_id_is_an_answer_too(void **state)
 
 static void test_a_build_id_over_the_limit_is_not_taken(void **state)
 {
-	static const char bytes[BUILD_ID_MAX + 1];
+	static const char bytes[WIRE_BUILD_ID_MAX + 1];
 	struct image_table table = { 0 };
 	struct wire_image_id id = { 3, { bytes, sizeof(bytes) } };
 

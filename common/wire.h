@@ -32,6 +32,9 @@
 enum {
 	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
 	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
+	WIRE_FRAMES_MAX = 8192,	      /* of a stack */
+	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
+	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
 	WIRE_BLOB_PADDING = 8,	      /* zero bytes that follow a blob, at least */
 };
 

@@ -210,7 +210,7 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 	size_t n = 0;
 
 	session->version = process->version;
-	for (size_t i = 0; i < process->mappings.n && n < MODULES_MAX; i++) {
+	for (size_t i = 0; i < process->mappings.n; i++) {
 		const struct mapping *mapping = &process->mappings.list[i];
 		struct image *image = image_table_find(engine->files->table, mapping->image);
 		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
@@ -220,6 +220,10 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 			session->version = process->version - 1; /* ask again */
 		if (!file || !elf_image_address(file, mapping->offset, &address))
 			continue;
+		if (n == MODULES_MAX) {
+			++*counters_get(&engine->files->stage->counters, "refused", "modules");
+			break;
+		}
 		bias = mapping->start - address;
 		if (n && modules[n - 1].image == image->number &&
 		    modules[n - 1].low == bias + file->low)

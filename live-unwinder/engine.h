@@ -10,8 +10,6 @@
 #include "common/process-table.h"
 #include "common/wire.h"
 
-enum { FRAMES_MAX = 8192 }; /* of a stack, whatever is asked for */
-
 /* The user side of one sample, and room for its answer. */
 struct unwinding {
 	const struct wire_sample *sample;

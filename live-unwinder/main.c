@@ -11,7 +11,7 @@
 #include "common/stage.h"
 #include "live-unwinder/engine-dwfl.h"
 
-enum { DEFAULT_FRAMES = 512, KERNEL_FRAMES_MAX = 512, KEY_ENGINE = 0x100, KEY_MAX_FRAMES };
+enum { DEFAULT_FRAMES = 512, KEY_ENGINE = 0x100, KEY_MAX_FRAMES };
 
 struct live_unwinder {
 	struct identity identity; /* first: see identity.h */
@@ -41,7 +41,7 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 		return -ECANCELED;
 	}
 	descriptor_limit_raise(); /* each image that is in use takes one */
-	self->frames = calloc(KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
+	self->frames = calloc(WIRE_KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
 	if (!self->frames)
 		return -ENOMEM;
 	self->identity.processes.forget = forget_process;
@@ -163,9 +163,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_FRAMES:
 		number = strtoul(arg, &end, 10);
-		if (*end || number < 1 || number > FRAMES_MAX - KERNEL_FRAMES_MAX)
+		if (*end || number < 1 || number > WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX)
 			stage_usage_error(state, "--max-frames takes 1 to %d, not '%s'",
-					  FRAMES_MAX - KERNEL_FRAMES_MAX, arg);
+					  WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX, arg);
 		self->n_frames_max = number;
 		return 0;
 	default:

@@ -19,7 +19,6 @@
 enum {
 	POLL_MS = 100,		    /* quiet CPUs never reach their rings' mark */
 	RELEASE_BYTES = 512 * 1024, /* handed out before the kernel gets room again */
-	KERNEL_FRAMES_MAX = 512,
 	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
 };
 
@@ -69,9 +68,9 @@ static struct wire_addrs kernel_chain(struct stage *stage, const struct record_s
 	}
 	while (n < chain.n && chain.data[n] < (uint64_t)-CONTEXT_MARKS)
 		n++;
-	if (n > KERNEL_FRAMES_MAX) {
+	if (n > WIRE_KERNEL_FRAMES_MAX) {
 		++*counters_get(&stage->counters, "refused", "kernel-frames");
-		n = KERNEL_FRAMES_MAX;
+		n = WIRE_KERNEL_FRAMES_MAX;
 	}
 	chain.n = n;
 	return chain;

@@ -127,12 +127,39 @@ static int report(struct stage *stage, const struct perf_source *self, pid_t pid
 	return error == -ENOBUFS ? error : fail_to_open(stage, self, pid, error);
 }
 
-static int add_thread(uint32_t tid, void *arg)
-{
-	struct perf_source *self = arg;
-	int r = recording_add(&self->recording, tid);
+struct thread_list {
+	uint32_t *tids;
+	size_t n;
+};
 
-	return r == -ESRCH ? 0 : r; /* it has just ended */
+static int list_thread(uint32_t tid, void *arg)
+{
+	struct thread_list *list = arg;
+	uint32_t *tids = reallocarray(list->tids, list->n + 1, sizeof(*tids));
+
+	if (!tids)
+		return -ENOMEM;
+	list->tids = tids;
+	list->tids[list->n++] = tid;
+	return 0;
+}
+
+/*
+ * All threads are listed before the first is opened: one that starts after that is inherited from
+ * its creator, and would be recorded twice if it were met here.
+ */
+static int open_threads(struct perf_source *self, pid_t pid)
+{
+	struct thread_list list = { 0 };
+	int r = proc_each_thread(pid, list_thread, &list);
+
+	for (size_t i = 0; i < list.n && r >= 0; i++) {
+		r = recording_add(&self->recording, list.tids[i]);
+		if (r == -ESRCH) /* it has just ended */
+			r = 0;
+	}
+	free(list.tids);
+	return r;
 }
 
 static int open_process(struct perf_source *self, size_t i)
@@ -143,7 +170,7 @@ static int open_process(struct perf_source *self, size_t i)
 	self->pid_fds[i] = syscall(SYS_pidfd_open, pid, 0);
 	if (self->pid_fds[i] < 0)
 		return errno == EINVAL ? -ESRCH : -errno; /* EINVAL: a thread, not a process */
-	r = proc_each_thread(pid, add_thread, self);
+	r = open_threads(self, pid);
 	if (r == -ENOENT)
 		return -ESRCH;
 	return r < 0 ? r : 0;

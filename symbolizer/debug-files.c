@@ -12,9 +12,10 @@
 #include <elfutils/libdwelf.h>
 
 #include "common/cleanup.h"
+#include "common/wire.h"
 #include "symbolizer/debug-files.h"
 
-enum { BUILD_ID_MAX = 64, PATH_SIZE = 4096 };
+enum { PATH_SIZE = 4096 };
 
 void debug_file_close(struct debug_file *file)
 {
@@ -69,9 +70,9 @@ static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, struct deb
 {
 	const unsigned char *id;
 	ssize_t size = dwelf_elf_gnu_build_id(elf, (const void **)&id);
-	char hex[2 * BUILD_ID_MAX + 1], path[PATH_SIZE];
+	char hex[2 * WIRE_BUILD_ID_MAX + 1], path[PATH_SIZE];
 
-	if (size < 2 || size > BUILD_ID_MAX)
+	if (size < 2 || size > WIRE_BUILD_ID_MAX)
 		return false;
 	for (ssize_t i = 0; i < size; i++)
 		sprintf(hex + 2 * i, "%02x", id[i]);

@@ -73,8 +73,10 @@ static int add_symbol(struct kallsyms *kallsyms, const struct kernel_symbol *sym
 {
 	struct kernel_symbol *list;
 
-	if (kallsyms->n == KALLSYMS_MAX)
+	if (kallsyms->n == KALLSYMS_MAX) {
+		kallsyms->n_refused++;
 		return 0;
+	}
 	if (!(kallsyms->n & (kallsyms->n - 1))) { /* a power of two: full */
 		list = reallocarray(kallsyms->list, kallsyms->n ? kallsyms->n * 2 : 1,
 				    sizeof(*list));

@@ -23,7 +23,7 @@ struct kallsyms {
 	size_t n_compressed;
 	char *text;
 	struct kernel_symbol *list; /* by address */
-	size_t n;
+	size_t n, n_refused;
 };
 
 void kallsyms_deinit(struct kallsyms *kallsyms);

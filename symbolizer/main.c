@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/descriptor-limit.h"
 #include "common/frame-cache.h"
@@ -28,13 +29,24 @@ struct symbolizer {
 	struct pair_map places;	   /* that have been named */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
+	uint64_t n_refused; /* symbols of images */
 	bool has_met_samples;
 };
+
+/* The first one is where distributions have them, and need not be there. */
+static void warn_of_missing_dirs(struct stage *stage, const struct debug_dirs *dirs)
+{
+	for (size_t i = 1; i < dirs->n; i++)
+		if (access(dirs->list[i], X_OK) < 0)
+			stage_warn(stage, "no debug files are taken from '%s': %s", dirs->list[i],
+				   strerror(errno));
+}
 
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct symbolizer *self = data;
 
+	warn_of_missing_dirs(stage, &self->debug_dirs);
 	descriptor_limit_raise(); /* each image that is in use takes one */
 	self->n_places = counters_get(&stage->counters, "places", "distinct");
 	self->n_named = counters_get(&stage->counters, "places", "named");
@@ -57,6 +69,7 @@ static struct symbol_table *find_table(struct symbolizer *self, struct image *im
 		free(table);
 		table = NULL;
 	}
+	self->n_refused += table ? table->n_refused : 0;
 	pair_map_add(&self->tables, image->number, 0, (uintptr_t)table);
 	return table;
 }
@@ -200,6 +213,9 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	struct symbolizer *self = data;
 
 	identity_count_refused(&self->identity, stage);
+	if (self->n_refused + self->kallsyms.n_refused)
+		*counters_get(&stage->counters, "refused", "symbols") =
+			self->n_refused + self->kallsyms.n_refused;
 	return 0;
 }
 

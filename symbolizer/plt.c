@@ -80,7 +80,7 @@ static int find_slots(Elf *elf, struct slots *slots)
 
 /* The stubs of one section. */
 static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slots *slots,
-		     struct plt_stub **stubs, size_t *n_stubs)
+		     struct plt_stub **stubs, size_t *n_stubs, size_t *n_refused)
 {
 	Elf_Data *data = elf_rawdata(section, NULL);
 	size_t size = header->sh_entsize >= 8 && header->sh_entsize <= 64 ? header->sh_entsize
@@ -88,8 +88,10 @@ static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slo
 	size_t n = data && data->d_buf ? data->d_size / size : 0;
 	struct plt_stub *list;
 
-	if (n > PLT_MAX - *n_stubs)
+	if (n > PLT_MAX - *n_stubs) {
+		*n_refused += n - (PLT_MAX - *n_stubs);
 		n = PLT_MAX - *n_stubs;
+	}
 	list = reallocarray(*stubs, *n_stubs + n + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
@@ -111,7 +113,7 @@ static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slo
 	return 0;
 }
 
-int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n)
+int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n, size_t *ret_n_refused)
 {
 	struct slots slots = { 0 };
 	_cleanup_free_ struct plt_stub *stubs = NULL;
@@ -119,6 +121,7 @@ int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n)
 	size_t names, n = 0;
 	int r = elf_getshdrstrndx(elf, &names) < 0 ? 0 : find_slots(elf, &slots);
 
+	*ret_n_refused = 0;
 	while (r == 0 && slots.n && (section = elf_nextscn(elf, section))) {
 		GElf_Shdr header;
 		const char *name;
@@ -128,7 +131,7 @@ int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n)
 			continue;
 		name = elf_strptr(elf, names, header.sh_name);
 		if (name && !strncmp(name, ".plt", 4))
-			r = add_stubs(section, &header, &slots, &stubs, &n);
+			r = add_stubs(section, &header, &slots, &stubs, &n, ret_n_refused);
 	}
 	free(slots.list);
 	if (r == 0) {

@@ -16,8 +16,8 @@ struct plt_stub {
 	const char *target; /* points into the Elf */
 };
 
-/* All stubs of a file, which the caller frees: 0 or -ENOMEM. */
-int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n);
+/* All stubs of a file, which the caller frees, and how many were too many: 0 or -ENOMEM. */
+int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n, size_t *ret_n_refused);
 
 /*
  * Of one architecture (plt-<cpu>.c): the address of the slot that the code of a stub jumps

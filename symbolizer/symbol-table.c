@@ -103,8 +103,10 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 	Elf_Data *versions = type == SHT_DYNSYM ? find_versions(elf) : NULL;
 	struct symbol *list;
 
-	if (n > SYMBOL_TABLE_MAX - table->n)
+	if (n > SYMBOL_TABLE_MAX - table->n) {
+		table->n_refused += n - (SYMBOL_TABLE_MAX - table->n);
 		n = SYMBOL_TABLE_MAX - table->n;
+	}
 	if (!n)
 		return 0;
 	list = reallocarray(table->list, table->n + n, sizeof(*list));
@@ -139,9 +141,10 @@ static int add_stubs(struct symbol_table *table, Elf *elf)
 {
 	_cleanup_free_ struct plt_stub *stubs = NULL;
 	struct symbol *list;
-	size_t n;
-	int r = plt_find_stubs(elf, &stubs, &n);
+	size_t n, n_refused;
+	int r = plt_find_stubs(elf, &stubs, &n, &n_refused);
 
+	table->n_refused += n_refused;
 	if (r < 0 || !n)
 		return r;
 	list = reallocarray(table->list, table->n + n, sizeof(*list));

@@ -23,7 +23,7 @@ struct symbol {
 
 struct symbol_table {
 	struct symbol *list;
-	size_t n;
+	size_t n, n_refused;
 	struct debug_file debug; /* that some of the names are in */
 };
 
