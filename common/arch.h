@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+enum { ARCH_REGISTERS_MAX = 40 };
+
 struct arch {
 	uint16_t machine; /* e_machine of its ELF files */
 	/*
@@ -15,8 +17,11 @@ struct arch {
 	uint8_t n_registers; /* bits in it */
 	uint8_t ip_index;    /* of the instruction pointer in a sample's registers */
 	uint8_t sp_index;    /* of the stack pointer */
+	uint8_t fp_index;    /* of the register that frame pointers are kept in */
+	uint64_t code_mask;  /* the bits of a return address that are its address */
 	/* DWARF's numbers (the psABI) */
 	uint8_t dwarf_n_registers;
+	uint8_t sample_index[ARCH_REGISTERS_MAX]; /* of DWARF's registers in a sample's */
 	uint8_t dwarf_sp;
 	uint8_t dwarf_return_address;
 };

@@ -43,22 +43,22 @@ static bool has_elf_magic(int fd)
 	       !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-static int begin(const struct image *image, struct image_client *client,
-		 struct elf_image *elf_image)
+static int begin_descriptor(int fd, struct elf_image *elf_image)
 {
 	elf_version(EV_CURRENT);
-	if (image->bytes) {
-		elf_image->elf = elf_memory(image->bytes, image->n_bytes);
-		return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
-	}
-	if (image->kind != WIRE_image_kind_FILE)
+	elf_image->fd = fd;
+	if (fd < 0)
 		return ELF_IMAGE_E_UNAVAILABLE;
-	elf_image->fd = open_file(image, client);
-	if (elf_image->fd < 0)
-		return ELF_IMAGE_E_UNAVAILABLE;
-	if (!has_elf_magic(elf_image->fd))
+	if (!has_elf_magic(fd))
 		return ELF_IMAGE_E_NOT_ELF;
-	elf_image->elf = elf_begin(elf_image->fd, ELF_C_READ, NULL);
+	elf_image->elf = elf_begin(fd, ELF_C_READ, NULL);
+	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
+}
+
+static int begin_memory(const struct image *image, struct elf_image *elf_image)
+{
+	elf_version(EV_CURRENT);
+	elf_image->elf = elf_memory(image->bytes, image->n_bytes);
 	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
 }
 
@@ -106,20 +106,37 @@ static int read_segments(struct elf_image *elf_image)
 	return 0;
 }
 
+/* Goes on from what has been begun with `outcome`. */
+static int finish(struct elf_image *elf_image, int outcome, struct elf_image *ret)
+{
+	if (!outcome && !read_header(elf_image))
+		outcome = ELF_IMAGE_E_NOT_ELF;
+	if (!outcome)
+		outcome = read_segments(elf_image);
+	if (outcome)
+		elf_image_close(elf_image);
+	else
+		*ret = *elf_image;
+	return outcome;
+}
+
 int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret)
 {
 	struct elf_image elf_image = { .fd = -1 };
-	int r = begin(image, client, &elf_image);
+	int outcome = ELF_IMAGE_E_UNAVAILABLE;
 
-	if (r == 0 && !read_header(&elf_image))
-		r = ELF_IMAGE_E_NOT_ELF;
-	if (r == 0)
-		r = read_segments(&elf_image);
-	if (r)
-		elf_image_close(&elf_image);
-	else
-		*ret = elf_image;
-	return r;
+	if (image->bytes)
+		outcome = begin_memory(image, &elf_image);
+	else if (image->kind == WIRE_image_kind_FILE)
+		outcome = begin_descriptor(open_file(image, client), &elf_image);
+	return finish(&elf_image, outcome, ret);
+}
+
+int elf_image_open_descriptor(int fd, struct elf_image *ret)
+{
+	struct elf_image elf_image = { .fd = -1 };
+
+	return finish(&elf_image, begin_descriptor(fd, &elf_image), ret);
 }
 
 void elf_image_close(struct elf_image *elf_image)

@@ -35,6 +35,9 @@ struct elf_image {
 
 /* Opens an image. A positive outcome, or -ENOMEM. */
 int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret);
+
+/* The same of an open file; takes the descriptor over, come what may. */
+int elf_image_open_descriptor(int fd, struct elf_image *ret);
 void elf_image_close(struct elf_image *elf_image);
 
 /* The address, as linked, of an offset in the file; false: no segment holds it. */

@@ -18,9 +18,8 @@
 #include "live-unwinder/stack-end.h"
 
 enum {
-	SESSIONS_MAX = 512,   /* Dwfls kept; the one unused for the longest time makes room */
-	MODULES_MAX = 4096,   /* of a process; further ones are left out */
-	ENTRY_CODE_MAX = 256, /* bytes from a file's entry point that are taken for its code */
+	SESSIONS_MAX = 512, /* Dwfls kept; the one unused for the longest time makes room */
+	MODULES_MAX = 4096, /* of a process; further ones are left out */
 };
 
 /* A Dwfl and what it was made of. */
@@ -325,26 +324,6 @@ static void walk_frames(struct engine_dwfl *engine, struct session *session,
 				     callback, arg);
 }
 
-/* What can be said of the last frame without libdwfl; 0: nothing. */
-static enum wire_stack_end end_of_mapping(struct engine_dwfl *engine, struct unwinding *unwinding)
-{
-	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
-	uint64_t address = last->address - !(last->flags & WIRE_frame_flags_EXACT);
-	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, address);
-	struct image *image =
-		mapping ? image_table_find(engine->files->table, mapping->image) : NULL;
-
-	unwinding->failed_image = image;
-	if (!image)
-		return WIRE_stack_end_NO_MAPPING;
-	if (image->kind == WIRE_image_kind_ANONYMOUS)
-		return WIRE_stack_end_NO_UNWIND_INFO;
-	if (!image_files_get(engine->files, image))
-		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO
-							 : WIRE_stack_end_IMAGE_UNAVAILABLE;
-	return 0;
-}
-
 /* Walks to the last frame once more, now for its registers. */
 struct second_walk {
 	size_t n_left;
@@ -384,28 +363,6 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 	return stack_end_of_registers(&question);
 }
 
-/*
- * Whether the last frame is where the kernel has started the process: code at the file's entry
- * point (the dynamic linker's has no unwind information), with the stack pointer of a new process.
- */
-static bool is_process_entry(struct engine_dwfl *engine, const struct unwinding *unwinding,
-			     uint64_t sp)
-{
-	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
-	const struct wire_sample *sample = unwinding->sample;
-	uint64_t lookup = last->address - !(last->flags & WIRE_frame_flags_EXACT), address;
-	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, lookup);
-	struct image *image =
-		mapping ? image_table_find(engine->files->table, mapping->image) : NULL;
-	struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
-
-	return file && file->entry &&
-	       elf_image_address(file, lookup - mapping->start + mapping->offset, &address) &&
-	       address >= file->entry && address - file->entry < ENTRY_CODE_MAX &&
-	       stack_end_is_initial_stack(&sample->stack,
-					  sample->registers.data[arch_host.sp_index], sp);
-}
-
 /* Why the walk did not go on, once it was over. */
 static enum wire_stack_end find_end(struct engine_dwfl *engine, struct session *session,
 				    struct unwinding *unwinding, uint64_t sp)
@@ -415,12 +372,13 @@ static enum wire_stack_end find_end(struct engine_dwfl *engine, struct session *
 	if (end == WIRE_stack_end_FRAME_LIMIT)
 		return end;
 	/* What libdwfl would not go on with may have a better name. */
-	of_mapping = end_of_mapping(engine, unwinding);
+	of_mapping = unwinding_end_of_image(unwinding, engine->files);
 	if (of_mapping)
 		return of_mapping;
 	if (!end)
 		end = ask_last_frame(engine, session, unwinding);
-	if (end == WIRE_stack_end_NO_UNWIND_INFO && is_process_entry(engine, unwinding, sp))
+	if (end == WIRE_stack_end_NO_UNWIND_INFO &&
+	    unwinding_is_process_entry(unwinding, engine->files, sp))
 		end = WIRE_stack_end_COMPLETE;
 	if (end == WIRE_stack_end_COMPLETE)
 		unwinding->failed_image = NULL;
@@ -446,7 +404,7 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 	if (session && session->elf)
 		unwinding->end = find_end(engine, session, unwinding, walk.sp);
 	else
-		unwinding->end = end_of_mapping(engine, unwinding);
+		unwinding->end = unwinding_end_of_image(unwinding, engine->files);
 	if (!unwinding->end)
 		unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;
 }

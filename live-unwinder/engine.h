@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "common/image-client.h"
-#include "common/image-table.h"
+#include "common/image-files.h"
 #include "common/process-table.h"
 #include "common/wire.h"
 
@@ -19,6 +18,20 @@ struct unwinding {
 	enum wire_stack_end end;
 	const struct image *failed_image; /* that the end is about, or NULL */
 };
+
+/*
+ * What can be said of the end of a stack from its last frame's image alone; 0: nothing, it is an
+ * ELF file. Notes the image as `failed_image`.
+ */
+enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files);
+
+/*
+ * Whether the last frame, whose stack pointer is `sp`, is where the kernel has started the process:
+ * code at the file's entry point (the dynamic linker's has no unwind information), with the stack
+ * pointer of a new process.
+ */
+bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,
+				uint64_t sp);
 
 /* Makes the sampled instruction, which is known even where nothing else is, the only frame. */
 void unwinding_add_sampled(struct unwinding *unwinding);

@@ -10,6 +10,7 @@
 #include "common/image-files.h"
 #include "common/stage.h"
 #include "live-unwinder/engine-dwfl.h"
+#include "live-unwinder/engine-table.h"
 
 enum { DEFAULT_FRAMES = 512, KEY_ENGINE = 0x100, KEY_MAX_FRAMES };
 
@@ -17,17 +18,39 @@ struct live_unwinder {
 	struct identity identity; /* first: see identity.h */
 	size_t n_frames_max;
 	struct image_files files;
-	struct engine_dwfl *engine;
-	struct wire_frame *frames; /* room for the kernel's and the user's */
-	uint64_t *n_ends[16];	   /* counters by enum wire_stack_end */
+	enum { ENGINE_AUTO, ENGINE_TABLE, ENGINE_DWFL } engine;
+	struct engine_dwfl *dwfl;
+	struct tables tables;
+	struct engine_table *table;
+	uint64_t *n_by_table, *n_by_dwfl;
+	uint64_t *n_left[ENGINE_TABLE_OUTCOMES]; /* to dwfl, by enum engine_table_outcome */
+	struct wire_frame *frames;		 /* room for the kernel's and the user's */
+	uint64_t *n_ends[16];			 /* counters by enum wire_stack_end */
 };
 
 static void forget_process(struct process *process, void *arg)
 {
 	struct live_unwinder *self = arg;
 
-	if (self->engine)
-		engine_dwfl_forget(self->engine, process);
+	if (self->dwfl)
+		engine_dwfl_forget(self->dwfl, process);
+}
+
+static int start_tables(struct stage *stage, struct live_unwinder *self)
+{
+	static const char *const outcomes[ENGINE_TABLE_OUTCOMES] = {
+		[ENGINE_TABLE_E_RULE] = "rule",
+		[ENGINE_TABLE_E_REGISTER] = "register",
+		[ENGINE_TABLE_E_BAD] = "bad-unwind-info",
+		[ENGINE_TABLE_E_PENDING] = "no-table",
+	};
+
+	self->n_by_table = counters_get(&stage->counters, "engine", "table");
+	self->n_by_dwfl = counters_get(&stage->counters, "engine", "dwfl");
+	for (size_t i = ENGINE_TABLE_OK + 1; i < ENGINE_TABLE_OUTCOMES; i++)
+		self->n_left[i] = counters_get(&stage->counters, "left-to-dwfl", outcomes[i]);
+	tables_init(&self->tables, &self->files);
+	return engine_table_new(&self->tables, &self->table);
 }
 
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
@@ -41,7 +64,8 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 		return -ECANCELED;
 	}
 	descriptor_limit_raise(); /* each image that is in use takes one */
-	self->frames = calloc(WIRE_KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
+	self->frames =
+		calloc(WIRE_KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
 	if (!self->frames)
 		return -ENOMEM;
 	self->identity.processes.forget = forget_process;
@@ -50,9 +74,9 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 		self->n_ends[wire_names_stack_end.names[i].number] = counters_get(
 			&stage->counters, "stacks", wire_names_stack_end.names[i].text);
 	r = image_files_init(&self->files, stage, &self->identity.images, hello);
-	if (r < 0)
-		return r;
-	return engine_dwfl_new(&self->files, hello->register_mask, &self->engine);
+	if (r == 0)
+		r = engine_dwfl_new(&self->files, hello->register_mask, &self->dwfl);
+	return r < 0 ? r : start_tables(stage, self);
 }
 
 /* The kernel has unwound its own side. Its first address is exact, the others are returned to. */
@@ -74,8 +98,8 @@ static size_t add_kernel_frames(const struct live_unwinder *self, const struct w
 }
 
 /*
- * In the middle of execve(2) a task has its new memory and still the registers with which it called:
- * they point nowhere, and what they point to cannot be read.
+ * In the middle of execve(2) a task has its new memory and still the registers with which it
+ * called: they point nowhere, and what they point to cannot be read.
  */
 static bool is_being_executed(const struct unwinding *unwinding)
 {
@@ -85,6 +109,22 @@ static bool is_being_executed(const struct unwinding *unwinding)
 	return process && process->origin == WIRE_origin_EXECUTED && sample->kernel.n &&
 	       sample->stack.size == 0 &&
 	       !mapping_table_find(&process->mappings, sample->registers.data[arch_host.ip_index]);
+}
+
+/* The whole sample is elfutils' as soon as the tables do not know one of its frames. */
+static void ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
+{
+	if (self->engine != ENGINE_DWFL) {
+		enum engine_table_outcome outcome = engine_table_unwind(self->table, unwinding);
+
+		if (outcome == ENGINE_TABLE_OK) {
+			++*self->n_by_table;
+			return;
+		}
+		++*self->n_left[outcome];
+	}
+	++*self->n_by_dwfl;
+	engine_dwfl_unwind(self->dwfl, unwinding);
 }
 
 static void unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
@@ -100,7 +140,7 @@ static void unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
 	else if (unwinding->sample->abi != 2) /* PERF_SAMPLE_REGS_ABI_64 */
 		unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;
 	else
-		engine_dwfl_unwind(self->engine, unwinding);
+		ask_engines(self, unwinding);
 }
 
 static void count_end(struct stage *stage, const struct live_unwinder *self,
@@ -150,6 +190,23 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	return 0;
 }
 
+static error_t parse_engine(const char *name, struct argp_state *state)
+{
+	static const char *const names[] = {
+		[ENGINE_AUTO] = "auto",
+		[ENGINE_TABLE] = "table",
+		[ENGINE_DWFL] = "dwfl",
+	};
+	struct live_unwinder *self = state->input;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i])) {
+			self->engine = i;
+			return 0;
+		}
+	stage_usage_error(state, "--engine takes auto, table or dwfl, not '%s'", name);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct live_unwinder *self = state->input;
@@ -158,9 +215,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case KEY_ENGINE:
-		if (strcmp(arg, "auto") && strcmp(arg, "dwfl"))
-			stage_usage_error(state, "--engine takes auto or dwfl, not '%s'", arg);
-		return 0;
+		return parse_engine(arg, state);
 	case KEY_MAX_FRAMES:
 		number = strtoul(arg, &end, 10);
 		if (*end || number < 1 || number > WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX)
@@ -185,14 +240,16 @@ static void deinit(void *data)
 {
 	struct live_unwinder *self = data;
 
-	self->engine = engine_dwfl_free(self->engine);
+	self->table = engine_table_free(self->table);
+	tables_deinit(&self->tables);
+	self->dwfl = engine_dwfl_free(self->dwfl);
 	identity_deinit(&self->identity);
 	image_files_deinit(&self->files);
 	free(self->frames);
 }
 
 static const struct argp_option option_table[] = {
-	{ "engine", KEY_ENGINE, "ENGINE", 0, "How to unwind: auto or dwfl (elfutils)", 0 },
+	{ "engine", KEY_ENGINE, "ENGINE", 0, "How to unwind: auto, table or dwfl (elfutils)", 0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "User frames of a stack at most (512)", 0 },
 	{ 0 },
 };

@@ -1,6 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/arch.h"
 #include "live-unwinder/engine.h"
+#include "live-unwinder/stack-end.h"
+
+enum { ENTRY_CODE_MAX = 256 }; /* bytes from a file's entry point that are taken for its code */
+
+/* The address that tells what the last frame's code is: behind a call may be another function. */
+static uint64_t last_code(const struct unwinding *unwinding)
+{
+	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
+
+	return last->address - !(last->flags & WIRE_frame_flags_EXACT);
+}
+
+enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files)
+{
+	const struct mapping *mapping =
+		mapping_table_find(&unwinding->process->mappings, last_code(unwinding));
+	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
+
+	unwinding->failed_image = image;
+	if (!image)
+		return WIRE_stack_end_NO_MAPPING;
+	if (image->kind == WIRE_image_kind_ANONYMOUS)
+		return WIRE_stack_end_NO_UNWIND_INFO;
+	if (!image_files_get(files, image))
+		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO
+							 : WIRE_stack_end_IMAGE_UNAVAILABLE;
+	return 0;
+}
+
+bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,
+				uint64_t sp)
+{
+	const struct wire_sample *sample = unwinding->sample;
+	uint64_t code = last_code(unwinding), address;
+	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, code);
+	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
+	struct elf_image *file = image ? image_files_get(files, image) : NULL;
+
+	return file && file->entry &&
+	       elf_image_address(file, code - mapping->start + mapping->offset, &address) &&
+	       address >= file->entry && address - file->entry < ENTRY_CODE_MAX &&
+	       stack_end_is_initial_stack(&sample->stack,
+					  sample->registers.data[arch_host.sp_index], sp);
+}
 
 void unwinding_add_sampled(struct unwinding *unwinding)
 {

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cfi.h"
+
+/* Those that no linker writes into a section of its own: they would need to be asked for. */
+enum { POINTER_INDIRECT = 0x80, POINTER_OMIT = 0xff };
+
+uint64_t cfi_take(struct cfi_cursor *cursor, size_t size)
+{
+	uint64_t value = 0;
+
+	if ((size_t)(cursor->end - cursor->at) < size) {
+		cursor->at = cursor->end;
+		cursor->is_bad = true;
+		return 0;
+	}
+	memcpy(&value, cursor->at, size);
+	cursor->at += size;
+	return value;
+}
+
+uint64_t cfi_take_uleb(struct cfi_cursor *cursor)
+{
+	uint64_t value = 0, byte;
+	unsigned shift = 0;
+
+	do {
+		byte = cfi_take(cursor, 1);
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return value;
+}
+
+int64_t cfi_take_sleb(struct cfi_cursor *cursor)
+{
+	uint64_t value = 0, byte;
+	unsigned shift = 0;
+
+	do {
+		byte = cfi_take(cursor, 1);
+		if (shift < 64)
+			value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && byte & 0x40)
+		value |= -1ULL << shift;
+	return value;
+}
+
+static uint64_t take_format(struct cfi_cursor *cursor, uint8_t format)
+{
+	switch (format) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8:
+		return cfi_take(cursor, 8);
+	case DW_EH_PE_udata4:
+		return cfi_take(cursor, 4);
+	case DW_EH_PE_sdata4:
+		return (int32_t)cfi_take(cursor, 4);
+	case DW_EH_PE_udata2:
+		return cfi_take(cursor, 2);
+	case DW_EH_PE_sdata2:
+		return (int16_t)cfi_take(cursor, 2);
+	case DW_EH_PE_uleb128:
+		return cfi_take_uleb(cursor);
+	case DW_EH_PE_sleb128:
+		return cfi_take_sleb(cursor);
+	default:
+		cursor->is_bad = true;
+		return 0;
+	}
+}
+
+uint64_t cfi_take_encoded(struct cfi_cursor *cursor, uint8_t encoding, uint64_t address)
+{
+	uint64_t value = take_format(cursor, encoding & 0x0f);
+
+	switch (encoding & 0x70) {
+	case 0: /* an address */
+		break;
+	case DW_EH_PE_pcrel:
+		value += address;
+		break;
+	default: /* relative to a segment or a function: of no use where code begins */
+		cursor->is_bad = true;
+	}
+	if (encoding & POINTER_INDIRECT)
+		cursor->is_bad = true;
+	return value;
+}
+
+/* One CIE or FDE of the section. */
+struct entry {
+	size_t at;
+	struct cfi_cursor body; /* behind its length and its id */
+	uint64_t id;
+	const uint8_t *id_at;
+	size_t id_size;
+	size_t next;
+};
+
+/* The entry at an offset; false: there is none, or the section ends here. */
+static bool read_entry(const struct cfi_section *section, size_t at, struct entry *ret)
+{
+	struct cfi_cursor cursor = { section->bytes + at, section->bytes + section->size, false };
+	uint64_t length;
+
+	*ret = (struct entry){ .at = at, .id_size = 4 };
+	if (at >= section->size)
+		return false;
+	length = cfi_take(&cursor, 4);
+	if (length == 0xffffffff) {
+		length = cfi_take(&cursor, 8);
+		ret->id_size = section->kind == CFI_DEBUG_FRAME ? 8 : 4;
+	}
+	if (cursor.is_bad || length == 0 || length > (uint64_t)(cursor.end - cursor.at))
+		return false;
+	ret->next = cursor.at - section->bytes + length;
+	cursor.end = cursor.at + length;
+	ret->id_at = cursor.at;
+	ret->id = cfi_take(&cursor, ret->id_size);
+	ret->body = cursor;
+	return true;
+}
+
+static bool is_common(const struct cfi_section *section, const struct entry *entry)
+{
+	if (section->kind == CFI_EH_FRAME)
+		return entry->id == 0;
+	return entry->id == (entry->id_size == 8 ? UINT64_MAX : UINT32_MAX);
+}
+
+/*
+ * The characters of an augmentation: what follows "z" has a size, so that an unknown one ends the
+ * reading of them without harm. false: there may be anything behind it.
+ */
+static bool read_augmentation(const struct cfi_section *section, const char *augmentation,
+			      struct cfi_cursor *cursor, struct cfi_common *common)
+{
+	struct cfi_cursor data = *cursor;
+	uint64_t size;
+
+	if (*augmentation == 0)
+		return true;
+	if (*augmentation++ != 'z')
+		return false;
+	common->has_augmentation_size = true;
+	size = cfi_take_uleb(cursor);
+	if (cursor->is_bad || size > (uint64_t)(cursor->end - cursor->at))
+		return false;
+	data = (struct cfi_cursor){ cursor->at, cursor->at + size, false };
+	cursor->at += size;
+	for (; *augmentation && !data.is_bad; augmentation++) {
+		switch (*augmentation) {
+		case 'R':
+			common->encoding = cfi_take(&data, 1);
+			break;
+		case 'L':
+			cfi_take(&data, 1);
+			break;
+		case 'P':
+			size = cfi_take(&data, 1);
+			if (size != POINTER_OMIT)
+				take_format(&data, size & 0x0f);
+			break;
+		case 'S':
+			common->is_signal_frame = true;
+			break;
+		case 'B': /* aarch64: signed with the other key, which changes nothing here */
+			break;
+		default:
+			return true;
+		}
+	}
+	return !data.is_bad;
+}
+
+static void read_common(const struct cfi_section *section, const struct entry *entry,
+			struct cfi_common *ret)
+{
+	struct cfi_cursor cursor = entry->body;
+	uint8_t version = cfi_take(&cursor, 1);
+	const char *augmentation = (const char *)cursor.at;
+	bool is_good = true;
+
+	*ret = (struct cfi_common){ .at = entry->at, .encoding = DW_EH_PE_absptr };
+	while (cfi_take(&cursor, 1)) /* the text ends with a zero byte */
+		;
+	if (cursor.is_bad || (version != 1 && version != 3 && version != 4))
+		return;
+	if (version == 4) /* sizes of an address and of a segment selector */
+		is_good = cfi_take(&cursor, 1) == 8 && cfi_take(&cursor, 1) == 0;
+	ret->code_factor = cfi_take_uleb(&cursor);
+	ret->data_factor = cfi_take_sleb(&cursor);
+	ret->return_address = version == 1 ? cfi_take(&cursor, 1) : cfi_take_uleb(&cursor);
+	is_good = is_good && read_augmentation(section, augmentation, &cursor, ret);
+	ret->program = cursor.at;
+	ret->program_end = cursor.end;
+	ret->is_good = is_good && !cursor.is_bad;
+}
+
+static int add_common(struct cfi *cfi, const struct cfi_common *common)
+{
+	struct cfi_common *commons = cfi->commons;
+
+	if (!(cfi->n_commons & (cfi->n_commons - 1))) { /* a power of two: full */
+		commons = reallocarray(commons, cfi->n_commons ? cfi->n_commons * 2 : 1,
+				       sizeof(*commons));
+		if (!commons)
+			return -ENOMEM;
+		cfi->commons = commons;
+	}
+	commons[cfi->n_commons++] = *common;
+	return 0;
+}
+
+static int compare_at(const void *a, const void *b)
+{
+	const struct cfi_common *left = a, *right = b;
+
+	return left->at < right->at ? -1 : left->at > right->at;
+}
+
+/* The CIE of an FDE, mostly the one before it; NULL: there is none where it points to. */
+static const struct cfi_common *find_common(const struct cfi_section *section,
+					    const struct cfi *cfi, const struct entry *entry)
+{
+	struct cfi_common wanted = { .at = entry->id };
+
+	if (!cfi->n_commons)
+		return NULL;
+	if (section->kind == CFI_EH_FRAME)
+		wanted.at = entry->id_at - section->bytes - entry->id;
+	if (cfi->commons[cfi->n_commons - 1].at == wanted.at)
+		return &cfi->commons[cfi->n_commons - 1];
+	return bsearch(&wanted, cfi->commons, cfi->n_commons, sizeof(wanted), compare_at);
+}
+
+static bool read_description(const struct cfi_section *section, const struct cfi_common *common,
+			     const struct entry *entry, struct cfi_description *ret)
+{
+	struct cfi_cursor cursor = entry->body;
+	uint64_t length, size;
+
+	ret->start = cfi_take_encoded(&cursor, common->encoding, cfi_address(section, cursor.at));
+	length = take_format(&cursor, common->encoding & 0x0f);
+	if (common->has_augmentation_size) {
+		size = cfi_take_uleb(&cursor);
+		if (size > (uint64_t)(cursor.end - cursor.at))
+			return false;
+		cursor.at += size;
+	}
+	ret->end = ret->start + length;
+	ret->program = cursor.at;
+	ret->program_end = cursor.end;
+	return !cursor.is_bad && ret->end > ret->start;
+}
+
+static int add_description(struct cfi *cfi, const struct cfi_description *description)
+{
+	struct cfi_description *list = cfi->list;
+
+	if (!(cfi->n & (cfi->n - 1))) { /* a power of two: full */
+		list = reallocarray(list, cfi->n ? cfi->n * 2 : 1, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		cfi->list = list;
+	}
+	list[cfi->n++] = *description;
+	return 0;
+}
+
+static int compare_start(const void *a, const void *b)
+{
+	const struct cfi_description *left = a, *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	return left->program < right->program ? -1 : left->program > right->program;
+}
+
+/* Linkers mostly leave them in order. */
+static void sort(struct cfi *cfi)
+{
+	for (size_t i = 1; i < cfi->n; i++) {
+		if (cfi->list[i].start >= cfi->list[i - 1].start)
+			continue;
+		qsort(cfi->list, cfi->n, sizeof(*cfi->list), compare_start);
+		return;
+	}
+}
+
+static int read_commons(const struct cfi_section *section, struct cfi *cfi)
+{
+	struct cfi_common common;
+	struct entry entry;
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && read_entry(section, at, &entry); at = entry.next) {
+		if (!is_common(section, &entry))
+			continue;
+		read_common(section, &entry, &common);
+		r = add_common(cfi, &common);
+	}
+	return r;
+}
+
+static int read_descriptions(const struct cfi_section *section, struct cfi *cfi)
+{
+	struct cfi_description description;
+	const struct cfi_common *common;
+	struct entry entry;
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && read_entry(section, at, &entry); at = entry.next) {
+		if (is_common(section, &entry))
+			continue;
+		common = find_common(section, cfi, &entry);
+		if (!common || !common->is_good ||
+		    !read_description(section, common, &entry, &description)) {
+			cfi->n_refused++;
+			continue;
+		}
+		description.common = common - cfi->commons;
+		r = add_description(cfi, &description);
+	}
+	return r;
+}
+
+/* CIEs first: an FDE of .debug_frame may stand in front of its own. */
+int cfi_read(const struct cfi_section *section, struct cfi *ret)
+{
+	struct cfi cfi = { .section = *section };
+	int r = read_commons(section, &cfi);
+
+	if (r == 0)
+		r = read_descriptions(section, &cfi);
+	if (r < 0) {
+		cfi_deinit(&cfi);
+		return r;
+	}
+	sort(&cfi);
+	*ret = cfi;
+	return 0;
+}
+
+void cfi_deinit(struct cfi *cfi)
+{
+	free(cfi->list);
+	free(cfi->commons);
+	*cfi = (struct cfi){ 0 };
+}

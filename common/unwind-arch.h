@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What unwind information means on an architecture: any of them can be compiled anywhere. One file
+ * each, unwind-<cpu>.c; the numbers are DWARF's (the psABI documents).
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/unwind-rule.h"
+
+struct unwind_arch {
+	uint16_t machine; /* e_machine */
+	uint8_t sp, fp, return_address;
+	/* The return address where nothing is said of it: in its register, or nowhere known. */
+	enum unwind_value initial_return_address;
+	/* A CFA that is an expression, as one of the forms; UNWIND_CFA_FALLBACK: none of them. */
+	void (*classify_cfa)(const uint8_t *expression, size_t size, struct unwind_rule *rule);
+};
+
+extern const struct unwind_arch unwind_x86_64, unwind_aarch64;
+
+/* NULL: not an architecture that tables are made for. */
+const struct unwind_arch *unwind_arch_find(uint16_t machine);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The unwind information of an ELF file, as plain bytes that need the file no more. */
+#pragma once
+
+#include "common/elf-image.h"
+#include "common/unwind-table.h"
+
+enum {
+	UNWIND_SECTION_MAX = 256 * 1024 * 1024, /* bytes; a larger one is not read */
+};
+
+struct unwind_bytes {
+	struct unwind_source source; /* points into the rest */
+	struct unwind_segment segments[ELF_IMAGE_SEGMENTS_MAX];
+	struct cfi_section sections[2]; /* .eh_frame, .debug_frame */
+	uint8_t *owned[2];
+};
+
+/*
+ * Reads what `image` has: .eh_frame, found by its section or by PT_GNU_EH_FRAME, and .debug_frame.
+ * 0; -ENOTSUP: not of a machine that tables are made for; -EFBIG: a section is too large; -EBADMSG:
+ * one cannot be read; -ENOMEM. Without any information there are no sections.
+ */
+int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret);
+void unwind_bytes_deinit(struct unwind_bytes *bytes);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* x86-64: DWARF's numbers are those of the psABI, figure 3.36. */
+#include <dwarf.h>
+#include <elf.h>
+
+#include "common/cfi.h"
+#include "common/unwind-arch.h"
+
+enum { RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
+
+/*
+ * ld's rule for the stubs of a PLT: the CFA is 8 further away once a stub has pushed its index,
+ *	breg7(offset) breg16(0) lit15 and litN ge lit3 shl plus
+ * that is rsp + offset + ((rip & 15) >= N) << 3. N is 11, or what the kind of stub wants.
+ */
+static bool is_plt(struct cfi_cursor cursor, struct unwind_rule *rule)
+{
+	static const uint8_t before[] = { DW_OP_lit15, DW_OP_and };
+	static const uint8_t behind[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	int64_t offset;
+	uint8_t limit;
+
+	if (cfi_take(&cursor, 1) != DW_OP_breg0 + RSP)
+		return false;
+	offset = cfi_take_sleb(&cursor);
+	if (cfi_take(&cursor, 1) != DW_OP_breg0 + RETURN_ADDRESS || cfi_take_sleb(&cursor))
+		return false;
+	for (size_t i = 0; i < sizeof(before); i++)
+		if (cfi_take(&cursor, 1) != before[i])
+			return false;
+	limit = cfi_take(&cursor, 1);
+	for (size_t i = 0; i < sizeof(behind); i++)
+		if (cfi_take(&cursor, 1) != behind[i])
+			return false;
+	if (cursor.is_bad || cursor.at != cursor.end || limit < DW_OP_lit0 || limit > DW_OP_lit15 ||
+	    offset != (int32_t)offset)
+		return false;
+	rule->cfa = UNWIND_CFA_PLT;
+	rule->cfa_offset = offset;
+	rule->cfa_register = limit - DW_OP_lit0;
+	return true;
+}
+
+/*
+ * A CFA that was put away: where a function aligns its stack (gcc), in hand-written code (OpenSSL),
+ *in a signal frame (glibc). bregN(offset) deref, and possibly plus_uconst(addend)
+ */
+static bool is_saved(struct cfi_cursor cursor, struct unwind_rule *rule)
+{
+	uint8_t base = cfi_take(&cursor, 1);
+	int64_t offset = cfi_take_sleb(&cursor);
+	uint64_t addend = 0;
+
+	if (cfi_take(&cursor, 1) != DW_OP_deref)
+		return false;
+	if (cursor.at != cursor.end) {
+		if (cfi_take(&cursor, 1) != DW_OP_plus_uconst)
+			return false;
+		addend = cfi_take_uleb(&cursor);
+	}
+	if (cursor.is_bad || cursor.at != cursor.end || offset != (int32_t)offset ||
+	    addend > INT32_MAX)
+		return false;
+	if (base == DW_OP_breg0 + RSP)
+		rule->cfa = UNWIND_CFA_AT_SP;
+	else if (base == DW_OP_breg0 + RBP)
+		rule->cfa = UNWIND_CFA_AT_FP;
+	else
+		return false;
+	rule->cfa_offset = offset;
+	rule->cfa_addend = addend;
+	return true;
+}
+
+static void classify_cfa(const uint8_t *expression, size_t size, struct unwind_rule *rule)
+{
+	struct cfi_cursor cursor = { expression, expression + size, false };
+
+	if (!is_plt(cursor, rule) && !is_saved(cursor, rule))
+		rule->cfa = UNWIND_CFA_FALLBACK;
+}
+
+const struct unwind_arch unwind_x86_64 = {
+	.machine = EM_X86_64,
+	.sp = RSP,
+	.fp = RBP,
+	.return_address = RETURN_ADDRESS,
+	.initial_return_address = UNWIND_VALUE_FALLBACK,
+	.classify_cfa = classify_cfa,
+};

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Frame after frame: the mapping that holds the pc (mostly the one before), the rule for the place
+ * in its file (mostly in the cache), and from that the caller's pc, stack pointer and frame
+ * pointer. Other registers are known of the sampled frame alone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/arch.h"
+#include "live-unwinder/engine-table.h"
+
+enum {
+	RULES_CACHED = 8192, /* a power of two */
+	TABLES_CACHED = 64,  /* a power of two */
+};
+
+/* The rule for a place; without one `rule.cfa` is 0. */
+struct cached_rule {
+	uint64_t place; /* the table's id and the offset in its file */
+	struct unwind_rule rule;
+};
+
+struct cached_table {
+	uint64_t image;
+	const struct image_table_entry *entry; /* NULL: nothing is here */
+};
+
+struct engine_table {
+	struct tables *tables;
+	struct cached_table cached_tables[TABLES_CACHED];
+	struct cached_rule cached_rules[RULES_CACHED];
+};
+
+int engine_table_new(struct tables *tables, struct engine_table **ret)
+{
+	struct engine_table *engine = calloc(1, sizeof(*engine));
+
+	if (!engine)
+		return -ENOMEM;
+	engine->tables = tables;
+	*ret = engine;
+	return 0;
+}
+
+struct engine_table *engine_table_free(struct engine_table *engine)
+{
+	free(engine);
+	return NULL;
+}
+
+/* A frame on the way out. */
+struct walk {
+	struct engine_table *engine;
+	struct unwinding *unwinding;
+	uint64_t stack_start;
+	uint64_t pc, sp, fp;
+	bool knows_fp;
+	bool is_sampled; /* the innermost frame: all of its registers are known */
+	bool is_exact;	 /* the pc is of an instruction, not of the one behind a call */
+	const struct mapping *mapping;	       /* that holds the pc */
+	const struct image_table_entry *entry; /* of the mapping's image */
+	enum wire_stack_end end;	       /* 0: it goes on */
+	enum engine_table_outcome outcome;
+};
+
+static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
+{
+	const struct wire_blob *stack = &walk->unwinding->sample->stack;
+	uint64_t offset = address - walk->stack_start;
+
+	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
+		return false;
+	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
+	return true;
+}
+
+static uint64_t sampled_register(const struct walk *walk, uint8_t dwarf_number)
+{
+	return walk->unwinding->sample->registers.data[arch_host.sample_index[dwarf_number]];
+}
+
+static const struct image_table_entry *find_table(struct engine_table *engine, uint64_t image)
+{
+	struct cached_table *cached = &engine->cached_tables[image & (TABLES_CACHED - 1)];
+
+	if (cached->image == image && cached->entry)
+		return cached->entry;
+	cached->image = image;
+	cached->entry = tables_get(engine->tables, image);
+	if (cached->entry && cached->entry->state == TABLE_PENDING) {
+		const struct image_table_entry *entry = cached->entry;
+
+		cached->entry = NULL; /* ask again */
+		return entry;
+	}
+	return cached->entry;
+}
+
+/* The mapping of the current pc, and its image's table. */
+static void find_mapping(struct walk *walk, uint64_t code)
+{
+	const struct mapping *mapping = walk->mapping;
+
+	if (mapping && code >= mapping->start && code < mapping->end)
+		return;
+	mapping = mapping_table_find(&walk->unwinding->process->mappings, code);
+	if (mapping && (!walk->mapping || mapping->image != walk->mapping->image))
+		walk->entry = find_table(walk->engine, mapping->image);
+	walk->mapping = mapping;
+}
+
+/* The rule at an offset in the file of a table; NULL: none. */
+static const struct unwind_rule *find_rule(struct engine_table *engine,
+					   const struct image_table_entry *entry, uint64_t offset)
+{
+	uint64_t place = (uint64_t)entry->id << 32 | (uint32_t)offset;
+	uint64_t hash = place * 0x9e3779b97f4a7c15ULL;
+	struct cached_rule *cached = &engine->cached_rules[hash >> 40 & (RULES_CACHED - 1)];
+	const struct unwind_rule *rule;
+
+	if (offset >> 32)
+		return unwind_table_find(&entry->table, offset);
+	if (cached->place != place) {
+		rule = unwind_table_find(&entry->table, offset);
+		cached->place = place;
+		if (rule)
+			cached->rule = *rule;
+		else
+			cached->rule.cfa = 0;
+	}
+	return cached->rule.cfa ? &cached->rule : NULL;
+}
+
+static bool give_up(struct walk *walk, enum engine_table_outcome outcome)
+{
+	walk->outcome = outcome;
+	return false;
+}
+
+static bool end(struct walk *walk, enum wire_stack_end reason)
+{
+	walk->end = reason;
+	return false;
+}
+
+/* false: there is no caller to be had, and why. */
+static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t *ret)
+{
+	switch (rule->cfa) {
+	case UNWIND_CFA_SP:
+		*ret = walk->sp + rule->cfa_offset;
+		return true;
+	case UNWIND_CFA_FP:
+		if (!walk->knows_fp) /* it was saved where nothing was captured */
+			return end(walk, WIRE_stack_end_TRUNCATED);
+		*ret = walk->fp + rule->cfa_offset;
+		return true;
+	case UNWIND_CFA_REGISTER:
+		if (!walk->is_sampled || rule->cfa_register >= arch_host.dwarf_n_registers)
+			return give_up(walk, ENGINE_TABLE_E_REGISTER);
+		*ret = sampled_register(walk, rule->cfa_register) + rule->cfa_offset;
+		return true;
+	case UNWIND_CFA_AT_SP:
+		if (!read_word(walk, walk->sp + rule->cfa_offset, ret))
+			return give_up(walk, ENGINE_TABLE_E_BAD);
+		*ret += rule->cfa_addend;
+		return true;
+	case UNWIND_CFA_AT_FP:
+		if (!walk->knows_fp || !read_word(walk, walk->fp + rule->cfa_offset, ret))
+			return give_up(walk, ENGINE_TABLE_E_BAD);
+		*ret += rule->cfa_addend;
+		return true;
+	case UNWIND_CFA_PLT:
+		*ret = walk->sp + rule->cfa_offset +
+		       ((walk->pc & 15) >= rule->cfa_register ? 8 : 0);
+		return true;
+	default:
+		return give_up(walk, ENGINE_TABLE_E_RULE);
+	}
+}
+
+/* The return address was not captured; with a CFA that is an expression others know better. */
+static bool miss(struct walk *walk, const struct unwind_rule *rule, uint64_t address)
+{
+	bool is_plain = rule->cfa == UNWIND_CFA_SP || rule->cfa == UNWIND_CFA_FP ||
+			rule->cfa == UNWIND_CFA_REGISTER;
+
+	if (!is_plain || address >> 56) /* not a user address at all */
+		return give_up(walk, ENGINE_TABLE_E_BAD);
+	return end(walk, WIRE_stack_end_TRUNCATED);
+}
+
+static bool find_return_address(struct walk *walk, const struct unwind_rule *rule, uint64_t cfa,
+				uint64_t *ret)
+{
+	int32_t offset = rule->return_address_offset;
+
+	switch (rule->return_address) {
+	case UNWIND_VALUE_AT_CFA:
+		return read_word(walk, cfa + offset, ret) || miss(walk, rule, cfa + offset);
+	case UNWIND_VALUE_AT_SP:
+		return read_word(walk, walk->sp + offset, ret) || give_up(walk, ENGINE_TABLE_E_BAD);
+	case UNWIND_VALUE_AT_FP:
+		return (walk->knows_fp && read_word(walk, walk->fp + offset, ret)) ||
+		       give_up(walk, ENGINE_TABLE_E_BAD);
+	case UNWIND_VALUE_SAME: /* in its own register (aarch64) */
+		offset = arch_host.dwarf_return_address;
+		/* fallthrough */
+	case UNWIND_VALUE_REGISTER:
+		if (!walk->is_sampled || offset < 0 || offset >= arch_host.dwarf_n_registers)
+			return give_up(walk, ENGINE_TABLE_E_REGISTER);
+		*ret = sampled_register(walk, offset);
+		return true;
+	default:
+		return give_up(walk, ENGINE_TABLE_E_RULE);
+	}
+}
+
+/* What cannot be read is not known from here on: that is no error as long as nobody needs it. */
+static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
+{
+	switch (rule->fp) {
+	case UNWIND_VALUE_SAME:
+		return true;
+	case UNWIND_VALUE_UNDEFINED:
+		walk->knows_fp = false;
+		return true;
+	case UNWIND_VALUE_AT_CFA:
+		walk->knows_fp = read_word(walk, cfa + rule->fp_offset, &walk->fp);
+		return true;
+	case UNWIND_VALUE_AT_SP:
+		walk->knows_fp = read_word(walk, walk->sp + rule->fp_offset, &walk->fp);
+		return true;
+	case UNWIND_VALUE_AT_FP:
+		walk->knows_fp =
+			walk->knows_fp && read_word(walk, walk->fp + rule->fp_offset, &walk->fp);
+		return true;
+	case UNWIND_VALUE_REGISTER:
+		if (!walk->is_sampled || rule->fp_offset < 0 ||
+		    rule->fp_offset >= arch_host.dwarf_n_registers)
+			return give_up(walk, ENGINE_TABLE_E_REGISTER);
+		walk->fp = sampled_register(walk, rule->fp_offset);
+		return true;
+	default:
+		return give_up(walk, ENGINE_TABLE_E_RULE);
+	}
+}
+
+/* Goes to the caller; false: that is not to be. */
+static bool step(struct walk *walk, const struct unwind_rule *rule)
+{
+	uint64_t cfa, pc;
+
+	if (rule->return_address == UNWIND_VALUE_UNDEFINED)
+		return end(walk, WIRE_stack_end_COMPLETE);
+	if (!find_cfa(walk, rule, &cfa) || !find_return_address(walk, rule, cfa, &pc) ||
+	    !find_fp(walk, rule, cfa))
+		return false;
+	pc &= arch_host.code_mask;
+	/* No return address, or one that makes no progress. */
+	if (pc == 0 || (pc == walk->pc && cfa <= walk->sp))
+		return give_up(walk, ENGINE_TABLE_E_BAD);
+	walk->pc = pc;
+	walk->sp = cfa;
+	walk->is_sampled = false;
+	walk->is_exact = rule->flags & UNWIND_FLAG_SIGNAL;
+	return true;
+}
+
+static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
+{
+	struct unwinding *unwinding = walk->unwinding;
+	bool is_exact = walk->is_exact || (rule && rule->flags & UNWIND_FLAG_SIGNAL);
+
+	if (unwinding->n_frames == unwinding->n_frames_max)
+		return end(walk, WIRE_stack_end_FRAME_LIMIT);
+	if (!walk->mapping && !walk->is_sampled)
+		return end(walk, WIRE_stack_end_NO_MAPPING);
+	unwinding->frames[unwinding->n_frames++] = (struct wire_frame){
+		.address = walk->pc,
+		.mapping = walk->mapping ? walk->mapping->number : 0,
+		.flags = is_exact ? WIRE_frame_flags_EXACT : 0,
+	};
+	return walk->mapping || end(walk, WIRE_stack_end_NO_MAPPING);
+}
+
+/* One frame: false: it is the last one. */
+static bool visit(struct walk *walk)
+{
+	uint64_t code = walk->pc - !walk->is_exact;
+	const struct unwind_rule *rule = NULL;
+
+	find_mapping(walk, code);
+	if (walk->mapping) {
+		const struct image_table_entry *entry = walk->entry;
+
+		if (!entry || entry->state == TABLE_PENDING || entry->state == TABLE_UNUSABLE)
+			return give_up(walk, ENGINE_TABLE_E_PENDING);
+		if (entry->state == TABLE_READY)
+			rule = find_rule(walk->engine, entry,
+					 code - walk->mapping->start + walk->mapping->offset);
+	}
+	if (!add_frame(walk, rule))
+		return false;
+	return rule ? step(walk, rule) : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+}
+
+/* An image that cannot be read, or a process's first code, explains more than the walk knows. */
+static void settle_end(const struct walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+	struct image_files *files = walk->engine->tables->files;
+	enum wire_stack_end of_image;
+
+	unwinding->end = walk->end;
+	unwinding->failed_image = NULL;
+	if (walk->end == WIRE_stack_end_COMPLETE || walk->end == WIRE_stack_end_FRAME_LIMIT)
+		return;
+	of_image = unwinding_end_of_image(unwinding, files);
+	if (of_image) {
+		unwinding->end = of_image;
+	} else if (walk->end == WIRE_stack_end_NO_UNWIND_INFO &&
+		   unwinding_is_process_entry(unwinding, files, walk->sp)) {
+		unwinding->end = WIRE_stack_end_COMPLETE;
+		unwinding->failed_image = NULL;
+	}
+}
+
+enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
+					      struct unwinding *unwinding)
+{
+	const struct wire_sample *sample = unwinding->sample;
+	const uint64_t *registers = sample->registers.data;
+	struct walk walk = {
+		.engine = engine,
+		.unwinding = unwinding,
+		.stack_start = registers[arch_host.sp_index],
+		.pc = registers[arch_host.ip_index],
+		.sp = registers[arch_host.sp_index],
+		.fp = registers[arch_host.fp_index],
+		.knows_fp = true,
+		.is_sampled = true,
+		.is_exact = true,
+	};
+
+	unwinding->n_frames = 0;
+	while (visit(&walk))
+		;
+	if (walk.outcome == ENGINE_TABLE_OK)
+		settle_end(&walk);
+	return walk.outcome;
+}

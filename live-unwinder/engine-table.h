@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The engine of compiled tables: a look-up and three loads for each frame, through a cache of rules
+ * that all processes share. It answers as the engine of elfutils does or not at all: what its
+ * tables cannot say, and whatever ends in an unusual way, is left to that one, with the whole
+ * sample.
+ */
+#pragma once
+
+#include "live-unwinder/engine.h"
+#include "live-unwinder/tables.h"
+
+/* What became of a sample. */
+enum engine_table_outcome {
+	ENGINE_TABLE_OK = 0,
+	ENGINE_TABLE_E_RULE,	 /* a rule that no table holds */
+	ENGINE_TABLE_E_REGISTER, /* a register is needed that is not followed */
+	ENGINE_TABLE_E_BAD,	 /* the information leads nowhere */
+	ENGINE_TABLE_E_PENDING,	 /* a table is not ready yet */
+	ENGINE_TABLE_OUTCOMES,
+};
+
+struct engine_table;
+
+/* `tables` is borrowed. 0 or -ENOMEM. */
+int engine_table_new(struct tables *tables, struct engine_table **ret);
+struct engine_table *engine_table_free(struct engine_table *engine);
+
+/* Fills in frames, end and failed_image; with another outcome than OK they mean nothing. */
+enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
+					      struct unwinding *unwinding);
