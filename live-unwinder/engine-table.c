@@ -12,8 +12,8 @@
 #include "live-unwinder/engine-table.h"
 
 enum {
-	RULES_CACHED = 8192, /* a power of two */
-	TABLES_CACHED = 64,  /* a power of two */
+	RULES_CACHED = 16384, /* a power of two */
+	TABLES_CACHED = 64,   /* a power of two */
 };
 
 /* The rule for a place; without one `rule.cfa` is 0. */
@@ -318,6 +318,11 @@ static void settle_end(const struct walk *walk)
 	unwinding->failed_image = NULL;
 	if (walk->end == WIRE_stack_end_COMPLETE || walk->end == WIRE_stack_end_FRAME_LIMIT)
 		return;
+	if (walk->end == WIRE_stack_end_NO_UNWIND_INFO && walk->entry->state == TABLE_NO_FILE) {
+		unwinding->end = walk->entry->end;
+		unwinding->failed_image = walk->entry->image;
+		return;
+	}
 	of_image = unwinding_end_of_image(unwinding, files);
 	if (of_image) {
 		unwinding->end = of_image;

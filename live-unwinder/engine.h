@@ -19,10 +19,10 @@ struct unwinding {
 	const struct image *failed_image; /* that the end is about, or NULL */
 };
 
-/*
- * What can be said of the end of a stack from its last frame's image alone; 0: nothing, it is an
- * ELF file. Notes the image as `failed_image`.
- */
+/* How a stack ends whose last frame is in `image`; 0: it is an ELF file, which says more. */
+enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *files);
+
+/* The same of the last frame's image, which is noted as `failed_image`. */
 enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files);
 
 /*
@@ -32,6 +32,9 @@ enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct i
  */
 bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,
 				uint64_t sp);
+
+/* Whether two answers to one sample are the same, frame for frame. */
+bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b);
 
 /* Makes the sampled instruction, which is known even where nothing else is, the only frame. */
 void unwinding_add_sampled(struct unwinding *unwinding);

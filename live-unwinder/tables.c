@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/unwind-source.h"
+#include "live-unwinder/engine.h"
 #include "live-unwinder/tables.h"
 
 void tables_init(struct tables *tables, struct image_files *files)
@@ -40,14 +41,18 @@ static enum table_state compile(struct tables *tables, const struct elf_image *f
 	return r < 0 ? TABLE_UNUSABLE : TABLE_READY;
 }
 
-static enum table_state make(struct tables *tables, uint64_t number, struct unwind_table *ret)
+static void make(struct tables *tables, uint64_t number, struct image_table_entry *entry)
 {
 	struct image *image = image_table_find(tables->files->table, number);
 	const struct elf_image *file = image ? image_files_get(tables->files, image) : NULL;
 
-	if (file)
-		return compile(tables, file, ret);
-	return image && image_files_is_undecided(image) ? TABLE_PENDING : TABLE_NO_FILE;
+	entry->image = image;
+	if (file) {
+		entry->state = compile(tables, file, &entry->table);
+		return;
+	}
+	entry->state = image && image_files_is_undecided(image) ? TABLE_PENDING : TABLE_NO_FILE;
+	entry->end = image ? unwinding_end_in(image, tables->files) : WIRE_stack_end_NO_MAPPING;
 }
 
 const struct image_table_entry *tables_get(struct tables *tables, uint64_t image)
@@ -67,6 +72,6 @@ const struct image_table_entry *tables_get(struct tables *tables, uint64_t image
 		}
 		entry->id = ++tables->n;
 	}
-	entry->state = make(tables, image, &entry->table);
+	make(tables, image, entry);
 	return entry;
 }

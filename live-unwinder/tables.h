@@ -18,6 +18,8 @@ struct image_table_entry {
 	struct unwind_table table;
 	uint32_t id; /* unique, never 0 */
 	enum table_state state;
+	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
+	const struct image *image; /* NULL: the stream has not told it */
 };
 
 struct tables {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "common/arch.h"
 #include "live-unwinder/engine.h"
 #include "live-unwinder/stack-end.h"
@@ -13,6 +15,16 @@ static uint64_t last_code(const struct unwinding *unwinding)
 	return last->address - !(last->flags & WIRE_frame_flags_EXACT);
 }
 
+enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *files)
+{
+	if (image->kind == WIRE_image_kind_ANONYMOUS)
+		return WIRE_stack_end_NO_UNWIND_INFO;
+	if (!image_files_get(files, image))
+		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO
+							 : WIRE_stack_end_IMAGE_UNAVAILABLE;
+	return 0;
+}
+
 enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files)
 {
 	const struct mapping *mapping =
@@ -20,14 +32,7 @@ enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct i
 	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
 
 	unwinding->failed_image = image;
-	if (!image)
-		return WIRE_stack_end_NO_MAPPING;
-	if (image->kind == WIRE_image_kind_ANONYMOUS)
-		return WIRE_stack_end_NO_UNWIND_INFO;
-	if (!image_files_get(files, image))
-		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO
-							 : WIRE_stack_end_IMAGE_UNAVAILABLE;
-	return 0;
+	return image ? unwinding_end_in(image, files) : WIRE_stack_end_NO_MAPPING;
 }
 
 bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,
@@ -59,4 +64,11 @@ void unwinding_add_sampled(struct unwinding *unwinding)
 		.flags = WIRE_frame_flags_EXACT,
 	};
 	unwinding->n_frames = 1;
+}
+
+bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b)
+{
+	return a->n_frames == b->n_frames && a->end == b->end &&
+	       a->failed_image == b->failed_image &&
+	       !memcmp(a->frames, b->frames, a->n_frames * sizeof(*a->frames));
 }

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/arch.h"
+#include "common/descriptor-limit.h"
+#include "live-unwinder/unwinder.h"
+
+enum { FRAMES_DEFAULT = 512 };
+
+static void forget_process(struct process *process, void *arg)
+{
+	struct live_unwinder *self = arg;
+
+	if (self->dwfl)
+		engine_dwfl_forget(self->dwfl, process);
+}
+
+static int start_tables(struct stage *stage, struct live_unwinder *self)
+{
+	static const char *const outcomes[ENGINE_TABLE_OUTCOMES] = {
+		[ENGINE_TABLE_E_RULE] = "rule",
+		[ENGINE_TABLE_E_REGISTER] = "register",
+		[ENGINE_TABLE_E_BAD] = "bad-unwind-info",
+		[ENGINE_TABLE_E_PENDING] = "no-table",
+	};
+
+	self->n_by_table = counters_get(&stage->counters, "engine", "table");
+	self->n_by_dwfl = counters_get(&stage->counters, "engine", "dwfl");
+	for (size_t i = ENGINE_TABLE_OK + 1; i < ENGINE_TABLE_OUTCOMES; i++)
+		self->n_left[i] = counters_get(&stage->counters, "left-to-dwfl", outcomes[i]);
+	tables_init(&self->tables, &self->files);
+	return engine_table_new(&self->tables, &self->table);
+}
+
+static int verify_result(const struct stage *stage, const struct live_unwinder *self, int r)
+{
+	if (r >= 0)
+		return r;
+	stage_error(stage, "error: could not write '%s': %s", self->verify.dump_path, strerror(-r));
+	return -ECANCELED;
+}
+
+static int start_verify(struct stage *stage, struct live_unwinder *self,
+			const struct wire_hello *hello)
+{
+	int r = verify_start(&self->verify, stage, hello, self->n_frames_max);
+
+	if (r == -EEXIST) {
+		stage_error(stage, "error: '%s' exists: choose another name",
+			    self->verify.dump_path);
+		return -ECANCELED;
+	}
+	return verify_result(stage, self, r);
+}
+
+int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct live_unwinder *self = data;
+	int r;
+
+	if (hello->machine != arch_host.machine ||
+	    hello->register_mask != arch_host.register_mask) {
+		stage_error(stage, "error: the stream was recorded on another kind of machine");
+		return -ECANCELED;
+	}
+	descriptor_limit_raise(); /* each image that is in use takes one */
+	self->frames =
+		calloc(WIRE_KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
+	if (!self->frames)
+		return -ENOMEM;
+	self->identity.processes.forget = forget_process;
+	self->identity.processes.arg = self;
+	for (size_t i = 0; i < wire_names_stack_end.n; i++)
+		self->n_ends[wire_names_stack_end.names[i].number] = counters_get(
+			&stage->counters, "stacks", wire_names_stack_end.names[i].text);
+	r = image_files_init(&self->files, stage, &self->identity.images, hello);
+	if (r == 0)
+		r = engine_dwfl_new(&self->files, hello->register_mask, &self->dwfl);
+	if (r == 0)
+		r = start_tables(stage, self);
+	return r < 0 ? r : start_verify(stage, self, hello);
+}
+
+/* The kernel has unwound its own side. Its first address is exact, the others are returned to. */
+static size_t add_kernel_frames(const struct live_unwinder *self, const struct wire_sample *sample,
+				struct wire_frame *frames)
+{
+	for (size_t i = 0; i < sample->kernel.n; i++) {
+		uint32_t exact = i ? 0 : WIRE_frame_flags_EXACT;
+		const struct mapping *mapping = mapping_table_find(
+			&self->identity.processes.kernel.mappings, sample->kernel.data[i] - !exact);
+
+		frames[i] = (struct wire_frame){
+			.address = sample->kernel.data[i],
+			.mapping = mapping ? mapping->number : 0,
+			.flags = WIRE_frame_flags_KERNEL | exact,
+		};
+	}
+	return sample->kernel.n;
+}
+
+/*
+ * In the middle of execve(2) a task has its new memory and still the registers with which it
+ * called: they point nowhere, and what they point to cannot be read.
+ */
+static bool is_being_executed(const struct unwinding *unwinding)
+{
+	const struct wire_sample *sample = unwinding->sample;
+	const struct process *process = unwinding->process;
+
+	return process && process->origin == WIRE_origin_EXECUTED && sample->kernel.n &&
+	       sample->stack.size == 0 &&
+	       !mapping_table_find(&process->mappings, sample->registers.data[arch_host.ip_index]);
+}
+
+/* Has elfutils judge what the tables have said, now and then. 0 or -errno of the dump. */
+static int judge(struct live_unwinder *self, const struct unwinding *unwinding)
+{
+	struct unwinding other;
+
+	if (!verify_is_due(&self->verify))
+		return 0;
+	other = verify_begin(&self->verify, unwinding);
+	engine_dwfl_unwind(self->dwfl, &other);
+	return verify_compare(&self->verify, &self->identity, unwinding, &other);
+}
+
+/* The whole sample is elfutils' as soon as the tables do not know one of its frames. 0 or -errno.
+ */
+static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
+{
+	if (self->engine != UNWINDER_DWFL) {
+		enum engine_table_outcome outcome = engine_table_unwind(self->table, unwinding);
+
+		if (outcome == ENGINE_TABLE_OK) {
+			++*self->n_by_table;
+			return judge(self, unwinding);
+		}
+		++*self->n_left[outcome];
+	}
+	++*self->n_by_dwfl;
+	engine_dwfl_unwind(self->dwfl, unwinding);
+	return 0;
+}
+
+static int unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
+{
+	if (unwinding->sample->registers.n != arch_host.n_registers ||
+	    is_being_executed(unwinding)) {
+		unwinding->end = WIRE_stack_end_NO_USER_REGS;
+		return 0;
+	}
+	unwinding_add_sampled(unwinding);
+	unwinding->end = WIRE_stack_end_NO_MAPPING;
+	if (!unwinding->process)
+		return 0;
+	unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;
+	if (unwinding->sample->abi != 2) /* PERF_SAMPLE_REGS_ABI_64 */
+		return 0;
+	return ask_engines(self, unwinding);
+}
+
+/* The count of stacks that an image has ended in a certain way. */
+static uint64_t *find_fault(struct stage *stage, struct live_unwinder *self,
+			    const struct image *image, enum wire_stack_end end)
+{
+	uint64_t *known = pair_map_find(&self->faults, image->number, end), *counter;
+	char name[4096];
+
+	if (known)
+		return (uint64_t *)*known;
+	snprintf(name, sizeof(name), "%.4000s: %s", image->path,
+		 wire_name_text(&wire_names_stack_end, end));
+	counter = counters_get(&stage->counters, "images-at-fault", name);
+	pair_map_add(&self->faults, image->number, end, (uintptr_t)counter);
+	return counter;
+}
+
+static void count_end(struct stage *stage, struct live_unwinder *self,
+		      const struct unwinding *unwinding)
+{
+	++*self->n_ends[unwinding->end];
+	if (unwinding->failed_image)
+		++*find_fault(stage, self, unwinding->failed_image, unwinding->end);
+}
+
+int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	const struct wire_sample *sample = view;
+	size_t n_kernel = add_kernel_frames(self, sample, self->frames);
+	struct unwinding unwinding = {
+		.sample = sample,
+		.process = process_table_find(&self->identity.processes, sample->process),
+		.frames = self->frames + n_kernel,
+		.n_frames_max = self->n_frames_max,
+	};
+	struct wire_stack stack = {
+		.time = sample->time,
+		.process = sample->process,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.weight = sample->weight,
+	};
+	int r;
+
+	r = verify_result(stage, self, unwind_user(self, &unwinding));
+	if (r < 0)
+		return r;
+	count_end(stage, self, &unwinding);
+	stack.end = unwinding.end;
+	stack.frames = (struct wire_frames){ self->frames, n_kernel + unwinding.n_frames };
+	return stage_put(stage, WIRE_RECORD_stack, &stack);
+}
+
+int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
+{
+	struct live_unwinder *self = data;
+
+	identity_count_refused(&self->identity, stage);
+	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
+}
+
+void unwinder_init(void *data)
+{
+	struct live_unwinder *self = data;
+
+	self->n_frames_max = FRAMES_DEFAULT;
+	self->verify.dump_fd = -1;
+	pair_map_init(&self->faults, UNWINDER_FAULTS_MAX);
+	self->files.client.fd = -1;
+}
+
+void unwinder_deinit(void *data)
+{
+	struct live_unwinder *self = data;
+
+	self->table = engine_table_free(self->table);
+	tables_deinit(&self->tables);
+	self->dwfl = engine_dwfl_free(self->dwfl);
+	identity_deinit(&self->identity);
+	image_files_deinit(&self->files);
+	verify_deinit(&self->verify);
+	pair_map_deinit(&self->faults);
+	free(self->frames);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The stage's work: a sample in, its call stack out; which engine is asked, and what is counted. */
+#pragma once
+
+#include "common/identity.h"
+#include "common/image-files.h"
+#include "live-unwinder/engine-dwfl.h"
+#include "live-unwinder/engine-table.h"
+#include "live-unwinder/verify.h"
+
+enum {
+	UNWINDER_ENDS = 16,	       /* more than there are reasons for a stack's end */
+	UNWINDER_FAULTS_MAX = 1 << 20, /* images and reasons whose counts are kept at hand */
+};
+
+enum unwinder_engine {
+	UNWINDER_AUTO,	/* tables; elfutils for what they cannot say, and until they are ready */
+	UNWINDER_TABLE, /* the same, but a sample waits until its tables are ready */
+	UNWINDER_DWFL,	/* elfutils alone */
+};
+
+struct live_unwinder {
+	struct identity identity; /* first: see identity.h */
+	enum unwinder_engine engine;
+	size_t n_frames_max;
+	struct image_files files;
+	struct tables tables;
+	struct engine_table *table;
+	struct engine_dwfl *dwfl;
+	struct verify verify;
+	struct wire_frame *frames; /* room for the kernel's and the user's */
+	/* Counters of the stage. */
+	uint64_t *n_ends[UNWINDER_ENDS]; /* by enum wire_stack_end */
+	struct pair_map faults;		 /* (image, end) → the counter of such stacks */
+	uint64_t *n_by_table, *n_by_dwfl;
+	uint64_t *n_left[ENGINE_TABLE_OUTCOMES]; /* to dwfl, by enum engine_table_outcome */
+};
+
+/* What stage.h asks for; `data` is a struct live_unwinder. */
+void unwinder_init(void *data);
+int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello);
+int unwinder_handle_sample(struct stage *stage, void *data, const void *view);
+int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end);
+void unwinder_deinit(void *data);
