@@ -90,10 +90,9 @@ static void write_group(struct json *json, const struct counters *counters, cons
 	json_end(json);
 }
 
-/* "dropped" always; any other group where its first count stands. */
+/* Each group but "dropped", where its first count stands. */
 static void write_groups(struct json *json, const struct counters *counters)
 {
-	write_group(json, counters, "dropped");
 	for (size_t i = 0; i < counters->n; i++) {
 		const char *group = counters->list[i]->group;
 		size_t first = 0;
@@ -127,7 +126,9 @@ void stage_write_stats(struct stage *stage)
 	json_number(&json, "bytes_out", stage->writer.n_bytes);
 	json_number(&json, "samples_in", stage->samples_in);
 	json_number(&json, "samples_out", samples_out(stage));
+	write_group(&json, &stage->counters, "dropped"); /* be it empty */
 	write_groups(&json, &stage->counters);
+	write_groups(&json, &stage->own_counters);
 	json_seconds(&json, "cpu_user_s", seconds(usage.ru_utime));
 	json_seconds(&json, "cpu_sys_s", seconds(usage.ru_stime));
 	json_number(&json, "max_rss_kib", usage.ru_maxrss);

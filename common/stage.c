@@ -420,5 +420,6 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 	wire_reader_deinit(&stage.reader);
 	wire_writer_deinit(&stage.writer);
 	counters_deinit(&stage.counters);
+	counters_deinit(&stage.own_counters);
 	return status;
 }

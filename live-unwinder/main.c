@@ -6,7 +6,7 @@
 #include "common/stage.h"
 #include "live-unwinder/unwinder.h"
 
-enum { KEY_ENGINE = 0x100, KEY_MAX_FRAMES, KEY_VERIFY, KEY_VERIFY_DUMP };
+enum { KEY_ENGINE = 0x100, KEY_MAX_FRAMES, KEY_NO_CACHE, KEY_VERIFY, KEY_VERIFY_DUMP };
 
 static error_t parse_engine(const char *name, struct argp_state *state)
 {
@@ -41,6 +41,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX, arg);
 		self->n_frames_max = number;
 		return 0;
+	case KEY_NO_CACHE:
+		self->keeps_tables = false;
+		return 0;
 	case KEY_VERIFY:
 		number = strtoul(arg, &end, 10);
 		if (*end || number < 1)
@@ -62,6 +65,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option option_table[] = {
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "How to unwind: auto, table or dwfl (elfutils)", 0 },
+	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Neither read nor write unwind tables on disk", 0 },
 	{ "verify", KEY_VERIFY, "N", 0, "Unwind every Nth sample with both engines, and compare",
 	  0 },
 	{ "verify-dump", KEY_VERIFY_DUMP, "FILE", 0,

@@ -1,77 +1,226 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "common/unwind-source.h"
 #include "live-unwinder/engine.h"
 #include "live-unwinder/tables.h"
 
-void tables_init(struct tables *tables, struct image_files *files)
+/* A table that is being made. Its maker is done with it once `is_done` is set. */
+struct table_job {
+	struct table_job *next;
+	struct unwind_bytes bytes;
+	struct table_cache_key key;
+	bool has_key;
+	struct unwind_table table;
+	int result;
+	atomic_bool is_done;
+};
+
+void tables_init(struct tables *tables, struct image_files *files, const struct table_cache *cache,
+		 enum tables_patience patience)
 {
-	*tables = (struct tables){ .files = files };
+	*tables = (struct tables){
+		.files = files,
+		.cache = cache,
+		.patience = patience,
+		.mutex = PTHREAD_MUTEX_INITIALIZER,
+		.changed = PTHREAD_COND_INITIALIZER,
+	};
+	tables->queue_end = &tables->queue;
 	pair_map_init(&tables->by_image, IMAGE_TABLE_MAX);
-	tables->n_compiled = counters_get(&files->stage->counters, "tables", "compiled");
+	tables->n_compiled = counters_get(&files->stage->own_counters, "tables", "compiled");
+	tables->n_from_disk = counters_get(&files->stage->own_counters, "tables", "from-disk");
+}
+
+static void run_job(const struct table_cache *cache, struct table_job *job)
+{
+	job->result = unwind_table_compile(&job->bytes.source, &job->table);
+	unwind_bytes_deinit(&job->bytes);
+	if (job->result == 0 && job->has_key)
+		table_cache_save(cache, &job->key, &job->table);
+}
+
+static void *run_jobs(void *arg)
+{
+	struct tables *tables = arg;
+
+	pthread_mutex_lock(&tables->mutex);
+	for (;;) {
+		struct table_job *job;
+
+		while (!tables->queue && !tables->must_end)
+			pthread_cond_wait(&tables->changed, &tables->mutex);
+		if (tables->must_end)
+			break;
+		job = tables->queue;
+		tables->queue = job->next;
+		if (!tables->queue)
+			tables->queue_end = &tables->queue;
+		pthread_mutex_unlock(&tables->mutex);
+		run_job(tables->cache, job);
+		pthread_mutex_lock(&tables->mutex);
+		atomic_store_explicit(&job->is_done, true, memory_order_release);
+		pthread_cond_broadcast(&tables->changed);
+	}
+	pthread_mutex_unlock(&tables->mutex);
+	return NULL;
+}
+
+static struct table_job *free_job(struct table_job *job)
+{
+	if (job) {
+		unwind_bytes_deinit(&job->bytes);
+		unwind_table_deinit(&job->table);
+	}
+	free(job);
+	return NULL;
 }
 
 static void free_entry(uint64_t image, uint64_t zero, uint64_t value, void *arg)
 {
 	struct image_table_entry *entry = (struct image_table_entry *)value;
 
-	unwind_table_deinit(&entry->table);
+	free_job(entry->job);
+	if (entry->cached.bytes)
+		table_cache_unmap(&entry->cached);
+	else
+		unwind_table_deinit(&entry->table);
 	free(entry);
 }
 
 void tables_deinit(struct tables *tables)
 {
+	if (tables->has_thread) {
+		pthread_mutex_lock(&tables->mutex);
+		tables->must_end = true;
+		pthread_cond_broadcast(&tables->changed);
+		pthread_mutex_unlock(&tables->mutex);
+		pthread_join(tables->thread, NULL);
+	}
 	pair_map_each(&tables->by_image, free_entry, NULL);
 	pair_map_deinit(&tables->by_image);
 }
 
-static enum table_state compile(struct tables *tables, const struct elf_image *file,
-				struct unwind_table *ret)
+/* false: the thread cannot be had. */
+static bool give_to_thread(struct tables *tables, struct table_job *job)
 {
-	struct unwind_bytes bytes;
-	int r = unwind_bytes_read(file, &bytes);
-
-	if (r < 0)
-		return TABLE_UNUSABLE;
-	r = unwind_table_compile(&bytes.source, ret);
-	unwind_bytes_deinit(&bytes);
-	++*tables->n_compiled;
-	return r < 0 ? TABLE_UNUSABLE : TABLE_READY;
+	if (!tables->has_thread)
+		tables->has_thread = pthread_create(&tables->thread, NULL, run_jobs, tables) == 0;
+	if (!tables->has_thread)
+		return false;
+	pthread_mutex_lock(&tables->mutex);
+	*tables->queue_end = job;
+	tables->queue_end = &job->next;
+	pthread_cond_broadcast(&tables->changed);
+	pthread_mutex_unlock(&tables->mutex);
+	return true;
 }
 
-static void make(struct tables *tables, uint64_t number, struct image_table_entry *entry)
+/* Takes the table of a job that is done. */
+static void finish_job(struct tables *tables, struct image_table_entry *entry)
+{
+	entry->table = entry->job->table;
+	entry->state = entry->job->result < 0 ? TABLE_UNUSABLE : TABLE_READY;
+	entry->job->table = (struct unwind_table){ 0 };
+	entry->job = free_job(entry->job);
+	++*tables->n_compiled;
+}
+
+static size_t size_of(const struct unwind_bytes *bytes)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < bytes->source.n_sections; i++)
+		size += bytes->sections[i].size;
+	return size;
+}
+
+static void begin_job(struct tables *tables, const struct elf_image *file,
+		      struct image_table_entry *entry)
+{
+	struct table_job *job = calloc(1, sizeof(*job));
+
+	entry->state = TABLE_UNUSABLE;
+	if (!job)
+		return;
+	if (table_cache_key(file, &job->key)) {
+		job->has_key = true;
+		if (table_cache_load(tables->cache, &job->key, &entry->table, &entry->cached) ==
+		    0) {
+			entry->state = TABLE_READY;
+			++*tables->n_from_disk;
+			free_job(job);
+			return;
+		}
+	}
+	if (unwind_bytes_read(file, &job->bytes) < 0) {
+		free_job(job);
+		return;
+	}
+	entry->job = job;
+	entry->state = TABLE_PENDING;
+	if (size_of(&job->bytes) >= TABLES_LARGE && give_to_thread(tables, job))
+		return;
+	run_job(tables->cache, job);
+	finish_job(tables, entry);
+}
+
+/* Looks after a table that a thread makes. */
+static void attend_job(struct tables *tables, struct image_table_entry *entry)
+{
+	struct table_job *job = entry->job;
+
+	if (tables->patience == TABLES_WAIT) {
+		pthread_mutex_lock(&tables->mutex);
+		while (!atomic_load_explicit(&job->is_done, memory_order_acquire))
+			pthread_cond_wait(&tables->changed, &tables->mutex);
+		pthread_mutex_unlock(&tables->mutex);
+	}
+	if (atomic_load_explicit(&job->is_done, memory_order_acquire))
+		finish_job(tables, entry);
+}
+
+static void begin(struct tables *tables, uint64_t number, struct image_table_entry *entry)
 {
 	struct image *image = image_table_find(tables->files->table, number);
 	const struct elf_image *file = image ? image_files_get(tables->files, image) : NULL;
 
 	entry->image = image;
 	if (file) {
-		entry->state = compile(tables, file, &entry->table);
+		begin_job(tables, file, entry);
 		return;
 	}
 	entry->state = image && image_files_is_undecided(image) ? TABLE_PENDING : TABLE_NO_FILE;
 	entry->end = image ? unwinding_end_in(image, tables->files) : WIRE_stack_end_NO_MAPPING;
 }
 
+static struct image_table_entry *add_entry(struct tables *tables, uint64_t image)
+{
+	struct image_table_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	if (pair_map_add(&tables->by_image, image, 0, (uintptr_t)entry) < 0) {
+		free(entry);
+		return NULL;
+	}
+	entry->id = ++tables->n;
+	entry->state = TABLE_PENDING;
+	return entry;
+}
+
 const struct image_table_entry *tables_get(struct tables *tables, uint64_t image)
 {
 	uint64_t *known = pair_map_find(&tables->by_image, image, 0);
-	struct image_table_entry *entry = known ? (struct image_table_entry *)*known : NULL;
+	struct image_table_entry *entry =
+		known ? (struct image_table_entry *)*known : add_entry(tables, image);
 
-	if (entry && entry->state != TABLE_PENDING)
-		return entry;
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry)
-			return NULL;
-		if (pair_map_add(&tables->by_image, image, 0, (uintptr_t)entry) < 0) {
-			free(entry);
-			return NULL;
-		}
-		entry->id = ++tables->n;
-	}
-	make(tables, image, entry);
+	if (!entry)
+		return NULL;
+	if (entry->state == TABLE_PENDING && !entry->job)
+		begin(tables, image, entry);
+	if (entry->job)
+		attend_job(tables, entry);
 	return entry;
 }

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The unwind tables of images, each made when a sample first needs it. */
+/*
+ * The unwind tables of images, each made when a sample first needs it: small ones at once, large
+ * ones by a thread of their own, from bytes that were read for it. What is on disk already is not
+ * made.
+ */
 #pragma once
+
+#include <pthread.h>
 
 #include "common/image-files.h"
 #include "common/pair-map.h"
-#include "common/unwind-table.h"
+#include "common/unwind-source.h"
+#include "live-unwinder/table-cache.h"
+
+enum {
+	/* Of unwind information: more of it, and samples need not wait. About 4 ms of work. */
+	TABLES_LARGE = 256 * 1024,
+};
 
 /* What is known of an image's table. */
 enum table_state {
@@ -16,20 +28,39 @@ enum table_state {
 
 struct image_table_entry {
 	struct unwind_table table;
-	uint32_t id; /* unique, never 0 */
+	struct cached_table_file cached; /* where the table's bytes are, unless they are its own */
+	uint32_t id;			 /* unique, never 0 */
 	enum table_state state;
 	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
 	const struct image *image; /* NULL: the stream has not told it */
+	struct table_job *job;	   /* that makes the table, NULL: none */
+};
+
+/* What to do while a large table is made. */
+enum tables_patience {
+	TABLES_WAIT,	   /* a recorded stream: its answers do not depend on how fast we are */
+	TABLES_DO_WITHOUT, /* a live one: elfutils helps out */
 };
 
 struct tables {
-	struct image_files *files; /* borrowed */
-	struct pair_map by_image;  /* (image, 0) → struct image_table_entry * */
+	struct image_files *files;	 /* borrowed */
+	const struct table_cache *cache; /* borrowed */
+	enum tables_patience patience;
+	struct pair_map by_image; /* (image, 0) → struct image_table_entry * */
 	uint32_t n;
-	uint64_t *n_compiled; /* a counter of the stage */
+	uint64_t *n_compiled, *n_from_disk; /* counters of the stage */
+
+	/* Shared with the thread. */
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	struct table_job *queue, **queue_end;
+	bool must_end;
 };
 
-void tables_init(struct tables *tables, struct image_files *files);
+void tables_init(struct tables *tables, struct image_files *files, const struct table_cache *cache,
+		 enum tables_patience patience);
 void tables_deinit(struct tables *tables);
 
 /* The table of an image, made if it is not there; NULL: no memory, or too many images. */

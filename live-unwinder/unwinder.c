@@ -30,7 +30,13 @@ static int start_tables(struct stage *stage, struct live_unwinder *self)
 	self->n_by_dwfl = counters_get(&stage->counters, "engine", "dwfl");
 	for (size_t i = ENGINE_TABLE_OK + 1; i < ENGINE_TABLE_OUTCOMES; i++)
 		self->n_left[i] = counters_get(&stage->counters, "left-to-dwfl", outcomes[i]);
-	tables_init(&self->tables, &self->files);
+	if (self->keeps_tables)
+		table_cache_open(&self->cache);
+	/* Without a server the stream is a recorded one, which is to give the same again. */
+	tables_init(&self->tables, &self->files, &self->cache,
+		    self->engine == UNWINDER_TABLE || self->files.client.fd < 0
+			    ? TABLES_WAIT
+			    : TABLES_DO_WITHOUT);
 	return engine_table_new(&self->tables, &self->table);
 }
 
@@ -231,6 +237,8 @@ void unwinder_init(void *data)
 	self->verify.dump_fd = -1;
 	pair_map_init(&self->faults, UNWINDER_FAULTS_MAX);
 	self->files.client.fd = -1;
+	self->cache.dir_fd = -1;
+	self->keeps_tables = true;
 }
 
 void unwinder_deinit(void *data)
@@ -238,7 +246,9 @@ void unwinder_deinit(void *data)
 	struct live_unwinder *self = data;
 
 	self->table = engine_table_free(self->table);
-	tables_deinit(&self->tables);
+	if (self->tables.files)
+		tables_deinit(&self->tables);
+	table_cache_close(&self->cache);
 	self->dwfl = engine_dwfl_free(self->dwfl);
 	identity_deinit(&self->identity);
 	image_files_deinit(&self->files);

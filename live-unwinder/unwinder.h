@@ -24,6 +24,8 @@ struct live_unwinder {
 	enum unwinder_engine engine;
 	size_t n_frames_max;
 	struct image_files files;
+	bool keeps_tables; /* on disk, for the next time */
+	struct table_cache cache;
 	struct tables tables;
 	struct engine_table *table;
 	struct engine_dwfl *dwfl;

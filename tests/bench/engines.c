@@ -93,6 +93,8 @@ static int read_all(struct recording *recording, const char *bytes, size_t size)
 	return r < 0 ? r : 0;
 }
 
+static const struct table_cache no_cache = { -1 };
+
 static int load(struct recording *recording, const char *path)
 {
 	static const struct stage_program program = { .name = "engines", .role = STAGE_SINK };
@@ -113,7 +115,7 @@ static int load(struct recording *recording, const char *path)
 				     &recording->identity.images, &recording->hello);
 	if (r < 0)
 		return r;
-	tables_init(&recording->tables, &recording->files);
+	tables_init(&recording->tables, &recording->files, &no_cache, TABLES_WAIT);
 	r = engine_table_new(&recording->tables, &recording->table);
 	if (r == 0)
 		r = engine_dwfl_new(&recording->files, arch_host.register_mask, &recording->dwfl);
