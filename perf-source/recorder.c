@@ -17,8 +17,8 @@
 #include "perf-source/proc.h"
 
 enum {
-	POLL_MS = 100,		    /* quiet CPUs never reach their rings' mark */
-	RELEASE_BYTES = 512 * 1024, /* handed out before the kernel gets room again */
+	POLL_MS = 100,	      /* quiet CPUs never reach their rings' mark */
+	RELEASE_SHARE = 4,    /* of a ring is handed out before the kernel gets room again */
 	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
 };
 
@@ -164,7 +164,9 @@ static int hand_over(struct stage *stage, struct perf_source *self)
 static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 {
 	struct merge_record record;
-	size_t unreleased = 0;
+	/* In large pieces: a writer and a reader of one pipe at the same time wait for each other.
+	 */
+	size_t release_bytes = self->recording.ring_bytes / RELEASE_SHARE, unreleased = 0;
 	int r;
 
 	while (merge_next(&self->merge, until, &record) == 0) {
@@ -173,7 +175,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 		if (r < 0)
 			return r;
 		unreleased += record.header->size;
-		if (unreleased >= RELEASE_BYTES) {
+		if (unreleased >= release_bytes) {
 			r = hand_over(stage, self);
 			if (r < 0)
 				return r;
