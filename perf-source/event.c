@@ -7,7 +7,7 @@
 
 #include "common/arch.h"
 #include "perf-source/event.h"
-#include "perf-source/record.h"
+#include "common/record.h"
 
 /* linux/perf_event.h of 6.0; spelled out for older headers. */
 #define FORMAT_LOST (1U << 4)

@@ -9,23 +9,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "common/image-file.h"
 #include "common/wire.h"
-
-struct image_file {
-	int fd; /* read-only; -1: not opened */
-	enum wire_image_status status;
-	uint64_t size;
-	uint64_t modified; /* nanoseconds since 1970 */
-};
-
-/*
- * Whether an opened file is of another size or was changed since. It does not wait for a network: what
- * this host knows decides (statx(2), AT_STATX_DONT_SYNC).
- */
-bool image_file_has_changed(const struct image_file *file);
 
 /* May wait for as long as a file system lets it wait. The caller owns ret->fd. */
 void image_open(const struct wire_image_open *request, struct image_file *ret);

@@ -4,7 +4,7 @@
 
 #include "common/clock.h"
 #include "perf-source/merge.h"
-#include "perf-source/record.h"
+#include "common/record.h"
 
 int merge_init(struct merge *merge, struct ring *rings, size_t n)
 {

@@ -5,9 +5,9 @@
 #include "common/stage.h"
 #include "perf-source/command.h"
 #include "perf-source/image-server.h"
-#include "perf-source/images.h"
+#include "common/images.h"
 #include "perf-source/merge.h"
-#include "perf-source/processes.h"
+#include "common/processes.h"
 #include "perf-source/recording.h"
 
 struct perf_source_options {

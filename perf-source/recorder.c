@@ -12,9 +12,9 @@
 
 #include "common/arch.h"
 #include "common/clock.h"
-#include "perf-source/host-files.h"
+#include "common/host-files.h"
 #include "perf-source/perf-source.h"
-#include "perf-source/proc.h"
+#include "common/proc.h"
 
 enum {
 	POLL_MS = 100,	      /* quiet CPUs never reach their rings' mark */

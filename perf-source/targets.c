@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
 #include "perf-source/perf-source.h"
-#include "perf-source/proc.h"
+#include "common/proc.h"
 
 enum {
 	RING_DEFAULT_MIN = 4 * 1024 * 1024,

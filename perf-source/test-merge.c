@@ -14,7 +14,7 @@
 
 #include "common/clock.h"
 #include "perf-source/merge.h"
-#include "perf-source/record.h"
+#include "common/record.h"
 
 enum { RING_SIZE = 4096, RINGS = 3 };
 

@@ -24,8 +24,8 @@
 
 #include "common/clock.h"
 #include "common/image-message.h"
-#include "perf-source/processes.h"
-#include "perf-source/test-stream.h"
+#include "common/processes.h"
+#include "common/test-stream.h"
 
 enum { PID = 5000000 }; /* PID_MAX_LIMIT is 4194304 */
 

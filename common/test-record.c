@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/arch.h"
-#include "perf-source/record.h"
+#include "common/record.h"
 
 enum { WORDS_MAX = 8192 };
 

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "common/image-file.h"
 #include "common/stage.h"
 
 enum {

@@ -7,8 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "perf-source/proc.h"
-#include "perf-source/processes.h"
+#include "common/proc.h"
+#include "common/processes.h"
 
 /* The current incarnation of a PID. */
 struct process {

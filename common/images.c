@@ -13,9 +13,8 @@
 #include "common/cleanup.h"
 #include "common/descriptor-limit.h"
 #include "common/image-message.h"
-#include "perf-source/image-opener.h"
-#include "perf-source/images.h"
-#include "perf-source/proc.h"
+#include "common/images.h"
+#include "common/proc.h"
 
 enum { KEY_MAX = PROC_PATH_MAX + 64 };
 

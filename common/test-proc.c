@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "perf-source/proc.h"
+#include "common/proc.h"
 
 static char line[8192];
 

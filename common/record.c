@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/arch.h"
-#include "perf-source/record.h"
+#include "common/record.h"
 
 bool record_comm_is_exec(const struct perf_event_header *header)
 {

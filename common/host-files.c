@@ -5,8 +5,8 @@
 
 #include "common/cleanup.h"
 #include "common/gzip.h"
-#include "perf-source/host-files.h"
-#include "perf-source/whole-file.h"
+#include "common/host-files.h"
+#include "common/whole-file.h"
 
 enum {
 	FILE_MAX = 64 * 1024 * 1024, /* of a file, uncompressed */

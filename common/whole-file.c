@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "perf-source/whole-file.h"
+#include "common/whole-file.h"
 
 enum { FIRST_SIZE = 16 * 1024 };
 

@@ -16,9 +16,9 @@
 #include <cmocka.h>
 
 #include "common/image-message.h"
-#include "perf-source/images.h"
-#include "perf-source/proc.h"
-#include "perf-source/test-stream.h"
+#include "common/images.h"
+#include "common/proc.h"
+#include "common/test-stream.h"
 
 static struct test_stream stream;
 static struct images images;

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "perf-source/proc.h"
-#include "perf-source/whole-file.h"
+#include "common/proc.h"
+#include "common/whole-file.h"
 
 enum { MAPS_SIZE_MAX = 64 * 1024 * 1024, NAME_FILE_MAX = 4096 };
 

@@ -11,8 +11,8 @@
 
 #include "common/mapping-table.h"
 #include "common/stage.h"
-#include "perf-source/images.h"
-#include "perf-source/record.h"
+#include "common/images.h"
+#include "common/record.h"
 
 #define PROCESSES_LINGER_NS 100000000ULL
 #define PROCESSES_REREAD_NS 100000000ULL /* a process's maps are read again no faster than this */
