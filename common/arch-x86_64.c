@@ -8,6 +8,7 @@
 #include "common/arch.h"
 
 const struct arch arch_host = {
+	.name = "x86_64",
 	.machine = EM_X86_64,
 	.register_mask = 0xff01ff, /* AX…IP, R8…R15 */
 	.n_registers = 17,

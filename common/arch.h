@@ -7,6 +7,7 @@
 enum { ARCH_REGISTERS_MAX = 40 };
 
 struct arch {
+	const char *name; /* as uname(2) tells it */
 	uint16_t machine; /* e_machine of its ELF files */
 	/*
 	 * The user registers of a sample, as a mask of perf's numbers (asm/perf_regs.h): exactly

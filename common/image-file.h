@@ -15,7 +15,7 @@ struct image_file {
 };
 
 /*
- * Whether an opened file is of another size or was changed since. It does not wait for a network: what
- * this host knows decides (statx(2), AT_STATX_DONT_SYNC).
+ * Whether an opened file is of another size or was changed since. It does not wait for a network:
+ * what this host knows decides (statx(2), AT_STATX_DONT_SYNC).
  */
 bool image_file_has_changed(const struct image_file *file);

@@ -8,7 +8,7 @@
 int image_message_send(int socket, const struct wire_image_state *state, int fd);
 
 /*
- * `flags` as of recvmsg(2). 0 and a descriptor that the caller owns, or -1; -ENOTCONN: the other end
- * has gone; -EBADMSG: not such a message; -errno.
+ * `flags` as of recvmsg(2). 0 and a descriptor that the caller owns, or -1; -ENOTCONN: the other
+ * end has gone; -EBADMSG: not such a message; -errno.
  */
 int image_message_receive(int socket, int flags, struct wire_image_state *ret, int *ret_fd);

@@ -16,7 +16,7 @@
 #include "common/images.h"
 #include "common/proc.h"
 
-enum { KEY_MAX = PROC_PATH_MAX + 64 };
+enum { KEY_MAX = PROC_PATH_MAX + 64 + 2 * WIRE_BUILD_ID_MAX };
 
 struct image_entry {
 	UT_hash_handle hh;	  /* by key */
@@ -27,8 +27,8 @@ struct image_entry {
 	struct image_file file; /* as the server found it */
 	uint32_t task;		/* these three: as it was first mapped */
 	uint64_t start, length;
-	size_t path_at;	 /* of the path in `key` */
-	char key[]; /* "major:minor:inode:path" */
+	size_t path_at; /* of the path in `key` */
+	char key[];	/* "major:minor:inode:", the build-id if it is known, the path */
 };
 
 void images_init(struct images *images, struct stage *stage, int server_fd)
@@ -120,7 +120,7 @@ static int add_vdso(struct images *images)
 		return 0;
 	images->vdso_is_known = true;
 	r = put_image(images, IMAGE_VDSO, WIRE_image_kind_VDSO, &vdso, 6);
-	if (r < 0 || !header)
+	if (r < 0 || !header || images->is_elsewhere)
 		return r;
 	data.data = (struct wire_blob){ header, vdso_size(header) };
 	return stage_put(images->stage, WIRE_RECORD_image_data, &data);
@@ -133,7 +133,8 @@ bool images_is_anonymous(const struct image_source *source)
 
 	if (!strcmp(source->path, "[vdso]"))
 		return false;
-	if (source->path[0] != '/' || source->path[1] == '/' || source->inode == 0)
+	if (source->path[0] != '/' || source->path[1] == '/' ||
+	    (source->inode == 0 && !source->build_id_size))
 		return true;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (!strncmp(source->path, prefixes[i], strlen(prefixes[i])))
@@ -186,6 +187,7 @@ static int add_file(struct images *images, const char *key, const struct image_s
 		    size_t size, struct image_entry **ret)
 {
 	struct image_entry *entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
+	int r;
 
 	if (!entry)
 		return -ENOMEM;
@@ -205,7 +207,14 @@ static int add_file(struct images *images, const char *key, const struct image_s
 	HASH_ADD(hh_number, images->by_number, image, sizeof(entry->image), entry);
 	*ret = entry;
 	ask_server(images, entry->image, source, size);
-	return put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
+	r = put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
+	if (r < 0 || !source->build_id_size)
+		return r;
+	return stage_put(images->stage, WIRE_RECORD_image_id,
+			 &(struct wire_image_id){
+				 entry->image,
+				 { source->build_id, source->build_id_size },
+			 });
 }
 
 /* The file of `entry` has another content now, and with that another number: for everybody. */
@@ -235,10 +244,13 @@ static int find_file(struct images *images, const struct image_source *source, s
 {
 	char key[KEY_MAX];
 	struct image_entry *entry;
-	int r = 0;
+	int r = 0, n = 0;
 
-	snprintf(key, sizeof(key), "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":%.*s", source->major,
-		 source->minor, source->inode, (int)size, source->path);
+	n = snprintf(key, sizeof(key), "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":", source->major,
+		     source->minor, source->inode);
+	for (size_t i = 0; i < source->build_id_size && i < WIRE_BUILD_ID_MAX; i++)
+		n += sprintf(key + n, "%02x", source->build_id[i]);
+	snprintf(key + n, sizeof(key) - n, "%.*s", (int)size, source->path);
 	HASH_FIND_STR(images->by_file, key, entry);
 	if (entry && is_another_inode(entry, source)) { /* who has the old one keeps it */
 		HASH_DELETE(hh, images->by_file, entry);

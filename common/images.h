@@ -2,8 +2,8 @@
 /*
  * The identity of images: one number for one content of one file, from what the kernel reports of
  * a mapping (device, inode, its generation, path). Each new image goes downstream as a record, and
- * a file at once to the image server, while it can still be had. The server sends back a descriptor,
- * by which a file is seen to be written to: what it holds then is another image.
+ * a file at once to the image server, while it can still be had. The server sends back a
+ * descriptor, by which a file is seen to be written to: what it holds then is another image.
  */
 #pragma once
 
@@ -22,14 +22,15 @@ enum {
 };
 
 struct images {
-	struct stage *stage; /* borrowed */
+	struct stage *stage;	       /* borrowed */
 	struct image_entry *by_file;   /* the current one of each file */
 	struct image_entry *by_number; /* all that are known */
 	uint64_t n_numbers;
 	uint64_t n_replaced;
 	int highest_fd; /* beyond it no descriptors are kept */
-	int server_fd; /* of the image server; -1: none */
+	int server_fd;	/* of the image server; -1: none */
 	bool vdso_is_known;
+	bool is_elsewhere; /* the processes are not of this kernel: its vDSO is not theirs */
 };
 
 /* What is known of a piece of mapped memory. */
@@ -39,6 +40,8 @@ struct image_source {
 	uint32_t major, minor;
 	uint64_t inode, generation; /* generation 0: not known */
 	const char *path;	    /* as the kernel gives it */
+	const uint8_t *build_id;    /* instead of device and inode, or to them */
+	size_t build_id_size;	    /* 0: not known */
 };
 
 /* `server_fd` is taken over. */

@@ -18,7 +18,7 @@ struct process {
 	uint32_t n_threads;
 	uint64_t known_since; /* older events are already in what was read of it */
 	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
-	uint64_t anonymous; /* the image of all its anonymous memory, 0: none yet */
+	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
 	struct mapping_table mappings;
 	char name[PROC_NAME_MAX];
 	bool has_exited;
@@ -187,8 +187,8 @@ static int put_new_mapping(struct processes *processes, struct process *process,
 }
 
 /*
- * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one in
- * the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
+ * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one
+ * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
  */
 static int add_mapping(struct processes *processes, struct process *process,
 		       const struct image_source *source, uint64_t offset, uint64_t time)
@@ -270,7 +270,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	/* What happens while we read may be missing from it; threads are counted, so they go first.
 	 */
 	uint64_t before = clock_now(CLOCK_MONOTONIC);
-	int n_threads = proc_each_thread(pid, count_thread, NULL);
+	int n_threads = processes->is_proc_foreign ? 0 : proc_each_thread(pid, count_thread, NULL);
 	int r = read_maps(processes, pid, &maps);
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
@@ -431,14 +431,21 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 		.task = mmap->tid,
 		.start = mmap->start,
 		.length = mmap->length,
-		.major = mmap->major,
-		.minor = mmap->minor,
-		.inode = mmap->inode,
-		.generation = mmap->generation,
 		.path = record_text(&mmap->header, sizeof(*mmap)),
 	};
 	int r;
 
+	if (record_mmap_has_build_id(mmap)) {
+		source.build_id_size = record_mmap_build_id(mmap, &source.build_id);
+	} else {
+		source.major = mmap->major;
+		source.minor = mmap->minor;
+		source.inode = mmap->inode;
+		source.generation = mmap->generation;
+		if (processes->find_build_id && source.path)
+			source.build_id_size = processes->find_build_id(
+				source.path, &source.build_id, processes->arg);
+	}
 	if (mmap->pid == 0 || !source.path || !(mmap->protection & PROT_EXEC))
 		return 0;
 	if (!process) {
@@ -511,6 +518,15 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 	}
 	*ret_upid = process->upid;
 	return 0;
+}
+
+uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid, uint64_t address)
+{
+	const struct process *process = find(processes, pid);
+	const struct mapping *mapping =
+		process ? mapping_table_find(&process->mappings, address) : NULL;
+
+	return mapping ? mapping->number : 0;
 }
 
 int processes_read_all_again(struct processes *processes, uint64_t time)

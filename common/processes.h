@@ -29,12 +29,14 @@ struct processes {
 	uint64_t n_upids;
 	uint32_t n_mappings;
 	uint64_t n_rereads;
-	uint64_t n_images_followed; /* of images->n_replaced */
+	uint64_t n_images_followed;    /* of images->n_replaced */
 	bool is_proc_foreign;	       /* /proc shows another PID namespace than the events do */
 	struct exited_process *exited; /* a queue, by time */
 	size_t n_exited, n_exited_allocated;
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
+	/* What else is known of a file's build-id: its size, 0: nothing. May be NULL. */
+	size_t (*find_build_id)(const char *path, const uint8_t **ret, void *arg);
 	void *arg;
 };
 
@@ -64,6 +66,9 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
  */
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid);
+
+/* The number of the mapping that holds an address of a process now; 0: none is known. */
+uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid, uint64_t address);
 
 /* Ends the processes that exited PROCESSES_LINGER_NS before `time`. */
 int processes_bury(struct processes *processes, uint64_t time);

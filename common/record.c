@@ -4,9 +4,27 @@
 #include "common/arch.h"
 #include "common/record.h"
 
+enum {
+	MISC_MMAP_BUILD_ID = 1 << 14, /* PERF_RECORD_MISC_MMAP_BUILD_ID of linux 5.12 */
+	BUILD_ID_BYTES = 20,
+};
+
 bool record_comm_is_exec(const struct perf_event_header *header)
 {
 	return header->misc & PERF_RECORD_MISC_COMM_EXEC;
+}
+
+bool record_mmap_has_build_id(const struct record_mmap2 *mmap)
+{
+	return mmap->header.misc & MISC_MMAP_BUILD_ID;
+}
+
+size_t record_mmap_build_id(const struct record_mmap2 *mmap, const uint8_t **ret)
+{
+	const uint8_t *bytes = (const uint8_t *)&mmap->major;
+
+	*ret = bytes + 4;
+	return bytes[0] < BUILD_ID_BYTES ? bytes[0] : BUILD_ID_BYTES;
 }
 
 bool record_is_whole(const struct perf_event_header *header)

@@ -49,6 +49,13 @@ struct record_mmap2 {
 	char path[];
 };
 
+/*
+ * PERF_RECORD_MISC_MMAP_BUILD_ID: instead of device, inode and generation there are the size of a
+ * build-id (1 byte), padding (3), and its bytes.
+ */
+bool record_mmap_has_build_id(const struct record_mmap2 *mmap);
+size_t record_mmap_build_id(const struct record_mmap2 *mmap, const uint8_t **ret);
+
 struct record_comm {
 	struct perf_event_header header;
 	uint32_t pid, tid;

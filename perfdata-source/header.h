@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The head of a perf.data file (tools/perf/Documentation/perf.data-file-format.txt): events, and
+ * "features", what perf tells of the host. A feature that is damaged or not known never stops the
+ * others.
+ */
+#pragma once
+
+#include "common/wire.h"
+#include "perfdata-source/events.h"
+#include "perfdata-source/input.h"
+
+enum {
+	HEADER_FEATURE_MAX = 16 * 1024 * 1024, /* bytes; a larger one is left out */
+	HEADER_BUILD_IDS_MAX = 1 << 16,
+	BUILD_ID_BYTES = 20,
+};
+
+/* tools/perf/util/header.h, enum */
+enum {
+	FEATURE_BUILD_ID = 2,
+	FEATURE_HOSTNAME = 3,
+	FEATURE_OSRELEASE = 4,
+	FEATURE_ARCH = 6,
+	FEATURE_NRCPUS = 7,
+	FEATURE_SAMPLE_TIME = 21,
+	FEATURE_DIR_FORMAT = 24,
+	FEATURE_COMPRESSED = 27,
+	FEATURE_BITS = 256,
+};
+
+struct header_build_id {
+	bool is_kernel;
+	uint8_t size, bytes[BUILD_ID_BYTES];
+	char *path;
+};
+
+struct header {
+	bool is_pipe;
+	uint64_t data_at, data_size; /* of a file */
+	struct events events;
+	struct header_build_id *build_ids;
+	size_t n_build_ids;
+	char host[64], os_release[64], arch[32];
+	uint32_t n_cpus;
+	uint64_t first_time; /* of a sample, 0: not known */
+	bool is_directory;   /* the samples are in files beside this one */
+	bool is_zstd;
+	uint64_t n_left_out; /* features that were damaged or too large */
+};
+
+/* Reads it, up to the first record. 0, a positive outcome, or -errno. */
+int header_read(struct header *header, struct input *input);
+void header_deinit(struct header *header);
+
+/* What a record of a pipe tells instead: PERF_RECORD_HEADER_ATTR, _FEATURE, _BUILD_ID. */
+int header_take_attr(struct header *header, const struct perf_event_header *record);
+void header_take_feature(struct header *header, const struct perf_event_header *record);
+void header_take_build_id(struct header *header, const struct perf_event_header *record);
+
+/* NULL: it is not told. */
+const struct header_build_id *header_find_build_id(const struct header *header, const char *path);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bytes of a perf.data file, or of `perf record -o -`, in order; of a file also anywhere. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INPUT_BUFFER = 1024 * 1024 };
+
+/* What can be wrong with a file, and what can be done about it. */
+enum perfdata_outcome {
+	PERFDATA_OK = 0,
+	PERFDATA_END,		/* there is nothing more */
+	PERFDATA_E_CUT,		/* it ends in the middle of something */
+	PERFDATA_E_NOT_PERF,	/* not a file of perf's */
+	PERFDATA_E_BYTE_ORDER,	/* of a machine with the other byte order */
+	PERFDATA_E_DAMAGED,	/* it contradicts itself */
+	PERFDATA_E_UNSUPPORTED, /* compressed in a way that is not known here, … */
+};
+
+const char *perfdata_outcome_text(enum perfdata_outcome outcome);
+
+struct input {
+	int fd; /* owned, but for standard input */
+	bool is_seekable;
+	char *buffer;
+	size_t start, end;
+	uint64_t left; /* bytes that may still be taken; UINT64_MAX: up to the end of the file */
+};
+
+/* "-": standard input. 0 or -errno. */
+int input_open(struct input *input, const char *path);
+void input_close(struct input *input);
+
+/*
+ * The next `size` bytes, at most INPUT_BUFFER; they are there until the next call. A positive
+ * outcome (END: not a single byte is left; CUT) or -errno.
+ */
+int input_take(struct input *input, size_t size, const void **ret);
+
+/* Looks at the next bytes without taking them. */
+int input_peek(struct input *input, size_t size, const void **ret);
+
+/* Of a file: goes on from an offset, for `size` bytes. 0 or -errno. */
+int input_seek(struct input *input, uint64_t offset, uint64_t size);
+
+/* Of a file: bytes from anywhere, whole: 0, CUT or -errno. */
+int input_read_at(const struct input *input, uint64_t offset, void *ret, size_t size);

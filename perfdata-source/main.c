@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perfdata-source: a perf.data file, or what `perf record -o -` writes, as a stream. */
+#include <stddef.h>
+
+#include "perfdata-source/replay.h"
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct replay *replay = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (replay->path)
+			stage_usage_error(state, "one file, not '%s' too", arg);
+		replay->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!replay->path)
+			stage_usage_error(state, "name a file, like perf.data, or - for standard "
+						 "input");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void init(void *data)
+{
+	struct replay *replay = data;
+
+	replay->file.input.fd = -1;
+	replay->images.server_fd = -1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct stage_program program = {
+		.name = "perfdata-source",
+		.arguments = "FILE",
+		.summary = "Replays a perf.data file as a stream.",
+		.role = STAGE_SOURCE,
+		.self_size = sizeof(struct replay),
+		.parse_option = parse_option,
+		.init = init,
+		.start = replay_start,
+		.run = replay_run,
+		.deinit = replay_deinit,
+	};
+
+	return stage_main(argc, argv, &program);
+}

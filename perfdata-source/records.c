@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "perfdata-source/records.h"
+
+void records_init(struct records *records, struct input *input)
+{
+	*records = (struct records){ .input = input };
+}
+
+void records_deinit(struct records *records)
+{
+	ZSTD_freeDCtx(records->decoder);
+	free(records->plain);
+	*records = (struct records){ 0 };
+}
+
+static int reserve_plain(struct records *records, size_t size)
+{
+	uint8_t *plain;
+
+	if (records->n_allocated - records->end >= size)
+		return 0;
+	if (records->end + size > RECORDS_PLAIN_MAX)
+		return PERFDATA_E_DAMAGED;
+	plain = realloc(records->plain, records->end + size);
+	if (!plain)
+		return -ENOMEM;
+	records->plain = plain;
+	records->n_allocated = records->end + size;
+	return 0;
+}
+
+static int decompress(struct records *records, const uint8_t *bytes, size_t size)
+{
+	ZSTD_inBuffer in = { bytes, size, 0 };
+	size_t step = ZSTD_DStreamOutSize();
+	int r;
+
+	if (!records->decoder) {
+		records->decoder = ZSTD_createDCtx();
+		if (!records->decoder)
+			return -ENOMEM;
+		ZSTD_DCtx_setParameter(records->decoder, ZSTD_d_windowLogMax,
+				       RECORDS_WINDOW_LOG_MAX);
+	}
+	/* What is left of a record that goes on here moves to the front. */
+	memmove(records->plain, records->plain + records->start, records->end - records->start);
+	records->end -= records->start;
+	records->start = 0;
+	for (;;) {
+		ZSTD_outBuffer out;
+		size_t result;
+
+		r = reserve_plain(records, step);
+		if (r)
+			return r;
+		out = (ZSTD_outBuffer){ records->plain + records->end, step, 0 };
+		result = ZSTD_decompressStream(records->decoder, &out, &in);
+		if (ZSTD_isError(result))
+			return PERFDATA_E_DAMAGED;
+		records->end += out.pos;
+		if (in.pos == in.size && out.pos < out.size)
+			return 0;
+	}
+}
+
+/* A record out of what was decompressed; PERFDATA_END: there is no whole one. */
+static int next_plain(struct records *records, struct perf_event_header *ret,
+		      const uint8_t **ret_bytes)
+{
+	const uint8_t *at = records->plain + records->start;
+	size_t left = records->end - records->start;
+
+	if (left < sizeof(*ret))
+		return PERFDATA_END;
+	memcpy(ret, at, sizeof(*ret));
+	if (ret->size < sizeof(*ret))
+		return PERFDATA_E_DAMAGED;
+	if (ret->size > left)
+		return PERFDATA_END;
+	*ret_bytes = at;
+	records->start += ret->size;
+	return 0;
+}
+
+static int skip(struct input *input, uint64_t size)
+{
+	const void *bytes;
+	int r = 0;
+
+	while (size && r == 0) {
+		size_t piece = size < INPUT_BUFFER ? size : INPUT_BUFFER;
+
+		r = input_take(input, piece, &bytes);
+		size -= piece;
+	}
+	return r == PERFDATA_END ? PERFDATA_E_CUT : r;
+}
+
+/*
+ * Two kinds of records tell how many bytes follow that belong to no record. (Their own bytes are
+ * gone then, but nobody wants those.)
+ */
+static int skip_what_follows(struct records *records, const struct perf_event_header *header,
+			     const uint8_t *bytes)
+{
+	uint64_t size = 0;
+
+	if (header->type == RECORD_TRACING_DATA && header->size >= 12) {
+		memcpy(&size, bytes + 8, 4);
+		size = (size + 7) & ~7ULL;
+	} else if (header->type == RECORD_AUXTRACE && header->size >= 16) {
+		memcpy(&size, bytes + 8, 8);
+	}
+	return skip(records->input, size);
+}
+
+static int take_compressed(struct records *records, const struct perf_event_header *header,
+			   const uint8_t *bytes)
+{
+	uint64_t size = header->size - sizeof(*header), told;
+
+	bytes += sizeof(*header);
+	if (header->type == RECORD_COMPRESSED2) { /* padded, and so its size stands in front */
+		if (size < sizeof(told))
+			return PERFDATA_E_DAMAGED;
+		memcpy(&told, bytes, sizeof(told));
+		if (told > size - sizeof(told))
+			return PERFDATA_E_DAMAGED;
+		bytes += sizeof(told);
+		size = told;
+	}
+	return decompress(records, bytes, size);
+}
+
+int records_next(struct records *records, struct perf_event_header *ret, const uint8_t **ret_bytes)
+{
+	for (;;) {
+		const void *bytes;
+		int r = next_plain(records, ret, ret_bytes);
+
+		if (r != PERFDATA_END)
+			return r;
+		r = input_peek(records->input, sizeof(*ret), &bytes);
+		if (r == PERFDATA_END && records->start != records->end)
+			return PERFDATA_E_CUT;
+		if (r)
+			return r;
+		memcpy(ret, bytes, sizeof(*ret));
+		if (ret->size < sizeof(*ret))
+			return PERFDATA_E_DAMAGED;
+		r = input_take(records->input, ret->size, &bytes);
+		if (r)
+			return r == PERFDATA_END ? PERFDATA_E_CUT : r;
+		*ret_bytes = bytes;
+		if (ret->type == RECORD_COMPRESSED || ret->type == RECORD_COMPRESSED2)
+			r = take_compressed(records, ret, bytes);
+		else
+			return skip_what_follows(records, ret, bytes);
+		if (r)
+			return r;
+	}
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "common/arch.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/host-files.h"
+#include "perfdata-source/sideband.h"
+
+enum {
+	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+	PIECE_RECORDS = 4096, /* of several files, before some go on */
+};
+
+#define SLACK_NS NANOSECONDS_A_SECOND /* records of one thread's rings are so much out of order */
+
+/* One line of what is wrong with the file. */
+static int fail(const struct stage *stage, const struct replay *replay, int outcome)
+{
+	const char *path = strcmp(replay->path, "-") ? replay->path : "standard input";
+
+	if (outcome == -ESPIPE)
+		stage_error(stage,
+			    "error: '%s' is a file that came through a pipe: name it, or use "
+			    "perf record -o -",
+			    path);
+	else if (outcome < 0)
+		stage_error(stage, "error: could not read '%s': %s", path, strerror(-outcome));
+	else
+		stage_error(stage, "error: '%s': %s", path, perfdata_outcome_text(outcome));
+	return -ECANCELED;
+}
+
+/* The samples of a recording by several threads are in files of their own. */
+static int open_more(struct replay *replay)
+{
+	int r = 0;
+
+	replay->more = calloc(REPLAY_FILES_MAX, sizeof(*replay->more));
+	if (!replay->more)
+		return -ENOMEM;
+	while (r == 0 && replay->n_more < REPLAY_FILES_MAX) {
+		struct replay_file *file = &replay->more[replay->n_more];
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/data.%zu", replay->path, replay->n_more);
+		r = input_open(&file->input, path);
+		if (r == 0) {
+			records_init(&file->records, &file->input);
+			replay->n_more++;
+		}
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+static int open_files(struct replay *replay)
+{
+	char path[4096];
+	struct stat status;
+	int r;
+
+	snprintf(path, sizeof(path), "%s", replay->path);
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		snprintf(path, sizeof(path), "%s/data", replay->path);
+	r = input_open(&replay->file.input, path);
+	if (r < 0)
+		return r;
+	records_init(&replay->file.records, &replay->file.input);
+	r = header_read(&replay->header, &replay->file.input);
+	if (r == 0 && replay->header.is_directory)
+		r = open_more(replay);
+	return r;
+}
+
+/* A pipe tells its events in records in front of all others. */
+static int read_pipe_head(struct replay *replay)
+{
+	const void *bytes;
+	int r = 0;
+
+	while (r == 0) {
+		struct perf_event_header header;
+		_cleanup_free_ struct perf_event_header *record = NULL;
+
+		r = input_peek(&replay->file.input, sizeof(header), &bytes);
+		if (r)
+			break;
+		memcpy(&header, bytes, sizeof(header));
+		if (header.type != RECORD_HEADER_ATTR && header.type != RECORD_FEATURE)
+			return 0;
+		if (header.size < sizeof(header))
+			return PERFDATA_E_DAMAGED;
+		r = input_take(&replay->file.input, header.size, &bytes);
+		record = r ? NULL : malloc(header.size);
+		if (!record)
+			return r ? r : -ENOMEM;
+		memcpy(record, bytes, header.size);
+		if (header.type == RECORD_HEADER_ATTR)
+			r = header_take_attr(&replay->header, record);
+		else
+			header_take_feature(&replay->header, record);
+	}
+	return r;
+}
+
+/* Where each register that unwinding needs stands in a sample; none may be missing. */
+static void find_registers(struct replay *replay)
+{
+	uint64_t mask = replay->main_event->layout.register_mask;
+	size_t n = 0;
+
+	replay->has_registers = (mask & arch_host.register_mask) == arch_host.register_mask;
+	for (int bit = 0; bit < 64; bit++)
+		if (arch_host.register_mask >> bit & 1)
+			replay->register_at[n++] = __builtin_popcountll(mask & ((1ULL << bit) - 1));
+}
+
+/* The earliest time at which the file can have been begun: its own, since nothing tells it. */
+static uint64_t begun_at(const struct replay *replay)
+{
+	struct statx status;
+	uint64_t modified, born;
+
+	if (!replay->file.input.is_seekable ||
+	    statx(replay->file.input.fd, "", AT_EMPTY_PATH, STATX_MTIME | STATX_BTIME, &status) < 0)
+		return clock_now(CLOCK_REALTIME);
+	modified = status.stx_mtime.tv_sec * NANOSECONDS_A_SECOND + status.stx_mtime.tv_nsec;
+	born = status.stx_btime.tv_sec * NANOSECONDS_A_SECOND + status.stx_btime.tv_nsec;
+	return status.stx_mask & STATX_BTIME && born < modified ? born : modified;
+}
+
+static bool is_of_this_kernel(const struct header *header)
+{
+	struct utsname name;
+
+	return uname(&name) == 0 && !strcmp(name.nodename, header->host) &&
+	       !strcmp(name.release, header->os_release);
+}
+
+static void fill_hello(const struct replay *replay, struct wire_hello *hello)
+{
+	const struct event *event = replay->main_event;
+
+	hello->clock = event->is_clockid && event->clockid == CLOCK_MONOTONIC ? WIRE_clock_MONOTONIC
+									      : WIRE_clock_PERF;
+	hello->start_time = replay->header.first_time;
+	hello->start_unix_time = begun_at(replay);
+	hello->rate = event->rate;
+	hello->stack_size = event->stack_size;
+	hello->register_mask = arch_host.register_mask;
+	hello->machine = arch_host.machine;
+	hello->n_cpus = replay->header.n_cpus;
+	snprintf(hello->event, sizeof(hello->event), "%s", event_title(event));
+	snprintf(hello->host, sizeof(hello->host), "%s", replay->header.host);
+}
+
+int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct replay *replay = data;
+	int r = open_files(replay);
+
+	if (r == 0 && replay->header.is_pipe)
+		r = read_pipe_head(replay);
+	if (r)
+		return fail(stage, replay, r);
+	replay->main_event = events_main(&replay->header.events);
+	if (!replay->main_event)
+		return fail(stage, replay, PERFDATA_E_DAMAGED);
+	if (*replay->header.arch && strcmp(replay->header.arch, arch_host.name)) {
+		stage_error(stage, "error: '%s' was recorded on %s, and can be replayed there",
+			    replay->path, replay->header.arch);
+		return -ECANCELED;
+	}
+	find_registers(replay);
+	replay->has_host = is_of_this_kernel(&replay->header);
+	if (!replay->main_event->stack_size)
+		stage_warn(stage,
+			   "the file has no stacks (perf record --call-graph dwarf): its own "
+			   "call chains are passed on");
+	fill_hello(replay, hello);
+	return 0;
+}
+
+static size_t find_build_id(const char *path, const uint8_t **ret, void *arg)
+{
+	struct replay *replay = arg;
+	const struct header_build_id *found = header_find_build_id(&replay->header, path);
+
+	if (!found)
+		return 0;
+	*ret = found->bytes;
+	return found->size;
+}
+
+/* A part of a call chain: addresses of one side. */
+static size_t take_chain(const struct parsed_sample *sample, uint64_t side, uint64_t *ret,
+			 size_t n_max)
+{
+	uint64_t context = 0;
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < sample->n_chain && n < n_max; i++) {
+		uint64_t address = layout_word(sample->chain, i);
+
+		if (address >= (uint64_t)-CONTEXT_MARKS)
+			context = address;
+		else if (context == side)
+			ret[n++] = address;
+	}
+	return n;
+}
+
+/* A sample whose user side only perf's own call chain tells. */
+static int put_stack(struct stage *stage, struct replay *replay, const struct parsed_sample *sample,
+		     const struct wire_sample *common)
+{
+	static uint64_t user[WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX];
+	static struct wire_frame frames[WIRE_FRAMES_MAX];
+	size_t n_user = take_chain(sample, PERF_CONTEXT_USER, user, sizeof(user) / sizeof(*user));
+	size_t n = 0;
+	struct wire_stack stack = {
+		.time = common->time,
+		.process = common->process,
+		.tid = common->tid,
+		.cpu = common->cpu,
+		.weight = common->weight,
+		.end = n_user ? WIRE_stack_end_NOT_UNWOUND : WIRE_stack_end_NO_USER_REGS,
+	};
+
+	for (size_t i = 0; i < common->kernel.n; i++)
+		frames[n++] = (struct wire_frame){
+			common->kernel.data[i],
+			MAPPING_KERNEL,
+			WIRE_frame_flags_KERNEL | (i ? 0 : WIRE_frame_flags_EXACT),
+		};
+	for (size_t i = 0; i < n_user; i++)
+		frames[n++] = (struct wire_frame){
+			user[i],
+			processes_find_mapping(&replay->processes, sample->pid, user[i] - (i > 0)),
+			i ? 0 : WIRE_frame_flags_EXACT,
+		};
+	stack.frames = (struct wire_frames){ frames, n };
+	return stage_put(stage, WIRE_RECORD_stack, &stack);
+}
+
+static int take_sample(struct stage *stage, struct replay *replay, const struct ordered *record,
+		       uint64_t time)
+{
+	const struct parsed_sample *sample = &record->sample;
+	uint64_t registers[ARCH_REGISTERS_MAX], kernel[WIRE_KERNEL_FRAMES_MAX], address = 0;
+	bool has_user = sample->abi && sample->registers && replay->has_registers &&
+			record->event->stack_size;
+	struct wire_sample out = {
+		.time = time,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.weight = sample->period ? sample->period : record->event->period,
+		.address = sample->address,
+		.abi = has_user ? sample->abi : 0,
+		.kernel = { kernel, take_chain(sample, PERF_CONTEXT_KERNEL, kernel,
+					       WIRE_KERNEL_FRAMES_MAX) },
+	};
+	int r;
+
+	for (size_t i = 0; has_user && i < arch_host.n_registers; i++)
+		registers[i] = layout_word(sample->registers, replay->register_at[i]);
+	if (has_user) {
+		address = registers[arch_host.ip_index];
+		out.registers = (struct wire_addrs){ registers, arch_host.n_registers };
+		out.stack = (struct wire_blob){ sample->stack, sample->stack_size };
+	}
+	r = processes_of_sample(&replay->processes, sample->pid, address, time, &out.process);
+	if (r < 0)
+		return r;
+	if (!has_user && !record->event->stack_size)
+		return put_stack(stage, replay, sample, &out);
+	return stage_put(stage, WIRE_RECORD_sample, &out);
+}
+
+static int take_lost(struct stage *stage, struct replay *replay, const struct ordered *record,
+		     uint64_t time)
+{
+	const struct record_lost *lost = (const void *)record->bytes;
+	struct parsed_id id = { 0 };
+	struct wire_lost out = { .time = time };
+
+	if (record->bytes->size < sizeof(*lost))
+		return 0;
+	layout_parse_id(&record->event->layout, record->bytes, &id);
+	out.cpu = id.cpu;
+	out.n = lost->n;
+	replay->n_lost_told += lost->n;
+	return stage_put(stage, WIRE_RECORD_lost, &out);
+}
+
+static int take(struct stage *stage, struct replay *replay, const struct ordered *record)
+{
+	uint64_t time = record->time;
+
+	if (time < stage->last_time) /* what perf has made up at its start has none */
+		time = stage->last_time;
+	stage->last_time = time;
+	switch (record->bytes->type) {
+	case PERF_RECORD_SAMPLE:
+		return take_sample(stage, replay, record, time);
+	case PERF_RECORD_LOST:
+		return take_lost(stage, replay, record, time);
+	default:
+		return sideband_take(stage, replay, record, time);
+	}
+}
+
+/* Everything up to a time goes on. What was sent is borrowed until the flush. */
+static int let_go(struct stage *stage, struct replay *replay, uint64_t until)
+{
+	size_t n = order_sort(&replay->order, until);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = take(stage, replay, &replay->order.list[i]);
+	if (r == 0)
+		r = processes_bury(&replay->processes, stage->last_time);
+	if (r == 0)
+		r = wire_writer_flush(&stage->writer);
+	order_drop(&replay->order, n);
+	return r;
+}
+
+/* A sample without what is behind its stack, which is old bytes of a ring. */
+static size_t size_to_keep(const struct ordered *record, const uint8_t *bytes, size_t size)
+{
+	if (!record->sample.stack)
+		return size;
+	return record->sample.stack + record->sample.stack_size - bytes;
+}
+
+static int keep_sample(struct stage *stage, struct replay *replay,
+		       const struct perf_event_header *header, const uint8_t *bytes,
+		       struct ordered *record)
+{
+	stage->samples_in++;
+	if (record->event != replay->main_event) {
+		stage_drop(stage, "other-event", 1);
+		return 0;
+	}
+	if (!layout_parse_sample(&record->event->layout, (const void *)bytes, &record->sample)) {
+		stage_drop(stage, "damaged", 1);
+		return 0;
+	}
+	record->time = record->sample.time;
+	return order_add(&replay->order, record, bytes, size_to_keep(record, bytes, header->size));
+}
+
+/* Records of the kernel wait for their turn. */
+static int keep(struct stage *stage, struct replay *replay, struct replay_file *file,
+		const struct perf_event_header *header, const uint8_t *bytes)
+{
+	static _Alignas(8) uint8_t aligned[UINT16_MAX + 1];
+	struct ordered record = { 0 };
+	struct parsed_id id;
+	int r;
+
+	if ((uintptr_t)bytes % 8)
+		bytes = memcpy(aligned, bytes, header->size);
+	record.event = events_of_record(&replay->header.events, (const void *)bytes);
+	if (header->type == PERF_RECORD_SAMPLE) {
+		r = keep_sample(stage, replay, header, bytes, &record);
+	} else if (!record.event ||
+		   !layout_parse_id(&record.event->layout, (const void *)bytes, &id)) {
+		++*counters_get(&stage->counters, "refused", "short-records");
+		r = 0;
+	} else {
+		record.time = id.time;
+		r = order_add(&replay->order, &record, bytes, header->size);
+	}
+	if (record.time > file->last_time)
+		file->last_time = record.time;
+	return r;
+}
+
+static void take_lost_samples(struct replay *replay, const struct perf_event_header *header,
+			      const uint8_t *bytes)
+{
+	if (header->size >= sizeof(*header) + sizeof(uint64_t))
+		replay->n_lost += layout_word(bytes + sizeof(*header), 0);
+}
+
+static int dispatch(struct stage *stage, struct replay *replay, struct replay_file *file,
+		    const struct perf_event_header *header, const uint8_t *bytes)
+{
+	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+	case PERF_RECORD_LOST:
+		return keep(stage, replay, file, header, bytes);
+	case PERF_RECORD_LOST_SAMPLES:
+		take_lost_samples(replay, header, bytes);
+		return 0;
+	case RECORD_FINISHED_ROUND:
+		return let_go(stage, replay, order_end_round(&replay->order));
+	case RECORD_BUILD_ID:
+		return 0; /* of a pipe, too late to be of use */
+	default:
+		++*counters_get(&stage->counters, "records", "passed-over");
+		return 0;
+	}
+}
+
+static int read_one(struct stage *stage, struct replay *replay, struct replay_file *file)
+{
+	struct perf_event_header header;
+	const uint8_t *bytes;
+	int r = records_next(&file->records, &header, &bytes);
+
+	if (r == 0)
+		r = dispatch(stage, replay, file, &header, bytes);
+	if (r == 0 && order_is_full(&replay->order))
+		r = let_go(stage, replay, order_middle(&replay->order));
+	return r;
+}
+
+static int read_file(struct stage *stage, struct replay *replay, struct replay_file *file)
+{
+	int r;
+
+	do {
+		r = read_one(stage, replay, file);
+	} while (r == 0 && !stage_should_stop());
+	return r == PERFDATA_END ? 0 : r;
+}
+
+static struct replay_file *find_oldest(struct replay *replay)
+{
+	struct replay_file *oldest = NULL;
+
+	for (size_t i = 0; i < replay->n_more; i++)
+		if (!replay->more[i].is_over &&
+		    (!oldest || replay->more[i].last_time < oldest->last_time))
+			oldest = &replay->more[i];
+	return oldest;
+}
+
+/* Several files side by side, always the one that is furthest behind. */
+static int read_more(struct stage *stage, struct replay *replay)
+{
+	struct replay_file *file;
+	size_t n = 0;
+	int r = 0;
+
+	while (r == 0 && (file = find_oldest(replay)) && !stage_should_stop()) {
+		uint64_t oldest = file->last_time;
+
+		r = read_one(stage, replay, file);
+		if (r == PERFDATA_END) {
+			file->is_over = true;
+			r = 0;
+		}
+		if (r == 0 && ++n % PIECE_RECORDS == 0 && oldest > SLACK_NS)
+			r = let_go(stage, replay, oldest - SLACK_NS);
+	}
+	return r;
+}
+
+static int put_kernel(struct stage *stage, struct replay *replay)
+{
+	int r = processes_add_kernel(&replay->processes, stage->last_time);
+
+	if (r < 0 || !replay->has_host)
+		return r;
+	r = host_files_put_kallsyms(stage, stage->last_time);
+	return r == -EACCES ? 0 : r;
+}
+
+static void count(struct stage *stage, struct replay *replay)
+{
+	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_told;
+
+	stage->samples_in += lost;
+	stage_drop(stage, "kernel-lost", lost);
+	*counters_get(&stage->counters, "processes", "incarnations") = replay->processes.n_upids;
+	if (replay->order.n_forced)
+		*counters_get(&stage->counters, "events", "order-forced") = replay->order.n_forced;
+	if (replay->header.n_left_out)
+		*counters_get(&stage->counters, "refused", "features") = replay->header.n_left_out;
+	stage->end_time = stage->last_time;
+}
+
+int replay_run(struct stage *stage, void *data)
+{
+	struct replay *replay = data;
+	int r, outcome;
+
+	images_init(&replay->images, stage, -1);
+	replay->images.is_elsewhere = !replay->has_host;
+	processes_init(&replay->processes, stage, &replay->images);
+	replay->processes.is_proc_foreign = true;
+	replay->processes.find_build_id = find_build_id;
+	replay->processes.arg = replay;
+	stage->last_time = replay->header.first_time;
+	r = put_kernel(stage, replay);
+	if (r < 0)
+		return r;
+	outcome = read_file(stage, replay, &replay->file);
+	if (outcome == 0)
+		outcome = read_more(stage, replay);
+	if (outcome < 0 && outcome == stage->writer.error)
+		return outcome;
+	r = let_go(stage, replay, UINT64_MAX); /* what there is, even of a damaged file */
+	if (r < 0)
+		return r;
+	count(stage, replay);
+	return outcome ? fail(stage, replay, outcome) : 0;
+}
+
+void replay_deinit(void *data)
+{
+	struct replay *replay = data;
+
+	order_deinit(&replay->order);
+	processes_deinit(&replay->processes);
+	images_deinit(&replay->images);
+	header_deinit(&replay->header);
+	for (size_t i = 0; i < replay->n_more; i++) {
+		records_deinit(&replay->more[i].records);
+		input_close(&replay->more[i].input);
+	}
+	free(replay->more);
+	records_deinit(&replay->file.records);
+	input_close(&replay->file.input);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The stage's work: perf's records, in the order of their times, as perf-source would have sent
+ * them. */
+#pragma once
+
+#include "common/arch.h"
+#include "common/images.h"
+#include "common/processes.h"
+#include "common/stage.h"
+#include "perfdata-source/header.h"
+#include "perfdata-source/order.h"
+#include "perfdata-source/records.h"
+
+enum { REPLAY_FILES_MAX = 4096 }; /* of a recording by several threads */
+
+/* One file of records. */
+struct replay_file {
+	struct input input;
+	struct records records;
+	uint64_t last_time; /* of its records so far */
+	bool is_over;
+};
+
+struct replay {
+	const char *path;
+	struct replay_file file; /* the one with the header */
+	struct replay_file *more;
+	size_t n_more;
+	struct header header;
+	struct order order;
+	struct images images;
+	struct processes processes;
+	const struct event *main_event;
+	int register_at[ARCH_REGISTERS_MAX]; /* of each of our registers in the event's */
+	bool has_registers;		     /* all that unwinding needs */
+	uint64_t n_lost_told, n_lost;	     /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
+	bool has_host;			     /* the file was recorded by this very kernel */
+};
+
+/* What stage.h asks for; `data` is a struct replay. */
+int replay_start(struct stage *stage, void *data, struct wire_hello *hello);
+int replay_run(struct stage *stage, void *data);
+void replay_deinit(void *data);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The records are brought into the one form that common/processes.c takes, which is the kernel's of
+ * today with perf-source's attributes: a fixed part, a text, an id.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/proc.h"
+#include "perfdata-source/sideband.h"
+
+enum { MISC_MMAP_DATA = 1 << 13 }; /* PERF_RECORD_MISC_MMAP_DATA: of MMAP alone, not executable */
+
+/* PERF_RECORD_MMAP, which came before MMAP2. */
+struct old_mmap {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, length, offset;
+	char path[];
+};
+
+union canonical {
+	struct record_mmap2 mmap;
+	struct record_comm comm;
+	struct record_task task;
+	uint64_t words[(sizeof(struct record_mmap2) + PROC_PATH_MAX + 16 +
+			sizeof(struct record_id)) /
+		       8];
+};
+
+static const char *text_of(const struct ordered *record, size_t fixed, size_t *ret_size)
+{
+	const char *text = (const char *)record->bytes + fixed;
+	struct parsed_id id;
+
+	if (!layout_parse_id(&record->event->layout, record->bytes, &id) ||
+	    record->bytes->size < fixed + id.size)
+		return NULL;
+	*ret_size = strnlen(text, record->bytes->size - fixed - id.size);
+	return *ret_size < PROC_PATH_MAX ? text : NULL;
+}
+
+/* The fixed part and the text of a record; the id behind it says nothing here. */
+static bool make_canonical(const struct ordered *record, size_t fixed, union canonical *ret)
+{
+	size_t size;
+	const char *text = text_of(record, fixed, &size);
+
+	if (!text)
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, record->bytes, fixed);
+	memcpy((char *)ret + fixed, text, size);
+	ret->mmap.header.size = fixed + ((size + 8) & ~7UL) + sizeof(struct record_id);
+	return true;
+}
+
+static bool make_mmap(const struct ordered *record, union canonical *ret)
+{
+	const struct old_mmap *old = (const void *)record->bytes;
+	const char *text;
+	size_t size;
+
+	if (record->bytes->type == PERF_RECORD_MMAP2)
+		return make_canonical(record, sizeof(ret->mmap), ret);
+	text = text_of(record, sizeof(*old), &size);
+	if (!text)
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	ret->mmap = (struct record_mmap2){
+		.header = { PERF_RECORD_MMAP2, 0,
+			    sizeof(ret->mmap) + ((size + 8) & ~7UL) + sizeof(struct record_id) },
+		.pid = old->pid,
+		.tid = old->tid,
+		.start = old->start,
+		.length = old->length,
+		.offset = old->offset,
+		.protection = old->header.misc & MISC_MMAP_DATA ? PROT_READ : PROT_READ | PROT_EXEC,
+	};
+	memcpy(ret->mmap.path, text, size);
+	return true;
+}
+
+static int take_task(struct replay *replay, const struct ordered *record, uint64_t time)
+{
+	struct record_task task;
+
+	memcpy(&task, record->bytes, sizeof(task));
+	if (record->bytes->type == PERF_RECORD_EXIT)
+		return processes_exit(&replay->processes, &task, time);
+	/* What perf has found in /proc at its start has mappings of its own to follow. */
+	if (record->time == 0 && task.pid != task.parent_pid)
+		task.parent_pid = 0;
+	return processes_fork(&replay->processes, &task, time);
+}
+
+static int refuse(struct stage *stage)
+{
+	++*counters_get(&stage->counters, "refused", "short-records");
+	return 0;
+}
+
+int sideband_take(struct stage *stage, struct replay *replay, const struct ordered *record,
+		  uint64_t time)
+{
+	union canonical canonical;
+
+	if (!record_is_whole(record->bytes) || (record->bytes->type == PERF_RECORD_MMAP &&
+						record->bytes->size < sizeof(struct old_mmap)))
+		return refuse(stage);
+	switch (record->bytes->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		if (!make_mmap(record, &canonical))
+			return refuse(stage);
+		if (canonical.mmap.pid ==
+		    UINT32_MAX) /* of the kernel, whose places are addresses */
+			return 0;
+		return processes_mmap(&replay->processes, &canonical.mmap, time);
+	case PERF_RECORD_COMM:
+		if (!make_canonical(record, sizeof(canonical.comm), &canonical))
+			return refuse(stage);
+		return processes_comm(&replay->processes, &canonical.comm, time);
+	default:
+		return take_task(replay, record, time);
+	}
+}
