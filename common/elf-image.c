@@ -120,11 +120,42 @@ static int finish(struct elf_image *elf_image, int outcome, struct elf_image *re
 	return outcome;
 }
 
+static bool has_build_id(const struct elf_image *elf_image, const struct image *image)
+{
+	struct wire_image_id id;
+
+	elf_image_id(elf_image, image->number, &id);
+	return id.build_id.size == image->build_id_size &&
+	       !memcmp(id.build_id.data, image->build_id, image->build_id_size);
+}
+
+/* A file that is known by its build-id alone: what has it is the file, wherever it lies. */
+static int open_by_build_id(const struct image *image, struct elf_image *ret)
+{
+	int fd;
+
+	if (image_open_candidate(image->path, &fd) == 0 &&
+	    elf_image_open_descriptor(fd, ret) == ELF_IMAGE_OK) {
+		if (has_build_id(ret, image))
+			return ELF_IMAGE_OK;
+		elf_image_close(ret);
+	}
+	if (image_open_copy(image->build_id, image->build_id_size, &fd) == 0 &&
+	    elf_image_open_descriptor(fd, ret) == ELF_IMAGE_OK) {
+		if (has_build_id(ret, image))
+			return ELF_IMAGE_OK;
+		elf_image_close(ret);
+	}
+	return ELF_IMAGE_E_UNAVAILABLE;
+}
+
 int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret)
 {
 	struct elf_image elf_image = { .fd = -1 };
 	int outcome = ELF_IMAGE_E_UNAVAILABLE;
 
+	if (!client->has_server && image->build_id_size)
+		return open_by_build_id(image, ret);
 	if (image->bytes)
 		outcome = begin_memory(image, &elf_image);
 	else if (image->kind == WIRE_image_kind_FILE)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 		.token_high = hello->token_high,
 		.token_low = hello->token_low,
 		.recorded_at = hello->start_unix_time,
+		.has_server = size > 0,
 	};
 	if (!size || size >= sizeof(address.sun_path) - 1)
 		return 0;
@@ -131,4 +133,33 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);
 	return 0;
+}
+
+int image_open_candidate(const char *path, int *ret_fd)
+{
+	struct stat status;
+	int fd = open_regular(path, &status);
+
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	return 0;
+}
+
+/* perf-buildid-cache(1): ~/.debug/.build-id/xx/yyyy…/elf, xx being the first byte. */
+int image_open_copy(const unsigned char *build_id, size_t size, int *ret_fd)
+{
+	const char *home = getenv("HOME");
+	char path[4096];
+	int n;
+
+	if (!home || size < 2 || size > WIRE_BUILD_ID_MAX)
+		return -ENOENT;
+	n = snprintf(path, sizeof(path) / 2, "%s/.debug/.build-id/%02x/", home, build_id[0]);
+	if (n >= (int)sizeof(path) / 2)
+		return -ENAMETOOLONG;
+	for (size_t i = 1; i < size; i++)
+		n += sprintf(path + n, "%02x", build_id[i]);
+	strcpy(path + n, "/elf");
+	return image_open_candidate(path, ret_fd);
 }

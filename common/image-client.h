@@ -14,6 +14,7 @@ struct image_client {
 	int fd; /* -1: no server */
 	uint64_t token_high, token_low;
 	uint64_t recorded_at; /* nanoseconds since 1970 at the stream's start, 0: not known */
+	bool has_server;      /* the stream has, or had, one: it tells what that has found */
 };
 
 /* Connects; without a server that is no error. 0 or -errno. */
@@ -32,6 +33,13 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
  * descriptor, or -ESTALE: the file is another one now, or -errno.
  */
 int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd);
+
+/*
+ * The same by its build-id alone, which whoever opens it as an ELF file compares. The path first,
+ * then where perf keeps copies (~/.debug/.build-id).
+ */
+int image_open_candidate(const char *path, int *ret_fd);
+int image_open_copy(const unsigned char *build_id, size_t size, int *ret_fd);
 
 /*
  * The same before the stream has told that state: the file must have the recorded device and inode

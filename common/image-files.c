@@ -50,9 +50,10 @@ bool image_files_has_other_data(const struct image *image)
 	return file && file->is_other_data;
 }
 
-bool image_files_is_undecided(const struct image *image)
+bool image_files_is_undecided(const struct image_files *files, const struct image *image)
 {
-	return image->kind == WIRE_image_kind_FILE && !image->state.status;
+	return files->client.has_server && image->kind == WIRE_image_kind_FILE &&
+	       !image->state.status;
 }
 
 struct elf_image *image_files_get(struct image_files *files, struct image *image)
@@ -71,7 +72,7 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
 	outcome = elf_image_open(image, &files->client, &file->elf);
 	file->is_open = outcome == ELF_IMAGE_OK;
 	file->is_other_data = outcome == ELF_IMAGE_E_NOT_ELF;
-	if (!file->is_open && image_files_is_undecided(image)) {
+	if (!file->is_open && image_files_is_undecided(files, image)) {
 		free(file);
 		image->data = NULL;
 		return NULL;

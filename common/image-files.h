@@ -28,4 +28,4 @@ bool image_files_has_other_data(const struct image *image);
  * Whether a file that could not be had is worth another try: in a recorded stream what the image
  * server found comes a little later than the image itself.
  */
-bool image_files_is_undecided(const struct image *image);
+bool image_files_is_undecided(const struct image_files *files, const struct image *image);

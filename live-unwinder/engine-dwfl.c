@@ -215,7 +215,7 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
 		uint64_t address, bias;
 
-		if (!file && image && image_files_is_undecided(image))
+		if (!file && image && image_files_is_undecided(engine->files, image))
 			session->version = process->version - 1; /* ask again */
 		if (!file || !elf_image_address(file, mapping->offset, &address))
 			continue;

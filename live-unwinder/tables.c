@@ -191,7 +191,8 @@ static void begin(struct tables *tables, uint64_t number, struct image_table_ent
 		begin_job(tables, file, entry);
 		return;
 	}
-	entry->state = image && image_files_is_undecided(image) ? TABLE_PENDING : TABLE_NO_FILE;
+	entry->state = image && image_files_is_undecided(tables->files, image) ? TABLE_PENDING
+									       : TABLE_NO_FILE;
 	entry->end = image ? unwinding_end_in(image, tables->files) : WIRE_stack_end_NO_MAPPING;
 }
 

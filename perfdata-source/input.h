@@ -21,9 +21,12 @@ enum perfdata_outcome {
 
 const char *perfdata_outcome_text(enum perfdata_outcome outcome);
 
+/* A file is mapped: its bytes are not copied, and stay where they are until the input is closed. */
 struct input {
 	int fd; /* owned, but for standard input */
 	bool is_seekable;
+	const char *map; /* of a file */
+	size_t map_size, map_at;
 	char *buffer;
 	size_t start, end;
 	uint64_t left; /* bytes that may still be taken; UINT64_MAX: up to the end of the file */
@@ -42,8 +45,8 @@ int input_take(struct input *input, size_t size, const void **ret);
 /* Looks at the next bytes without taking them. */
 int input_peek(struct input *input, size_t size, const void **ret);
 
-/* Of a file: goes on from an offset, for `size` bytes. 0 or -errno. */
+/* Of a file: goes on from an offset, for `size` bytes. 0 or CUT. */
 int input_seek(struct input *input, uint64_t offset, uint64_t size);
 
-/* Of a file: bytes from anywhere, whole: 0, CUT or -errno. */
+/* Of a file: bytes from anywhere, whole. 0 or CUT. */
 int input_read_at(const struct input *input, uint64_t offset, void *ret, size_t size);

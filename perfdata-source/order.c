@@ -8,7 +8,7 @@
 void order_deinit(struct order *order)
 {
 	for (size_t i = 0; i < order->n; i++)
-		free(order->list[i].bytes);
+		free(order->list[i].owned);
 	free(order->list);
 	*order = (struct order){ 0 };
 }
@@ -19,9 +19,9 @@ static const uint8_t *rebase(const uint8_t *pointer, const uint8_t *from, const 
 	return pointer ? (const uint8_t *)to + (pointer - from) : NULL;
 }
 
-int order_add(struct order *order, const struct ordered *record, const uint8_t *bytes, size_t size)
+int order_add(struct order *order, const struct ordered *record)
 {
-	struct ordered *list = order->list, *copy;
+	struct ordered *list = order->list;
 
 	if (order->n == order->n_allocated) {
 		size_t n = order->n ? order->n * 2 : 1024;
@@ -32,23 +32,31 @@ int order_add(struct order *order, const struct ordered *record, const uint8_t *
 		order->list = list;
 		order->n_allocated = n;
 	}
-	copy = &list[order->n];
-	*copy = *record;
-	copy->size = size;
-	copy->sequence = order->sequence++;
-	copy->bytes = malloc(size + 8);
-	if (!copy->bytes)
-		return -ENOMEM;
-	memcpy(copy->bytes, bytes, size);
-	memset((char *)copy->bytes + size, 0, 8); /* a stack is read a word at a time */
-	copy->sample.chain = rebase(record->sample.chain, bytes, copy->bytes);
-	copy->sample.registers = rebase(record->sample.registers, bytes, copy->bytes);
-	copy->sample.stack = rebase(record->sample.stack, bytes, copy->bytes);
-	order->n++;
-	order->n_bytes += size;
+	list[order->n] = *record;
+	list[order->n++].sequence = order->sequence++;
+	order->n_bytes += record->size;
 	if (record->time > order->newest)
 		order->newest = record->time;
 	return 0;
+}
+
+int order_add_copy(struct order *order, const struct ordered *record)
+{
+	const uint8_t *bytes = (const uint8_t *)record->bytes;
+	struct ordered copy = *record;
+	int r;
+
+	copy.owned = malloc(record->size);
+	if (!copy.owned)
+		return -ENOMEM;
+	copy.bytes = memcpy(copy.owned, bytes, record->size);
+	copy.sample.chain = rebase(record->sample.chain, bytes, copy.owned);
+	copy.sample.registers = rebase(record->sample.registers, bytes, copy.owned);
+	copy.sample.stack = rebase(record->sample.stack, bytes, copy.owned);
+	r = order_add(order, &copy);
+	if (r < 0)
+		free(copy.owned);
+	return r;
 }
 
 uint64_t order_end_round(struct order *order)
@@ -103,7 +111,7 @@ void order_drop(struct order *order, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		order->n_bytes -= order->list[i].size;
-		free(order->list[i].bytes);
+		free(order->list[i].owned);
 	}
 	memmove(order->list, order->list + n, (order->n - n) * sizeof(*order->list));
 	order->n -= n;

@@ -18,7 +18,8 @@ struct ordered {
 	struct parsed_sample sample; /* of a sample: it points into `bytes` */
 	const struct event *event;
 	size_t size;
-	struct perf_event_header *bytes; /* owned; of a sample without what is behind its stack */
+	const struct perf_event_header *bytes; /* of a sample without what is behind its stack */
+	void *owned;			       /* the copy that `bytes` is, NULL: it lasts anyway */
 };
 
 struct order {
@@ -32,8 +33,11 @@ struct order {
 
 void order_deinit(struct order *order);
 
-/* Copies `size` bytes of a record. 0 or -ENOMEM. */
-int order_add(struct order *order, const struct ordered *record, const uint8_t *bytes, size_t size);
+/* Takes a record whose `bytes`, `size` of them, last. 0 or -ENOMEM. */
+int order_add(struct order *order, const struct ordered *record);
+
+/* The same of bytes that do not last: they are copied. */
+int order_add_copy(struct order *order, const struct ordered *record);
 
 /* A round is over: what may go on now, up to this time. */
 uint64_t order_end_round(struct order *order);

@@ -335,28 +335,39 @@ static int let_go(struct stage *stage, struct replay *replay, uint64_t until)
 }
 
 /* A sample without what is behind its stack, which is old bytes of a ring. */
-static size_t size_to_keep(const struct ordered *record, const uint8_t *bytes, size_t size)
+static size_t size_to_keep(const struct ordered *record)
 {
 	if (!record->sample.stack)
-		return size;
-	return record->sample.stack + record->sample.stack_size - bytes;
+		return record->bytes->size;
+	return record->sample.stack + record->sample.stack_size - (const uint8_t *)record->bytes;
 }
 
-static int keep_sample(struct stage *stage, struct replay *replay,
-		       const struct perf_event_header *header, const uint8_t *bytes,
-		       struct ordered *record)
+/* 0; 1: it is a sample that goes no further. */
+static int parse_sample(struct stage *stage, const struct replay *replay, struct ordered *record)
 {
 	stage->samples_in++;
 	if (record->event != replay->main_event) {
 		stage_drop(stage, "other-event", 1);
-		return 0;
+		return 1;
 	}
-	if (!layout_parse_sample(&record->event->layout, (const void *)bytes, &record->sample)) {
+	if (!layout_parse_sample(&record->event->layout, record->bytes, &record->sample)) {
 		stage_drop(stage, "damaged", 1);
-		return 0;
+		return 1;
 	}
 	record->time = record->sample.time;
-	return order_add(&replay->order, record, bytes, size_to_keep(record, bytes, header->size));
+	return 0;
+}
+
+static int parse_other(struct stage *stage, struct ordered *record)
+{
+	struct parsed_id id;
+
+	if (!record->event || !layout_parse_id(&record->event->layout, record->bytes, &id)) {
+		++*counters_get(&stage->counters, "refused", "short-records");
+		return 1;
+	}
+	record->time = id.time;
+	return 0;
 }
 
 /* Records of the kernel wait for their turn. */
@@ -364,26 +375,22 @@ static int keep(struct stage *stage, struct replay *replay, struct replay_file *
 		const struct perf_event_header *header, const uint8_t *bytes)
 {
 	static _Alignas(8) uint8_t aligned[UINT16_MAX + 1];
-	struct ordered record = { 0 };
-	struct parsed_id id;
+	bool is_aligned = (uintptr_t)bytes % 8 == 0;
+	struct ordered record = {
+		.bytes = is_aligned ? (const void *)bytes : memcpy(aligned, bytes, header->size),
+	};
 	int r;
 
-	if ((uintptr_t)bytes % 8)
-		bytes = memcpy(aligned, bytes, header->size);
-	record.event = events_of_record(&replay->header.events, (const void *)bytes);
-	if (header->type == PERF_RECORD_SAMPLE) {
-		r = keep_sample(stage, replay, header, bytes, &record);
-	} else if (!record.event ||
-		   !layout_parse_id(&record.event->layout, (const void *)bytes, &id)) {
-		++*counters_get(&stage->counters, "refused", "short-records");
-		r = 0;
-	} else {
-		record.time = id.time;
-		r = order_add(&replay->order, &record, bytes, header->size);
-	}
+	record.event = events_of_record(&replay->header.events, record.bytes);
+	r = header->type == PERF_RECORD_SAMPLE ? parse_sample(stage, replay, &record)
+					       : parse_other(stage, &record);
+	if (r)
+		return 0;
+	record.size = size_to_keep(&record);
 	if (record.time > file->last_time)
 		file->last_time = record.time;
-	return r;
+	return is_aligned && file->records.is_lasting ? order_add(&replay->order, &record)
+						      : order_add_copy(&replay->order, &record);
 }
 
 static void take_lost_samples(struct replay *replay, const struct perf_event_header *header,
