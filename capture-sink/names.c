@@ -138,13 +138,20 @@ const struct named_place *names_find_place(const struct names *names, uint64_t i
 	return index ? &names->named_places[*index] : NULL;
 }
 
+/* A thread without a name of its own keeps the one that its process had when it was first met. */
 uint32_t names_of_thread(struct names *names, const struct process *process, uint64_t upid,
 			 uint32_t tid)
 {
 	uint64_t *known = pair_map_find(&names->threads, upid, tid);
 	const char *text = process && *process->name ? process->name : "[unknown]";
+	uint32_t name;
 
-	return known ? *known : names_intern(names, text, strlen(text));
+	if (known)
+		return *known;
+	name = names_intern(names, text, strlen(text));
+	if (process)
+		pair_map_add(&names->threads, upid, tid, name);
+	return name;
 }
 
 /* "[file+0xoffset]", and of "[vdso]" and "[kernel]" likewise with one pair of brackets. */
