@@ -162,33 +162,6 @@ static void fill_hello(const struct replay *replay, struct wire_hello *hello)
 	snprintf(hello->host, sizeof(hello->host), "%s", replay->header.host);
 }
 
-int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
-{
-	struct replay *replay = data;
-	int r = open_files(replay);
-
-	if (r == 0 && replay->header.is_pipe)
-		r = read_pipe_head(replay);
-	if (r)
-		return fail(stage, replay, r);
-	replay->main_event = events_main(&replay->header.events);
-	if (!replay->main_event)
-		return fail(stage, replay, PERFDATA_E_DAMAGED);
-	if (*replay->header.arch && strcmp(replay->header.arch, arch_host.name)) {
-		stage_error(stage, "error: '%s' was recorded on %s, and can be replayed there",
-			    replay->path, replay->header.arch);
-		return -ECANCELED;
-	}
-	find_registers(replay);
-	replay->has_host = is_of_this_kernel(&replay->header);
-	if (!replay->main_event->stack_size)
-		stage_warn(stage,
-			   "the file has no stacks (perf record --call-graph dwarf): its own "
-			   "call chains are passed on");
-	fill_hello(replay, hello);
-	return 0;
-}
-
 static size_t find_build_id(const char *path, const uint8_t **ret, void *arg)
 {
 	struct replay *replay = arg;
@@ -480,6 +453,62 @@ static int read_more(struct stage *stage, struct replay *replay)
 	return r;
 }
 
+/*
+ * When the recording began, for the hello. A file tells it; of a pipe, or where a recording was
+ * killed, records are kept until there is a sample.
+ */
+static int find_first_time(struct stage *stage, struct replay *replay)
+{
+	int r = 0;
+
+	while (r == 0 && !replay->header.first_time && !stage_should_stop()) {
+		struct perf_event_header header;
+		const uint8_t *bytes;
+
+		r = records_next(&replay->file.records, &header, &bytes);
+		if (r)
+			break;
+		if (header.type == RECORD_FINISHED_ROUND)
+			order_end_round(&replay->order);
+		else
+			r = dispatch(stage, replay, &replay->file, &header, bytes);
+		if (header.type == PERF_RECORD_SAMPLE)
+			replay->header.first_time = replay->file.last_time;
+	}
+	replay->early_outcome = r;
+	return r < 0 ? r : 0;
+}
+
+int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct replay *replay = data;
+	int r = open_files(replay);
+
+	if (r == 0 && replay->header.is_pipe)
+		r = read_pipe_head(replay);
+	if (r)
+		return fail(stage, replay, r);
+	replay->main_event = events_main(&replay->header.events);
+	if (!replay->main_event)
+		return fail(stage, replay, PERFDATA_E_DAMAGED);
+	if (*replay->header.arch && strcmp(replay->header.arch, arch_host.name)) {
+		stage_error(stage, "error: '%s' was recorded on %s, and can be replayed there",
+			    replay->path, replay->header.arch);
+		return -ECANCELED;
+	}
+	find_registers(replay);
+	r = find_first_time(stage, replay);
+	if (r)
+		return fail(stage, replay, r);
+	replay->has_host = is_of_this_kernel(&replay->header);
+	if (!replay->main_event->stack_size)
+		stage_warn(stage,
+			   "the file has no stacks (perf record --call-graph dwarf): its own "
+			   "call chains are passed on");
+	fill_hello(replay, hello);
+	return 0;
+}
+
 static int put_kernel(struct stage *stage, struct replay *replay)
 {
 	int r = processes_add_kernel(&replay->processes, stage->last_time);
@@ -519,7 +548,11 @@ int replay_run(struct stage *stage, void *data)
 	r = put_kernel(stage, replay);
 	if (r < 0)
 		return r;
-	outcome = read_file(stage, replay, &replay->file);
+	outcome = replay->early_outcome;
+	if (!outcome)
+		outcome = read_file(stage, replay, &replay->file);
+	else if (outcome == PERFDATA_END)
+		outcome = 0;
 	if (outcome == 0)
 		outcome = read_more(stage, replay);
 	if (outcome < 0 && outcome == stage->writer.error)

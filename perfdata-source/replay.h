@@ -34,6 +34,7 @@ struct replay {
 	int register_at[ARCH_REGISTERS_MAX]; /* of each of our registers in the event's */
 	bool has_registers;		     /* all that unwinding needs */
 	uint64_t n_lost_told, n_lost;	     /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
+	int early_outcome;		     /* of what was read before the hello */
 	bool has_host;			     /* the file was recorded by this very kernel */
 };
 
