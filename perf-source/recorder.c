@@ -17,9 +17,10 @@
 #include "common/proc.h"
 
 enum {
-	POLL_MS = 100,	      /* quiet CPUs never reach their rings' mark */
-	RELEASE_SHARE = 4,    /* of a ring is handed out before the kernel gets room again */
-	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+	POLL_MS = 250,	       /* quiet CPUs never reach their rings' mark */
+	SIDEBAND_WAIT_MS = 20, /* for what else happens, and until it is old enough (merge.h) */
+	RELEASE_SHARE = 4,     /* of a ring is handed out before the kernel gets room again */
+	CONTEXT_MARKS = 4095,  /* PERF_CONTEXT_…: the last so many values of 64 bits */
 };
 
 #define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* no faster than this, however much is lost */
@@ -286,13 +287,22 @@ static int waiting_init(struct waiting *waiting, const struct perf_source *self)
 	return 0;
 }
 
-/* Waits a little; whether a process to be recorded is left (without such, always). */
+/*
+ * Waits a little; whether a process to be recorded is left (without such, always). Each time that
+ * we wake up, all later stages do, too, with cold caches: so not often, unless something happens to
+ * processes.
+ */
 static bool wait_a_little(struct waiting *waiting)
 {
 	size_t n_left = 0;
+	bool has_sideband = false;
 
 	if (poll(waiting->fds, waiting->n, POLL_MS) <= 0)
 		return true;
+	for (size_t i = 0; i < waiting->n_rings / 2; i++) /* the first half of the rings */
+		has_sideband |= waiting->fds[i].revents & POLLIN;
+	if (has_sideband)
+		poll(NULL, 0, SIDEBAND_WAIT_MS);
 	for (size_t i = 0; i < waiting->n; i++) {
 		bool is_process =
 			i >= waiting->n_rings && i < waiting->n_rings + waiting->n_processes;

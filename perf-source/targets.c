@@ -247,8 +247,8 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 
 	for (;; bytes /= 2) {
 		recording->ring_bytes = bytes;
-		recording->setup.sample_wakeup = bytes / 8;
-		recording->setup.sideband_wakeup = RECORDING_SIDEBAND_MAX / 4;
+		recording->setup.sample_wakeup = bytes / 4;
+		recording->setup.sideband_wakeup = 1; /* a new file is to be opened soon */
 		r = recording_init(recording);
 		if (r == 0)
 			r = open_events(stage, self);
