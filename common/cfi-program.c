@@ -289,6 +289,10 @@ static int put_rule(const struct machine *machine, const struct cfi_rows *rows)
 		rule = (struct unwind_rule){ .cfa = UNWIND_CFA_FALLBACK };
 	else if (!is_sp_the_cfa(&machine->state))
 		rule.cfa = UNWIND_CFA_FALLBACK;
+	/* In its register, but in another than is meant (glibc's rawmemchr() on aarch64: x15). */
+	if (rule.return_address == UNWIND_VALUE_SAME &&
+	    machine->common->return_address != machine->arch->return_address)
+		rule.return_address = UNWIND_VALUE_FALLBACK;
 	return rows->add(machine->address, &rule, rows->arg);
 }
 

@@ -185,6 +185,19 @@ static void test_a_return_address_of_which_nothing_is_said_is_where_calls_leave_
 	assert_return_address(only(RUN_AARCH64(DW_CFA_nop)), UNWIND_VALUE_SAME, 0);
 }
 
+/* Only then is it in x30; of other registers nothing is known. */
+static void test_a_return_address_in_another_register_is_not_taken_for_the_usual(void **state)
+{
+	struct around around = {
+		.arch = &unwind_aarch64,
+		.common = { .augmentation = "", .return_address = X19, PROGRAM(0x0c, SP, 0) }
+	};
+
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_nop)).return_address, UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_same_value, X19)).return_address,
+			 UNWIND_VALUE_FALLBACK);
+}
+
 static void test_advances_of_all_sizes_count_from_each_other(void **state)
 {
 	static const uint64_t expected[][2] = {
@@ -890,6 +903,8 @@ int main(void)
 		cmocka_unit_test(test_without_any_cfa_nothing_is_known),
 		cmocka_unit_test(
 			test_a_return_address_of_which_nothing_is_said_is_where_calls_leave_it),
+		cmocka_unit_test(
+			test_a_return_address_in_another_register_is_not_taken_for_the_usual),
 		cmocka_unit_test(test_advances_of_all_sizes_count_from_each_other),
 		cmocka_unit_test(test_advances_count_in_units_of_the_code_factor),
 		cmocka_unit_test(test_an_advance_by_nothing_makes_no_row),

@@ -97,6 +97,15 @@ signal_frame:
 	svc #0
 	.cfi_endproc
 
+/* As glibc's rawmemchr(): the return address is in another register than x30. */
+return_in_x15:
+	.cfi_startproc
+	.cfi_return_column 15
+	mov x15, x30
+	nop
+	ret x15
+	.cfi_endproc
+
 unusual:
 	.cfi_startproc
 	nop
