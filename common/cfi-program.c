@@ -26,6 +26,7 @@ struct machine {
 	struct cfi_cursor cursor;
 	uint64_t address;
 	struct state state, initial;
+	bool has_initial;
 	struct state remembered[CFI_STATES_MAX];
 	size_t n_remembered;
 	bool is_bad;
@@ -92,10 +93,12 @@ static void set_computed(struct machine *machine, uint64_t number, int64_t offse
 	set_value(machine, number, is_cfa ? UNWIND_VALUE_SAME : UNWIND_VALUE_FALLBACK, 0);
 }
 
-/* Back to what the CIE said of a register. */
+/* Back to what the CIE said of a register, which a CIE itself cannot do. */
 static void restore(struct machine *machine, uint64_t number)
 {
-	if (number == machine->common->return_address) {
+	if (!machine->has_initial) {
+		machine->is_bad = true;
+	} else if (number == machine->common->return_address) {
 		machine->state.rule.return_address = machine->initial.rule.return_address;
 		machine->state.rule.return_address_offset =
 			machine->initial.rule.return_address_offset;
@@ -397,6 +400,7 @@ int cfi_run(const struct cfi *cfi, const struct cfi_description *description,
 		machine.is_bad = true;
 	machine.address = description->start;
 	machine.initial = machine.state;
+	machine.has_initial = true;
 	r = machine.is_bad ? 0
 			   : run(&machine, description->program, description->program_end,
 				 description->end, rows);

@@ -405,6 +405,20 @@ static void test_restored_registers_are_as_the_common_part_says(void **state)
 			      UNWIND_VALUE_SAME, 0);
 }
 
+/* There is nothing yet that it could go back to. */
+static void test_a_common_part_that_restores_is_fallback(void **state)
+{
+	struct around around = { .common = {
+					 .augmentation = "",
+					 PROGRAM(0x0c, RSP, 8, 0x90, 1, DW_CFA_restore | RIP) } };
+
+	assert_fallback_from(RUN_IN(&around, DW_CFA_nop), 0);
+	around.common = (struct made_common){
+		.augmentation = "", PROGRAM(0x0c, RSP, 8, 0x90, 1, DW_CFA_restore_extended, RBP)
+	};
+	assert_fallback_from(RUN_IN(&around, DW_CFA_nop), 0);
+}
+
 static void test_registers_are_undefined_unchanged_or_in_another(void **state)
 {
 	assert_return_address(only(RUN(DW_CFA_undefined, RIP)), UNWIND_VALUE_UNDEFINED, 0);
@@ -921,6 +935,7 @@ int main(void)
 		cmocka_unit_test(test_registers_are_saved_at_an_offset_from_the_cfa),
 		cmocka_unit_test(test_of_other_registers_nothing_is_kept),
 		cmocka_unit_test(test_restored_registers_are_as_the_common_part_says),
+		cmocka_unit_test(test_a_common_part_that_restores_is_fallback),
 		cmocka_unit_test(test_registers_are_undefined_unchanged_or_in_another),
 		cmocka_unit_test(test_a_stack_pointer_that_is_not_the_cfa_is_fallback),
 		cmocka_unit_test(test_what_is_computed_and_not_loaded_is_fallback),
