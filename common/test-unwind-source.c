@@ -161,6 +161,22 @@ static void test_a_file_without_sections_gives_the_same_table(void **state)
 	assert_same(&table, &other);
 }
 
+/* As ld leaves it where all is in .debug_frame: no reason to give up the rest. */
+static void test_an_empty_section_is_none(void **state)
+{
+	_cleanup_copy_ struct copy copy = copy_new();
+	_cleanup_(unwind_table_deinit) struct unwind_table table = compile(&copy), other = { 0 };
+	struct unwind_bytes bytes;
+
+	copy.eh_frame->sh_size = 0;
+	other = compile(&copy);
+	assert_same(&table, &other);
+	copy.eh_frame_header->p_type = PT_NULL;
+	assert_int_equal(read_bytes(&copy, &bytes), 0);
+	assert_int_equal(bytes.source.n_sections, 0);
+	unwind_bytes_deinit(&bytes);
+}
+
 /* As in files of debug information. */
 static void test_a_section_that_is_not_in_the_file_is_none(void **state)
 {
@@ -241,6 +257,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_function_has_a_rule),
 		cmocka_unit_test(test_a_file_without_sections_gives_the_same_table),
+		cmocka_unit_test(test_an_empty_section_is_none),
 		cmocka_unit_test(test_a_section_that_is_not_in_the_file_is_none),
 		cmocka_unit_test(test_a_section_that_cannot_be_read_is_told),
 		cmocka_unit_test(test_a_machine_that_tables_are_not_made_for_is_told),

@@ -8,13 +8,16 @@
 #include "common/cleanup.h"
 #include "common/unwind-source.h"
 
-/* A copy of a section's bytes, decompressed. A section that takes no room in the file has none. */
+/*
+ * A copy of a section's bytes, decompressed. A section that takes no room in the file has none, as
+ * the .eh_frame that ld leaves where all is in .debug_frame.
+ */
 static int copy_section(Elf_Scn *section, const GElf_Shdr *header, uint8_t **ret, size_t *ret_size)
 {
 	GElf_Chdr compressed;
 	Elf_Data *data;
 
-	if (header->sh_type == SHT_NOBITS)
+	if (header->sh_type == SHT_NOBITS || header->sh_size == 0)
 		return -ENODATA;
 	if (header->sh_size > UNWIND_SECTION_MAX)
 		return -EFBIG;
