@@ -381,6 +381,21 @@ static void test_debug_frame_has_all_that_eh_frame_does_not_speak_of(void **stat
 	}
 }
 
+/* Its first row is about code in front of the segment, but it holds in the segment, too. */
+static void test_what_is_left_may_begin_where_the_segment_does(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0, 0x1000, 0x1000 };
+	put_code(&file, EH, 0x0f00, 0x1000, 16);
+	put_code(&file, DEBUG, 0x0f80, 0x1010, 24);
+	table = compile(&file);
+	assert_marked(&table, 0, 0x10, 24);
+	assert_marked(&table, 0x10, 0x1000, NONE);
+	assert_int_equal(table.header->n_refused, 1);
+}
+
 /* The description of a place: of those that begin there or before, the last. */
 static int mark_of(const uint64_t (*ranges)[2], size_t n, uint64_t place, uint8_t first_mark)
 {
@@ -708,6 +723,7 @@ int main(void)
 		cmocka_unit_test(test_of_duplicates_the_last_one_holds),
 		cmocka_unit_test(test_debug_frame_fills_what_eh_frame_leaves),
 		cmocka_unit_test(test_debug_frame_has_all_that_eh_frame_does_not_speak_of),
+		cmocka_unit_test(test_what_is_left_may_begin_where_the_segment_does),
 		cmocka_unit_test(test_any_two_sections_are_merged_place_by_place),
 		cmocka_unit_test(test_a_part_of_the_file_that_is_loaded_twice_has_one_rule),
 		cmocka_unit_test(test_a_file_larger_than_a_table_loses_its_end),

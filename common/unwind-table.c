@@ -191,14 +191,16 @@ static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 {
 	struct builder *builder = arg;
 	const struct piece *piece = builder->piece;
-	uint64_t offset = address + piece->bias;
+	uint64_t first = piece->from - piece->bias, end = piece->to - piece->bias;
 	uint16_t index;
 	int r;
 
-	if (offset >= piece->to)
+	if (address >= end)
 		return 0;
+	if (address < first) /* it may even lie before all that is in the file */
+		address = first;
 	r = intern_rule(builder, rule, &index);
-	return r < 0 ? r : append(builder, offset > piece->from ? offset : piece->from, index);
+	return r < 0 ? r : append(builder, address + piece->bias, index);
 }
 
 static const struct unwind_segment *find_segment(const struct unwind_source *source,
