@@ -325,6 +325,7 @@ static int step(struct machine *machine, const struct cfi_rows *rows)
 {
 	struct cfi_cursor *cursor = &machine->cursor;
 	uint8_t instruction = cfi_take(cursor, 1), low = instruction & 0x3f;
+	uint64_t place;
 
 	switch (instruction & 0xc0) {
 	case DW_CFA_advance_loc:
@@ -339,10 +340,9 @@ static int step(struct machine *machine, const struct cfi_rows *rows)
 	}
 	switch (instruction) {
 	case DW_CFA_set_loc:
-		return advance_to(machine,
-				  cfi_take_encoded(cursor, machine->common->encoding,
-						   cfi_address(&machine->cfi->section, cursor->at)),
-				  rows);
+		place = cfi_take_encoded(cursor, machine->common->encoding,
+					 cfi_address(&machine->cfi->section, cursor->at));
+		return cursor->is_bad ? 0 : advance_to(machine, place, rows);
 	case DW_CFA_advance_loc1:
 		return advance_by(machine, cfi_take(cursor, 1), rows);
 	case DW_CFA_advance_loc2:

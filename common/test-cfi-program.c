@@ -791,6 +791,17 @@ static void test_a_cut_instruction_is_fallback_from_there_on(void **state)
 	}
 }
 
+/* Its place is not known, so it must not move there. */
+static void test_a_cut_place_is_not_gone_to(void **state)
+{
+	struct around around = { .address = START - 20 };
+
+	around.common = (struct made_common){ .augmentation = "zR",
+					      .encoding = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+					      PROGRAM(0x0c, RSP, 8) };
+	assert_fallback_from(RUN_IN(&around, 0x44, DW_CFA_set_loc, 0x34, 0x12), 4);
+}
+
 static void test_offsets_of_more_than_32_bits_are_fallback(void **state)
 {
 	/* 2^31, and the first that fits. */
@@ -957,6 +968,7 @@ int main(void)
 		cmocka_unit_test(test_signing_the_return_address_changes_nothing_on_aarch64_alone),
 		cmocka_unit_test(test_an_unknown_instruction_is_fallback_from_there_on),
 		cmocka_unit_test(test_a_cut_instruction_is_fallback_from_there_on),
+		cmocka_unit_test(test_a_cut_place_is_not_gone_to),
 		cmocka_unit_test(test_offsets_of_more_than_32_bits_are_fallback),
 		cmocka_unit_test(test_an_offset_that_fits_again_makes_a_cfa_known_again),
 		cmocka_unit_test(test_a_common_part_that_advances_is_fallback),
