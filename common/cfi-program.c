@@ -202,7 +202,7 @@ static void execute_extended(struct machine *machine, uint8_t instruction)
 	case DW_CFA_GNU_negative_offset_extended:
 		number = cfi_take_uleb(cursor);
 		set_value(machine, number, UNWIND_VALUE_AT_CFA,
-			  -factored(machine, cfi_take_uleb(cursor)));
+			  factored(machine, -cfi_take_uleb(cursor)));
 		break;
 	case DW_CFA_restore_extended:
 		restore(machine, cfi_take_uleb(cursor));

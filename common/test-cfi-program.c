@@ -837,6 +837,18 @@ static void test_an_offset_that_fits_again_makes_a_cfa_known_again(void **state)
 		   UNWIND_CFA_SP, 16);
 }
 
+/* The lowest number there is has no negative: the sum of what is said must not depend on it. */
+static void test_the_lowest_offset_can_be_negated(void **state)
+{
+	struct around around = { .common = x86_64 };
+
+	around.common.data_factor = INT64_MIN;
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_GNU_negative_offset_extended, RBP, 1)).fp,
+			 UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_offset_extended_sf, RBP, 0x7f)).fp,
+			 UNWIND_VALUE_FALLBACK);
+}
+
 /* It is about no code, so that it cannot say where in the code something begins. */
 static void test_a_common_part_that_advances_is_fallback(void **state)
 {
@@ -971,6 +983,7 @@ int main(void)
 		cmocka_unit_test(test_a_cut_place_is_not_gone_to),
 		cmocka_unit_test(test_offsets_of_more_than_32_bits_are_fallback),
 		cmocka_unit_test(test_an_offset_that_fits_again_makes_a_cfa_known_again),
+		cmocka_unit_test(test_the_lowest_offset_can_be_negated),
 		cmocka_unit_test(test_a_common_part_that_advances_is_fallback),
 		cmocka_unit_test(test_a_common_part_that_cannot_be_run_is_fallback),
 		cmocka_unit_test(test_whoever_takes_the_rows_can_end_the_run),

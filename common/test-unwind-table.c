@@ -113,6 +113,18 @@ static void assert_marked(const struct unwind_table *table, uint64_t from, uint6
 	assert_int_equal(mark_at(table, to - 1), mark);
 }
 
+static void test_without_information_there_are_no_rules(void **state)
+{
+	const struct unwind_source source = { .arch = &unwind_x86_64 };
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	assert_int_equal(unwind_table_compile(&source, &table), 0);
+	assert_null(unwind_table_find(&table, 0));
+	assert_null(unwind_table_find(&table, UINT64_MAX));
+	assert_int_equal(table.header->n_rows, 0);
+	assert_int_equal(table.header->n_refused, 0);
+}
+
 static void test_gaps_between_descriptions_have_no_rule(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
@@ -708,6 +720,7 @@ static void test_every_flipped_bit_of_a_source_gives_a_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_information_there_are_no_rules),
 		cmocka_unit_test(test_gaps_between_descriptions_have_no_rule),
 		cmocka_unit_test(test_rows_of_a_program_begin_where_it_says),
 		cmocka_unit_test(test_what_cannot_be_run_is_fallback_and_not_nothing),

@@ -340,7 +340,8 @@ static int run_pieces(struct builder *builder)
 
 static void *put(void *at, const void *data, size_t size)
 {
-	memcpy(at, data, size);
+	if (size) /* else there may be no data at all */
+		memcpy(at, data, size);
 	return (char *)at + size;
 }
 
