@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Records out of a descriptor: one buffer, filled by large reads, handed out in place. What
- * wire_reader_next() gives lies in the buffer until the next wire_reader_fill().
+ * wire_reader_next() gives lies in the buffer until the next wire_reader_fill(). A recorded stream
+ * that is our own file is mapped instead, and its bytes are not copied.
  */
 #pragma once
 
@@ -10,9 +11,10 @@
 enum { WIRE_READER_SIZE = 1024 * 1024 }; /* a full pipe's worth, and at least one record */
 
 struct wire_reader {
-	int fd; /* borrowed */
-	char *buffer;
+	int fd;		   /* borrowed */
+	char *buffer;	   /* or the whole file */
 	size_t start, end; /* what was read and not yet handed out */
+	size_t map_size;   /* of the file; 0: it is not mapped */
 	bool at_end;
 	uint32_t peer_minor; /* of the hello that was read */
 	uint64_t n_bytes;    /* handed out */

@@ -15,6 +15,7 @@
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/own-file.h"
 #include "live-unwinder/table-cache.h"
 
 /* The number changes with the layout of a table, of a rule, or with what they mean. */
@@ -83,8 +84,7 @@ static bool is_our_own(int fd)
 {
 	struct stat status;
 
-	return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
-	       !(status.st_mode & (S_IWGRP | S_IWOTH));
+	return fstat(fd, &status) == 0 && file_is_our_own(&status);
 }
 
 struct named_time {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,16 +27,6 @@ const char *perfdata_outcome_text(enum perfdata_outcome outcome)
 	}
 }
 
-/* The one thing that can happen to a mapped file: somebody cuts it. */
-static void on_cut(int signal)
-{
-	static const char line[] = "perfdata-source: error: the file was cut while it was read\n";
-
-	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
-		_exit(1);
-	_exit(1);
-}
-
 static int map_file(struct input *input, size_t size)
 {
 	off_t at = lseek(input->fd, 0, SEEK_CUR);
@@ -45,7 +34,6 @@ static int map_file(struct input *input, size_t size)
 
 	if (map == MAP_FAILED)
 		return -errno;
-	signal(SIGBUS, on_cut);
 	madvise(map, size, MADV_SEQUENTIAL);
 	input->map = map;
 	input->map_size = size;
