@@ -108,6 +108,8 @@ static int read_pipe_head(struct replay *replay)
 		else
 			header_take_feature(&replay->header, record);
 	}
+	if (r == PERFDATA_END) /* no records: nothing was recorded, if the head is whole */
+		return replay->header.events.n ? 0 : PERFDATA_E_CUT;
 	return r;
 }
 
@@ -453,28 +455,48 @@ static int read_more(struct stage *stage, struct replay *replay)
 	return r;
 }
 
+/* One record that waits until the hello has gone; `earliest` is of the samples among them. */
+static int read_early(struct stage *stage, struct replay *replay, uint64_t *earliest,
+		      uint64_t *until)
+{
+	struct perf_event_header header;
+	const struct ordered *added;
+	const uint8_t *bytes;
+	size_t n = replay->order.n;
+	int r = records_next(&replay->file.records, &header, &bytes);
+
+	if (r)
+		return r;
+	if (header.type == RECORD_FINISHED_ROUND) {
+		*until = order_end_round(&replay->order);
+		return 0;
+	}
+	r = dispatch(stage, replay, &replay->file, &header, bytes);
+	if (r || replay->order.n == n)
+		return r;
+	added = &replay->order.list[n];
+	if (header.type == PERF_RECORD_SAMPLE && added->time < *earliest)
+		*earliest = added->time;
+	return 0;
+}
+
 /*
  * When the recording began, for the hello. A file tells it; of a pipe, or where a recording was
- * killed, records are kept until there is a sample.
+ * killed, records are kept until the earliest sample is known: the first one that is read is that
+ * of one ring, and the next ring may have older ones.
  */
 static int find_first_time(struct stage *stage, struct replay *replay)
 {
+	uint64_t earliest = UINT64_MAX, until = 0;
 	int r = 0;
 
-	while (r == 0 && !replay->header.first_time && !stage_should_stop()) {
-		struct perf_event_header header;
-		const uint8_t *bytes;
-
-		r = records_next(&replay->file.records, &header, &bytes);
-		if (r)
-			break;
-		if (header.type == RECORD_FINISHED_ROUND)
-			order_end_round(&replay->order);
-		else
-			r = dispatch(stage, replay, &replay->file, &header, bytes);
-		if (header.type == PERF_RECORD_SAMPLE)
-			replay->header.first_time = replay->file.last_time;
-	}
+	if (replay->header.first_time)
+		return 0;
+	while (r == 0 && (earliest == UINT64_MAX || earliest > until) &&
+	       !order_is_full(&replay->order) && !stage_should_stop())
+		r = read_early(stage, replay, &earliest, &until);
+	if (earliest != UINT64_MAX)
+		replay->header.first_time = earliest;
 	replay->early_outcome = r;
 	return r < 0 ? r : 0;
 }
