@@ -48,9 +48,11 @@ static int decompress(struct records *records, const uint8_t *bytes, size_t size
 				       RECORDS_WINDOW_LOG_MAX);
 	}
 	/* What is left of a record that goes on here moves to the front. */
-	memmove(records->plain, records->plain + records->start, records->end - records->start);
-	records->end -= records->start;
-	records->start = 0;
+	if (records->start) {
+		records->end -= records->start;
+		memmove(records->plain, records->plain + records->start, records->end);
+		records->start = 0;
+	}
 	for (;;) {
 		ZSTD_outBuffer out;
 		size_t result;
