@@ -195,7 +195,7 @@ static int read_file_header(struct header *header, const struct input *input)
 	if (r)
 		return r;
 	/* A recording that was killed has neither. */
-	if (header->data_size && read_features(header, input, bytes + 72) < 0)
+	if (header->data_size && read_features(header, input, bytes + 72))
 		header->n_left_out++;
 	return 0;
 }

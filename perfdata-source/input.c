@@ -99,9 +99,10 @@ static int peek_map(const struct input *input, size_t size, const void **ret)
 	size_t left = input->map_size - input->map_at;
 
 	*ret = input->map + input->map_at;
-	if (size > left)
-		return left ? PERFDATA_E_CUT : PERFDATA_END;
-	return 0;
+	if (size <= left)
+		return 0;
+	/* A section whose size is told is cut between two records, too. */
+	return left || input->left != UINT64_MAX ? PERFDATA_E_CUT : PERFDATA_END;
 }
 
 int input_peek(struct input *input, size_t size, const void **ret)
