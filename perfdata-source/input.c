@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/own-file.h"
 #include "perfdata-source/input.h"
 
 const char *perfdata_outcome_text(enum perfdata_outcome outcome)
@@ -52,6 +53,7 @@ int input_open(struct input *input, const char *path)
 			return -errno;
 	}
 	input->is_seekable = fstat(input->fd, &status) == 0 && S_ISREG(status.st_mode);
+	input->is_our_own = input->is_seekable && file_is_our_own(&status);
 	if (input->is_seekable && status.st_size)
 		return map_file(input, status.st_size);
 	input->buffer = malloc(INPUT_BUFFER);

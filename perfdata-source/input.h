@@ -26,6 +26,7 @@ struct input {
 	int fd; /* owned, but for standard input */
 	bool is_seekable;
 	const char *map; /* of a file */
+	bool is_our_own; /* … that nobody else can change meanwhile */
 	size_t map_size, map_at;
 	char *buffer;
 	size_t start, end;

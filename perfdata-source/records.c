@@ -145,7 +145,7 @@ int records_next(struct records *records, struct perf_event_header *ret, const u
 		const void *bytes;
 		int r = next_plain(records, ret, ret_bytes);
 
-		records->is_lasting = r == PERFDATA_END && records->input->map;
+		records->is_lasting = r == PERFDATA_END && records->input->is_our_own;
 		if (r != PERFDATA_END)
 			return r;
 		r = input_peek(records->input, sizeof(*ret), &bytes);

@@ -28,7 +28,7 @@ struct records {
 	struct ZSTD_DCtx_s *decoder; /* one stream from the first record to the last */
 	uint8_t *plain;		     /* decompressed; a record may go on in the next one */
 	size_t start, end, n_allocated;
-	bool is_lasting; /* the last record's bytes stay where they are: it lies in a mapped file */
+	bool is_lasting; /* the last record's bytes stay as and where they are */
 };
 
 void records_init(struct records *records, struct input *input);

@@ -349,13 +349,15 @@ static int parse_other(struct stage *stage, struct ordered *record)
 static int keep(struct stage *stage, struct replay *replay, struct replay_file *file,
 		const struct perf_event_header *header, const uint8_t *bytes)
 {
-	static _Alignas(8) uint8_t aligned[UINT16_MAX + 1];
-	bool is_aligned = (uintptr_t)bytes % 8 == 0;
-	struct ordered record = {
-		.bytes = is_aligned ? (const void *)bytes : memcpy(aligned, bytes, header->size),
-	};
+	static _Alignas(8) uint8_t copy[UINT16_MAX + 1];
+	bool is_in_place = file->records.is_lasting && (uintptr_t)bytes % 8 == 0;
+	struct ordered record = { .bytes = (const void *)(is_in_place ? bytes : copy) };
 	int r;
 
+	if (!is_in_place) { /* its header is the one that was checked */
+		memcpy(copy, bytes, header->size);
+		memcpy(copy, header, sizeof(*header));
+	}
 	record.event = events_of_record(&replay->header.events, record.bytes);
 	r = header->type == PERF_RECORD_SAMPLE ? parse_sample(stage, replay, &record)
 					       : parse_other(stage, &record);
@@ -364,8 +366,8 @@ static int keep(struct stage *stage, struct replay *replay, struct replay_file *
 	record.size = size_to_keep(&record);
 	if (record.time > file->last_time)
 		file->last_time = record.time;
-	return is_aligned && file->records.is_lasting ? order_add(&replay->order, &record)
-						      : order_add_copy(&replay->order, &record);
+	return is_in_place ? order_add(&replay->order, &record)
+			   : order_add_copy(&replay->order, &record);
 }
 
 static void take_lost_samples(struct replay *replay, const struct perf_event_header *header,
