@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a sample costs: CPU of each stage, system-wide, while two programs keep two CPUs busy.
 
-    STACKPIPE_BUILD=build python3 cost_per_sample.py [-d SECONDS] [-F HZ] [-s BYTES] [-- WORKLOAD…]
+    STACKPIPE_BUILD=build python3 cost_per_sample.py [-d SECONDS] [-F HZ] [-s BYTES] [--perf] [-- WORKLOAD…]
+
+With --perf, perf record does the same afterwards: what it loses, costs and writes.
 
 Prints one line a stage and one in all: name=value pairs. Nothing is asserted but the accounting.
 """
 import argparse
 import json
 import os
+import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +27,7 @@ def parse_arguments():
     parser.add_argument("-d", type=float, default=20, dest="seconds")
     parser.add_argument("-F", default="999", dest="rate")
     parser.add_argument("-s", default="32768", dest="stack_size")
+    parser.add_argument("--perf", action="store_true")
     parser.add_argument("workload", nargs="*")
     return parser.parse_args()
 
@@ -67,14 +72,35 @@ def report(directory, arguments):
     return adds_up
 
 
+def run_perf(arguments, directory):
+    """perf record -a of the same, with its own defaults; the samples that it says it has lost."""
+    data = directory / "perf.data"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", arguments.rate, "--call-graph",
+                    f"dwarf,{arguments.stack_size}", "-o", data, "--", "sleep", str(arguments.seconds)],
+                   stderr=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    text = subprocess.run(["perf", "script", "-i", data, "-F", "pid,event", "-G", "--show-lost-events"],
+                          capture_output=True, text=True).stdout
+    samples = len(re.findall(r"cpu-clock", text))
+    lost = sum(map(int, re.findall(r"PERF_RECORD_LOST lost (\d+)", text)))
+    print(f"stage=perf-record samples={samples} lost={lost} lost_share={lost / (samples + lost):.4f} "
+          f"cpu_us_per_sample={cpu / samples * 1e6:.2f} file_mb={data.stat().st_size / 1e6:.0f}")
+
+
 def main():
     arguments = parse_arguments()
-    workload = arguments.workload or [sys.executable, WORKLOAD, str(arguments.seconds + 5)]
+    times = 2 if arguments.perf else 1
+    workload = arguments.workload or [sys.executable, WORKLOAD, str(times * arguments.seconds + 15)]
     busy = [subprocess.Popen(workload, stderr=subprocess.DEVNULL) for _ in range(2)]
     try:
-        with tempfile.TemporaryDirectory() as directory:
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
             run_pipeline(arguments, Path(directory))
-            return 0 if report(Path(directory), arguments) else 1
+            adds_up = report(Path(directory), arguments)
+            if arguments.perf:
+                run_perf(arguments, Path(directory))
+            return 0 if adds_up else 1
     finally:
         for process in busy:
             process.kill()
