@@ -272,18 +272,22 @@ static bool step(struct walk *walk, const struct unwind_rule *rule)
 static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
 {
 	struct unwinding *unwinding = walk->unwinding;
+	const struct mapping *mapping = walk->mapping;
 	bool is_exact = walk->is_exact || (rule && rule->flags & UNWIND_FLAG_SIGNAL);
 
+	/* A signal frame has its rule from the byte before its pc, and its mapping from its pc. */
+	if (mapping && is_exact && walk->pc == mapping->end)
+		mapping = mapping_table_find(&unwinding->process->mappings, walk->pc);
 	if (unwinding->n_frames == unwinding->n_frames_max)
 		return end(walk, WIRE_stack_end_FRAME_LIMIT);
-	if (!walk->mapping && !walk->is_sampled)
+	if (!mapping && !walk->is_sampled)
 		return end(walk, WIRE_stack_end_NO_MAPPING);
 	unwinding->frames[unwinding->n_frames++] = (struct wire_frame){
 		.address = walk->pc,
-		.mapping = walk->mapping ? walk->mapping->number : 0,
+		.mapping = mapping ? mapping->number : 0,
 		.flags = is_exact ? WIRE_frame_flags_EXACT : 0,
 	};
-	return walk->mapping || end(walk, WIRE_stack_end_NO_MAPPING);
+	return mapping || end(walk, WIRE_stack_end_NO_MAPPING);
 }
 
 /* One frame: false: it is the last one. */
