@@ -203,7 +203,8 @@ static void read_common(const struct cfi_section *section, const struct entry *e
 	is_good = is_good && read_augmentation(section, augmentation, &cursor, ret);
 	ret->program = cursor.at;
 	ret->program_end = cursor.end;
-	ret->is_good = is_good && !cursor.is_bad;
+	ret->is_good = is_good && !cursor.is_bad &&
+		       ret->program_end - ret->program <= CFI_COMMON_PROGRAM_MAX;
 }
 
 static int add_common(struct cfi *cfi, const struct cfi_common *common)

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes of the program of a CIE, which is run for each of its descriptions; compilers need 10. */
+enum { CFI_COMMON_PROGRAM_MAX = 256 };
+
 enum cfi_kind { CFI_EH_FRAME, CFI_DEBUG_FRAME };
 
 struct cfi_section {

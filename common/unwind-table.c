@@ -246,6 +246,7 @@ static void add_uncovered(struct builder *builder, const struct cfi *cfi, size_t
 			  const struct cfi *before, size_t *next)
 {
 	uint64_t from = cfi->list[i].start, to = end_of(cfi, i);
+	size_t n_pieces_max = builder->n_pieces + UNWIND_PIECES_MAX;
 
 	while (*next < before->n && end_of(before, *next) <= from)
 		++*next;
@@ -253,6 +254,10 @@ static void add_uncovered(struct builder *builder, const struct cfi *cfi, size_t
 		uint64_t gap_end =
 			k < before->n && before->list[k].start < to ? before->list[k].start : to;
 
+		if (gap_end > from && builder->n_pieces == n_pieces_max) {
+			builder->n_refused++;
+			break;
+		}
 		if (gap_end > from)
 			add_piece(builder, cfi, &cfi->list[i], from, gap_end);
 		if (k >= before->n || gap_end == to)

@@ -22,6 +22,7 @@
 enum {
 	UNWIND_PAGE_SIZE = 65536,
 	UNWIND_PAGES_MAX = 1 << 16, /* 4 GiB of file, first to last code */
+	UNWIND_PIECES_MAX = 16,	    /* of a description; its program is run for each of them */
 	UNWIND_RULES_MAX = 65534,   /* of one image; the rest of its rows is FALLBACK */
 	UNWIND_RULE_NONE = 65535,   /* instead of a rule: no information covers this place */
 };
