@@ -11,6 +11,9 @@
 #include "common/cleanup.h"
 #include "common/unwind-table.h"
 
+/* Slots that are looked at for a rule; only rules that were made to collide would need more. */
+enum { RULE_PROBES_MAX = 128 };
+
 /* What one description is about, as offsets in the file. */
 struct piece {
 	const struct cfi *cfi;
@@ -77,17 +80,18 @@ static uint64_t hash_rule(const struct unwind_rule *rule)
 	return hash ^ hash >> 32;
 }
 
-/* Where a rule is, or would be, in the hash table. */
+/* Where a rule is, or would be, in the hash table; NULL: too many others are there. */
 static uint16_t *find_slot(const struct builder *builder, const struct unwind_rule *rule)
 {
-	size_t mask = builder->n_slots - 1;
+	size_t mask = builder->n_slots - 1, first = hash_rule(rule) & mask;
 
-	for (size_t i = hash_rule(rule) & mask;; i = (i + 1) & mask) {
-		uint16_t *slot = &builder->by_rule[i];
+	for (size_t i = first; i < first + RULE_PROBES_MAX; i++) {
+		uint16_t *slot = &builder->by_rule[i & mask];
 
 		if (!*slot || !memcmp(&builder->rules[*slot - 1], rule, sizeof(*rule)))
 			return slot;
 	}
+	return NULL;
 }
 
 static int reserve_rule(struct builder *builder)
@@ -106,8 +110,12 @@ static int reserve_rule(struct builder *builder)
 	builder->by_rule = calloc(builder->n_slots, sizeof(*builder->by_rule));
 	if (!builder->by_rule)
 		return -ENOMEM;
-	for (size_t i = 0; i < builder->n_rules; i++)
-		*find_slot(builder, &builder->rules[i]) = i + 1;
+	for (size_t i = 0; i < builder->n_rules; i++) {
+		uint16_t *slot = find_slot(builder, &builder->rules[i]);
+
+		if (slot)
+			*slot = i + 1;
+	}
 	return 0;
 }
 
@@ -120,11 +128,11 @@ static int intern_rule(struct builder *builder, const struct unwind_rule *rule, 
 	if (r < 0)
 		return r;
 	slot = find_slot(builder, rule);
-	if (!*slot && builder->n_rules < UNWIND_RULES_MAX) {
+	if (slot && !*slot && builder->n_rules < UNWIND_RULES_MAX) {
 		builder->rules[builder->n_rules++] = *rule;
 		*slot = builder->n_rules;
 	}
-	*ret = *slot ? *slot - 1 : 0;
+	*ret = slot && *slot ? *slot - 1 : 0;
 	return 0;
 }
 
