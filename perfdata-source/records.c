@@ -18,19 +18,25 @@ void records_deinit(struct records *records)
 	*records = (struct records){ 0 };
 }
 
+/* Twice as much each time, up to the limit: the bytes move only a few times. */
 static int reserve_plain(struct records *records, size_t size)
 {
+	size_t least = records->end + size, wanted = 2 * records->n_allocated;
 	uint8_t *plain;
 
-	if (records->n_allocated - records->end >= size)
+	if (least <= records->n_allocated)
 		return 0;
-	if (records->end + size > RECORDS_PLAIN_MAX)
+	if (least > RECORDS_PLAIN_MAX)
 		return PERFDATA_E_DAMAGED;
-	plain = realloc(records->plain, records->end + size);
+	if (wanted > RECORDS_PLAIN_MAX)
+		wanted = RECORDS_PLAIN_MAX;
+	if (wanted < least)
+		wanted = least;
+	plain = realloc(records->plain, wanted);
 	if (!plain)
 		return -ENOMEM;
 	records->plain = plain;
-	records->n_allocated = records->end + size;
+	records->n_allocated = wanted;
 	return 0;
 }
 
