@@ -1,0 +1,807 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "perfdata-source/header.h"
+
+enum {
+	FILE_MAX = 1024 * 1024,
+	HEADER_SIZE = 104,
+	BITS_AT = 72,
+	ATTRS_AT = HEADER_SIZE,
+	DATA_SIZE = 32,
+	BUILD_ID_AT = 12,    /* in a record of build-ids, behind header and pid */
+	BUILD_ID_FIXED = 36, /* the path follows */
+	MISC_SIZE = 1 << 15, /* PERF_RECORD_MISC_BUILD_ID_SIZE */
+	HEADER_LAST = 256,
+};
+
+/* A file as it is put together: header, attrs, ids, data, table of features, features. */
+static uint8_t file[FILE_MAX];
+static size_t file_size;
+
+struct section {
+	uint64_t offset, size;
+};
+
+static uint64_t put(const void *bytes, size_t size)
+{
+	assert_true(size <= FILE_MAX - file_size);
+	memcpy(file + file_size, bytes, size);
+	file_size += size;
+	return file_size - size;
+}
+
+static void set_word(size_t at, uint64_t word)
+{
+	memcpy(file + at, &word, sizeof(word));
+}
+
+/* An attr that tells its number in everything that is kept of it. */
+static struct perf_event_attr make_attr(uint64_t number)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = 100 + number,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_ID,
+		.read_format = PERF_FORMAT_ID,
+		.sample_id_all = 1,
+		.sample_regs_user = 0xff0fff,
+		.sample_stack_user = 4096 + number,
+	};
+}
+
+/* Header and attrs of `attr_size` bytes each, every one with two ids; data. */
+static void begin_file(uint64_t attr_size, uint64_t n_attrs)
+{
+	uint64_t entry_size = attr_size + sizeof(struct section);
+
+	memset(file, 0, sizeof(file));
+	memcpy(file, "PERFILE2", 8);
+	set_word(8, HEADER_SIZE);
+	set_word(16, entry_size);
+	set_word(24, ATTRS_AT);
+	set_word(32, n_attrs * entry_size);
+	file_size = ATTRS_AT + n_attrs * entry_size;
+	for (uint64_t i = 0; i < n_attrs; i++) {
+		struct perf_event_attr attr = make_attr(i);
+		size_t at = ATTRS_AT + i * entry_size;
+		uint64_t ids[] = { 1000 + i, 2000 + i };
+
+		memset(file + at, 0xff, attr_size); /* what a newer kernel may have */
+		memcpy(file + at, &attr, attr_size < sizeof(attr) ? attr_size : sizeof(attr));
+		set_word(at + attr_size, put(ids, sizeof(ids)));
+		set_word(at + attr_size + 8, sizeof(ids));
+	}
+	set_word(40, file_size);
+	set_word(48, DATA_SIZE);
+	file_size += DATA_SIZE;
+}
+
+struct feature {
+	uint64_t id;
+	const void *bytes;
+	size_t size;
+};
+
+/* Their ids must rise. */
+static void put_features(const struct feature *features, size_t n)
+{
+	size_t table_at = file_size;
+
+	file_size += n * sizeof(struct section);
+	for (size_t i = 0; i < n; i++) {
+		file[BITS_AT + features[i].id / 8] |= 1 << features[i].id % 8;
+		set_word(table_at + i * 16, put(features[i].bytes, features[i].size));
+		set_word(table_at + i * 16 + 8, features[i].size);
+	}
+}
+
+static struct header header;
+static struct input input;
+
+/* Reads the first `size` bytes of the file; the outcome. */
+static int read_part(size_t size)
+{
+	char path[64];
+	int fd = memfd_create("perf.data", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, file, size), size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_int_equal(input_open(&input, path), 0);
+	close(fd);
+	return header_read(&header, &input);
+}
+
+static int read_file(void)
+{
+	return read_part(file_size);
+}
+
+static void close_file(void)
+{
+	header_deinit(&header);
+	input_close(&input);
+}
+
+static void assert_outcome(int outcome)
+{
+	assert_int_equal(read_file(), outcome);
+	close_file();
+}
+
+/* perf writes texts behind their sizes, filled up with zeros. */
+struct text {
+	uint32_t size;
+	char text[64];
+};
+
+static const struct text host = { 64, "elsewhere.example" }, arch = { 64, "x86_64" },
+			 release = { 64, "6.1.0-test" };
+
+static void test_attrs_of_other_sizes(void **state)
+{
+	static const size_t sizes[] = { 64, 72, 96, 112, 128, 136, 144, 4096 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		const struct event *event = &header.events.list[0];
+
+		begin_file(sizes[i], 1);
+		assert_int_equal(read_file(), 0);
+		assert_int_equal(header.events.n, 1);
+		assert_int_equal(event->type, PERF_TYPE_SOFTWARE);
+		assert_int_equal(event->config, PERF_COUNT_SW_CPU_CLOCK);
+		assert_true(event->is_by_frequency);
+		assert_int_equal(event->rate, 100);
+		assert_int_equal(event->period, 0);
+		assert_int_equal(event->layout.sample_type, make_attr(0).sample_type);
+		assert_int_equal(event->layout.read_format, PERF_FORMAT_ID);
+		assert_true(event->layout.sample_id_all);
+		/* Kernels that had 64 bytes had neither. */
+		assert_int_equal(event->layout.register_mask, sizes[i] < 96 ? 0 : 0xff0fff);
+		assert_int_equal(event->stack_size, sizes[i] < 96 ? 0 : 4096);
+		assert_true(input.is_seekable);
+		assert_false(header.is_pipe);
+		close_file();
+	}
+}
+
+static void test_attrs_of_impossible_sizes(void **state)
+{
+	static const size_t sizes[] = { 0, 8, 48, 63, 4097, 65536 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		begin_file(sizes[i], 1);
+		assert_outcome(PERFDATA_E_DAMAGED);
+	}
+	begin_file(64, 1);
+	for (int shift = 0; shift < 64; shift++) {
+		set_word(16, UINT64_MAX << shift);
+		assert_true(read_file() > 0);
+		close_file();
+	}
+}
+
+static const struct event *event_of(uint64_t id)
+{
+	/* A sample of make_attr(): ip, tid, id. */
+	const struct {
+		struct perf_event_header header;
+		uint64_t words[3];
+	} sample = { { PERF_RECORD_SAMPLE, 0, sizeof(sample) }, { 1, 2, id } };
+
+	return events_of_record(&header.events, &sample.header);
+}
+
+static void test_several_attrs_are_told_apart_by_their_ids(void **state)
+{
+	begin_file(136, 5);
+	assert_int_equal(read_file(), 0);
+	assert_int_equal(header.events.n, 5);
+	for (uint64_t i = 0; i < 5; i++) {
+		assert_int_equal(header.events.list[i].rate, 100 + i);
+		assert_ptr_equal(event_of(1000 + i), &header.events.list[i]);
+		assert_ptr_equal(event_of(2000 + i), &header.events.list[i]);
+	}
+	assert_null(event_of(3000));
+	assert_ptr_equal(event_of(0), &header.events.list[0]); /* made up by perf */
+	close_file();
+}
+
+/* An id tells nothing that is not known anyway. */
+static void test_of_one_attr_everything_is(void **state)
+{
+	begin_file(136, 1);
+	assert_int_equal(read_file(), 0);
+	assert_ptr_equal(event_of(77), &header.events.list[0]);
+	close_file();
+}
+
+static void test_no_attrs_at_all(void **state)
+{
+	begin_file(136, 0);
+	assert_int_equal(read_file(), 0);
+	assert_null(events_main(&header.events));
+	assert_null(event_of(0));
+	close_file();
+}
+
+/* perf record -a opens an event that is never sampled. */
+static void test_the_dummy_event_is_not_the_main_one(void **state)
+{
+	begin_file(136, 2);
+	set_word(ATTRS_AT + offsetof(struct perf_event_attr, config), PERF_COUNT_SW_DUMMY);
+	assert_int_equal(read_file(), 0);
+	assert_ptr_equal(events_main(&header.events), &header.events.list[1]);
+	assert_string_equal(event_title(&header.events.list[1]), "cpu-clock");
+	assert_string_equal(event_title(&header.events.list[0]), "event");
+	close_file();
+}
+
+static void test_a_fixed_period_is_no_rate(void **state)
+{
+	struct perf_event_attr attr = make_attr(0);
+
+	attr.freq = 0;
+	attr.sample_period = 12345;
+	attr.use_clockid = 1;
+	attr.clockid = 1;
+	attr.exclude_callchain_user = 1;
+	begin_file(sizeof(attr), 1);
+	memcpy(file + ATTRS_AT, &attr, sizeof(attr));
+	assert_int_equal(read_file(), 0);
+	assert_int_equal(header.events.list[0].period, 12345);
+	assert_int_equal(header.events.list[0].rate, 0);
+	assert_false(header.events.list[0].is_by_frequency);
+	assert_true(header.events.list[0].is_clockid);
+	assert_int_equal(header.events.list[0].clockid, 1);
+	assert_true(header.events.list[0].excludes_user_chain);
+	close_file();
+}
+
+static void test_features(void **state)
+{
+	static const uint32_t cpus[] = { 8, 6 }, zstd[] = { 0, 1, 1, 26, 528384 };
+	static const uint64_t times[] = { 111222333, 444555666 };
+	static const struct feature features[] = {
+		{ FEATURE_HOSTNAME, &host, sizeof(host) },
+		{ FEATURE_OSRELEASE, &release, sizeof(release) },
+		{ FEATURE_ARCH, &arch, sizeof(arch) },
+		{ FEATURE_NRCPUS, cpus, sizeof(cpus) },
+		{ FEATURE_SAMPLE_TIME, times, sizeof(times) },
+		{ FEATURE_DIR_FORMAT, "\1\0\0\0\0\0\0", 8 },
+		{ FEATURE_COMPRESSED, zstd, sizeof(zstd) },
+		{ 200, "unknown", 7 },
+	};
+
+	begin_file(136, 1);
+	put_features(features, sizeof(features) / sizeof(*features));
+	assert_int_equal(read_file(), 0);
+	assert_string_equal(header.host, "elsewhere.example");
+	assert_string_equal(header.os_release, "6.1.0-test");
+	assert_string_equal(header.arch, "x86_64");
+	assert_int_equal(header.n_cpus, 8);
+	assert_int_equal(header.first_time, 111222333);
+	assert_true(header.is_directory);
+	assert_true(header.is_zstd);
+	assert_int_equal(header.n_left_out, 0);
+	close_file();
+}
+
+static void test_no_features(void **state)
+{
+	begin_file(136, 1);
+	assert_int_equal(read_file(), 0);
+	assert_string_equal(header.host, "");
+	assert_int_equal(header.n_cpus, 0);
+	assert_int_equal(header.first_time, 0);
+	assert_false(header.is_directory);
+	assert_false(header.is_zstd);
+	assert_int_equal(header.n_left_out, 0);
+	close_file();
+}
+
+static void test_only_zstd_is_zstd(void **state)
+{
+	static const uint32_t other[] = { 0, 2, 1, 26, 528384 };
+	static const struct feature feature = { FEATURE_COMPRESSED, other, sizeof(other) };
+
+	begin_file(136, 1);
+	put_features(&feature, 1);
+	assert_int_equal(read_file(), 0);
+	assert_false(header.is_zstd);
+	close_file();
+}
+
+/* Whatever is wrong with the first of three, the others are there. */
+static void assert_others_are_read(void)
+{
+	assert_int_equal(read_file(), 0);
+	assert_string_equal(header.arch, "x86_64");
+	assert_int_equal(header.n_cpus, 8);
+}
+
+static size_t put_three(const void *first, size_t size)
+{
+	static const uint32_t cpus[] = { 8, 6 };
+	const struct feature features[] = {
+		{ FEATURE_HOSTNAME, first, size },
+		{ FEATURE_ARCH, &arch, sizeof(arch) },
+		{ FEATURE_NRCPUS, cpus, sizeof(cpus) },
+	};
+	size_t table_at;
+
+	begin_file(136, 1);
+	table_at = file_size;
+	put_features(features, 3);
+	return table_at;
+}
+
+static void test_a_damaged_feature_does_not_stop_the_others(void **state)
+{
+	static const struct text lying = { 61, "a text longer than it is" };
+
+	put_three(&lying, sizeof(lying) - 4);
+	assert_others_are_read();
+	assert_string_equal(header.host, "");
+	close_file();
+	for (size_t size = 0; size < 4; size++) {
+		put_three(&host, size);
+		assert_others_are_read();
+		assert_string_equal(header.host, "");
+		close_file();
+	}
+}
+
+static void test_a_feature_outside_of_the_file_does_not_stop_the_others(void **state)
+{
+	static const uint64_t wrong[] = { FILE_MAX, INT64_MAX, UINT64_MAX };
+
+	for (int word = 0; word < 2; word++)
+		for (size_t i = 0; i < 3; i++) {
+			size_t table_at = put_three(&host, sizeof(host));
+
+			set_word(table_at + word * 8, wrong[i]);
+			assert_others_are_read();
+			assert_string_equal(header.host, "");
+			assert_int_equal(header.n_left_out, 1);
+			close_file();
+		}
+}
+
+static void test_a_table_of_features_that_is_cut_is_counted(void **state)
+{
+	size_t table_at = put_three(&host, sizeof(host));
+
+	assert_int_equal(read_part(table_at + 20), 0);
+	assert_int_equal(header.events.n, 1);
+	assert_true(header.n_left_out > 0);
+	close_file();
+}
+
+static void test_a_long_text_is_cut(void **state)
+{
+	struct {
+		uint32_t size;
+		char text[1000];
+	} longest = { sizeof(longest.text), "" };
+
+	memset(longest.text, 'x', sizeof(longest.text));
+	put_three(&longest, sizeof(longest));
+	assert_others_are_read();
+	assert_int_equal(strlen(header.host), sizeof(header.host) - 1);
+	close_file();
+}
+
+/* A record of build-ids as perf writes it: with a size where it is new enough. */
+static size_t make_build_id(uint8_t *at, uint16_t misc, uint8_t id_size, const char *path)
+{
+	size_t size = BUILD_ID_FIXED + ((strlen(path) + 8) & ~7UL);
+	struct perf_event_header record = { 0, misc, size };
+
+	memset(at, 0, size);
+	memcpy(at, &record, sizeof(record));
+	memset(at + BUILD_ID_AT, 0xb1, BUILD_ID_BYTES);
+	at[BUILD_ID_AT + BUILD_ID_BYTES] = id_size;
+	strcpy((char *)at + BUILD_ID_FIXED, path);
+	return size;
+}
+
+static void read_build_ids(const void *bytes, size_t size)
+{
+	const struct feature feature = { FEATURE_BUILD_ID, bytes, size };
+
+	begin_file(136, 1);
+	put_features(&feature, 1);
+	assert_int_equal(read_file(), 0);
+}
+
+static void assert_build_id(const char *path, size_t size)
+{
+	const struct header_build_id *found = header_find_build_id(&header, path);
+
+	assert_non_null(found);
+	assert_int_equal(found->size, size);
+	assert_int_equal(found->bytes[0], 0xb1);
+}
+
+static void test_build_ids_with_and_without_a_size(void **state)
+{
+	uint8_t bytes[1024];
+	size_t size;
+
+	size = make_build_id(bytes, PERF_RECORD_MISC_KERNEL, 0, "[kernel.kallsyms]");
+	size += make_build_id(bytes + size, PERF_RECORD_MISC_USER, 7, "/old");
+	size += make_build_id(bytes + size, PERF_RECORD_MISC_USER | MISC_SIZE, 8, "/short");
+	size += make_build_id(bytes + size, PERF_RECORD_MISC_USER | MISC_SIZE, 20, "/usual");
+	size += make_build_id(bytes + size, PERF_RECORD_MISC_USER | MISC_SIZE, 255, "/lying");
+	read_build_ids(bytes, size);
+	assert_int_equal(header.n_build_ids, 5);
+	assert_build_id("[kernel.kallsyms]", 20);
+	assert_build_id("/old", 20);
+	assert_build_id("/short", 8);
+	assert_build_id("/usual", 20);
+	assert_build_id("/lying", 20);
+	assert_true(header_find_build_id(&header, "[kernel.kallsyms]")->is_kernel);
+	assert_false(header_find_build_id(&header, "/usual")->is_kernel);
+	assert_null(header_find_build_id(&header, "/other"));
+	assert_int_equal(header.n_left_out, 0);
+	close_file();
+}
+
+/* The size of a record leads to the next one. */
+static void test_damaged_build_ids_leave_those_before_them(void **state)
+{
+	static const uint16_t sizes[] = { 0, 7, 35, 36, 45, UINT16_MAX };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		uint8_t bytes[128];
+		size_t first = make_build_id(bytes, PERF_RECORD_MISC_USER, 0, "/first");
+		size_t size = first + make_build_id(bytes + first, 0, 0, "/second");
+
+		memcpy(bytes + first + 6, &sizes[i], 2);
+		read_build_ids(bytes, size);
+		assert_int_equal(header.n_build_ids, 1);
+		assert_build_id("/first", 20);
+		assert_true(header.n_left_out > 0);
+		close_file();
+	}
+}
+
+/* Nothing ends its path but the record. */
+static void test_a_path_without_an_end(void **state)
+{
+	uint8_t bytes[64];
+	size_t size = make_build_id(bytes, PERF_RECORD_MISC_USER, 0, "/program");
+
+	memset(bytes + BUILD_ID_FIXED, 'p', size - BUILD_ID_FIXED);
+	read_build_ids(bytes, size);
+	assert_int_equal(header.n_build_ids, 1);
+	assert_int_equal(strlen(header.build_ids[0].path), size - BUILD_ID_FIXED);
+	close_file();
+}
+
+static void test_many_build_ids(void **state)
+{
+	static uint8_t bytes[1000 * 64];
+	size_t size = 0;
+	char path[32];
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(path, sizeof(path), "/lib/%d", i);
+		size += make_build_id(bytes + size, PERF_RECORD_MISC_USER, 0, path);
+	}
+	read_build_ids(bytes, size);
+	assert_int_equal(header.n_build_ids, 1000);
+	assert_build_id("/lib/0", 20);
+	assert_build_id("/lib/999", 20);
+	close_file();
+}
+
+static void test_what_is_no_file_of_perf(void **state)
+{
+	begin_file(136, 1);
+	memcpy(file, "2ELIFREP", 8);
+	assert_outcome(PERFDATA_E_BYTE_ORDER);
+	memcpy(file, "PERFFILE", 8); /* of 2009 */
+	assert_outcome(PERFDATA_E_NOT_PERF);
+	memcpy(file, "PERFILE3", 8);
+	assert_outcome(PERFDATA_E_NOT_PERF);
+	memcpy(file, "PERFILE2", 8);
+	assert_outcome(0);
+	for (file_size = 0; file_size < 16; file_size++)
+		assert_outcome(PERFDATA_E_NOT_PERF);
+}
+
+static void test_sizes_of_the_header(void **state)
+{
+	static const uint64_t sizes[] = { 0, 8, 15, 17, 72, 103, 105, 112, UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		begin_file(136, 1);
+		set_word(8, sizes[i]);
+		assert_outcome(PERFDATA_E_DAMAGED);
+	}
+}
+
+static void test_every_truncation_of_the_head(void **state)
+{
+	size_t table_at = put_three(&host, sizeof(host)), data_at = table_at - DATA_SIZE;
+
+	for (size_t size = 16; size < data_at; size++) {
+		assert_int_equal(read_part(size), PERFDATA_E_CUT);
+		close_file();
+	}
+	for (size_t size = data_at; size < file_size; size++) { /* what there is can be read */
+		assert_int_equal(read_part(size), 0);
+		assert_int_equal(header.events.n, 1);
+		assert_true(header.n_left_out > 0);
+		close_file();
+	}
+}
+
+static void test_sections_outside_of_the_file(void **state)
+{
+	static const uint64_t wrong[] = { FILE_MAX, INT64_MAX, UINT64_MAX - 7, UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		begin_file(136, 1);
+		set_word(24, wrong[i]); /* attrs */
+		assert_outcome(PERFDATA_E_CUT);
+
+		begin_file(136, 1);
+		set_word(32, wrong[i]); /* more attrs than there are, and zeros are none */
+		assert_true(read_file() > 0);
+		close_file();
+
+		begin_file(136, 1);
+		set_word(40, wrong[i]); /* data */
+		assert_true(read_file() > 0);
+		close_file();
+
+		begin_file(136, 1);
+		set_word(ATTRS_AT + 136, wrong[i]); /* ids */
+		assert_outcome(PERFDATA_E_CUT);
+
+		begin_file(136, 1);
+		set_word(ATTRS_AT + 144, wrong[i]);
+		assert_true(read_file() > 0);
+		close_file();
+	}
+	begin_file(136, 1);
+	set_word(40, HEADER_SIZE - 1);
+	assert_outcome(PERFDATA_E_DAMAGED);
+	begin_file(136, 1);
+	set_word(48, UINT64_MAX);
+	assert_outcome(PERFDATA_E_DAMAGED);
+}
+
+/* The records of a recording that was killed go up to the end of the file. */
+static void test_a_recording_that_was_killed(void **state)
+{
+	const void *bytes;
+
+	put_three(&host, sizeof(host));
+	file_size = layout_word(file, 5) + DATA_SIZE;
+	set_word(48, 0);
+	assert_int_equal(read_file(), 0);
+	assert_int_equal(header.n_left_out, 0);
+	assert_int_equal(input_take(&input, DATA_SIZE, &bytes), 0);
+	assert_int_equal(input_take(&input, 1, &bytes), PERFDATA_END);
+	close_file();
+}
+
+static void test_more_events_than_there_may_be(void **state)
+{
+	begin_file(64, EVENTS_MAX);
+	assert_int_equal(read_file(), 0);
+	assert_int_equal(header.events.n, EVENTS_MAX);
+	close_file();
+	begin_file(64, EVENTS_MAX + 1);
+	assert_outcome(PERFDATA_E_DAMAGED);
+}
+
+/* Of each bit by itself: an outcome, whichever, and nothing beyond the file. */
+static void test_every_flipped_bit(void **state)
+{
+	size_t size;
+
+	put_three(&host, sizeof(host));
+	size = file_size;
+	for (size_t bit = 0; bit < size * 8; bit++) {
+		int r;
+
+		file[bit / 8] ^= 1 << bit % 8;
+		r = read_file();
+		assert_true(r >= 0 && r <= PERFDATA_E_UNSUPPORTED);
+		close_file();
+		file[bit / 8] ^= 1 << bit % 8;
+	}
+}
+
+/* A pipe of these bytes; a file cannot be read from one. */
+static int read_pipe(void)
+{
+	char path[64];
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], file, file_size), file_size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fds[0]);
+	assert_int_equal(input_open(&input, path), 0);
+	close(fds[0]);
+	close(fds[1]);
+	return header_read(&header, &input);
+}
+
+static void test_the_head_of_a_pipe(void **state)
+{
+	const void *bytes;
+
+	begin_file(136, 1);
+	set_word(8, 16);
+	assert_int_equal(read_pipe(), 0);
+	assert_true(header.is_pipe);
+	assert_int_equal(input_take(&input, 1, &bytes), 0); /* the first record follows at once */
+	assert_int_equal(*(const uint8_t *)bytes, file[16]);
+	close_file();
+	assert_int_equal(read_file(), 0); /* the same, kept in a file */
+	assert_true(header.is_pipe);
+	close_file();
+}
+
+static void test_a_file_that_comes_through_a_pipe(void **state)
+{
+	begin_file(136, 1);
+	assert_int_equal(read_pipe(), -ESPIPE);
+	close_file();
+	set_word(8, 72);
+	assert_int_equal(read_pipe(), PERFDATA_E_DAMAGED);
+	close_file();
+}
+
+/* A record of exactly `size` bytes, for the sanitizer. */
+static struct perf_event_header *make_record(const void *payload, size_t size)
+{
+	struct perf_event_header *record = malloc(sizeof(*record) + size);
+
+	*record = (struct perf_event_header){ 0, 0, sizeof(*record) + size };
+	memcpy(record + 1, payload, size);
+	return record;
+}
+
+static int take_attr(const void *payload, size_t size)
+{
+	struct perf_event_header *record = make_record(payload, size);
+	int r = header_take_attr(&header, record);
+
+	free(record);
+	return r;
+}
+
+static void take_feature(uint64_t id, const void *bytes, size_t size)
+{
+	struct perf_event_header *record;
+	uint8_t payload[256];
+
+	memcpy(payload, &id, sizeof(id));
+	memcpy(payload + 8, bytes, size);
+	record = make_record(payload, 8 + size);
+	header_take_feature(&header, record);
+	free(record);
+}
+
+static void test_attrs_of_a_pipe(void **state)
+{
+	struct {
+		struct perf_event_attr attr;
+		uint64_t ids[2];
+	} payload = { make_attr(1), { 1001, 2001 } };
+
+	memset(&header, 0, sizeof(header));
+	events_init(&header.events);
+	assert_int_equal(take_attr(&payload, sizeof(payload)), 0);
+	payload.ids[0] = 1002;
+	payload.attr.sample_freq = 102;
+	assert_int_equal(take_attr(&payload, sizeof(payload) - 8), 0);
+	assert_int_equal(header.events.n, 2);
+	assert_int_equal(event_of(1001)->rate, 101);
+	assert_int_equal(event_of(2001)->rate, 101);
+	assert_int_equal(event_of(1002)->rate, 102);
+
+	payload.attr.size = 64;
+	assert_int_equal(take_attr(&payload, 64), 0);
+	payload.attr.size = 0; /* which means 64 */
+	assert_int_equal(take_attr(&payload, 64), 0);
+	assert_int_equal(take_attr(&payload, 63), PERFDATA_E_DAMAGED);
+	payload.attr.size = 63;
+	assert_int_equal(take_attr(&payload, sizeof(payload)), PERFDATA_E_DAMAGED);
+	payload.attr.size = UINT32_MAX;
+	assert_int_equal(take_attr(&payload, sizeof(payload)), PERFDATA_E_DAMAGED);
+	payload.attr.size = sizeof(payload.attr);
+	for (size_t size = 0; size < sizeof(payload.attr); size++)
+		assert_int_equal(take_attr(&payload, size), PERFDATA_E_DAMAGED);
+	header_deinit(&header);
+}
+
+static void test_features_of_a_pipe(void **state)
+{
+	uint8_t bytes[128];
+	size_t size = make_build_id(bytes, PERF_RECORD_MISC_USER, 0, "/program");
+	struct perf_event_header *record;
+
+	memset(&header, 0, sizeof(header));
+	events_init(&header.events);
+	take_feature(FEATURE_HOSTNAME, &host, sizeof(host));
+	take_feature(FEATURE_ARCH, &arch, 30); /* cut */
+	take_feature(HEADER_LAST, "", 0);
+	take_feature(UINT64_MAX, "", 0);
+	assert_string_equal(header.host, "elsewhere.example");
+	assert_string_equal(header.arch, "");
+	for (size_t i = 0; i < 8; i++) {
+		record = make_record(bytes, i); /* too short to tell which one */
+		header_take_feature(&header, record);
+		free(record);
+	}
+
+	record = make_record(bytes + sizeof(*record), size - sizeof(*record));
+	header_take_build_id(&header, record);
+	assert_build_id("/program", 20);
+	record->size = BUILD_ID_FIXED;
+	header_take_build_id(&header, record);
+	assert_int_equal(header.n_build_ids, 1);
+	assert_int_equal(header.n_left_out, 1);
+	free(record);
+	header_deinit(&header);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_attrs_of_other_sizes),
+		cmocka_unit_test(test_attrs_of_impossible_sizes),
+		cmocka_unit_test(test_several_attrs_are_told_apart_by_their_ids),
+		cmocka_unit_test(test_of_one_attr_everything_is),
+		cmocka_unit_test(test_no_attrs_at_all),
+		cmocka_unit_test(test_the_dummy_event_is_not_the_main_one),
+		cmocka_unit_test(test_a_fixed_period_is_no_rate),
+		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_no_features),
+		cmocka_unit_test(test_only_zstd_is_zstd),
+		cmocka_unit_test(test_a_damaged_feature_does_not_stop_the_others),
+		cmocka_unit_test(test_a_feature_outside_of_the_file_does_not_stop_the_others),
+		cmocka_unit_test(test_a_table_of_features_that_is_cut_is_counted),
+		cmocka_unit_test(test_a_long_text_is_cut),
+		cmocka_unit_test(test_build_ids_with_and_without_a_size),
+		cmocka_unit_test(test_damaged_build_ids_leave_those_before_them),
+		cmocka_unit_test(test_a_path_without_an_end),
+		cmocka_unit_test(test_many_build_ids),
+		cmocka_unit_test(test_what_is_no_file_of_perf),
+		cmocka_unit_test(test_sizes_of_the_header),
+		cmocka_unit_test(test_every_truncation_of_the_head),
+		cmocka_unit_test(test_sections_outside_of_the_file),
+		cmocka_unit_test(test_a_recording_that_was_killed),
+		cmocka_unit_test(test_more_events_than_there_may_be),
+		cmocka_unit_test(test_every_flipped_bit),
+		cmocka_unit_test(test_the_head_of_a_pipe),
+		cmocka_unit_test(test_a_file_that_comes_through_a_pipe),
+		cmocka_unit_test(test_attrs_of_a_pipe),
+		cmocka_unit_test(test_features_of_a_pipe),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
