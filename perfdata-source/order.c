@@ -109,6 +109,8 @@ uint64_t order_middle(struct order *order)
 
 void order_drop(struct order *order, size_t n)
 {
+	if (!n)
+		return;
 	for (size_t i = 0; i < n; i++) {
 		order->n_bytes -= order->list[i].size;
 		free(order->list[i].owned);
