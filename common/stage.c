@@ -371,6 +371,8 @@ static void report(const struct stage *stage, int error)
 		stage_error(stage, "error: the next stage has gone; its output ends here");
 	else if (error == -EINTR)
 		stage_error(stage, "error: stopped before the end of the stream");
+	else if (error == -EFAULT) /* a piece of a mapped file, to be written: see on_cut_file() */
+		stage_error(stage, "error: a file was cut while it was read");
 	else if (error == stage->writer.error && error < 0)
 		stage_error(stage, "error: could not write to standard output: %s",
 			    strerror(-error));

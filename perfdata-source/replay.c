@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/arch.h"
 #include "common/cleanup.h"
@@ -31,6 +32,10 @@ static int fail(const struct stage *stage, const struct replay *replay, int outc
 		stage_error(stage,
 			    "error: '%s' is a file that came through a pipe: name it, or use "
 			    "perf record -o -",
+			    path);
+	else if (outcome == -ENOTTY)
+		stage_error(stage,
+			    "error: '%s' is a terminal: pipe what perf record -o - writes into it",
 			    path);
 	else if (outcome < 0)
 		stage_error(stage, "error: could not read '%s': %s", path, strerror(-outcome));
@@ -73,6 +78,8 @@ static int open_files(struct replay *replay)
 	r = input_open(&replay->file.input, path);
 	if (r < 0)
 		return r;
+	if (isatty(replay->file.input.fd))
+		return -ENOTTY;
 	records_init(&replay->file.records, &replay->file.input);
 	r = header_read(&replay->header, &replay->file.input);
 	if (r == 0 && replay->header.is_directory)
@@ -508,6 +515,8 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 	struct replay *replay = data;
 	int r = open_files(replay);
 
+	if (r == -ENOTTY)
+		stage->exit_status = STAGE_EXIT_USAGE;
 	if (r == 0 && replay->header.is_pipe)
 		r = read_pipe_head(replay);
 	if (r)

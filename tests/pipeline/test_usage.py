@@ -5,8 +5,8 @@ import pty
 
 import pipeline
 
-PROGRAMS = "perf-source", "live-unwinder", "symbolizer", "capture-sink", "frame-dump"
-FILTERS_AND_SINKS = PROGRAMS[1:]
+FILTERS_AND_SINKS = "live-unwinder", "symbolizer", "capture-sink", "frame-dump"
+PROGRAMS = "perf-source", "perfdata-source", *FILTERS_AND_SINKS
 
 WRONG_COMMAND_LINES = [
     *((name, "--no-such-option") for name in PROGRAMS),

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of perf: as they are, in other forms, damaged, and made while they are read."""
+import functools
+import os
+import pty
+import random
+import shutil
+import struct
+import subprocess
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import pipeline
+import streams
+
+DATA = pipeline.TOP / "tests" / "data"
+PLAIN = DATA / "small.perf.data"
+PIPE = DATA / "small.perf.pipe"
+ZSTD = DATA / "small.perf.zstd"
+N_CUTS = 100
+N_FLIPS = 100  # of each of the three
+
+RECORD = struct.Struct("<IHH")  # perf_event_header: type, misc, size
+SAMPLE, COMPRESSED, COMPRESSED2 = 9, 81, 83
+DIR_FORMAT = 24  # a feature
+DATA_SECTION_AT, FEATURE_BITS_AT, FEATURE_BITS_SIZE = 40, 72, 32
+SECTION = struct.Struct("<QQ")  # offset, size
+ZSTD_FRAME = bytes.fromhex("28b52ffd") + b"\0\x58"  # no sizes, no checksum; a window of 2 MiB
+BIG = 4_000_000  # bytes: more than a pipe holds
+
+
+class PerfFile:
+    """A perf.data file, taken apart to be put together in another way."""
+
+    def __init__(self, data):
+        offset, size = SECTION.unpack_from(data, DATA_SECTION_AT)
+        self.head = data[:offset]
+        self.data = data[offset:offset + size]
+        self.features = {}
+        bits = int.from_bytes(data[FEATURE_BITS_AT:FEATURE_BITS_AT + FEATURE_BITS_SIZE], "little")
+        for i, number in enumerate(n for n in range(256) if bits >> n & 1):
+            at, length = SECTION.unpack_from(data, offset + size + i * SECTION.size)
+            self.features[number] = data[at:at + length]
+
+    @property
+    def end_of_data(self):
+        return len(self.head) + len(self.data)
+
+    def records(self):
+        found, at = [], 0
+        while at < len(self.data):
+            size = RECORD.unpack_from(self.data, at)[2]
+            found.append(self.data[at:at + size])
+            at += size
+        return found
+
+    def to_bytes(self):
+        bits = sum(1 << number for number in self.features)
+        head = bytearray(self.head)
+        SECTION.pack_into(head, DATA_SECTION_AT, len(self.head), len(self.data))
+        head[FEATURE_BITS_AT:FEATURE_BITS_AT + FEATURE_BITS_SIZE] = \
+            bits.to_bytes(FEATURE_BITS_SIZE, "little")
+        at = self.end_of_data + len(self.features) * SECTION.size
+        table = b""
+        for _, content in sorted(self.features.items()):
+            table += SECTION.pack(at, len(content))
+            at += len(content)
+        contents = b"".join(content for _, content in sorted(self.features.items()))
+        return bytes(head) + self.data + table + contents
+
+    def as_killed(self):
+        """As a recording leaves it that did not come to its end."""
+        head = bytearray(self.head)
+        SECTION.pack_into(head, DATA_SECTION_AT, len(self.head), 0)
+        head[FEATURE_BITS_AT:FEATURE_BITS_AT + FEATURE_BITS_SIZE] = bytes(FEATURE_BITS_SIZE)
+        return bytes(head) + self.data
+
+
+def record_type(record):
+    return RECORD.unpack_from(record)[0]
+
+
+def compressed(data, chosen):
+    """Records of zstd's that hold `data`, in pieces of any size. Its blocks are stored: that needs
+    no library, and the reader cannot tell."""
+    blocks, at = ZSTD_FRAME, 0
+    while at < len(data):
+        block = data[at:at + chosen.randrange(1, 5000)]
+        blocks += (len(block) << 3).to_bytes(3, "little") + block
+        at += len(block)
+    records, at = b"", 0
+    while at < len(blocks):
+        piece = blocks[at:at + chosen.randrange(1, 5000)]
+        records += chosen.choice([compressed_record, compressed2_record])(piece)
+        at += len(piece)
+    return records
+
+
+def compressed_record(piece):
+    return RECORD.pack(COMPRESSED, 0, RECORD.size + len(piece)) + piece
+
+
+def compressed2_record(piece):
+    padding = bytes(-len(piece) % 8)
+    payload = struct.pack("<Q", len(piece)) + piece + padding
+    return RECORD.pack(COMPRESSED2, 0, RECORD.size + len(payload)) + payload
+
+
+class PerfdataTest(pipeline.PipelineTest):
+    def keep(self, name, data):
+        """A file whose time is always the same: the stream tells it."""
+        path = self.directory / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        os.utime(path, (1, 1))
+        return path
+
+    def replay(self, path):
+        """The stream of a file that is good."""
+        return self.run_well(self.stage("perfdata-source", path))[0].output
+
+    def text_of(self, stream):
+        path = self.directory / "text.stream"
+        path.write_bytes(stream)
+        return self.run_on(path, [pipeline.program("frame-dump")]).decode()
+
+
+class Forms(PerfdataTest):
+    """One recording in many forms is one stream."""
+
+    def setUp(self):
+        super().setUp()
+        self.perf = PerfFile(PLAIN.read_bytes())
+        self.expected = self.replay(self.keep("plain", PLAIN.read_bytes()))
+
+    def test_totals(self):
+        for path in PLAIN, PIPE, ZSTD:
+            ended = self.run_well(self.stage("perfdata-source", path),
+                                  self.stage("frame-dump", "--summary"))
+            self.assertEqual(ended[-1].output.decode().splitlines()[-1], "all adds up")
+            self.assertEqual(ended[0].errors, [])
+            self.assert_stats_add_up("perfdata-source", "frame-dump")
+            self.assertGreater(self.stats("perfdata-source")["samples_out"], 5)
+
+    def test_standard_input(self):
+        path = self.keep("plain", PLAIN.read_bytes())
+        self.assertEqual(self.run_on(path, self.stage("perfdata-source", "-")), self.expected)
+
+    def test_taken_apart_and_put_together(self):
+        """The test's own parser is right. (perf leaves a gap in the table of features.)"""
+        self.assertEqual(self.replay(self.keep("again", self.perf.to_bytes())), self.expected)
+
+    def test_compressed(self):
+        data = self.perf.data
+        for seed in range(10):
+            self.perf.data = compressed(data, random.Random(seed))
+            path = self.keep(f"compressed-{seed}", self.perf.to_bytes())
+            self.assertEqual(self.replay(path), self.expected, f"seed {seed}")
+
+    def test_a_directory_of_several_files(self):
+        """perf record --threads: what perf has made up, and the records of each CPU."""
+        records = self.perf.records()
+        first = next(i for i, record in enumerate(records) if record_type(record) == 10)
+        self.perf.data = b"".join(records[:first])
+        self.perf.features[DIR_FORMAT] = struct.pack("<Q", 1)
+        self.keep("directory/data", self.perf.to_bytes())
+        self.keep("directory/data.0", b"".join(records[first::2]))
+        self.keep("directory/data.1", b"".join(records[first + 1::2]))
+        self.keep("directory/data.2", b"")
+        self.assertEqual(self.replay(self.directory / "directory"), self.expected)
+
+    def test_a_recording_that_was_killed(self):
+        """Its host is not told, but every sample is there."""
+        text = self.text_of(self.replay(self.keep("killed", self.perf.as_killed())))
+        self.assertEqual(samples_of(text), samples_of(self.text_of(self.expected)))
+
+    def test_a_pipe_tells_the_same_but_for_build_ids(self):
+        """All but a few lines that hold counts."""
+        def lines_of(stream):
+            return [line for line in self.text_of(stream).splitlines()
+                    if line.split()[0] not in ("image_id", "stats", "end")]
+        file = self.replay(self.keep("file", PLAIN.read_bytes()))
+        self.assertEqual(lines_of(self.replay(self.keep("pipe", PIPE.read_bytes()))),
+                         lines_of(file))
+
+    def test_a_pipe_that_is_one(self):
+        """Its begin is told by the clock, not by a file."""
+        with PIPE.open("rb") as stdin:
+            ended = self.run_well(["cat"], self.stage("perfdata-source", "-"), stdin=stdin)
+        self.assertEqual(samples_of(self.text_of(ended[-1].output)),
+                         samples_of(self.text_of(self.expected)))
+
+    def test_a_pipe_of_a_head_alone(self):
+        """Nothing was recorded."""
+        data, at = PIPE.read_bytes(), 16
+        while RECORD.unpack_from(data, at)[0] in (64, 80):
+            at += RECORD.unpack_from(data, at)[2]
+        text = self.text_of(self.replay(self.keep("head", data[:at])))
+        self.assertEqual(samples_of(text), [])
+
+    def test_times_of_several_rings_are_not_moved(self):
+        """The first sample in this file is not the earliest one."""
+        times = [line.split()[1] for line in samples_of(self.text_of(self.replay(ZSTD)))]
+        self.assertEqual(len(set(times)), len(times))
+
+
+def samples_of(text):
+    return [line for line in text.splitlines() if line.startswith("sample ")]
+
+
+class Damaged(PerfdataTest):
+    def run_all(self, inputs):
+        """[(what, ended process), …] of {what: bytes}."""
+        def run(item):
+            number, data = item
+            path = self.keep(f"damaged/{number}", data)
+            return subprocess.run([pipeline.program("perfdata-source"), "-q", path],
+                                  capture_output=True, timeout=pipeline.PATIENCE_S)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return list(zip(inputs, pool.map(run, enumerate(inputs.values()))))
+
+    def assert_one_line(self, done):
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual((done.returncode, len(lines)), (1, 1), done.stderr)
+        self.assertTrue(lines[0].startswith("perfdata-source: error: "), lines)
+
+    def assert_readable(self, done):
+        """What it has written is a stream with an end, or nothing."""
+        if not done.stdout:
+            return None
+        summary = subprocess.run([pipeline.program("frame-dump"), "--summary"],
+                                 input=done.stdout, capture_output=True,
+                                 timeout=pipeline.PATIENCE_S)
+        lines = summary.stderr.decode().splitlines()
+        if done.returncode == 0:
+            self.assertEqual((summary.returncode, lines), (0, []), summary)
+            self.assertTrue(summary.stdout.endswith(b"\nall adds up\n"), summary.stdout)
+        else:
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn("the stream is incomplete", lines[0])
+        return [streams.record_type(record) for record in streams.records(done.stdout)]
+
+    def test_every_cut_gives_what_there_is(self):
+        """Of the features behind the data as many as there are: the samples are whole."""
+        whole = PLAIN.read_bytes()
+        perf = PerfFile(whole)
+        begin, end = len(perf.head), perf.end_of_data
+        ends = [begin + len(b"".join(perf.records()[:i])) for i in range(len(perf.records()) + 1)]
+        places = {i * len(whole) // N_CUTS for i in range(N_CUTS)} | {*ends[::4], ends[-2], ends[-1]}
+        for at, done in self.run_all({at: whole[:at] for at in sorted(places)}):
+            with self.subTest(at=at):
+                if at >= end:
+                    self.assertEqual((done.returncode, done.stderr), (0, b""))
+                else:
+                    self.assert_one_line(done)
+                types = self.assert_readable(done)
+                self.assertEqual(types is not None, at >= begin)
+                n_samples = sum(record_type(record) == SAMPLE and ends[i + 1] <= at
+                                for i, record in enumerate(perf.records()))
+                self.assertEqual((types or []).count(streams.SAMPLE), n_samples)
+
+    def test_cut_features_are_counted(self):
+        perf = PerfFile(PLAIN.read_bytes())
+        for size, least in ((perf.end_of_data, 1), (len(PLAIN.read_bytes()) - 1, 1)):
+            self.replay(self.keep("cut", PLAIN.read_bytes()[:size]))
+            self.assertGreaterEqual(self.stats("perfdata-source")["refused"]["features"], least)
+
+    def test_cuts_of_a_compressed_file_and_of_a_pipe(self):
+        for path in ZSTD, PIPE:
+            whole = path.read_bytes()
+            end = PerfFile(whole).end_of_data if path == ZSTD else len(whole)
+            places = [i * len(whole) // N_CUTS for i in range(N_CUTS)]
+            for at, done in self.run_all({at: whole[:at] for at in places}):
+                with self.subTest(file=path.name, at=at):
+                    if at < end and (done.returncode or path == ZSTD):
+                        self.assert_one_line(done)
+                    else:
+                        self.assertEqual((done.returncode, done.stderr), (0, b""))
+                    self.assert_readable(done)
+
+    def test_flipped_bytes(self):
+        for path in PLAIN, ZSTD, PIPE:
+            whole, chosen = path.read_bytes(), random.Random(path.name)
+            # Half of them where the numbers are.
+            places = [chosen.randrange(len(whole)) for _ in range(N_FLIPS // 2)]
+            places += [chosen.randrange(1500) for _ in range(N_FLIPS - len(places))]
+            inputs = {f"{at}, {i}": flipped(whole, at, chosen) for i, at in enumerate(places)}
+            for what, done in self.run_all(inputs):
+                with self.subTest(file=path.name, what=what):
+                    if done.returncode:
+                        self.assert_one_line(done)
+                    self.assert_readable(done)
+
+    def test_a_file_that_is_cut_while_it_is_read(self):
+        """It is mapped, and what was there is gone."""
+        perf = PerfFile(PLAIN.read_bytes())
+        perf.data *= BIG // len(perf.data)
+        path = self.keep("big", perf.to_bytes())
+        read_end, write_end = os.pipe()
+        with os.fdopen(read_end, "rb") as output:
+            with os.fdopen(write_end, "wb") as stdout:
+                started = self.start(self.stage("perfdata-source", "-q", path), stdout=stdout)
+            process = started.processes[0]
+            pipeline.wait_for(lambda: pipeline.is_output_full(process), "a full pipe")
+            os.truncate(path, 4096)
+            output.read()
+        self.assert_fails_in_one_line(started.end()[0], text="cut while it was read")
+
+    def test_what_is_no_file_of_perf(self):
+        chosen = random.Random(0)
+        inputs = {
+            "nothing": b"",
+            "one byte": b"P",
+            "zeros": bytes(100_000),
+            "random bytes": chosen.randbytes(100_000),
+            "a program": pipeline.program("frame-dump").read_bytes(),
+            "a stream": pipeline.SMALL_STREAM.read_bytes(),
+            "text": b"hello, world\n" * 1000,
+            "the magic alone": PLAIN.read_bytes()[:8],
+            "another byte order": PLAIN.read_bytes()[:8][::-1] + PLAIN.read_bytes()[8:],
+        }
+        for what, done in self.run_all(inputs):
+            with self.subTest(what=what):
+                self.assert_one_line(done)
+                self.assertEqual(done.stdout, b"")
+
+
+def flipped(data, at, chosen):
+    return data[:at] + bytes([data[at] ^ chosen.randint(1, 255)]) + data[at + 1:]
+
+
+class Usage(PerfdataTest):
+    def end_of(self, *arguments, **options):
+        return self.start([pipeline.program("perfdata-source"), *arguments], **options).end()[0]
+
+    def test_wrong_command_lines(self):
+        for arguments in ([], ["one", "two"], ["-", "-"], ["--no-such-option", "-"]):
+            ended = self.end_of(*arguments)
+            self.assert_fails_in_one_line(ended, status=2)
+            self.assertEqual(ended.output, b"")
+
+    def test_files_that_cannot_be_read(self):
+        missing, directory = self.directory / "missing", self.directory / "empty"
+        directory.mkdir()
+        for path in missing, directory:
+            self.assert_fails_in_one_line(self.end_of(path), text=f"'{path}'")
+
+    def test_a_file_through_a_pipe(self):
+        """Its head points to places behind: it has to be a file."""
+        with PLAIN.open("rb") as stdin:
+            ended = self.start(["cat"], [pipeline.program("perfdata-source"), "-"],
+                               stdin=stdin).end()[-1]
+        self.assert_fails_in_one_line(ended, text="perf record -o -")
+
+    def test_terminals(self):
+        master, terminal = pty.openpty()
+        self.addCleanup(os.close, master)
+        self.addCleanup(os.close, terminal)
+        ended = self.end_of("-", stdin=terminal)
+        self.assert_fails_in_one_line(ended, 2, "is a terminal")
+        ended = self.end_of(os.ttyname(terminal))
+        self.assert_fails_in_one_line(ended, 2, "is a terminal")
+        ended = self.end_of(PLAIN, stdout=terminal)
+        self.assert_fails_in_one_line(ended, 2, "standard output is a terminal")
+
+
+@functools.cache
+def perf_refusal():
+    """Why perf cannot record here; "" if it can."""
+    if not shutil.which("perf"):
+        return f"perf {pipeline.NOT_INSTALLED}"
+    attempt = subprocess.run(["perf", "record", "-e", "cpu-clock:u", "-o", "-", "--", "true"],
+                             capture_output=True, timeout=pipeline.PATIENCE_S)
+    if attempt.returncode == 0:
+        return ""
+    return f"perf {pipeline.NOT_INSTALLED} so that it works: {attempt.stderr[-500:]}"
+
+
+class Live(PerfdataTest):
+    """What perf of this machine writes, while it writes it."""
+
+    def setUp(self):
+        super().setUp()
+        if perf_refusal():
+            self.skipTest(perf_refusal())
+
+    def perf(self, output):
+        return ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph",
+                "dwarf,8192", "-o", output, "--", pipeline.CHAIN, "once", "0.5"]
+
+    def rest(self):
+        return [self.stage("live-unwinder"), self.stage("symbolizer"),
+                self.stage("capture-sink", "-q", "-f", "folded", "-")]
+
+    def assert_finds_chain(self, ended):
+        stacks = streams.folded_stacks(ended[-1].output.decode())
+        self.assert_stats_add_up("perfdata-source", "live-unwinder", "symbolizer", "capture-sink")
+        n_all = sum(n for _, n in stacks)
+        found = sum(n for names, n in stacks
+                    if names[0] == "chain" and
+                    streams.user_side(names)[-4:] == ["main", "outer", "middle", "inner"])
+        self.assertGreater(n_all, 50, stacks)
+        self.assertGreater(found, 0.8 * n_all, stacks)
+
+    def test_a_pipe(self):
+        self.assert_finds_chain(self.run_well(
+            self.perf("-"), self.stage("perfdata-source", "-"), *self.rest()))
+
+    def test_a_file(self):
+        path = self.directory / "perf.data"
+        self.run_well(self.perf(path))
+        self.assert_finds_chain(self.run_well(self.stage("perfdata-source", path), *self.rest()))
+
+
+if __name__ == "__main__":
+    pipeline.main()
