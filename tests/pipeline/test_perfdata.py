@@ -292,10 +292,15 @@ class Damaged(PerfdataTest):
                     self.assert_readable(done)
 
     def test_a_file_that_is_cut_while_it_is_read(self):
-        """It is mapped, and what was there is gone."""
+        """It is mapped, and what was there is gone: for write() where its bytes go on as they are,
+        for the stage itself where they are compressed."""
         perf = PerfFile(PLAIN.read_bytes())
         perf.data *= BIG // len(perf.data)
-        path = self.keep("big", perf.to_bytes())
+        self.assert_cut_is_told(self.keep("big", perf.to_bytes()))
+        perf.data = compressed(perf.data, random.Random(0))
+        self.assert_cut_is_told(self.keep("big", perf.to_bytes()))
+
+    def assert_cut_is_told(self, path):
         read_end, write_end = os.pipe()
         with os.fdopen(read_end, "rb") as output:
             with os.fdopen(write_end, "wb") as stdout:
