@@ -113,6 +113,7 @@ static void open_bytes(struct reader *reader, size_t size)
 	reader->input = (struct input){
 		.fd = -1,
 		.is_seekable = true,
+		.is_our_own = true,
 		.map = (const char *)copy,
 		.map_size = size,
 		.left = UINT64_MAX,
