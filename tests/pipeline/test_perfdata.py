@@ -146,6 +146,12 @@ class Forms(PerfdataTest):
         path = self.keep("plain", PLAIN.read_bytes())
         self.assertEqual(self.run_on(path, self.stage("perfdata-source", "-")), self.expected)
 
+    def test_a_file_that_others_may_change(self):
+        """It is copied before it is looked at."""
+        path = self.keep("shared", PLAIN.read_bytes())
+        path.chmod(0o666)
+        self.assertEqual(self.replay(path), self.expected)
+
     def test_taken_apart_and_put_together(self):
         """The test's own parser is right. (perf leaves a gap in the table of features.)"""
         self.assertEqual(self.replay(self.keep("again", self.perf.to_bytes())), self.expected)
