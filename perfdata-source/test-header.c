@@ -189,6 +189,10 @@ static void test_attrs_of_impossible_sizes(void **state)
 		assert_outcome(PERFDATA_E_DAMAGED);
 	}
 	begin_file(64, 1);
+	for (uint64_t entry_size = 0; entry_size < 64 + sizeof(struct section); entry_size++) {
+		set_word(16, entry_size);
+		assert_outcome(PERFDATA_E_DAMAGED);
+	}
 	for (int shift = 0; shift < 64; shift++) {
 		set_word(16, UINT64_MAX << shift);
 		assert_true(read_file() > 0);
