@@ -313,13 +313,21 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 	return mapping ? DWARF_CB_OK : stop(walk, WIRE_stack_end_NO_MAPPING);
 }
 
+/* libdwfl takes a word that begins within the stack for one that lies in it. */
+static size_t size_for_libdwfl(const struct wire_blob *stack)
+{
+	const size_t beyond = sizeof(uint64_t) - 1;
+
+	return stack->size > beyond ? stack->size - beyond : 0;
+}
+
 static void walk_frames(struct engine_dwfl *engine, struct session *session,
 			int (*callback)(Dwfl_Frame *state, void *arg), void *arg,
 			const struct wire_sample *sample)
 {
 	dwflst_perf_sample_getframes(session->dwfl, session->elf, session_pid(engine, session),
 				     session_pid(engine, session), sample->stack.data,
-				     sample->stack.size, sample->registers.data,
+				     size_for_libdwfl(&sample->stack), sample->registers.data,
 				     sample->registers.n, engine->register_mask, sample->abi,
 				     callback, arg);
 }

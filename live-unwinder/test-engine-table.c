@@ -386,6 +386,13 @@ static void test_a_stack_that_was_cut(void **state)
 	assert_ptr_equal(answer.failed_image, made_image());
 }
 
+static void test_a_stack_that_was_cut_within_a_word(void **state)
+{
+	SAMPLE(in(PLAIN), in(PLAIN), in(BOTTOM));
+	sample.stack.size -= 1;
+	ASSERT_STACK(TRUNCATED, in(PLAIN), in(PLAIN));
+}
+
 static void test_nothing_was_captured(void **state)
 {
 	sample_at(in(PLAIN), NULL, 0);
@@ -634,6 +641,7 @@ int main(void)
 		TEST(test_an_undefined_frame_pointer_that_is_needed_is_cut),
 		TEST(test_a_saved_cfa_at_an_unknown_frame_pointer_is_left_to_others),
 		TEST(test_a_stack_that_was_cut),
+		TEST(test_a_stack_that_was_cut_within_a_word),
 		TEST(test_nothing_was_captured),
 		TEST(test_a_return_address_at_no_user_address_is_left_to_others),
 		TEST(test_no_mapping_at_the_first_frame),
