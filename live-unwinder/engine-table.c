@@ -12,8 +12,9 @@
 #include "live-unwinder/engine-table.h"
 
 enum {
-	RULES_CACHED = 16384, /* a power of two */
-	TABLES_CACHED = 64,   /* a power of two */
+	RULES_CACHED = 16384,  /* a power of two */
+	TABLES_CACHED = 64,    /* a power of two */
+	STACK_REACH = 1 << 20, /* what is so near above a stack pointer is the stack */
 };
 
 /* The rule for a place; without one `rule.cfa` is 0. */
@@ -181,13 +182,17 @@ static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t
 	}
 }
 
-/* The return address was not captured; with a CFA that is an expression others know better. */
+/*
+ * The return address was not captured. With a CFA that is an expression others know better, and far
+ * from the stack they may find a file there, which they read.
+ */
 static bool miss(struct walk *walk, const struct unwind_rule *rule, uint64_t address)
 {
 	bool is_plain = rule->cfa == UNWIND_CFA_SP || rule->cfa == UNWIND_CFA_FP ||
 			rule->cfa == UNWIND_CFA_REGISTER;
 
-	if (!is_plain || address >> 56) /* not a user address at all */
+	/* 56 bits: beyond them is no user address at all. */
+	if (!is_plain || address >> 56 || address - walk->stack_start >= STACK_REACH)
 		return give_up(walk, ENGINE_TABLE_E_BAD);
 	return end(walk, WIRE_stack_end_TRUNCATED);
 }

@@ -406,6 +406,21 @@ static void test_a_return_address_at_no_user_address_is_left_to_others(void **st
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
+static void test_a_stack_pointer_that_is_no_user_address_is_left_to_others(void **state)
+{
+	sample_at(in(PLAIN), NULL, 0);
+	set_register(RSP, UINT64_MAX - 63);
+	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+}
+
+/* elfutils would read on in the file, which tables know nothing of. */
+static void test_a_return_address_in_a_file_is_left_to_others(void **state)
+{
+	SAMPLE(in(FP), in(BOTTOM));
+	set_register(RBP, BASE + made_offset(N_FUNCTIONS) + 8);
+	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+}
+
 static void test_no_mapping_at_the_first_frame(void **state)
 {
 	SAMPLE(NOWHERE, in(BOTTOM));
@@ -644,6 +659,8 @@ int main(void)
 		TEST(test_a_stack_that_was_cut_within_a_word),
 		TEST(test_nothing_was_captured),
 		TEST(test_a_return_address_at_no_user_address_is_left_to_others),
+		TEST(test_a_stack_pointer_that_is_no_user_address_is_left_to_others),
+		TEST(test_a_return_address_in_a_file_is_left_to_others),
 		TEST(test_no_mapping_at_the_first_frame),
 		TEST(test_no_mapping_at_a_later_frame),
 		TEST(test_the_limit_of_frames),
