@@ -270,6 +270,12 @@ static void test_a_saved_cfa_that_was_not_captured_is_left_to_others(void **stat
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
+static void test_behind_a_saved_cfa_nothing_is_called_cut(void **state)
+{
+	SAMPLE(in(AT_SP), 0, address_of_word(4));
+	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+}
+
 static void test_a_stub_has_pushed_nothing_before_its_limit(void **state)
 {
 	SAMPLE(start_of(PLT) + 0x19, in(BOTTOM), in(PLAIN));
@@ -374,7 +380,7 @@ static void test_an_undefined_frame_pointer_that_is_needed_is_cut(void **state)
 
 static void test_a_saved_cfa_at_an_unknown_frame_pointer_is_left_to_others(void **state)
 {
-	SAMPLE(in(NO_FP), in(AT_FP), in(BOTTOM), 0);
+	SAMPLE(in(NO_FP), in(AT_FP), address_of_word(3), in(BOTTOM)); /* rbp is not the one */
 	set_register(RBP, address_of_word(2));
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
@@ -608,23 +614,43 @@ static void test_another_process_shares_rules_but_no_addresses(void **state)
 	assert_int_equal(answer.end, WIRE_stack_end_NO_MAPPING);
 }
 
-/* More images than the engine remembers at once, whose slots collide. */
-static void test_images_that_share_a_slot_are_told_apart(void **state)
+enum { MANY = 1000 }; /* functions: more places than rules are remembered */
+
+/* An image of many functions, none of which has a caller. */
+static void add_bottoms(uint64_t number)
 {
-	const uint64_t far = IMAGE + 4096, start = SECOND_START;
-	struct made_function others[N_FUNCTIONS] = { 0 };
+	struct made_function bottoms[MANY];
 	struct made elf;
 
-	for (size_t i = 0; i < N_FUNCTIONS; i++)
-		others[i] = functions[BOTTOM];
-	elf = made_elf(others, N_FUNCTIONS, 0);
-	add_bytes(&world, far, elf.bytes, elf.n);
+	for (size_t i = 0; i < MANY; i++)
+		bottoms[i] = functions[BOTTOM];
+	elf = made_elf(bottoms, MANY, 0);
+	add_bytes(&world, number, elf.bytes, elf.n);
+	add_mapping(&world, process, number, SECOND_START, elf.n, 0);
 	made_deinit(&elf);
-	add_mapping(&world, process, far, start, 0x3000, 0);
+}
+
+static void test_images_that_share_a_slot_are_told_apart(void **state)
+{
+	add_bottoms(IMAGE + 4096);
 	for (size_t i = 0; i < 3; i++) {
 		SAMPLE(in(PLAIN), in(SP_16), 0, second_in(SP_16));
 		ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), second_in(SP_16));
 	}
+}
+
+static void test_places_that_share_a_slot_are_told_apart(void **state)
+{
+	add_bottoms(SECOND);
+	for (size_t i = 0; i < MANY * MADE_FUNCTION; i++) {
+		SAMPLE(SECOND_START + made_offset(0) + i, in(PLAIN));
+		answer.sample = &sample;
+		answer.process = process;
+		assert_int_equal(engine_table_unwind(table, &answer), ENGINE_TABLE_OK);
+		assert_int_equal(answer.n_frames, 1);
+	}
+	SAMPLE(in(PLAIN), in(BOTTOM));
+	ASSERT_STACK(COMPLETE, in(PLAIN), in(BOTTOM));
 }
 
 int main(void)
@@ -639,6 +665,7 @@ int main(void)
 		TEST(test_by_a_cfa_that_was_saved_at_the_stack_pointer),
 		TEST(test_by_a_cfa_that_was_saved_at_the_frame_pointer),
 		TEST(test_a_saved_cfa_that_was_not_captured_is_left_to_others),
+		TEST(test_behind_a_saved_cfa_nothing_is_called_cut),
 		TEST(test_a_stub_has_pushed_nothing_before_its_limit),
 		TEST(test_a_stub_has_pushed_a_word_from_its_limit_on),
 		TEST(test_a_stub_that_has_called_is_judged_by_its_return_address),
@@ -681,6 +708,7 @@ int main(void)
 		TEST(test_several_mappings_of_one_image),
 		TEST(test_another_process_shares_rules_but_no_addresses),
 		TEST(test_images_that_share_a_slot_are_told_apart),
+		TEST(test_places_that_share_a_slot_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
