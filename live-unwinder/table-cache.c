@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/arch.h"
@@ -21,7 +23,10 @@
 /* The number changes with the layout of a table, of a rule, or with what they mean. */
 #define MAGIC "stackpipe unwind table 1"
 
-enum { NAME_MAX_SIZE = 48 };
+enum {
+	NAME_MAX_SIZE = 48,
+	UNFINISHED_MAX_S = 3600, /* who has not finished a file by then has died */
+};
 
 struct file_header {
 	char magic[24];
@@ -71,7 +76,8 @@ static int open_cache_home(void)
 	if (!path || path[0] != '/') {
 		if (!home || home[0] != '/')
 			return -ENOENT;
-		snprintf(buffer, sizeof(buffer), "%s/.cache", home);
+		if (snprintf(buffer, sizeof(buffer), "%s/.cache", home) >= (int)sizeof(buffer))
+			return -ENAMETOOLONG;
 		path = buffer;
 	}
 	if (mkdir(path, 0700) < 0 && errno != EEXIST)
@@ -102,6 +108,14 @@ static int compare_used(const void *a, const void *b)
 							: left->used.tv_nsec > right->used.tv_nsec;
 }
 
+/* Removes a file that nobody will finish. */
+static void remove_unfinished(const struct table_cache *cache, const char *name,
+			      const struct stat *status)
+{
+	if (S_ISREG(status->st_mode) && time(NULL) - status->st_mtim.tv_sec > UNFINISHED_MAX_S)
+		unlinkat(cache->dir_fd, name, 0);
+}
+
 /* Removes what was unused for the longest time, a quarter more than it has to. */
 static void prune(const struct table_cache *cache)
 {
@@ -113,9 +127,13 @@ static void prune(const struct table_cache *cache)
 	size_t n = 0;
 
 	while (dir && files && n < TABLE_CACHE_FILES_MAX * 2 && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= NAME_MAX_SIZE ||
+		if (strlen(entry->d_name) >= NAME_MAX_SIZE ||
 		    fstatat(cache->dir_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
+		if (entry->d_name[0] == '.') {
+			remove_unfinished(cache, entry->d_name, &status);
+			continue;
+		}
 		strcpy(files[n].name, entry->d_name);
 		files[n++].used = status.st_mtim;
 	}
@@ -241,6 +259,23 @@ static int write_all(int fd, const struct file_header *header, const struct unwi
 	return (size_t)n == sizeof(*header) + table->size ? 0 : -ENOSPC;
 }
 
+/*
+ * Makes a file under a name that nobody else uses: two threads of ours may save at once, and a PID
+ * is another process's in another namespace. A descriptor or -errno.
+ */
+static int create_unfinished(const struct table_cache *cache, char ret_name[NAME_MAX_SIZE])
+{
+	uint64_t number;
+	int fd;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -errno;
+	snprintf(ret_name, NAME_MAX_SIZE, ".%016" PRIx64, number);
+	fd = openat(cache->dir_fd, ret_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	return fd < 0 ? -errno : fd;
+}
+
 int table_cache_save(const struct table_cache *cache, const struct table_cache_key *key,
 		     const struct unwind_table *table)
 {
@@ -257,11 +292,9 @@ int table_cache_save(const struct table_cache *cache, const struct table_cache_k
 		return 0;
 	memcpy(header.magic, MAGIC, sizeof(header.magic));
 	name_file(key, name);
-	snprintf(unfinished, sizeof(unfinished), ".%d", getpid());
-	fd = openat(cache->dir_fd, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
+	fd = create_unfinished(cache, unfinished);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = write_all(fd, &header, table);
 	if (r == 0 && renameat(cache->dir_fd, unfinished, cache->dir_fd, name) < 0)
 		r = -errno;

@@ -428,6 +428,19 @@ static void test_where_none_can_be_made_there_is_no_cache(void **state)
 	assert_no_cache();
 }
 
+/* A home that is too long is not cut to that of somebody else. */
+static void test_a_home_that_is_too_long_is_none(void **state)
+{
+	static char path[8192];
+
+	memset(path, '/', sizeof(path) - 1);
+	memcpy(path + 4095 - strlen(home), home, strlen(home)); /* ends where a buffer would */
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", path, 1);
+	open_again();
+	assert_int_equal(cache.dir_fd, -1);
+}
+
 /* Makes a file that was used at that second. */
 static void make_file(const char *name, time_t used)
 {
@@ -486,6 +499,26 @@ static void test_what_was_loaded_was_used(void **state)
 	open_again();
 	assert_true(has_file(name));
 	assert_int_equal(load(&key), 0);
+}
+
+/* Of a program that died, perhaps with a PID like ours: a container's are always the same. */
+static void test_an_unfinished_file_of_our_pid_does_not_stop_a_save(void **state)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), ".%d", getpid());
+	make_file(name, 1);
+	assert_int_equal(save(), 0);
+	assert_int_equal(load(&key), 0);
+}
+
+static void test_what_stays_unfinished_goes(void **state)
+{
+	make_file(".1234", 1);
+	make_file(".5678", time(NULL));
+	open_again();
+	assert_false(has_file(".1234"));
+	assert_true(has_file(".5678")); /* somebody may still write it */
 }
 
 /* Saves one of two tables again and again. */
@@ -631,9 +664,12 @@ int main(void)
 		TEST(test_an_xdg_cache_home_that_is_not_absolute_does_not_count),
 		TEST(test_without_a_home_there_is_no_cache),
 		TEST(test_where_none_can_be_made_there_is_no_cache),
+		TEST(test_a_home_that_is_too_long_is_none),
 		TEST(test_as_many_files_as_there_may_be_stay),
 		TEST(test_beyond_the_limit_those_unused_for_long_go),
 		TEST(test_what_was_loaded_was_used),
+		TEST(test_an_unfinished_file_of_our_pid_does_not_stop_a_save),
+		TEST(test_what_stays_unfinished_goes),
 		TEST(test_two_who_save_at_once),
 		TEST(test_an_image_that_stays_has_the_same_key),
 		TEST(test_another_time_or_size_makes_another_key),
