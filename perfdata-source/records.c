@@ -80,11 +80,12 @@ static int decompress(struct records *records, const uint8_t *bytes, size_t size
 static int next_plain(struct records *records, struct perf_event_header *ret,
 		      const uint8_t **ret_bytes)
 {
-	const uint8_t *at = records->plain + records->start;
+	const uint8_t *at;
 	size_t left = records->end - records->start;
 
 	if (left < sizeof(*ret))
 		return PERFDATA_END;
+	at = records->plain + records->start;
 	memcpy(ret, at, sizeof(*ret));
 	if (ret->size < sizeof(*ret))
 		return PERFDATA_E_DAMAGED;
