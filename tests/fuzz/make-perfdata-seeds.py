@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the seeds of the corpus of perf's files:
+
+	make-perfdata-seeds.py DIRECTORY
+
+They are cut out of tests/data/small.perf.*, to fewer samples, shorter stacks and the features that
+are of use, since libFuzzer works best on small inputs.
+"""
+import random
+import struct
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import test_perfdata as perfdata  # noqa: E402: it is no package
+
+STACK, KEPT, BEHIND = 1024, 64, 16  # bytes: recorded, kept, of dyn_size and DATA_SRC
+N_SAMPLES = 2
+FEATURES = 2, 3, 4, 6, 7, 21, 27
+ATTR, FEATURE = 64, 80
+TRACING_DATA, AUXTRACE, MMAP, LOST, FORK = 66, 71, 1, 2, 7
+PID, TIME = 30780, 5445500000000  # of the recorded program
+
+
+def with_short_stack(sample):
+    at = len(sample) - BEHIND - STACK - 8
+    assert struct.unpack_from("<Q", sample, at)[0] == STACK
+    payload = sample[8:at] + struct.pack("<Q", KEPT) + sample[at + 8:at + 8 + KEPT] + \
+        sample[-BEHIND:]
+    return record(perfdata.SAMPLE, payload)
+
+
+def record(number, payload):
+    return perfdata.RECORD.pack(number, 2, perfdata.RECORD.size + len(payload)) + payload
+
+
+def small(path):
+    perf = perfdata.PerfFile(path.read_bytes())
+    perf.features = {number: perf.features[number] for number in FEATURES
+                     if number in perf.features}
+    return perf
+
+
+def plain():
+    perf, kept, n = small(perfdata.PLAIN), [], 0
+    for each in perf.records():
+        if perfdata.record_type(each) == perfdata.SAMPLE:
+            n += 1
+            each = with_short_stack(each)
+        if n <= N_SAMPLES or perfdata.record_type(each) != perfdata.SAMPLE:
+            kept.append(each)
+    perf.data = b"".join(kept)
+    return perf
+
+
+def pipe():
+    """The head of the recorded one, and the same records."""
+    data, at, kept = perfdata.PIPE.read_bytes(), 16, b""
+    while at < len(data):
+        number, _, size = perfdata.RECORD.unpack_from(data, at)
+        if number == ATTR or (number == FEATURE and
+                              struct.unpack_from("<Q", data, at + 8)[0] in FEATURES):
+            kept += data[at:at + size]
+        at += size
+    return data[:16] + kept + plain().data
+
+
+def more_records():
+    """Those that this recording has none of."""
+    tail = struct.pack("<IIQ", PID, PID, TIME)
+    perf = plain()
+    perf.data += record(TRACING_DATA, struct.pack("<I", 5)) + bytes(8)
+    perf.data += record(AUXTRACE, struct.pack("<Q", 24) + bytes(32)) + bytes(24)
+    perf.data += record(LOST, struct.pack("<QQ", 1, 3) + tail)
+    perf.data += record(FORK, struct.pack("<IIIIQ", PID + 1, PID, PID + 1, PID, TIME) + tail)
+    perf.data += record(MMAP, struct.pack("<IIQQQ8s", PID + 1, PID + 1, 0x10000, 0x1000, 0,
+                                          b"/old") + tail)
+    return perf
+
+
+def compressed():
+    perf = plain()
+    perf.data = perfdata.compressed(perf.data, random.Random(1))
+    return perf
+
+
+def main():
+    directory = Path(sys.argv[1])
+    seeds = {
+        "file": plain().to_bytes(),
+        "file-that-others-may-change": plain().to_bytes() + b"\0",  # see fuzz-perfdata.c
+        "killed": plain().as_killed(),
+        "compressed": compressed().to_bytes(),
+        "zstd": small(perfdata.ZSTD).to_bytes(),
+        "pipe": pipe(),
+        "more-records": more_records().to_bytes(),
+    }
+    for name, data in seeds.items():
+        (directory / name).write_bytes(data)
+
+
+main()
