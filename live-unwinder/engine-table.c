@@ -15,6 +15,7 @@ enum {
 	RULES_CACHED = 16384,  /* a power of two */
 	TABLES_CACHED = 64,    /* a power of two */
 	STACK_REACH = 1 << 20, /* what is so near above a stack pointer is the stack */
+	FILE_REACH = 1 << 28,  /* no file goes on so far behind its code */
 };
 
 /* The rule for a place; without one `rule.cfa` is 0. */
@@ -182,9 +183,18 @@ static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t
 	}
 }
 
+/* Whether no file is mapped at an address: near the stack pointer, or far behind all code. */
+static bool is_beyond_files(const struct walk *walk, uint64_t address)
+{
+	const struct mapping_table *mappings = &walk->unwinding->process->mappings;
+
+	return address - walk->stack_start < STACK_REACH ||
+	       address - FILE_REACH > mappings->list[mappings->n - 1].end;
+}
+
 /*
- * The return address was not captured. With a CFA that is an expression others know better, and far
- * from the stack they may find a file there, which they read.
+ * The return address was not captured. With a CFA that is an expression others know better, and
+ * where a file may be they would read it.
  */
 static bool miss(struct walk *walk, const struct unwind_rule *rule, uint64_t address)
 {
@@ -192,7 +202,7 @@ static bool miss(struct walk *walk, const struct unwind_rule *rule, uint64_t add
 			rule->cfa == UNWIND_CFA_REGISTER;
 
 	/* 56 bits: beyond them is no user address at all. */
-	if (!is_plain || address >> 56 || address - walk->stack_start >= STACK_REACH)
+	if (!is_plain || address >> 56 || !is_beyond_files(walk, address))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
 	return end(walk, WIRE_stack_end_TRUNCATED);
 }

@@ -263,9 +263,9 @@ void header_take_feature(struct header *header, const struct perf_event_header *
 			     record->size - sizeof(*record) - 8);
 }
 
-void header_take_build_id(struct header *header, const struct perf_event_header *record)
+void header_take_build_id(struct header *header, const uint8_t *record, size_t size)
 {
-	take_build_id(header, (const uint8_t *)record, record->size);
+	take_build_id(header, record, size);
 }
 
 const struct header_build_id *header_find_build_id(const struct header *header, const char *path)

@@ -56,7 +56,7 @@ void header_deinit(struct header *header);
 /* What a record of a pipe tells instead: PERF_RECORD_HEADER_ATTR, _FEATURE, _BUILD_ID. */
 int header_take_attr(struct header *header, const struct perf_event_header *record);
 void header_take_feature(struct header *header, const struct perf_event_header *record);
-void header_take_build_id(struct header *header, const struct perf_event_header *record);
+void header_take_build_id(struct header *header, const uint8_t *record, size_t size);
 
 /* NULL: it is not told. */
 const struct header_build_id *header_find_build_id(const struct header *header, const char *path);

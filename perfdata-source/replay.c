@@ -401,8 +401,9 @@ static int dispatch(struct stage *stage, struct replay *replay, struct replay_fi
 		return 0;
 	case RECORD_FINISHED_ROUND:
 		return let_go(stage, replay, order_end_round(&replay->order));
-	case RECORD_BUILD_ID:
-		return 0; /* of a pipe, too late to be of use */
+	case RECORD_BUILD_ID: /* of a pipe: in front of the samples by perf inject -b alone */
+		header_take_build_id(&replay->header, bytes, header->size);
+		return 0;
 	default:
 		++*counters_get(&stage->counters, "records", "passed-over");
 		return 0;

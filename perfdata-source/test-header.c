@@ -763,10 +763,10 @@ static void test_features_of_a_pipe(void **state)
 	}
 
 	record = make_record(bytes + sizeof(*record), size - sizeof(*record));
-	header_take_build_id(&header, record);
+	header_take_build_id(&header, (const void *)record, record->size);
 	assert_build_id("/program", 20);
 	record->size = BUILD_ID_FIXED;
-	header_take_build_id(&header, record);
+	header_take_build_id(&header, (const void *)record, record->size);
 	assert_int_equal(header.n_build_ids, 1);
 	assert_int_equal(header.n_left_out, 1);
 	free(record);
