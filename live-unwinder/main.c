@@ -46,7 +46,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_VERIFY:
 		number = strtoul(arg, &end, 10);
-		if (*end || number < 1)
+		if (*arg == '-' || *end || number < 1) /* strtoul() takes a negative number, too */
 			stage_usage_error(state, "--verify takes a number from 1 on, not '%s'",
 					  arg);
 		self->verify.every = number;
