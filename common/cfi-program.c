@@ -178,8 +178,44 @@ static void recall(struct machine *machine)
 		machine->state = machine->remembered[--machine->n_remembered];
 }
 
-/* The instructions that have the low six bits for themselves, but for those that move the place. */
-static void execute_extended(struct machine *machine, uint8_t instruction)
+/* The instructions about the CFA; false: it is none of them. */
+static bool define_cfa(struct machine *machine, uint8_t instruction)
+{
+	struct cfi_cursor *cursor = &machine->cursor;
+	uint64_t number;
+
+	switch (instruction) {
+	case DW_CFA_def_cfa:
+		number = cfi_take_uleb(cursor);
+		set_cfa(machine, number, cfi_take_uleb(cursor));
+		break;
+	case DW_CFA_def_cfa_sf:
+		number = cfi_take_uleb(cursor);
+		set_cfa(machine, number, factored(machine, cfi_take_sleb(cursor)));
+		break;
+	case DW_CFA_def_cfa_register:
+		number = cfi_take_uleb(cursor);
+		if (cfa_register(machine) == UINT64_MAX)
+			number = UINT64_MAX;
+		set_cfa(machine, number, machine->state.rule.cfa_offset);
+		break;
+	case DW_CFA_def_cfa_offset:
+		set_cfa(machine, cfa_register(machine), cfi_take_uleb(cursor));
+		break;
+	case DW_CFA_def_cfa_offset_sf:
+		set_cfa(machine, cfa_register(machine), factored(machine, cfi_take_sleb(cursor)));
+		break;
+	case DW_CFA_def_cfa_expression:
+		define_cfa_expression(machine);
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* The instructions about one register; false: it is none of them. */
+static bool define_register(struct machine *machine, uint8_t instruction)
 {
 	struct cfi_cursor *cursor = &machine->cursor;
 	const uint8_t *block;
@@ -187,8 +223,6 @@ static void execute_extended(struct machine *machine, uint8_t instruction)
 	size_t size;
 
 	switch (instruction) {
-	case DW_CFA_nop:
-		break;
 	case DW_CFA_offset_extended:
 		number = cfi_take_uleb(cursor);
 		set_value(machine, number, UNWIND_VALUE_AT_CFA,
@@ -217,35 +251,6 @@ static void execute_extended(struct machine *machine, uint8_t instruction)
 		number = cfi_take_uleb(cursor);
 		set_value(machine, number, UNWIND_VALUE_REGISTER, cfi_take_uleb(cursor));
 		break;
-	case DW_CFA_remember_state:
-		remember(machine);
-		break;
-	case DW_CFA_restore_state:
-		recall(machine);
-		break;
-	case DW_CFA_def_cfa:
-		number = cfi_take_uleb(cursor);
-		set_cfa(machine, number, cfi_take_uleb(cursor));
-		break;
-	case DW_CFA_def_cfa_sf:
-		number = cfi_take_uleb(cursor);
-		set_cfa(machine, number, factored(machine, cfi_take_sleb(cursor)));
-		break;
-	case DW_CFA_def_cfa_register:
-		number = cfi_take_uleb(cursor);
-		if (cfa_register(machine) == UINT64_MAX)
-			number = UINT64_MAX;
-		set_cfa(machine, number, machine->state.rule.cfa_offset);
-		break;
-	case DW_CFA_def_cfa_offset:
-		set_cfa(machine, cfa_register(machine), cfi_take_uleb(cursor));
-		break;
-	case DW_CFA_def_cfa_offset_sf:
-		set_cfa(machine, cfa_register(machine), factored(machine, cfi_take_sleb(cursor)));
-		break;
-	case DW_CFA_def_cfa_expression:
-		define_cfa_expression(machine);
-		break;
 	case DW_CFA_expression:
 		number = cfi_take_uleb(cursor);
 		block = take_block(machine, &size);
@@ -263,8 +268,28 @@ static void execute_extended(struct machine *machine, uint8_t instruction)
 		set_value(machine, cfi_take_uleb(cursor), UNWIND_VALUE_FALLBACK, 0);
 		take_block(machine, &size);
 		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* The instructions that have the low six bits for themselves, but for those that move the place. */
+static void execute_extended(struct machine *machine, uint8_t instruction)
+{
+	if (define_cfa(machine, instruction) || define_register(machine, instruction))
+		return;
+	switch (instruction) {
+	case DW_CFA_nop:
+		break;
+	case DW_CFA_remember_state:
+		remember(machine);
+		break;
+	case DW_CFA_restore_state:
+		recall(machine);
+		break;
 	case DW_CFA_GNU_args_size:
-		cfi_take_uleb(cursor);
+		cfi_take_uleb(&machine->cursor);
 		break;
 	case NEGATE_RA_STATE_WITH_PC:
 	case NEGATE_RA_STATE:

@@ -23,33 +23,38 @@ uint64_t cfi_take(struct cfi_cursor *cursor, size_t size)
 	return value;
 }
 
-uint64_t cfi_take_uleb(struct cfi_cursor *cursor)
+/* Seven bits a byte, the lowest first; those beyond 64 are of no use. How many there were. */
+static unsigned take_leb(struct cfi_cursor *cursor, uint64_t *ret, uint8_t *ret_last)
 {
-	uint64_t value = 0, byte;
 	unsigned shift = 0;
 
+	*ret = 0;
 	do {
-		byte = cfi_take(cursor, 1);
+		*ret_last = cfi_take(cursor, 1);
 		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
+			*ret |= (uint64_t)(*ret_last & 0x7f) << shift;
 		shift += 7;
-	} while (byte & 0x80);
+	} while (*ret_last & 0x80);
+	return shift;
+}
+
+uint64_t cfi_take_uleb(struct cfi_cursor *cursor)
+{
+	uint64_t value;
+	uint8_t last;
+
+	take_leb(cursor, &value, &last);
 	return value;
 }
 
 int64_t cfi_take_sleb(struct cfi_cursor *cursor)
 {
-	uint64_t value = 0, byte;
-	unsigned shift = 0;
+	uint64_t value;
+	uint8_t last;
+	unsigned n_bits = take_leb(cursor, &value, &last);
 
-	do {
-		byte = cfi_take(cursor, 1);
-		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
-		value |= -1ULL << shift;
+	if (n_bits < 64 && last & 0x40)
+		value |= -1ULL << n_bits;
 	return value;
 }
 

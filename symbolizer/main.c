@@ -133,7 +133,8 @@ static bool is_decided(struct symbolizer *self, uint64_t number)
 {
 	struct image *image = image_table_find(&self->identity.images, number);
 
-	return !image || image_files_get(&self->files, image) || !image_files_is_undecided(&self->files, image);
+	return !image || image_files_get(&self->files, image) ||
+	       !image_files_is_undecided(&self->files, image);
 }
 
 /* Names the place of a frame, unless it has been named. 0 or -errno. */
