@@ -89,7 +89,7 @@ class Small(EnginesTest):
         dump = self.directory / "dump.stream"
         dump.write_text("precious")
         ended = self.refused("--verify=1", f"--verify-dump={dump}")
-        self.assert_fails_in_one_line(ended, text=str(dump))
+        self.assert_fails_in_one_line(ended, text=f"'{dump}' exists: choose another name")
         self.assertEqual(dump.read_text(), "precious")
 
     def test_a_dump_that_cannot_be_written(self):
