@@ -20,11 +20,11 @@ def commands(seconds, directory):
     seconds = str(seconds)
     found = {
         "python3": [sys.executable, PROGRAMS / "workload.py", seconds],
-        "exceptions": [_compiled(PROGRAMS / "exceptions.cc", directory, "g++"), seconds],
         "signals": [_compiled(PROGRAMS / "signals.c", directory, "gcc"), seconds],
     }
     loop = f"end=$(($(date +%s) + {seconds})); while [ $(date +%s) -lt $end ]; do COMMAND; done"
     if shutil.which("g++"):
+        found["exceptions"] = [_compiled(PROGRAMS / "exceptions.cc", directory, "g++"), seconds]
         found["cc1plus"] = ["sh", "-c", loop.replace(
             "COMMAND", f"g++ -O2 -DSTEPS=100 -c {PROGRAMS / 'templates.cc'} -o /dev/null")]
     if shutil.which("node"):
