@@ -221,6 +221,15 @@ static void test_several_large_tables_come_one_after_the_other(void **state)
 	assert_int_equal(get_later(LARGE_TOO)->state, TABLE_READY);
 }
 
+static void test_the_thread_is_there_for_a_later_table(void **state)
+{
+	begin(TABLES_WAIT);
+	add_large(LARGE);
+	add_large(LARGE_TOO);
+	assert_int_equal(get(LARGE)->state, TABLE_READY);
+	assert_int_equal(get(LARGE_TOO)->state, TABLE_READY);
+}
+
 /* The thread is in the midst of one, and another one waits: tear_down() waits for the first. */
 static void test_the_end_comes_while_the_thread_works(void **state)
 {
@@ -365,6 +374,7 @@ int main(void)
 		TEST(test_others_get_a_large_table_later),
 		TEST(test_a_small_table_does_not_wait_for_a_large_one),
 		TEST(test_several_large_tables_come_one_after_the_other),
+		TEST(test_the_thread_is_there_for_a_later_table),
 		TEST(test_the_end_comes_while_the_thread_works),
 		TEST(test_the_end_comes_with_a_table_that_nobody_has_fetched),
 		TEST(test_what_cannot_be_compiled_is_unusable),
