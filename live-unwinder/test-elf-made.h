@@ -11,6 +11,7 @@ enum {
 	MADE_VADDR = 0x400000, /* of the file's first byte: not its offset */
 	MADE_CODE = 0x1000,    /* offset of the first function */
 	MADE_FUNCTION = 0x40,  /* bytes of a function */
+	MADE_FRAMES_MAX = 128, /* bytes of its descriptions */
 };
 
 /* Nothing of it runs: only the places count. */
@@ -26,6 +27,7 @@ static inline size_t made_offset(size_t function)
 	return MADE_CODE + function * MADE_FUNCTION;
 }
 
+/* A CIE and an FDE each, so that no function depends on another one. */
 static inline void put_function(struct made *frames, const struct made_function *function, size_t i)
 {
 	const uint8_t encoding = DW_EH_PE_pcrel | DW_EH_PE_sdata4;
@@ -48,18 +50,37 @@ static inline void put_function(struct made *frames, const struct made_function 
 				});
 }
 
+/* .eh_frame of many functions: each made by itself, since a section that grows is copied. */
+static inline struct made made_frames(const struct made_function *functions, size_t n,
+				      uint64_t address)
+{
+	struct made frames = { .kind = CFI_EH_FRAME, .address = address };
+
+	frames.bytes = calloc(n + 1, MADE_FRAMES_MAX);
+	assert_non_null(frames.bytes);
+	for (size_t i = 0; i < n; i++) {
+		struct made one = { .kind = CFI_EH_FRAME, .address = address + frames.n };
+
+		put_function(&one, &functions[i], i);
+		assert_true(one.n <= MADE_FRAMES_MAX);
+		if (one.n)
+			memcpy(frames.bytes + frames.n, one.bytes, one.n);
+		frames.n += one.n;
+		made_deinit(&one);
+	}
+	frames.n += 4; /* the end: an entry without length */
+	return frames;
+}
+
 /* header | segment | functions | .eh_frame | names | sections: all of it is loaded and runs. */
 static inline struct made made_elf(const struct made_function *functions, size_t n, uint64_t entry)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
 	const uint64_t frames_at = made_offset(n);
-	struct made frames = { .kind = CFI_EH_FRAME, .address = MADE_VADDR + frames_at };
+	struct made frames = made_frames(functions, n, MADE_VADDR + frames_at);
 	struct made elf = { 0 };
 	uint64_t names_at, sections_at, size;
 
-	for (size_t i = 0; i < n; i++)
-		put_function(&frames, &functions[i], i);
-	put_number(&frames, 0, 4);
 	names_at = frames_at + frames.n;
 	sections_at = (names_at + sizeof(names) + 7) & ~7ULL;
 	size = sections_at + 3 * sizeof(Elf64_Shdr);

@@ -150,7 +150,8 @@ static void set_register(size_t dwarf_number, uint64_t value)
 static void sample_at(uint64_t pc, const uint64_t *words, size_t n)
 {
 	assert_true(n <= WORDS);
-	memcpy(stack, words, n * sizeof(*words));
+	if (n)
+		memcpy(stack, words, n * sizeof(*words));
 	set_register(RSP, stack_start);
 	set_register(RETURN_ADDRESS, pc);
 	sample = (struct wire_sample){
