@@ -36,13 +36,11 @@ int events_add(struct events *events, const void *attr_bytes, size_t size, const
 		},
 		.type = attr.type,
 		.config = attr.config,
-		.is_by_frequency = attr.freq,
 		.rate = attr.freq ? attr.sample_freq : 0,
 		.period = attr.freq ? 0 : attr.sample_period,
 		.stack_size = attr.sample_stack_user,
 		.is_clockid = attr.use_clockid,
 		.clockid = attr.clockid,
-		.excludes_user_chain = attr.exclude_callchain_user,
 	};
 	for (size_t i = 0; i < n_ids; i++)
 		if (!pair_map_find(&events->by_id, layout_word(ids, i), 0) &&

@@ -15,12 +15,10 @@ struct event {
 	struct layout layout;
 	uint32_t type;
 	uint64_t config;
-	bool is_by_frequency;
 	uint64_t rate, period; /* what was asked for; 0: not known */
 	uint32_t stack_size;
 	bool is_clockid;
 	int32_t clockid;
-	bool excludes_user_chain;
 };
 
 struct events {

@@ -165,7 +165,6 @@ static void test_attrs_of_other_sizes(void **state)
 		assert_int_equal(header.events.n, 1);
 		assert_int_equal(event->type, PERF_TYPE_SOFTWARE);
 		assert_int_equal(event->config, PERF_COUNT_SW_CPU_CLOCK);
-		assert_true(event->is_by_frequency);
 		assert_int_equal(event->rate, 100);
 		assert_int_equal(event->period, 0);
 		assert_int_equal(event->layout.sample_type, make_attr(0).sample_type);
@@ -264,16 +263,13 @@ static void test_a_fixed_period_is_no_rate(void **state)
 	attr.sample_period = 12345;
 	attr.use_clockid = 1;
 	attr.clockid = 1;
-	attr.exclude_callchain_user = 1;
 	begin_file(sizeof(attr), 1);
 	memcpy(file + ATTRS_AT, &attr, sizeof(attr));
 	assert_int_equal(read_file(), 0);
 	assert_int_equal(header.events.list[0].period, 12345);
 	assert_int_equal(header.events.list[0].rate, 0);
-	assert_false(header.events.list[0].is_by_frequency);
 	assert_true(header.events.list[0].is_clockid);
 	assert_int_equal(header.events.list[0].clockid, 1);
-	assert_true(header.events.list[0].excludes_user_chain);
 	close_file();
 }
 
