@@ -3,60 +3,133 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stack is a list of small numbers, and there is one a sample: uthash's own hash takes longer. */
-#define HASH_FUNCTION(key, size, hash) ((hash) = hash_names((key), (size)))
-#include <uthash.h>
-
 #include "capture-sink/stack-counts.h"
+#include "common/wire.h"
 
-static unsigned hash_names(const uint32_t *names, size_t size)
-{
-	uint64_t hash = size;
-
-	for (size_t i = 0; i < size / sizeof(*names); i++)
-		hash = (hash ^ names[i]) * 0x9e3779b97f4a7c15ULL;
-	return hash >> 32;
-}
-
-struct stack_entry {
-	UT_hash_handle hh;
-	uint64_t n_samples;
-	uint32_t n_names;
-	uint32_t names[];
+enum {
+	SLOTS_AT_FIRST = 1024,
+	BLOCK_NAMES = 64 * 1024, /* of many stacks, and always enough for one */
 };
+
+_Static_assert(BLOCK_NAMES > WIRE_FRAMES_MAX + 2, "a thread, a reason and all frames");
+
+/* Most stacks that are not the wanted one differ here already, and are not looked at. */
+struct stack_slot {
+	uint32_t hash;
+	uint32_t number; /* of the list, from 1; 0: free */
+};
+
+struct stack_block {
+	struct stack_block *older;
+	size_t n_used;
+	uint32_t names[BLOCK_NAMES];
+};
+
+static uint64_t hash_names(const uint32_t *names, size_t n)
+{
+	uint64_t hash = n;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ names[i]) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
 
 void stack_counts_deinit(struct stack_counts *counts)
 {
-	struct stack_entry *entry, *next;
+	struct stack_block *older;
 
-	HASH_ITER(hh, counts->by_names, entry, next)
-	{
-		HASH_DEL(counts->by_names, entry);
-		free(entry);
+	for (; counts->newest; counts->newest = older) {
+		older = counts->newest->older;
+		free(counts->newest);
 	}
+	free(counts->list);
+	free(counts->slots);
+	*counts = (struct stack_counts){ 0 };
+}
+
+/* The slot of a stack, or the free one where it belongs. */
+static struct stack_slot *find_slot(const struct stack_counts *counts, uint64_t hash,
+				    const uint32_t *names, size_t n)
+{
+	size_t mask = counts->n_slots - 1;
+
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		struct stack_slot *slot = &counts->slots[i];
+		const struct stack_count *count = &counts->list[slot->number - 1];
+
+		if (!slot->number || (slot->hash == (uint32_t)hash && count->n_names == n &&
+				      !memcmp(count->names, names, n * sizeof(*names))))
+			return slot;
+	}
+}
+
+/* Twice as many slots, and room for half as many stacks. */
+static int grow(struct stack_counts *counts)
+{
+	size_t n_slots = counts->n_slots ? counts->n_slots * 2 : SLOTS_AT_FIRST;
+	struct stack_count *list = reallocarray(counts->list, n_slots / 2, sizeof(*list));
+	struct stack_slot *slots;
+
+	if (!list)
+		return -ENOMEM;
+	counts->list = list;
+	slots = calloc(n_slots, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	free(counts->slots);
+	counts->slots = slots;
+	counts->n_slots = n_slots;
+	for (size_t i = 0; i < counts->n; i++) {
+		uint64_t hash = hash_names(list[i].names, list[i].n_names);
+
+		*find_slot(counts, hash, list[i].names, list[i].n_names) =
+			(struct stack_slot){ hash, i + 1 };
+	}
+	return 0;
+}
+
+/* A copy that stays where it is; NULL: no memory. */
+static const uint32_t *keep(struct stack_counts *counts, const uint32_t *names, size_t n)
+{
+	struct stack_block *block = counts->newest;
+	uint32_t *kept;
+
+	if (!block || BLOCK_NAMES - block->n_used < n) {
+		block = malloc(sizeof(*block));
+		if (!block)
+			return NULL;
+		block->older = counts->newest;
+		block->n_used = 0;
+		counts->newest = block;
+	}
+	kept = block->names + block->n_used;
+	block->n_used += n;
+	counts->n_names += n;
+	return memcpy(kept, names, n * sizeof(*names));
 }
 
 int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names)
 {
-	size_t size = n_names * sizeof(*names);
-	struct stack_entry *entry;
+	uint64_t hash = hash_names(names, n_names);
+	struct stack_slot *slot;
+	const uint32_t *kept;
 
-	HASH_FIND(hh, counts->by_names, names, size, entry);
-	if (entry) {
-		entry->n_samples++;
+	if (counts->n * 2 >= counts->n_slots && grow(counts) < 0)
+		return -ENOMEM;
+	slot = find_slot(counts, hash, names, n_names);
+	if (slot->number) {
+		counts->list[slot->number - 1].n_samples++;
 		return 0;
 	}
-	if (HASH_COUNT(counts->by_names) >= STACK_COUNTS_MAX) {
+	if (counts->n >= STACK_COUNTS_MAX || counts->n_names + n_names > STACK_COUNTS_NAMES_MAX) {
 		counts->n_other++;
 		return 0;
 	}
-	entry = malloc(sizeof(*entry) + size);
-	if (!entry)
+	kept = keep(counts, names, n_names);
+	if (!kept)
 		return -ENOMEM;
-	entry->n_samples = 1;
-	entry->n_names = n_names;
-	memcpy(entry->names, names, size);
-	HASH_ADD_KEYPTR(hh, counts->by_names, entry->names, size, entry);
+	counts->list[counts->n++] = (struct stack_count){ 1, n_names, kept };
+	*slot = (struct stack_slot){ hash, counts->n };
 	return 0;
 }
 
@@ -64,16 +137,14 @@ int stack_counts_list(const struct stack_counts *counts,
 		      int (*compare)(const void *a, const void *b, void *arg), void *arg,
 		      struct stack_count **ret, size_t *ret_n)
 {
-	size_t n = HASH_COUNT(counts->by_names), i = 0;
-	struct stack_count *list = calloc(n ? n : 1, sizeof(*list));
-	struct stack_entry *entry, *next;
+	struct stack_count *list = calloc(counts->n ? counts->n : 1, sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
-	HASH_ITER(hh, counts->by_names, entry, next)
-	list[i++] = (struct stack_count){ entry->n_samples, entry->n_names, entry->names };
-	qsort_r(list, n, sizeof(*list), compare, arg);
+	if (counts->n)
+		memcpy(list, counts->list, counts->n * sizeof(*list));
+	qsort_r(list, counts->n, sizeof(*list), compare, arg);
 	*ret = list;
-	*ret_n = n;
+	*ret_n = counts->n;
 	return 0;
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often each distinct stack was met; a stack is a list of names (names.h), outermost first. */
+/*
+ * How often each distinct stack was met; a stack is a list of names (names.h), outermost first.
+ * There is one to count a sample: open addressing, the lists side by side in large blocks.
+ */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STACK_COUNTS_MAX = 1 << 20 }; /* further stacks are counted together */
+enum {
+	STACK_COUNTS_MAX = 1 << 20,	  /* further stacks are counted together */
+	STACK_COUNTS_NAMES_MAX = 1 << 26, /* and those behind so many names in all */
+};
 
 struct stack_count {
 	uint64_t n_samples;
@@ -14,8 +20,12 @@ struct stack_count {
 };
 
 struct stack_counts {
-	struct stack_entry *by_names;
-	uint64_t n_other; /* samples of stacks beyond the limit */
+	struct stack_count *list;
+	size_t n, n_names; /* n_names: of all */
+	struct stack_slot *slots;
+	size_t n_slots; /* a power of two, at least twice n; or 0 */
+	struct stack_block *newest;
+	uint64_t n_other; /* samples of stacks beyond the limits */
 };
 
 void stack_counts_deinit(struct stack_counts *counts);
