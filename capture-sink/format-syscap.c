@@ -28,6 +28,7 @@
 enum {
 	PSEUDO_PID = 1 << 22, /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
 	ADDRESSES_MAX = 1 << 22,
+	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
 	PROCESS_NAME_MAX = 128,
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
 	SEVERITY_MESSAGE = 1 << 5,
@@ -50,6 +51,10 @@ struct syscap_format {
 	uint64_t counted_time; /* the counters were last written */
 	uint64_t chunk_time;   /* of the last piece of a file */
 	bool has_kallsyms;     /* the whole one, as there are no names in the stream */
+	bool in_file;	       /* pieces of a file of the host are still to come */
+	bool is_compressed;    /* that file is */
+	char *gathered;	       /* what has come of it, if it is not */
+	size_t gathered_size;
 };
 
 static const char *clean(const char *text, char *ret, size_t size)
@@ -410,14 +415,22 @@ static int put_chunk(struct capture *capture, const char *path, uint64_t time, c
 	return syscap_put_chunk(&self->syscap, when, path, data, size, is_last);
 }
 
-/* Sysprof takes a gzip-compressed file under its name with ".gz". */
+/* Of a file's name, without ".gz". */
+static size_t name_size(const char *name)
+{
+	size_t size = strnlen(name, 250);
+
+	return size > 3 && !strcmp(name + size - 3, ".gz") ? size - 3 : size;
+}
+
+/* A gzip-compressed file, which Sysprof takes under its name with ".gz". */
 static int put_file(struct capture *capture, const char *name, uint64_t time, const char *data,
 		    size_t size, int is_last)
 {
 	char path[256];
 	int r = 0;
 
-	snprintf(path, sizeof(path), "%.250s.gz", name);
+	snprintf(path, sizeof(path), "%.*s.gz", (int)name_size(name), name);
 	do {
 		size_t piece = size < SYSCAP_CHUNK_MAX ? size : SYSCAP_CHUNK_MAX;
 
@@ -428,26 +441,56 @@ static int put_file(struct capture *capture, const char *name, uint64_t time, co
 	return r;
 }
 
-static int add_file(struct capture *capture, const struct wire_file *file)
-{
-	struct syscap_format *self = capture->format_data;
-
-	if (!strcmp(file->path.data, "/proc/kallsyms")) {
-		if (capture->has_symbols)
-			return 0; /* a reduced one is written at the end */
-		self->has_kallsyms = true;
-	}
-	return put_file(capture, file->path.data, file->time, file->data.data, file->data.size,
-			file->left == 0);
-}
-
 static int put_compressed(struct capture *capture, const char *name, const char *data, size_t size)
 {
 	_cleanup_free_ char *compressed = NULL;
 	size_t n;
-	int r = gzip_compress(data, size, GZIP_SMALL, &compressed, &n);
+	int r = gzip_compress(data, size, &compressed, &n);
 
 	return r < 0 ? r : put_file(capture, name, capture->last_time, compressed, n, 1);
+}
+
+/* A piece of a file that comes as it is: compressed once it is whole. */
+static int gather_file(struct capture *capture, const struct wire_file *file)
+{
+	struct syscap_format *self = capture->format_data;
+	_cleanup_free_ char *whole = NULL;
+	size_t size = self->gathered_size + file->data.size;
+	char *larger;
+
+	if (size > GATHERED_MAX) {
+		++*counters_get(&capture->stage->counters, "refused", "pieces-of-files");
+		return 0;
+	}
+	larger = realloc(self->gathered, size + 1);
+	if (!larger)
+		return -ENOMEM;
+	self->gathered = larger;
+	memcpy(larger + self->gathered_size, file->data.data, file->data.size);
+	self->gathered_size = size;
+	if (file->left)
+		return 0;
+	whole = take_pointer(self->gathered);
+	self->gathered_size = 0;
+	return put_compressed(capture, file->path.data, whole, size);
+}
+
+static int add_file(struct capture *capture, const struct wire_file *file)
+{
+	struct syscap_format *self = capture->format_data;
+
+	if (gzip_is_path_of(file->path.data, "/proc/kallsyms")) {
+		if (capture->has_symbols)
+			return 0; /* a reduced one is written at the end */
+		self->has_kallsyms = true;
+	}
+	if (!self->in_file)
+		self->is_compressed = gzip_is_compressed(file->data.data, file->data.size);
+	self->in_file = file->left > 0;
+	if (!self->is_compressed)
+		return gather_file(capture, file);
+	return put_file(capture, file->path.data, file->time, file->data.data, file->data.size,
+			file->left == 0);
 }
 
 /*
@@ -518,10 +561,11 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	return r;
 }
 
-static void free_maps(struct capture *capture)
+static void free_all(struct capture *capture)
 {
 	struct syscap_format *self = capture->format_data;
 
+	free(self->gathered);
 	pair_map_deinit(&self->pids);
 	pair_map_deinit(&self->owners);
 	pair_map_deinit(&self->told_names);
@@ -542,5 +586,5 @@ const struct format format_syscap = {
 	.add_lost = add_lost,
 	.exit_process = exit_process,
 	.end = end_file,
-	.free = free_maps,
+	.free = free_all,
 };

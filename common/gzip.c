@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "common/cleanup.h"
@@ -8,19 +9,31 @@
 
 enum {
 	GZIP_HEADER = 16 + MAX_WBITS, /* for deflateInit2() and inflateInit2() */
+	EFFORT = 6,		      /* zlib's default */
 	MEMORY_LEVEL = 8,	      /* zlib's default */
 	FIRST_SIZE = 1024 * 1024,     /* of a decompressed file */
 };
 
-int gzip_compress(const void *data, size_t size, enum gzip_effort effort, char **ret,
-		  size_t *ret_size)
+bool gzip_is_compressed(const void *data, size_t size)
+{
+	return size >= 2 && !memcmp(data, "\x1f\x8b", 2);
+}
+
+bool gzip_is_path_of(const char *path, const char *name)
+{
+	size_t size = strlen(name);
+
+	return !strncmp(path, name, size) && (!path[size] || !strcmp(path + size, ".gz"));
+}
+
+int gzip_compress(const void *data, size_t size, char **ret, size_t *ret_size)
 {
 	z_stream stream = { .next_in = (Bytef *)data, .avail_in = size };
 	_cleanup_free_ char *out = NULL;
 	size_t bound;
 	int status;
 
-	if (deflateInit2(&stream, effort, Z_DEFLATED, GZIP_HEADER, MEMORY_LEVEL,
+	if (deflateInit2(&stream, EFFORT, Z_DEFLATED, GZIP_HEADER, MEMORY_LEVEL,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	bound = deflateBound(&stream, size);

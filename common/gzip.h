@@ -2,16 +2,17 @@
 /* Whole files in memory, compressed as gzip does. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum gzip_effort {
-	GZIP_FAST = 1, /* while something is being recorded */
-	GZIP_SMALL = 6,
-};
+/* Whether data begins as a compressed file does (RFC 1952, 2.3.1); text never does. */
+bool gzip_is_compressed(const void *data, size_t size);
+
+/* Whether `path` names the file `name`, or that compressed: "name.gz". */
+bool gzip_is_path_of(const char *path, const char *name);
 
 /* The caller frees `*ret`. 0 or -ENOMEM. */
-int gzip_compress(const void *data, size_t size, enum gzip_effort effort, char **ret,
-		  size_t *ret_size);
+int gzip_compress(const void *data, size_t size, char **ret, size_t *ret_size);
 
 /*
  * The other way round, for data that is not trusted: -EBADMSG: it is damaged, or unfolds to more

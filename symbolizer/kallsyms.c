@@ -9,7 +9,7 @@
 
 void kallsyms_deinit(struct kallsyms *kallsyms)
 {
-	free(kallsyms->compressed);
+	free(kallsyms->file);
 	free(kallsyms->text);
 	free(kallsyms->list);
 	*kallsyms = (struct kallsyms){ 0 };
@@ -19,14 +19,15 @@ int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size)
 {
 	char *larger;
 
-	if (size > KALLSYMS_COMPRESSED_MAX - kallsyms->n_compressed)
+	if (size > KALLSYMS_TEXT_MAX - kallsyms->size)
 		return -EFBIG;
-	larger = realloc(kallsyms->compressed, kallsyms->n_compressed + size + 1);
+	larger = realloc(kallsyms->file, kallsyms->size + size + 1);
 	if (!larger)
 		return -ENOMEM;
-	memcpy(larger + kallsyms->n_compressed, data, size);
-	kallsyms->compressed = larger;
-	kallsyms->n_compressed += size;
+	memcpy(larger + kallsyms->size, data, size);
+	kallsyms->file = larger;
+	kallsyms->size += size;
+	larger[kallsyms->size] = 0;
 	return 0;
 }
 
@@ -106,20 +107,32 @@ static bool is_sorted(const struct kallsyms *kallsyms)
 	return true;
 }
 
+/* Makes the text of the file: 0, -EBADMSG or -ENOMEM. */
+static int unfold(struct kallsyms *kallsyms)
+{
+	_cleanup_free_ char *file = take_pointer(kallsyms->file);
+	size_t size = kallsyms->size;
+
+	kallsyms->size = 0;
+	if (!file)
+		return -EBADMSG;
+	if (gzip_is_compressed(file, size))
+		return gzip_decompress(file, size, KALLSYMS_TEXT_MAX, &kallsyms->text, &size);
+	kallsyms->text = take_pointer(file);
+	return 0;
+}
+
 int kallsyms_finish(struct kallsyms *kallsyms)
 {
 	struct kernel_symbol symbol;
 	char *line, *rest;
-	size_t size;
 	int r;
 
 	if (kallsyms->text)
 		return 0;
-	r = gzip_decompress(kallsyms->compressed, kallsyms->n_compressed, KALLSYMS_TEXT_MAX,
-			    &kallsyms->text, &size);
+	r = unfold(kallsyms);
 	if (r < 0)
 		return r;
-	free(take_pointer(kallsyms->compressed));
 	rest = kallsyms->text;
 	while ((line = strsep(&rest, "\n")) && r == 0)
 		if (parse_line(line, &symbol))

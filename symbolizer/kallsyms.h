@@ -7,8 +7,7 @@
 #include <stdint.h>
 
 enum {
-	KALLSYMS_COMPRESSED_MAX = 16 * 1024 * 1024,
-	KALLSYMS_TEXT_MAX = 64 * 1024 * 1024,
+	KALLSYMS_TEXT_MAX = 64 * 1024 * 1024, /* bytes of the file, compressed or not */
 	KALLSYMS_MAX = 1 << 21, /* functions; further ones are left out */
 };
 
@@ -19,8 +18,8 @@ struct kernel_symbol {
 };
 
 struct kallsyms {
-	char *compressed; /* what has come of it so far */
-	size_t n_compressed;
+	char *file; /* what has come of it so far */
+	size_t size;
 	char *text;
 	struct kernel_symbol *list; /* by address */
 	size_t n, n_refused;
@@ -28,7 +27,7 @@ struct kallsyms {
 
 void kallsyms_deinit(struct kallsyms *kallsyms);
 
-/* Adds a piece of the gzip-compressed file: 0, -EFBIG or -ENOMEM. */
+/* Adds a piece of the file, which may be gzip-compressed: 0, -EFBIG or -ENOMEM. */
 int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size);
 
 /* The file is whole: reads it. 0, -EBADMSG: it cannot be decompressed; -ENOMEM. */

@@ -7,6 +7,7 @@
 
 #include "common/descriptor-limit.h"
 #include "common/frame-cache.h"
+#include "common/gzip.h"
 #include "common/identity.h"
 #include "common/image-files.h"
 #include "common/pair-map.h"
@@ -186,7 +187,7 @@ static int handle_file(struct stage *stage, void *data, const void *view)
 	const struct wire_file *file = view;
 	int r;
 
-	if (strcmp(file->path.data, "/proc/kallsyms"))
+	if (!gzip_is_path_of(file->path.data, "/proc/kallsyms"))
 		return STAGE_PASS;
 	r = kallsyms_add(&self->kallsyms, file->data.data, file->data.size);
 	if (r == 0 && file->left == 0)
