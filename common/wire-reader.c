@@ -10,6 +10,8 @@
 #include "common/own-file.h"
 #include "common/wire-reader.h"
 
+enum { CACHE_LINE = 64, PREFETCHED = 24 * CACHE_LINE };
+
 /* false: it is no file, or one that may change under us. */
 static bool map_file(struct wire_reader *reader)
 {
@@ -84,6 +86,13 @@ int wire_reader_fill(struct wire_reader *reader)
 	return 0;
 }
 
+/* The next record's beginning: mostly in no cache, if it is in a file. */
+static void prefetch(const char *at)
+{
+	for (size_t i = 0; i < PREFETCHED; i += CACHE_LINE)
+		__builtin_prefetch(at + i);
+}
+
 enum wire_outcome wire_reader_next(struct wire_reader *reader, struct wire_raw *ret)
 {
 	const void *at = reader->buffer + reader->start;
@@ -93,6 +102,7 @@ enum wire_outcome wire_reader_next(struct wire_reader *reader, struct wire_raw *
 		return outcome;
 	ret->header = at;
 	reader->start += ret->header->size;
+	prefetch(reader->buffer + reader->start);
 	reader->n_bytes += ret->header->size;
 	reader->n_records++;
 	reader->totals[ret->header->type]++;
