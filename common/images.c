@@ -321,13 +321,14 @@ uint64_t images_current(const struct images *images, uint64_t image)
 	return image;
 }
 
-int images_add_anonymous(struct images *images, const char *name, uint64_t *ret_image)
+int images_add_anonymous(struct images *images, uint64_t *ret_image)
 {
+	static const char name[] = "//anon"; /* as perf calls it */
 	struct image_source source = { .path = name };
 
 	*ret_image = images->n_numbers++;
 	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source,
-			 strnlen(name, PROC_PATH_MAX));
+			 strlen(name));
 }
 
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,

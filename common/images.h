@@ -61,8 +61,8 @@ int images_add_kernel(struct images *images);
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
 		uint32_t *ret_flags);
 
-/* Another anonymous image, with what the kernel calls it: 0 or -errno of the output. */
-int images_add_anonymous(struct images *images, const char *name, uint64_t *ret_image);
+/* Another anonymous image: 0 or -errno of the output. */
+int images_add_anonymous(struct images *images, uint64_t *ret_image);
 
 /* Passes on what the image server has found since: 0 or -errno of the output. */
 int images_take_states(struct images *images);

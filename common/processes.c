@@ -161,7 +161,7 @@ static int find_image(struct processes *processes, struct process *process,
 		return images_find(processes->images, source, ret_image, ret_flags);
 	*ret_flags = 0;
 	if (!process->anonymous)
-		r = images_add_anonymous(processes->images, source->path, &process->anonymous);
+		r = images_add_anonymous(processes->images, &process->anonymous);
 	*ret_image = process->anonymous;
 	return r;
 }
