@@ -30,8 +30,7 @@ static int reserve(struct mapping_table *table, size_t n)
 	return 0;
 }
 
-/* Index of the first mapping that ends behind `address`. */
-static size_t first_behind(const struct mapping_table *table, uint64_t address)
+size_t mapping_table_behind(const struct mapping_table *table, uint64_t address)
 {
 	size_t low = 0, high = table->n;
 
@@ -67,7 +66,7 @@ int mapping_table_add(struct mapping_table *table, const struct mapping *mapping
 	r = reserve(table, table->n + 2);
 	if (r < 0)
 		return r;
-	first = first_behind(table, mapping->start);
+	first = mapping_table_behind(table, mapping->start);
 	for (last = first; last < table->n && table->list[last].start < mapping->end; last++)
 		;
 	if (first < last && table->list[first].start < mapping->start) {
@@ -86,7 +85,7 @@ int mapping_table_add(struct mapping_table *table, const struct mapping *mapping
 
 const struct mapping *mapping_table_find(const struct mapping_table *table, uint64_t address)
 {
-	size_t i = first_behind(table, address);
+	size_t i = mapping_table_behind(table, address);
 
 	return i < table->n && table->list[i].start <= address ? &table->list[i] : NULL;
 }

@@ -35,5 +35,8 @@ int mapping_table_add(struct mapping_table *table, const struct mapping *mapping
 /* The mapping that holds an address; NULL: none does. */
 const struct mapping *mapping_table_find(const struct mapping_table *table, uint64_t address);
 
+/* Index of the first mapping that ends behind an address; n: none does. */
+size_t mapping_table_behind(const struct mapping_table *table, uint64_t address);
+
 /* Replaces all of `table` by what `from` has: a fork. 0 or -ENOMEM. */
 int mapping_table_copy(struct mapping_table *table, const struct mapping_table *from);

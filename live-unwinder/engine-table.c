@@ -15,7 +15,7 @@ enum {
 	RULES_CACHED = 16384,  /* a power of two */
 	TABLES_CACHED = 64,    /* a power of two */
 	STACK_REACH = 1 << 20, /* what is so near above a stack pointer is the stack */
-	FILE_REACH = 1 << 28,  /* no file goes on so far behind its code */
+	FILE_REACH = 1 << 28,  /* no file goes on so far before or behind its code */
 };
 
 /* The rule for a place; without one `rule.cfa` is 0. */
@@ -29,18 +29,21 @@ struct cached_table {
 	const struct image_table_entry *entry; /* NULL: nothing is here */
 };
 
+enum { CACHE_LINE = 64 };
+
 struct engine_table {
-	struct tables *tables;
+	struct cached_rule cached_rules[RULES_CACHED]; /* two a cache line, none across two */
 	struct cached_table cached_tables[TABLES_CACHED];
-	struct cached_rule cached_rules[RULES_CACHED];
-};
+	struct tables *tables;
+} __attribute__((aligned(CACHE_LINE)));
 
 int engine_table_new(struct tables *tables, struct engine_table **ret)
 {
-	struct engine_table *engine = calloc(1, sizeof(*engine));
+	struct engine_table *engine = aligned_alloc(CACHE_LINE, sizeof(*engine));
 
 	if (!engine)
 		return -ENOMEM;
+	memset(engine, 0, sizeof(*engine));
 	engine->tables = tables;
 	*ret = engine;
 	return 0;
@@ -183,13 +186,31 @@ static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t
 	}
 }
 
-/* Whether no file is mapped at an address: near the stack pointer, or far behind all code. */
+/* Code whose image is nothing but what is mapped: there is no data of it before or behind. */
+static bool is_no_file(const struct walk *walk, const struct mapping *mapping)
+{
+	const struct image *image =
+		image_table_find(walk->engine->tables->files->table, mapping->image);
+
+	return image && image->kind != WIRE_image_kind_FILE;
+}
+
+/* Whether no file is mapped at an address: near the stack pointer, or far from all files' code. */
 static bool is_beyond_files(const struct walk *walk, uint64_t address)
 {
 	const struct mapping_table *mappings = &walk->unwinding->process->mappings;
+	size_t behind = mapping_table_behind(mappings, address), before = behind;
 
-	return address - walk->stack_start < STACK_REACH ||
-	       address - FILE_REACH > mappings->list[mappings->n - 1].end;
+	if (address - walk->stack_start < STACK_REACH)
+		return true;
+	if (behind < mappings->n && mappings->list[behind].start <= address)
+		return false; /* in code */
+	while (before > 0 && is_no_file(walk, &mappings->list[before - 1]))
+		before--;
+	while (behind < mappings->n && is_no_file(walk, &mappings->list[behind]))
+		behind++;
+	return (before == 0 || address - mappings->list[before - 1].end > FILE_REACH) &&
+	       (behind == mappings->n || mappings->list[behind].start - address > FILE_REACH);
 }
 
 /*

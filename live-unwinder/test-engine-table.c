@@ -406,6 +406,30 @@ static void test_nothing_was_captured(void **state)
 	ASSERT_STACK(TRUNCATED, in(PLAIN));
 }
 
+/* As when a handler runs on a stack of its own: what it interrupted was not captured. */
+static void test_the_stack_of_a_handler_is_not_the_one_it_interrupted(void **state)
+{
+	const uint64_t interrupted = stack_start + (1ULL << 40);
+
+	add_image(&world, IMAGE + 1, WIRE_image_kind_ANONYMOUS, "//anon");
+	add_mapping(&world, process, IMAGE + 1, 0xffffffffff600000, 0x1000, 0);
+	SAMPLE(in(SIGNAL), interrupted, in(PLAIN), 0);
+	ASSERT_STACK(TRUNCATED, in(SIGNAL), in(PLAIN));
+}
+
+/* What elfutils would read there may be the file's. */
+static void test_a_stack_near_a_file_is_left_to_others(void **state)
+{
+	const uint64_t file = stack_start + (1ULL << 40);
+
+	add_image(&world, IMAGE + 1, WIRE_image_kind_FILE, "/nowhere/file");
+	add_mapping(&world, process, IMAGE + 1, file, 0x1000, 0);
+	SAMPLE(in(SIGNAL), file - 0x2000, in(PLAIN), 0);
+	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+	SAMPLE(in(SIGNAL), file + 0x2000, in(PLAIN), 0);
+	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+}
+
 static void test_a_return_address_at_no_user_address_is_left_to_others(void **state)
 {
 	SAMPLE(in(FP), in(BOTTOM));
@@ -686,6 +710,8 @@ int main(void)
 		TEST(test_a_stack_that_was_cut),
 		TEST(test_a_stack_that_was_cut_within_a_word),
 		TEST(test_nothing_was_captured),
+		TEST(test_the_stack_of_a_handler_is_not_the_one_it_interrupted),
+		TEST(test_a_stack_near_a_file_is_left_to_others),
 		TEST(test_a_return_address_at_no_user_address_is_left_to_others),
 		TEST(test_a_stack_pointer_that_is_no_user_address_is_left_to_others),
 		TEST(test_a_return_address_in_a_file_is_left_to_others),
