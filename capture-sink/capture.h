@@ -21,7 +21,7 @@ struct capture {
 	struct identity identity; /* first: see identity.h */
 	struct names names;
 	struct stack_counts counts;
-	struct frame_cache frames; /* values: the name, and what the format makes of the frame */
+	struct frame_cache frames; /* number: the name; value: what the format makes of the frame */
 	struct output output;
 	const char *path;
 	const struct format *format;
@@ -39,12 +39,12 @@ struct capture {
 struct capture_stack {
 	const struct wire_stack *record;
 	struct process *process; /* NULL: not known */
-	const struct capture_frame *frames;
+	const struct capture_frame *frames; /* as many as in the record, but outermost first */
 };
 
 struct capture_frame {
-	const struct wire_frame *record;
 	uint32_t name;
+	uint32_t flags; /* enum wire_frame_flags */
 	uint64_t value; /* of the format's `add_frame` */
 };
 

@@ -18,63 +18,86 @@ enum { LINE_SIZE_MAX = OUTPUT_BUFFER / 2 }; /* a longer one is cut, and counted 
 static int compare(const void *a, const void *b, void *arg)
 {
 	const struct stack_count *left = a, *right = b;
-	const struct names *names = arg;
+	const uint32_t *ranks = arg;
 
 	for (size_t i = 0; i < left->n_names && i < right->n_names; i++) {
-		int order;
-
-		if (left->names[i] == right->names[i])
-			continue;
-		order = strcmp(names_text(names, left->names[i]),
-			       names_text(names, right->names[i]));
-		if (order)
-			return order;
+		if (left->names[i] != right->names[i])
+			return ranks[left->names[i]] < ranks[right->names[i]] ? -1 : 1;
 	}
 	return (left->n_names > right->n_names) - (left->n_names < right->n_names);
 }
 
+/* Lines come in the order of their text: each begins with most of the one before. */
+struct line {
+	char text[LINE_SIZE_MAX + 32];
+	const struct stack_count *count;	 /* whose line it is; NULL: none yet */
+	uint32_t ends[1 + 1 + WIRE_FRAMES_MAX]; /* behind each name: thread, reason, frames */
+};
+
 /* A frame's name: the separator may not stand in it. */
-static size_t put_name(char *line, size_t used, const char *name)
+static size_t put_name(struct line *line, size_t used, const char *name)
 {
-	for (; *name && used < LINE_SIZE_MAX; name++)
-		line[used++] = *name == ';' ? ':' : *name;
-	return used;
+	size_t size = strnlen(name, LINE_SIZE_MAX - used);
+	char *at = line->text + used, *end = mempcpy(at, name, size);
+
+	for (; (at = memchr(at, ';', end - at)); at++)
+		*at = ':';
+	return used + size;
 }
 
-static int put_line(struct capture *capture, const struct stack_count *count, char *line)
+static size_t count_common_names(const struct stack_count *a, const struct stack_count *b)
 {
-	size_t used = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < count->n_names; i++) {
+	while (n < a->n_names && n < b->n_names && a->names[n] == b->names[n])
+		n++;
+	return n;
+}
+
+static int put_line(struct capture *capture, const struct stack_count *count, struct line *line)
+{
+	size_t i = line->count ? count_common_names(line->count, count) : 0;
+	size_t used = i ? line->ends[i - 1] : 0;
+
+	for (; i < count->n_names; i++) {
 		if (i && used < LINE_SIZE_MAX)
-			line[used++] = ';';
+			line->text[used++] = ';';
 		used = put_name(line, used, names_text(&capture->names, count->names[i]));
+		line->ends[i] = used;
 	}
+	line->count = count;
 	if (used == LINE_SIZE_MAX)
 		++*counters_get(&capture->stage->counters, "refused", "long-lines");
-	used += sprintf(line + used, " %" PRIu64 "\n", count->n_samples);
-	return output_add(&capture->output, line, used);
+	used += sprintf(line->text + used, " %" PRIu64 "\n", count->n_samples);
+	return output_add(&capture->output, line->text, used);
+}
+
+static int put_other(struct capture *capture)
+{
+	char text[64];
+	int size = sprintf(text, "[too-many-stacks] %" PRIu64 "\n", capture->counts.n_other);
+
+	return output_add(&capture->output, text, size);
 }
 
 static int end_file(struct capture *capture, enum stage_stream_end end)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
-	_cleanup_free_ char *line = malloc(LINE_SIZE_MAX + 32);
-	char other[64];
-	size_t n;
+	_cleanup_free_ struct line *line = malloc(sizeof(*line));
+	_cleanup_free_ uint32_t *ranks = NULL;
+	size_t n = 0;
 	int r;
 
 	if (!line)
 		return -ENOMEM;
-	r = stack_counts_list(&capture->counts, compare, &capture->names, &list, &n);
+	line->count = NULL;
+	r = names_rank(&capture->names, &ranks);
+	if (r == 0)
+		r = stack_counts_list(&capture->counts, compare, ranks, &list, &n);
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = put_line(capture, &list[i], line);
-	if (r == 0 && capture->counts.n_other) {
-		int size =
-			sprintf(other, "[too-many-stacks] %" PRIu64 "\n", capture->counts.n_other);
-
-		r = output_add(&capture->output, other, size);
-	}
+	if (r == 0 && capture->counts.n_other)
+		r = put_other(capture);
 	return r;
 }
 

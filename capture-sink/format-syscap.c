@@ -302,9 +302,9 @@ static size_t find_addresses(const struct capture_stack *stack, uint64_t *addres
 	uint64_t context = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < stack->record->frames.n; i++) {
+	for (size_t i = stack->record->frames.n; i-- > 0;) {
 		const struct capture_frame *frame = &stack->frames[i];
-		uint64_t needed = frame->record->flags & WIRE_frame_flags_KERNEL
+		uint64_t needed = frame->flags & WIRE_frame_flags_KERNEL
 					  ? SYSCAP_CONTEXT_KERNEL
 					  : SYSCAP_CONTEXT_USER;
 

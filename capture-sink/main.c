@@ -97,10 +97,10 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 		names_of_thread(&capture->names, stack->process, record->process, record->tid);
 	if (capture_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->names, reason, strlen(reason));
-	for (size_t i = record->frames.n; i-- > 0;) {
+	for (size_t i = 0; i < record->frames.n; i++) {
 		uint32_t name = stack->frames[i].name;
 
-		if (record->frames.data[i].flags & WIRE_frame_flags_KERNEL)
+		if (stack->frames[i].flags & WIRE_frame_flags_KERNEL)
 			name = names_mark_kernel(&capture->names, name);
 		self->counted[n++] = name;
 	}
@@ -108,24 +108,28 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 	return stack_counts_add(&capture->counts, self->counted, n);
 }
 
-/* The name of a frame and what the format makes of it, from the cache if it was met before. */
+/*
+ * The name of a frame and what the format makes of it, from the cache if it was met before. A
+ * name that the symbolizer still looks for is asked for again with the next stack.
+ */
 static int find_frame(struct capture *capture, const struct capture_stack *stack,
 		      const struct wire_frame *frame, struct capture_frame *ret)
 {
-	enum { NAME, VALUE };
-	bool is_new;
+	bool is_new, is_final = true;
 	struct frame_cache_entry *entry = frame_cache_find(
 		&capture->frames, &capture->identity.processes, stack->process, frame, &is_new);
 	int r = 0;
 
 	if (is_new) {
-		entry->values[NAME] =
-			names_of_frame(&capture->names, &capture->identity, stack->process, frame);
+		entry->number = names_of_frame(&capture->names, &capture->identity, stack->process,
+					       frame, &is_final);
 		if (capture->format->add_frame)
-			r = capture->format->add_frame(capture, stack, frame, entry->values[NAME],
-						       &entry->values[VALUE]);
+			r = capture->format->add_frame(capture, stack, frame, entry->number,
+						       &entry->value);
 	}
-	*ret = (struct capture_frame){ frame, entry->values[NAME], entry->values[VALUE] };
+	*ret = (struct capture_frame){ entry->number, frame->flags, entry->value };
+	if (!is_final && capture->has_symbols)
+		frame_cache_forget(&capture->frames, entry);
 	return r;
 }
 
@@ -139,11 +143,15 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 		.process = process_table_find(&capture->identity.processes, record->process),
 		.frames = self->stack_frames,
 	};
+	size_t n = record->frames.n;
 	int r = 0;
 
 	pass_time(capture, record->time);
-	for (size_t i = 0; i < record->frames.n && r == 0; i++)
-		r = find_frame(capture, &stack, &record->frames.data[i], &self->stack_frames[i]);
+	for (size_t i = frame_cache_match(&capture->frames, &capture->identity.processes,
+					  stack.process, &record->frames);
+	     i < n && r == 0; i++)
+		r = find_frame(capture, &stack, &record->frames.data[n - 1 - i],
+			       &self->stack_frames[i]);
 	if (r == 0)
 		r = count_stack(self, &stack);
 	if (r == 0 && capture->format->add_stack)

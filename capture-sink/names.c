@@ -4,10 +4,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* There is a name a symbol, and C++ has long ones: uthash's own hash takes longer. */
+#define HASH_FUNCTION(key, size, hash) ((hash) = hash_text((key), (size)))
 #include <uthash.h>
 
 #include "capture-sink/names.h"
+#include "common/cleanup.h"
 #include "common/text.h"
+
+static unsigned hash_text(const char *text, size_t size)
+{
+	uint64_t hash = size, word;
+
+	for (; size >= sizeof(word); text += sizeof(word), size -= sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash ^= hash >> 32;
+	}
+	word = 0;
+	memcpy(&word, text, size);
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash >> 32;
+}
 
 struct name {
 	UT_hash_handle hh;
@@ -78,6 +97,36 @@ const char *names_text(const struct names *names, uint32_t name)
 	return name ? names->list[name - 1]->text : "[too many names]";
 }
 
+struct numbered_text {
+	const char *text;
+	uint32_t number;
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+	const struct numbered_text *left = a, *right = b;
+
+	return strcmp(left->text, right->text);
+}
+
+int names_rank(const struct names *names, uint32_t **ret)
+{
+	_cleanup_free_ struct numbered_text *texts = calloc(names->n + 1, sizeof(*texts));
+	uint32_t *ranks = calloc(names->n + 1, sizeof(*ranks));
+
+	if (!texts || !ranks) {
+		free(ranks);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i <= names->n; i++)
+		texts[i] = (struct numbered_text){ names_text(names, i), i };
+	qsort(texts, names->n + 1, sizeof(*texts), compare_texts);
+	for (uint32_t i = 0; i <= names->n; i++)
+		ranks[texts[i].number] = i;
+	*ret = ranks;
+	return 0;
+}
+
 int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
 {
 	uint64_t *known = pair_map_find(&names->places, symbol->image, symbol->offset);
@@ -130,8 +179,7 @@ int names_add_thread(struct names *names, const struct wire_thread *thread)
 	return r;
 }
 
-const struct named_place *names_find_place(const struct names *names, uint64_t image,
-					   uint64_t offset)
+struct named_place *names_find_place(const struct names *names, uint64_t image, uint64_t offset)
 {
 	uint64_t *index = pair_map_find(&names->places, image, offset);
 
@@ -166,22 +214,30 @@ static void name_place(const struct image *image, uint64_t offset, char *ret, si
 }
 
 uint32_t names_of_frame(struct names *names, const struct identity *identity,
-			const struct process *process, const struct wire_frame *frame)
+			const struct process *process, const struct wire_frame *frame,
+			bool *ret_is_final)
 {
-	const struct named_place *place;
+	struct named_place *place = NULL;
 	const struct image *image;
 	char text[512] = "[unknown]";
 	uint64_t number, offset;
+	uint32_t name;
 
+	*ret_is_final = true;
 	if (process_table_place(&identity->processes, process, frame, &number, &offset)) {
 		place = names_find_place(names, number, offset);
-		if (place && place->name)
-			return place->name;
+		if (place && (place->name || place->shown))
+			return place->name ? place->name : place->shown;
 		image = image_table_find(&identity->images, number);
-		if (image && image->kind != WIRE_image_kind_ANONYMOUS)
+		if (image && image->kind != WIRE_image_kind_ANONYMOUS) {
+			*ret_is_final = place != NULL;
 			name_place(image, offset, text, sizeof(text));
+		}
 	}
-	return names_intern(names, text, strlen(text));
+	name = names_intern(names, text, strlen(text));
+	if (place)
+		place->shown = name;
+	return name;
 }
 
 uint32_t names_mark_kernel(struct names *names, uint32_t name)

@@ -33,6 +33,7 @@ struct names {
 struct named_place {
 	uint64_t start, size;
 	uint32_t name;	 /* 0: it has none */
+	uint32_t shown;	 /* instead of a name, once it was needed; else 0 */
 	uint32_t module; /* 0: none */
 };
 
@@ -43,21 +44,30 @@ void names_deinit(struct names *names);
 uint32_t names_intern(struct names *names, const char *text, size_t size);
 const char *names_text(const struct names *names, uint32_t name);
 
+/*
+ * The rank of each text in the order of strcmp(), by number; the caller frees the list. 0 or
+ * -ENOMEM.
+ */
+int names_rank(const struct names *names, uint32_t **ret);
+
 /* Each takes the record of that name in: 0 or -ENOMEM. */
 int names_add_symbol(struct names *names, const struct wire_symbol *symbol);
 int names_add_thread(struct names *names, const struct wire_thread *thread);
 
 /* NULL: the place has not been named. */
-const struct named_place *names_find_place(const struct names *names, uint64_t image,
-					   uint64_t offset);
+struct named_place *names_find_place(const struct names *names, uint64_t image, uint64_t offset);
 
 /* The name of a thread: its own, else its process's. */
 uint32_t names_of_thread(struct names *names, const struct process *process, uint64_t upid,
 			 uint32_t tid);
 
-/* The name of a frame: its symbol, else "[file+0xoffset]", else "[unknown]". */
+/*
+ * The name of a frame: its symbol, else "[file+0xoffset]", else "[unknown]". With `ret_is_final`
+ * no symbol that is still to come can change it.
+ */
 uint32_t names_of_frame(struct names *names, const struct identity *identity,
-			const struct process *process, const struct wire_frame *frame);
+			const struct process *process, const struct wire_frame *frame,
+			bool *ret_is_final);
 
 /* The same name with "_[k]" behind it. */
 uint32_t names_mark_kernel(struct names *names, uint32_t name);

@@ -139,13 +139,14 @@ static void add_process(uint64_t number, const char *name)
 	assert_int_equal(process_table_add(&identity.processes, &process), 0);
 }
 
+static bool is_final; /* of the frame that was named last */
+
 static const char *frame_name(uint64_t process, uint64_t address, uint32_t flags)
 {
 	struct wire_frame frame = { .address = address, .flags = flags };
+	struct process *of = process_table_find(&identity.processes, process);
 
-	return names_text(&names,
-			  names_of_frame(&names, &identity,
-					 process_table_find(&identity.processes, process), &frame));
+	return names_text(&names, names_of_frame(&names, &identity, of, &frame, &is_final));
 }
 
 static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
@@ -165,8 +166,11 @@ static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
 	assert_string_equal(frame_name(1, 0x10010, WIRE_frame_flags_EXACT), "malloc");
 	assert_string_equal(frame_name(1, 0x10011, 0), "malloc");
 	assert_string_equal(frame_name(1, 0x10021, 0), "[libc.so.6+0x420]");
+	assert_true(is_final); /* the symbolizer has said that there is no name */
 	assert_string_equal(frame_name(1, 0x10100, WIRE_frame_flags_EXACT), "[libc.so.6+0x500]");
+	assert_false(is_final); /* it may still be looking */
 	assert_string_equal(frame_name(1, 0x20100, 0), "[unknown]");
+	assert_true(is_final);
 	assert_string_equal(frame_name(1, 0x30101, 0), "[vdso+0x500]");
 	assert_string_equal(frame_name(1, 0x40100, 0), "[unknown]");
 	assert_string_equal(frame_name(1, 0x90000, 0), "[unknown]");

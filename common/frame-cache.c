@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/frame-cache.h"
 
+/* No flag of a frame: a zeroed entry is of nothing. */
+enum { IS_USED = 1u << 31 };
+
 int frame_cache_init(struct frame_cache *cache)
 {
-	cache->entries = calloc(FRAME_CACHE_SIZE, sizeof(*cache->entries));
-	return cache->entries ? 0 : -ENOMEM;
+	size_t size = FRAME_CACHE_SIZE * sizeof(*cache->entries);
+
+	cache->entries = aligned_alloc(64, size);
+	cache->last = calloc(WIRE_FRAMES_MAX, sizeof(*cache->last));
+	if (!cache->entries || !cache->last)
+		return -ENOMEM;
+	memset(cache->entries, 0, size);
+	return 0;
 }
 
 void frame_cache_deinit(struct frame_cache *cache)
 {
 	free(cache->entries);
-	cache->entries = NULL;
+	free(cache->last);
+	*cache = (struct frame_cache){ 0 };
 }
 
 struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
@@ -21,25 +32,45 @@ struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
 					   const struct process *process,
 					   const struct wire_frame *frame, bool *ret_is_new)
 {
-	uint64_t hash = frame->address * 0x9e3779b97f4a7c15ULL;
-	struct frame_cache_entry *entry, wanted = {
-		.address = frame->address,
-		.flags = frame->flags,
-		.is_used = true,
-	};
+	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL; /* everybody's */
+	uint64_t version = is_kernel ? processes->kernel.version : process ? process->version : 0;
+	uint64_t hash = (frame->address ^ version << 48) * 0x9e3779b97f4a7c15ULL;
+	struct frame_cache_entry *entry = &cache->entries[hash >> 40 & (FRAME_CACHE_SIZE - 1)];
+	uint32_t flags = frame->flags | IS_USED;
 
-	if (frame->flags & WIRE_frame_flags_KERNEL)
-		process = &processes->kernel; /* everybody's */
-	if (process) {
-		wanted.process = process->number;
-		wanted.version = process->version;
-	}
-	hash ^= wanted.process * 0xff51afd7ed558ccdULL;
-	entry = &cache->entries[hash >> 40 & (FRAME_CACHE_SIZE - 1)];
-	*ret_is_new = entry->address != wanted.address || entry->process != wanted.process ||
-		      entry->version != wanted.version || entry->flags != wanted.flags ||
-		      !entry->is_used;
+	*ret_is_new = entry->address != frame->address || entry->version != version ||
+		      entry->flags != flags;
 	if (*ret_is_new)
-		*entry = wanted;
+		*entry = (struct frame_cache_entry){ frame->address, version, flags };
 	return entry;
+}
+
+void frame_cache_forget(struct frame_cache *cache, struct frame_cache_entry *entry)
+{
+	entry->flags = 0;
+	cache->n_last = 0;
+}
+
+static bool is_same(const struct wire_frame *a, const struct wire_frame *b)
+{
+	return a->address == b->address && a->flags == b->flags;
+}
+
+size_t frame_cache_match(struct frame_cache *cache, const struct process_table *processes,
+			 const struct process *process, const struct wire_frames *frames)
+{
+	const struct wire_frame *behind = frames->data + frames->n;
+	uint64_t version = process ? process->version : 0;
+	size_t n = 0;
+
+	if (cache->last_version == version &&
+	    cache->last_kernel_version == processes->kernel.version)
+		while (n < frames->n && n < cache->n_last && is_same(behind - 1 - n, &cache->last[n]))
+			n++;
+	for (size_t i = n; i < frames->n; i++)
+		cache->last[i] = behind[-1 - (ptrdiff_t)i];
+	cache->n_last = frames->n;
+	cache->last_version = version;
+	cache->last_kernel_version = processes->kernel.version;
+	return n;
 }

@@ -44,6 +44,7 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 	if (!process)
 		return -ENOMEM;
 	process->number = record->process;
+	process->version = ++table->n_versions;
 	process->pid = record->pid;
 	process->origin = record->origin;
 	snprintf(process->name, sizeof(process->name), "%s", record->name.data);
@@ -71,7 +72,7 @@ int process_table_map(struct process_table *table, const struct wire_mapping *re
 		table->n_refused++;
 		return 0;
 	}
-	process->version++;
+	process->version = ++table->n_versions;
 	r = mapping_table_add(&process->mappings, &mapping);
 	if (r == -ENOMEM)
 		return r;

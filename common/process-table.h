@@ -17,7 +17,7 @@ struct process {
 	uint64_t number; /* upid */
 	uint32_t pid;
 	enum wire_origin origin;
-	uint64_t version; /* changes with its mappings */
+	uint64_t version; /* changes with its mappings; no two processes have the same */
 	char name[65];
 	struct mapping_table mappings;
 	void *data; /* the stage's own; freed by the table's `forget` */
@@ -26,6 +26,7 @@ struct process {
 struct process_table {
 	struct process *by_number;
 	struct process kernel;
+	uint64_t n_versions;
 	uint64_t n_refused;				    /* processes and mappings */
 	void (*forget)(struct process *process, void *arg); /* before one goes; may be NULL */
 	void *arg;

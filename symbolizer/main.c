@@ -149,7 +149,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 	    pair_map_find(&self->places, image, offset))
 		return 0;
 	if (!is_decided(self, image)) { /* ask again with the next stack */
-		entry->is_used = false;
+		frame_cache_forget(&self->frames, entry);
 		return 0;
 	}
 	r = pair_map_add(&self->places, image, offset, 1);
@@ -167,9 +167,11 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	const struct wire_stack *stack = view;
 	const struct process *process =
 		process_table_find(&self->identity.processes, stack->process);
+	size_t n_known = frame_cache_match(&self->frames, &self->identity.processes, process,
+					   &stack->frames);
 	int r = 0;
 
-	for (size_t i = 0; i < stack->frames.n && r == 0; i++) {
+	for (size_t i = 0; i < stack->frames.n - n_known && r == 0; i++) {
 		const struct wire_frame *frame = &stack->frames.data[i];
 		bool is_new;
 		struct frame_cache_entry *entry = frame_cache_find(
