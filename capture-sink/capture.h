@@ -21,7 +21,7 @@ struct capture {
 	struct identity identity; /* first: see identity.h */
 	struct names names;
 	struct stack_counts counts;
-	struct frame_cache frames; /* number: the name; value: what the format makes of the frame */
+	struct frame_cache frames; /* number: the marked name; value: what the format makes of the frame */
 	struct output output;
 	const char *path;
 	const struct format *format;
@@ -43,7 +43,7 @@ struct capture_stack {
 };
 
 struct capture_frame {
-	uint32_t name;
+	uint32_t name;	/* as it is counted, with its mark */
 	uint32_t flags; /* enum wire_frame_flags */
 	uint64_t value; /* of the format's `add_frame` */
 };

@@ -97,13 +97,8 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 		names_of_thread(&capture->names, stack->process, record->process, record->tid);
 	if (capture_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->names, reason, strlen(reason));
-	for (size_t i = 0; i < record->frames.n; i++) {
-		uint32_t name = stack->frames[i].name;
-
-		if (stack->frames[i].flags & WIRE_frame_flags_KERNEL)
-			name = names_mark_kernel(&capture->names, name);
-		self->counted[n++] = name;
-	}
+	for (size_t i = 0; i < record->frames.n; i++)
+		self->counted[n++] = stack->frames[i].name;
 	capture->n_ends[record->end < CAPTURE_ENDS ? record->end : 0]++;
 	return stack_counts_add(&capture->counts, self->counted, n);
 }
@@ -115,20 +110,21 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 static int find_frame(struct capture *capture, const struct capture_stack *stack,
 		      const struct wire_frame *frame, struct capture_frame *ret)
 {
-	bool is_new, is_final = true;
+	bool is_new;
 	struct frame_cache_entry *entry = frame_cache_find(
 		&capture->frames, &capture->identity.processes, stack->process, frame, &is_new);
+	struct frame_name name = { .is_final = true };
 	int r = 0;
 
 	if (is_new) {
-		entry->number = names_of_frame(&capture->names, &capture->identity, stack->process,
-					       frame, &is_final);
+		name = names_of_frame(&capture->names, &capture->identity, stack->process, frame);
+		entry->number = name.marked;
 		if (capture->format->add_frame)
-			r = capture->format->add_frame(capture, stack, frame, entry->number,
+			r = capture->format->add_frame(capture, stack, frame, name.name,
 						       &entry->value);
 	}
 	*ret = (struct capture_frame){ entry->number, frame->flags, entry->value };
-	if (!is_final && capture->has_symbols)
+	if (!name.is_final && capture->has_symbols)
 		frame_cache_forget(&capture->frames, entry);
 	return r;
 }

@@ -39,7 +39,6 @@ void names_init(struct names *names)
 	*names = (struct names){ 0 };
 	pair_map_init(&names->places, PLACES_MAX);
 	pair_map_init(&names->threads, PLACES_MAX);
-	pair_map_init(&names->marked, NAMES_MAX);
 }
 
 void names_deinit(struct names *names)
@@ -51,7 +50,6 @@ void names_deinit(struct names *names)
 	free(names->named_places);
 	pair_map_deinit(&names->places);
 	pair_map_deinit(&names->threads);
-	pair_map_deinit(&names->marked);
 }
 
 static struct name *add(struct names *names, const char *text, size_t size)
@@ -213,44 +211,50 @@ static void name_place(const struct image *image, uint64_t offset, char *ret, si
 		 name + has_brackets, offset);
 }
 
-uint32_t names_of_frame(struct names *names, const struct identity *identity,
-			const struct process *process, const struct wire_frame *frame,
-			bool *ret_is_final)
+/* The name of a place, which may have none, or none yet. */
+static uint32_t name_of_place(struct names *names, const struct image *image, uint64_t offset,
+			      struct named_place *place)
 {
-	struct named_place *place = NULL;
-	const struct image *image;
-	char text[512] = "[unknown]";
-	uint64_t number, offset;
-	uint32_t name;
+	char text[512];
 
-	*ret_is_final = true;
-	if (process_table_place(&identity->processes, process, frame, &number, &offset)) {
-		place = names_find_place(names, number, offset);
-		if (place && (place->name || place->shown))
-			return place->name ? place->name : place->shown;
-		image = image_table_find(&identity->images, number);
-		if (image && image->kind != WIRE_image_kind_ANONYMOUS) {
-			*ret_is_final = place != NULL;
-			name_place(image, offset, text, sizeof(text));
-		}
-	}
-	name = names_intern(names, text, strlen(text));
-	if (place)
-		place->shown = name;
-	return name;
+	if (place && (place->name || place->shown))
+		return place->name ? place->name : place->shown;
+	name_place(image, offset, text, sizeof(text));
+	if (!place)
+		return names_intern(names, text, strlen(text));
+	return place->shown = names_intern(names, text, strlen(text));
 }
 
-uint32_t names_mark_kernel(struct names *names, uint32_t name)
+static uint32_t add_mark(struct names *names, uint32_t name, const char *mark)
 {
-	uint64_t *known = pair_map_find(&names->marked, name, 0);
 	char text[NAME_SIZE_MAX];
-	uint32_t marked;
 
-	if (known)
-		return *known;
-	snprintf(text, sizeof(text), "%.*s_[k]", (int)(sizeof(text) - sizeof("_[k]")),
-		 names_text(names, name));
-	marked = names_intern(names, text, strlen(text));
-	pair_map_add(&names->marked, name, 0, marked);
-	return marked;
+	snprintf(text, sizeof(text), "%.*s%s", (int)(sizeof(text) - 1 - strlen(mark)),
+		 names_text(names, name), mark);
+	return names_intern(names, text, strlen(text));
+}
+
+struct frame_name names_of_frame(struct names *names, const struct identity *identity,
+				 const struct process *process, const struct wire_frame *frame)
+{
+	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL, is_jit = false;
+	struct frame_name ret = { .is_final = true };
+	const struct image *image = NULL;
+	uint64_t number, offset;
+
+	if (process_table_place(&identity->processes, process, frame, &number, &offset))
+		image = image_table_find(&identity->images, number);
+	if (image && image->kind != WIRE_image_kind_ANONYMOUS) {
+		struct named_place *place = names_find_place(names, number, offset);
+
+		ret.is_final = place;
+		ret.name = name_of_place(names, image, offset, place);
+	} else {
+		is_jit = image;
+		ret.name = names_intern(names, "[unknown]", strlen("[unknown]"));
+	}
+	ret.marked = is_kernel ? add_mark(names, ret.name, "_[k]")
+		     : is_jit  ? add_mark(names, ret.name, "_[j]")
+			       : ret.name;
+	return ret;
 }

@@ -25,7 +25,6 @@ struct names {
 	struct named_place *named_places;
 	size_t n_places;
 	struct pair_map threads; /* (process, tid) → name */
-	struct pair_map marked; /* (name, 0) → the same with flamegraph.pl's mark of the kernel */
 	uint64_t n_refused;
 };
 
@@ -61,13 +60,11 @@ struct named_place *names_find_place(const struct names *names, uint64_t image, 
 uint32_t names_of_thread(struct names *names, const struct process *process, uint64_t upid,
 			 uint32_t tid);
 
-/*
- * The name of a frame: its symbol, else "[file+0xoffset]", else "[unknown]". With `ret_is_final`
- * no symbol that is still to come can change it.
- */
-uint32_t names_of_frame(struct names *names, const struct identity *identity,
-			const struct process *process, const struct wire_frame *frame,
-			bool *ret_is_final);
+struct frame_name {
+	uint32_t name;	 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
+	uint32_t marked; /* with flamegraph.pl's mark, if it is of the kernel or of a JIT compiler */
+	bool is_final;	 /* no symbol that is still to come can change it */
+};
 
-/* The same name with "_[k]" behind it. */
-uint32_t names_mark_kernel(struct names *names, uint32_t name);
+struct frame_name names_of_frame(struct names *names, const struct identity *identity,
+				 const struct process *process, const struct wire_frame *frame);

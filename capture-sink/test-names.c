@@ -139,14 +139,15 @@ static void add_process(uint64_t number, const char *name)
 	assert_int_equal(process_table_add(&identity.processes, &process), 0);
 }
 
-static bool is_final; /* of the frame that was named last */
+static struct frame_name last; /* the frame that was named last */
 
 static const char *frame_name(uint64_t process, uint64_t address, uint32_t flags)
 {
 	struct wire_frame frame = { .address = address, .flags = flags };
 	struct process *of = process_table_find(&identity.processes, process);
 
-	return names_text(&names, names_of_frame(&names, &identity, of, &frame, &is_final));
+	last = names_of_frame(&names, &identity, of, &frame);
+	return names_text(&names, last.name);
 }
 
 static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
@@ -166,11 +167,11 @@ static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
 	assert_string_equal(frame_name(1, 0x10010, WIRE_frame_flags_EXACT), "malloc");
 	assert_string_equal(frame_name(1, 0x10011, 0), "malloc");
 	assert_string_equal(frame_name(1, 0x10021, 0), "[libc.so.6+0x420]");
-	assert_true(is_final); /* the symbolizer has said that there is no name */
+	assert_true(last.is_final); /* the symbolizer has said that there is no name */
 	assert_string_equal(frame_name(1, 0x10100, WIRE_frame_flags_EXACT), "[libc.so.6+0x500]");
-	assert_false(is_final); /* it may still be looking */
+	assert_false(last.is_final); /* it may still be looking */
 	assert_string_equal(frame_name(1, 0x20100, 0), "[unknown]");
-	assert_true(is_final);
+	assert_true(last.is_final);
 	assert_string_equal(frame_name(1, 0x30101, 0), "[vdso+0x500]");
 	assert_string_equal(frame_name(1, 0x40100, 0), "[unknown]");
 	assert_string_equal(frame_name(1, 0x90000, 0), "[unknown]");
@@ -226,14 +227,31 @@ static void test_a_thread_has_its_own_name_or_its_processs(void **state)
 	assert_string_equal(thread_name(1, 78), "renamed");
 }
 
-static void test_the_kernels_mark_stands_behind_a_name(void **state)
+static const char *marked_name(uint64_t address, uint32_t flags)
 {
-	uint32_t name = intern("schedule"), marked = names_mark_kernel(&names, name);
+	frame_name(1, address, flags);
+	return names_text(&names, last.marked);
+}
 
-	assert_string_equal(names_text(&names, marked), "schedule_[k]");
-	assert_int_equal(names_mark_kernel(&names, name), marked);
-	assert_string_equal(names_text(&names, names_mark_kernel(&names, 0)),
-			    "[too many names]_[k]");
+static void test_marks_stand_behind_names_of_the_kernel_and_of_jit_code(void **state)
+{
+	add_process(1, "comm");
+	add_image(1, WIRE_image_kind_KERNEL, "[kernel]");
+	add_image(3, WIRE_image_kind_FILE, "/usr/lib/libc.so.6");
+	add_image(4, WIRE_image_kind_ANONYMOUS, "//anon");
+	map(1, 0x10000, 3);
+	map(1, 0x20000, 4);
+	map(0, 0xffffffff81000000, 1);
+	add_symbol(1, 0x410, "schedule", "");
+	add_symbol(3, 0x410, "malloc", "");
+	assert_string_equal(marked_name(0xffffffff81000011, WIRE_frame_flags_KERNEL),
+			    "schedule_[k]");
+	assert_string_equal(marked_name(0xffffffff91000011, WIRE_frame_flags_KERNEL),
+			    "[unknown]_[k]");
+	assert_string_equal(marked_name(0x10011, 0), "malloc");
+	assert_string_equal(marked_name(0x20011, 0), "[unknown]_[j]");
+	assert_string_equal(names_text(&names, last.name), "[unknown]");
+	assert_string_equal(marked_name(0x30011, 0), "[unknown]"); /* nobody knows what is there */
 }
 
 static void test_the_longest_name_is_marked_too(void **state)
@@ -242,9 +260,13 @@ static void test_the_longest_name_is_marked_too(void **state)
 	const char *marked;
 
 	memset(text, 'x', sizeof(text));
-	marked = names_text(&names,
-			    names_mark_kernel(&names, names_intern(&names, text, sizeof(text))));
-	assert_string_equal(marked + strlen(marked) - 4, "_[k]");
+	text[sizeof(text) - 1] = 0;
+	add_image(1, WIRE_image_kind_KERNEL, "[kernel]");
+	map(0, 0xffffffff81000000, 1);
+	add_symbol(1, 0x410, text, "");
+	marked = marked_name(0xffffffff81000011, WIRE_frame_flags_KERNEL);
+	assert_int_equal(strlen(marked), NAME_SIZE_MAX - 1);
+	assert_string_equal(marked + strlen(marked) - 5, "x_[k]");
 }
 
 int main(void)
@@ -258,7 +280,7 @@ int main(void)
 		TEST(test_a_frame_is_named_by_what_is_known_of_it),
 		TEST(test_a_hostile_path_makes_a_clean_bounded_name),
 		TEST(test_a_thread_has_its_own_name_or_its_processs),
-		TEST(test_the_kernels_mark_stands_behind_a_name),
+		TEST(test_marks_stand_behind_names_of_the_kernel_and_of_jit_code),
 		TEST(test_the_longest_name_is_marked_too),
 	};
 

@@ -16,6 +16,7 @@ const struct arch arch_host = {
 	.sp_index = 7,
 	.fp_index = 6,
 	.code_mask = UINT64_MAX,
+	.frame_record_size = 16,
 	.dwarf_n_registers = 17,
 	.sample_index = { 0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8 },
 	.dwarf_sp = 7,

@@ -20,6 +20,11 @@ struct arch {
 	uint8_t sp_index;    /* of the stack pointer */
 	uint8_t fp_index;    /* of the register that frame pointers are kept in */
 	uint64_t code_mask;  /* the bits of a return address that are its address */
+	/*
+	 * The caller's stack pointer is so far above a frame pointer, where there is one: at the
+	 * frame pointer is the caller's, behind it the return address. 0: it may be anywhere.
+	 */
+	uint8_t frame_record_size;
 	/* DWARF's numbers (the psABI) */
 	uint8_t dwarf_n_registers;
 	uint8_t sample_index[ARCH_REGISTERS_MAX]; /* of DWARF's registers in a sample's */

@@ -326,6 +326,38 @@ static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
 	return mapping || end(walk, WIRE_stack_end_NO_MAPPING);
 }
 
+/*
+ * Code of a JIT compiler has no unwind information, but many such compilers keep frame pointers.
+ * It is believed as long as the chain stays in the captured stack and leads to code; the frame is
+ * marked for what it is.
+ */
+static bool step_by_frame_pointer(struct walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+	uint64_t fp, pc;
+
+	if (!arch_host.frame_record_size || !walk->knows_fp || walk->fp < walk->sp ||
+	    walk->fp % sizeof(fp) || !read_word(walk, walk->fp, &fp) ||
+	    !read_word(walk, walk->fp + sizeof(fp), &pc))
+		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	pc &= arch_host.code_mask;
+	if (!mapping_table_find(&unwinding->process->mappings, pc - 1))
+		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
+	walk->pc = pc;
+	walk->sp = walk->fp + arch_host.frame_record_size;
+	walk->fp = fp;
+	walk->is_sampled = false;
+	walk->is_exact = false;
+	return true;
+}
+
+static bool is_anonymous(const struct walk *walk)
+{
+	return walk->mapping && walk->entry && walk->entry->image &&
+	       walk->entry->image->kind == WIRE_image_kind_ANONYMOUS;
+}
+
 /* One frame: false: it is the last one. */
 static bool visit(struct walk *walk)
 {
@@ -344,7 +376,10 @@ static bool visit(struct walk *walk)
 	}
 	if (!add_frame(walk, rule))
 		return false;
-	return rule ? step(walk, rule) : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	if (rule)
+		return step(walk, rule);
+	return is_anonymous(walk) ? step_by_frame_pointer(walk)
+				  : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
 /* An image that cannot be read, or a process's first code, explains more than the walk knows. */

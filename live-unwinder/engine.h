@@ -36,5 +36,11 @@ bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_
 /* Whether two answers to one sample are the same, frame for frame. */
 bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b);
 
+/*
+ * Whether elfutils, the judge, confirms an answer. What is known by frame pointer alone it does not
+ * say: it is to stop, then, in the first frame that was left that way.
+ */
+bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *judge);
+
 /* Makes the sampled instruction, which is known even where nothing else is, the only frame. */
 void unwinding_add_sampled(struct unwinding *unwinding);

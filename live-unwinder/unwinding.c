@@ -72,3 +72,23 @@ bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b)
 	       a->failed_image == b->failed_image &&
 	       !memcmp(a->frames, b->frames, a->n_frames * sizeof(*a->frames));
 }
+
+/* Frames up to and with the first one that was left by its frame pointer; 0: none was. */
+static size_t count_to_frame_pointer(const struct unwinding *unwinding)
+{
+	for (size_t i = 0; i < unwinding->n_frames; i++)
+		if (unwinding->frames[i].flags & WIRE_frame_flags_FRAME_POINTER)
+			return i + 1;
+	return 0;
+}
+
+bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *judge)
+{
+	size_t n = count_to_frame_pointer(answer);
+
+	if (!n)
+		return unwinding_is_same(answer, judge);
+	return judge->n_frames == n && judge->end == WIRE_stack_end_NO_UNWIND_INFO &&
+	       !memcmp(answer->frames, judge->frames, (n - 1) * sizeof(*judge->frames)) &&
+	       answer->frames[n - 1].address == judge->frames[n - 1].address;
+}

@@ -160,7 +160,7 @@ int verify_compare(struct verify *verify, const struct identity *identity,
 		   const struct unwinding *answer, const struct unwinding *judge)
 {
 	++*verify->n_compared;
-	if (unwinding_is_same(answer, judge))
+	if (unwinding_is_confirmed(answer, judge))
 		return 0;
 	++*verify->n_different;
 	return dump(verify, identity, judge);

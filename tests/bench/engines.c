@@ -227,7 +227,7 @@ static void compare(struct recording *recording, size_t *ret_same, size_t *ret_l
 			continue;
 		}
 		by_dwfl(recording, &dwfl);
-		*ret_same += unwinding_is_same(&table, &dwfl);
+		*ret_same += unwinding_is_confirmed(&table, &dwfl);
 	}
 }
 
