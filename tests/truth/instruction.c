@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "instruction.h"
+
+/* Segments, sizes, rep, lock, notrack and bnd; the last of them may be a REX. */
+static size_t skip_prefixes(const uint8_t *bytes, size_t size)
+{
+	static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+					    0x66, 0x67, 0xf0, 0xf2, 0xf3 };
+	size_t n = 0;
+
+	while (n < size && memchr(prefixes, bytes[n], sizeof(prefixes)))
+		n++;
+	return n < size && bytes[n] >> 4 == 4 ? n + 1 : n;
+}
+
+/* Opcode 0xff: the middle bits of the next byte tell which. */
+static enum instruction decode_group(uint8_t operands)
+{
+	switch (operands >> 3 & 7) {
+	case 2:
+		return INSTRUCTION_CALL;
+	case 4:
+		return INSTRUCTION_JUMP;
+	default:
+		return INSTRUCTION_OTHER;
+	}
+}
+
+enum instruction instruction_decode(const uint8_t *bytes, size_t size)
+{
+	size_t at = skip_prefixes(bytes, size);
+	uint8_t next = at + 1 < size ? bytes[at + 1] : 0;
+
+	if (at == size)
+		return INSTRUCTION_OTHER;
+	switch (bytes[at]) {
+	case 0xe8:
+		return INSTRUCTION_CALL;
+	case 0xc2:
+	case 0xc3:
+		return INSTRUCTION_RETURN;
+	case 0x0f:
+		return next == 0x05 ? INSTRUCTION_SYSCALL : INSTRUCTION_OTHER;
+	case 0xff:
+		return decode_group(next);
+	default:
+		return INSTRUCTION_OTHER;
+	}
+}
