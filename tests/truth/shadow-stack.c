@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -65,7 +66,7 @@ static void leave_handlers(struct shadow_stack *shadow, uint64_t sp)
 	for (size_t i = shadow->n; i > 0; i--) {
 		const struct shadow_frame *frame = &shadow->frames[i - 1];
 
-		if (frame->slot)
+		if (!frame->is_signal)
 			continue;
 		if (sp >= frame->low && sp < frame->high)
 			return;
@@ -73,43 +74,57 @@ static void leave_handlers(struct shadow_stack *shadow, uint64_t sp)
 	}
 }
 
-/*
- * Functions whose return address is below the stack pointer are over, but for one that has just
- * taken its own off, as vfork() does: until it leaves.
- */
-static void leave_functions(struct shadow_stack *shadow, enum instruction instruction, uint64_t sp)
+/* Functions whose return address is below the stack pointer are over. */
+static void leave_functions(struct shadow_stack *shadow, uint64_t sp)
 {
-	uint64_t spared = instruction == INSTRUCTION_JUMP ? 0 : WORD;
+	size_t n = shadow->n;
 
 	leave_handlers(shadow, sp);
-	while (shadow->n && top(shadow)->slot && top(shadow)->slot + spared < sp)
+	while (shadow->n && !top(shadow)->is_signal && top(shadow)->place < sp) {
+		if (top(shadow)->is_taken && top(shadow)->place + WORD == sp)
+			break;
 		shadow->n--;
+	}
+	if (shadow->n != n)
+		shadow->is_leaving = true;
 }
 
 static int add_call(struct shadow_stack *shadow, const struct shadow_place *now)
 {
-	struct shadow_frame frame = { .slot = now->sp };
+	struct shadow_frame frame = { .place = now->sp };
 
 	if (!read_word(now, now->sp, &frame.address))
 		return 0; /* it has overflown its stack, and a signal will follow */
 	return push(shadow, &frame);
 }
 
+static void take_return(struct shadow_stack *shadow, uint64_t sp_before)
+{
+	if (shadow->n && !top(shadow)->is_signal && top(shadow)->place == sp_before)
+		shadow->n--;
+	else
+		shadow->n_unmatched++;
+}
+
 int shadow_stack_step(struct shadow_stack *shadow, enum instruction instruction, uint64_t sp_before,
 		      const struct shadow_place *now)
 {
-	const struct shadow_frame *frame = top(shadow);
+	bool is_jump = instruction == INSTRUCTION_JUMP;
 
-	/* The same instruction once more (rep), or one that has failed. */
 	if (instruction == INSTRUCTION_CALL && now->sp == sp_before - WORD)
 		return add_call(shadow, now);
+	/* One that has failed has changed nothing. */
 	if (instruction == INSTRUCTION_RETURN && now->sp > sp_before) {
-		if (frame && frame->slot == sp_before)
-			shadow->n--;
-		else
-			shadow->n_unmatched++;
+		take_return(shadow, sp_before);
+		is_jump = true;
+	} else if (shadow->n && !top(shadow)->is_signal && top(shadow)->place == sp_before) {
+		top(shadow)->is_taken = now->sp == sp_before + WORD;
 	}
-	leave_functions(shadow, instruction, now->sp);
+	if (instruction == INSTRUCTION_JUMP && shadow->n)
+		top(shadow)->is_taken = false;
+	leave_functions(shadow, now->sp);
+	if (is_jump)
+		shadow->is_leaving = false;
 	return 0;
 }
 
@@ -117,7 +132,8 @@ int shadow_stack_signal(struct shadow_stack *shadow, uint64_t pc, uint64_t sp,
 			const struct shadow_place *now)
 {
 	const struct signal_frame *signal = now->stack;
-	struct shadow_frame interrupted = { .is_exact = true }, handler = { .is_exact = true };
+	struct shadow_frame interrupted = { .is_exact = true, .is_signal = true };
+	struct shadow_frame handler = { .is_exact = true };
 	uint64_t saved_pc, saved_sp;
 	const stack_t *own;
 	int r;
@@ -130,6 +146,8 @@ int shadow_stack_signal(struct shadow_stack *shadow, uint64_t pc, uint64_t sp,
 	if ((saved_pc != pc && saved_pc != pc - SYSCALL_SIZE) || saved_sp != sp)
 		return 0;
 	interrupted.address = saved_pc;
+	interrupted.place =
+		now->sp + offsetof(struct signal_frame, context.uc_mcontext.gregs[REG_RIP]);
 	interrupted.low = now->sp - STACK_REACH;
 	interrupted.high = now->sp + sizeof(*signal);
 	if (!(own->ss_flags & SS_DISABLE) && now->sp - (uintptr_t)own->ss_sp < own->ss_size) {
@@ -137,7 +155,7 @@ int shadow_stack_signal(struct shadow_stack *shadow, uint64_t pc, uint64_t sp,
 		interrupted.high = interrupted.low + own->ss_size;
 	}
 	handler.address = signal->return_address;
-	handler.slot = now->sp;
+	handler.place = now->sp;
 	r = push(shadow, &interrupted);
 	if (r == 0)
 		r = push(shadow, &handler);
@@ -146,25 +164,39 @@ int shadow_stack_signal(struct shadow_stack *shadow, uint64_t pc, uint64_t sp,
 
 void shadow_stack_sigreturn(struct shadow_stack *shadow, const struct shadow_place *now)
 {
-	while (shadow->n && top(shadow)->slot)
+	while (shadow->n && !top(shadow)->is_signal)
 		shadow->n--;
 	if (shadow->n)
 		shadow->n--;
-	leave_functions(shadow, INSTRUCTION_OTHER, now->sp);
+	leave_functions(shadow, now->sp);
+	shadow->is_leaving = false;
+}
+
+static bool is_captured(const struct shadow_frame *frame, const struct shadow_place *now)
+{
+	uint64_t word;
+
+	return frame->is_taken || read_word(now, frame->place, &word);
 }
 
 void shadow_stack_print(const struct shadow_stack *shadow, const struct shadow_place *now,
 			FILE *out)
 {
+	bool is_leaving = shadow->is_leaving, is_cut = false;
+
 	fprintf(out, "0x%" PRIx64 ":exact", now->pc);
 	for (size_t i = shadow->n; i > 0; i--) {
 		const struct shadow_frame *frame = &shadow->frames[i - 1];
 		uint64_t address = frame->address;
 
-		/* It may have been written over, as where an exception goes to its handler. */
-		if (frame->slot)
-			read_word(now, frame->slot, &address);
+		if (!is_cut && !is_captured(frame, now)) {
+			is_cut = true;
+			fputs(" |", out);
+		}
+		/* A handler of signals, or of exceptions, may have written another one there. */
+		if (read_word(now, frame->place, &address) && !frame->is_signal)
+			is_leaving |= address != frame->address;
 		fprintf(out, " 0x%" PRIx64 "%s", address, frame->is_exact ? ":exact" : "");
 	}
-	fputc('\n', out);
+	fputs(is_leaving ? " leaving\n" : "\n", out);
 }

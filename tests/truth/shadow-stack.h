@@ -16,15 +16,18 @@
 enum { SHADOW_STACK_MAX = 65536 };
 
 struct shadow_frame {
-	uint64_t address;   /* where it goes on */
-	uint64_t slot;	    /* where that stands in memory; 0: nowhere, a signal came there */
-	bool is_exact;	    /* no call is in front of that address */
-	uint64_t low, high; /* without a slot: the stack that the signal's handler runs on */
+	uint64_t address; /* where it goes on */
+	uint64_t place;	  /* where that stands in memory */
+	bool is_exact;	  /* no call is in front of that address */
+	bool is_taken;	  /* popped off the stack, but not returned to yet, as in vfork() */
+	bool is_signal;	  /* a signal came there; its handler runs on this stack: */
+	uint64_t low, high;
 };
 
 struct shadow_stack {
 	struct shadow_frame *frames; /* outermost first */
 	size_t n, n_allocated;
+	bool is_leaving;      /* the stack pointer has left functions that have not returned */
 	uint64_t n_unmatched; /* returns to an address that no call has left */
 };
 
@@ -51,6 +54,11 @@ int shadow_stack_signal(struct shadow_stack *shadow, uint64_t pc, uint64_t sp,
 /* rt_sigreturn(2) was executed. */
 void shadow_stack_sigreturn(struct shadow_stack *shadow, const struct shadow_place *now);
 
-/* The chain as a line of text, as frame-dump has it: innermost first, without mappings. */
+/*
+ * The chain as a line of text, as frame-dump has it: innermost first, without mappings. '|' is in
+ * front of the first frame whose place was not captured. "leaving" follows where functions are
+ * being left by another way than a return, as by longjmp() or an exception: what the chain is
+ * then is a matter of words.
+ */
 void shadow_stack_print(const struct shadow_stack *shadow, const struct shadow_place *now,
 			FILE *out);

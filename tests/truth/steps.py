@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compares stacks of a program that was stepped through with its true chains, sample by sample."""
+import bisect
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+STACK = re.compile(r" end=(\S+) frames=\[(.*)\]$")
+MAPPING_OF_FRAME = re.compile(r"@\d+")
+IMAGE = re.compile(r'image image=(\d+) kind=(\S+) .* path="([^"]*)"')
+SYMBOL = re.compile(r'symbol image=(\d+) offset=(\w+) .* name="([^"]*)"')
+LOAD = re.compile(r"^ +LOAD +(\w+) (\w+) \w+ (\w+)", re.MULTILINE)
+DESCRIBED = re.compile(r" FDE .* pc=(\w+)\.\.(\w+)")
+
+# What becomes of a sample.
+EXACT = "exact"  # the true chain, complete
+WHOLE = "whole"  # the same, but its outermost code has no unwind information
+NO_INFO = "no-info"  # a true beginning: what follows has no unwind information
+CUT = "cut"  # a true beginning: what follows was not captured
+LOST = "lost"  # a true beginning: what follows was captured, but not found
+MISNAMED = "misnamed"  # the same, or cut, and good unwind information is called bad
+LEAVING = "leaving"  # functions are being left by longjmp() or an exception
+WRONG = "wrong"
+
+# Their callees copy the handler's registers over those that they have saved themselves, and then
+# its address over their own return address: no unwind information can tell of that.
+INSTALL_HANDLERS = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_ForcedUnwind",
+                    "_Unwind_Resume_or_Rethrow"}
+LEAVES_WITHIN = 300  # instructions from there to the handler
+JUMPS_WITHIN = 20  # instructions of longjmp(), from where it has read the place to the jump
+
+
+class Truth:
+    """What single-step wrote beside the stream."""
+
+    def __init__(self, path):
+        self.chains, self.n_captured, self.is_leaving = [], [], []
+        for line in path.read_text().splitlines():
+            chain = line.removesuffix(" leaving")
+            self.is_leaving.append(chain != line)
+            self.n_captured.append(chain.split(" |")[0].count(" ") + 1)
+            self.chains.append(chain.replace(" |", ""))
+
+
+class UnwindInfo:
+    """Which addresses of a file have unwind information, by binutils' word."""
+
+    def __init__(self, path):
+        headers = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
+        frames = subprocess.run(["readelf", "-wf", path], capture_output=True, text=True).stdout
+        self.loads = [[int(number, 16) for number in load] for load in LOAD.findall(headers)]
+        self.ranges = sorted((int(start, 16), int(end, 16))
+                             for start, end in DESCRIBED.findall(frames))
+        assert self.loads and self.ranges, f"readelf says nothing of {path}"
+
+    def covers(self, offset):
+        for start, address, size in self.loads:
+            if start <= offset < start + size:
+                offset += address - start
+                break
+        i = bisect.bisect(self.ranges, (offset, 1 << 64)) - 1
+        return i >= 0 and offset < self.ranges[i][1]
+
+
+class Stacks:
+    """What a dump of an unwound and symbolized stream says."""
+
+    infos = {}  # by path, for all dumps
+
+    def __init__(self, text):
+        self.ends, self.chains = [], []
+        self.mappings, self.images, self.names = [], {}, {}
+        for line in text.splitlines():
+            if line.startswith("stack "):
+                end, frames = STACK.search(line).groups()
+                self.ends.append(end)
+                self.chains.append(MAPPING_OF_FRAME.sub("", frames))
+            elif line.startswith("mapping "):
+                self._add_mapping(dict(field.split("=") for field in line.split()[1:]))
+            elif found := IMAGE.match(line):
+                self.images[int(found[1])] = found[3]
+            elif found := SYMBOL.match(line):
+                self.names[int(found[1]), int(found[2], 16)] = found[3]
+
+    def _add_mapping(self, fields):
+        start, length, offset = (int(fields[name], 16) for name in ("start", "length", "offset"))
+        self.mappings.append((start, start + length, offset, int(fields["image"])))
+
+    def place(self, frame):
+        """(image, offset) of a frame's code; None: it is in no mapping."""
+        address, _, is_exact = frame.partition(":")
+        address = int(address, 16) - (not is_exact)
+        for start, end, offset, image in reversed(self.mappings):
+            if start <= address < end:
+                return image, address - start + offset
+        return None
+
+    def name(self, frame):
+        return self.names.get(self.place(frame), "")
+
+    def describe(self, frame):
+        place = self.place(frame)
+        if not place:
+            return frame
+        return f"{Path(self.images[place[0]]).name}+{place[1]:#x}({self.name(frame)})"
+
+    def has_info(self, frame):
+        place = self.place(frame)
+        path = place and self.images[place[0]]
+        if not path or not path.startswith("/"):
+            return bool(path)
+        if path not in self.infos:
+            self.infos[path] = UnwindInfo(path)
+        return self.infos[path].covers(place[1])
+
+
+class Comparison:
+    """The stacks of one engine, judged."""
+
+    def __init__(self, truth, stacks):
+        self.truth, self.stacks = truth, stacks
+        assert len(truth.chains) == len(stacks.chains)
+        self.outcomes = [self._judge(i) for i in range(len(truth.chains))]
+        self.counts = Counter(self.outcomes)
+
+    def _judge(self, i):
+        end, chain, true = self.stacks.ends[i], self.stacks.chains[i], self.truth.chains[i]
+        if chain == true and end == "complete":
+            return EXACT
+        last = chain.rsplit(" ", 1)[-1]
+        if chain == true and end == "no-unwind-info" and not self.stacks.has_info(last):
+            return WHOLE
+        if self.truth.is_leaving[i]:
+            return LEAVING
+        if true.startswith(chain + " "):
+            outcome = self._judge_end(i, end, chain.count(" ") + 1, last)
+            if outcome != WRONG:
+                return outcome
+        return LEAVING if self._is_about_to_leave(i, chain) else WRONG
+
+    def _judge_end(self, i, end, n_frames, last):
+        if end == "no-unwind-info":
+            return WRONG if self.stacks.has_info(last) else NO_INFO
+        if end == "bad-unwind-info":
+            return MISNAMED
+        if end != "stack-truncated":
+            return WRONG
+        if n_frames >= self.truth.n_captured[i]:
+            return CUT
+        return LOST
+
+    def _is_about_to_leave(self, i, chain):
+        frames = chain.split(" ")
+        if any(self.stacks.name(frame) in INSTALL_HANDLERS for frame in frames[:2]):
+            return any(self.truth.is_leaving[i:i + LEAVES_WITHIN])
+        return len(frames) > 1 and self._jumps_to(i, [frames[1] + ":exact", *frames[2:]])
+
+    def _jumps_to(self, i, frames):
+        """Whether longjmp() is about to go there: its unwind information is of that place."""
+        ahead = range(i, min(i + JUMPS_WITHIN, len(self.truth.chains)))
+        left = next((k for k in ahead if self.truth.is_leaving[k]), ahead.stop)
+        arrived = next((k for k in ahead if k > left and not self.truth.is_leaving[k]), None)
+        return arrived is not None and self.truth.chains[arrived].startswith(" ".join(frames))
+
+    def share(self, outcome):
+        """Of the samples whose chains can be had."""
+        had = len(self.outcomes) - sum(self.counts[each] for each in (NO_INFO, CUT, LEAVING))
+        return self.counts[outcome] / had if had else 0
+
+    def examples(self, outcome):
+        """What is there to be looked at, a line for each code that it happened in."""
+        found = {}
+        for i, each in enumerate(self.outcomes):
+            if each == outcome:
+                leaf = self.truth.chains[i].split(" ", 1)[0]
+                found.setdefault(leaf, []).append(i)
+        return "\n".join(self._example(indices) for indices in found.values())
+
+    def _example(self, indices):
+        i = indices[0]
+        true, got = (" < ".join(self.stacks.describe(frame) for frame in chain.split(" ")[:6])
+                     for chain in (self.truth.chains[i], self.stacks.chains[i]))
+        return f"{len(indices)} times {self.stacks.ends[i]}:\n    true {true}\n    got  {got}"
