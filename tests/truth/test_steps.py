@@ -23,18 +23,20 @@ LEAST_PROGRAMS = 15
 # these come callers whose CFA is told by rbx, where libdw forgets it (by_rbx in steps-by-hand.S).
 LOST_MAX = 0.02
 LOST_MAX_WITH_FRAME_POINTERS = 0.045
-# The same is called bad-unwind-info where the CFA is an expression: a realigned main() has one.
+# The same is called bad-unwind-info where the CFA is an expression: a realigned main() has one,
+# and OpenSSL's SHA-512 for AVX2, which keeps it below the stack pointer.
 MISNAMED_MAX = 0.015
+MISNAMED_MAX_OF_CRYPTO = 0.06
 # Chains that are a matter of words, of programs that jump and throw.
 LEAVING_MAX = 0.03
 
 # Options of single-step: programs that take long are not sampled at each instruction.
-OPTIONS = {"exceptions-O0": ["-n", "3"], "exceptions-O2": ["-n", "3"]}
+OPTIONS = {"exceptions-O0": ["-n", "3"], "exceptions-O2": ["-n", "3"], "crypto": ["-n", "3"]}
 # Programs of the system: their start, and the dynamic linker's work in front of it.
 SYSTEM = {
     "true": (["-x", "-n", "3"], ["/bin/true"]),
-    "ls": (["-n", "13", "-m", "10000"], ["/bin/ls", "-l", "/"]),
-    "python3": (["-n", "17", "-m", "10000"], [sys.executable, "-S", "-c", "0"]),
+    "ls": (["-n", "13", "-m", "7000"], ["/bin/ls", "-l", "/"]),
+    "python3": (["-n", "17", "-m", "7000"], [sys.executable, "-S", "-c", "0"]),
 }
 
 
@@ -75,7 +77,8 @@ class Steps(pipeline.PipelineTest):
         self.assertLessEqual(comparison.share(steps.LOST),
                              LOST_MAX_WITH_FRAME_POINTERS if has_frame_pointers else LOST_MAX,
                              comparison.examples(steps.LOST))
-        self.assertLessEqual(comparison.share(steps.MISNAMED), MISNAMED_MAX,
+        self.assertLessEqual(comparison.share(steps.MISNAMED),
+                             MISNAMED_MAX_OF_CRYPTO if name == "crypto" else MISNAMED_MAX,
                              comparison.examples(steps.MISNAMED))
         self.assertLessEqual(comparison.counts[steps.LEAVING],
                              LEAVING_MAX * len(comparison.outcomes),
