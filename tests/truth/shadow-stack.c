@@ -7,7 +7,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "shadow-stack.h"
+#include "tests/truth/shadow-stack.h"
 
 enum {
 	WORD = sizeof(uint64_t),

@@ -20,9 +20,9 @@
 #include "common/host-files.h"
 #include "common/processes.h"
 #include "common/stage.h"
-#include "instruction.h"
-#include "shadow-stack.h"
-#include "tracee.h"
+#include "tests/truth/instruction.h"
+#include "tests/truth/shadow-stack.h"
+#include "tests/truth/tracee.h"
 
 enum {
 	STACK_SIZE = 32768, /* of a sample: perf-source's default */

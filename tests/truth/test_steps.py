@@ -17,6 +17,9 @@ SINGLE_STEP = PROGRAMS / "single-step"
 ENGINES = "table", "dwfl", "auto"
 LEAST_PROGRAMS = 15
 
+# A step is two switches between processes: what takes 5 s alone may take minutes beside others.
+pipeline.PATIENCE_S = 300
+
 # How many of the chains that could be had may be lost: a register that the caller's frame needs
 # was saved by the sampled function in what is now below its stack pointer, and not captured. That
 # is so between the pop of a register and the return, and matters most with frame pointers. To
