@@ -21,7 +21,8 @@ struct capture {
 	struct identity identity; /* first: see identity.h */
 	struct names names;
 	struct stack_counts counts;
-	struct frame_cache frames; /* number: the marked name; value: what the format makes of the frame */
+	struct frame_cache
+		frames; /* number: the marked name; value: what the format makes of the frame */
 	struct output output;
 	const char *path;
 	const struct format *format;
@@ -38,7 +39,7 @@ struct capture {
 /* A stack on its way into the file. */
 struct capture_stack {
 	const struct wire_stack *record;
-	struct process *process; /* NULL: not known */
+	struct process *process;	    /* NULL: not known */
 	const struct capture_frame *frames; /* as many as in the record, but outermost first */
 };
 

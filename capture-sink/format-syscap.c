@@ -304,9 +304,8 @@ static size_t find_addresses(const struct capture_stack *stack, uint64_t *addres
 
 	for (size_t i = stack->record->frames.n; i-- > 0;) {
 		const struct capture_frame *frame = &stack->frames[i];
-		uint64_t needed = frame->flags & WIRE_frame_flags_KERNEL
-					  ? SYSCAP_CONTEXT_KERNEL
-					  : SYSCAP_CONTEXT_USER;
+		uint64_t needed = frame->flags & WIRE_frame_flags_KERNEL ? SYSCAP_CONTEXT_KERNEL
+									 : SYSCAP_CONTEXT_USER;
 
 		/* Room for this one, its context, the user's context, a reason. */
 		if (n + 4 > SYSCAP_ADDRESSES_MAX) {

@@ -61,9 +61,10 @@ uint32_t names_of_thread(struct names *names, const struct process *process, uin
 			 uint32_t tid);
 
 struct frame_name {
-	uint32_t name;	 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
-	uint32_t marked; /* with flamegraph.pl's mark, if it is of the kernel or of a JIT compiler */
-	bool is_final;	 /* no symbol that is still to come can change it */
+	uint32_t name; /* its symbol, else "[file+0xoffset]", else "[unknown]" */
+	uint32_t
+		marked; /* with flamegraph.pl's mark, if it is of the kernel or of a JIT compiler */
+	bool is_final;	/* no symbol that is still to come can change it */
 };
 
 struct frame_name names_of_frame(struct names *names, const struct identity *identity,

@@ -120,8 +120,9 @@ static void assert_match(const struct process *process, size_t n_known, size_t n
 
 static void test_stacks_are_alike_from_the_outermost_frame_on(void **state)
 {
-	struct wire_frame frames[] = { { .address = 4 }, { .address = 3 },
-				       { .address = 2 }, { .address = 1 } };
+	struct wire_frame frames[] = {
+		{ .address = 4 }, { .address = 3 }, { .address = 2 }, { .address = 1 }
+	};
 
 	assert_match(one, 0, 4, frames);
 	assert_match(one, 4, 4, frames);

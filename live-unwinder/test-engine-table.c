@@ -568,8 +568,13 @@ static void test_memory_without_a_file_gives_the_frame_pointer_back(void **state
 
 static void test_a_frame_pointer_that_leads_out_of_the_stack_or_to_no_code(void **state)
 {
-	const uint64_t wrong[] = { 0, 8, address_of_word(1) + 1, stack_start - 8,
-				   address_of_word(3), address_of_word(4), UINT64_MAX - 7 };
+	const uint64_t wrong[] = { 0,
+				   8,
+				   address_of_word(1) + 1,
+				   stack_start - 8,
+				   address_of_word(3),
+				   address_of_word(4),
+				   UINT64_MAX - 7 };
 
 	add_jit();
 	SAMPLE(SECOND_START + 8, 0, address_of_word(3), NOWHERE, 0);
