@@ -154,7 +154,7 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 	struct elf_image elf_image = { .fd = -1 };
 	int outcome = ELF_IMAGE_E_UNAVAILABLE;
 
-	if (!client->has_server && image->build_id_size)
+	if (!client->has_server && image->build_id_size && !image->bytes)
 		return open_by_build_id(image, ret);
 	if (image->bytes)
 		outcome = begin_memory(image, &elf_image);
