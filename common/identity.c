@@ -15,6 +15,9 @@ void identity_count_refused(const struct identity *identity, struct stage *stage
 
 	if (n)
 		*counters_get(&stage->counters, "refused", "identity") = n;
+	if (identity->images.n_same_short_id)
+		*counters_get(&stage->counters, "refused", "short-file-ids") =
+			identity->images.n_same_short_id;
 }
 
 static int pass_unless_error(int r)

@@ -19,6 +19,8 @@ void image_table_deinit(struct image_table *table)
 {
 	struct image *image, *next;
 
+	HASH_CLEAR(hh_file_id, table->by_file_id);
+	HASH_CLEAR(hh_short_id, table->by_short_id);
 	HASH_ITER(hh, table->by_number, image, next)
 	forget(table, image);
 }
@@ -81,6 +83,54 @@ void image_table_set_state(struct image_table *table, const struct wire_image_st
 		image->state = *record;
 }
 
+struct image *image_table_find_file_id(const struct image_table *table, const struct file_id *id)
+{
+	struct image *image;
+
+	HASH_FIND(hh_file_id, table->by_file_id, id, sizeof(*id), image);
+	return image;
+}
+
+struct image *image_table_find_short_id(const struct image_table *table, uint64_t short_id)
+{
+	struct image *image;
+
+	HASH_FIND(hh_short_id, table->by_short_id, &short_id, sizeof(short_id), image);
+	return image;
+}
+
+static void add_file_id(struct image_table *table, struct image *image, const struct file_id *id)
+{
+	image->has_file_id = true;
+	image->file_id = *id;
+	image->short_id = file_id_short(id);
+	if (image_table_find_file_id(table, id)) {
+		table->n_same_file_id++;
+		return;
+	}
+	HASH_ADD(hh_file_id, table->by_file_id, file_id, sizeof(image->file_id), image);
+	if (image_table_find_short_id(table, image->short_id)) {
+		table->n_same_short_id++;
+		return;
+	}
+	HASH_ADD(hh_short_id, table->by_short_id, short_id, sizeof(image->short_id), image);
+}
+
+/* An image is one content: what is told of it first stays. */
+static void set_file_id(struct image_table *table, struct image *image, const char *text)
+{
+	struct file_id id;
+
+	if (!*text)
+		return;
+	if (!file_id_parse(text, &id))
+		table->n_refused++;
+	else if (!image->has_file_id)
+		add_file_id(table, image, &id);
+	else if (memcmp(&id, &image->file_id, sizeof(id)))
+		table->n_refused++;
+}
+
 void image_table_set_id(struct image_table *table, const struct wire_image_id *record)
 {
 	struct image *image = image_table_find(table, record->image);
@@ -91,6 +141,17 @@ void image_table_set_id(struct image_table *table, const struct wire_image_id *r
 	image->build_id_size = record->build_id.size;
 	if (record->build_id.size)
 		memcpy(image->build_id, record->build_id.data, record->build_id.size);
+	set_file_id(table, image, record->file_id);
+}
+
+void image_table_get_id(const struct image *image, struct wire_image_id *ret)
+{
+	*ret = (struct wire_image_id){
+		.image = image->number,
+		.build_id = { image->build_id, image->build_id_size },
+	};
+	if (image->has_file_id)
+		file_id_text(&image->file_id, ret->file_id);
 }
 
 const char *image_name(const struct image *image)

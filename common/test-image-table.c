@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -55,6 +56,103 @@ static void test_an_empty_build_id_is_an_answer_too(void **state)
 	image_table_set_id(&table, &id);
 	assert_true(image_table_find(&table, 3)->has_id);
 	assert_int_equal(image_table_find(&table, 3)->build_id_size, 0);
+	image_table_deinit(&table);
+}
+
+static void tell(struct image_table *table, uint64_t image, const char *high, const char *low)
+{
+	struct wire_image_id id = { image, { "", 0 } };
+
+	snprintf(id.file_id, sizeof(id.file_id), "%s%s", high, low);
+	image_table_set_id(table, &id);
+}
+
+static void test_images_are_found_by_their_file_ids(void **state)
+{
+	struct image_table table = { 0 };
+	struct file_id id;
+
+	add(&table, 3, "/a");
+	add(&table, 4, "/b");
+	tell(&table, 3, "026a2d6a60ee6b4e", "b8ec85adf2e76f4d");
+	tell(&table, 4, "caf6e5907166ac76", "eef618e5f7f59cd9");
+	assert_true(file_id_parse("caf6e5907166ac76eef618e5f7f59cd9", &id));
+	assert_int_equal(image_table_find_file_id(&table, &id)->number, 4);
+	assert_int_equal(image_table_find_short_id(&table, 0xcaf6e5907166ac76)->number, 4);
+	assert_int_equal(image_table_find_short_id(&table, 0x026a2d6a60ee6b4e)->number, 3);
+	assert_null(image_table_find_short_id(&table, 0xeef618e5f7f59cd9)); /* the other half */
+	id.bytes[15]++;
+	assert_null(image_table_find_file_id(&table, &id));
+	assert_int_equal(table.n_refused + table.n_same_file_id + table.n_same_short_id, 0);
+	image_table_deinit(&table);
+}
+
+static void test_the_first_of_those_with_the_same_id_is_found(void **state)
+{
+	struct image_table table = { 0 };
+	struct file_id id;
+
+	add(&table, 3, "/a");
+	add(&table, 4, "/copy");
+	add(&table, 5, "/short/collision");
+	tell(&table, 4, "0123456789abcdef", "0000000000000001");
+	tell(&table, 3, "0123456789abcdef", "0000000000000001");
+	assert_int_equal(table.n_same_file_id, 1);
+	assert_int_equal(table.n_same_short_id, 0);
+	tell(&table, 5, "0123456789abcdef", "0000000000000002");
+	assert_int_equal(table.n_same_file_id, 1);
+	assert_int_equal(table.n_same_short_id, 1);
+	assert_int_equal(image_table_find_short_id(&table, 0x0123456789abcdef)->number, 4);
+	assert_true(file_id_parse("0123456789abcdef0000000000000001", &id));
+	assert_int_equal(image_table_find_file_id(&table, &id)->number, 4);
+	assert_true(file_id_parse("0123456789abcdef0000000000000002", &id));
+	assert_int_equal(image_table_find_file_id(&table, &id)->number, 5);
+	assert_true(image_table_find(&table, 3)->has_file_id);
+	image_table_deinit(&table);
+}
+
+static void test_a_file_id_stays_once_it_is_told(void **state)
+{
+	struct image_table table = { 0 };
+	struct wire_image_id id = { 3, { "\x01\x02", 2 } }, again;
+
+	add(&table, 3, "/a");
+	image_table_set_id(&table, &id); /* of a stream before version 1.1 */
+	assert_false(image_table_find(&table, 3)->has_file_id);
+	image_table_get_id(image_table_find(&table, 3), &again);
+	assert_string_equal(again.file_id, "");
+	strcpy(id.file_id, "0123456789abcdef0000000000000001");
+	image_table_set_id(&table, &id);
+	image_table_set_id(&table, &id);
+	assert_int_equal(table.n_refused, 0);
+	id.file_id[0] = '1'; /* an image is one content */
+	image_table_set_id(&table, &id);
+	assert_int_equal(table.n_refused, 1);
+	id.file_id[0] = 0; /* one who has not read it takes nothing back */
+	image_table_set_id(&table, &id);
+	assert_int_equal(table.n_refused, 1);
+	image_table_get_id(image_table_find(&table, 3), &again);
+	assert_int_equal(again.image, 3);
+	assert_int_equal(again.build_id.size, 2);
+	assert_memory_equal(again.build_id.data, "\x01\x02", 2);
+	assert_string_equal(again.file_id, "0123456789abcdef0000000000000001");
+	assert_null(image_table_find_short_id(&table, 0x1123456789abcdef));
+	image_table_deinit(&table);
+}
+
+static void test_what_is_no_file_id_is_not_taken(void **state)
+{
+	static const char *const others[] = { "0123456789abcdef", "0123456789abcdeg",
+					      "0123456789abcdef0", " " };
+	struct image_table table = { 0 };
+
+	add(&table, 3, "/a");
+	for (size_t i = 0; i < 4; i++) {
+		tell(&table, 3, others[i], i == 1 ? "0123456789abcdef" : "");
+		assert_int_equal(table.n_refused, i + 1);
+	}
+	assert_false(image_table_find(&table, 3)->has_file_id);
+	assert_true(image_table_find(&table, 3)->has_id); /* the build-id is as good as ever */
 	image_table_deinit(&table);
 }
 
@@ -136,6 +234,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_image_keeps_what_its_records_say),
 		cmocka_unit_test(test_an_empty_build_id_is_an_answer_too),
+		cmocka_unit_test(test_images_are_found_by_their_file_ids),
+		cmocka_unit_test(test_the_first_of_those_with_the_same_id_is_found),
+		cmocka_unit_test(test_a_file_id_stays_once_it_is_told),
+		cmocka_unit_test(test_what_is_no_file_id_is_not_taken),
 		cmocka_unit_test(test_a_build_id_over_the_limit_is_not_taken),
 		cmocka_unit_test(test_what_is_impossible_is_counted),
 		cmocka_unit_test(test_more_images_than_the_limit_are_refused),

@@ -55,7 +55,10 @@ static void print_fields(const struct wire_type *type)
 			printf("[%s](#%s)", field->names->set, field->names->set);
 		else if (field->limit)
 			printf("%" PRIu32, field->limit);
-		printf(" | %s%s |\n", field->doc, field->since ? " (later version)" : "");
+		printf(" | %s", field->doc);
+		if (field->since)
+			printf(" (since %d.%" PRIu32 ")", WIRE_VERSION_MAJOR, field->since);
+		printf(" |\n");
 	}
 }
 

@@ -44,7 +44,9 @@ static struct unwinding answer, judge;
 
 static void add_images(struct process *process)
 {
-	const struct wire_image_id id = { BY_BUILD_ID, { build_id, sizeof(build_id) } };
+	const struct wire_image_id id = { BY_BUILD_ID,
+					  { build_id, sizeof(build_id) },
+					  "026a2d6a60ee6b4eb8ec85adf2e76f4d" };
 
 	add_bytes(&world, IN_MEMORY, "bytes", 5);
 	add_image(&world, BY_STATE, WIRE_image_kind_FILE, "/found");
@@ -349,6 +351,7 @@ static void test_a_dump_tells_how_images_are_had(void **state)
 	assert_string_equal(image->path, "/known");
 	assert_int_equal(image->build_id_size, sizeof(build_id));
 	assert_memory_equal(image->build_id, build_id, sizeof(build_id));
+	assert_true(image->short_id == 0x026a2d6a60ee6b4e);
 }
 
 /* By then nobody serves images at that address, and nobody else is to be asked. */

@@ -91,10 +91,10 @@ static int put_image(struct verify *verify, const struct image *image)
 		.path = { image->path, strlen(image->path) },
 	};
 	const struct wire_image_data data = { image->number, { image->bytes, image->n_bytes } };
-	const struct wire_image_id id = { image->number,
-					  { image->build_id, image->build_id_size } };
+	struct wire_image_id id;
 	int r = wire_writer_put(&verify->dump, WIRE_RECORD_image, &record);
 
+	image_table_get_id(image, &id);
 	/* Of a perf.data file that is all; elsewhere it would be taken before what says more. */
 	if (r == 0 && image->build_id_size && !image->state.status && !image->bytes)
 		r = wire_writer_put(&verify->dump, WIRE_RECORD_image_id, &id);
