@@ -11,8 +11,8 @@
 #include "common/cleanup.h"
 #include "common/elf-image.h"
 
-/* A descriptor from the server, else from the recorded path; < 0: not to be had. */
-static int open_file(const struct image *image, struct image_client *client)
+/* From the server, else from the recorded path. */
+int elf_image_open_file(const struct image *image, struct image_client *client)
 {
 	const struct wire_image record = {
 		.device_major = image->device_major,
@@ -159,7 +159,7 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 	if (image->bytes)
 		outcome = begin_memory(image, &elf_image);
 	else if (image->kind == WIRE_image_kind_FILE)
-		outcome = begin_descriptor(open_file(image, client), &elf_image);
+		outcome = begin_descriptor(elf_image_open_file(image, client), &elf_image);
 	return finish(&elf_image, outcome, ret);
 }
 

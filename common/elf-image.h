@@ -36,7 +36,10 @@ struct elf_image {
 /* Opens an image. A positive outcome, or -ENOMEM. */
 int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret);
 
-/* The same of an open file; takes the descriptor over, come what may. */
+/* The file behind an image, ELF or not, as a descriptor that the caller owns; -errno: none. */
+int elf_image_open_file(const struct image *image, struct image_client *client);
+
+/* The same as elf_image_open() of an open file; takes the descriptor over, come what may. */
 int elf_image_open_descriptor(int fd, struct elf_image *ret);
 void elf_image_close(struct elf_image *elf_image);
 
@@ -46,5 +49,5 @@ bool elf_image_address(const struct elf_image *elf_image, uint64_t offset, uint6
 /* The other way round. */
 bool elf_image_offset(const struct elf_image *elf_image, uint64_t address, uint64_t *ret);
 
-/* Fills in the record that tells the build-id; `ret->build_id` points into the Elf. */
+/* Fills in the record but for its file id; `ret->build_id` points into the Elf. */
 void elf_image_id(const struct elf_image *elf_image, uint64_t image, struct wire_image_id *ret);

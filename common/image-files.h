@@ -16,8 +16,8 @@ int image_files_init(struct image_files *files, struct stage *stage, struct imag
 void image_files_deinit(struct image_files *files);
 
 /*
- * The file of an image; NULL: it cannot be had. The first time it is read, its build-id is told
- * downstream, unless somebody has done so.
+ * The file of an image; NULL: it cannot be had. The first time it is read, its build-id and file id
+ * are told downstream, unless somebody has done so; the file id also where it is no ELF file.
  */
 struct elf_image *image_files_get(struct image_files *files, struct image *image);
 
