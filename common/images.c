@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/descriptor-limit.h"
+#include "common/file-id.h"
 #include "common/image-message.h"
 #include "common/images.h"
 #include "common/proc.h"
@@ -85,11 +86,18 @@ static int put_image(struct images *images, uint64_t number, enum wire_image_kin
 	return stage_put(images->stage, WIRE_RECORD_image, &image);
 }
 
-int images_add_kernel(struct images *images)
+int images_add_kernel(struct images *images, struct wire_blob build_id)
 {
 	struct image_source kernel = { .path = "[kernel]" };
+	struct wire_image_id id = { .image = IMAGE_KERNEL, .build_id = build_id };
+	struct file_id file_id;
+	int r = put_image(images, IMAGE_KERNEL, WIRE_image_kind_KERNEL, &kernel, 8);
 
-	return put_image(images, IMAGE_KERNEL, WIRE_image_kind_KERNEL, &kernel, 8);
+	if (r < 0 || !build_id.size)
+		return r;
+	if (file_id_of_kernel(build_id.data, build_id.size, &file_id))
+		file_id_text(&file_id, id.file_id);
+	return stage_put(images->stage, WIRE_RECORD_image_id, &id);
 }
 
 /*

@@ -51,8 +51,11 @@ void images_deinit(struct images *images);
 /* Memory without a file: images_find() is not for it. */
 bool images_is_anonymous(const struct image_source *source);
 
-/* Tells of the kernel's image: 0 or -errno of the output. */
-int images_add_kernel(struct images *images);
+/*
+ * Tells of the kernel's image, and of its ids if `build_id` is not empty: nobody else can read it.
+ * 0 or -errno of the output.
+ */
+int images_add_kernel(struct images *images, struct wire_blob build_id);
 
 /*
  * The number of the image behind a mapping, new or known; `ret_flags` are a mapping's

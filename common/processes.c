@@ -102,7 +102,7 @@ static int put_mapping(struct processes *processes, uint64_t upid, const struct 
 	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
 }
 
-int processes_add_kernel(struct processes *processes, uint64_t time)
+int processes_add_kernel(struct processes *processes, struct wire_blob build_id, uint64_t time)
 {
 	const struct mapping kernel = {
 		.start = 1ULL << 63,
@@ -111,7 +111,7 @@ int processes_add_kernel(struct processes *processes, uint64_t time)
 		.image = IMAGE_KERNEL,
 		.number = processes->n_mappings++,
 	};
-	int r = images_add_kernel(processes->images);
+	int r = images_add_kernel(processes->images, build_id);
 
 	return r < 0 ? r : put_mapping(processes, 0, &kernel, 0, time);
 }

@@ -45,8 +45,8 @@ void processes_deinit(struct processes *processes);
 
 /* All of these return 0 or -errno of the output or of memory. */
 
-/* The kernel's own mapping, and its image. */
-int processes_add_kernel(struct processes *processes, uint64_t time);
+/* The kernel's own mapping, and its image; its build-id may be empty. */
+int processes_add_kernel(struct processes *processes, struct wire_blob build_id, uint64_t time);
 
 /* Reads a process that was there before the first event. `time` is what its records say. */
 int processes_scan(struct processes *processes, uint32_t pid, uint64_t time);

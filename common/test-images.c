@@ -237,10 +237,32 @@ static void test_the_vdso_comes_once_with_its_bytes(void **state)
 
 static void test_the_kernel_has_a_number_of_its_own(void **state)
 {
-	assert_int_equal(images_add_kernel(&images), 0);
+	assert_int_equal(images_add_kernel(&images, (struct wire_blob){ "", 0 }), 0);
 	assert_true(find_file("/bin/a", 5, 9) >= IMAGE_FIRST);
 	assert_string_equal(test_stream_text(&stream), "image 1 kernel '[kernel]'\n"
 						       "image 3 file '/bin/a'\n");
+}
+
+/* The file id is that of OpenTelemetry's own test (libpf/fileid_test.go). */
+static void test_the_kernels_ids_are_told_if_they_are_known(void **state)
+{
+	static const uint8_t build_id[] = { 0xf8, 0xe1, 0xcf, 0x0f, 0x60, 0x55, 0x80, 0x98,
+					    0xed, 0xae, 0xc1, 0x64, 0xac, 0x77, 0x49, 0xdf };
+	union wire_view view;
+
+	assert_int_equal(images_add_kernel(&images, (struct wire_blob){ build_id, 16 }), 0);
+	assert_int_equal(images_add_kernel(&images, (struct wire_blob){ build_id, 7 }), 0);
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image);
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_id);
+	assert_int_equal(view.image_id.image, IMAGE_KERNEL);
+	assert_int_equal(view.image_id.build_id.size, 16);
+	assert_memory_equal(view.image_id.build_id.data, build_id, 16);
+	assert_string_equal(view.image_id.file_id, "026a2d6a60ee6b4eb8ec85adf2e76f4d");
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image);
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_id);
+	assert_int_equal(view.image_id.build_id.size, 7);
+	assert_string_equal(view.image_id.file_id, "");
+	assert_int_equal(test_stream_next(&stream, &view), 0);
 }
 
 static void test_a_new_file_is_asked_for_at_once_and_once(void **state)
@@ -336,6 +358,7 @@ int main(void)
 		TEST(test_an_inode_used_again_changes_nothing_for_its_old_image),
 		TEST(test_the_vdso_comes_once_with_its_bytes),
 		TEST(test_the_kernel_has_a_number_of_its_own),
+		TEST(test_the_kernels_ids_are_told_if_they_are_known),
 		TEST(test_a_new_file_is_asked_for_at_once_and_once),
 		TEST(test_the_longest_path_arrives),
 		TEST(test_states_of_the_server_go_downstream_and_garbage_does_not),

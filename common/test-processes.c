@@ -361,7 +361,7 @@ static void test_an_impossible_mapping_is_counted(void **state)
 
 static void test_the_kernel_is_everybodys(void **state)
 {
-	assert_int_equal(processes_add_kernel(&processes, 5), 0);
+	assert_int_equal(processes_add_kernel(&processes, (struct wire_blob){ "", 0 }, 5), 0);
 	check("image 1 kernel '[kernel]'\n"
 	      "mapping 1 of 0 8000000000000000+7fffffffffffffff at 8000000000000000 of image 1\n");
 }

@@ -13,6 +13,7 @@
 #include "common/arch.h"
 #include "common/clock.h"
 #include "common/host-files.h"
+#include "common/kernel-build-id.h"
 #include "perf-source/perf-source.h"
 #include "common/proc.h"
 
@@ -187,12 +188,20 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	return r < 0 ? r : hand_over(stage, self);
 }
 
+static int put_kernel(struct perf_source *self)
+{
+	uint8_t build_id[WIRE_BUILD_ID_MAX];
+	struct wire_blob blob = { build_id, kernel_build_id_read(build_id) };
+
+	return processes_add_kernel(&self->processes, blob, self->start_time);
+}
+
 static int put_host(struct stage *stage, struct perf_source *self)
 {
 	int r = host_files_put(stage, self->start_time);
 
 	if (r == 0)
-		r = processes_add_kernel(&self->processes, self->start_time);
+		r = put_kernel(self);
 	if (r < 0 || self->recording.setup.no_kernel)
 		return r;
 	r = host_files_put_kallsyms(stage, self->start_time);

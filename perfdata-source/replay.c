@@ -543,9 +543,20 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 	return 0;
 }
 
+/* What perf calls the kernel in its list of build-ids (tools/perf/util/machine.c). */
+static struct wire_blob kernel_build_id(const struct header *header)
+{
+	const struct header_build_id *found = header_find_build_id(header, "[kernel.kallsyms]");
+
+	if (!found || !found->is_kernel)
+		return (struct wire_blob){ "", 0 };
+	return (struct wire_blob){ found->bytes, found->size };
+}
+
 static int put_kernel(struct stage *stage, struct replay *replay)
 {
-	int r = processes_add_kernel(&replay->processes, stage->last_time);
+	int r = processes_add_kernel(&replay->processes, kernel_build_id(&replay->header),
+				     stage->last_time);
 
 	if (r < 0 || !replay->has_host)
 		return r;

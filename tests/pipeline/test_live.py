@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a person gets who records something that runs."""
+import hashlib
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pipeline
 import streams
@@ -13,6 +16,24 @@ import streams
 PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or loader's; the loader's second half
 CHAIN_CALLS = ["main", "outer", "middle", "inner"]
 PYTHON_WORKLOAD = "sum(i * i for i in range(25_000_000))"
+
+
+def file_id_of(data):
+    ends = data[:4096] + data[len(data) - min(len(data), 4096):]
+    return hashlib.sha256(ends + struct.pack(">Q", len(data))).hexdigest()[:32]
+
+
+def file_id_of_kernel():
+    """By what file(1) and others look for; None: the kernel has no build-id."""
+    notes = Path("/sys/kernel/notes")
+    found = re.search(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0(.{20})",
+                      notes.read_bytes() if notes.exists() else b"", re.S)
+    if not found:
+        return None
+    value = 0x6c62272e07bb014262b821756295c58d
+    for digit in found[1].hex().encode():
+        value = (value ^ digit) * 0x1000000000000000000013b % (1 << 128)
+    return f"{value:032x}"
 
 
 class Live(pipeline.RecordingTest):
@@ -72,6 +93,19 @@ class Live(pipeline.RecordingTest):
         self.assertEqual(summary.splitlines()[-1], "all adds up")
         for name in "perf-source", "live-unwinder", "symbolizer":
             self.assertIn(f"  {name} ", summary)
+
+    def test_files_and_the_kernel_have_the_ids_that_opentelemetry_gives_them(self):
+        text = self.run_well(self.source("--", pipeline.CHAIN, "once", "0.2"),
+                             self.stage("live-unwinder"), self.stage("symbolizer"),
+                             [pipeline.program("frame-dump")])[-1].output.decode()
+        paths = dict(re.findall(r'^image image=(\d+) .* path="(.*)"$', text, re.M))
+        told = re.findall(r'^image_id image=(\d+) .* file_id="(.*)"$', text, re.M)
+        ids = {paths[number]: file_id for number, file_id in told}
+        self.assertEqual(len(ids), len(told), "an image's ids were told twice")
+        self.assertEqual(ids[str(pipeline.CHAIN)], file_id_of(pipeline.CHAIN.read_bytes()))
+        for path in filter(os.path.isfile, ids):
+            self.assertEqual(ids[path], file_id_of(Path(path).read_bytes()), path)
+        self.assertEqual(ids.get("[kernel]"), file_id_of_kernel())
 
     def test_two_threads_of_a_process(self):
         stacks = self.record_folded("--", pipeline.CHAIN, "threads", "0.5")

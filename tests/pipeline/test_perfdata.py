@@ -22,7 +22,8 @@ N_FLIPS = 100  # of each of the three
 
 RECORD = struct.Struct("<IHH")  # perf_event_header: type, misc, size
 SAMPLE, COMPRESSED, COMPRESSED2 = 9, 81, 83
-DIR_FORMAT = 24  # a feature
+BUILD_ID, DIR_FORMAT = 2, 24  # features
+KERNEL, USER, BUILD_ID_SIZE = 1, 2, 1 << 15  # of a build-id's `misc`
 DATA_SECTION_AT, FEATURE_BITS_AT, FEATURE_BITS_SIZE = 40, 72, 32
 SECTION = struct.Struct("<QQ")  # offset, size
 ZSTD_FRAME = bytes.fromhex("28b52ffd") + b"\0\x58"  # no sizes, no checksum; a window of 2 MiB
@@ -155,6 +156,23 @@ class Forms(PerfdataTest):
     def test_taken_apart_and_put_together(self):
         """The test's own parser is right. (perf leaves a gap in the table of features.)"""
         self.assertEqual(self.replay(self.keep("again", self.perf.to_bytes())), self.expected)
+
+    def test_the_kernels_ids(self):
+        """perf keeps its build-id where the kernel was sampled; the file id is one of OpenTelemetry's
+        own tests (libpf/fileid_test.go)."""
+        self.assertNotIn("image_id image=1 ", self.text_of(self.expected))
+        build_id = bytes.fromhex("f8e1cf0f60558098edaec164ac7749df")
+        for misc, name, file_id in (
+                (KERNEL | BUILD_ID_SIZE, b"[kernel.kallsyms]", "026a2d6a60ee6b4eb8ec85adf2e76f4d"),
+                (KERNEL | BUILD_ID_SIZE, b"[a_module]", None),
+                (USER | BUILD_ID_SIZE, b"[kernel.kallsyms]", None)):
+            name += bytes(-len(name) % 64 or 64)
+            payload = struct.pack("<i20sB3x", -1, build_id, len(build_id)) + name
+            self.perf.features[BUILD_ID] = \
+                RECORD.pack(0, misc, RECORD.size + len(payload)) + payload
+            text = self.text_of(self.replay(self.keep("kernel", self.perf.to_bytes())))
+            found = [line for line in text.splitlines() if line.startswith("image_id image=1 ")]
+            self.assertEqual([line.split('"')[1] for line in found], [file_id] if file_id else [])
 
     def test_compressed(self):
         data = self.perf.data
