@@ -10,6 +10,11 @@
 
 #include "common/unwind-rule.h"
 
+struct unwind_register {
+	const char *name;
+	uint8_t number;
+};
+
 struct unwind_arch {
 	uint16_t machine; /* e_machine */
 	uint8_t sp, fp, return_address;
@@ -17,9 +22,17 @@ struct unwind_arch {
 	enum unwind_value initial_return_address;
 	/* A CFA that is an expression, as one of the forms; UNWIND_CFA_FALLBACK: none of them. */
 	void (*classify_cfa)(const uint8_t *expression, size_t size, struct unwind_rule *rule);
+	/* Names as an assembler has them; `sp` and `fp` are among them. NULL ends them. */
+	const struct unwind_register *registers;
+	/* Of code that keeps a frame pointer, behind its prologue. */
+	struct unwind_rule usual_frame;
 };
 
 extern const struct unwind_arch unwind_x86_64, unwind_aarch64;
 
 /* NULL: not an architecture that tables are made for. */
 const struct unwind_arch *unwind_arch_find(uint16_t machine);
+
+/* A register by its name, which need not end with a zero byte; NULL: there is none. */
+const struct unwind_register *unwind_arch_register(const struct unwind_arch *arch, const char *name,
+						   size_t size);

@@ -80,6 +80,13 @@ static void classify_cfa(const uint8_t *expression, size_t size, struct unwind_r
 		rule->cfa = UNWIND_CFA_FALLBACK;
 }
 
+static const struct unwind_register registers[] = {
+	{ "rax", 0 },  { "rdx", 1 },   { "rcx", 2 },   { "rbx", 3 },  { "rsi", 4 },
+	{ "rdi", 5 },  { "rbp", RBP }, { "rsp", RSP }, { "r8", 8 },   { "r9", 9 },
+	{ "r10", 10 }, { "r11", 11 },  { "r12", 12 },  { "r13", 13 }, { "r14", 14 },
+	{ "r15", 15 }, { "fp", RBP },  { "sp", RSP },  { NULL },
+};
+
 const struct unwind_arch unwind_x86_64 = {
 	.machine = EM_X86_64,
 	.sp = RSP,
@@ -87,4 +94,13 @@ const struct unwind_arch unwind_x86_64 = {
 	.return_address = RETURN_ADDRESS,
 	.initial_return_address = UNWIND_VALUE_FALLBACK,
 	.classify_cfa = classify_cfa,
+	.registers = registers,
+	.usual_frame = {
+		.cfa = UNWIND_CFA_FP,
+		.cfa_offset = 16,
+		.return_address = UNWIND_VALUE_AT_CFA,
+		.return_address_offset = -8,
+		.fp = UNWIND_VALUE_AT_CFA,
+		.fp_offset = -16,
+	},
 };
