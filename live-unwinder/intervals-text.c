@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A line is read word by word, a word part by part; the first part that is wrong says so, and
+ * nothing is read behind it.
+ */
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "common/wire.h"
+#include "live-unwinder/intervals-text.h"
+
+static_assert(WIRE_BUILD_ID_MAX == 64, "parse_hex() says so");
+static_assert(INTERVALS_FILE_ID_SIZE == 16, "parse_key() says so");
+
+/* What is left of a line, or of a word of it. */
+struct part {
+	char *at, *end;
+};
+
+struct parser {
+	const struct unwind_arch *arch;
+	const char *wrong; /* the first thing that is; NULL: nothing yet */
+};
+
+/* What a line has told about its rule. */
+enum {
+	TOLD_CFA = 1,
+	TOLD_RETURN_ADDRESS = 2,
+	TOLD_FP = 4,
+	TOLD_ALL = 8, /* a word that is a rule by itself */
+	TOLD_SIGNAL = 16,
+};
+
+static bool fail(struct parser *parser, const char *text)
+{
+	if (!parser->wrong)
+		parser->wrong = text;
+	return false;
+}
+
+static bool is_empty(const struct part *part)
+{
+	return part->at == part->end;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Takes a text from the front, if it is there. */
+static bool take(struct part *part, const char *text)
+{
+	size_t size = strlen(text);
+
+	if ((size_t)(part->end - part->at) < size || memcmp(part->at, text, size) != 0)
+		return false;
+	part->at += size;
+	return true;
+}
+
+/* false: the line has no more words. */
+static bool take_word(struct part *line, struct part *ret)
+{
+	while (!is_empty(line) && is_blank(*line->at))
+		line->at++;
+	ret->at = line->at;
+	while (!is_empty(line) && !is_blank(*line->at))
+		line->at++;
+	ret->end = line->at;
+	return !is_empty(ret);
+}
+
+static bool is_word(const struct part *word, const char *text)
+{
+	struct part copy = *word;
+
+	return take(&copy, text) && is_empty(&copy);
+}
+
+/* -1: no digit. */
+static int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* false: there is no digit, or the number is larger than `max`. */
+static bool take_digits(struct part *part, unsigned int base, uint64_t max, uint64_t *ret)
+{
+	const char *first = part->at;
+	uint64_t number = 0;
+
+	while (!is_empty(part)) {
+		int value = digit_value(*part->at);
+
+		if (value < 0 || (unsigned int)value >= base)
+			break;
+		if (number > (max - value) / base)
+			return false;
+		number = number * base + value;
+		part->at++;
+	}
+	*ret = number;
+	return part->at != first;
+}
+
+/* A number with its sign, which may be absent as a whole: 0. */
+static bool take_offset(struct parser *parser, struct part *part, int32_t *ret)
+{
+	bool is_negative = take(part, "-");
+	uint64_t number = 0;
+
+	if (is_negative || take(part, "+")) {
+		unsigned int base = take(part, "0x") ? 16 : 10;
+
+		if (!take_digits(part, base, (uint64_t)INT32_MAX + is_negative, &number))
+			return fail(parser, "behind + or - comes a number of at most 31 bits");
+	}
+	*ret = is_negative ? -(int64_t)number : (int64_t)number;
+	return true;
+}
+
+static bool take_register(struct parser *parser, struct part *part, uint8_t *ret)
+{
+	const struct unwind_register *found;
+	const char *name = part->at;
+
+	while (!is_empty(part) &&
+	       ((*part->at >= 'a' && *part->at <= 'z') || (*part->at >= '0' && *part->at <= '9')))
+		part->at++;
+	found = unwind_arch_register(parser->arch, name, part->at - name);
+	if (!found)
+		return fail(parser, "no register of this architecture has this name");
+	*ret = found->number;
+	return true;
+}
+
+/* What has been read up to here is all that there may be. */
+static bool take_end(struct parser *parser, const struct part *part)
+{
+	return is_empty(part) || fail(parser, "there is something behind a value");
+}
+
+/* *(REGISTER+N): which of two is told by the register. */
+static bool take_memory(struct parser *parser, struct part *part, uint8_t of_sp, uint8_t of_fp,
+			uint8_t *ret, int32_t *ret_offset)
+{
+	uint8_t number;
+
+	if (!take_register(parser, part, &number) || !take_offset(parser, part, ret_offset))
+		return false;
+	if (!take(part, ")"))
+		return fail(parser, "*( lacks its )");
+	if (number != parser->arch->sp && number != parser->arch->fp)
+		return fail(parser, "only the stack and the frame pointer may stand in *( )");
+	*ret = number == parser->arch->sp ? of_sp : of_fp;
+	return true;
+}
+
+static bool parse_cfa(struct parser *parser, struct part *part, struct unwind_rule *rule)
+{
+	uint8_t number;
+
+	if (take(part, "*("))
+		return take_memory(parser, part, UNWIND_CFA_AT_SP, UNWIND_CFA_AT_FP, &rule->cfa,
+				   &rule->cfa_offset) &&
+		       take_offset(parser, part, &rule->cfa_addend) && take_end(parser, part);
+	if (!take_register(parser, part, &number) ||
+	    !take_offset(parser, part, &rule->cfa_offset) || !take_end(parser, part))
+		return false;
+	if (number == parser->arch->sp) {
+		rule->cfa = UNWIND_CFA_SP;
+	} else if (number == parser->arch->fp) {
+		rule->cfa = UNWIND_CFA_FP;
+	} else {
+		rule->cfa = UNWIND_CFA_REGISTER;
+		rule->cfa_register = number;
+	}
+	return true;
+}
+
+/* Where a register of the caller, `own` by its number, is: cfa+N, *(REGISTER+N) or REGISTER. */
+static bool parse_place(struct parser *parser, struct part *part, uint8_t own, uint8_t *ret,
+			int32_t *ret_offset)
+{
+	bool is_memory = take(part, "*(");
+	uint8_t number;
+
+	if (take(part, "cfa")) {
+		*ret = UNWIND_VALUE_AT_CFA;
+		if (!take_offset(parser, part, ret_offset))
+			return false;
+		if (is_memory && !take(part, ")"))
+			return fail(parser, "*( lacks its )");
+		return take_end(parser, part);
+	}
+	if (is_memory)
+		return take_memory(parser, part, UNWIND_VALUE_AT_SP, UNWIND_VALUE_AT_FP, ret,
+				   ret_offset) &&
+		       take_end(parser, part);
+	if (!take_register(parser, part, &number))
+		return false;
+	if (!is_empty(part))
+		return fail(parser, "a word in memory is cfa+N or *(REGISTER+N)");
+	*ret = number == own ? UNWIND_VALUE_SAME : UNWIND_VALUE_REGISTER;
+	*ret_offset = number == own ? 0 : number;
+	return true;
+}
+
+static bool parse_fp(struct parser *parser, struct part *part, struct unwind_rule *rule)
+{
+	if (is_word(part, "same")) {
+		rule->fp = UNWIND_VALUE_SAME;
+		return true;
+	}
+	if (is_word(part, "undefined")) {
+		rule->fp = UNWIND_VALUE_UNDEFINED;
+		return true;
+	}
+	return parse_place(parser, part, parser->arch->fp, &rule->fp, &rule->fp_offset);
+}
+
+/* Makes sure that nothing is told twice. */
+static bool tell(struct parser *parser, unsigned int what, unsigned int *told)
+{
+	const unsigned int parts = TOLD_CFA | TOLD_RETURN_ADDRESS | TOLD_FP;
+
+	if (*told & what)
+		return fail(parser, "something is said twice");
+	*told |= what;
+	if (*told & TOLD_ALL && *told & parts)
+		return fail(parser, "'fp' and 'end' stand for a whole rule");
+	return true;
+}
+
+/* A word that is a rule, or belongs to any; false, and nothing wrong: it is neither. */
+static bool parse_plain_word(struct parser *parser, const struct part *word,
+			     struct unwind_rule *rule, unsigned int *told)
+{
+	const uint32_t flags = rule->flags;
+
+	if (is_word(word, "signal")) {
+		rule->flags |= UNWIND_FLAG_SIGNAL;
+		return tell(parser, TOLD_SIGNAL, told);
+	}
+	if (is_word(word, "fp"))
+		*rule = parser->arch->usual_frame;
+	else if (is_word(word, "end"))
+		*rule = (struct unwind_rule){
+			.cfa = UNWIND_CFA_SP,
+			.return_address = UNWIND_VALUE_UNDEFINED,
+			.fp = UNWIND_VALUE_UNDEFINED,
+		};
+	else
+		return false;
+	rule->flags = flags;
+	return tell(parser, TOLD_ALL, told);
+}
+
+static bool parse_rule_word(struct parser *parser, struct part *word, struct unwind_rule *rule,
+			    unsigned int *told)
+{
+	uint8_t number;
+
+	if (parse_plain_word(parser, word, rule, told))
+		return true;
+	if (parser->wrong)
+		return false;
+	if (!memchr(word->at, '=', word->end - word->at))
+		return fail(parser, "a rule is 'fp', 'end', or cfa=..., ra=... and possibly the "
+				    "frame pointer; 'signal' may follow");
+	if (take(word, "cfa="))
+		return tell(parser, TOLD_CFA, told) && parse_cfa(parser, word, rule);
+	if (take(word, "ra="))
+		return tell(parser, TOLD_RETURN_ADDRESS, told) &&
+		       parse_place(parser, word, parser->arch->return_address,
+				   &rule->return_address, &rule->return_address_offset);
+	if (!take_register(parser, word, &number))
+		return false;
+	if (number != parser->arch->fp || !take(word, "="))
+		return fail(parser, "of a caller's registers, only the frame pointer is followed");
+	return tell(parser, TOLD_FP, told) && parse_fp(parser, word, rule);
+}
+
+static bool parse_rule(struct parser *parser, struct part *line, struct unwind_rule *rule)
+{
+	unsigned int told = 0;
+	struct part word;
+
+	*rule = (struct unwind_rule){ .fp = UNWIND_VALUE_SAME };
+	while (take_word(line, &word))
+		if (!parse_rule_word(parser, &word, rule, &told))
+			return false;
+	if (told & TOLD_ALL)
+		return true;
+	if (!(told & TOLD_CFA))
+		return fail(parser, "a rule says how to get to the caller: 'fp', 'end' or cfa=...");
+	return told & TOLD_RETURN_ADDRESS || fail(parser, "cfa=... lacks its ra=...");
+}
+
+static bool parse_address(struct parser *parser, struct part *part, uint64_t *ret)
+{
+	if (!take(part, "0x"))
+		return fail(parser, "an interval is 0xSTART-0xEND");
+	return take_digits(part, 16, UINT64_MAX, ret) ||
+	       fail(parser, "an address is a number of at most 64 bits");
+}
+
+static bool parse_range(struct parser *parser, struct part *line, struct interval *interval)
+{
+	struct part word;
+
+	take_word(line, &word);
+	if (!parse_address(parser, &word, &interval->start))
+		return false;
+	if (!take(&word, "-"))
+		return fail(parser, "an interval is 0xSTART-0xEND");
+	if (!parse_address(parser, &word, &interval->end) || !take_end(parser, &word))
+		return false;
+	return interval->start < interval->end ||
+	       fail(parser, "an interval's end lies behind its start");
+}
+
+/* The bytes take the place of their digits. */
+static bool parse_hex(struct parser *parser, struct part *word, struct interval *interval)
+{
+	size_t n = (word->end - word->at) / 2;
+	uint8_t *bytes = (uint8_t *)word->at;
+
+	if (!n || n > WIRE_BUILD_ID_MAX || (word->end - word->at) % 2)
+		return fail(parser, "a build-id is 1 to 64 bytes, two hexadecimal digits each");
+	for (size_t i = 0; i < n; i++) {
+		int high = digit_value(word->at[2 * i]), low = digit_value(word->at[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return fail(parser, "an id consists of hexadecimal digits");
+		bytes[i] = high << 4 | low;
+	}
+	interval->id = bytes;
+	interval->id_size = n;
+	return true;
+}
+
+static bool parse_key(struct parser *parser, struct part *line, struct interval *interval)
+{
+	struct part word;
+
+	take_word(line, &word);
+	if (take(&word, "build-id:")) {
+		interval->key = INTERVAL_BUILD_ID;
+		return parse_hex(parser, &word, interval);
+	}
+	if (!take(&word, "file-id:"))
+		return fail(parser, "a line begins with build-id: or file-id:");
+	if (word.end - word.at != 2 * INTERVALS_FILE_ID_SIZE)
+		return fail(parser, "a file id has 32 hexadecimal digits");
+	interval->key = INTERVAL_FILE_ID;
+	return parse_hex(parser, &word, interval);
+}
+
+/* Cuts off what is no part of a line: its comment, and what a DOS editor ends it with. */
+static struct part content_of(char *at, char *end)
+{
+	char *comment;
+
+	if (at < end && end[-1] == '\r')
+		end--;
+	comment = memchr(at, '#', end - at);
+	return (struct part){ at, comment ? comment : end };
+}
+
+enum interval_text interval_text_parse(const struct unwind_arch *arch, char *at, char *end,
+				       struct interval *ret, const char **ret_wrong)
+{
+	struct parser parser = { .arch = arch };
+	struct part line = content_of(at, end), ahead = line, word;
+	struct interval interval = { 0 };
+
+	if (memchr(at, 0, end - at)) {
+		*ret_wrong = "there is a zero byte: this is no text";
+		return INTERVAL_TEXT_WRONG;
+	}
+	if (!take_word(&ahead, &word))
+		return INTERVAL_TEXT_BLANK;
+	if (!parse_key(&parser, &line, &interval) || !parse_range(&parser, &line, &interval) ||
+	    !parse_rule(&parser, &line, &interval.rule)) {
+		*ret_wrong = parser.wrong;
+		return INTERVAL_TEXT_WRONG;
+	}
+	*ret = interval;
+	return INTERVAL_TEXT_READ;
+}

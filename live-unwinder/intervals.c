@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The intervals of a file, sorted by image, and those of one image: cut where its segments begin
+ * and end, and by offset in its file, as mappings tell it.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/arch.h"
+#include "common/cleanup.h"
+#include "common/whole-file.h"
+#include "live-unwinder/intervals-text.h"
+#include "live-unwinder/intervals.h"
+
+static_assert(INTERVALS_MAX == 1048576, "parse_line() says so");
+static_assert(INTERVALS_SIZE_MAX == 64 * 1024 * 1024, "intervals_read() says so");
+
+struct interval_list {
+	struct interval *list;
+	size_t n, n_allocated;
+};
+
+static int add_interval(struct interval_list *intervals, const struct interval *interval)
+{
+	if (intervals->n == intervals->n_allocated) {
+		size_t n = intervals->n_allocated ? 2 * intervals->n_allocated : 64;
+		struct interval *larger = realloc(intervals->list, n * sizeof(*larger));
+
+		if (!larger)
+			return -ENOMEM;
+		intervals->list = larger;
+		intervals->n_allocated = n;
+	}
+	intervals->list[intervals->n++] = *interval;
+	return 0;
+}
+
+static int parse_line(const struct unwind_arch *arch, char *at, char *end,
+		      struct interval_list *intervals, struct intervals_error *error)
+{
+	struct interval interval;
+
+	switch (interval_text_parse(arch, at, end, &interval, &error->text)) {
+	case INTERVAL_TEXT_BLANK:
+		return 0;
+	case INTERVAL_TEXT_WRONG:
+		return INTERVALS_E_LINE;
+	case INTERVAL_TEXT_READ:
+		break;
+	}
+	if (intervals->n == INTERVALS_MAX) {
+		error->text = "a file has at most 1048576 intervals";
+		return INTERVALS_E_TOO_MANY;
+	}
+	interval.line = error->line;
+	return add_interval(intervals, &interval);
+}
+
+static int parse_lines(const struct unwind_arch *arch, char *text, size_t size,
+		       struct interval_list *intervals, struct intervals_error *error)
+{
+	char *at = text, *end = text + size;
+	int r = 0;
+
+	*error = (struct intervals_error){ 0 };
+	while (r == 0 && at < end) {
+		char *newline = memchr(at, '\n', end - at);
+
+		error->line++;
+		r = parse_line(arch, at, newline ? newline : end, intervals, error);
+		at = newline ? newline + 1 : end;
+	}
+	return r;
+}
+
+static int compare_images(enum interval_key key, const void *id, size_t id_size,
+			  const struct interval *interval)
+{
+	if (key != interval->key)
+		return key < interval->key ? -1 : 1;
+	if (id_size != interval->id_size)
+		return id_size < interval->id_size ? -1 : 1;
+	return memcmp(id, interval->id, id_size);
+}
+
+static int compare_intervals(const void *one, const void *other)
+{
+	const struct interval *a = one, *b = other;
+	int order = compare_images(a->key, a->id, a->id_size, b);
+
+	if (order)
+		return order;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->line < b->line ? -1 : 1;
+}
+
+/* Neighbours are enough: if any two overlap, two neighbours do. */
+static int find_overlap(const struct interval_list *intervals, struct intervals_error *error)
+{
+	for (size_t i = 1; i < intervals->n; i++) {
+		const struct interval *before = &intervals->list[i - 1],
+				      *here = &intervals->list[i];
+		bool is_behind = here->line > before->line;
+
+		if (here->start >= before->end ||
+		    compare_images(before->key, before->id, before->id_size, here) != 0)
+			continue;
+		*error = (struct intervals_error){
+			.line = is_behind ? here->line : before->line,
+			.other_line = is_behind ? before->line : here->line,
+			.text = "an earlier line has a rule for the same code",
+		};
+		return INTERVALS_E_OVERLAP;
+	}
+	return 0;
+}
+
+int intervals_parse(const struct unwind_arch *arch, char *text, size_t size, struct intervals *ret,
+		    struct intervals_error *error)
+{
+	struct interval_list intervals = { 0 };
+	int r = parse_lines(arch, text, size, &intervals, error);
+
+	if (r == 0 && intervals.n) {
+		qsort(intervals.list, intervals.n, sizeof(*intervals.list), compare_intervals);
+		r = find_overlap(&intervals, error);
+	}
+	if (r) {
+		free(intervals.list);
+		free(text);
+		return r;
+	}
+	*ret = (struct intervals){ .text = text, .list = intervals.list, .n = intervals.n };
+	return 0;
+}
+
+int intervals_read(const char *path, struct intervals *ret, struct intervals_error *error)
+{
+	char *text;
+	size_t size;
+	int r = whole_file_read(path, INTERVALS_SIZE_MAX, &text, &size);
+
+	if (r == -EFBIG) {
+		*error = (struct intervals_error){ .text = "the file is larger than 64 MiB" };
+		return INTERVALS_E_SIZE;
+	}
+	if (r < 0)
+		return r;
+	return intervals_parse(unwind_arch_find(arch_host.machine), text, size, ret, error);
+}
+
+void intervals_deinit(struct intervals *intervals)
+{
+	free(intervals->list);
+	free(intervals->text);
+	*intervals = (struct intervals){ 0 };
+}
+
+/* The intervals of an id: where the first one is, and how many. */
+static size_t find_image(const struct intervals *intervals, enum interval_key key, const void *id,
+			 size_t id_size, const struct interval **ret)
+{
+	const struct interval *list = intervals->list;
+	size_t first = 0, end = intervals->n, n = 0;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (compare_images(key, id, id_size, &list[middle]) > 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	while (first + n < intervals->n && compare_images(key, id, id_size, &list[first + n]) == 0)
+		n++;
+	*ret = list + first;
+	return n;
+}
+
+struct pieces {
+	struct image_interval *list;
+	size_t n, n_allocated;
+};
+
+static void pieces_deinit(struct pieces *pieces)
+{
+	free(pieces->list);
+}
+
+static int add_piece(struct pieces *pieces, uint64_t start, uint64_t end,
+		     const struct unwind_rule *rule)
+{
+	if (pieces->n == pieces->n_allocated) {
+		size_t n = pieces->n_allocated ? 2 * pieces->n_allocated : 16;
+		struct image_interval *larger = realloc(pieces->list, n * sizeof(*larger));
+
+		if (!larger)
+			return -ENOMEM;
+		pieces->list = larger;
+		pieces->n_allocated = n;
+	}
+	pieces->list[pieces->n++] = (struct image_interval){ start, end, *rule };
+	return 0;
+}
+
+/*
+ * How far it is from an address to the next one at which a segment begins or ends. A damaged file
+ * may have segments that overlap, or go on at address 0: the sums are meant to wrap around.
+ */
+static uint64_t distance_to_boundary(const struct elf_image *file, uint64_t address)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct elf_segment *segment = &file->segments[i];
+		uint64_t behind_start = address - segment->address, distance;
+
+		if (!segment->size)
+			continue;
+		distance = behind_start < segment->size ? segment->size - behind_start
+							: segment->address - address;
+		if (distance < least)
+			least = distance;
+	}
+	return least;
+}
+
+/* Adds what an interval is in the file, a piece for each segment. */
+static int add_interval_pieces(const struct elf_image *file, const struct interval *interval,
+			       struct pieces *pieces)
+{
+	uint64_t address = interval->start;
+	int r = 0;
+
+	while (r == 0 && address < interval->end) {
+		uint64_t size = distance_to_boundary(file, address), offset;
+
+		if (size > interval->end - address)
+			size = interval->end - address;
+		if (elf_image_offset(file, address, &offset) && offset <= UINT64_MAX - size)
+			r = add_piece(pieces, offset, offset + size, &interval->rule);
+		address += size;
+	}
+	return r;
+}
+
+static int compare_pieces(const void *one, const void *other)
+{
+	const struct image_interval *a = one, *b = other;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->end != b->end)
+		return a->end < b->end ? -1 : 1;
+	return memcmp(&a->rule, &b->rule, sizeof(a->rule));
+}
+
+/* Sorts them; of two that overlap, as segments may, the first one stays, and the other is cut. */
+static void put_in_order(struct pieces *pieces)
+{
+	uint64_t end = 0;
+	size_t n = 0;
+
+	if (pieces->n)
+		qsort(pieces->list, pieces->n, sizeof(*pieces->list), compare_pieces);
+	for (size_t i = 0; i < pieces->n; i++) {
+		struct image_interval piece = pieces->list[i];
+
+		if (piece.start < end)
+			piece.start = end;
+		if (piece.start >= piece.end)
+			continue;
+		end = piece.end;
+		pieces->list[n++] = piece;
+	}
+	pieces->n = n;
+}
+
+/* Adds to `pieces` what `first` says, and what `second` says elsewhere. */
+static int merge(const struct pieces *first, const struct pieces *second, struct pieces *pieces)
+{
+	size_t next = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < first->n; i++)
+		r = add_piece(pieces, first->list[i].start, first->list[i].end,
+			      &first->list[i].rule);
+	for (size_t i = 0; i < second->n; i++) {
+		struct image_interval piece = second->list[i];
+
+		while (next < first->n && first->list[next].end <= piece.start)
+			next++;
+		for (size_t j = next; r == 0 && j < first->n && first->list[j].start < piece.end;
+		     j++) {
+			if (piece.start < first->list[j].start)
+				r = add_piece(pieces, piece.start, first->list[j].start,
+					      &piece.rule);
+			piece.start = first->list[j].end;
+		}
+		if (r == 0 && piece.start < piece.end)
+			r = add_piece(pieces, piece.start, piece.end, &piece.rule);
+	}
+	put_in_order(pieces);
+	return r;
+}
+
+static int pieces_of(const struct intervals *intervals, const struct elf_image *file,
+		     enum interval_key key, const void *id, size_t id_size, struct pieces *pieces)
+{
+	const struct interval *first = NULL;
+	size_t n = id && intervals->n ? find_image(intervals, key, id, id_size, &first) : 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_interval_pieces(file, &first[i], pieces);
+	put_in_order(pieces);
+	return r;
+}
+
+int intervals_of_image(const struct intervals *intervals, const struct elf_image *file,
+		       const void *build_id, size_t build_id_size, const uint8_t *file_id,
+		       struct image_intervals *ret)
+{
+	_cleanup_(pieces_deinit) struct pieces by_build_id = { 0 }, by_file_id = { 0 }, all = { 0 };
+	int r = pieces_of(intervals, file, INTERVAL_BUILD_ID, build_id, build_id_size,
+			  &by_build_id);
+
+	if (r == 0)
+		r = pieces_of(intervals, file, INTERVAL_FILE_ID, file_id, INTERVALS_FILE_ID_SIZE,
+			      &by_file_id);
+	if (r == 0)
+		r = merge(&by_build_id, &by_file_id, &all);
+	if (r < 0)
+		return r;
+	ret->n = all.n;
+	ret->list = take_pointer(all.list);
+	return 0;
+}
+
+void image_intervals_deinit(struct image_intervals *intervals)
+{
+	free(intervals->list);
+	*intervals = (struct image_intervals){ 0 };
+}
+
+const struct unwind_rule *image_intervals_find(const struct image_intervals *intervals,
+					       uint64_t offset)
+{
+	const struct image_interval *list = intervals->list;
+	size_t first = 0, n = intervals->n;
+
+	if (!n)
+		return NULL;
+	while (n > 1) { /* the last one that begins at or before `offset` is among them, if any */
+		size_t half = n / 2;
+
+		first += list[first + half].start <= offset ? half : 0;
+		n -= half;
+	}
+	return offset >= list[first].start && offset < list[first].end ? &list[first].rule : NULL;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Synthetic unwind intervals: rules that a person gives for code whose unwind information is
+ * missing or wrong. They come from a text file, an interval a line (docs/stackpipe-intervals.5.scd
+ * has all of it), and name an image by what is in it:
+ *
+ *	build-id:0123abcd 0x1000-0x1080 fp			# comment
+ *	file-id:00112233445566778899aabbccddeeff 0x2000-0x2010 cfa=rsp+16 ra=cfa-8 rbp=cfa-16
+ *	build-id:0123abcd 0x3000-0x3004 end
+ *	build-id:0123abcd 0x4000-0x4010 cfa=*(rsp+160) ra=*(rsp+168) signal
+ *
+ * Addresses are as linked, the end is not among them. A file with a line that is not understood is
+ * refused as a whole, since what is left of it would be believed.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/elf-image.h"
+#include "common/unwind-arch.h"
+
+enum {
+	INTERVALS_SIZE_MAX = 64 << 20, /* bytes of a file */
+	INTERVALS_MAX = 1 << 20,       /* in a file */
+	INTERVALS_FILE_ID_SIZE = 16,   /* OpenTelemetry's, as profilers have it */
+};
+
+enum intervals_outcome {
+	INTERVALS_OK = 0,
+	INTERVALS_E_LINE,     /* a line is not understood */
+	INTERVALS_E_OVERLAP,  /* two lines are about the same code */
+	INTERVALS_E_TOO_MANY, /* more than INTERVALS_MAX */
+	INTERVALS_E_SIZE,     /* the file is larger than INTERVALS_SIZE_MAX */
+};
+
+/* Set with each positive outcome. */
+struct intervals_error {
+	size_t line;	   /* from 1 on; 0: the file as a whole */
+	size_t other_line; /* the earlier one that it contradicts; 0: none */
+	const char *text;  /* what is wrong, to follow "FILE:LINE: " */
+};
+
+enum interval_key {
+	INTERVAL_BUILD_ID = 1,
+	INTERVAL_FILE_ID,
+};
+
+struct interval {
+	const uint8_t *id;   /* points into the text */
+	uint64_t start, end; /* as linked */
+	struct unwind_rule rule;
+	uint32_t line;
+	uint8_t id_size;
+	uint8_t key; /* enum interval_key */
+};
+
+struct intervals {
+	char *text;	       /* of the file; ids have taken the place of their digits */
+	struct interval *list; /* by key, id and start; those of one image do not overlap */
+	size_t n;
+};
+
+/*
+ * Reads a file, for the architecture of this host. 0, -errno, or a positive outcome (enum
+ * intervals_outcome) with what is wrong in `error`; `ret` is filled in on success alone.
+ */
+int intervals_read(const char *path, struct intervals *ret, struct intervals_error *error);
+
+/* The same of a text in memory, for any architecture. The text is taken over, come what may. */
+int intervals_parse(const struct unwind_arch *arch, char *text, size_t size, struct intervals *ret,
+		    struct intervals_error *error);
+
+/* Harmless of what is all zero. */
+void intervals_deinit(struct intervals *intervals);
+
+/* What is said about a part of an image's file: [start, end) are offsets in it. */
+struct image_interval {
+	uint64_t start, end;
+	struct unwind_rule rule;
+};
+
+/* Of one image; needs neither the intervals nor the file that it was made of. */
+struct image_intervals {
+	struct image_interval *list; /* sorted, without overlaps */
+	size_t n;		     /* 0: there are none, and no list */
+};
+
+/*
+ * The intervals of an image: those of its build-id (NULL or of size 0: it has none), and where they
+ * say nothing those of its file id (16 bytes; NULL: not known). An address that no segment holds
+ * is left out. 0 or -ENOMEM.
+ */
+int intervals_of_image(const struct intervals *intervals, const struct elf_image *file,
+		       const void *build_id, size_t build_id_size, const uint8_t *file_id,
+		       struct image_intervals *ret);
+void image_intervals_deinit(struct image_intervals *intervals);
+
+/* The rule at an offset in the file; NULL: none. Valid as long as `intervals` is. */
+const struct unwind_rule *image_intervals_find(const struct image_intervals *intervals,
+					       uint64_t offset);

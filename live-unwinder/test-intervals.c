@@ -1,0 +1,840 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Intervals from texts, and what they are in files whose segments are made up. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "common/wire.h"
+#include "live-unwinder/intervals.h"
+
+#define _cleanup_intervals_ _cleanup_(intervals_deinit)
+#define _cleanup_image_ _cleanup_(image_intervals_deinit)
+
+#define ID "build-id:0123abcd "
+#define FILE_ID "00112233445566778899aabbccddeeff"
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const uint8_t build_id[] = { 0x01, 0x23, 0xab, 0xcd };
+static const uint8_t file_id[] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+				   0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff };
+
+/* Addresses are offsets. */
+static struct elf_segment whole[] = { { .size = UINT64_MAX, .is_executable = true } };
+static const struct elf_image plain = { .fd = -1, .segments = whole, .n_segments = 1 };
+
+/* Not a byte more than the text has, so that a sanitizer sees whoever reads on. */
+static int parse_bytes(const struct unwind_arch *arch, const void *bytes, size_t size,
+		       struct intervals *ret, struct intervals_error *error)
+{
+	char *text = malloc(size);
+
+	assert_non_null(text);
+	memcpy(text, bytes, size);
+	return intervals_parse(arch, text, size, ret, error);
+}
+
+static int parse_text(const char *text, struct intervals *ret, struct intervals_error *error)
+{
+	return parse_bytes(&unwind_x86_64, text, strlen(text), ret, error);
+}
+
+static struct intervals parsed(const char *text)
+{
+	struct intervals_error error = { 0 };
+	struct intervals intervals;
+	int r = parse_text(text, &intervals, &error);
+
+	if (r)
+		fail_msg("line %zu of '%s': %s", error.line, text, error.text);
+	return intervals;
+}
+
+static void assert_wrong(const char *text, enum intervals_outcome outcome, size_t line)
+{
+	struct intervals_error error = { .line = 99, .other_line = 99 };
+	struct intervals intervals;
+
+	if (parse_text(text, &intervals, &error) != (int)outcome)
+		fail_msg("'%s' has another outcome", text);
+	assert_int_equal(error.line, line);
+	assert_non_null(error.text);
+	if (outcome != INTERVALS_E_OVERLAP)
+		assert_int_equal(error.other_line, 0);
+}
+
+/* The rule that a text is read as, of an interval that is nothing special. */
+static struct unwind_rule rule_on(const struct unwind_arch *arch, const char *text)
+{
+	struct intervals_error error = { 0 };
+	_cleanup_intervals_ struct intervals intervals = { 0 };
+	char line[256];
+	int size = snprintf(line, sizeof(line), ID "0x10-0x20 %s", text);
+
+	if (parse_bytes(arch, line, size, &intervals, &error) != INTERVALS_OK)
+		fail_msg("'%s': %s", text, error.text);
+	assert_int_equal(intervals.n, 1);
+	return intervals.list[0].rule;
+}
+
+static void assert_rule_on(const struct unwind_arch *arch, const char *text,
+			   struct unwind_rule wanted)
+{
+	struct unwind_rule rule = rule_on(arch, text);
+
+	if (memcmp(&rule, &wanted, sizeof(rule)) != 0)
+		fail_msg("'%s' is another rule", text);
+}
+
+static void assert_rule(const char *text, struct unwind_rule wanted)
+{
+	assert_rule_on(&unwind_x86_64, text, wanted);
+}
+
+static void assert_wrong_rule(const char *text)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line), "\n" ID "0x10-0x20 %s", text);
+	assert_wrong(line, INTERVALS_E_LINE, 2);
+}
+
+static const struct unwind_rule usual = {
+	.cfa = UNWIND_CFA_FP,
+	.cfa_offset = 16,
+	.return_address = UNWIND_VALUE_AT_CFA,
+	.return_address_offset = -8,
+	.fp = UNWIND_VALUE_AT_CFA,
+	.fp_offset = -16,
+};
+
+static void test_fp_is_the_frame_that_it_says(void **state)
+{
+	struct unwind_rule of_a_signal = usual;
+
+	of_a_signal.flags = UNWIND_FLAG_SIGNAL;
+	assert_rule("fp", usual);
+	assert_rule("cfa=rbp+16 ra=cfa-8 rbp=cfa-16", usual);
+	assert_rule("rbp=cfa-16 ra=cfa-8 cfa=rbp+16", usual);
+	assert_rule("fp signal", of_a_signal);
+	assert_rule("signal fp", of_a_signal);
+	assert_rule("cfa=rbp+16 ra=cfa-8 signal rbp=cfa-16", of_a_signal);
+	assert_rule_on(&unwind_aarch64, "fp", usual);
+	assert_rule_on(&unwind_aarch64, "cfa=x29+16 ra=cfa-8 x29=cfa-16", usual);
+}
+
+static void test_end_has_no_caller(void **state)
+{
+	struct unwind_rule rule = rule_on(&unwind_x86_64, "end");
+
+	assert_int_equal(rule.return_address, UNWIND_VALUE_UNDEFINED);
+	assert_int_not_equal(rule.cfa, 0); /* it is a rule */
+	assert_int_equal(rule.flags, 0);
+	assert_int_equal(rule_on(&unwind_x86_64, "end signal").flags, UNWIND_FLAG_SIGNAL);
+}
+
+/* A rule on entry to a function, but for its CFA. */
+static struct unwind_rule with_cfa(enum unwind_cfa cfa, int32_t offset)
+{
+	return (struct unwind_rule){
+		.cfa = cfa,
+		.cfa_offset = offset,
+		.return_address = UNWIND_VALUE_AT_CFA,
+		.return_address_offset = -8,
+		.fp = UNWIND_VALUE_SAME,
+	};
+}
+
+static void test_a_cfa_is_told_in_every_form(void **state)
+{
+	struct unwind_rule rule = with_cfa(UNWIND_CFA_REGISTER, 8);
+
+	assert_rule("cfa=rsp+16 ra=cfa-8", with_cfa(UNWIND_CFA_SP, 16));
+	assert_rule("cfa=sp+16 ra=cfa-8", with_cfa(UNWIND_CFA_SP, 16));
+	assert_rule("cfa=rsp ra=cfa-8", with_cfa(UNWIND_CFA_SP, 0));
+	assert_rule("cfa=rsp-24 ra=cfa-8", with_cfa(UNWIND_CFA_SP, -24));
+	assert_rule("cfa=rsp+0x1F8 ra=cfa-0x8", with_cfa(UNWIND_CFA_SP, 0x1f8));
+	assert_rule("cfa=rbp+16 ra=cfa-8", with_cfa(UNWIND_CFA_FP, 16));
+	assert_rule("cfa=fp+16 ra=cfa-8", with_cfa(UNWIND_CFA_FP, 16));
+	rule.cfa_register = 10;
+	assert_rule("cfa=r10+8 ra=cfa-8", rule);
+	rule.cfa_register = 0;
+	assert_rule("cfa=rax+8 ra=cfa-8", rule);
+	rule = with_cfa(UNWIND_CFA_AT_SP, 8);
+	assert_rule("cfa=*(rsp+8) ra=cfa-8", rule);
+	rule.cfa_addend = 16;
+	assert_rule("cfa=*(rsp+8)+16 ra=cfa-8", rule);
+	rule = with_cfa(UNWIND_CFA_AT_FP, -8);
+	rule.cfa_addend = -16;
+	assert_rule("cfa=*(rbp-8)-16 ra=cfa-8", rule);
+}
+
+static void test_offsets_have_31_bits_and_a_sign(void **state)
+{
+	assert_rule("cfa=rsp+2147483647 ra=cfa-8", with_cfa(UNWIND_CFA_SP, INT32_MAX));
+	assert_rule("cfa=rsp+0x7fffffff ra=cfa-8", with_cfa(UNWIND_CFA_SP, INT32_MAX));
+	assert_rule("cfa=rsp-2147483648 ra=cfa-8", with_cfa(UNWIND_CFA_SP, INT32_MIN));
+	assert_wrong_rule("cfa=rsp+2147483648 ra=cfa-8");
+	assert_wrong_rule("cfa=rsp-2147483649 ra=cfa-8");
+	assert_wrong_rule("cfa=rsp+0x80000000 ra=cfa-8");
+	assert_wrong_rule("cfa=rsp+18446744073709551632 ra=cfa-8"); /* 2^64 + 16 */
+	assert_wrong_rule("cfa=*(rsp+8)+99999999999 ra=cfa-8");
+	assert_wrong_rule("cfa=rsp+16 ra=cfa-99999999999");
+}
+
+/* The rule of a text with this place of the return address. */
+static struct unwind_rule with_return_address(enum unwind_value value, int32_t offset)
+{
+	return (struct unwind_rule){
+		.cfa = UNWIND_CFA_SP,
+		.cfa_offset = 16,
+		.return_address = value,
+		.return_address_offset = offset,
+		.fp = UNWIND_VALUE_SAME,
+	};
+}
+
+static void test_a_return_address_is_told_in_every_form(void **state)
+{
+	assert_rule("cfa=rsp+16 ra=cfa+8", with_return_address(UNWIND_VALUE_AT_CFA, 8));
+	assert_rule("cfa=rsp+16 ra=*(cfa-8)", with_return_address(UNWIND_VALUE_AT_CFA, -8));
+	assert_rule("cfa=rsp+16 ra=*(rsp+8)", with_return_address(UNWIND_VALUE_AT_SP, 8));
+	assert_rule("cfa=rsp+16 ra=*(rsp)", with_return_address(UNWIND_VALUE_AT_SP, 0));
+	assert_rule("cfa=rsp+16 ra=*(fp-8)", with_return_address(UNWIND_VALUE_AT_FP, -8));
+	assert_rule("cfa=rsp+16 ra=r11", with_return_address(UNWIND_VALUE_REGISTER, 11));
+	assert_rule_on(&unwind_aarch64, "cfa=sp+16 ra=x17",
+		       with_return_address(UNWIND_VALUE_REGISTER, 17));
+	assert_rule_on(&unwind_aarch64, "cfa=sp+16 ra=lr",
+		       with_return_address(UNWIND_VALUE_SAME, 0));
+	assert_rule_on(&unwind_aarch64, "cfa=sp+16 ra=x30",
+		       with_return_address(UNWIND_VALUE_SAME, 0));
+}
+
+static void test_a_frame_pointer_is_told_in_every_form(void **state)
+{
+	static const struct {
+		const char *text;
+		enum unwind_value value;
+		int32_t offset;
+	} forms[] = {
+		{ "", UNWIND_VALUE_SAME, 0 },
+		{ "rbp=same", UNWIND_VALUE_SAME, 0 },
+		{ "rbp=rbp", UNWIND_VALUE_SAME, 0 },
+		{ "rbp=undefined", UNWIND_VALUE_UNDEFINED, 0 },
+		{ "rbp=cfa-16", UNWIND_VALUE_AT_CFA, -16 },
+		{ "fp=cfa-16", UNWIND_VALUE_AT_CFA, -16 },
+		{ "rbp=*(cfa-16)", UNWIND_VALUE_AT_CFA, -16 },
+		{ "rbp=*(rsp+24)", UNWIND_VALUE_AT_SP, 24 },
+		{ "rbp=*(rbp)", UNWIND_VALUE_AT_FP, 0 },
+		{ "rbp=r12", UNWIND_VALUE_REGISTER, 12 },
+	};
+
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		struct unwind_rule rule = with_cfa(UNWIND_CFA_SP, 16);
+		char text[64];
+
+		rule.fp = forms[i].value;
+		rule.fp_offset = forms[i].offset;
+		snprintf(text, sizeof(text), "cfa=rsp+16 ra=cfa-8 %s", forms[i].text);
+		assert_rule(text, rule);
+	}
+}
+
+static void assert_register(const struct unwind_arch *arch, const char *name, uint8_t number)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "cfa=sp ra=cfa-8 fp=%s", name);
+	if (number == arch->fp)
+		assert_int_equal(rule_on(arch, text).fp, UNWIND_VALUE_SAME);
+	else
+		assert_int_equal(rule_on(arch, text).fp_offset, number);
+}
+
+static void test_registers_have_the_numbers_of_their_psabi(void **state)
+{
+	static const char *const x86_64[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
+					      "rbp", "rsp", "r8",  "r9",  "r10", "r11",
+					      "r12", "r13", "r14", "r15" };
+
+	for (size_t i = 0; i < COUNT(x86_64); i++)
+		assert_register(&unwind_x86_64, x86_64[i], i);
+	assert_register(&unwind_x86_64, "sp", 7);
+	for (size_t i = 0; i <= 30; i++) {
+		char name[24];
+
+		snprintf(name, sizeof(name), "x%zu", i);
+		assert_register(&unwind_aarch64, name, i);
+	}
+	assert_register(&unwind_aarch64, "sp", 31);
+	assert_register(&unwind_aarch64, "lr", 30);
+	assert_register(&unwind_aarch64, "fp", 29);
+}
+
+static void test_rules_that_say_nothing_or_too_much_are_refused(void **state)
+{
+	static const char *const rules[] = {
+		"",
+		"signal",
+		"fp end",
+		"fp fp",
+		"fp signal signal",
+		"fp cfa=rsp+8",
+		"cfa=rsp+8 ra=cfa-8 end",
+		"cfa=rsp+8",
+		"ra=cfa-8",
+		"rbp=cfa-16",
+		"ra=cfa-8 rbp=cfa-16",
+		"cfa=rsp+8 cfa=rsp+8 ra=cfa-8",
+		"cfa=rsp+8 ra=cfa-8 ra=cfa-8",
+		"cfa=rsp+8 ra=cfa-8 rbp=cfa-16 fp=cfa-16",
+		"cfa=rsp+8 ra=cfa-8 FP",
+		"frame",
+		"fps",
+		"endless",
+		"signals fp",
+	};
+
+	for (size_t i = 0; i < COUNT(rules); i++)
+		assert_wrong_rule(rules[i]);
+}
+
+static void test_values_that_mean_nothing_are_refused(void **state)
+{
+	static const char *const rules[] = {
+		"cfa= ra=cfa-8",
+		"cfa=8 ra=cfa-8",
+		"cfa=cfa+8 ra=cfa-8",
+		"cfa=rip+8 ra=cfa-8",
+		"cfa=r16+8 ra=cfa-8",
+		"cfa=RSP+8 ra=cfa-8",
+		"cfa=%rsp+8 ra=cfa-8",
+		"cfa=x29+8 ra=cfa-8", /* another architecture's */
+		"cfa=rsp8 ra=cfa-8",
+		"cfa=rsp+ ra=cfa-8",
+		"cfa=rsp+0x ra=cfa-8",
+		"cfa=rsp+8h ra=cfa-8",
+		"cfa=rsp+a ra=cfa-8",
+		"cfa=rsp+-8 ra=cfa-8",
+		"cfa=rsp+8+8 ra=cfa-8",
+		"cfa=rsp + 8 ra=cfa-8",
+		"cfa=*rsp ra=cfa-8",
+		"cfa=*(rsp+8 ra=cfa-8",
+		"cfa=*() ra=cfa-8",
+		"cfa=*(cfa+8) ra=cfa-8",
+		"cfa=*(r10+8) ra=cfa-8",
+		"cfa=*(rsp+8)16 ra=cfa-8",
+		"cfa=**(rsp+8) ra=cfa-8",
+		"cfa=same ra=cfa-8",
+		"cfa=rsp+8 ra=",
+		"cfa=rsp+8 ra=rsp+8", /* the word there, or the sum? */
+		"cfa=rsp+8 ra=*(cfa-8",
+		"cfa=rsp+8 ra=*(cfa-8)+1",
+		"cfa=rsp+8 ra=*(rax)",
+		"cfa=rsp+8 ra=cfa-8x",
+		"cfa=rsp+8 ra=same",
+		"cfa=rsp+8 ra=undefined",
+		"cfa=rsp+8 ra=cfa-8 rbx=cfa-24",
+		"cfa=rsp+8 ra=cfa-8 rbp",
+		"cfa=rsp+8 ra=cfa-8 rbp=",
+		"cfa=rsp+8 ra=cfa-8 rbp=sames",
+		"cfa=rsp+8 ra=cfa-8 =",
+		"cfa=rsp+8 ra=cfa-8 x=y",
+	};
+
+	for (size_t i = 0; i < COUNT(rules); i++)
+		assert_wrong_rule(rules[i]);
+}
+
+static void test_keys_that_are_none_are_refused(void **state)
+{
+	static const char *const keys[] = {
+		"0x10-0x20",
+		"build-id",
+		"build-id:",
+		"build-id:012",
+		"build-id:0x12",
+		"build-id:0g",
+		"Build-id:01",
+		"file-id:",
+		"file-id:0011",
+		"file-id:" FILE_ID "00",
+		"file-id:00112233445566778899aabbccddeefg",
+		"path:/bin/true",
+		"\xef\xbb\xbf"
+		"build-id:01",
+	};
+	char text[256], id[2 * (WIRE_BUILD_ID_MAX + 1) + 1] = "";
+	_cleanup_intervals_ struct intervals intervals = { 0 };
+
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		snprintf(text, sizeof(text), "%s 0x10-0x20 fp\n", keys[i]);
+		assert_wrong(text, INTERVALS_E_LINE, 1);
+	}
+	memset(id, '0', sizeof(id) - 1);
+	snprintf(text, sizeof(text), "build-id:%s 0x10-0x20 fp\n", id);
+	assert_wrong(text, INTERVALS_E_LINE, 1);
+	id[2 * WIRE_BUILD_ID_MAX] = 0;
+	snprintf(text, sizeof(text), "build-id:%s 0x10-0x20 fp\n", id);
+	intervals = parsed(text);
+}
+
+static void test_ranges_that_are_none_are_refused(void **state)
+{
+	static const char *const ranges[] = {
+		"",
+		"0x10",
+		"0x10-",
+		"0x10-0x",
+		"0x-0x20",
+		"-0x20",
+		"10-20",
+		"0x10-20",
+		"0X10-0x20",
+		"0x10..0x20",
+		"0x10-0x20-0x30",
+		"0x10 - 0x20",
+		"0x10 0x20",
+		"0x10-0x10",
+		"0x20-0x10",
+		"0x10-0x10000000000000000",
+		"0x10000000000000010-0x20",
+	};
+	char text[256];
+
+	for (size_t i = 0; i < COUNT(ranges); i++) {
+		snprintf(text, sizeof(text), "# a comment\r\n\n" ID "%s fp\n", ranges[i]);
+		assert_wrong(text, INTERVALS_E_LINE, 3);
+	}
+}
+
+static void test_addresses_have_64_bits(void **state)
+{
+	_cleanup_intervals_ struct intervals intervals =
+		parsed(ID "0x0-0xffffffffffffffff fp\n" /* */
+			  "build-id:00 0xfffffffffffffffe-0xFFFFFFFFFFFFFFFF fp\n");
+
+	assert_int_equal(intervals.list[0].start, UINT64_MAX - 1);
+	assert_int_equal(intervals.list[1].start, 0);
+	assert_int_equal(intervals.list[1].end, UINT64_MAX);
+}
+
+static void test_lines_may_be_written_as_people_write_them(void **state)
+{
+	static const char *const texts[] = {
+		ID "0x10-0x20 fp",
+		ID "0x10-0x20 fp\n",
+		ID "0x10-0x20 fp\r\n",
+		ID "0x10-0x20 fp\r",
+		"\r\n\n  \t\n" ID "0x10-0x20 fp\n\n\n",
+		"\t build-id:0123abcd  \t0x10-0x20\tfp  \t\n",
+		"# of \xc3\xa4 library\n#\n" ID "0x10-0x20 fp # comment\n   # comment",
+		ID "0x10-0x20 fp#comment\r\n",
+		"build-id:0123ABCD 0x00000000000000000010-0x20 fp\n",
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		_cleanup_intervals_ struct intervals intervals = parsed(texts[i]);
+
+		assert_int_equal(intervals.n, 1);
+		assert_int_equal(intervals.list[0].key, INTERVAL_BUILD_ID);
+		assert_int_equal(intervals.list[0].id_size, sizeof(build_id));
+		assert_memory_equal(intervals.list[0].id, build_id, sizeof(build_id));
+		assert_int_equal(intervals.list[0].start, 0x10);
+		assert_int_equal(intervals.list[0].end, 0x20);
+		assert_memory_equal(&intervals.list[0].rule, &usual, sizeof(usual));
+	}
+}
+
+static void test_a_text_may_hold_nothing(void **state)
+{
+	static const char *const texts[] = { "", "\n", "#", "\r\n", "  ", "# nothing\n\n" };
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		_cleanup_intervals_ struct intervals intervals = parsed(texts[i]);
+		_cleanup_image_ struct image_intervals image = { 0 };
+
+		assert_int_equal(intervals.n, 0);
+		assert_int_equal(intervals_of_image(&intervals, &plain, build_id, sizeof(build_id),
+						    file_id, &image),
+				 0);
+		assert_int_equal(image.n, 0);
+		assert_null(image_intervals_find(&image, 0));
+	}
+}
+
+static void test_zero_bytes_are_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+	} texts[] = {
+#define TEXT(text) { text, sizeof(text) - 1 }
+		TEXT("# a comment\n\0"),
+		TEXT("# a comment\n" ID "0x1-0x2 fp\0"),
+		TEXT("# a comment\n# \0 another one\n"),
+#undef TEXT
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct intervals_error error;
+		struct intervals intervals;
+
+		assert_int_equal(parse_bytes(&unwind_x86_64, texts[i].text, texts[i].size,
+					     &intervals, &error),
+				 INTERVALS_E_LINE);
+		assert_int_equal(error.line, 2);
+	}
+}
+
+static void test_a_line_may_be_very_long(void **state)
+{
+	const size_t size = 1 << 20;
+	_cleanup_free_ char *text = calloc(1, size + 64);
+	_cleanup_intervals_ struct intervals intervals = { 0 };
+
+	assert_non_null(text);
+	memset(text, ' ', size);
+	strcpy(text + size, ID "0x10-0x20 fp");
+	intervals = parsed(text);
+	assert_int_equal(intervals.n, 1);
+	memset(text, '0', size);
+	assert_wrong(text, INTERVALS_E_LINE, 1);
+	memcpy(text, "build-id:", 9);
+	assert_wrong(text, INTERVALS_E_LINE, 1);
+}
+
+static void test_what_overlaps_is_refused_at_the_later_line(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t line, other_line;
+	} texts[] = {
+		{ ID "0x10-0x20 fp\n" ID "0x10-0x20 fp\n", 2, 1 },
+		{ ID "0x10-0x20 fp\n" ID "0x1f-0x30 fp\n", 2, 1 },
+		{ ID "0x1f-0x30 fp\n" ID "0x10-0x20 fp\n", 2, 1 },
+		{ ID "0x10-0x40 fp\n\n" ID "0x20-0x30 fp\n", 3, 1 },
+		{ ID "0x20-0x30 fp\n\n" ID "0x10-0x40 fp\n", 3, 1 },
+		{ ID "0x50-0x60 fp\n" ID "0x10-0x40 fp\n" ID "0x5f-0x61 end", 3, 1 },
+		{ ID "0x1-0x2 fp\nbuild-id:0123ABCD 0x1-0x2 fp", 2, 1 },
+		{ "file-id:" FILE_ID " 0x1-0x2 fp\nfile-id:" FILE_ID " 0x1-0x2 end", 2, 1 },
+	};
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct intervals_error error;
+		struct intervals intervals;
+
+		assert_int_equal(parse_text(texts[i].text, &intervals, &error),
+				 INTERVALS_E_OVERLAP);
+		assert_int_equal(error.line, texts[i].line);
+		assert_int_equal(error.other_line, texts[i].other_line);
+		assert_non_null(error.text);
+	}
+}
+
+static void test_neighbours_and_other_images_do_not_overlap(void **state)
+{
+	_cleanup_intervals_ struct intervals intervals =
+		parsed(ID "0x20-0x30 fp\n" ID "0x10-0x20 fp\n" ID "0x30-0x31 fp\n"
+			  "build-id:0123ab 0x10-0x30 fp\nbuild-id:0123abcd00 0x10-0x30 fp\n"
+			  "build-id:" FILE_ID " 0x10-0x30 fp\nfile-id:" FILE_ID " 0x10-0x30 fp\n");
+
+	assert_int_equal(intervals.n, 7);
+}
+
+/* Rules whose CFA is rsp + a mark, to tell them apart. */
+static int mark_at(const struct image_intervals *image, uint64_t offset)
+{
+	const struct unwind_rule *rule = image_intervals_find(image, offset);
+
+	return rule ? rule->cfa_offset : 0;
+}
+
+static struct image_intervals of_image(const char *text, const struct elf_image *file,
+				       const void *id, size_t id_size, const uint8_t *other_id)
+{
+	_cleanup_intervals_ struct intervals intervals = parsed(text);
+	struct image_intervals image;
+
+	assert_int_equal(intervals_of_image(&intervals, file, id, id_size, other_id, &image), 0);
+	for (size_t i = 0; i < image.n; i++) {
+		assert_true(image.list[i].start < image.list[i].end);
+		assert_true(i == 0 || image.list[i].start >= image.list[i - 1].end);
+	}
+	return image; /* it outlives the intervals */
+}
+
+static void test_an_image_has_the_intervals_of_its_ids(void **state)
+{
+	static const char text[] = "build-id:0123abcd 0x10-0x20 cfa=rsp+1 ra=cfa-8\n"
+				   "build-id:0123ab 0x20-0x30 cfa=rsp+2 ra=cfa-8\n"
+				   "build-id:0123abcd00 0x30-0x40 cfa=rsp+3 ra=cfa-8\n"
+				   "file-id:" FILE_ID " 0x40-0x50 cfa=rsp+4 ra=cfa-8\n"
+				   "build-id:" FILE_ID " 0x50-0x60 cfa=rsp+5 ra=cfa-8\n";
+	static const struct {
+		const void *build_id;
+		size_t size;
+		const uint8_t *file_id;
+		int marks[5];
+	} images[] = {
+		{ build_id, 4, NULL, { 1 } },
+		{ build_id, 3, NULL, { 0, 2 } },
+		{ build_id, 2, NULL, { 0 } },
+		{ build_id, 4, file_id, { 1, 0, 0, 4 } },
+		{ NULL, 0, file_id, { 0, 0, 0, 4 } },
+		{ build_id, 0, file_id, { 0, 0, 0, 4 } },
+		{ file_id, 16, NULL, { 0, 0, 0, 0, 5 } },
+		{ NULL, 0, NULL, { 0 } },
+	};
+
+	for (size_t i = 0; i < COUNT(images); i++) {
+		_cleanup_image_ struct image_intervals image = of_image(
+			text, &plain, images[i].build_id, images[i].size, images[i].file_id);
+
+		for (size_t j = 0; j < COUNT(images[i].marks); j++)
+			assert_int_equal(mark_at(&image, 0x18 + 0x10 * j), images[i].marks[j]);
+		if (image.n == 0)
+			assert_null(image.list);
+	}
+}
+
+static void test_a_rule_holds_from_start_to_end(void **state)
+{
+	_cleanup_image_ struct image_intervals image =
+		of_image(ID "0x40-0x41 cfa=rsp+3 ra=cfa-8\n" ID "0x10-0x20 cfa=rsp+1 ra=cfa-8\n" ID
+			    "0x20-0x30 cfa=rsp+2 ra=cfa-8\n",
+			 &plain, build_id, 4, NULL);
+
+	assert_int_equal(mark_at(&image, 0), 0);
+	assert_int_equal(mark_at(&image, 0xf), 0);
+	assert_int_equal(mark_at(&image, 0x10), 1);
+	assert_int_equal(mark_at(&image, 0x1f), 1);
+	assert_int_equal(mark_at(&image, 0x20), 2);
+	assert_int_equal(mark_at(&image, 0x2f), 2);
+	assert_int_equal(mark_at(&image, 0x30), 0);
+	assert_int_equal(mark_at(&image, 0x3f), 0);
+	assert_int_equal(mark_at(&image, 0x40), 3);
+	assert_int_equal(mark_at(&image, 0x41), 0);
+	assert_int_equal(mark_at(&image, UINT64_MAX), 0);
+}
+
+static void test_every_one_of_many_is_found(void **state)
+{
+	for (size_t n = 1; n < 40; n++) {
+		_cleanup_image_ struct image_intervals image = { 0 };
+		char text[40 * 64];
+		size_t size = 0;
+
+		for (size_t i = n; i > 0; i--)
+			size += sprintf(text + size, ID "0x%zx-0x%zx cfa=rsp+%zu ra=cfa-8\n", 4 * i,
+					4 * i + 2, i);
+		image = of_image(text, &plain, build_id, 4, NULL);
+		assert_int_equal(image.n, n);
+		for (size_t at = 0; at < 4 * n + 8; at++)
+			assert_int_equal(mark_at(&image, at),
+					 at >= 4 && at < 4 * n + 2 && at % 4 < 2 ? at / 4 : 0);
+	}
+}
+
+static void test_a_build_id_is_believed_before_a_file_id(void **state)
+{
+	_cleanup_image_ struct image_intervals image =
+		of_image(ID "0x10-0x20 cfa=rsp+1 ra=cfa-8\n" ID "0x30-0x40 cfa=rsp+2 ra=cfa-8\n" ID
+			    "0x50-0x60 cfa=rsp+3 ra=cfa-8\n"
+			    "file-id:" FILE_ID " 0x18-0x38 cfa=rsp+4 ra=cfa-8\n"
+			    "file-id:" FILE_ID " 0x38-0x80 cfa=rsp+5 ra=cfa-8\n"
+			    "file-id:" FILE_ID " 0x8-0x14 cfa=rsp+6 ra=cfa-8\n",
+			 &plain, build_id, 4, file_id);
+	static const struct {
+		uint64_t offset;
+		int mark;
+	} wanted[] = {
+		{ 0x7, 0 },  { 0x8, 6 },  { 0xf, 6 },  { 0x10, 1 }, { 0x14, 1 }, { 0x1f, 1 },
+		{ 0x20, 4 }, { 0x2f, 4 }, { 0x30, 2 }, { 0x3f, 2 }, { 0x40, 5 }, { 0x4f, 5 },
+		{ 0x50, 3 }, { 0x5f, 3 }, { 0x60, 5 }, { 0x7f, 5 }, { 0x80, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT(wanted); i++)
+		assert_int_equal(mark_at(&image, wanted[i].offset), wanted[i].mark);
+}
+
+static void test_addresses_become_offsets_of_their_segments(void **state)
+{
+	struct elf_segment segments[] = {
+		{ .offset = 0, .size = 0x800, .address = 0x400000 },
+		{ .offset = 0x1000, .size = 0x1000, .address = 0x402000, .is_executable = true },
+		{ .offset = 0x5000, .size = 0x1000, .address = 0x403000, .is_executable = true },
+	};
+	const struct elf_image file = { .fd = -1, .segments = segments, .n_segments = 3 };
+	_cleanup_image_ struct image_intervals image =
+		of_image(ID "0x402ff0-0x403010 cfa=rsp+1 ra=cfa-8\n" /* two segments */
+			 ID "0x4007f0-0x402008 cfa=rsp+2 ra=cfa-8\n" /* and what is between them */
+			 ID "0x403ff0-0x500000 cfa=rsp+3 ra=cfa-8\n" /* and what is behind all */
+			 ID "0x10-0x20 cfa=rsp+4 ra=cfa-8\n",	     /* nowhere */
+			 &file, build_id, 4, NULL);
+	static const struct image_interval wanted[] = {
+		{ 0x7f0, 0x800, { .cfa_offset = 2 } },	 { 0x1000, 0x1008, { .cfa_offset = 2 } },
+		{ 0x1ff0, 0x2000, { .cfa_offset = 1 } }, { 0x5000, 0x5010, { .cfa_offset = 1 } },
+		{ 0x5ff0, 0x6000, { .cfa_offset = 3 } },
+	};
+
+	assert_int_equal(image.n, COUNT(wanted));
+	for (size_t i = 0; i < image.n; i++) {
+		assert_int_equal(image.list[i].start, wanted[i].start);
+		assert_int_equal(image.list[i].end, wanted[i].end);
+		assert_int_equal(image.list[i].rule.cfa_offset, wanted[i].rule.cfa_offset);
+	}
+}
+
+/* Whatever a damaged file says, an offset has the rule of an address that is there. */
+static void test_segments_may_be_nonsense(void **state)
+{
+	static const uint64_t most = UINT64_MAX;
+	struct elf_segment segments[][3] = {
+		{ { 0x10, 0x100, 0 }, { 0x18, 0x100, 0x1000 }, { 0, 0, 0x20 } },
+		{ { 0, most, 0x20 }, { 0, most, 0x10 }, { 0, 0, 0x30 } },
+		{ { 0x200, 0x100, most - 8 }, { 0, 0x10, 0x8 }, { 0x100, 0x40, 0 } },
+		{ { 0, 0x10, most - 8 }, { 0x40, 0x10, 0x1000 }, { 0x48, 0x10, 0x1008 } },
+	};
+	static const uint64_t addresses[] = { 0,      1,      0x7,    0x18,   0x20,	 0x3f,
+					      0x1000, 0x1008, 0x100f, 0x101f, most - 16, most - 1 };
+
+	for (size_t i = 0; i < COUNT(segments); i++) {
+		const struct elf_image file = { -1, NULL, segments[i], 3, 0, 0, 0 };
+		_cleanup_image_ struct image_intervals image =
+			of_image(ID "0x0-0x40 cfa=rsp+1 ra=cfa-8\n" ID
+				    "0x1000-0x1020 cfa=rsp+2 ra=cfa-8\n" ID
+				    "0xffffffffffffffef-0xffffffffffffffff fp\n",
+				 &file, build_id, 4, NULL);
+
+		for (size_t j = 0; j < COUNT(addresses); j++) {
+			uint64_t offset;
+
+			if (elf_image_offset(&file, addresses[j], &offset))
+				assert_non_null(image_intervals_find(&image, offset));
+		}
+	}
+}
+
+static void test_what_no_file_can_hold_is_left_out(void **state)
+{
+	struct elf_segment segments[] = { { .offset = UINT64_MAX - 8, .size = 0x100 } };
+	const struct elf_image file = { .fd = -1, .segments = segments, .n_segments = 1 };
+	_cleanup_image_ struct image_intervals image = of_image(
+		ID "0x0-0x8 cfa=rsp+1 ra=cfa-8\n" ID "0x8-0x40 fp\n", &file, build_id, 4, NULL);
+
+	assert_int_equal(image.n, 1);
+	assert_int_equal(mark_at(&image, UINT64_MAX - 1), 1);
+	assert_int_equal(mark_at(&image, 0), 0);
+}
+
+static void write_file(char *path, const char *text)
+{
+	_cleanup_fd_ int fd = -1;
+
+	strcpy(path, "/tmp/stackpipe-test-XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+}
+
+static void test_a_file_is_read(void **state)
+{
+	_cleanup_intervals_ struct intervals intervals = { 0 };
+	struct intervals_error error;
+	char path[32];
+
+	write_file(path, "#\n" ID "0x10-0x20 fp\n");
+	assert_int_equal(intervals_read(path, &intervals, &error), INTERVALS_OK);
+	assert_int_equal(intervals.n, 1);
+	assert_int_equal(intervals.list[0].line, 2);
+	unlink(path);
+	write_file(path, "#\nfp\n");
+	assert_int_equal(intervals_read(path, &intervals, &error), INTERVALS_E_LINE);
+	assert_int_equal(error.line, 2);
+	unlink(path);
+	assert_int_equal(intervals.n, 1); /* as it was */
+}
+
+static void test_a_file_that_cannot_be_read_has_its_errno(void **state)
+{
+	struct intervals_error error;
+	struct intervals intervals;
+
+	assert_int_equal(intervals_read("/nowhere/at/all", &intervals, &error), -ENOENT);
+	assert_int_equal(intervals_read("/", &intervals, &error), -EISDIR);
+}
+
+static void test_a_file_without_end_is_refused(void **state)
+{
+	struct intervals_error error;
+	struct intervals intervals;
+
+	assert_int_equal(intervals_read("/dev/zero", &intervals, &error), INTERVALS_E_SIZE);
+	assert_int_equal(error.line, 0);
+	assert_int_equal(error.other_line, 0);
+	assert_non_null(error.text);
+}
+
+static void test_more_intervals_than_the_limit_are_refused(void **state)
+{
+	static const char form[] = "build-id:00 0x%08zx-0x%08zx fp\n";
+	const size_t line = snprintf(NULL, 0, form, (size_t)0, (size_t)1);
+	_cleanup_free_ char *text = malloc((INTERVALS_MAX + 1) * line + 1);
+	_cleanup_intervals_ struct intervals intervals = { 0 };
+	struct intervals_error error;
+
+	assert_non_null(text);
+	for (size_t i = 0; i <= INTERVALS_MAX; i++)
+		sprintf(text + i * line, form, i, i + 1);
+	assert_wrong(text, INTERVALS_E_TOO_MANY, INTERVALS_MAX + 1);
+	assert_int_equal(
+		parse_bytes(&unwind_x86_64, text, INTERVALS_MAX * line, &intervals, &error),
+		INTERVALS_OK);
+	assert_int_equal(intervals.n, INTERVALS_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fp_is_the_frame_that_it_says),
+		cmocka_unit_test(test_end_has_no_caller),
+		cmocka_unit_test(test_a_cfa_is_told_in_every_form),
+		cmocka_unit_test(test_offsets_have_31_bits_and_a_sign),
+		cmocka_unit_test(test_a_return_address_is_told_in_every_form),
+		cmocka_unit_test(test_a_frame_pointer_is_told_in_every_form),
+		cmocka_unit_test(test_registers_have_the_numbers_of_their_psabi),
+		cmocka_unit_test(test_rules_that_say_nothing_or_too_much_are_refused),
+		cmocka_unit_test(test_values_that_mean_nothing_are_refused),
+		cmocka_unit_test(test_keys_that_are_none_are_refused),
+		cmocka_unit_test(test_ranges_that_are_none_are_refused),
+		cmocka_unit_test(test_addresses_have_64_bits),
+		cmocka_unit_test(test_lines_may_be_written_as_people_write_them),
+		cmocka_unit_test(test_a_text_may_hold_nothing),
+		cmocka_unit_test(test_zero_bytes_are_refused),
+		cmocka_unit_test(test_a_line_may_be_very_long),
+		cmocka_unit_test(test_what_overlaps_is_refused_at_the_later_line),
+		cmocka_unit_test(test_neighbours_and_other_images_do_not_overlap),
+		cmocka_unit_test(test_an_image_has_the_intervals_of_its_ids),
+		cmocka_unit_test(test_a_rule_holds_from_start_to_end),
+		cmocka_unit_test(test_every_one_of_many_is_found),
+		cmocka_unit_test(test_a_build_id_is_believed_before_a_file_id),
+		cmocka_unit_test(test_addresses_become_offsets_of_their_segments),
+		cmocka_unit_test(test_segments_may_be_nonsense),
+		cmocka_unit_test(test_what_no_file_can_hold_is_left_out),
+		cmocka_unit_test(test_a_file_is_read),
+		cmocka_unit_test(test_a_file_that_cannot_be_read_has_its_errno),
+		cmocka_unit_test(test_a_file_without_end_is_refused),
+		cmocka_unit_test(test_more_intervals_than_the_limit_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
