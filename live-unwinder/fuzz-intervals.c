@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Hostile files of synthetic intervals. An input is such a text; it is read for each architecture,
+ * and what is read is looked up in a file whose segments are as odd as a damaged one's.
+ */
+#include "common/cleanup.h"
+#include "live-unwinder/intervals.h"
+#include "tests/fuzz/fuzz.h"
+
+#define _cleanup_intervals_ _cleanup_(intervals_deinit)
+
+/* One behind the other, with a gap, twice the same bytes, twice the same address, without end. */
+static struct elf_segment segments[] = {
+	{ .offset = 0, .size = 0x1000, .address = 0 },
+	{ .offset = 0x4000, .size = 0x1000, .address = 0x1000 },
+	{ .offset = 0x2000, .size = 0x800, .address = 0x3000 },
+	{ .offset = 0x2400, .size = 0x800, .address = 0x4000 },
+	{ .offset = 0x8000, .size = 0x1000, .address = 0x4400 },
+	{ .offset = 0x100000, .size = UINT64_MAX - 0x100000, .address = 0x10000 },
+	{ .offset = UINT64_MAX - 0x10, .size = 0x100, .address = 0x8000 },
+};
+static const struct elf_image file = {
+	.fd = -1,
+	.segments = segments,
+	.n_segments = sizeof(segments) / sizeof(segments[0]),
+};
+
+/* Room for an interval as text: an id of 64 bytes, two addresses and a rule. */
+enum { LINE_MAX = 512 };
+
+static const char *name_of(const struct unwind_arch *arch, uint8_t number)
+{
+	for (const struct unwind_register *each = arch->registers; each->name; each++)
+		if (each->number == number)
+			return each->name;
+	fuzz_fail(__FILE__, __LINE__, "a register has a name");
+}
+
+static int print_cfa(const struct unwind_arch *arch, const struct unwind_rule *rule, char *ret)
+{
+	switch (rule->cfa) {
+	case UNWIND_CFA_SP:
+		return sprintf(ret, "cfa=sp%+d", rule->cfa_offset);
+	case UNWIND_CFA_FP:
+		return sprintf(ret, "cfa=fp%+d", rule->cfa_offset);
+	case UNWIND_CFA_REGISTER:
+		return sprintf(ret, "cfa=%s%+d", name_of(arch, rule->cfa_register),
+			       rule->cfa_offset);
+	case UNWIND_CFA_AT_SP:
+		return sprintf(ret, "cfa=*(sp%+d)%+d", rule->cfa_offset, rule->cfa_addend);
+	case UNWIND_CFA_AT_FP:
+		return sprintf(ret, "cfa=*(fp%+d)%+d", rule->cfa_offset, rule->cfa_addend);
+	default:
+		fuzz_fail(__FILE__, __LINE__, "a CFA is of a form that can be told");
+	}
+}
+
+/* A place of the register `own`. */
+static int print_place(const struct unwind_arch *arch, uint8_t own, uint8_t value, int32_t offset,
+		       char *ret)
+{
+	switch (value) {
+	case UNWIND_VALUE_SAME:
+		return sprintf(ret, "%s", name_of(arch, own));
+	case UNWIND_VALUE_UNDEFINED:
+		return sprintf(ret, "undefined");
+	case UNWIND_VALUE_AT_CFA:
+		return sprintf(ret, "cfa%+d", offset);
+	case UNWIND_VALUE_AT_SP:
+		return sprintf(ret, "*(sp%+d)", offset);
+	case UNWIND_VALUE_AT_FP:
+		return sprintf(ret, "*(fp%+d)", offset);
+	case UNWIND_VALUE_REGISTER:
+		fuzz_check(offset >= 0 && offset != own);
+		return sprintf(ret, "%s", name_of(arch, offset));
+	default:
+		fuzz_fail(__FILE__, __LINE__, "a value is of a form that can be told");
+	}
+}
+
+static int print_rule(const struct unwind_arch *arch, const struct unwind_rule *rule, char *ret)
+{
+	char *at = ret;
+
+	if (rule->return_address == UNWIND_VALUE_UNDEFINED) {
+		at += sprintf(at, "end");
+	} else {
+		at += print_cfa(arch, rule, at);
+		at += sprintf(at, " ra=");
+		at += print_place(arch, arch->return_address, rule->return_address,
+				  rule->return_address_offset, at);
+		at += sprintf(at, " fp=");
+		at += print_place(arch, arch->fp, rule->fp, rule->fp_offset, at);
+	}
+	fuzz_check((rule->flags & ~UNWIND_FLAG_SIGNAL) == 0);
+	return at - ret + sprintf(at, "%s\n", rule->flags ? " signal" : "");
+}
+
+static size_t print_interval(const struct unwind_arch *arch, const struct interval *interval,
+			     char *ret)
+{
+	char *at = ret;
+
+	at += sprintf(at, "%s", interval->key == INTERVAL_BUILD_ID ? "build-id:" : "file-id:");
+	for (size_t i = 0; i < interval->id_size; i++)
+		at += sprintf(at, "%02x", interval->id[i]);
+	at += sprintf(at, " 0x%llx-0x%llx ", (unsigned long long)interval->start,
+		      (unsigned long long)interval->end);
+	at += print_rule(arch, &interval->rule, at);
+	fuzz_check(at - ret < LINE_MAX);
+	return at - ret;
+}
+
+static void check_same(const struct interval *one, const struct interval *other)
+{
+	fuzz_check(one->key == other->key && one->id_size == other->id_size);
+	fuzz_check(!memcmp(one->id, other->id, one->id_size));
+	fuzz_check(one->start == other->start && one->end == other->end);
+	fuzz_check(!memcmp(&one->rule, &other->rule, sizeof(one->rule)));
+}
+
+/* What is printed and read again is the same. */
+static void check_round_trip(const struct unwind_arch *arch, const struct intervals *intervals)
+{
+	_cleanup_intervals_ struct intervals again = { 0 };
+	char *text = malloc(intervals->n * LINE_MAX + 1);
+	struct intervals_error error;
+	size_t size = 0;
+
+	fuzz_check(text);
+	for (size_t i = 0; i < intervals->n; i++)
+		size += print_interval(arch, &intervals->list[i], text + size);
+	fuzz_check(intervals_parse(arch, text, size, &again, &error) == INTERVALS_OK);
+	fuzz_check(again.n == intervals->n);
+	for (size_t i = 0; i < again.n; i++)
+		check_same(&intervals->list[i], &again.list[i]);
+}
+
+static void check_order(const struct image_intervals *image)
+{
+	for (size_t i = 0; i < image->n; i++) {
+		const struct image_interval *here = &image->list[i];
+
+		fuzz_check(here->start < here->end);
+		fuzz_check(i == 0 || here->start >= here[-1].end);
+		fuzz_check(image_intervals_find(image, here->start) == &here->rule);
+		fuzz_check(image_intervals_find(image, here->end - 1) == &here->rule);
+		fuzz_check(image_intervals_find(image, here->end) != &here->rule);
+	}
+}
+
+/* The last segment is in no file, as it goes on behind the largest offset. */
+static void check_place(const struct image_intervals *image, uint64_t address)
+{
+	const struct elf_image real = { -1, NULL, segments, file.n_segments - 1, 0, 0, 0 };
+	uint64_t offset;
+
+	if (elf_image_offset(&real, address, &offset))
+		fuzz_check(image_intervals_find(image, offset));
+}
+
+static void check_image(const struct intervals *intervals, const struct interval *interval)
+{
+	_cleanup_(image_intervals_deinit) struct image_intervals image = { 0 };
+	bool has_build_id = interval->key == INTERVAL_BUILD_ID;
+	const uint8_t *file_id = interval->id;
+
+	if (has_build_id && interval->id_size != INTERVALS_FILE_ID_SIZE)
+		file_id = NULL;
+	fuzz_check(intervals_of_image(intervals, &file, has_build_id ? interval->id : NULL,
+				      has_build_id ? interval->id_size : 0, file_id, &image) == 0);
+	check_order(&image);
+	check_place(&image, interval->start);
+	check_place(&image, interval->start + (interval->end - interval->start) / 2);
+	check_place(&image, interval->end - 1);
+}
+
+static void check_text(const struct unwind_arch *arch, const uint8_t *bytes, size_t size)
+{
+	_cleanup_intervals_ struct intervals intervals = { 0 };
+	struct fuzz_input input = { bytes, size };
+	struct intervals_error error = { 0 };
+	size_t n_bytes;
+	char *text = fuzz_take_block(&input, size, &n_bytes);
+	int r = intervals_parse(arch, text, n_bytes, &intervals, &error);
+
+	fuzz_check(r >= 0);
+	if (r != INTERVALS_OK) {
+		fuzz_check(error.line > 0 && error.line <= size && error.text);
+		fuzz_check(error.other_line < error.line);
+		fuzz_check((r == INTERVALS_E_OVERLAP) == (error.other_line > 0));
+		return;
+	}
+	check_round_trip(arch, &intervals);
+	for (size_t i = 0; i < intervals.n; i++)
+		check_image(&intervals, &intervals.list[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	check_text(&unwind_x86_64, bytes, size);
+	check_text(&unwind_aarch64, bytes, size);
+	return 0;
+}
