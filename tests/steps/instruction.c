@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "tests/truth/instruction.h"
+#include "tests/steps/instruction.h"
 
 /* Segments, sizes, rep, lock, notrack and bnd; the last of them may be a REX. */
 static size_t skip_prefixes(const uint8_t *bytes, size_t size)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "tests/truth/tracee.h"
+#include "tests/steps/tracee.h"
 
 enum {
 	PAGE = 4096,

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 import pipeline  # noqa: E402
 import steps  # noqa: E402
 
-PROGRAMS = pipeline.BUILD / "tests" / "truth"
+PROGRAMS = pipeline.BUILD / "tests" / "steps"
 SINGLE_STEP = PROGRAMS / "single-step"
 ENGINES = "table", "dwfl", "auto"
 LEAST_PROGRAMS = 15

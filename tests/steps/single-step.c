@@ -20,9 +20,9 @@
 #include "common/host-files.h"
 #include "common/processes.h"
 #include "common/stage.h"
-#include "tests/truth/instruction.h"
-#include "tests/truth/shadow-stack.h"
-#include "tests/truth/tracee.h"
+#include "tests/steps/instruction.h"
+#include "tests/steps/shadow-stack.h"
+#include "tests/steps/tracee.h"
 
 enum {
 	STACK_SIZE = 32768, /* of a sample: perf-source's default */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#include "tests/truth/shadow-stack.h"
+#include "tests/steps/shadow-stack.h"
 
 enum {
 	WORD = sizeof(uint64_t),

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tests/truth/instruction.h"
+#include "tests/steps/instruction.h"
 
 enum { SHADOW_STACK_MAX = 65536 };
 
