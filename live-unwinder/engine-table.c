@@ -3,6 +3,9 @@
  * Frame after frame: the mapping that holds the pc (mostly the one before), the rule for the place
  * in its file (mostly in the cache), and from that the caller's pc, stack pointer and frame
  * pointer. Other registers are known of the sampled frame alone.
+ *
+ * Rules that a person gave come before all others. Elfutils does not know them: a stack that has
+ * used one ends where the tables do not lead on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -116,7 +119,18 @@ static void find_mapping(struct walk *walk, uint64_t code)
 	walk->mapping = mapping;
 }
 
-/* The rule at an offset in the file of a table; NULL: none. */
+/* The rule at an offset in the file of a table, past the cache; NULL: none. */
+static const struct unwind_rule *look_up_rule(const struct image_table_entry *entry,
+					      uint64_t offset)
+{
+	const struct unwind_rule *given = image_intervals_find(&entry->intervals, offset);
+
+	if (given)
+		return given;
+	return entry->state == TABLE_READY ? unwind_table_find(&entry->table, offset) : NULL;
+}
+
+/* The same with the cache, for a table that will not change any more. */
 static const struct unwind_rule *find_rule(struct engine_table *engine,
 					   const struct image_table_entry *entry, uint64_t offset)
 {
@@ -125,10 +139,10 @@ static const struct unwind_rule *find_rule(struct engine_table *engine,
 	struct cached_rule *cached = &engine->cached_rules[hash >> 40 & (RULES_CACHED - 1)];
 	const struct unwind_rule *rule;
 
-	if (offset >> 32)
-		return unwind_table_find(&entry->table, offset);
+	if (offset >> 32 || entry->state == TABLE_PENDING)
+		return look_up_rule(entry, offset);
 	if (cached->place != place) {
-		rule = unwind_table_find(&entry->table, offset);
+		rule = look_up_rule(entry, offset);
 		cached->place = place;
 		if (rule)
 			cached->rule = *rule;
@@ -138,16 +152,27 @@ static const struct unwind_rule *find_rule(struct engine_table *engine,
 	return cached->rule.cfa ? &cached->rule : NULL;
 }
 
-static bool give_up(struct walk *walk, enum engine_table_outcome outcome)
-{
-	walk->outcome = outcome;
-	return false;
-}
-
 static bool end(struct walk *walk, enum wire_stack_end reason)
 {
 	walk->end = reason;
 	return false;
+}
+
+static bool give_up(struct walk *walk, enum engine_table_outcome outcome)
+{
+	if (walk->unwinding->is_overruled)
+		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+	walk->outcome = outcome;
+	return false;
+}
+
+/* The last frame is left in a way that elfutils does not know. */
+static void note_unconfirmable(struct walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+
+	if (!unwinding->n_confirmable)
+		unwinding->n_confirmable = unwinding->n_frames;
 }
 
 /* false: there is no caller to be had, and why. */
@@ -289,6 +314,10 @@ static bool step(struct walk *walk, const struct unwind_rule *rule)
 {
 	uint64_t cfa, pc;
 
+	if (rule->flags & (UNWIND_FLAG_GIVEN | UNWIND_FLAG_MENDED)) {
+		note_unconfirmable(walk);
+		walk->unwinding->is_overruled |= rule->flags & UNWIND_FLAG_GIVEN;
+	}
 	if (rule->return_address == UNWIND_VALUE_UNDEFINED)
 		return end(walk, WIRE_stack_end_COMPLETE);
 	if (!find_cfa(walk, rule, &cfa) || !find_return_address(walk, rule, cfa, &pc) ||
@@ -344,6 +373,7 @@ static bool step_by_frame_pointer(struct walk *walk)
 	if (!mapping_table_find(&unwinding->process->mappings, pc - 1))
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
+	note_unconfirmable(walk);
 	walk->pc = pc;
 	walk->sp = walk->fp + arch_host.frame_record_size;
 	walk->fp = fp;
@@ -358,6 +388,12 @@ static bool is_anonymous(const struct walk *walk)
 	       walk->entry->image->kind == WIRE_image_kind_ANONYMOUS;
 }
 
+/* Whether a place without a rule has no unwind information. */
+static bool has_said_all(const struct image_table_entry *entry)
+{
+	return entry && entry->state != TABLE_PENDING && entry->state != TABLE_UNUSABLE;
+}
+
 /* One frame: false: it is the last one. */
 static bool visit(struct walk *walk)
 {
@@ -368,11 +404,11 @@ static bool visit(struct walk *walk)
 	if (walk->mapping) {
 		const struct image_table_entry *entry = walk->entry;
 
-		if (!entry || entry->state == TABLE_PENDING || entry->state == TABLE_UNUSABLE)
-			return give_up(walk, ENGINE_TABLE_E_PENDING);
-		if (entry->state == TABLE_READY)
+		if (entry)
 			rule = find_rule(walk->engine, entry,
 					 code - walk->mapping->start + walk->mapping->offset);
+		if (!rule && !has_said_all(entry))
+			return give_up(walk, ENGINE_TABLE_E_PENDING);
 	}
 	if (!add_frame(walk, rule))
 		return false;
@@ -425,10 +461,34 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 		.is_exact = true,
 	};
 
-	unwinding->n_frames = 0;
+	unwinding->n_frames = unwinding->n_confirmable = 0;
+	unwinding->is_overruled = false;
 	while (visit(&walk))
 		;
 	if (walk.outcome == ENGINE_TABLE_OK)
 		settle_end(&walk);
 	return walk.outcome;
+}
+
+void engine_table_cut_at_intervals(struct engine_table *engine, struct unwinding *unwinding)
+{
+	const struct mapping_table *mappings = &unwinding->process->mappings;
+
+	if (!engine->tables->intervals)
+		return;
+	for (size_t i = 0; i < unwinding->n_frames; i++) {
+		const struct wire_frame *frame = &unwinding->frames[i];
+		uint64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+		const struct mapping *mapping = mapping_table_find(mappings, code);
+		const struct image_table_entry *entry =
+			mapping ? find_table(engine, mapping->image) : NULL;
+
+		if (!entry || !image_intervals_find(&entry->intervals,
+						    code - mapping->start + mapping->offset))
+			continue;
+		unwinding->n_frames = i + 1;
+		unwinding->end = WIRE_stack_end_BAD_UNWIND_INFO;
+		unwinding->failed_image = entry->image;
+		return;
+	}
 }

@@ -29,3 +29,9 @@ struct engine_table *engine_table_free(struct engine_table *engine);
 /* Fills in frames, end and failed_image; with another outcome than OK they mean nothing. */
 enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding);
+
+/*
+ * Cuts the answer of elfutils at the first frame in code that a person has given a rule for, which
+ * elfutils does not know.
+ */
+void engine_table_cut_at_intervals(struct engine_table *engine, struct unwinding *unwinding);

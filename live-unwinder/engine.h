@@ -17,6 +17,12 @@ struct unwinding {
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
 	const struct image *failed_image; /* that the end is about, or NULL */
+	/*
+	 * Up to and with the first frame that was left in a way that elfutils does not know: by a
+	 * frame pointer, or a rule that the file does not have. 0: there is none.
+	 */
+	size_t n_confirmable;
+	bool is_overruled; /* among those rules is one that a person gave */
 };
 
 /* How a stack ends whose last frame is in `image`; 0: it is an ELF file, which says more. */
@@ -37,8 +43,8 @@ bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_
 bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b);
 
 /*
- * Whether elfutils, the judge, confirms an answer. What is known by frame pointer alone it does not
- * say: it is to stop, then, in the first frame that was left that way.
+ * Whether elfutils, the judge, confirms an answer: it says the same; or it says the same up to
+ * where the answer has other sources, and from there on less (only a person may contradict it).
  */
 bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *judge);
 

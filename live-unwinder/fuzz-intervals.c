@@ -165,7 +165,7 @@ static void check_image(const struct intervals *intervals, const struct interval
 	bool has_build_id = interval->key == INTERVAL_BUILD_ID;
 	const uint8_t *file_id = interval->id;
 
-	if (has_build_id && interval->id_size != INTERVALS_FILE_ID_SIZE)
+	if (has_build_id && interval->id_size != FILE_ID_SIZE)
 		file_id = NULL;
 	fuzz_check(intervals_of_image(intervals, &file, has_build_id ? interval->id : NULL,
 				      has_build_id ? interval->id_size : 0, file_id, &image) == 0);

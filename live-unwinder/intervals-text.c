@@ -11,7 +11,7 @@
 #include "live-unwinder/intervals-text.h"
 
 static_assert(WIRE_BUILD_ID_MAX == 64, "parse_hex() says so");
-static_assert(INTERVALS_FILE_ID_SIZE == 16, "parse_key() says so");
+static_assert(FILE_ID_SIZE == 16, "parse_key() says so");
 
 /* What is left of a line, or of a word of it. */
 struct part {
@@ -359,7 +359,7 @@ static bool parse_key(struct parser *parser, struct part *line, struct interval 
 	}
 	if (!take(&word, "file-id:"))
 		return fail(parser, "a line begins with build-id: or file-id:");
-	if (word.end - word.at != 2 * INTERVALS_FILE_ID_SIZE)
+	if (word.end - word.at != 2 * FILE_ID_SIZE)
 		return fail(parser, "a file id has 32 hexadecimal digits");
 	interval->key = INTERVAL_FILE_ID;
 	return parse_hex(parser, &word, interval);

@@ -330,12 +330,14 @@ int intervals_of_image(const struct intervals *intervals, const struct elf_image
 			  &by_build_id);
 
 	if (r == 0)
-		r = pieces_of(intervals, file, INTERVAL_FILE_ID, file_id, INTERVALS_FILE_ID_SIZE,
+		r = pieces_of(intervals, file, INTERVAL_FILE_ID, file_id, FILE_ID_SIZE,
 			      &by_file_id);
 	if (r == 0)
 		r = merge(&by_build_id, &by_file_id, &all);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < all.n; i++)
+		all.list[i].rule.flags |= UNWIND_FLAG_GIVEN;
 	ret->n = all.n;
 	ret->list = take_pointer(all.list);
 	return 0;

@@ -18,12 +18,12 @@
 #include <stdint.h>
 
 #include "common/elf-image.h"
+#include "common/file-id.h"
 #include "common/unwind-arch.h"
 
 enum {
 	INTERVALS_SIZE_MAX = 64 << 20, /* bytes of a file */
 	INTERVALS_MAX = 1 << 20,       /* in a file */
-	INTERVALS_FILE_ID_SIZE = 16,   /* OpenTelemetry's, as profilers have it */
 };
 
 enum intervals_outcome {

@@ -6,7 +6,14 @@
 #include "common/stage.h"
 #include "live-unwinder/unwinder.h"
 
-enum { KEY_ENGINE = 0x100, KEY_MAX_FRAMES, KEY_NO_CACHE, KEY_VERIFY, KEY_VERIFY_DUMP };
+enum {
+	KEY_ENGINE = 0x100,
+	KEY_INTERVALS,
+	KEY_MAX_FRAMES,
+	KEY_NO_CACHE,
+	KEY_VERIFY,
+	KEY_VERIFY_DUMP
+};
 
 static error_t parse_engine(const char *name, struct argp_state *state)
 {
@@ -34,6 +41,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_ENGINE:
 		return parse_engine(arg, state);
+	case KEY_INTERVALS:
+		self->intervals_path = arg;
+		return 0;
 	case KEY_MAX_FRAMES:
 		number = strtoul(arg, &end, 10);
 		if (*end || number < 1 || number > WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX)
@@ -57,6 +67,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (self->verify.dump_path && !self->verify.every)
 			stage_usage_error(state, "--verify-dump needs --verify");
+		if (self->intervals_path && self->engine == UNWINDER_DWFL)
+			stage_usage_error(state, "--intervals goes with --engine=auto or table");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -65,6 +77,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option option_table[] = {
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "How to unwind: auto, table or dwfl (elfutils)", 0 },
+	{ "intervals", KEY_INTERVALS, "FILE", 0,
+	  "Believe the rules in FILE before the unwind information of the images", 0 },
 	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Neither read nor write unwind tables on disk", 0 },
 	{ "verify", KEY_VERIFY, "N", 0, "Unwind every Nth sample with both engines, and compare",
 	  0 },

@@ -82,6 +82,7 @@ static void free_entry(uint64_t image, uint64_t zero, uint64_t value, void *arg)
 	struct image_table_entry *entry = (struct image_table_entry *)value;
 
 	free_job(entry->job);
+	image_intervals_deinit(&entry->intervals);
 	if (entry->cached.bytes)
 		table_cache_unmap(&entry->cached);
 	else
@@ -181,6 +182,18 @@ static void attend_job(struct tables *tables, struct image_table_entry *entry)
 		finish_job(tables, entry);
 }
 
+/* What a person has said of an image. Without memory for it nothing else is believed. */
+static int add_intervals(struct tables *tables, const struct image *image,
+			 const struct elf_image *file, struct image_table_entry *entry)
+{
+	const uint8_t *file_id = image->has_file_id ? image->file_id.bytes : NULL;
+
+	if (!tables->intervals)
+		return 0;
+	return intervals_of_image(tables->intervals, file, image->build_id, image->build_id_size,
+				  file_id, &entry->intervals);
+}
+
 static void begin(struct tables *tables, uint64_t number, struct image_table_entry *entry)
 {
 	struct image *image = image_table_find(tables->files->table, number);
@@ -188,7 +201,10 @@ static void begin(struct tables *tables, uint64_t number, struct image_table_ent
 
 	entry->image = image;
 	if (file) {
-		begin_job(tables, file, entry);
+		if (add_intervals(tables, image, file, entry) < 0)
+			entry->state = TABLE_UNUSABLE;
+		else
+			begin_job(tables, file, entry);
 		return;
 	}
 	entry->state = image && image_files_is_undecided(tables->files, image) ? TABLE_PENDING

@@ -11,6 +11,7 @@
 #include "common/image-files.h"
 #include "common/pair-map.h"
 #include "common/unwind-source.h"
+#include "live-unwinder/intervals.h"
 #include "live-unwinder/table-cache.h"
 
 enum {
@@ -28,8 +29,9 @@ enum table_state {
 
 struct image_table_entry {
 	struct unwind_table table;
-	struct cached_table_file cached; /* where the table's bytes are, unless they are its own */
-	uint32_t id;			 /* unique, never 0 */
+	struct image_intervals intervals; /* believed before the table, which may not be there */
+	struct cached_table_file cached;  /* where the table's bytes are, unless they are its own */
+	uint32_t id;			  /* unique, never 0 */
 	enum table_state state;
 	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
 	const struct image *image; /* NULL: the stream has not told it */
@@ -43,8 +45,9 @@ enum tables_patience {
 };
 
 struct tables {
-	struct image_files *files;	 /* borrowed */
-	const struct table_cache *cache; /* borrowed */
+	struct image_files *files;	   /* borrowed */
+	const struct table_cache *cache;   /* borrowed */
+	const struct intervals *intervals; /* borrowed; NULL: a person has given no rules */
 	enum tables_patience patience;
 	struct pair_map by_image; /* (image, 0) → struct image_table_entry * */
 	uint32_t n;

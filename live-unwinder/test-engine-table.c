@@ -3,10 +3,12 @@
  * Stacks made by hand, in code whose rules are made by hand. Whatever the tables answer, elfutils
  * must answer, too: each stack here is given to both.
  */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -89,6 +91,7 @@ static struct engine_dwfl *dwfl;
 static uint64_t stack[WORDS], registers[ARCH_REGISTERS_MAX];
 static struct wire_sample sample;
 static struct wire_frame frames[FRAMES], judge_frames[FRAMES];
+static struct intervals intervals;
 static struct unwinding answer;
 
 static void forget_process(struct process *forgotten, void *arg)
@@ -122,6 +125,8 @@ static int tear_down(void **state)
 	dwfl = engine_dwfl_free(dwfl);
 	world.identity.processes.forget = NULL;
 	world_deinit(&world);
+	intervals_deinit(&intervals);
+	intervals = (struct intervals){ 0 };
 	made_deinit(&image);
 	return 0;
 }
@@ -595,6 +600,83 @@ static void test_frame_pointers_that_go_down_lead_nowhere(void **state)
 	ASSERT_STACK(NO_UNWIND_INFO, SECOND_START + 8, SECOND_START + 16);
 }
 
+/* A person has a rule for a function. */
+static void give(enum function function, const char *rule)
+{
+	const uint64_t start = MADE_VADDR + made_offset(function);
+	struct intervals_error error;
+	char id[FILE_ID_TEXT_SIZE];
+	struct image *whose = image_table_find(&world.identity.images, IMAGE);
+	char *text;
+	int n;
+
+	assert_non_null(image_files_get(&world.files, whose));
+	file_id_text(&whose->file_id, id);
+	n = asprintf(&text, "file-id:%s 0x%" PRIx64 "-0x%" PRIx64 " %s", id, start,
+		     start + MADE_FUNCTION, rule);
+	assert_true(n > 0);
+	assert_int_equal(intervals_parse(&unwind_x86_64, text, n, &intervals, &error), 0);
+	world.tables.intervals = &intervals;
+}
+
+static void test_a_rule_that_a_person_gave_where_there_is_none(void **state)
+{
+	give(GAP, "fp");
+	set_register(RBP, address_of_word(1));
+	SAMPLE(in(GAP), 0, address_of_word(6), in(SP_16), 0, in(BOTTOM));
+	ASSERT_STACK(COMPLETE, in(GAP), in(SP_16), in(BOTTOM));
+	assert_int_equal(answer.n_confirmable, 1);
+	assert_true(answer.is_overruled);
+}
+
+static void test_a_rule_that_a_person_gave_is_believed_before_the_file(void **state)
+{
+	give(SP_16, "cfa=rsp+24 ra=cfa-8");
+	SAMPLE(in(PLAIN), in(SP_16), in(PLAIN), 0, in(BOTTOM));
+	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
+	assert_int_equal(answer.n_confirmable, 2);
+}
+
+static void test_a_person_may_say_that_there_is_no_caller(void **state)
+{
+	give(PLAIN, "end");
+	SAMPLE(in(PLAIN), in(BOTTOM));
+	ASSERT_STACK(COMPLETE, in(PLAIN));
+}
+
+static void test_what_only_elfutils_knows_ends_behind_a_rule_of_a_person(void **state)
+{
+	give(PLAIN, "cfa=rsp+8 ra=cfa-8");
+	SAMPLE(in(PLAIN), in(FALLBACK), in(BOTTOM));
+	ASSERT_STACK(BAD_UNWIND_INFO, in(PLAIN), in(FALLBACK));
+}
+
+static void test_elfutils_does_not_go_on_where_a_person_has_a_rule(void **state)
+{
+	give(SP_16, "cfa=rsp+24 ra=cfa-8");
+	SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
+	answer.sample = &sample;
+	answer.process = process;
+	engine_dwfl_unwind(dwfl, &answer);
+	assert_int_equal(answer.n_frames, 3);
+	engine_table_cut_at_intervals(table, &answer);
+	assert_int_equal(answer.n_frames, 2);
+	assert_int_equal(answer.end, WIRE_stack_end_BAD_UNWIND_INFO);
+	assert_ptr_equal(answer.failed_image, made_image());
+}
+
+static void test_elfutils_is_not_cut_elsewhere(void **state)
+{
+	give(AT_FP, "fp");
+	SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
+	answer.sample = &sample;
+	answer.process = process;
+	engine_dwfl_unwind(dwfl, &answer);
+	engine_table_cut_at_intervals(table, &answer);
+	assert_int_equal(answer.n_frames, 3);
+	assert_int_equal(answer.end, WIRE_stack_end_COMPLETE);
+}
+
 static void test_a_file_that_is_not_there(void **state)
 {
 	const struct image *gone =
@@ -784,6 +866,12 @@ int main(void)
 		TEST(test_memory_without_a_file_gives_the_frame_pointer_back),
 		TEST(test_a_frame_pointer_that_leads_out_of_the_stack_or_to_no_code),
 		TEST(test_frame_pointers_that_go_down_lead_nowhere),
+		TEST(test_a_rule_that_a_person_gave_where_there_is_none),
+		TEST(test_a_rule_that_a_person_gave_is_believed_before_the_file),
+		TEST(test_a_person_may_say_that_there_is_no_caller),
+		TEST(test_what_only_elfutils_knows_ends_behind_a_rule_of_a_person),
+		TEST(test_elfutils_does_not_go_on_where_a_person_has_a_rule),
+		TEST(test_elfutils_is_not_cut_elsewhere),
 		TEST(test_a_file_that_is_not_there),
 		TEST(test_an_image_that_is_no_elf_file),
 		TEST(test_an_image_that_the_stream_has_not_told),

@@ -17,6 +17,31 @@ static void forget_process(struct process *process, void *arg)
 		engine_dwfl_forget(self->dwfl, process);
 }
 
+/* 0, or -ECANCELED: it is told what is wrong. */
+static int read_intervals(struct stage *stage, struct live_unwinder *self)
+{
+	struct intervals_error error;
+	int r;
+
+	if (!self->intervals_path)
+		return 0;
+	r = intervals_read(self->intervals_path, &self->intervals, &error);
+	if (r == 0)
+		return 0;
+	if (r < 0)
+		stage_error(stage, "error: could not read '%s': %s", self->intervals_path,
+			    strerror(-r));
+	else if (error.other_line)
+		stage_error(stage, "error: '%s':%zu: %s: line %zu", self->intervals_path,
+			    error.line, error.text, error.other_line);
+	else if (error.line)
+		stage_error(stage, "error: '%s':%zu: %s", self->intervals_path, error.line,
+			    error.text);
+	else
+		stage_error(stage, "error: '%s': %s", self->intervals_path, error.text);
+	return -ECANCELED;
+}
+
 static int start_tables(struct stage *stage, struct live_unwinder *self)
 {
 	static const char *const outcomes[ENGINE_TABLE_OUTCOMES] = {
@@ -32,11 +57,17 @@ static int start_tables(struct stage *stage, struct live_unwinder *self)
 		self->n_left[i] = counters_get(&stage->counters, "left-to-dwfl", outcomes[i]);
 	if (self->keeps_tables)
 		table_cache_open(&self->cache);
-	/* Without a server the stream is a recorded one, which is to give the same again. */
+	/*
+	 * Without a server the stream is a recorded one, which is to give the same again. What a
+	 * person has said of an image holds from its first sample on.
+	 */
 	tables_init(&self->tables, &self->files, &self->cache,
-		    self->engine == UNWINDER_TABLE || self->files.client.fd < 0
+		    self->engine == UNWINDER_TABLE || self->files.client.fd < 0 ||
+				    self->intervals_path
 			    ? TABLES_WAIT
 			    : TABLES_DO_WITHOUT);
+	if (self->intervals_path)
+		self->tables.intervals = &self->intervals;
 	return engine_table_new(&self->tables, &self->table);
 }
 
@@ -81,6 +112,9 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 	for (size_t i = 0; i < wire_names_stack_end.n; i++)
 		self->n_ends[wire_names_stack_end.names[i].number] = counters_get(
 			&stage->counters, "stacks", wire_names_stack_end.names[i].text);
+	r = read_intervals(stage, self);
+	if (r < 0)
+		return r;
 	r = image_files_init(&self->files, stage, &self->identity.images, hello);
 	if (r == 0)
 		r = engine_dwfl_new(&self->files, hello->register_mask, &self->dwfl);
@@ -148,6 +182,8 @@ static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 	}
 	++*self->n_by_dwfl;
 	engine_dwfl_unwind(self->dwfl, unwinding);
+	if (self->table)
+		engine_table_cut_at_intervals(self->table, unwinding);
 	return 0;
 }
 
@@ -248,6 +284,7 @@ void unwinder_deinit(void *data)
 	self->table = engine_table_free(self->table);
 	if (self->tables.files)
 		tables_deinit(&self->tables);
+	intervals_deinit(&self->intervals);
 	table_cache_close(&self->cache);
 	self->dwfl = engine_dwfl_free(self->dwfl);
 	identity_deinit(&self->identity);

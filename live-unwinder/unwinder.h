@@ -26,6 +26,8 @@ struct live_unwinder {
 	struct image_files files;
 	bool keeps_tables; /* on disk, for the next time */
 	struct table_cache cache;
+	const char *intervals_path; /* of a file of rules, or NULL */
+	struct intervals intervals;
 	struct tables tables;
 	struct engine_table *table;
 	struct engine_dwfl *dwfl;

@@ -73,22 +73,23 @@ bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b)
 	       !memcmp(a->frames, b->frames, a->n_frames * sizeof(*a->frames));
 }
 
-/* Frames up to and with the first one that was left by its frame pointer; 0: none was. */
-static size_t count_to_frame_pointer(const struct unwinding *unwinding)
+/* How they were left does not count. */
+static bool is_same_place(const struct wire_frame *a, const struct wire_frame *b)
 {
-	for (size_t i = 0; i < unwinding->n_frames; i++)
-		if (unwinding->frames[i].flags & WIRE_frame_flags_FRAME_POINTER)
-			return i + 1;
-	return 0;
+	return a->address == b->address && a->mapping == b->mapping;
 }
 
 bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *judge)
 {
-	size_t n = count_to_frame_pointer(answer);
+	size_t n = answer->is_overruled ? answer->n_confirmable : judge->n_frames;
 
-	if (!n)
-		return unwinding_is_same(answer, judge);
-	return judge->n_frames == n && judge->end == WIRE_stack_end_NO_UNWIND_INFO &&
-	       !memcmp(answer->frames, judge->frames, (n - 1) * sizeof(*judge->frames)) &&
-	       answer->frames[n - 1].address == judge->frames[n - 1].address;
+	if (unwinding_is_same(answer, judge))
+		return true;
+	if (!answer->n_confirmable || judge->n_frames < answer->n_confirmable ||
+	    n > answer->n_frames)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!is_same_place(&answer->frames[i], &judge->frames[i]))
+			return false;
+	return true;
 }

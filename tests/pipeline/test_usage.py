@@ -32,6 +32,7 @@ WRONG_COMMAND_LINES = [
     ("live-unwinder", "--verify=-1"),
     ("live-unwinder", "--verify="),
     ("live-unwinder", "--verify-dump=no-such-file"),
+    ("live-unwinder", "--engine=dwfl", "--intervals=file"),
     ("live-unwinder", "--max-frames=0"),
     ("live-unwinder", "--max-frames=1x"),
     ("capture-sink",),
@@ -58,6 +59,29 @@ class Usage(pipeline.PipelineTest):
                 ended = self.end_of(pipeline.program(name), option)
                 self.assertEqual((ended.status, ended.errors), (0, []), ended)
                 self.assertIn(name.encode(), ended.output)
+
+    def refused_rules(self, text):
+        path = self.directory / "rules"
+        path.write_text(text)
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            return self.end_of(pipeline.program("live-unwinder"), f"--intervals={path}",
+                               stdin=stdin)
+
+    def test_rules_that_are_not_understood(self):
+        good = "build-id:0123 0x1000-0x2000 fp\n"
+        for text, where in (
+            ("what\n", ":1:"),
+            (good + "\n" + good, ":3:"),
+            (good + "build-id:0123 0x2000-0x3000 sp\n", ":2:"),
+        ):
+            with self.subTest(text=text):
+                self.assert_fails_in_one_line(self.refused_rules(text), text=f"/rules'{where}")
+
+    def test_rules_that_cannot_be_read(self):
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            ended = self.end_of(pipeline.program("live-unwinder"), "--intervals=/no-such-rules",
+                                stdin=stdin)
+        self.assert_fails_in_one_line(ended, text="/no-such-rules")
 
     def test_statistics_that_cannot_be_written(self):
         for name in FILTERS_AND_SINKS:
