@@ -255,6 +255,20 @@ static bool is_same(const struct unwind_rule *rule, const struct unwind_rule *ot
 	       (rule->fp == UNWIND_VALUE_FALLBACK || rule->fp_offset == other->fp_offset);
 }
 
+/* The same, but that the frame pointer was popped: its slot is below the stack pointer. */
+static bool is_mended(const struct unwind_rule *rule, const struct unwind_rule *other)
+{
+	struct unwind_rule mended = *other;
+
+	if (!(rule->flags & UNWIND_FLAG_MENDED) || other->cfa != UNWIND_CFA_SP ||
+	    other->fp != UNWIND_VALUE_AT_CFA || other->cfa_offset + other->fp_offset >= 0)
+		return false;
+	mended.fp = UNWIND_VALUE_SAME;
+	mended.fp_offset = 0;
+	mended.flags |= UNWIND_FLAG_MENDED;
+	return is_same(rule, &mended);
+}
+
 static void print_rule(const char *who, const struct unwind_rule *rule)
 {
 	if (!rule)
@@ -293,7 +307,7 @@ static void judge_place(struct judged *judged, uint64_t offset)
 		judged->n_cfa[rule->cfa]++;
 	else
 		judged->n_none++;
-	if (rule ? is_known && is_same(&expected, rule) : !is_known)
+	if (rule ? is_known && (is_same(&expected, rule) || is_mended(rule, &expected)) : !is_known)
 		return;
 	if (judged->n_wrong++ >= COMPLAINTS_MAX)
 		return;

@@ -9,6 +9,7 @@
 
 #include "common/cfi-program.h"
 #include "common/cleanup.h"
+#include "common/unwind-popped.h"
 #include "common/unwind-table.h"
 
 /* Slots that are looked at for a rule; only rules that were made to collide would need more. */
@@ -28,6 +29,7 @@ struct builder {
 	struct piece *pieces;
 	size_t n_pieces;
 	const struct piece *piece; /* that is being run */
+	struct popped_fp popped;   /* in it */
 	struct unwind_rule *rules;
 	size_t n_rules, n_rules_allocated;
 	uint16_t *by_rule; /* open addressing: an index + 1 */
@@ -199,15 +201,17 @@ static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 {
 	struct builder *builder = arg;
 	const struct piece *piece = builder->piece;
+	struct unwind_rule mended = *rule;
 	uint64_t first = piece->from - piece->bias, end = piece->to - piece->bias;
 	uint16_t index;
 	int r;
 
+	popped_fp_mend(&builder->popped, &mended);
 	if (address >= end)
 		return 0;
 	if (address < first) /* it may even lie before all that is in the file */
 		address = first;
-	r = intern_rule(builder, rule, &index);
+	r = intern_rule(builder, &mended, &index);
 	return r < 0 ? r : append(builder, address + piece->bias, index);
 }
 
@@ -343,6 +347,7 @@ static int run_pieces(struct builder *builder)
 			continue;
 		}
 		builder->piece = piece;
+		builder->popped = (struct popped_fp){ 0 };
 		end = piece->to;
 		r = cfi_run(piece->cfi, piece->description, builder->source->arch, &rows);
 		if (r == 0)

@@ -358,7 +358,7 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 	struct stack_end_question question = {
 		.address = last->address - !(last->flags & WIRE_frame_flags_EXACT),
 		.stack_start = sample->registers.data[arch_host.sp_index],
-		.stack_size = sample->stack.size,
+		.stack = sample->stack,
 	};
 	struct second_walk again = { unwinding->n_frames, &question };
 	enum wire_stack_end end;

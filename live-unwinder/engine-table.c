@@ -19,6 +19,7 @@ enum {
 	TABLES_CACHED = 64,    /* a power of two */
 	STACK_REACH = 1 << 20, /* what is so near above a stack pointer is the stack */
 	FILE_REACH = 1 << 28,  /* no file goes on so far before or behind its code */
+	USER_BITS = 56,	       /* of an address, with five-level page tables */
 };
 
 /* The rule for a place; without one `rule.cfa` is 0. */
@@ -175,40 +176,11 @@ static void note_unconfirmable(struct walk *walk)
 		unwinding->n_confirmable = unwinding->n_frames;
 }
 
-/* false: there is no caller to be had, and why. */
-static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t *ret)
+/* The same, and elfutils may say something else. */
+static void overrule(struct walk *walk)
 {
-	switch (rule->cfa) {
-	case UNWIND_CFA_SP:
-		*ret = walk->sp + rule->cfa_offset;
-		return true;
-	case UNWIND_CFA_FP:
-		if (!walk->knows_fp) /* it was saved where nothing was captured */
-			return end(walk, WIRE_stack_end_TRUNCATED);
-		*ret = walk->fp + rule->cfa_offset;
-		return true;
-	case UNWIND_CFA_REGISTER:
-		if (!walk->is_sampled || rule->cfa_register >= arch_host.dwarf_n_registers)
-			return give_up(walk, ENGINE_TABLE_E_REGISTER);
-		*ret = sampled_register(walk, rule->cfa_register) + rule->cfa_offset;
-		return true;
-	case UNWIND_CFA_AT_SP:
-		if (!read_word(walk, walk->sp + rule->cfa_offset, ret))
-			return give_up(walk, ENGINE_TABLE_E_BAD);
-		*ret += rule->cfa_addend;
-		return true;
-	case UNWIND_CFA_AT_FP:
-		if (!walk->knows_fp || !read_word(walk, walk->fp + rule->cfa_offset, ret))
-			return give_up(walk, ENGINE_TABLE_E_BAD);
-		*ret += rule->cfa_addend;
-		return true;
-	case UNWIND_CFA_PLT:
-		*ret = walk->sp + rule->cfa_offset +
-		       ((walk->pc & 15) >= rule->cfa_register ? 8 : 0);
-		return true;
-	default:
-		return give_up(walk, ENGINE_TABLE_E_RULE);
-	}
+	note_unconfirmable(walk);
+	walk->unwinding->is_overruled = true;
 }
 
 /* Code whose image is nothing but what is mapped: there is no data of it before or behind. */
@@ -238,19 +210,63 @@ static bool is_beyond_files(const struct walk *walk, uint64_t address)
 	       (behind == mappings->n || mappings->list[behind].start - address > FILE_REACH);
 }
 
-/*
- * The return address was not captured. With a CFA that is an expression others know better, and
- * where a file may be they would read it.
- */
-static bool miss(struct walk *walk, const struct unwind_rule *rule, uint64_t address)
+/* A word was not captured; where a file may be others would read it. */
+static bool miss(struct walk *walk, uint64_t address)
 {
-	bool is_plain = rule->cfa == UNWIND_CFA_SP || rule->cfa == UNWIND_CFA_FP ||
-			rule->cfa == UNWIND_CFA_REGISTER;
-
-	/* 56 bits: beyond them is no user address at all. */
-	if (!is_plain || address >> 56 || !is_beyond_files(walk, address))
+	/* Beyond these bits is no user address at all. */
+	if (address >> USER_BITS || !is_beyond_files(walk, address))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
 	return end(walk, WIRE_stack_end_TRUNCATED);
+}
+
+/* A word that the way to the caller needs. */
+static bool fetch_word(struct walk *walk, uint64_t address, uint64_t *ret)
+{
+	return read_word(walk, address, ret) || miss(walk, address);
+}
+
+/* One at the frame pointer, which may have been saved where nothing was captured. */
+static bool fetch_word_at_fp(struct walk *walk, int32_t offset, uint64_t *ret)
+{
+	if (!walk->knows_fp)
+		return end(walk, WIRE_stack_end_TRUNCATED);
+	return fetch_word(walk, walk->fp + offset, ret);
+}
+
+/* false: there is no caller to be had, and why. */
+static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t *ret)
+{
+	switch (rule->cfa) {
+	case UNWIND_CFA_SP:
+		*ret = walk->sp + rule->cfa_offset;
+		return true;
+	case UNWIND_CFA_FP:
+		if (!walk->knows_fp) /* it was saved where nothing was captured */
+			return end(walk, WIRE_stack_end_TRUNCATED);
+		*ret = walk->fp + rule->cfa_offset;
+		return true;
+	case UNWIND_CFA_REGISTER:
+		if (!walk->is_sampled || rule->cfa_register >= arch_host.dwarf_n_registers)
+			return give_up(walk, ENGINE_TABLE_E_REGISTER);
+		*ret = sampled_register(walk, rule->cfa_register) + rule->cfa_offset;
+		return true;
+	case UNWIND_CFA_AT_SP:
+		if (!fetch_word(walk, walk->sp + rule->cfa_offset, ret))
+			return false;
+		*ret += rule->cfa_addend;
+		return true;
+	case UNWIND_CFA_AT_FP:
+		if (!fetch_word_at_fp(walk, rule->cfa_offset, ret))
+			return false;
+		*ret += rule->cfa_addend;
+		return true;
+	case UNWIND_CFA_PLT:
+		*ret = walk->sp + rule->cfa_offset +
+		       ((walk->pc & 15) >= rule->cfa_register ? 8 : 0);
+		return true;
+	default:
+		return give_up(walk, ENGINE_TABLE_E_RULE);
+	}
 }
 
 static bool find_return_address(struct walk *walk, const struct unwind_rule *rule, uint64_t cfa,
@@ -260,12 +276,11 @@ static bool find_return_address(struct walk *walk, const struct unwind_rule *rul
 
 	switch (rule->return_address) {
 	case UNWIND_VALUE_AT_CFA:
-		return read_word(walk, cfa + offset, ret) || miss(walk, rule, cfa + offset);
+		return fetch_word(walk, cfa + offset, ret);
 	case UNWIND_VALUE_AT_SP:
-		return read_word(walk, walk->sp + offset, ret) || give_up(walk, ENGINE_TABLE_E_BAD);
+		return fetch_word(walk, walk->sp + offset, ret);
 	case UNWIND_VALUE_AT_FP:
-		return (walk->knows_fp && read_word(walk, walk->fp + offset, ret)) ||
-		       give_up(walk, ENGINE_TABLE_E_BAD);
+		return fetch_word_at_fp(walk, offset, ret);
 	case UNWIND_VALUE_SAME: /* in its own register (aarch64) */
 		offset = arch_host.dwarf_return_address;
 		/* fallthrough */
@@ -277,6 +292,18 @@ static bool find_return_address(struct walk *walk, const struct unwind_rule *rul
 	default:
 		return give_up(walk, ENGINE_TABLE_E_RULE);
 	}
+}
+
+/*
+ * A realigned frame has its caller's frame pointer "at the frame pointer" up to the return, and gcc
+ * does not say that leave has taken it from there: then the place is none of the frame's, as a
+ * caller's frame pointer never lies in a frame that it has called.
+ */
+static bool is_popped(const struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
+{
+	uint64_t place = walk->fp + rule->fp_offset;
+
+	return walk->knows_fp && cfa > walk->sp && place - walk->sp >= cfa - walk->sp;
 }
 
 /* What cannot be read is not known from here on: that is no error as long as nobody needs it. */
@@ -295,6 +322,10 @@ static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t 
 		walk->knows_fp = read_word(walk, walk->sp + rule->fp_offset, &walk->fp);
 		return true;
 	case UNWIND_VALUE_AT_FP:
+		if (is_popped(walk, rule, cfa)) {
+			overrule(walk);
+			return true;
+		}
 		walk->knows_fp =
 			walk->knows_fp && read_word(walk, walk->fp + rule->fp_offset, &walk->fp);
 		return true;
@@ -314,10 +345,10 @@ static bool step(struct walk *walk, const struct unwind_rule *rule)
 {
 	uint64_t cfa, pc;
 
-	if (rule->flags & (UNWIND_FLAG_GIVEN | UNWIND_FLAG_MENDED)) {
+	if (rule->flags & UNWIND_FLAG_MENDED)
 		note_unconfirmable(walk);
-		walk->unwinding->is_overruled |= rule->flags & UNWIND_FLAG_GIVEN;
-	}
+	if (rule->flags & UNWIND_FLAG_GIVEN)
+		overrule(walk);
 	if (rule->return_address == UNWIND_VALUE_UNDEFINED)
 		return end(walk, WIRE_stack_end_COMPLETE);
 	if (!find_cfa(walk, rule, &cfa) || !find_return_address(walk, rule, cfa, &pc) ||

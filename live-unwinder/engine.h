@@ -22,7 +22,7 @@ struct unwinding {
 	 * frame pointer, or a rule that the file does not have. 0: there is none.
 	 */
 	size_t n_confirmable;
-	bool is_overruled; /* among those rules is one that a person gave */
+	bool is_overruled; /* in one of those ways that contradict elfutils */
 };
 
 /* How a stack ends whose last frame is in `image`; 0: it is an ELF file, which says more. */
@@ -44,7 +44,7 @@ bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b);
 
 /*
  * Whether elfutils, the judge, confirms an answer: it says the same; or it says the same up to
- * where the answer has other sources, and from there on less (only a person may contradict it).
+ * where the answer has other sources, and from there on less (unless it is overruled).
  */
 bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *judge);
 

@@ -9,7 +9,10 @@
 #include "common/cleanup.h"
 #include "live-unwinder/stack-end.h"
 
-enum { ARGC_MAX = 8192 }; /* what fits into a captured stack */
+enum {
+	ARGC_MAX = 8192, /* what fits into a captured stack */
+	USER_BITS = 56,	 /* of an address, with five-level page tables */
+};
 
 /* The row of unwind information for an address; NULL: there is none. The caller frees it. */
 static Dwarf_Frame *find_row(const struct stack_end_question *question)
@@ -45,91 +48,6 @@ enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
 	return n == 0 && ops == memory ? WIRE_stack_end_COMPLETE : 0;
 }
 
-/* A CFA of the usual form, a register plus an offset; false: another form. */
-static bool find_base(Dwarf_Frame *row, uint64_t *ret_number, uint64_t *ret_offset)
-{
-	Dwarf_Op *ops;
-	size_t n;
-
-	if (dwarf_frame_cfa(row, &ops, &n) < 0 || n != 1)
-		return false;
-	if (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) {
-		*ret_number = ops[0].atom - DW_OP_breg0;
-		*ret_offset = ops[0].number;
-	} else if (ops[0].atom == DW_OP_bregx) {
-		*ret_number = ops[0].number;
-		*ret_offset = ops[0].number2;
-	} else {
-		return false;
-	}
-	return true;
-}
-
-static bool evaluate_cfa(const struct stack_end_question *question, Dwarf_Frame *row, uint64_t *ret)
-{
-	uint64_t number, offset;
-
-	if (!find_base(row, &number, &offset))
-		return false;
-	if (number >= STACK_END_REGISTERS_MAX || !question->has_register[number])
-		return false;
-	*ret = question->registers[number] + offset;
-	return true;
-}
-
-/* Whether the CFA rests on a register whose value was not among the captured bytes. */
-static bool is_base_unknown(const struct stack_end_question *question, Dwarf_Frame *row)
-{
-	uint64_t number, offset;
-
-	return question->has_register[arch_host.dwarf_sp] && find_base(row, &number, &offset) &&
-	       number < STACK_END_REGISTERS_MAX && !question->has_register[number];
-}
-
-/* Where the rule looks for the return address; false: it cannot be told. */
-static bool find_return_address(const struct stack_end_question *question, Dwarf_Frame *row,
-				uint64_t *ret)
-{
-	Dwarf_Op memory[3], *ops;
-	uint64_t cfa;
-	size_t n;
-
-	if (!evaluate_cfa(question, row, &cfa) ||
-	    dwarf_frame_register(row, arch_host.dwarf_return_address, memory, &ops, &n) < 0)
-		return false;
-	if (n == 0 || n > 2 || ops[0].atom != DW_OP_call_frame_cfa)
-		return false;
-	if (n == 2 && ops[1].atom != DW_OP_plus_uconst)
-		return false;
-	*ret = cfa + (n == 2 ? ops[1].number : 0);
-	return true;
-}
-
-enum wire_stack_end stack_end_of_registers(const struct stack_end_question *question)
-{
-	_cleanup_free_ Dwarf_Frame *row = find_row(question);
-	uint64_t end = question->stack_start + question->stack_size;
-	uint64_t where;
-
-	if (!row)
-		return WIRE_stack_end_NO_UNWIND_INFO;
-	/* Saved below the sampled stack pointer, as at the end of a function after its pops. */
-	if (is_base_unknown(question, row))
-		return WIRE_stack_end_TRUNCATED;
-	if (!find_return_address(question, row, &where)) {
-		/* An expression, which may have read the stack itself: judge by the frame. */
-		if (!question->has_register[arch_host.dwarf_sp])
-			return WIRE_stack_end_BAD_UNWIND_INFO;
-		where = question->registers[arch_host.dwarf_sp];
-	}
-	/* Not a user address at all (47 bits, 56 with five-level page tables). */
-	if (where >> 56)
-		return WIRE_stack_end_BAD_UNWIND_INFO;
-	if (where < question->stack_start || where + sizeof(uint64_t) > end)
-		return WIRE_stack_end_TRUNCATED;
-	return WIRE_stack_end_BAD_UNWIND_INFO;
-}
-
 static bool read_word(const struct wire_blob *stack, uint64_t start, uint64_t address,
 		      uint64_t *ret)
 {
@@ -139,6 +57,135 @@ static bool read_word(const struct wire_blob *stack, uint64_t start, uint64_t ad
 		return false;
 	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
 	return true;
+}
+
+/* What an expression, or a place that it leads to, comes to. */
+enum finding {
+	FINDING_VALUE,
+	FINDING_CUT,   /* it needs what was not captured */
+	FINDING_WRONG, /* it needs what is at no user address */
+	FINDING_ODD,   /* it is of no usual form */
+};
+
+enum { OPERANDS_MAX = 4 };
+
+/* Operands of an expression. */
+struct operands {
+	uint64_t list[OPERANDS_MAX];
+	size_t n;
+};
+
+static enum finding push(struct operands *operands, uint64_t value)
+{
+	if (operands->n == OPERANDS_MAX)
+		return FINDING_ODD;
+	operands->list[operands->n++] = value;
+	return FINDING_VALUE;
+}
+
+/* Saved below the sampled stack pointer, as behind a function's pops, a register is not known. */
+static enum finding push_register(const struct stack_end_question *question,
+				  struct operands *operands, uint64_t number, uint64_t offset)
+{
+	if (number >= STACK_END_REGISTERS_MAX || !question->has_register[arch_host.dwarf_sp])
+		return FINDING_ODD;
+	if (!question->has_register[number])
+		return FINDING_CUT;
+	return push(operands, question->registers[number] + offset);
+}
+
+static enum finding dereference(const struct stack_end_question *question,
+				struct operands *operands)
+{
+	uint64_t *top = &operands->list[operands->n - 1];
+
+	if (operands->n == 0)
+		return FINDING_ODD;
+	if (read_word(&question->stack, question->stack_start, *top, top))
+		return FINDING_VALUE;
+	return *top >> USER_BITS ? FINDING_WRONG : FINDING_CUT;
+}
+
+/* The operations that compilers and assemblers use for frames, but for those of a PLT. */
+static enum finding operate(const struct stack_end_question *question, const Dwarf_Op *op,
+			    uint64_t cfa, struct operands *operands)
+{
+	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
+		return push_register(question, operands, op->atom - DW_OP_breg0, op->number);
+	switch (op->atom) {
+	case DW_OP_bregx:
+		return push_register(question, operands, op->number, op->number2);
+	case DW_OP_call_frame_cfa:
+		return push(operands, cfa);
+	case DW_OP_deref:
+		return dereference(question, operands);
+	case DW_OP_plus_uconst:
+		if (operands->n == 0)
+			return FINDING_ODD;
+		operands->list[operands->n - 1] += op->number;
+		return FINDING_VALUE;
+	default:
+		return FINDING_ODD;
+	}
+}
+
+static enum finding evaluate(const struct stack_end_question *question, const Dwarf_Op *ops,
+			     size_t n, uint64_t cfa, uint64_t *ret)
+{
+	struct operands operands = { .n = 0 };
+	enum finding finding = FINDING_VALUE;
+
+	for (size_t i = 0; i < n && finding == FINDING_VALUE; i++)
+		finding = operate(question, &ops[i], cfa, &operands);
+	if (finding != FINDING_VALUE)
+		return finding;
+	if (operands.n != 1)
+		return FINDING_ODD;
+	*ret = operands.list[0];
+	return FINDING_VALUE;
+}
+
+/* Where the rule looks for the return address. */
+static enum finding find_return_address(const struct stack_end_question *question, Dwarf_Frame *row,
+					uint64_t *ret)
+{
+	Dwarf_Op memory[3], *ops;
+	enum finding finding;
+	uint64_t cfa;
+	size_t n;
+
+	if (dwarf_frame_cfa(row, &ops, &n) < 0)
+		return FINDING_ODD;
+	finding = evaluate(question, ops, n, 0, &cfa);
+	if (finding != FINDING_VALUE)
+		return finding;
+	if (dwarf_frame_register(row, arch_host.dwarf_return_address, memory, &ops, &n) < 0)
+		return FINDING_ODD;
+	return evaluate(question, ops, n, cfa, ret);
+}
+
+enum wire_stack_end stack_end_of_registers(const struct stack_end_question *question)
+{
+	_cleanup_free_ Dwarf_Frame *row = find_row(question);
+	uint64_t where, word;
+
+	if (!row)
+		return WIRE_stack_end_NO_UNWIND_INFO;
+	switch (find_return_address(question, row, &where)) {
+	case FINDING_VALUE:
+		break;
+	case FINDING_CUT:
+		return WIRE_stack_end_TRUNCATED;
+	case FINDING_WRONG:
+		return WIRE_stack_end_BAD_UNWIND_INFO;
+	case FINDING_ODD: /* it may have read the stack itself: judge by the frame */
+		if (!question->has_register[arch_host.dwarf_sp])
+			return WIRE_stack_end_BAD_UNWIND_INFO;
+		where = question->registers[arch_host.dwarf_sp];
+	}
+	if (where >> USER_BITS || read_word(&question->stack, question->stack_start, where, &word))
+		return WIRE_stack_end_BAD_UNWIND_INFO;
+	return WIRE_stack_end_TRUNCATED;
 }
 
 bool stack_end_is_initial_stack(const struct wire_blob *stack, uint64_t stack_start, uint64_t sp)

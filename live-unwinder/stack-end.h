@@ -15,9 +15,10 @@
 enum { STACK_END_REGISTERS_MAX = 32 };
 
 struct stack_end_question {
-	Dwfl_Module *module;		  /* of the last frame, may be NULL */
-	uint64_t address;		  /* to look up: one less for a return address */
-	uint64_t stack_start, stack_size; /* what was captured */
+	Dwfl_Module *module;	/* of the last frame, may be NULL */
+	uint64_t address;	/* to look up: one less for a return address */
+	uint64_t stack_start;	/* what was captured */
+	struct wire_blob stack; /* from there on */
 	/* Of the last frame, by DWARF's numbers; for stack_end_of_registers() alone. */
 	Dwarf_Word registers[STACK_END_REGISTERS_MAX];
 	bool has_register[STACK_END_REGISTERS_MAX];
@@ -27,8 +28,8 @@ struct stack_end_question {
 enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question);
 
 /*
- * There is a rule, but it led nowhere: TRUNCATED where it looks for the return address outside
- * what was captured, else BAD_UNWIND_INFO.
+ * There is a rule, but it led nowhere: TRUNCATED where it needs anything outside what was captured,
+ * else BAD_UNWIND_INFO.
  */
 enum wire_stack_end stack_end_of_registers(const struct stack_end_question *question);
 

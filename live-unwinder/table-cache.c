@@ -21,7 +21,7 @@
 #include "live-unwinder/table-cache.h"
 
 /* The number changes with the layout of a table, of a rule, or with what they mean. */
-#define MAGIC "stackpipe unwind table 1"
+#define MAGIC "stackpipe unwind table 2"
 
 enum {
 	NAME_MAX_SIZE = 48,

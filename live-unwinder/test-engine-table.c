@@ -24,18 +24,20 @@ enum function {
 	PLAIN,
 	BOTTOM, /* has no caller */
 	AFTER_BOTTOM,
-	SP_16,	/* rsp + 16 */
-	FP,	/* rbp + 16, the caller's rbp saved there */
-	LATE,	/* behind "pop %rbp": the caller's rbp is below the stack pointer */
-	NO_FP,	/* the caller's rbp is nowhere */
-	FP_RBX, /* the caller's rbp is in rbx */
-	BY_R10, /* r10 + 8 */
-	AT_SP,	/* the word at rsp + 8, + 16 */
-	AT_FP,	/* the word at rbp - 8 */
-	PLT,	/* 8 more from byte 10 of 16 on */
-	SIGNAL, /* as glibc's, in small: at rsp the CFA, the return address, rbp */
-	RA_RBX, /* the return address is in rbx */
-	LOOP,	/* takes nothing off the stack */
+	SP_16,	   /* rsp + 16 */
+	FP,	   /* rbp + 16, the caller's rbp saved there */
+	LATE,	   /* behind "pop %rbp": the caller's rbp is below the stack pointer */
+	NO_FP,	   /* the caller's rbp is nowhere */
+	FP_RBX,	   /* the caller's rbp is in rbx */
+	BY_R10,	   /* r10 + 8 */
+	AT_SP,	   /* the word at rsp + 8, + 16 */
+	AT_FP,	   /* the word at rbp - 8 */
+	PLT,	   /* 8 more from byte 10 of 16 on */
+	REALIGNED, /* the word at rbp - 8, the caller's rbp saved at rbp */
+	LEAVING,   /* such a function behind its leave: rbp is the caller's */
+	SIGNAL,	   /* as glibc's, in small: at rsp the CFA, the return address, rbp */
+	RA_RBX,	   /* the return address is in rbx */
+	LOOP,	   /* takes nothing off the stack */
 	FALLBACK,
 	GAP, /* no unwind information */
 	N_FUNCTIONS,
@@ -66,6 +68,10 @@ static const struct made_function functions[N_FUNCTIONS] = {
 			     RETURN_ADDRESS, 2, EXPRESSION_SP(8), DW_CFA_expression, RBP, 2,
 			     EXPRESSION_SP(16)),
 		     .augmentation = "zRS" },
+	[REALIGNED] = { PROGRAM(DW_CFA_def_cfa_expression, 3, EXPRESSION_FP(0x78), DEREF,
+				DW_CFA_expression, RBP, 2, EXPRESSION_FP(0)) },
+	[LEAVING] = { PROGRAM(DW_CFA_def_cfa, R10, 0, DW_CFA_expression, RBP, 2,
+			      EXPRESSION_FP(0)) },
 	[RA_RBX] = { PROGRAM(DW_CFA_register, RETURN_ADDRESS, RBX) },
 	[LOOP] = { PROGRAM(DW_CFA_def_cfa_offset, 0, DW_CFA_offset | RETURN_ADDRESS, 0) },
 	[FALLBACK] = { PROGRAM(DW_CFA_def_cfa_expression, 3, EXPRESSION_SP(8), 0x96) },
@@ -265,18 +271,54 @@ static void test_by_a_cfa_that_was_saved_at_the_frame_pointer(void **state)
 	ASSERT_STACK(COMPLETE, in(AT_FP), in(BOTTOM));
 }
 
-static void test_a_saved_cfa_that_was_not_captured_is_left_to_others(void **state)
+static void test_a_saved_cfa_that_was_not_captured_is_cut(void **state)
 {
 	SAMPLE(in(AT_SP), 0);
-	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+	ASSERT_STACK(TRUNCATED, in(AT_SP));
 	SAMPLE(in(AT_FP), 0);
+	set_register(RBP, stack_start);
+	ASSERT_STACK(TRUNCATED, in(AT_FP));
+}
+
+static void test_behind_a_saved_cfa_a_stack_may_be_cut(void **state)
+{
+	SAMPLE(in(AT_SP), 0, address_of_word(4));
+	ASSERT_STACK(TRUNCATED, in(AT_SP));
+}
+
+static void test_a_saved_cfa_near_a_file_is_left_to_others(void **state)
+{
+	SAMPLE(in(AT_FP), 0);
+	set_register(RBP, BASE + 0x2000);
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
-static void test_behind_a_saved_cfa_nothing_is_called_cut(void **state)
+static void test_a_realigned_frame(void **state)
 {
-	SAMPLE(in(AT_SP), 0, address_of_word(4));
-	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+	SAMPLE(in(REALIGNED), 0, address_of_word(5), address_of_word(6), 0, in(FP), 0, 0,
+	       in(BOTTOM));
+	set_register(RBP, address_of_word(2));
+	ASSERT_STACK(COMPLETE, in(REALIGNED), in(FP), in(BOTTOM));
+	assert_int_equal(answer.n_confirmable, 0);
+}
+
+static void test_a_realigned_frame_before_it_is_left(void **state)
+{
+	SAMPLE(in(LEAVING), 0, address_of_word(5), 0, in(FP), 0, 0, in(BOTTOM));
+	set_register(RBP, address_of_word(1));
+	set_register(R10, address_of_word(4));
+	ASSERT_STACK(COMPLETE, in(LEAVING), in(FP), in(BOTTOM));
+	assert_int_equal(answer.n_confirmable, 0);
+}
+
+static void test_a_realigned_frame_behind_its_leave(void **state)
+{
+	SAMPLE(in(LEAVING), 0, in(FP), 0, address_of_word(6), in(FP), 0, 0, in(BOTTOM));
+	set_register(RBP, address_of_word(3)); /* elfutils takes the word there for it */
+	set_register(R10, address_of_word(2));
+	ASSERT_STACK(COMPLETE, in(LEAVING), in(FP), in(FP), in(BOTTOM));
+	assert_int_equal(answer.n_confirmable, 1);
+	assert_true(answer.is_overruled);
 }
 
 static void test_a_stub_has_pushed_nothing_before_its_limit(void **state)
@@ -381,11 +423,11 @@ static void test_an_undefined_frame_pointer_that_is_needed_is_cut(void **state)
 	ASSERT_STACK(TRUNCATED, in(NO_FP), in(FP));
 }
 
-static void test_a_saved_cfa_at_an_unknown_frame_pointer_is_left_to_others(void **state)
+static void test_a_saved_cfa_at_an_unknown_frame_pointer_is_cut(void **state)
 {
 	SAMPLE(in(NO_FP), in(AT_FP), address_of_word(3), in(BOTTOM)); /* rbp is not the one */
 	set_register(RBP, address_of_word(2));
-	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
+	ASSERT_STACK(TRUNCATED, in(NO_FP), in(AT_FP));
 }
 
 static void test_a_stack_that_was_cut(void **state)
@@ -825,8 +867,12 @@ int main(void)
 		TEST(test_a_register_of_another_frame_is_not_known),
 		TEST(test_by_a_cfa_that_was_saved_at_the_stack_pointer),
 		TEST(test_by_a_cfa_that_was_saved_at_the_frame_pointer),
-		TEST(test_a_saved_cfa_that_was_not_captured_is_left_to_others),
-		TEST(test_behind_a_saved_cfa_nothing_is_called_cut),
+		TEST(test_a_saved_cfa_that_was_not_captured_is_cut),
+		TEST(test_behind_a_saved_cfa_a_stack_may_be_cut),
+		TEST(test_a_saved_cfa_near_a_file_is_left_to_others),
+		TEST(test_a_realigned_frame),
+		TEST(test_a_realigned_frame_before_it_is_left),
+		TEST(test_a_realigned_frame_behind_its_leave),
 		TEST(test_a_stub_has_pushed_nothing_before_its_limit),
 		TEST(test_a_stub_has_pushed_a_word_from_its_limit_on),
 		TEST(test_a_stub_that_has_called_is_judged_by_its_return_address),
@@ -842,7 +888,7 @@ int main(void)
 		TEST(test_a_frame_pointer_below_the_capture_is_no_error),
 		TEST(test_a_frame_pointer_below_the_capture_that_is_needed_is_cut),
 		TEST(test_an_undefined_frame_pointer_that_is_needed_is_cut),
-		TEST(test_a_saved_cfa_at_an_unknown_frame_pointer_is_left_to_others),
+		TEST(test_a_saved_cfa_at_an_unknown_frame_pointer_is_cut),
 		TEST(test_a_stack_that_was_cut),
 		TEST(test_a_stack_that_was_cut_within_a_word),
 		TEST(test_nothing_was_captured),

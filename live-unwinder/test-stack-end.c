@@ -58,13 +58,15 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static const char captured[0x1000];
+
 static struct stack_end_question ask_at(const void *address)
 {
 	return (struct stack_end_question){
 		.module = module,
 		.address = (uintptr_t)address,
 		.stack_start = 0x7000,
-		.stack_size = 0x1000,
+		.stack = { captured, sizeof(captured) },
 	};
 }
 
