@@ -170,11 +170,31 @@ int elf_image_open_descriptor(int fd, struct elf_image *ret)
 	return finish(&elf_image, begin_descriptor(fd, &elf_image), ret);
 }
 
-void elf_image_close(struct elf_image *elf_image)
+void elf_image_suspend(struct elf_image *elf_image)
 {
 	elf_end(elf_image->elf);
 	if (elf_image->fd >= 0)
 		close(elf_image->fd);
+	elf_image->elf = NULL;
+	elf_image->fd = -1;
+}
+
+int elf_image_resume(const struct image *image, struct image_client *client,
+		     struct elf_image *elf_image)
+{
+	struct elf_image again;
+	int outcome = elf_image_open(image, client, &again);
+
+	if (outcome != ELF_IMAGE_OK)
+		return outcome;
+	free(elf_image->segments);
+	*elf_image = again;
+	return ELF_IMAGE_OK;
+}
+
+void elf_image_close(struct elf_image *elf_image)
+{
+	elf_image_suspend(elf_image);
 	free(elf_image->segments);
 	*elf_image = (struct elf_image){ .fd = -1 };
 }

@@ -25,8 +25,8 @@ enum elf_image_outcome {
 };
 
 struct elf_image {
-	int fd; /* owned; -1: the image is in memory */
-	Elf *elf;
+	int fd;	  /* owned; -1: the image is in memory */
+	Elf *elf; /* NULL: it is suspended */
 	struct elf_segment *segments;
 	size_t n_segments;
 	uint64_t low, high; /* addresses that it takes when loaded, as linked */
@@ -42,6 +42,14 @@ int elf_image_open_file(const struct image *image, struct image_client *client);
 /* The same as elf_image_open() of an open file; takes the descriptor over, come what may. */
 int elf_image_open_descriptor(int fd, struct elf_image *ret);
 void elf_image_close(struct elf_image *elf_image);
+
+/*
+ * Closes the file but keeps what is known of it; elf_image_resume() opens it again: as
+ * elf_image_open(), and after a failure it is still suspended.
+ */
+void elf_image_suspend(struct elf_image *elf_image);
+int elf_image_resume(const struct image *image, struct image_client *client,
+		     struct elf_image *elf_image);
 
 /* The address, as linked, of an offset in the file; false: no segment holds it. */
 bool elf_image_address(const struct elf_image *elf_image, uint64_t offset, uint64_t *ret);

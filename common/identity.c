@@ -84,3 +84,11 @@ int identity_handle_image_id(struct stage *stage, void *self, const void *view)
 	image_table_set_id(&identity->images, view);
 	return STAGE_PASS;
 }
+
+int identity_handle_image_exit(struct stage *stage, void *self, const void *view)
+{
+	struct identity *identity = self;
+
+	image_table_exit(&identity->images, view);
+	return STAGE_PASS;
+}

@@ -29,6 +29,7 @@ int identity_handle_image(struct stage *stage, void *self, const void *view);
 int identity_handle_image_state(struct stage *stage, void *self, const void *view);
 int identity_handle_image_data(struct stage *stage, void *self, const void *view);
 int identity_handle_image_id(struct stage *stage, void *self, const void *view);
+int identity_handle_image_exit(struct stage *stage, void *self, const void *view);
 
 #define IDENTITY_HANDLERS                                                                          \
 	{ WIRE_RECORD_process, identity_handle_process },                                          \
@@ -38,6 +39,7 @@ int identity_handle_image_id(struct stage *stage, void *self, const void *view);
 		{ WIRE_RECORD_image, identity_handle_image },                                      \
 		{ WIRE_RECORD_image_state, identity_handle_image_state },                          \
 		{ WIRE_RECORD_image_data, identity_handle_image_data },                            \
+		{ WIRE_RECORD_image_id, identity_handle_image_id },                                \
 	{                                                                                          \
-		WIRE_RECORD_image_id, identity_handle_image_id                                     \
+		WIRE_RECORD_image_exit, identity_handle_image_exit                                 \
 	}

@@ -4,30 +4,80 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/descriptor-limit.h"
 #include "common/file-id.h"
 #include "common/image-files.h"
 
 enum { PAGE = 4096 };
 
+/* Stays as long as its image, as does what `elf` tells of the segments. */
 struct image_file {
-	struct elf_image elf;
-	bool is_open;
+	struct elf_image elf; /* first: image_files_reopen() is given this */
+	struct image_files *files;
+	struct image *image;
+	enum { NEVER_OPEN, OPEN, CLOSED, FAILED } state;
 	bool is_other_data;
+	uint32_t n_asked, patience; /* since it has failed */
+	struct image_file *newer, *older;
 };
+
+static void unlink_open(struct image_file *file)
+{
+	struct image_files *files = file->files;
+
+	*(file->newer ? &file->newer->older : &files->newest) = file->older;
+	*(file->older ? &file->older->newer : &files->oldest) = file->newer;
+	file->newer = file->older = NULL;
+	files->n_open--;
+}
+
+static void link_newest(struct image_file *file)
+{
+	struct image_files *files = file->files;
+
+	file->older = files->newest;
+	*(file->older ? &file->older->newer : &files->oldest) = file;
+	files->newest = file;
+	files->n_open++;
+}
+
+static void close_file(struct image_file *file)
+{
+	if (file->state != OPEN)
+		return;
+	if (file->files->before_close)
+		file->files->before_close(file->image, file->files->arg);
+	unlink_open(file);
+	elf_image_suspend(&file->elf);
+	file->state = CLOSED;
+}
 
 static void forget_file(struct image *image, void *arg)
 {
 	struct image_file *file = image->data;
 
-	if (file && file->is_open)
-		elf_image_close(&file->elf);
+	if (!file)
+		return;
+	close_file(file);
+	elf_image_close(&file->elf);
 	free(file);
+	image->data = NULL;
 }
 
 int image_files_init(struct image_files *files, struct stage *stage, struct image_table *table,
 		     const struct wire_hello *hello)
 {
-	*files = (struct image_files){ .stage = stage, .table = table };
+	size_t n_fds = descriptor_limit_raise();
+
+	*files = (struct image_files){
+		.stage = stage,
+		.table = table,
+		.n_open_max = IMAGE_FILES_OPEN_MAX,
+	};
+	if (n_fds < IMAGE_FILES_OPEN_MAX + IMAGE_FILES_SPARE_FDS)
+		files->n_open_max = n_fds > IMAGE_FILES_OPEN_MIN + IMAGE_FILES_SPARE_FDS
+					    ? n_fds - IMAGE_FILES_SPARE_FDS
+					    : IMAGE_FILES_OPEN_MIN;
 	table->forget = forget_file;
 	return image_client_init(&files->client, hello);
 }
@@ -116,33 +166,88 @@ bool image_files_is_undecided(const struct image_files *files, const struct imag
 	       !image->state.status;
 }
 
-struct elf_image *image_files_get(struct image_files *files, struct image *image)
+/* At the cost of the one that was not asked for the longest time. */
+static void keep_open(struct image_file *file)
+{
+	file->state = OPEN;
+	link_newest(file);
+	if (file->files->n_open > file->files->n_open_max)
+		close_file(file->files->oldest);
+}
+
+static bool open_file(struct image_file *file)
+{
+	struct image_files *files = file->files;
+	struct image *image = file->image;
+	bool is_first = file->state == NEVER_OPEN;
+	int outcome = file->state == CLOSED ? elf_image_resume(image, &files->client, &file->elf)
+					    : elf_image_open(image, &files->client, &file->elf);
+
+	if (outcome == ELF_IMAGE_OK) {
+		keep_open(file);
+		tell_elf(files, image, &file->elf);
+		return true;
+	}
+	if (image_files_is_undecided(files, image))
+		return false;
+	file->is_other_data = outcome == ELF_IMAGE_E_NOT_ELF;
+	file->patience = file->patience ? file->patience * 2 : IMAGE_FILES_PATIENCE;
+	file->n_asked = 0;
+	if (file->state != CLOSED)
+		file->state = FAILED;
+	if (is_first)
+		++*counters_get(&files->stage->counters, "images",
+				outcome == ELF_IMAGE_E_UNAVAILABLE ? "unavailable" : "not-elf");
+	if (is_first && file->is_other_data)
+		tell_other(files, image);
+	return false;
+}
+
+static struct image_file *find_file(struct image_files *files, struct image *image)
 {
 	struct image_file *file = image->data;
-	int outcome;
 
 	if (file)
-		return file->is_open ? &file->elf : NULL;
-	if (image->kind == WIRE_image_kind_ANONYMOUS || image->kind == WIRE_image_kind_KERNEL)
-		return NULL;
+		return file;
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
-	image->data = file;
-	outcome = elf_image_open(image, &files->client, &file->elf);
-	file->is_open = outcome == ELF_IMAGE_OK;
-	file->is_other_data = outcome == ELF_IMAGE_E_NOT_ELF;
-	if (!file->is_open && image_files_is_undecided(files, image)) {
-		free(file);
-		image->data = NULL;
+	file->files = files;
+	file->image = image;
+	file->elf.fd = -1;
+	return image->data = file;
+}
+
+/* A failure is believed for a while, twice as long each time. */
+static bool is_to_be_tried(struct image_file *file)
+{
+	if (!file->patience)
+		return true;
+	return ++file->n_asked >= file->patience && file->patience < UINT32_MAX / 2;
+}
+
+struct elf_image *image_files_get(struct image_files *files, struct image *image)
+{
+	struct image_file *file;
+
+	if (image->kind == WIRE_image_kind_ANONYMOUS || image->kind == WIRE_image_kind_KERNEL)
 		return NULL;
+	file = find_file(files, image);
+	if (!file)
+		return NULL;
+	if (file->state == OPEN) {
+		if (files->newest != file) {
+			unlink_open(file);
+			link_newest(file);
+		}
+		return &file->elf;
 	}
-	if (file->is_open)
-		tell_elf(files, image, &file->elf);
-	else
-		++*counters_get(&files->stage->counters, "images",
-				outcome == ELF_IMAGE_E_UNAVAILABLE ? "unavailable" : "not-elf");
-	if (file->is_other_data)
-		tell_other(files, image);
-	return file->is_open ? &file->elf : NULL;
+	return is_to_be_tried(file) && open_file(file) ? &file->elf : NULL;
+}
+
+bool image_files_reopen(struct elf_image *elf)
+{
+	struct image_file *file = (struct image_file *)elf;
+
+	return image_files_get(file->files, file->image) != NULL;
 }

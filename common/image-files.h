@@ -1,14 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ELF files of images, opened when they are first needed; a failure is remembered. */
+/*
+ * The ELF files of images, opened when they are first needed and shared by all processes. Only so
+ * many are open: the one that was not asked for the longest time is closed, and opened again when
+ * it is needed again. What could not be had is tried again, but ever more rarely.
+ */
 #pragma once
 
 #include "common/elf-image.h"
 #include "common/stage.h"
 
+enum {
+	IMAGE_FILES_OPEN_MAX = 1024,
+	IMAGE_FILES_SPARE_FDS = 128, /* for whatever else the stage opens, if there are few */
+	IMAGE_FILES_OPEN_MIN = 16,
+	IMAGE_FILES_PATIENCE = 1024, /* times that a failure is believed, at first */
+};
+
 struct image_files {
 	struct stage *stage;	   /* borrowed */
 	struct image_table *table; /* borrowed; `data` of its images is ours */
 	struct image_client client;
+	struct image_file *newest, *oldest; /* of those that are open, by last use */
+	size_t n_open, n_open_max;
+	/* Called before an image's file is closed, as nothing may point into it then; or NULL. */
+	void (*before_close)(struct image *image, void *arg);
+	void *arg;
 };
 
 int image_files_init(struct image_files *files, struct stage *stage, struct image_table *table,
@@ -17,9 +33,13 @@ void image_files_deinit(struct image_files *files);
 
 /*
  * The file of an image; NULL: it cannot be had. The first time it is read, its build-id and file id
- * are told downstream, unless somebody has done so; the file id also where it is no ELF file.
+ * are told downstream, unless somebody has done so; the file id also where it is no ELF file. It is
+ * open until another image is asked for, and where it is stays so until the image is no more.
  */
 struct elf_image *image_files_get(struct image_files *files, struct image *image);
+
+/* Opens a file again that image_files_get() has once given: false: it cannot be had any more. */
+bool image_files_reopen(struct elf_image *elf);
 
 /* Whether the file was read and is no ELF file of this machine. */
 bool image_files_has_other_data(const struct image *image);

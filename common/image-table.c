@@ -154,6 +154,51 @@ void image_table_get_id(const struct image *image, struct wire_image_id *ret)
 		file_id_text(&image->file_id, ret->file_id);
 }
 
+/* Another image that has the same file id, or the same short form of it; NULL: there is none. */
+static struct image *find_copy(const struct image_table *table, const struct image *image,
+			       size_t n_bytes)
+{
+	struct image *other, *next;
+
+	HASH_ITER(hh, table->by_number, other, next)
+	if (other != image && other->has_file_id &&
+	    !memcmp(&other->file_id, &image->file_id, n_bytes))
+		return other;
+	return NULL;
+}
+
+/* A copy of the file, if there is one, takes the image's place in the ways back. */
+static void remove_file_id(struct image_table *table, struct image *image)
+{
+	struct image *copy;
+
+	if (!image->has_file_id)
+		return;
+	if (image_table_find_file_id(table, &image->file_id) == image) {
+		HASH_DELETE(hh_file_id, table->by_file_id, image);
+		copy = find_copy(table, image, FILE_ID_SIZE);
+		if (copy)
+			HASH_ADD(hh_file_id, table->by_file_id, file_id, FILE_ID_SIZE, copy);
+	}
+	if (image_table_find_short_id(table, image->short_id) == image) {
+		HASH_DELETE(hh_short_id, table->by_short_id, image);
+		copy = find_copy(table, image, sizeof(image->short_id));
+		if (copy)
+			HASH_ADD(hh_short_id, table->by_short_id, short_id, sizeof(copy->short_id),
+				 copy);
+	}
+}
+
+void image_table_exit(struct image_table *table, const struct wire_image_exit *record)
+{
+	struct image *image = image_table_find(table, record->image);
+
+	if (!image)
+		return;
+	remove_file_id(table, image);
+	forget(table, image);
+}
+
 const char *image_name(const struct image *image)
 {
 	const char *slash = strrchr(image->path, '/');

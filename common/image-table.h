@@ -51,6 +51,9 @@ void image_table_set_id(struct image_table *table, const struct wire_image_id *r
 /* Fills in the record that image_table_set_id() has taken; it points into the image. */
 void image_table_get_id(const struct image *image, struct wire_image_id *ret);
 
+/* An image is no more; whoever has pointers to it must have let them go. */
+void image_table_exit(struct image_table *table, const struct wire_image_exit *record);
+
 /* NULL: there is none of that number. */
 struct image *image_table_find(const struct image_table *table, uint64_t number);
 

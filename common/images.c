@@ -25,6 +25,8 @@ struct image_entry {
 	uint64_t image;
 	uint64_t generation;
 	uint64_t successor;	/* the image that has taken its place, 0: none */
+	uint64_t used_at;	/* by a mapping, when last looked; UINT64_MAX: not looked yet */
+	bool is_file;		/* else it is in `by_number` alone, and has no key */
 	struct image_file file; /* as the server found it */
 	uint32_t task;		/* these three: as it was first mapped */
 	uint64_t start, length;
@@ -191,11 +193,32 @@ static void ask_server(struct images *images, uint64_t number, const struct imag
 		++*counters_get(&images->stage->counters, "images", "not-asked-for");
 }
 
-static int add_file(struct images *images, const char *key, const struct image_source *source,
-		    size_t size, struct image_entry **ret)
+/* The server, too, forgets an image. Should that fail, it keeps it a little longer. */
+static void tell_server(struct images *images, const struct wire_image_exit *exit)
+{
+	_Alignas(8) char record[64];
+	size_t size = wire_encode(wire_type(WIRE_RECORD_image_exit), exit, record, NULL);
+
+	if (images->server_fd >= 0)
+		send(images->server_fd, record, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void forget_one(struct images *images, struct image_entry *entry)
+{
+	struct image_entry *current = NULL;
+
+	if (entry->is_file)
+		HASH_FIND_STR(images->by_file, entry->key, current);
+	if (current == entry)
+		HASH_DELETE(hh, images->by_file, entry);
+	HASH_DELETE(hh_number, images->by_number, entry);
+	close_file(entry);
+	free(entry);
+}
+
+static int add_entry(struct images *images, const char *key, struct image_entry **ret)
 {
 	struct image_entry *entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
-	int r;
 
 	if (!entry)
 		return -ENOMEM;
@@ -204,15 +227,29 @@ static int add_file(struct images *images, const char *key, const struct image_s
 		++*counters_get(&images->stage->counters, "images", "forgotten-all");
 	}
 	entry->image = images->n_numbers++;
-	entry->generation = source->generation;
+	entry->used_at = UINT64_MAX;
 	entry->file.fd = -1;
+	strcpy(entry->key, key);
+	HASH_ADD(hh_number, images->by_number, image, sizeof(entry->image), entry);
+	*ret = entry;
+	return 0;
+}
+
+static int add_file(struct images *images, const char *key, const struct image_source *source,
+		    size_t size, struct image_entry **ret)
+{
+	struct image_entry *entry;
+	int r = add_entry(images, key, &entry);
+
+	if (r < 0)
+		return r;
+	entry->is_file = true;
+	entry->generation = source->generation;
 	entry->task = source->task;
 	entry->start = source->start;
 	entry->length = source->length;
 	entry->path_at = strlen(key) - size;
-	strcpy(entry->key, key);
 	HASH_ADD_STR(images->by_file, key, entry);
-	HASH_ADD(hh_number, images->by_number, image, sizeof(entry->image), entry);
 	*ret = entry;
 	ask_server(images, entry->image, source, size);
 	r = put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
@@ -333,10 +370,49 @@ int images_add_anonymous(struct images *images, uint64_t *ret_image)
 {
 	static const char name[] = "//anon"; /* as perf calls it */
 	struct image_source source = { .path = name };
+	struct image_entry *entry;
+	int r = add_entry(images, "", &entry);
 
-	*ret_image = images->n_numbers++;
-	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source,
-			 strlen(name));
+	if (r < 0)
+		return r;
+	*ret_image = entry->image;
+	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source, strlen(name));
+}
+
+void images_use(struct images *images, uint64_t image, uint64_t time)
+{
+	struct image_entry *entry = find_number(images, image);
+
+	if (entry)
+		entry->used_at = time;
+}
+
+/* Who has not been looked for yet is younger than the last look. */
+static bool is_unused(struct image_entry *entry, uint64_t since, uint64_t time)
+{
+	if (entry->used_at == UINT64_MAX)
+		entry->used_at = time;
+	return entry->used_at < since;
+}
+
+int images_end_unused(struct images *images, uint64_t since, uint64_t time)
+{
+	struct image_entry *entry, *next;
+	int r = 0;
+
+	HASH_ITER(hh_number, images->by_number, entry, next)
+	{
+		const struct wire_image_exit record = { entry->image, time };
+
+		if (!is_unused(entry, since, time))
+			continue;
+		tell_server(images, &record);
+		forget_one(images, entry);
+		r = stage_put(images->stage, WIRE_RECORD_image_exit, &record);
+		if (r < 0)
+			break;
+	}
+	return r;
 }
 
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,

@@ -73,5 +73,14 @@ int images_take_states(struct images *images);
 /* Looks whether any file was written to, and numbers it anew: 0 or -errno of the output. */
 int images_check(struct images *images);
 
+/* A process has an image mapped at `time`. */
+void images_use(struct images *images, uint64_t image, uint64_t time);
+
+/*
+ * Tells the end of all images that have not been used since `since`, and forgets them: a file that
+ * is mapped again is another image. 0 or -errno of the output.
+ */
+int images_end_unused(struct images *images, uint64_t since, uint64_t time);
+
 /* The image that has taken the place of one; itself, if none has. */
 uint64_t images_current(const struct images *images, uint64_t image);

@@ -3,26 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <uthash.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/proc.h"
-#include "common/processes.h"
-
-/* The current incarnation of a PID. */
-struct process {
-	UT_hash_handle hh;
-	uint64_t upid;
-	uint32_t pid;
-	uint32_t n_threads;
-	uint64_t known_since; /* older events are already in what was read of it */
-	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
-	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
-	struct mapping_table mappings;
-	char name[PROC_NAME_MAX];
-	bool has_exited;
-};
+#include "common/processes-internal.h"
 
 struct exited_process {
 	uint64_t upid, time;
@@ -134,8 +118,7 @@ static struct process *begin(struct processes *processes, uint32_t pid, const ch
 	return process;
 }
 
-/* Ends a process that nothing follows on. */
-static int end(struct processes *processes, struct process *process, uint64_t time)
+int processes_end(struct processes *processes, struct process *process, uint64_t time)
 {
 	int r = put_exit(processes, process, time);
 
@@ -228,7 +211,7 @@ static int add_maps(struct processes *processes, struct process *process,
 	return r;
 }
 
-static bool is_changing(const struct processes *processes, uint32_t pid)
+bool processes_is_changing(const struct processes *processes, uint32_t pid)
 {
 	return processes->is_changing && processes->is_changing(pid, processes->arg);
 }
@@ -253,7 +236,7 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 		++*counters_get(&processes->stage->counters, "refused", "unreadable-maps");
 	else if (r < 0)
 		return r == -ENOMEM ? r : -ESRCH;
-	if (is_changing(processes, pid)) {
+	if (processes_is_changing(processes, pid)) {
 		proc_maps_deinit(ret);
 		return -ESRCH;
 	}
@@ -323,7 +306,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 		return 0;
 	}
 	if (process) /* its exit was not seen */
-		r = end(processes, process, time);
+		r = processes_end(processes, process, time);
 	else
 		r = 0;
 	if (r < 0)
@@ -378,7 +361,7 @@ int processes_bury(struct processes *processes, uint64_t time)
 		if (exited->time + PROCESSES_LINGER_NS > time)
 			break;
 		if (process && process->upid == exited->upid)
-			r = end(processes, process, time);
+			r = processes_end(processes, process, time);
 	}
 	if (n)
 		memmove(processes->exited, processes->exited + n,
@@ -541,8 +524,8 @@ int processes_read_all_again(struct processes *processes, uint64_t time)
 		if (process->pid == PID_UNKNOWN || process->pid == 0)
 			continue;
 		r = read_again(processes, process, time);
-		if (r == -ESRCH && !is_changing(processes, process->pid))
-			r = end(processes, process, time);
+		if (r == -ESRCH && !processes_is_changing(processes, process->pid))
+			r = processes_end(processes, process, time);
 		if (r < 0 && r != -ESRCH)
 			return r;
 	}

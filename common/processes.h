@@ -16,6 +16,8 @@
 
 #define PROCESSES_LINGER_NS 100000000ULL
 #define PROCESSES_REREAD_NS 100000000ULL /* a process's maps are read again no faster than this */
+#define PROCESSES_SWEEP_NS 10000000000ULL
+#define PROCESSES_IMAGES_LINGER_NS 60000000000ULL
 
 enum {
 	MAPPING_KERNEL = 1,
@@ -33,6 +35,7 @@ struct processes {
 	bool is_proc_foreign;	       /* /proc shows another PID namespace than the events do */
 	struct exited_process *exited; /* a queue, by time */
 	size_t n_exited, n_exited_allocated;
+	uint64_t swept_at;
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
 	/* What else is known of a file's build-id: its size, 0: nothing. May be NULL. */
@@ -72,6 +75,12 @@ uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid,
 
 /* Ends the processes that exited PROCESSES_LINGER_NS before `time`. */
 int processes_bury(struct processes *processes, uint64_t time);
+
+/*
+ * Every PROCESSES_SWEEP_NS, ends the processes whose exits were missed, and the images that no
+ * process has had mapped for PROCESSES_IMAGES_LINGER_NS.
+ */
+int processes_sweep(struct processes *processes, uint64_t time);
 
 /* Tells of the mappings of files anew that were written to since they were mapped. */
 int processes_follow_images(struct processes *processes, uint64_t time);

@@ -24,6 +24,7 @@ static struct test_stream stream;
 static struct image_table table;
 static struct image_files files;
 static char own[4096];
+static struct wire_image_state own_state; /* of `own` */
 
 static int set_up(void **state)
 {
@@ -172,6 +173,83 @@ static void test_a_vdso_has_the_id_of_its_pages(void **state)
 	assert_true(view.image_id.build_id.size > 0);
 }
 
+static struct image *add_numbered(uint64_t number)
+{
+	struct wire_image record = { .image = number,
+				     .kind = WIRE_image_kind_FILE,
+				     .path = wire_string(own, 4096) };
+	struct image *image;
+
+	assert_int_equal(image_table_add(&table, &record), 0);
+	image = image_table_find(&table, number);
+	image->state = own_state;
+	return image;
+}
+
+static void note(struct image *image, void *arg)
+{
+	*(uint64_t *)arg = image->number;
+}
+
+static void test_the_file_that_was_not_asked_for_the_longest_is_closed(void **state)
+{
+	struct image *first, *second, *third;
+	struct elf_image *elf;
+	uint64_t closed = 0;
+
+	add_file(own);
+	own_state = image_table_find(&table, IMAGE)->state;
+	files.n_open_max = 2;
+	files.before_close = note;
+	files.arg = &closed;
+	first = add_numbered(11);
+	second = add_numbered(12);
+	third = add_numbered(13);
+	elf = image_files_get(&files, first);
+	assert_non_null(elf);
+	assert_non_null(image_files_get(&files, second));
+	assert_ptr_equal(image_files_get(&files, first), elf);
+	assert_int_equal(closed, 0);
+	assert_non_null(image_files_get(&files, third));
+	assert_int_equal(closed, 12);
+	assert_int_equal(files.n_open, 2);
+	assert_ptr_equal(image_files_get(&files, first), elf);
+	assert_non_null(image_files_get(&files, second));
+	assert_int_equal(closed, 13);
+	assert_non_null(image_files_get(&files, third));
+	assert_null(elf->elf); /* closed, and where it was */
+	assert_int_equal(elf->fd, -1);
+	assert_true(elf->n_segments > 0);
+	assert_true(image_files_reopen(elf));
+	assert_non_null(elf->elf);
+	image_table_exit(&table, &(struct wire_image_exit){ 11, 0 });
+	assert_int_equal(closed, 11);
+	assert_int_equal(files.n_open, 1);
+	files.before_close = NULL;
+}
+
+static void test_what_could_not_be_had_is_tried_again_ever_more_rarely(void **state)
+{
+	struct image *image = add_file(own);
+	int n = 0;
+
+	image->state.size++;
+	assert_null(image_files_get(&files, image));
+	image->state.size--;
+	while (!image_files_get(&files, image))
+		n++;
+	assert_int_equal(n, IMAGE_FILES_PATIENCE - 1);
+	image_table_exit(&table, &(struct wire_image_exit){ IMAGE, 0 });
+	image = add_file(own);
+	image->state.size++;
+	for (n = 0; n <= IMAGE_FILES_PATIENCE; n++)
+		assert_null(image_files_get(&files, image));
+	image->state.size--;
+	for (n = 1; !image_files_get(&files, image);)
+		n++;
+	assert_int_equal(n, 2 * IMAGE_FILES_PATIENCE);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -182,6 +260,8 @@ int main(void)
 		TEST(test_a_file_that_is_not_elf_has_a_file_id),
 		TEST(test_of_what_cannot_be_had_nothing_is_told),
 		TEST(test_a_vdso_has_the_id_of_its_pages),
+		TEST(test_the_file_that_was_not_asked_for_the_longest_is_closed),
+		TEST(test_what_could_not_be_had_is_tried_again_ever_more_rarely),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

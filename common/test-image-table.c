@@ -229,6 +229,49 @@ static void test_a_stage_is_told_before_an_image_goes(void **state)
 	assert_int_equal(n, 2);
 }
 
+static void end_image(struct image_table *table, uint64_t number)
+{
+	image_table_exit(table, &(struct wire_image_exit){ number, 0 });
+}
+
+static void test_an_image_that_ends_is_not_there_any_more(void **state)
+{
+	int n = 0;
+	struct image_table table = { .forget = count, .arg = &n };
+
+	add(&table, 1, "/a");
+	end_image(&table, 1);
+	assert_int_equal(n, 1);
+	assert_null(image_table_find(&table, 1));
+	end_image(&table, 1); /* what is not known ends without notice */
+	add(&table, 1, "/a");
+	image_table_deinit(&table);
+	assert_int_equal(n, 2);
+}
+
+static void test_an_image_that_ends_leaves_its_ids_to_a_copy(void **state)
+{
+	struct image_table table = { 0 };
+	struct file_id id;
+
+	add(&table, 3, "/a");
+	add(&table, 4, "/copy");
+	add(&table, 5, "/short/collision");
+	tell(&table, 3, "0123456789abcdef", "0000000000000001");
+	tell(&table, 4, "0123456789abcdef", "0000000000000001");
+	tell(&table, 5, "0123456789abcdef", "0000000000000002");
+	assert_true(file_id_parse("0123456789abcdef0000000000000001", &id));
+	end_image(&table, 3);
+	assert_int_equal(image_table_find_file_id(&table, &id)->number, 4);
+	assert_int_equal(image_table_find_short_id(&table, 0x0123456789abcdef)->number, 4);
+	end_image(&table, 4);
+	assert_null(image_table_find_file_id(&table, &id));
+	assert_int_equal(image_table_find_short_id(&table, 0x0123456789abcdef)->number, 5);
+	end_image(&table, 5);
+	assert_null(image_table_find_short_id(&table, 0x0123456789abcdef));
+	image_table_deinit(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +286,8 @@ int main(void)
 		cmocka_unit_test(test_more_images_than_the_limit_are_refused),
 		cmocka_unit_test(test_the_name_is_the_paths_last_part),
 		cmocka_unit_test(test_a_stage_is_told_before_an_image_goes),
+		cmocka_unit_test(test_an_image_that_ends_is_not_there_any_more),
+		cmocka_unit_test(test_an_image_that_ends_leaves_its_ids_to_a_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -344,6 +344,47 @@ static void test_beyond_the_limit_all_are_forgotten_and_numbered_anew(void **sta
 	assert_int_equal(find_file("/x", 1, 0), IMAGE_FIRST + IMAGES_MAX + 1);
 }
 
+static void test_what_is_unused_ends_and_the_server_is_told(void **state)
+{
+	_Alignas(8) char record[8192];
+	struct wire_image_exit exit;
+	union wire_view view;
+	uint64_t kept = find_file("/bin/a", 5, 9), ended = find_file("/bin/b", 6, 9), anonymous;
+	ssize_t size;
+
+	assert_int_equal(images_add_anonymous(&images, &anonymous), 0);
+	images_use(&images, kept, 100);
+	images_use(&images, ended, 50);
+	images_use(&images, anonymous, 50);
+	for (int i = 0; i < 3; i++)
+		test_stream_next(&stream, &view);
+	while (recv(server, record, sizeof(record), MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(images_end_unused(&images, 60, 120), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_exit);
+		assert_int_equal(view.image_exit.image, i ? anonymous : ended);
+		assert_int_equal(view.image_exit.time, 120);
+	}
+	assert_int_equal(test_stream_next(&stream, &view), 0);
+	size = recv(server, record, sizeof(record), MSG_DONTWAIT);
+	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_image_exit), record, size, 0, &exit),
+			 WIRE_OK);
+	assert_int_equal(exit.image, ended);
+	assert_int_equal(find_file("/bin/a", 5, 9), kept);
+	assert_true(find_file("/bin/b", 6, 9) > anonymous); /* another image */
+}
+
+static void test_who_was_never_looked_for_is_young(void **state)
+{
+	uint64_t image = find_file("/bin/a", 5, 9);
+
+	assert_int_equal(images_end_unused(&images, 60, 120), 0);
+	assert_int_equal(find_file("/bin/a", 5, 9), image);
+	assert_int_equal(images_end_unused(&images, 130, 190), 0);
+	assert_int_not_equal(find_file("/bin/a", 5, 9), image);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -364,6 +405,8 @@ int main(void)
 		TEST(test_states_of_the_server_go_downstream_and_garbage_does_not),
 		TEST(test_a_server_that_has_died_stops_nothing),
 		TEST(test_beyond_the_limit_all_are_forgotten_and_numbered_anew),
+		TEST(test_what_is_unused_ends_and_the_server_is_told),
+		TEST(test_who_was_never_looked_for_is_young),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -750,6 +750,62 @@ static void test_many_processes_and_their_ends(void **state)
 	assert_int_equal(processes.n_upids, 20000);
 }
 
+static void sweep(uint64_t time)
+{
+	assert_int_equal(processes_sweep(&processes, time), 0);
+	test_stream_text(&stream);
+}
+
+static void test_a_sweep_ends_processes_whose_exit_was_missed(void **state)
+{
+	pid_t living = start_child(false), dead = start_child(true);
+
+	begin_with_one_mapping(living);
+	waitpid(dead, NULL, 0);
+	do_fork(1, dead, 12);
+	test_stream_text(&stream);
+	sweep(PROCESSES_SWEEP_NS - 1);
+	assert_false(has_line("exit "));
+	sweep(PROCESSES_SWEEP_NS);
+	assert_true(has_line("exit 2\n"));
+	assert_false(has_line("exit 1\n"));
+	assert_int_equal(*counters_get(&stream.stage.counters, "processes", "missed-exits"), 1);
+	kill(living, SIGKILL);
+	waitpid(living, NULL, 0);
+}
+
+static void test_a_sweep_asks_for_no_process_of_another_namespace(void **state)
+{
+	pid_t dead = start_child(true);
+
+	waitpid(dead, NULL, 0);
+	do_fork(1, dead, 12);
+	processes.is_proc_foreign = true;
+	test_stream_text(&stream);
+	sweep(PROCESSES_SWEEP_NS);
+	assert_false(has_line("exit "));
+}
+
+static void test_images_end_some_time_behind_the_last_process_that_had_them(void **state)
+{
+	pid_t living = start_child(false);
+	uint64_t time = PROCESSES_SWEEP_NS;
+
+	begin_with_one_mapping(living);
+	test_stream_text(&stream);
+	for (; time <= 2 * PROCESSES_IMAGES_LINGER_NS; time += PROCESSES_SWEEP_NS)
+		sweep(time);
+	assert_false(has_line("image-exit"));
+	kill(living, SIGKILL);
+	waitpid(living, NULL, 0);
+	sweep(time);
+	assert_true(has_line("exit 1\n"));
+	sweep(time + PROCESSES_IMAGES_LINGER_NS - PROCESSES_SWEEP_NS);
+	assert_false(has_line("image-exit"));
+	sweep(time + PROCESSES_IMAGES_LINGER_NS + PROCESSES_SWEEP_NS);
+	assert_true(has_line("image-exit"));
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -787,6 +843,9 @@ int main(void)
 		TEST(test_a_full_table_of_mappings_begins_anew_with_what_is_there),
 		TEST(test_mappings_follow_a_file_that_was_written_to),
 		TEST(test_many_processes_and_their_ends),
+		TEST(test_a_sweep_ends_processes_whose_exit_was_missed),
+		TEST(test_a_sweep_asks_for_no_process_of_another_namespace),
+		TEST(test_images_end_some_time_behind_the_last_process_that_had_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,8 @@ static inline int test_stream_print(uint16_t type, const union wire_view *view, 
 				view->process.process, view->process.pid,
 				wire_name_text(&wire_names_origin, view->process.origin),
 				view->process.parent, view->process.name.data);
+	case WIRE_RECORD_image_exit:
+		return snprintf(ret, size, "image-exit %" PRIu64 "\n", view->image_exit.image);
 	case WIRE_RECORD_process_exit:
 		return snprintf(ret, size, "exit %" PRIu64 "\n", view->process_exit.process);
 	case WIRE_RECORD_thread:

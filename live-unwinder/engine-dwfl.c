@@ -14,11 +14,13 @@
 #include <elfutils/libdwfl_stacktrace.h>
 
 #include "common/arch.h"
+#include "common/pair-map.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/stack-end.h"
 
 enum {
 	SESSIONS_MAX = 512, /* Dwfls kept; the one unused for the longest time makes room */
+	FILES_MAX = 512,    /* that the tracker keeps open: then it begins anew */
 	MODULES_MAX = 4096, /* of a process; further ones are left out */
 };
 
@@ -27,7 +29,7 @@ struct session {
 	Dwfl *dwfl;
 	struct process *process; /* NULL: the slot is free */
 	uint64_t version;	 /* of the process's mappings that were reported */
-	Elf *elf;		 /* of one of its files: tells libdwfl the machine */
+	Elf *elf;		 /* of one of its files, owned: tells libdwfl the machine */
 	struct session *newer, *older;
 };
 
@@ -35,6 +37,7 @@ struct engine_dwfl {
 	struct image_files *files; /* borrowed */
 	uint64_t register_mask;
 	Dwflst_Process_Tracker *tracker;
+	struct pair_map tracked; /* (image, 0) → 1: the tracker may keep its file open */
 	struct session sessions[SESSIONS_MAX];
 	struct session *newest, *oldest;
 };
@@ -48,7 +51,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	char path[32];
 	int fd;
 
-	if (!file)
+	if (!file || !image_files_reopen(file))
 		return -1;
 	if (file->fd < 0) { /* in memory, and so the same for everybody */
 		file->elf = elf_begin(-1, ELF_C_READ, file->elf); /* one reference more */
@@ -79,6 +82,13 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_no_debuginfo,
 };
 
+static bool begin_tracker(struct engine_dwfl *engine)
+{
+	pair_map_init(&engine->tracked, FILES_MAX);
+	engine->tracker = dwflst_tracker_begin(&callbacks);
+	return engine->tracker;
+}
+
 int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct engine_dwfl **ret)
 {
 	struct engine_dwfl *engine = calloc(1, sizeof(*engine));
@@ -87,8 +97,7 @@ int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct en
 		return -ENOMEM;
 	engine->files = files;
 	engine->register_mask = register_mask;
-	engine->tracker = dwflst_tracker_begin(&callbacks);
-	if (!engine->tracker) {
+	if (!begin_tracker(engine)) {
 		free(engine);
 		return -ENOMEM;
 	}
@@ -114,18 +123,27 @@ static void end_session(struct engine_dwfl *engine, struct session *session)
 {
 	unlink_session(engine, session);
 	dwfl_end(session->dwfl);
+	elf_end(session->elf);
 	session->process->data = NULL;
 	*session = (struct session){ 0 };
 }
 
 /* The tracker would end the sessions that have unwound something, and no others. */
+static void end_tracker(struct engine_dwfl *engine)
+{
+	while (engine->newest)
+		end_session(engine, engine->newest);
+	if (engine->tracker)
+		dwflst_tracker_end(engine->tracker);
+	engine->tracker = NULL;
+	pair_map_deinit(&engine->tracked);
+}
+
 struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine)
 {
 	if (!engine)
 		return NULL;
-	while (engine->newest)
-		end_session(engine, engine->newest);
-	dwflst_tracker_end(engine->tracker);
+	end_tracker(engine);
 	free(engine);
 	return NULL;
 }
@@ -171,6 +189,11 @@ static struct session *find_session(struct engine_dwfl *engine, struct process *
 		link_newest(engine, session);
 		return session;
 	}
+	/* It has no way to let a file go. */
+	if (engine->tracked.n == FILES_MAX)
+		end_tracker(engine);
+	if (!engine->tracker && !begin_tracker(engine))
+		return NULL;
 	session = find_slot(engine);
 	session->dwfl = dwflst_tracker_find_pid(engine->tracker, session_pid(engine, session),
 						make_dwfl, NULL);
@@ -244,7 +267,10 @@ static void report_modules(struct engine_dwfl *engine, struct session *session)
 	static struct module modules[MODULES_MAX];
 	size_t n = find_modules(engine, session, modules);
 
-	session->elf = n ? modules[0].file->elf : NULL;
+	elf_end(session->elf);
+	session->elf = n && image_files_reopen(modules[0].file)
+			       ? elf_begin(modules[0].file->fd, ELF_C_READ, modules[0].file->elf)
+			       : NULL;
 	dwfl_report_begin(session->dwfl);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t high = modules[i].high;
@@ -260,6 +286,8 @@ static void report_modules(struct engine_dwfl *engine, struct session *session)
 			continue;
 		dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
 		*userdata = modules[i].file;
+		if (!pair_map_find(&engine->tracked, modules[i].image, 0))
+			pair_map_add(&engine->tracked, modules[i].image, 0, 1);
 	}
 	dwfl_report_end(session->dwfl, NULL, NULL);
 }

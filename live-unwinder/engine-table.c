@@ -38,6 +38,7 @@ enum { CACHE_LINE = 64 };
 struct engine_table {
 	struct cached_rule cached_rules[RULES_CACHED]; /* two a cache line, none across two */
 	struct cached_table cached_tables[TABLES_CACHED];
+	uint64_t n_removed; /* of the tables, when they were cached */
 	struct tables *tables;
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -90,21 +91,29 @@ static uint64_t sampled_register(const struct walk *walk, uint8_t dwarf_number)
 	return walk->unwinding->sample->registers.data[arch_host.sample_index[dwarf_number]];
 }
 
+/* Whether an entry says the same the next time. */
+static bool is_settled(const struct image_table_entry *entry)
+{
+	return entry && entry->state != TABLE_PENDING &&
+	       (entry->state != TABLE_NO_FILE || !entry->image ||
+		entry->image->kind != WIRE_image_kind_FILE);
+}
+
 static const struct image_table_entry *find_table(struct engine_table *engine, uint64_t image)
 {
 	struct cached_table *cached = &engine->cached_tables[image & (TABLES_CACHED - 1)];
+	const struct image_table_entry *entry;
 
+	if (engine->n_removed != engine->tables->n_removed) {
+		memset(engine->cached_tables, 0, sizeof(engine->cached_tables));
+		engine->n_removed = engine->tables->n_removed;
+	}
 	if (cached->image == image && cached->entry)
 		return cached->entry;
+	entry = tables_get(engine->tables, image);
 	cached->image = image;
-	cached->entry = tables_get(engine->tables, image);
-	if (cached->entry && cached->entry->state == TABLE_PENDING) {
-		const struct image_table_entry *entry = cached->entry;
-
-		cached->entry = NULL; /* ask again */
-		return entry;
-	}
-	return cached->entry;
+	cached->entry = is_settled(entry) ? entry : NULL;
+	return entry;
 }
 
 /* The mapping of the current pc, and its image's table. */

@@ -89,6 +89,7 @@ static const struct argp_option option_table[] = {
 };
 
 static const struct stage_handler handlers[] = {
+	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit }, /* the first one counts */
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_sample, unwinder_handle_sample },
 	{ 0 },

@@ -24,12 +24,14 @@ void tables_init(struct tables *tables, struct image_files *files, const struct 
 		.files = files,
 		.cache = cache,
 		.patience = patience,
+		.size_max = TABLES_SIZE_MAX,
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 	};
 	tables->queue_end = &tables->queue;
 	pair_map_init(&tables->by_image, IMAGE_TABLE_MAX);
 	tables->n_compiled = counters_get(&files->stage->own_counters, "tables", "compiled");
+	tables->n_evicted = counters_get(&files->stage->own_counters, "tables", "evicted");
 	tables->n_from_disk = counters_get(&files->stage->own_counters, "tables", "from-disk");
 }
 
@@ -77,10 +79,8 @@ static struct table_job *free_job(struct table_job *job)
 	return NULL;
 }
 
-static void free_entry(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+static void free_entry(struct image_table_entry *entry)
 {
-	struct image_table_entry *entry = (struct image_table_entry *)value;
-
 	free_job(entry->job);
 	image_intervals_deinit(&entry->intervals);
 	if (entry->cached.bytes)
@@ -88,6 +88,11 @@ static void free_entry(uint64_t image, uint64_t zero, uint64_t value, void *arg)
 	else
 		unwind_table_deinit(&entry->table);
 	free(entry);
+}
+
+static void free_each(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+{
+	free_entry((struct image_table_entry *)value);
 }
 
 void tables_deinit(struct tables *tables)
@@ -99,7 +104,7 @@ void tables_deinit(struct tables *tables)
 		pthread_mutex_unlock(&tables->mutex);
 		pthread_join(tables->thread, NULL);
 	}
-	pair_map_each(&tables->by_image, free_entry, NULL);
+	pair_map_each(&tables->by_image, free_each, NULL);
 	pair_map_deinit(&tables->by_image);
 }
 
@@ -118,6 +123,54 @@ static bool give_to_thread(struct tables *tables, struct table_job *job)
 	return true;
 }
 
+static void remove_entry(struct tables *tables, uint64_t image, struct image_table_entry *entry)
+{
+	pair_map_remove(&tables->by_image, image, 0);
+	tables->size -= entry->size;
+	tables->n_removed++;
+	free_entry(entry);
+}
+
+/* The entry that was asked for the longest time ago, but for those that a thread works for. */
+struct oldest {
+	uint64_t image;
+	struct image_table_entry *entry;
+};
+
+static void find_oldest(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+{
+	struct image_table_entry *entry = (struct image_table_entry *)value;
+	struct oldest *oldest = arg;
+
+	if (entry->size && (!oldest->entry || entry->used_at < oldest->entry->used_at))
+		*oldest = (struct oldest){ image, entry };
+}
+
+/*
+ * Down to three quarters of what may be, so that it is not done for each table. Who keeps tables at
+ * hand asks for them again then, and those are the next time's youngest.
+ */
+static void make_room(struct tables *tables, const struct image_table_entry *keep)
+{
+	while (tables->size > tables->size_max / 4 * 3) {
+		struct oldest oldest = { 0 };
+
+		pair_map_each(&tables->by_image, find_oldest, &oldest);
+		if (!oldest.entry || oldest.entry == keep)
+			return;
+		remove_entry(tables, oldest.image, oldest.entry);
+		++*tables->n_evicted;
+	}
+}
+
+static void add_size(struct tables *tables, struct image_table_entry *entry)
+{
+	entry->size = sizeof(*entry) + entry->table.size;
+	tables->size += entry->size;
+	if (tables->size > tables->size_max)
+		make_room(tables, entry);
+}
+
 /* Takes the table of a job that is done. */
 static void finish_job(struct tables *tables, struct image_table_entry *entry)
 {
@@ -126,6 +179,7 @@ static void finish_job(struct tables *tables, struct image_table_entry *entry)
 	entry->job->table = (struct unwind_table){ 0 };
 	entry->job = free_job(entry->job);
 	++*tables->n_compiled;
+	add_size(tables, entry);
 }
 
 static size_t size_of(const struct unwind_bytes *bytes)
@@ -152,6 +206,7 @@ static void begin_job(struct tables *tables, const struct elf_image *file,
 			entry->state = TABLE_READY;
 			++*tables->n_from_disk;
 			free_job(job);
+			add_size(tables, entry);
 			return;
 		}
 	}
@@ -167,17 +222,21 @@ static void begin_job(struct tables *tables, const struct elf_image *file,
 	finish_job(tables, entry);
 }
 
+static void wait_for_job(struct tables *tables, struct table_job *job)
+{
+	pthread_mutex_lock(&tables->mutex);
+	while (!atomic_load_explicit(&job->is_done, memory_order_acquire))
+		pthread_cond_wait(&tables->changed, &tables->mutex);
+	pthread_mutex_unlock(&tables->mutex);
+}
+
 /* Looks after a table that a thread makes. */
 static void attend_job(struct tables *tables, struct image_table_entry *entry)
 {
 	struct table_job *job = entry->job;
 
-	if (tables->patience == TABLES_WAIT) {
-		pthread_mutex_lock(&tables->mutex);
-		while (!atomic_load_explicit(&job->is_done, memory_order_acquire))
-			pthread_cond_wait(&tables->changed, &tables->mutex);
-		pthread_mutex_unlock(&tables->mutex);
-	}
+	if (tables->patience == TABLES_WAIT)
+		wait_for_job(tables, job);
 	if (atomic_load_explicit(&job->is_done, memory_order_acquire))
 		finish_job(tables, entry);
 }
@@ -235,9 +294,22 @@ const struct image_table_entry *tables_get(struct tables *tables, uint64_t image
 
 	if (!entry)
 		return NULL;
-	if (entry->state == TABLE_PENDING && !entry->job)
+	entry->used_at = ++tables->n_uses;
+	if ((entry->state == TABLE_PENDING && !entry->job) || entry->state == TABLE_NO_FILE)
 		begin(tables, image, entry);
 	if (entry->job)
 		attend_job(tables, entry);
 	return entry;
+}
+
+void tables_forget(struct tables *tables, uint64_t image)
+{
+	uint64_t *known = pair_map_find(&tables->by_image, image, 0);
+	struct image_table_entry *entry = known ? (struct image_table_entry *)*known : NULL;
+
+	if (!entry)
+		return;
+	if (entry->job)
+		wait_for_job(tables, entry->job);
+	remove_entry(tables, image, entry);
 }

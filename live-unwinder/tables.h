@@ -17,6 +17,8 @@
 enum {
 	/* Of unwind information: more of it, and samples need not wait. About 4 ms of work. */
 	TABLES_LARGE = 256 * 1024,
+	/* Bytes of all tables: beyond that those go that nobody has asked for lately. */
+	TABLES_SIZE_MAX = 96 * 1024 * 1024,
 };
 
 /* What is known of an image's table. */
@@ -36,6 +38,8 @@ struct image_table_entry {
 	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
 	const struct image *image; /* NULL: the stream has not told it */
 	struct table_job *job;	   /* that makes the table, NULL: none */
+	size_t size;		   /* of the table in bytes, as far as it counts */
+	uint64_t used_at;	   /* on the clock of `n_uses` */
 };
 
 /* What to do while a large table is made. */
@@ -51,7 +55,10 @@ struct tables {
 	enum tables_patience patience;
 	struct pair_map by_image; /* (image, 0) → struct image_table_entry * */
 	uint32_t n;
-	uint64_t *n_compiled, *n_from_disk; /* counters of the stage */
+	size_t size, size_max; /* of all of them */
+	uint64_t n_uses;       /* a clock: how often a table was asked for */
+	uint64_t n_removed;    /* of tables: whoever keeps pointers to entries asks again */
+	uint64_t *n_compiled, *n_from_disk, *n_evicted; /* counters of the stage */
 
 	/* Shared with the thread. */
 	pthread_t thread;
@@ -66,5 +73,11 @@ void tables_init(struct tables *tables, struct image_files *files, const struct 
 		 enum tables_patience patience);
 void tables_deinit(struct tables *tables);
 
-/* The table of an image, made if it is not there; NULL: no memory, or too many images. */
+/* An image is no more, and its table neither. */
+void tables_forget(struct tables *tables, uint64_t image);
+
+/*
+ * The table of an image, made if it is not there; NULL: no memory, or too many images. It is there
+ * until `n_removed` changes. One that is PENDING or has NO_FILE is to be asked for each time.
+ */
 const struct image_table_entry *tables_get(struct tables *tables, uint64_t image);

@@ -366,6 +366,58 @@ static void test_an_image_that_is_undecided_is_asked_for_again(void **state)
 	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
 }
 
+static void test_an_image_that_ends_takes_its_table_along(void **state)
+{
+	begin(TABLES_WAIT);
+	add_small(SMALL);
+	get(SMALL);
+	assert_true(world.tables.size > 0);
+	assert_int_equal(world.tables.n_removed, 0);
+	tables_forget(&world.tables, SMALL);
+	assert_int_equal(world.tables.n_removed, 1);
+	assert_int_equal(world.tables.size, 0);
+	tables_forget(&world.tables, SMALL);
+	assert_int_equal(world.tables.n_removed, 1);
+}
+
+static void test_an_image_ends_while_the_thread_works_for_it(void **state)
+{
+	begin(TABLES_DO_WITHOUT);
+	add_large(LARGE);
+	is_held = true;
+	assert_int_equal(get(LARGE)->state, TABLE_PENDING);
+	sem_wait(&begun);
+	sem_post(&released);
+	tables_forget(&world.tables, LARGE);
+	assert_int_equal(world.tables.n_removed, 1);
+	assert_int_equal(world.tables.by_image.n, 0);
+}
+
+static void test_tables_that_nobody_asks_for_make_room(void **state)
+{
+	const struct image_table_entry *small;
+
+	begin(TABLES_WAIT);
+	add_small(SMALL);
+	add_small(OTHER);
+	add_large(LARGE);
+	add_large(LARGE_TOO);
+	small = get(SMALL);
+	get(LARGE);
+	world.tables.size_max = world.tables.size * 8 / 5;
+	get(OTHER);
+	get(SMALL);
+	assert_int_equal(world.tables.n_removed, 0);
+	get(LARGE_TOO);
+	assert_int_equal(*world.tables.n_evicted, 1); /* the other large one is enough */
+	assert_true(world.tables.size <= world.tables.size_max);
+	assert_ptr_equal(get(SMALL), small);
+	assert_int_equal(world.tables.by_image.n, 3);
+	get(OTHER);
+	assert_int_equal(get(LARGE)->state, TABLE_READY); /* made again; LARGE_TOO has gone */
+	assert_int_equal(*world.tables.n_evicted, 2);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -386,6 +438,9 @@ int main(void)
 		TEST(test_an_image_that_is_not_known_has_no_table),
 		TEST(test_a_table_comes_from_disk_the_second_time),
 		TEST(test_an_image_that_is_undecided_is_asked_for_again),
+		TEST(test_an_image_that_ends_takes_its_table_along),
+		TEST(test_an_image_ends_while_the_thread_works_for_it),
+		TEST(test_tables_that_nobody_asks_for_make_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/arch.h"
-#include "common/descriptor-limit.h"
 #include "live-unwinder/unwinder.h"
 
 enum { FRAMES_DEFAULT = 512 };
@@ -102,7 +101,6 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 		stage_error(stage, "error: the stream was recorded on another kind of machine");
 		return -ECANCELED;
 	}
-	descriptor_limit_raise(); /* each image that is in use takes one */
 	self->frames =
 		calloc(WIRE_KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
 	if (!self->frames)
@@ -220,6 +218,12 @@ static uint64_t *find_fault(struct stage *stage, struct live_unwinder *self,
 	return counter;
 }
 
+static void forget_faults(struct live_unwinder *self, uint64_t image)
+{
+	for (size_t end = 0; end < UNWINDER_ENDS; end++)
+		pair_map_remove(&self->faults, image, end);
+}
+
 static void count_end(struct stage *stage, struct live_unwinder *self,
 		      const struct unwinding *unwinding)
 {
@@ -255,6 +259,16 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	stack.end = unwinding.end;
 	stack.frames = (struct wire_frames){ self->frames, n_kernel + unwinding.n_frames };
 	return stage_put(stage, WIRE_RECORD_stack, &stack);
+}
+
+int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	const struct wire_image_exit *exit = view;
+
+	tables_forget(&self->tables, exit->image);
+	forget_faults(self, exit->image);
+	return identity_handle_image_exit(stage, data, view);
 }
 
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)

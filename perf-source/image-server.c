@@ -3,7 +3,8 @@
  * The server's life: an image is asked for by perf-source (image_open), opened by one of the
  * threads, told to perf-source (image_state), and handed to clients (image_request, answered by
  * image_state with a descriptor). A client that asks too early is answered when the image is
- * there: perf-source always asks before the image's number can be known to anybody else.
+ * there: perf-source always asks before the image's number can be known to anybody else. It also
+ * says when an image is no more (image_exit).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +35,9 @@ enum {
 	MESSAGE_MAX = 4096 + 512,
 	SERVED_IMAGES_MAX = 1 << 18, /* beyond that, requests are refused */
 	SPARE_DESCRIPTORS = 128,
-	RESERVED_MAX = 65536, /* descriptors */
-	SOURCE_FD = 3,	      /* where the server has its two sockets */
+	RESERVED_MAX = 65536,  /* descriptors */
+	SOURCE_PATIENCE_S = 2, /* of perf-source with a full socket */
+	SOURCE_FD = 3,	       /* where the server has its two sockets */
 	LISTEN_FD = 4,
 };
 
@@ -334,11 +336,12 @@ static void dequeue(struct server *server, struct served_image *image)
 		server->queue_end = at;
 }
 
-/* One that waits in the queue is only too slow where every opener hangs already. */
+/* One that waits in the queue is only too slow where every opener hangs, or none could be had. */
 static bool is_too_slow(const struct server *server, const struct served_image *image, uint64_t now)
 {
 	bool waits = image->state == OPENING ||
-		     (image->state == QUEUED && server->n_openers == IMAGE_SERVER_OPENERS_MAX);
+		     (image->state == QUEUED &&
+		      (server->n_openers == IMAGE_SERVER_OPENERS_MAX || server->n_openers == 0));
 
 	return waits && now > image->deadline;
 }
@@ -379,6 +382,19 @@ static void give_up_slow(struct server *server)
 	}
 }
 
+/* perf-source knows that nobody has an image mapped any more, and nobody will ask for it again. */
+static void forget_image(struct server *server, uint64_t number)
+{
+	struct served_image *image = find(server, number);
+
+	if (!image || (image->state != READY && image->state != EVICTED))
+		return; /* an opener has it */
+	if (image->file.fd >= 0)
+		close_image(server, image);
+	HASH_DEL(server->images, image);
+	free(image);
+}
+
 /* There is no room for it, which is told, because nobody else will say anything of it. */
 static void refuse(const struct server *server, uint64_t number)
 {
@@ -408,11 +424,21 @@ static void take_open(struct server *server, const struct wire_image_open *reque
 	enqueue(server, image);
 }
 
-/* All that perf-source has asked for so far. */
+static void take_from_source(struct server *server, const void *record, size_t size)
+{
+	struct wire_image_open request;
+	struct wire_image_exit exit;
+
+	if (!wire_decode(wire_type(WIRE_RECORD_image_open), record, size, 0, &request))
+		take_open(server, &request);
+	else if (!wire_decode(wire_type(WIRE_RECORD_image_exit), record, size, 0, &exit))
+		forget_image(server, exit.image);
+}
+
+/* All that perf-source has said so far. */
 static void read_source(struct server *server)
 {
 	_Alignas(8) char record[MESSAGE_MAX];
-	struct wire_image_open request;
 	ssize_t size;
 
 	while (server->source_fd >= 0) {
@@ -425,8 +451,7 @@ static void read_source(struct server *server)
 			server->last_client = clock_now(CLOCK_MONOTONIC);
 			return;
 		}
-		if (!wire_decode(wire_type(WIRE_RECORD_image_open), record, size, 0, &request))
-			take_open(server, &request);
+		take_from_source(server, record, size);
 	}
 }
 
@@ -608,6 +633,7 @@ int image_server_start(struct image_server *ret)
 {
 	struct image_server server = { 0 };
 	_cleanup_fd_ int listen_fd = listen_somewhere(&server), ours = -1, theirs = -1;
+	const struct timeval patience = { .tv_sec = SOURCE_PATIENCE_S };
 	int pair[2];
 
 	if (listen_fd < 0)
@@ -616,6 +642,9 @@ int image_server_start(struct image_server *ret)
 		return -errno;
 	ours = pair[0];
 	theirs = pair[1];
+	/* A server that is stopped or starved must not stop who feeds it. */
+	if (setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
+		return -errno;
 	server.pid = fork();
 	if (server.pid < 0)
 		return -errno;

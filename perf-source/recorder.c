@@ -185,6 +185,8 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 		}
 	}
 	r = processes_bury(&self->processes, self->merge.last_time);
+	if (r == 0)
+		r = processes_sweep(&self->processes, self->merge.last_time);
 	return r < 0 ? r : hand_over(stage, self);
 }
 

@@ -454,6 +454,24 @@ static void test_signals_of_the_terminal_do_not_end_it(void **state)
 	image_client_deinit(&client);
 }
 
+static void test_an_image_that_ended_is_not_known_any_more(void **state)
+{
+	_Alignas(8) char record[64];
+	const struct wire_image_exit exit = { 5, 0 };
+	struct image_client client = join();
+	struct wire_image_state found;
+	int fd;
+
+	ask(5, path);
+	assert_int_equal(told().status, WIRE_image_status_OPEN);
+	assert_true(send(server.fd, record,
+			 wire_encode(wire_type(WIRE_RECORD_image_exit), &exit, record, NULL),
+			 MSG_NOSIGNAL) > 0);
+	assert_int_equal(image_client_open(&client, 5, &found, &fd), 0);
+	assert_int_equal(found.status, WIRE_image_status_UNKNOWN);
+	image_client_deinit(&client);
+}
+
 /*
  * With few descriptors the server closes what was not used for longest, and opens it again when it
  * is asked for; but a content that has changed since is another image.
@@ -538,6 +556,7 @@ int main(void)
 		TEST(test_waiting_for_it_comes_to_an_end),
 		TEST(test_it_holds_nothing_of_its_parents),
 		TEST(test_signals_of_the_terminal_do_not_end_it),
+		TEST(test_an_image_that_ended_is_not_known_any_more),
 		TEST(test_few_descriptors_serve_many_images),
 	};
 

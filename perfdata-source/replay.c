@@ -311,6 +311,8 @@ static int let_go(struct stage *stage, struct replay *replay, uint64_t until)
 	if (r == 0)
 		r = processes_bury(&replay->processes, stage->last_time);
 	if (r == 0)
+		r = processes_sweep(&replay->processes, stage->last_time);
+	if (r == 0)
 		r = wire_writer_flush(&stage->writer);
 	order_drop(&replay->order, n);
 	return r;

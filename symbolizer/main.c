@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/descriptor-limit.h"
 #include "common/frame-cache.h"
 #include "common/gzip.h"
 #include "common/identity.h"
@@ -43,17 +42,36 @@ static void warn_of_missing_dirs(struct stage *stage, const struct debug_dirs *d
 				   strerror(errno));
 }
 
+/* Names point into the file that is about to be closed. */
+static void forget_table(struct image *image, void *arg)
+{
+	struct symbolizer *self = arg;
+	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
+
+	struct symbol_table *table = known ? (struct symbol_table *)*known : NULL;
+
+	if (!known)
+		return;
+	if (table)
+		symbol_table_deinit(table);
+	free(table);
+	pair_map_remove(&self->tables, image->number, 0);
+}
+
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct symbolizer *self = data;
+	int r;
 
 	warn_of_missing_dirs(stage, &self->debug_dirs);
-	descriptor_limit_raise(); /* each image that is in use takes one */
 	self->n_places = counters_get(&stage->counters, "places", "distinct");
 	self->n_named = counters_get(&stage->counters, "places", "named");
 	if (frame_cache_init(&self->frames) < 0)
 		return -ENOMEM;
-	return image_files_init(&self->files, stage, &self->identity.images, hello);
+	r = image_files_init(&self->files, stage, &self->identity.images, hello);
+	self->files.before_close = forget_table;
+	self->files.arg = self;
+	return r;
 }
 
 /* The functions of an image, read when it is first met; NULL: it has none that can be read. */
@@ -245,25 +263,15 @@ static void init(void *data)
 	pair_map_init(&self->places, PLACES_MAX);
 }
 
-static void free_table(uint64_t image, uint64_t zero, uint64_t value, void *arg)
-{
-	struct symbol_table *table = (struct symbol_table *)value;
-
-	if (table)
-		symbol_table_deinit(table);
-	free(table);
-}
-
 static void deinit(void *data)
 {
 	struct symbolizer *self = data;
 
-	pair_map_each(&self->tables, free_table, NULL);
+	identity_deinit(&self->identity); /* with the files, and their tables */
 	pair_map_deinit(&self->tables);
 	pair_map_deinit(&self->places);
 	frame_cache_deinit(&self->frames);
 	kallsyms_deinit(&self->kallsyms);
-	identity_deinit(&self->identity);
 	image_files_deinit(&self->files);
 }
 

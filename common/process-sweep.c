@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Now and then all processes are looked at: a process whose exit was not seen ends, and images that
+ * nobody has mapped any more. Images stay for a while: the next short process mostly has the same.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "common/processes-internal.h"
+
+/* kill(2): signal 0 asks whether there is such a process. */
+static bool is_gone(const struct processes *processes, const struct process *process)
+{
+	if (process->pid == PID_UNKNOWN || process->pid == 0 || process->has_exited ||
+	    processes->is_proc_foreign)
+		return false;
+	return kill(process->pid, 0) < 0 && errno == ESRCH &&
+	       !processes_is_changing(processes, process->pid);
+}
+
+static void use_images(struct processes *processes, const struct process *process, uint64_t time)
+{
+	for (size_t i = 0; i < process->mappings.n; i++)
+		images_use(processes->images, process->mappings.list[i].image, time);
+}
+
+int processes_sweep(struct processes *processes, uint64_t time)
+{
+	struct process *process, *next;
+	int r = 0;
+
+	if (time - processes->swept_at < PROCESSES_SWEEP_NS)
+		return 0;
+	processes->swept_at = time;
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		if (is_gone(processes, process)) {
+			++*counters_get(&processes->stage->counters, "processes", "missed-exits");
+			r = processes_end(processes, process, time);
+		} else {
+			use_images(processes, process, time);
+		}
+		if (r < 0)
+			return r;
+	}
+	if (time < PROCESSES_IMAGES_LINGER_NS)
+		return 0;
+	return images_end_unused(processes->images, time - PROCESSES_IMAGES_LINGER_NS, time);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of processes.h share. */
+#pragma once
+
+#include <uthash.h>
+
+#include "common/proc.h"
+#include "common/processes.h"
+
+/* The current incarnation of a PID. */
+struct process {
+	UT_hash_handle hh;
+	uint64_t upid;
+	uint32_t pid;
+	uint32_t n_threads;
+	uint64_t known_since; /* older events are already in what was read of it */
+	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
+	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
+	struct mapping_table mappings;
+	char name[PROC_NAME_MAX];
+	bool has_exited;
+};
+
+/* Whether an event that makes another incarnation of the PID still waits. */
+bool processes_is_changing(const struct processes *processes, uint32_t pid);
+
+/* Ends a process that nothing follows on: 0 or -errno of the output. */
+int processes_end(struct processes *processes, struct process *process, uint64_t time);
