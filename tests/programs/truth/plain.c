@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A chain of calls, as every compiler's options make it.
+ *
+ * truth: builds plain-O0 plain-O0-fp plain-O2 plain-O2-fp plain-O3 plain-O3-fp
+ * truth: builds plain-no-pie plain-static plain-static-pie
+ * truth: chain START main outer middle WORK
+ */
+#include "truth.h"
+
+static LINK void middle(void)
+{
+	spin();
+	STAY();
+}
+
+static LINK void outer(void)
+{
+	middle();
+	STAY();
+}
+
+int main(int argc, char **argv)
+{
+	for (long rounds = rounds_of(argc, argv); rounds; rounds--)
+		outer();
+	return 0;
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compares folded stacks with what is true of their program, and counts."""
+from collections import Counter
+
+import truths
+
+ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
+        "no-user-regs", "image-unavailable"]
+EXACT_OR_ALLOWED_MIN = 0.995
+ASIDE_MAX = 0.2   # of what is not the topic: starting, ending, what the source calls so
+SEEN_MIN = 0.005  # of each chain, or the program does not do what it says
+CRT = "_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones|__do_global_dtors_aux"
+RUNTIME = f"(LIBC|LD|GCC_S|STDCXX|VDSO|PLT|{CRT})"
+# The loader, and what it calls; the C library before and behind main(); arguments that are read.
+STARTING = [truths.Chain(f"LD+ {RUNTIME}*"), truths.Chain(f"_start {RUNTIME}*"),
+            truths.Chain("START main (LIBC|LD|PLT)*"), truths.Chain("THREAD (LIBC|LD)*")]
+# Without unwind information are the loader's first instructions, and the compiler's own objects.
+# Of a stack that is just growing, its first page not being there yet, nothing can be captured.
+STARTING_CUT = [truths.Chain("LD+"), truths.Chain(f"({CRT}) {RUNTIME}*")]
+NOBODY = truths.Thread()  # of whom nothing is said: a command before it is called by its name
+
+
+def split(names):
+    """(reason or "", user functions) of a folded stack without its comm."""
+    user = [name for name in names if not name.endswith("_[k]")]
+    reason = user[0][1:-1] if user and user[0][1:-1] in ENDS else ""
+    return reason, user[1:] if reason else user
+
+
+def _best(chains, how):
+    """("whole" | "part" | "", the chain) of the chain that fits best."""
+    found = "", None
+    for chain in chains:
+        fit = how(chain)
+        if fit == "whole":
+            return fit, chain
+        if fit:
+            found = fit, chain
+    return found
+
+
+def _judge_complete(thread, user):
+    for chains, verdict in ((thread.chains, "exact"), (thread.asides, "aside"),
+                            (STARTING, "starting")):
+        fit, chain = _best(chains, lambda chain: chain.match(user))
+        if fit:
+            return verdict, chain if fit == "whole" else None
+    return "wrong", None
+
+
+def _judge_cut(thread, reason, user):
+    fit, chain = _best(thread.chains + thread.asides, lambda chain: chain.match_inner(user))
+    if fit and any(end.allows(reason, user) for end in thread.ends):
+        return "allowed", chain if fit == "whole" else None
+    if reason in ("no-unwind-info", "stack-truncated"):
+        if _best(STARTING_CUT, lambda chain: chain.match(user))[0]:
+            return "starting", None
+    return ("other" if fit else "wrong"), None
+
+
+def judge(thread, names):
+    """(verdict, the chain that was seen whole or None) of a folded stack without its comm."""
+    reason, user = split(names)
+    if not user:  # the kernel's: it has no user registers while it executes a program or ends one
+        return ("starting" if reason in ("", "no-user-regs") else "wrong"), None
+    return _judge_cut(thread, reason, user) if reason else _judge_complete(thread, user)
+
+
+class Count:
+    """What was found of one program."""
+
+    def __init__(self, program):
+        self.program = program
+        self.verdicts = Counter()
+        self.ends = Counter()
+        self.seen = Counter()
+        self.wrong = []  # (stack, n)
+        self.other = []
+
+    def add(self, stacks):
+        for (comm, *names), n in stacks:
+            verdict, chain = judge(self.program.threads.get(comm, NOBODY), names)
+            self.verdicts[verdict] += n
+            self.seen[chain] += n
+            if verdict == "allowed":
+                self.ends[split(names)[0]] += n
+            elif verdict in ("wrong", "other"):
+                getattr(self, verdict).append((";".join([comm, *names]), n))
+
+    @property
+    def n(self):
+        return self.verdicts.total()
+
+    def share(self, *verdicts):
+        return sum(self.verdicts[verdict] for verdict in verdicts) / max(self.n, 1)
+
+    def unseen(self):
+        """Chains that the program tells of, but hardly ever was in."""
+        return [chain.text for thread in self.program.threads.values() for chain in thread.chains
+                if self.seen[chain] < SEEN_MIN * self.n]
+
+    def complaints(self):
+        """Why the program's stacks are not what they should be; none: they are."""
+        found = [f"wrong chain: {stack} {n}" for stack, n in self.wrong]
+        if self.share("exact", "allowed", "aside", "starting") < EXACT_OR_ALLOWED_MIN:
+            found += [f"cut, which is not allowed: {stack} {n}" for stack, n in self.other]
+        if self.share("aside", "starting") > ASIDE_MAX:
+            found.append(f"{self.share('aside', 'starting'):.1%} is not the topic")
+        return found + [f"hardly ever seen: {chain}" for chain in self.unseen()]
+
+    HEADER = (f"{'program':22} {'samples':>8} {'exact':>7} {'aside':>6} {'start':>6} "
+              f"{'cut':>6} {'wrong':>6}  allowed ends")
+
+    def line(self):
+        ends = ", ".join(f"{end} {n / self.n:.1%}" for end, n in self.ends.most_common())
+        return (f"{self.program.name:22} {self.n:8} {self.share('exact'):7.2%} "
+                f"{self.share('aside'):6.2%} {self.share('starting'):6.2%} "
+                f"{self.share('other'):6.2%} {self.verdicts['wrong']:6}  {ends}")
