@@ -23,7 +23,7 @@ SOURCES = pipeline.TOP / "tests" / "programs" / "truth"
 BUILT = pipeline.BUILD / "tests" / "truth"
 RATE_HZ = 9973
 CALIBRATION_CPU_S = 0.05
-SHOWN_MAX = 8  # complaints of a program that are printed
+SHOWN_MAX = 8  # complaints of a program, and stacks that are not good
 COUNTS = []
 
 
@@ -45,6 +45,8 @@ class Truth(pipeline.RecordingTest):
         print(f"\n{judging.Count.HEADER}")
         for count in COUNTS:
             print(count.line())
+            for stack, n in (count.wrong + count.other)[:SHOWN_MAX]:
+                print(f"    {stack} {n}")
         print(f"{len(COUNTS)} programs, {sum(count.n for count in COUNTS)} samples, "
               f"{sum(count.verdicts['wrong'] for count in COUNTS)} wrong")
 

@@ -17,6 +17,9 @@
 /* Behind a call: as the last thing of a function, it would become a jump. */
 #define STAY() __asm__ volatile("")
 
+/* Memory that somebody may look at, so that it is really there. */
+#define KEEP(memory) __asm__ volatile("" : : "r"(memory) : "memory")
+
 static LINK void tick(void)
 {
 	STAY();

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Calls a function for the first time, again and again: its entry in the GOT is put back to what it
+ * was. The stub pushes, jumps to the PLT's head, which pushes and jumps to the loader.
+ *
+ * truth: aside START main outer tiny
+ * truth: chain START main outer LD+
+ * truth: chain START main outer tiny@plt
+ * truth: aside START main outer [plt-lazy]        # the head of the PLT, for which there is no name
+ */
+#include "truth.h"
+
+enum { GOT_OF_TINY = 3 }; /* behind what the loader keeps there: the only function of this file's */
+
+extern void *_GLOBAL_OFFSET_TABLE_[];
+void tiny(void);
+
+static LINK void outer(void)
+{
+	void *unresolved = _GLOBAL_OFFSET_TABLE_[GOT_OF_TINY];
+
+	for (int i = 0; i < 100; i++) {
+		tiny();
+		*(void *volatile *)&_GLOBAL_OFFSET_TABLE_[GOT_OF_TINY] = unresolved;
+	}
+}
+
+static long number(const char *text)
+{
+	long value = 0;
+
+	while (text && *text)
+		value = value * 10 + *text++ - '0';
+	return value;
+}
+
+int main(int argc, char **argv)
+{
+	for (long rounds = number(argv[1]); rounds; rounds--)
+		outer();
+	return 0;
+}

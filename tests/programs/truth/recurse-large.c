@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Five thousand deep: more than any captured stack.
+ *
+ * truth: chain START main dive{5000} WORK
+ * truth: ends stack-truncated at dive  # a hundred of the frames fill 32 KiB
+ */
+#define DEPTH 5000
+#define ROOM 256
+#include "recurse.h"

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A function that ends by jumping to the next one has left no frame behind.
+ *
+ * truth: chain START main outer tick       # before it jumps
+ * truth: chain START main middle WORK      # afterwards
+ */
+#include "truth.h"
+
+static LINK void middle(void)
+{
+	spin();
+	STAY();
+}
+
+static LINK void outer(void)
+{
+	for (int i = 0; i < 10000; i++)
+		tick();
+	middle();
+}
+
+int main(int argc, char **argv)
+{
+	for (long rounds = rounds_of(argc, argv); rounds; rounds--)
+		outer();
+	return 0;
+}
