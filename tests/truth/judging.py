@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compares folded stacks with what is true of their program, and counts."""
+import re
 from collections import Counter
 
 import truths
@@ -7,16 +8,22 @@ import truths
 ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
         "no-user-regs", "image-unavailable"]
 EXACT_OR_ALLOWED_MIN = 0.995
-ASIDE_MAX = 0.2   # of what is not the topic: starting, ending, what the source calls so
+ASIDE_MAX = 0.3   # of what is not the topic: starting, ending, what the source calls so
 SEEN_MIN = 0.005  # of each chain, or the program does not do what it says
 CRT = "_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones|__do_global_dtors_aux"
 RUNTIME = f"(LIBC|LD|GCC_S|STDCXX|VDSO|PLT|{CRT})"
 # The loader, and what it calls; the C library before and behind main(); arguments that are read.
 STARTING = [truths.Chain(f"LD+ {RUNTIME}*"), truths.Chain(f"_start {RUNTIME}*"),
             truths.Chain("START main (LIBC|LD|PLT)*"), truths.Chain("THREAD (LIBC|LD)*")]
-# Without unwind information are the loader's first instructions, and the compiler's own objects.
-# Of a stack that is just growing, its first page not being there yet, nothing can be captured.
-STARTING_CUT = [truths.Chain("LD+"), truths.Chain(f"({CRT}) {RUNTIME}*")]
+# Without unwind information are the loader's first instructions, the compiler's own objects and the
+# C library's clone(). Of a stack that is just growing, its first page not being there yet, nothing
+# can be captured; of one that execve() is throwing away, neither.
+STARTING_CUT = {
+    "no-unwind-info": [truths.Chain("LD+"), truths.Chain(f"({CRT}) {RUNTIME}*"),
+                       truths.Chain("(clone3|__clone3|clone|__clone|[libc.so.6])")],
+    "stack-truncated": [truths.Chain("LD"), truths.Chain("(execve|__execve|[libc.so.6])")],
+}
+NAMELESS = re.compile(r"\[.*\]")
 NOBODY = truths.Thread()  # of whom nothing is said: a command before it is called by its name
 
 
@@ -52,10 +59,16 @@ def _judge_cut(thread, reason, user):
     fit, chain = _best(thread.chains + thread.asides, lambda chain: chain.match_inner(user))
     if fit and any(end.allows(reason, user) for end in thread.ends):
         return "allowed", chain if fit == "whole" else None
-    if reason in ("no-unwind-info", "stack-truncated"):
-        if _best(STARTING_CUT, lambda chain: chain.match(user))[0]:
-            return "starting", None
-    return ("other" if fit else "wrong"), None
+    if _best(STARTING_CUT.get(reason, []), lambda chain: chain.match(user))[0] == "whole":
+        return "starting", None
+    return ("other" if fit or _lacks_image(thread, reason, user) else "wrong"), None
+
+
+def _lacks_image(thread, reason, user):
+    """Whether the outermost frame's file is not there, so that nobody can tell its name."""
+    if reason not in ("image-unavailable", "no-mapping") or not NAMELESS.fullmatch(user[0]):
+        return False
+    return len(user) == 1 or _best(thread.chains, lambda chain: chain.match_inner(user[1:]))[0]
 
 
 def judge(thread, names):

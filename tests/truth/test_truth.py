@@ -53,7 +53,9 @@ class Truth(pipeline.RecordingTest):
     def command(self, program, rounds):
         path = BUILT / program.name
         if program.runs_copied:
-            path = shutil.copy(path, self.directory)
+            for file in [path, *BUILT.glob("lib*.so")]:
+                shutil.copy(file, self.directory)
+            path = self.directory / program.name
         return [str(path), str(rounds)]
 
     def rounds_for(self, program, n_samples):

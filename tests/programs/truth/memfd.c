@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Libraries that were never in any directory, one after the other at the same address.
+ *
+ * truth: chain START main use_left call_left left_enter left_outer left_spin
+ * truth: chain START main use_right call_right right_enter right_outer right_spin
+ * truth: aside START main (use_left|use_right|make)? (find|open_library|beside|copy_to)? (LIBC|LD|PLT)*
+ */
+#include <sys/mman.h>
+
+#include "use-sides.h"
+
+enum { TURN = 2000 };
+
+/* A path for it; the descriptor stays open. */
+static LINK void make(const char *name, char path[32])
+{
+	int fd = memfd_create("library", 0);
+
+	check(fd >= 0, "memfd_create");
+	copy_to(fd, beside(name));
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+}
+
+int main(int argc, char **argv)
+{
+	char left[32], right[32];
+
+	make("libleft.so", left);
+	make("libright.so", right);
+	for (long n = turns(rounds_of(argc, argv), 2 * TURN); n; n--) {
+		use_left(left, TURN);
+		use_right(right, TURN);
+	}
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A library is upgraded while it is in use, by renaming another one over it: who has loaded it before
+ * goes on with the old one, who starts afterwards has the new one. Both work at the same time.
+ *
+ * truth: runs copied
+ * truth: comm old
+ * truth: chain START main use_left call_left left_enter left_outer left_spin
+ * truth: aside START main use_left? (find|open_library)? (LIBC|LD|PLT)*
+ * truth: comm new
+ * truth: chain START main use_right call_right right_enter right_outer right_spin
+ * truth: aside START main use_right? (find|open_library)? (LIBC|LD|PLT)*
+ * truth: comm replaced-library
+ * truth: aside START main (upgrade|open_library|wait_for)? (beside|copy_file)? copy_to? (LIBC|LD|PLT)*
+ */
+#include "use-sides.h"
+
+/* The second library appears under the name of the first, at once and whole. */
+static LINK void upgrade(const char *path)
+{
+	char fresh[PATH_MAX];
+
+	strcpy(fresh, beside("fresh.so"));
+	copy_file(beside("libright.so"), fresh);
+	check(rename(fresh, path) == 0, "rename");
+}
+
+/* Tells by the pipe that it has the library, and uses it. */
+static void use_old(const char *path, long rounds, int told)
+{
+	void *library = open_library(path);
+
+	prctl(PR_SET_NAME, "old");
+	check(write(told, "", 1) == 1, "write");
+	use_left(path, rounds);
+	dlclose(library);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	long rounds = rounds_of(argc, argv);
+	char path[PATH_MAX], byte;
+	pid_t old, new;
+	int told[2];
+
+	strcpy(path, beside("library.so"));
+	if (argc > 2) {
+		prctl(PR_SET_NAME, "new");
+		use_right(path, rounds);
+		return 0;
+	}
+	copy_file(beside("libleft.so"), path);
+	check(pipe2(told, O_CLOEXEC) == 0, "pipe");
+	old = fork();
+	if (old == 0)
+		use_old(path, rounds / 2, told[1]);
+	check(read(told[0], &byte, 1) == 1, "read");
+	upgrade(path);
+	snprintf(path, sizeof(path), "%ld", rounds / 2);
+	new = fork();
+	if (new == 0)
+		execl(argv[0], argv[0], path, "new", NULL);
+	wait_for(old);
+	wait_for(new);
+	return 0;
+}
