@@ -8,20 +8,20 @@ import truths
 ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
         "no-user-regs", "image-unavailable"]
 EXACT_OR_ALLOWED_MIN = 0.995
-ASIDE_MAX = 0.3   # of what is not the topic: starting, ending, what the source calls so
+ASIDE_MAX = 0.4   # of what is not the topic: starting, ending, what the source calls so
 SEEN_MIN = 0.005  # of each chain, or the program does not do what it says
 CRT = "_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones|__do_global_dtors_aux"
-RUNTIME = f"(LIBC|LD|GCC_S|STDCXX|VDSO|PLT|{CRT})"
+RUNTIME = f"(RUNTIME|VDSO|[lib…|{CRT})"
 # The loader, and what it calls; the C library before and behind main(); arguments that are read.
 STARTING = [truths.Chain(f"LD+ {RUNTIME}*"), truths.Chain(f"_start {RUNTIME}*"),
             truths.Chain("START main (LIBC|LD|PLT)*"), truths.Chain("THREAD (LIBC|LD)*")]
-# Without unwind information are the loader's first instructions, the compiler's own objects and the
-# C library's clone(). Of a stack that is just growing, its first page not being there yet, nothing
+# Without unwind information are the loader's first instructions, the compiler's own objects (_init is
+# the first of a library's text) and the C library's clone(). Of a stack that is just growing, its first page not being there yet, nothing
 # can be captured; of one that execve() is throwing away, neither.
 STARTING_CUT = {
-    "no-unwind-info": [truths.Chain("LD+"), truths.Chain(f"({CRT}) {RUNTIME}*"),
+    "no-unwind-info": [truths.Chain("LD+"), truths.Chain(f"({CRT}|[lib…00…]) {RUNTIME}*"),
                        truths.Chain("(clone3|__clone3|clone|__clone|[libc.so.6])")],
-    "stack-truncated": [truths.Chain("LD"), truths.Chain("(execve|__execve|[libc.so.6])")],
+    "stack-truncated": [truths.Chain("LD"), truths.Chain("(…execve|[libc.so.6])")],
 }
 NAMELESS = re.compile(r"\[.*\]")
 NOBODY = truths.Thread()  # of whom nothing is said: a command before it is called by its name

@@ -53,7 +53,7 @@ class Truth(pipeline.RecordingTest):
     def command(self, program, rounds):
         path = BUILT / program.name
         if program.runs_copied:
-            for file in [path, *BUILT.glob("lib*.so")]:
+            for file in [path, *BUILT.glob("lib*.so"), *BUILT.glob("side-*t")]:
                 shutil.copy(file, self.directory)
             path = self.directory / program.name
         return [str(path), str(rounds)]
@@ -89,7 +89,7 @@ class Truth(pipeline.RecordingTest):
     def skip_unless_built(self, program):
         if program.needs_root and os.geteuid():
             self.skipTest("only root may do what this program does")
-        if program.compiler and not shutil.which(program.compiler):
+        if program.compiler and not (BUILT / program.name).exists():
             self.skipTest(f"{program.compiler} {pipeline.NOT_INSTALLED}")
 
 

@@ -19,8 +19,10 @@ nobody can tell when a sample is taken. A frame is
     name  "na me"                   of a function, exactly; … stands for anything
     [file]                          a place without a name in a file, "[file+0x…]"
     (a|b)                           either
-    LIBC LD GCC_S STDCXX VDSO       any function or place of that library
+    LIBC LIBM LD GCC_S STDCXX VDSO  any function or place of that library
     PLT ANON                        any PLT stub; any place that lies in no file
+    RUNTIME RUST                    what C++, and Rust, have in their libraries
+    HELPERS                         functions of use-sides.h, and what they call
     START THREAD                    what the C library calls main() by, a thread by
     WORK                            spin() of truth.h
 
@@ -40,6 +42,7 @@ MACROS = {
 }
 LIBRARIES = {
     "LIBC": "libc.so.6",
+    "LIBM": "libm.so.6",
     "LD": "ld-linux-x86-64.so.2",
     "GCC_S": "libgcc_s.so.1",
     "STDCXX": "libstdc++.so.6",
@@ -47,8 +50,12 @@ LIBRARIES = {
 STATIC = {"libc.so.6": "libc.a"}
 PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
-    "PLT": ["…@plt"],
+    "PLT": ["…@plt", "[…+0x102…"],  # its head has no name, and is the first of all text but _init
     "ANON": ["[unknown]", "[unknown]_[j]", "[anon…"],
+    "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
+    "HELPERS": ["LIBC", "LD", "PLT", "beside", "check", "copy_file", "copy_to", "find",
+                "open_library", "wait_for"],
+    "RUST": ["std::…", "core::…", "alloc::…", "<…"],
 }
 NAME = r'"[^"]+"|[^\s()|"?*+{}#]+'
 FRAME = re.compile(rf'\s*(?:\((?P<group>(?:{NAME})(?:\|(?:{NAME}))*)\)|(?P<name>{NAME}))'
@@ -82,7 +89,7 @@ def library_functions(name):
 
 
 def _is_place(file, name):
-    return re.fullmatch(re.escape(f"[{file}") + r"\+0x[0-9a-f]+\]", name) is not None
+    return re.fullmatch(re.escape(f"[{file}") + r"[\d.]*\+0x[0-9a-f]+\]", name) is not None
 
 
 def _matcher(text):

@@ -5,8 +5,7 @@
  * truth: runs copied
  * truth: chain START main outer WORK
  * truth: chain START main call_left left_enter left_outer left_spin
- * truth: aside START main delete (beside|copy_file)? copy_to? (LIBC|LD|PLT)*
- * truth: aside START main (find|open_library)? (LIBC|LD|PLT)*
+ * truth: aside START main delete? HELPERS*
  */
 #include "use-sides.h"
 

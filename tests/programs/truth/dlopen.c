@@ -4,7 +4,7 @@
  *
  * truth: chain START main use_left call_left left_enter left_outer left_spin
  * truth: chain START main use_right call_right right_enter right_outer right_spin
- * truth: aside START main (use_left|use_right)? (find|open_library|beside)? (LIBC|LD|PLT)*
+ * truth: aside START main (use_left|use_right)? HELPERS*
  */
 #include "use-sides.h"
 

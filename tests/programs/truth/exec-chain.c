@@ -3,7 +3,7 @@
  * One process that becomes one program after the other, at the same addresses.
  *
  * truth: chain START main outer WORK
- * truth: aside START main (beside|check)? (LIBC|LD|PLT)*
+ * truth: aside START main HELPERS*
  * truth: comm side-left
  * truth: chain START main left_enter left_outer left_spin
  * truth: comm side-right

@@ -7,7 +7,7 @@
  * truth: chain START main child grandchild WORK
  * truth: chain START main changed call_right right_enter right_outer right_spin
  * truth: chain START main call_left left_enter left_outer left_spin
- * truth: aside START main (child|grandchild|changed|wait_for|find|open_library|beside)* (LIBC|LD|PLT)*
+ * truth: aside START main (child|grandchild|changed)* HELPERS*
  */
 #include "use-sides.h"
 

@@ -4,7 +4,7 @@
  *
  * truth: chain START main call_right ANON{3}
  * truth: ends no-unwind-info at ANON              # there is no file that could have it
- * truth: aside START main (beside|find|open_library)? (LIBC|LD|PLT)*
+ * truth: aside START main HELPERS*
  */
 #include <sys/mman.h>
 

@@ -3,7 +3,7 @@
  * A file is mapped to be read, and is made executable later.
  *
  * truth: chain START main call_right right_enter right_outer right_spin
- * truth: aside START main (beside|map_text)? (find|open_library)? (LIBC|LD|PLT)*
+ * truth: aside START main map_text? HELPERS*
  */
 #include <elf.h>
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
  * truth: chain START main call_left left_enter left_outer left_spin
  * truth: chain START main call_right right_enter right_outer right_spin
  * truth: chain START main call_half left_enter left_outer right_spin
- * truth: aside START main (find|open_library|beside|find_text|map_over)? (LIBC|LD|PLT|compare)*
+ * truth: aside START main (map_over|HELPERS)* compare? HELPERS*
  */
 #include <link.h>
 #include <sys/mman.h>

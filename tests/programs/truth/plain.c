@@ -4,6 +4,7 @@
  *
  * truth: builds plain-O0 plain-O0-fp plain-O2 plain-O2-fp plain-O3 plain-O3-fp
  * truth: builds plain-no-pie plain-static plain-static-pie
+ * truth: builds plain-joined plain-far plain-no-index
  * truth: chain START main outer middle WORK
  */
 #include "truth.h"

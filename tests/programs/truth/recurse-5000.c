@@ -4,7 +4,7 @@
  *
  * truth: source -s 65528
  * truth: chain START main dive{5000} WORK
- * truth: ends frame-limit at dive      # --max-frames is 512
+ * truth: ends frame-limit at (dive|main|LIBC) # --max-frames is 512
  */
 #define DEPTH 5000
 #define ROOM 4

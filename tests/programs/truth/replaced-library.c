@@ -6,12 +6,12 @@
  * truth: runs copied
  * truth: comm old
  * truth: chain START main use_left call_left left_enter left_outer left_spin
- * truth: aside START main use_left? (find|open_library)? (LIBC|LD|PLT)*
+ * truth: aside START main use_left? HELPERS*
  * truth: comm new
  * truth: chain START main use_right call_right right_enter right_outer right_spin
- * truth: aside START main use_right? (find|open_library)? (LIBC|LD|PLT)*
+ * truth: aside START main use_right? HELPERS*
  * truth: comm replaced-library
- * truth: aside START main (upgrade|open_library|wait_for)? (beside|copy_file)? copy_to? (LIBC|LD|PLT)*
+ * truth: aside START main upgrade? HELPERS*
  */
 #include "use-sides.h"
 

@@ -3,7 +3,7 @@
  * posix_spawn(): until it is another program, the child runs on a stack within its parent's.
  *
  * truth: chain START main spawner outer WORK
- * truth: aside START main spawner? (wait_for|beside)? (LIBC|LD|PLT)*
+ * truth: aside START main spawner? HELPERS*
  * truth: aside LIBC{1,3}                          # the child, on its own stack
  * truth: comm side-left
  * truth: chain START main left_enter left_outer left_spin

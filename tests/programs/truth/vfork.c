@@ -4,7 +4,7 @@
  *
  * truth: chain START main forker child WORK
  * truth: chain START main parent WORK
- * truth: aside START main forker child? (wait_for|LIBC|LD|PLT)*
+ * truth: aside START main forker child? HELPERS*
  */
 #include "use-sides.h"
 

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Two processes that execute the same path at the same time, each in a root of its own, where it is
+ * another program.
+ *
+ * truth: needs root
+ * truth: runs copied
+ * truth: aside START main (make_root|in_root)? HELPERS*
+ * truth: comm in-left
+ * truth: chain START main left_enter left_outer left_spin
+ * truth: comm in-right
+ * truth: chain START main right_enter right_outer right_spin
+ */
+#include <errno.h>
+
+#include "use-sides.h"
+
+static LINK void make_root(const char *name, const char *program, char root[PATH_MAX])
+{
+	char path[PATH_MAX + 16];
+
+	strcpy(root, beside(name));
+	check(mkdir(root, 0755) == 0 || errno == EEXIST, root);
+	snprintf(path, sizeof(path), "%s/program", root);
+	copy_file(beside(program), path);
+}
+
+static LINK void in_root(const char *root, const char *rounds, const char *comm)
+{
+	check(chroot(root) == 0 && chdir("/") == 0, root);
+	execl("/program", "program", rounds, comm, NULL);
+	_exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	char left[PATH_MAX], right[PATH_MAX];
+
+	make_root("left-root", "side-left", left);
+	make_root("right-root", "side-right", right);
+	for (long n = turns(rounds_of(argc, argv), 16000); n; n--) {
+		pid_t pids[2] = { fork(), -1 };
+
+		if (pids[0] == 0)
+			in_root(left, "8000", "in-left");
+		pids[1] = fork();
+		if (pids[1] == 0)
+			in_root(right, "8000", "in-right");
+		wait_for(pids[0]);
+		wait_for(pids[1]);
+	}
+	return 0;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * As plain.c, by another compiler.
+ *
+ * truth: compiler clang
+ * truth: chain START main outer middle WORK
+ */
+#include "plain.c"

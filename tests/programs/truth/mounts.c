@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Two processes that load a library of the same path at the same time, each in a mount namespace of
+ * its own, where it is another library.
+ *
+ * truth: needs root
+ * truth: runs copied
+ * truth: aside START main use? HELPERS*
+ * truth: comm in-left
+ * truth: chain START main use use_left call_left left_enter left_outer left_spin
+ * truth: aside START main use use_left? HELPERS*
+ * truth: comm in-right
+ * truth: chain START main use use_right call_right right_enter right_outer right_spin
+ * truth: aside START main use use_right? HELPERS*
+ */
+#include <sched.h>
+#include <sys/mount.h>
+
+#include "use-sides.h"
+
+enum { ROUNDS = 8000 };
+
+static LINK void use(const char *library, void (*use_side)(const char *path, long rounds),
+		     const char *path, const char *comm)
+{
+	prctl(PR_SET_NAME, comm);
+	check(unshare(CLONE_NEWNS) == 0, "unshare");
+	check(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private mounts");
+	check(mount(beside(library), path, NULL, MS_BIND, NULL) == 0, path);
+	use_side(path, ROUNDS);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	char path[PATH_MAX];
+
+	strcpy(path, beside("library.so"));
+	copy_file(beside("libtiny.so"), path);
+	for (long n = turns(rounds_of(argc, argv), 2 * ROUNDS); n; n--) {
+		pid_t pids[2] = { fork(), -1 };
+
+		if (pids[0] == 0)
+			use("libleft.so", use_left, path, "in-left");
+		pids[1] = fork();
+		if (pids[1] == 0)
+			use("libright.so", use_right, path, "in-right");
+		wait_for(pids[0]);
+		wait_for(pids[1]);
+	}
+	return 0;
+}
