@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Frames whose size only rbp knows, and below them a function that uses rbp for something else: who
- * does not follow where that one has saved it finds another caller.
+ * does not follow where that one has saved it finds decoy().
  *
  * truth: chain START main outer middle inner WORK
  */
+#include "decoy.h"
 #include "truth.h"
 
 static LINK void inner(void)
 {
-	__asm__ volatile("lea -64(%%rsp), %%rbp" : : : "rbp");
+	const char *frame[] = { 0, decoy + 1 }; /* a saved rbp and a return address, it seems */
+
+	__asm__ volatile("mov %0, %%rbp" : : "r"(frame) : "rbp", "memory");
 	spin();
-	__asm__ volatile("" : : : "rbp");
+	KEEP(frame);
 }
 
 static LINK void middle(size_t size)

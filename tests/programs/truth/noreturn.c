@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A call that never returns is the last instruction of its function: the return address is of the
- * function behind it, whose frame is another. Only the byte before it tells who has called.
+ * function behind it, whose frame is another. Only the byte before it tells who has called. Who goes
+ * by the other's rule finds decoy() as the end of a stack that is complete.
  *
  * truth: chain START main caller leave WORK
  * truth: aside START main caller leave (LIBC|PLT|LD)+   # longjmp
  */
 #include <setjmp.h>
 
+#include "decoy.h"
 #include "truth.h"
 
 void caller(void);
@@ -28,6 +30,8 @@ __asm__(".pushsection .text\n"
 	"	.cfi_startproc\n"
 	"	sub $24, %rsp\n"
 	"	.cfi_adjust_cfa_offset 24\n"
+	"	lea decoy + 1(%rip), %rax\n"
+	"	mov %rax, (%rsp)\n"
 	"	call leave\n"
 	"	.cfi_endproc\n"
 	".size caller, . - caller\n"

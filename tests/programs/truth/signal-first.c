@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A signal at the very first instruction of a function: that address is exact, and the byte before
- * it belongs to a function with another frame.
+ * it belongs to a function with another frame. By its rule decoy() is the end of the stack.
  *
- * truth: chain START main outer trap LIBC handler WORK
- * truth: aside START main outer trap LIBC
+ * truth: chain START main caller trap LIBC handler WORK
+ * truth: aside START main caller trap LIBC
  */
 #include <signal.h>
 #include <ucontext.h>
 
+#include "decoy.h"
 #include "truth.h"
 
-void trap(void);
+void caller(void);
 
 static LINK void handler(int number, siginfo_t *info, void *context)
 {
@@ -23,11 +24,10 @@ __asm__(".pushsection .text\n"
 	".type innocent, @function\n"
 	"innocent:\n"
 	"	.cfi_startproc\n"
-	"	.cfi_def_cfa_offset 64\n"
+	"	.cfi_def_cfa_offset 16\n"
 	"	hlt\n"
 	"	.cfi_endproc\n"
 	".size innocent, . - innocent\n"
-	".globl trap\n"
 	".type trap, @function\n"
 	"trap:\n"
 	"	.cfi_startproc\n"
@@ -35,13 +35,21 @@ __asm__(".pushsection .text\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size trap, . - trap\n"
+	".globl caller\n"
+	".type caller, @function\n"
+	"caller:\n"
+	"	.cfi_startproc\n"
+	"	sub $24, %rsp\n"
+	"	.cfi_adjust_cfa_offset 24\n"
+	"	lea decoy + 1(%rip), %rax\n"
+	"	mov %rax, (%rsp)\n"
+	"	call trap\n"
+	"	add $24, %rsp\n"
+	"	.cfi_adjust_cfa_offset -24\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size caller, . - caller\n"
 	".popsection\n");
-
-static LINK void outer(void)
-{
-	trap();
-	STAY();
-}
 
 int main(int argc, char **argv)
 {
@@ -49,6 +57,6 @@ int main(int argc, char **argv)
 
 	sigaction(SIGILL, &action, NULL);
 	for (long rounds = rounds_of(argc, argv); rounds; rounds--)
-		outer();
+		caller();
 	return 0;
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What nobody calls, and nothing calls: its address lies where a wrong rule looks for a return address.
+ * Who falls for it shows a stack that is complete, and wrong.
+ */
+#pragma once
+
+extern const char decoy[];
+
+__asm__(".pushsection .text\n"
+	".type decoy, @function\n"
+	"decoy:\n"
+	"	.cfi_startproc\n"
+	"	.cfi_undefined rip\n"
+	"	nop\n"
+	"	hlt\n"
+	"	.cfi_endproc\n"
+	".size decoy, . - decoy\n"
+	".popsection\n");
