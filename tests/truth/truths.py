@@ -2,6 +2,7 @@
 """What a program says of its stacks, in lines of its first comment:
 
     truth: chain FRAME…             a true chain of calls, outermost first; it must be seen
+    truth: then FRAME…              the chain of the line before goes on
     truth: aside FRAME…             a true chain that is not the topic: it need not be seen
     truth: ends REASON at FRAME     an end other than `complete` that is allowed, and which frame is
                                     the outermost that is shown then
@@ -225,6 +226,10 @@ class Program:
 
 def programs_of(source):
     """All programs that are built of a source; none: it says nothing."""
-    lines = LINE.findall(source.read_text())
+    lines = []
+    for word, text in LINE.findall(source.read_text()):
+        if word == "then":
+            word, text = lines[-1][0], f"{lines.pop()[1]} {text}"
+        lines.append((word, text))
     names = Program.of("builds", lines).split() or [source.stem]
     return [Program(name, source, lines) for name in names] if lines else []

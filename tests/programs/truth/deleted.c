@@ -5,7 +5,7 @@
  * truth: runs copied
  * truth: chain START main outer WORK
  * truth: chain START main call_left left_enter left_outer left_spin
- * truth: aside START main delete? HELPERS*
+ * truth: aside START main remove_file? HELPERS*
  */
 #include "use-sides.h"
 
@@ -15,7 +15,7 @@ static LINK void outer(void)
 	STAY();
 }
 
-static LINK void delete(const char *path)
+static LINK void remove_file(const char *path)
 {
 	check(unlink(path) == 0, path);
 }
@@ -24,8 +24,8 @@ int main(int argc, char **argv)
 {
 	enter_function *enter = find(open_library(beside("libleft.so")), "left_enter");
 
-	delete(beside("libleft.so"));
-	delete(argv[0]);
+	remove_file(beside("libleft.so"));
+	remove_file(argv[0]);
 	for (long rounds = turns(rounds_of(argc, argv), 2); rounds; rounds--) {
 		outer();
 		call_left(enter, 1);

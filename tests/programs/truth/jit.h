@@ -29,7 +29,7 @@ static LINK void call_back(void (*code)(void (*function)(void)))
 }
 
 static LINK void run(const unsigned char *loop, size_t size_of_loop, const unsigned char *back,
-		size_t size_of_back, long rounds)
+		     size_t size_of_back, long rounds)
 {
 	void *code_of_loop = make_code(loop, size_of_loop);
 	void *code_of_back = make_code(back, size_of_back);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Libraries that were never in any directory, one after the other at the same address. They are
- * gone at once the first time that they are used, too soon for anybody to look at them, but not later.
+ * gone at once the first time that they are used, too soon for anybody to look at them, but not
+ * later.
  *
  * truth: chain START main use_left call_left left_enter left_outer left_spin
  * truth: chain START main use_right call_right right_enter right_outer right_spin

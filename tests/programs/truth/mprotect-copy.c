@@ -21,7 +21,8 @@ int main(int argc, char **argv)
 {
 	void *library = open_library(beside("libright.so"));
 	char *enter = find(library, "right_enter");
-	char *begin = least(enter, least(find(library, "right_outer"), find(library, "right_spin")));
+	char *begin =
+		least(enter, least(find(library, "right_outer"), find(library, "right_spin")));
 	char *copy = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	check(copy != MAP_FAILED, "mmap");

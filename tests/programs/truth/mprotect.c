@@ -21,7 +21,8 @@ static LINK char *map_text(const char *path)
 	char *text;
 
 	check(dladdr(enter, &info) && pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
-		      pread(fd, segment, sizeof(segment), header.e_phoff) == sizeof(segment), path);
+		      pread(fd, segment, sizeof(segment), header.e_phoff) == sizeof(segment),
+	      path);
 	for (int i = 0; i < header.e_phnum; i++) {
 		if (segment[i].p_type != PT_LOAD || !(segment[i].p_flags & PF_X))
 			continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A library is upgraded while it is in use, by renaming another one over it: who has loaded it before
- * goes on with the old one, who starts afterwards has the new one. Both work at the same time.
+ * A library is upgraded while it is in use, by renaming another one over it: who has loaded it
+ * before goes on with the old one, who starts afterwards has the new one. Both work at the same
+ * time.
  *
  * truth: runs copied
  * truth: comm old

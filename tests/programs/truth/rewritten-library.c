@@ -4,8 +4,10 @@
  * address, but another content.
  *
  * truth: runs copied
- * truth: chain START main use_left call_left (left_enter|[library.so]) (left_outer|[library.so]) (left_spin|[library.so])
- * truth: chain START main use_right call_right (right_enter|[library.so]) (right_outer|[library.so]) (right_spin|[library.so])
+ * truth: chain START main use_left call_left
+ * truth: then (left_enter|[library.so]) (left_outer|[library.so]) (left_spin|[library.so])
+ * truth: chain START main use_right call_right
+ * truth: then (right_enter|[library.so]) (right_outer|[library.so]) (right_spin|[library.so])
  * truth: ends image-unavailable at [library.so]  # it may be another before anybody has looked
  * truth: aside START main (use_left|use_right)? HELPERS*
  */

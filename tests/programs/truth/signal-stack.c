@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A handler on a stack of its own. The interrupted registers lie there, but the stack that they
- * point to is another, which nobody has captured: the interrupted function is the last that is known.
+ * point to is another, which nobody has captured: the interrupted function is the last that is
+ * known.
  *
  * truth: chain START main outer interrupted LIBC handler WORK
  * truth: ends stack-truncated at interrupted      # one stack is captured, not two

@@ -2,7 +2,8 @@
 /*
  * plain.c without names: files and numbers of frames are what remains.
  *
- * truth: chain [stripped] (__libc_start_main|[libc.so.6]) (__libc_start_call_main|[libc.so.6]) [stripped]{5}
+ * truth: chain [stripped] (__libc_start_main|[libc.so.6]) (__libc_start_call_main|[libc.so.6])
+ * truth: then [stripped]{5}
  * truth: aside (LD|[stripped]) (LIBC|LD|[stripped])*
  */
 #include "plain.c"
