@@ -9,17 +9,17 @@ ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "f
         "no-user-regs", "image-unavailable"]
 EXACT_OR_ALLOWED_MIN = 0.995
 ASIDE_MAX = 0.4   # of what is not the topic: starting, ending, what the source calls so
-SEEN_MIN = 0.005  # of each chain, or the program does not do what it says
+SEEN_MIN = 0.001  # of each chain, or the program does not do what it says
 CRT = "_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones|__do_global_dtors_aux"
 RUNTIME = f"(RUNTIME|VDSO|[lib…|{CRT})"
 # The loader, and what it calls; the C library before and behind main(); arguments that are read.
 STARTING = [truths.Chain(f"LD+ {RUNTIME}*"), truths.Chain(f"_start {RUNTIME}*"),
             truths.Chain("START main (LIBC|LD|PLT)*"), truths.Chain("THREAD (LIBC|LD)*")]
-# Without unwind information are the loader's first instructions, the compiler's own objects (_init is
-# the first of a library's text) and the C library's clone(). Of a stack that is just growing, its first page not being there yet, nothing
+# Without unwind information are the loader's first instructions, the compiler's own objects (which
+# begin and end each library, too) and the C library's clone(). Of a stack that is just growing, its first page not being there yet, nothing
 # can be captured; of one that execve() is throwing away, neither.
 STARTING_CUT = {
-    "no-unwind-info": [truths.Chain("LD+"), truths.Chain(f"({CRT}|[lib…00…]) {RUNTIME}*"),
+    "no-unwind-info": [truths.Chain("LD+"), truths.Chain(f"({CRT}|[lib…) {RUNTIME}*"),
                        truths.Chain("(clone3|__clone3|clone|__clone|[libc.so.6])")],
     "stack-truncated": [truths.Chain("LD"), truths.Chain("(…execve|[libc.so.6])")],
 }

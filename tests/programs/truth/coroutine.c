@@ -8,6 +8,9 @@
  * truth: chain LIBC right WORK
  * truth: ends no-unwind-info at (LIBC|left|right) # return address: start of a function
  * truth: aside LIBC (left|right) left_turn? (LIBC|PLT|LD)+
+ * truth: aside START main make? (LIBC|PLT|LD)*
+ * truth: aside [coroutine] LIBC                   # jumps to where none of it has been before
+ * truth: ends no-unwind-info at [coroutine]
  */
 #include <stdio.h>
 #include <ucontext.h>
