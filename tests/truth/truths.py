@@ -51,7 +51,8 @@ LIBRARIES = {
 STATIC = {"libc.so.6": "libc.a"}
 PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
-    "PLT": ["…@plt", "[…+0x102…"],  # its head has no name, and is the first of all text but _init
+    # A PLT's head, and a static program's, have no name: they are the first of all text.
+    "PLT": ["…@plt", "[…+0x10…"],
     "ANON": ["[unknown]", "[unknown]_[j]", "[anon…"],
     "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
     "HELPERS": ["LIBC", "LD", "PLT", "beside", "check", "copy_file", "copy_to", "find",
