@@ -2,6 +2,7 @@
 ! Fortran: subroutines, and one within another.
 !
 ! truth: compiler gfortran
+! truth: aside START main _gfortran_…? ([lib…|LIBC|LD|PLT)*
 ! truth: aside START main MAIN__ outer_? ([lib…|LIBC|LD|PLT)+
 ! truth: chain START main MAIN__ outer_ middle_ spin_
 module work
