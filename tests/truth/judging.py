@@ -62,6 +62,7 @@ def _judge_cut(thread, reason, user):
         return "allowed", chain if fit == "whole" else None
     if _best(STARTING_CUT.get(reason, []), lambda chain: chain.match(user))[0] == "whole":
         return "starting", None
+    fit = fit or _best(STARTING, lambda chain: chain.match_inner(user))[0]
     return ("other" if fit or _lacks_image(thread, reason, user) else "wrong"), None
 
 

@@ -53,6 +53,7 @@ class Judging(unittest.TestCase):
     def test_an_end_that_is_not_allowed(self):
         self.assertEqual(verdict("[stack-truncated]", "spin", "tick"), "other")
         self.assertEqual(verdict("[no-unwind-info]", "dive", "spin"), "other")
+        self.assertEqual(verdict("[stack-truncated]", "dl_main", "_dl_relocate_object"), "other")
 
     def test_a_cut_stack_that_is_wrong(self):
         self.assertEqual(verdict("[stack-truncated]", "dive", "tick"), "wrong")
