@@ -69,6 +69,12 @@ class Judging(unittest.TestCase):
     def test_an_aside(self):
         self.assertEqual(verdict(*START, "main", "an aside(int)"), "aside")
 
+    def test_code_in_no_file(self):
+        chain = truths.Chain("main ANON{2}")
+        for name in "[unknown]", "[unknown]_[j]", "[anon:jit+0x10]":
+            self.assertEqual(chain.match(["main", name, name]), "whole", name)
+        self.assertEqual(chain.match(["main", "[libc.so.6+0x10]"]), "")
+
     def test_chains_that_are_not_to_be_understood(self):
         for text in "main (a", "main a{", "main a?b", "a||b":
             with self.assertRaises(ValueError):

@@ -104,7 +104,7 @@ def _matcher(text):
     if text in PATTERNS:
         matchers = [_matcher(pattern) for pattern in PATTERNS[text]]
         return lambda name: any(matches(name) for matches in matchers)
-    if text.startswith("[") and text.endswith("]") and text != "[unknown]":
+    if re.fullmatch(r"\[[^\]]+\]", text) and text != "[unknown]":  # nor "[unknown]_[j]"
         return lambda name: _is_place(text[1:-1], name)
     if "…" in text:
         pattern = re.compile(".*".join(map(re.escape, text.split("…"))))
