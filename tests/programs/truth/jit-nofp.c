@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Code in anonymous memory without frame pointers, called by code that has them: who follows them
- * nevertheless leaves call_loop() and call_back() out.
+ * nevertheless leaves call_loop() and call_back() out. It is done, as there is nothing else to
+ * follow, and such a frame is flagged; no other caller may be missing.
  *
- * truth: chain START main run call_loop ANON
- * truth: chain START main run call_back ANON WORK
+ * truth: chain START main run ANON
+ * truth: chain START main run ANON WORK
+ * truth: aside START main run (call_loop|call_back)
  * truth: aside START main run make_code (LIBC|PLT|LD)+
  * truth: ends no-unwind-info at ANON              # nothing leads through it
  */
