@@ -3,7 +3,7 @@
 !
 ! truth: compiler gfortran
 ! truth: aside START main _gfortran_…? ([lib…|LIBC|LD|PLT)*
-! truth: aside START main MAIN__ outer_? ([lib…|LIBC|LD|PLT)+
+! truth: aside START main MAIN__ outer_? _gfortran_…? ([lib…|LIBC|LD|PLT)*
 ! truth: chain START main MAIN__ outer_ middle_ spin_
 module work
   implicit none
