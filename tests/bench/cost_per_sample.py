@@ -8,8 +8,6 @@ With --perf, perf record does the same afterwards: what it loses, costs and writ
 Prints one line a stage and one in all: name=value pairs. Nothing is asserted but the accounting.
 """
 import argparse
-import json
-import os
 import re
 import resource
 import subprocess
@@ -17,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build"))
+import stages
+
 WORKLOAD = Path(__file__).resolve().parent.parent / "programs" / "workload.py"
-STAGES = ["perf-source", "live-unwinder", "symbolizer", "capture-sink"]
 
 
 def parse_arguments():
@@ -33,43 +31,23 @@ def parse_arguments():
 
 
 def run_pipeline(arguments, directory):
-    options = {
-        "perf-source": ["-a", "-d", str(arguments.seconds), "-F", arguments.rate, "-s",
-                        arguments.stack_size],
-        "capture-sink": [str(directory / "out.syscap")],
-    }
-    processes = []
-    for name in STAGES:
-        command = [BUILD / name / name, "-q", f"--stats={directory / name}.json",
-                   *options.get(name, [])]
-        stdin = processes[-1].stdout if processes else subprocess.DEVNULL
-        stdout = None if name == STAGES[-1] else subprocess.PIPE
-        processes.append(subprocess.Popen(command, stdin=stdin, stdout=stdout))
-        if len(processes) > 1:
-            stdin.close()
-    statuses = [process.wait() for process in processes]
-    if any(statuses):
-        sys.exit(f"stages failed: {statuses}")
+    options = ["-d", str(arguments.seconds), "-F", arguments.rate, "-s", arguments.stack_size]
+    with stages.Pipeline(directory, options, [directory / "out.syscap"]) as pipeline:
+        pipeline.end()
+        return pipeline
 
 
-def report(directory, arguments):
-    total, samples, adds_up = 0, None, True
-    for name in STAGES:
-        stats = json.loads((directory / f"{name}.json").read_text())
-        cpu = stats["cpu_user_s"] + stats["cpu_sys_s"]
-        total += cpu
-        samples = samples or stats["samples_in"]
-        dropped = sum(stats["dropped"].values())
-        adds_up &= stats["samples_in"] == stats["samples_out"] + dropped
+def report(pipeline, arguments):
+    cost = pipeline.cost()
+    for name, stats in pipeline.stats().items():
         print(f"stage={name} samples_in={stats['samples_in']} samples_out={stats['samples_out']} "
-              f"dropped={dropped} cpu_us_per_sample={cpu / samples * 1e6:.2f} "
+              f"dropped={sum(stats['dropped'].values())} "
+              f"cpu_us_per_sample={stages.cpu_seconds(stats) / cost['samples'] * 1e6:.2f} "
               f"max_rss_kib={stats['max_rss_kib']}")
-        if name == "live-unwinder":
-            complete = stats["stacks"]["complete"] / samples
-    print(f"stage=all samples={samples} seconds={arguments.seconds} rate={arguments.rate} "
-          f"stack_size={arguments.stack_size} cpu_us_per_sample={total / samples * 1e6:.2f} "
-          f"complete={complete:.4f} adds_up={adds_up}")
-    return adds_up
+    print(f"stage=all samples={cost['samples']} seconds={arguments.seconds} rate={arguments.rate} "
+          f"stack_size={arguments.stack_size} cpu_us_per_sample={cost['cpu_us']:.2f} "
+          f"complete={cost['complete']:.4f} adds_up={cost['adds_up']}")
+    return cost["adds_up"]
 
 
 def run_perf(arguments, directory):
@@ -96,8 +74,7 @@ def main():
     busy = [subprocess.Popen(workload, stderr=subprocess.DEVNULL) for _ in range(2)]
     try:
         with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
-            run_pipeline(arguments, Path(directory))
-            adds_up = report(Path(directory), arguments)
+            adds_up = report(run_pipeline(arguments, Path(directory)), arguments)
             if arguments.perf:
                 run_perf(arguments, Path(directory))
             return 0 if adds_up else 1

@@ -74,16 +74,17 @@ struct part {
 	unsigned function, name;
 };
 
-/* Spins once, and once more for each byte on `wakeups_fd`; -1: none comes. */
-static CHAIN_LINK void spin(struct part part, int wakeups_fd)
+/* Spins, says that it has done so by closing its output, and spins again for each byte of input. */
+static CHAIN_LINK void spin(struct part part)
 {
 	char name[16], byte;
 
 	snprintf(name, sizeof(name), "spin_%02o", part.name);
 	prctl(PR_SET_NAME, name);
-	do
+	calls[part.function]();
+	close(STDOUT_FILENO);
+	while (read(STDIN_FILENO, &byte, 1) == 1)
 		calls[part.function]();
-	while (wakeups_fd >= 0 && read(wakeups_fd, &byte, 1) == 1);
 	_exit(0);
 }
 
@@ -92,17 +93,16 @@ struct load {
 	double seconds;
 	char **programs; /* NULL-terminated; none: fork only */
 	size_t n_programs;
-	int wakeups_fd; /* of the children; -1: they spin once */
+	int input_fd, output_fd; /* of the children */
 };
 
-static void execute(const struct load *load, const char *program, struct part part)
+static void execute(const char *program, struct part part)
 {
-	char function[16], name[16], fd[16];
+	char function[16], name[16];
 
 	snprintf(function, sizeof(function), "%u", part.function);
 	snprintf(name, sizeof(name), "%u", part.name);
-	snprintf(fd, sizeof(fd), "%d", load->wakeups_fd);
-	execl(program, program, "spin", function, name, fd, NULL);
+	execl(program, program, "spin", function, name, NULL);
 	perror(program);
 	_exit(127);
 }
@@ -118,13 +118,15 @@ static CHAIN_LINK void start_child(const struct load *load, unsigned long i)
 	}
 	if (pid > 0)
 		return;
+	dup2(load->input_fd, STDIN_FILENO);
+	dup2(load->output_fd, STDOUT_FILENO);
 	if (load->n_programs) {
 		size_t copy = (i + i / N_CALLS) % load->n_programs; /* each function in each */
 
 		part.name = (part.function + copy) % N_CALLS;
-		execute(load, load->programs[copy], part);
+		execute(load->programs[copy], part);
 	}
-	spin(part, load->wakeups_fd);
+	spin(part);
 }
 
 static void sleep_until(uint64_t time)
@@ -146,11 +148,12 @@ static void set_last_pid(pid_t pid)
 	}
 }
 
-static void run_short(const struct load *load, int reuses_pids)
+static void run_short(struct load *load, int reuses_pids)
 {
 	uint64_t begun = now(CLOCK_MONOTONIC), interval = load->seconds * 1e9 / load->n;
 	unsigned long n_living = 0;
 
+	load->input_fd = load->output_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (unsigned long i = 0; i < load->n; i++) {
 		sleep_until(begun + i * interval);
 		while (n_living && waitpid(-1, NULL, n_living < LIVING_MAX ? WNOHANG : 0) > 0)
@@ -165,6 +168,24 @@ static void run_short(const struct load *load, int reuses_pids)
 	printf("processes=%lu seconds=%.1f\n", load->n, (now(CLOCK_MONOTONIC) - begun) / 1e9);
 }
 
+/* Starts them, and waits until each has spun once. */
+static void start_live(struct load *load)
+{
+	int ready[2];
+	char byte;
+
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		exit(1);
+	load->output_fd = ready[1];
+	for (unsigned long i = 0; i < load->n; i++)
+		start_child(load, i);
+	close(ready[1]);
+	while (read(ready[0], &byte, 1) == 1)
+		;
+	printf("processes=%lu\n", load->n);
+	fflush(stdout);
+}
+
 /*
  * They all wait at one pipe, where the kernel wakes the one that has waited longest, and end when
  * nobody can write to it any more.
@@ -172,23 +193,20 @@ static void run_short(const struct load *load, int reuses_pids)
 static void run_live(struct load *load, double wakeups_a_second)
 {
 	uint64_t begun, n = load->seconds * wakeups_a_second;
-	int fds[2];
+	int wakeups[2];
 
-	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[0], F_SETFD, 0) < 0)
+	if (pipe2(wakeups, O_CLOEXEC) < 0)
 		exit(1);
-	load->wakeups_fd = fds[0];
-	for (unsigned long i = 0; i < load->n; i++)
-		start_child(load, i);
-	printf("processes=%lu\n", load->n);
-	fflush(stdout);
+	load->input_fd = wakeups[0];
+	start_live(load);
 	begun = now(CLOCK_MONOTONIC);
 	for (uint64_t i = 0; i < n; i++) {
 		sleep_until(begun + i * NANOSECONDS_A_SECOND / wakeups_a_second);
-		if (write(fds[1], "", 1) != 1)
+		if (write(wakeups[1], "", 1) != 1)
 			exit(1);
 	}
 	sleep_until(begun + load->seconds * NANOSECONDS_A_SECOND);
-	close(fds[1]);
+	close(wakeups[1]);
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 }
@@ -201,7 +219,6 @@ static int run(int argc, char **argv)
 		.seconds = strtod(argv[3], NULL),
 		.programs = argv + i,
 		.n_programs = argc > i ? argc - i : 0,
-		.wakeups_fd = -1,
 	};
 
 	if (!load.n || load.seconds <= 0 || (strcmp(argv[1], "fork") != 0) != (load.n_programs > 0))
@@ -215,7 +232,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	if (argc == 5 && !strcmp(argv[1], "spin"))
-		spin((struct part){ atoi(argv[2]) % N_CALLS, atoi(argv[3]) % N_CALLS }, atoi(argv[4]));
+	if (argc == 4 && !strcmp(argv[1], "spin"))
+		spin((struct part){ atoi(argv[2]) % N_CALLS, atoi(argv[3]) % N_CALLS });
 	return argc >= 4 ? run(argc, argv) : 2;
 }

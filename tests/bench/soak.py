@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Does anything grow? The live pipeline for a long time, over a mixed load of programs that come and go.
+
+    STACKPIPE_BUILD=build python3 soak.py [-d SECONDS] [-F HZ] [--directory DIR]
+
+Compilers, python, node and what else of workloads.py is there, each for a few seconds, two at a time, and
+short processes (programs/churn.c) at a modest rate. Every 10 s a line a stage: time, RSS, descriptors. At
+the end for each the least-squares slope of RSS, from 5 minutes (or a sixth of a shorter run) on, in KiB
+in 10 minutes, and how many descriptors were added since then. Nothing is asserted.
+
+The sink writes a capture of Sysprof's, to DIR. Folded stacks would be kept in memory until the end, each
+distinct one, and have to grow; of a capture the sink keeps only what it needs to write each name
+once. That grows, too, with what there is to name, so it is reported apart: all other stages are "flow".
+"""
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import stages
+import workloads
+
+CHURN = stages.BUILD / "tests" / "pipeline" / "churn"
+INTERVAL_S = 10
+WARM_UP_S = 300
+PIECE_S = 5  # each program of the load
+N_AT_A_TIME = 2
+PROCESSES_A_SECOND = 10
+BYTES_A_SAMPLE = 400  # of a capture: 24 and 8 a frame; twice what usual stacks take
+RESERVE = 1 << 30
+
+
+def check_space(directory, arguments):
+    needed = int(arguments.seconds * int(arguments.rate) * os.cpu_count() * BYTES_A_SAMPLE)
+    free = shutil.disk_usage(directory).free
+    print(f"capture_mb_at_most={needed / 1e6:.0f} free_mb={free / 1e6:.0f}", flush=True)
+    if free < needed + RESERVE:
+        sys.exit(f"'{directory}' has too little space: name another --directory")
+
+
+class Load:
+    """Programs in turn, in threads; each in a group of its own, so that none outlives the load."""
+
+    def __init__(self, directory):
+        self._commands = list(workloads.commands(PIECE_S, directory).values())
+        churn = [CHURN, "exec", PROCESSES_A_SECOND * 3600, 3600, CHURN]
+        self._is_over = threading.Event()
+        self._threads = [threading.Thread(target=self._run_in_turn, args=(i,))
+                         for i in range(N_AT_A_TIME)]
+        self._threads.append(threading.Thread(target=self._run_again_and_again, args=(churn,)))
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, command):
+        process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        while process.poll() is None and not self._is_over.wait(0.1):
+            pass
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def _run_in_turn(self, seed):
+        order = random.Random(seed)  # the same load each time
+        while not self._is_over.is_set():
+            self._run(order.choice(self._commands))
+
+    def _run_again_and_again(self, command):
+        while not self._is_over.is_set():
+            self._run(command)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def slope(points):
+    """Of the line through points that has the least squares."""
+    n = len(points)
+    mean_x, mean_y = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
+    square = sum((x - mean_x) ** 2 for x, _ in points)
+    return sum((x - mean_x) * (y - mean_y) for x, y in points) / square if square else 0
+
+
+def tell(name, look):
+    print(f"t={look[0]:.0f},stage={name},rss_kib={look[1]},fds={look[2]}", flush=True)
+
+
+def report(seen, warm_up):
+    for name, looks in seen.items():
+        looks = [look for look in looks if look[0] >= warm_up]
+        if len(looks) < 2:
+            continue
+        growth = slope([(seconds, rss) for seconds, rss, _ in looks]) * 600
+        print(f"stage={name} kind={'sink' if name == 'capture-sink' else 'flow'} "
+              f"rss_kib_slope_in_10_min={growth:.0f} rss_kib_first={looks[0][1]} "
+              f"rss_kib_last={looks[-1][1]} rss_kib_most={max(look[1] for look in looks)} "
+              f"fds_first={looks[0][2]} fds_last={looks[-1][2]} "
+              f"fds_growth={looks[-1][2] - looks[0][2]}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-d", type=float, default=1800, dest="seconds")
+    parser.add_argument("-F", default="999", dest="rate")
+    parser.add_argument("--directory", default="/var/tmp")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
+        directory = Path(directory)
+        check_space(directory, arguments)
+        out = directory / "out.syscap"
+        with Load(directory), stages.Pipeline(directory, ["-F", arguments.rate], [out]) as pipeline:
+            watch = stages.Watch(pipeline, INTERVAL_S, tell)
+            time.sleep(arguments.seconds)
+            watch.end()
+            pipeline.stop()
+        cost = pipeline.cost()
+        print(f"samples={cost['samples']} lost={cost['lost']} cpu_us_per_sample={cost['cpu_us']:.2f} "
+              f"complete={cost['complete']:.4f} adds_up={cost['adds_up']} "
+              f"capture_mb={out.stat().st_size / 1e6:.0f}")
+        report(watch.seen, min(WARM_UP_S, arguments.seconds / 6))
+
+
+main()
