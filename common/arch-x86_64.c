@@ -20,5 +20,10 @@ const struct arch arch_host = {
 	.dwarf_n_registers = 17,
 	.sample_index = { 0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16, 8 },
 	.dwarf_sp = 7,
+	.dwarf_fp = 6,
 	.dwarf_return_address = 16,
+	/* struct ucontext is at the stack pointer, and uc_mcontext at 40 in it: R8… DI SI BP BX DX
+	 * AX CX SP IP */
+	.interrupted_at = { 144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96,
+			    168 },
 };

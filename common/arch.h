@@ -28,8 +28,14 @@ struct arch {
 	/* DWARF's numbers (the psABI) */
 	uint8_t dwarf_n_registers;
 	uint8_t sample_index[ARCH_REGISTERS_MAX]; /* of DWARF's registers in a sample's */
-	uint8_t dwarf_sp;
+	uint8_t dwarf_sp, dwarf_fp;
 	uint8_t dwarf_return_address;
+	/*
+	 * What a signal has interrupted: from the stack pointer of its frame (that of the code to
+	 * which a handler returns) to where the kernel has put DWARF's registers (struct
+	 * rt_sigframe; asm/sigcontext.h). All 0: not known.
+	 */
+	int16_t interrupted_at[ARCH_REGISTERS_MAX];
 };
 
 extern const struct arch arch_host;

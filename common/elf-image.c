@@ -3,11 +3,13 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
 
 #include "common/arch.h"
+#include "common/clock.h"
 #include "common/cleanup.h"
 #include "common/elf-image.h"
 
@@ -106,6 +108,16 @@ static int read_segments(struct elf_image *elf_image)
 	return 0;
 }
 
+/* In nanoseconds since 1970; 0: it is no file. */
+static uint64_t find_modified(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0
+		       ? status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec
+		       : 0;
+}
+
 /* Goes on from what has been begun with `outcome`. */
 static int finish(struct elf_image *elf_image, int outcome, struct elf_image *ret)
 {
@@ -113,11 +125,13 @@ static int finish(struct elf_image *elf_image, int outcome, struct elf_image *re
 		outcome = ELF_IMAGE_E_NOT_ELF;
 	if (!outcome)
 		outcome = read_segments(elf_image);
-	if (outcome)
+	if (outcome) {
 		elf_image_close(elf_image);
-	else
-		*ret = *elf_image;
-	return outcome;
+		return outcome;
+	}
+	elf_image->modified = find_modified(elf_image->fd);
+	*ret = *elf_image;
+	return 0;
 }
 
 static bool has_build_id(const struct elf_image *elf_image, const struct image *image)

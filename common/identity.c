@@ -48,10 +48,19 @@ int identity_handle_thread(struct stage *stage, void *self, const void *view)
 	return STAGE_PASS;
 }
 
+static void note_first_mapping(struct identity *identity, const struct wire_mapping *record)
+{
+	struct image *image = image_table_find(&identity->images, record->image);
+
+	if (image && !image->mapped_at)
+		image->mapped_at = record->time;
+}
+
 int identity_handle_mapping(struct stage *stage, void *self, const void *view)
 {
 	struct identity *identity = self;
 
+	note_first_mapping(identity, view);
 	return pass_unless_error(process_table_map(&identity->processes, view));
 }
 

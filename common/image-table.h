@@ -19,6 +19,7 @@ struct image {
 	uint32_t device_major, device_minor;
 	uint64_t inode;
 	char *path;
+	uint64_t mapped_at;	       /* first; 0: never, as far as is known */
 	struct wire_image_state state; /* status 0: the image server has not said anything yet */
 	void *bytes;		       /* of an image that is no file */
 	size_t n_bytes;

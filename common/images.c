@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/descriptor-limit.h"
 #include "common/file-id.h"
 #include "common/image-message.h"
@@ -28,6 +29,7 @@ struct image_entry {
 	uint64_t used_at;	/* by a mapping, when last looked; UINT64_MAX: not looked yet */
 	bool is_file;		/* else it is in `by_number` alone, and has no key */
 	struct image_file file; /* as the server found it */
+	uint64_t asked_at;	/* the server; of CLOCK_MONOTONIC */
 	uint32_t task;		/* these three: as it was first mapped */
 	uint64_t start, length;
 	size_t path_at; /* of the path in `key` */
@@ -251,6 +253,7 @@ static int add_file(struct images *images, const char *key, const struct image_s
 	entry->path_at = strlen(key) - size;
 	HASH_ADD_STR(images->by_file, key, entry);
 	*ret = entry;
+	entry->asked_at = clock_now(CLOCK_MONOTONIC);
 	ask_server(images, entry->image, source, size);
 	r = put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
 	if (r < 0 || !source->build_id_size)
@@ -284,6 +287,16 @@ static bool has_changed(const struct image_entry *entry)
 	return entry->file.fd >= 0 && image_file_has_changed(&entry->file);
 }
 
+/*
+ * It was unmapped before the server looked, and is mapped once more: a file without a name can only
+ * be had then. It is another image, as whoever knows the first one knows that it is gone.
+ */
+static bool is_worth_another_look(const struct image_entry *entry)
+{
+	return entry->file.status == WIRE_image_status_GONE &&
+	       clock_now(CLOCK_MONOTONIC) - entry->asked_at >= IMAGES_ASK_AGAIN_NS;
+}
+
 static int find_file(struct images *images, const struct image_source *source, size_t size,
 		     uint64_t *ret_image)
 {
@@ -304,7 +317,7 @@ static int find_file(struct images *images, const struct image_source *source, s
 	}
 	if (!entry)
 		r = add_file(images, key, source, size, &entry);
-	else if (has_changed(entry))
+	else if (has_changed(entry) || is_worth_another_look(entry))
 		r = replace(images, key, entry, source, size, &entry);
 	if (r < 0)
 		return r;
@@ -436,6 +449,7 @@ static void watch(struct images *images, const struct wire_image_state *state, i
 	if (!entry || entry->successor || entry->file.fd >= 0)
 		return;
 	if (fd < 0 || fd > images->highest_fd) {
+		entry->file.status = state->status;
 		if (state->status == WIRE_image_status_OPEN)
 			++*counters_get(&images->stage->counters, "images", "not-watched");
 		return;

@@ -385,6 +385,19 @@ static void test_who_was_never_looked_for_is_young(void **state)
 	assert_int_not_equal(find_file("/bin/a", 5, 9), image);
 }
 
+static void test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again(void **state)
+{
+	const struct wire_image_state gone = { IMAGE_FIRST, WIRE_image_status_GONE, 0, 0 };
+	uint64_t first = find_file("/memfd:code (deleted)", 5, 9), again;
+
+	assert_int_equal(image_message_send(server, &gone, -1), 0);
+	assert_int_equal(images_take_states(&images), 0);
+	while ((again = find_file("/memfd:code (deleted)", 5, 9)) == first)
+		; /* not faster than IMAGES_ASK_AGAIN_NS */
+	assert_int_equal(images_current(&images, first), again);
+	assert_int_equal(find_file("/memfd:code (deleted)", 5, 9), again);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -407,6 +420,7 @@ int main(void)
 		TEST(test_beyond_the_limit_all_are_forgotten_and_numbered_anew),
 		TEST(test_what_is_unused_ends_and_the_server_is_told),
 		TEST(test_who_was_never_looked_for_is_young),
+		TEST(test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 /*
  * Frame after frame: the mapping that holds the pc (mostly the one before), the rule for the place
  * in its file (mostly in the cache), and from that the caller's pc, stack pointer and frame
- * pointer. Other registers are known of the sampled frame alone.
+ * pointer. Other registers are known of the sampled frame alone, and of one that was interrupted.
  *
  * Rules that a person gave come before all others. Elfutils does not know them: a stack that has
  * used one ends where the tables do not lead on.
@@ -68,7 +68,10 @@ struct walk {
 	uint64_t pc, sp, fp;
 	bool knows_fp;
 	bool is_sampled; /* the innermost frame: all of its registers are known */
-	bool is_exact;	 /* the pc is of an instruction, not of the one behind a call */
+	/* Those of a frame that a signal has interrupted are from here on, 0: it is no such frame.
+	 */
+	uint64_t interrupted_at;
+	bool is_exact; /* the pc is of an instruction, not of the one behind a call */
 	const struct mapping *mapping;	       /* that holds the pc */
 	const struct image_table_entry *entry; /* of the mapping's image */
 	enum wire_stack_end end;	       /* 0: it goes on */
@@ -86,9 +89,17 @@ static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
 	return true;
 }
 
-static uint64_t sampled_register(const struct walk *walk, uint8_t dwarf_number)
+/* Of other frames than the sampled one and those that were interrupted it is not known. */
+static bool find_register(const struct walk *walk, int64_t number, uint64_t *ret)
 {
-	return walk->unwinding->sample->registers.data[arch_host.sample_index[dwarf_number]];
+	if (number < 0 || number >= arch_host.dwarf_n_registers)
+		return false;
+	if (walk->is_sampled) {
+		*ret = walk->unwinding->sample->registers.data[arch_host.sample_index[number]];
+		return true;
+	}
+	return walk->interrupted_at &&
+	       read_word(walk, walk->interrupted_at + arch_host.interrupted_at[number], ret);
 }
 
 /* Whether an entry says the same the next time. */
@@ -255,9 +266,9 @@ static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t
 		*ret = walk->fp + rule->cfa_offset;
 		return true;
 	case UNWIND_CFA_REGISTER:
-		if (!walk->is_sampled || rule->cfa_register >= arch_host.dwarf_n_registers)
+		if (!find_register(walk, rule->cfa_register, ret))
 			return give_up(walk, ENGINE_TABLE_E_REGISTER);
-		*ret = sampled_register(walk, rule->cfa_register) + rule->cfa_offset;
+		*ret += rule->cfa_offset;
 		return true;
 	case UNWIND_CFA_AT_SP:
 		if (!fetch_word(walk, walk->sp + rule->cfa_offset, ret))
@@ -294,10 +305,7 @@ static bool find_return_address(struct walk *walk, const struct unwind_rule *rul
 		offset = arch_host.dwarf_return_address;
 		/* fallthrough */
 	case UNWIND_VALUE_REGISTER:
-		if (!walk->is_sampled || offset < 0 || offset >= arch_host.dwarf_n_registers)
-			return give_up(walk, ENGINE_TABLE_E_REGISTER);
-		*ret = sampled_register(walk, offset);
-		return true;
+		return find_register(walk, offset, ret) || give_up(walk, ENGINE_TABLE_E_REGISTER);
 	default:
 		return give_up(walk, ENGINE_TABLE_E_RULE);
 	}
@@ -339,14 +347,30 @@ static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t 
 			walk->knows_fp && read_word(walk, walk->fp + rule->fp_offset, &walk->fp);
 		return true;
 	case UNWIND_VALUE_REGISTER:
-		if (!walk->is_sampled || rule->fp_offset < 0 ||
-		    rule->fp_offset >= arch_host.dwarf_n_registers)
-			return give_up(walk, ENGINE_TABLE_E_REGISTER);
-		walk->fp = sampled_register(walk, rule->fp_offset);
-		return true;
+		return find_register(walk, rule->fp_offset, &walk->fp) ||
+		       give_up(walk, ENGINE_TABLE_E_REGISTER);
 	default:
 		return give_up(walk, ENGINE_TABLE_E_RULE);
 	}
+}
+
+/*
+ * Where the registers are that a signal frame has saved, 0: nowhere. Only the kernel's own frame is
+ * known by its layout: its rule says of three registers what that says, too.
+ */
+static uint64_t find_interrupted(const struct walk *walk, const struct unwind_rule *rule)
+{
+	const int16_t *at = arch_host.interrupted_at;
+
+	return (rule->flags & UNWIND_FLAG_SIGNAL) && at[arch_host.dwarf_sp] &&
+			       rule->cfa == UNWIND_CFA_AT_SP && rule->cfa_addend == 0 &&
+			       rule->cfa_offset == at[arch_host.dwarf_sp] &&
+			       rule->return_address == UNWIND_VALUE_AT_SP &&
+			       rule->return_address_offset == at[arch_host.dwarf_return_address] &&
+			       rule->fp == UNWIND_VALUE_AT_SP &&
+			       rule->fp_offset == at[arch_host.dwarf_fp]
+		       ? walk->sp
+		       : 0;
 }
 
 /* Goes to the caller; false: that is not to be. */
@@ -367,6 +391,7 @@ static bool step(struct walk *walk, const struct unwind_rule *rule)
 	/* No return address, or one that makes no progress. */
 	if (pc == 0 || (pc == walk->pc && cfa <= walk->sp))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
+	walk->interrupted_at = find_interrupted(walk, rule);
 	walk->pc = pc;
 	walk->sp = cfa;
 	walk->is_sampled = false;
@@ -418,6 +443,7 @@ static bool step_by_frame_pointer(struct walk *walk)
 	walk->sp = walk->fp + arch_host.frame_record_size;
 	walk->fp = fp;
 	walk->is_sampled = false;
+	walk->interrupted_at = 0;
 	walk->is_exact = false;
 	return true;
 }
@@ -426,6 +452,20 @@ static bool is_anonymous(const struct walk *walk)
 {
 	return walk->mapping && walk->entry && walk->entry->image &&
 	       walk->entry->image->kind == WIRE_image_kind_ANONYMOUS;
+}
+
+/* A frame in a content of a file that nobody has: its address is all that is known. */
+static bool add_lost_frame(struct walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+
+	if (unwinding->n_frames == unwinding->n_frames_max)
+		return end(walk, WIRE_stack_end_FRAME_LIMIT);
+	unwinding->frames[unwinding->n_frames++] = (struct wire_frame){
+		.address = walk->pc,
+		.flags = walk->is_exact ? WIRE_frame_flags_EXACT : 0,
+	};
+	return end(walk, WIRE_stack_end_IMAGE_UNAVAILABLE);
 }
 
 /* Whether a place without a rule has no unwind information. */
@@ -444,6 +484,8 @@ static bool visit(struct walk *walk)
 	if (walk->mapping) {
 		const struct image_table_entry *entry = walk->entry;
 
+		if (image_table_is_too_new(entry, walk->unwinding->sample->time))
+			return add_lost_frame(walk);
 		if (entry)
 			rule = find_rule(walk->engine, entry,
 					 code - walk->mapping->start + walk->mapping->offset);
@@ -510,25 +552,37 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 	return walk.outcome;
 }
 
-void engine_table_cut_at_intervals(struct engine_table *engine, struct unwinding *unwinding)
+static void cut_at(struct unwinding *unwinding, size_t frame, enum wire_stack_end end,
+		   const struct image *failed_image)
 {
-	const struct mapping_table *mappings = &unwinding->process->mappings;
+	unwinding->n_frames = frame + 1;
+	unwinding->end = end;
+	unwinding->failed_image = failed_image;
+}
 
-	if (!engine->tables->intervals)
-		return;
-	for (size_t i = 0; i < unwinding->n_frames; i++) {
-		const struct wire_frame *frame = &unwinding->frames[i];
-		uint64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
-		const struct mapping *mapping = mapping_table_find(mappings, code);
-		const struct image_table_entry *entry =
-			mapping ? find_table(engine, mapping->image) : NULL;
+/* false: nothing is to be cut here. */
+static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, size_t i)
+{
+	struct wire_frame *frame = &unwinding->frames[i];
+	uint64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, code);
+	const struct image_table_entry *entry = mapping ? find_table(engine, mapping->image) : NULL;
 
-		if (!entry || !image_intervals_find(&entry->intervals,
-						    code - mapping->start + mapping->offset))
-			continue;
-		unwinding->n_frames = i + 1;
-		unwinding->end = WIRE_stack_end_BAD_UNWIND_INFO;
-		unwinding->failed_image = entry->image;
-		return;
+	if (image_table_is_too_new(entry, unwinding->sample->time)) {
+		frame->mapping = 0;
+		cut_at(unwinding, i, WIRE_stack_end_IMAGE_UNAVAILABLE, entry->image);
+		return true;
 	}
+	if (!entry ||
+	    !image_intervals_find(&entry->intervals, code - mapping->start + mapping->offset))
+		return false;
+	cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, entry->image);
+	return true;
+}
+
+void engine_table_cut(struct engine_table *engine, struct unwinding *unwinding)
+{
+	for (size_t i = 0; i < unwinding->n_frames; i++)
+		if (cut_frame(engine, unwinding, i))
+			return;
 }

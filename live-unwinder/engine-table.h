@@ -31,7 +31,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding);
 
 /*
- * Cuts the answer of elfutils at the first frame in code that a person has given a rule for, which
- * elfutils does not know.
+ * Cuts the answer of elfutils at the first frame that only we know not to believe: code of which a
+ * person has given a rule, or of a file that was written to since.
  */
-void engine_table_cut_at_intervals(struct engine_table *engine, struct unwinding *unwinding);
+void engine_table_cut(struct engine_table *engine, struct unwinding *unwinding);

@@ -24,26 +24,28 @@ enum function {
 	PLAIN,
 	BOTTOM, /* has no caller */
 	AFTER_BOTTOM,
-	SP_16,	   /* rsp + 16 */
-	FP,	   /* rbp + 16, the caller's rbp saved there */
-	LATE,	   /* behind "pop %rbp": the caller's rbp is below the stack pointer */
-	NO_FP,	   /* the caller's rbp is nowhere */
-	FP_RBX,	   /* the caller's rbp is in rbx */
-	BY_R10,	   /* r10 + 8 */
-	AT_SP,	   /* the word at rsp + 8, + 16 */
-	AT_FP,	   /* the word at rbp - 8 */
-	PLT,	   /* 8 more from byte 10 of 16 on */
-	REALIGNED, /* the word at rbp - 8, the caller's rbp saved at rbp */
-	LEAVING,   /* such a function behind its leave: rbp is the caller's */
-	SIGNAL,	   /* as glibc's, in small: at rsp the CFA, the return address, rbp */
-	RA_RBX,	   /* the return address is in rbx */
-	LOOP,	   /* takes nothing off the stack */
+	SP_16,	       /* rsp + 16 */
+	FP,	       /* rbp + 16, the caller's rbp saved there */
+	LATE,	       /* behind "pop %rbp": the caller's rbp is below the stack pointer */
+	NO_FP,	       /* the caller's rbp is nowhere */
+	FP_RBX,	       /* the caller's rbp is in rbx */
+	BY_R10,	       /* r10 + 8 */
+	AT_SP,	       /* the word at rsp + 8, + 16 */
+	AT_FP,	       /* the word at rbp - 8 */
+	PLT,	       /* 8 more from byte 10 of 16 on */
+	REALIGNED,     /* the word at rbp - 8, the caller's rbp saved at rbp */
+	LEAVING,       /* such a function behind its leave: rbp is the caller's */
+	SIGNAL,	       /* as glibc's, in small: at rsp the CFA, the return address, rbp */
+	KERNEL_SIGNAL, /* as the kernel's: rbp at 120, the CFA at 160, the return address at 168 */
+	RA_RBX,	       /* the return address is in rbx */
+	LOOP,	       /* takes nothing off the stack */
 	FALLBACK,
 	GAP, /* no unwind information */
 	N_FUNCTIONS,
 };
 
 #define EXPRESSION_SP(offset) 0x77, offset
+#define EXPRESSION_SP2(offset) 0x77, (((offset)&0x7f) | 0x80), (offset) >> 7 /* of 14 bits */
 #define EXPRESSION_FP(offset) 0x76, offset
 #define DEREF 0x06
 #define PLUS_UCONST(number) 0x23, number
@@ -72,6 +74,12 @@ static const struct made_function functions[N_FUNCTIONS] = {
 				DW_CFA_expression, RBP, 2, EXPRESSION_FP(0)) },
 	[LEAVING] = { PROGRAM(DW_CFA_def_cfa, R10, 0, DW_CFA_expression, RBP, 2,
 			      EXPRESSION_FP(0)) },
+	[KERNEL_SIGNAL] = { PROGRAM(DW_CFA_def_cfa_expression, 4, EXPRESSION_SP2(160), DEREF,
+				    DW_CFA_expression, RSP, 3, EXPRESSION_SP2(160),
+				    DW_CFA_expression, RETURN_ADDRESS, 3, EXPRESSION_SP2(168),
+				    DW_CFA_expression, RBP, 3, EXPRESSION_SP2(120),
+				    DW_CFA_expression, R10, 2, EXPRESSION_SP(56)),
+			    .augmentation = "zRS" },
 	[RA_RBX] = { PROGRAM(DW_CFA_register, RETURN_ADDRESS, RBX) },
 	[LOOP] = { PROGRAM(DW_CFA_def_cfa_offset, 0, DW_CFA_offset | RETURN_ADDRESS, 0) },
 	[FALLBACK] = { PROGRAM(DW_CFA_def_cfa_expression, 3, EXPRESSION_SP(8), 0x96) },
@@ -357,6 +365,48 @@ static void test_what_a_signal_interrupted_is_looked_up_where_it_is(void **state
 }
 
 /* The last instruction was a call that never returns: behind it is another function. */
+/* R10 is among what the kernel has saved. */
+static void test_what_a_signal_interrupted_has_all_its_registers(void **state)
+{
+	enum { R10_AT = 56 / 8, RBP_AT = 120 / 8, RSP_AT = 160 / 8, RIP_AT = 168 / 8, MAIN = 24 };
+
+	SAMPLE(in(KERNEL_SIGNAL), 0);
+	sample.stack.size = WORDS * sizeof(*stack);
+	memset(stack, 0, sizeof(stack));
+	stack[R10_AT] = address_of_word(MAIN + 3);
+	stack[RBP_AT] = NOWHERE;
+	stack[RSP_AT] = address_of_word(MAIN);
+	stack[RIP_AT] = in(BY_R10);
+	stack[MAIN + 3] = in(BOTTOM);
+	ASSERT_STACK(COMPLETE, in(KERNEL_SIGNAL), in(BY_R10), in(BOTTOM));
+}
+
+static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
+{
+	struct image_table_entry *entry =
+		(struct image_table_entry *)tables_get(&world.tables, IMAGE);
+	struct unwinding judge;
+
+	entry->not_before = 1000;
+	SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
+	sample.time = 1000;
+	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
+	sample.time = 999;
+	assert_int_equal(engine_table_unwind(table, &answer), ENGINE_TABLE_OK);
+	assert_int_equal(answer.n_frames, 1);
+	assert_int_equal(answer.frames[0].mapping, 0);
+	assert_int_equal(answer.end, WIRE_stack_end_IMAGE_UNAVAILABLE);
+	assert_ptr_equal(answer.failed_image, made_image());
+	judge = answer;
+	judge.frames = judge_frames;
+	engine_dwfl_unwind(dwfl, &judge);
+	assert_int_equal(judge.n_frames, 3);
+	engine_table_cut(table, &judge);
+	assert_true(unwinding_is_same(&answer, &judge));
+	entry->not_before = sample.time + TABLES_WRITTEN_WITHIN_NS + 1; /* in the future */
+	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
+}
+
 static void test_a_return_address_is_looked_up_at_its_call(void **state)
 {
 	SAMPLE(in(PLAIN), start_of(AFTER_BOTTOM), in(PLAIN));
@@ -701,7 +751,7 @@ static void test_elfutils_does_not_go_on_where_a_person_has_a_rule(void **state)
 	answer.process = process;
 	engine_dwfl_unwind(dwfl, &answer);
 	assert_int_equal(answer.n_frames, 3);
-	engine_table_cut_at_intervals(table, &answer);
+	engine_table_cut(table, &answer);
 	assert_int_equal(answer.n_frames, 2);
 	assert_int_equal(answer.end, WIRE_stack_end_BAD_UNWIND_INFO);
 	assert_ptr_equal(answer.failed_image, made_image());
@@ -714,7 +764,7 @@ static void test_elfutils_is_not_cut_elsewhere(void **state)
 	answer.sample = &sample;
 	answer.process = process;
 	engine_dwfl_unwind(dwfl, &answer);
-	engine_table_cut_at_intervals(table, &answer);
+	engine_table_cut(table, &answer);
 	assert_int_equal(answer.n_frames, 3);
 	assert_int_equal(answer.end, WIRE_stack_end_COMPLETE);
 }
@@ -878,6 +928,8 @@ int main(void)
 		TEST(test_a_stub_that_has_called_is_judged_by_its_return_address),
 		TEST(test_what_a_signal_interrupted_is_exact),
 		TEST(test_what_a_signal_interrupted_is_looked_up_where_it_is),
+		TEST(test_what_a_signal_interrupted_has_all_its_registers),
+		TEST(test_a_sample_that_is_older_than_the_content_of_a_file),
 		TEST(test_a_return_address_is_looked_up_at_its_call),
 		TEST(test_the_sampled_instruction_is_looked_up_where_it_is),
 		TEST(test_a_return_address_in_a_register),

@@ -13,10 +13,12 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "live-unwinder/engine.h"
 #include "live-unwinder/test-world.h"
 
@@ -418,6 +420,57 @@ static void test_tables_that_nobody_asks_for_make_room(void **state)
 	assert_int_equal(*world.tables.n_evicted, 2);
 }
 
+static const char *own_path(void)
+{
+	static char path[4096];
+	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[size < 0 ? 0 : size] = 0;
+	return path;
+}
+
+/* The test's own file, mapped at a time. */
+static const struct image_table_entry *get_own(uint64_t mapped_at, uint64_t *ret_modified)
+{
+	struct image *image = add_image(&world, OTHER, WIRE_image_kind_FILE, own_path());
+	struct stat status;
+
+	assert_int_equal(stat(image->path, &status), 0);
+	*ret_modified = status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
+	image->state = (struct wire_image_state){ OTHER, WIRE_image_status_OPEN, status.st_size,
+						  *ret_modified };
+	image->mapped_at = mapped_at;
+	return get(OTHER);
+}
+
+static void test_a_file_that_was_written_to_while_it_was_mapped_is_not_believed_before(void **state)
+{
+	const struct image_table_entry *entry;
+	uint64_t modified;
+
+	begin(TABLES_WAIT);
+	world.tables.unix_time_ahead = 1000;
+	entry = get_own(1, &modified);
+	assert_int_equal(entry->not_before, modified - 1000 + TABLES_TICK_NS);
+}
+
+static void test_a_file_that_was_mapped_after_it_was_written_is_believed(void **state)
+{
+	uint64_t modified;
+
+	begin(TABLES_WAIT);
+	world.tables.unix_time_ahead = 1000;
+	assert_int_equal(get_own(UINT64_MAX, &modified)->not_before, 0);
+}
+
+static void test_without_a_clock_nothing_is_said_of_files(void **state)
+{
+	uint64_t modified;
+
+	begin(TABLES_WAIT);
+	assert_int_equal(get_own(1, &modified)->not_before, 0);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -441,6 +494,9 @@ int main(void)
 		TEST(test_an_image_that_ends_takes_its_table_along),
 		TEST(test_an_image_ends_while_the_thread_works_for_it),
 		TEST(test_tables_that_nobody_asks_for_make_room),
+		TEST(test_a_file_that_was_written_to_while_it_was_mapped_is_not_believed_before),
+		TEST(test_a_file_that_was_mapped_after_it_was_written_is_believed),
+		TEST(test_without_a_clock_nothing_is_said_of_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,8 @@ static int read_intervals(struct stage *stage, struct live_unwinder *self)
 	return -ECANCELED;
 }
 
-static int start_tables(struct stage *stage, struct live_unwinder *self)
+static int start_tables(struct stage *stage, struct live_unwinder *self,
+			const struct wire_hello *hello)
 {
 	static const char *const outcomes[ENGINE_TABLE_OUTCOMES] = {
 		[ENGINE_TABLE_E_RULE] = "rule",
@@ -67,6 +68,8 @@ static int start_tables(struct stage *stage, struct live_unwinder *self)
 			    : TABLES_DO_WITHOUT);
 	if (self->intervals_path)
 		self->tables.intervals = &self->intervals;
+	if (hello->start_unix_time)
+		self->tables.unix_time_ahead = hello->start_unix_time - hello->start_time;
 	return engine_table_new(&self->tables, &self->table);
 }
 
@@ -117,7 +120,7 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 	if (r == 0)
 		r = engine_dwfl_new(&self->files, hello->register_mask, &self->dwfl);
 	if (r == 0)
-		r = start_tables(stage, self);
+		r = start_tables(stage, self, hello);
 	return r < 0 ? r : start_verify(stage, self, hello);
 }
 
@@ -162,6 +165,7 @@ static int judge(struct live_unwinder *self, const struct unwinding *unwinding)
 		return 0;
 	other = verify_begin(&self->verify, unwinding);
 	engine_dwfl_unwind(self->dwfl, &other);
+	engine_table_cut(self->table, &other);
 	return verify_compare(&self->verify, &self->identity, unwinding, &other);
 }
 
@@ -180,8 +184,7 @@ static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 	}
 	++*self->n_by_dwfl;
 	engine_dwfl_unwind(self->dwfl, unwinding);
-	if (self->table)
-		engine_table_cut_at_intervals(self->table, unwinding);
+	engine_table_cut(self->table, unwinding);
 	return 0;
 }
 
