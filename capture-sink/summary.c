@@ -7,11 +7,13 @@
 
 #include "capture-sink/capture.h"
 #include "common/cleanup.h"
+#include "common/record.h"
 
 enum {
 	FUNCTIONS_SHOWN = 10,
 	STACKS_SHOWN = 3,
-	FRAMES_SHOWN = 5, /* of a stack, from its leaf */
+	FRAMES_SHOWN = 5,    /* of a stack, from its leaf */
+	PERCENT_CUT_MAX = 1, /* of stacks, before more of each is worth its price */
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -32,6 +34,14 @@ static int by_samples(const void *a, const void *b, void *arg)
 	return (left->n_names > right->n_names) - (left->n_names < right->n_names);
 }
 
+/* More of each stack can be had up to what the kernel copies at most. */
+static void print_hint(const struct capture *capture, double percent_cut)
+{
+	if (percent_cut > PERCENT_CUT_MAX && capture->hello.stack_size < RECORD_STACK_MAX)
+		fprintf(stderr, "  use perf-source -s %d: %.2g %% of the stacks were cut\n",
+			RECORD_STACK_MAX, percent_cut);
+}
+
 static void print_ends(const struct capture *capture, uint64_t n_samples)
 {
 	fprintf(stderr, "Stacks ended:");
@@ -40,9 +50,7 @@ static void print_ends(const struct capture *capture, uint64_t n_samples)
 			fprintf(stderr, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
 				percent(capture->n_ends[end], n_samples));
 	fputc('\n', stderr);
-	if (percent(capture->n_ends[WIRE_stack_end_TRUNCATED], n_samples) > 1)
-		fprintf(stderr, "  more than 1 %% of the stacks were cut: sample more of each "
-				"(perf-source -s 65528)\n");
+	print_hint(capture, percent(capture->n_ends[WIRE_stack_end_TRUNCATED], n_samples));
 }
 
 struct function {

@@ -16,6 +16,9 @@
 	 PERF_SAMPLE_STACK_USER)
 #define RECORD_SIDEBAND_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
+/* Bytes of stack that the kernel copies at most, a multiple of 8 (perf_copy_attr()). */
+enum { RECORD_STACK_MAX = 65528 };
+
 /* A sample; everything points into the record. */
 struct record_sample {
 	uint64_t address;

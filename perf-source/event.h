@@ -25,9 +25,6 @@ struct event_setup {
 	bool no_cycles;	     /* no hardware counter here */
 };
 
-/* Bytes of stack that the kernel accepts: up to 65528, a multiple of 8 (perf_copy_attr()). */
-enum { EVENT_STACK_MAX = 65528 };
-
 /* Whether there is an event of that name. */
 bool event_is_known(const char *name);
 

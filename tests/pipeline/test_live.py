@@ -86,6 +86,23 @@ class Live(pipeline.RecordingTest):
         self.assert_reach_their_beginning(stacks, "chain")
         self.assert_hold_chain(stacks, "chain", "main", 0.9)
 
+    def summary_of(self, *source_arguments):
+        """What the sink says of a recording of Python."""
+        command = [sys.executable, "-c", PYTHON_WORKLOAD]
+        *_, sink = self.start(
+            self.source(*source_arguments, "--", *command), self.stage("live-unwinder"),
+            self.stage("symbolizer"),
+            self.stage("capture-sink", self.directory / "out.folded")).end()
+        self.assertEqual(sink.status, 0, sink)
+        return "\n".join(sink.errors)
+
+    def test_stacks_that_are_cut_have_a_remedy(self):
+        self.assertRegex(self.summary_of("-s", "512"),
+                         r"use perf-source -s 65528: \d+ % of the stacks were cut")
+
+    def test_stacks_that_are_not_cut_need_none(self):
+        self.assertNotIn("were cut", self.summary_of())
+
     def test_summary_of_frame_dump_adds_up(self):
         summary = self.run_well(self.source("--", pipeline.CHAIN, "once", "0.2"),
                                 self.stage("live-unwinder"), self.stage("symbolizer"),

@@ -6,6 +6,9 @@
  *
  * truth: chain START main use_left call_left left_enter left_outer left_spin
  * truth: chain START main use_right call_right right_enter right_outer right_spin
+ * truth: ends image-unavailable at (left_enter|left_outer|left_spin)    # so much is known of each
+ * truth: ends image-unavailable at (right_enter|right_outer|right_spin) # until it is mapped again
+ * truth: ends image-unavailable at [memfd:library]
  * truth: aside START main (use_left|use_right|make)? HELPERS*
  */
 #include <sys/mman.h>

@@ -6,6 +6,7 @@
  * truth: aside START main outer tiny
  * truth: chain START main outer LD+
  * truth: chain START main outer tiny@plt
+ * truth: ends stack-truncated at _dl_runtime_resolve…  # its CFA is in rbx, which is not followed
  * truth: aside START main outer [plt-lazy]        # the head of the PLT, for which there is no name
  */
 #include "truth.h"
