@@ -32,7 +32,8 @@ PROGRAM = stages.BUILD / "tests" / "pipeline" / "churn"
 VARIANTS = ["fork", "exec", "reuse", "live"]
 N_COPIES = 8
 WAKEUPS = 200  # a second, of live processes
-SETTLE_S = 5  # so long does the pipeline run without the load, before it and behind it
+SETTLE_S = 5  # so long does the pipeline run without the load before it, and behind it:
+SETTLE_BEHIND_S = 50  # images that nobody has mapped any more end after 30 to 40 s
 LOOK_INTERVAL_S = 0.2
 SHOWN = 12
 
@@ -90,7 +91,7 @@ def measure(variant, arguments, directory):
         watch = stages.Watch(pipeline, LOOK_INTERVAL_S)
         before = watch.look()
         told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-        time.sleep(SETTLE_S)
+        time.sleep(SETTLE_BEHIND_S)
         watch.end()
         after = watch.look()
         pipeline.stop()
