@@ -248,10 +248,11 @@ class RecordingTest(PipelineTest):
         if refusal():
             raise unittest.SkipTest(f"the kernel refuses perf events: {refusal()}")
 
-    def record(self, path, *stages, seconds="0.3"):
-        """Records chain.c for a moment into a file."""
+    def record(self, path, *stages, seconds="0.3", command=None):
+        """Records chain.c for a moment, or another command, into a file."""
+        command = command or [CHAIN, "once", seconds]
         with path.open("wb") as out:
-            self.run_well(self.source("--", CHAIN, "once", seconds), *stages, stdout=out)
+            self.run_well(self.source("--", *command), *stages, stdout=out)
         return path
 
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a person gets who records something that runs."""
-import hashlib
 import os
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +14,6 @@ import streams
 PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or loader's; the loader's second half
 CHAIN_CALLS = ["main", "outer", "middle", "inner"]
 PYTHON_WORKLOAD = "sum(i * i for i in range(25_000_000))"
-
-
-def file_id_of(data):
-    ends = data[:4096] + data[len(data) - min(len(data), 4096):]
-    return hashlib.sha256(ends + struct.pack(">Q", len(data))).hexdigest()[:32]
 
 
 def file_id_of_kernel():
@@ -119,9 +112,9 @@ class Live(pipeline.RecordingTest):
         told = re.findall(r'^image_id image=(\d+) .* file_id="(.*)"$', text, re.M)
         ids = {paths[number]: file_id for number, file_id in told}
         self.assertEqual(len(ids), len(told), "an image's ids were told twice")
-        self.assertEqual(ids[str(pipeline.CHAIN)], file_id_of(pipeline.CHAIN.read_bytes()))
+        self.assertEqual(ids[str(pipeline.CHAIN)], streams.file_id_of(pipeline.CHAIN.read_bytes()))
         for path in filter(os.path.isfile, ids):
-            self.assertEqual(ids[path], file_id_of(Path(path).read_bytes()), path)
+            self.assertEqual(ids[path], streams.file_id_of(Path(path).read_bytes()), path)
         self.assertEqual(ids.get("[kernel]"), file_id_of_kernel())
 
     def test_two_threads_of_a_process(self):
