@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,11 @@
 #include "common/cleanup.h"
 #include "common/stage-internal.h"
 
-enum { WIDE_PIPE = 256 * 1024 };
+enum {
+	WIDE_PIPE = 256 * 1024,
+	MEMORY_MAPPED_MIN =
+		256 * 1024, /* bytes; so much goes back to the kernel when it is freed */
+};
 
 static bool is_file_type(int fd, mode_t type)
 {
@@ -408,6 +413,13 @@ static int run(struct stage *stage, void *self)
 	return stage->exit_status;
 }
 
+/* glibc would keep what was freed of the tables of images, the larger they were the more of it. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, MEMORY_MAPPED_MIN);
+	mallopt(M_TRIM_THRESHOLD, 2 * MEMORY_MAPPED_MIN);
+}
+
 int stage_main(int argc, char **argv, const struct stage_program *program)
 {
 	struct stage stage = { .program = program };
@@ -416,6 +428,7 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 
 	if (!self || ensure_standard_descriptors() < 0)
 		return STAGE_EXIT_FAILED;
+	give_memory_back();
 	if (program->init)
 		program->init(self);
 	stage_parse_options(&stage, self, argc, argv);

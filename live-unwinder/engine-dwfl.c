@@ -38,6 +38,7 @@ struct engine_dwfl {
 	uint64_t register_mask;
 	Dwflst_Process_Tracker *tracker;
 	struct pair_map tracked; /* (image, 0) → 1: the tracker may keep its file open */
+	size_t n_stale;		 /* of those, images that are no more */
 	struct session sessions[SESSIONS_MAX];
 	struct session *newest, *oldest;
 };
@@ -85,6 +86,7 @@ static const Dwfl_Callbacks callbacks = {
 static bool begin_tracker(struct engine_dwfl *engine)
 {
 	pair_map_init(&engine->tracked, FILES_MAX);
+	engine->n_stale = 0;
 	engine->tracker = dwflst_tracker_begin(&callbacks);
 	return engine->tracker;
 }
@@ -139,6 +141,15 @@ static void end_tracker(struct engine_dwfl *engine)
 	pair_map_deinit(&engine->tracked);
 }
 
+void engine_dwfl_forget_image(struct engine_dwfl *engine, uint64_t image)
+{
+	if (!pair_map_find(&engine->tracked, image, 0))
+		return;
+	/* It has no way to let one file go. */
+	if (++engine->n_stale * 2 >= engine->tracked.n)
+		end_tracker(engine);
+}
+
 struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine)
 {
 	if (!engine)
@@ -189,7 +200,6 @@ static struct session *find_session(struct engine_dwfl *engine, struct process *
 		link_newest(engine, session);
 		return session;
 	}
-	/* It has no way to let a file go. */
 	if (engine->tracked.n == FILES_MAX)
 		end_tracker(engine);
 	if (!engine->tracker && !begin_tracker(engine))

@@ -20,5 +20,8 @@ struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine);
 /* A process goes: its session ends. */
 void engine_dwfl_forget(struct engine_dwfl *engine, struct process *process);
 
+/* An image is no more: its file is closed, once half of what is open is of such images. */
+void engine_dwfl_forget_image(struct engine_dwfl *engine, uint64_t image);
+
 /* Fills in frames, end and failed_image. */
 void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding);
