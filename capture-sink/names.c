@@ -211,7 +211,8 @@ static void name_place(const struct image *image, uint64_t offset, char *ret, si
 		 name + has_brackets, offset);
 }
 
-/* The name of a place, which may have none, or none yet. */
+/* The name of a place, which may have none (then its function's first place stands for it), or none
+ * yet. */
 static uint32_t name_of_place(struct names *names, const struct image *image, uint64_t offset,
 			      struct named_place *place)
 {
@@ -219,7 +220,7 @@ static uint32_t name_of_place(struct names *names, const struct image *image, ui
 
 	if (place && (place->name || place->shown))
 		return place->name ? place->name : place->shown;
-	name_place(image, offset, text, sizeof(text));
+	name_place(image, place && place->size ? place->start : offset, text, sizeof(text));
 	if (!place)
 		return names_intern(names, text, strlen(text));
 	return place->shown = names_intern(names, text, strlen(text));

@@ -11,6 +11,7 @@
 #include "common/image-files.h"
 #include "common/pair-map.h"
 #include "common/stage.h"
+#include "symbolizer/code-ranges.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/symbol-table.h"
 
@@ -20,11 +21,18 @@ enum {
 	NAME_MAX_SIZE = 4096,
 };
 
+/* What is known of the functions of an image. */
+struct image_symbols {
+	struct symbol_table table;
+	struct code_ranges ranges; /* read when a place has no symbol */
+	bool has_ranges;
+};
+
 struct symbolizer {
 	struct identity identity; /* first: see identity.h */
 	struct debug_dirs debug_dirs;
 	struct image_files files;
-	struct pair_map tables; /* image → struct symbol_table * */
+	struct pair_map tables; /* (image, 0) → struct image_symbols * */
 	struct kallsyms kallsyms;
 	struct pair_map places;	   /* that have been named */
 	struct frame_cache frames; /* whose places have been named */
@@ -48,13 +56,15 @@ static void forget_table(struct image *image, void *arg)
 	struct symbolizer *self = arg;
 	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
 
-	struct symbol_table *table = known ? (struct symbol_table *)*known : NULL;
+	struct image_symbols *symbols = known ? (struct image_symbols *)*known : NULL;
 
 	if (!known)
 		return;
-	if (table)
-		symbol_table_deinit(table);
-	free(table);
+	if (symbols) {
+		symbol_table_deinit(&symbols->table);
+		code_ranges_deinit(&symbols->ranges);
+	}
+	free(symbols);
 	pair_map_remove(&self->tables, image->number, 0);
 }
 
@@ -74,23 +84,24 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	return r;
 }
 
-/* The functions of an image, read when it is first met; NULL: it has none that can be read. */
-static struct symbol_table *find_table(struct symbolizer *self, struct image *image,
-				       const struct elf_image *elf)
+/* The functions of an image, read when it is first met; NULL: no memory. */
+static struct image_symbols *find_symbols(struct symbolizer *self, struct image *image,
+					  const struct elf_image *elf)
 {
 	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
-	struct symbol_table *table;
+	struct image_symbols *symbols;
 
 	if (known)
-		return (struct symbol_table *)*known;
-	table = calloc(1, sizeof(*table));
-	if (table && symbol_table_init(table, elf->elf, image->path, &self->debug_dirs) < 0) {
-		free(table);
-		table = NULL;
+		return (struct image_symbols *)*known;
+	symbols = calloc(1, sizeof(*symbols));
+	if (symbols &&
+	    symbol_table_init(&symbols->table, elf->elf, image->path, &self->debug_dirs) < 0) {
+		free(symbols);
+		symbols = NULL;
 	}
-	self->n_refused += table ? table->n_refused : 0;
-	pair_map_add(&self->tables, image->number, 0, (uintptr_t)table);
-	return table;
+	self->n_refused += symbols ? symbols->table.n_refused : 0;
+	pair_map_add(&self->tables, image->number, 0, (uintptr_t)symbols);
+	return symbols;
 }
 
 static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbol)
@@ -107,19 +118,37 @@ static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbo
 	symbol->module = wire_string(found->module, 255);
 }
 
+/* Of a function without a name, so that all its places are one for those who count. */
+static void bound_file_place(struct image_symbols *symbols, const struct elf_image *elf,
+			     uint64_t address, struct wire_symbol *symbol)
+{
+	const struct code_range *range;
+
+	if (!symbols->has_ranges)
+		code_ranges_init(&symbols->ranges, elf); /* without memory there are none */
+	symbols->has_ranges = true;
+	range = code_ranges_find(&symbols->ranges, address);
+	if (!range)
+		return;
+	symbol->start = symbol->offset - (address - range->start);
+	symbol->size = range->size;
+}
+
 static void name_file_place(struct symbolizer *self, struct image *image,
 			    struct wire_symbol *symbol)
 {
 	const struct elf_image *elf = image_files_get(&self->files, image);
-	struct symbol_table *table = elf ? find_table(self, image, elf) : NULL;
+	struct image_symbols *symbols = elf ? find_symbols(self, image, elf) : NULL;
 	struct symbol *found;
 	uint64_t address;
 
-	if (!table || !elf_image_address(elf, symbol->offset, &address))
+	if (!symbols || !elf_image_address(elf, symbol->offset, &address))
 		return;
-	found = symbol_table_find(table, address);
-	if (!found)
+	found = symbol_table_find(&symbols->table, address);
+	if (!found) {
+		bound_file_place(symbols, elf, address, symbol);
 		return;
+	}
 	symbol->start = symbol->offset - (address - found->address);
 	symbol->size = found->size;
 	symbol->name = wire_string(symbol_name(found), NAME_MAX_SIZE);

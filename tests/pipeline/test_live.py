@@ -117,6 +117,18 @@ class Live(pipeline.RecordingTest):
             self.assertEqual(ids[path], streams.file_id_of(Path(path).read_bytes()), path)
         self.assertEqual(ids.get("[kernel]"), file_id_of_kernel())
 
+    def test_functions_of_a_stripped_file_are_one_place_each(self):
+        path = self.directory / "stripped"
+        subprocess.run(["strip", "-s", "-o", path, pipeline.CHAIN], check=True)
+        stacks = self.record_folded("--", path, "once", "0.5")
+        places = {name for names, _ in stacks for name in names if name.startswith("[stripped+")}
+        described = subprocess.run(["readelf", "--debug-dump=frames", path], check=True,
+                                   capture_output=True, text=True).stdout
+        starts = {f"[stripped+{int(start, 16):#x}]"
+                  for start in re.findall(r"FDE .* pc=([0-9a-f]+)\.\.", described)}
+        self.assertGreaterEqual(len(places), len(CHAIN_CALLS))
+        self.assertLessEqual(places, starts)
+
     def test_two_threads_of_a_process(self):
         stacks = self.record_folded("--", pipeline.CHAIN, "threads", "0.5")
         for thread in "left", "right":
