@@ -20,6 +20,7 @@
 enum {
 	POLL_MS = 250,	       /* quiet CPUs never reach their rings' mark */
 	SIDEBAND_WAIT_MS = 20, /* for what else happens, and until it is old enough (merge.h) */
+	KNOWN_WAIT_MS = 50,    /* the same while whatever is mapped is known already */
 	RELEASE_SHARE = 4,     /* of a ring is handed out before the kernel gets room again */
 	CONTEXT_MARKS = 4095,  /* PERF_CONTEXT_…: the last so many values of 64 bits */
 };
@@ -275,6 +276,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 struct waiting {
 	struct pollfd *fds;
 	size_t n_rings, n_processes, n;
+	uint64_t n_images; /* that were known when we last waited */
 };
 
 static int waiting_init(struct waiting *waiting, const struct perf_source *self)
@@ -298,12 +300,21 @@ static int waiting_init(struct waiting *waiting, const struct perf_source *self)
 	return 0;
 }
 
+/* New files are to be opened soon, and they seldom come alone. */
+static int sideband_wait_ms(struct waiting *waiting, const struct images *images)
+{
+	bool is_known = images->n_numbers == waiting->n_images;
+
+	waiting->n_images = images->n_numbers;
+	return is_known ? KNOWN_WAIT_MS : SIDEBAND_WAIT_MS;
+}
+
 /*
  * Waits a little; whether a process to be recorded is left (without such, always). Each time that
  * we wake up, all later stages do, too, with cold caches: so not often, unless something happens to
  * processes.
  */
-static bool wait_a_little(struct waiting *waiting)
+static bool wait_a_little(struct waiting *waiting, const struct images *images)
 {
 	size_t n_left = 0;
 	bool has_sideband = false;
@@ -313,7 +324,7 @@ static bool wait_a_little(struct waiting *waiting)
 	for (size_t i = 0; i < waiting->n_rings / 2; i++) /* the first half of the rings */
 		has_sideband |= waiting->fds[i].revents & POLLIN;
 	if (has_sideband)
-		poll(NULL, 0, SIDEBAND_WAIT_MS);
+		poll(NULL, 0, sideband_wait_ms(waiting, images));
 	for (size_t i = 0; i < waiting->n; i++) {
 		bool is_process =
 			i >= waiting->n_rings && i < waiting->n_rings + waiting->n_processes;
@@ -365,7 +376,7 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 			r = check_images(self);
 		if (r == 0)
 			r = read_again_if_lost(self);
-		goes_on = wait_a_little(waiting);
+		goes_on = wait_a_little(waiting, &self->images);
 		if (self->options.duration &&
 		    clock_now(CLOCK_MONOTONIC) - begun >= self->options.duration)
 			goes_on = false;

@@ -80,7 +80,9 @@ def main():
                 costs[case].append(cost["cpu_us"])
                 print(f"round={i} case={case} samples={cost['samples']} lost={cost['lost']} "
                       f"cpu_us_per_sample={cost['cpu_us']:.2f} complete={cost['complete']:.4f} "
-                      f"adds_up={cost['adds_up']}", flush=True)
+                      f"adds_up={cost['adds_up']}",
+                      *(f"{name}={us:.2f}" for name, us in cost["cpu_us_by_stage"].items()),
+                      flush=True)
     medians = {case: sorted(each)[len(each) // 2] for case, each in costs.items()}
     for case, each in costs.items():
         print(f"case={case} cpu_us_per_sample={medians[case]:.2f} from={min(each):.2f} "

@@ -68,6 +68,7 @@ class Pipeline:
             "samples": n,
             "lost": sum(source["dropped"].values()),
             "cpu_us": sum(cpu_seconds(each) for each in stats.values()) / n * 1e6,
+            "cpu_us_by_stage": {name: cpu_seconds(each) / n * 1e6 for name, each in stats.items()},
             "complete": stats["live-unwinder"]["stacks"]["complete"] / n,
             "adds_up": all(each["samples_in"] == each["samples_out"] + sum(each["dropped"].values())
                            for each in stats.values()),
