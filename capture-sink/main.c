@@ -9,7 +9,10 @@
 #include "common/arch.h"
 #include "common/clock.h"
 
-enum { KEY_FORCE = 0x100 };
+enum {
+	KEY_FORCE = 0x100,
+	COUNTED_FOR_SUMMARY = 1 << 16, /* distinct stacks; the rare ones make room */
+};
 
 struct capture_sink {
 	struct capture capture; /* first: it begins with the identity */
@@ -100,6 +103,9 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 	for (size_t i = 0; i < record->frames.n; i++)
 		self->counted[n++] = stack->frames[i].name;
 	capture->n_ends[record->end < CAPTURE_ENDS ? record->end : 0]++;
+	/* The summary alone wants them: what is rare is not in it. */
+	if (capture->format->add_stack && capture->counts.n >= COUNTED_FOR_SUMMARY)
+		stack_counts_forget_rare(&capture->counts);
 	return stack_counts_add(&capture->counts, self->counted, n);
 }
 
@@ -222,7 +228,17 @@ static int handle_process_exit(struct stage *stage, void *data, const void *view
 	if (process && capture->format->exit_process)
 		r = capture->format->exit_process(capture, process, record->time);
 	identity_handle_process_exit(stage, data, view);
+	names_forget_ended(&capture->names, &capture->identity);
 	return result(stage, capture, r);
+}
+
+static int handle_image_exit(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+
+	identity_handle_image_exit(stage, data, view);
+	names_forget_ended(&self->capture.names, &self->capture.identity);
+	return 0;
 }
 
 static int handle_file(struct stage *stage, void *data, const void *view)
@@ -362,12 +378,19 @@ static const struct argp_option option_table[] = {
 
 static const struct stage_handler handlers[] = {
 	/* In front of the shared ones of the same records, which they call. */
-	{ WIRE_RECORD_process, handle_process }, { WIRE_RECORD_process_exit, handle_process_exit },
-	{ WIRE_RECORD_thread, handle_thread },	 IDENTITY_HANDLERS,
-	{ WIRE_RECORD_sample, handle_sample },	 { WIRE_RECORD_stack, handle_stack },
-	{ WIRE_RECORD_symbol, handle_symbol },	 { WIRE_RECORD_file, handle_file },
-	{ WIRE_RECORD_message, handle_message }, { WIRE_RECORD_lost, handle_lost },
-	{ WIRE_RECORD_count, handle_count },	 { 0 },
+	{ WIRE_RECORD_process, handle_process },
+	{ WIRE_RECORD_process_exit, handle_process_exit },
+	{ WIRE_RECORD_thread, handle_thread },
+	{ WIRE_RECORD_image_exit, handle_image_exit },
+	IDENTITY_HANDLERS,
+	{ WIRE_RECORD_sample, handle_sample },
+	{ WIRE_RECORD_stack, handle_stack },
+	{ WIRE_RECORD_symbol, handle_symbol },
+	{ WIRE_RECORD_file, handle_file },
+	{ WIRE_RECORD_message, handle_message },
+	{ WIRE_RECORD_lost, handle_lost },
+	{ WIRE_RECORD_count, handle_count },
+	{ 0 },
 };
 
 int main(int argc, char **argv)

@@ -125,29 +125,53 @@ int names_rank(const struct names *names, uint32_t **ret)
 	return 0;
 }
 
-int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
+/* The index of a place that nobody uses. 0 or -ENOMEM. */
+static int take_place(struct names *names, uint32_t *ret)
 {
-	uint64_t *known = pair_map_find(&names->places, symbol->image, symbol->offset);
 	struct named_place *places = names->named_places;
-	int r;
 
-	if (known)
+	if (names->free_places) {
+		*ret = names->free_places - 1;
+		names->free_places = places[*ret].module;
 		return 0;
-	if (!(names->n_places & (names->n_places - 1))) {
+	}
+	if (!(names->n_places & (names->n_places - 1))) { /* a power of two: full */
 		places = reallocarray(places, names->n_places ? names->n_places * 2 : 1,
 				      sizeof(*places));
 		if (!places)
 			return -ENOMEM;
 		names->named_places = places;
 	}
-	r = pair_map_add(&names->places, symbol->image, symbol->offset, names->n_places);
+	*ret = names->n_places++;
+	return 0;
+}
+
+static void free_place(struct names *names, uint32_t index)
+{
+	names->named_places[index] = (struct named_place){ .module = names->free_places };
+	names->free_places = index + 1;
+}
+
+int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
+{
+	uint32_t index;
+	int r;
+
+	if (pair_map_find(&names->places, symbol->image, symbol->offset))
+		return 0;
+	r = take_place(names, &index);
+	if (r < 0)
+		return r;
+	r = pair_map_add(&names->places, symbol->image, symbol->offset, index);
+	if (r < 0)
+		free_place(names, index);
 	if (r == -ENOSPC) {
 		names->n_refused++;
 		return 0;
 	}
 	if (r < 0)
 		return r;
-	places[names->n_places++] = (struct named_place){
+	names->named_places[index] = (struct named_place){
 		.start = symbol->start,
 		.size = symbol->size,
 		.name = symbol->name.size
@@ -158,6 +182,57 @@ int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
 				  : 0,
 	};
 	return 0;
+}
+
+static bool is_of_living_image(uint64_t image, uint64_t offset, uint64_t place, void *arg)
+{
+	const struct identity *identity = arg;
+
+	return image_table_find(&identity->images, image);
+}
+
+static bool is_of_living_process(uint64_t process, uint64_t tid, uint64_t name, void *arg)
+{
+	const struct identity *identity = arg;
+
+	return process_table_find(&identity->processes, process);
+}
+
+static void mark_used(uint64_t image, uint64_t offset, uint64_t place, void *arg)
+{
+	((bool *)arg)[place] = true;
+}
+
+/* All places that no pair leads to any more are free; without memory to tell, none more. */
+static void find_free_places(struct names *names)
+{
+	_cleanup_free_ bool *is_used = calloc(names->n_places + 1, sizeof(*is_used));
+
+	if (!is_used)
+		return;
+	pair_map_each(&names->places, mark_used, is_used);
+	names->free_places = 0;
+	for (size_t i = 0; i < names->n_places; i++)
+		if (!is_used[i])
+			free_place(names, i);
+}
+
+static bool is_worth_looking(const struct pair_map *map, size_t n_kept)
+{
+	return map->n > 2 * n_kept + NAMES_LOOK_THROUGH;
+}
+
+void names_forget_ended(struct names *names, const struct identity *identity)
+{
+	if (is_worth_looking(&names->places, names->n_places_kept)) {
+		pair_map_keep(&names->places, is_of_living_image, (void *)identity);
+		names->n_places_kept = names->places.n;
+		find_free_places(names);
+	}
+	if (is_worth_looking(&names->threads, names->n_threads_kept)) {
+		pair_map_keep(&names->threads, is_of_living_process, (void *)identity);
+		names->n_threads_kept = names->threads.n;
+	}
 }
 
 int names_add_thread(struct names *names, const struct wire_thread *thread)

@@ -15,6 +15,7 @@ enum {
 	NAMES_MAX = 1 << 22,  /* texts; further ones are all called "[too many names]" */
 	NAME_SIZE_MAX = 4096, /* bytes of one, the zero byte included */
 	PLACES_MAX = 1 << 22,
+	NAMES_LOOK_THROUGH = 1 << 16, /* so many new ones, and twice as many as were kept */
 };
 
 struct names {
@@ -23,8 +24,10 @@ struct names {
 	size_t n;
 	struct pair_map places; /* (image, offset) → index of `named_places` */
 	struct named_place *named_places;
-	size_t n_places;
-	struct pair_map threads; /* (process, tid) → name */
+	size_t n_places, n_places_kept; /* kept: when they were last looked through */
+	uint32_t free_places;		/* index + 1 of the first that is free, 0: none */
+	struct pair_map threads;	/* (process, tid) → name */
+	size_t n_threads_kept;
 	uint64_t n_refused;
 };
 
@@ -33,7 +36,7 @@ struct named_place {
 	uint64_t start, size;
 	uint32_t name;	 /* 0: it has none */
 	uint32_t shown;	 /* instead of a name, once it was needed; else 0 */
-	uint32_t module; /* 0: none */
+	uint32_t module; /* 0: none; of a place that is free, the next one's index + 1 */
 };
 
 void names_init(struct names *names);
@@ -52,6 +55,12 @@ int names_rank(const struct names *names, uint32_t **ret);
 /* Each takes the record of that name in: 0 or -ENOMEM. */
 int names_add_symbol(struct names *names, const struct wire_symbol *symbol);
 int names_add_thread(struct names *names, const struct wire_thread *thread);
+
+/*
+ * After images or processes have ended: forgets their places and threads, if that is worth looking
+ * through all of them.
+ */
+void names_forget_ended(struct names *names, const struct identity *identity);
 
 /* NULL: the place has not been named. */
 struct named_place *names_find_place(const struct names *names, uint64_t image, uint64_t offset);

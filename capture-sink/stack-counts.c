@@ -133,6 +133,41 @@ int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t 
 	return 0;
 }
 
+/* How often those must have been met that are kept: so that it is at most half of them. */
+static uint64_t find_threshold(const struct stack_counts *counts)
+{
+	for (uint64_t threshold = 2;; threshold *= 2) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < counts->n; i++)
+			n += counts->list[i].n_samples >= threshold;
+		if (n <= counts->n / 2)
+			return threshold;
+	}
+}
+
+void stack_counts_forget_rare(struct stack_counts *counts)
+{
+	struct stack_counts kept = { .n_other = counts->n_other };
+	uint64_t threshold = find_threshold(counts);
+
+	for (size_t i = 0; i < counts->n; i++) {
+		const struct stack_count *count = &counts->list[i];
+
+		if (count->n_samples < threshold) {
+			kept.n_other += count->n_samples;
+			continue;
+		}
+		if (stack_counts_add(&kept, count->names, count->n_names) < 0) {
+			stack_counts_deinit(&kept);
+			return;
+		}
+		kept.list[kept.n - 1].n_samples = count->n_samples;
+	}
+	stack_counts_deinit(counts);
+	*counts = kept;
+}
+
 int stack_counts_list(const struct stack_counts *counts,
 		      int (*compare)(const void *a, const void *b, void *arg), void *arg,
 		      struct stack_count **ret, size_t *ret_n)

@@ -33,6 +33,12 @@ void stack_counts_deinit(struct stack_counts *counts);
 /* 0 or -ENOMEM */
 int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names);
 
+/*
+ * Forgets those that were met least often, at least half of them; they count as others from then
+ * on. (Without memory to do so, all stay.)
+ */
+void stack_counts_forget_rare(struct stack_counts *counts);
+
 /* All of them, sorted by `compare` (qsort_r); the caller frees the list. 0 or -ENOMEM. */
 int stack_counts_list(const struct stack_counts *counts,
 		      int (*compare)(const void *a, const void *b, void *arg), void *arg,

@@ -269,6 +269,50 @@ static void test_the_longest_name_is_marked_too(void **state)
 	assert_string_equal(marked + strlen(marked) - 5, "x_[k]");
 }
 
+static void test_places_of_images_that_have_ended_make_room(void **state)
+{
+	enum { LIVING = 7, ENDED = 8, N = NAMES_LOOK_THROUGH };
+	size_t n_places;
+
+	add_image(LIVING, WIRE_image_kind_FILE, "/living");
+	add_image(ENDED, WIRE_image_kind_FILE, "/ended");
+	for (uint64_t i = 0; i < N; i++)
+		add_symbol(i % 2 ? LIVING : ENDED, i, i % 2 ? "living" : "ended", "");
+	image_table_exit(&identity.images, &(struct wire_image_exit){ ENDED, 0 });
+	names_forget_ended(&names, &identity);
+	assert_int_equal(names.places.n, N); /* not worth the look yet */
+	add_symbol(LIVING, N, "living", "");
+	names_forget_ended(&names, &identity);
+	assert_int_equal(names.places.n, N / 2 + 1);
+	assert_null(names_find_place(&names, ENDED, 2));
+	n_places = names.n_places;
+	for (uint64_t i = 0; i < N / 2; i++)
+		add_symbol(9, i, "new", "");
+	assert_int_equal(names.n_places, n_places); /* in the places of those */
+	for (uint64_t i = 1; i < N; i += 2) {
+		uint32_t name = names_find_place(&names, LIVING, i)->name;
+
+		assert_string_equal(names_text(&names, name), "living");
+	}
+	add_symbol(9, N, "more", "");
+	assert_int_equal(names.n_places, n_places + 1);
+}
+
+static void test_threads_of_processes_that_have_ended_make_room(void **state)
+{
+	struct wire_thread thread = { .process = 2, .name = wire_string("thread", 15) };
+
+	add_process(1, "living");
+	for (thread.tid = 0; thread.tid <= NAMES_LOOK_THROUGH; thread.tid++) {
+		thread.process = thread.tid % 2 + 1;
+		assert_int_equal(names_add_thread(&names, &thread), 0);
+	}
+	names_forget_ended(&names, &identity);
+	assert_int_equal(names.threads.n, NAMES_LOOK_THROUGH / 2 + 1);
+	assert_non_null(pair_map_find(&names.threads, 1, 2));
+	assert_null(pair_map_find(&names.threads, 2, 1));
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -282,6 +326,8 @@ int main(void)
 		TEST(test_a_thread_has_its_own_name_or_its_processs),
 		TEST(test_marks_stand_behind_names_of_the_kernel_and_of_jit_code),
 		TEST(test_the_longest_name_is_marked_too),
+		TEST(test_places_of_images_that_have_ended_make_room),
+		TEST(test_threads_of_processes_that_have_ended_make_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,6 +98,47 @@ static void test_stacks_beyond_the_limit_are_counted_together(void **state)
 	stack_counts_deinit(&counts);
 }
 
+static void test_rare_stacks_make_room_and_count_as_others(void **state)
+{
+	struct stack_counts counts = { 0 };
+	struct stack_count *list;
+	int n_compared = 0;
+	size_t n;
+
+	for (uint32_t i = 1; i <= 1000; i++)
+		add(&counts, 2, 1, i, 0);
+	for (int i = 0; i < 9; i++) {
+		add(&counts, 2, 1, 7, 0);
+		add(&counts, 2, 1, 500, 0);
+	}
+	add(&counts, 2, 1, 8, 0);
+	stack_counts_forget_rare(&counts);
+	assert_int_equal(counts.n_other, 997);
+	assert_int_equal(stack_counts_list(&counts, by_count, &n_compared, &list, &n), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(list[0].n_samples, 10);
+	assert_int_equal(list[1].n_samples, 10);
+	assert_int_equal(list[2].n_samples, 2);
+	assert_int_equal(list[2].names[1], 8);
+	free(list);
+	add(&counts, 2, 1, 9, 0);
+	assert_int_equal(counts.n, 4);
+	stack_counts_deinit(&counts);
+}
+
+static void test_at_most_half_of_the_stacks_stay(void **state)
+{
+	struct stack_counts counts = { 0 };
+
+	for (int round = 0; round < 5; round++)
+		for (uint32_t i = 1; i <= 1000; i++)
+			add(&counts, 2, 1, i, 0);
+	stack_counts_forget_rare(&counts);
+	assert_int_equal(counts.n, 0);
+	assert_int_equal(counts.n_other, 5000);
+	stack_counts_deinit(&counts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -105,6 +146,8 @@ int main(void)
 		cmocka_unit_test(test_without_stacks_the_list_is_empty),
 		cmocka_unit_test(test_a_deep_stack_is_kept_whole),
 		cmocka_unit_test(test_stacks_beyond_the_limit_are_counted_together),
+		cmocka_unit_test(test_rare_stacks_make_room_and_count_as_others),
+		cmocka_unit_test(test_at_most_half_of_the_stacks_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,26 @@ void pair_map_remove(struct pair_map *map, uint64_t a, uint64_t b)
 	map->n--;
 }
 
+void pair_map_keep(struct pair_map *map,
+		   bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
+		   void *arg)
+{
+	struct pair_map kept = { .n_max = map->n_max };
+
+	for (size_t i = 0; i < map->n_allocated; i++) {
+		const struct pair_map_entry *entry = &map->entries[i];
+
+		if (!entry->is_used || !is_to_be_kept(entry->a, entry->b, entry->value, arg))
+			continue;
+		if (pair_map_add(&kept, entry->a, entry->b, entry->value) < 0) {
+			pair_map_deinit(&kept);
+			return;
+		}
+	}
+	free(map->entries);
+	*map = kept;
+}
+
 void pair_map_each(const struct pair_map *map,
 		   void (*each)(uint64_t a, uint64_t b, uint64_t value, void *arg), void *arg)
 {

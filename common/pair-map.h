@@ -30,6 +30,14 @@ int pair_map_add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value);
 /* Forgets a pair, if it is there. */
 void pair_map_remove(struct pair_map *map, uint64_t a, uint64_t b);
 
+/*
+ * Forgets the pairs that are not to be kept, and gives their memory back. (Should there be no
+ * memory to do so, all are kept.)
+ */
+void pair_map_keep(struct pair_map *map,
+		   bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
+		   void *arg);
+
 /* Calls for each pair, in no particular order. */
 void pair_map_each(const struct pair_map *map,
 		   void (*each)(uint64_t a, uint64_t b, uint64_t value, void *arg), void *arg);

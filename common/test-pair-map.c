@@ -147,6 +147,49 @@ static void test_what_is_removed_is_gone_and_nothing_else(void **state)
 	pair_map_deinit(&map);
 }
 
+static bool is_even(uint64_t a, uint64_t b, uint64_t value, void *arg)
+{
+	++*(int *)arg;
+	return value % 2 == 0;
+}
+
+static void test_only_what_is_to_be_kept_stays(void **state)
+{
+	struct pair_map map;
+	int n_asked = 0;
+
+	pair_map_init(&map, 10000);
+	for (uint64_t i = 0; i < 5000; i++)
+		assert_int_equal(pair_map_add(&map, i % 7, i, i), 0);
+	pair_map_keep(&map, is_even, &n_asked);
+	assert_int_equal(n_asked, 5000);
+	assert_int_equal(map.n, 2500);
+	for (uint64_t i = 0; i < 5000; i++) {
+		const uint64_t *found = pair_map_find(&map, i % 7, i);
+
+		assert_true(i % 2 ? !found : found && *found == i);
+	}
+	for (uint64_t i = 0; i < 7500; i++) /* as many as at first */
+		assert_int_equal(pair_map_add(&map, 9, i, 0), 0);
+	assert_int_equal(pair_map_add(&map, 9, 7500, 0), -ENOSPC);
+	pair_map_keep(&map, is_even, &n_asked);
+	pair_map_deinit(&map);
+}
+
+static void test_of_nothing_nothing_is_kept(void **state)
+{
+	struct pair_map map;
+	int n_asked = 0;
+
+	pair_map_init(&map, 10);
+	pair_map_keep(&map, is_even, &n_asked);
+	assert_int_equal(map.n, 0);
+	assert_null(pair_map_find(&map, 1, 2));
+	assert_int_equal(pair_map_add(&map, 1, 2, 4), 0);
+	assert_int_equal(*pair_map_find(&map, 1, 2), 4);
+	pair_map_deinit(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +199,8 @@ int main(void)
 		cmocka_unit_test(test_a_value_can_be_changed_in_place),
 		cmocka_unit_test(test_each_pair_is_shown_once_and_cleared_ones_never),
 		cmocka_unit_test(test_what_is_removed_is_gone_and_nothing_else),
+		cmocka_unit_test(test_only_what_is_to_be_kept_stays),
+		cmocka_unit_test(test_of_nothing_nothing_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,8 @@
 
 enum {
 	KEY_DEBUG_DIR = 0x100,
-	PLACES_MAX = 1 << 22, /* known at one time; beyond that they are named again */
+	PLACES_MAX = 1 << 22,	       /* known at one time; beyond that they are named again */
+	PLACES_LOOK_THROUGH = 1 << 16, /* so many new ones, and twice as many as were kept */
 	NAME_MAX_SIZE = 4096,
 };
 
@@ -35,6 +36,7 @@ struct symbolizer {
 	struct pair_map tables; /* (image, 0) → struct image_symbols * */
 	struct kallsyms kallsyms;
 	struct pair_map places;	   /* that have been named */
+	size_t n_places_kept;	   /* when they were last looked through */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
 	uint64_t n_refused; /* symbols of images */
@@ -230,6 +232,25 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	return r < 0 ? r : STAGE_PASS;
 }
 
+static bool is_of_living_image(uint64_t image, uint64_t offset, uint64_t value, void *arg)
+{
+	const struct symbolizer *self = arg;
+
+	return image_table_find(&self->identity.images, image);
+}
+
+static int handle_image_exit(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	int r = identity_handle_image_exit(stage, data, view);
+
+	if (self->places.n > 2 * self->n_places_kept + PLACES_LOOK_THROUGH) {
+		pair_map_keep(&self->places, is_of_living_image, self);
+		self->n_places_kept = self->places.n;
+	}
+	return r;
+}
+
 static int handle_file(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
@@ -312,6 +333,7 @@ static const struct argp_option option_table[] = {
 
 static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_file, handle_file },
+	{ WIRE_RECORD_image_exit, handle_image_exit }, /* in front of the shared one */
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_stack, handle_stack },
 	{ WIRE_RECORD_sample, handle_sample },
