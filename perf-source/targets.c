@@ -21,6 +21,8 @@ enum {
 	RING_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
 	SAMPLE_OVERHEAD = 400,	     /* bytes of a sample beside its stack */
 	RING_MILLISECONDS_MIN = 30,  /* records wait for others for 10 ms (merge.h) */
+	CLOCK_TRIES = 16,
+	CLOCK_GAP_NS = 2000,
 };
 
 static int read_setting(const char *path, int otherwise)
@@ -285,11 +287,31 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	return r;
 }
 
+/*
+ * How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. Files are compared with samples by it, so
+ * that nothing must come between the two looks.
+ */
+static uint64_t unix_time_ahead(void)
+{
+	uint64_t ahead = 0, shortest = UINT64_MAX;
+
+	for (int i = 0; i < CLOCK_TRIES && shortest > CLOCK_GAP_NS; i++) {
+		uint64_t before = clock_now(CLOCK_MONOTONIC), real = clock_now(CLOCK_REALTIME);
+		uint64_t gap = clock_now(CLOCK_MONOTONIC) - before;
+
+		if (gap >= shortest)
+			continue;
+		shortest = gap;
+		ahead = real - before - gap / 2;
+	}
+	return ahead;
+}
+
 static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 {
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
-	hello->start_unix_time = clock_now(CLOCK_REALTIME);
+	hello->start_unix_time = self->start_time + unix_time_ahead();
 	hello->rate = self->options.rate;
 	hello->stack_size = self->options.stack_size;
 	hello->register_mask = arch_host.register_mask;
