@@ -27,9 +27,9 @@
 
 enum {
 	PSEUDO_PID = 1 << 22,	 /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
-	ADDRESSES_MAX = 1 << 19, /* with a name in the table at the end; others get a jitmap's */
+	ADDRESSES_MAX = 1 << 18, /* with a name in the table at the end; others get a jitmap's */
 	MAPPINGS_MAX = 1 << 22,
-	MAPPINGS_LOOK_THROUGH = 1 << 16, /* so many new ones, and twice as many as were kept */
+	MAPPINGS_LOOK_THROUGH = 1 << 14, /* so many new ones, and twice as many as were kept */
 	NAMES_TOLD_MAX = 1 << 22,
 	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
 	PROCESS_NAME_MAX = 128,

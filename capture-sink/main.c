@@ -11,7 +11,7 @@
 
 enum {
 	KEY_FORCE = 0x100,
-	COUNTED_FOR_SUMMARY = 1 << 16, /* distinct stacks; the rare ones make room */
+	COUNTED_FOR_SUMMARY = 1 << 14, /* distinct stacks; the rare ones make room */
 };
 
 struct capture_sink {

@@ -15,7 +15,7 @@ enum {
 	NAMES_MAX = 1 << 22,  /* texts; further ones are all called "[too many names]" */
 	NAME_SIZE_MAX = 4096, /* bytes of one, the zero byte included */
 	PLACES_MAX = 1 << 22,
-	NAMES_LOOK_THROUGH = 1 << 16, /* so many new ones, and twice as many as were kept */
+	NAMES_LOOK_THROUGH = 1 << 14, /* so many new ones, and twice as many as were kept */
 };
 
 struct names {

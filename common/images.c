@@ -46,6 +46,14 @@ void images_init(struct images *images, struct stage *stage, int server_fd)
 	};
 }
 
+static void set_status(struct images *images, struct image_entry *entry,
+		       enum wire_image_status status)
+{
+	images->n_gone -= entry->file.status == WIRE_image_status_GONE;
+	images->n_gone += status == WIRE_image_status_GONE;
+	entry->file.status = status;
+}
+
 static void close_file(struct image_entry *entry)
 {
 	if (entry->file.fd >= 0)
@@ -57,6 +65,7 @@ static void forget_all(struct images *images)
 {
 	struct image_entry *entry, *next;
 
+	images->n_gone = 0;
 	HASH_CLEAR(hh, images->by_file);
 	HASH_ITER(hh_number, images->by_number, entry, next)
 	{
@@ -214,6 +223,7 @@ static void forget_one(struct images *images, struct image_entry *entry)
 	if (current == entry)
 		HASH_DELETE(hh, images->by_file, entry);
 	HASH_DELETE(hh_number, images->by_number, entry);
+	set_status(images, entry, 0);
 	close_file(entry);
 	free(entry);
 }
@@ -270,6 +280,7 @@ static int replace(struct images *images, const char *key, struct image_entry *e
 		   const struct image_source *source, size_t size, struct image_entry **ret)
 {
 	HASH_DELETE(hh, images->by_file, entry);
+	set_status(images, entry, 0);
 	close_file(entry);
 	entry->successor = images->n_numbers;
 	images->n_replaced++;
@@ -449,7 +460,7 @@ static void watch(struct images *images, const struct wire_image_state *state, i
 	if (!entry || entry->successor || entry->file.fd >= 0)
 		return;
 	if (fd < 0 || fd > images->highest_fd) {
-		entry->file.status = state->status;
+		set_status(images, entry, state->status);
 		if (state->status == WIRE_image_status_OPEN)
 			++*counters_get(&images->stage->counters, "images", "not-watched");
 		return;

@@ -28,6 +28,7 @@ struct images {
 	struct image_entry *by_number; /* all that are known */
 	uint64_t n_numbers;
 	uint64_t n_replaced;
+	size_t n_gone; /* current ones that the server came too late for, if they are still there */
 	int highest_fd; /* beyond it no descriptors are kept */
 	int server_fd;	/* of the image server; -1: none */
 	bool vdso_is_known;

@@ -300,10 +300,10 @@ static int waiting_init(struct waiting *waiting, const struct perf_source *self)
 	return 0;
 }
 
-/* New files are to be opened soon, and they seldom come alone. */
+/* New files are to be opened soon (they seldom come alone), and those that were gone before. */
 static int sideband_wait_ms(struct waiting *waiting, const struct images *images)
 {
-	bool is_known = images->n_numbers == waiting->n_images;
+	bool is_known = images->n_numbers == waiting->n_images && !images->n_gone;
 
 	waiting->n_images = images->n_numbers;
 	return is_known ? KNOWN_WAIT_MS : SIDEBAND_WAIT_MS;

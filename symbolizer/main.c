@@ -18,7 +18,7 @@
 enum {
 	KEY_DEBUG_DIR = 0x100,
 	PLACES_MAX = 1 << 22,	       /* known at one time; beyond that they are named again */
-	PLACES_LOOK_THROUGH = 1 << 16, /* so many new ones, and twice as many as were kept */
+	PLACES_LOOK_THROUGH = 1 << 14, /* so many new ones, and twice as many as were kept */
 	NAME_MAX_SIZE = 4096,
 };
 

@@ -5,8 +5,8 @@
 
 Compilers, python, node and what else of workloads.py is there, each for a few seconds, two at a time, and
 short processes (programs/churn.c) at a modest rate. Every 10 s a line a stage: time, RSS, descriptors. At
-the end for each the least-squares slope of RSS, from 5 minutes (or a sixth of a shorter run) on, in KiB
-in 10 minutes, and how many descriptors were added since then. Nothing is asserted.
+the end for each the least-squares slopes of RSS and of descriptors, from 5 minutes (or a sixth of a shorter
+run) on, in 10 minutes; and both before the load, and a minute behind it. Nothing is asserted.
 
 The sink writes a capture of Sysprof's, to DIR. Folded stacks would be kept in memory until the end, each
 distinct one, and have to grow; of a capture the sink keeps only what it needs to write each name
@@ -32,6 +32,8 @@ INTERVAL_S = 10
 WARM_UP_S = 300
 PIECE_S = 5  # each program of the load
 N_AT_A_TIME = 2
+SETTLE_S = 5  # without the load, before it and behind it
+SETTLE_BEHIND_S = 50  # images that nobody has mapped any more end after 30 to 40 s
 PROCESSES_A_SECOND = 10
 BYTES_A_SAMPLE = 400  # of a capture: 24 and 8 a frame; twice what usual stacks take
 RESERVE = 1 << 30
@@ -97,17 +99,18 @@ def tell(name, look):
     print(f"t={look[0]:.0f},stage={name},rss_kib={look[1]},fds={look[2]}", flush=True)
 
 
-def report(seen, warm_up):
+def report(seen, before, after, warm_up):
     for name, looks in seen.items():
-        looks = [look for look in looks if look[0] >= warm_up]
+        looks = [look for look in looks[:-1] if look[0] >= warm_up]  # the last one is `after`
         if len(looks) < 2:
             continue
         growth = slope([(seconds, rss) for seconds, rss, _ in looks]) * 600
         print(f"stage={name} kind={'sink' if name == 'capture-sink' else 'flow'} "
               f"rss_kib_slope_in_10_min={growth:.0f} rss_kib_first={looks[0][1]} "
               f"rss_kib_last={looks[-1][1]} rss_kib_most={max(look[1] for look in looks)} "
-              f"fds_first={looks[0][2]} fds_last={looks[-1][2]} "
-              f"fds_growth={looks[-1][2] - looks[0][2]}")
+              f"rss_kib_before={before[name][1]} rss_kib_after={after[name][1]} "
+              f"fds_slope_in_10_min={slope([(look[0], look[2]) for look in looks]) * 600:.1f} "
+              f"fds_before={before[name][2]} fds_after={after[name][2]}")
 
 
 def main():
@@ -120,16 +123,21 @@ def main():
         directory = Path(directory)
         check_space(directory, arguments)
         out = directory / "out.syscap"
-        with Load(directory), stages.Pipeline(directory, ["-F", arguments.rate], [out]) as pipeline:
+        with stages.Pipeline(directory, ["-F", arguments.rate], [out]) as pipeline:
+            time.sleep(SETTLE_S)
             watch = stages.Watch(pipeline, INTERVAL_S, tell)
-            time.sleep(arguments.seconds)
+            before = watch.look()
+            with Load(directory):
+                time.sleep(arguments.seconds)
             watch.end()
+            time.sleep(SETTLE_BEHIND_S)
+            after = watch.look()
             pipeline.stop()
         cost = pipeline.cost()
         print(f"samples={cost['samples']} lost={cost['lost']} cpu_us_per_sample={cost['cpu_us']:.2f} "
               f"complete={cost['complete']:.4f} adds_up={cost['adds_up']} "
               f"capture_mb={out.stat().st_size / 1e6:.0f}")
-        report(watch.seen, min(WARM_UP_S, arguments.seconds / 6))
+        report(watch.seen, before, after, min(WARM_UP_S, arguments.seconds / 6))
 
 
 main()

@@ -4,8 +4,10 @@
  * gone at once the first time that they are used, too soon for anybody to look at them, but not
  * later.
  *
- * truth: chain START main use_left call_left left_enter left_outer left_spin
- * truth: chain START main use_right call_right right_enter right_outer right_spin
+ * truth: chain START main use_left call_left
+ * truth: then (left_enter|[memfd:library]) (left_outer|[memfd:library]) (left_spin|[memfd:library])
+ * truth: chain START main use_right call_right
+ * truth: then (right_enter|[memfd:library]) (right_outer|[memfd:library]) (right_spin|[memfd:library])
  * truth: ends image-unavailable at (left_enter|left_outer|left_spin)    # so much is known of each
  * truth: ends image-unavailable at (right_enter|right_outer|right_spin) # until it is mapped again
  * truth: ends image-unavailable at [memfd:library]
