@@ -293,9 +293,23 @@ static bool is_another_inode(const struct image_entry *entry, const struct image
 	return entry->generation && source->generation && entry->generation != source->generation;
 }
 
+/*
+ * What JIT compilers tell perf of their code (jit-PID.dump, jitdump-specification.txt) is mapped as
+ * a mark, holds no code that runs there, and grows all the time.
+ */
+static bool is_jitdump(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	unsigned int pid;
+	int end = 0;
+
+	return slash && sscanf(slash, "/jit-%u.dump%n", &pid, &end) == 1 && end > 0 && !slash[end];
+}
+
 static bool has_changed(const struct image_entry *entry)
 {
-	return entry->file.fd >= 0 && image_file_has_changed(&entry->file);
+	return entry->file.fd >= 0 && !is_jitdump(entry->key + entry->path_at) &&
+	       image_file_has_changed(&entry->file);
 }
 
 /*

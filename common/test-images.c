@@ -398,6 +398,26 @@ static void test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again
 	assert_int_equal(find_file("/memfd:code (deleted)", 5, 9), again);
 }
 
+static void test_a_jitdump_is_one_image_however_it_grows(void **state)
+{
+	char directory[] = "/tmp/stackpipe-test-XXXXXX", path[64], other[64];
+	uint64_t image, copy;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/jit-123.dump", directory);
+	snprintf(other, sizeof(other), "%s/jit-123.dumped", directory);
+	image = find_opened_file(path, "code");
+	copy = find_opened_file(other, "code");
+	write_again(path, "code, and more code");
+	write_again(other, "code, and more code");
+	assert_int_equal(images_check(&images), 0);
+	assert_int_equal(find_file(path, 5, 9), image);
+	assert_int_not_equal(find_file(other, 5, 9), copy);
+	unlink(path);
+	unlink(other);
+	rmdir(directory);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -421,6 +441,7 @@ int main(void)
 		TEST(test_what_is_unused_ends_and_the_server_is_told),
 		TEST(test_who_was_never_looked_for_is_young),
 		TEST(test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again),
+		TEST(test_a_jitdump_is_one_image_however_it_grows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
