@@ -54,7 +54,7 @@ static bool parse_line(char *line, struct kernel_symbol *ret)
 	char *end = line + 16, *module;
 
 	if (!parse_address(line, &ret->address) || end[0] != ' ' || !end[1] ||
-	    !strchr("tTwW", end[1]) || end[2] != ' ' || !end[3])
+	    !strchr("tTwW", end[1]) || end[2] != ' ' || !end[3] || end[3] == '\t')
 		return false;
 	ret->name = end + 3;
 	module = strchr(end + 3, '\t');

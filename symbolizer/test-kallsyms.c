@@ -126,6 +126,7 @@ static void test_lines_that_do_not_parse_are_passed_over(void **state)
 					     "ffffffff8100001g T hexadecimal\n"
 					     "ffffffff81000010 d data\n"
 					     "ffffffff81000010 T\ttab\n"
+					     "ffffffff81000010 T \t[module]\n"
 					     "ffffffff81000010T joined\n"
 					     "ffffffff81000100 T end");
 
