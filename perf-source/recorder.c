@@ -276,7 +276,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 struct waiting {
 	struct pollfd *fds;
 	size_t n_rings, n_processes, n;
-	uint64_t n_images; /* that were known when we last waited */
+	uint64_t n_images, n_upids; /* that were known when we last waited */
 };
 
 static int waiting_init(struct waiting *waiting, const struct perf_source *self)
@@ -300,12 +300,17 @@ static int waiting_init(struct waiting *waiting, const struct perf_source *self)
 	return 0;
 }
 
-/* New files are to be opened soon (they seldom come alone), and those that were gone before. */
-static int sideband_wait_ms(struct waiting *waiting, const struct images *images)
+/*
+ * New files are to be opened soon (they seldom come alone), and those that were gone before; a
+ * process may be short.
+ */
+static int sideband_wait_ms(struct waiting *waiting, const struct perf_source *self)
 {
-	bool is_known = images->n_numbers == waiting->n_images && !images->n_gone;
+	bool is_known = self->images.n_numbers == waiting->n_images && !self->images.n_gone &&
+			self->processes.n_upids == waiting->n_upids;
 
-	waiting->n_images = images->n_numbers;
+	waiting->n_images = self->images.n_numbers;
+	waiting->n_upids = self->processes.n_upids;
 	return is_known ? KNOWN_WAIT_MS : SIDEBAND_WAIT_MS;
 }
 
@@ -314,7 +319,7 @@ static int sideband_wait_ms(struct waiting *waiting, const struct images *images
  * we wake up, all later stages do, too, with cold caches: so not often, unless something happens to
  * processes.
  */
-static bool wait_a_little(struct waiting *waiting, const struct images *images)
+static bool wait_a_little(struct waiting *waiting, const struct perf_source *self)
 {
 	size_t n_left = 0;
 	bool has_sideband = false;
@@ -324,7 +329,7 @@ static bool wait_a_little(struct waiting *waiting, const struct images *images)
 	for (size_t i = 0; i < waiting->n_rings / 2; i++) /* the first half of the rings */
 		has_sideband |= waiting->fds[i].revents & POLLIN;
 	if (has_sideband)
-		poll(NULL, 0, sideband_wait_ms(waiting, images));
+		poll(NULL, 0, sideband_wait_ms(waiting, self));
 	for (size_t i = 0; i < waiting->n; i++) {
 		bool is_process =
 			i >= waiting->n_rings && i < waiting->n_rings + waiting->n_processes;
@@ -376,7 +381,7 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 			r = check_images(self);
 		if (r == 0)
 			r = read_again_if_lost(self);
-		goes_on = wait_a_little(waiting, &self->images);
+		goes_on = wait_a_little(waiting, self);
 		if (self->options.duration &&
 		    clock_now(CLOCK_MONOTONIC) - begun >= self->options.duration)
 			goes_on = false;

@@ -15,6 +15,9 @@
 
 #include "use-sides.h"
 
+/* Long enough for the file to be looked for while the process is there: its path is no help. */
+enum { ROUNDS = 40000 };
+
 static LINK void make_root(const char *name, const char *program, char root[PATH_MAX])
 {
 	char path[PATH_MAX + 16];
@@ -25,8 +28,11 @@ static LINK void make_root(const char *name, const char *program, char root[PATH
 	copy_file(beside(program), path);
 }
 
-static LINK void in_root(const char *root, const char *rounds, const char *comm)
+static LINK void in_root(const char *root, const char *comm)
 {
+	char rounds[16];
+
+	snprintf(rounds, sizeof(rounds), "%d", ROUNDS);
 	check(chroot(root) == 0 && chdir("/") == 0, root);
 	execl("/program", "program", rounds, comm, NULL);
 	_exit(1);
@@ -38,14 +44,14 @@ int main(int argc, char **argv)
 
 	make_root("left-root", "side-left", left);
 	make_root("right-root", "side-right", right);
-	for (long n = turns(rounds_of(argc, argv), 16000); n; n--) {
+	for (long n = turns(rounds_of(argc, argv), 2 * ROUNDS); n; n--) {
 		pid_t pids[2] = { fork(), -1 };
 
 		if (pids[0] == 0)
-			in_root(left, "8000", "in-left");
+			in_root(left, "in-left");
 		pids[1] = fork();
 		if (pids[1] == 0)
-			in_root(right, "8000", "in-right");
+			in_root(right, "in-right");
 		wait_for(pids[0]);
 		wait_for(pids[1]);
 	}
