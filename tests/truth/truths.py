@@ -57,7 +57,7 @@ PATTERNS = {
     "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
     "HELPERS": ["LIBC", "LD", "PLT", "beside", "check", "copy_file", "copy_to", "find",
                 "open_library", "wait_for"],
-    "RUST": ["std::…", "core::…", "alloc::…", "<…"],
+    "RUST": ["std::…", "core::…", "alloc::…", "__rustc::…", "<…"],
 }
 NAME = r'"[^"]+"|[^\s()|"?*+{}#]+'
 FRAME = re.compile(rf'\s*(?:\((?P<group>(?:{NAME})(?:\|(?:{NAME}))*)\)|(?P<name>{NAME}))'
