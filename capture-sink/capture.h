@@ -21,8 +21,7 @@ struct capture {
 	struct identity identity; /* first: see identity.h */
 	struct names names;
 	struct stack_counts counts;
-	struct frame_cache
-		frames; /* number: the marked name; value: what the format makes of the frame */
+	struct frame_cache frames; /* number: the marked name; value: of `add_frame` */
 	struct output output;
 	const char *path;
 	const struct format *format;

@@ -29,7 +29,6 @@ enum {
 	PSEUDO_PID = 1 << 22,	 /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
 	ADDRESSES_MAX = 1 << 18, /* with a name in the table at the end; others get a jitmap's */
 	MAPPINGS_MAX = 1 << 22,
-	MAPPINGS_LOOK_THROUGH = 1 << 14, /* so many new ones, and twice as many as were kept */
 	NAMES_TOLD_MAX = 1 << 22,
 	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
 	PROCESS_NAME_MAX = 128,
@@ -45,7 +44,6 @@ struct syscap_format {
 	struct pair_map owners;	    /* (PID, 0) → the upid that has it */
 	struct pair_map told_names; /* (PID, 0) → the name that was told */
 	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
-	size_t n_mappings_kept;	    /* when they were last looked through */
 	struct pair_map addresses;  /* (PID, address) → its name */
 	struct pair_map jitmap;	    /* (name, 0) → its address */
 	struct pair_map kernel;	    /* (start, size) → index of a named place */
@@ -365,7 +363,6 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 	return r;
 }
 
-/* Nothing more refers to it, so it is not kept in mind: only that its PID has been used. */
 static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value, void *arg)
 {
 	const struct syscap_format *self = arg;
@@ -373,6 +370,7 @@ static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value,
 	return pair_map_find(&self->told_names, pid, 0);
 }
 
+/* Nothing more refers to it, so it is not kept in mind: only that its PID has been used. */
 static int exit_process(struct capture *capture, const struct process *process, uint64_t time)
 {
 	struct syscap_format *self = capture->format_data;
@@ -383,10 +381,7 @@ static int exit_process(struct capture *capture, const struct process *process, 
 		return 0;
 	pair_map_remove(&self->told_names, *pid, 0);
 	pair_map_remove(&self->pids, process->number, 0);
-	if (self->mappings.n > 2 * self->n_mappings_kept + MAPPINGS_LOOK_THROUGH) {
-		pair_map_keep(&self->mappings, is_of_living_process, self);
-		self->n_mappings_kept = self->mappings.n;
-	}
+	pair_map_prune(&self->mappings, is_of_living_process, self);
 	return syscap_put_exit(&self->syscap, when);
 }
 

@@ -217,22 +217,11 @@ static void find_free_places(struct names *names)
 			free_place(names, i);
 }
 
-static bool is_worth_looking(const struct pair_map *map, size_t n_kept)
-{
-	return map->n > 2 * n_kept + NAMES_LOOK_THROUGH;
-}
-
 void names_forget_ended(struct names *names, const struct identity *identity)
 {
-	if (is_worth_looking(&names->places, names->n_places_kept)) {
-		pair_map_keep(&names->places, is_of_living_image, (void *)identity);
-		names->n_places_kept = names->places.n;
+	if (pair_map_prune(&names->places, is_of_living_image, (void *)identity))
 		find_free_places(names);
-	}
-	if (is_worth_looking(&names->threads, names->n_threads_kept)) {
-		pair_map_keep(&names->threads, is_of_living_process, (void *)identity);
-		names->n_threads_kept = names->threads.n;
-	}
+	pair_map_prune(&names->threads, is_of_living_process, (void *)identity);
 }
 
 int names_add_thread(struct names *names, const struct wire_thread *thread)
@@ -286,8 +275,7 @@ static void name_place(const struct image *image, uint64_t offset, char *ret, si
 		 name + has_brackets, offset);
 }
 
-/* The name of a place, which may have none (then its function's first place stands for it), or none
- * yet. */
+/* The name of a place. It may have none, and then where its function begins stands for it. */
 static uint32_t name_of_place(struct names *names, const struct image *image, uint64_t offset,
 			      struct named_place *place)
 {

@@ -15,7 +15,6 @@ enum {
 	NAMES_MAX = 1 << 22,  /* texts; further ones are all called "[too many names]" */
 	NAME_SIZE_MAX = 4096, /* bytes of one, the zero byte included */
 	PLACES_MAX = 1 << 22,
-	NAMES_LOOK_THROUGH = 1 << 14, /* so many new ones, and twice as many as were kept */
 };
 
 struct names {
@@ -24,10 +23,9 @@ struct names {
 	size_t n;
 	struct pair_map places; /* (image, offset) → index of `named_places` */
 	struct named_place *named_places;
-	size_t n_places, n_places_kept; /* kept: when they were last looked through */
-	uint32_t free_places;		/* index + 1 of the first that is free, 0: none */
-	struct pair_map threads;	/* (process, tid) → name */
-	size_t n_threads_kept;
+	size_t n_places;
+	uint32_t free_places;	 /* index + 1 of the first that is free, 0: none */
+	struct pair_map threads; /* (process, tid) → name */
 	uint64_t n_refused;
 };
 
@@ -56,10 +54,7 @@ int names_rank(const struct names *names, uint32_t **ret);
 int names_add_symbol(struct names *names, const struct wire_symbol *symbol);
 int names_add_thread(struct names *names, const struct wire_thread *thread);
 
-/*
- * After images or processes have ended: forgets their places and threads, if that is worth looking
- * through all of them.
- */
+/* After images or processes have ended: forgets their places and threads, now and then. */
 void names_forget_ended(struct names *names, const struct identity *identity);
 
 /* NULL: the place has not been named. */
@@ -70,10 +65,9 @@ uint32_t names_of_thread(struct names *names, const struct process *process, uin
 			 uint32_t tid);
 
 struct frame_name {
-	uint32_t name; /* its symbol, else "[file+0xoffset]", else "[unknown]" */
-	uint32_t
-		marked; /* with flamegraph.pl's mark, if it is of the kernel or of a JIT compiler */
-	bool is_final;	/* no symbol that is still to come can change it */
+	uint32_t name;	 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
+	uint32_t marked; /* with flamegraph.pl's mark, if it is of the kernel or of a JIT */
+	bool is_final;	 /* no symbol that is still to come can change it */
 };
 
 struct frame_name names_of_frame(struct names *names, const struct identity *identity,

@@ -271,7 +271,7 @@ static void test_the_longest_name_is_marked_too(void **state)
 
 static void test_places_of_images_that_have_ended_make_room(void **state)
 {
-	enum { LIVING = 7, ENDED = 8, N = NAMES_LOOK_THROUGH };
+	enum { LIVING = 7, ENDED = 8, N = PAIR_MAP_PRUNED_MIN };
 	size_t n_places;
 
 	add_image(LIVING, WIRE_image_kind_FILE, "/living");
@@ -303,12 +303,12 @@ static void test_threads_of_processes_that_have_ended_make_room(void **state)
 	struct wire_thread thread = { .process = 2, .name = wire_string("thread", 15) };
 
 	add_process(1, "living");
-	for (thread.tid = 0; thread.tid <= NAMES_LOOK_THROUGH; thread.tid++) {
+	for (thread.tid = 0; thread.tid <= PAIR_MAP_PRUNED_MIN; thread.tid++) {
 		thread.process = thread.tid % 2 + 1;
 		assert_int_equal(names_add_thread(&names, &thread), 0);
 	}
 	names_forget_ended(&names, &identity);
-	assert_int_equal(names.threads.n, NAMES_LOOK_THROUGH / 2 + 1);
+	assert_int_equal(names.threads.n, PAIR_MAP_PRUNED_MIN / 2 + 1);
 	assert_non_null(pair_map_find(&names.threads, 1, 2));
 	assert_null(pair_map_find(&names.threads, 2, 1));
 }

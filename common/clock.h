@@ -7,11 +7,16 @@
 #define NANOSECONDS_A_SECOND 1000000000ULL
 #define NANOSECONDS_A_MILLISECOND 1000000ULL
 
+static inline uint64_t clock_nanoseconds(struct timespec time)
+{
+	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
+}
+
 /* Nanoseconds of CLOCK_MONOTONIC, or of another clock. */
 static inline uint64_t clock_now(clockid_t id)
 {
 	struct timespec time;
 
 	clock_gettime(id, &time);
-	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
+	return clock_nanoseconds(time);
 }

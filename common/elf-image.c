@@ -113,9 +113,7 @@ static uint64_t find_modified(int fd)
 {
 	struct stat status;
 
-	return fd >= 0 && fstat(fd, &status) == 0
-		       ? status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec
-		       : 0;
+	return fd >= 0 && fstat(fd, &status) == 0 ? clock_nanoseconds(status.st_mtim) : 0;
 }
 
 /* Goes on from what has been begun with `outcome`. */

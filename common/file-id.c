@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/file-id.h"
+#include "common/text.h"
 
 /* www.isthe.com/chongo/tech/comp/fnv: the 128-bit FNV prime is 2^88 + 2^8 + 0x3b. */
 #define FNV_PRIME ((unsigned __int128)1 << 88 | 0x13b)
@@ -41,18 +42,6 @@ void file_id_text(const struct file_id *id, char ret[FILE_ID_TEXT_SIZE])
 		snprintf(ret + 2 * i, 3, "%02x", id->bytes[i]);
 }
 
-/* Not of ctype.h: what is a digit does not depend on where the program runs. */
-static int digit_value(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'a' && digit <= 'f')
-		return digit - 'a' + 10;
-	if (digit >= 'A' && digit <= 'F')
-		return digit - 'A' + 10;
-	return -1;
-}
-
 bool file_id_parse(const char *text, struct file_id *ret)
 {
 	struct file_id id;
@@ -60,7 +49,7 @@ bool file_id_parse(const char *text, struct file_id *ret)
 	if (strnlen(text, FILE_ID_TEXT_SIZE) != FILE_ID_DIGITS)
 		return false;
 	for (size_t i = 0; i < FILE_ID_SIZE; i++) {
-		int high = digit_value(text[2 * i]), low = digit_value(text[2 * i + 1]);
+		int high = text_digit_value(text[2 * i]), low = text_digit_value(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;

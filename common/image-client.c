@@ -98,11 +98,6 @@ static int open_regular(const char *path, struct stat *ret_status)
 	return fd < 0 ? -errno : fd;
 }
 
-static uint64_t nanoseconds(struct timespec time)
-{
-	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
-}
-
 int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd)
 {
 	struct stat status;
@@ -114,7 +109,7 @@ int image_open_recorded(const char *path, const struct wire_image_state *state, 
 	if (fd < 0)
 		return fd;
 	if ((uint64_t)status.st_size != state->size ||
-	    nanoseconds(status.st_mtim) != state->modified)
+	    clock_nanoseconds(status.st_mtim) != state->modified)
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);
 	return 0;
@@ -129,7 +124,7 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 	if (fd < 0)
 		return fd;
 	if (!file_identity_is(&status, record->device_major, record->device_minor, record->inode) ||
-	    nanoseconds(status.st_ctim) >= client->recorded_at)
+	    clock_nanoseconds(status.st_ctim) >= client->recorded_at)
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);
 	return 0;

@@ -251,3 +251,13 @@ bool image_files_reopen(struct elf_image *elf)
 
 	return image_files_get(file->files, file->image) != NULL;
 }
+
+uint64_t image_files_not_before(struct image_files *files, struct image *image)
+{
+	const struct elf_image *elf = image_files_get(files, image);
+	uint64_t modified = elf ? elf->modified - files->unix_time_ahead : 0;
+
+	if (!elf || !elf->modified || !files->unix_time_ahead || image->mapped_at >= modified)
+		return 0;
+	return modified + IMAGE_FILES_TICK_NS;
+}

@@ -9,6 +9,8 @@
 #include "common/elf-image.h"
 #include "common/stage.h"
 
+#define IMAGE_FILES_TICK_NS 10000000ULL /* a time of change may be so far behind (jiffies) */
+
 enum {
 	IMAGE_FILES_OPEN_MAX = 1024,
 	IMAGE_FILES_SPARE_FDS = 128, /* for whatever else the stage opens, if there are few */
@@ -20,6 +22,7 @@ struct image_files {
 	struct stage *stage;	   /* borrowed */
 	struct image_table *table; /* borrowed; `data` of its images is ours */
 	struct image_client client;
+	uint64_t unix_time_ahead;	    /* of the stream's clock; 0: not known */
 	struct image_file *newest, *oldest; /* of those that are open, by last use */
 	size_t n_open, n_open_max;
 	/* Called before an image's file is closed, as nothing may point into it then; or NULL. */
@@ -37,6 +40,12 @@ void image_files_deinit(struct image_files *files);
  * open until another image is asked for, and where it is stays so until the image is no more.
  */
 struct elf_image *image_files_get(struct image_files *files, struct image *image);
+
+/*
+ * The file was written to when it was mapped already: samples before this are of a content that
+ * nobody has. 0: it was not.
+ */
+uint64_t image_files_not_before(struct image_files *files, struct image *image);
 
 /* Opens a file again that image_files_get() has once given: false: it cannot be had any more. */
 bool image_files_reopen(struct elf_image *elf);

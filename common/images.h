@@ -16,7 +16,7 @@ enum {
 	IMAGES_MAX = 1 << 18, /* known at one time; beyond that all are forgotten and get new
 				 numbers when they are met again */
 	IMAGES_SPARE_FDS = 256,
-	IMAGES_ASK_AGAIN_NS = 10000000, /* for a file that was gone; its maps are read this often */
+	IMAGES_ASK_AGAIN_NS = 10000000, /* no faster, for a file that was gone */
 	IMAGE_KERNEL = 1,
 	IMAGE_VDSO = 2,
 	IMAGE_FIRST = 3,

@@ -136,6 +136,17 @@ void pair_map_keep(struct pair_map *map,
 	*map = kept;
 }
 
+bool pair_map_prune(struct pair_map *map,
+		    bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
+		    void *arg)
+{
+	if (map->n <= 2 * map->n_kept + PAIR_MAP_PRUNED_MIN)
+		return false;
+	pair_map_keep(map, is_to_be_kept, arg);
+	map->n_kept = map->n;
+	return true;
+}
+
 void pair_map_each(const struct pair_map *map,
 		   void (*each)(uint64_t a, uint64_t b, uint64_t value, void *arg), void *arg)
 {

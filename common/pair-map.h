@@ -9,10 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { PAIR_MAP_PRUNED_MIN = 1 << 14 };
+
 struct pair_map {
 	struct pair_map_entry *entries;
 	size_t n, n_allocated; /* allocated: a power of two */
 	size_t n_max;	       /* pairs that it may hold */
+	size_t n_kept;	       /* by the last pair_map_prune() */
 };
 
 void pair_map_init(struct pair_map *map, size_t n_max);
@@ -37,6 +40,14 @@ void pair_map_remove(struct pair_map *map, uint64_t a, uint64_t b);
 void pair_map_keep(struct pair_map *map,
 		   bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
 		   void *arg);
+
+/*
+ * The same if it is worth looking through all of them: PAIR_MAP_PRUNED_MIN were added, and as many
+ * as were kept the last time. Whether it was.
+ */
+bool pair_map_prune(struct pair_map *map,
+		    bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
+		    void *arg);
 
 /* Calls for each pair, in no particular order. */
 void pair_map_each(const struct pair_map *map,

@@ -52,3 +52,14 @@ size_t text_clean(const char *text, size_t size, char *ret, size_t ret_size)
 	ret[used] = 0;
 	return used;
 }
+
+int text_digit_value(char digit)
+{
+	if (digit >= '0' && digit <= '9')
+		return digit - '0';
+	if (digit >= 'a' && digit <= 'f')
+		return digit - 'a' + 10;
+	if (digit >= 'A' && digit <= 'F')
+		return digit - 'A' + 10;
+	return -1;
+}

@@ -13,3 +13,6 @@
  * becomes one '?'. A text that does not fit is cut between characters.
  */
 size_t text_clean(const char *text, size_t size, char *ret, size_t ret_size);
+
+/* The value of a hexadecimal digit in any locale, which ctype.h's depend on; -1: it is none. */
+int text_digit_value(char digit);

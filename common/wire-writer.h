@@ -13,7 +13,8 @@
 enum {
 	WIRE_WRITER_SIZE = 512 * 1024, /* of the buffer: at least one record */
 	WIRE_WRITER_PARTS = 512,       /* pieces gathered at most; the kernel takes 1024 */
-	WIRE_WRITER_MARK = 192 * 1024, /* flush once so many bytes wait; not more than a pipe holds */
+	WIRE_WRITER_MARK =
+		192 * 1024, /* flush once so many bytes wait; not more than a pipe holds */
 };
 
 struct wire_writer {

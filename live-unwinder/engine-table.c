@@ -484,7 +484,7 @@ static bool visit(struct walk *walk)
 	if (walk->mapping) {
 		const struct image_table_entry *entry = walk->entry;
 
-		if (image_table_is_too_new(entry, walk->unwinding->sample->time))
+		if (entry && tables_is_too_new(entry->not_before, walk->unwinding->sample->time))
 			return add_lost_frame(walk);
 		if (entry)
 			rule = find_rule(walk->engine, entry,
@@ -560,23 +560,34 @@ static void cut_at(struct unwinding *unwinding, size_t frame, enum wire_stack_en
 	unwinding->failed_image = failed_image;
 }
 
+/* Whether a person has a rule for a place. (Without any rules no table is made to tell.) */
+static bool is_given(struct engine_table *engine, uint64_t image, uint64_t offset)
+{
+	const struct image_table_entry *entry =
+		engine->tables->intervals ? find_table(engine, image) : NULL;
+
+	return entry && image_intervals_find(&entry->intervals, offset);
+}
+
 /* false: nothing is to be cut here. */
 static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, size_t i)
 {
+	struct image_files *files = engine->tables->files;
 	struct wire_frame *frame = &unwinding->frames[i];
 	uint64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
 	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, code);
-	const struct image_table_entry *entry = mapping ? find_table(engine, mapping->image) : NULL;
+	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
 
-	if (image_table_is_too_new(entry, unwinding->sample->time)) {
+	if (!image)
+		return false;
+	if (tables_is_too_new(image_files_not_before(files, image), unwinding->sample->time)) {
 		frame->mapping = 0;
-		cut_at(unwinding, i, WIRE_stack_end_IMAGE_UNAVAILABLE, entry->image);
+		cut_at(unwinding, i, WIRE_stack_end_IMAGE_UNAVAILABLE, image);
 		return true;
 	}
-	if (!entry ||
-	    !image_intervals_find(&entry->intervals, code - mapping->start + mapping->offset))
+	if (!is_given(engine, image->number, code - mapping->start + mapping->offset))
 		return false;
-	cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, entry->image);
+	cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, image);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "common/wire.h"
 #include "live-unwinder/intervals-text.h"
 
@@ -79,18 +80,6 @@ static bool is_word(const struct part *word, const char *text)
 	return take(&copy, text) && is_empty(&copy);
 }
 
-/* -1: no digit. */
-static int digit_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* false: there is no digit, or the number is larger than `max`. */
 static bool take_digits(struct part *part, unsigned int base, uint64_t max, uint64_t *ret)
 {
@@ -98,7 +87,7 @@ static bool take_digits(struct part *part, unsigned int base, uint64_t max, uint
 	uint64_t number = 0;
 
 	while (!is_empty(part)) {
-		int value = digit_value(*part->at);
+		int value = text_digit_value(*part->at);
 
 		if (value < 0 || (unsigned int)value >= base)
 			break;
@@ -337,7 +326,8 @@ static bool parse_hex(struct parser *parser, struct part *word, struct interval 
 	if (!n || n > WIRE_BUILD_ID_MAX || (word->end - word->at) % 2)
 		return fail(parser, "a build-id is 1 to 64 bytes, two hexadecimal digits each");
 	for (size_t i = 0; i < n; i++) {
-		int high = digit_value(word->at[2 * i]), low = digit_value(word->at[2 * i + 1]);
+		int high = text_digit_value(word->at[2 * i]),
+		    low = text_digit_value(word->at[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return fail(parser, "an id consists of hexadecimal digits");

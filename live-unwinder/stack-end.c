@@ -97,10 +97,11 @@ static enum finding push_register(const struct stack_end_question *question,
 static enum finding dereference(const struct stack_end_question *question,
 				struct operands *operands)
 {
-	uint64_t *top = &operands->list[operands->n - 1];
+	uint64_t *top;
 
 	if (operands->n == 0)
 		return FINDING_ODD;
+	top = &operands->list[operands->n - 1];
 	if (read_word(&question->stack, question->stack_start, *top, top))
 		return FINDING_VALUE;
 	return *top >> USER_BITS ? FINDING_WRONG : FINDING_CUT;

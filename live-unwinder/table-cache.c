@@ -167,11 +167,6 @@ void table_cache_close(struct table_cache *cache)
 	cache->dir_fd = -1;
 }
 
-static uint64_t nanoseconds(struct timespec time)
-{
-	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
-}
-
 bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret)
 {
 	struct wire_image_id id;
@@ -187,8 +182,8 @@ bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret)
 	ret->device = status.st_dev;
 	ret->inode = status.st_ino;
 	ret->size = status.st_size;
-	ret->modified_ns = nanoseconds(status.st_mtim);
-	ret->changed_ns = nanoseconds(status.st_ctim);
+	ret->modified_ns = clock_nanoseconds(status.st_mtim);
+	ret->changed_ns = clock_nanoseconds(status.st_ctim);
 	ret->machine = arch_host.machine;
 	ret->build_id_size = id.build_id.size;
 	if (id.build_id.size)

@@ -253,17 +253,6 @@ static int add_intervals(struct tables *tables, const struct image *image,
 				  file_id, &entry->intervals);
 }
 
-/* What is told of an image that was replaced a little too late: see `not_before`. */
-static uint64_t find_not_before(const struct tables *tables, const struct image *image,
-				const struct elf_image *file)
-{
-	uint64_t modified = file->modified - tables->unix_time_ahead;
-
-	if (!tables->unix_time_ahead || !file->modified || image->mapped_at >= modified)
-		return 0;
-	return modified + TABLES_TICK_NS;
-}
-
 static void begin(struct tables *tables, uint64_t number, struct image_table_entry *entry)
 {
 	struct image *image = image_table_find(tables->files->table, number);
@@ -271,7 +260,7 @@ static void begin(struct tables *tables, uint64_t number, struct image_table_ent
 
 	entry->image = image;
 	if (file) {
-		entry->not_before = find_not_before(tables, image, file);
+		entry->not_before = image_files_not_before(tables->files, image);
 		if (add_intervals(tables, image, file, entry) < 0)
 			entry->state = TABLE_UNUSABLE;
 		else

@@ -23,7 +23,6 @@ enum {
 
 /* A file is written to at most so long behind the samples that it is asked for. */
 #define TABLES_WRITTEN_WITHIN_NS 10000000000ULL
-#define TABLES_TICK_NS 10000000ULL /* a file's time of change may be so far behind (jiffies) */
 
 /* What is known of an image's table. */
 enum table_state {
@@ -38,11 +37,7 @@ struct image_table_entry {
 	struct image_intervals intervals; /* believed before the table, which may not be there */
 	struct cached_table_file cached;  /* where the table's bytes are, unless they are its own */
 	uint32_t id;			  /* unique, never 0 */
-	/*
-	 * The file was written to when it was mapped already: samples before this are of a content
-	 * that nobody has. 0: it was not.
-	 */
-	uint64_t not_before;
+	uint64_t not_before;		  /* image_files_not_before() */
 	enum table_state state;
 	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
 	const struct image *image; /* NULL: the stream has not told it */
@@ -61,7 +56,6 @@ struct tables {
 	struct image_files *files;	   /* borrowed */
 	const struct table_cache *cache;   /* borrowed */
 	const struct intervals *intervals; /* borrowed; NULL: a person has given no rules */
-	uint64_t unix_time_ahead;	   /* of the stream's clock; 0: not known */
 	enum tables_patience patience;
 	struct pair_map by_image; /* (image, 0) → struct image_table_entry * */
 	uint32_t n;
@@ -79,11 +73,11 @@ struct tables {
 	bool must_end;
 };
 
-/* Whether a sample is older than the content of an image's file that can be had. */
-static inline bool image_table_is_too_new(const struct image_table_entry *entry, uint64_t time)
+/* Whether a sample is older than the content of a file: `not_before` is of that. */
+static inline bool tables_is_too_new(uint64_t not_before, uint64_t time)
 {
 	/* What was given a time in the future says nothing. */
-	return entry && entry->not_before - time - 1 < TABLES_WRITTEN_WITHIN_NS;
+	return not_before - time - 1 < TABLES_WRITTEN_WITHIN_NS;
 }
 
 void tables_init(struct tables *tables, struct image_files *files, const struct table_cache *cache,

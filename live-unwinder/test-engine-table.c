@@ -383,15 +383,18 @@ static void test_what_a_signal_interrupted_has_all_its_registers(void **state)
 
 static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
 {
-	struct image_table_entry *entry =
-		(struct image_table_entry *)tables_get(&world.tables, IMAGE);
+	struct image *written = image_table_find(&world.identity.images, IMAGE);
+	struct image_table_entry *entry;
 	struct unwinding judge;
 
-	entry->not_before = 1000;
+	world.files.unix_time_ahead = 1;
+	image_files_get(&world.files, written)->modified = 1001;
+	entry = (struct image_table_entry *)tables_get(&world.tables, IMAGE);
+	assert_int_equal(entry->not_before, 1000 + IMAGE_FILES_TICK_NS);
 	SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
-	sample.time = 1000;
+	sample.time = entry->not_before;
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
-	sample.time = 999;
+	sample.time--;
 	assert_int_equal(engine_table_unwind(table, &answer), ENGINE_TABLE_OK);
 	assert_int_equal(answer.n_frames, 1);
 	assert_int_equal(answer.frames[0].mapping, 0);

@@ -449,9 +449,9 @@ static void test_a_file_that_was_written_to_while_it_was_mapped_is_not_believed_
 	uint64_t modified;
 
 	begin(TABLES_WAIT);
-	world.tables.unix_time_ahead = 1000;
+	world.files.unix_time_ahead = 1000;
 	entry = get_own(1, &modified);
-	assert_int_equal(entry->not_before, modified - 1000 + TABLES_TICK_NS);
+	assert_int_equal(entry->not_before, modified - 1000 + IMAGE_FILES_TICK_NS);
 }
 
 static void test_a_file_that_was_mapped_after_it_was_written_is_believed(void **state)
@@ -459,7 +459,7 @@ static void test_a_file_that_was_mapped_after_it_was_written_is_believed(void **
 	uint64_t modified;
 
 	begin(TABLES_WAIT);
-	world.tables.unix_time_ahead = 1000;
+	world.files.unix_time_ahead = 1000;
 	assert_int_equal(get_own(UINT64_MAX, &modified)->not_before, 0);
 }
 

@@ -70,7 +70,7 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 		self->tables.intervals = &self->intervals;
 	/* Of a replayed file both times are not exactly the same moment. */
 	if (hello->start_unix_time && self->files.client.has_server)
-		self->tables.unix_time_ahead = hello->start_unix_time - hello->start_time;
+		self->files.unix_time_ahead = hello->start_unix_time - hello->start_time;
 	return engine_table_new(&self->tables, &self->table);
 }
 

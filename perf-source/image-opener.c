@@ -79,7 +79,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 	if (file->fd < 0)
 		return status_of_error(errno);
 	file->size = status.st_size;
-	file->modified = status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
+	file->modified = clock_nanoseconds(status.st_mtim);
 	return WIRE_image_status_OPEN;
 }
 

@@ -8,7 +8,7 @@
 
 enum {
 	KALLSYMS_TEXT_MAX = 64 * 1024 * 1024, /* bytes of the file, compressed or not */
-	KALLSYMS_MAX = 1 << 21, /* functions; further ones are left out */
+	KALLSYMS_MAX = 1 << 21,		      /* functions; further ones are left out */
 };
 
 struct kernel_symbol {

@@ -17,8 +17,7 @@
 
 enum {
 	KEY_DEBUG_DIR = 0x100,
-	PLACES_MAX = 1 << 22,	       /* known at one time; beyond that they are named again */
-	PLACES_LOOK_THROUGH = 1 << 14, /* so many new ones, and twice as many as were kept */
+	PLACES_MAX = 1 << 22, /* known at one time; beyond that they are named again */
 	NAME_MAX_SIZE = 4096,
 };
 
@@ -36,7 +35,6 @@ struct symbolizer {
 	struct pair_map tables; /* (image, 0) → struct image_symbols * */
 	struct kallsyms kallsyms;
 	struct pair_map places;	   /* that have been named */
-	size_t n_places_kept;	   /* when they were last looked through */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
 	uint64_t n_refused; /* symbols of images */
@@ -57,7 +55,6 @@ static void forget_table(struct image *image, void *arg)
 {
 	struct symbolizer *self = arg;
 	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
-
 	struct image_symbols *symbols = known ? (struct image_symbols *)*known : NULL;
 
 	if (!known)
@@ -244,10 +241,7 @@ static int handle_image_exit(struct stage *stage, void *data, const void *view)
 	struct symbolizer *self = data;
 	int r = identity_handle_image_exit(stage, data, view);
 
-	if (self->places.n > 2 * self->n_places_kept + PLACES_LOOK_THROUGH) {
-		pair_map_keep(&self->places, is_of_living_image, self);
-		self->n_places_kept = self->places.n;
-	}
+	pair_map_prune(&self->places, is_of_living_image, self);
 	return r;
 }
 

@@ -5,11 +5,13 @@
  * later.
  *
  * truth: chain START main use_left call_left
- * truth: then (left_enter|[memfd:library]) (left_outer|[memfd:library]) (left_spin|[memfd:library])
+ * truth: then (left_enter|[memfd:library]) (left_outer|[memfd:library])
+ * truth: then (left_spin|[memfd:library])
  * truth: chain START main use_right call_right
- * truth: then (right_enter|[memfd:library]) (right_outer|[memfd:library]) (right_spin|[memfd:library])
- * truth: ends image-unavailable at (left_enter|left_outer|left_spin)    # so much is known of each
- * truth: ends image-unavailable at (right_enter|right_outer|right_spin) # until it is mapped again
+ * truth: then (right_enter|[memfd:library]) (right_outer|[memfd:library])
+ * truth: then (right_spin|[memfd:library])
+ * truth: ends image-unavailable at (left_enter|left_outer|left_spin)
+ * truth: ends image-unavailable at (right_enter|right_outer|right_spin)
  * truth: ends image-unavailable at [memfd:library]
  * truth: aside START main (use_left|use_right|make)? HELPERS*
  */
