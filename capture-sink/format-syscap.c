@@ -19,7 +19,8 @@
 
 #include "capture-sink/capture.h"
 #include "capture-sink/syscap-frames.h"
-#include "capture-sink/syscap-tables.h"
+#include "capture-sink/syscap-kallsyms.h"
+#include "capture-sink/syscap-symbols.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/gzip.h"
@@ -27,7 +28,6 @@
 
 enum {
 	PSEUDO_PID = 1 << 22,	 /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
-	ADDRESSES_MAX = 1 << 18, /* with a name in the table at the end; others get a jitmap's */
 	MAPPINGS_MAX = 1 << 22,
 	NAMES_TOLD_MAX = 1 << 22,
 	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
@@ -41,10 +41,10 @@ enum { COUNTER_LOST, COUNTER_INCOMPLETE, N_COUNTERS };
 struct syscap_format {
 	struct syscap syscap;
 	struct pair_map pids;	    /* (upid, 0) → the PID in the file */
-	struct pair_map owners;	    /* (PID, 0) → the upid that has it */
-	struct pair_map told_names; /* (PID, 0) → the name that was told */
+	uint8_t *used_pids;	    /* a bit for each real PID that is in the file */
+	struct pair_map told_names; /* (PID, 0) → a hash of the name that was told */
 	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
-	struct pair_map addresses;  /* (PID, address) → its name */
+	struct syscap_symbols symbols;
 	struct pair_map jitmap;	    /* (name, 0) → its address */
 	struct pair_map kernel;	    /* (start, size) → index of a named place */
 	int32_t n_pseudo;
@@ -90,10 +90,12 @@ static int begin(struct capture *capture)
 	int r;
 
 	pair_map_init(&self->pids, 2 * PROCESS_TABLE_MAX); /* also some whose exit is not told */
-	pair_map_init(&self->owners, PSEUDO_PID);
+	self->used_pids = calloc(PSEUDO_PID / 8, 1);
+	if (!self->used_pids)
+		return -ENOMEM;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
-	pair_map_init(&self->addresses, ADDRESSES_MAX);
+	syscap_symbols_init(&self->symbols);
 	pair_map_init(&self->jitmap, NAMES_TOLD_MAX);
 	pair_map_init(&self->kernel, NAMES_TOLD_MAX);
 	self->counters[COUNTER_LOST] =
@@ -119,6 +121,11 @@ static int begin(struct capture *capture)
 	return r;
 }
 
+static bool is_used(const struct syscap_format *self, uint32_t pid)
+{
+	return self->used_pids[pid / 8] & 1 << pid % 8;
+}
+
 /*
  * The PID of an incarnation in the file; < 0: -ENOMEM. Those that are too many (of a stream that
  * never tells of an exit) share one.
@@ -132,14 +139,12 @@ static int64_t assign_pid(struct syscap_format *self, uint64_t upid, const struc
 
 	if (known)
 		return *known;
-	if (real >= PSEUDO_PID || pair_map_find(&self->owners, real, 0)) {
+	if (real >= PSEUDO_PID || is_used(self, real)) {
 		if (self->n_pseudo == INT_MAX - PSEUDO_PID)
 			return -ENOMEM;
 		pid = PSEUDO_PID + ++self->n_pseudo;
 	} else {
-		r = pair_map_add(&self->owners, real, 0, upid);
-		if (r < 0)
-			return r;
+		self->used_pids[real / 8] |= 1 << real % 8;
 	}
 	r = pair_map_add(&self->pids, upid, 0, pid);
 	if (r == -ENOSPC)
@@ -159,6 +164,16 @@ static void name_process(const struct process *process, int32_t pid, char *ret, 
 		snprintf(ret, size, "%s", name);
 }
 
+/* Two names of a process that follow each other have the same one hardly ever. */
+static uint64_t hash_name(const struct process *process)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (const char *at = process ? process->name : ""; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3ULL;
+	return hash;
+}
+
 /*
  * The PID of a stack's process. It is told when first met, and again with a new name: the last one
  * counts, and each incarnation is a process of its own here.
@@ -169,24 +184,23 @@ static int find_pid(struct capture *capture, const struct capture_stack *stack, 
 	struct process *process = stack->process;
 	struct syscap_time when = { stack->record->time, 0, stack->record->cpu };
 	int64_t pid = assign_pid(self, stack->record->process, process);
+	uint64_t hash = hash_name(process), *told;
 	char name[PROCESS_NAME_MAX];
-	uint64_t number, *told;
 	int r = 0;
 
 	if (pid < 0)
 		return pid;
 	*ret_pid = pid;
-	name_process(process, pid, name, sizeof(name));
-	number = names_intern(&capture->names, name, strlen(name));
 	told = pair_map_find(&self->told_names, pid, 0);
-	if (told && *told == number)
+	if (told && *told == hash)
 		return 0;
 	if (told)
-		*told = number;
+		*told = hash;
 	else
-		r = pair_map_add(&self->told_names, pid, 0, number);
+		r = pair_map_add(&self->told_names, pid, 0, hash);
 	if (r == -ENOSPC) /* it is told again with the next sample */
 		r = 0;
+	name_process(process, pid, name, sizeof(name));
 	when.pid = pid;
 	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
 }
@@ -246,11 +260,11 @@ static int user_address(struct capture *capture, int32_t pid, const struct wire_
 	*ret = frame->address;
 	if (!capture->has_symbols)
 		return 0;
-	known = pair_map_find(&self->addresses, pid, frame->address);
+	known = pair_map_find(&self->symbols.living, pid, frame->address);
 	if (known && *known == name)
 		return 0;
 	if (!known)
-		r = pair_map_add(&self->addresses, pid, frame->address, name);
+		r = pair_map_add(&self->symbols.living, pid, frame->address, name);
 	/* Address 0 cannot be in the table: Sysprof takes it for the table's end. */
 	if (known || r == -ENOSPC || frame->address == 0)
 		*ret = jitmap_address(capture, name, time, &r);
@@ -363,11 +377,16 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 	return r;
 }
 
-static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value, void *arg)
+static bool is_living(uint64_t pid, void *arg)
 {
 	const struct syscap_format *self = arg;
 
 	return pair_map_find(&self->told_names, pid, 0);
+}
+
+static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value, void *arg)
+{
+	return is_living(pid, arg);
 }
 
 /* Nothing more refers to it, so it is not kept in mind: only that its PID has been used. */
@@ -382,6 +401,7 @@ static int exit_process(struct capture *capture, const struct process *process, 
 	pair_map_remove(&self->told_names, *pid, 0);
 	pair_map_remove(&self->pids, process->number, 0);
 	pair_map_prune(&self->mappings, is_of_living_process, self);
+	syscap_symbols_put_away(&self->symbols, is_living, self);
 	return syscap_put_exit(&self->syscap, when);
 }
 
@@ -521,7 +541,7 @@ static int put_bundle(struct capture *capture)
 	struct syscap_format *self = capture->format_data;
 	_cleanup_free_ char *data = NULL;
 	size_t size;
-	int r = syscap_make_bundle(&self->addresses, &capture->names, &data, &size);
+	int r = syscap_symbols_bundle(&self->symbols, &capture->names, &data, &size);
 
 	return r < 0 ? r : put_compressed(capture, "__symbols__", data, size);
 }
@@ -576,10 +596,10 @@ static void free_all(struct capture *capture)
 
 	free(self->gathered);
 	pair_map_deinit(&self->pids);
-	pair_map_deinit(&self->owners);
+	free(self->used_pids);
 	pair_map_deinit(&self->told_names);
 	pair_map_deinit(&self->mappings);
-	pair_map_deinit(&self->addresses);
+	syscap_symbols_deinit(&self->symbols);
 	pair_map_deinit(&self->jitmap);
 	pair_map_deinit(&self->kernel);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <malloc.h>
 #include <stdio.h>
 
 #include "common/identity.h"
@@ -94,10 +95,22 @@ int identity_handle_image_id(struct stage *stage, void *self, const void *view)
 	return STAGE_PASS;
 }
 
+/*
+ * Many images end in one moment. What was kept for those of the moment before left holes in the
+ * heap, which glibc keeps unless it is asked.
+ */
+static void give_memory_back(struct identity *identity, const struct wire_image_exit *record)
+{
+	if (record->time != identity->images_ended_at)
+		malloc_trim(0);
+	identity->images_ended_at = record->time;
+}
+
 int identity_handle_image_exit(struct stage *stage, void *self, const void *view)
 {
 	struct identity *identity = self;
 
+	give_memory_back(identity, view);
 	image_table_exit(&identity->images, view);
 	return STAGE_PASS;
 }

@@ -13,6 +13,7 @@
 struct identity {
 	struct process_table processes;
 	struct image_table images;
+	uint64_t images_ended_at; /* time of the last image_exit */
 };
 
 void identity_deinit(struct identity *identity);

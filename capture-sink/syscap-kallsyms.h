@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The two tables of names at the end of a Sysprof capture, as the bytes of files in it. */
+/* The kernel's names at the end of a Sysprof capture, as the bytes of a file in it. */
 #pragma once
 
 #include "capture-sink/names.h"
@@ -11,10 +11,3 @@
  */
 int syscap_make_kallsyms(const struct pair_map *kernel, const struct names *names, char **ret,
 			 size_t *ret_size);
-
-/*
- * Sysprof's "__symbols__": `addresses` is (PID, address) → name. The caller frees it. 0 or
- * -ENOMEM.
- */
-int syscap_make_bundle(const struct pair_map *addresses, const struct names *names, char **ret,
-		       size_t *ret_size);
