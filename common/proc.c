@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/proc.h"
+#include "common/procmap-query.h"
 #include "common/whole-file.h"
 
 enum { MAPS_SIZE_MAX = 64 * 1024 * 1024, NAME_FILE_MAX = 4096 };
@@ -80,25 +82,74 @@ static int parse_maps(struct proc_maps *maps)
 	return r;
 }
 
+int proc_read_maps_text(const char *path, struct proc_maps *maps)
+{
+	size_t size;
+	int r = whole_file_read(path, MAPS_SIZE_MAX, &maps->text, &size);
+
+	if (r == 0 && !size)
+		free(take_pointer(maps->text));
+	return r < 0 || !maps->text ? r : parse_maps(maps);
+}
+
+static int add_query(struct proc_maps *maps, const struct procmap *found, const char *path)
+{
+	struct proc_mapping mapping = {
+		.start = found->start,
+		.end = found->end,
+		.offset = found->offset,
+		.major = found->major,
+		.minor = found->minor,
+		.inode = found->inode,
+		.path = (const char *)maps->text_size, /* its place, until the text stays put */
+	};
+	size_t size = strlen(path) + 1;
+	char *text = realloc(maps->text, maps->text_size + size);
+
+	if (!text)
+		return -ENOMEM;
+	memcpy(text + maps->text_size, path, size);
+	maps->text = text;
+	maps->text_size += size;
+	return add_mapping(maps, &mapping);
+}
+
+/* Asks for one mapping after the other. 0, or -errno: -ENOTTY of an older kernel. */
+static int query_maps(int fd, struct proc_maps *maps)
+{
+	char path[PROC_PATH_MAX];
+	struct procmap found = { 0 };
+	int r;
+
+	do {
+		r = procmap_query(fd, found.end, &found, path, sizeof(path));
+		if (r == 0)
+			r = add_query(maps, &found, path);
+	} while (r == 0);
+	for (size_t i = 0; i < maps->n; i++)
+		maps->list[i].path = maps->text + (size_t)maps->list[i].path;
+	return r == -ENOENT || r == -ESRCH ? 0 : r;
+}
+
 /* Takes what /proc/TID/maps holds: 1 if that is anything, 0 if it is empty, or -errno. */
 static int read_task(uint32_t tid, void *arg)
 {
 	struct proc_maps *maps = arg;
+	_cleanup_fd_ int fd = -1;
 	char path[64];
-	size_t size;
 	int r;
 
 	if (maps->text)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tid);
-	r = whole_file_read(path, MAPS_SIZE_MAX, &maps->text, &size);
-	if (r < 0)
-		return r;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
 	maps->task = tid;
-	if (size)
-		return 1;
-	free(take_pointer(maps->text));
-	return 0;
+	r = query_maps(fd, maps);
+	if (r == -ENOTTY)
+		r = proc_read_maps_text(path, maps);
+	return r < 0 ? r : maps->text != NULL;
 }
 
 int proc_read_maps(uint32_t pid, struct proc_maps *ret)
@@ -108,13 +159,12 @@ int proc_read_maps(uint32_t pid, struct proc_maps *ret)
 
 	if (r == 0)
 		proc_each_thread(pid, read_task, &maps);
-	if (r >= 0)
-		r = parse_maps(&maps);
-	if (r < 0)
+	if (r < 0) {
 		proc_maps_deinit(&maps);
-	else
-		*ret = maps;
-	return r;
+		return r;
+	}
+	*ret = maps;
+	return 0;
 }
 
 void proc_maps_deinit(struct proc_maps *maps)

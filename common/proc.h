@@ -28,7 +28,8 @@ bool proc_parse_mapping(char *line, struct proc_mapping *ret);
 
 /* All executable mappings of a process at one moment. */
 struct proc_maps {
-	char *text; /* the lines that `list` points into */
+	char *text; /* what `list` points into */
+	size_t text_size;
 	struct proc_mapping *list;
 	size_t n;
 	size_t n_refused; /* beyond PROC_MAPPINGS_MAX */
@@ -40,6 +41,8 @@ struct proc_maps {
  * then another thread of the process is asked.
  */
 int proc_read_maps(uint32_t pid, struct proc_maps *ret);
+/* The way of kernels before 6.11: parses a file like /proc/PID/maps. `maps` is all zero before. */
+int proc_read_maps_text(const char *path, struct proc_maps *maps);
 void proc_maps_deinit(struct proc_maps *maps);
 
 /* The main thread's name; empty if it cannot be read. */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#include "common/procmap-query.h"
+
+/* struct procmap_query of linux/fs.h, which headers before 6.11 lack. */
+struct query {
+	uint64_t size, flags, address;
+	uint64_t start, end, vma_flags, page_size, offset, inode;
+	uint32_t major, minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+
+enum { EXECUTABLE = 0x04, COVERING_OR_NEXT = 0x10 };
+
+int procmap_query(int fd, uint64_t address, struct procmap *ret, char *path, size_t size)
+{
+	struct query query = {
+		.size = sizeof(query),
+		.flags = EXECUTABLE | COVERING_OR_NEXT,
+		.address = address,
+		.name = (uintptr_t)path,
+		.name_size = size,
+	};
+
+	path[0] = 0;
+	if (ioctl(fd, _IOWR('f', 17, struct query), &query) < 0)
+		return -errno;
+	if (!query.name_size)
+		path[0] = 0;
+	*ret = (struct procmap){
+		.start = query.start,
+		.end = query.end,
+		.offset = query.offset,
+		.major = query.major,
+		.minor = query.minor,
+		.inode = query.inode,
+	};
+	return 0;
+}
