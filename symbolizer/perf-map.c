@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolizer/perf-map.h"
+
+enum { CHUNK_SIZE = 64 * 1024 };
+
+static void forget_entries(struct perf_map *map)
+{
+	code_history_deinit(&map->code);
+	name_store_deinit(&map->names);
+	free(map->name_list);
+	map->name_list = NULL;
+}
+
+void perf_map_deinit(struct perf_map *map)
+{
+	forget_entries(map);
+	free(map->line);
+	*map = (struct perf_map){ 0 };
+}
+
+static int digit_of(char character)
+{
+	if (character >= '0' && character <= '9')
+		return character - '0';
+	if (character >= 'a' && character <= 'f')
+		return character - 'a' + 10;
+	if (character >= 'A' && character <= 'F')
+		return character - 'A' + 10;
+	return -1;
+}
+
+/* "1a2b", "0x1A2B", and the blanks behind; moves `at`. Not strtoull(): there is no zero byte. */
+static bool parse_number(const char **at, const char *end, uint64_t *ret)
+{
+	const char *begin = *at;
+
+	if (end - begin > 2 && begin[0] == '0' && (begin[1] | 0x20) == 'x')
+		begin += 2;
+	*ret = 0;
+	for (*at = begin; *at < end && digit_of(**at) >= 0; ++*at) {
+		if (*ret >> 60)
+			return false;
+		*ret = *ret << 4 | digit_of(**at);
+	}
+	if (*at == begin || *at == end || **at != ' ')
+		return false;
+	while (*at < end && **at == ' ')
+		++*at;
+	return true;
+}
+
+/* Where the next name goes, the number of pieces being a power of two: full. */
+static int grow_list(struct perf_map *map)
+{
+	size_t n = map->code.n;
+	uint32_t *larger;
+
+	if (n & (n - 1))
+		return 0;
+	larger = reallocarray(map->name_list, n ? n * 2 : 1, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	map->name_list = larger;
+	return 0;
+}
+
+/* 0, -ENOSPC or -ENOMEM. */
+static int try_add_entry(struct perf_map *map, uint64_t start, uint64_t end, const char *name,
+			 size_t size)
+{
+	int r = map->code.n == PERF_MAP_ENTRIES_MAX ? -ENOSPC : grow_list(map);
+
+	if (r == 0)
+		r = name_store_add(&map->names, name, size, &map->name_list[map->code.n]);
+	return r < 0 ? r : code_history_add(&map->code, start, end);
+}
+
+static int add_entry(struct perf_map *map, uint64_t start, uint64_t end, const char *name,
+		     size_t size)
+{
+	int r = try_add_entry(map, start, end, name, size);
+
+	if (r != -ENOSPC)
+		return r;
+	map->n_forgotten_entries += map->code.n;
+	forget_entries(map);
+	return try_add_entry(map, start, end, name, size);
+}
+
+/* `size` may be larger than PERF_MAP_LINE_MAX: there are not more bytes of it. */
+static int take_line(struct perf_map *map, const char *line, size_t size)
+{
+	const char *at = line, *end = line + size;
+	uint64_t start, length;
+	bool is_cut = size > PERF_MAP_LINE_MAX;
+
+	if (is_cut)
+		end = line + PERF_MAP_LINE_MAX;
+	if (!parse_number(&at, end, &start) || !parse_number(&at, end, &length) || at == end ||
+	    !length || start + length < start) {
+		map->n_bad_lines++;
+		return 0;
+	}
+	if (end - at > PERF_MAP_NAME_MAX) {
+		is_cut = true;
+		end = at + PERF_MAP_NAME_MAX;
+	}
+	map->n_cut_names += is_cut;
+	return add_entry(map, start, start + length, at, end - at);
+}
+
+/* Keeps what has come of a line that goes on. */
+static int keep(struct perf_map *map, const char *bytes, size_t size)
+{
+	size_t room = PERF_MAP_LINE_MAX + 1 - map->line_size;
+
+	if (!map->line)
+		map->line = malloc(PERF_MAP_LINE_MAX + 1);
+	if (!map->line)
+		return -ENOMEM;
+	if (size > room)
+		size = room;
+	memcpy(map->line + map->line_size, bytes, size);
+	map->line_size += size;
+	return 0;
+}
+
+static int take_rest_of_line(struct perf_map *map, const char *bytes, size_t size)
+{
+	int r = keep(map, bytes, size);
+
+	if (r == 0)
+		r = take_line(map, map->line, map->line_size);
+	map->line_size = 0;
+	return r;
+}
+
+int perf_map_add(struct perf_map *map, const char *bytes, size_t size)
+{
+	const char *newline;
+	int r = 0;
+
+	if (size > PERF_MAP_SIZE_MAX - map->size) {
+		map->n_refused_bytes += size;
+		map->size = PERF_MAP_SIZE_MAX;
+		forget_entries(map);
+		return 0;
+	}
+	map->size += size;
+	while (r == 0 && size && (newline = memchr(bytes, '\n', size))) {
+		if (map->line_size)
+			r = take_rest_of_line(map, bytes, newline - bytes);
+		else
+			r = take_line(map, bytes, newline - bytes);
+		size -= newline + 1 - bytes;
+		bytes = newline + 1;
+	}
+	return r == 0 && size ? keep(map, bytes, size) : r;
+}
+
+static int read_on(struct perf_map *map, int fd)
+{
+	char chunk[CHUNK_SIZE];
+	size_t n;
+	int r;
+
+	do {
+		r = growing_file_read(&map->file, fd, chunk, sizeof(chunk), &n);
+		if (r == 0)
+			r = perf_map_add(map, chunk, n);
+	} while (r == 0 && n && map->size < PERF_MAP_SIZE_MAX);
+	return r;
+}
+
+int perf_map_read(struct perf_map *map, int fd)
+{
+	uint64_t size;
+	int r = growing_file_check(&map->file, fd, &size);
+
+	if (r < 0)
+		return r;
+	if (r == GROWING_FILE_E_ANEW) {
+		map->n_anew++;
+		map->line_size = 0;
+		map->size = 0;
+		forget_entries(map);
+	}
+	return map->size < PERF_MAP_SIZE_MAX ? read_on(map, fd) : 0;
+}
+
+bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret)
+{
+	size_t found = code_history_find(&map->code, map->code.n, address);
+	const struct code_piece *piece;
+
+	if (found == CODE_HISTORY_NONE)
+		return false;
+	piece = &map->code.pieces[found];
+	*ret = (struct perf_map_entry){
+		.start = piece->start,
+		.size = piece->end - piece->start,
+		.name = name_store_get(&map->names, map->name_list[found]),
+	};
+	return true;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The names of code that a JIT compiler tells in /tmp/perf-PID.map, as it makes it: lines of
+ * "START SIZE name", the numbers hexadecimal. What is told later replaces what it covers.
+ *
+ * The file has no times: of code that was replaced nothing is known any more. At a limit what is
+ * older goes: a name that is missing is better than one that was replaced.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/code-history.h"
+#include "symbolizer/growing-file.h"
+#include "symbolizer/name-store.h"
+
+enum {
+	PERF_MAP_SIZE_MAX = 512 * 1024 * 1024,	 /* bytes of the file; then nothing is known */
+	PERF_MAP_ENTRIES_MAX = CODE_HISTORY_MAX, /* with one more, all before it are forgotten */
+	PERF_MAP_NAME_MAX = 4095,		 /* bytes; a longer one is cut */
+	PERF_MAP_LINE_MAX = PERF_MAP_NAME_MAX + 64,
+};
+
+struct perf_map_entry {
+	uint64_t start, size;
+	const char *name; /* neither empty nor clean; it stays until more is read */
+};
+
+struct perf_map {
+	struct growing_file file;
+	struct code_history code;
+	struct name_store names;
+	uint32_t *name_list; /* one for each piece of code */
+	char *line;	     /* one that has not ended yet */
+	size_t line_size;    /* up to PERF_MAP_LINE_MAX + 1: it is longer */
+	uint64_t size;	     /* bytes that were taken */
+
+	/* Since it was initialized, whatever was read anew. */
+	uint64_t n_anew;
+	uint64_t n_refused_bytes;     /* behind PERF_MAP_SIZE_MAX */
+	uint64_t n_forgotten_entries; /* at PERF_MAP_ENTRIES_MAX or NAME_STORE_MAX */
+	uint64_t n_cut_names;
+	uint64_t n_bad_lines; /* that were not understood */
+};
+
+/* Nothing needs to be initialized but to zero. */
+void perf_map_deinit(struct perf_map *map);
+
+/* Takes the next bytes of the file, cut anywhere. 0, or -ENOMEM: it may only be deinitialized. */
+int perf_map_add(struct perf_map *map, const char *bytes, size_t size);
+
+/*
+ * Reads what was added to the file since, or all of it if it was written anew. `fd` is of a
+ * regular file (common/target-file.h). 0 or -errno.
+ */
+int perf_map_read(struct perf_map *map, int fd);
+
+/* The code that holds an address, as the file says by now; false: none does. */
+bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret);
