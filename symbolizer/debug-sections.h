@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What must be known of a file's sections before libdw may read its DWARF. */
+#pragma once
+
+#include <libelf.h>
+
+#include "symbolizer/interval-map.h"
+
+/*
+ * Bytes that the DWARF of a file takes in memory: libdw reads it whole, and decompresses it,
+ * without a limit.
+ */
+uint64_t debug_sections_size(Elf *elf);
+
+/* Where the file has code. 0 or -ENOMEM. */
+int debug_sections_code(Elf *elf, struct interval_map *ret);
+
+/* The line programs, once libdw has decompressed them; NULL: there are none. */
+const Elf_Data *debug_sections_lines(Elf *elf);
+
+/* The size of the line program at an offset of these: libdw makes rows of 40 bytes of it. */
+uint64_t debug_sections_line_program_size(const Elf_Data *lines, uint64_t offset);
