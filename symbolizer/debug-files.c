@@ -26,7 +26,7 @@ void debug_file_close(struct debug_file *file)
 	*file = (struct debug_file){ .fd = -1 };
 }
 
-static bool open_elf(const char *path, struct debug_file *ret)
+bool debug_file_open(const char *path, struct debug_file *ret)
 {
 	_cleanup_(debug_file_close) struct debug_file file = { .fd = -1 };
 	char magic[SELFMAG];
@@ -65,21 +65,28 @@ static bool has_symbols(Elf *elf)
 	return false;
 }
 
-/* <dir>/.build-id/xx/yyyy….debug; only hexadecimal digits of the id ever reach a path. */
+bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t size, char *ret,
+			      size_t ret_size)
+{
+	char hex[2 * WIRE_BUILD_ID_MAX + 1];
+
+	if (size < 2 || size > WIRE_BUILD_ID_MAX)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+	return snprintf(ret, ret_size, "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) <
+	       (int)ret_size;
+}
+
 static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, struct debug_file *ret)
 {
 	const unsigned char *id;
 	ssize_t size = dwelf_elf_gnu_build_id(elf, (const void **)&id);
-	char hex[2 * WIRE_BUILD_ID_MAX + 1], path[PATH_SIZE];
+	char path[PATH_SIZE];
 
-	if (size < 2 || size > WIRE_BUILD_ID_MAX)
-		return false;
-	for (ssize_t i = 0; i < size; i++)
-		sprintf(hex + 2 * i, "%02x", id[i]);
-	for (size_t i = 0; i < dirs->n; i++) {
-		snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", dirs->list[i], hex,
-			 hex + 2);
-		if (!open_elf(path, ret))
+	for (size_t i = 0; i < dirs->n && size > 0; i++) {
+		if (!debug_file_build_id_path(dirs->list[i], id, size, path, sizeof(path)) ||
+		    !debug_file_open(path, ret))
 			continue;
 		if (has_same_build_id(elf, ret->elf) && has_symbols(ret->elf))
 			return true;
@@ -106,7 +113,7 @@ static bool try_link(Elf *elf, const char *path, GElf_Word crc, struct debug_fil
 {
 	const void *id;
 
-	if (!open_elf(path, ret))
+	if (!debug_file_open(path, ret))
 		return false;
 	if (has_symbols(ret->elf) &&
 	    (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf)

@@ -31,3 +31,14 @@ struct debug_file {
 bool debug_file_find(Elf *elf, const char *path, const struct debug_dirs *dirs,
 		     struct debug_file *ret);
 void debug_file_close(struct debug_file *file);
+
+/* Opens what lies at a path, if it is a regular file and ELF. Whether it is meant is another thing.
+ */
+bool debug_file_open(const char *path, struct debug_file *ret);
+
+/*
+ * <dir>/.build-id/xx/yyyy….debug; false: there is no such path. Only hexadecimal digits of the id
+ * ever reach a path.
+ */
+bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t size, char *ret,
+			      size_t ret_size);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
+#include <dwarf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <elfutils/libdw.h>
+
+#include "common/cleanup.h"
+#include "symbolizer/debug-alt.h"
+#include "symbolizer/debug-info.h"
+#include "symbolizer/debug-sections.h"
+#include "symbolizer/inline-table.h"
+#include "symbolizer/unit-index.h"
+
+enum unit_state {
+	UNIT_NEW = 0,
+	UNIT_READY,
+	UNIT_REFUSED,
+};
+
+/* A unit, of which all but `state` is unknown until it is hit. */
+struct unit {
+	enum unit_state state;
+	bool has_lines;	     /* its line program may be run */
+	Dwarf_Die die;	     /* that says where its lines are */
+	Dwarf_Die described; /* that has its functions: of split DWARF in another file */
+	struct inline_table table;
+};
+
+struct debug_info {
+	struct debug_file file; /* if it is ours */
+	Dwarf *dwarf;
+	struct debug_alt alt;
+	struct interval_map code;
+	struct unit_index index;
+	struct unit *units; /* as index.units */
+	const Elf_Data *lines;
+	uint64_t tables_size, lines_size;
+	struct debug_info_refused refused;
+};
+
+static const struct unit_limits unit_limits = {
+	.n_units = DEBUG_INFO_UNITS_MAX,
+	.n_ranges = DEBUG_INFO_RANGES_MAX,
+};
+
+struct debug_info *debug_info_free(struct debug_info *info)
+{
+	if (!info)
+		return NULL;
+	for (size_t i = 0; info->units && i < info->index.n_units; i++)
+		inline_table_deinit(&info->units[i].table);
+	free(info->units);
+	unit_index_deinit(&info->index);
+	interval_map_deinit(&info->code);
+	dwarf_end(info->dwarf);
+	debug_alt_deinit(&info->alt);
+	debug_file_close(&info->file);
+	free(info);
+	return NULL;
+}
+
+static void cleanup_info(struct debug_info **info)
+{
+	debug_info_free(*info);
+}
+
+/* Addresses of a file that is not linked yet mean nothing; those of another host's byte order. */
+static bool is_readable(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(elf, &header) && header.e_type != ET_REL &&
+	       header.e_ident[EI_DATA] == ELFDATA2LSB;
+}
+
+int debug_info_new(Elf *elf, const char *path, const struct debug_dirs *dirs,
+		   struct debug_info **ret)
+{
+	_cleanup_(cleanup_info) struct debug_info *info = NULL;
+	int r;
+
+	if (!is_readable(elf))
+		return DEBUG_INFO_E_NONE;
+	if (debug_sections_size(elf) > DEBUG_INFO_SECTIONS_MAX)
+		return DEBUG_INFO_E_TOO_LARGE;
+	info = calloc(1, sizeof(*info));
+	if (!info)
+		return -ENOMEM;
+	info->file.fd = info->alt.file.fd = -1;
+	info->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!info->dwarf)
+		return DEBUG_INFO_E_NONE;
+	info->lines = debug_sections_lines(elf);
+	r = debug_alt_attach(&info->alt, info->dwarf, path, dirs, DEBUG_INFO_SECTIONS_MAX);
+	if (r == 0)
+		r = debug_sections_code(elf, &info->code);
+	if (r == 0)
+		r = unit_index_init(&info->index, info->dwarf, &info->code, &unit_limits);
+	if (r < 0)
+		return r;
+	info->units = calloc(info->index.n_units + 1, sizeof(*info->units));
+	if (!info->units)
+		return -ENOMEM;
+	info->refused.units = info->index.n_units_refused;
+	info->refused.ranges = info->index.n_ranges_refused;
+	*ret = take_pointer(info);
+	return DEBUG_INFO_OK;
+}
+
+int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
+		    struct debug_info **ret)
+{
+	_cleanup_(debug_file_close) struct debug_file file = {
+		.elf = elf_begin(fd, ELF_C_READ, NULL),
+		.fd = fd,
+	};
+	int r = file.elf ? debug_info_new(file.elf, path, dirs, ret) : DEBUG_INFO_E_NONE;
+
+	if (r != DEBUG_INFO_OK)
+		return r;
+	(*ret)->file = file;
+	file = (struct debug_file){ .fd = -1 };
+	return DEBUG_INFO_OK;
+}
+
+/* Whether the lines of a unit may be asked for, which libdw then reads all at once. */
+static bool may_read_lines(struct debug_info *info, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+	uint64_t size;
+
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_stmt_list, &attribute), &offset) < 0)
+		return false;
+	size = debug_sections_line_program_size(info->lines, offset);
+	if (!size || size > DEBUG_INFO_LINES_MAX - info->lines_size) {
+		info->refused.lines++;
+		return false;
+	}
+	info->lines_size += size;
+	return true;
+}
+
+/* Makes the table of a unit that is hit for the first time. 0 or -ENOMEM. */
+static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
+{
+	uint8_t type;
+	Dwarf_Die split;
+	int r;
+
+	unit->state = UNIT_REFUSED;
+	if (dwarf_cu_info(cu, NULL, &type, &unit->die, &split, NULL, NULL, NULL) < 0) {
+		info->refused.units++;
+		return 0;
+	}
+	unit->described = type == DW_UT_skeleton ? split : unit->die;
+	unit->has_lines = may_read_lines(info, &unit->die);
+	if (!unit->described.addr) { /* its .dwo is not there: its lines are */
+		unit->state = UNIT_READY;
+		return 0;
+	}
+	r = inline_table_init(&unit->table, &unit->described, &info->code, &inline_limits_usual);
+	if (r < 0)
+		return r;
+	info->refused.functions += unit->table.n_cut;
+	info->refused.dies += unit->table.n_refused;
+	info->tables_size += inline_table_size(&unit->table);
+	if (info->tables_size > DEBUG_INFO_TABLES_MAX) {
+		info->tables_size -= inline_table_size(&unit->table);
+		info->refused.units++;
+		inline_table_deinit(&unit->table);
+		return 0;
+	}
+	unit->state = UNIT_READY;
+	return 0;
+}
+
+static const char *function_name(Dwarf_Die *die)
+{
+	static const unsigned int attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
+						   DW_AT_name };
+	const char *name = NULL;
+
+	/* Of its declaration, or of what it is a copy of, where it has none of its own. */
+	for (size_t i = 0; i < 3 && !name; i++) {
+		Dwarf_Attribute attribute;
+
+		name = dwarf_formstring(dwarf_attr_integrate(die, attributes[i], &attribute));
+	}
+	return name;
+}
+
+static uint32_t number_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) < 0 ? 0 : value;
+}
+
+/* Where the code of an address comes from, by the line table. */
+static void put_line(struct unit *unit, uint64_t address, struct inline_call *call)
+{
+	Dwarf_Line *line = unit->has_lines ? dwarf_getsrc_die(&unit->die, address) : NULL;
+	int number = 0, column = 0;
+
+	if (!line)
+		return;
+	dwarf_lineno(line, &number);
+	dwarf_linecol(line, &column);
+	call->file = dwarf_linesrc(line, NULL, NULL);
+	call->line = number;
+	call->column = column;
+}
+
+/* Where an inlined call was made. */
+static void put_call_place(struct unit *unit, Dwarf_Die *die, struct inline_call *call)
+{
+	Dwarf_Files *files;
+	size_t n;
+
+	if (unit->has_lines && dwarf_hasattr(die, DW_AT_call_file) &&
+	    dwarf_getsrcfiles(&unit->described, &files, &n) == 0)
+		call->file = dwarf_filesrc(files, number_of(die, DW_AT_call_file), NULL, NULL);
+	call->line = number_of(die, DW_AT_call_line);
+	call->column = number_of(die, DW_AT_call_column);
+}
+
+/* The function alone that an address belongs to, and not where in it. */
+static int put_function(struct unit *unit, const struct inline_entry *entry,
+			struct inline_call *list)
+{
+	const struct inline_entry *outer;
+	Dwarf_Die die;
+
+	while ((outer = inline_table_outer(&unit->table, entry)))
+		entry = outer;
+	if (!dwarf_offdie(dwarf_cu_getdwarf(unit->described.cu), entry->die, &die))
+		return 0;
+	list[0] = (struct inline_call){ .name = function_name(&die) };
+	return 1;
+}
+
+static int put_calls(struct unit *unit, const struct inline_entry *entry, uint64_t address,
+		     struct inline_call *list, size_t n)
+{
+	Dwarf *dwarf = dwarf_cu_getdwarf(unit->described.cu);
+
+	list[0] = (struct inline_call){ 0 };
+	put_line(unit, address, &list[0]);
+	for (size_t i = 0; i < n; i++, entry = inline_table_outer(&unit->table, entry)) {
+		Dwarf_Die die;
+
+		if (!dwarf_offdie(dwarf, entry->die, &die))
+			return 0;
+		list[i].name = function_name(&die);
+		if (i + 1 == n)
+			break;
+		list[i + 1] = (struct inline_call){ 0 };
+		put_call_place(unit, &die, &list[i + 1]);
+	}
+	return n;
+}
+
+/* Code that no function is described for, as in assembler; else we do not know whose line it is. */
+static int put_line_alone(struct unit *unit, uint64_t address, struct inline_call *list)
+{
+	if (unit->table.n_refused)
+		return 0;
+	list[0] = (struct inline_call){ 0 };
+	put_line(unit, address, &list[0]);
+	return list[0].file ? 1 : 0;
+}
+
+int debug_info_find(struct debug_info *info, uint64_t address, struct inline_call *list,
+		    size_t n_max)
+{
+	uint32_t number = interval_map_find(&info->index.map, address);
+	const struct inline_entry *entry, *outer;
+	struct unit *unit;
+	size_t n = 0;
+	int r = 0;
+
+	assert(n_max > 0);
+	if (number == INTERVAL_NONE)
+		return 0;
+	unit = &info->units[number];
+	if (unit->state == UNIT_NEW)
+		r = make_table(info, unit, info->index.units[number]);
+	if (r < 0 || unit->state == UNIT_REFUSED)
+		return r;
+	entry = inline_table_find(&unit->table, address);
+	if (!entry)
+		return put_line_alone(unit, address, list);
+	for (outer = entry; outer && n <= n_max; outer = inline_table_outer(&unit->table, outer))
+		n++;
+	info->refused.calls += n > n_max;
+	return n > n_max || entry->is_cut ? put_function(unit, entry, list)
+					  : put_calls(unit, entry, address, list, n);
+}
+
+const struct debug_info_refused *debug_info_refused(const struct debug_info *info)
+{
+	return &info->refused;
+}
