@@ -129,17 +129,21 @@ int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
 	return DEBUG_INFO_OK;
 }
 
-/* Whether the lines of a unit may be asked for, which libdw then reads all at once. */
+/*
+ * Whether the lines of a unit may be asked for, which libdw then reads all at once. Without a
+ * directory (libdw 0.196) it may take the length of a name that is not there.
+ */
 static bool may_read_lines(struct debug_info *info, Dwarf_Die *die)
 {
-	Dwarf_Attribute attribute;
+	Dwarf_Attribute attribute, dir;
 	Dwarf_Word offset;
 	uint64_t size;
 
 	if (dwarf_formudata(dwarf_attr(die, DW_AT_stmt_list, &attribute), &offset) < 0)
 		return false;
 	size = debug_sections_line_program_size(info->lines, offset);
-	if (!size || size > DEBUG_INFO_LINES_MAX - info->lines_size) {
+	if (!dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &dir)) || !size ||
+	    size > DEBUG_INFO_LINES_MAX - info->lines_size) {
 		info->refused.lines++;
 		return false;
 	}
