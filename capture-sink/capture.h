@@ -14,14 +14,20 @@
 
 enum {
 	CAPTURE_END_TEXT = 64,
+	CAPTURE_IMAGES_SHOWN = 5,
 	CAPTURE_ENDS = 16, /* more than there are reasons for a stack's end */
+};
+
+struct counted_image {
+	uint64_t n_samples;
+	uint32_t name; /* with its build-id */
 };
 
 struct capture {
 	struct identity identity; /* first: see identity.h */
 	struct names names;
 	struct stack_counts counts;
-	struct frame_cache frames; /* number: the marked name; value: of `add_frame` */
+	struct frame_cache frames; /* number: the label; value: of `add_frame` */
 	struct output output;
 	const char *path;
 	const struct format *format;
@@ -33,6 +39,8 @@ struct capture {
 	uint64_t n_dropped;    /* by the stages before, and by the kernel */
 	uint64_t last_time;    /* of the stream so far */
 	uint64_t flushed_time; /* of CLOCK_MONOTONIC */
+	/* Images without debug information that most samples are in, those with the most first. */
+	struct counted_image without_debug[CAPTURE_IMAGES_SHOWN];
 };
 
 /* A stack on its way into the file. */
@@ -43,7 +51,7 @@ struct capture_stack {
 };
 
 struct capture_frame {
-	uint32_t name;	/* as it is counted, with its mark */
+	uint32_t label; /* see names.h */
 	uint32_t flags; /* enum wire_frame_flags */
 	uint64_t value; /* of the format's `add_frame` */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Folded stacks: "comm;outermost;…;leaf N", one line a distinct stack, in the order of the text;
- * flamegraph.pl's mark _[k] behind names of the kernel. The sink has counted all stacks by the
- * time that they are written, at the end.
+ * flamegraph.pl's marks behind names: _[k] of the kernel, _[i] inlined, _[j] of a JIT compiler. The
+ * sink has counted all stacks by the time that they are written, at the end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,8 +30,8 @@ static int compare(const void *a, const void *b, void *arg)
 /* Lines come in the order of their text: each begins with most of the one before. */
 struct line {
 	char text[LINE_SIZE_MAX + 32];
-	const struct stack_count *count;	 /* whose line it is; NULL: none yet */
-	uint32_t ends[1 + 1 + WIRE_FRAMES_MAX]; /* behind each name: thread, reason, frames */
+	const struct stack_count *count;      /* whose line it is; NULL: none yet */
+	uint32_t ends[STACK_COUNT_NAMES_MAX]; /* behind each name */
 };
 
 /* A frame's name: the separator may not stand in it. */

@@ -27,7 +27,7 @@
 #include "common/text.h"
 
 enum {
-	PSEUDO_PID = 1 << 22,	 /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
+	PSEUDO_PID = 1 << 22, /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
 	MAPPINGS_MAX = 1 << 22,
 	NAMES_TOLD_MAX = 1 << 22,
 	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
@@ -45,8 +45,8 @@ struct syscap_format {
 	struct pair_map told_names; /* (PID, 0) → a hash of the name that was told */
 	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
 	struct syscap_symbols symbols;
-	struct pair_map jitmap;	    /* (name, 0) → its address */
-	struct pair_map kernel;	    /* (start, size) → index of a named place */
+	struct pair_map jitmap; /* (name, 0) → its address */
+	struct pair_map kernel; /* (start, size) → index of a named place */
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	struct syscap_counter counters[N_COUNTERS];
@@ -242,7 +242,7 @@ static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t 
 		return *known;
 	address = SYSCAP_JITMAP | (self->n_jitmap + 1);
 	*ret_error = pair_map_add(&self->jitmap, name, 0, address);
-	if (*ret_error == 0)
+	if (*ret_error == 0 && !names_is_provisional(&capture->names, name))
 		*ret_error = syscap_put_jitmap(&self->syscap, when, address,
 					       names_text(&capture->names, name));
 	self->n_jitmap++;
@@ -308,33 +308,60 @@ static int add_frame(struct capture *capture, const struct capture_stack *stack,
 	return r < 0 ? r : user_address(capture, pid, frame, name, time, ret_value);
 }
 
-/*
- * All addresses of a stack with their contexts, leaf first; if they are too many, what is written
- * ends otherwise than the stack did.
- */
-static size_t find_addresses(const struct capture_stack *stack, uint64_t *addresses,
-			     uint32_t *ret_end)
+/* Addresses that are written for a stack, leaf first. */
+struct addresses {
+	uint64_t list[SYSCAP_ADDRESSES_MAX];
+	size_t n;
+	uint64_t context;
+};
+
+/* Room for the user's context and a reason is kept. False: there is no more. */
+static bool add_address(struct addresses *addresses, uint64_t context, uint64_t address)
 {
-	uint64_t context = 0;
-	size_t n = 0;
+	bool has_changed = context != addresses->context;
 
-	for (size_t i = stack->record->frames.n; i-- > 0;) {
-		const struct capture_frame *frame = &stack->frames[i];
-		uint64_t needed = frame->flags & WIRE_frame_flags_KERNEL ? SYSCAP_CONTEXT_KERNEL
-									 : SYSCAP_CONTEXT_USER;
+	if (addresses->n + has_changed + 3 > SYSCAP_ADDRESSES_MAX)
+		return false;
+	if (has_changed)
+		addresses->list[addresses->n++] = addresses->context = context;
+	addresses->list[addresses->n++] = address;
+	return true;
+}
 
-		/* Room for this one, its context, the user's context, a reason. */
-		if (n + 4 > SYSCAP_ADDRESSES_MAX) {
+/*
+ * A frame, behind the calls that were inlined into it. These have no address that is theirs alone,
+ * so an entry of the jitmap stands for each.
+ */
+static bool add_addresses(struct capture *capture, const struct capture_frame *frame, uint64_t time,
+			  struct addresses *addresses, int *ret_error)
+{
+	uint64_t context = frame->flags & WIRE_frame_flags_KERNEL ? SYSCAP_CONTEXT_KERNEL
+								  : SYSCAP_CONTEXT_USER;
+	bool has_room = true;
+	size_t n;
+	const uint32_t *names = names_of_label(&capture->names, &frame->label, &n);
+
+	while (--n && has_room && *ret_error == 0)
+		has_room = add_address(addresses, context,
+				       jitmap_address(capture, names[n], time, ret_error));
+	return has_room && add_address(addresses, context, frame->value);
+}
+
+/* If they are too many, what is written ends otherwise than the stack did. 0 or -errno. */
+static int find_addresses(struct capture *capture, const struct capture_stack *stack,
+			  struct addresses *addresses, uint32_t *ret_end)
+{
+	int r = 0;
+
+	for (size_t i = stack->record->frames.n; i-- > 0 && r == 0;)
+		if (!add_addresses(capture, &stack->frames[i], stack->record->time, addresses,
+				   &r)) {
 			*ret_end = WIRE_stack_end_FRAME_LIMIT;
 			break;
 		}
-		if (needed != context)
-			addresses[n++] = context = needed;
-		addresses[n++] = frame->value;
-	}
-	if (context != SYSCAP_CONTEXT_USER)
-		addresses[n++] = SYSCAP_CONTEXT_USER;
-	return n;
+	if (addresses->context != SYSCAP_CONTEXT_USER)
+		addresses->list[addresses->n++] = SYSCAP_CONTEXT_USER;
+	return r;
 }
 
 static int put_counters(struct capture *capture, uint64_t time)
@@ -350,18 +377,20 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 {
 	struct syscap_format *self = capture->format_data;
 	const struct wire_stack *record = stack->record;
-	uint64_t addresses[SYSCAP_ADDRESSES_MAX];
+	struct addresses addresses;
 	struct syscap_time when = { record->time, 0, record->cpu };
 	char reason[CAPTURE_END_TEXT];
 	int32_t tid = record->tid;
 	uint32_t end = record->end;
-	size_t n = find_addresses(stack, addresses, &end);
 	int r = find_pid(capture, stack, &when.pid);
 
+	addresses.n = addresses.context = 0;
+	if (r == 0)
+		r = find_addresses(capture, stack, &addresses, &end);
 	if (r == 0 && capture_end_text(end, reason)) {
 		uint32_t name = names_intern(&capture->names, reason, strlen(reason));
 
-		addresses[n++] = jitmap_address(capture, name, record->time, &r);
+		addresses.list[addresses.n++] = jitmap_address(capture, name, record->time, &r);
 		self->counters[COUNTER_INCOMPLETE].value++;
 	}
 	if (r < 0)
@@ -371,7 +400,7 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 		tid = when.pid;
 	if (tid < 0) /* together with another pid it kills Sysprof */
 		tid = when.pid;
-	r = syscap_put_sample(&self->syscap, when, tid, addresses, n);
+	r = syscap_put_sample(&self->syscap, when, tid, addresses.list, addresses.n);
 	if (r == 0 && record->time - self->counted_time >= NANOSECONDS_A_SECOND)
 		r = put_counters(capture, record->time);
 	return r;
@@ -536,6 +565,17 @@ static int put_kallsyms(struct capture *capture)
 	return r < 0 ? r : put_compressed(capture, "/proc/kallsyms", text, size);
 }
 
+static void put_if_provisional(uint64_t name, uint64_t zero, uint64_t address, void *arg)
+{
+	struct capture *capture = arg;
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { capture->last_time, -1, -1 };
+
+	/* A full output shows itself with whatever follows. */
+	if (names_is_provisional(&capture->names, name))
+		syscap_put_jitmap(&self->syscap, when, address, names_text(&capture->names, name));
+}
+
 static int put_bundle(struct capture *capture)
 {
 	struct syscap_format *self = capture->format_data;
@@ -579,6 +619,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	self->counters[COUNTER_LOST].value = capture->n_dropped;
 	if (r == 0)
 		r = put_counters(capture, capture->last_time);
+	pair_map_each(&self->jitmap, put_if_provisional, capture);
 	if (r == 0 && capture->has_symbols)
 		r = put_bundle(capture);
 	if (r == 0 && !self->has_kallsyms)

@@ -20,7 +20,7 @@ struct capture_sink {
 	enum stage_stream_end end;
 	struct wire_frame frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
 	struct capture_frame stack_frames[WIRE_FRAMES_MAX];
-	uint32_t counted[WIRE_FRAMES_MAX + 2]; /* with the thread and the end's reason */
+	uint32_t counted[STACK_COUNT_NAMES_MAX];
 };
 
 /* Says what became of a write, and makes it an answer to the runtime. */
@@ -88,6 +88,27 @@ static void pass_time(struct capture *capture, uint64_t time)
 		capture->last_time = time;
 }
 
+/* The names of a stack's frames, the outermost first: how many. */
+static size_t put_names(struct capture *capture, const struct capture_stack *stack, uint32_t *ret)
+{
+	size_t n = 0, n_inlined = 0;
+
+	for (size_t i = 0; i < stack->record->frames.n; i++) {
+		size_t n_names;
+		const uint32_t *list =
+			names_of_label(&capture->names, &stack->frames[i].label, &n_names);
+
+		if (n_inlined + n_names - 1 > STACK_COUNT_INLINED_MAX) {
+			++*counters_get(&capture->stage->counters, "refused", "inlined-calls");
+			n_names = 1;
+		}
+		n_inlined += n_names - 1;
+		for (size_t k = 0; k < n_names; k++)
+			ret[n++] = list[k];
+	}
+	return n;
+}
+
 /* One line of the counts: the thread, why the stack is cut, its frames from the outermost. */
 static int count_stack(struct capture_sink *self, const struct capture_stack *stack)
 {
@@ -100,8 +121,7 @@ static int count_stack(struct capture_sink *self, const struct capture_stack *st
 		names_of_thread(&capture->names, stack->process, record->process, record->tid);
 	if (capture_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->names, reason, strlen(reason));
-	for (size_t i = 0; i < record->frames.n; i++)
-		self->counted[n++] = stack->frames[i].name;
+	n += put_names(capture, stack, self->counted + n);
 	capture->n_ends[record->end < CAPTURE_ENDS ? record->end : 0]++;
 	/* The summary alone wants them: what is rare is not in it. */
 	if (capture->format->add_stack && capture->counts.n >= COUNTED_FOR_SUMMARY)
@@ -123,8 +143,9 @@ static int find_frame(struct capture *capture, const struct capture_stack *stack
 	int r = 0;
 
 	if (is_new) {
-		name = names_of_frame(&capture->names, &capture->identity, stack->process, frame);
-		entry->number = name.marked;
+		name = names_of_frame(&capture->names, &capture->identity, stack->process, frame,
+				      stack->record->time);
+		entry->number = name.label;
 		if (capture->format->add_frame)
 			r = capture->format->add_frame(capture, stack, frame, name.name,
 						       &entry->value);
@@ -196,7 +217,14 @@ static int handle_symbol(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
 
-	return names_add_symbol(&self->capture.names, view);
+	return names_add_symbol(&self->capture.names, &self->capture.identity, view);
+}
+
+static int handle_inlined(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+
+	return names_add_inlined(&self->capture.names, view);
 }
 
 static int handle_process(struct stage *stage, void *data, const void *view)
@@ -271,6 +299,24 @@ static int handle_lost(struct stage *stage, void *data, const void *view)
 		       : 0;
 }
 
+/* Keeps those that have the most samples. */
+static void add_without_debug(struct capture *capture, const struct wire_count *count)
+{
+	struct counted_image image = {
+		.n_samples = count->value,
+		.name = names_intern(&capture->names, count->name.data, count->name.size),
+	};
+
+	for (size_t i = 0; i < CAPTURE_IMAGES_SHOWN; i++) {
+		struct counted_image next = capture->without_debug[i];
+
+		if (image.n_samples <= next.n_samples)
+			continue;
+		capture->without_debug[i] = image;
+		image = next;
+	}
+}
+
 static int handle_count(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
@@ -278,6 +324,8 @@ static int handle_count(struct stage *stage, void *data, const void *view)
 
 	if (!strcmp(count->group.data, "dropped"))
 		self->capture.n_dropped += count->value;
+	if (!strcmp(count->group.data, "no-debug-info"))
+		add_without_debug(&self->capture, count);
 	return 0;
 }
 
@@ -294,6 +342,11 @@ static int tick(struct stage *stage, void *data)
 	return result(stage, capture, output_flush(&capture->output));
 }
 
+static uint32_t meaning(uint32_t name, void *arg)
+{
+	return names_meaning(arg, name);
+}
+
 static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct capture_sink *self = data;
@@ -304,7 +357,9 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (capture->names.n_refused)
 		*counters_get(&stage->counters, "refused", "names") = capture->names.n_refused;
 	pass_time(capture, stage->end_time);
-	r = capture->format->end(capture, end);
+	r = stack_counts_rename(&capture->counts, meaning, &capture->names);
+	if (r == 0)
+		r = capture->format->end(capture, end);
 	if (r == 0)
 		r = output_close(&capture->output);
 	r = result(stage, capture, r);
@@ -385,6 +440,7 @@ static const struct stage_handler handlers[] = {
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_sample, handle_sample },
 	{ WIRE_RECORD_stack, handle_stack },
+	{ WIRE_RECORD_inlined, handle_inlined },
 	{ WIRE_RECORD_symbol, handle_symbol },
 	{ WIRE_RECORD_file, handle_file },
 	{ WIRE_RECORD_message, handle_message },

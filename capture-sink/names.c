@@ -31,6 +31,7 @@ static unsigned hash_text(const char *text, size_t size)
 struct name {
 	UT_hash_handle hh;
 	uint32_t number;
+	uint32_t meaning; /* 0: itself */
 	char text[];
 };
 
@@ -39,6 +40,7 @@ void names_init(struct names *names)
 	*names = (struct names){ 0 };
 	pair_map_init(&names->places, PLACES_MAX);
 	pair_map_init(&names->threads, PLACES_MAX);
+	timed_places_init(&names->timed);
 }
 
 void names_deinit(struct names *names)
@@ -50,6 +52,8 @@ void names_deinit(struct names *names)
 	free(names->named_places);
 	pair_map_deinit(&names->places);
 	pair_map_deinit(&names->threads);
+	inlined_calls_deinit(&names->inlined);
+	timed_places_deinit(&names->timed);
 }
 
 static struct name *add(struct names *names, const char *text, size_t size)
@@ -69,9 +73,9 @@ static struct name *add(struct names *names, const char *text, size_t size)
 		names->list = list;
 	}
 	memcpy(name->text, text, size + 1);
+	name->meaning = 0;
 	names->list[names->n] = name;
 	name->number = ++names->n;
-	HASH_ADD_KEYPTR(hh, names->by_text, name->text, size, name);
 	return name;
 }
 
@@ -82,16 +86,45 @@ uint32_t names_intern(struct names *names, const char *text, size_t size)
 
 	size = text_clean(text, size, clean, sizeof(clean));
 	HASH_FIND(hh, names->by_text, clean, size, name);
-	if (!name && names->n < NAMES_MAX)
+	if (!name && names->n < NAMES_MAX) {
 		name = add(names, clean, size);
+		if (name)
+			HASH_ADD_KEYPTR(hh, names->by_text, name->text, size, name);
+	}
 	if (name)
 		return name->number;
 	names->n_refused++;
 	return 0;
 }
 
+uint32_t names_add_provisional(struct names *names, uint32_t meaning)
+{
+	struct name *name = names->n < NAMES_MAX ? add(names, "", 0) : NULL;
+
+	if (!name)
+		return 0;
+	name->meaning = meaning;
+	return name->number;
+}
+
+void names_set_meaning(struct names *names, uint32_t provisional, uint32_t meaning)
+{
+	names->list[provisional - 1]->meaning = meaning;
+}
+
+bool names_is_provisional(const struct names *names, uint32_t name)
+{
+	return name && names->list[name - 1]->meaning;
+}
+
+uint32_t names_meaning(const struct names *names, uint32_t name)
+{
+	return names_is_provisional(names, name) ? names->list[name - 1]->meaning : name;
+}
+
 const char *names_text(const struct names *names, uint32_t name)
 {
+	name = names_meaning(names, name);
 	return name ? names->list[name - 1]->text : "[too many names]";
 }
 
@@ -152,11 +185,51 @@ static void free_place(struct names *names, uint32_t index)
 	names->free_places = index + 1;
 }
 
-int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
+static uint32_t add_mark(struct names *names, uint32_t name, const char *mark)
 {
+	char text[NAME_SIZE_MAX];
+
+	snprintf(text, sizeof(text), "%.*s%s", (int)(sizeof(text) - 1 - strlen(mark)),
+		 names_text(names, name), mark);
+	return names_intern(names, text, strlen(text));
+}
+
+int names_add_inlined(struct names *names, const struct wire_inlined *inlined)
+{
+	uint32_t name = names_intern(names, inlined->name.data, inlined->name.size);
+
+	inlined_calls_add(&names->inlined, inlined->image, inlined->offset,
+			  add_mark(names, name, "_[i]"));
+	return 0;
+}
+
+/* Stacks that had the place at that time or later are called by this name, if all of them are. */
+static int add_timed(struct names *names, const struct wire_symbol *symbol)
+{
+	struct timed_place *place = timed_places_get(&names->timed, symbol->image, symbol->offset);
+	uint32_t name = symbol->name.size
+				? names_intern(names, symbol->name.data, symbol->name.size)
+				: names_intern(names, "[unknown]", strlen("[unknown]"));
+
+	if (!place)
+		return 0; /* its stacks count the refusal */
+	place->meaning = add_mark(names, name, "_[j]");
+	if (place->provisional && symbol->since <= place->first)
+		names_set_meaning(names, place->provisional, place->meaning);
+	else
+		place->provisional = 0;
+	return 0;
+}
+
+int names_add_symbol(struct names *names, const struct identity *identity,
+		     const struct wire_symbol *symbol)
+{
+	const struct image *image = image_table_find(&identity->images, symbol->image);
 	uint32_t index;
 	int r;
 
+	if (image && image->kind == WIRE_image_kind_ANONYMOUS)
+		return add_timed(names, symbol);
 	if (pair_map_find(&names->places, symbol->image, symbol->offset))
 		return 0;
 	r = take_place(names, &index);
@@ -181,6 +254,10 @@ int names_add_symbol(struct names *names, const struct wire_symbol *symbol)
 				  ? names_intern(names, symbol->module.data, symbol->module.size)
 				  : 0,
 	};
+	if (symbol->name.size)
+		names->named_places[index].inlined =
+			inlined_calls_take(&names->inlined, symbol->image, symbol->offset,
+					   names->named_places[index].name);
 	return 0;
 }
 
@@ -222,6 +299,7 @@ void names_forget_ended(struct names *names, const struct identity *identity)
 	if (pair_map_prune(&names->places, is_of_living_image, (void *)identity))
 		find_free_places(names);
 	pair_map_prune(&names->threads, is_of_living_process, (void *)identity);
+	pair_map_prune(&names->timed.by_place, is_of_living_image, (void *)identity);
 }
 
 int names_add_thread(struct names *names, const struct wire_thread *thread)
@@ -289,36 +367,54 @@ static uint32_t name_of_place(struct names *names, const struct image *image, ui
 	return place->shown = names_intern(names, text, strlen(text));
 }
 
-static uint32_t add_mark(struct names *names, uint32_t name, const char *mark)
+static uint32_t unknown_code(struct names *names)
 {
-	char text[NAME_SIZE_MAX];
+	return names_intern(names, "[unknown]_[j]", strlen("[unknown]_[j]"));
+}
 
-	snprintf(text, sizeof(text), "%.*s%s", (int)(sizeof(text) - 1 - strlen(mark)),
-		 names_text(names, name), mark);
-	return names_intern(names, text, strlen(text));
+/* What a place of a JIT compiler's memory is called, as far as that is known yet. */
+static uint32_t name_timed_place(struct names *names, uint64_t image, uint64_t offset,
+				 uint64_t time)
+{
+	struct timed_place *place = timed_places_get(&names->timed, image, offset);
+
+	if (place && !place->provisional) {
+		place->provisional = names_add_provisional(
+			names, place->meaning ? place->meaning : unknown_code(names));
+		place->first = time;
+	}
+	if (place && place->provisional)
+		return place->provisional;
+	names->n_refused++;
+	return unknown_code(names);
 }
 
 struct frame_name names_of_frame(struct names *names, const struct identity *identity,
-				 const struct process *process, const struct wire_frame *frame)
+				 const struct process *process, const struct wire_frame *frame,
+				 uint64_t time)
 {
-	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL, is_jit = false;
+	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL;
 	struct frame_name ret = { .is_final = true };
+	struct named_place *place = NULL;
 	const struct image *image = NULL;
 	uint64_t number, offset;
 
 	if (process_table_place(&identity->processes, process, frame, &number, &offset))
 		image = image_table_find(&identity->images, number);
-	if (image && image->kind != WIRE_image_kind_ANONYMOUS) {
-		struct named_place *place = names_find_place(names, number, offset);
-
+	if (image && image->kind == WIRE_image_kind_ANONYMOUS) {
+		ret.is_final = false;
+		ret.name = ret.label = name_timed_place(names, number, offset, time);
+		return ret;
+	}
+	if (image) {
+		place = names_find_place(names, number, offset);
 		ret.is_final = place;
 		ret.name = name_of_place(names, image, offset, place);
 	} else {
-		is_jit = image;
 		ret.name = names_intern(names, "[unknown]", strlen("[unknown]"));
 	}
-	ret.marked = is_kernel ? add_mark(names, ret.name, "_[k]")
-		     : is_jit  ? add_mark(names, ret.name, "_[j]")
-			       : ret.name;
+	ret.label = is_kernel		      ? add_mark(names, ret.name, "_[k]")
+		    : place && place->inlined ? NAMES_LIST | place->inlined
+					      : ret.name;
 	return ret;
 }

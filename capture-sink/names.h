@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture-sink/inlined-calls.h"
+#include "capture-sink/timed-places.h"
 #include "common/identity.h"
 #include "common/pair-map.h"
 
@@ -17,24 +19,29 @@ enum {
 	PLACES_MAX = 1 << 22,
 };
 
+#define NAMES_LIST (1u << 31) /* of a label: what else it is numbers a list of inlined calls */
+
 struct names {
-	struct name *by_text;
-	struct name **list; /* by number */
+	struct name *by_text; /* but for those that stand for others */
+	struct name **list;   /* by number */
 	size_t n;
 	struct pair_map places; /* (image, offset) → index of `named_places` */
 	struct named_place *named_places;
 	size_t n_places;
 	uint32_t free_places;	 /* index + 1 of the first that is free, 0: none */
 	struct pair_map threads; /* (process, tid) → name */
+	struct inlined_calls inlined;
+	struct timed_places timed; /* of memory of JIT compilers */
 	uint64_t n_refused;
 };
 
 /* What a symbol record said of a place. */
 struct named_place {
 	uint64_t start, size;
-	uint32_t name;	 /* 0: it has none */
-	uint32_t shown;	 /* instead of a name, once it was needed; else 0 */
-	uint32_t module; /* 0: none; of a place that is free, the next one's index + 1 */
+	uint32_t name;	  /* 0: it has none */
+	uint32_t shown;	  /* instead of a name, once it was needed; else 0 */
+	uint32_t inlined; /* the list of its function and the calls in it; 0: none */
+	uint32_t module;  /* 0: none; of a place that is free, the next one's index + 1 */
 };
 
 void names_init(struct names *names);
@@ -45,13 +52,26 @@ uint32_t names_intern(struct names *names, const char *text, size_t size);
 const char *names_text(const struct names *names, uint32_t name);
 
 /*
+ * A new name that stands for another one, which may change: what is called so was called by that
+ * all the time. 0: there is no room for one.
+ */
+uint32_t names_add_provisional(struct names *names, uint32_t meaning);
+void names_set_meaning(struct names *names, uint32_t provisional, uint32_t meaning);
+bool names_is_provisional(const struct names *names, uint32_t name);
+
+/* What a name stands for by now: mostly itself. */
+uint32_t names_meaning(const struct names *names, uint32_t name);
+
+/*
  * The rank of each text in the order of strcmp(), by number; the caller frees the list. 0 or
  * -ENOMEM.
  */
 int names_rank(const struct names *names, uint32_t **ret);
 
 /* Each takes the record of that name in: 0 or -ENOMEM. */
-int names_add_symbol(struct names *names, const struct wire_symbol *symbol);
+int names_add_inlined(struct names *names, const struct wire_inlined *inlined);
+int names_add_symbol(struct names *names, const struct identity *identity,
+		     const struct wire_symbol *symbol);
 int names_add_thread(struct names *names, const struct wire_thread *thread);
 
 /* After images or processes have ended: forgets their places and threads, now and then. */
@@ -65,10 +85,21 @@ uint32_t names_of_thread(struct names *names, const struct process *process, uin
 			 uint32_t tid);
 
 struct frame_name {
-	uint32_t name;	 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
-	uint32_t marked; /* with flamegraph.pl's mark, if it is of the kernel or of a JIT */
-	bool is_final;	 /* no symbol that is still to come can change it */
+	uint32_t name;	/* its symbol, else "[file+0xoffset]", else "[unknown]" */
+	uint32_t label; /* with flamegraph.pl's marks, and with the calls that were inlined */
+	bool is_final;	/* no symbol that is still to come can change it */
 };
 
+/* The names of a label, the outermost first: the label itself, or those of its list. */
+static inline const uint32_t *names_of_label(const struct names *names, const uint32_t *label,
+					     size_t *ret_n)
+{
+	*ret_n = 1;
+	return *label & NAMES_LIST ? inlined_calls_get(&names->inlined, *label & ~NAMES_LIST, ret_n)
+				   : label;
+}
+
+/* `time` is that of the frame's stack. */
 struct frame_name names_of_frame(struct names *names, const struct identity *identity,
-				 const struct process *process, const struct wire_frame *frame);
+				 const struct process *process, const struct wire_frame *frame,
+				 uint64_t time);

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "capture-sink/stack-counts.h"
-#include "common/wire.h"
+#include "common/cleanup.h"
 
 enum {
 	SLOTS_AT_FIRST = 1024,
 	BLOCK_NAMES = 64 * 1024, /* of many stacks, and always enough for one */
 };
 
-_Static_assert(BLOCK_NAMES > WIRE_FRAMES_MAX + 2, "a thread, a reason and all frames");
+_Static_assert(BLOCK_NAMES >= (int)STACK_COUNT_NAMES_MAX, "room for the longest");
 
 /* Most stacks that are not the wanted one differ here already, and are not looked at. */
 struct stack_slot {
@@ -108,7 +108,9 @@ static const uint32_t *keep(struct stack_counts *counts, const uint32_t *names, 
 	return memcpy(kept, names, n * sizeof(*names));
 }
 
-int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names)
+/* Adds a stack that was met so often. 0 or -ENOMEM. */
+static int add(struct stack_counts *counts, const uint32_t *names, size_t n_names,
+	       uint64_t n_samples)
 {
 	uint64_t hash = hash_names(names, n_names);
 	struct stack_slot *slot;
@@ -118,19 +120,24 @@ int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t 
 		return -ENOMEM;
 	slot = find_slot(counts, hash, names, n_names);
 	if (slot->number) {
-		counts->list[slot->number - 1].n_samples++;
+		counts->list[slot->number - 1].n_samples += n_samples;
 		return 0;
 	}
 	if (counts->n >= STACK_COUNTS_MAX || counts->n_names + n_names > STACK_COUNTS_NAMES_MAX) {
-		counts->n_other++;
+		counts->n_other += n_samples;
 		return 0;
 	}
 	kept = keep(counts, names, n_names);
 	if (!kept)
 		return -ENOMEM;
-	counts->list[counts->n++] = (struct stack_count){ 1, n_names, kept };
+	counts->list[counts->n++] = (struct stack_count){ n_samples, n_names, kept };
 	*slot = (struct stack_slot){ hash, counts->n };
 	return 0;
+}
+
+int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names)
+{
+	return add(counts, names, n_names, 1);
 }
 
 /* How often those must have been met that are kept: so that it is at most half of them. */
@@ -158,14 +165,34 @@ void stack_counts_forget_rare(struct stack_counts *counts)
 			kept.n_other += count->n_samples;
 			continue;
 		}
-		if (stack_counts_add(&kept, count->names, count->n_names) < 0) {
+		if (add(&kept, count->names, count->n_names, count->n_samples) < 0) {
 			stack_counts_deinit(&kept);
 			return;
 		}
-		kept.list[kept.n - 1].n_samples = count->n_samples;
 	}
 	stack_counts_deinit(counts);
 	*counts = kept;
+}
+
+int stack_counts_rename(struct stack_counts *counts, uint32_t (*rename)(uint32_t name, void *arg),
+			void *arg)
+{
+	_cleanup_free_ uint32_t *names = calloc(STACK_COUNT_NAMES_MAX, sizeof(*names));
+	struct stack_counts renamed = { .n_other = counts->n_other };
+
+	for (size_t i = 0; i < counts->n; i++) {
+		const struct stack_count *count = &counts->list[i];
+
+		for (size_t k = 0; names && k < count->n_names; k++)
+			names[k] = rename(count->names[k], arg);
+		if (!names || add(&renamed, names, count->n_names, count->n_samples) < 0) {
+			stack_counts_deinit(&renamed);
+			return -ENOMEM;
+		}
+	}
+	stack_counts_deinit(counts);
+	*counts = renamed;
+	return 0;
 }
 
 int stack_counts_list(const struct stack_counts *counts,

@@ -8,7 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/wire.h"
+
 enum {
+	STACK_COUNT_INLINED_MAX = 1
+				  << 14, /* calls that were inlined into all of a stack's frames */
+	/* Of one stack: its thread, why it ends, its frames, and what was inlined into them. */
+	STACK_COUNT_NAMES_MAX = 2 + WIRE_FRAMES_MAX + STACK_COUNT_INLINED_MAX,
 	STACK_COUNTS_MAX = 1 << 20,	  /* further stacks are counted together */
 	STACK_COUNTS_NAMES_MAX = 1 << 26, /* and those behind so many names in all */
 };
@@ -38,6 +44,13 @@ int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t 
  * on. (Without memory to do so, all stay.)
  */
 void stack_counts_forget_rare(struct stack_counts *counts);
+
+/*
+ * Gives names another name; stacks that have the same ones then are counted together. 0 or -ENOMEM,
+ * and all is as before.
+ */
+int stack_counts_rename(struct stack_counts *counts, uint32_t (*rename)(uint32_t name, void *arg),
+			void *arg);
 
 /* All of them, sorted by `compare` (qsort_r); the caller frees the list. 0 or -ENOMEM. */
 int stack_counts_list(const struct stack_counts *counts,

@@ -13,6 +13,7 @@ enum {
 	FUNCTIONS_SHOWN = 10,
 	STACKS_SHOWN = 3,
 	FRAMES_SHOWN = 5,    /* of a stack, from its leaf */
+	PERCENT_SHOWN = 1,   /* of samples, or an image is not worth a line */
 	PERCENT_CUT_MAX = 1, /* of stacks, before more of each is worth its price */
 };
 
@@ -109,6 +110,22 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 	}
 }
 
+/* What a person could install to see more. */
+static void print_without_debug(const struct capture *capture, uint64_t n_samples)
+{
+	const char *title = "No debug information (inlined calls and lines are missing):\n";
+
+	for (size_t i = 0; i < CAPTURE_IMAGES_SHOWN; i++) {
+		const struct counted_image *image = &capture->without_debug[i];
+
+		if (100 * image->n_samples < n_samples * PERCENT_SHOWN || !image->n_samples)
+			break;
+		fprintf(stderr, "%s  %6.2f %%  %s\n", title, percent(image->n_samples, n_samples),
+			names_text(&capture->names, image->name));
+		title = "";
+	}
+}
+
 void summary_print_capture(const struct capture *capture, enum stage_stream_end end)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
@@ -127,4 +144,5 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	print_ends(capture, n_samples);
 	print_functions(capture, list, n, n_samples);
 	print_stacks(capture, list, n, n_samples);
+	print_without_debug(capture, n_samples);
 }

@@ -83,7 +83,7 @@ static void add_symbol(uint64_t image, uint64_t offset, const char *name, const 
 		.module = wire_string(module, 255),
 	};
 
-	assert_int_equal(names_add_symbol(&names, &symbol), 0);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
 }
 
 static void test_a_place_has_the_name_that_was_told_first(void **state)
@@ -140,13 +140,14 @@ static void add_process(uint64_t number, const char *name)
 }
 
 static struct frame_name last; /* the frame that was named last */
+static uint64_t now;	       /* the time of its stack */
 
 static const char *frame_name(uint64_t process, uint64_t address, uint32_t flags)
 {
 	struct wire_frame frame = { .address = address, .flags = flags };
 	struct process *of = process_table_find(&identity.processes, process);
 
-	last = names_of_frame(&names, &identity, of, &frame);
+	last = names_of_frame(&names, &identity, of, &frame, now);
 	return names_text(&names, last.name);
 }
 
@@ -170,8 +171,8 @@ static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
 	assert_true(last.is_final); /* the symbolizer has said that there is no name */
 	assert_string_equal(frame_name(1, 0x10100, WIRE_frame_flags_EXACT), "[libc.so.6+0x500]");
 	assert_false(last.is_final); /* it may still be looking */
-	assert_string_equal(frame_name(1, 0x20100, 0), "[unknown]");
-	assert_true(last.is_final);
+	assert_string_equal(frame_name(1, 0x20100, 0), "[unknown]_[j]");
+	assert_false(last.is_final); /* other code may come to lie there */
 	assert_string_equal(frame_name(1, 0x30101, 0), "[vdso+0x500]");
 	assert_string_equal(frame_name(1, 0x40100, 0), "[unknown]");
 	assert_string_equal(frame_name(1, 0x90000, 0), "[unknown]");
@@ -230,7 +231,7 @@ static void test_a_thread_has_its_own_name_or_its_processs(void **state)
 static const char *marked_name(uint64_t address, uint32_t flags)
 {
 	frame_name(1, address, flags);
-	return names_text(&names, last.marked);
+	return names_text(&names, last.label);
 }
 
 static void test_marks_stand_behind_names_of_the_kernel_and_of_jit_code(void **state)
@@ -250,8 +251,96 @@ static void test_marks_stand_behind_names_of_the_kernel_and_of_jit_code(void **s
 			    "[unknown]_[k]");
 	assert_string_equal(marked_name(0x10011, 0), "malloc");
 	assert_string_equal(marked_name(0x20011, 0), "[unknown]_[j]");
-	assert_string_equal(names_text(&names, last.name), "[unknown]");
 	assert_string_equal(marked_name(0x30011, 0), "[unknown]"); /* nobody knows what is there */
+}
+
+static void test_calls_that_were_inlined_stand_behind_their_function(void **state)
+{
+	struct wire_inlined inlined = { .image = 3, .offset = 0x410 };
+	const uint32_t *list;
+	size_t n;
+
+	add_process(1, "comm");
+	add_image(3, WIRE_image_kind_FILE, "/usr/lib/libc.so.6");
+	map(1, 0x10000, 3);
+	inlined.name = wire_string("innermost", 64);
+	assert_int_equal(names_add_inlined(&names, &inlined), 0);
+	inlined.name = wire_string("middle", 64);
+	assert_int_equal(names_add_inlined(&names, &inlined), 0);
+	add_symbol(3, 0x410, "outer", "");
+	assert_string_equal(frame_name(1, 0x10011, 0), "outer");
+	list = names_of_label(&names, &last.label, &n);
+	assert_int_equal(n, 3);
+	assert_string_equal(names_text(&names, list[0]), "outer");
+	assert_string_equal(names_text(&names, list[1]), "middle_[i]");
+	assert_string_equal(names_text(&names, list[2]), "innermost_[i]");
+	add_symbol(3, 0x420, "other", "");
+	frame_name(1, 0x10021, 0);
+	list = names_of_label(&names, &last.label, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(list[0], last.name);
+}
+
+/* The label of the JIT code at address 0x20011 for a stack of that time. */
+static uint32_t label_at(uint64_t time)
+{
+	now = time;
+	frame_name(1, 0x20011, 0);
+	return last.label;
+}
+
+static void name_since(uint64_t since, const char *name)
+{
+	struct wire_symbol symbol = {
+		.image = 4,
+		.offset = 0x410,
+		.since = since,
+		.name = wire_string(name, 64),
+	};
+
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
+}
+
+static void test_jit_code_is_called_as_at_the_time_of_a_stack(void **state)
+{
+	uint32_t early, late, later;
+
+	add_process(1, "comm");
+	add_image(4, WIRE_image_kind_ANONYMOUS, "//anon");
+	map(1, 0x20000, 4);
+	name_since(10, "first");
+	early = label_at(10);
+	assert_string_equal(names_text(&names, early), "first_[j]");
+	assert_int_equal(label_at(11), early);
+	name_since(12, "second");
+	late = label_at(12);
+	assert_int_not_equal(late, early);
+	assert_string_equal(names_text(&names, late), "second_[j]");
+	assert_string_equal(names_text(&names, early), "first_[j]");
+	name_since(12, "third"); /* it was something else all the time */
+	later = label_at(13);
+	assert_int_equal(later, late);
+	assert_string_equal(names_text(&names, late), "third_[j]");
+	name_since(12, ""); /* nobody knows */
+	assert_string_equal(names_text(&names, late), "[unknown]_[j]");
+	assert_string_equal(names_text(&names, early), "first_[j]");
+}
+
+static void test_jit_code_that_is_named_late_was_called_so_before(void **state)
+{
+	uint32_t unnamed;
+
+	add_process(1, "comm");
+	add_image(4, WIRE_image_kind_ANONYMOUS, "//anon");
+	map(1, 0x20000, 4);
+	unnamed = label_at(10);
+	assert_string_equal(names_text(&names, unnamed), "[unknown]_[j]");
+	assert_true(names_is_provisional(&names, unnamed));
+	name_since(10, "late");
+	assert_string_equal(names_text(&names, unnamed), "late_[j]");
+	assert_int_equal(names_meaning(&names, unnamed), intern("late_[j]"));
+	assert_int_equal(label_at(20), unnamed);
+	assert_false(names_is_provisional(&names, intern("late_[j]")));
 }
 
 static void test_the_longest_name_is_marked_too(void **state)
@@ -325,6 +414,9 @@ int main(void)
 		TEST(test_a_hostile_path_makes_a_clean_bounded_name),
 		TEST(test_a_thread_has_its_own_name_or_its_processs),
 		TEST(test_marks_stand_behind_names_of_the_kernel_and_of_jit_code),
+		TEST(test_calls_that_were_inlined_stand_behind_their_function),
+		TEST(test_jit_code_is_called_as_at_the_time_of_a_stack),
+		TEST(test_jit_code_that_is_named_late_was_called_so_before),
 		TEST(test_the_longest_name_is_marked_too),
 		TEST(test_places_of_images_that_have_ended_make_room),
 		TEST(test_threads_of_processes_that_have_ended_make_room),

@@ -139,6 +139,33 @@ static void test_at_most_half_of_the_stacks_stay(void **state)
 	stack_counts_deinit(&counts);
 }
 
+static uint32_t one_of_two(uint32_t name, void *arg)
+{
+	return name == *(uint32_t *)arg ? name - 1 : name;
+}
+
+static void test_stacks_whose_names_become_equal_are_one(void **state)
+{
+	struct stack_counts counts = { 0 };
+	struct stack_count *list;
+	uint32_t renamed = 4;
+	int n_compared = 0;
+	size_t n;
+
+	add(&counts, 3, 1, 2, 3);
+	add(&counts, 3, 1, 2, 4);
+	add(&counts, 3, 1, 2, 4);
+	add(&counts, 3, 1, 2, 5);
+	assert_int_equal(stack_counts_rename(&counts, one_of_two, &renamed), 0);
+	assert_int_equal(stack_counts_list(&counts, by_count, &n_compared, &list, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(list[0].n_samples, 3);
+	assert_int_equal(list[0].names[2], 3);
+	assert_int_equal(list[1].names[2], 5);
+	free(list);
+	stack_counts_deinit(&counts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +175,7 @@ int main(void)
 		cmocka_unit_test(test_stacks_beyond_the_limit_are_counted_together),
 		cmocka_unit_test(test_rare_stacks_make_room_and_count_as_others),
 		cmocka_unit_test(test_at_most_half_of_the_stacks_stay),
+		cmocka_unit_test(test_stacks_whose_names_become_equal_are_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "capture-sink/syscap-kallsyms.h"
 
 static struct names names;
+static const struct identity identity; /* of no image */
 static struct pair_map map;
 
 static int set_up(void **state)
@@ -37,7 +38,7 @@ static void add(uint64_t start, uint64_t size, const char *name, const char *mod
 				      .name = wire_string(name, 4096),
 				      .module = wire_string(module, 255) };
 
-	assert_int_equal(names_add_symbol(&names, &symbol), 0);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
 	assert_int_equal(pair_map_add(&map, start, size,
 				      names_find_place(&names, 1, start) - names.named_places),
 			 0);

@@ -17,6 +17,7 @@ struct image_file {
 	struct image *image;
 	enum { NEVER_OPEN, OPEN, CLOSED, FAILED } state;
 	bool is_other_data;
+	uint64_t weight;
 	uint32_t n_asked, patience; /* since it has failed */
 	struct image_file *newer, *older;
 };
@@ -48,6 +49,8 @@ static void close_file(struct image_file *file)
 	if (file->files->before_close)
 		file->files->before_close(file->image, file->files->arg);
 	unlink_open(file);
+	file->files->weight -= file->weight;
+	file->weight = 0;
 	elf_image_suspend(&file->elf);
 	file->state = CLOSED;
 }
@@ -243,6 +246,16 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
 		return &file->elf;
 	}
 	return is_to_be_tried(file) && open_file(file) ? &file->elf : NULL;
+}
+
+void image_files_weigh(struct image_files *files, struct image *image, uint64_t weight)
+{
+	struct image_file *file = image->data;
+
+	files->weight += weight - file->weight;
+	file->weight = weight;
+	while (files->weight_max && files->weight > files->weight_max && files->oldest != file)
+		close_file(files->oldest);
 }
 
 bool image_files_reopen(struct elf_image *elf)

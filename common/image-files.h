@@ -25,6 +25,7 @@ struct image_files {
 	uint64_t unix_time_ahead;	    /* of the stream's clock; 0: not known */
 	struct image_file *newest, *oldest; /* of those that are open, by last use */
 	size_t n_open, n_open_max;
+	uint64_t weight, weight_max; /* bytes that a stage keeps for open files; 0: no limit */
 	/* Called before an image's file is closed, as nothing may point into it then; or NULL. */
 	void (*before_close)(struct image *image, void *arg);
 	void *arg;
@@ -46,6 +47,12 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
  * nobody has. 0: it was not.
  */
 uint64_t image_files_not_before(struct image_files *files, struct image *image);
+
+/*
+ * The stage keeps so many bytes for the file that it was given last, until this is closed: if all
+ * together are too many, others are closed, those that were not asked for the longest time first.
+ */
+void image_files_weigh(struct image_files *files, struct image *image, uint64_t weight);
 
 /* Opens a file again that image_files_get() has once given: false: it cannot be had any more. */
 bool image_files_reopen(struct elf_image *elf);

@@ -16,6 +16,7 @@
 #include "common/file-id.h"
 #include "common/image-message.h"
 #include "common/images.h"
+#include "common/jitdump-path.h"
 #include "common/proc.h"
 
 enum { KEY_MAX = PROC_PATH_MAX + 64 + 2 * WIRE_BUILD_ID_MAX };
@@ -293,22 +294,9 @@ static bool is_another_inode(const struct image_entry *entry, const struct image
 	return entry->generation && source->generation && entry->generation != source->generation;
 }
 
-/*
- * What JIT compilers tell perf of their code (jit-PID.dump, jitdump-specification.txt) is mapped as
- * a mark, holds no code that runs there, and grows all the time.
- */
-static bool is_jitdump(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	unsigned int pid;
-	int end = 0;
-
-	return slash && sscanf(slash, "/jit-%u.dump%n", &pid, &end) == 1 && end > 0 && !slash[end];
-}
-
 static bool has_changed(const struct image_entry *entry)
 {
-	return entry->file.fd >= 0 && !is_jitdump(entry->key + entry->path_at) &&
+	return entry->file.fd >= 0 && !jitdump_path_is(entry->key + entry->path_at) &&
 	       image_file_has_changed(&entry->file);
 }
 

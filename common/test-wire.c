@@ -128,7 +128,10 @@ static void test_every_bit_flip_is_rejected_or_valid(void **state)
 			damaged[bit / 8] ^= 1 << bit % 8;
 			if (wire_decode(wire_types[i], damaged, size, 0, &view))
 				continue;
-			/* What decodes has exactly this one encoding. */
+			/* What decodes has exactly this one encoding, or fewer fields. */
+			if (is_of_earlier_version(wire_types[i], &view,
+						  ((struct wire_header *)damaged)->size))
+				continue;
 			assert_int_equal(encode(wire_types[i], &view, again), size);
 			assert_memory_equal(damaged, again, size);
 		}

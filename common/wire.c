@@ -188,5 +188,6 @@ const char *wire_outcome_text(enum wire_outcome outcome)
 
 struct wire_string wire_string(const char *text, size_t limit)
 {
-	return (struct wire_string){ text, strnlen(text, limit) };
+	return text ? (struct wire_string){ text, strnlen(text, limit) }
+		    : (struct wire_string){ "", 0 };
 }

@@ -27,7 +27,7 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 1
+#define WIRE_VERSION_MINOR 2
 
 enum {
 	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
@@ -278,5 +278,5 @@ enum wire_outcome wire_decode(const struct wire_type *type, const void *record, 
 /* Checks a header alone: WIRE_OK, WIRE_E_MORE, WIRE_E_SIZE, WIRE_E_TYPE or WIRE_E_PADDING. */
 enum wire_outcome wire_check_header(const void *record, size_t size);
 
-/* The wire's string of one of C's, cut at `limit` bytes. */
+/* The wire's string of one of C's, cut at `limit` bytes; NULL: an empty one. */
 struct wire_string wire_string(const char *text, size_t limit);

@@ -27,6 +27,7 @@
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
 #include "common/image-message.h"
+#include "common/jitdump-path.h"
 #include "common/wire.h"
 #include "perf-source/image-opener.h"
 #include "perf-source/image-server.h"
@@ -226,12 +227,19 @@ static void drop_untrusted(struct server *server)
 	}
 }
 
+/* Whether an opened file is not what the image was; what grows by its nature still is. */
+static bool is_another(const struct served_image *image)
+{
+	return image->file.fd >= 0 && !jitdump_path_is(image->path) &&
+	       image_file_has_changed(&image->file);
+}
+
 static void answer(struct server *server, struct client *client, struct served_image *image)
 {
 	struct wire_image_state state;
 
 	client->waits_for = 0;
-	if (image->file.fd >= 0 && image_file_has_changed(&image->file)) {
+	if (is_another(image)) {
 		close_image(server, image); /* what it was is nowhere any more */
 		image->file.status = WIRE_image_status_GONE;
 	}
@@ -299,7 +307,7 @@ static struct served_image *find(struct server *server, uint64_t number)
 /* A file that was closed to make room and has changed since is another image. */
 static void check_unchanged(struct served_image *image, struct image_file *file)
 {
-	if (image->was_open && file->fd >= 0 &&
+	if (image->was_open && file->fd >= 0 && !jitdump_path_is(image->path) &&
 	    (file->size != image->file.size || file->modified != image->file.modified)) {
 		close(file->fd);
 		*file = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };

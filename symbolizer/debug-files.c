@@ -14,8 +14,12 @@
 #include "common/cleanup.h"
 #include "common/wire.h"
 #include "symbolizer/debug-files.h"
+#include "symbolizer/debug-sections.h"
 
-enum { PATH_SIZE = 4096 };
+enum {
+	PATH_SIZE = 4096,
+	HEX_SIZE = 2 * WIRE_BUILD_ID_MAX + 1,
+};
 
 void debug_file_close(struct debug_file *file)
 {
@@ -23,6 +27,7 @@ void debug_file_close(struct debug_file *file)
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->memory);
+	free(file->path);
 	*file = (struct debug_file){ .fd = -1 };
 }
 
@@ -37,7 +42,8 @@ bool debug_file_open(const char *path, struct debug_file *ret)
 	    pread(file.fd, magic, SELFMAG, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG))
 		return false;
 	file.elf = elf_begin(file.fd, ELF_C_READ, NULL);
-	if (!file.elf)
+	file.path = strdup(path);
+	if (!file.elf || !file.path)
 		return false;
 	*ret = file;
 	file = (struct debug_file){ .fd = -1 };
@@ -53,7 +59,6 @@ static bool has_same_build_id(Elf *elf, Elf *candidate)
 	       !memcmp(ours, theirs, size);
 }
 
-/* A stripped copy may lie where a debug file should: it must not hide another place. */
 static bool has_symbols(Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -65,34 +70,69 @@ static bool has_symbols(Elf *elf)
 	return false;
 }
 
-bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t size, char *ret,
-			      size_t ret_size)
+/* A stripped copy may lie where a debug file should: it must not hide another place. */
+static bool has_what_is_needed(Elf *elf, enum debug_file_need need)
 {
-	char hex[2 * WIRE_BUILD_ID_MAX + 1];
+	return need == DEBUG_FILE_DWARF ? debug_sections_has_info(elf) : has_symbols(elf);
+}
 
+/* false: an id that no path can be made of. */
+static bool put_hex(const unsigned char *id, size_t size, char ret[HEX_SIZE])
+{
 	if (size < 2 || size > WIRE_BUILD_ID_MAX)
 		return false;
 	for (size_t i = 0; i < size; i++)
-		sprintf(hex + 2 * i, "%02x", id[i]);
+		sprintf(ret + 2 * i, "%02x", id[i]);
+	return true;
+}
+
+bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t size, char *ret,
+			      size_t ret_size)
+{
+	char hex[HEX_SIZE];
+
+	if (!put_hex(id, size, hex))
+		return false;
 	return snprintf(ret, ret_size, "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) <
 	       (int)ret_size;
 }
 
-static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, struct debug_file *ret)
+/* As elfutils' client has it: debuginfod_find_debuginfo(3), CACHE. */
+static bool debuginfod_path(const char *cache, const unsigned char *id, size_t size, char *ret,
+			    size_t ret_size)
+{
+	char hex[HEX_SIZE];
+
+	return put_hex(id, size, hex) &&
+	       snprintf(ret, ret_size, "%s/%s/debuginfo", cache, hex) < (int)ret_size;
+}
+
+static bool try_build_id(Elf *elf, const char *path, enum debug_file_need need,
+			 struct debug_file *ret)
+{
+	if (!debug_file_open(path, ret))
+		return false;
+	if (has_same_build_id(elf, ret->elf) && has_what_is_needed(ret->elf, need))
+		return true;
+	debug_file_close(ret);
+	return false;
+}
+
+/* In each of the directories, and where debuginfod's clients keep what they have downloaded. */
+static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, enum debug_file_need need,
+			     struct debug_file *ret)
 {
 	const unsigned char *id;
 	ssize_t size = dwelf_elf_gnu_build_id(elf, (const void **)&id);
 	char path[PATH_SIZE];
 
-	for (size_t i = 0; i < dirs->n && size > 0; i++) {
-		if (!debug_file_build_id_path(dirs->list[i], id, size, path, sizeof(path)) ||
-		    !debug_file_open(path, ret))
-			continue;
-		if (has_same_build_id(elf, ret->elf) && has_symbols(ret->elf))
+	for (size_t i = 0; i < dirs->n && size > 0; i++)
+		if (debug_file_build_id_path(dirs->list[i], id, size, path, sizeof(path)) &&
+		    try_build_id(elf, path, need, ret))
 			return true;
-		debug_file_close(ret);
-	}
-	return false;
+	return size > 0 && dirs->debuginfod_cache &&
+	       debuginfod_path(dirs->debuginfod_cache, id, size, path, sizeof(path)) &&
+	       try_build_id(elf, path, need, ret);
 }
 
 static bool has_crc(int fd, GElf_Word expected)
@@ -109,13 +149,14 @@ static bool has_crc(int fd, GElf_Word expected)
 	return buffer && n == 0 && crc == expected;
 }
 
-static bool try_link(Elf *elf, const char *path, GElf_Word crc, struct debug_file *ret)
+static bool try_link(Elf *elf, const char *path, GElf_Word crc, enum debug_file_need need,
+		     struct debug_file *ret)
 {
 	const void *id;
 
 	if (!debug_file_open(path, ret))
 		return false;
-	if (has_symbols(ret->elf) &&
+	if (has_what_is_needed(ret->elf, need) &&
 	    (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf)
 						  : has_crc(ret->fd, crc)))
 		return true;
@@ -125,7 +166,7 @@ static bool try_link(Elf *elf, const char *path, GElf_Word crc, struct debug_fil
 
 /* Beside the file, in .debug beside it, and under each of the directories. */
 static bool find_by_link(Elf *elf, const char *file_path, const struct debug_dirs *dirs,
-			 struct debug_file *ret)
+			 enum debug_file_need need, struct debug_file *ret)
 {
 	GElf_Word crc;
 	const char *link = dwelf_elf_gnu_debuglink(elf, &crc), *slash = strrchr(file_path, '/');
@@ -135,14 +176,14 @@ static bool find_by_link(Elf *elf, const char *file_path, const struct debug_dir
 	if (!link || !slash || strchr(link, '/'))
 		return false;
 	snprintf(path, sizeof(path), "%.*s/%s", dir_size, file_path, link);
-	if (strcmp(path, file_path) && try_link(elf, path, crc, ret))
+	if (strcmp(path, file_path) && try_link(elf, path, crc, need, ret))
 		return true;
 	snprintf(path, sizeof(path), "%.*s/.debug/%s", dir_size, file_path, link);
-	if (try_link(elf, path, crc, ret))
+	if (try_link(elf, path, crc, need, ret))
 		return true;
 	for (size_t i = 0; i < dirs->n; i++) {
 		snprintf(path, sizeof(path), "%s%.*s/%s", dirs->list[i], dir_size, file_path, link);
-		if (try_link(elf, path, crc, ret))
+		if (try_link(elf, path, crc, need, ret))
 			return true;
 	}
 	return false;
@@ -218,8 +259,8 @@ static bool find_debug_data(Elf *elf, struct debug_file *ret)
 }
 
 bool debug_file_find(Elf *elf, const char *path, const struct debug_dirs *dirs,
-		     struct debug_file *ret)
+		     enum debug_file_need need, struct debug_file *ret)
 {
-	return find_by_build_id(elf, dirs, ret) || find_by_link(elf, path, dirs, ret) ||
-	       find_debug_data(elf, ret);
+	return find_by_build_id(elf, dirs, need, ret) || find_by_link(elf, path, dirs, need, ret) ||
+	       (need == DEBUG_FILE_SYMBOLS && find_debug_data(elf, ret));
 }

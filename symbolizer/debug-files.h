@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where the symbols of a stripped file may be: a separate debug file, by build-id or
- * .gnu_debuglink, or .gnu_debugdata in the file itself. A separate file is believed only if its
- * build-id is the same (or, where there is none, its CRC).
+ * Where the symbols or the DWARF of a stripped file may be: a separate debug file, by build-id or
+ * .gnu_debuglink, or (symbols) .gnu_debugdata in the file itself. A separate file is believed only
+ * if its build-id is the same (or, where there is none, its CRC).
  */
 #pragma once
 
@@ -19,17 +19,22 @@ enum {
 struct debug_dirs {
 	const char *list[DEBUG_DIRS_MAX]; /* like /usr/lib/debug */
 	size_t n;
+	const char *debuginfod_cache; /* what debuginfod clients have downloaded; NULL: not used */
 };
 
 struct debug_file {
 	Elf *elf;
 	int fd;	      /* -1: in memory */
 	void *memory; /* decompressed */
+	char *path;   /* NULL: in memory */
 };
 
-/* Finds what has a .symtab; false: nothing was found. `path` is where the file lies. */
+enum debug_file_need { DEBUG_FILE_SYMBOLS, DEBUG_FILE_DWARF };
+
+/* Finds a file that has what is needed; false: there is none. `path` is where the first one lies.
+ */
 bool debug_file_find(Elf *elf, const char *path, const struct debug_dirs *dirs,
-		     struct debug_file *ret);
+		     enum debug_file_need need, struct debug_file *ret);
 void debug_file_close(struct debug_file *file);
 
 /* Opens what lies at a path, if it is a regular file and ELF. Whether it is meant is another thing.

@@ -14,6 +14,7 @@
 #include "symbolizer/debug-alt.h"
 #include "symbolizer/debug-info.h"
 #include "symbolizer/debug-sections.h"
+#include "symbolizer/debug-split.h"
 #include "symbolizer/inline-table.h"
 #include "symbolizer/unit-index.h"
 
@@ -40,7 +41,8 @@ struct debug_info {
 	struct unit_index index;
 	struct unit *units; /* as index.units */
 	const Elf_Data *lines;
-	uint64_t tables_size, lines_size;
+	uint64_t sections_size, tables_size, lines_size;
+	int fd; /* -1: in memory */
 	struct debug_info_refused refused;
 };
 
@@ -79,7 +81,7 @@ static bool is_readable(Elf *elf)
 	       header.e_ident[EI_DATA] == ELFDATA2LSB;
 }
 
-int debug_info_new(Elf *elf, const char *path, const struct debug_dirs *dirs,
+int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *dirs,
 		   struct debug_info **ret)
 {
 	_cleanup_(cleanup_info) struct debug_info *info = NULL;
@@ -92,6 +94,8 @@ int debug_info_new(Elf *elf, const char *path, const struct debug_dirs *dirs,
 	info = calloc(1, sizeof(*info));
 	if (!info)
 		return -ENOMEM;
+	info->sections_size = debug_sections_size(elf);
+	info->fd = fd;
 	info->file.fd = info->alt.file.fd = -1;
 	info->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!info->dwarf)
@@ -120,7 +124,7 @@ int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
 		.elf = elf_begin(fd, ELF_C_READ, NULL),
 		.fd = fd,
 	};
-	int r = file.elf ? debug_info_new(file.elf, path, dirs, ret) : DEBUG_INFO_E_NONE;
+	int r = file.elf ? debug_info_new(file.elf, fd, path, dirs, ret) : DEBUG_INFO_E_NONE;
 
 	if (r != DEBUG_INFO_OK)
 		return r;
@@ -151,19 +155,27 @@ static bool may_read_lines(struct debug_info *info, Dwarf_Die *die)
 	return true;
 }
 
+/* The part of a unit that is in another file; false: that cannot be had safely. */
+static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
+{
+	return debug_split_is_safe(&unit->die, info->fd, DEBUG_INFO_SECTIONS_MAX) &&
+	       dwarf_cu_info(cu, NULL, NULL, NULL, &unit->described, NULL, NULL, NULL) == 0;
+}
+
 /* Makes the table of a unit that is hit for the first time. 0 or -ENOMEM. */
 static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 {
 	uint8_t type;
-	Dwarf_Die split;
 	int r;
 
 	unit->state = UNIT_REFUSED;
-	if (dwarf_cu_info(cu, NULL, &type, &unit->die, &split, NULL, NULL, NULL) < 0) {
+	if (dwarf_cu_info(cu, NULL, &type, &unit->die, NULL, NULL, NULL, NULL) < 0 ||
+	    (type == DW_UT_skeleton && !find_split(info, unit, cu))) {
 		info->refused.units++;
 		return 0;
 	}
-	unit->described = type == DW_UT_skeleton ? split : unit->die;
+	if (type != DW_UT_skeleton)
+		unit->described = unit->die;
 	unit->has_lines = may_read_lines(info, &unit->die);
 	if (!unit->described.addr) { /* its .dwo is not there: its lines are */
 		unit->state = UNIT_READY;
@@ -307,6 +319,14 @@ int debug_info_find(struct debug_info *info, uint64_t address, struct inline_cal
 	info->refused.calls += n > n_max;
 	return n > n_max || entry->is_cut ? put_function(unit, entry, list)
 					  : put_calls(unit, entry, address, list, n);
+}
+
+uint64_t debug_info_size(const struct debug_info *info)
+{
+	enum { BYTES_A_LINE = 10 }; /* that libdw makes of a byte of a line program */
+
+	return info->sections_size + interval_map_size(&info->index.map) + info->tables_size +
+	       BYTES_A_LINE * info->lines_size;
 }
 
 const struct debug_info_refused *debug_info_refused(const struct debug_info *info)

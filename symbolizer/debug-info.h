@@ -6,9 +6,8 @@
  * knows it already.
  *
  * An answer may lack something (a limit, damage, a file that is not there), but is not made up.
- * The files are read, never mapped, but for .dwo and .dwp: libdw opens whatever path a skeleton
- * unit names, maps it, and decompresses it without a limit. Who does not trust a file must be
- * confined.
+ * The files are read, never mapped, but for .dwo and .dwp, which libdw opens and maps by itself:
+ * only if regular files lie there (debug-split.h).
  */
 #pragma once
 
@@ -54,16 +53,19 @@ struct debug_info_refused {
 struct debug_info;
 
 /*
- * Reads the DWARF of `elf`, which must stay open until debug_info_free(). `path` is where the file
- * lies; `dirs` are where a file that it shares DWARF with (of dwz) may lie, too. A positive
- * outcome, or -ENOMEM.
+ * Reads the DWARF of `elf`, which must stay open until debug_info_free(), as must `fd`, its
+ * descriptor (-1: it is in memory). `path` is where the file lies; `dirs` are where a file that it
+ * shares DWARF with (of dwz) may lie, too. A positive outcome, or -ENOMEM.
  */
-int debug_info_new(Elf *elf, const char *path, const struct debug_dirs *dirs,
+int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *dirs,
 		   struct debug_info **ret);
 
 /* The same of an open file; takes the descriptor over, come what may. */
 int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
 		    struct debug_info **ret);
+
+/* Bytes that it takes by now, about. */
+uint64_t debug_info_size(const struct debug_info *info);
 struct debug_info *debug_info_free(struct debug_info *info);
 
 /*

@@ -28,6 +28,22 @@ static bool starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
+bool debug_sections_has_info(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	const char *name;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return false;
+	while ((section = next_section(elf, section, names, &header, &name)))
+		if (header.sh_type != SHT_NOBITS &&
+		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
+			return true;
+	return false;
+}
+
 /* The older way to compress: "ZLIB", and the size in eight bytes, the highest first. */
 static uint64_t size_of_zdebug(Elf_Scn *section, uint64_t size)
 {

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <libelf.h>
+#include <stdbool.h>
 
 #include "symbolizer/interval-map.h"
+
+/* Whether a file has DWARF of its functions, and not only what a stripped one keeps. */
+bool debug_sections_has_info(Elf *elf);
 
 /*
  * Bytes that the DWARF of a file takes in memory: libdw reads it whole, and decompresses it,

@@ -126,7 +126,7 @@ static void look_at_file(Elf *elf)
 	struct debug_info *info;
 
 	if (debug_sections_size(elf) > SIZE_MAX_OF_SECTIONS ||
-	    debug_info_new(elf, "", &dirs, &info) != DEBUG_INFO_OK)
+	    debug_info_new(elf, -1, "", &dirs, &info) != DEBUG_INFO_OK)
 		return;
 	look_at_units(info, elf);
 	look_up(info, 0);

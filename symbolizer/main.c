@@ -1,42 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* symbolizer: adds the names of the places that pass, each once, before it is first needed. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/frame-cache.h"
 #include "common/gzip.h"
 #include "common/identity.h"
 #include "common/image-files.h"
 #include "common/pair-map.h"
 #include "common/stage.h"
-#include "symbolizer/code-ranges.h"
+#include "symbolizer/demangle.h"
+#include "symbolizer/image-symbols.h"
+#include "symbolizer/jit-names.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/symbol-table.h"
 
 enum {
 	KEY_DEBUG_DIR = 0x100,
+	KEY_NO_INLINES,
 	PLACES_MAX = 1 << 22, /* known at one time; beyond that they are named again */
 	NAME_MAX_SIZE = 4096,
 };
 
-/* What is known of the functions of an image. */
-struct image_symbols {
-	struct symbol_table table;
-	struct code_ranges ranges; /* read when a place has no symbol */
-	bool has_ranges;
-};
+#define SYMBOLS_SIZE_MAX (512ULL << 20) /* bytes of all images' symbols; one alone may be larger   \
+					 */
 
 struct symbolizer {
 	struct identity identity; /* first: see identity.h */
 	struct debug_dirs debug_dirs;
 	struct image_files files;
 	struct pair_map tables; /* (image, 0) → struct image_symbols * */
+	enum image_symbols_depth depth;
 	struct kallsyms kallsyms;
+	struct jit_names jit;
+	struct pair_map tallies;   /* (image, 0) → count of samples in it: it has no DWARF */
+	uint64_t *leaf_tally;	   /* of the last stack's innermost frame; NULL: it has none */
 	struct pair_map places;	   /* that have been named */
 	struct frame_cache frames; /* whose places have been named */
-	uint64_t *n_places, *n_named;
+	struct place_symbols found;
+	uint64_t *n_places, *n_named, *n_inlined;
 	uint64_t n_refused; /* symbols of images */
 	bool has_met_samples;
 };
@@ -51,7 +57,7 @@ static void warn_of_missing_dirs(struct stage *stage, const struct debug_dirs *d
 }
 
 /* Names point into the file that is about to be closed. */
-static void forget_table(struct image *image, void *arg)
+static void forget_symbols(struct image *image, void *arg)
 {
 	struct symbolizer *self = arg;
 	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
@@ -59,11 +65,9 @@ static void forget_table(struct image *image, void *arg)
 
 	if (!known)
 		return;
-	if (symbols) {
-		symbol_table_deinit(&symbols->table);
-		code_ranges_deinit(&symbols->ranges);
-	}
-	free(symbols);
+	if (symbols)
+		self->n_refused += image_symbols_refused(symbols);
+	image_symbols_free(symbols);
 	pair_map_remove(&self->tables, image->number, 0);
 }
 
@@ -75,10 +79,13 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	warn_of_missing_dirs(stage, &self->debug_dirs);
 	self->n_places = counters_get(&stage->counters, "places", "distinct");
 	self->n_named = counters_get(&stage->counters, "places", "named");
+	self->n_inlined = counters_get(&stage->counters, "places", "inlined-calls");
 	if (frame_cache_init(&self->frames) < 0)
 		return -ENOMEM;
 	r = image_files_init(&self->files, stage, &self->identity.images, hello);
-	self->files.before_close = forget_table;
+	self->files.before_close = forget_symbols;
+	self->files.weight_max = SYMBOLS_SIZE_MAX;
+	jit_names_init(&self->jit, stage, &self->identity, &self->files.client);
 	self->files.arg = self;
 	return r;
 }
@@ -88,17 +95,12 @@ static struct image_symbols *find_symbols(struct symbolizer *self, struct image 
 					  const struct elf_image *elf)
 {
 	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
-	struct image_symbols *symbols;
+	struct image_symbols *symbols = NULL;
 
 	if (known)
 		return (struct image_symbols *)*known;
-	symbols = calloc(1, sizeof(*symbols));
-	if (symbols &&
-	    symbol_table_init(&symbols->table, elf->elf, image->path, &self->debug_dirs) < 0) {
-		free(symbols);
+	if (image_symbols_new(elf, image->path, &self->debug_dirs, self->depth, &symbols) < 0)
 		symbols = NULL;
-	}
-	self->n_refused += symbols ? symbols->table.n_refused : 0;
 	pair_map_add(&self->tables, image->number, 0, (uintptr_t)symbols);
 	return symbols;
 }
@@ -117,40 +119,88 @@ static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbo
 	symbol->module = wire_string(found->module, 255);
 }
 
-/* Of a function without a name, so that all its places are one for those who count. */
-static void bound_file_place(struct image_symbols *symbols, const struct elf_image *elf,
-			     uint64_t address, struct wire_symbol *symbol)
+/* A call that was inlined at the place of `symbol`. 0 or -errno. */
+static int put_inlined(struct stage *stage, struct symbolizer *self,
+		       const struct wire_symbol *symbol, const struct inline_call *call)
 {
-	const struct code_range *range;
+	_cleanup_free_ char *demangled = call->name ? demangle(call->name) : NULL;
+	const char *name = demangled ? demangled : call->name ? call->name : "[inlined]";
+	struct wire_inlined record = {
+		.image = symbol->image,
+		.offset = symbol->offset,
+		.name = wire_string(name, NAME_MAX_SIZE),
+		.file = wire_string(call->file, PATH_MAX),
+		.line = call->line,
+		.column = call->column,
+	};
 
-	if (!symbols->has_ranges)
-		code_ranges_init(&symbols->ranges, elf); /* without memory there are none */
-	symbols->has_ranges = true;
-	range = code_ranges_find(&symbols->ranges, address);
-	if (!range)
-		return;
-	symbol->start = symbol->offset - (address - range->start);
-	symbol->size = range->size;
+	++*self->n_inlined;
+	return stage_put(stage, WIRE_RECORD_inlined, &record);
 }
 
-static void name_file_place(struct symbolizer *self, struct image *image,
-			    struct wire_symbol *symbol)
+/* The function's own name; its symbol knows of copies (".cold") what DWARF does not. */
+static void name_function(const struct place_symbols *found, char **ret_demangled,
+			  struct wire_symbol *symbol)
+{
+	const struct inline_call *function =
+		found->n_calls ? &found->calls[found->n_calls - 1] : NULL;
+	const char *name = NULL;
+
+	if (function) {
+		symbol->file = wire_string(function->file, PATH_MAX);
+		symbol->line = function->line;
+		symbol->column = function->column;
+	}
+	if (found->symbol) {
+		name = symbol_name(found->symbol);
+	} else if (function && function->name) {
+		*ret_demangled = demangle(function->name);
+		name = *ret_demangled ? *ret_demangled : function->name;
+	}
+	symbol->name = wire_string(name, NAME_MAX_SIZE);
+}
+
+/* Samples in files without debug information are counted, so that a person knows what to install.
+ */
+static void tally_image(struct stage *stage, struct symbolizer *self, const struct image *image,
+			const struct image_symbols *symbols)
+{
+	char name[256], hex[2 * WIRE_BUILD_ID_MAX + 1] = "none";
+
+	if (self->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY || image->kind != WIRE_image_kind_FILE ||
+	    image_symbols_has_debug_info(symbols) ||
+	    pair_map_find(&self->tallies, image->number, 0))
+		return;
+	for (size_t i = 0; i < image->build_id_size; i++)
+		sprintf(hex + 2 * i, "%02x", image->build_id[i]);
+	snprintf(name, sizeof(name), "%.100s (build-id %s)", image_name(image), hex);
+	pair_map_add(&self->tallies, image->number, 0,
+		     (uintptr_t)counters_get(&stage->counters, "no-debug-info", name));
+}
+
+/* 0 or -errno */
+static int put_file_place(struct stage *stage, struct symbolizer *self, struct image *image,
+			  struct wire_symbol *symbol)
 {
 	const struct elf_image *elf = image_files_get(&self->files, image);
 	struct image_symbols *symbols = elf ? find_symbols(self, image, elf) : NULL;
-	struct symbol *found;
+	_cleanup_free_ char *demangled = NULL;
+	struct place_symbols *found = &self->found;
 	uint64_t address;
+	int r;
 
 	if (!symbols || !elf_image_address(elf, symbol->offset, &address))
-		return;
-	found = symbol_table_find(&symbols->table, address);
-	if (!found) {
-		bound_file_place(symbols, elf, address, symbol);
-		return;
-	}
-	symbol->start = symbol->offset - (address - found->address);
+		return stage_put(stage, WIRE_RECORD_symbol, symbol);
+	r = image_symbols_find(symbols, address, found);
+	image_files_weigh(&self->files, image, image_symbols_size(symbols));
+	tally_image(stage, self, image, symbols);
+	symbol->start = symbol->offset - (address - found->start);
 	symbol->size = found->size;
-	symbol->name = wire_string(symbol_name(found), NAME_MAX_SIZE);
+	name_function(found, &demangled, symbol);
+	for (size_t i = 0; i + 1 < found->n_calls && r == 0; i++)
+		r = put_inlined(stage, self, symbol, &found->calls[i]);
+	*self->n_named += symbol->name.size > 0;
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_symbol, symbol);
 }
 
 /* Tells the name of a place, or that it has none. 0 or -errno. */
@@ -164,13 +214,12 @@ static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t ima
 		.start = offset,
 	};
 
-	if (!image || image->kind == WIRE_image_kind_ANONYMOUS)
+	if (!image)
 		return 0;
-	if (image->kind == WIRE_image_kind_KERNEL)
-		name_kernel_place(self, &symbol);
-	else
-		name_file_place(self, image, &symbol);
 	++*self->n_places;
+	if (image->kind != WIRE_image_kind_KERNEL)
+		return put_file_place(stage, self, image, &symbol);
+	name_kernel_place(self, &symbol);
 	*self->n_named += symbol.name.size > 0;
 	return stage_put(stage, WIRE_RECORD_symbol, &symbol);
 }
@@ -184,15 +233,20 @@ static bool is_decided(struct symbolizer *self, uint64_t number)
 	       !image_files_is_undecided(&self->files, image);
 }
 
-/* Names the place of a frame, unless it has been named. 0 or -errno. */
-static int name_frame(struct stage *stage, struct symbolizer *self, const struct process *process,
-		      const struct wire_frame *frame, struct frame_cache_entry *entry)
+static bool is_anonymous(struct symbolizer *self, uint64_t number)
 {
-	uint64_t image, offset;
+	const struct image *image = image_table_find(&self->identity.images, number);
+
+	return image && image->kind == WIRE_image_kind_ANONYMOUS;
+}
+
+/* Names a place, unless it has been named. 0 or -errno. */
+static int name_place(struct stage *stage, struct symbolizer *self, uint64_t image, uint64_t offset,
+		      struct frame_cache_entry *entry)
+{
 	int r;
 
-	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset) ||
-	    pair_map_find(&self->places, image, offset))
+	if (pair_map_find(&self->places, image, offset))
 		return 0;
 	if (!is_decided(self, image)) { /* ask again with the next stack */
 		frame_cache_forget(&self->frames, entry);
@@ -205,6 +259,26 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 		r = pair_map_add(&self->places, image, offset, 1);
 	}
 	return r < 0 ? r : put_symbol(stage, self, image, offset);
+}
+
+/* A frame that was not met lately: the value of its entry is where samples in its image count. */
+static int name_frame(struct stage *stage, struct symbolizer *self, const struct wire_stack *stack,
+		      const struct process *process, const struct wire_frame *frame,
+		      struct frame_cache_entry *entry)
+{
+	uint64_t image, offset, *tally;
+	int r;
+
+	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset))
+		return 0;
+	if (is_anonymous(self, image)) { /* a JIT compiler may put other code there */
+		frame_cache_forget(&self->frames, entry);
+		return jit_names_meet(&self->jit, stack->process, image, offset, stack->time);
+	}
+	r = name_place(stage, self, image, offset, entry);
+	tally = pair_map_find(&self->tallies, image, 0);
+	entry->value = tally ? *tally : 0;
+	return r;
 }
 
 static int handle_stack(struct stage *stage, void *data, const void *view)
@@ -224,8 +298,14 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 			&self->frames, &self->identity.processes, process, frame, &is_new);
 
 		if (is_new)
-			r = name_frame(stage, self, process, frame, entry);
+			r = name_frame(stage, self, stack, process, frame, entry);
+		if (i == 0) /* else it is that of the stack before */
+			self->leaf_tally = (uint64_t *)entry->value;
 	}
+	if (!stack->frames.n)
+		self->leaf_tally = NULL;
+	if (self->leaf_tally)
+		++*self->leaf_tally;
 	return r < 0 ? r : STAGE_PASS;
 }
 
@@ -242,7 +322,25 @@ static int handle_image_exit(struct stage *stage, void *data, const void *view)
 	int r = identity_handle_image_exit(stage, data, view);
 
 	pair_map_prune(&self->places, is_of_living_image, self);
+	pair_map_prune(&self->tallies, is_of_living_image, self);
 	return r;
+}
+
+static int handle_mapping(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	int r = jit_names_map(&self->jit, view);
+
+	return r < 0 ? r : identity_handle_mapping(stage, data, view);
+}
+
+static int handle_process_exit(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	const struct wire_process_exit *record = view;
+	int r = jit_names_end(&self->jit, record->process);
+
+	return r < 0 ? r : identity_handle_process_exit(stage, data, view);
 }
 
 static int handle_file(struct stage *stage, void *data, const void *view)
@@ -274,21 +372,33 @@ static int handle_sample(struct stage *stage, void *data, const void *view)
 	return STAGE_PASS;
 }
 
+static void add_refused(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+{
+	const struct image_symbols *symbols = (struct image_symbols *)value;
+
+	*(uint64_t *)arg += symbols ? image_symbols_refused(symbols) : 0;
+}
+
 static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct symbolizer *self = data;
 
+	pair_map_each(&self->tables, add_refused, &self->n_refused);
 	identity_count_refused(&self->identity, stage);
 	if (self->n_refused + self->kallsyms.n_refused)
 		*counters_get(&stage->counters, "refused", "symbols") =
 			self->n_refused + self->kallsyms.n_refused;
-	return 0;
+	return jit_names_end_all(&self->jit);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct symbolizer *self = state->input;
 
+	if (key == KEY_NO_INLINES) {
+		self->depth = IMAGE_SYMBOLS_FUNCTIONS_ONLY;
+		return 0;
+	}
 	if (key != KEY_DEBUG_DIR)
 		return ARGP_ERR_UNKNOWN;
 	if (self->debug_dirs.n == DEBUG_DIRS_MAX)
@@ -304,6 +414,7 @@ static void init(void *data)
 	self->debug_dirs.list[self->debug_dirs.n++] = "/usr/lib/debug";
 	self->files.client.fd = -1;
 	pair_map_init(&self->tables, IMAGE_TABLE_MAX);
+	pair_map_init(&self->tallies, IMAGE_TABLE_MAX);
 	pair_map_init(&self->places, PLACES_MAX);
 }
 
@@ -313,21 +424,28 @@ static void deinit(void *data)
 
 	identity_deinit(&self->identity); /* with the files, and their tables */
 	pair_map_deinit(&self->tables);
+	pair_map_deinit(&self->tallies);
 	pair_map_deinit(&self->places);
 	frame_cache_deinit(&self->frames);
 	kallsyms_deinit(&self->kallsyms);
+	jit_names_deinit(&self->jit);
 	image_files_deinit(&self->files);
 }
 
 static const struct argp_option option_table[] = {
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
 	  "Look for separate debug files in DIR too, as in /usr/lib/debug", 0 },
+	{ "no-inlines", KEY_NO_INLINES, NULL, 0,
+	  "Name functions only: without inlined calls and source lines", 0 },
 	{ 0 },
 };
 
 static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_file, handle_file },
-	{ WIRE_RECORD_image_exit, handle_image_exit }, /* in front of the shared one */
+	/* In front of the shared ones of the same records, which they call. */
+	{ WIRE_RECORD_image_exit, handle_image_exit },
+	{ WIRE_RECORD_mapping, handle_mapping },
+	{ WIRE_RECORD_process_exit, handle_process_exit },
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_stack, handle_stack },
 	{ WIRE_RECORD_sample, handle_sample },

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "symbolizer/perf-map.h"
 
 enum { CHUNK_SIZE = 64 * 1024 };
@@ -13,12 +14,15 @@ static void forget_entries(struct perf_map *map)
 	name_store_deinit(&map->names);
 	free(map->name_list);
 	map->name_list = NULL;
+	map->code.depth = CODE_HISTORY_ALL;
+	map->n_readings = 0;
 }
 
 void perf_map_deinit(struct perf_map *map)
 {
 	forget_entries(map);
 	free(map->line);
+	free(map->readings);
 	*map = (struct perf_map){ 0 };
 }
 
@@ -74,6 +78,7 @@ static int try_add_entry(struct perf_map *map, uint64_t start, uint64_t end, con
 {
 	int r = map->code.n == PERF_MAP_ENTRIES_MAX ? -ENOSPC : grow_list(map);
 
+	map->code.depth = CODE_HISTORY_ALL;
 	if (r == 0)
 		r = name_store_add(&map->names, name, size, &map->name_list[map->code.n]);
 	return r < 0 ? r : code_history_add(&map->code, start, end);
@@ -176,9 +181,39 @@ static int read_on(struct perf_map *map, int fd)
 	return r;
 }
 
+/* Of each two neighbours the later one stays, which knows as much, but less exactly since when. */
+static void thin_out(struct perf_map *map)
+{
+	size_t n = map->n_readings / 2;
+
+	for (size_t i = 0; i < n; i++)
+		map->readings[i] = map->readings[2 * i + 1];
+	map->n_readings = n;
+}
+
+static int note_reading(struct perf_map *map, uint64_t begun)
+{
+	struct perf_map_reading *last =
+		map->n_readings ? &map->readings[map->n_readings - 1] : NULL;
+
+	if (last && last->n == map->code.n) {
+		last->begun = begun;
+		return 0;
+	}
+	if (!map->readings)
+		map->readings = calloc(PERF_MAP_READINGS_MAX, sizeof(*map->readings));
+	if (!map->readings)
+		return -ENOMEM;
+	if (map->n_readings == PERF_MAP_READINGS_MAX)
+		thin_out(map);
+	map->readings[map->n_readings++] =
+		(struct perf_map_reading){ clock_now(CLOCK_MONOTONIC), begun, map->code.n };
+	return 0;
+}
+
 int perf_map_read(struct perf_map *map, int fd)
 {
-	uint64_t size;
+	uint64_t size, begun = clock_now(CLOCK_MONOTONIC);
 	int r = growing_file_check(&map->file, fd, &size);
 
 	if (r < 0)
@@ -189,21 +224,65 @@ int perf_map_read(struct perf_map *map, int fd)
 		map->size = 0;
 		forget_entries(map);
 	}
-	return map->size < PERF_MAP_SIZE_MAX ? read_on(map, fd) : 0;
+	r = map->size < PERF_MAP_SIZE_MAX ? read_on(map, fd) : 0;
+	return r < 0 ? r : note_reading(map, begun);
+}
+
+static bool tell_piece(const struct perf_map *map, size_t number, struct perf_map_entry *ret)
+{
+	const struct code_piece *piece;
+
+	if (number == CODE_HISTORY_NONE)
+		return false;
+	piece = &map->code.pieces[number];
+	*ret = (struct perf_map_entry){
+		.start = piece->start,
+		.size = piece->end - piece->start,
+		.name = name_store_get(&map->names, map->name_list[number]),
+	};
+	return true;
 }
 
 bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret)
 {
-	size_t found = code_history_find(&map->code, map->code.n, address);
-	const struct code_piece *piece;
+	return tell_piece(map, code_history_find(&map->code, map->code.n, address), ret);
+}
 
-	if (found == CODE_HISTORY_NONE)
-		return false;
-	piece = &map->code.pieces[found];
-	*ret = (struct perf_map_entry){
-		.start = piece->start,
-		.size = piece->end - piece->start,
-		.name = name_store_get(&map->names, map->name_list[found]),
-	};
-	return true;
+/* Index of the first reading that begun at or after a time; n_readings: none did. */
+static size_t find_reading(const struct perf_map *map, uint64_t time)
+{
+	size_t low = 0, high = map->n_readings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->readings[middle].begun < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t time,
+		      struct perf_map_entry *ret)
+{
+	size_t after = find_reading(map, time), first = after, before, then;
+
+	/* What was surely there by then, and what may have been. */
+	while (first > 0 && (first == map->n_readings || map->readings[first].ended > time))
+		first--;
+	if (!map->n_readings || map->readings[first].ended > time)
+		before = CODE_HISTORY_NONE;
+	else
+		before = code_history_find(&map->code, map->readings[first].n, address);
+	then = code_history_find(&map->code,
+				 after < map->n_readings ? map->readings[after].n : map->code.n,
+				 address);
+	if (then == CODE_HISTORY_NONE) /* maybe it was written late */
+		then = code_history_find(&map->code, map->code.n, address);
+	if (then == CODE_HISTORY_NONE ||
+	    (then != before && code_history_find(&map->code, then, address) != CODE_HISTORY_NONE))
+		return false; /* something else was there, nobody knows until when */
+	return tell_piece(map, then, ret);
 }

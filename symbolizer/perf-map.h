@@ -3,7 +3,9 @@
  * The names of code that a JIT compiler tells in /tmp/perf-PID.map, as it makes it: lines of
  * "START SIZE name", the numbers hexadecimal. What is told later replaces what it covers.
  *
- * The file has no times: of code that was replaced nothing is known any more. At a limit what is
+ * The file has no times; but who reads it again and again knows between which two readings a line
+ * was written, and so what was there then, but for a short time around it. Of a compiler that
+ * writes late, only what was never replaced has a name for the time before. At a limit what is
  * older goes: a name that is missing is better than one that was replaced.
  */
 #pragma once
@@ -21,11 +23,19 @@ enum {
 	PERF_MAP_ENTRIES_MAX = CODE_HISTORY_MAX, /* with one more, all before it are forgotten */
 	PERF_MAP_NAME_MAX = 4095,		 /* bytes; a longer one is cut */
 	PERF_MAP_LINE_MAX = PERF_MAP_NAME_MAX + 64,
+	PERF_MAP_READINGS_MAX = 1 << 14, /* with one more, neighbours become one */
 };
 
 struct perf_map_entry {
 	uint64_t start, size;
 	const char *name; /* neither empty nor clean; it stays until more is read */
+};
+
+/* Readings after which the same was known. */
+struct perf_map_reading {
+	uint64_t ended; /* the first one, of CLOCK_MONOTONIC: all was written before this */
+	uint64_t begun; /* the last one: all that was written before this is known */
+	size_t n;	/* pieces of code */
 };
 
 struct perf_map {
@@ -36,6 +46,8 @@ struct perf_map {
 	char *line;	     /* one that has not ended yet */
 	size_t line_size;    /* up to PERF_MAP_LINE_MAX + 1: it is longer */
 	uint64_t size;	     /* bytes that were taken */
+	struct perf_map_reading *readings;
+	size_t n_readings;
 
 	/* Since it was initialized, whatever was read anew. */
 	uint64_t n_anew;
@@ -59,3 +71,7 @@ int perf_map_read(struct perf_map *map, int fd);
 
 /* The code that holds an address, as the file says by now; false: none does. */
 bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret);
+
+/* The code that held an address at a time of CLOCK_MONOTONIC; false: none did, or nobody knows. */
+bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t time,
+		      struct perf_map_entry *ret);

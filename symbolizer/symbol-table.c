@@ -207,7 +207,7 @@ int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
 	*table = (struct symbol_table){ .debug.fd = -1 };
 	if (has_symtab(elf))
 		r = add_section(table, elf, SHT_SYMTAB);
-	else if (debug_file_find(elf, path, dirs, &table->debug))
+	else if (debug_file_find(elf, path, dirs, DEBUG_FILE_SYMBOLS, &table->debug))
 		r = add_section(table, table->debug.elf, SHT_SYMTAB);
 	if (r == 0)
 		r = add_section(table, elf, SHT_DYNSYM);

@@ -79,7 +79,8 @@ static struct subject open_subject(const char *name, const char *suffix)
 	subject.elf = elf_begin(subject.fd, ELF_C_READ, NULL);
 	assert_non_null(subject.elf);
 	assert_int_equal(symbol_table_init(&subject.symbols, subject.elf, path, &no_dirs), 0);
-	assert_int_equal(debug_info_new(subject.elf, path, &no_dirs, &subject.info), DEBUG_INFO_OK);
+	assert_int_equal(debug_info_new(subject.elf, subject.fd, path, &no_dirs, &subject.info),
+			 DEBUG_INFO_OK);
 	return subject;
 }
 

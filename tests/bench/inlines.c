@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf || symbol_table_init(&symbols, elf, path, &dirs) < 0 ||
-	    debug_info_new(elf, path, &dirs, &info) != DEBUG_INFO_OK) {
+	    debug_info_new(elf, fd, path, &dirs, &info) != DEBUG_INFO_OK) {
 		fprintf(stderr, "inlines: '%s' has no debug information\n", path);
 		return 1;
 	}

@@ -94,5 +94,5 @@ def folded_stacks(text):
 
 
 def user_side(names):
-    """A folded stack's user functions, without the thread and the kernel's."""
-    return [name for name in names[1:] if not name.endswith("_[k]")]
+    """A folded stack's user functions, without the thread, the kernel's and what was inlined."""
+    return [name for name in names[1:] if not name.endswith(("_[k]", "_[i]"))]

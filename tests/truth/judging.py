@@ -30,7 +30,7 @@ NOBODY = truths.Thread()  # of whom nothing is said: a command before it is call
 
 def split(names):
     """(reason or "", user functions) of a folded stack without its comm."""
-    user = [name for name in names if not name.endswith("_[k]")]
+    user = [name for name in names if not name.endswith(("_[k]", "_[i]"))]
     reason = user[0][1:-1] if user and user[0][1:-1] in ENDS else ""
     return reason, user[1:] if reason else user
 
@@ -73,9 +73,16 @@ def _lacks_image(thread, reason, user):
     return len(user) == 1 or _best(thread.chains, lambda chain: chain.match_inner(user[1:]))[0]
 
 
+def _is_executing(names, reason, user):
+    """In execve(), where the registers are still those of a program that nobody has been told of."""
+    return (reason, user) == ("no-mapping", ["[unknown]"]) and "begin_new_exec_[k]" in names
+
+
 def judge(thread, names):
     """(verdict, the chain that was seen whole or None) of a folded stack without its comm."""
     reason, user = split(names)
+    if _is_executing(names, reason, user):
+        return "starting", None
     if not user:  # the kernel's: it has no user registers while it executes a program or ends one
         return ("starting" if reason in ("", "no-user-regs") else "wrong"), None
     return _judge_cut(thread, reason, user) if reason else _judge_complete(thread, user)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Places whose code comes and goes: memory of JIT compilers. What such a place is called since when
+ * may be told long after the stacks that it is in, because compilers write their files late. So a
+ * stack gets a provisional name for it, one each time that the place is called otherwise.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "common/pair-map.h"
+
+enum { TIMED_PLACES_MAX = 1 << 20 };
+
+struct timed_place {
+	uint64_t first;	      /* time of the first stack with the provisional name */
+	uint32_t provisional; /* 0: no stack has had the place since its last name came */
+	uint32_t meaning;     /* of the provisional name, or of the next one */
+};
+
+struct timed_places {
+	struct pair_map by_place; /* (image, offset) → index of `list` */
+	struct timed_place *list;
+	size_t n;
+};
+
+void timed_places_init(struct timed_places *places);
+void timed_places_deinit(struct timed_places *places);
+
+/* The one at (image, offset), which is new if it was not known; NULL: no room or memory for it. */
+struct timed_place *timed_places_get(struct timed_places *places, uint64_t image, uint64_t offset);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Split DWARF: what a unit's skeleton in the program names, a .dwo file or all of them in a .dwp.
+ * libdw looks for these by itself, and opens whatever lies at a path that the program has chosen.
+ */
+#pragma once
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+
+/*
+ * Whether libdw may look for the rest of a skeleton: at each path that it tries is a regular file
+ * of `size_max` bytes at most, or nothing. `fd` is of the skeleton's file, -1: it has none. (Who
+ * may replace one of these files at that very moment can make us wait for it still.)
+ */
+bool debug_split_is_safe(Dwarf_Die *skeleton, int fd, uint64_t size_max);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "symbolizer/code-ranges.h"
+#include "symbolizer/debug-sections.h"
+#include "symbolizer/image-symbols.h"
+#include "symbolizer/symbol-table.h"
+
+struct image_symbols {
+	const struct elf_image *elf;
+	const char *path;
+	const struct debug_dirs *dirs;
+	enum image_symbols_depth depth;
+	struct symbol_table table;
+	struct code_ranges ranges;
+	bool has_ranges;	    /* they have been looked for, as has the DWARF */
+	bool has_debug;		    /* ... */
+	struct debug_file separate; /* with the DWARF, if neither the image nor `table` has it */
+	struct debug_info *debug;   /* NULL: there is none */
+};
+
+struct image_symbols *image_symbols_free(struct image_symbols *symbols)
+{
+	if (!symbols)
+		return NULL;
+	debug_info_free(symbols->debug);
+	debug_file_close(&symbols->separate);
+	code_ranges_deinit(&symbols->ranges);
+	symbol_table_deinit(&symbols->table);
+	free(symbols);
+	return NULL;
+}
+
+int image_symbols_new(const struct elf_image *elf, const char *path, const struct debug_dirs *dirs,
+		      enum image_symbols_depth depth, struct image_symbols **ret)
+{
+	_cleanup_free_ struct image_symbols *symbols = calloc(1, sizeof(*symbols));
+	int r = symbols ? symbol_table_init(&symbols->table, elf->elf, path, dirs) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	symbols->elf = elf;
+	symbols->path = path;
+	symbols->dirs = dirs;
+	symbols->depth = depth;
+	symbols->separate.fd = -1;
+	*ret = take_pointer(symbols);
+	return 0;
+}
+
+/* Of the image itself, else of the file that its symbols are from, else of one more. */
+static int find_debug_info(struct image_symbols *symbols)
+{
+	const struct debug_file *file = &symbols->table.debug;
+	int r;
+
+	symbols->has_debug = true;
+	if (debug_sections_has_info(symbols->elf->elf))
+		r = debug_info_new(symbols->elf->elf, symbols->elf->fd, symbols->path,
+				   symbols->dirs, &symbols->debug);
+	else {
+		if (!file->elf || !debug_sections_has_info(file->elf)) {
+			file = &symbols->separate;
+			if (!debug_file_find(symbols->elf->elf, symbols->path, symbols->dirs,
+					     DEBUG_FILE_DWARF, &symbols->separate))
+				return 0;
+		}
+		r = debug_info_new(file->elf, file->fd, file->path ? file->path : "", symbols->dirs,
+				   &symbols->debug);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Of a function without a name, so that all its places are one for those who count. */
+static void find_bounds(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+{
+	const struct code_range *range;
+
+	if (!symbols->has_ranges)
+		code_ranges_init(&symbols->ranges, symbols->elf); /* no memory: there are none */
+	symbols->has_ranges = true;
+	range = code_ranges_find(&symbols->ranges, address);
+	if (range) {
+		ret->start = range->start;
+		ret->size = range->size;
+	}
+}
+
+static int find_calls(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+{
+	int r = 0;
+
+	if (symbols->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY)
+		return 0;
+	if (!symbols->has_debug)
+		r = find_debug_info(symbols);
+	if (r == 0 && symbols->debug)
+		r = debug_info_find(symbols->debug, address, ret->calls, DEBUG_INFO_CALLS_MAX);
+	if (r < 0)
+		return r;
+	ret->n_calls = r;
+	return 0;
+}
+
+int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+{
+	ret->symbol = symbol_table_find(&symbols->table, address);
+	ret->start = address;
+	ret->size = 0;
+	ret->n_calls = 0;
+	if (ret->symbol) {
+		ret->start = ret->symbol->address;
+		ret->size = ret->symbol->size;
+	} else {
+		find_bounds(symbols, address, ret);
+	}
+	return find_calls(symbols, address, ret);
+}
+
+uint64_t image_symbols_size(const struct image_symbols *symbols)
+{
+	return sizeof(*symbols) + symbols->table.n * sizeof(*symbols->table.list) +
+	       symbols->ranges.n * sizeof(*symbols->ranges.list) +
+	       (symbols->debug ? debug_info_size(symbols->debug) : 0);
+}
+
+bool image_symbols_has_debug_info(const struct image_symbols *symbols)
+{
+	return symbols->debug;
+}
+
+uint64_t image_symbols_refused(const struct image_symbols *symbols)
+{
+	const struct debug_info_refused *refused =
+		symbols->debug ? debug_info_refused(symbols->debug) : NULL;
+
+	return symbols->table.n_refused +
+	       (refused ? refused->units + refused->ranges + refused->functions + refused->dies +
+				  refused->lines + refused->calls
+			: 0);
+}

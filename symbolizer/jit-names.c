@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/elf-image.h"
+#include "common/jitdump-path.h"
+#include "symbolizer/jit-names.h"
+#include "symbolizer/jitdump.h"
+#include "symbolizer/perf-map.h"
+
+enum { NAME_SIZE_MAX = 4096 };
+
+/* A place since its name was last told, or since it was first met. */
+struct met_place {
+	uint64_t image, address;
+	uint64_t first, last; /* times of stacks that had it */
+	uint64_t told;	      /* see `identify`; 0: it has no name */
+};
+
+/* A file that may not be there yet. */
+struct awaited_file {
+	int fd; /* -1: not open */
+	uint64_t asked_at, patience;
+};
+
+struct jit_process {
+	uint64_t number;
+	uint64_t map_image;  /* by which the image server knows the perf map; 0: not met yet */
+	uint64_t dump_image; /* 0: it has mapped no jitdump */
+	struct awaited_file map_file, dump_file;
+	struct perf_map map;
+	struct jitdump dump;
+	uint64_t read_at, settled_at; /* of CLOCK_MONOTONIC */
+	uint64_t size_settled;	      /* bytes that were known then */
+	struct pair_map by_place;     /* (image, address) → index of `places` */
+	struct met_place *places;
+	size_t n_places;
+};
+
+/* A name that was found for a place. */
+struct jit_name {
+	uint64_t start, size;
+	const char *name, *file;
+	uint32_t line, column;
+};
+
+static void close_file(struct awaited_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+static void free_process(struct jit_process *process)
+{
+	close_file(&process->map_file);
+	close_file(&process->dump_file);
+	perf_map_deinit(&process->map);
+	jitdump_deinit(&process->dump);
+	pair_map_deinit(&process->by_place);
+	free(process->places);
+	free(process);
+}
+
+void jit_names_init(struct jit_names *names, struct stage *stage, struct identity *identity,
+		    struct image_client *client)
+{
+	*names = (struct jit_names){ .stage = stage, .identity = identity, .client = client };
+	pair_map_init(&names->by_process, JIT_PROCESSES_MAX);
+}
+
+static void free_each(uint64_t number, uint64_t zero, uint64_t process, void *arg)
+{
+	free_process((struct jit_process *)process);
+}
+
+void jit_names_deinit(struct jit_names *names)
+{
+	pair_map_each(&names->by_process, free_each, NULL);
+	pair_map_deinit(&names->by_process);
+}
+
+static uint64_t *count(struct jit_names *names, const char *name)
+{
+	return counters_get(&names->stage->counters, "jit", name);
+}
+
+static struct jit_process *find_process(struct jit_names *names, uint64_t number)
+{
+	uint64_t *known = pair_map_find(&names->by_process, number, 0);
+
+	return known ? (struct jit_process *)*known : NULL;
+}
+
+/* NULL: there are too many, or there is no memory. */
+static struct jit_process *get_process(struct jit_names *names, uint64_t number)
+{
+	struct jit_process *process = find_process(names, number);
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->number = number;
+	process->map_file.fd = process->dump_file.fd = -1;
+	jitdump_init(&process->dump);
+	pair_map_init(&process->by_place, JIT_PLACES_MAX);
+	if (pair_map_add(&names->by_process, number, 0, (uintptr_t)process) < 0) {
+		free_process(process);
+		return NULL;
+	}
+	return process;
+}
+
+int jit_names_map(struct jit_names *names, const struct wire_mapping *mapping)
+{
+	struct image *image = image_table_find(&names->identity->images, mapping->image);
+	struct jit_process *process;
+
+	if (!image || image->kind != WIRE_image_kind_FILE || !jitdump_path_is(image->path))
+		return 0;
+	process = get_process(names, mapping->process);
+	if (!process)
+		return 0;
+	if (!process->dump_image)
+		process->dump_image = mapping->image;
+	return 0;
+}
+
+/* Whether it is time to ask for a file that is not open. */
+static bool is_wanted(struct awaited_file *file, uint64_t now)
+{
+	if (file->fd >= 0 || now - file->asked_at < file->patience)
+		return false;
+	file->asked_at = now;
+	file->patience = file->patience ? file->patience * 2 : JIT_PATIENCE_MIN_NS;
+	if (file->patience > JIT_PATIENCE_MAX_NS)
+		file->patience = JIT_PATIENCE_MAX_NS;
+	return true;
+}
+
+static void open_map(struct jit_names *names, struct jit_process *process)
+{
+	struct wire_image_state state;
+
+	if (image_client_open(names->client, process->map_image, &state, &process->map_file.fd) < 0)
+		process->map_file.fd = -1;
+	else if (state.status == WIRE_image_status_OPEN)
+		++*count(names, "perf-maps");
+	else if (state.status == WIRE_image_status_REFUSED)
+		++*count(names, "perf-map-refused");
+}
+
+static void open_dump(struct jit_names *names, struct jit_process *process)
+{
+	struct image *image = image_table_find(&names->identity->images, process->dump_image);
+	int fd = image ? elf_image_open_file(image, names->client) : -ENOENT;
+
+	process->dump_file.fd = fd < 0 ? -1 : fd;
+	if (fd >= 0)
+		++*count(names, "jitdumps");
+}
+
+/* What the files have now. What cannot be read any more stays as it was. */
+static void read_files(struct jit_names *names, struct jit_process *process)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+	process->read_at = now;
+	if (process->dump_image && is_wanted(&process->dump_file, now))
+		open_dump(names, process);
+	if (process->map_image && is_wanted(&process->map_file, now))
+		open_map(names, process);
+	if (process->dump_file.fd >= 0 && process->dump.outcome == JITDUMP_OK &&
+	    jitdump_read(&process->dump, process->dump_file.fd) != JITDUMP_OK)
+		++*count(names, "jitdump-damaged");
+	if (process->map_file.fd >= 0 && perf_map_read(&process->map, process->map_file.fd) < 0)
+		close_file(&process->map_file);
+}
+
+static bool find_in_dump(const struct jit_process *process, uint64_t address, uint64_t time,
+			 struct jit_name *ret)
+{
+	const struct jit_functions *functions = &process->dump.functions;
+	struct jit_place line = { 0 };
+	struct jit_code code;
+
+	/* The CPU's counter tells nothing of the stream's time. */
+	if (process->dump.has_arch_clock || !jit_functions_find(functions, address, time, &code) ||
+	    !*code.name)
+		return false;
+	jit_functions_find_line(functions, &code, address, &line);
+	*ret = (struct jit_name){
+		.start = code.start,
+		.size = code.size,
+		.name = code.name,
+		.file = line.file,
+		.line = line.line,
+		.column = line.column,
+	};
+	return true;
+}
+
+static bool find_in_map(const struct jit_process *process, uint64_t address, uint64_t time,
+			struct jit_name *ret)
+{
+	struct perf_map_entry entry;
+
+	if (!perf_map_find_at(&process->map, address, time, &entry))
+		return false;
+	*ret = (struct jit_name){ .start = entry.start, .size = entry.size, .name = entry.name };
+	return true;
+}
+
+/* A number that tells names apart; 0: there is none. */
+static uint64_t identify(const struct jit_process *process, uint64_t address, uint64_t time,
+			 struct jit_name *ret)
+{
+	uint64_t hash;
+
+	*ret = (struct jit_name){ .start = address };
+	if (!find_in_dump(process, address, time, ret) && !find_in_map(process, address, time, ret))
+		return 0;
+	hash = ret->start ^ 0xcbf29ce484222325ULL;
+	for (const char *at = ret->name; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3ULL;
+	return hash | 1;
+}
+
+/* Tells what a place is called for all stacks since `place->first`. 0 or -errno. */
+static int tell(struct jit_names *names, const struct met_place *place, const struct jit_name *name)
+{
+	struct wire_symbol symbol = {
+		.image = place->image,
+		.offset = place->address,
+		.start = name->start,
+		.size = name->size,
+		.name = wire_string(name->name, NAME_SIZE_MAX),
+		.file = wire_string(name->file, NAME_SIZE_MAX),
+		.line = name->line,
+		.column = name->column,
+		.since = place->first,
+	};
+
+	return stage_put(names->stage, WIRE_RECORD_symbol, &symbol);
+}
+
+/* A place that was not met before; NULL: there are too many, or no memory. */
+static struct met_place *add_place(struct jit_process *process, uint64_t image, uint64_t address,
+				   uint64_t time)
+{
+	struct met_place *places = process->places;
+
+	if (!(process->n_places & (process->n_places - 1))) { /* a power of two: full */
+		places = reallocarray(places, process->n_places ? process->n_places * 2 : 1,
+				      sizeof(*places));
+		if (!places)
+			return NULL;
+		process->places = places;
+	}
+	if (pair_map_add(&process->by_place, image, address, process->n_places) < 0)
+		return NULL;
+	places[process->n_places] = (struct met_place){
+		.image = image,
+		.address = address,
+		.first = time,
+	};
+	return &places[process->n_places++];
+}
+
+/* The name of a place has changed between two stacks, or was not known in time for the first. */
+static int change(struct jit_names *names, const struct jit_process *process,
+		  struct met_place *place, uint64_t id, const struct jit_name *name, uint64_t time)
+{
+	struct jit_name before;
+
+	if (place->told || identify(process, place->address, place->first, &before) != id)
+		place->first = time;
+	place->told = id;
+	return tell(names, place, name);
+}
+
+/*
+ * What is known by now of the stacks since the name was last told. A compiler may have said later
+ * that something else was there; if that was so for a part of them only, they get no name.
+ */
+static int settle_place(struct jit_names *names, const struct jit_process *process,
+			struct met_place *place)
+{
+	struct jit_name first, last;
+	uint64_t id = identify(process, place->address, place->first, &first);
+	bool is_one = id == identify(process, place->address, place->last, &last);
+
+	if (is_one ? id == place->told : !place->told)
+		return 0;
+	if (!is_one) {
+		++*count(names, "ambiguous-places");
+		id = 0;
+		first = (struct jit_name){ .start = place->address };
+	}
+	place->told = id;
+	return tell(names, place, &first);
+}
+
+static uint64_t known_size(const struct jit_process *process)
+{
+	return process->dump.size + process->map.size;
+}
+
+static int settle(struct jit_names *names, struct jit_process *process)
+{
+	int r = 0;
+
+	process->settled_at = process->read_at;
+	if (process->size_settled == known_size(process))
+		return 0;
+	process->size_settled = known_size(process);
+	for (size_t i = 0; i < process->n_places && r == 0; i++)
+		r = settle_place(names, process, &process->places[i]);
+	return r;
+}
+
+int jit_names_meet(struct jit_names *names, uint64_t process_number, uint64_t image,
+		   uint64_t address, uint64_t time)
+{
+	struct jit_process *process = get_process(names, process_number);
+	struct met_place *place;
+	struct jit_name name;
+	uint64_t *known, id;
+	int r = 0;
+
+	if (!process) {
+		++*count(names, "refused");
+		return 0;
+	}
+	process->map_image = image;
+	if (process->read_at <= time) /* what was made before this stack is in the files by now */
+		read_files(names, process);
+	if (process->read_at - process->settled_at >= JIT_SETTLE_NS)
+		r = settle(names, process);
+	if (r < 0)
+		return r;
+	id = identify(process, address, time, &name);
+	known = pair_map_find(&process->by_place, image, address);
+	place = known ? &process->places[*known] : add_place(process, image, address, time);
+	if (!place) {
+		++*count(names, "refused");
+		return 0;
+	}
+	place->last = time;
+	return place->told == id ? 0 : change(names, process, place, id, &name, time);
+}
+
+static int end(struct jit_names *names, struct jit_process *process)
+{
+	process->map_file.patience = process->dump_file.patience = 0; /* this is the last chance */
+	read_files(names, process);
+	return settle(names, process);
+}
+
+int jit_names_end(struct jit_names *names, uint64_t number)
+{
+	struct jit_process *process = find_process(names, number);
+	int r;
+
+	if (!process)
+		return 0;
+	r = end(names, process);
+	pair_map_remove(&names->by_process, number, 0);
+	free_process(process);
+	return r;
+}
+
+struct ending {
+	struct jit_names *names;
+	int r;
+};
+
+static void end_each(uint64_t number, uint64_t zero, uint64_t process, void *arg)
+{
+	struct ending *ending = arg;
+
+	if (ending->r == 0)
+		ending->r = end(ending->names, (struct jit_process *)process);
+}
+
+int jit_names_end_all(struct jit_names *names)
+{
+	struct ending ending = { .names = names };
+
+	pair_map_each(&names->by_process, end_each, &ending);
+	return ending.r;
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What people read of a recording: inlined calls, lines, names of JIT code."""
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+
+import pipeline
+import streams
+
+INLINED_SPIN = pipeline.BUILD / "tests" / "pipeline" / "inlined-spin"
+JIT_SPIN = pipeline.BUILD / "tests" / "pipeline" / "jit-spin"
+SPIN_JS = pipeline.TOP / "tests" / "programs" / "spin.js"
+SOURCE = pipeline.TOP / "tests" / "programs" / "inlined-spin.c"
+SPIN_LINE = SOURCE.read_text().splitlines().index(next(
+    line for line in SOURCE.read_text().splitlines() if "samples are in" in line)) + 1
+CHAIN = ["main", "outer", "middle_[i]", "innermost_[i]"]
+NAMED_MIN = 0.99
+
+
+class Recording(pipeline.RecordingTest):
+    def folded(self, command, *symbolizer_options, source_options=("-F", "4999")):
+        """The folded stacks of a command."""
+        ended = self.run_well(
+            self.source(*source_options, "--", *command), self.stage("live-unwinder", "-q"),
+            self.stage("symbolizer", "-q", *symbolizer_options),
+            self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        self.assert_stats_add_up("perf-source", "live-unwinder", "symbolizer", "capture-sink")
+        return streams.folded_stacks(ended[-1].output.decode())
+
+
+class Inlined(Recording):
+    def assert_spins_in(self, chain, stacks):
+        found = sum(n for names, n in stacks if names[-len(chain):] == chain)
+        n_all = sum(n for names, n in stacks if "main" in names)
+        self.assertGreater(n_all, 100, stacks)
+        self.assertGreater(found, 0.9 * n_all, stacks)
+
+    def test_inlined_calls_are_frames(self):
+        self.assert_spins_in(CHAIN, self.folded([INLINED_SPIN, "1000"]))
+
+    def test_without_inlined_calls_only_functions_are_named(self):
+        self.assert_spins_in(CHAIN[:2], self.folded([INLINED_SPIN, "1000"], "--no-inlines"))
+
+    def test_debug_information_comes_from_a_separate_file(self):
+        program, debug = self.directory / "inlined-spin", self.directory / "debug"
+        identifier = re.search(r"Build ID: (\w+)", subprocess.run(
+            ["readelf", "-n", INLINED_SPIN], check=True, capture_output=True, text=True).stdout)[1]
+        debug_file = debug / ".build-id" / identifier[:2] / f"{identifier[2:]}.debug"
+        debug_file.parent.mkdir(parents=True)
+        subprocess.run(["objcopy", "--only-keep-debug", INLINED_SPIN, debug_file], check=True)
+        subprocess.run(["objcopy", "--strip-all", INLINED_SPIN, program], check=True)
+        stacks = self.folded([program, "1000"], f"--debug-dir={debug}")
+        self.assert_spins_in(CHAIN, stacks)
+        self.assertFalse([names for names, _ in self.folded([program, "1000"]) if "outer" in names])
+
+    def test_places_have_lines(self):
+        text = self.run_well(
+            self.source("-F", "4999", "--", INLINED_SPIN, "1000"), self.stage("live-unwinder"),
+            self.stage("symbolizer"), [pipeline.program("frame-dump")])[-1].output.decode()
+        lines = Counter(re.findall(
+            r'^inlined .* name="innermost" file=".*/inlined-spin\.c" line=(\d+)', text, re.M))
+        self.assertIn(str(SPIN_LINE), lines)
+        self.assertRegex(text, r'(?m)^symbol .* name="outer" .* file=".*/inlined-spin\.c" line=\d+')
+
+
+class Jit(Recording):
+    def jit_leaves(self, stacks):
+        """{(thread, name of its JIT code): samples} of stacks that end in such code."""
+        leaves = Counter()
+        for names, n in stacks:
+            user = [name for name in names[1:] if not name.endswith("_[k]")]
+            if user and user[-1].endswith("_[j]"):
+                leaves[names[0], user[-1].removesuffix("_[j]")] += n
+        return leaves
+
+    def spin(self, *arguments):
+        directory = "/tmp" if arguments[0] == "map" else self.directory
+        leaves = self.jit_leaves(self.folded([JIT_SPIN, *arguments, directory, "20"]))
+        self.assertGreater(sum(leaves.values()), 500)
+        for thread, name in leaves:
+            if name != "[unknown]":
+                self.assertEqual(name, thread)
+        return leaves
+
+    def assert_nearly_all_named(self, leaves):
+        n_all = sum(leaves.values())
+        named = sum(n for (_, name), n in leaves.items() if name != "[unknown]")
+        self.assertGreaterEqual(named, NAMED_MIN * n_all, leaves)
+
+    def test_code_at_one_place_has_the_name_of_its_time(self):
+        self.assert_nearly_all_named(self.spin("dump", "prompt", "same"))
+
+    def test_a_jitdump_that_is_written_late_names_what_was(self):
+        self.assert_nearly_all_named(self.spin("dump", "late", "apart"))
+
+    def test_what_cannot_be_told_apart_late_has_no_name(self):
+        self.spin("dump", "late", "same")
+
+    def test_a_perf_map_names_code(self):
+        self.assert_nearly_all_named(self.spin("map", "prompt", "apart"))
+        self.assert_nearly_all_named(self.spin("map", "late", "apart"))
+
+    def test_a_perf_map_names_the_code_that_is_there_now(self):
+        self.assert_nearly_all_named(self.spin("map", "prompt", "same"))
+
+    def check_node(self, option):
+        if not shutil.which("node"):
+            self.skipTest(f"node {pipeline.NOT_INSTALLED}")
+        os.chdir(self.directory)
+        leaves = self.jit_leaves(self.folded(["node", option, SPIN_JS, "2"]))
+        self.assertGreater(sum(leaves.values()), 1000)
+        self.assert_nearly_all_named(leaves)
+
+    def test_node_with_a_perf_map(self):
+        self.check_node("--perf-basic-prof")
+
+    def test_node_with_a_jitdump(self):
+        self.check_node("--perf-prof")
+
+
+if __name__ == "__main__":
+    pipeline.main()
