@@ -179,11 +179,18 @@ static size_t path_size(const char *path, uint32_t *ret_flags)
 }
 
 /*
- * Asks the image server to open a new image. The server's main loop never waits for a file, so
- * this never waits long; if the server has died, images are opened by path downstream.
+ * The image server's main loop never waits for a file, so this never waits long; if the server has
+ * died, images are opened by path downstream.
  */
-static void ask_server(struct images *images, uint64_t number, const struct image_source *source,
-		       size_t size)
+static void ask_server(struct images *images, const void *record, size_t size)
+{
+	if (images->server_fd >= 0 && send(images->server_fd, record, size, MSG_NOSIGNAL) < 0)
+		++*counters_get(&images->stage->counters, "images", "not-asked-for");
+}
+
+/* Asks the server to open a new image. */
+static void ask_for_file(struct images *images, uint64_t number, const struct image_source *source,
+			 size_t size)
 {
 	_Alignas(8) char record[PROC_PATH_MAX + 256];
 	struct wire_image_open request = {
@@ -196,13 +203,20 @@ static void ask_server(struct images *images, uint64_t number, const struct imag
 		.length = source->length,
 		.path = { source->path, size },
 	};
-	size_t used;
 
-	if (images->server_fd < 0)
-		return;
-	used = wire_encode(wire_type(WIRE_RECORD_image_open), &request, record, NULL);
-	if (send(images->server_fd, record, used, MSG_NOSIGNAL) < 0)
-		++*counters_get(&images->stage->counters, "images", "not-asked-for");
+	ask_server(images, record,
+		   wire_encode(wire_type(WIRE_RECORD_image_open), &request, record, NULL));
+}
+
+/* Asks it to find a process while it lives: what the map names is sampled before anybody asks. */
+static void ask_for_map(struct images *images, uint64_t number, uint32_t pid)
+{
+	_Alignas(8) char record[64];
+	const struct wire_map_open request = { number, pid };
+
+	if (pid && !images->is_elsewhere)
+		ask_server(images, record,
+			   wire_encode(wire_type(WIRE_RECORD_map_open), &request, record, NULL));
 }
 
 /* The server, too, forgets an image. Should that fail, it keeps it a little longer. */
@@ -265,7 +279,7 @@ static int add_file(struct images *images, const char *key, const struct image_s
 	HASH_ADD_STR(images->by_file, key, entry);
 	*ret = entry;
 	entry->asked_at = clock_now(CLOCK_MONOTONIC);
-	ask_server(images, entry->image, source, size);
+	ask_for_file(images, entry->image, source, size);
 	r = put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
 	if (r < 0 || !source->build_id_size)
 		return r;
@@ -392,7 +406,7 @@ uint64_t images_current(const struct images *images, uint64_t image)
 	return image;
 }
 
-int images_add_anonymous(struct images *images, uint64_t *ret_image)
+int images_add_anonymous(struct images *images, uint32_t pid, uint64_t *ret_image)
 {
 	static const char name[] = "//anon"; /* as perf calls it */
 	struct image_source source = { .path = name };
@@ -402,6 +416,7 @@ int images_add_anonymous(struct images *images, uint64_t *ret_image)
 	if (r < 0)
 		return r;
 	*ret_image = entry->image;
+	ask_for_map(images, entry->image, pid);
 	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source, strlen(name));
 }
 

@@ -3,7 +3,8 @@
  * The identity of images: one number for one content of one file, from what the kernel reports of
  * a mapping (device, inode, its generation, path). Each new image goes downstream as a record, and
  * a file at once to the image server, while it can still be had. The server sends back a
- * descriptor, by which a file is seen to be written to: what it holds then is another image.
+ * descriptor, by which a file is seen to be written to: what it holds then is another image. Of
+ * memory without a file the server finds the process, for what its JIT compiler tells of the code.
  */
 #pragma once
 
@@ -66,8 +67,11 @@ int images_add_kernel(struct images *images, struct wire_blob build_id);
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
 		uint32_t *ret_flags);
 
-/* Another anonymous image: 0 or -errno of the output. */
-int images_add_anonymous(struct images *images, uint64_t *ret_image);
+/*
+ * Another anonymous image, of the process that /proc shows as `pid` (0: as none): the server is
+ * told that its perf map may be asked for. 0 or -errno of the output.
+ */
+int images_add_anonymous(struct images *images, uint32_t pid, uint64_t *ret_image);
 
 /* Passes on what the image server has found since: 0 or -errno of the output. */
 int images_take_states(struct images *images);

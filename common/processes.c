@@ -135,18 +135,30 @@ static bool has_mapping(const struct process *process, const struct mapping *map
 	       old->offset == mapping->offset && old->image == mapping->image;
 }
 
-static int find_image(struct processes *processes, struct process *process,
-		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
+/* Under which PID /proc shows a process; 0: under none that is known. */
+static uint32_t proc_pid(const struct processes *processes, const struct process *process)
+{
+	return processes->is_proc_foreign || process->pid == PID_UNKNOWN ? 0 : process->pid;
+}
+
+static int find_anonymous(struct processes *processes, struct process *process, uint64_t *ret_image)
 {
 	int r = 0;
 
+	if (!process->anonymous)
+		r = images_add_anonymous(processes->images, proc_pid(processes, process),
+					 &process->anonymous);
+	*ret_image = process->anonymous;
+	return r;
+}
+
+static int find_image(struct processes *processes, struct process *process,
+		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
+{
 	if (!images_is_anonymous(source))
 		return images_find(processes->images, source, ret_image, ret_flags);
 	*ret_flags = 0;
-	if (!process->anonymous)
-		r = images_add_anonymous(processes->images, &process->anonymous);
-	*ret_image = process->anonymous;
-	return r;
+	return find_anonymous(processes, process, ret_image);
 }
 
 /* Tells of a mapping, unless it is known. */

@@ -152,10 +152,33 @@ static void test_memory_without_a_file_is_anonymous(void **state)
 	assert_true(images_is_anonymous(&source));
 	source = file("/bin/a", 5, 0);
 	assert_false(images_is_anonymous(&source));
-	assert_int_equal(images_add_anonymous(&images, &first), 0);
-	assert_int_equal(images_add_anonymous(&images, &second), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, &first), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, &second), 0);
 	assert_int_not_equal(first, second);
-	assert_int_equal(recv(server, (char[8]){ 0 }, 8, MSG_DONTWAIT), -1); /* nothing to open */
+}
+
+static void test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for(void **state)
+{
+	_Alignas(8) char record[128];
+	struct wire_map_open request;
+	uint64_t image, unknown;
+	ssize_t size;
+
+	assert_int_equal(images_add_anonymous(&images, 77, &image), 0);
+	size = recv(server, record, sizeof(record), MSG_DONTWAIT);
+	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_map_open), record, size, 0, &request),
+			 WIRE_OK);
+	assert_int_equal(request.image, image);
+	assert_int_equal(request.pid, 77);
+	assert_int_equal(images_add_anonymous(&images, 0, &unknown), 0);
+	images.is_elsewhere = true;
+	assert_int_equal(images_add_anonymous(&images, 77, &unknown), 0);
+	assert_int_equal(recv(server, record, sizeof(record), MSG_DONTWAIT), -1);
+	close(server);
+	server = -1;
+	images.is_elsewhere = false;
+	assert_int_equal(images_add_anonymous(&images, 77, &unknown), 0);
+	assert_int_equal(*counters_get(&stream.stage.counters, "images", "not-asked-for"), 1);
 }
 
 /* A file, and what the server says when it has opened it. */
@@ -352,7 +375,7 @@ static void test_what_is_unused_ends_and_the_server_is_told(void **state)
 	uint64_t kept = find_file("/bin/a", 5, 9), ended = find_file("/bin/b", 6, 9), anonymous;
 	ssize_t size;
 
-	assert_int_equal(images_add_anonymous(&images, &anonymous), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, &anonymous), 0);
 	images_use(&images, kept, 100);
 	images_use(&images, ended, 50);
 	images_use(&images, anonymous, 50);
@@ -428,6 +451,7 @@ int main(void)
 		TEST(test_a_generation_that_is_told_later_belongs_to_the_same_image),
 		TEST(test_a_deleted_file_is_the_same_image),
 		TEST(test_memory_without_a_file_is_anonymous),
+		TEST(test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for),
 		TEST(test_a_file_that_was_written_to_is_another_image),
 		TEST(test_an_inode_used_again_changes_nothing_for_its_old_image),
 		TEST(test_the_vdso_comes_once_with_its_bytes),
