@@ -302,6 +302,29 @@ int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
 	return add_from_proc(processes, pid, WIRE_origin_SCANNED, time);
 }
 
+/*
+ * A child shares all mappings of its parent but those of anonymous memory: its JIT compiler goes on
+ * to make other code there, and tells of it in a map of its own.
+ */
+static int own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
+			 uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; inherited && i < child->mappings.n && r == 0; i++) {
+		struct mapping *mapping = &child->mappings.list[i];
+
+		if (mapping->image != inherited)
+			continue;
+		r = find_anonymous(processes, child, &mapping->image);
+		if (r < 0)
+			break;
+		mapping->number = processes->n_mappings++;
+		r = put_mapping(processes, child->upid, mapping, 0, time);
+	}
+	return r;
+}
+
 int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time)
 {
 	struct process *parent, *process = find(processes, task->pid);
@@ -328,7 +351,10 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	process = begin(processes, task->pid, parent ? parent->name : "");
 	if (!process || (parent && mapping_table_copy(&process->mappings, &parent->mappings) < 0))
 		return -ENOMEM;
-	return put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
+	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
+	if (r < 0 || !parent)
+		return r;
+	return own_anonymous(processes, process, parent->anonymous, time);
 }
 
 static int queue_exited(struct processes *processes, struct process *process, uint64_t time)

@@ -688,15 +688,95 @@ static void test_anonymous_memory_of_a_process_is_one_image(void **state)
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
 	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, 12);
-	do_fork(PID, PID + 1, 13);
+	do_fork(1, PID + 1, 13);
 	do_mmap(PID + 1, 0x7000, 0x1000, 0x7000, "//anon", 0, 14);
 	check("process 1 pid 5000000 forked of 0 ''\n"
 	      "image 3 anonymous '//anon'\n"
 	      "mapping 1 of 1 1000+1000 at 1000 of image 3\n"
 	      "mapping 2 of 1 5000+1000 at 5000 of image 3\n"
-	      "process 2 pid 5000001 forked of 1 ''\n"
+	      "process 2 pid 5000001 forked of 0 ''\n"
 	      "image 4 anonymous '//anon'\n"
 	      "mapping 3 of 2 7000+1000 at 7000 of image 4\n");
+}
+
+/* What their JIT compilers make from then on is not the same. */
+static void test_parent_and_child_do_not_share_anonymous_memory(void **state)
+{
+	do_fork(1, PID, 10);
+	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
+	do_mmap(PID, 0x3000, 0x1000, 0, "/bin/a", 5, 12);
+	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, 13);
+	test_stream_text(&stream);
+	do_fork(PID, PID + 1, 14);
+	check("process 2 pid 5000001 forked of 1 ''\n"
+	      "image 5 anonymous '//anon'\n"
+	      "mapping 4 of 2 1000+1000 at 1000 of image 5\n"
+	      "mapping 5 of 2 5000+1000 at 5000 of image 5\n");
+	assert_int_equal(processes_find_mapping(&processes, PID, 0x1000), 1);
+	assert_int_equal(processes_find_mapping(&processes, PID + 1, 0x1000), 4);
+	assert_int_equal(processes_find_mapping(&processes, PID + 1, 0x3000), 2);
+	/* Both know all of theirs, and what is new is of their own image. */
+	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, 15);
+	do_mmap(PID + 1, 0x5000, 0x1000, 0x5000, "//anon", 0, 15);
+	do_mmap(PID + 1, 0x7000, 0x1000, 0x7000, "//anon", 0, 16);
+	check("mapping 6 of 2 7000+1000 at 7000 of image 5\n");
+	do_fork(PID + 1, PID + 2, 17);
+	check("process 3 pid 5000002 forked of 2 ''\n"
+	      "image 6 anonymous '//anon'\n"
+	      "mapping 7 of 3 1000+1000 at 1000 of image 6\n"
+	      "mapping 8 of 3 5000+1000 at 5000 of image 6\n"
+	      "mapping 9 of 3 7000+1000 at 7000 of image 6\n");
+}
+
+static void test_anonymous_memory_that_has_gone_is_not_inherited(void **state)
+{
+	do_fork(1, PID, 10);
+	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
+	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 12);
+	test_stream_text(&stream);
+	do_fork(PID, PID + 1, 13);
+	check("process 2 pid 5000001 forked of 1 ''\n");
+	do_mmap(PID + 1, 0x5000, 0x1000, 0x5000, "//anon", 0, 14);
+	check("image 5 anonymous '//anon'\n"
+	      "mapping 3 of 2 5000+1000 at 5000 of image 5\n");
+}
+
+/* The process of the next map that the image server is to look for; 0: there is none. */
+static uint32_t next_map(int server, uint64_t *ret_image)
+{
+	_Alignas(8) char record[8192];
+	struct wire_map_open request;
+	ssize_t size = recv(server, record, sizeof(record), MSG_DONTWAIT);
+
+	if (size < 0)
+		return 0;
+	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_map_open), record, size, 0, &request),
+			 WIRE_OK);
+	*ret_image = request.image;
+	return request.pid;
+}
+
+static void test_the_image_server_is_told_whose_anonymous_memory_it_is(void **state)
+{
+	uint64_t image = 0;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	images.server_fd = pair[0];
+	do_fork(1, PID, 10);
+	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
+	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, 12);
+	assert_int_equal(next_map(pair[1], &image), PID);
+	assert_int_equal(image, 3);
+	assert_int_equal(next_map(pair[1], &image), 0);
+	do_fork(PID, PID + 1, 13);
+	assert_int_equal(next_map(pair[1], &image), PID + 1);
+	assert_int_equal(image, 4);
+	/* Where /proc shows others by these numbers, it must not look there. */
+	processes.is_proc_foreign = true;
+	do_fork(PID, PID + 2, 14);
+	assert_int_equal(next_map(pair[1], &image), 0);
+	close(pair[1]);
 }
 
 /* There is no event when memory goes: what a JIT compiler has freed must not fill the table. */
@@ -840,6 +920,9 @@ int main(void)
 		TEST(test_after_a_loss_a_zombie_is_not_another_process),
 		TEST(test_a_process_whose_leader_has_gone_shows_its_mappings),
 		TEST(test_anonymous_memory_of_a_process_is_one_image),
+		TEST(test_parent_and_child_do_not_share_anonymous_memory),
+		TEST(test_anonymous_memory_that_has_gone_is_not_inherited),
+		TEST(test_the_image_server_is_told_whose_anonymous_memory_it_is),
 		TEST(test_a_full_table_of_mappings_begins_anew_with_what_is_there),
 		TEST(test_mappings_follow_a_file_that_was_written_to),
 		TEST(test_many_processes_and_their_ends),
