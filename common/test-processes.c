@@ -886,6 +886,29 @@ static void test_images_end_some_time_behind_the_last_process_that_had_them(void
 	assert_true(has_line("image-exit"));
 }
 
+/* All that a process ever maps without a file is one image, though it may have none for a while. */
+static void test_an_anonymous_image_does_not_end_before_its_process(void **state)
+{
+	uint64_t time = PROCESSES_SWEEP_NS;
+
+	processes.is_proc_foreign = true; /* nobody looks whether there is such a process */
+	do_fork(1, PID, 10);
+	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
+	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 12);
+	test_stream_text(&stream);
+	for (; time <= 3 * PROCESSES_IMAGES_LINGER_NS; time += PROCESSES_SWEEP_NS) {
+		sweep(time);
+		assert_false(has_line("image-exit"));
+	}
+	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, time);
+	check("mapping 3 of 1 5000+1000 at 5000 of image 3\n");
+	do_exit(PID, PID, time);
+	assert_int_equal(processes_bury(&processes, time + PROCESSES_LINGER_NS), 0);
+	for (int i = 0; i < 5; i++, time += PROCESSES_SWEEP_NS)
+		sweep(time);
+	assert_null(images.by_number);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -929,6 +952,7 @@ int main(void)
 		TEST(test_a_sweep_ends_processes_whose_exit_was_missed),
 		TEST(test_a_sweep_asks_for_no_process_of_another_namespace),
 		TEST(test_images_end_some_time_behind_the_last_process_that_had_them),
+		TEST(test_an_anonymous_image_does_not_end_before_its_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
