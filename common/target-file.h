@@ -14,6 +14,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Bytes of a perf map: of a larger one nothing is read. */
+enum { PERF_MAP_SIZE_MAX = 512 * 1024 * 1024 };
+
 enum target_file_outcome {
 	TARGET_FILE_OK,
 	TARGET_FILE_E_MISSING, /* there is nothing, or no directory where it should be */

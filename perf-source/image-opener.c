@@ -55,7 +55,7 @@ static int reopen(int found)
 	return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static enum wire_image_status status_of_error(int error)
+enum wire_image_status image_status_of_error(int error)
 {
 	return error == EACCES || error == EPERM ? WIRE_image_status_DENIED
 						 : WIRE_image_status_GONE;
@@ -69,7 +69,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 	struct stat status;
 
 	if (found < 0 || fstat(found, &status) < 0)
-		return status_of_error(errno);
+		return image_status_of_error(errno);
 	if (!file_identity_is(&status, request->device_major, request->device_minor,
 			      request->inode))
 		return WIRE_image_status_GONE;
@@ -77,7 +77,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 		return WIRE_image_status_REFUSED;
 	file->fd = reopen(found);
 	if (file->fd < 0)
-		return status_of_error(errno);
+		return image_status_of_error(errno);
 	file->size = status.st_size;
 	file->modified = clock_nanoseconds(status.st_mtim);
 	return WIRE_image_status_OPEN;

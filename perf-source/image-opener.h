@@ -14,3 +14,6 @@
 
 /* May wait for as long as a file system lets it wait. The caller owns ret->fd. */
 void image_open(const struct wire_image_open *request, struct image_file *ret);
+
+/* What an errno says of a file that could not be looked up or opened. */
+enum wire_image_status image_status_of_error(int error);

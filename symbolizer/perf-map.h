@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/target-file.h" /* PERF_MAP_SIZE_MAX */
 #include "symbolizer/code-history.h"
 #include "symbolizer/growing-file.h"
 #include "symbolizer/name-store.h"
 
 enum {
-	PERF_MAP_SIZE_MAX = 512 * 1024 * 1024,	 /* bytes of the file; then nothing is known */
 	PERF_MAP_ENTRIES_MAX = CODE_HISTORY_MAX, /* with one more, all before it are forgotten */
 	PERF_MAP_NAME_MAX = 4095,		 /* bytes; a longer one is cut */
 	PERF_MAP_LINE_MAX = PERF_MAP_NAME_MAX + 64,
