@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,39 +20,22 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
 #include "common/image-message.h"
-#include "common/jitdump-path.h"
 #include "common/wire.h"
-#include "perf-source/image-opener.h"
 #include "perf-source/image-server.h"
+#include "perf-source/served-images.h"
 
 enum {
 	MESSAGE_MAX = 4096 + 512,
-	SERVED_IMAGES_MAX = 1 << 18, /* beyond that, requests are refused */
 	SPARE_DESCRIPTORS = 128,
 	RESERVED_MAX = 65536,  /* descriptors */
 	SOURCE_PATIENCE_S = 2, /* of perf-source with a full socket */
 	SOURCE_FD = 3,	       /* where the server has its two sockets */
 	LISTEN_FD = 4,
-};
-
-struct served_image {
-	UT_hash_handle hh;
-	uint64_t number;
-	struct wire_image_open request; /* its path is `path` */
-	struct image_file file;
-	enum { QUEUED, OPENING, READY, EVICTED } state;
-	uint64_t deadline; /* of OPENING; of QUEUED if no opener is left to take it */
-	bool is_told;	   /* perf-source knows its state */
-	bool was_open;	   /* `file` tells size and change of what was opened */
-	struct served_image *next_queued;
-	struct served_image *newer, *older; /* of those with a descriptor, by last use */
-	char path[];
 };
 
 struct client {
@@ -66,128 +48,12 @@ struct server {
 	int source_fd; /* -1: perf-source has closed it */
 	int listen_fd;
 	uint64_t token_high, token_low;
-	struct served_image *images;
-	struct served_image *newest, *oldest;
-	size_t n_open, n_open_max;
+	struct served_images images;
 	struct client clients[IMAGE_SERVER_CLIENTS_MAX];
 	size_t n_clients;
 	uint64_t last_client; /* when it went */
-	uint64_t next_check;  /* for files that take too long */
 	bool any_untold;
-
-	/* Shared with the threads that open files. */
-	pthread_mutex_t mutex;
-	pthread_cond_t more;
-	struct served_image *queue, **queue_end;
-	size_t n_openers;
-	int done_fds[2]; /* struct done, from the threads */
 };
-
-/* What a thread has to say. It holds no pointer into the image, which may have been given up. */
-struct done {
-	uint64_t number;
-	struct image_file file;
-};
-
-static uint64_t deadline_from_now(void)
-{
-	return clock_now(CLOCK_MONOTONIC) + IMAGE_SERVER_PATIENCE_MS * NANOSECONDS_A_MILLISECOND;
-}
-
-static void *open_files(void *arg)
-{
-	struct server *server = arg;
-
-	for (;;) {
-		_Alignas(8) char path[4097];
-		struct wire_image_open request;
-		struct done done;
-		struct served_image *image;
-
-		pthread_mutex_lock(&server->mutex);
-		while (!server->queue)
-			pthread_cond_wait(&server->more, &server->mutex);
-		image = server->queue;
-		server->queue = image->next_queued;
-		if (!server->queue)
-			server->queue_end = &server->queue;
-		image->state = OPENING;
-		image->deadline = deadline_from_now();
-		request = image->request;
-		snprintf(path, sizeof(path), "%s", image->path);
-		request.path.data = path;
-		pthread_mutex_unlock(&server->mutex);
-
-		done.number = request.image;
-		image_open(&request, &done.file);
-		if (write(server->done_fds[1], &done, sizeof(done)) != sizeof(done))
-			return NULL;
-	}
-}
-
-static void add_opener(struct server *server)
-{
-	pthread_t thread;
-
-	if (server->n_openers >= IMAGE_SERVER_OPENERS_MAX)
-		return;
-	if (pthread_create(&thread, NULL, open_files, server) == 0) {
-		pthread_detach(thread);
-		server->n_openers++;
-	}
-}
-
-static void enqueue(struct server *server, struct served_image *image)
-{
-	pthread_mutex_lock(&server->mutex);
-	image->state = QUEUED;
-	image->deadline = deadline_from_now();
-	image->next_queued = NULL;
-	*server->queue_end = image;
-	server->queue_end = &image->next_queued;
-	pthread_cond_signal(&server->more);
-	pthread_mutex_unlock(&server->mutex);
-}
-
-/* Takes an image out of the list of those with a descriptor. */
-static void unlink_open(struct server *server, struct served_image *image)
-{
-	*(image->newer ? &image->newer->older : &server->newest) = image->older;
-	*(image->older ? &image->older->newer : &server->oldest) = image->newer;
-	image->newer = image->older = NULL;
-}
-
-static void link_newest(struct server *server, struct served_image *image)
-{
-	image->older = server->newest;
-	*(image->older ? &image->older->newer : &server->oldest) = image;
-	server->newest = image;
-}
-
-static void touch(struct server *server, struct served_image *image)
-{
-	unlink_open(server, image);
-	link_newest(server, image);
-}
-
-static void close_image(struct server *server, struct served_image *image)
-{
-	unlink_open(server, image);
-	close(image->file.fd);
-	image->file.fd = -1;
-	server->n_open--;
-}
-
-/* Keeps an image's descriptor, at the cost of the one that was not used for the longest time. */
-static void keep_open(struct server *server, struct served_image *image)
-{
-	link_newest(server, image);
-	if (++server->n_open <= server->n_open_max)
-		return;
-	image = server->oldest;
-	close_image(server, image);
-	image->state = EVICTED;
-}
 
 static struct wire_image_state state_of(const struct served_image *image)
 {
@@ -227,24 +93,12 @@ static void drop_untrusted(struct server *server)
 	}
 }
 
-/* Whether an opened file is not what the image was; what grows by its nature still is. */
-static bool is_another(const struct served_image *image)
-{
-	return image->file.fd >= 0 && !jitdump_path_is(image->path) &&
-	       image_file_has_changed(&image->file);
-}
-
 static void answer(struct server *server, struct client *client, struct served_image *image)
 {
 	struct wire_image_state state;
 
 	client->waits_for = 0;
-	if (is_another(image)) {
-		close_image(server, image); /* what it was is nowhere any more */
-		image->file.status = WIRE_image_status_GONE;
-	}
-	if (image->file.fd >= 0)
-		touch(server, image);
+	served_images_use(&server->images, image);
 	state = state_of(image);
 	if (image_message_send(client->fd, &state, image->file.fd) < 0)
 		drop_client(server, client);
@@ -278,129 +132,21 @@ static void tell_untold(struct server *server)
 	if (!server->any_untold)
 		return;
 	server->any_untold = false;
-	HASH_ITER(hh, server->images, image, next)
+	HASH_ITER(hh, server->images.by_number, image, next)
 	{
-		if (image->state == READY)
+		if (image->state == SERVED_READY)
 			tell_source(server, image);
 		if (server->any_untold) /* it takes no more now */
 			return;
 	}
 }
 
-static void settle(struct server *server, struct served_image *image)
+static void take_ready(struct served_image *image, void *arg)
 {
-	image->state = READY;
-	if (image->file.fd >= 0)
-		keep_open(server, image);
+	struct server *server = arg;
+
 	tell_source(server, image);
 	answer_waiting(server, image);
-}
-
-static struct served_image *find(struct server *server, uint64_t number)
-{
-	struct served_image *image;
-
-	HASH_FIND(hh, server->images, &number, sizeof(number), image);
-	return image;
-}
-
-/* A file that was closed to make room and has changed since is another image. */
-static void check_unchanged(struct served_image *image, struct image_file *file)
-{
-	if (image->was_open && file->fd >= 0 && !jitdump_path_is(image->path) &&
-	    (file->size != image->file.size || file->modified != image->file.modified)) {
-		close(file->fd);
-		*file = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
-	}
-	image->was_open |= file->fd >= 0;
-}
-
-static void take_done(struct server *server)
-{
-	struct served_image *image;
-	struct done done;
-
-	while (read(server->done_fds[0], &done, sizeof(done)) == sizeof(done)) {
-		image = find(server, done.number);
-		if (!image || image->state != OPENING) { /* it was given up as too slow */
-			if (done.file.fd >= 0)
-				close(done.file.fd);
-			continue;
-		}
-		check_unchanged(image, &done.file);
-		image->file = done.file;
-		settle(server, image);
-	}
-}
-
-static void dequeue(struct server *server, struct served_image *image)
-{
-	struct served_image **at = &server->queue;
-
-	while (*at != image)
-		at = &(*at)->next_queued;
-	*at = image->next_queued;
-	if (server->queue_end == &image->next_queued)
-		server->queue_end = at;
-}
-
-/* One that waits in the queue is only too slow where every opener hangs, or none could be had. */
-static bool is_too_slow(const struct server *server, const struct served_image *image, uint64_t now)
-{
-	bool waits = image->state == OPENING ||
-		     (image->state == QUEUED &&
-		      (server->n_openers == IMAGE_SERVER_OPENERS_MAX || server->n_openers == 0));
-
-	return waits && now > image->deadline;
-}
-
-/* Takes an image that is too slow away from its opener or the queue. NULL: there is none. */
-static struct served_image *take_slow(struct server *server, uint64_t now)
-{
-	struct served_image *image, *next, *slow = NULL;
-
-	pthread_mutex_lock(&server->mutex);
-	HASH_ITER(hh, server->images, image, next)
-	{
-		if (!is_too_slow(server, image, now))
-			continue;
-		slow = image;
-		if (slow->state == QUEUED)
-			dequeue(server, slow);
-		slow->state = READY;
-		break;
-	}
-	pthread_mutex_unlock(&server->mutex);
-	return slow;
-}
-
-/* Gives up the images whose file systems keep their openers waiting. */
-static void give_up_slow(struct server *server)
-{
-	uint64_t now = clock_now(CLOCK_MONOTONIC);
-	struct served_image *image;
-
-	if (now < server->next_check)
-		return;
-	server->next_check = now + IMAGE_SERVER_PATIENCE_MS / 4 * NANOSECONDS_A_MILLISECOND;
-	while ((image = take_slow(server, now))) {
-		image->file = (struct image_file){ .fd = -1, .status = WIRE_image_status_SLOW };
-		settle(server, image);
-		add_opener(server);
-	}
-}
-
-/* perf-source knows that nobody has an image mapped any more, and nobody will ask for it again. */
-static void forget_image(struct server *server, uint64_t number)
-{
-	struct served_image *image = find(server, number);
-
-	if (!image || (image->state != READY && image->state != EVICTED))
-		return; /* an opener has it */
-	if (image->file.fd >= 0)
-		close_image(server, image);
-	HASH_DEL(server->images, image);
-	free(image);
 }
 
 /* There is no room for it, which is told, because nobody else will say anything of it. */
@@ -414,22 +160,19 @@ static void refuse(const struct server *server, uint64_t number)
 /* perf-source has met a new image. */
 static void take_open(struct server *server, const struct wire_image_open *request)
 {
-	struct served_image *image = find(server, request->image);
+	if (served_images_find(&server->images, request->image))
+		return;
+	if (!served_images_add_file(&server->images, request))
+		refuse(server, request->image);
+}
+
+/* It knows that nobody has an image mapped any more. */
+static void take_exit(struct server *server, const struct wire_image_exit *exit)
+{
+	struct served_image *image = served_images_find(&server->images, exit->image);
 
 	if (image)
-		return;
-	if (HASH_COUNT(server->images) < SERVED_IMAGES_MAX)
-		image = calloc(1, sizeof(*image) + request->path.size + 1);
-	if (!image) {
-		refuse(server, request->image);
-		return;
-	}
-	image->number = request->image;
-	image->request = *request;
-	memcpy(image->path, request->path.data, request->path.size);
-	image->file.fd = -1;
-	HASH_ADD(hh, server->images, number, sizeof(image->number), image);
-	enqueue(server, image);
+		served_images_forget(&server->images, image);
 }
 
 static void take_from_source(struct server *server, const void *record, size_t size)
@@ -440,7 +183,7 @@ static void take_from_source(struct server *server, const void *record, size_t s
 	if (!wire_decode(wire_type(WIRE_RECORD_image_open), record, size, 0, &request))
 		take_open(server, &request);
 	else if (!wire_decode(wire_type(WIRE_RECORD_image_exit), record, size, 0, &exit))
-		forget_image(server, exit.image);
+		take_exit(server, &exit);
 }
 
 /* All that perf-source has said so far. */
@@ -470,7 +213,7 @@ static void take_request(struct server *server, struct client *client,
 	struct served_image *image;
 
 	read_source(server); /* what was asked for before this client could ask */
-	image = find(server, request->image);
+	image = served_images_find(&server->images, request->image);
 	if (!image || request->token_high != server->token_high ||
 	    request->token_low != server->token_low) {
 		if (image_message_send(client->fd, &unknown, -1) < 0)
@@ -478,13 +221,9 @@ static void take_request(struct server *server, struct client *client,
 		return;
 	}
 	client->is_trusted = true;
-	if (image->state == READY) {
-		answer(server, client, image);
-		return;
-	}
 	client->waits_for = image->number;
-	if (image->state == EVICTED)
-		enqueue(server, image);
+	if (!served_images_open(&server->images, image))
+		answer(server, client, image);
 }
 
 static void read_client(struct server *server, struct client *client)
@@ -534,7 +273,7 @@ static void serve(struct server *server)
 
 		fds[SOURCE] = (struct pollfd){ server->source_fd, POLLIN, 0 };
 		fds[LISTEN] = (struct pollfd){ server->listen_fd, POLLIN, 0 };
-		fds[DONE] = (struct pollfd){ server->done_fds[0], POLLIN, 0 };
+		fds[DONE] = (struct pollfd){ server->images.openers.done_fds[0], POLLIN, 0 };
 		for (size_t i = 0; i < n_clients; i++)
 			fds[CLIENTS + i] = (struct pollfd){ server->clients[i].fd, POLLIN, 0 };
 		if (poll(fds, CLIENTS + n_clients, IMAGE_SERVER_GRACE_MS / 2) < 0)
@@ -548,8 +287,8 @@ static void serve(struct server *server)
 		if (fds[LISTEN].revents)
 			accept_client(server);
 		if (fds[DONE].revents)
-			take_done(server);
-		give_up_slow(server);
+			served_images_take_done(&server->images);
+		served_images_give_up_slow(&server->images);
 		tell_untold(server);
 	}
 }
@@ -595,21 +334,13 @@ static void run(int source_fd, int listen_fd, const struct image_server *told)
 		.listen_fd = listen_fd,
 		.token_high = told->token_high,
 		.token_low = told->token_low,
-		.mutex = PTHREAD_MUTEX_INITIALIZER,
-		.more = PTHREAD_COND_INITIALIZER,
 	};
-	rlim_t n_descriptors;
+	size_t n = descriptor_limit_raise();
 
-	server.queue_end = &server.queue;
-	n_descriptors = descriptor_limit_raise();
-	server.n_open_max = n_descriptors > 2 * SPARE_DESCRIPTORS
-				    ? n_descriptors - SPARE_DESCRIPTORS
-				    : SPARE_DESCRIPTORS;
-	if (pipe2(server.done_fds, O_CLOEXEC) < 0 ||
-	    fcntl(server.done_fds[0], F_SETFL, O_NONBLOCK) < 0)
+	n = n > 2 * SPARE_DESCRIPTORS ? n - SPARE_DESCRIPTORS : SPARE_DESCRIPTORS;
+	reserve_descriptors(n);
+	if (served_images_init(&server.images, n, take_ready, &server) < 0)
 		_exit(1);
-	reserve_descriptors(server.n_open_max);
-	add_opener(&server);
 	serve(&server);
 	_exit(0);
 }

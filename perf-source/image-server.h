@@ -15,9 +15,7 @@
 
 enum {
 	IMAGE_SERVER_CLIENTS_MAX = 64,
-	IMAGE_SERVER_OPENERS_MAX = 16,	/* threads, the stuck ones included */
-	IMAGE_SERVER_PATIENCE_MS = 500, /* with a file system */
-	IMAGE_SERVER_GRACE_MS = 200,	/* between the last client and the next */
+	IMAGE_SERVER_GRACE_MS = 200, /* between the last client and the next */
 };
 
 struct image_server {

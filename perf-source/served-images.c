@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "common/clock.h"
+#include "perf-source/served-images.h"
+
+int served_images_init(struct served_images *images, size_t n_descriptors,
+		       void (*on_ready)(struct served_image *image, void *arg), void *arg)
+{
+	size_t n_roots_max = n_descriptors / SERVED_IMAGES_ROOTS_PART;
+
+	if (n_roots_max > SERVED_IMAGES_ROOTS_MAX)
+		n_roots_max = SERVED_IMAGES_ROOTS_MAX;
+	*images = (struct served_images){
+		.n_open_max = n_descriptors - n_roots_max,
+		.n_roots_max = n_roots_max,
+		.on_ready = on_ready,
+		.arg = arg,
+	};
+	return openers_init(&images->openers);
+}
+
+static void close_file(struct served_images *images, struct served_image *image)
+{
+	DL_DELETE2(images->open, image, older, newer);
+	close(image->file.fd);
+	image->file.fd = -1;
+	images->n_open--;
+}
+
+/* It can be opened again: a file as the one that it was, a map like one that was not there yet. */
+static void evict(struct served_images *images, struct served_image *image)
+{
+	close_file(images, image);
+	if (image->kind == OPENING_FILE)
+		image->state = SERVED_EVICTED;
+	else
+		image->file.status = WIRE_image_status_GONE;
+}
+
+/* Keeps an image's descriptor, at the cost of the one that was not used for the longest time. */
+static void keep_open(struct served_images *images, struct served_image *image)
+{
+	DL_APPEND2(images->open, image, older, newer);
+	if (++images->n_open > images->n_open_max)
+		evict(images, images->open);
+}
+
+/* Takes the process of a map from its image: whoever has it owns its root. */
+static struct map_process take_process(struct served_images *images, struct served_image *image)
+{
+	struct map_process process = image->process;
+
+	if (process.root_fd < 0)
+		return process;
+	DL_DELETE2(images->roots, image, older_root, newer_root);
+	images->n_roots--;
+	image->process.root_fd = -1;
+	return process;
+}
+
+static void close_root(struct served_images *images, struct served_image *image)
+{
+	struct map_process process = take_process(images, image);
+
+	if (process.root_fd >= 0)
+		close(process.root_fd);
+}
+
+/* Keeps a root, at the cost of the one below which nothing was looked for for the longest time. */
+static void keep_process(struct served_images *images, struct served_image *image,
+			 const struct map_process *process)
+{
+	image->process = *process;
+	if (process->root_fd < 0)
+		return;
+	DL_APPEND2(images->roots, image, older_root, newer_root);
+	if (++images->n_roots <= images->n_roots_max)
+		return;
+	image = images->roots;
+	close_root(images, image);
+	if (image->file.fd < 0) /* nor will it ever have a descriptor now */
+		image->file.status = WIRE_image_status_REFUSED;
+}
+
+struct served_image *served_images_find(const struct served_images *images, uint64_t number)
+{
+	struct served_image *image;
+
+	HASH_FIND(hh, images->by_number, &number, sizeof(number), image);
+	return image;
+}
+
+static void forget(struct served_images *images, struct served_image *image)
+{
+	if (image->file.fd >= 0)
+		close_file(images, image);
+	close_root(images, image);
+	HASH_DEL(images->by_number, image);
+	free(image);
+}
+
+void served_images_forget(struct served_images *images, struct served_image *image)
+{
+	image->is_over = true;
+	if (image->state != SERVED_OPENING) /* else somebody may wait for it */
+		forget(images, image);
+}
+
+static void settle(struct served_images *images, struct served_image *image)
+{
+	image->state = SERVED_READY;
+	if (image->file.fd >= 0)
+		keep_open(images, image);
+	images->on_ready(image, images->arg);
+	if (image->is_over)
+		forget(images, image);
+}
+
+static void start_opening(struct served_images *images, struct served_image *image)
+{
+	struct map_process process;
+	struct opening *opening;
+
+	image->state = SERVED_OPENING;
+	if (image->kind == OPENING_FILE) {
+		opening = opening_new_file(&image->request);
+	} else {
+		process = take_process(images, image);
+		opening = opening_new_map(image->number, &process);
+	}
+	if (opening) {
+		openers_add(&images->openers, opening);
+		return;
+	}
+	image->file.status = WIRE_image_status_REFUSED; /* for want of memory */
+	settle(images, image);
+}
+
+static struct served_image *add(struct served_images *images, uint64_t number, size_t path_size)
+{
+	struct served_image *image;
+
+	if (HASH_COUNT(images->by_number) >= SERVED_IMAGES_MAX)
+		return NULL;
+	image = calloc(1, sizeof(*image) + path_size + 1);
+	if (!image)
+		return NULL;
+	image->number = number;
+	image->file.fd = image->process.root_fd = -1;
+	HASH_ADD(hh, images->by_number, number, sizeof(image->number), image);
+	return image;
+}
+
+struct served_image *served_images_add_file(struct served_images *images,
+					    const struct wire_image_open *request)
+{
+	struct served_image *image = add(images, request->image, request->path.size);
+
+	if (!image)
+		return NULL;
+	image->kind = OPENING_FILE;
+	image->request = *request;
+	memcpy(image->path, request->path.data, request->path.size);
+	image->request.path.data = image->path;
+	start_opening(images, image);
+	return image;
+}
+
+struct served_image *served_images_add_map(struct served_images *images,
+					   const struct wire_map_open *request)
+{
+	struct served_image *image = add(images, request->image, 0);
+
+	if (!image)
+		return NULL;
+	image->kind = OPENING_MAP;
+	image->process.pid = request->pid;
+	start_opening(images, image);
+	return image;
+}
+
+/* A map may be there by now, if the root of its process is known. */
+static bool is_enough(const struct served_image *image)
+{
+	bool may_come =
+		image->kind == OPENING_MAP && image->file.fd < 0 && image->process.root_fd >= 0;
+
+	return image->state == SERVED_READY && !may_come;
+}
+
+bool served_images_open(struct served_images *images, struct served_image *image)
+{
+	if (is_enough(image))
+		return false;
+	if (image->state != SERVED_OPENING)
+		start_opening(images, image);
+	return true;
+}
+
+/* A map is written to all the time; a file that is written to is another image. */
+static bool has_changed(const struct served_image *image)
+{
+	return image->kind == OPENING_FILE && image->file.fd >= 0 &&
+	       image_file_has_changed(&image->file);
+}
+
+void served_images_use(struct served_images *images, struct served_image *image)
+{
+	if (has_changed(image)) {
+		close_file(images, image); /* what it was is nowhere any more */
+		image->file.status = WIRE_image_status_GONE;
+	}
+	if (image->file.fd < 0)
+		return;
+	DL_DELETE2(images->open, image, older, newer);
+	DL_APPEND2(images->open, image, older, newer);
+}
+
+/* A file that was closed to make room and has changed since is another image. */
+static void check_unchanged(struct served_image *image, struct image_file *file)
+{
+	if (image->was_open && file->fd >= 0 &&
+	    (file->size != image->file.size || file->modified != image->file.modified)) {
+		close(file->fd);
+		*file = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
+	}
+	image->was_open |= file->fd >= 0;
+}
+
+/*
+ * Takes what came of an opening. If it came too late, a file stays what was told of it; a map is
+ * there for whoever asks next.
+ */
+static void adopt(struct served_images *images, struct served_image *image, struct opening *opening)
+{
+	if (image->kind == OPENING_FILE) {
+		if (image->state != SERVED_OPENING)
+			return;
+		check_unchanged(image, &opening->file);
+	} else {
+		keep_process(images, image, &opening->process);
+		opening->process.root_fd = -1;
+	}
+	image->file = opening->file;
+	opening->file.fd = -1;
+	settle(images, image);
+}
+
+void served_images_take_done(struct served_images *images)
+{
+	struct served_image *image;
+	struct opening *opening;
+
+	while ((opening = openers_take_done(&images->openers))) {
+		image = served_images_find(images, opening->image);
+		if (image)
+			adopt(images, image, opening);
+		opening_free(opening);
+	}
+}
+
+void served_images_give_up_slow(struct served_images *images)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC), number;
+	struct served_image *image;
+
+	if (now < images->next_check)
+		return;
+	images->next_check = now + OPENERS_PATIENCE_MS / 4 * NANOSECONDS_A_MILLISECOND;
+	while (openers_give_up_slow(&images->openers, now, &number)) {
+		image = served_images_find(images, number);
+		if (!image)
+			continue;
+		image->file = (struct image_file){ .fd = -1, .status = WIRE_image_status_SLOW };
+		settle(images, image);
+	}
+}

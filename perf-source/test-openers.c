@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "perf-source/openers.h"
+#include "perf-source/test-hanging.h"
+
+static struct openers *openers; /* never freed, as their threads stay */
+
+static int set_up(void **state)
+{
+	openers = malloc(sizeof(*openers));
+	return openers ? openers_init(openers) : -1;
+}
+
+static void add_file(uint64_t image)
+{
+	const struct wire_image_open request = { .image = image, .path = wire_string("/x", 4096) };
+	struct opening *opening = opening_new_file(&request);
+
+	assert_non_null(opening);
+	openers_add(openers, opening);
+}
+
+static struct opening *wait_for_done(void)
+{
+	struct pollfd done = { openers->done_fds[0], POLLIN, 0 };
+
+	assert_int_equal(poll(&done, 1, 20000), 1);
+	return openers_take_done(openers);
+}
+
+static void check_done(uint64_t image)
+{
+	struct opening *opening = wait_for_done();
+
+	assert_non_null(opening);
+	assert_int_equal(opening->image, image);
+	assert_int_equal(opening->file.status, WIRE_image_status_OPEN);
+	assert_true(opening->file.fd >= 0);
+	opening_free(opening);
+}
+
+/* As if all of them had taken far too long. */
+static uint64_t give_up(void)
+{
+	uint64_t image = 0, now = clock_now(CLOCK_MONOTONIC) + NANOSECONDS_A_SECOND;
+
+	return openers_give_up_slow(openers, now, &image) ? image : 0;
+}
+
+static void test_what_is_asked_for_is_opened(void **state)
+{
+	struct opening *opening;
+	uint64_t image;
+
+	assert_null(openers_take_done(openers));
+	for (uint64_t i = 1; i < 100; i++)
+		add_file(i);
+	for (uint64_t i = 1; i < 100; i++)
+		check_done(i);
+	assert_null(openers_take_done(openers));
+	assert_int_equal(give_up(), 0);
+	assert_int_equal(openers->n_threads, 1);
+	opening = opening_new_map(7, &(struct map_process){ .pid = 1, .root_fd = -1 });
+	openers_add(openers, opening);
+	opening = wait_for_done();
+	assert_true(opening->process.root_fd >= 0);
+	assert_int_equal(opening->image, 7);
+	assert_int_equal(opening->file.status, WIRE_image_status_GONE);
+	assert_false(openers_give_up_slow(openers, UINT64_MAX, &image));
+	opening_free(opening);
+}
+
+static void test_one_that_hangs_is_replaced_and_comes_back(void **state)
+{
+	struct opening *opening;
+	uint64_t image;
+
+	file_system_answers(false);
+	add_file(HANGS);
+	wait_for_hanging(1);
+	add_file(1);
+	assert_false(openers_give_up_slow(openers, clock_now(CLOCK_MONOTONIC), &image));
+	assert_int_equal(give_up(), HANGS);
+	check_done(1);
+	assert_int_equal(give_up(), 0);
+	assert_int_equal(openers->n_threads, 2);
+	file_system_answers(true);
+	opening = wait_for_done();
+	assert_int_equal(opening->image, HANGS);
+	assert_int_equal(opening->state, OPENING_GIVEN_UP);
+	opening_free(opening);
+	assert_int_equal(give_up(), 0);
+}
+
+static void test_who_waits_is_not_given_up_while_there_may_be_more_threads(void **state)
+{
+	uint64_t image;
+
+	file_system_answers(false);
+	for (uint64_t i = 0; i < 3; i++)
+		add_file(HANGS + i);
+	wait_for_hanging(1);
+	assert_int_equal(give_up(), HANGS);
+	wait_for_hanging(2);
+	/* The second one began to be opened when the third already waited. */
+	assert_int_equal(openers->waiting->image, HANGS + 2);
+	assert_false(openers_give_up_slow(openers, openers->waiting->deadline + 1, &image));
+	assert_int_equal(give_up(), HANGS + 1);
+	file_system_answers(true);
+	for (int i = 0; i < 3; i++)
+		opening_free(wait_for_done());
+	assert_int_equal(give_up(), 0);
+}
+
+static void test_where_all_hang_what_waits_is_given_up_too(void **state)
+{
+	file_system_answers(false);
+	for (size_t i = 0; i < OPENERS_MAX + 2; i++)
+		add_file(HANGS + i);
+	for (size_t i = 0; i < OPENERS_MAX; i++) {
+		wait_for_hanging(i + 1);
+		if (i + 1 < OPENERS_MAX)
+			assert_int_equal(give_up(), HANGS + i);
+	}
+	assert_int_equal(openers->n_threads, OPENERS_MAX);
+	for (size_t i = OPENERS_MAX - 1; i < OPENERS_MAX + 2; i++)
+		assert_int_equal(give_up(), HANGS + i);
+	assert_int_equal(give_up(), 0);
+	assert_int_equal(openers->n_threads, OPENERS_MAX);
+	file_system_answers(true);
+	for (size_t i = 0; i < OPENERS_MAX; i++)
+		opening_free(wait_for_done());
+	assert_null(openers_take_done(openers));
+	add_file(1);
+	check_done(1);
+}
+
+static void test_whoever_frees_an_opening_closes_what_it_has(void **state)
+{
+	const struct wire_image_open request = { .image = 1, .path = wire_string("/x", 4096) };
+	struct map_process process = { .pid = 1, .root_fd = open_something() };
+	struct opening *opening = opening_new_map(1, &process);
+	int before = process.root_fd, after;
+
+	assert_non_null(opening);
+	opening_free(opening);
+	opening = opening_new_file(&request);
+	opening->file.fd = open_something();
+	opening_free(opening);
+	after = open_something();
+	close(after);
+	assert_int_equal(after, before);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup(function, set_up)
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_is_asked_for_is_opened),
+		TEST(test_one_that_hangs_is_replaced_and_comes_back),
+		TEST(test_who_waits_is_not_given_up_while_there_may_be_more_threads),
+		TEST(test_where_all_hang_what_waits_is_given_up_too),
+		TEST(test_whoever_frees_an_opening_closes_what_it_has),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

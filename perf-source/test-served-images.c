@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files and maps that are opened by nobody (perf-source/test-hanging.h). */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "perf-source/served-images.h"
+#include "perf-source/test-hanging.h"
+
+enum { DESCRIPTORS = 16, ROOTS = DESCRIPTORS / SERVED_IMAGES_ROOTS_PART };
+
+static struct served_images *images; /* never freed, as their threads stay */
+static uint64_t last_ready;
+static size_t n_ready;
+
+static void note_ready(struct served_image *image, void *arg)
+{
+	assert_ptr_equal(arg, &n_ready);
+	assert_int_equal(image->state, SERVED_READY);
+	last_ready = image->number;
+	n_ready++;
+}
+
+static int set_up(void **state)
+{
+	n_ready = 0;
+	images = malloc(sizeof(*images));
+	return images ? served_images_init(images, DESCRIPTORS, note_ready, &n_ready) : -1;
+}
+
+static void wait_for_ready(size_t n)
+{
+	struct pollfd done = { images->openers.done_fds[0], POLLIN, 0 };
+
+	while (n_ready < n) {
+		poll(&done, 1, 10);
+		served_images_take_done(images);
+		served_images_give_up_slow(images);
+	}
+	assert_int_equal(n_ready, n);
+	n_ready = 0;
+}
+
+/* Until somebody who was given up has come back. */
+static void wait_for_late(void)
+{
+	struct pollfd done = { images->openers.done_fds[0], POLLIN, 0 };
+
+	assert_int_equal(poll(&done, 1, 20000), 1);
+	served_images_take_done(images);
+}
+
+static struct served_image *add_file(uint64_t number)
+{
+	const struct wire_image_open request = { .image = number, .path = wire_string("/x", 9) };
+
+	return served_images_add_file(images, &request);
+}
+
+static struct served_image *add_map(uint64_t number, uint32_t pid)
+{
+	return served_images_add_map(images, &(struct wire_map_open){ number, pid });
+}
+
+static void test_a_file_that_is_slow_stays_so(void **state)
+{
+	struct served_image *image;
+
+	file_system_answers(false);
+	image = add_file(HANGS);
+	wait_for_ready(1);
+	assert_int_equal(last_ready, HANGS);
+	assert_int_equal(image->file.status, WIRE_image_status_SLOW);
+	file_system_answers(true);
+	wait_for_late();
+	assert_int_equal(n_ready, 0);
+	assert_false(served_images_open(images, image));
+	assert_int_equal(image->file.status, WIRE_image_status_SLOW);
+	assert_int_equal(image->file.fd, -1);
+	assert_int_equal(images->n_open, 0);
+}
+
+/* It costs one thread, however often it is asked for, and is there when the file system answers. */
+static void test_a_map_that_is_slow_is_there_later(void **state)
+{
+	struct served_image *image;
+
+	file_system_answers(false);
+	image = add_map(5, HANGS);
+	wait_for_ready(1);
+	assert_int_equal(image->file.status, WIRE_image_status_SLOW);
+	for (int i = 0; i < 100; i++)
+		assert_false(served_images_open(images, image));
+	wait_for_hanging(1);
+	file_system_answers(true);
+	wait_for_ready(1); /* it was found, without a map */
+	assert_int_equal(image->file.status, WIRE_image_status_GONE);
+	file_system_answers(false);
+	assert_true(served_images_open(images, image));
+	wait_for_ready(1);
+	assert_int_equal(image->file.status, WIRE_image_status_SLOW);
+	assert_false(served_images_open(images, image));
+	file_system_answers(true);
+	wait_for_ready(1);
+	assert_int_equal(image->file.status, WIRE_image_status_OPEN);
+	assert_false(served_images_open(images, image));
+	assert_int_equal(images->n_roots, 1);
+	assert_int_equal(images->n_open, 1);
+}
+
+static int next_descriptor(void)
+{
+	int fd = open_something();
+
+	close(fd);
+	return fd;
+}
+
+static void test_what_is_forgotten_is_closed_even_while_it_is_opened(void **state)
+{
+	struct served_image *slow, *image = add_map(1, 1), *file = add_file(2);
+	int before;
+
+	wait_for_ready(2);
+	assert_int_equal(images->n_roots, 1);
+	assert_true(served_images_open(images, image));
+	wait_for_ready(1);
+	assert_int_equal(image->file.status, WIRE_image_status_OPEN);
+	served_images_forget(images, image);
+	served_images_forget(images, file);
+	assert_null(served_images_find(images, 1));
+	assert_int_equal(images->n_open + images->n_roots, 0);
+	before = next_descriptor();
+	file_system_answers(false);
+	image = add_map(3, 1);
+	slow = add_map(4, HANGS);
+	wait_for_ready(2);
+	served_images_forget(images, slow); /* a thread still has it */
+	assert_null(served_images_find(images, 4));
+	file_system_answers(true);
+	wait_for_late();
+	assert_int_equal(n_ready, 0);
+	assert_true(served_images_open(images, image));
+	served_images_forget(images, image); /* somebody may wait for it */
+	assert_ptr_equal(served_images_find(images, 3), image);
+	wait_for_ready(1);
+	assert_int_equal(last_ready, 3);
+	assert_null(served_images_find(images, 3));
+	assert_int_equal(images->n_open + images->n_roots, 0);
+	assert_int_equal(next_descriptor(), before);
+}
+
+static void test_there_are_only_so_many_roots(void **state)
+{
+	for (uint64_t number = 1; number <= ROOTS; number++)
+		add_map(number, 1);
+	wait_for_ready(ROOTS);
+	assert_int_equal(images->n_roots, ROOTS);
+	/* The first is looked for, and found; the second has to make room then. */
+	assert_true(served_images_open(images, served_images_find(images, 1)));
+	wait_for_ready(1);
+	add_map(ROOTS + 1, 1);
+	wait_for_ready(1);
+	assert_int_equal(images->n_roots, ROOTS);
+	assert_int_equal(served_images_find(images, 1)->file.status, WIRE_image_status_OPEN);
+	assert_int_equal(served_images_find(images, 2)->file.status, WIRE_image_status_REFUSED);
+	assert_false(served_images_open(images, served_images_find(images, 2)));
+	assert_int_equal(served_images_find(images, 3)->file.status, WIRE_image_status_GONE);
+	assert_true(served_images_open(images, served_images_find(images, 3)));
+	wait_for_ready(1);
+	assert_int_equal(served_images_find(images, 3)->file.status, WIRE_image_status_OPEN);
+}
+
+/* What it has is closed to make room for others, and found again below the root that is kept. */
+static void test_a_map_that_was_closed_is_opened_again(void **state)
+{
+	struct served_image *map = add_map(1, 1);
+
+	wait_for_ready(1);
+	served_images_open(images, map);
+	wait_for_ready(1);
+	assert_true(map->file.fd >= 0);
+	for (uint64_t number = 2; number < 2 + DESCRIPTORS; number++)
+		add_file(number);
+	wait_for_ready(DESCRIPTORS);
+	assert_int_equal(images->n_open, DESCRIPTORS - ROOTS);
+	assert_int_equal(map->file.fd, -1);
+	assert_int_equal(map->file.status, WIRE_image_status_GONE);
+	assert_true(served_images_open(images, map));
+	wait_for_ready(1);
+	assert_int_equal(map->file.status, WIRE_image_status_OPEN);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup(function, set_up)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_file_that_is_slow_stays_so),
+		TEST(test_a_map_that_is_slow_is_there_later),
+		TEST(test_what_is_forgotten_is_closed_even_while_it_is_opened),
+		TEST(test_there_are_only_so_many_roots),
+		TEST(test_a_map_that_was_closed_is_opened_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
