@@ -5,6 +5,9 @@
  * image_state with a descriptor). A client that asks too early is answered when the image is
  * there: perf-source always asks before the image's number can be known to anybody else. It also
  * says when an image is no more (image_exit).
+ *
+ * By the number of a process's anonymous image clients get its perf map; perf-source asks for it,
+ * too (map_open), but is not told of it: that it changes is how it should be.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +122,7 @@ static void tell_source(struct server *server, struct served_image *image)
 {
 	struct wire_image_state state = state_of(image);
 
-	if (image->is_told || server->source_fd < 0)
+	if (image->is_told || image->kind == OPENING_MAP || server->source_fd < 0)
 		return;
 	image->is_told = image_message_send(server->source_fd, &state, image->file.fd) == 0;
 	server->any_untold |= !image->is_told;
@@ -166,6 +169,13 @@ static void take_open(struct server *server, const struct wire_image_open *reque
 		refuse(server, request->image);
 }
 
+/* It has met a process with code that a JIT compiler may have made. */
+static void take_map_open(struct server *server, const struct wire_map_open *request)
+{
+	if (!served_images_find(&server->images, request->image))
+		served_images_add_map(&server->images, request);
+}
+
 /* It knows that nobody has an image mapped any more. */
 static void take_exit(struct server *server, const struct wire_image_exit *exit)
 {
@@ -178,10 +188,13 @@ static void take_exit(struct server *server, const struct wire_image_exit *exit)
 static void take_from_source(struct server *server, const void *record, size_t size)
 {
 	struct wire_image_open request;
+	struct wire_map_open map;
 	struct wire_image_exit exit;
 
 	if (!wire_decode(wire_type(WIRE_RECORD_image_open), record, size, 0, &request))
 		take_open(server, &request);
+	else if (!wire_decode(wire_type(WIRE_RECORD_map_open), record, size, 0, &map))
+		take_map_open(server, &map);
 	else if (!wire_decode(wire_type(WIRE_RECORD_image_exit), record, size, 0, &exit))
 		take_exit(server, &exit);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A server for each test; it is asked as perf-source asks, and as stages do. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,6 +25,7 @@
 
 #include "common/image-client.h"
 #include "perf-source/image-server.h"
+#include "perf-source/served-images.h"
 
 enum { PATIENCE_MS = 20000 }; /* with the server: far more than it ever needs */
 
@@ -30,6 +33,7 @@ static struct image_server server;
 static struct wire_hello hello;
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";
 static char path[80];
+static char map_path[64]; /* of this process's perf map */
 
 static int set_up(void **state)
 {
@@ -43,6 +47,8 @@ static int set_up(void **state)
 	if (fd < 0 || write(fd, "content", 7) != 7)
 		return -1;
 	close(fd);
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
+	unlink(map_path);
 	if (image_server_start(&server) < 0)
 		return -1;
 	hello = (struct wire_hello){ .token_high = server.token_high,
@@ -69,6 +75,7 @@ static int tear_down(void **state)
 	if (!ends())
 		kill(server.pid, SIGKILL);
 	waitpid(server.pid, NULL, 0);
+	unlink(map_path);
 	unlink(path);
 	return rmdir(dir);
 }
@@ -91,6 +98,36 @@ static void ask(uint64_t number, const char *file)
 	assert_true(send(server.fd, record,
 			 wire_encode(wire_type(WIRE_RECORD_image_open), &request, record, NULL),
 			 MSG_NOSIGNAL) > 0);
+}
+
+/* What it sends of a new process with anonymous memory. */
+static void ask_for_map(uint64_t number, pid_t pid)
+{
+	_Alignas(8) char record[64];
+	const struct wire_map_open request = { number, pid };
+
+	assert_true(send(server.fd, record,
+			 wire_encode(wire_type(WIRE_RECORD_map_open), &request, record, NULL),
+			 MSG_NOSIGNAL) > 0);
+}
+
+static void end_image(uint64_t number)
+{
+	_Alignas(8) char record[64];
+	const struct wire_image_exit exit = { number, 0 };
+
+	assert_true(send(server.fd, record,
+			 wire_encode(wire_type(WIRE_RECORD_image_exit), &exit, record, NULL),
+			 MSG_NOSIGNAL) > 0);
+}
+
+static void write_map(const char *file, int flags, const char *text)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC | flags, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
 }
 
 /* What perf-source gets to know. */
@@ -116,6 +153,18 @@ static struct image_client join(void)
 	assert_true(client.fd >= 0);
 	setsockopt(client.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	return client;
+}
+
+static void check_state(struct image_client *client, uint64_t number,
+			enum wire_image_status expected)
+{
+	struct wire_image_state found;
+	int fd = -1;
+
+	assert_int_equal(image_client_open(client, number, &found, &fd), 0);
+	assert_int_equal(found.image, number);
+	assert_int_equal(found.status, expected);
+	assert_int_equal(fd, -1);
 }
 
 static void check_content(int fd, const char *expected)
@@ -456,19 +505,150 @@ static void test_signals_of_the_terminal_do_not_end_it(void **state)
 
 static void test_an_image_that_ended_is_not_known_any_more(void **state)
 {
-	_Alignas(8) char record[64];
-	const struct wire_image_exit exit = { 5, 0 };
 	struct image_client client = join();
-	struct wire_image_state found;
-	int fd;
 
 	ask(5, path);
 	assert_int_equal(told().status, WIRE_image_status_OPEN);
-	assert_true(send(server.fd, record,
-			 wire_encode(wire_type(WIRE_RECORD_image_exit), &exit, record, NULL),
-			 MSG_NOSIGNAL) > 0);
-	assert_int_equal(image_client_open(&client, 5, &found, &fd), 0);
-	assert_int_equal(found.status, WIRE_image_status_UNKNOWN);
+	end_image(5);
+	check_state(&client, 5, WIRE_image_status_UNKNOWN);
+	image_client_deinit(&client);
+}
+
+static void check_map(struct image_client *client, uint64_t number, const char *content)
+{
+	struct wire_image_state found;
+	int fd = -1;
+
+	assert_int_equal(image_client_open(client, number, &found, &fd), 0);
+	assert_int_equal(found.image, number);
+	assert_int_equal(found.status, WIRE_image_status_OPEN);
+	check_content(fd, content);
+}
+
+/* It is looked for when it is asked for, until it is there, and may grow then. */
+static void test_the_map_of_a_process_is_served_as_soon_as_it_is_there(void **state)
+{
+	struct image_client client = join();
+
+	ask_for_map(7, getpid());
+	check_state(&client, 7, WIRE_image_status_GONE);
+	check_state(&client, 7, WIRE_image_status_GONE);
+	write_map(map_path, O_CREAT, "1000 10 one\n");
+	check_map(&client, 7, "1000 10 one\n");
+	write_map(map_path, O_APPEND, "2000 10 two\n");
+	check_map(&client, 7, "1000 10 one\n2000 10 two\n");
+	unlink(map_path);
+	check_map(&client, 7, "1000 10 one\n2000 10 two\n");
+	image_client_deinit(&client);
+}
+
+static void test_perf_source_is_not_told_of_maps(void **state)
+{
+	struct image_client client = join();
+
+	write_map(map_path, O_CREAT, "1000 10 one\n");
+	ask_for_map(7, getpid());
+	ask_for_map(8, 1 << 30);
+	check_map(&client, 7, "1000 10 one\n");
+	check_state(&client, 8, WIRE_image_status_GONE);
+	ask(9, path);
+	assert_int_equal(told().image, 9);
+	image_client_deinit(&client);
+}
+
+static void test_the_map_of_a_process_that_has_died_is_served(void **state)
+{
+	struct image_client client = join();
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not get to kill it */
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", pid);
+	ask_for_map(7, pid);
+	check_state(&client, 7, WIRE_image_status_GONE);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	check_state(&client, 7, WIRE_image_status_GONE);
+	write_map(map_path, O_CREAT, "1000 10 one\n");
+	check_map(&client, 7, "1000 10 one\n");
+	image_client_deinit(&client);
+}
+
+static void test_what_is_no_map_is_refused_and_holds_up_nobody(void **state)
+{
+	struct image_client client = join();
+
+	ask_for_map(7, getpid());
+	assert_int_equal(mkfifo(map_path, 0666), 0);
+	check_state(&client, 7, WIRE_image_status_REFUSED);
+	unlink(map_path);
+	assert_int_equal(symlink(path, map_path), 0);
+	check_state(&client, 7, WIRE_image_status_REFUSED);
+	unlink(map_path);
+	write_map(map_path, O_CREAT, "1000 10 one\n");
+	assert_int_equal(truncate(map_path, 2LL << 30), 0);
+	check_state(&client, 7, WIRE_image_status_REFUSED);
+	assert_int_equal(truncate(map_path, 12), 0);
+	check_map(&client, 7, "1000 10 one\n");
+	image_client_deinit(&client);
+}
+
+/* How many descriptors the server has open. */
+static size_t count_descriptors(void)
+{
+	char name[64];
+	struct dirent *entry;
+	size_t n = 0;
+	DIR *list;
+
+	snprintf(name, sizeof(name), "/proc/%d/fd", server.pid);
+	list = opendir(name);
+	assert_non_null(list);
+	while ((entry = readdir(list)))
+		n += entry->d_name[0] != '.';
+	closedir(list);
+	return n;
+}
+
+static void test_with_its_image_a_map_and_its_process_are_forgotten(void **state)
+{
+	struct image_client client = join();
+	size_t before;
+
+	check_state(&client, 6, WIRE_image_status_UNKNOWN);
+	before = count_descriptors();
+	ask_for_map(7, getpid());
+	check_state(&client, 7, WIRE_image_status_GONE);
+	write_map(map_path, O_CREAT, "1000 10 one\n");
+	check_map(&client, 7, "1000 10 one\n");
+	assert_int_equal(count_descriptors(), before + 2);
+	end_image(7);
+	check_state(&client, 7, WIRE_image_status_UNKNOWN);
+	assert_int_equal(count_descriptors(), before);
+	image_client_deinit(&client);
+}
+
+/* It holds no more of their roots than SERVED_IMAGES_ROOTS_MAX. */
+static void test_many_processes_leave_descriptors_for_others(void **state)
+{
+	enum { MORE = SERVED_IMAGES_ROOTS_MAX + 10 };
+	struct image_client client = join();
+	size_t before;
+
+	check_state(&client, MORE + 1, WIRE_image_status_UNKNOWN);
+	before = count_descriptors();
+	for (uint64_t number = 1; number <= MORE; number++) {
+		ask_for_map(number, getpid());
+		check_state(&client, number, WIRE_image_status_GONE);
+	}
+	assert_true(count_descriptors() <= before + SERVED_IMAGES_ROOTS_MAX);
+	write_map(map_path, O_CREAT, "1000 10 one\n");
+	check_state(&client, 1, WIRE_image_status_REFUSED);
+	check_map(&client, MORE, "1000 10 one\n");
 	image_client_deinit(&client);
 }
 
@@ -557,6 +737,12 @@ int main(void)
 		TEST(test_it_holds_nothing_of_its_parents),
 		TEST(test_signals_of_the_terminal_do_not_end_it),
 		TEST(test_an_image_that_ended_is_not_known_any_more),
+		TEST(test_the_map_of_a_process_is_served_as_soon_as_it_is_there),
+		TEST(test_perf_source_is_not_told_of_maps),
+		TEST(test_the_map_of_a_process_that_has_died_is_served),
+		TEST(test_what_is_no_map_is_refused_and_holds_up_nobody),
+		TEST(test_with_its_image_a_map_and_its_process_are_forgotten),
+		TEST(test_many_processes_leave_descriptors_for_others),
 		TEST(test_few_descriptors_serve_many_images),
 	};
 
