@@ -5,6 +5,7 @@
 #include <utlist.h>
 
 #include "common/clock.h"
+#include "common/jitdump-path.h"
 #include "perf-source/served-images.h"
 
 int served_images_init(struct served_images *images, size_t n_descriptors,
@@ -201,11 +202,15 @@ bool served_images_open(struct served_images *images, struct served_image *image
 	return true;
 }
 
-/* A map is written to all the time; a file that is written to is another image. */
+/* What JIT compilers write to all the time is no other image by that. */
+static bool may_grow(const struct served_image *image)
+{
+	return image->kind != OPENING_FILE || jitdump_path_is(image->path);
+}
+
 static bool has_changed(const struct served_image *image)
 {
-	return image->kind == OPENING_FILE && image->file.fd >= 0 &&
-	       image_file_has_changed(&image->file);
+	return image->file.fd >= 0 && !may_grow(image) && image_file_has_changed(&image->file);
 }
 
 void served_images_use(struct served_images *images, struct served_image *image)
@@ -223,7 +228,7 @@ void served_images_use(struct served_images *images, struct served_image *image)
 /* A file that was closed to make room and has changed since is another image. */
 static void check_unchanged(struct served_image *image, struct image_file *file)
 {
-	if (image->was_open && file->fd >= 0 &&
+	if (image->was_open && file->fd >= 0 && !may_grow(image) &&
 	    (file->size != image->file.size || file->modified != image->file.modified)) {
 		close(file->fd);
 		*file = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
