@@ -9,6 +9,8 @@
  *     name (another library there later), the frame is written as an entry of a jitmap instead;
  *   - so is the reason why a stack ends, as its outermost frame.
  * Kernel frames keep their addresses, and /proc/kallsyms is reduced to the functions that occur.
+ * Only code that the kernel makes while it runs (BPF programs) has made-up ones, one a name, as the
+ * next program may lie where the last one was. (Entries of a jitmap are not found in the kernel.)
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,9 +34,13 @@ enum {
 	NAMES_TOLD_MAX = 1 << 22,
 	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
 	PROCESS_NAME_MAX = 128,
+	KERNEL_MADE_UP_SIZE = 16,
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
 	SEVERITY_MESSAGE = 1 << 5,
 };
+
+/* In the kernel's half, but where no address is canonical. */
+#define KERNEL_MADE_UP (1ULL << 63)
 
 enum { COUNTER_LOST, COUNTER_INCOMPLETE, N_COUNTERS };
 
@@ -46,7 +52,7 @@ struct syscap_format {
 	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
 	struct syscap_symbols symbols;
 	struct pair_map jitmap; /* (name, 0) → its address */
-	struct pair_map kernel; /* (start, size) → index of a named place */
+	struct pair_map kernel; /* (start, size) → name, and above it its module */
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	struct syscap_counter counters[N_COUNTERS];
@@ -272,19 +278,40 @@ static int user_address(struct capture *capture, int32_t pid, const struct wire_
 }
 
 /* Remembers a function of the kernel for the reduced kallsyms. */
-static int keep_kernel_symbol(struct capture *capture, const struct wire_frame *frame)
+static int keep_kernel_symbol(struct capture *capture, const struct named_place *place,
+			      uint64_t start, uint64_t size)
 {
 	struct syscap_format *self = capture->format_data;
+	int r = 0;
+
+	if (!pair_map_find(&self->kernel, start, size))
+		r = pair_map_add(&self->kernel, start, size,
+				 (uint64_t)place->module << 32 | place->name);
+	return r == -ENOSPC ? 0 : r;
+}
+
+/* Whether code of a "module", as kallsyms has it, may give way to other code at any time. */
+static bool is_made_while_running(const char *module)
+{
+	return !strcmp(module, "bpf") || !strncmp(module, "__builtin__", strlen("__builtin__"));
+}
+
+/* The address that is written for a frame of the kernel. */
+static int kernel_address(struct capture *capture, const struct wire_frame *frame, uint64_t *ret)
+{
 	const struct named_place *place;
 	uint64_t image, offset;
 
+	*ret = frame->address;
 	if (!process_table_place(&capture->identity.processes, NULL, frame, &image, &offset))
 		return 0;
 	place = names_find_place(&capture->names, image, offset);
-	if (!place || !place->name || pair_map_find(&self->kernel, place->start, place->size))
+	if (!place || !place->name)
 		return 0;
-	return pair_map_add(&self->kernel, place->start, place->size,
-			    place - capture->names.named_places);
+	if (!place->module || !is_made_while_running(names_text(&capture->names, place->module)))
+		return keep_kernel_symbol(capture, place, place->start, place->size);
+	*ret = KERNEL_MADE_UP + (uint64_t)place->name * KERNEL_MADE_UP_SIZE;
+	return keep_kernel_symbol(capture, place, *ret, KERNEL_MADE_UP_SIZE);
 }
 
 /* What has to be in the file before a frame can be; its value is the address to be written. */
@@ -296,11 +323,8 @@ static int add_frame(struct capture *capture, const struct capture_stack *stack,
 	int64_t pid;
 	int r;
 
-	*ret_value = frame->address;
-	if (frame->flags & WIRE_frame_flags_KERNEL) {
-		r = keep_kernel_symbol(capture, frame);
-		return r == -ENOSPC ? 0 : r;
-	}
+	if (frame->flags & WIRE_frame_flags_KERNEL)
+		return kernel_address(capture, frame, ret_value);
 	pid = assign_pid(self, stack->record->process, stack->process);
 	if (pid < 0)
 		return pid;

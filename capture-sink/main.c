@@ -216,8 +216,11 @@ static int handle_sample(struct stage *stage, void *data, const void *view)
 static int handle_symbol(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
+	int r = names_add_symbol(&self->capture.names, &self->capture.identity, view);
 
-	return names_add_symbol(&self->capture.names, &self->capture.identity, view);
+	if (r == NAMES_REPLACED)
+		frame_cache_forget_all(&self->capture.frames);
+	return r < 0 ? r : 0;
 }
 
 static int handle_inlined(struct stage *stage, void *data, const void *view)

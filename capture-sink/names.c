@@ -221,17 +221,46 @@ static int add_timed(struct names *names, const struct wire_symbol *symbol)
 	return 0;
 }
 
+static struct named_place describe_place(struct names *names, const struct wire_symbol *symbol)
+{
+	const struct wire_string *name = &symbol->name, *module = &symbol->module;
+
+	struct named_place place = {
+		.start = symbol->start,
+		.size = symbol->size,
+		.name = name->size ? names_intern(names, name->data, name->size) : 0,
+		.module = module->size ? names_intern(names, module->data, module->size) : 0,
+	};
+
+	if (name->size)
+		place.inlined = inlined_calls_take(&names->inlined, symbol->image, symbol->offset,
+						   place.name);
+	return place;
+}
+
+/* The code at a place has changed, or nothing has. */
+static int replace_place(struct named_place *known, struct named_place place)
+{
+	if (known->start == place.start && known->size == place.size && known->name == place.name &&
+	    known->module == place.module && known->inlined == place.inlined)
+		return 0;
+	*known = place;
+	return NAMES_REPLACED;
+}
+
 int names_add_symbol(struct names *names, const struct identity *identity,
 		     const struct wire_symbol *symbol)
 {
 	const struct image *image = image_table_find(&identity->images, symbol->image);
+	struct named_place *known;
 	uint32_t index;
 	int r;
 
 	if (image && image->kind == WIRE_image_kind_ANONYMOUS)
 		return add_timed(names, symbol);
-	if (pair_map_find(&names->places, symbol->image, symbol->offset))
-		return 0;
+	known = names_find_place(names, symbol->image, symbol->offset);
+	if (known)
+		return replace_place(known, describe_place(names, symbol));
 	r = take_place(names, &index);
 	if (r < 0)
 		return r;
@@ -244,20 +273,7 @@ int names_add_symbol(struct names *names, const struct identity *identity,
 	}
 	if (r < 0)
 		return r;
-	names->named_places[index] = (struct named_place){
-		.start = symbol->start,
-		.size = symbol->size,
-		.name = symbol->name.size
-				? names_intern(names, symbol->name.data, symbol->name.size)
-				: 0,
-		.module = symbol->module.size
-				  ? names_intern(names, symbol->module.data, symbol->module.size)
-				  : 0,
-	};
-	if (symbol->name.size)
-		names->named_places[index].inlined =
-			inlined_calls_take(&names->inlined, symbol->image, symbol->offset,
-					   names->named_places[index].name);
+	names->named_places[index] = describe_place(names, symbol);
 	return 0;
 }
 

@@ -21,6 +21,8 @@ enum {
 
 #define NAMES_LIST (1u << 31) /* of a label: what else it is numbers a list of inlined calls */
 
+enum { NAMES_REPLACED = 1 };
+
 struct names {
 	struct name *by_text; /* but for those that stand for others */
 	struct name **list;   /* by number */
@@ -68,8 +70,13 @@ uint32_t names_meaning(const struct names *names, uint32_t name);
  */
 int names_rank(const struct names *names, uint32_t **ret);
 
-/* Each takes the record of that name in: 0 or -ENOMEM. */
+/* One more call at a place whose symbol is to come. 0 or -ENOMEM. */
 int names_add_inlined(struct names *names, const struct wire_inlined *inlined);
+
+/*
+ * Each takes the record of that name in: 0 or -ENOMEM; NAMES_REPLACED: the place had another name
+ * until now.
+ */
 int names_add_symbol(struct names *names, const struct identity *identity,
 		     const struct wire_symbol *symbol);
 int names_add_thread(struct names *names, const struct wire_thread *thread);

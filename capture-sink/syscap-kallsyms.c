@@ -10,8 +10,8 @@
 
 struct kernel_line {
 	uint64_t address;
-	uint64_t place; /* index of a named place */
-	bool is_bound;	/* no name holds from here on, unless another line has this address */
+	uint64_t name; /* and above it its module's, or 0 */
+	bool is_bound; /* no name holds from here on, unless another line has this address */
 };
 
 struct kernel_lines {
@@ -19,11 +19,11 @@ struct kernel_lines {
 	size_t n;
 };
 
-static void add_kernel_lines(uint64_t start, uint64_t size, uint64_t place, void *arg)
+static void add_kernel_lines(uint64_t start, uint64_t size, uint64_t name, void *arg)
 {
 	struct kernel_lines *lines = arg;
 
-	lines->list[lines->n++] = (struct kernel_line){ start, place, false };
+	lines->list[lines->n++] = (struct kernel_line){ start, name, false };
 	lines->list[lines->n++] = (struct kernel_line){ start + size, 0, true };
 }
 
@@ -38,12 +38,12 @@ static int compare_lines(const void *a, const void *b)
 
 static void print_line(FILE *out, const struct kernel_line *line, const struct names *names)
 {
-	const struct named_place *place = &names->named_places[line->place];
+	uint32_t name = line->name, module = line->name >> 32;
 
 	fprintf(out, "%016" PRIx64 " t %s", line->address,
-		line->is_bound ? "unknown" : names_text(names, place->name));
-	if (!line->is_bound && place->module)
-		fprintf(out, "\t[%s]", names_text(names, place->module));
+		line->is_bound ? "unknown" : names_text(names, name));
+	if (module)
+		fprintf(out, "\t[%s]", names_text(names, module));
 	fputc('\n', out);
 }
 

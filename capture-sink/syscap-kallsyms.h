@@ -6,8 +6,8 @@
 #include "common/pair-map.h"
 
 /*
- * /proc/kallsyms with only the functions of `kernel`: (start, size) → index of a named place. The
- * caller frees it. 0 or -ENOMEM.
+ * /proc/kallsyms with only the functions of `kernel`: (start, size) → the name, and in the upper
+ * half its module's or 0. The caller frees it. 0 or -ENOMEM.
  */
 int syscap_make_kallsyms(const struct pair_map *kernel, const struct names *names, char **ret,
 			 size_t *ret_size);

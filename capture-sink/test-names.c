@@ -83,15 +83,15 @@ static void add_symbol(uint64_t image, uint64_t offset, const char *name, const 
 		.module = wire_string(module, 255),
 	};
 
-	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
+	assert_true(names_add_symbol(&names, &identity, &symbol) >= 0);
 }
 
-static void test_a_place_has_the_name_that_was_told_first(void **state)
+static void test_a_place_has_the_name_that_was_told_last(void **state)
 {
 	const struct named_place *place;
 
+	add_symbol(3, 0x1234, "other", "module");
 	add_symbol(3, 0x1234, "function", "");
-	add_symbol(3, 0x1234, "other", "");
 	add_symbol(1, 0x1234, "kernel", "nf_tables");
 	add_symbol(3, 0x5678, "", "");
 	place = names_find_place(&names, 3, 0x1234);
@@ -108,6 +108,32 @@ static void test_a_place_has_the_name_that_was_told_first(void **state)
 		add_symbol(9, i, "many", "");
 	assert_string_equal(names_text(&names, names_find_place(&names, 3, 0x1234)->name),
 			    "function");
+}
+
+static void test_what_replaces_a_name_is_told(void **state)
+{
+	struct wire_symbol symbol = { .image = 1,
+				      .offset = 0x1234,
+				      .start = 0x1230,
+				      .size = 32,
+				      .name = wire_string("first", 4096),
+				      .module = wire_string("bpf", 255) };
+
+	assert_int_equal(names_add_symbol(&names, &symbol), 0);
+	assert_int_equal(names_add_symbol(&names, &symbol), 0); /* the same again */
+	symbol.name = wire_string("second", 4096);
+	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	assert_int_equal(names_add_symbol(&names, &symbol), 0);
+	symbol.module = wire_string("", 255);
+	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	symbol.size = 16;
+	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	symbol.start = 0x1234;
+	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	symbol.name = wire_string("", 4096);
+	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	assert_int_equal(names_find_place(&names, 1, 0x1234)->name, 0);
+	assert_int_equal(names.n_places, 1);
 }
 
 static void add_image(uint64_t number, enum wire_image_kind kind, const char *path)
@@ -171,6 +197,10 @@ static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
 	assert_true(last.is_final); /* the symbolizer has said that there is no name */
 	assert_string_equal(frame_name(1, 0x10100, WIRE_frame_flags_EXACT), "[libc.so.6+0x500]");
 	assert_false(last.is_final); /* it may still be looking */
+	add_symbol(3, 0x420, "loaded", "");
+	assert_string_equal(frame_name(1, 0x10021, 0), "loaded");
+	add_symbol(3, 0x420, "", "");
+	assert_string_equal(frame_name(1, 0x10021, 0), "[libc.so.6+0x420]");
 	assert_string_equal(frame_name(1, 0x20100, 0), "[unknown]_[j]");
 	assert_false(last.is_final); /* other code may come to lie there */
 	assert_string_equal(frame_name(1, 0x30101, 0), "[vdso+0x500]");
@@ -409,7 +439,8 @@ int main(void)
 		TEST(test_each_text_is_kept_once),
 		TEST(test_a_text_is_clean_and_bounded),
 		TEST(test_no_name_is_too_many_names),
-		TEST(test_a_place_has_the_name_that_was_told_first),
+		TEST(test_a_place_has_the_name_that_was_told_last),
+		TEST(test_what_replaces_a_name_is_told),
 		TEST(test_a_frame_is_named_by_what_is_known_of_it),
 		TEST(test_a_hostile_path_makes_a_clean_bounded_name),
 		TEST(test_a_thread_has_its_own_name_or_its_processs),

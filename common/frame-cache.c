@@ -8,6 +8,8 @@
 /* No flag of a frame: a zeroed entry is of nothing. */
 enum { IS_USED = 1u << 31 };
 
+#define ERA (1ULL << 48)
+
 int frame_cache_init(struct frame_cache *cache)
 {
 	size_t size = FRAME_CACHE_SIZE * sizeof(*cache->entries);
@@ -38,6 +40,7 @@ struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
 	struct frame_cache_entry *entry = &cache->entries[hash >> 40 & (FRAME_CACHE_SIZE - 1)];
 	uint32_t flags = frame->flags | IS_USED;
 
+	version += cache->era;
 	*ret_is_new = entry->address != frame->address || entry->version != version ||
 		      entry->flags != flags;
 	if (*ret_is_new)
@@ -49,6 +52,14 @@ void frame_cache_forget(struct frame_cache *cache, struct frame_cache_entry *ent
 {
 	entry->flags = 0;
 	cache->n_last = 0;
+}
+
+void frame_cache_forget_all(struct frame_cache *cache)
+{
+	cache->n_last = 0;
+	cache->era += ERA;
+	if (!cache->era) /* those of the first era would be found again */
+		memset(cache->entries, 0, FRAME_CACHE_SIZE * sizeof(*cache->entries));
 }
 
 static bool is_same(const struct wire_frame *a, const struct wire_frame *b)
@@ -65,7 +76,8 @@ size_t frame_cache_match(struct frame_cache *cache, const struct process_table *
 
 	if (cache->last_version == version &&
 	    cache->last_kernel_version == processes->kernel.version)
-		while (n < frames->n && n < cache->n_last && is_same(behind - 1 - n, &cache->last[n]))
+		while (n < frames->n && n < cache->n_last &&
+		       is_same(behind - 1 - n, &cache->last[n]))
 			n++;
 	for (size_t i = n; i < frames->n; i++)
 		cache->last[i] = behind[-1 - (ptrdiff_t)i];

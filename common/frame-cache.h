@@ -21,6 +21,7 @@ struct frame_cache_entry { /* half a cache line, and never across two */
 
 struct frame_cache {
 	struct frame_cache_entry *entries;
+	uint64_t era;		 /* added to the versions of entries, far above them */
 	struct wire_frame *last; /* the frames of the last stack, outermost first */
 	size_t n_last;
 	uint64_t last_version, last_kernel_version; /* of the mappings that it was met with */
@@ -41,6 +42,9 @@ struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
 
 /* The entry, which is of the stack that was matched last, is not to be found again. */
 void frame_cache_forget(struct frame_cache *cache, struct frame_cache_entry *entry);
+
+/* What was found out about any frame holds no more. It costs next to nothing. */
+void frame_cache_forget_all(struct frame_cache *cache);
 
 /*
  * How many frames of a stack, counted from the outermost, are those of the stack before, in the

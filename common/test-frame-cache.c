@@ -109,6 +109,25 @@ static void test_what_is_forgotten_is_new(void **state)
 	assert_true(is_new(one, 0x1234, 0, &entry));
 }
 
+static void test_all_can_be_forgotten_any_number_of_times(void **state)
+{
+	struct frame_cache_entry *entry;
+
+	for (int i = 0; i < 3 << 16; i++) {
+		if (i % 17 == 0) /* each era of 16 bits, by and by */
+			assert_true(is_new(one, 0x1234, 0, &entry));
+		frame_cache_forget_all(&cache);
+	}
+	assert_true(is_new(one, 0x1234, 0, &entry));
+	for (int i = 0; i < 1 << 16; i++) {
+		frame_cache_forget_all(&cache);
+		if (i % 4096 == 0)
+			assert_true(is_new(other, 0x9234, 0, &entry));
+	}
+	assert_true(is_new(one, 0x1234, 0, &entry)); /* in an era of the same number */
+	assert_false(is_new(one, 0x1234, 0, &entry));
+}
+
 /* A stack's frames, innermost first, of which so many are known. */
 static void assert_match(const struct process *process, size_t n_known, size_t n,
 			 const struct wire_frame *frames)
@@ -153,6 +172,9 @@ static void test_stacks_of_other_mappings_are_not_alike(void **state)
 	is_new(other, 2, 0, &entry);
 	frame_cache_forget(&cache, entry);
 	assert_match(other, 0, 2, frames); /* all of it is asked for again */
+	assert_match(other, 2, 2, frames);
+	frame_cache_forget_all(&cache);
+	assert_match(other, 0, 2, frames);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -165,6 +187,7 @@ int main(void)
 		TEST(test_a_frame_of_the_kernel_is_everybodys),
 		TEST(test_another_mapping_makes_all_frames_new),
 		TEST(test_what_is_forgotten_is_new),
+		TEST(test_all_can_be_forgotten_any_number_of_times),
 		TEST(test_stacks_are_alike_from_the_outermost_frame_on),
 		TEST(test_stacks_of_other_mappings_are_not_alike),
 	};
