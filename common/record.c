@@ -42,6 +42,9 @@ bool record_is_whole(const struct perf_event_header *header)
 	case PERF_RECORD_EXIT:
 		size = sizeof(struct record_task);
 		break;
+	case PERF_RECORD_KSYMBOL:
+		size = sizeof(struct record_ksymbol);
+		break;
 	case PERF_RECORD_LOST:
 		size = sizeof(struct record_lost);
 		break;

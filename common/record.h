@@ -73,6 +73,14 @@ struct record_task {
 	uint64_t time;
 };
 
+struct record_ksymbol {
+	struct perf_event_header header;
+	uint64_t address;
+	uint32_t size;
+	uint16_t kind, flags; /* PERF_RECORD_KSYMBOL_TYPE_…, PERF_RECORD_KSYMBOL_FLAGS_… */
+	char name[];
+};
+
 struct record_lost {
 	struct perf_event_header header;
 	uint64_t id, n;
