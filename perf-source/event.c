@@ -107,6 +107,27 @@ static struct perf_event_attr sideband_attr(const struct event_setup *setup)
 	return attr;
 }
 
+/*
+ * Who loads code into the kernel, or makes it go, need not be one of those that are recorded. It is
+ * on from the beginning, which must be before kallsyms is read.
+ */
+static struct perf_event_attr kernel_code_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.disabled = 0;
+	attr.inherit = 0;
+	attr.enable_on_exec = 0;
+	attr.sample_period = 1;
+	attr.sample_type = RECORD_SIDEBAND_TYPE;
+	attr.exclude_kernel = 1;
+	attr.ksymbol = 1;
+	attr.wakeup_watermark = setup->sideband_wakeup;
+	return attr;
+}
+
 static int open_event(struct perf_event_attr attr, pid_t pid, int cpu)
 {
 	int fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -157,6 +178,11 @@ int event_open_sample(struct event_setup *setup, pid_t pid, int cpu)
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu)
 {
 	return open_event(sideband_attr(setup), pid, cpu);
+}
+
+int event_open_kernel_code(const struct event_setup *setup, int cpu)
+{
+	return open_event(kernel_code_attr(setup), -1, cpu);
 }
 
 uint64_t event_read_lost(const struct event_setup *setup, int fd)

@@ -2,7 +2,8 @@
 /*
  * perf_event_open(2): what is asked of the kernel, and what it grants. Two kinds of events are
  * opened on each CPU: the one that samples, and a dummy that only tells of processes and mappings
- * (side-band), with a ring of its own so that samples cannot crowd it out.
+ * (side-band), with a ring of its own so that samples cannot crowd it out. A third one shares that
+ * ring: it tells of code of the kernel that comes and goes, whoever makes it do so.
  */
 #pragma once
 
@@ -38,6 +39,12 @@ const char *event_name(const struct event_setup *setup);
  */
 int event_open_sample(struct event_setup *setup, pid_t pid, int cpu);
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
+
+/*
+ * The same for code of the kernel, always of all tasks. -EINVAL: the kernel does not tell of it
+ * (before 5.1).
+ */
+int event_open_kernel_code(const struct event_setup *setup, int cpu);
 
 /* How many samples the kernel lost of an event, 0 if it does not say: PERF_FORMAT_LOST. */
 uint64_t event_read_lost(const struct event_setup *setup, int fd);

@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/host-files.h"
 #include "common/kernel-build-id.h"
+#include "common/kernel-symbol.h"
 #include "perf-source/perf-source.h"
 #include "common/proc.h"
 
@@ -145,6 +146,8 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 		return processes_fork(&self->processes, data, record->time);
 	case PERF_RECORD_EXIT:
 		return processes_exit(&self->processes, data, record->time);
+	case PERF_RECORD_KSYMBOL:
+		return kernel_symbol_put(stage, data, record->time);
 	case PERF_RECORD_LOST:
 		return take_lost(stage, self, record);
 	case PERF_RECORD_THROTTLE:
@@ -199,6 +202,34 @@ static int put_kernel(struct perf_source *self)
 	return processes_add_kernel(&self->processes, blob, self->start_time);
 }
 
+static const char *why_not_told(int error)
+{
+	switch (error) {
+	case -EINVAL:
+	case -E2BIG:
+		return "this kernel (before 5.1) does not tell of it";
+	case -EACCES:
+	case -EPERM:
+		return "that needs CAP_PERFMON, or kernel.perf_event_paranoid of at most 0";
+	default:
+		return strerror(-error);
+	}
+}
+
+/* Without it there is only what kallsyms says. */
+static int watch_kernel_code(struct stage *stage, struct perf_source *self)
+{
+	int r = recording_add_kernel_code(&self->recording);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	stage_warn(stage,
+		   "code that comes into the kernel from now on (BPF programs) has no names, or "
+		   "wrong ones: %s",
+		   why_not_told(r));
+	return 0;
+}
+
 static int put_host(struct stage *stage, struct perf_source *self)
 {
 	int r = host_files_put(stage, self->start_time);
@@ -206,6 +237,9 @@ static int put_host(struct stage *stage, struct perf_source *self)
 	if (r == 0)
 		r = put_kernel(self);
 	if (r < 0 || self->recording.setup.no_kernel)
+		return r;
+	r = watch_kernel_code(stage, self); /* what comes while we read kallsyms is told twice */
+	if (r < 0)
 		return r;
 	r = host_files_put_kallsyms(stage, self->start_time);
 	if (r == -EACCES) {

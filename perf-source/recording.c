@@ -134,6 +134,21 @@ int recording_add(struct recording *recording, pid_t pid)
 	return r;
 }
 
+int recording_add_kernel_code(struct recording *recording)
+{
+	int fd, r = 0;
+
+	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
+		if (recording->rings[i].fd < 0) /* it is offline, or all tasks have ended */
+			continue;
+		fd = event_open_kernel_code(&recording->setup, recording->cpus[i]);
+		if (fd == -ENODEV)
+			continue;
+		r = fd < 0 ? fd : attach_ring(recording, i, fd);
+	}
+	return r;
+}
+
 int recording_enable(struct recording *recording)
 {
 	for (size_t i = 0; i < recording->n_events; i++)

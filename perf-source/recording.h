@@ -37,6 +37,12 @@ void recording_deinit(struct recording *recording);
  */
 int recording_add(struct recording *recording, pid_t pid);
 
+/*
+ * Opens the events that tell of code of the kernel, behind all others; they are on at once. 0 or
+ * -errno: -EINVAL, -EACCES, -EPERM: it is not told (event.h), and the rest is as before.
+ */
+int recording_add_kernel_code(struct recording *recording);
+
 int recording_enable(struct recording *recording);
 void recording_disable(struct recording *recording);
 
