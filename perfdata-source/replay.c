@@ -396,6 +396,7 @@ static int dispatch(struct stage *stage, struct replay *replay, struct replay_fi
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
+	case PERF_RECORD_KSYMBOL:
 	case PERF_RECORD_LOST:
 		return keep(stage, replay, file, header, bytes);
 	case PERF_RECORD_LOST_SAMPLES:

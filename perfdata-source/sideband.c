@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/kernel-symbol.h"
 #include "common/proc.h"
 #include "perfdata-source/sideband.h"
 
@@ -23,6 +24,7 @@ union canonical {
 	struct record_mmap2 mmap;
 	struct record_comm comm;
 	struct record_task task;
+	struct record_ksymbol ksymbol;
 	uint64_t words[(sizeof(struct record_mmap2) + PROC_PATH_MAX + 16 +
 			sizeof(struct record_id)) /
 		       8];
@@ -121,6 +123,10 @@ int sideband_take(struct stage *stage, struct replay *replay, const struct order
 		if (!make_canonical(record, sizeof(canonical.comm), &canonical))
 			return refuse(stage);
 		return processes_comm(&replay->processes, &canonical.comm, time);
+	case PERF_RECORD_KSYMBOL: /* perf tells first of what was there at its start */
+		if (!make_canonical(record, sizeof(canonical.ksymbol), &canonical))
+			return refuse(stage);
+		return kernel_symbol_put(stage, &canonical.ksymbol, time);
 	default:
 		return take_task(replay, record, time);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What happens to processes, from the records of a file. */
+/* What happens to processes, and to code of the kernel, from the records of a file. */
 #pragma once
 
 #include "perfdata-source/replay.h"

@@ -19,7 +19,7 @@ STACK, KEPT, BEHIND = 1024, 64, 16  # bytes: recorded, kept, of dyn_size and DAT
 N_SAMPLES = 2
 FEATURES = 2, 3, 4, 6, 7, 21, 27
 ATTR, FEATURE = 64, 80
-TRACING_DATA, AUXTRACE, MMAP, LOST, FORK = 66, 71, 1, 2, 7
+TRACING_DATA, AUXTRACE, MMAP, LOST, FORK, KSYMBOL = 66, 71, 1, 2, 7, 17
 PID, TIME = 30780, 5445500000000  # of the recorded program
 
 
@@ -76,6 +76,8 @@ def more_records():
     perf.data += record(FORK, struct.pack("<IIIIQ", PID + 1, PID, PID + 1, PID, TIME) + tail)
     perf.data += record(MMAP, struct.pack("<IIQQQ8s", PID + 1, PID + 1, 0x10000, 0x1000, 0,
                                           b"/old") + tail)
+    perf.data += record(KSYMBOL, struct.pack("<QIHH8s", 0xffffffffc0001000, 0x80, 1, 0,
+                                             b"bpf_xyz") + tail)
     return perf
 
 

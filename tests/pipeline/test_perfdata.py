@@ -21,7 +21,7 @@ N_CUTS = 100
 N_FLIPS = 100  # of each of the three
 
 RECORD = struct.Struct("<IHH")  # perf_event_header: type, misc, size
-SAMPLE, COMPRESSED, COMPRESSED2 = 9, 81, 83
+SAMPLE, KSYMBOL, COMPRESSED, COMPRESSED2 = 9, 17, 81, 83
 BUILD_ID, DIR_FORMAT = 2, 24  # features
 KERNEL, USER, BUILD_ID_SIZE = 1, 2, 1 << 15  # of a build-id's `misc`
 DATA_SECTION_AT, FEATURE_BITS_AT, FEATURE_BITS_SIZE = 40, 72, 32
@@ -174,6 +174,26 @@ class Forms(PerfdataTest):
             found = [line for line in text.splitlines() if line.startswith("image_id image=1 ")]
             self.assertEqual([line.split('"')[1] for line in found], [file_id] if file_id else [])
 
+    def test_code_of_the_kernel(self):
+        """What perf has found at its start, and what came and went later."""
+        first = self.perf.records()[0]
+        at_start = ksymbol(0, 0, b"bpf_prog_1_found")
+        times = [int(line.split()[1].removeprefix("time="))
+                 for line in samples_of(self.text_of(self.expected))]
+        self.perf.data = first + at_start + self.perf.data[len(first):] + \
+            ksymbol(times[1], 0, b"bpf_prog_2_came") + \
+            ksymbol(times[2], 1, b"bpf_prog_2_came")
+        text = self.text_of(self.replay(self.keep("ksymbols", self.perf.to_bytes())))
+        found = [line for line in text.splitlines() if line.startswith("kernel_symbol ")]
+        start = min(times)
+        self.assertEqual(found, [
+            f'kernel_symbol time={time} address=0xffffffffc0001000 size=0x80 flags={flags} '
+            f'kind=bpf name="{name}"'
+            for time, flags, name in ((start, "-", "bpf_prog_1_found"),
+                                      (times[1], "-", "bpf_prog_2_came"),
+                                      (times[2], "gone", "bpf_prog_2_came"))])
+        self.assertEqual(samples_of(text), samples_of(self.text_of(self.expected)))
+
     def test_compressed(self):
         data = self.perf.data
         for seed in range(10):
@@ -226,6 +246,14 @@ class Forms(PerfdataTest):
         """The first sample in this file is not the earliest one."""
         times = [line.split()[1] for line in samples_of(self.text_of(self.replay(ZSTD)))]
         self.assertEqual(len(set(times)), len(times))
+
+
+def ksymbol(time, flags, name):
+    """With the tail of this recording's events: whom it belongs to, and when."""
+    name += bytes(8 - len(name) % 8)
+    payload = struct.pack("<QIHH", 0xffffffffc0001000, 0x80, 1, flags) + name + \
+        struct.pack("<IIQ", 0, 0, time)
+    return RECORD.pack(KSYMBOL, 1, RECORD.size + len(payload)) + payload
 
 
 def samples_of(text):
