@@ -119,19 +119,19 @@ static void test_what_replaces_a_name_is_told(void **state)
 				      .name = wire_string("first", 4096),
 				      .module = wire_string("bpf", 255) };
 
-	assert_int_equal(names_add_symbol(&names, &symbol), 0);
-	assert_int_equal(names_add_symbol(&names, &symbol), 0); /* the same again */
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0); /* the same again */
 	symbol.name = wire_string("second", 4096);
-	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
-	assert_int_equal(names_add_symbol(&names, &symbol), 0);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), NAMES_REPLACED);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
 	symbol.module = wire_string("", 255);
-	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), NAMES_REPLACED);
 	symbol.size = 16;
-	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), NAMES_REPLACED);
 	symbol.start = 0x1234;
-	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), NAMES_REPLACED);
 	symbol.name = wire_string("", 4096);
-	assert_int_equal(names_add_symbol(&names, &symbol), NAMES_REPLACED);
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), NAMES_REPLACED);
 	assert_int_equal(names_find_place(&names, 1, 0x1234)->name, 0);
 	assert_int_equal(names.n_places, 1);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* symbolizer: adds the names of the places that pass, each once, before it is first needed. */
+/*
+ * symbolizer: adds the names of the places that pass, each once, before it is first needed; again
+ * where code of the kernel has given way to other code.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,6 +20,7 @@
 #include "symbolizer/image-symbols.h"
 #include "symbolizer/jit-names.h"
 #include "symbolizer/kallsyms.h"
+#include "symbolizer/kernel-code.h"
 #include "symbolizer/symbol-table.h"
 
 enum {
@@ -36,10 +40,11 @@ struct symbolizer {
 	struct pair_map tables; /* (image, 0) → struct image_symbols * */
 	enum image_symbols_depth depth;
 	struct kallsyms kallsyms;
+	struct kernel_code kernel_code;
 	struct jit_names jit;
 	struct pair_map tallies;   /* (image, 0) → count of samples in it: it has no DWARF */
 	uint64_t *leaf_tally;	   /* of the last stack's innermost frame; NULL: it has none */
-	struct pair_map places;	   /* that have been named */
+	struct pair_map places;	   /* that have been named → kernel_code_state(), of others 0 */
 	struct frame_cache frames; /* whose places have been named */
 	struct place_symbols found;
 	uint64_t *n_places, *n_named, *n_inlined;
@@ -107,16 +112,14 @@ static struct image_symbols *find_symbols(struct symbolizer *self, struct image 
 
 static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbol)
 {
-	const struct kernel_symbol *found =
-		kallsyms_find(&self->kallsyms, symbol->offset, &symbol->size);
+	struct kernel_name found;
 
-	if (!found) {
-		symbol->size = 0;
+	if (!kernel_code_name(&self->kernel_code, &self->kallsyms, symbol->offset, &found))
 		return;
-	}
-	symbol->start = found->address;
-	symbol->name = wire_string(found->name, NAME_MAX_SIZE);
-	symbol->module = wire_string(found->module, 255);
+	symbol->start = found.start;
+	symbol->size = found.size;
+	symbol->name = wire_string(found.name, NAME_MAX_SIZE);
+	symbol->module = wire_string(found.module, 255);
 }
 
 /* A call that was inlined at the place of `symbol`. 0 or -errno. */
@@ -240,24 +243,43 @@ static bool is_anonymous(struct symbolizer *self, uint64_t number)
 	return image && image->kind == WIRE_image_kind_ANONYMOUS;
 }
 
-/* Names a place, unless it has been named. 0 or -errno. */
-static int name_place(struct stage *stage, struct symbolizer *self, uint64_t image, uint64_t offset,
-		      struct frame_cache_entry *entry)
+/* Notes that a place has been named. 0 or -ENOMEM. */
+static int remember_place(struct stage *stage, struct symbolizer *self, uint64_t image,
+			  uint64_t offset, uint64_t state)
 {
+	uint64_t *known = pair_map_find(&self->places, image, offset);
 	int r;
 
-	if (pair_map_find(&self->places, image, offset))
+	if (known) {
+		*known = state;
+		return 0;
+	}
+	r = pair_map_add(&self->places, image, offset, state);
+	if (r == -ENOSPC) {
+		pair_map_clear(&self->places);
+		++*counters_get(&stage->counters, "places", "forgotten-all");
+		r = pair_map_add(&self->places, image, offset, state);
+	}
+	return r;
+}
+
+/* Names a place, unless it has been named as it is now. 0 or -errno. */
+static int name_place(struct stage *stage, struct symbolizer *self, uint64_t image, uint64_t offset,
+		      const struct wire_frame *frame, struct frame_cache_entry *entry)
+{
+	uint64_t state = 0, *known;
+	int r;
+
+	if (frame->flags & WIRE_frame_flags_KERNEL)
+		state = kernel_code_state(&self->kernel_code, &self->kallsyms, offset);
+	known = pair_map_find(&self->places, image, offset);
+	if (known && *known == state)
 		return 0;
 	if (!is_decided(self, image)) { /* ask again with the next stack */
 		frame_cache_forget(&self->frames, entry);
 		return 0;
 	}
-	r = pair_map_add(&self->places, image, offset, 1);
-	if (r == -ENOSPC) {
-		pair_map_clear(&self->places);
-		++*counters_get(&stage->counters, "places", "forgotten-all");
-		r = pair_map_add(&self->places, image, offset, 1);
-	}
+	r = remember_place(stage, self, image, offset, state);
 	return r < 0 ? r : put_symbol(stage, self, image, offset);
 }
 
@@ -275,7 +297,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 		frame_cache_forget(&self->frames, entry);
 		return jit_names_meet(&self->jit, stack->process, image, offset, stack->time);
 	}
-	r = name_place(stage, self, image, offset, entry);
+	r = name_place(stage, self, image, offset, frame, entry);
 	tally = pair_map_find(&self->tallies, image, 0);
 	entry->value = tally ? *tally : 0;
 	return r;
@@ -360,6 +382,15 @@ static int handle_file(struct stage *stage, void *data, const void *view)
 	return r == -ENOMEM ? r : STAGE_PASS;
 }
 
+static int handle_kernel_symbol(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	int r = kernel_code_change(&self->kernel_code, view);
+
+	frame_cache_forget_all(&self->frames);
+	return r < 0 ? r : STAGE_PASS;
+}
+
 /* Only call stacks have places to name: a person has left the unwinder out, or put it behind. */
 static int handle_sample(struct stage *stage, void *data, const void *view)
 {
@@ -388,6 +419,9 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->n_refused + self->kallsyms.n_refused)
 		*counters_get(&stage->counters, "refused", "symbols") =
 			self->n_refused + self->kallsyms.n_refused;
+	if (self->kernel_code.n_refused)
+		*counters_get(&stage->counters, "refused", "kernel-code") =
+			self->kernel_code.n_refused;
 	return jit_names_end_all(&self->jit);
 }
 
@@ -429,6 +463,7 @@ static void deinit(void *data)
 	frame_cache_deinit(&self->frames);
 	kallsyms_deinit(&self->kallsyms);
 	jit_names_deinit(&self->jit);
+	kernel_code_deinit(&self->kernel_code);
 	image_files_deinit(&self->files);
 }
 
@@ -446,6 +481,8 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_image_exit, handle_image_exit },
 	{ WIRE_RECORD_mapping, handle_mapping },
 	{ WIRE_RECORD_process_exit, handle_process_exit },
+	{ WIRE_RECORD_kernel_symbol, handle_kernel_symbol },
+	{ WIRE_RECORD_image_exit, handle_image_exit }, /* in front of the shared one */
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_stack, handle_stack },
 	{ WIRE_RECORD_sample, handle_sample },
