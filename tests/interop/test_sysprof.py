@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pipeline"))
-import pipeline  # noqa: E402 (the other tests' helpers)
+import kernel_code  # noqa: E402 (the other tests' helpers)
+import pipeline  # noqa: E402
 
 BUILD = Path(os.environ["STACKPIPE_BUILD"])
 SOURCE = Path(__file__).resolve().parent
@@ -107,6 +108,17 @@ class Sysprof(pipeline.RecordingTest):
         inner = {path[1] for path in paths if ends_with(path, CHAIN)}
         self.assertTrue(inner)
         self.assertTrue(all(re.fullmatch(r"small \(pid \d+\)", name) for name in inner), inner)
+
+    def test_code_of_the_kernel_has_the_name_of_its_time(self):
+        """Programs that lay at one address after the other."""
+        stream = self.directory / "stream"
+        stream.write_bytes(kernel_code.stream())
+        self.run_on(stream, self.stage("symbolizer"),
+                    self.stage("capture-sink", "-q", self.capture))
+        called = {path[-1] for path in paths_of(self.cat()) if path[-2:-1] == ["bpf_test_run"]}
+        self.assertEqual(called, {"bpf_prog_0_old", "behind", "bpf_prog_1_first",
+                                  "bpf_prog_2_second", "bpf_prog_3_third", "ftrace_trampoline",
+                                  "unknown"})
 
     def test_without_unwinder_and_without_symbolizer(self):
         self.record_capture()

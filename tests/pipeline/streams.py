@@ -42,7 +42,7 @@ def make_record(number, payload):
     return RECORD_HEADER.pack(RECORD_HEADER.size + len(payload), number, 0) + payload
 
 
-def _with_totals(end, counts):
+def with_totals(end, counts):
     """An `end` record that tells other totals."""
     items = b"".join(TOTAL.pack(*item) for item in sorted(counts.items()))
     times = end[RECORD_HEADER.size:END_TOTALS_AT]
@@ -54,7 +54,7 @@ def with_record_behind_hello(stream, record):
     hello, *middle, end = records(stream)
     middle.insert(0, record)
     counts = Counter(record_type(each) for each in [hello, *middle])
-    return b"".join([hello, *middle, _with_totals(end, counts)])
+    return b"".join([hello, *middle, with_totals(end, counts)])
 
 
 def marked_incomplete(stream):
