@@ -8,7 +8,7 @@ import pipeline
 import streams
 
 PROGRAM = pipeline.BUILD / "tests" / "pipeline" / "nocfi"
-ROUNDS = 4000
+ROUNDS = 10_000
 # Of each function, by offsets from its start (negative: from its end): where the stack pointer is.
 LOOP = [(0, 1, 8), (1, -1, 16), (-1, 0, 8)]
 CALL = [(0, 4, 8), (4, -1, 48), (-1, 0, 8)]
