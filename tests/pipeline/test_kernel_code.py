@@ -47,7 +47,7 @@ class ByHand(pipeline.PipelineTest):
             (code, "0xffffffffc0004010", "0x80", "bpf_prog_3_third", "bpf"),
             (code, "0xffffffffc0004000", "0x1000", "ftrace_trampoline", "__builtin__ftrace"),
         ])
-        self.assertEqual(self.stats("symbolizer")["places"], {"distinct": 9, "named": 7})
+        self.assertEqual(self.stats("symbolizer")["places"], {"distinct": 9, "named": 7, "inlined-calls": 0})
 
     def test_folded_stacks(self):
         text = self.run_on(self.stream, self.stage("symbolizer"),
