@@ -4,24 +4,19 @@
  * where code of the kernel has given way to other code.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/frame-cache.h"
 #include "common/gzip.h"
 #include "common/identity.h"
-#include "common/image-files.h"
 #include "common/pair-map.h"
 #include "common/stage.h"
-#include "symbolizer/demangle.h"
-#include "symbolizer/image-symbols.h"
+#include "symbolizer/file-names.h"
 #include "symbolizer/jit-names.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/kernel-code.h"
-#include "symbolizer/symbol-table.h"
 
 enum {
 	KEY_DEBUG_DIR = 0x100,
@@ -30,25 +25,16 @@ enum {
 	NAME_MAX_SIZE = 4096,
 };
 
-#define SYMBOLS_SIZE_MAX (512ULL << 20) /* bytes of all images' symbols; one alone may be larger   \
-					 */
-
 struct symbolizer {
 	struct identity identity; /* first: see identity.h */
-	struct debug_dirs debug_dirs;
-	struct image_files files;
-	struct pair_map tables; /* (image, 0) → struct image_symbols * */
-	enum image_symbols_depth depth;
+	struct file_names file_names;
 	struct kallsyms kallsyms;
 	struct kernel_code kernel_code;
 	struct jit_names jit;
-	struct pair_map tallies;   /* (image, 0) → count of samples in it: it has no DWARF */
-	uint64_t *leaf_tally;	   /* of the last stack's innermost frame; NULL: it has none */
+	uint64_t *leaf_tally;	   /* file_names_tally() of the last stack's innermost frame */
 	struct pair_map places;	   /* that have been named → kernel_code_state(), of others 0 */
 	struct frame_cache frames; /* whose places have been named */
-	struct place_symbols found;
-	uint64_t *n_places, *n_named, *n_inlined;
-	uint64_t n_refused; /* symbols of images */
+	uint64_t *n_places, *n_named;
 	bool has_met_samples;
 };
 
@@ -61,53 +47,19 @@ static void warn_of_missing_dirs(struct stage *stage, const struct debug_dirs *d
 				   strerror(errno));
 }
 
-/* Names point into the file that is about to be closed. */
-static void forget_symbols(struct image *image, void *arg)
-{
-	struct symbolizer *self = arg;
-	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
-	struct image_symbols *symbols = known ? (struct image_symbols *)*known : NULL;
-
-	if (!known)
-		return;
-	if (symbols)
-		self->n_refused += image_symbols_refused(symbols);
-	image_symbols_free(symbols);
-	pair_map_remove(&self->tables, image->number, 0);
-}
-
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct symbolizer *self = data;
 	int r;
 
-	warn_of_missing_dirs(stage, &self->debug_dirs);
+	warn_of_missing_dirs(stage, &self->file_names.dirs);
 	self->n_places = counters_get(&stage->counters, "places", "distinct");
 	self->n_named = counters_get(&stage->counters, "places", "named");
-	self->n_inlined = counters_get(&stage->counters, "places", "inlined-calls");
 	if (frame_cache_init(&self->frames) < 0)
 		return -ENOMEM;
-	r = image_files_init(&self->files, stage, &self->identity.images, hello);
-	self->files.before_close = forget_symbols;
-	self->files.weight_max = SYMBOLS_SIZE_MAX;
-	jit_names_init(&self->jit, stage, &self->identity, &self->files.client);
-	self->files.arg = self;
+	r = file_names_begin(&self->file_names, stage, &self->identity.images, hello);
+	jit_names_init(&self->jit, stage, &self->identity, &self->file_names.files.client);
 	return r;
-}
-
-/* The functions of an image, read when it is first met; NULL: no memory. */
-static struct image_symbols *find_symbols(struct symbolizer *self, struct image *image,
-					  const struct elf_image *elf)
-{
-	uint64_t *known = pair_map_find(&self->tables, image->number, 0);
-	struct image_symbols *symbols = NULL;
-
-	if (known)
-		return (struct image_symbols *)*known;
-	if (image_symbols_new(elf, image->path, &self->debug_dirs, self->depth, &symbols) < 0)
-		symbols = NULL;
-	pair_map_add(&self->tables, image->number, 0, (uintptr_t)symbols);
-	return symbols;
 }
 
 static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbol)
@@ -122,90 +74,6 @@ static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbo
 	symbol->module = wire_string(found.module, 255);
 }
 
-/* A call that was inlined at the place of `symbol`. 0 or -errno. */
-static int put_inlined(struct stage *stage, struct symbolizer *self,
-		       const struct wire_symbol *symbol, const struct inline_call *call)
-{
-	_cleanup_free_ char *demangled = call->name ? demangle(call->name) : NULL;
-	const char *name = demangled ? demangled : call->name ? call->name : "[inlined]";
-	struct wire_inlined record = {
-		.image = symbol->image,
-		.offset = symbol->offset,
-		.name = wire_string(name, NAME_MAX_SIZE),
-		.file = wire_string(call->file, PATH_MAX),
-		.line = call->line,
-		.column = call->column,
-	};
-
-	++*self->n_inlined;
-	return stage_put(stage, WIRE_RECORD_inlined, &record);
-}
-
-/* The function's own name; its symbol knows of copies (".cold") what DWARF does not. */
-static void name_function(const struct place_symbols *found, char **ret_demangled,
-			  struct wire_symbol *symbol)
-{
-	const struct inline_call *function =
-		found->n_calls ? &found->calls[found->n_calls - 1] : NULL;
-	const char *name = NULL;
-
-	if (function) {
-		symbol->file = wire_string(function->file, PATH_MAX);
-		symbol->line = function->line;
-		symbol->column = function->column;
-	}
-	if (found->symbol) {
-		name = symbol_name(found->symbol);
-	} else if (function && function->name) {
-		*ret_demangled = demangle(function->name);
-		name = *ret_demangled ? *ret_demangled : function->name;
-	}
-	symbol->name = wire_string(name, NAME_MAX_SIZE);
-}
-
-/* Samples in files without debug information are counted, so that a person knows what to install.
- */
-static void tally_image(struct stage *stage, struct symbolizer *self, const struct image *image,
-			const struct image_symbols *symbols)
-{
-	char name[256], hex[2 * WIRE_BUILD_ID_MAX + 1] = "none";
-
-	if (self->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY || image->kind != WIRE_image_kind_FILE ||
-	    image_symbols_has_debug_info(symbols) ||
-	    pair_map_find(&self->tallies, image->number, 0))
-		return;
-	for (size_t i = 0; i < image->build_id_size; i++)
-		sprintf(hex + 2 * i, "%02x", image->build_id[i]);
-	snprintf(name, sizeof(name), "%.100s (build-id %s)", image_name(image), hex);
-	pair_map_add(&self->tallies, image->number, 0,
-		     (uintptr_t)counters_get(&stage->counters, "no-debug-info", name));
-}
-
-/* 0 or -errno */
-static int put_file_place(struct stage *stage, struct symbolizer *self, struct image *image,
-			  struct wire_symbol *symbol)
-{
-	const struct elf_image *elf = image_files_get(&self->files, image);
-	struct image_symbols *symbols = elf ? find_symbols(self, image, elf) : NULL;
-	_cleanup_free_ char *demangled = NULL;
-	struct place_symbols *found = &self->found;
-	uint64_t address;
-	int r;
-
-	if (!symbols || !elf_image_address(elf, symbol->offset, &address))
-		return stage_put(stage, WIRE_RECORD_symbol, symbol);
-	r = image_symbols_find(symbols, address, found);
-	image_files_weigh(&self->files, image, image_symbols_size(symbols));
-	tally_image(stage, self, image, symbols);
-	symbol->start = symbol->offset - (address - found->start);
-	symbol->size = found->size;
-	name_function(found, &demangled, symbol);
-	for (size_t i = 0; i + 1 < found->n_calls && r == 0; i++)
-		r = put_inlined(stage, self, symbol, &found->calls[i]);
-	*self->n_named += symbol->name.size > 0;
-	return r < 0 ? r : stage_put(stage, WIRE_RECORD_symbol, symbol);
-}
-
 /* Tells the name of a place, or that it has none. 0 or -errno. */
 static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t image_number,
 		      uint64_t offset)
@@ -216,15 +84,19 @@ static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t ima
 		.offset = offset,
 		.start = offset,
 	};
+	int r;
 
 	if (!image)
 		return 0;
 	++*self->n_places;
-	if (image->kind != WIRE_image_kind_KERNEL)
-		return put_file_place(stage, self, image, &symbol);
-	name_kernel_place(self, &symbol);
+	if (image->kind == WIRE_image_kind_KERNEL) {
+		name_kernel_place(self, &symbol);
+		r = stage_put(stage, WIRE_RECORD_symbol, &symbol);
+	} else {
+		r = file_names_put(&self->file_names, image, &symbol);
+	}
 	*self->n_named += symbol.name.size > 0;
-	return stage_put(stage, WIRE_RECORD_symbol, &symbol);
+	return r;
 }
 
 /* Whether it is known for good if the file of an image can be had. */
@@ -232,8 +104,8 @@ static bool is_decided(struct symbolizer *self, uint64_t number)
 {
 	struct image *image = image_table_find(&self->identity.images, number);
 
-	return !image || image_files_get(&self->files, image) ||
-	       !image_files_is_undecided(&self->files, image);
+	return !image || image_files_get(&self->file_names.files, image) ||
+	       !image_files_is_undecided(&self->file_names.files, image);
 }
 
 static bool is_anonymous(struct symbolizer *self, uint64_t number)
@@ -288,7 +160,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 		      const struct process *process, const struct wire_frame *frame,
 		      struct frame_cache_entry *entry)
 {
-	uint64_t image, offset, *tally;
+	uint64_t image, offset;
 	int r;
 
 	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset))
@@ -298,8 +170,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 		return jit_names_meet(&self->jit, stack->process, image, offset, stack->time);
 	}
 	r = name_place(stage, self, image, offset, frame, entry);
-	tally = pair_map_find(&self->tallies, image, 0);
-	entry->value = tally ? *tally : 0;
+	entry->value = (uintptr_t)file_names_tally(&self->file_names, image);
 	return r;
 }
 
@@ -344,7 +215,7 @@ static int handle_image_exit(struct stage *stage, void *data, const void *view)
 	int r = identity_handle_image_exit(stage, data, view);
 
 	pair_map_prune(&self->places, is_of_living_image, self);
-	pair_map_prune(&self->tallies, is_of_living_image, self);
+	file_names_forget_ended(&self->file_names);
 	return r;
 }
 
@@ -403,22 +274,14 @@ static int handle_sample(struct stage *stage, void *data, const void *view)
 	return STAGE_PASS;
 }
 
-static void add_refused(uint64_t image, uint64_t zero, uint64_t value, void *arg)
-{
-	const struct image_symbols *symbols = (struct image_symbols *)value;
-
-	*(uint64_t *)arg += symbols ? image_symbols_refused(symbols) : 0;
-}
-
 static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct symbolizer *self = data;
+	uint64_t n_refused = file_names_refused(&self->file_names) + self->kallsyms.n_refused;
 
-	pair_map_each(&self->tables, add_refused, &self->n_refused);
 	identity_count_refused(&self->identity, stage);
-	if (self->n_refused + self->kallsyms.n_refused)
-		*counters_get(&stage->counters, "refused", "symbols") =
-			self->n_refused + self->kallsyms.n_refused;
+	if (n_refused)
+		*counters_get(&stage->counters, "refused", "symbols") = n_refused;
 	if (self->kernel_code.n_refused)
 		*counters_get(&stage->counters, "refused", "kernel-code") =
 			self->kernel_code.n_refused;
@@ -428,16 +291,17 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct symbolizer *self = state->input;
+	struct debug_dirs *dirs = &self->file_names.dirs;
 
 	if (key == KEY_NO_INLINES) {
-		self->depth = IMAGE_SYMBOLS_FUNCTIONS_ONLY;
+		self->file_names.depth = IMAGE_SYMBOLS_FUNCTIONS_ONLY;
 		return 0;
 	}
 	if (key != KEY_DEBUG_DIR)
 		return ARGP_ERR_UNKNOWN;
-	if (self->debug_dirs.n == DEBUG_DIRS_MAX)
+	if (dirs->n == DEBUG_DIRS_MAX)
 		stage_usage_error(state, "--debug-dir can be given %d times", DEBUG_DIRS_MAX - 1);
-	self->debug_dirs.list[self->debug_dirs.n++] = arg;
+	dirs->list[dirs->n++] = arg;
 	return 0;
 }
 
@@ -445,10 +309,7 @@ static void init(void *data)
 {
 	struct symbolizer *self = data;
 
-	self->debug_dirs.list[self->debug_dirs.n++] = "/usr/lib/debug";
-	self->files.client.fd = -1;
-	pair_map_init(&self->tables, IMAGE_TABLE_MAX);
-	pair_map_init(&self->tallies, IMAGE_TABLE_MAX);
+	file_names_init(&self->file_names);
 	pair_map_init(&self->places, PLACES_MAX);
 }
 
@@ -457,14 +318,12 @@ static void deinit(void *data)
 	struct symbolizer *self = data;
 
 	identity_deinit(&self->identity); /* with the files, and their tables */
-	pair_map_deinit(&self->tables);
-	pair_map_deinit(&self->tallies);
 	pair_map_deinit(&self->places);
 	frame_cache_deinit(&self->frames);
 	kallsyms_deinit(&self->kallsyms);
 	jit_names_deinit(&self->jit);
 	kernel_code_deinit(&self->kernel_code);
-	image_files_deinit(&self->files);
+	file_names_deinit(&self->file_names);
 }
 
 static const struct argp_option option_table[] = {

@@ -4,7 +4,9 @@ import os
 import re
 import shutil
 import subprocess
+import unittest
 from collections import Counter
+from pathlib import Path
 
 import pipeline
 import streams
@@ -66,8 +68,17 @@ class Inlined(Recording):
 
 
 class Jit(Recording):
-    def jit_leaves(self, stacks):
-        """{(thread, name of its JIT code): samples} of stacks that end in such code."""
+    def jit_leaves(self, command, make=":"):
+        """{(thread, name of its JIT code): samples} of stacks that end in such code.
+
+        First something may be done with $map, which is removed again.
+        """
+        process = self.directory / "process"
+        try:
+            stacks = self.folded(["sh", "-c", f'echo $$ >{process}; map=/tmp/perf-$$.map; {make}; '
+                                  'exec "$@"', "sh", *command])
+        finally:
+            Path(f"/tmp/perf-{int(process.read_text())}.map").unlink(missing_ok=True)
         leaves = Counter()
         for names, n in stacks:
             user = [name for name in names[1:] if not name.endswith("_[k]")]
@@ -77,7 +88,7 @@ class Jit(Recording):
 
     def spin(self, *arguments):
         directory = "/tmp" if arguments[0] == "map" else self.directory
-        leaves = self.jit_leaves(self.folded([JIT_SPIN, *arguments, directory, "20"]))
+        leaves = self.jit_leaves([JIT_SPIN, *arguments, directory, "20"])
         self.assertGreater(sum(leaves.values()), 500)
         for thread, name in leaves:
             if name != "[unknown]":
@@ -105,11 +116,31 @@ class Jit(Recording):
     def test_a_perf_map_has_no_times_and_names_nothing_wrong(self):
         self.spin("map", "prompt", "same")
 
+    def check_refused(self, make):
+        """With something else at the path of the process's map, its code has no names."""
+        leaves = self.jit_leaves([JIT_SPIN, "none", "prompt", "apart", "/tmp", "20"], make)
+        self.assertEqual({name for _, name in leaves}, {"[unknown]"})
+        self.assertGreater(self.stats("symbolizer")["jit"]["perf-map-refused"], 0)
+
+    def test_a_fifo_is_no_perf_map(self):
+        self.check_refused("mkfifo $map")
+
+    def test_a_link_is_no_perf_map(self):
+        (self.directory / "map").write_text("0 ffffffffffff everything\n")
+        self.check_refused(f"ln -s {self.directory}/map $map")
+
+    def test_a_file_of_two_gigabytes_is_no_perf_map(self):
+        self.check_refused("truncate -s 2G $map")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
+    def test_another_users_file_is_no_perf_map(self):
+        self.check_refused('echo "0 ffffffffffff everything" >$map; chown 12345 $map')
+
     def check_node(self, option):
         if not shutil.which("node"):
             self.skipTest(f"node {pipeline.NOT_INSTALLED}")
         os.chdir(self.directory)
-        leaves = self.jit_leaves(self.folded(["node", option, SPIN_JS, "2"]))
+        leaves = self.jit_leaves(["node", option, SPIN_JS, "2"])
         self.assertGreater(sum(leaves.values()), 1000)
         self.assert_nearly_all_named(leaves)
 

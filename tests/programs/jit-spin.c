@@ -3,9 +3,9 @@
  * A JIT compiler that runs each function that it has made for a while, under the thread name of the
  * function, so that samples tell which one was running:
  *
- *	jit-spin dump|map prompt|late same|apart DIR ROUNDS
+ *	jit-spin dump|map|none prompt|late same|apart DIR ROUNDS
  *
- * It tells of them in DIR/jit-PID.dump or DIR/perf-PID.map; `prompt`: before one runs, `late`: all
+ * It tells of them in DIR/jit-PID.dump or DIR/perf-PID.map or nowhere; `prompt`: before one runs, `late`: all
  * at the end; at the `same` place one after the other, or `apart` from each other.
  */
 #include <elf.h>
@@ -103,11 +103,11 @@ int main(int argc, char **argv)
 	char text[4096];
 
 	if (argc != 6)
-		errx(2, "jit-spin dump|map prompt|late same|apart DIR ROUNDS");
+		errx(2, "jit-spin dump|map|none prompt|late same|apart DIR ROUNDS");
 	is_dump = !strcmp(argv[1], "dump");
 	snprintf(text, sizeof(text), "%s/%s-%d.%s", argv[4], is_dump ? "jit" : "perf", getpid(),
 		 is_dump ? "dump" : "map");
-	out = fopen(text, "w+e");
+	out = fopen(strcmp(argv[1], "none") ? text : "/dev/null", "w+e");
 	code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	if (!out || code == MAP_FAILED)

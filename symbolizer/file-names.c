@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "symbolizer/demangle.h"
+#include "symbolizer/file-names.h"
+#include "symbolizer/symbol-table.h"
+
+enum { NAME_SIZE_MAX = 4096 };
+
+/* Names point into the file that is about to be closed. */
+static void forget_symbols(struct image *image, void *arg)
+{
+	struct file_names *names = arg;
+	uint64_t *known = pair_map_find(&names->symbols, image->number, 0);
+	struct image_symbols *symbols = known ? (struct image_symbols *)*known : NULL;
+
+	if (!known)
+		return;
+	if (symbols)
+		names->n_refused += image_symbols_refused(symbols);
+	image_symbols_free(symbols);
+	pair_map_remove(&names->symbols, image->number, 0);
+}
+
+void file_names_init(struct file_names *names)
+{
+	names->dirs.list[names->dirs.n++] = "/usr/lib/debug";
+	names->files.client.fd = -1;
+	pair_map_init(&names->symbols, IMAGE_TABLE_MAX);
+	pair_map_init(&names->tallies, IMAGE_TABLE_MAX);
+}
+
+int file_names_begin(struct file_names *names, struct stage *stage, struct image_table *images,
+		     const struct wire_hello *hello)
+{
+	int r = image_files_init(&names->files, stage, images, hello);
+
+	names->stage = stage;
+	names->n_inlined = counters_get(&stage->counters, "places", "inlined-calls");
+	names->files.weight_max = FILE_NAMES_SIZE_MAX;
+	names->files.before_close = forget_symbols;
+	names->files.arg = names;
+	return r;
+}
+
+void file_names_deinit(struct file_names *names)
+{
+	pair_map_deinit(&names->symbols);
+	pair_map_deinit(&names->tallies);
+	image_files_deinit(&names->files);
+}
+
+/* The functions of an image, read when it is first met; NULL: no memory. */
+static struct image_symbols *find_symbols(struct file_names *names, struct image *image,
+					  const struct elf_image *elf)
+{
+	uint64_t *known = pair_map_find(&names->symbols, image->number, 0);
+	struct image_symbols *symbols = NULL;
+
+	if (known)
+		return (struct image_symbols *)*known;
+	if (image_symbols_new(elf, image->path, &names->dirs, names->depth, &symbols) < 0)
+		symbols = NULL;
+	pair_map_add(&names->symbols, image->number, 0, (uintptr_t)symbols);
+	return symbols;
+}
+
+/* A call that was inlined at the place of `symbol`. 0 or -errno. */
+static int put_inlined(struct file_names *names, const struct wire_symbol *symbol,
+		       const struct inline_call *call)
+{
+	_cleanup_free_ char *demangled = call->name ? demangle(call->name) : NULL;
+	const char *name = demangled ? demangled : call->name ? call->name : "[inlined]";
+	struct wire_inlined record = {
+		.image = symbol->image,
+		.offset = symbol->offset,
+		.name = wire_string(name, NAME_SIZE_MAX),
+		.file = wire_string(call->file, PATH_MAX),
+		.line = call->line,
+		.column = call->column,
+	};
+
+	++*names->n_inlined;
+	return stage_put(names->stage, WIRE_RECORD_inlined, &record);
+}
+
+/* The function's own name; its symbol knows of copies (".cold") what DWARF does not. */
+static void name_function(const struct place_symbols *found, char **ret_demangled,
+			  struct wire_symbol *symbol)
+{
+	const struct inline_call *function =
+		found->n_calls ? &found->calls[found->n_calls - 1] : NULL;
+	const char *name = NULL;
+
+	if (function) {
+		symbol->file = wire_string(function->file, PATH_MAX);
+		symbol->line = function->line;
+		symbol->column = function->column;
+	}
+	if (found->symbol) {
+		name = symbol_name(found->symbol);
+	} else if (function && function->name) {
+		*ret_demangled = demangle(function->name);
+		name = *ret_demangled ? *ret_demangled : function->name;
+	}
+	symbol->name = wire_string(name, NAME_SIZE_MAX);
+}
+
+/* Samples in files without debug information are counted, so that a person knows what to install.
+ */
+static void tally_image(struct file_names *names, const struct image *image,
+			const struct image_symbols *symbols)
+{
+	char name[256], hex[2 * WIRE_BUILD_ID_MAX + 1] = "none";
+
+	if (names->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY || image->kind != WIRE_image_kind_FILE ||
+	    image_symbols_has_debug_info(symbols) ||
+	    pair_map_find(&names->tallies, image->number, 0))
+		return;
+	for (size_t i = 0; i < image->build_id_size; i++)
+		sprintf(hex + 2 * i, "%02x", image->build_id[i]);
+	snprintf(name, sizeof(name), "%.100s (build-id %s)", image_name(image), hex);
+	pair_map_add(&names->tallies, image->number, 0,
+		     (uintptr_t)counters_get(&names->stage->counters, "no-debug-info", name));
+}
+
+int file_names_put(struct file_names *names, struct image *image, struct wire_symbol *symbol)
+{
+	const struct elf_image *elf = image_files_get(&names->files, image);
+	struct image_symbols *symbols = elf ? find_symbols(names, image, elf) : NULL;
+	_cleanup_free_ char *demangled = NULL;
+	struct place_symbols *found = &names->found;
+	uint64_t address;
+	int r;
+
+	if (!symbols || !elf_image_address(elf, symbol->offset, &address))
+		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
+	r = image_symbols_find(symbols, address, found);
+	image_files_weigh(&names->files, image, image_symbols_size(symbols));
+	tally_image(names, image, symbols);
+	symbol->start = symbol->offset - (address - found->start);
+	symbol->size = found->size;
+	name_function(found, &demangled, symbol);
+	for (size_t i = 0; i + 1 < found->n_calls && r == 0; i++)
+		r = put_inlined(names, symbol, &found->calls[i]);
+	return r < 0 ? r : stage_put(names->stage, WIRE_RECORD_symbol, symbol);
+}
+
+uint64_t *file_names_tally(const struct file_names *names, uint64_t image)
+{
+	uint64_t *tally = pair_map_find(&names->tallies, image, 0);
+
+	return tally ? (uint64_t *)*tally : NULL;
+}
+
+static bool is_of_living_image(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+{
+	const struct file_names *names = arg;
+
+	return image_table_find(names->files.table, image);
+}
+
+void file_names_forget_ended(struct file_names *names)
+{
+	pair_map_prune(&names->tallies, is_of_living_image, names);
+}
+
+static void add_refused(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+{
+	const struct image_symbols *symbols = (struct image_symbols *)value;
+
+	*(uint64_t *)arg += symbols ? image_symbols_refused(symbols) : 0;
+}
+
+uint64_t file_names_refused(const struct file_names *names)
+{
+	uint64_t n = names->n_refused;
+
+	pair_map_each(&names->symbols, add_refused, &n);
+	return n;
+}

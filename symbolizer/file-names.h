@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The names of places in files: tells what was inlined there, and the symbol with its line. What is
+ * read of each image stays until its file is closed.
+ */
+#pragma once
+
+#include "common/image-files.h"
+#include "common/pair-map.h"
+#include "symbolizer/image-symbols.h"
+
+#define FILE_NAMES_SIZE_MAX (512ULL << 20) /* bytes of all images' symbols; one may be larger */
+
+struct file_names {
+	struct stage *stage; /* borrowed */
+	struct image_files files;
+	struct debug_dirs dirs;
+	enum image_symbols_depth depth;
+	struct pair_map symbols; /* (image, 0) → struct image_symbols * */
+	struct pair_map tallies; /* (image, 0) → count of samples in it: it has no DWARF */
+	struct place_symbols found;
+	uint64_t *n_inlined;
+	uint64_t n_refused; /* by symbols that are gone */
+};
+
+/* Before the options are read, which set `dirs` and `depth`. */
+void file_names_init(struct file_names *names);
+
+/* Once the stream has begun: 0 or -errno. */
+int file_names_begin(struct file_names *names, struct stage *stage, struct image_table *images,
+		     const struct wire_hello *hello);
+
+/* After the table of images, which has the files. */
+void file_names_deinit(struct file_names *names);
+
+/* Fills in the symbol of a place, and tells it with what was inlined there. 0 or -errno. */
+int file_names_put(struct file_names *names, struct image *image, struct wire_symbol *symbol);
+
+/* Where samples in an image are counted because it has no debug information; NULL: it has. */
+uint64_t *file_names_tally(const struct file_names *names, uint64_t image);
+
+/* After images have ended. */
+void file_names_forget_ended(struct file_names *names);
+
+/* What was left out for a limit, or as it is damaged. */
+uint64_t file_names_refused(const struct file_names *names);
