@@ -15,6 +15,7 @@
 #include "common/wire.h"
 #include "symbolizer/debug-files.h"
 #include "symbolizer/debug-sections.h"
+#include "symbolizer/debuginfod-cache.h"
 
 enum {
 	PATH_SIZE = 4096,
@@ -97,16 +98,6 @@ bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t s
 	       (int)ret_size;
 }
 
-/* As elfutils' client has it: debuginfod_find_debuginfo(3), CACHE. */
-static bool debuginfod_path(const char *cache, const unsigned char *id, size_t size, char *ret,
-			    size_t ret_size)
-{
-	char hex[HEX_SIZE];
-
-	return put_hex(id, size, hex) &&
-	       snprintf(ret, ret_size, "%s/%s/debuginfo", cache, hex) < (int)ret_size;
-}
-
 static bool try_build_id(Elf *elf, const char *path, enum debug_file_need need,
 			 struct debug_file *ret)
 {
@@ -124,15 +115,17 @@ static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, enum debug
 {
 	const unsigned char *id;
 	ssize_t size = dwelf_elf_gnu_build_id(elf, (const void **)&id);
+	_cleanup_free_ char *cached = NULL;
 	char path[PATH_SIZE];
 
 	for (size_t i = 0; i < dirs->n && size > 0; i++)
 		if (debug_file_build_id_path(dirs->list[i], id, size, path, sizeof(path)) &&
 		    try_build_id(elf, path, need, ret))
 			return true;
-	return size > 0 && dirs->debuginfod_cache &&
-	       debuginfod_path(dirs->debuginfod_cache, id, size, path, sizeof(path)) &&
-	       try_build_id(elf, path, need, ret);
+	if (size <= 0 || !dirs->debuginfod_cache)
+		return false;
+	cached = debuginfod_cache_file(dirs->debuginfod_cache, id, size);
+	return cached && try_build_id(elf, cached, need, ret);
 }
 
 static bool has_crc(int fd, GElf_Word expected)

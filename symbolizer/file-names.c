@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "symbolizer/demangle.h"
@@ -31,6 +32,7 @@ void file_names_init(struct file_names *names)
 	names->files.client.fd = -1;
 	pair_map_init(&names->symbols, IMAGE_TABLE_MAX);
 	pair_map_init(&names->tallies, IMAGE_TABLE_MAX);
+	downloads_init(&names->downloads);
 }
 
 int file_names_begin(struct file_names *names, struct stage *stage, struct image_table *images,
@@ -43,13 +45,14 @@ int file_names_begin(struct file_names *names, struct stage *stage, struct image
 	names->files.weight_max = FILE_NAMES_SIZE_MAX;
 	names->files.before_close = forget_symbols;
 	names->files.arg = names;
-	return r;
+	return r < 0 ? r : downloads_begin(&names->downloads, stage, &names->dirs);
 }
 
 void file_names_deinit(struct file_names *names)
 {
 	pair_map_deinit(&names->symbols);
 	pair_map_deinit(&names->tallies);
+	downloads_deinit(&names->downloads);
 	image_files_deinit(&names->files);
 }
 
@@ -117,8 +120,10 @@ static void tally_image(struct file_names *names, const struct image *image,
 	char name[256], hex[2 * WIRE_BUILD_ID_MAX + 1] = "none";
 
 	if (names->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY || image->kind != WIRE_image_kind_FILE ||
-	    image_symbols_has_debug_info(symbols) ||
-	    pair_map_find(&names->tallies, image->number, 0))
+	    image_symbols_has_debug_info(symbols))
+		return;
+	downloads_ask(&names->downloads, image->build_id, image->build_id_size);
+	if (pair_map_find(&names->tallies, image->number, 0))
 		return;
 	for (size_t i = 0; i < image->build_id_size; i++)
 		sprintf(hex + 2 * i, "%02x", image->build_id[i]);
@@ -154,6 +159,37 @@ uint64_t *file_names_tally(const struct file_names *names, uint64_t image)
 	uint64_t *tally = pair_map_find(&names->tallies, image, 0);
 
 	return tally ? (uint64_t *)*tally : NULL;
+}
+
+struct arrival {
+	struct file_names *names;
+	const struct debuginfod_build_id *id;
+};
+
+/* What is known of an image is read again, with its debug file, when it is needed. */
+static bool is_not_of_arrival(uint64_t number, uint64_t zero, uint64_t tally, void *arg)
+{
+	const struct arrival *arrival = arg;
+	struct image *image = image_table_find(arrival->names->files.table, number);
+
+	if (!image || image->build_id_size != arrival->id->size ||
+	    memcmp(image->build_id, arrival->id->bytes, arrival->id->size))
+		return true;
+	forget_symbols(image, arrival->names);
+	return false;
+}
+
+bool file_names_take_downloads(struct file_names *names)
+{
+	struct debuginfod_build_id id;
+	struct arrival arrival = { names, &id };
+	bool any = false;
+
+	while (downloads_take(&names->downloads, &id)) {
+		pair_map_keep(&names->tallies, is_not_of_arrival, &arrival);
+		any = true;
+	}
+	return any;
 }
 
 static bool is_of_living_image(uint64_t image, uint64_t zero, uint64_t value, void *arg)

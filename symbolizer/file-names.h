@@ -7,6 +7,7 @@
 
 #include "common/image-files.h"
 #include "common/pair-map.h"
+#include "symbolizer/downloads.h"
 #include "symbolizer/image-symbols.h"
 
 #define FILE_NAMES_SIZE_MAX (512ULL << 20) /* bytes of all images' symbols; one may be larger */
@@ -16,6 +17,7 @@ struct file_names {
 	struct image_files files;
 	struct debug_dirs dirs;
 	enum image_symbols_depth depth;
+	struct downloads downloads;
 	struct pair_map symbols; /* (image, 0) → struct image_symbols * */
 	struct pair_map tallies; /* (image, 0) → count of samples in it: it has no DWARF */
 	struct place_symbols found;
@@ -23,7 +25,7 @@ struct file_names {
 	uint64_t n_refused; /* by symbols that are gone */
 };
 
-/* Before the options are read, which set `dirs` and `depth`. */
+/* Before the options are read, which set `dirs`, `depth` and the mode of `downloads`. */
 void file_names_init(struct file_names *names);
 
 /* Once the stream has begun: 0 or -errno. */
@@ -38,6 +40,12 @@ int file_names_put(struct file_names *names, struct image *image, struct wire_sy
 
 /* Where samples in an image are counted because it has no debug information; NULL: it has. */
 uint64_t *file_names_tally(const struct file_names *names, uint64_t image);
+
+/*
+ * Looks whether debug files have been downloaded. True: places have more names by now than were
+ * told, and what was kept of any of them holds no more.
+ */
+bool file_names_take_downloads(struct file_names *names);
 
 /* After images have ended. */
 void file_names_forget_ended(struct file_names *names);

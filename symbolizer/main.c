@@ -21,6 +21,7 @@
 enum {
 	KEY_DEBUG_DIR = 0x100,
 	KEY_NO_INLINES,
+	KEY_DEBUGINFOD,
 	PLACES_MAX = 1 << 22, /* known at one time; beyond that they are named again */
 	NAME_MAX_SIZE = 4096,
 };
@@ -174,16 +175,28 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 	return r;
 }
 
+/* Places that were told with less are told again when they are next met. */
+static void take_downloads(struct symbolizer *self)
+{
+	if (!file_names_take_downloads(&self->file_names))
+		return;
+	pair_map_clear(&self->places);
+	frame_cache_forget_all(&self->frames);
+	self->leaf_tally = NULL;
+}
+
 static int handle_stack(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
 	const struct wire_stack *stack = view;
 	const struct process *process =
 		process_table_find(&self->identity.processes, stack->process);
-	size_t n_known = frame_cache_match(&self->frames, &self->identity.processes, process,
-					   &stack->frames);
+	size_t n_known;
 	int r = 0;
 
+	take_downloads(self);
+	n_known = frame_cache_match(&self->frames, &self->identity.processes, process,
+				    &stack->frames);
 	for (size_t i = 0; i < stack->frames.n - n_known && r == 0; i++) {
 		const struct wire_frame *frame = &stack->frames.data[i];
 		bool is_new;
@@ -297,6 +310,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		self->file_names.depth = IMAGE_SYMBOLS_FUNCTIONS_ONLY;
 		return 0;
 	}
+	if (key == KEY_DEBUGINFOD) {
+		if (debuginfod_mode_parse(arg, &self->file_names.downloads.mode) < 0)
+			stage_usage_error(state, "--debuginfod is off, cache or on, not '%s'", arg);
+		return 0;
+	}
 	if (key != KEY_DEBUG_DIR)
 		return ARGP_ERR_UNKNOWN;
 	if (dirs->n == DEBUG_DIRS_MAX)
@@ -329,6 +347,9 @@ static void deinit(void *data)
 static const struct argp_option option_table[] = {
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
 	  "Look for separate debug files in DIR too, as in /usr/lib/debug", 0 },
+	{ "debuginfod", KEY_DEBUGINFOD, "MODE", 0,
+	  "Debug files of debuginfod: off, cache (what is there; the default), or on (download)",
+	  0 },
 	{ "no-inlines", KEY_NO_INLINES, NULL, 0,
 	  "Name functions only: without inlined calls and source lines", 0 },
 	{ 0 },

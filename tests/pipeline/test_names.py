@@ -3,8 +3,10 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import unittest
+import unittest.mock
 from collections import Counter
 from pathlib import Path
 
@@ -47,15 +49,63 @@ class Inlined(Recording):
 
     def test_debug_information_comes_from_a_separate_file(self):
         program, debug = self.directory / "inlined-spin", self.directory / "debug"
+        self.make_separate(program, debug)
+        stacks = self.folded([program, "1000"], f"--debug-dir={debug}")
+        self.assert_spins_in(CHAIN, stacks)
+        self.assertFalse([names for names, _ in self.folded([program, "1000"]) if "outer" in names])
+
+    def make_separate(self, program, debug):
+        """A stripped copy, and a directory that has its debug file; its build-id."""
         identifier = re.search(r"Build ID: (\w+)", subprocess.run(
             ["readelf", "-n", INLINED_SPIN], check=True, capture_output=True, text=True).stdout)[1]
         debug_file = debug / ".build-id" / identifier[:2] / f"{identifier[2:]}.debug"
         debug_file.parent.mkdir(parents=True)
         subprocess.run(["objcopy", "--only-keep-debug", INLINED_SPIN, debug_file], check=True)
         subprocess.run(["objcopy", "--strip-all", INLINED_SPIN, program], check=True)
-        stacks = self.folded([program, "1000"], f"--debug-dir={debug}")
-        self.assert_spins_in(CHAIN, stacks)
-        self.assertFalse([names for names, _ in self.folded([program, "1000"]) if "outer" in names])
+        return identifier
+
+    def serve(self, directory):
+        """A real server of the debug files there; its URL."""
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            port = found.getsockname()[1]
+        server = subprocess.Popen(["debuginfod", "-F", "-d", ":memory:", "-p", str(port), directory],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        return f"http://127.0.0.1:{port}/"
+
+    def test_debug_information_is_downloaded_if_a_person_wants_it(self):
+        if not shutil.which("debuginfod"):
+            self.skipTest(f"debuginfod {pipeline.NOT_INSTALLED}")
+        program, debug = self.directory / "program", self.directory / "debug"
+        cache = self.directory / "cache"
+        cached = cache / self.make_separate(program, debug) / "debuginfo"
+        # What the server has not found yet is asked for again at once.
+        cache.mkdir()
+        (cache / "cache_miss_s").write_text("0")
+        environment = {"DEBUGINFOD_CACHE_PATH": str(cache), "DEBUGINFOD_URLS": self.serve(debug)}
+        with unittest.mock.patch.dict(os.environ, environment):
+            self.assert_not_inlined(self.folded([program, "500"]))  # it stays off the network
+            self.assertFalse(cached.exists())
+            pipeline.wait_for(lambda: self.download(program, cached), "a download")
+            self.assert_spins_in(CHAIN, self.folded([program, "1000"]))
+            self.assert_not_inlined(self.folded([program, "500"], "--debuginfod=off"))
+
+    def download(self, program, cached):
+        """A recording during which it may come: the server looks through its directory at first.
+
+        An empty file says that it was not found.
+        """
+        seen = self.directory / "seen"
+        loop = 'for i in $(seq 100); do "$0" 20; [ -s "$1" ] && touch "$2" && exec "$0" 3000; done; :'
+        stacks = self.folded(["sh", "-c", loop, program, cached, seen], "--debuginfod=on")
+        if seen.exists():
+            self.assertTrue([names for names, _ in stacks if names[-3:] == CHAIN[1:]])
+        return seen.exists()
+
+    def assert_not_inlined(self, stacks):
+        self.assertFalse([names for names, _ in stacks if "innermost_[i]" in names])
 
     def test_places_have_lines(self):
         text = self.run_well(
