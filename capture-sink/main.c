@@ -359,6 +359,9 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	identity_count_refused(&capture->identity, stage);
 	if (capture->names.n_refused)
 		*counters_get(&stage->counters, "refused", "names") = capture->names.n_refused;
+	if (capture->names.inlined.n_refused)
+		*counters_get(&stage->counters, "refused", "inlined-calls") +=
+			capture->names.inlined.n_refused;
 	pass_time(capture, stage->end_time);
 	r = stack_counts_rename(&capture->counts, meaning, &capture->names);
 	if (r == 0)

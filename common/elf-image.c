@@ -141,19 +141,17 @@ static bool has_build_id(const struct elf_image *elf_image, const struct image *
 	       !memcmp(id.build_id.data, image->build_id, image->build_id_size);
 }
 
-/* A file that is known by its build-id alone: what has it is the file, wherever it lies. */
-static int open_by_build_id(const struct image *image, struct elf_image *ret)
+/* What has the build-id is the file, wherever it lies. */
+static int open_by_build_id(const struct image *image, const struct image_client *client,
+			    struct elf_image *ret)
 {
-	int fd;
+	int fd, r;
 
-	if (image_open_candidate(image->path, &fd) == 0 &&
-	    elf_image_open_descriptor(fd, ret) == ELF_IMAGE_OK) {
-		if (has_build_id(ret, image))
-			return ELF_IMAGE_OK;
-		elf_image_close(ret);
-	}
-	if (image_open_copy(image->build_id, image->build_id_size, &fd) == 0 &&
-	    elf_image_open_descriptor(fd, ret) == ELF_IMAGE_OK) {
+	for (size_t i = 0; (r = image_open_candidate(client, image->path, image->build_id,
+						     image->build_id_size, i, &fd)) != -ERANGE;
+	     i++) {
+		if (r < 0 || elf_image_open_descriptor(fd, ret) != ELF_IMAGE_OK)
+			continue;
 		if (has_build_id(ret, image))
 			return ELF_IMAGE_OK;
 		elf_image_close(ret);
@@ -166,12 +164,14 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 	struct elf_image elf_image = { .fd = -1 };
 	int outcome = ELF_IMAGE_E_UNAVAILABLE;
 
-	if (!client->has_server && image->build_id_size && !image->bytes)
-		return open_by_build_id(image, ret);
 	if (image->bytes)
 		outcome = begin_memory(image, &elf_image);
-	else if (image->kind == WIRE_image_kind_FILE)
+	else if (image->kind == WIRE_image_kind_FILE &&
+		 (client->has_server || !image->build_id_size))
 		outcome = begin_descriptor(elf_image_open_file(image, client), &elf_image);
+	if (outcome == ELF_IMAGE_E_UNAVAILABLE && image->kind == WIRE_image_kind_FILE &&
+	    image->build_id_size)
+		return open_by_build_id(image, client, ret);
 	return finish(&elf_image, outcome, ret);
 }
 

@@ -17,6 +17,8 @@
 #include "common/image-client.h"
 #include "common/image-message.h"
 
+enum { PATH_SIZE = 4096 };
+
 int image_client_init(struct image_client *client, const struct wire_hello *hello)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -130,31 +132,47 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 	return 0;
 }
 
-int image_open_candidate(const char *path, int *ret_fd)
+/* false: a build-id that no path can be made of, or too long a path. */
+static bool put_build_id_path(const char *dir, const unsigned char *build_id, size_t size,
+			      const char *name, char ret[PATH_SIZE])
 {
-	struct stat status;
-	int fd = open_regular(path, &status);
+	int n = snprintf(ret, PATH_SIZE / 2, "%s/.build-id/%02x/", dir, build_id[0]);
 
-	if (fd < 0)
-		return fd;
-	*ret_fd = fd;
-	return 0;
+	if (n >= PATH_SIZE / 2)
+		return false;
+	for (size_t i = 1; i < size; i++)
+		n += sprintf(ret + n, "%02x", build_id[i]);
+	strcpy(ret + n, name);
+	return true;
 }
 
 /* perf-buildid-cache(1): ~/.debug/.build-id/xx/yyyy…/elf, xx being the first byte. */
-int image_open_copy(const unsigned char *build_id, size_t size, int *ret_fd)
+static int open_copy(const unsigned char *build_id, size_t size, int *ret_fd)
 {
 	const char *home = getenv("HOME");
-	char path[4096];
-	int n;
+	char dir[PATH_SIZE / 2], path[PATH_SIZE];
+	struct stat status;
 
-	if (!home || size < 2 || size > WIRE_BUILD_ID_MAX)
+	if (!home || snprintf(dir, sizeof(dir), "%s/.debug", home) >= (int)sizeof(dir) ||
+	    !put_build_id_path(dir, build_id, size, "/elf", path))
 		return -ENOENT;
-	n = snprintf(path, sizeof(path) / 2, "%s/.debug/.build-id/%02x/", home, build_id[0]);
-	if (n >= (int)sizeof(path) / 2)
-		return -ENAMETOOLONG;
-	for (size_t i = 1; i < size; i++)
-		n += sprintf(path + n, "%02x", build_id[i]);
-	strcpy(path + n, "/elf");
-	return image_open_candidate(path, ret_fd);
+	*ret_fd = open_regular(path, &status);
+	return *ret_fd < 0 ? *ret_fd : 0;
+}
+
+int image_open_candidate(const struct image_client *client, const char *path,
+			 const unsigned char *build_id, size_t size, size_t number, int *ret_fd)
+{
+	char candidate[PATH_SIZE];
+	struct stat status;
+
+	if (size < 2 || size > WIRE_BUILD_ID_MAX || number >= 2 + client->n_dirs)
+		return -ERANGE;
+	if (number == 1)
+		return open_copy(build_id, size, ret_fd);
+	if (number > 1 &&
+	    !put_build_id_path(client->dirs[number - 2], build_id, size, "", candidate))
+		return -ENOENT;
+	*ret_fd = open_regular(number ? candidate : path, &status);
+	return *ret_fd < 0 ? *ret_fd : 0;
 }

@@ -15,6 +15,9 @@ struct image_client {
 	uint64_t token_high, token_low;
 	uint64_t recorded_at; /* nanoseconds since 1970 at the stream's start, 0: not known */
 	bool has_server;      /* the stream has, or had, one: it tells what that has found */
+	/* Where files may lie by their build-id, like /usr/lib/debug; borrowed. */
+	const char *const *dirs;
+	size_t n_dirs;
 };
 
 /* Connects; without a server that is no error. 0 or -errno. */
@@ -35,11 +38,12 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd);
 
 /*
- * The same by its build-id alone, which whoever opens it as an ELF file compares. The path first,
- * then where perf keeps copies (~/.debug/.build-id).
+ * The same by its build-id alone, which whoever opens it as an ELF file compares. Candidates are its
+ * path (number 0), where perf keeps copies (~/.debug/.build-id), and the client's directories.
+ * -ENOENT: there is none of that number; -ERANGE: nor of any further.
  */
-int image_open_candidate(const char *path, int *ret_fd);
-int image_open_copy(const unsigned char *build_id, size_t size, int *ret_fd);
+int image_open_candidate(const struct image_client *client, const char *path,
+			 const unsigned char *build_id, size_t size, size_t number, int *ret_fd);
 
 /*
  * The same before the stream has told that state: the file must have the recorded device and inode

@@ -45,6 +45,8 @@ int file_names_begin(struct file_names *names, struct stage *stage, struct image
 	names->files.weight_max = FILE_NAMES_SIZE_MAX;
 	names->files.before_close = forget_symbols;
 	names->files.arg = names;
+	names->files.client.dirs = names->dirs.list;
+	names->files.client.n_dirs = names->dirs.n;
 	return r < 0 ? r : downloads_begin(&names->downloads, stage, &names->dirs);
 }
 

@@ -32,7 +32,6 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	struct kernel_code kernel_code;
 	struct jit_names jit;
-	uint64_t *leaf_tally;	   /* file_names_tally() of the last stack's innermost frame */
 	struct pair_map places;	   /* that have been named → kernel_code_state(), of others 0 */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
@@ -182,7 +181,16 @@ static void take_downloads(struct symbolizer *self)
 		return;
 	pair_map_clear(&self->places);
 	frame_cache_forget_all(&self->frames);
-	self->leaf_tally = NULL;
+}
+
+/* Frame by frame up to those that are as in the stack before; the innermost in any case. */
+static size_t count_new_frames(struct symbolizer *self, const struct process *process,
+			       const struct wire_frames *frames)
+{
+	size_t n_known =
+		frame_cache_match(&self->frames, &self->identity.processes, process, frames);
+
+	return frames->n && n_known == frames->n ? 1 : frames->n - n_known;
 }
 
 static int handle_stack(struct stage *stage, void *data, const void *view)
@@ -191,13 +199,13 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	const struct wire_stack *stack = view;
 	const struct process *process =
 		process_table_find(&self->identity.processes, stack->process);
-	size_t n_known;
+	uint64_t *leaf_tally = NULL;
+	size_t n;
 	int r = 0;
 
 	take_downloads(self);
-	n_known = frame_cache_match(&self->frames, &self->identity.processes, process,
-				    &stack->frames);
-	for (size_t i = 0; i < stack->frames.n - n_known && r == 0; i++) {
+	n = count_new_frames(self, process, &stack->frames);
+	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct wire_frame *frame = &stack->frames.data[i];
 		bool is_new;
 		struct frame_cache_entry *entry = frame_cache_find(
@@ -205,13 +213,11 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 
 		if (is_new)
 			r = name_frame(stage, self, stack, process, frame, entry);
-		if (i == 0) /* else it is that of the stack before */
-			self->leaf_tally = (uint64_t *)entry->value;
+		if (i == 0)
+			leaf_tally = (uint64_t *)entry->value;
 	}
-	if (!stack->frames.n)
-		self->leaf_tally = NULL;
-	if (self->leaf_tally)
-		++*self->leaf_tally;
+	if (leaf_tally)
+		++*leaf_tally;
 	return r < 0 ? r : STAGE_PASS;
 }
 

@@ -20,7 +20,7 @@ import workloads
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build")).resolve()
 ROUNDS = 5
 PIPELINE = ("{b}/perfdata-source/perfdata-source {f} | {b}/live-unwinder/live-unwinder -q | "
-            "{b}/symbolizer/symbolizer -q | {b}/capture-sink/capture-sink -q -f folded -")
+            "{b}/symbolizer/symbolizer -q --no-inlines | {b}/capture-sink/capture-sink -q -f folded -")
 
 
 def cpu_of(command, output):

@@ -20,7 +20,7 @@ SHOWN = 10
 
 def ours(command):
     stages = [[BUILD / "perf-source/perf-source", "-q", "-e", "cpu-clock", "--", *command],
-              [BUILD / "live-unwinder/live-unwinder"], [BUILD / "symbolizer/symbolizer"],
+              [BUILD / "live-unwinder/live-unwinder"], [BUILD / "symbolizer/symbolizer", "--no-inlines"],
               [BUILD / "capture-sink/capture-sink", "-q", "-f", "folded", "-"]]
     processes = []
     for stage in stages:

@@ -19,6 +19,9 @@ SOURCE = Path(__file__).resolve().parent
 SYSPROF = SOURCE.parent.parent / "build" / "sysprof-root"  # for all build directories
 SMALL = BUILD / "tests" / "interop" / "small"
 INTERPRETER = [sys.executable, "-c", "sum(i * i for i in range(5000000))"]
+INLINED_SPIN = BUILD / "tests" / "pipeline" / "inlined-spin"
+INLINED_CHAIN = ["main", "outer", "middle_[i]", "innermost_[i]"]
+JIT_SPIN = BUILD / "tests" / "pipeline" / "jit-spin"
 CHAIN = ["_start", "run", "outer", "middle", "inner"]
 
 
@@ -78,10 +81,8 @@ class Sysprof(pipeline.RecordingTest):
         self.assertEqual(status, 0)
         self.assertGreater(len(merged), self.capture.stat().st_size)
 
-    def test_the_binaries_need_not_be_there(self):
-        """The same names on another machine: a root directory with Sysprof in it alone."""
-        self.record_capture("live-unwinder", "symbolizer", of=["--", *INTERPRETER])
-        here = self.cat()
+    def paths_there(self):
+        """What Sysprof shows on another machine: a root directory with Sysprof in it alone."""
         loader = "/" + str(next(SYSPROF.glob("usr/lib/*/ld-linux*.so.*")).relative_to(SYSPROF))
         with tempfile.TemporaryDirectory(dir=SYSPROF) as inside:
             Path(inside, "capture").write_bytes(self.capture.read_bytes())
@@ -92,8 +93,28 @@ class Sysprof(pipeline.RecordingTest):
                 env={"DEBUGINFOD_URLS": "", "GIO_USE_VFS": "local", "LC_ALL": "C",
                      "CHARSET": "UTF-8", "GIO_MODULE_DIR": f"{Path(loader).parent}/gio/modules"})
         self.assertEqual(there.stderr.decode(), "")
-        self.assertEqual(paths_of(there.stdout), paths_of(here))
-        self.assertTrue(any("_PyEval_EvalFrameDefault" in path for path in paths_of(here)))
+        return paths_of(there.stdout)
+
+    def record_for_elsewhere(self, *command):
+        """The paths of a recording, which are the same where its programs are not."""
+        self.record_capture("live-unwinder", "symbolizer", of=["-F", "4999", "--", *command])
+        here = paths_of(self.cat())
+        self.assertEqual(self.paths_there(), here)
+        return here
+
+    def test_the_binaries_need_not_be_there(self):
+        paths = self.record_for_elsewhere(*INTERPRETER)
+        self.assertTrue(any("_PyEval_EvalFrameDefault" in path for path in paths))
+
+    def test_inlined_calls_are_frames(self):
+        paths = self.record_for_elsewhere(INLINED_SPIN, "1000")
+        self.assertTrue(any(ends_with(path, INLINED_CHAIN) for path in paths))
+
+    def test_jit_code_has_names(self):
+        """Some of them at one place, one after the other."""
+        paths = self.record_for_elsewhere(JIT_SPIN, "dump", "prompt", "same", self.directory, "20")
+        called = {path[-1] for path in paths if path[-1].endswith("_[j]")}
+        self.assertLessEqual({f"made-{i}_[j]" for i in range(16)}, called)
 
     def test_each_incarnation_has_its_own_name(self):
         """A shell that becomes another program: its samples keep the shell's name."""

@@ -23,6 +23,11 @@ CHAIN = ["main", "outer", "middle_[i]", "innermost_[i]"]
 NAMED_MIN = 0.99
 
 
+def build_id_of(path):
+    notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True)
+    return re.search(r"Build ID: (\w+)", notes.stdout)[1]
+
+
 class Recording(pipeline.RecordingTest):
     def folded(self, command, *symbolizer_options, source_options=("-F", "4999")):
         """The folded stacks of a command."""
@@ -56,8 +61,7 @@ class Inlined(Recording):
 
     def make_separate(self, program, debug):
         """A stripped copy, and a directory that has its debug file; its build-id."""
-        identifier = re.search(r"Build ID: (\w+)", subprocess.run(
-            ["readelf", "-n", INLINED_SPIN], check=True, capture_output=True, text=True).stdout)[1]
+        identifier = build_id_of(INLINED_SPIN)
         debug_file = debug / ".build-id" / identifier[:2] / f"{identifier[2:]}.debug"
         debug_file.parent.mkdir(parents=True)
         subprocess.run(["objcopy", "--only-keep-debug", INLINED_SPIN, debug_file], check=True)
@@ -106,6 +110,37 @@ class Inlined(Recording):
 
     def assert_not_inlined(self, stacks):
         self.assertFalse([names for names, _ in stacks if "innermost_[i]" in names])
+
+    def test_names_can_be_had_later_and_elsewhere(self):
+        """Of a recorded stream, whose program is gone, and lies by its build-id in a directory."""
+        program, elsewhere = self.directory / "program", self.directory / "elsewhere"
+        shutil.copy(INLINED_SPIN, program)
+        stream = self.directory / "stream"
+        stream.write_bytes(self.run_well(self.source("-F", "4999", "--", program, "1000"),
+                                         self.stage("live-unwinder"))[-1].output)
+        program.unlink()
+        folded = [self.stage("capture-sink", "-q", "-f", "folded", "-")]
+        nowhere = self.run_on(stream, self.stage("symbolizer"), *folded)
+        self.assertNotIn(b";outer;", nowhere)
+        identifier = build_id_of(INLINED_SPIN)
+        copy = elsewhere / ".build-id" / identifier[:2] / identifier[2:]
+        copy.parent.mkdir(parents=True)
+        shutil.copy(INLINED_SPIN, copy)
+        named = self.run_on(stream, self.stage("symbolizer", f"--debug-dir={elsewhere}"), *folded)
+        self.assert_spins_in(CHAIN, streams.folded_stacks(named.decode()))
+
+    def test_files_without_debug_information_are_listed(self):
+        program = self.directory / "program"
+        identifier = self.make_separate(program, self.directory / "debug")
+        *_, sink = self.start(
+            self.source("-F", "4999", "--", program, "1000"), self.stage("live-unwinder", "-q"),
+            self.stage("symbolizer", "-q"),
+            self.stage("capture-sink", self.directory / "out.folded")).end()
+        name = f"program (build-id {identifier})"
+        self.assertRegex("\n".join(sink.errors),
+                         r"No debug information .*:\n +9\d\.\d\d %  " + re.escape(name))
+        self.assertGreater(self.stats("symbolizer")["no-debug-info"][name],
+                           0.9 * self.stats("symbolizer")["samples_in"])
 
     def test_places_have_lines(self):
         text = self.run_well(
