@@ -149,6 +149,7 @@ bool jit_functions_find(const struct jit_functions *functions, uint64_t address,
 		.start = history->pieces[found].start,
 		.size = function->size,
 		.name = name_store_get(&functions->names, function->name),
+		.piece = found,
 		.function = function,
 	};
 	return true;

@@ -52,6 +52,7 @@ struct jit_move {
 struct jit_code {
 	uint64_t start, size;
 	const char *name; /* not clean, may be empty; it stays until more is added */
+	size_t piece;	  /* its number: the same one as long as nothing else was there */
 	const struct jit_function *function;
 };
 

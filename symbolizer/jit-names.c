@@ -18,7 +18,7 @@ enum { NAME_SIZE_MAX = 4096 };
 struct met_place {
 	uint64_t image, address;
 	uint64_t first, last; /* times of stacks that had it */
-	uint64_t told;	      /* see `identify`; 0: it has no name */
+	uint64_t told;	      /* find_name()'s number; 0: it has no name */
 };
 
 /* A file that may not be there yet. */
@@ -43,6 +43,7 @@ struct jit_process {
 
 /* A name that was found for a place. */
 struct jit_name {
+	uint64_t id; /* other code has another one, even if it is called the same */
 	uint64_t start, size;
 	const char *name, *file;
 	uint32_t line, column;
@@ -183,19 +184,40 @@ static void read_files(struct jit_names *names, struct jit_process *process)
 		close_file(&process->map_file);
 }
 
+enum source { OF_DUMP, OF_MAP };
+
+/* How often the pieces of code that a file tells were numbered anew. */
+static uint64_t generation_of(const struct jit_process *process, enum source source)
+{
+	return source == OF_DUMP ? process->dump.n_anew + process->dump.n_forgotten_pieces
+				 : process->map.n_anew + process->map.n_forgotten_entries;
+}
+
+static uint64_t make_id(const struct jit_process *process, enum source source, size_t piece)
+{
+	return (generation_of(process, source) << 32 | (piece + 1)) << 1 | source;
+}
+
+/* Whether the files may still tell what they told then. */
+static bool is_current(const struct jit_process *process, uint64_t id)
+{
+	return id >> 33 == generation_of(process, id & 1);
+}
+
 static bool find_in_dump(const struct jit_process *process, uint64_t address, uint64_t time,
 			 struct jit_name *ret)
 {
-	const struct jit_functions *functions = &process->dump.functions;
+	const struct jitdump *dump = &process->dump;
 	struct jit_place line = { 0 };
 	struct jit_code code;
 
 	/* The CPU's counter tells nothing of the stream's time. */
-	if (process->dump.has_arch_clock || !jit_functions_find(functions, address, time, &code) ||
+	if (dump->has_arch_clock || !jit_functions_find(&dump->functions, address, time, &code) ||
 	    !*code.name)
 		return false;
-	jit_functions_find_line(functions, &code, address, &line);
+	jit_functions_find_line(&dump->functions, &code, address, &line);
 	*ret = (struct jit_name){
+		.id = make_id(process, OF_DUMP, code.piece),
 		.start = code.start,
 		.size = code.size,
 		.name = code.name,
@@ -209,27 +231,28 @@ static bool find_in_dump(const struct jit_process *process, uint64_t address, ui
 static bool find_in_map(const struct jit_process *process, uint64_t address, uint64_t time,
 			struct jit_name *ret)
 {
+	const struct perf_map *map = &process->map;
 	struct perf_map_entry entry;
 
-	if (!perf_map_find_at(&process->map, address, time, &entry))
+	if (!perf_map_find_at(map, address, time, &entry))
 		return false;
-	*ret = (struct jit_name){ .start = entry.start, .size = entry.size, .name = entry.name };
+	*ret = (struct jit_name){
+		.id = make_id(process, OF_MAP, entry.piece),
+		.start = entry.start,
+		.size = entry.size,
+		.name = entry.name,
+	};
 	return true;
 }
 
-/* A number that tells names apart; 0: there is none. */
-static uint64_t identify(const struct jit_process *process, uint64_t address, uint64_t time,
-			 struct jit_name *ret)
+/* What an address was called at a time, as far as the files tell by now; id 0: nobody knows. */
+static struct jit_name find_name(const struct jit_process *process, uint64_t address, uint64_t time)
 {
-	uint64_t hash;
+	struct jit_name name = { .start = address };
 
-	*ret = (struct jit_name){ .start = address };
-	if (!find_in_dump(process, address, time, ret) && !find_in_map(process, address, time, ret))
-		return 0;
-	hash = ret->start ^ 0xcbf29ce484222325ULL;
-	for (const char *at = ret->name; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 0x100000001b3ULL;
-	return hash | 1;
+	if (!find_in_dump(process, address, time, &name))
+		find_in_map(process, address, time, &name);
+	return name;
 }
 
 /* Tells what a place is called for all stacks since `place->first`. 0 or -errno. */
@@ -275,13 +298,11 @@ static struct met_place *add_place(struct jit_process *process, uint64_t image, 
 
 /* The name of a place has changed between two stacks, or was not known in time for the first. */
 static int change(struct jit_names *names, const struct jit_process *process,
-		  struct met_place *place, uint64_t id, const struct jit_name *name, uint64_t time)
+		  struct met_place *place, const struct jit_name *name, uint64_t time)
 {
-	struct jit_name before;
-
-	if (place->told || identify(process, place->address, place->first, &before) != id)
+	if (place->told || find_name(process, place->address, place->first).id != name->id)
 		place->first = time;
-	place->told = id;
+	place->told = name->id;
 	return tell(names, place, name);
 }
 
@@ -292,19 +313,19 @@ static int change(struct jit_names *names, const struct jit_process *process,
 static int settle_place(struct jit_names *names, const struct jit_process *process,
 			struct met_place *place)
 {
-	struct jit_name first, last;
-	uint64_t id = identify(process, place->address, place->first, &first);
-	bool is_one = id == identify(process, place->address, place->last, &last);
+	struct jit_name name = find_name(process, place->address, place->first);
+	bool is_one = name.id == find_name(process, place->address, place->last).id;
 
-	if (is_one ? id == place->told : !place->told)
+	if (is_one ? name.id == place->told : !place->told)
+		return 0;
+	if (place->told && !is_current(process, place->told))
 		return 0;
 	if (!is_one) {
 		++*count(names, "ambiguous-places");
-		id = 0;
-		first = (struct jit_name){ .start = place->address };
+		name = (struct jit_name){ .start = place->address };
 	}
-	place->told = id;
-	return tell(names, place, &first);
+	place->told = name.id;
+	return tell(names, place, &name);
 }
 
 static uint64_t known_size(const struct jit_process *process)
@@ -331,7 +352,7 @@ int jit_names_meet(struct jit_names *names, uint64_t process_number, uint64_t im
 	struct jit_process *process = get_process(names, process_number);
 	struct met_place *place;
 	struct jit_name name;
-	uint64_t *known, id;
+	uint64_t *known;
 	int r = 0;
 
 	if (!process) {
@@ -345,7 +366,7 @@ int jit_names_meet(struct jit_names *names, uint64_t process_number, uint64_t im
 		r = settle(names, process);
 	if (r < 0)
 		return r;
-	id = identify(process, address, time, &name);
+	name = find_name(process, address, time);
 	known = pair_map_find(&process->by_place, image, address);
 	place = known ? &process->places[*known] : add_place(process, image, address, time);
 	if (!place) {
@@ -353,7 +374,7 @@ int jit_names_meet(struct jit_names *names, uint64_t process_number, uint64_t im
 		return 0;
 	}
 	place->last = time;
-	return place->told == id ? 0 : change(names, process, place, id, &name, time);
+	return place->told == name.id ? 0 : change(names, process, place, &name, time);
 }
 
 static int end(struct jit_names *names, struct jit_process *process)

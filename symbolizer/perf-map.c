@@ -239,6 +239,7 @@ static bool tell_piece(const struct perf_map *map, size_t number, struct perf_ma
 		.start = piece->start,
 		.size = piece->end - piece->start,
 		.name = name_store_get(&map->names, map->name_list[number]),
+		.piece = number,
 	};
 	return true;
 }

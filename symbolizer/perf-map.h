@@ -29,6 +29,7 @@ enum {
 struct perf_map_entry {
 	uint64_t start, size;
 	const char *name; /* neither empty nor clean; it stays until more is read */
+	size_t piece;	  /* its number: the same one as long as nothing else was there */
 };
 
 /* Readings after which the same was known. */

@@ -248,7 +248,7 @@ static bool has_function(const struct jitdump *dump, const char *begins)
 static uint32_t first_line(const struct jit_functions *functions,
 			   const struct jit_function *function)
 {
-	struct jit_code code = { function->start, function->size, "", function };
+	struct jit_code code = { .start = function->start, .function = function };
 	struct jit_place place;
 
 	for (uint64_t i = 0; i < 16; i++)

@@ -193,6 +193,7 @@ class Jit(Recording):
 
     def test_what_cannot_be_told_apart_late_has_no_name(self):
         self.spin("dump", "late", "same")
+        self.spin("dump", "late", "turns")
 
     def test_a_perf_map_names_code(self):
         self.assert_nearly_all_named(self.spin("map", "prompt", "apart"))
@@ -200,6 +201,8 @@ class Jit(Recording):
 
     def test_a_perf_map_has_no_times_and_names_nothing_wrong(self):
         self.spin("map", "prompt", "same")
+        self.spin("map", "prompt", "turns")
+        self.spin("map", "late", "turns")
 
     def check_refused(self, make):
         """With something else at the path of the process's map, its code has no names."""

@@ -3,10 +3,11 @@
  * A JIT compiler that runs each function that it has made for a while, under the thread name of the
  * function, so that samples tell which one was running:
  *
- *	jit-spin dump|map|none prompt|late same|apart DIR ROUNDS
+ *	jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS
  *
- * It tells of them in DIR/jit-PID.dump or DIR/perf-PID.map or nowhere; `prompt`: before one runs, `late`: all
- * at the end; at the `same` place one after the other, or `apart` from each other.
+ * It tells of them in DIR/jit-PID.dump or DIR/perf-PID.map or nowhere; `prompt`: before one runs,
+ * `late`: all at the end; at the `same` place one after the other, two there in `turns`, or `apart`
+ * from each other.
  */
 #include <elf.h>
 #include <err.h>
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
 	char text[4096];
 
 	if (argc != 6)
-		errx(2, "jit-spin dump|map|none prompt|late same|apart DIR ROUNDS");
+		errx(2, "jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS");
 	is_dump = !strcmp(argv[1], "dump");
 	snprintf(text, sizeof(text), "%s/%s-%d.%s", argv[4], is_dump ? "jit" : "perf", getpid(),
 		 is_dump ? "dump" : "map");
@@ -116,9 +117,9 @@ int main(int argc, char **argv)
 	if (is_dump)
 		begin_dump();
 	for (int i = 0; i < FUNCTIONS_MAX / 4; i++) {
-		unsigned char *at = strcmp(argv[3], "same") ? code + i * SLOT : code;
+		unsigned char *at = strcmp(argv[3], "apart") ? code : code + i * SLOT;
 
-		snprintf(text, sizeof(text), "made-%d", i);
+		snprintf(text, sizeof(text), "made-%d", strcmp(argv[3], "turns") ? i : i % 2);
 		prctl(PR_SET_NAME, text);
 		memcpy(at, spin, sizeof(spin));
 		tell(at, text, i);
