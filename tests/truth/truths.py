@@ -52,7 +52,7 @@ STATIC = {"libc.so.6": "libc.a"}
 PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
     # A PLT's head, and a static program's, have no name: they are the first of all text.
-    "PLT": ["…@plt", "[…+0x10…"],
+    "PLT": ["…@plt", "[…+0x10…", "[…+0x20…"],
     "ANON": ["[unknown]", "[unknown]_[j]", "[anon…"],
     "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
     "HELPERS": ["LIBC", "LD", "PLT", "beside", "check", "copy_file", "copy_to", "find",
