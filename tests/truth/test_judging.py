@@ -53,7 +53,7 @@ class Judging(unittest.TestCase):
     def test_an_end_that_is_not_allowed(self):
         self.assertEqual(verdict("[stack-truncated]", "spin", "tick"), "other")
         self.assertEqual(verdict("[no-unwind-info]", "dive", "spin"), "other")
-        self.assertEqual(verdict("[stack-truncated]", "dl_main", "_dl_relocate_object"), "other")
+        self.assertEqual(verdict("[stack-truncated]", "_dl_catch_error", "_dl_catch_exception"), "other")
 
     def test_a_cut_stack_that_is_wrong(self):
         self.assertEqual(verdict("[stack-truncated]", "dive", "tick"), "wrong")
@@ -61,9 +61,9 @@ class Judging(unittest.TestCase):
         self.assertEqual(verdict("[stack-truncated]", "outer", "dive", "spin"), "wrong")
 
     def test_starting_and_ending(self):
-        self.assertEqual(verdict("_start", "_dl_start", "_dl_sysdep_start"), "starting")
+        self.assertEqual(verdict("_start", "_dl_catch_error", "_dl_catch_exception"), "starting")
         self.assertEqual(verdict(*START, "exit"), "starting")
-        self.assertEqual(verdict("[no-unwind-info]", "_dl_start"), "starting")
+        self.assertEqual(verdict("[no-unwind-info]", "_dl_debug_state"), "starting")
         self.assertEqual(verdict("_start", "outer"), "wrong")
 
     def test_an_aside(self):

@@ -6,7 +6,7 @@
  * truth: aside START main outer tiny
  * truth: chain START main outer LD+
  * truth: chain START main outer tiny@plt
- * truth: ends stack-truncated at _dl_runtime_resolve…  # its CFA is in rbx, which is not followed
+ * truth: ends stack-truncated at (_dl_runtime_resolve…|[ld-linux-x86-64.so.2])  # CFA: rbx
  * truth: aside START main outer [plt-lazy]        # the head of the PLT, for which there is no name
  */
 #include "truth.h"
