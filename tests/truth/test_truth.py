@@ -25,7 +25,7 @@ BUILT = pipeline.BUILD / "tests" / "truth"
 RATE_HZ = 9973
 CALIBRATION_CPU_S = 0.05
 SHOWN_MAX = 8  # complaints of a program, and stacks that are not good
-NOT_HERE = 77  # a program's status
+STATUS_NOT_HERE = 77  # a program's
 COUNTS = []
 
 
@@ -34,8 +34,8 @@ def cpu_seconds(command):
     with subprocess.Popen(command) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode == NOT_HERE:
-        raise unittest.SkipTest("this machine does not let it do what it does")
+    if process.returncode == STATUS_NOT_HERE:
+        raise unittest.SkipTest(f"{pipeline.NOT_HERE} it do what it does")
     if process.returncode:
         raise AssertionError(f"{command[0]} exits with {process.returncode}")
     return usage.ru_utime + usage.ru_stime
