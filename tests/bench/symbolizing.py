@@ -83,11 +83,13 @@ def measure(name, command_of, seconds, directory):
         record(command, length, streams[length])
     n_short, cpu_short, _ = name_all(streams[SHORT_S], directory)
     n_long, cpu_long, rss = name_all(streams[seconds], directory)
+    more = n_long - n_short
+    warm = f"{(cpu_long - cpu_short) / more * 1e6:.2f}" if more > n_short else "none"
     file = "cc1plus" if name == "cc1plus" else Path(command[0]).name
     first = first_name(streams[SHORT_S], file)
     print(f"program={name} samples={n_long} cold_us={cpu_short / n_short * 1e6:.2f} "
           f"all_us={cpu_long / n_long * 1e6:.2f} "
-          f"warm_us={(cpu_long - cpu_short) / (n_long - n_short) * 1e6:.2f} max_rss_kib={rss} "
+          f"warm_us={warm} max_rss_kib={rss} "
           f"first_ms={'none' if first is None else f'{first * 1e3:.0f}'}", flush=True)
 
 
