@@ -50,8 +50,7 @@ static bool is_to_stay(uint64_t pid, uint64_t address, uint64_t name, void *arg)
 	struct syscap_symbols *symbols = putting->symbols;
 	struct ended_symbol symbol = { address, pid, name };
 
-	if (putting->is_living(pid, putting->arg) ||
-	    symbols->n_ended == SYSCAP_SYMBOLS_ENDED_MAX)
+	if (putting->is_living(pid, putting->arg) || symbols->n_ended == SYSCAP_SYMBOLS_ENDED_MAX)
 		return true;
 	if (!symbols->ended)
 		symbols->ended = tmpfile();

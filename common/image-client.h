@@ -38,8 +38,8 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd);
 
 /*
- * The same by its build-id alone, which whoever opens it as an ELF file compares. Candidates are its
- * path (number 0), where perf keeps copies (~/.debug/.build-id), and the client's directories.
+ * The same by its build-id alone, which whoever opens it as an ELF file compares. Candidates are
+ * its path (number 0), where perf keeps copies (~/.debug/.build-id), and the client's directories.
  * -ENOENT: there is none of that number; -ERANGE: nor of any further.
  */
 int image_open_candidate(const struct image_client *client, const char *path,

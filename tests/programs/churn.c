@@ -64,8 +64,8 @@ static uint64_t now(clockid_t clock)
 	each(t##0) each(t##1) each(t##2) each(t##3) each(t##4) each(t##5) each(t##6) each(t##7)
 #define ALL(each)                                                                                  \
 	EIGHT(each, 0)                                                                             \
-	EIGHT(each, 1) EIGHT(each, 2) EIGHT(each, 3) EIGHT(each, 4) EIGHT(each, 5) EIGHT(each, 6)  \
-		EIGHT(each, 7)
+	EIGHT(each, 1)                                                                             \
+	EIGHT(each, 2) EIGHT(each, 3) EIGHT(each, 4) EIGHT(each, 5) EIGHT(each, 6) EIGHT(each, 7)
 
 ALL(FUNCTIONS)
 static void (*const calls[])(void) = { ALL(CALL) };
