@@ -104,8 +104,13 @@ static int add_query(struct proc_maps *maps, const struct procmap *found, const 
 		.path = (const char *)maps->text_size, /* its place, until the text stays put */
 	};
 	size_t size = strlen(path) + 1;
-	char *text = realloc(maps->text, maps->text_size + size);
+	char *text;
 
+	if (size > MAPS_SIZE_MAX - maps->text_size) {
+		maps->n_refused++;
+		return 0;
+	}
+	text = realloc(maps->text, maps->text_size + size);
 	if (!text)
 		return -ENOMEM;
 	memcpy(text + maps->text_size, path, size);
@@ -147,7 +152,11 @@ static int read_task(uint32_t tid, void *arg)
 		return -errno;
 	maps->task = tid;
 	r = query_maps(fd, maps);
-	if (r == -ENOTTY)
+	if (r == -ENAMETOOLONG) { /* of one mapping alone: the text has the others */
+		proc_maps_deinit(maps);
+		maps->task = tid;
+	}
+	if (r == -ENOTTY || r == -ENAMETOOLONG)
 		r = proc_read_maps_text(path, maps);
 	return r < 0 ? r : maps->text != NULL;
 }
