@@ -23,6 +23,7 @@
 #include "capture-sink/syscap-frames.h"
 #include "capture-sink/syscap-kallsyms.h"
 #include "capture-sink/syscap-symbols.h"
+#include "common/build-id.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/gzip.h"
@@ -219,7 +220,7 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 	struct syscap_time when = { time, pid, -1 };
 	const struct mapping *mapping;
 	const struct image *image;
-	char path[4096], hex[2 * WIRE_BUILD_ID_MAX + 1] = "";
+	char path[4096], hex[BUILD_ID_TEXT];
 
 	if (!process || !frame->mapping || pair_map_find(&self->mappings, pid, frame->mapping))
 		return 0;
@@ -228,8 +229,7 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 	if (!image)
 		return 0;
 	pair_map_add(&self->mappings, pid, frame->mapping, 1);
-	for (size_t i = 0; i < image->build_id_size; i++)
-		sprintf(hex + 2 * i, "%02x", image->build_id[i]);
+	build_id_text(image->build_id, image->build_id_size, hex);
 	return syscap_put_map(&self->syscap, when, mapping->start, mapping->end, mapping->offset,
 			      image->inode, clean(image->path, path, sizeof(path)),
 			      *hex ? hex : NULL);

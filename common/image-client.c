@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/build-id.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file-identity.h"
@@ -136,14 +137,11 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 static bool put_build_id_path(const char *dir, const unsigned char *build_id, size_t size,
 			      const char *name, char ret[PATH_SIZE])
 {
-	int n = snprintf(ret, PATH_SIZE / 2, "%s/.build-id/%02x/", dir, build_id[0]);
+	char hex[BUILD_ID_TEXT];
 
-	if (n >= PATH_SIZE / 2)
-		return false;
-	for (size_t i = 1; i < size; i++)
-		n += sprintf(ret + n, "%02x", build_id[i]);
-	strcpy(ret + n, name);
-	return true;
+	build_id_text(build_id, size, hex);
+	return snprintf(ret, PATH_SIZE, "%s/.build-id/%.2s/%s%s", dir, hex, hex + 2, name) <
+	       PATH_SIZE;
 }
 
 /* perf-buildid-cache(1): ~/.debug/.build-id/xx/yyyy…/elf, xx being the first byte. */

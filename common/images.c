@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "common/build-id.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
@@ -327,14 +328,13 @@ static bool is_worth_another_look(const struct image_entry *entry)
 static int find_file(struct images *images, const struct image_source *source, size_t size,
 		     uint64_t *ret_image)
 {
-	char key[KEY_MAX];
+	char key[KEY_MAX], build_id[BUILD_ID_TEXT];
 	struct image_entry *entry;
-	int r = 0, n = 0;
+	int r = 0, n;
 
-	n = snprintf(key, sizeof(key), "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":", source->major,
-		     source->minor, source->inode);
-	for (size_t i = 0; i < source->build_id_size && i < WIRE_BUILD_ID_MAX; i++)
-		n += sprintf(key + n, "%02x", source->build_id[i]);
+	n = snprintf(key, sizeof(key), "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":%s", source->major,
+		     source->minor, source->inode,
+		     build_id_text(source->build_id, source->build_id_size, build_id));
 	snprintf(key + n, sizeof(key) - n, "%.*s", (int)size, source->path);
 	HASH_FIND_STR(images->by_file, key, entry);
 	if (entry && is_another_inode(entry, source)) { /* who has the old one keeps it */

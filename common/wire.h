@@ -35,6 +35,7 @@ enum {
 	WIRE_FRAMES_MAX = 8192,	      /* of a stack */
 	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
 	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
+	WIRE_NAME_MAX = 4096,	      /* bytes of a function's or source file's name */
 	WIRE_BLOB_PADDING = 8,	      /* zero bytes that follow a blob, at least */
 };
 

@@ -11,16 +11,14 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "common/build-id.h"
 #include "common/cleanup.h"
 #include "common/wire.h"
 #include "symbolizer/debug-files.h"
 #include "symbolizer/debug-sections.h"
 #include "symbolizer/debuginfod-cache.h"
 
-enum {
-	PATH_SIZE = 4096,
-	HEX_SIZE = 2 * WIRE_BUILD_ID_MAX + 1,
-};
+enum { PATH_SIZE = 4096 };
 
 void debug_file_close(struct debug_file *file)
 {
@@ -77,23 +75,14 @@ static bool has_what_is_needed(Elf *elf, enum debug_file_need need)
 	return need == DEBUG_FILE_DWARF ? debug_sections_has_info(elf) : has_symbols(elf);
 }
 
-/* false: an id that no path can be made of. */
-static bool put_hex(const unsigned char *id, size_t size, char ret[HEX_SIZE])
-{
-	if (size < 2 || size > WIRE_BUILD_ID_MAX)
-		return false;
-	for (size_t i = 0; i < size; i++)
-		sprintf(ret + 2 * i, "%02x", id[i]);
-	return true;
-}
-
 bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t size, char *ret,
 			      size_t ret_size)
 {
-	char hex[HEX_SIZE];
+	char hex[BUILD_ID_TEXT];
 
-	if (!put_hex(id, size, hex))
+	if (size < 2 || size > WIRE_BUILD_ID_MAX)
 		return false;
+	build_id_text(id, size, hex);
 	return snprintf(ret, ret_size, "%s/.build-id/%.2s/%s.debug", dir, hex, hex + 2) <
 	       (int)ret_size;
 }

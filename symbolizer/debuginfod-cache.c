@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/build-id.h"
 #include "common/cleanup.h"
-#include "common/wire.h"
 #include "symbolizer/debuginfod-cache.h"
 
 /* A variable that is empty is none. */
@@ -41,12 +41,8 @@ char *debuginfod_cache_path(void)
 
 char *debuginfod_cache_file(const char *cache, const uint8_t *build_id, size_t size)
 {
-	char name[2 * WIRE_BUILD_ID_MAX + sizeof("/debuginfo")];
+	char name[BUILD_ID_TEXT + sizeof("/debuginfo")];
 
-	if (size > WIRE_BUILD_ID_MAX)
-		size = WIRE_BUILD_ID_MAX;
-	for (size_t i = 0; i < size; i++)
-		sprintf(name + 2 * i, "%02x", build_id[i]);
-	strcpy(name + 2 * size, "/debuginfo");
+	strcat(build_id_text(build_id, size, name), "/debuginfo");
 	return join(cache, name);
 }

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/build-id.h"
 #include "common/cleanup.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/file-names.h"
 #include "symbolizer/symbol-table.h"
-
-enum { NAME_SIZE_MAX = 4096 };
 
 /* Names point into the file that is about to be closed. */
 static void forget_symbols(struct image *image, void *arg)
@@ -82,7 +81,7 @@ static int put_inlined(struct file_names *names, const struct wire_symbol *symbo
 	struct wire_inlined record = {
 		.image = symbol->image,
 		.offset = symbol->offset,
-		.name = wire_string(name, NAME_SIZE_MAX),
+		.name = wire_string(name, WIRE_NAME_MAX),
 		.file = wire_string(call->file, PATH_MAX),
 		.line = call->line,
 		.column = call->column,
@@ -111,7 +110,7 @@ static void name_function(const struct place_symbols *found, char **ret_demangle
 		*ret_demangled = demangle(function->name);
 		name = *ret_demangled ? *ret_demangled : function->name;
 	}
-	symbol->name = wire_string(name, NAME_SIZE_MAX);
+	symbol->name = wire_string(name, WIRE_NAME_MAX);
 }
 
 /* Samples in files without debug information are counted, so that a person knows what to install.
@@ -119,7 +118,7 @@ static void name_function(const struct place_symbols *found, char **ret_demangle
 static void tally_image(struct file_names *names, const struct image *image,
 			const struct image_symbols *symbols)
 {
-	char name[256], hex[2 * WIRE_BUILD_ID_MAX + 1] = "none";
+	char name[256], hex[BUILD_ID_TEXT];
 
 	if (names->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY || image->kind != WIRE_image_kind_FILE ||
 	    image_symbols_has_debug_info(symbols))
@@ -127,9 +126,9 @@ static void tally_image(struct file_names *names, const struct image *image,
 	downloads_ask(&names->downloads, image->build_id, image->build_id_size);
 	if (pair_map_find(&names->tallies, image->number, 0))
 		return;
-	for (size_t i = 0; i < image->build_id_size; i++)
-		sprintf(hex + 2 * i, "%02x", image->build_id[i]);
-	snprintf(name, sizeof(name), "%.100s (build-id %s)", image_name(image), hex);
+	build_id_text(image->build_id, image->build_id_size, hex);
+	snprintf(name, sizeof(name), "%.100s (build-id %s)", image_name(image),
+		 *hex ? hex : "none");
 	pair_map_add(&names->tallies, image->number, 0,
 		     (uintptr_t)counters_get(&names->stage->counters, "no-debug-info", name));
 }

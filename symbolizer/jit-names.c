@@ -12,8 +12,6 @@
 #include "symbolizer/jitdump.h"
 #include "symbolizer/perf-map.h"
 
-enum { NAME_SIZE_MAX = 4096 };
-
 /* A place since its name was last told, or since it was first met. */
 struct met_place {
 	uint64_t image, address;
@@ -263,8 +261,8 @@ static int tell(struct jit_names *names, const struct met_place *place, const st
 		.offset = place->address,
 		.start = name->start,
 		.size = name->size,
-		.name = wire_string(name->name, NAME_SIZE_MAX),
-		.file = wire_string(name->file, NAME_SIZE_MAX),
+		.name = wire_string(name->name, WIRE_NAME_MAX),
+		.file = wire_string(name->file, WIRE_NAME_MAX),
 		.line = name->line,
 		.column = name->column,
 		.since = place->first,

@@ -23,7 +23,6 @@ enum {
 	KEY_NO_INLINES,
 	KEY_DEBUGINFOD,
 	PLACES_MAX = 1 << 22, /* known at one time; beyond that they are named again */
-	NAME_MAX_SIZE = 4096,
 };
 
 struct symbolizer {
@@ -70,7 +69,7 @@ static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbo
 		return;
 	symbol->start = found.start;
 	symbol->size = found.size;
-	symbol->name = wire_string(found.name, NAME_MAX_SIZE);
+	symbol->name = wire_string(found.name, WIRE_NAME_MAX);
 	symbol->module = wire_string(found.module, 255);
 }
 

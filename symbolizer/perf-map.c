@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/text.h"
 #include "symbolizer/perf-map.h"
 
 enum { CHUNK_SIZE = 64 * 1024 };
@@ -26,17 +27,6 @@ void perf_map_deinit(struct perf_map *map)
 	*map = (struct perf_map){ 0 };
 }
 
-static int digit_of(char character)
-{
-	if (character >= '0' && character <= '9')
-		return character - '0';
-	if (character >= 'a' && character <= 'f')
-		return character - 'a' + 10;
-	if (character >= 'A' && character <= 'F')
-		return character - 'A' + 10;
-	return -1;
-}
-
 /* "1a2b", "0x1A2B", and the blanks behind; moves `at`. Not strtoull(): there is no zero byte. */
 static bool parse_number(const char **at, const char *end, uint64_t *ret)
 {
@@ -45,10 +35,10 @@ static bool parse_number(const char **at, const char *end, uint64_t *ret)
 	if (end - begin > 2 && begin[0] == '0' && (begin[1] | 0x20) == 'x')
 		begin += 2;
 	*ret = 0;
-	for (*at = begin; *at < end && digit_of(**at) >= 0; ++*at) {
+	for (*at = begin; *at < end && text_digit_value(**at) >= 0; ++*at) {
 		if (*ret >> 60)
 			return false;
-		*ret = *ret << 4 | digit_of(**at);
+		*ret = *ret << 4 | text_digit_value(**at);
 	}
 	if (*at == begin || *at == end || **at != ' ')
 		return false;
