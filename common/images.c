@@ -325,18 +325,43 @@ static bool is_worth_another_look(const struct image_entry *entry)
 	       clock_now(CLOCK_MONOTONIC) - entry->asked_at >= IMAGES_ASK_AGAIN_NS;
 }
 
+/* The current image of a file, NULL: none yet; and the key that it has, or will have. */
+static struct image_entry *find_entry(const struct images *images,
+				      const struct image_source *source, size_t size,
+				      char key[static KEY_MAX])
+{
+	char build_id[BUILD_ID_TEXT];
+	struct image_entry *entry;
+	int n;
+
+	n = snprintf(key, KEY_MAX, "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":%s", source->major,
+		     source->minor, source->inode,
+		     build_id_text(source->build_id, source->build_id_size, build_id));
+	snprintf(key + n, KEY_MAX - n, "%.*s", (int)size, source->path);
+	HASH_FIND_STR(images->by_file, key, entry);
+	return entry;
+}
+
+bool images_knows(const struct images *images, const struct image_source *source)
+{
+	char key[KEY_MAX];
+	const struct image_entry *entry;
+	uint32_t flags;
+
+	if (!strcmp(source->path, "[vdso]"))
+		return images->vdso_is_known;
+	entry = find_entry(images, source, path_size(source->path, &flags), key);
+	return entry && !is_another_inode(entry, source) &&
+	       entry->file.status != WIRE_image_status_GONE;
+}
+
 static int find_file(struct images *images, const struct image_source *source, size_t size,
 		     uint64_t *ret_image)
 {
-	char key[KEY_MAX], build_id[BUILD_ID_TEXT];
-	struct image_entry *entry;
-	int r = 0, n;
+	char key[KEY_MAX];
+	struct image_entry *entry = find_entry(images, source, size, key);
+	int r = 0;
 
-	n = snprintf(key, sizeof(key), "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":%s", source->major,
-		     source->minor, source->inode,
-		     build_id_text(source->build_id, source->build_id_size, build_id));
-	snprintf(key + n, sizeof(key) - n, "%.*s", (int)size, source->path);
-	HASH_FIND_STR(images->by_file, key, entry);
 	if (entry && is_another_inode(entry, source)) { /* who has the old one keeps it */
 		HASH_DELETE(hh, images->by_file, entry);
 		close_file(entry);

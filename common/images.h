@@ -67,6 +67,10 @@ int images_add_kernel(struct images *images, struct wire_blob build_id);
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
 		uint32_t *ret_flags);
 
+/* Whether the file behind a mapping has been found already, as far as can be told without a look.
+ */
+bool images_knows(const struct images *images, const struct image_source *source);
+
 /*
  * Another anonymous image, of the process that /proc shows as `pid` (0: as none): the server is
  * told that its perf map may be asked for. 0 or -errno of the output.

@@ -445,29 +445,39 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 	return stage_put(processes->stage, WIRE_RECORD_thread, &thread);
 }
 
-int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
+/* What is mapped to be executed; false: something else, or nobody's. */
+static bool mapped_code(const struct processes *processes, const struct record_mmap2 *mmap,
+			struct image_source *ret)
 {
-	struct process *process = find(processes, mmap->pid);
-	struct image_source source = {
+	*ret = (struct image_source){
 		.task = mmap->tid,
 		.start = mmap->start,
 		.length = mmap->length,
 		.path = record_text(&mmap->header, sizeof(*mmap)),
 	};
+	if (mmap->pid == 0 || !ret->path || !(mmap->protection & PROT_EXEC))
+		return false;
+	if (record_mmap_has_build_id(mmap)) {
+		ret->build_id_size = record_mmap_build_id(mmap, &ret->build_id);
+		return true;
+	}
+	ret->major = mmap->major;
+	ret->minor = mmap->minor;
+	ret->inode = mmap->inode;
+	ret->generation = mmap->generation;
+	if (processes->find_build_id)
+		ret->build_id_size =
+			processes->find_build_id(ret->path, &ret->build_id, processes->arg);
+	return true;
+}
+
+int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
+{
+	struct process *process = find(processes, mmap->pid);
+	struct image_source source;
 	int r;
 
-	if (record_mmap_has_build_id(mmap)) {
-		source.build_id_size = record_mmap_build_id(mmap, &source.build_id);
-	} else {
-		source.major = mmap->major;
-		source.minor = mmap->minor;
-		source.inode = mmap->inode;
-		source.generation = mmap->generation;
-		if (processes->find_build_id && source.path)
-			source.build_id_size = processes->find_build_id(
-				source.path, &source.build_id, processes->arg);
-	}
-	if (mmap->pid == 0 || !source.path || !(mmap->protection & PROT_EXEC))
+	if (!mapped_code(processes, mmap, &source))
 		return 0;
 	if (!process) {
 		r = add_from_proc(processes, mmap->pid, WIRE_origin_FOUND, time);
@@ -481,6 +491,37 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 	if (process->mappings.n >= MAPPING_TABLE_MAX - 2)
 		return renew(processes, process, time);
 	return add_mapping(processes, process, &source, mmap->offset, time);
+}
+
+static bool is_new_code(const struct processes *processes, const struct record_mmap2 *mmap)
+{
+	const struct process *process = find(processes, mmap->pid);
+	struct image_source source;
+
+	if (!mapped_code(processes, mmap, &source))
+		return false;
+	if (!process)
+		return true;
+	return images_is_anonymous(&source) ? !process->anonymous
+					    : !images_knows(processes->images, &source);
+}
+
+bool processes_is_news(const struct processes *processes, const struct perf_event_header *event)
+{
+	const struct record_task *task = (const void *)event;
+
+	if (!record_is_whole(event))
+		return false;
+	switch (event->type) {
+	case PERF_RECORD_FORK:
+		return task->pid != task->parent_pid;
+	case PERF_RECORD_COMM:
+		return record_comm_is_exec(event);
+	case PERF_RECORD_MMAP2:
+		return is_new_code(processes, (const void *)event);
+	default:
+		return false;
+	}
 }
 
 /*

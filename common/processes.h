@@ -64,6 +64,12 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time);
 
 /*
+ * Whether an event tells of a process or of a file that is not known yet: some do not live long, so
+ * that they are to be looked for soon.
+ */
+bool processes_is_news(const struct processes *processes, const struct perf_event_header *event);
+
+/*
  * The process of a sample, found in /proc if it is not known; `address` is its user pc, 0 for
  * none: if no mapping holds it, the maps are read again, no faster than PROCESSES_REREAD_NS.
  */

@@ -101,19 +101,26 @@ static void bury(void)
 	assert_int_equal(processes_bury(&processes, PROCESSES_LINGER_NS + 1000), 0);
 }
 
-static void do_comm(uint32_t pid, uint32_t tid, const char *name, uint16_t misc, uint64_t time)
+static const struct record_comm *make_comm(uint32_t pid, uint32_t tid, const char *name,
+					   uint16_t misc)
 {
-	_Alignas(8) char record[128] = { 0 };
+	static _Alignas(8) char record[128];
 	struct record_comm *comm = (void *)record;
 	size_t size = (strlen(name) + 8) & ~7UL;
 
+	memset(record, 0, sizeof(record));
 	comm->header =
 		(struct perf_event_header){ PERF_RECORD_COMM, misc,
 					    sizeof(*comm) + size + sizeof(struct record_id) };
 	comm->pid = pid;
 	comm->tid = tid;
 	strcpy(comm->name, name);
-	assert_int_equal(processes_comm(&processes, comm, time), 0);
+	return comm;
+}
+
+static void do_comm(uint32_t pid, uint32_t tid, const char *name, uint16_t misc, uint64_t time)
+{
+	assert_int_equal(processes_comm(&processes, make_comm(pid, tid, name, misc), time), 0);
 }
 
 static void do_exec(uint32_t pid, const char *name, uint64_t time)
@@ -121,26 +128,35 @@ static void do_exec(uint32_t pid, const char *name, uint64_t time)
 	do_comm(pid, pid, name, PERF_RECORD_MISC_COMM_EXEC, time);
 }
 
-static void do_mmap(uint32_t pid, uint64_t start, uint64_t length, uint64_t offset,
-		    const char *path, uint64_t inode, uint64_t time)
+static struct record_mmap2 *make_mmap(uint32_t pid, uint64_t start, uint64_t length,
+				      const char *path, uint64_t inode)
 {
-	_Alignas(8) char record[512] = { 0 };
+	static _Alignas(8) char record[512];
 	struct record_mmap2 *mmap2 = (void *)record;
 	size_t size = (strlen(path) + 8) & ~7UL;
 
+	memset(record, 0, sizeof(record));
 	mmap2->header =
 		(struct perf_event_header){ PERF_RECORD_MMAP2, 0,
 					    sizeof(*mmap2) + size + sizeof(struct record_id) };
 	mmap2->pid = mmap2->tid = pid;
 	mmap2->start = start;
 	mmap2->length = length;
-	mmap2->offset = offset;
 	mmap2->major = 8;
 	mmap2->minor = 1;
 	mmap2->inode = inode;
 	mmap2->generation = inode ? 7 : 0;
 	mmap2->protection = PROT_READ | PROT_EXEC;
 	strcpy(mmap2->path, path);
+	return mmap2;
+}
+
+static void do_mmap(uint32_t pid, uint64_t start, uint64_t length, uint64_t offset,
+		    const char *path, uint64_t inode, uint64_t time)
+{
+	struct record_mmap2 *mmap2 = make_mmap(pid, start, length, path, inode);
+
+	mmap2->offset = offset;
 	assert_int_equal(processes_mmap(&processes, mmap2, time), 0);
 }
 
@@ -909,6 +925,67 @@ static void test_an_anonymous_image_does_not_end_before_its_process(void **state
 	assert_null(images.by_number);
 }
 
+static bool is_news(const void *event)
+{
+	return processes_is_news(&processes, event);
+}
+
+static void test_what_is_known_is_no_news(void **state)
+{
+	do_fork(1, PID, 10);
+	assert_true(is_news(make_mmap(PID, 0x1000, 0x1000, "/bin/a", 5)));
+	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 11);
+	assert_false(is_news(make_mmap(PID, 0x9000, 0x1000, "/bin/a", 5)));
+	assert_false(is_news(make_mmap(PID, 0x9000, 0x1000, "/bin/a (deleted)", 5)));
+	assert_true(is_news(make_mmap(PID, 0x1000, 0x1000, "/bin/a", 6)));
+	assert_true(is_news(make_mmap(PID + 1, 0x1000, 0x1000, "/bin/a", 5)));
+	check("process 1 pid 5000000 forked of 0 ''\n"
+	      "image 3 file '/bin/a'\n"
+	      "mapping 1 of 1 1000+1000 at 0 of image 3\n");
+}
+
+static void test_another_inode_is_news(void **state)
+{
+	struct record_mmap2 *mmap2;
+
+	do_fork(1, PID, 10);
+	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 11);
+	mmap2 = make_mmap(PID, 0x1000, 0x1000, "/bin/a", 5);
+	mmap2->generation++;
+	assert_true(is_news(mmap2));
+	mmap2->protection = PROT_READ; /* not ours to look at */
+	assert_false(is_news(mmap2));
+}
+
+static void test_the_first_anonymous_memory_of_a_process_is_news(void **state)
+{
+	do_fork(1, PID, 10);
+	do_fork(1, PID + 1, 10);
+	assert_true(is_news(make_mmap(PID, 0x1000, 0x1000, "//anon", 0)));
+	do_mmap(PID, 0x1000, 0x1000, 0, "//anon", 0, 11);
+	assert_false(is_news(make_mmap(PID, 0x5000, 0x1000, "//anon", 0)));
+	assert_true(is_news(make_mmap(PID + 1, 0x5000, 0x1000, "//anon", 0)));
+}
+
+static void test_new_processes_and_programs_are_news(void **state)
+{
+	struct record_task task = {
+		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct record_id) },
+		.pid = PID,
+		.parent_pid = 1,
+	};
+
+	assert_true(is_news(&task));
+	task.parent_pid = PID; /* a thread */
+	assert_false(is_news(&task));
+	task.header.type = PERF_RECORD_EXIT;
+	assert_false(is_news(&task));
+	assert_true(is_news(make_comm(PID, PID, "b", PERF_RECORD_MISC_COMM_EXEC)));
+	assert_false(is_news(make_comm(PID, PID, "b", 0)));
+	task.header.size = sizeof(task.header);
+	assert_false(is_news(&task));
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -953,6 +1030,10 @@ int main(void)
 		TEST(test_a_sweep_asks_for_no_process_of_another_namespace),
 		TEST(test_images_end_some_time_behind_the_last_process_that_had_them),
 		TEST(test_an_anonymous_image_does_not_end_before_its_process),
+		TEST(test_what_is_known_is_no_news),
+		TEST(test_another_inode_is_news),
+		TEST(test_the_first_anonymous_memory_of_a_process_is_news),
+		TEST(test_new_processes_and_programs_are_news),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ void merge_release(struct merge *merge)
 		ring_release(&merge->rings[i]);
 }
 
-int merge_look_ahead(struct merge *merge, size_t ring,
+int merge_look_ahead(struct merge *merge, size_t ring, uint64_t *position,
 		     int (*show)(const struct perf_event_header *header, void *arg), void *arg)
 {
 	struct ring ahead = merge->rings[ring];
@@ -74,10 +74,13 @@ int merge_look_ahead(struct merge *merge, size_t ring,
 	int r = 0;
 
 	ahead.wrapped = wrapped;
+	if (ahead.position < *position)
+		ahead.position = *position;
 	ring_look(&ahead);
 	while (r == 0 && (header = ring_peek(&ahead))) {
 		r = show(header, arg);
 		ring_advance(&ahead, header);
 	}
+	*position = ahead.position;
 	return r;
 }

@@ -43,7 +43,8 @@ void merge_release(struct merge *merge);
 
 /*
  * Shows the records that wait in a ring without taking them, until `show` returns other than 0;
- * returns that.
+ * returns that. Those before `*position` are left out, which is behind the last one shown then:
+ * where a ring is followed, none is shown twice. (0: all.)
  */
-int merge_look_ahead(struct merge *merge, size_t ring,
+int merge_look_ahead(struct merge *merge, size_t ring, uint64_t *position,
 		     int (*show)(const struct perf_event_header *header, void *arg), void *arg);

@@ -15,15 +15,13 @@
 #include "common/host-files.h"
 #include "common/kernel-build-id.h"
 #include "common/kernel-symbol.h"
-#include "perf-source/perf-source.h"
 #include "common/proc.h"
+#include "perf-source/perf-source.h"
+#include "perf-source/waiting.h"
 
 enum {
-	POLL_MS = 250,	       /* quiet CPUs never reach their rings' mark */
-	SIDEBAND_WAIT_MS = 20, /* for what else happens, and until it is old enough (merge.h) */
-	KNOWN_WAIT_MS = 50,    /* the same while whatever is mapped is known already */
-	RELEASE_SHARE = 4,     /* of a ring is handed out before the kernel gets room again */
-	CONTEXT_MARKS = 4095,  /* PERF_CONTEXT_…: the last so many values of 64 bits */
+	RELEASE_SHARE = 4,    /* of a ring is handed out before the kernel gets room again */
+	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
 };
 
 #define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* no faster than this, however much is lost */
@@ -54,9 +52,12 @@ static bool is_changing(uint32_t pid, void *arg)
 {
 	struct perf_source *self = arg;
 
-	for (size_t i = 0; i < self->recording.n_cpus; i++)
-		if (merge_look_ahead(&self->merge, i, changes_process, &pid))
+	for (size_t i = 0; i < self->recording.n_cpus; i++) {
+		uint64_t from = 0;
+
+		if (merge_look_ahead(&self->merge, i, &from, changes_process, &pid))
 			return true;
+	}
 	return false;
 }
 
@@ -306,77 +307,6 @@ static int begin(struct stage *stage, struct perf_source *self)
 	return 0;
 }
 
-/* Descriptors to wait on: rings, ends of the recorded processes, the image server. */
-struct waiting {
-	struct pollfd *fds;
-	size_t n_rings, n_processes, n;
-	uint64_t n_images, n_upids; /* that were known when we last waited */
-};
-
-static int waiting_init(struct waiting *waiting, const struct perf_source *self)
-{
-	size_t n = 0;
-
-	waiting->n_rings = self->recording.n_rings;
-	waiting->n_processes = self->options.command ? 1 : self->options.n_pids;
-	waiting->n = waiting->n_rings + waiting->n_processes + 1;
-	waiting->fds = calloc(waiting->n, sizeof(*waiting->fds));
-	if (!waiting->fds)
-		return -ENOMEM;
-	for (size_t i = 0; i < waiting->n_rings; i++)
-		waiting->fds[n++].fd = self->recording.rings[i].fd;
-	for (size_t i = 0; i < waiting->n_processes; i++)
-		waiting->fds[n++].fd =
-			self->options.command ? self->command.pid_fd : self->pid_fds[i];
-	waiting->fds[n++].fd = self->images.server_fd;
-	for (size_t i = 0; i < n; i++)
-		waiting->fds[i].events = POLLIN;
-	return 0;
-}
-
-/*
- * New files are to be opened soon (they seldom come alone), and those that were gone before; a
- * process may be short.
- */
-static int sideband_wait_ms(struct waiting *waiting, const struct perf_source *self)
-{
-	bool is_known = self->images.n_numbers == waiting->n_images && !self->images.n_gone &&
-			self->processes.n_upids == waiting->n_upids;
-
-	waiting->n_images = self->images.n_numbers;
-	waiting->n_upids = self->processes.n_upids;
-	return is_known ? KNOWN_WAIT_MS : SIDEBAND_WAIT_MS;
-}
-
-/*
- * Waits a little; whether a process to be recorded is left (without such, always). Each time that
- * we wake up, all later stages do, too, with cold caches: so not often, unless something happens to
- * processes.
- */
-static bool wait_a_little(struct waiting *waiting, const struct perf_source *self)
-{
-	size_t n_left = 0;
-	bool has_sideband = false;
-
-	if (poll(waiting->fds, waiting->n, POLL_MS) <= 0)
-		return true;
-	for (size_t i = 0; i < waiting->n_rings / 2; i++) /* the first half of the rings */
-		has_sideband |= waiting->fds[i].revents & POLLIN;
-	if (has_sideband)
-		poll(NULL, 0, sideband_wait_ms(waiting, self));
-	for (size_t i = 0; i < waiting->n; i++) {
-		bool is_process =
-			i >= waiting->n_rings && i < waiting->n_rings + waiting->n_processes;
-
-		/* A task's event hangs up for good when it ends, and a pidfd is readable then. */
-		if (waiting->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL) ||
-		    (is_process && waiting->fds[i].revents & POLLIN))
-			waiting->fds[i].fd = -1;
-		n_left += is_process && waiting->fds[i].fd >= 0;
-	}
-	return n_left || !waiting->n_processes;
-}
-
 static int read_again_if_lost(struct perf_source *self)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -415,7 +345,7 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 			r = check_images(self);
 		if (r == 0)
 			r = read_again_if_lost(self);
-		goes_on = wait_a_little(waiting, self);
+		goes_on = waiting_wait(waiting, self);
 		if (self->options.duration &&
 		    clock_now(CLOCK_MONOTONIC) - begun >= self->options.duration)
 			goes_on = false;
@@ -460,7 +390,7 @@ int perf_source_run(struct stage *stage, void *data)
 		r = record(stage, self, &waiting);
 	if (r == 0)
 		r = finish(stage, self);
-	free(waiting.fds);
+	waiting_deinit(&waiting);
 	return r;
 }
 

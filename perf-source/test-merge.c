@@ -232,6 +232,7 @@ static int collect(const struct perf_event_header *header, void *arg)
 static void test_looking_ahead_takes_nothing(void **state)
 {
 	char seen[16] = "";
+	uint64_t position = 0;
 
 	put_event(0, 10, 1, 1200);
 	put_event(0, 20, 2, 1200);
@@ -244,7 +245,7 @@ static void test_looking_ahead_takes_nothing(void **state)
 	merge_look(&merge);
 	assert_int_equal(next(100, 0, 30), 3);
 	put_event(0, 50, 5, 480); /* was not there at the last look */
-	assert_int_equal(merge_look_ahead(&merge, 0, collect, seen), 0);
+	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
 	assert_string_equal(seen, "45");
 	assert_int_equal(next(100, 0, 40), 4);
 	merge_look(&merge);
@@ -254,12 +255,33 @@ static void test_looking_ahead_takes_nothing(void **state)
 static void test_looking_ahead_stops_when_told(void **state)
 {
 	char seen[16] = "";
+	uint64_t position = 0;
 
 	put_event(1, 10, 6, 8);
 	put_event(1, 20, 7, 8);
 	put_event(1, 30, 8, 8);
-	assert_int_equal(merge_look_ahead(&merge, 1, collect, seen), 42);
+	assert_int_equal(merge_look_ahead(&merge, 1, &position, collect, seen), 42);
 	assert_string_equal(seen, "67");
+}
+
+static void test_looking_ahead_goes_on_where_it_was(void **state)
+{
+	char seen[16] = "";
+	uint64_t position = 0;
+
+	put_event(0, 10, 1, 8);
+	put_event(0, 20, 2, 8);
+	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
+	put_event(0, 30, 3, 8);
+	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
+	assert_string_equal(seen, "123");
+	put_event(0, 40, 4, 8);
+	merge_look(&merge);
+	for (int number = 1; number <= 4; number++) /* what was taken is not shown either */
+		assert_int_equal(next(100, 0, 10 * number), number);
+	put_event(0, 50, 5, 8);
+	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
+	assert_string_equal(seen, "1235");
 }
 
 static void test_a_ring_that_cannot_be_mapped_is_closed(void **state)
@@ -289,6 +311,7 @@ int main(void)
 		TEST(test_what_was_handed_out_stays_until_it_is_released),
 		TEST(test_looking_ahead_takes_nothing),
 		TEST(test_looking_ahead_stops_when_told),
+		TEST(test_looking_ahead_goes_on_where_it_was),
 		cmocka_unit_test(test_a_ring_that_cannot_be_mapped_is_closed),
 	};
 
