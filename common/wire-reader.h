@@ -14,6 +14,7 @@ struct wire_reader {
 	int fd;		   /* borrowed */
 	char *buffer;	   /* or the whole file */
 	size_t start, end; /* what was read and not yet handed out */
+	size_t ahead;	   /* of a record behind the next one, which was asked for already */
 	size_t map_size;   /* of the file; 0: it is not mapped */
 	bool at_end;
 	uint32_t peer_minor; /* of the hello that was read */

@@ -13,6 +13,7 @@
 
 #include "common/arch.h"
 #include "live-unwinder/engine-table.h"
+#include "live-unwinder/stack-reads.h"
 
 enum {
 	RULES_CACHED = 16384,  /* a power of two */
@@ -38,6 +39,7 @@ enum { CACHE_LINE = 64 };
 struct engine_table {
 	struct cached_rule cached_rules[RULES_CACHED]; /* two a cache line, none across two */
 	struct cached_table cached_tables[TABLES_CACHED];
+	struct stack_reads reads[STACK_READS_THREADS];
 	uint64_t n_removed; /* of the tables, when they were cached */
 	struct tables *tables;
 } __attribute__((aligned(CACHE_LINE)));
@@ -64,6 +66,7 @@ struct engine_table *engine_table_free(struct engine_table *engine)
 struct walk {
 	struct engine_table *engine;
 	struct unwinding *unwinding;
+	struct stack_reads *reads;
 	uint64_t stack_start;
 	uint64_t pc, sp, fp;
 	bool knows_fp;
@@ -85,6 +88,7 @@ static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
 
 	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
 		return false;
+	stack_reads_add(walk->reads, address);
 	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
 	return true;
 }
@@ -534,6 +538,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 	struct walk walk = {
 		.engine = engine,
 		.unwinding = unwinding,
+		.reads = stack_reads_begin(engine->reads, sample, registers[arch_host.sp_index]),
 		.stack_start = registers[arch_host.sp_index],
 		.pc = registers[arch_host.ip_index],
 		.sp = registers[arch_host.sp_index],
