@@ -62,7 +62,7 @@ static int put_line(struct capture *capture, const struct stack_count *count, st
 	for (; i < count->n_names; i++) {
 		if (i && used < LINE_SIZE_MAX)
 			line->text[used++] = ';';
-		used = put_name(line, used, names_text(&capture->names, count->names[i]));
+		used = put_name(line, used, names_text(&capture->stacks.names, count->names[i]));
 		line->ends[i] = used;
 	}
 	line->count = count;
@@ -91,7 +91,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	if (!line)
 		return -ENOMEM;
 	line->count = NULL;
-	r = names_rank(&capture->names, &ranks);
+	r = names_rank(&capture->stacks.names, &ranks);
 	if (r == 0)
 		r = stack_counts_list(&capture->counts, compare, ranks, &list, &n);
 	for (size_t i = 0; i < n && r == 0; i++)

@@ -75,7 +75,7 @@ static const char *clean(const char *text, char *ret, size_t size)
 static int put_metadata(struct capture *capture, const char *id, const char *value)
 {
 	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { capture->hello.start_time, -1, -1 };
+	struct syscap_time when = { capture->stacks.hello.start_time, -1, -1 };
 	char text[512];
 
 	return syscap_put_metadata(&self->syscap, when, id, clean(value, text, sizeof(text)));
@@ -92,7 +92,7 @@ static int put_metadata_number(struct capture *capture, const char *id, uint64_t
 static int begin(struct capture *capture)
 {
 	struct syscap_format *self = capture->format_data;
-	const struct wire_hello *hello = &capture->hello;
+	const struct wire_hello *hello = &capture->stacks.hello;
 	struct syscap_time when = { hello->start_time, -1, -1 };
 	int r;
 
@@ -185,7 +185,7 @@ static uint64_t hash_name(const struct process *process)
  * The PID of a stack's process. It is told when first met, and again with a new name: the last one
  * counts, and each incarnation is a process of its own here.
  */
-static int find_pid(struct capture *capture, const struct capture_stack *stack, int32_t *ret_pid)
+static int find_pid(struct capture *capture, const struct named_stack *stack, int32_t *ret_pid)
 {
 	struct syscap_format *self = capture->format_data;
 	struct process *process = stack->process;
@@ -224,8 +224,8 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 
 	if (!process || !frame->mapping || pair_map_find(&self->mappings, pid, frame->mapping))
 		return 0;
-	mapping = process_table_mapping(&capture->identity.processes, process, frame);
-	image = mapping ? image_table_find(&capture->identity.images, mapping->image) : NULL;
+	mapping = process_table_mapping(&capture->stacks.identity.processes, process, frame);
+	image = mapping ? image_table_find(&capture->stacks.identity.images, mapping->image) : NULL;
 	if (!image)
 		return 0;
 	pair_map_add(&self->mappings, pid, frame->mapping, 1);
@@ -248,9 +248,9 @@ static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t 
 		return *known;
 	address = SYSCAP_JITMAP | (self->n_jitmap + 1);
 	*ret_error = pair_map_add(&self->jitmap, name, 0, address);
-	if (*ret_error == 0 && !names_is_provisional(&capture->names, name))
+	if (*ret_error == 0 && !names_is_provisional(&capture->stacks.names, name))
 		*ret_error = syscap_put_jitmap(&self->syscap, when, address,
-					       names_text(&capture->names, name));
+					       names_text(&capture->stacks.names, name));
 	self->n_jitmap++;
 	return address;
 }
@@ -264,7 +264,7 @@ static int user_address(struct capture *capture, int32_t pid, const struct wire_
 	int r = 0;
 
 	*ret = frame->address;
-	if (!capture->has_symbols)
+	if (!capture->stacks.has_symbols)
 		return 0;
 	known = pair_map_find(&self->symbols.living, pid, frame->address);
 	if (known && *known == name)
@@ -303,19 +303,20 @@ static int kernel_address(struct capture *capture, const struct wire_frame *fram
 	uint64_t image, offset;
 
 	*ret = frame->address;
-	if (!process_table_place(&capture->identity.processes, NULL, frame, &image, &offset))
+	if (!process_table_place(&capture->stacks.identity.processes, NULL, frame, &image, &offset))
 		return 0;
-	place = names_find_place(&capture->names, image, offset);
+	place = names_find_place(&capture->stacks.names, image, offset);
 	if (!place || !place->name)
 		return 0;
-	if (!place->module || !is_made_while_running(names_text(&capture->names, place->module)))
+	if (!place->module ||
+	    !is_made_while_running(names_text(&capture->stacks.names, place->module)))
 		return keep_kernel_symbol(capture, place, place->start, place->size);
 	*ret = KERNEL_MADE_UP + (uint64_t)place->name * KERNEL_MADE_UP_SIZE;
 	return keep_kernel_symbol(capture, place, *ret, KERNEL_MADE_UP_SIZE);
 }
 
 /* What has to be in the file before a frame can be; its value is the address to be written. */
-static int add_frame(struct capture *capture, const struct capture_stack *stack,
+static int add_frame(struct capture *capture, const struct named_stack *stack,
 		     const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
 {
 	struct syscap_format *self = capture->format_data;
@@ -356,14 +357,14 @@ static bool add_address(struct addresses *addresses, uint64_t context, uint64_t 
  * A frame, behind the calls that were inlined into it. These have no address that is theirs alone,
  * so an entry of the jitmap stands for each.
  */
-static bool add_addresses(struct capture *capture, const struct capture_frame *frame, uint64_t time,
+static bool add_addresses(struct capture *capture, const struct named_frame *frame, uint64_t time,
 			  struct addresses *addresses, int *ret_error)
 {
 	uint64_t context = frame->flags & WIRE_frame_flags_KERNEL ? SYSCAP_CONTEXT_KERNEL
 								  : SYSCAP_CONTEXT_USER;
 	bool has_room = true;
 	size_t n;
-	const uint32_t *names = names_of_label(&capture->names, &frame->label, &n);
+	const uint32_t *names = names_of_label(&capture->stacks.names, &frame->label, &n);
 
 	while (--n && has_room && *ret_error == 0)
 		has_room = add_address(addresses, context,
@@ -372,7 +373,7 @@ static bool add_addresses(struct capture *capture, const struct capture_frame *f
 }
 
 /* If they are too many, what is written ends otherwise than the stack did. 0 or -errno. */
-static int find_addresses(struct capture *capture, const struct capture_stack *stack,
+static int find_addresses(struct capture *capture, const struct named_stack *stack,
 			  struct addresses *addresses, uint32_t *ret_end)
 {
 	int r = 0;
@@ -397,13 +398,13 @@ static int put_counters(struct capture *capture, uint64_t time)
 	return syscap_set_counters(&self->syscap, when, self->counters, N_COUNTERS);
 }
 
-static int add_stack(struct capture *capture, const struct capture_stack *stack)
+static int add_stack(struct capture *capture, const struct named_stack *stack)
 {
 	struct syscap_format *self = capture->format_data;
 	const struct wire_stack *record = stack->record;
 	struct addresses addresses;
 	struct syscap_time when = { record->time, 0, record->cpu };
-	char reason[CAPTURE_END_TEXT];
+	char reason[STACKS_END_TEXT];
 	int32_t tid = record->tid;
 	uint32_t end = record->end;
 	int r = find_pid(capture, stack, &when.pid);
@@ -411,8 +412,8 @@ static int add_stack(struct capture *capture, const struct capture_stack *stack)
 	addresses.n = addresses.context = 0;
 	if (r == 0)
 		r = find_addresses(capture, stack, &addresses, &end);
-	if (r == 0 && capture_end_text(end, reason)) {
-		uint32_t name = names_intern(&capture->names, reason, strlen(reason));
+	if (r == 0 && stacks_end_text(end, reason)) {
+		uint32_t name = names_intern(&capture->stacks.names, reason, strlen(reason));
 
 		addresses.list[addresses.n++] = jitmap_address(capture, name, record->time, &r);
 		self->counters[COUNTER_INCOMPLETE].value++;
@@ -529,7 +530,7 @@ static int put_compressed(struct capture *capture, const char *name, const char 
 	size_t n;
 	int r = gzip_compress(data, size, &compressed, &n);
 
-	return r < 0 ? r : put_file(capture, name, capture->last_time, compressed, n, 1);
+	return r < 0 ? r : put_file(capture, name, capture->stacks.last_time, compressed, n, 1);
 }
 
 /* A piece of a file that comes as it is: compressed once it is whole. */
@@ -562,7 +563,7 @@ static int add_file(struct capture *capture, const struct wire_file *file)
 	struct syscap_format *self = capture->format_data;
 
 	if (gzip_is_path_of(file->path.data, "/proc/kallsyms")) {
-		if (capture->has_symbols)
+		if (capture->stacks.has_symbols)
 			return 0; /* a reduced one is written at the end */
 		self->has_kallsyms = true;
 	}
@@ -584,7 +585,7 @@ static int put_kallsyms(struct capture *capture)
 	struct syscap_format *self = capture->format_data;
 	_cleanup_free_ char *text = NULL;
 	size_t size;
-	int r = syscap_make_kallsyms(&self->kernel, &capture->names, &text, &size);
+	int r = syscap_make_kallsyms(&self->kernel, &capture->stacks.names, &text, &size);
 
 	return r < 0 ? r : put_compressed(capture, "/proc/kallsyms", text, size);
 }
@@ -593,11 +594,12 @@ static void put_if_provisional(uint64_t name, uint64_t zero, uint64_t address, v
 {
 	struct capture *capture = arg;
 	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { capture->last_time, -1, -1 };
+	struct syscap_time when = { capture->stacks.last_time, -1, -1 };
 
 	/* A full output shows itself with whatever follows. */
-	if (names_is_provisional(&capture->names, name))
-		syscap_put_jitmap(&self->syscap, when, address, names_text(&capture->names, name));
+	if (names_is_provisional(&capture->stacks.names, name))
+		syscap_put_jitmap(&self->syscap, when, address,
+				  names_text(&capture->stacks.names, name));
 }
 
 static int put_bundle(struct capture *capture)
@@ -605,7 +607,7 @@ static int put_bundle(struct capture *capture)
 	struct syscap_format *self = capture->format_data;
 	_cleanup_free_ char *data = NULL;
 	size_t size;
-	int r = syscap_symbols_bundle(&self->symbols, &capture->names, &data, &size);
+	int r = syscap_symbols_bundle(&self->symbols, &capture->stacks.names, &data, &size);
 
 	return r < 0 ? r : put_compressed(capture, "__symbols__", data, size);
 }
@@ -616,19 +618,19 @@ static int put_totals(struct capture *capture, enum stage_stream_end end)
 	char id[64];
 	int r = 0;
 
-	for (uint32_t i = 0; i < CAPTURE_ENDS && r == 0; i++) {
+	for (uint32_t i = 0; i < STACKS_ENDS && r == 0; i++) {
 		const char *name = wire_name_text(&wire_names_stack_end, i);
 
-		n_samples += capture->n_ends[i];
-		if (!name || !capture->n_ends[i])
+		n_samples += capture->stacks.n_ends[i];
+		if (!name || !capture->stacks.n_ends[i])
 			continue;
 		snprintf(id, sizeof(id), "stackpipe.%s", name);
-		r = put_metadata_number(capture, id, capture->n_ends[i]);
+		r = put_metadata_number(capture, id, capture->stacks.n_ends[i]);
 	}
 	if (r == 0)
 		r = put_metadata_number(capture, "stackpipe.samples", n_samples);
 	if (r == 0)
-		r = put_metadata_number(capture, "stackpipe.lost", capture->n_dropped);
+		r = put_metadata_number(capture, "stackpipe.lost", capture->stacks.n_dropped);
 	if (r == 0)
 		r = put_metadata(capture, "stackpipe.state",
 				 end == STAGE_STREAM_WHOLE ? "complete" : "incomplete");
@@ -640,18 +642,18 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	struct syscap_format *self = capture->format_data;
 	int r = put_totals(capture, end);
 
-	self->counters[COUNTER_LOST].value = capture->n_dropped;
+	self->counters[COUNTER_LOST].value = capture->stacks.n_dropped;
 	if (r == 0)
-		r = put_counters(capture, capture->last_time);
+		r = put_counters(capture, capture->stacks.last_time);
 	pair_map_each(&self->jitmap, put_if_provisional, capture);
-	if (r == 0 && capture->has_symbols)
+	if (r == 0 && capture->stacks.has_symbols)
 		r = put_bundle(capture);
 	if (r == 0 && !self->has_kallsyms)
 		r = put_kallsyms(capture);
 	if (r == 0)
 		r = output_flush(&capture->output);
 	if (r == 0)
-		syscap_set_end_time(&self->syscap, capture->last_time);
+		syscap_set_end_time(&self->syscap, capture->stacks.last_time);
 	return r;
 }
 

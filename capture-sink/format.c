@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 #include <string.h>
 
 #include "capture-sink/capture.h"
@@ -28,14 +27,4 @@ const struct format *format_of_path(const char *path)
 			return formats[i];
 	}
 	return NULL;
-}
-
-bool capture_end_text(uint32_t end, char ret[CAPTURE_END_TEXT])
-{
-	const char *name = wire_name_text(&wire_names_stack_end, end);
-
-	if (end == WIRE_stack_end_COMPLETE)
-		return false;
-	snprintf(ret, CAPTURE_END_TEXT, "[%s]", name ? name : "unknown-end");
-	return true;
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "capture-sink/capture.h"
-#include "common/arch.h"
 #include "common/clock.h"
 
 enum {
@@ -15,11 +14,9 @@ enum {
 };
 
 struct capture_sink {
-	struct capture capture; /* first: it begins with the identity */
+	struct capture capture; /* first: it begins with the stacks */
 	enum output_mode mode;
 	enum stage_stream_end end;
-	struct wire_frame frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
-	struct capture_frame stack_frames[WIRE_FRAMES_MAX];
 	uint32_t counted[STACK_COUNT_NAMES_MAX];
 };
 
@@ -71,32 +68,23 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	if (r < 0)
 		return refuse_path(stage, capture, r);
 	capture->stage = stage;
-	capture->hello = *hello;
-	capture->last_time = hello->start_time;
-	capture->has_symbols = strstr(hello->stages, "symbolizer") != NULL;
 	capture->format_data = calloc(1, capture->format->data_size + 1);
-	if (!capture->format_data || frame_cache_init(&capture->frames) < 0)
+	if (!capture->format_data || stacks_start(&capture->stacks, hello) < 0)
 		return -ENOMEM;
 	if (capture->format->begin)
 		r = capture->format->begin(capture);
 	return result(stage, capture, r);
 }
 
-static void pass_time(struct capture *capture, uint64_t time)
-{
-	if (time > capture->last_time)
-		capture->last_time = time;
-}
-
 /* The names of a stack's frames, the outermost first: how many. */
-static size_t put_names(struct capture *capture, const struct capture_stack *stack, uint32_t *ret)
+static size_t put_names(struct capture *capture, const struct named_stack *stack, uint32_t *ret)
 {
 	size_t n = 0, n_inlined = 0;
 
 	for (size_t i = 0; i < stack->record->frames.n; i++) {
 		size_t n_names;
 		const uint32_t *list =
-			names_of_label(&capture->names, &stack->frames[i].label, &n_names);
+			names_of_label(&capture->stacks.names, &stack->frames[i].label, &n_names);
 
 		if (n_inlined + n_names - 1 > STACK_COUNT_INLINED_MAX) {
 			++*counters_get(&capture->stage->counters, "refused", "inlined-calls");
@@ -110,166 +98,54 @@ static size_t put_names(struct capture *capture, const struct capture_stack *sta
 }
 
 /* One line of the counts: the thread, why the stack is cut, its frames from the outermost. */
-static int count_stack(struct capture_sink *self, const struct capture_stack *stack)
+static int count_stack(struct capture_sink *self, const struct named_stack *stack)
 {
 	struct capture *capture = &self->capture;
 	const struct wire_stack *record = stack->record;
-	char reason[CAPTURE_END_TEXT];
+	char reason[STACKS_END_TEXT];
 	size_t n = 0;
 
-	self->counted[n++] =
-		names_of_thread(&capture->names, stack->process, record->process, record->tid);
-	if (capture_end_text(record->end, reason))
-		self->counted[n++] = names_intern(&capture->names, reason, strlen(reason));
+	self->counted[n++] = names_of_thread(&capture->stacks.names, stack->process,
+					     record->process, record->tid);
+	if (stacks_end_text(record->end, reason))
+		self->counted[n++] = names_intern(&capture->stacks.names, reason, strlen(reason));
 	n += put_names(capture, stack, self->counted + n);
-	capture->n_ends[record->end < CAPTURE_ENDS ? record->end : 0]++;
 	/* The summary alone wants them: what is rare is not in it. */
 	if (capture->format->add_stack && capture->counts.n >= COUNTED_FOR_SUMMARY)
 		stack_counts_forget_rare(&capture->counts);
 	return stack_counts_add(&capture->counts, self->counted, n);
 }
 
-/*
- * The name of a frame and what the format makes of it, from the cache if it was met before. A
- * name that the symbolizer still looks for is asked for again with the next stack.
- */
-static int find_frame(struct capture *capture, const struct capture_stack *stack,
-		      const struct wire_frame *frame, struct capture_frame *ret)
+static int add_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
+		     const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
 {
-	bool is_new;
-	struct frame_cache_entry *entry = frame_cache_find(
-		&capture->frames, &capture->identity.processes, stack->process, frame, &is_new);
-	struct frame_name name = { .is_final = true };
-	int r = 0;
+	struct capture *capture = (void *)stacks;
+	const struct format *format = capture->format;
 
-	if (is_new) {
-		name = names_of_frame(&capture->names, &capture->identity, stack->process, frame,
-				      stack->record->time);
-		entry->number = name.label;
-		if (capture->format->add_frame)
-			r = capture->format->add_frame(capture, stack, frame, name.name,
-						       &entry->value);
-	}
-	*ret = (struct capture_frame){ entry->number, frame->flags, entry->value };
-	if (!name.is_final && capture->has_symbols)
-		frame_cache_forget(&capture->frames, entry);
-	return r;
+	return format->add_frame ? result(stage, capture,
+					  format->add_frame(capture, stack, frame, name, ret_value))
+				 : 0;
 }
 
-static int handle_stack(struct stage *stage, void *data, const void *view)
+static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack)
 {
-	struct capture_sink *self = data;
-	struct capture *capture = &self->capture;
-	const struct wire_stack *record = view;
-	struct capture_stack stack = {
-		.record = record,
-		.process = process_table_find(&capture->identity.processes, record->process),
-		.frames = self->stack_frames,
-	};
-	size_t n = record->frames.n;
-	int r = 0;
+	struct capture *capture = (void *)stacks;
+	int r = count_stack((void *)stacks, stack);
 
-	pass_time(capture, record->time);
-	for (size_t i = frame_cache_match(&capture->frames, &capture->identity.processes,
-					  stack.process, &record->frames);
-	     i < n && r == 0; i++)
-		r = find_frame(capture, &stack, &record->frames.data[n - 1 - i],
-			       &self->stack_frames[i]);
-	if (r == 0)
-		r = count_stack(self, &stack);
 	if (r == 0 && capture->format->add_stack)
-		r = capture->format->add_stack(capture, &stack);
-	stage->samples_out += r == 0;
+		r = capture->format->add_stack(capture, stack);
 	return result(stage, capture, r);
 }
 
-/* A sample that no unwinder has seen: the kernel's side, and the user's instruction. */
-static int handle_sample(struct stage *stage, void *data, const void *view)
+static int exit_process(struct stage *stage, struct stacks *stacks, const struct process *process,
+			uint64_t time)
 {
-	struct capture_sink *self = data;
-	const struct wire_sample *sample = view;
-	struct wire_stack stack = {
-		.time = sample->time,
-		.process = sample->process,
-		.tid = sample->tid,
-		.cpu = sample->cpu,
-		.weight = sample->weight,
-		.end = sample->registers.n ? WIRE_stack_end_NOT_UNWOUND
-					   : WIRE_stack_end_NO_USER_REGS,
-	};
-	size_t n = 0;
+	struct capture *capture = (void *)stacks;
+	const struct format *format = capture->format;
 
-	for (; n < sample->kernel.n; n++)
-		self->frames[n] = (struct wire_frame){
-			.address = sample->kernel.data[n],
-			.flags = WIRE_frame_flags_KERNEL | (n ? 0 : WIRE_frame_flags_EXACT),
-		};
-	if (sample->registers.n == arch_host.n_registers)
-		self->frames[n++] = (struct wire_frame){
-			.address = sample->registers.data[arch_host.ip_index],
-			.flags = WIRE_frame_flags_EXACT,
-		};
-	stack.frames = (struct wire_frames){ self->frames, n };
-	return handle_stack(stage, data, &stack);
-}
-
-static int handle_symbol(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	int r = names_add_symbol(&self->capture.names, &self->capture.identity, view);
-
-	if (r == NAMES_REPLACED)
-		frame_cache_forget_all(&self->capture.frames);
-	return r < 0 ? r : 0;
-}
-
-static int handle_inlined(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-
-	return names_add_inlined(&self->capture.names, view);
-}
-
-static int handle_process(struct stage *stage, void *data, const void *view)
-{
-	const struct wire_process *record = view;
-	struct capture_sink *self = data;
-
-	pass_time(&self->capture, record->time);
-	return identity_handle_process(stage, data, view);
-}
-
-static int handle_thread(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	int r = names_add_thread(&self->capture.names, view);
-
-	return r < 0 ? r : identity_handle_thread(stage, data, view);
-}
-
-static int handle_process_exit(struct stage *stage, void *data, const void *view)
-{
-	const struct wire_process_exit *record = view;
-	struct capture_sink *self = data;
-	struct capture *capture = &self->capture;
-	struct process *process = process_table_find(&capture->identity.processes, record->process);
-	int r = 0;
-
-	pass_time(capture, record->time);
-	if (process && capture->format->exit_process)
-		r = capture->format->exit_process(capture, process, record->time);
-	identity_handle_process_exit(stage, data, view);
-	names_forget_ended(&capture->names, &capture->identity);
-	return result(stage, capture, r);
-}
-
-static int handle_image_exit(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-
-	identity_handle_image_exit(stage, data, view);
-	names_forget_ended(&self->capture.names, &self->capture.identity);
-	return 0;
+	return format->exit_process
+		       ? result(stage, capture, format->exit_process(capture, process, time))
+		       : 0;
 }
 
 static int handle_file(struct stage *stage, void *data, const void *view)
@@ -307,7 +183,7 @@ static void add_without_debug(struct capture *capture, const struct wire_count *
 {
 	struct counted_image image = {
 		.n_samples = count->value,
-		.name = names_intern(&capture->names, count->name.data, count->name.size),
+		.name = names_intern(&capture->stacks.names, count->name.data, count->name.size),
 	};
 
 	for (size_t i = 0; i < CAPTURE_IMAGES_SHOWN; i++) {
@@ -325,11 +201,9 @@ static int handle_count(struct stage *stage, void *data, const void *view)
 	struct capture_sink *self = data;
 	const struct wire_count *count = view;
 
-	if (!strcmp(count->group.data, "dropped"))
-		self->capture.n_dropped += count->value;
 	if (!strcmp(count->group.data, "no-debug-info"))
 		add_without_debug(&self->capture, count);
-	return 0;
+	return stacks_handle_count(stage, data, view);
 }
 
 /* What has come so far is in the file after a second at most, whatever happens then. */
@@ -356,14 +230,8 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	struct capture *capture = &self->capture;
 	int r;
 
-	identity_count_refused(&capture->identity, stage);
-	if (capture->names.n_refused)
-		*counters_get(&stage->counters, "refused", "names") = capture->names.n_refused;
-	if (capture->names.inlined.n_refused)
-		*counters_get(&stage->counters, "refused", "inlined-calls") +=
-			capture->names.inlined.n_refused;
-	pass_time(capture, stage->end_time);
-	r = stack_counts_rename(&capture->counts, meaning, &capture->names);
+	stacks_finish(&capture->stacks, stage);
+	r = stack_counts_rename(&capture->counts, meaning, &capture->stacks.names);
 	if (r == 0)
 		r = capture->format->end(capture, end);
 	if (r == 0)
@@ -411,9 +279,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void init(void *data)
 {
+	static const struct stacks_user user = { add_frame, add_stack, exit_process };
 	struct capture_sink *self = data;
 
-	names_init(&self->capture.names);
+	stacks_init(&self->capture.stacks, &user);
 }
 
 static void deinit(void *data)
@@ -426,9 +295,7 @@ static void deinit(void *data)
 	free(capture->format_data);
 	output_close(&capture->output);
 	stack_counts_deinit(&capture->counts);
-	frame_cache_deinit(&capture->frames);
-	names_deinit(&capture->names);
-	identity_deinit(&capture->identity);
+	stacks_deinit(&capture->stacks);
 }
 
 static const struct argp_option option_table[] = {
@@ -438,20 +305,11 @@ static const struct argp_option option_table[] = {
 };
 
 static const struct stage_handler handlers[] = {
-	/* In front of the shared ones of the same records, which they call. */
-	{ WIRE_RECORD_process, handle_process },
-	{ WIRE_RECORD_process_exit, handle_process_exit },
-	{ WIRE_RECORD_thread, handle_thread },
-	{ WIRE_RECORD_image_exit, handle_image_exit },
-	IDENTITY_HANDLERS,
-	{ WIRE_RECORD_sample, handle_sample },
-	{ WIRE_RECORD_stack, handle_stack },
-	{ WIRE_RECORD_inlined, handle_inlined },
-	{ WIRE_RECORD_symbol, handle_symbol },
+	{ WIRE_RECORD_count, handle_count }, /* in front of the shared one, which it calls */
+	STACKS_HANDLERS,
 	{ WIRE_RECORD_file, handle_file },
 	{ WIRE_RECORD_message, handle_message },
 	{ WIRE_RECORD_lost, handle_lost },
-	{ WIRE_RECORD_count, handle_count },
 	{ 0 },
 };
 

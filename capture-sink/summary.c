@@ -38,7 +38,7 @@ static int by_samples(const void *a, const void *b, void *arg)
 /* More of each stack can be had up to what the kernel copies at most. */
 static void print_hint(const struct capture *capture, double percent_cut)
 {
-	if (percent_cut > PERCENT_CUT_MAX && capture->hello.stack_size < RECORD_STACK_MAX)
+	if (percent_cut > PERCENT_CUT_MAX && capture->stacks.hello.stack_size < RECORD_STACK_MAX)
 		fprintf(stderr, "  use perf-source -s %d: %.0f %% of the stacks were cut\n",
 			RECORD_STACK_MAX, percent_cut);
 }
@@ -46,12 +46,12 @@ static void print_hint(const struct capture *capture, double percent_cut)
 static void print_ends(const struct capture *capture, uint64_t n_samples)
 {
 	fprintf(stderr, "Stacks ended:");
-	for (uint32_t end = 0; end < CAPTURE_ENDS; end++)
-		if (capture->n_ends[end])
+	for (uint32_t end = 0; end < STACKS_ENDS; end++)
+		if (capture->stacks.n_ends[end])
 			fprintf(stderr, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
-				percent(capture->n_ends[end], n_samples));
+				percent(capture->stacks.n_ends[end], n_samples));
 	fputc('\n', stderr);
-	print_hint(capture, percent(capture->n_ends[WIRE_stack_end_TRUNCATED], n_samples));
+	print_hint(capture, percent(capture->stacks.n_ends[WIRE_stack_end_TRUNCATED], n_samples));
 }
 
 struct function {
@@ -72,7 +72,7 @@ static void print_functions(const struct capture *capture, const struct stack_co
 			    uint64_t n_samples)
 {
 	_cleanup_free_ struct function *functions =
-		calloc(capture->names.n + 1, sizeof(*functions));
+		calloc(capture->stacks.names.n + 1, sizeof(*functions));
 
 	if (!functions)
 		return;
@@ -82,13 +82,13 @@ static void print_functions(const struct capture *capture, const struct stack_co
 		functions[name].name = name;
 		functions[name].n_self += list[i].n_samples;
 	}
-	qsort(functions, capture->names.n + 1, sizeof(*functions), by_self);
+	qsort(functions, capture->stacks.names.n + 1, sizeof(*functions), by_self);
 	fprintf(stderr, "Hottest functions (self):\n");
-	for (size_t i = 0; i < FUNCTIONS_SHOWN && i <= capture->names.n; i++)
+	for (size_t i = 0; i < FUNCTIONS_SHOWN && i <= capture->stacks.names.n; i++)
 		if (functions[i].n_self)
 			fprintf(stderr, "  %6.2f %%  %.100s\n",
 				percent(functions[i].n_self, n_samples),
-				names_text(&capture->names, functions[i].name));
+				names_text(&capture->stacks.names, functions[i].name));
 }
 
 static void print_stacks(const struct capture *capture, const struct stack_count *list, size_t n,
@@ -102,11 +102,12 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 		fprintf(stderr, "  %6.2f %%  ", percent(count->n_samples, n_samples));
 		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < count->n_names; k++) {
 			fprintf(stderr, "%s%.40s", between,
-				names_text(&capture->names, count->names[count->n_names - 1 - k]));
+				names_text(&capture->stacks.names,
+					   count->names[count->n_names - 1 - k]));
 			between = " < ";
 		}
 		fprintf(stderr, "%s  (%s)\n", count->n_names > FRAMES_SHOWN + 1 ? " < …" : "",
-			names_text(&capture->names, count->names[0]));
+			names_text(&capture->stacks.names, count->names[0]));
 	}
 }
 
@@ -121,7 +122,7 @@ static void print_without_debug(const struct capture *capture, uint64_t n_sample
 		if (100 * image->n_samples < n_samples * PERCENT_SHOWN || !image->n_samples)
 			break;
 		fprintf(stderr, "%s  %6.2f %%  %s\n", title, percent(image->n_samples, n_samples),
-			names_text(&capture->names, image->name));
+			names_text(&capture->stacks.names, image->name));
 		title = "";
 	}
 }
@@ -132,12 +133,12 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	uint64_t n_samples = 0;
 	size_t n;
 
-	for (size_t i = 0; i < CAPTURE_ENDS; i++)
-		n_samples += capture->n_ends[i];
+	for (size_t i = 0; i < STACKS_ENDS; i++)
+		n_samples += capture->stacks.n_ends[i];
 	fprintf(stderr, "%s: %" PRIu64 " samples in %.1f s of '%s', %" PRIu64 " lost%s\n",
 		strcmp(capture->path, "-") ? capture->path : "standard output", n_samples,
-		(capture->last_time - capture->hello.start_time) / 1e9, capture->hello.event,
-		capture->n_dropped,
+		(capture->stacks.last_time - capture->stacks.hello.start_time) / 1e9,
+		capture->stacks.hello.event, capture->stacks.n_dropped,
 		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
 	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
 		return;

@@ -2,7 +2,7 @@
 /* The kernel's names at the end of a Sysprof capture, as the bytes of a file in it. */
 #pragma once
 
-#include "capture-sink/names.h"
+#include "profile/names.h"
 #include "common/pair-map.h"
 
 /*

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "capture-sink/names.h"
+#include "profile/names.h"
 #include "common/pair-map.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "capture-sink/inlined-calls.h"
+#include "profile/inlined-calls.h"
 
 enum { IMAGE = 7, PLACE = 0x100, OTHER = 0x200, FUNCTION = 1, FIRST = 10 };
 

@@ -9,7 +9,7 @@
 #define HASH_FUNCTION(key, size, hash) ((hash) = hash_text((key), (size)))
 #include <uthash.h>
 
-#include "capture-sink/names.h"
+#include "profile/names.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
-#include "capture-sink/timed-places.h"
+#include "profile/timed-places.h"
 
 void timed_places_init(struct timed_places *places)
 {

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture-sink/inlined-calls.h"
-#include "capture-sink/timed-places.h"
+#include "profile/inlined-calls.h"
+#include "profile/timed-places.h"
 #include "common/identity.h"
 #include "common/pair-map.h"
 

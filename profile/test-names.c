@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "capture-sink/names.h"
+#include "profile/names.h"
 
 static struct names names;
 static struct identity identity;

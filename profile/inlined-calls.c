@@ -4,7 +4,7 @@
 
 #include <uthash.h>
 
-#include "capture-sink/inlined-calls.h"
+#include "profile/inlined-calls.h"
 
 struct inlined_list {
 	UT_hash_handle hh;

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/arch.h"
+#include "profile/stacks.h"
+
+void stacks_init(struct stacks *stacks, const struct stacks_user *user)
+{
+	stacks->user = user;
+	names_init(&stacks->names);
+}
+
+void stacks_deinit(struct stacks *stacks)
+{
+	frame_cache_deinit(&stacks->frames);
+	names_deinit(&stacks->names);
+	identity_deinit(&stacks->identity);
+}
+
+int stacks_start(struct stacks *stacks, const struct wire_hello *hello)
+{
+	stacks->hello = *hello;
+	stacks->last_time = hello->start_time;
+	stacks->has_symbols = strstr(hello->stages, "symbolizer") != NULL;
+	return frame_cache_init(&stacks->frames);
+}
+
+static void pass_time(struct stacks *stacks, uint64_t time)
+{
+	if (time > stacks->last_time)
+		stacks->last_time = time;
+}
+
+void stacks_finish(struct stacks *stacks, struct stage *stage)
+{
+	identity_count_refused(&stacks->identity, stage);
+	if (stacks->names.n_refused)
+		*counters_get(&stage->counters, "refused", "names") = stacks->names.n_refused;
+	if (stacks->names.inlined.n_refused)
+		*counters_get(&stage->counters, "refused", "inlined-calls") +=
+			stacks->names.inlined.n_refused;
+	pass_time(stacks, stage->end_time);
+}
+
+/*
+ * The name of a frame and what the user makes of it, from the cache if it was met before. A name
+ * that the symbolizer still looks for is asked for again with the next stack.
+ */
+static int find_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
+		      const struct wire_frame *frame, struct named_frame *ret)
+{
+	bool is_new;
+	struct frame_cache_entry *entry = frame_cache_find(
+		&stacks->frames, &stacks->identity.processes, stack->process, frame, &is_new);
+	struct frame_name name = { .is_final = true };
+	int r = 0;
+
+	if (is_new) {
+		name = names_of_frame(&stacks->names, &stacks->identity, stack->process, frame,
+				      stack->record->time);
+		entry->number = name.label;
+		if (stacks->user->add_frame)
+			r = stacks->user->add_frame(stage, stacks, stack, frame, name.name,
+						    &entry->value);
+	}
+	*ret = (struct named_frame){ entry->number, frame->flags, entry->value };
+	if (!name.is_final && stacks->has_symbols)
+		frame_cache_forget(&stacks->frames, entry);
+	return r;
+}
+
+int stacks_handle_stack(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+	const struct wire_stack *record = view;
+	struct named_stack stack = {
+		.record = record,
+		.process = process_table_find(&stacks->identity.processes, record->process),
+		.frames = stacks->named_frames,
+	};
+	size_t n = record->frames.n;
+	int r = 0;
+
+	pass_time(stacks, record->time);
+	for (size_t i = frame_cache_match(&stacks->frames, &stacks->identity.processes,
+					  stack.process, &record->frames);
+	     i < n && r == 0; i++)
+		r = find_frame(stage, stacks, &stack, &record->frames.data[n - 1 - i],
+			       &stacks->named_frames[i]);
+	stacks->n_ends[record->end < STACKS_ENDS ? record->end : 0]++;
+	if (r == 0)
+		r = stacks->user->add_stack(stage, stacks, &stack);
+	stage->samples_out += r == 0;
+	return r;
+}
+
+/* A sample that no unwinder has seen: the kernel's side, and the user's instruction. */
+int stacks_handle_sample(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+	const struct wire_sample *sample = view;
+	struct wire_stack stack = {
+		.time = sample->time,
+		.process = sample->process,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.weight = sample->weight,
+		.end = sample->registers.n ? WIRE_stack_end_NOT_UNWOUND
+					   : WIRE_stack_end_NO_USER_REGS,
+	};
+	size_t n = 0;
+
+	for (; n < sample->kernel.n; n++)
+		stacks->raw_frames[n] = (struct wire_frame){
+			.address = sample->kernel.data[n],
+			.flags = WIRE_frame_flags_KERNEL | (n ? 0 : WIRE_frame_flags_EXACT),
+		};
+	if (sample->registers.n == arch_host.n_registers)
+		stacks->raw_frames[n++] = (struct wire_frame){
+			.address = sample->registers.data[arch_host.ip_index],
+			.flags = WIRE_frame_flags_EXACT,
+		};
+	stack.frames = (struct wire_frames){ stacks->raw_frames, n };
+	return stacks_handle_stack(stage, data, &stack);
+}
+
+int stacks_handle_symbol(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+	int r = names_add_symbol(&stacks->names, &stacks->identity, view);
+
+	if (r == NAMES_REPLACED)
+		frame_cache_forget_all(&stacks->frames);
+	return r < 0 ? r : 0;
+}
+
+int stacks_handle_inlined(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+
+	return names_add_inlined(&stacks->names, view);
+}
+
+int stacks_handle_process(struct stage *stage, void *data, const void *view)
+{
+	const struct wire_process *record = view;
+
+	pass_time(data, record->time);
+	return identity_handle_process(stage, data, view);
+}
+
+int stacks_handle_thread(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+	int r = names_add_thread(&stacks->names, view);
+
+	return r < 0 ? r : identity_handle_thread(stage, data, view);
+}
+
+int stacks_handle_process_exit(struct stage *stage, void *data, const void *view)
+{
+	const struct wire_process_exit *record = view;
+	struct stacks *stacks = data;
+	struct process *process = process_table_find(&stacks->identity.processes, record->process);
+	int r = 0;
+
+	pass_time(stacks, record->time);
+	if (process && stacks->user->exit_process)
+		r = stacks->user->exit_process(stage, stacks, process, record->time);
+	identity_handle_process_exit(stage, data, view);
+	names_forget_ended(&stacks->names, &stacks->identity);
+	return r;
+}
+
+int stacks_handle_image_exit(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+
+	identity_handle_image_exit(stage, data, view);
+	names_forget_ended(&stacks->names, &stacks->identity);
+	return 0;
+}
+
+int stacks_handle_count(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+	const struct wire_count *count = view;
+
+	if (!strcmp(count->group.data, "dropped"))
+		stacks->n_dropped += count->value;
+	return 0;
+}
+
+bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT])
+{
+	const char *name = wire_name_text(&wire_names_stack_end, end);
+
+	if (end == WIRE_stack_end_COMPLETE)
+		return false;
+	snprintf(ret, STACKS_END_TEXT, "[%s]", name ? name : "unknown-end");
+	return true;
+}

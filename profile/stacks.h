@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The stacks of a stream with names: handlers that follow processes, images and symbols, and show
+ * each stack to a user, its frames named. The state of a program that uses these handlers begins
+ * with a struct stacks, whose `user` it has set.
+ */
+#pragma once
+
+#include "common/frame-cache.h"
+#include "common/identity.h"
+#include "profile/names.h"
+
+enum {
+	STACKS_END_TEXT = 64,
+	STACKS_ENDS = 16, /* more than there are reasons for a stack's end */
+};
+
+struct named_frame {
+	uint32_t label; /* see names.h */
+	uint32_t flags; /* enum wire_frame_flags */
+	uint64_t value; /* of the user's `add_frame` */
+};
+
+struct named_stack {
+	const struct wire_stack *record;
+	struct process *process;	  /* NULL: not known */
+	const struct named_frame *frames; /* as many as in the record, but outermost first */
+};
+
+struct stacks;
+
+/* All return 0 or -errno; only `add_stack` may not be NULL. */
+struct stacks_user {
+	/*
+	 * A frame that was not met before, or not lately: `ret_value` is kept for when it is met
+	 * again.
+	 */
+	int (*add_frame)(struct stage *stage, struct stacks *stacks,
+			 const struct named_stack *stack, const struct wire_frame *frame,
+			 uint32_t name, uint64_t *ret_value);
+	int (*add_stack)(struct stage *stage, struct stacks *stacks,
+			 const struct named_stack *stack);
+	/* Before it is forgotten. */
+	int (*exit_process)(struct stage *stage, struct stacks *stacks,
+			    const struct process *process, uint64_t time);
+};
+
+struct stacks {
+	struct identity identity; /* first: see identity.h */
+	struct names names;
+	struct frame_cache frames; /* number: the label; value: of `add_frame` */
+	const struct stacks_user *user;
+	struct wire_hello hello;
+	bool has_symbols; /* a symbolizer has seen the stream */
+	uint64_t n_ends[STACKS_ENDS];
+	uint64_t n_dropped;			       /* by the stages before, and by the kernel */
+	uint64_t last_time;			       /* of the stream so far */
+	struct wire_frame raw_frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
+	struct named_frame named_frames[WIRE_FRAMES_MAX];
+};
+
+/* `user` is kept. */
+void stacks_init(struct stacks *stacks, const struct stacks_user *user);
+void stacks_deinit(struct stacks *stacks);
+
+/* With the first record of a stream: 0 or -ENOMEM. */
+int stacks_start(struct stacks *stacks, const struct wire_hello *hello);
+
+/* The stream is over: adds what was refused to the stage's counts. */
+void stacks_finish(struct stacks *stacks, struct stage *stage);
+
+/* Handlers of stage.h, in front of those of identity.h, which they call. */
+int stacks_handle_process(struct stage *stage, void *self, const void *view);
+int stacks_handle_process_exit(struct stage *stage, void *self, const void *view);
+int stacks_handle_thread(struct stage *stage, void *self, const void *view);
+int stacks_handle_image_exit(struct stage *stage, void *self, const void *view);
+int stacks_handle_sample(struct stage *stage, void *self, const void *view);
+int stacks_handle_stack(struct stage *stage, void *self, const void *view);
+int stacks_handle_inlined(struct stage *stage, void *self, const void *view);
+int stacks_handle_symbol(struct stage *stage, void *self, const void *view);
+int stacks_handle_count(struct stage *stage, void *self, const void *view);
+
+#define STACKS_HANDLERS                                                                            \
+	{ WIRE_RECORD_process, stacks_handle_process },                                            \
+		{ WIRE_RECORD_process_exit, stacks_handle_process_exit },                          \
+		{ WIRE_RECORD_thread, stacks_handle_thread },                                      \
+		{ WIRE_RECORD_image_exit, stacks_handle_image_exit }, IDENTITY_HANDLERS,           \
+		{ WIRE_RECORD_sample, stacks_handle_sample },                                      \
+		{ WIRE_RECORD_stack, stacks_handle_stack },                                        \
+		{ WIRE_RECORD_inlined, stacks_handle_inlined },                                    \
+		{ WIRE_RECORD_symbol, stacks_handle_symbol },                                      \
+	{                                                                                          \
+		WIRE_RECORD_count, stacks_handle_count                                             \
+	}
+
+/* Why a stack ends, as a frame: "[stack-truncated]"; false: it is complete. */
+bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT]);
