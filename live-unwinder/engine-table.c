@@ -88,7 +88,6 @@ static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
 
 	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
 		return false;
-	stack_reads_add(walk->reads, address);
 	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
 	return true;
 }
@@ -396,6 +395,7 @@ static bool step(struct walk *walk, const struct unwind_rule *rule)
 	if (pc == 0 || (pc == walk->pc && cfa <= walk->sp))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
 	walk->interrupted_at = find_interrupted(walk, rule);
+	stack_reads_add(walk->reads, cfa - sizeof(pc));
 	walk->pc = pc;
 	walk->sp = cfa;
 	walk->is_sampled = false;
@@ -443,6 +443,7 @@ static bool step_by_frame_pointer(struct walk *walk)
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
 	note_unconfirmable(walk);
+	stack_reads_add(walk->reads, walk->fp);
 	walk->pc = pc;
 	walk->sp = walk->fp + arch_host.frame_record_size;
 	walk->fp = fp;

@@ -11,7 +11,6 @@
 enum {
 	STACK_READS_THREADS = 16, /* a power of two; others share their places */
 	STACK_READS_MAX = 30,	  /* of a stack, the innermost */
-	STACK_READS_NEAR = 64,	  /* bytes that one read brings: a cache line */
 };
 
 struct stack_reads {
@@ -38,12 +37,9 @@ static inline struct stack_reads *stack_reads_begin(struct stack_reads *threads,
 	return reads;
 }
 
+/* A frame's return address lies here, and beside it what else it has saved. */
 static inline void stack_reads_add(struct stack_reads *reads, uint64_t address)
 {
-	uint32_t n = reads->n;
-
-	if (n == STACK_READS_MAX || (n && address - reads->addresses[n - 1] < STACK_READS_NEAR))
-		return;
-	reads->addresses[n] = address;
-	reads->n = n + 1;
+	if (reads->n < STACK_READS_MAX)
+		reads->addresses[reads->n++] = address;
 }
