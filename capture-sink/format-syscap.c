@@ -30,7 +30,6 @@
 #include "common/text.h"
 
 enum {
-	PSEUDO_PID = 1 << 22, /* PID_MAX_LIMIT (linux/threads.h): real ones are below */
 	MAPPINGS_MAX = 1 << 22,
 	NAMES_TOLD_MAX = 1 << 22,
 	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
@@ -97,7 +96,7 @@ static int begin(struct capture *capture)
 	int r;
 
 	pair_map_init(&self->pids, 2 * PROCESS_TABLE_MAX); /* also some whose exit is not told */
-	self->used_pids = calloc(PSEUDO_PID / 8, 1);
+	self->used_pids = calloc(SYSCAP_PSEUDO_PID / 8, 1);
 	if (!self->used_pids)
 		return -ENOMEM;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
@@ -146,16 +145,16 @@ static int64_t assign_pid(struct syscap_format *self, uint64_t upid, const struc
 
 	if (known)
 		return *known;
-	if (real >= PSEUDO_PID || is_used(self, real)) {
-		if (self->n_pseudo == INT_MAX - PSEUDO_PID)
+	if (real >= SYSCAP_PSEUDO_PID || is_used(self, real)) {
+		if (self->n_pseudo == INT_MAX - SYSCAP_PSEUDO_PID)
 			return -ENOMEM;
-		pid = PSEUDO_PID + ++self->n_pseudo;
+		pid = SYSCAP_PSEUDO_PID + ++self->n_pseudo;
 	} else {
 		self->used_pids[real / 8] |= 1 << real % 8;
 	}
 	r = pair_map_add(&self->pids, upid, 0, pid);
 	if (r == -ENOSPC)
-		return PSEUDO_PID;
+		return SYSCAP_PSEUDO_PID;
 	return r < 0 ? r : pid;
 }
 
@@ -165,7 +164,7 @@ static void name_process(const struct process *process, int32_t pid, char *ret, 
 
 	if (process && *process->name)
 		clean(process->name, name, sizeof(name));
-	if (process && (uint32_t)pid != process->pid && process->pid < PSEUDO_PID)
+	if (process && (uint32_t)pid != process->pid && process->pid < SYSCAP_PSEUDO_PID)
 		snprintf(ret, size, "%s (pid %" PRIu32 ")", name, process->pid);
 	else
 		snprintf(ret, size, "%s", name);
@@ -246,7 +245,7 @@ static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t 
 	*ret_error = 0;
 	if (known)
 		return *known;
-	address = SYSCAP_JITMAP | (self->n_jitmap + 1);
+	address = SYSCAP_JITMAP_MARK | (self->n_jitmap + 1);
 	*ret_error = pair_map_add(&self->jitmap, name, 0, address);
 	if (*ret_error == 0 && !names_is_provisional(&capture->stacks.names, name))
 		*ret_error = syscap_put_jitmap(&self->syscap, when, address,

@@ -6,126 +6,14 @@
 
 #include "capture-sink/syscap-frames.h"
 #include "common/clock.h"
-
-#define PACKED __attribute__((packed))
-
-enum {
-	MAGIC = 0xFDCA975E,
-	VERSION = 1,
-	LITTLE_ENDIAN_BIT = 1 << 8,
-	INDEX_MARK = 0x53504958, /* "XIPS" in padding2: this timestamp is an index */
-	COUNTERS_A_GROUP = 8,
-};
-
-enum frame_type {
-	TIMESTAMP = 1,
-	SAMPLE = 2,
-	MAP = 3,
-	PROCESS = 4,
-	EXIT = 6,
-	JITMAP = 7,
-	CTRDEF = 8,
-	CTRSET = 9,
-	METADATA = 11,
-	LOG = 12,
-	FILE_CHUNK = 13,
-};
-
-struct PACKED file_header {
-	uint32_t magic;
-	uint32_t flags;
-	char capture_time[64];
-	uint64_t time;
-	uint64_t end_time;
-	uint64_t last_index;
-	char zero[160];
-};
-_Static_assert(sizeof(struct file_header) == 256, "Sysprof's file header");
-
-struct PACKED frame {
-	uint16_t size;
-	int16_t cpu;
-	int32_t pid;
-	int64_t time;
-	uint32_t type;
-	uint32_t padding2;
-};
-_Static_assert(sizeof(struct frame) == 24, "Sysprof's frame header");
-
-struct PACKED index_frame {
-	struct frame frame;
-	uint64_t previous;
-};
-
-struct PACKED sample_frame {
-	struct frame frame;
-	uint16_t n_addresses, padding;
-	int32_t tid;
-	uint64_t addresses[];
-};
-
-struct PACKED map_frame {
-	struct frame frame;
-	uint64_t start, end, offset, inode;
-	char path[];
-};
-
-struct PACKED jitmap_frame {
-	struct frame frame;
-	uint32_t n_entries;
-	uint64_t address; /* of the first entry */
-	char name[];
-};
-
-struct PACKED chunk_frame {
-	struct frame frame;
-	uint16_t is_last, size;
-	char path[256];
-	char data[];
-};
-
-struct PACKED metadata_frame {
-	struct frame frame;
-	char id[40];
-	char value[];
-};
-
-struct PACKED log_frame {
-	struct frame frame;
-	uint16_t severity, padding1;
-	uint32_t padding2;
-	char domain[32];
-	char text[];
-};
-
-struct PACKED counter {
-	char category[32], name[32], description[52];
-	uint32_t id_and_type;
-	int64_t value;
-};
-_Static_assert(sizeof(struct counter) == 128, "Sysprof's counter");
-
-struct PACKED counters_frame {
-	struct frame frame;
-	uint16_t n, padding1;
-	uint32_t padding2;
-	struct counter counters[];
-};
-
-struct PACKED counter_values_frame {
-	struct frame frame;
-	uint16_t n_groups, padding1;
-	uint32_t padding2;
-	uint32_t ids[COUNTERS_A_GROUP];
-	int64_t values[COUNTERS_A_GROUP];
-};
+#include "common/syscap-format.h"
 
 int syscap_begin(struct syscap *syscap, struct output *output, uint64_t start_time,
 		 uint64_t start_unix_time)
 {
-	struct file_header header = {
-		.magic = MAGIC,
-		.flags = VERSION | LITTLE_ENDIAN_BIT,
+	struct syscap_file_header header = {
+		.magic = SYSCAP_MAGIC,
+		.flags = SYSCAP_VERSION | SYSCAP_LITTLE_ENDIAN_BIT,
 		.time = start_time,
 	};
 	time_t seconds = start_unix_time / NANOSECONDS_A_SECOND;
@@ -139,10 +27,10 @@ int syscap_begin(struct syscap *syscap, struct output *output, uint64_t start_ti
 }
 
 /* Room for a frame of `size` bytes, all zero but for its header; NULL and an error: no room. */
-static void *begin_frame(struct syscap *syscap, enum frame_type type, struct syscap_time when,
-			 size_t size, int *ret_error)
+static void *begin_frame(struct syscap *syscap, enum syscap_frame_type type,
+			 struct syscap_time when, size_t size, int *ret_error)
 {
-	struct frame *frame;
+	struct syscap_frame *frame;
 
 	size = (size + 7) & ~(size_t)7;
 	if (size > SYSCAP_FRAME_MAX) {
@@ -153,7 +41,7 @@ static void *begin_frame(struct syscap *syscap, enum frame_type type, struct sys
 	if (!frame)
 		return NULL;
 	memset(frame, 0, size);
-	*frame = (struct frame){
+	*frame = (struct syscap_frame){
 		.size = size,
 		.cpu = when.cpu,
 		.pid = when.pid,
@@ -168,21 +56,21 @@ static int put_index(struct syscap *syscap, uint64_t time)
 {
 	uint64_t position = output_position(syscap->output);
 	struct syscap_time when = { time, -1, -1 };
-	struct index_frame *index;
+	struct syscap_index_frame *index;
 	int error;
 
-	index = begin_frame(syscap, TIMESTAMP, when, sizeof(*index), &error);
+	index = begin_frame(syscap, SYSCAP_TIMESTAMP, when, sizeof(*index), &error);
 	if (!index)
 		return error;
 	/* A flush may have come between; positions count what waits, too. */
-	index->frame.padding2 = INDEX_MARK;
+	index->frame.padding2 = SYSCAP_INDEX_MARK;
 	index->previous = syscap->last_index;
 	output_commit(syscap->output, index->frame.size);
 	syscap->last_index = position;
 	return 0;
 }
 
-static int end_frame(struct syscap *syscap, struct frame *frame)
+static int end_frame(struct syscap *syscap, struct syscap_frame *frame)
 {
 	uint64_t time = frame->time;
 
@@ -195,10 +83,11 @@ static int end_frame(struct syscap *syscap, struct frame *frame)
 int syscap_put_sample(struct syscap *syscap, struct syscap_time when, int32_t tid,
 		      const uint64_t *addresses, size_t n)
 {
-	struct sample_frame *frame;
+	struct syscap_sample_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, SAMPLE, when, sizeof(*frame) + n * sizeof(*addresses), &error);
+	frame = begin_frame(syscap, SYSCAP_SAMPLE, when, sizeof(*frame) + n * sizeof(*addresses),
+			    &error);
 	if (!frame)
 		return error;
 	frame->n_addresses = n;
@@ -210,10 +99,11 @@ int syscap_put_sample(struct syscap *syscap, struct syscap_time when, int32_t ti
 /* A process without this frame, but with named addresses, kills Sysprof. */
 int syscap_put_process(struct syscap *syscap, struct syscap_time when, const char *name)
 {
-	struct frame *frame;
+	struct syscap_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, PROCESS, when, sizeof(*frame) + strlen(name) + 1, &error);
+	frame = begin_frame(syscap, SYSCAP_PROCESS, when, sizeof(*frame) + strlen(name) + 1,
+			    &error);
 	if (!frame)
 		return error;
 	strcpy((char *)(frame + 1), name);
@@ -222,10 +112,10 @@ int syscap_put_process(struct syscap *syscap, struct syscap_time when, const cha
 
 int syscap_put_exit(struct syscap *syscap, struct syscap_time when)
 {
-	struct frame *frame;
+	struct syscap_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, EXIT, when, sizeof(*frame), &error);
+	frame = begin_frame(syscap, SYSCAP_EXIT, when, sizeof(*frame), &error);
 	return frame ? end_frame(syscap, frame) : error;
 }
 
@@ -233,10 +123,10 @@ int syscap_put_map(struct syscap *syscap, struct syscap_time when, uint64_t star
 		   uint64_t offset, uint64_t inode, const char *path, const char *build_id)
 {
 	size_t path_size = strlen(path) + 1, id_size = build_id ? strlen(build_id) + 2 : 0;
-	struct map_frame *frame;
+	struct syscap_map_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, MAP, when, sizeof(*frame) + path_size + id_size, &error);
+	frame = begin_frame(syscap, SYSCAP_MAP, when, sizeof(*frame) + path_size + id_size, &error);
 	if (!frame)
 		return error;
 	frame->start = start;
@@ -254,10 +144,10 @@ int syscap_put_map(struct syscap *syscap, struct syscap_time when, uint64_t star
 int syscap_put_jitmap(struct syscap *syscap, struct syscap_time when, uint64_t address,
 		      const char *name)
 {
-	struct jitmap_frame *frame;
+	struct syscap_jitmap_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, JITMAP, when, sizeof(*frame) + strlen(name) + 1, &error);
+	frame = begin_frame(syscap, SYSCAP_JITMAP, when, sizeof(*frame) + strlen(name) + 1, &error);
 	if (!frame)
 		return error;
 	frame->n_entries = 1;
@@ -269,10 +159,10 @@ int syscap_put_jitmap(struct syscap *syscap, struct syscap_time when, uint64_t a
 int syscap_put_chunk(struct syscap *syscap, struct syscap_time when, const char *path,
 		     const void *data, size_t size, int is_last)
 {
-	struct chunk_frame *frame;
+	struct syscap_chunk_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, FILE_CHUNK, when, sizeof(*frame) + size, &error);
+	frame = begin_frame(syscap, SYSCAP_FILE_CHUNK, when, sizeof(*frame) + size, &error);
 	if (!frame)
 		return error;
 	frame->is_last = is_last;
@@ -285,10 +175,11 @@ int syscap_put_chunk(struct syscap *syscap, struct syscap_time when, const char 
 int syscap_put_metadata(struct syscap *syscap, struct syscap_time when, const char *id,
 			const char *value)
 {
-	struct metadata_frame *frame;
+	struct syscap_metadata_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, METADATA, when, sizeof(*frame) + strlen(value) + 1, &error);
+	frame = begin_frame(syscap, SYSCAP_METADATA, when, sizeof(*frame) + strlen(value) + 1,
+			    &error);
 	if (!frame)
 		return error;
 	snprintf(frame->id, sizeof(frame->id), "%s", id);
@@ -299,10 +190,10 @@ int syscap_put_metadata(struct syscap *syscap, struct syscap_time when, const ch
 int syscap_put_log(struct syscap *syscap, struct syscap_time when, uint16_t severity,
 		   const char *domain, const char *text)
 {
-	struct log_frame *frame;
+	struct syscap_log_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, LOG, when, sizeof(*frame) + strlen(text) + 1, &error);
+	frame = begin_frame(syscap, SYSCAP_LOG, when, sizeof(*frame) + strlen(text) + 1, &error);
 	if (!frame)
 		return error;
 	frame->severity = severity;
@@ -314,16 +205,16 @@ int syscap_put_log(struct syscap *syscap, struct syscap_time when, uint16_t seve
 int syscap_define_counters(struct syscap *syscap, struct syscap_time when,
 			   const struct syscap_counter *counters, size_t n)
 {
-	struct counters_frame *frame;
+	struct syscap_counters_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, CTRDEF, when, sizeof(*frame) + n * sizeof(struct counter),
-			    &error);
+	frame = begin_frame(syscap, SYSCAP_CTRDEF, when,
+			    sizeof(*frame) + n * sizeof(struct syscap_counter_frame_entry), &error);
 	if (!frame)
 		return error;
 	frame->n = n;
 	for (size_t i = 0; i < n; i++) {
-		struct counter *counter = &frame->counters[i];
+		struct syscap_counter_frame_entry *counter = &frame->counters[i];
 
 		snprintf(counter->category, sizeof(counter->category), "%s", counters[i].category);
 		snprintf(counter->name, sizeof(counter->name), "%s", counters[i].name);
@@ -338,14 +229,14 @@ int syscap_define_counters(struct syscap *syscap, struct syscap_time when,
 int syscap_set_counters(struct syscap *syscap, struct syscap_time when,
 			const struct syscap_counter *counters, size_t n)
 {
-	struct counter_values_frame *frame;
+	struct syscap_counter_values_frame *frame;
 	int error;
 
-	frame = begin_frame(syscap, CTRSET, when, sizeof(*frame), &error);
+	frame = begin_frame(syscap, SYSCAP_CTRSET, when, sizeof(*frame), &error);
 	if (!frame)
 		return error;
 	frame->n_groups = 1;
-	for (size_t i = 0; i < n && i < COUNTERS_A_GROUP; i++) {
+	for (size_t i = 0; i < n && i < SYSCAP_COUNTERS_A_GROUP; i++) {
 		frame->ids[i] = counters[i].id;
 		frame->values[i] = counters[i].value;
 	}
@@ -354,9 +245,10 @@ int syscap_set_counters(struct syscap *syscap, struct syscap_time when,
 
 void syscap_set_end_time(struct syscap *syscap, uint64_t end_time)
 {
-	struct PACKED {
+	struct __attribute__((packed)) {
 		uint64_t end_time, last_index;
 	} ends = { end_time, syscap->last_index };
 
-	output_patch(syscap->output, offsetof(struct file_header, end_time), &ends, sizeof(ends));
+	output_patch(syscap->output, offsetof(struct syscap_file_header, end_time), &ends,
+		     sizeof(ends));
 }

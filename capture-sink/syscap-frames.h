@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "capture-sink/output.h"
+#include "common/syscap-format.h"
 
 enum {
 	SYSCAP_ADDRESSES_MAX = 1024, /* Sysprof drops a sample with more, without a word */
@@ -19,13 +20,6 @@ enum {
 	SYSCAP_FRAMES_AN_INDEX = 64 * 1024,
 	SYSCAP_COUNTER_INT64 = 0,
 };
-
-/* perf's PERF_CONTEXT_KERNEL and PERF_CONTEXT_USER: what follows is of the kernel, of user space */
-#define SYSCAP_CONTEXT_KERNEL ((uint64_t)-128)
-#define SYSCAP_CONTEXT_USER ((uint64_t)-512)
-
-/* Addresses from here on name an entry of a jitmap; Sysprof takes 32 bits of them. */
-#define SYSCAP_JITMAP 0xE000000000000000ULL
 
 struct syscap {
 	struct output *output; /* borrowed */

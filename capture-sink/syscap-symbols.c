@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture-sink/syscap-symbols.h"
+#include "common/syscap-format.h"
 #include "common/cleanup.h"
 
 /* An entry of the table; Sysprof finds it by (pid, begin ≤ address < end). */
@@ -11,10 +12,10 @@ struct __attribute__((packed)) bundled_symbol {
 	uint64_t begin, end;
 	uint32_t pid, name, tag, padding;
 };
-_Static_assert(sizeof(struct bundled_symbol) == 32, "Sysprof's bundled symbol");
+_Static_assert(sizeof(struct syscap_bundled_symbol) == 32, "Sysprof's bundled symbol");
 
 struct bundle {
-	struct bundled_symbol *list;
+	struct syscap_bundled_symbol *list;
 	size_t n;
 };
 
@@ -72,7 +73,7 @@ static void add_symbol(uint64_t pid, uint64_t address, uint64_t name, void *arg)
 {
 	struct bundle *bundle = arg;
 
-	bundle->list[bundle->n++] = (struct bundled_symbol){
+	bundle->list[bundle->n++] = (struct syscap_bundled_symbol){
 		.begin = address,
 		.end = address + 1,
 		.pid = pid,
@@ -82,7 +83,7 @@ static void add_symbol(uint64_t pid, uint64_t address, uint64_t name, void *arg)
 
 static int compare_symbols(const void *a, const void *b)
 {
-	const struct bundled_symbol *left = a, *right = b;
+	const struct syscap_bundled_symbol *left = a, *right = b;
 
 	if (left->pid != right->pid)
 		return left->pid < right->pid ? -1 : 1;
@@ -115,7 +116,7 @@ static void sort(struct bundle *bundle)
 		if (!n || compare_symbols(&bundle->list[n - 1], &bundle->list[i]))
 			bundle->list[n++] = bundle->list[i];
 	for (size_t i = n; i < bundle->n; i++)
-		bundle->list[i] = (struct bundled_symbol){ 0 };
+		bundle->list[i] = (struct syscap_bundled_symbol){ 0 };
 	bundle->n = n;
 }
 
@@ -149,7 +150,7 @@ int syscap_symbols_bundle(const struct syscap_symbols *symbols, const struct nam
 			  char **ret, size_t *ret_size)
 {
 	size_t n_max = symbols->living.n + symbols->n_ended + 1, table_size, texts_size;
-	_cleanup_free_ struct bundled_symbol *list = calloc(n_max, sizeof(*list));
+	_cleanup_free_ struct syscap_bundled_symbol *list = calloc(n_max, sizeof(*list));
 	_cleanup_free_ char *texts = NULL;
 	struct bundle bundle = { .list = list };
 	FILE *out;

@@ -185,11 +185,11 @@ static void test_maps(void **state)
 
 static void test_jitmaps(void **state)
 {
-	assert_int_equal(syscap_put_jitmap(&syscap, when, SYSCAP_JITMAP | 7, "a name"), 0);
+	assert_int_equal(syscap_put_jitmap(&syscap, when, SYSCAP_JITMAP_MARK | 7, "a name"), 0);
 	read_back();
 	assert_int_equal(check_frame(HEADER, JITMAP, 48), size);
 	assert_int_equal(number(HEADER + 24, 4), 1);
-	assert_true(number(HEADER + 28, 8) == (SYSCAP_JITMAP | 7));
+	assert_true(number(HEADER + 28, 8) == (SYSCAP_JITMAP_MARK | 7));
 	assert_string_equal((char *)file + HEADER + 36, "a name");
 }
 

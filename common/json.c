@@ -5,18 +5,18 @@
 #include "common/json.h"
 #include "common/text.h"
 
-static void put_text(struct json *json, const char *text)
+void json_put_text(FILE *out, const char *text)
 {
 	char clean[4096];
 
 	text_clean(text, strlen(text), clean, sizeof(clean));
-	fputc('"', json->out);
+	putc_unlocked('"', out);
 	for (const char *at = clean; *at; at++) {
 		if (*at == '"' || *at == '\\')
-			fputc('\\', json->out);
-		fputc(*at, json->out);
+			putc_unlocked('\\', out);
+		putc_unlocked(*at, out);
 	}
-	fputc('"', json->out);
+	putc_unlocked('"', out);
 }
 
 static void put_name(struct json *json, const char *name)
@@ -26,7 +26,7 @@ static void put_name(struct json *json, const char *name)
 	json->has_member = true;
 	if (!name)
 		return;
-	put_text(json, name);
+	json_put_text(json->out, name);
 	fputs(": ", json->out);
 }
 
@@ -58,5 +58,5 @@ void json_seconds(struct json *json, const char *name, double value)
 void json_text(struct json *json, const char *name, const char *value)
 {
 	put_name(json, name);
-	put_text(json, value);
+	json_put_text(json->out, value);
 }

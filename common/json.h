@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* A text in quotation marks; clean (text.h), and at most 4 KiB of it. */
+void json_put_text(FILE *out, const char *text);
+
 struct json {
 	FILE *out; /* borrowed */
 	bool has_member;

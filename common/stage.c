@@ -133,7 +133,8 @@ static int fill(struct stage *stage, void *self)
 
 			if (error < 0)
 				return error;
-			r = poll(&input, 1, STAGE_TICK_MS);
+			r = poll(&input, 1,
+				 stage->program->tick_ms ? stage->program->tick_ms : STAGE_TICK_MS);
 		}
 		if (r > 0) {
 			r = wire_reader_fill(&stage->reader);

@@ -28,7 +28,7 @@ enum {
 	STAGE_EXIT_USAGE = 2,
 	STAGE_PATIENCE_S = 5, /* between a signal and giving up on `end` */
 	STAGE_EARLY_MAX = 16, /* warnings kept until the hello has gone */
-	STAGE_TICK_MS = 1000, /* how often `tick` is called at least */
+	STAGE_TICK_MS = 1000, /* how often `tick` is called at least, unless a stage says */
 };
 
 enum stage_role {
@@ -64,6 +64,7 @@ struct stage_program {
 	const char *summary;   /* for --help, one sentence */
 	enum stage_role role;
 	size_t self_size; /* of the stage's own state, zeroed before `init` */
+	int tick_ms;	  /* how often `tick` is called at least; 0: STAGE_TICK_MS */
 	const struct argp_option *options;
 	argp_parser_t parse_option; /* state->input is the stage's own state */
 	const struct stage_handler *handlers;

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
-#include "symbolizer/kallsyms.h"
+#include "common/kallsyms.h"
 #include "tests/fuzz/fuzz.h"
 
 #define _cleanup_kallsyms_ _cleanup_(kallsyms_deinit)

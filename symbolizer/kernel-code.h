@@ -8,7 +8,7 @@
 #pragma once
 
 #include "common/wire.h"
-#include "symbolizer/kallsyms.h"
+#include "common/kallsyms.h"
 
 enum {
 	KERNEL_CODE_MAX = 1 << 16,	/* areas; see kernel_code_change() */

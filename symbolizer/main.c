@@ -15,15 +15,19 @@
 #include "common/stage.h"
 #include "symbolizer/file-names.h"
 #include "symbolizer/jit-names.h"
-#include "symbolizer/kallsyms.h"
+#include "common/kallsyms.h"
 #include "symbolizer/kernel-code.h"
 
 enum {
 	KEY_DEBUG_DIR = 0x100,
 	KEY_NO_INLINES,
 	KEY_DEBUGINFOD,
-	PLACES_MAX = 1 << 22, /* known at one time; beyond that they are named again */
+	PLACES_MAX = 1 << 22,
+	/* What a long recording meets has no end: beyond these all are named again. */
+	PLACES_KEPT_MAX = 1 << 16,
 };
+
+#define HAS_COME_NAMED UINT64_MAX /* instead of a state of the kernel's code */
 
 struct symbolizer {
 	struct identity identity; /* first: see identity.h */
@@ -35,6 +39,7 @@ struct symbolizer {
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
 	bool has_met_samples;
+	bool has_names_of_others; /* which nobody tells again */
 };
 
 /* The first one is where distributions have them, and need not be there. */
@@ -114,9 +119,19 @@ static bool is_anonymous(struct symbolizer *self, uint64_t number)
 	return image && image->kind == WIRE_image_kind_ANONYMOUS;
 }
 
-/* Notes that a place has been named. 0 or -ENOMEM. */
-static int remember_place(struct stage *stage, struct symbolizer *self, uint64_t image,
-			  uint64_t offset, uint64_t state)
+/* Begins anew: whoever has kept our names need not keep them any longer. 0 or -errno. */
+static int forget_places(struct stage *stage, struct symbolizer *self)
+{
+	struct wire_symbols_void record = { self->places.n };
+
+	pair_map_clear(&self->places);
+	frame_cache_forget_all(&self->frames);
+	++*counters_get(&stage->counters, "places", "forgotten-all");
+	return stage_put(stage, WIRE_RECORD_symbols_void, &record);
+}
+
+/* Notes that a place has been named. 0 or -errno. */
+static int remember_place(struct symbolizer *self, uint64_t image, uint64_t offset, uint64_t state)
 {
 	uint64_t *known = pair_map_find(&self->places, image, offset);
 	int r;
@@ -126,12 +141,7 @@ static int remember_place(struct stage *stage, struct symbolizer *self, uint64_t
 		return 0;
 	}
 	r = pair_map_add(&self->places, image, offset, state);
-	if (r == -ENOSPC) {
-		pair_map_clear(&self->places);
-		++*counters_get(&stage->counters, "places", "forgotten-all");
-		r = pair_map_add(&self->places, image, offset, state);
-	}
-	return r;
+	return r == -ENOSPC ? 0 : r; /* it is named again with the next stack */
 }
 
 /* Names a place, unless it has been named as it is now. 0 or -errno. */
@@ -144,13 +154,13 @@ static int name_place(struct stage *stage, struct symbolizer *self, uint64_t ima
 	if (frame->flags & WIRE_frame_flags_KERNEL)
 		state = kernel_code_state(&self->kernel_code, &self->kallsyms, offset);
 	known = pair_map_find(&self->places, image, offset);
-	if (known && *known == state)
+	if (known && (*known == state || *known == HAS_COME_NAMED))
 		return 0;
 	if (!is_decided(self, image)) { /* ask again with the next stack */
 		frame_cache_forget(&self->frames, entry);
 		return 0;
 	}
-	r = remember_place(stage, self, image, offset, state);
+	r = remember_place(self, image, offset, state);
 	return r < 0 ? r : put_symbol(stage, self, image, offset);
 }
 
@@ -203,6 +213,8 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	int r = 0;
 
 	take_downloads(self);
+	if (self->places.n >= PLACES_KEPT_MAX && !self->has_names_of_others)
+		r = forget_places(stage, self);
 	n = count_new_frames(self, process, &stack->frames);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct wire_frame *frame = &stack->frames.data[i];
@@ -235,6 +247,20 @@ static int handle_image_exit(struct stage *stage, void *data, const void *view)
 	pair_map_prune(&self->places, is_of_living_image, self);
 	file_names_forget_ended(&self->file_names);
 	return r;
+}
+
+/* A place that came with a name keeps it: what the name was made of may not be here. */
+static int handle_symbol(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	const struct wire_symbol *symbol = view;
+	int r;
+
+	if (!symbol->name.size)
+		return STAGE_PASS;
+	self->has_names_of_others = true;
+	r = remember_place(self, symbol->image, symbol->offset, HAS_COME_NAMED);
+	return r < 0 ? r : STAGE_PASS;
 }
 
 static int handle_mapping(struct stage *stage, void *data, const void *view)
@@ -367,7 +393,7 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_mapping, handle_mapping },
 	{ WIRE_RECORD_process_exit, handle_process_exit },
 	{ WIRE_RECORD_kernel_symbol, handle_kernel_symbol },
-	{ WIRE_RECORD_image_exit, handle_image_exit }, /* in front of the shared one */
+	{ WIRE_RECORD_symbol, handle_symbol },
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_stack, handle_stack },
 	{ WIRE_RECORD_sample, handle_sample },

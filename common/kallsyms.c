@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/gzip.h"
-#include "symbolizer/kallsyms.h"
+#include "common/kallsyms.h"
 
 void kallsyms_deinit(struct kallsyms *kallsyms)
 {

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "symbolizer/kallsyms.h"
+#include "common/kallsyms.h"
 
 /* What gzip makes of a text; the caller frees it. */
 static unsigned char *compress_text(const char *text, size_t size, size_t *ret_size)

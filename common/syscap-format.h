@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The layout of Sysprof's capture (its sysprof-capture-types.h): a header, then frames, each a
+ * multiple of 8 bytes and less than 64 KiB; packed, and here little-endian. Texts end with a zero
+ * byte.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdint.h>
+
+enum {
+	SYSCAP_MAGIC = 0xFDCA975E,
+	SYSCAP_VERSION = 1,
+	SYSCAP_LITTLE_ENDIAN_BIT = 1 << 8,
+	SYSCAP_INDEX_MARK = 0x53504958, /* "XIPS" in padding2: this timestamp is an index */
+	SYSCAP_COUNTERS_A_GROUP = 8,
+};
+
+enum syscap_frame_type {
+	SYSCAP_TIMESTAMP = 1,
+	SYSCAP_SAMPLE = 2,
+	SYSCAP_MAP = 3,
+	SYSCAP_PROCESS = 4,
+	SYSCAP_FORK = 5,
+	SYSCAP_EXIT = 6,
+	SYSCAP_JITMAP = 7,
+	SYSCAP_CTRDEF = 8,
+	SYSCAP_CTRSET = 9,
+	SYSCAP_METADATA = 11,
+	SYSCAP_LOG = 12,
+	SYSCAP_FILE_CHUNK = 13,
+};
+
+struct __attribute__((packed)) syscap_file_header {
+	uint32_t magic;
+	uint32_t flags;
+	char capture_time[64];
+	uint64_t time;
+	uint64_t end_time;
+	uint64_t last_index;
+	char zero[160];
+};
+static_assert(sizeof(struct syscap_file_header) == 256, "Sysprof's file header");
+
+struct __attribute__((packed)) syscap_frame {
+	uint16_t size;
+	int16_t cpu;
+	int32_t pid;
+	int64_t time;
+	uint32_t type;
+	uint32_t padding2;
+};
+static_assert(sizeof(struct syscap_frame) == 24, "Sysprof's frame header");
+
+struct __attribute__((packed)) syscap_index_frame {
+	struct syscap_frame frame;
+	uint64_t previous;
+};
+
+struct __attribute__((packed)) syscap_sample_frame {
+	struct syscap_frame frame;
+	uint16_t n_addresses, padding;
+	int32_t tid;
+	uint64_t addresses[];
+};
+
+struct __attribute__((packed)) syscap_map_frame {
+	struct syscap_frame frame;
+	uint64_t start, end, offset, inode;
+	char path[];
+};
+
+struct __attribute__((packed)) syscap_jitmap_frame {
+	struct syscap_frame frame;
+	uint32_t n_entries;
+	uint64_t address; /* of the first entry */
+	char name[];
+};
+
+struct __attribute__((packed)) syscap_chunk_frame {
+	struct syscap_frame frame;
+	uint16_t is_last, size;
+	char path[256];
+	char data[];
+};
+
+struct __attribute__((packed)) syscap_metadata_frame {
+	struct syscap_frame frame;
+	char id[40];
+	char value[];
+};
+
+struct __attribute__((packed)) syscap_log_frame {
+	struct syscap_frame frame;
+	uint16_t severity, padding1;
+	uint32_t padding2;
+	char domain[32];
+	char text[];
+};
+
+struct __attribute__((packed)) syscap_counter_frame_entry {
+	char category[32], name[32], description[52];
+	uint32_t id_and_type;
+	int64_t value;
+};
+static_assert(sizeof(struct syscap_counter_frame_entry) == 128, "Sysprof's counter");
+
+struct __attribute__((packed)) syscap_counters_frame {
+	struct syscap_frame frame;
+	uint16_t n, padding1;
+	uint32_t padding2;
+	struct syscap_counter_frame_entry counters[];
+};
+
+struct __attribute__((packed)) syscap_counter_values_frame {
+	struct syscap_frame frame;
+	uint16_t n_groups, padding1;
+	uint32_t padding2;
+	uint32_t ids[SYSCAP_COUNTERS_A_GROUP];
+	int64_t values[SYSCAP_COUNTERS_A_GROUP];
+};
+
+struct __attribute__((packed)) syscap_fork_frame {
+	struct syscap_frame frame;
+	int32_t child_pid;
+};
+
+/* perf's PERF_CONTEXT_KERNEL and PERF_CONTEXT_USER: what follows is of the kernel, of user space */
+#define SYSCAP_CONTEXT_KERNEL ((uint64_t)-128)
+#define SYSCAP_CONTEXT_USER ((uint64_t)-512)
+
+/* Addresses from here on name an entry of a jitmap; Sysprof takes 32 bits of them. */
+#define SYSCAP_JITMAP_MARK 0xE000000000000000ULL
+
+/* An entry of the file "__symbols__", which ends with one that is all zero; then come the texts. */
+struct syscap_bundled_symbol {
+	uint64_t begin, end;
+	uint32_t pid, name, tag, padding; /* name, tag: offsets in that file, 0: none */
+};
+static_assert(sizeof(struct syscap_bundled_symbol) == 32, "Sysprof's bundled symbol");
+
+/*
+ * What Sysprof does not tell apart gets a PID of its own from here on: a process whose PID was used
+ * before. PID_MAX_LIMIT (linux/threads.h): real ones are below. Its name then ends with the real
+ * one, " (pid 123)".
+ */
+enum { SYSCAP_PSEUDO_PID = 1 << 22 };
