@@ -11,6 +11,7 @@
 
 #include "profile/names.h"
 #include "common/cleanup.h"
+#include "common/growing-list.h"
 #include "common/text.h"
 
 static unsigned hash_text(const char *text, size_t size)
@@ -31,7 +32,7 @@ static unsigned hash_text(const char *text, size_t size)
 struct name {
 	UT_hash_handle hh;
 	uint32_t number;
-	uint32_t meaning; /* 0: itself */
+	uint32_t plain; /* 0: it has no mark */
 	char text[];
 };
 
@@ -47,7 +48,7 @@ void names_deinit(struct names *names)
 {
 	HASH_CLEAR(hh, names->by_text);
 	for (size_t i = 0; i < names->n; i++)
-		free(names->list[i]);
+		free(names->list[i].name);
 	free(names->list);
 	free(names->named_places);
 	pair_map_deinit(&names->places);
@@ -56,26 +57,28 @@ void names_deinit(struct names *names)
 	timed_places_deinit(&names->timed);
 }
 
+/* Numbers a name, which is taken over, or what stands for another one; 0: no memory. */
+static uint32_t number(struct names *names, struct numbered_name name)
+{
+	if (GROWING_LIST_MAKE_ROOM(names->list, names->n) < 0)
+		return 0;
+	names->list[names->n] = name;
+	return ++names->n;
+}
+
 static struct name *add(struct names *names, const char *text, size_t size)
 {
-	struct name *name = malloc(sizeof(*name) + size + 1);
+	struct name *name = calloc(1, sizeof(*name) + size + 1);
 
 	if (!name)
 		return NULL;
-	if (!(names->n & (names->n - 1))) { /* a power of two: full */
-		struct name **list =
-			reallocarray(names->list, names->n ? names->n * 2 : 1, sizeof(*list));
-
-		if (!list) {
-			free(name);
-			return NULL;
-		}
-		names->list = list;
+	memcpy(name->text, text, size);
+	name->number = number(names, (struct numbered_name){ .name = name });
+	if (!name->number) {
+		free(name);
+		return NULL;
 	}
-	memcpy(name->text, text, size + 1);
-	name->meaning = 0;
-	names->list[names->n] = name;
-	name->number = ++names->n;
+	HASH_ADD_KEYPTR(hh, names->by_text, name->text, size, name);
 	return name;
 }
 
@@ -86,11 +89,8 @@ uint32_t names_intern(struct names *names, const char *text, size_t size)
 
 	size = text_clean(text, size, clean, sizeof(clean));
 	HASH_FIND(hh, names->by_text, clean, size, name);
-	if (!name && names->n < NAMES_MAX) {
+	if (!name && names->n < NAMES_MAX)
 		name = add(names, clean, size);
-		if (name)
-			HASH_ADD_KEYPTR(hh, names->by_text, name->text, size, name);
-	}
 	if (name)
 		return name->number;
 	names->n_refused++;
@@ -99,33 +99,30 @@ uint32_t names_intern(struct names *names, const char *text, size_t size)
 
 uint32_t names_add_provisional(struct names *names, uint32_t meaning)
 {
-	struct name *name = names->n < NAMES_MAX ? add(names, "", 0) : NULL;
-
-	if (!name)
+	if (names->n == NAMES_MAX)
 		return 0;
-	name->meaning = meaning;
-	return name->number;
+	return number(names, (struct numbered_name){ .meaning = meaning });
 }
 
 void names_set_meaning(struct names *names, uint32_t provisional, uint32_t meaning)
 {
-	names->list[provisional - 1]->meaning = meaning;
+	names->list[provisional - 1].meaning = meaning;
 }
 
 bool names_is_provisional(const struct names *names, uint32_t name)
 {
-	return name && names->list[name - 1]->meaning;
+	return name && !names->list[name - 1].name;
 }
 
 uint32_t names_meaning(const struct names *names, uint32_t name)
 {
-	return names_is_provisional(names, name) ? names->list[name - 1]->meaning : name;
+	return names_is_provisional(names, name) ? names->list[name - 1].meaning : name;
 }
 
 const char *names_text(const struct names *names, uint32_t name)
 {
 	name = names_meaning(names, name);
-	return name ? names->list[name - 1]->text : "[too many names]";
+	return name ? names->list[name - 1].name->text : "[too many names]";
 }
 
 struct numbered_text {
@@ -161,20 +158,16 @@ int names_rank(const struct names *names, uint32_t **ret)
 /* The index of a place that nobody uses. 0 or -ENOMEM. */
 static int take_place(struct names *names, uint32_t *ret)
 {
-	struct named_place *places = names->named_places;
+	int r;
 
 	if (names->free_places) {
 		*ret = names->free_places - 1;
-		names->free_places = places[*ret].module;
+		names->free_places = names->named_places[*ret].module;
 		return 0;
 	}
-	if (!(names->n_places & (names->n_places - 1))) { /* a power of two: full */
-		places = reallocarray(places, names->n_places ? names->n_places * 2 : 1,
-				      sizeof(*places));
-		if (!places)
-			return -ENOMEM;
-		names->named_places = places;
-	}
+	r = GROWING_LIST_MAKE_ROOM(names->named_places, names->n_places);
+	if (r < 0)
+		return r;
 	*ret = names->n_places++;
 	return 0;
 }
@@ -188,10 +181,29 @@ static void free_place(struct names *names, uint32_t index)
 static uint32_t add_mark(struct names *names, uint32_t name, const char *mark)
 {
 	char text[NAME_SIZE_MAX];
+	uint32_t marked;
 
 	snprintf(text, sizeof(text), "%.*s%s", (int)(sizeof(text) - 1 - strlen(mark)),
 		 names_text(names, name), mark);
-	return names_intern(names, text, strlen(text));
+	marked = names_intern(names, text, strlen(text));
+	if (marked)
+		names->list[marked - 1].name->plain = name;
+	return marked;
+}
+
+uint32_t names_plain(const struct names *names, uint32_t name)
+{
+	uint32_t plain = name && names->list[name - 1].name ? names->list[name - 1].name->plain : 0;
+
+	return plain ? plain : name;
+}
+
+static struct source_line source_line(struct names *names, const struct wire_string *file,
+				      uint32_t line)
+{
+	if (!names->keeps_lines || !file->size)
+		return (struct source_line){ 0 };
+	return (struct source_line){ names_intern(names, file->data, file->size), line };
 }
 
 int names_add_inlined(struct names *names, const struct wire_inlined *inlined)
@@ -199,7 +211,8 @@ int names_add_inlined(struct names *names, const struct wire_inlined *inlined)
 	uint32_t name = names_intern(names, inlined->name.data, inlined->name.size);
 
 	inlined_calls_add(&names->inlined, inlined->image, inlined->offset,
-			  add_mark(names, name, "_[i]"));
+			  add_mark(names, name, "_[i]"),
+			  source_line(names, &inlined->file, inlined->line));
 	return 0;
 }
 
@@ -230,11 +243,12 @@ static struct named_place describe_place(struct names *names, const struct wire_
 		.size = symbol->size,
 		.name = name->size ? names_intern(names, name->data, name->size) : 0,
 		.module = module->size ? names_intern(names, module->data, module->size) : 0,
+		.line = source_line(names, &symbol->file, symbol->line),
 	};
 
 	if (name->size)
 		place.inlined = inlined_calls_take(&names->inlined, symbol->image, symbol->offset,
-						   place.name);
+						   place.name, place.line);
 	return place;
 }
 
@@ -242,7 +256,8 @@ static struct named_place describe_place(struct names *names, const struct wire_
 static int replace_place(struct named_place *known, struct named_place place)
 {
 	if (known->start == place.start && known->size == place.size && known->name == place.name &&
-	    known->module == place.module && known->inlined == place.inlined)
+	    known->module == place.module && known->inlined == place.inlined &&
+	    !memcmp(&known->line, &place.line, sizeof(place.line)))
 		return 0;
 	*known = place;
 	return NAMES_REPLACED;
@@ -308,6 +323,14 @@ static void find_free_places(struct names *names)
 	for (size_t i = 0; i < names->n_places; i++)
 		if (!is_used[i])
 			free_place(names, i);
+}
+
+void names_forget_places(struct names *names)
+{
+	pair_map_clear(&names->places);
+	free(names->named_places);
+	names->named_places = NULL;
+	names->n_places = names->free_places = 0;
 }
 
 void names_forget_ended(struct names *names, const struct identity *identity)
@@ -385,7 +408,7 @@ static uint32_t name_of_place(struct names *names, const struct image *image, ui
 
 static uint32_t unknown_code(struct names *names)
 {
-	return names_intern(names, "[unknown]_[j]", strlen("[unknown]_[j]"));
+	return add_mark(names, names_intern(names, "[unknown]", strlen("[unknown]")), "_[j]");
 }
 
 /* What a place of a JIT compiler's memory is called, as far as that is known yet. */

@@ -23,9 +23,15 @@ enum {
 
 enum { NAMES_REPLACED = 1 };
 
+/* Of each number: a text, or which name it stands for. (These come without end, and are small.) */
+struct numbered_name {
+	struct name *name;
+	uint32_t meaning;
+};
+
 struct names {
-	struct name *by_text; /* but for those that stand for others */
-	struct name **list;   /* by number */
+	struct name *by_text;
+	struct numbered_name *list; /* by number - 1 */
 	size_t n;
 	struct pair_map places; /* (image, offset) → index of `named_places` */
 	struct named_place *named_places;
@@ -34,6 +40,7 @@ struct names {
 	struct pair_map threads; /* (process, tid) → name */
 	struct inlined_calls inlined;
 	struct timed_places timed; /* of memory of JIT compilers */
+	bool keeps_lines;	   /* of source code: places with inlined calls take more memory */
 	uint64_t n_refused;
 };
 
@@ -43,7 +50,8 @@ struct named_place {
 	uint32_t name;	  /* 0: it has none */
 	uint32_t shown;	  /* instead of a name, once it was needed; else 0 */
 	uint32_t inlined; /* the list of its function and the calls in it; 0: none */
-	uint32_t module;  /* 0: none; of a place that is free, the next one's index + 1 */
+	struct source_line line;
+	uint32_t module; /* 0: none; of a place that is free, the next one's index + 1 */
 };
 
 void names_init(struct names *names);
@@ -64,6 +72,9 @@ bool names_is_provisional(const struct names *names, uint32_t name);
 /* What a name stands for by now: mostly itself. */
 uint32_t names_meaning(const struct names *names, uint32_t name);
 
+/* A name without its mark. */
+uint32_t names_plain(const struct names *names, uint32_t name);
+
 /*
  * The rank of each text in the order of strcmp(), by number; the caller frees the list. 0 or
  * -ENOMEM.
@@ -80,6 +91,9 @@ int names_add_inlined(struct names *names, const struct wire_inlined *inlined);
 int names_add_symbol(struct names *names, const struct identity *identity,
 		     const struct wire_symbol *symbol);
 int names_add_thread(struct names *names, const struct wire_thread *thread);
+
+/* Forgets all places: they are named again. */
+void names_forget_places(struct names *names);
 
 /* After images or processes have ended: forgets their places and threads, now and then. */
 void names_forget_ended(struct names *names, const struct identity *identity);

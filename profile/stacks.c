@@ -130,9 +130,19 @@ int stacks_handle_symbol(struct stage *stage, void *data, const void *view)
 	struct stacks *stacks = data;
 	int r = names_add_symbol(&stacks->names, &stacks->identity, view);
 
+	stacks->has_symbols = true;
 	if (r == NAMES_REPLACED)
 		frame_cache_forget_all(&stacks->frames);
 	return r < 0 ? r : 0;
+}
+
+int stacks_handle_symbols_void(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+
+	names_forget_places(&stacks->names);
+	frame_cache_forget_all(&stacks->frames);
+	return 0;
 }
 
 int stacks_handle_inlined(struct stage *stage, void *data, const void *view)

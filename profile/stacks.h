@@ -51,7 +51,7 @@ struct stacks {
 	struct frame_cache frames; /* number: the label; value: of `add_frame` */
 	const struct stacks_user *user;
 	struct wire_hello hello;
-	bool has_symbols; /* a symbolizer has seen the stream */
+	bool has_symbols; /* a symbolizer has seen the stream, or it came with names */
 	uint64_t n_ends[STACKS_ENDS];
 	uint64_t n_dropped;			       /* by the stages before, and by the kernel */
 	uint64_t last_time;			       /* of the stream so far */
@@ -78,6 +78,7 @@ int stacks_handle_sample(struct stage *stage, void *self, const void *view);
 int stacks_handle_stack(struct stage *stage, void *self, const void *view);
 int stacks_handle_inlined(struct stage *stage, void *self, const void *view);
 int stacks_handle_symbol(struct stage *stage, void *self, const void *view);
+int stacks_handle_symbols_void(struct stage *stage, void *self, const void *view);
 int stacks_handle_count(struct stage *stage, void *self, const void *view);
 
 #define STACKS_HANDLERS                                                                            \
@@ -89,6 +90,7 @@ int stacks_handle_count(struct stage *stage, void *self, const void *view);
 		{ WIRE_RECORD_stack, stacks_handle_stack },                                        \
 		{ WIRE_RECORD_inlined, stacks_handle_inlined },                                    \
 		{ WIRE_RECORD_symbol, stacks_handle_symbol },                                      \
+		{ WIRE_RECORD_symbols_void, stacks_handle_symbols_void },                          \
 	{                                                                                          \
 		WIRE_RECORD_count, stacks_handle_count                                             \
 	}

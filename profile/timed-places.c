@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "common/growing-list.h"
 #include "profile/timed-places.h"
 
 void timed_places_init(struct timed_places *places)
@@ -21,14 +22,8 @@ struct timed_place *timed_places_get(struct timed_places *places, uint64_t image
 
 	if (known)
 		return &places->list[*known];
-	if (!(places->n & (places->n - 1))) { /* a power of two: full */
-		struct timed_place *list =
-			reallocarray(places->list, places->n ? places->n * 2 : 1, sizeof(*list));
-
-		if (!list)
-			return NULL;
-		places->list = list;
-	}
+	if (GROWING_LIST_MAKE_ROOM(places->list, places->n) < 0)
+		return NULL;
 	if (places->n == TIMED_PLACES_MAX ||
 	    pair_map_add(&places->by_place, image, offset, places->n) < 0)
 		return NULL;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+
+#include "common/growing-list.h"
+#include "profile/groups.h"
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct profile_sample *samples = arg;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct profile_sample *left = &samples[i], *right = &samples[k];
+
+	if (left->thread != right->thread)
+		return left->thread < right->thread ? -1 : 1;
+	if (left->node != right->node)
+		return left->node < right->node ? -1 : 1;
+	return i < k ? -1 : i > k; /* they have come in the order of time */
+}
+
+static int make_list(struct profile_groups *groups, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[groups->order[i]];
+		struct profile_group *last = groups->n ? &groups->list[groups->n - 1] : NULL;
+
+		if (!last || last->thread != sample->thread || last->node != sample->node) {
+			if (GROWING_LIST_MAKE_ROOM(groups->list, groups->n) < 0)
+				return -ENOMEM;
+			last = &groups->list[groups->n++];
+			*last = (struct profile_group){ sample->thread, sample->node, i, 0, 0 };
+		}
+		last->n++;
+		last->weight += sample->weight;
+	}
+	return 0;
+}
+
+int profile_groups_init(struct profile_groups *groups, const struct profile *profile)
+{
+	*groups = (struct profile_groups){ 0 };
+	groups->order = calloc(profile->n_samples + 1, sizeof(*groups->order));
+	if (!groups->order)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->n_samples; i++)
+		groups->order[i] = i;
+	qsort_r(groups->order, profile->n_samples, sizeof(*groups->order), compare,
+		profile->samples);
+	return make_list(groups, profile);
+}
+
+void profile_groups_deinit(struct profile_groups *groups)
+{
+	free(groups->order);
+	free(groups->list);
+	*groups = (struct profile_groups){ 0 };
+}

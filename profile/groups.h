@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The samples of a profile that a thread has with the same stack: counted together. */
+#pragma once
+
+#include "profile/profile.h"
+
+struct profile_group {
+	uint32_t thread, node;
+	size_t first, n; /* of `order` */
+	uint64_t weight;
+};
+
+struct profile_groups {
+	uint32_t *order; /* indices of samples, by thread, node and time */
+	struct profile_group *list;
+	size_t n;
+};
+
+/* 0 or -ENOMEM */
+int profile_groups_init(struct profile_groups *groups, const struct profile *profile);
+void profile_groups_deinit(struct profile_groups *groups);

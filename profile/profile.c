@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/build-id.h"
+#include "common/growing-list.h"
+#include "profile/profile.h"
+
+/* Instead of an image, in the place of what is in none. */
+#define NO_IMAGE_USER (UINT64_MAX - 1)
+#define NO_IMAGE_KERNEL (UINT64_MAX - 2)
+#define NO_IMAGE_CUT (UINT64_MAX - 3)
+
+int profile_init(struct profile *profile, struct stacks *stacks)
+{
+	*profile = (struct profile){ .stacks = stacks };
+	pair_map_init(&profile->location_of_place, PROFILE_LOCATIONS_MAX);
+	pair_map_init(&profile->module_of_image, PROFILE_MODULES_MAX);
+	pair_map_init(&profile->process_of_number, PROFILE_THREADS_MAX);
+	pair_map_init(&profile->thread_of_tid, PROFILE_THREADS_MAX);
+	/* The first of each is none. */
+	profile->locations = calloc(1, sizeof(*profile->locations));
+	profile->modules = calloc(1, sizeof(*profile->modules));
+	profile->nodes = calloc(1, sizeof(*profile->nodes));
+	if (!profile->locations || !profile->modules || !profile->nodes)
+		return -ENOMEM;
+	profile->n_locations = profile->n_modules = profile->n_nodes = 1;
+	return 0;
+}
+
+void profile_deinit(struct profile *profile)
+{
+	free(profile->locations);
+	free(profile->calls);
+	free(profile->modules);
+	free(profile->nodes);
+	free(profile->processes);
+	free(profile->threads);
+	free(profile->samples);
+	free(profile->losses);
+	free(profile->slots);
+	pair_map_deinit(&profile->location_of_place);
+	pair_map_deinit(&profile->module_of_image);
+	pair_map_deinit(&profile->process_of_number);
+	pair_map_deinit(&profile->thread_of_tid);
+	*profile = (struct profile){ 0 };
+}
+
+static uint32_t intern(struct profile *profile, const char *text)
+{
+	return *text ? names_intern(&profile->stacks->names, text, strlen(text)) : 0;
+}
+
+/* The module of an image, 0: there is no room for one more. 0 or -ENOMEM. */
+static int find_module(struct profile *profile, const struct image *image, uint32_t *ret)
+{
+	uint64_t *known = pair_map_find(&profile->module_of_image, image->number, 0);
+	char build_id[BUILD_ID_TEXT];
+	int r;
+
+	*ret = known ? *known : 0;
+	if (known)
+		return 0;
+	r = pair_map_add(&profile->module_of_image, image->number, 0, profile->n_modules);
+	if (r == 0)
+		r = GROWING_LIST_MAKE_ROOM(profile->modules, profile->n_modules);
+	if (r < 0)
+		return r == -ENOSPC ? 0 : r;
+	build_id_text(image->build_id, image->build_id_size, build_id);
+	profile->modules[profile->n_modules] = (struct profile_module){
+		.image = image->number,
+		.path = intern(profile, image->path),
+		.build_id = intern(profile, build_id),
+	};
+	*ret = profile->n_modules++;
+	return 0;
+}
+
+static int add_call(struct profile *profile, uint32_t name, struct source_line line)
+{
+	int r = GROWING_LIST_MAKE_ROOM(profile->calls, profile->n_calls);
+
+	if (r == 0)
+		profile->calls[profile->n_calls++] =
+			(struct profile_call){ names_plain(&profile->stacks->names, name), line };
+	return r;
+}
+
+/* The functions of a location: those of a list, or one. 0 or -ENOMEM. */
+static int add_calls(struct profile *profile, struct profile_location *location, uint32_t name,
+		     struct source_line line)
+{
+	const struct inlined_calls *inlined = &profile->stacks->names.inlined;
+	const struct source_line *lines = &line;
+	const uint32_t *names = &name;
+	size_t n = 1;
+	int r = 0;
+
+	if (location->label & NAMES_LIST) {
+		names = inlined_calls_get(inlined, location->label & ~NAMES_LIST, &n);
+		lines = inlined_calls_lines(inlined, location->label & ~NAMES_LIST);
+	}
+	location->first_call = profile->n_calls;
+	location->n_calls = n;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = add_call(profile, names[i], lines[i]);
+	return r;
+}
+
+/* A new location at a place, which has had another one if it was called otherwise. */
+static int add_location(struct profile *profile, uint64_t image, uint64_t offset,
+			struct profile_location location, uint32_t name, struct source_line line,
+			uint64_t *ret)
+{
+	uint64_t *known = pair_map_find(&profile->location_of_place, image, offset);
+	int r = 0;
+
+	*ret = 0;
+	if (profile->n_locations == PROFILE_LOCATIONS_MAX || profile->n_calls >= PROFILE_CALLS_MAX)
+		return 0;
+	if (known)
+		*known = profile->n_locations;
+	else
+		r = pair_map_add(&profile->location_of_place, image, offset, profile->n_locations);
+	if (r == 0)
+		r = add_calls(profile, &location, name, line);
+	if (r == 0)
+		r = GROWING_LIST_MAKE_ROOM(profile->locations, profile->n_locations);
+	if (r < 0)
+		return r == -ENOSPC ? 0 : r;
+	profile->locations[profile->n_locations] = location;
+	*ret = profile->n_locations++;
+	return 0;
+}
+
+static enum profile_location_kind kind_of_frame(const struct wire_frame *frame,
+						const struct image *image)
+{
+	if (frame->flags & WIRE_frame_flags_KERNEL)
+		return PROFILE_KERNEL;
+	return image && image->kind == WIRE_image_kind_ANONYMOUS ? PROFILE_JIT : PROFILE_USER;
+}
+
+int profile_add_frame(struct profile *profile, const struct named_stack *stack,
+		      const struct wire_frame *frame, uint32_t name, uint64_t *ret_location)
+{
+	const struct stacks *stacks = profile->stacks;
+	struct profile_location location = { .label = name };
+	const struct named_place *place = NULL;
+	const struct image *image = NULL;
+	uint64_t number, offset, *known;
+	int r;
+
+	if (process_table_place(&stacks->identity.processes, stack->process, frame, &number,
+				&offset))
+		image = image_table_find(&stacks->identity.images, number);
+	location.kind = kind_of_frame(frame, image);
+	if (image) {
+		place = names_find_place(&stacks->names, number, offset);
+		r = find_module(profile, image, &location.module);
+		if (r < 0)
+			return r;
+	} else {
+		number = location.kind == PROFILE_KERNEL ? NO_IMAGE_KERNEL : NO_IMAGE_USER;
+		offset = frame->address;
+	}
+	location.offset = offset;
+	if (place && place->inlined)
+		location.label = NAMES_LIST | place->inlined;
+	known = pair_map_find(&profile->location_of_place, number, offset);
+	if (known && profile->locations[*known].label == location.label) {
+		*ret_location = *known;
+		return 0;
+	}
+	return add_location(profile, number, offset, location, name,
+			    place ? place->line : (struct source_line){ 0 }, ret_location);
+}
+
+static uint32_t hash_node(struct profile_node node)
+{
+	uint64_t hash = ((uint64_t)node.parent << 32 | node.location) * 0x9e3779b97f4a7c15ULL;
+
+	return hash >> 32;
+}
+
+/* Where a node's number is, or would be. */
+static uint32_t *find_slot(const struct profile *profile, struct profile_node node)
+{
+	size_t mask = profile->n_slots - 1;
+
+	for (size_t i = hash_node(node) & mask;; i = (i + 1) & mask) {
+		uint32_t *slot = &profile->slots[i];
+
+		if (!*slot || (profile->nodes[*slot].parent == node.parent &&
+			       profile->nodes[*slot].location == node.location))
+			return slot;
+	}
+}
+
+/* At most half of the slots are taken. */
+static int make_slots(struct profile *profile)
+{
+	size_t n = profile->n_slots ? profile->n_slots * 2 : 1024;
+
+	if (2 * profile->n_nodes < profile->n_slots)
+		return 0;
+	free(profile->slots);
+	profile->slots = calloc(n, sizeof(*profile->slots));
+	profile->n_slots = profile->slots ? n : 0;
+	if (!profile->slots)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < profile->n_nodes; i++)
+		*find_slot(profile, profile->nodes[i]) = i;
+	return 0;
+}
+
+/* The node below another one; 0: there is no room for it. 0 or -ENOMEM. */
+static int find_node(struct profile *profile, struct profile_node node, uint32_t *ret)
+{
+	uint32_t *slot;
+	int r = make_slots(profile);
+
+	*ret = 0;
+	if (r < 0)
+		return r;
+	slot = find_slot(profile, node);
+	if (!*slot) {
+		if (profile->n_nodes == PROFILE_NODES_MAX)
+			return 0;
+		r = GROWING_LIST_MAKE_ROOM(profile->nodes, profile->n_nodes);
+		if (r < 0)
+			return r;
+		profile->nodes[profile->n_nodes] = node;
+		*slot = profile->n_nodes++;
+	}
+	*ret = *slot;
+	return 0;
+}
+
+/* The node of a stack's next frame inwards; mostly it is that of the stack before. */
+static int go_to(struct profile *profile, size_t depth, uint64_t location, bool *is_same,
+		 uint32_t *ret_node)
+{
+	struct profile_node node = { *ret_node, location };
+	uint32_t last = depth < profile->n_path ? profile->path[depth] : 0;
+	int r = 0;
+
+	*is_same = *is_same && last && profile->nodes[last].location == location;
+	if (*is_same)
+		*ret_node = last;
+	else
+		r = location ? find_node(profile, node, ret_node) : 0;
+	if (!location)
+		*ret_node = 0;
+	profile->path[depth] = *ret_node;
+	return r;
+}
+
+static int find_cut(struct profile *profile, uint32_t end, uint64_t *ret_location)
+{
+	uint64_t *known = pair_map_find(&profile->location_of_place, NO_IMAGE_CUT, end);
+	struct profile_location location = { .offset = end, .kind = PROFILE_CUT };
+	char text[STACKS_END_TEXT];
+	uint32_t name;
+
+	*ret_location = known ? *known : 0;
+	if (known || !stacks_end_text(end, text))
+		return 0;
+	name = intern(profile, text);
+	location.label = name;
+	return add_location(profile, NO_IMAGE_CUT, end, location, name, (struct source_line){ 0 },
+			    ret_location);
+}
+
+/* The node of a whole stack; 0: it is beyond the limits. 0 or -ENOMEM. */
+static int find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
+{
+	size_t depth = 0, n = stack->record->frames.n;
+	bool is_same = true;
+	uint64_t cut;
+	int r = find_cut(profile, stack->record->end, &cut);
+
+	*ret = 0;
+	if (r == 0 && cut)
+		r = go_to(profile, depth++, cut, &is_same, ret);
+	for (size_t i = 0; i < n && r == 0 && (*ret || !depth); i++)
+		r = go_to(profile, depth++, stack->frames[i].value, &is_same, ret);
+	profile->n_path = depth;
+	return r;
+}
+
+static int find_process(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
+{
+	uint64_t number = stack->record->process;
+	uint64_t *known = pair_map_find(&profile->process_of_number, number, 0);
+	const char *name =
+		stack->process && *stack->process->name ? stack->process->name : "[unknown]";
+	int r;
+
+	*ret = known ? *known : profile->n_processes;
+	if (known)
+		return 0;
+	r = pair_map_add(&profile->process_of_number, number, 0, profile->n_processes);
+	if (r == 0)
+		r = GROWING_LIST_MAKE_ROOM(profile->processes, profile->n_processes);
+	if (r < 0)
+		return r;
+	profile->processes[profile->n_processes++] = (struct profile_process){
+		.number = number,
+		.pid = stack->process ? stack->process->pid : 0,
+		.name = intern(profile, name),
+	};
+	return 0;
+}
+
+/* 0; -ENOSPC: there is no room for one more; -ENOMEM. */
+static int find_thread(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
+{
+	const struct wire_stack *record = stack->record;
+	uint64_t *known = pair_map_find(&profile->thread_of_tid, record->process, record->tid);
+	struct profile_thread *thread;
+	uint32_t process;
+	int r = 0;
+
+	*ret = known ? *known : profile->n_threads;
+	if (!known) {
+		r = find_process(profile, stack, &process);
+		if (r == 0)
+			r = GROWING_LIST_MAKE_ROOM(profile->threads, profile->n_threads);
+		if (r == 0)
+			r = pair_map_add(&profile->thread_of_tid, record->process, record->tid,
+					 profile->n_threads);
+		if (r < 0)
+			return r;
+		profile->threads[profile->n_threads++] =
+			(struct profile_thread){ process, record->tid, 0 };
+	}
+	thread = &profile->threads[*ret];
+	thread->name = names_of_thread(&profile->stacks->names, stack->process, record->process,
+				       record->tid);
+	if (stack->process && record->tid == stack->process->pid)
+		profile->processes[thread->process].name = thread->name;
+	return 0;
+}
+
+int profile_add_stack(struct profile *profile, const struct named_stack *stack)
+{
+	const struct wire_stack *record = stack->record;
+	struct profile_sample sample = {
+		.time = record->time,
+		.weight = record->weight,
+		.cpu = record->cpu,
+		.end = record->end,
+	};
+	int r = find_thread(profile, stack, &sample.thread);
+
+	if (r == 0)
+		r = find_stack(profile, stack, &sample.node);
+	if (r == -ENOSPC || (r == 0 && ((!sample.node && profile->n_path) ||
+					profile->n_samples == PROFILE_SAMPLES_MAX))) {
+		profile->n_refused++;
+		return 0;
+	}
+	if (r == 0)
+		r = GROWING_LIST_MAKE_ROOM(profile->samples, profile->n_samples);
+	if (r == 0)
+		profile->samples[profile->n_samples++] = sample;
+	return r;
+}
+
+int profile_add_lost(struct profile *profile, const struct wire_lost *lost)
+{
+	if (profile->n_losses == PROFILE_LOSSES_MAX)
+		return 0;
+	if (GROWING_LIST_MAKE_ROOM(profile->losses, profile->n_losses) < 0)
+		return -ENOMEM;
+	profile->losses[profile->n_losses++] =
+		(struct profile_loss){ lost->time, lost->n, lost->cpu };
+	return 0;
+}
+
+void profile_drop_samples(struct profile *profile, size_t n)
+{
+	profile->n_samples -= n;
+	memmove(profile->samples, profile->samples + n,
+		profile->n_samples * sizeof(*profile->samples));
+}
+
+void profile_settle(struct profile *profile)
+{
+	const struct names *names = &profile->stacks->names;
+
+	for (size_t i = 0; i < profile->n_calls; i++) {
+		uint32_t *name = &profile->calls[i].name;
+
+		*name = names_plain(names, names_meaning(names, *name));
+	}
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A whole recording in memory: every sample with its time, thread and stack. Stacks are nodes of
+ * one tree, whose edges are locations: a place of a file, with the functions that are there. What
+ * is to be written once all is known is made of this.
+ */
+#pragma once
+
+#include "profile/stacks.h"
+
+enum {
+	PROFILE_SAMPLES_MAX = 1 << 24,
+	PROFILE_NODES_MAX = 1 << 24,
+	PROFILE_LOCATIONS_MAX = 1 << 22,
+	PROFILE_CALLS_MAX = 1 << 24,
+	PROFILE_MODULES_MAX = 1 << 18,
+	PROFILE_THREADS_MAX = 1 << 22,
+	PROFILE_LOSSES_MAX = 1 << 20,
+};
+
+enum profile_location_kind {
+	PROFILE_USER,
+	PROFILE_KERNEL,
+	PROFILE_JIT,
+	PROFILE_CUT, /* no code, but why a stack ends; its outermost "frame" */
+};
+
+/* A function, and where in it. */
+struct profile_call {
+	uint32_t name; /* see names.h; without a mark, and what it means by now once all is over */
+	struct source_line line;
+};
+
+struct profile_location {
+	uint64_t offset; /* in the module's file; in the kernel and without a module, the address */
+	uint32_t module; /* an index; 0: none */
+	uint32_t label;	 /* of names.h */
+	uint32_t first_call,
+		n_calls; /* the function, then what was inlined into it, to the inmost */
+	enum profile_location_kind kind;
+};
+
+struct profile_module {
+	uint64_t image;
+	uint32_t path, build_id; /* names; 0: not known */
+};
+
+struct profile_node {
+	uint32_t parent, location; /* a node comes behind its parent; node 0 is above all stacks */
+};
+
+struct profile_process {
+	uint64_t number; /* of the incarnation */
+	uint32_t pid, name;
+};
+
+struct profile_thread {
+	uint32_t process, tid, name;
+};
+
+struct profile_sample {
+	uint64_t time, weight;
+	uint32_t node, thread;
+	uint16_t cpu;
+	uint8_t end; /* enum wire_stack_end */
+};
+
+struct profile_loss {
+	uint64_t time, n;
+	uint32_t cpu;
+};
+
+struct profile {
+	struct stacks *stacks; /* borrowed; whose names these are */
+	struct profile_location *locations;
+	struct profile_call *calls;
+	struct profile_module *modules; /* the first is none */
+	struct profile_node *nodes;
+	struct profile_process *processes;
+	struct profile_thread *threads;
+	struct profile_sample *samples;
+	struct profile_loss *losses;
+	size_t n_locations, n_calls, n_modules, n_nodes, n_processes, n_threads, n_samples,
+		n_losses;
+	uint64_t n_refused; /* samples beyond the limits */
+	struct pair_map location_of_place, module_of_image, process_of_number, thread_of_tid;
+	uint32_t *slots; /* of `nodes`, by parent and location; 0: free */
+	size_t n_slots;
+	uint32_t path[WIRE_FRAMES_MAX + 1]; /* the nodes of the last stack, the outermost first */
+	size_t n_path;
+};
+
+/* 0 or -ENOMEM */
+int profile_init(struct profile *profile, struct stacks *stacks);
+void profile_deinit(struct profile *profile);
+
+/*
+ * The location of a frame, for stacks.h's `add_frame`. 0 or -ENOMEM; beyond the limits it is 0, and
+ * stacks with it are refused.
+ */
+int profile_add_frame(struct profile *profile, const struct named_stack *stack,
+		      const struct wire_frame *frame, uint32_t name, uint64_t *ret_location);
+
+/* A sample whose frames' values are locations. 0 or -ENOMEM. */
+int profile_add_stack(struct profile *profile, const struct named_stack *stack);
+
+int profile_add_lost(struct profile *profile, const struct wire_lost *lost);
+
+/* Forgets the first `n` samples; what they were made of stays. */
+void profile_drop_samples(struct profile *profile, size_t n);
+
+/* All is known: names are what they mean. */
+void profile_settle(struct profile *profile);
+
+static inline const char *profile_text(const struct profile *profile, uint32_t name)
+{
+	return name ? names_text(&profile->stacks->names, name) : "";
+}

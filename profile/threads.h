@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The samples of each thread in the order of time; the threads that have most of them first. */
+#pragma once
+
+#include "profile/profile.h"
+
+struct profile_thread_samples {
+	uint32_t thread;
+	size_t n;
+	const uint32_t *list; /* indices of the profile's samples */
+};
+
+struct profile_threads {
+	struct profile_thread_samples *list;
+	size_t n;
+	uint32_t *samples; /* of all */
+};
+
+/* 0 or -ENOMEM */
+int profile_threads_init(struct profile_threads *threads, const struct profile *profile);
+void profile_threads_deinit(struct profile_threads *threads);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/growing-list.h"
+#include "profile/tree.h"
+
+/* While it is made. */
+struct building {
+	struct tree *tree;
+	struct pair_map functions; /* (name, module and kind) → index */
+	struct pair_map nodes;	   /* (parent, function) → index */
+	uint32_t *function_of;	   /* by call of the profile: index + 1, 0: not looked for yet */
+};
+
+/* The index of a pair, `*n` if it is new. 0 or -ENOMEM. */
+static int find(struct pair_map *map, uint64_t a, uint64_t b, size_t n, size_t *ret)
+{
+	uint64_t *known = pair_map_find(map, a, b);
+
+	*ret = known ? *known : n;
+	return known ? 0 : pair_map_add(map, a, b, n);
+}
+
+static int find_function(struct building *building, struct tree_function function, size_t *ret)
+{
+	struct tree *tree = building->tree;
+	uint64_t rest = (uint64_t)function.module << 8 | function.kind;
+	int r = find(&building->functions, function.name, rest, tree->n_functions, ret);
+
+	if (r < 0 || *ret < tree->n_functions)
+		return r;
+	r = GROWING_LIST_MAKE_ROOM(tree->functions, tree->n_functions);
+	if (r == 0)
+		tree->functions[tree->n_functions++] = function;
+	return r;
+}
+
+static int find_node(struct building *building, struct tree_node node, uint32_t *ret)
+{
+	struct tree *tree = building->tree;
+	size_t index;
+	int r = find(&building->nodes, node.parent, node.function, tree->n_nodes, &index);
+
+	*ret = index;
+	if (r < 0 || index < tree->n_nodes)
+		return r;
+	r = GROWING_LIST_MAKE_ROOM(tree->nodes, tree->n_nodes);
+	if (r == 0)
+		tree->nodes[tree->n_nodes++] = node;
+	return r;
+}
+
+/* The function of the i-th call at a location. */
+static int find_function_of_call(struct building *building, const struct profile_location *location,
+				 size_t i, uint32_t *ret)
+{
+	const struct profile_call *call = &building->tree->profile->calls[location->first_call + i];
+	uint32_t *known = &building->function_of[location->first_call + i];
+	struct tree_function function = {
+		.name = call->name,
+		.module = location->module,
+		.kind = i ? TREE_INLINED : (enum tree_function_kind)location->kind,
+	};
+	size_t index;
+	int r = 0;
+
+	if (!*known) {
+		r = find_function(building, function, &index);
+		*known = index + 1;
+	}
+	*ret = *known - 1;
+	return r;
+}
+
+/* All nodes: a parent comes before its children. */
+static int build(struct building *building)
+{
+	struct tree *tree = building->tree;
+	const struct profile *profile = tree->profile;
+	int r = 0;
+
+	for (size_t i = 1; i < profile->n_nodes && r == 0; i++) {
+		const struct profile_node *node = &profile->nodes[i];
+		const struct profile_location *location = &profile->locations[node->location];
+		struct tree_node at = { .parent = tree->node_of[node->parent] };
+
+		for (size_t k = 0; k < location->n_calls && r == 0; k++) {
+			r = find_function_of_call(building, location, k, &at.function);
+			if (r == 0)
+				r = find_node(building, at, &at.parent);
+		}
+		tree->node_of[i] = at.parent;
+	}
+	return r;
+}
+
+int tree_init(struct tree *tree, const struct profile *profile)
+{
+	_cleanup_free_ uint32_t *function_of = calloc(profile->n_calls + 1, sizeof(*function_of));
+	struct building building = { .tree = tree, .function_of = function_of };
+	int r;
+
+	*tree = (struct tree){ .profile = profile };
+	tree->node_of = calloc(profile->n_nodes, sizeof(*tree->node_of));
+	tree->nodes = calloc(1, sizeof(*tree->nodes));
+	tree->n_nodes = 1;
+	pair_map_init(&building.functions, PROFILE_CALLS_MAX);
+	pair_map_init(&building.nodes, SIZE_MAX);
+	r = function_of && tree->node_of && tree->nodes ? build(&building) : -ENOMEM;
+	pair_map_deinit(&building.functions);
+	pair_map_deinit(&building.nodes);
+	return r;
+}
+
+void tree_deinit(struct tree *tree)
+{
+	free(tree->functions);
+	free(tree->nodes);
+	free(tree->node_of);
+	*tree = (struct tree){ 0 };
+}

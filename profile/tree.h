@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A profile as people look at it: functions that call functions, wherever in them that was. What
+ * was inlined is a function of its own.
+ */
+#pragma once
+
+#include "profile/profile.h"
+
+enum tree_function_kind {
+	TREE_USER = PROFILE_USER,
+	TREE_KERNEL = PROFILE_KERNEL,
+	TREE_JIT = PROFILE_JIT,
+	TREE_CUT = PROFILE_CUT,
+	TREE_INLINED,
+};
+
+struct tree_function {
+	uint32_t name, module; /* a name; an index of the profile's modules */
+	enum tree_function_kind kind;
+};
+
+struct tree_node {
+	uint32_t parent, function; /* behind its parent; node 0 is above all */
+};
+
+struct tree {
+	const struct profile *profile; /* borrowed */
+	struct tree_function *functions;
+	struct tree_node *nodes;
+	uint32_t *node_of; /* by node of the profile */
+	size_t n_functions, n_nodes;
+};
+
+/* Of a profile that is settled. 0 or -ENOMEM. */
+int tree_init(struct tree *tree, const struct profile *profile);
+void tree_deinit(struct tree *tree);
