@@ -16,6 +16,11 @@ struct counted_image {
 	uint32_t name; /* with its build-id */
 };
 
+struct progress {
+	uint64_t shown_at; /* of CLOCK_MONOTONIC; 0: not shown */
+	uint64_t n_shown, n_lost;
+};
+
 struct capture {
 	struct stacks stacks; /* first: see stacks.h */
 	struct stack_counts counts;
@@ -24,13 +29,18 @@ struct capture {
 	const struct format *format;
 	void *format_data; /* the format's own */
 	struct stage *stage;
+	const char *base_path; /* a page to compare with; NULL: none */
+	char *base;	       /* its data */
+	size_t base_size;
+	struct progress progress;
 	uint64_t flushed_time; /* of CLOCK_MONOTONIC */
 	/* Images without debug information that most samples are in, those with the most first. */
 	struct counted_image without_debug[CAPTURE_IMAGES_SHOWN];
 };
 
 struct format {
-	const char *name; /* for -f, and the ending of a file's name */
+	const char *name;  /* for -f, and the ending of a file's name */
+	const char *lacks; /* what it cannot hold of what a stream tells; NULL: nothing much */
 	size_t data_size;
 	/* All return 0 or -errno, and may be NULL but for `end`. */
 	int (*begin)(struct capture *capture);
@@ -49,7 +59,8 @@ struct format {
 	void (*free)(struct capture *capture);
 };
 
-extern const struct format format_folded, format_syscap;
+extern const struct format format_firefox, format_folded, format_html, format_otlp, format_pprof,
+	format_speedscope, format_syscap;
 
 /* The format of that name, or of a file's name; NULL: there is none. */
 const struct format *format_find(const char *name);

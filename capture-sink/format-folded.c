@@ -103,5 +103,6 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 
 const struct format format_folded = {
 	.name = "folded",
+	.lacks = "times, losses, source lines, and which binary a function is in",
 	.end = end_file,
 };

@@ -3,7 +3,10 @@
 
 #include "capture-sink/capture.h"
 
-static const struct format *const formats[] = { &format_syscap, &format_folded };
+static const struct format *const formats[] = {
+	&format_syscap, &format_folded,	    &format_html,    &format_pprof,
+	&format_otlp,	&format_speedscope, &format_firefox,
+};
 
 enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
 

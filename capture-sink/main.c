@@ -5,13 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture-sink/capture.h"
+#include "capture-sink/page-base.h"
+#include "capture-sink/progress.h"
 #include "common/clock.h"
 
 enum {
 	KEY_FORCE = 0x100,
+	KEY_BASE,
 	COUNTED_FOR_SUMMARY = 1 << 14, /* distinct stacks; the rare ones make room */
 };
+
+#define FORMATS "syscap, html, folded, pb.gz, speedscope.json, firefox.json or otlp"
 
 struct capture_sink {
 	struct capture capture; /* first: it begins with the stacks */
@@ -41,6 +45,17 @@ static int refuse_path(struct stage *stage, const struct capture *capture, int e
 	return -ECANCELED;
 }
 
+static int read_base(struct stage *stage, struct capture *capture)
+{
+	int r = page_base_read(capture->base_path, &capture->base, &capture->base_size);
+
+	if (r < 0)
+		stage_error(stage, "error: could not read '%s': %s", capture->base_path,
+			    r == -EBADMSG ? "it is no page that stackpipe has written"
+					  : strerror(-r));
+	return r < 0 ? -ECANCELED : 0;
+}
+
 /* What can be said before there is any input. */
 static int check_output(struct stage *stage, void *data)
 {
@@ -55,7 +70,9 @@ static int check_output(struct stage *stage, void *data)
 		return -ECANCELED;
 	}
 	r = output_check(capture->path, self->mode);
-	return r < 0 ? refuse_path(stage, capture, r) : 0;
+	if (r < 0)
+		return refuse_path(stage, capture, r);
+	return capture->base_path ? read_base(stage, capture) : 0;
 }
 
 /* The input has turned out to be a stream: now the file is made, or the one that is there goes. */
@@ -172,7 +189,9 @@ static int handle_lost(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
 	const struct format *format = self->capture.format;
+	const struct wire_lost *lost = view;
 
+	self->capture.progress.n_lost += lost->n;
 	return format->add_lost
 		       ? result(stage, &self->capture, format->add_lost(&self->capture, view))
 		       : 0;
@@ -213,6 +232,9 @@ static int tick(struct stage *stage, void *data)
 	struct capture *capture = &self->capture;
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 
+	if (!capture->stage) /* the stream has not begun */
+		return 0;
+	progress_show(capture);
 	if (now - capture->flushed_time < NANOSECONDS_A_SECOND / 2)
 		return 0;
 	capture->flushed_time = now;
@@ -230,6 +252,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	struct capture *capture = &self->capture;
 	int r;
 
+	progress_clear(capture);
 	stacks_finish(&capture->stacks, stage);
 	r = stack_counts_rename(&capture->counts, meaning, &capture->stacks.names);
 	if (r == 0)
@@ -251,10 +274,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'f':
 		capture->format = format_find(arg);
 		if (!capture->format)
-			stage_usage_error(state, "there is no format '%s': syscap or folded", arg);
+			stage_usage_error(state, "there is no format '%s': " FORMATS, arg);
 		return 0;
 	case KEY_FORCE:
 		self->mode = OUTPUT_REPLACE;
+		return 0;
+	case KEY_BASE:
+		capture->base_path = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (capture->path)
@@ -268,9 +294,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			capture->format = format_of_path(capture->path);
 		if (!capture->format)
 			stage_usage_error(state,
-					  "'%s' tells no format by its name: use -f, or "
-					  ".syscap or .folded",
+					  "'%s' tells no format by its name: use -f, or " FORMATS,
 					  capture->path);
+		if (capture->base_path && capture->format != &format_html)
+			stage_usage_error(state, "--base is for a page (.html)");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -295,11 +322,13 @@ static void deinit(void *data)
 	free(capture->format_data);
 	output_close(&capture->output);
 	stack_counts_deinit(&capture->counts);
+	free(capture->base);
 	stacks_deinit(&capture->stacks);
 }
 
 static const struct argp_option option_table[] = {
-	{ "format", 'f', "FORMAT", 0, "syscap (Sysprof) or folded, whatever the name says", 0 },
+	{ "base", KEY_BASE, "PAGE", 0, "Of html: compare with this page of stackpipe", 0 },
+	{ "format", 'f', "FORMAT", 0, FORMATS ", whatever the name says", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace OUTPUT if it exists", 0 },
 	{ 0 },
 };

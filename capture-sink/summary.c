@@ -140,6 +140,9 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 		(capture->stacks.last_time - capture->stacks.hello.start_time) / 1e9,
 		capture->stacks.hello.event, capture->stacks.n_dropped,
 		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
+	if (capture->format->lacks)
+		fprintf(stderr, "  a file of format %s does not hold %s\n", capture->format->name,
+			capture->format->lacks);
 	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
 		return;
 	print_ends(capture, n_samples);

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bytes as text (RFC 4648, 4). */
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+void base64_put(FILE *out, const void *data, size_t size);

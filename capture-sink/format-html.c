@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A page that needs nothing but itself (page/): the profile is in it as base64 of zlib's format of
+ *
+ *	u32 size of the next, little-endian
+ *	a JSON object: what was recorded, "strings", and how many there are of each of the following
+ *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
+ *	the parent is, function), processes (pid, name), threads (process, tid, name), samples
+ *	(microseconds since the one before, thread, node), losses (microseconds since the one
+ *before, events)
+ *
+ * so that no name stands in the page as markup. page/data.js reads it.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "capture-sink/base64.h"
+#include "capture-sink/output-stream.h"
+#include "capture-sink/page.h"
+#include "capture-sink/protobuf.h"
+#include "capture-sink/whole-profile.h"
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "profile/tree.h"
+#include "profile/used-names.h"
+
+enum { NANOSECONDS_A_MICROSECOND = 1000 };
+
+struct writing {
+	struct capture *capture;
+	const struct profile *profile;
+	struct tree tree;
+	struct used_names strings;
+	struct protobuf numbers;
+};
+
+static void put_number(struct writing *self, uint64_t number)
+{
+	protobuf_add_uint(&self->numbers, number);
+}
+
+static void put_name(struct writing *self, uint32_t name)
+{
+	put_number(self, used_names_index(&self->strings, name));
+}
+
+static void put_tree(struct writing *self)
+{
+	const struct tree *tree = &self->tree;
+
+	for (size_t i = 0; i < tree->n_functions; i++) {
+		const struct tree_function *function = &tree->functions[i];
+
+		put_name(self, function->name);
+		put_name(self, self->profile->modules[function->module].path);
+		put_number(self, function->kind);
+	}
+	for (size_t i = 1; i < tree->n_nodes; i++) {
+		put_number(self, i - tree->nodes[i].parent);
+		put_number(self, tree->nodes[i].function);
+	}
+}
+
+static void put_threads(struct writing *self)
+{
+	const struct profile *profile = self->profile;
+
+	for (size_t i = 0; i < profile->n_processes; i++) {
+		put_number(self, profile->processes[i].pid);
+		put_name(self, profile->processes[i].name);
+	}
+	for (size_t i = 0; i < profile->n_threads; i++) {
+		put_number(self, profile->threads[i].process);
+		put_number(self, profile->threads[i].tid);
+		put_name(self, profile->threads[i].name);
+	}
+}
+
+/* The time since the last one that was put, which `last` is then. */
+static void put_time(struct writing *self, uint64_t *last, uint64_t time)
+{
+	uint64_t now = time > *last ? time : *last;
+
+	put_number(self, now / NANOSECONDS_A_MICROSECOND - *last / NANOSECONDS_A_MICROSECOND);
+	*last = now;
+}
+
+static void put_samples(struct writing *self)
+{
+	const struct profile *profile = self->profile;
+	uint64_t last = self->capture->stacks.hello.start_time;
+
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		put_time(self, &last, profile->samples[i].time);
+		put_number(self, profile->samples[i].thread);
+		put_number(self, self->tree.node_of[profile->samples[i].node]);
+	}
+	last = self->capture->stacks.hello.start_time;
+	for (size_t i = 0; i < profile->n_losses; i++) {
+		put_time(self, &last, profile->losses[i].time);
+		put_number(self, profile->losses[i].n);
+	}
+}
+
+static void put_strings(struct writing *self, struct json *json)
+{
+	fputs(", \"strings\": [\"\"", json->out);
+	for (size_t i = 1; i < self->strings.n; i++) {
+		putc(',', json->out);
+		json_put_text(json->out, used_names_text(&self->strings, i));
+	}
+	fputs("]", json->out);
+}
+
+static void put_ends(const struct stacks *stacks, struct json *json)
+{
+	json_begin(json, "ends");
+	for (uint32_t i = 0; i < STACKS_ENDS; i++) {
+		const char *name = wire_name_text(&wire_names_stack_end, i);
+
+		if (name && stacks->n_ends[i])
+			json_number(json, name, stacks->n_ends[i]);
+	}
+	json_end(json);
+}
+
+/* What was recorded, in words and numbers. The strings are complete by now. */
+static void put_header(struct writing *self, FILE *out, enum stage_stream_end end)
+{
+	const struct stacks *stacks = &self->capture->stacks;
+	const struct wire_hello *hello = &stacks->hello;
+	const struct profile *profile = self->profile;
+	struct json json = { .out = out };
+
+	json_begin(&json, NULL);
+	json_text(&json, "version", STACKPIPE_VERSION);
+	json_text(&json, "host", hello->host);
+	json_text(&json, "event", hello->event);
+	json_number(&json, "rate", hello->rate);
+	json_number(&json, "start_ms", hello->start_unix_time / 1000000);
+	json_number(&json, "duration_us",
+		    (stacks->last_time - hello->start_time) / NANOSECONDS_A_MICROSECOND);
+	json_number(&json, "lost", stacks->n_dropped);
+	json_number(&json, "refused", profile->n_refused);
+	json_number(&json, "incomplete", end != STAGE_STREAM_WHOLE);
+	put_ends(stacks, &json);
+	json_number(&json, "functions", self->tree.n_functions);
+	json_number(&json, "nodes", self->tree.n_nodes);
+	json_number(&json, "processes", profile->n_processes);
+	json_number(&json, "threads", profile->n_threads);
+	json_number(&json, "samples", profile->n_samples);
+	json_number(&json, "losses", profile->n_losses);
+	put_strings(self, &json);
+	json_end(&json);
+}
+
+/* Header and numbers, one behind the other. The caller frees it. 0 or -ENOMEM. */
+static int join(struct writing *self, enum stage_stream_end end, char **ret, size_t *ret_size)
+{
+	FILE *out = open_memstream(ret, ret_size);
+	uint32_t size = 0;
+
+	if (!out)
+		return -ENOMEM;
+	fwrite(&size, 1, sizeof(size), out);
+	put_header(self, out, end);
+	if (fflush(out) == 0)
+		size = *ret_size - sizeof(size);
+	fwrite(self->numbers.data, 1, self->numbers.size, out);
+	if (fclose(out) != 0)
+		return -ENOMEM;
+	size = htole32(size);
+	memcpy(*ret, &size, sizeof(size));
+	return 0;
+}
+
+/* The whole profile, compressed. The caller frees it. 0 or -ENOMEM. */
+static int pack(struct writing *self, enum stage_stream_end end, char **ret, size_t *ret_size)
+{
+	_cleanup_free_ char *plain = NULL;
+	size_t size;
+	uLongf bound;
+	int r;
+
+	put_tree(self);
+	put_threads(self);
+	put_samples(self);
+	if (self->numbers.has_failed || self->strings.has_failed)
+		return -ENOMEM;
+	r = join(self, end, &plain, &size);
+	if (r < 0)
+		return r;
+	bound = compressBound(size);
+	*ret = malloc(bound);
+	if (!*ret || compress2((Bytef *)*ret, &bound, (Bytef *)plain, size, Z_DEFAULT_COMPRESSION))
+		return -ENOMEM;
+	*ret_size = bound;
+	return 0;
+}
+
+static int write_page(struct capture *capture, const char *data, size_t size)
+{
+	FILE *out = output_stream_open(&capture->output, OUTPUT_PLAIN);
+
+	if (!out)
+		return -ENOMEM;
+	fwrite(page_before_data, 1, page_before_data_size, out);
+	base64_put(out, data, size);
+	if (capture->base) {
+		fputs("</script>\n<script type=\"application/octet-stream\" id=\"base-data\">\n",
+		      out);
+		fwrite(capture->base, 1, capture->base_size, out);
+	}
+	fwrite(page_behind_data, 1, page_behind_data_size, out);
+	return output_stream_close(out);
+}
+
+static int end_file(struct capture *capture, enum stage_stream_end end)
+{
+	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	int r = used_names_init(&self.strings, &capture->stacks.names);
+
+	if (r == 0)
+		r = tree_init(&self.tree, self.profile);
+	if (r == 0)
+		r = pack(&self, end, &data, &size);
+	if (r == 0)
+		r = write_page(capture, data, size);
+	tree_deinit(&self.tree);
+	used_names_deinit(&self.strings);
+	protobuf_deinit(&self.numbers);
+	return r;
+}
+
+const struct format format_html = {
+	.name = "html",
+	WHOLE_PROFILE_CALLBACKS,
+	.end = end_file,
+};

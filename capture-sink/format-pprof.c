@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * pprof's profile.proto (github.com/google/pprof, proto/profile.proto), compressed. It has no time
+ * axis: samples with the same stack and thread are counted together. Addresses are offsets in the
+ * files; each module is a mapping that begins at 0.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture-sink/output-stream.h"
+#include "capture-sink/protobuf.h"
+#include "capture-sink/whole-profile.h"
+#include "common/clock.h"
+#include "profile/groups.h"
+#include "profile/used-names.h"
+
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+};
+enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
+enum sample_field { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
+enum mapping_field {
+	MAPPING_ID = 1,
+	MAPPING_MEMORY_LIMIT = 3,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILENAMES = 8,
+	MAPPING_HAS_LINE_NUMBERS = 9,
+	MAPPING_HAS_INLINE_FRAMES = 10,
+};
+enum location_field {
+	LOCATION_ID = 1,
+	LOCATION_MAPPING_ID = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4
+};
+enum line_field { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
+enum function_field {
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_SYSTEM_NAME = 3,
+	FUNCTION_FILENAME = 4
+};
+
+struct writing {
+	struct capture *capture;
+	const struct profile *profile;
+	FILE *out;
+	struct used_names strings;
+	struct pair_map functions; /* (name, file) → id */
+	struct protobuf field, message, inner, list;
+};
+
+/* A field of the outermost message goes straight to the file. */
+static void put(struct writing *self, uint32_t field, const struct protobuf *message)
+{
+	protobuf_reset(&self->field);
+	protobuf_put_message(&self->field, field, message);
+	fwrite(self->field.data, 1, self->field.size, self->out);
+}
+
+static void put_uint(struct writing *self, uint32_t field, uint64_t value)
+{
+	protobuf_reset(&self->field);
+	protobuf_put_uint(&self->field, field, value);
+	fwrite(self->field.data, 1, self->field.size, self->out);
+}
+
+static void put_value_type(struct writing *self, uint32_t field, const char *type, const char *unit)
+{
+	protobuf_reset(&self->message);
+	protobuf_put_uint(&self->message, VALUE_TYPE_TYPE,
+			  used_names_index_of_text(&self->strings, type));
+	protobuf_put_uint(&self->message, VALUE_TYPE_UNIT,
+			  used_names_index_of_text(&self->strings, unit));
+	put(self, field, &self->message);
+}
+
+static void put_types(struct writing *self, enum stage_stream_end end)
+{
+	const struct stacks *stacks = &self->capture->stacks;
+	bool is_clock = whole_profile_is_clock(self->capture);
+	const char *type = is_clock ? "cpu" : stacks->hello.event;
+	const char *unit = is_clock ? "nanoseconds" : "count";
+	char remark[512];
+
+	put_value_type(self, PROFILE_SAMPLE_TYPE, "samples", "count");
+	put_value_type(self, PROFILE_SAMPLE_TYPE, type, unit);
+	put_value_type(self, PROFILE_PERIOD_TYPE, type, unit);
+	if (is_clock && stacks->hello.rate)
+		put_uint(self, PROFILE_PERIOD, NANOSECONDS_A_SECOND / stacks->hello.rate);
+	put_uint(self, PROFILE_TIME_NANOS, stacks->hello.start_unix_time);
+	put_uint(self, PROFILE_DURATION_NANOS, stacks->last_time - stacks->hello.start_time);
+	for (uint32_t i = 0; whole_profile_remark(self->capture, end, i, remark, sizeof(remark));
+	     i++)
+		put_uint(self, PROFILE_COMMENT, used_names_index_of_text(&self->strings, remark));
+}
+
+static void add_label(struct writing *self, const char *key, uint32_t text, uint64_t number)
+{
+	protobuf_reset(&self->inner);
+	protobuf_put_uint(&self->inner, LABEL_KEY, used_names_index_of_text(&self->strings, key));
+	protobuf_put_uint(&self->inner, LABEL_STR, text);
+	protobuf_put_uint(&self->inner, LABEL_NUM, number);
+	protobuf_put_message(&self->message, SAMPLE_LABEL, &self->inner);
+}
+
+static void put_sample(struct writing *self, const struct profile_group *group)
+{
+	const struct profile *profile = self->profile;
+	const struct profile_thread *thread = &profile->threads[group->thread];
+	const struct profile_process *process = &profile->processes[thread->process];
+
+	protobuf_reset(&self->message);
+	protobuf_reset(&self->list);
+	for (uint32_t node = group->node; node; node = profile->nodes[node].parent)
+		protobuf_add_uint(&self->list, profile->nodes[node].location);
+	protobuf_put_bytes(&self->message, SAMPLE_LOCATION_ID, self->list.data, self->list.size);
+	protobuf_reset(&self->list);
+	protobuf_add_uint(&self->list, group->n);
+	protobuf_add_uint(&self->list, group->weight);
+	protobuf_put_bytes(&self->message, SAMPLE_VALUE, self->list.data, self->list.size);
+	add_label(self, "process", used_names_index(&self->strings, process->name), 0);
+	add_label(self, "pid", 0, process->pid);
+	add_label(self, "thread", used_names_index(&self->strings, thread->name), 0);
+	add_label(self, "tid", 0, thread->tid);
+	put(self, PROFILE_SAMPLE, &self->message);
+}
+
+/* The id of a function, which is put when it is first needed. */
+static uint64_t find_function(struct writing *self, const struct profile_call *call)
+{
+	uint64_t *known = pair_map_find(&self->functions, call->name, call->line.file), id;
+
+	if (known)
+		return *known;
+	id = self->functions.n + 1;
+	if (pair_map_add(&self->functions, call->name, call->line.file, id) < 0) {
+		self->field.has_failed = true;
+		return 0;
+	}
+	protobuf_reset(&self->list);
+	protobuf_put_uint(&self->list, FUNCTION_ID, id);
+	protobuf_put_uint(&self->list, FUNCTION_NAME, used_names_index(&self->strings, call->name));
+	protobuf_put_uint(&self->list, FUNCTION_SYSTEM_NAME,
+			  used_names_index(&self->strings, call->name));
+	protobuf_put_uint(&self->list, FUNCTION_FILENAME,
+			  used_names_index(&self->strings, call->line.file));
+	put(self, PROFILE_FUNCTION, &self->list);
+	return id;
+}
+
+static void put_location(struct writing *self, uint32_t number)
+{
+	const struct profile_location *location = &self->profile->locations[number];
+
+	protobuf_reset(&self->message);
+	protobuf_put_uint(&self->message, LOCATION_ID, number);
+	protobuf_put_uint(&self->message, LOCATION_MAPPING_ID, location->module);
+	if (location->kind != PROFILE_CUT)
+		protobuf_put_uint(&self->message, LOCATION_ADDRESS, location->offset);
+	for (uint32_t i = location->n_calls; i-- > 0;) { /* the innermost first */
+		const struct profile_call *call = &self->profile->calls[location->first_call + i];
+		uint64_t function = find_function(self, call);
+
+		protobuf_reset(&self->inner);
+		protobuf_put_uint(&self->inner, LINE_FUNCTION_ID, function);
+		protobuf_put_uint(&self->inner, LINE_LINE, call->line.line);
+		protobuf_put_message(&self->message, LOCATION_LINE, &self->inner);
+	}
+	put(self, PROFILE_LOCATION, &self->message);
+}
+
+static void put_mapping(struct writing *self, uint32_t number, uint64_t limit)
+{
+	const struct profile_module *module = &self->profile->modules[number];
+
+	protobuf_reset(&self->message);
+	protobuf_put_uint(&self->message, MAPPING_ID, number);
+	protobuf_put_uint(&self->message, MAPPING_MEMORY_LIMIT, limit);
+	protobuf_put_uint(&self->message, MAPPING_FILENAME,
+			  used_names_index(&self->strings, module->path));
+	protobuf_put_uint(&self->message, MAPPING_BUILD_ID,
+			  used_names_index(&self->strings, module->build_id));
+	/* So that nobody looks for names again where we found none. */
+	protobuf_put_uint(&self->message, MAPPING_HAS_FUNCTIONS, 1);
+	protobuf_put_uint(&self->message, MAPPING_HAS_FILENAMES, 1);
+	protobuf_put_uint(&self->message, MAPPING_HAS_LINE_NUMBERS, 1);
+	protobuf_put_uint(&self->message, MAPPING_HAS_INLINE_FRAMES, 1);
+	put(self, PROFILE_MAPPING, &self->message);
+}
+
+static int put_mappings(struct writing *self)
+{
+	const struct profile *profile = self->profile;
+	uint64_t *limits = calloc(profile->n_modules, sizeof(*limits));
+
+	if (!limits)
+		return -ENOMEM;
+	for (size_t i = 1; i < profile->n_locations; i++) {
+		const struct profile_location *location = &profile->locations[i];
+
+		if (location->offset >= limits[location->module])
+			limits[location->module] = location->offset + 1;
+	}
+	for (size_t i = 1; i < profile->n_modules; i++)
+		put_mapping(self, i, limits[i]);
+	free(limits);
+	return 0;
+}
+
+static void put_strings(struct writing *self)
+{
+	for (size_t i = 0; i < self->strings.n; i++) {
+		const char *text = used_names_text(&self->strings, i);
+
+		protobuf_reset(&self->field);
+		protobuf_put_element(&self->field, PROFILE_STRING_TABLE, text, strlen(text));
+		fwrite(self->field.data, 1, self->field.size, self->out);
+	}
+}
+
+static int put_all(struct writing *self, enum stage_stream_end end)
+{
+	struct profile_groups groups;
+	int r = profile_groups_init(&groups, self->profile);
+
+	if (r == 0) {
+		put_types(self, end);
+		for (size_t i = 0; i < groups.n; i++)
+			put_sample(self, &groups.list[i]);
+		for (size_t i = 1; i < self->profile->n_locations; i++)
+			put_location(self, i);
+		r = put_mappings(self);
+		put_strings(self);
+	}
+	profile_groups_deinit(&groups);
+	return r;
+}
+
+static int end_file(struct capture *capture, enum stage_stream_end end)
+{
+	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
+	int r = used_names_init(&self.strings, &capture->stacks.names), closed;
+
+	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
+	self.out = output_stream_open(&capture->output, OUTPUT_GZIP);
+	if (r == 0)
+		r = self.out ? put_all(&self, end) : -ENOMEM;
+	if (self.strings.has_failed || self.field.has_failed || self.message.has_failed)
+		r = -ENOMEM;
+	closed = self.out ? output_stream_close(self.out) : 0;
+	protobuf_deinit(&self.field);
+	protobuf_deinit(&self.message);
+	protobuf_deinit(&self.inner);
+	protobuf_deinit(&self.list);
+	pair_map_deinit(&self.functions);
+	used_names_deinit(&self.strings);
+	return r < 0 ? r : closed;
+}
+
+const struct format format_pprof = {
+	.name = "pb.gz",
+	.lacks = "the times of samples and losses",
+	WHOLE_PROFILE_CALLBACKS,
+	.end = end_file,
+};

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The page of format-html.c without its data, made of page/ by page-gen.c. */
+#pragma once
+
+#include <stddef.h>
+
+extern const char page_before_data[], page_behind_data[];
+extern const size_t page_before_data_size, page_behind_data_size;

@@ -1,0 +1,97 @@
+/* Reads what format-html.c has written into a page: see there for the format. */
+
+/** A profile's kinds of functions, as the C side numbers them. */
+const KIND = { USER: 0, KERNEL: 1, JIT: 2, CUT: 3, INLINED: 4 };
+
+class Numbers {
+	constructor(bytes, at) {
+		this.bytes = bytes;
+		this.at = at;
+	}
+
+	/** The next number in LEB128; those of more than 32 bits are rare, but there are some. */
+	next() {
+		let value = 0, factor = 1, byte;
+		do {
+			byte = this.bytes[this.at++];
+			value += (byte & 0x7f) * factor;
+			factor *= 128;
+		} while (byte & 0x80);
+		return value;
+	}
+}
+
+async function unpack(base64) {
+	const text = atob(base64.trim());
+	const packed = new Uint8Array(text.length);
+	for (let i = 0; i < text.length; i++)
+		packed[i] = text.charCodeAt(i);
+	const plain = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+	return new Uint8Array(await new Response(plain).arrayBuffer());
+}
+
+function readFunctions(numbers, n) {
+	const functions = { name: [], module: [], kind: [] };
+	for (let i = 0; i < n; i++) {
+		functions.name.push(numbers.next());
+		functions.module.push(numbers.next());
+		functions.kind.push(numbers.next());
+	}
+	return functions;
+}
+
+function readNodes(numbers, n) {
+	const nodes = { n, parent: new Uint32Array(n), function: new Int32Array(n) };
+	nodes.function[0] = -1;
+	for (let i = 1; i < n; i++) {
+		nodes.parent[i] = i - numbers.next();
+		nodes.function[i] = numbers.next();
+	}
+	return nodes;
+}
+
+function readSamples(numbers, n) {
+	const samples = { n, time: new Float64Array(n), thread: new Uint32Array(n), node: new Uint32Array(n) };
+	for (let i = 0, time = 0; i < n; i++) {
+		time += numbers.next();
+		samples.time[i] = time;
+		samples.thread[i] = numbers.next();
+		samples.node[i] = numbers.next();
+	}
+	return samples;
+}
+
+function readLosses(numbers, n) {
+	const losses = [];
+	for (let i = 0, time = 0; i < n; i++) {
+		time += numbers.next();
+		losses.push({ time, n: numbers.next() });
+	}
+	return losses;
+}
+
+/** All of a profile, from its unpacked bytes. Times are microseconds since its beginning. */
+function readProfile(bytes) {
+	const size = new DataView(bytes.buffer).getUint32(0, true);
+	const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
+	const numbers = new Numbers(bytes, 4 + size);
+	const strings = header.strings;
+	const functions = readFunctions(numbers, header.functions);
+	const nodes = readNodes(numbers, header.nodes);
+	const processes = [], threads = [];
+	for (let i = 0; i < header.processes; i++)
+		processes.push({ pid: numbers.next(), name: strings[numbers.next()] });
+	for (let i = 0; i < header.threads; i++)
+		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
+	const samples = readSamples(numbers, header.samples);
+	const losses = readLosses(numbers, header.losses);
+	functions.name = functions.name.map(i => strings[i]);
+	functions.module = functions.module.map(i => strings[i]);
+	return { header, functions, nodes, processes, threads, samples, losses };
+}
+
+/** The profile in the text of another page; null: there is none. */
+function findData(text) {
+	const found = /<script type="application\/octet-stream" id="data">\s*([A-Za-z0-9+\/=]+)\s*<\/script>/.exec(text);
+	return found ? found[1] : null;
+}

@@ -1,0 +1,279 @@
+/*
+ * A flame graph on a canvas. Only what can be seen is drawn: the canvas is as large as its box, and
+ * stays there while the box is scrolled.
+ */
+
+const ROW = 18, NARROWEST = 0.4, TEXT_FROM = 24;
+
+/** The same module has the same colour in all pages. */
+function hashHue(text) {
+	let hash = 7;
+	for (let i = 0; i < text.length; i++)
+		hash = (hash * 31 + text.charCodeAt(i)) | 0;
+	return ((hash % 360) + 360) % 360;
+}
+
+function isDark() {
+	return document.documentElement.dataset.theme === "dark";
+}
+
+/** Where a node is in its row, and what it looks like: that is all that drawing needs. */
+class Graph {
+	/**
+	 * @param grows "down": callers above (icicle); "up": callers below (flame)
+	 * @param on { select(node), zoom(node), open(node) }
+	 */
+	constructor(box, grows, on) {
+		this.box = box;
+		this.grows = grows;
+		this.on = on;
+		this.matches = null;
+		this.selected = 0;
+		this.canvas = document.createElement("canvas");
+		this.space = document.createElement("div");
+		box.replaceChildren(this.canvas, this.space);
+		this.hues = new Map();
+		box.addEventListener("scroll", () => this.draw());
+		this.canvas.addEventListener("mousemove", event => this.on.select(this, this.nodeAt(event)));
+		this.canvas.addEventListener("mouseleave", () => this.on.select(this, 0));
+		this.canvas.addEventListener("click", event => {
+			const node = this.nodeAt(event);
+			if (node !== null && event.ctrlKey)
+				this.on.open(this, node);
+			else if (node !== null)
+				this.on.zoom(this, node);
+		});
+		this.canvas.addEventListener("contextmenu", event => {
+			const node = this.nodeAt(event);
+			if (!node)
+				return;
+			event.preventDefault();
+			this.on.open(this, node);
+		});
+		box.addEventListener("keydown", event => this.move(event));
+		new ResizeObserver(() => this.layOut()).observe(box);
+	}
+
+	show(tree, root = 0) {
+		this.tree = tree;
+		this.root = root;
+		this.selected = root;
+		this.layOut();
+		this.box.scrollTop = this.grows === "up" ? this.space.offsetHeight + this.box.clientHeight : 0;
+		this.draw();
+	}
+
+	/** Rows below the root that are wide enough to be seen. */
+	countRows(width) {
+		let deepest = 0;
+		const left = [[this.root, 0]];
+		const least = this.weight(this.root) * NARROWEST / width;
+		while (left.length) {
+			const [node, row] = left.pop();
+			deepest = Math.max(deepest, row);
+			for (const child of this.tree.childrenOf(node)) {
+				if (this.weight(child) < least)
+					break; /* the rest is smaller still */
+				left.push([child, row + 1]);
+			}
+		}
+		return deepest + 1;
+	}
+
+	/** What a node's width stands for: with something to compare with, both. */
+	weight(node) {
+		return this.tree.total[node] + this.tree.baseTotal[node] * this.baseFactor();
+	}
+
+	baseFactor() {
+		return this.compare ? this.compare.factor : 0;
+	}
+
+	layOut() {
+		if (!this.tree || this.box.hidden || !this.box.clientWidth)
+			return;
+		const width = this.box.clientWidth, height = this.box.clientHeight;
+		const scale = window.devicePixelRatio || 1;
+		this.ancestors = [];
+		for (let at = this.root; at; ) {
+			at = this.tree.parent[at];
+			this.ancestors.unshift(at);
+		}
+		this.rows = this.ancestors.length + this.countRows(width);
+		this.canvas.width = width * scale;
+		this.canvas.height = height * scale;
+		this.canvas.style.width = `${width}px`;
+		this.canvas.style.height = `${height}px`;
+		this.space.style.height = `${Math.max(0, this.rows * ROW - height)}px`;
+		this.draw();
+	}
+
+	/** Of a row, counted from the outermost: where it is on the canvas. */
+	top(row) {
+		const all = Math.max(this.rows * ROW, this.box.clientHeight);
+		return (this.grows === "up" ? all - (row + 1) * ROW : row * ROW) - this.box.scrollTop;
+	}
+
+	/** Calls for every node that can be seen: (node, row, left, width). */
+	each(visit) {
+		const width = this.box.clientWidth;
+		this.ancestors.forEach((node, row) => visit(node, row, 0, width));
+		const scale = width / (this.weight(this.root) || 1);
+		const stack = [[this.root, this.ancestors.length, 0]];
+		while (stack.length) {
+			const [node, row, left] = stack.pop();
+			visit(node, row, left, this.weight(node) * scale);
+			let at = left;
+			for (const child of this.tree.childrenOf(node)) {
+				const wide = this.weight(child) * scale;
+				if (wide < NARROWEST)
+					break;
+				stack.push([child, row + 1, at]);
+				at += wide;
+			}
+		}
+	}
+
+	draw() {
+		if (!this.tree || !this.ancestors)
+			return;
+		const scale = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
+		context.setTransform(scale, 0, 0, scale, 0, 0);
+		context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+		context.font = "12px system-ui, sans-serif";
+		context.textBaseline = "middle";
+		const style = getComputedStyle(document.documentElement);
+		this.ink = style.getPropertyValue("--ink");
+		this.mark = style.getPropertyValue("--mark");
+		const height = this.box.clientHeight;
+		this.each((node, row, left, width) => {
+			const top = this.top(row);
+			if (top > -ROW && top < height)
+				this.drawNode(context, node, left, top, width, row < this.ancestors.length);
+		});
+	}
+
+	drawNode(context, node, left, top, width, isAncestor) {
+		const isMatch = this.isMatch(node);
+		context.globalAlpha = isAncestor ? 0.55 : 1;
+		context.fillStyle = isMatch ? this.mark : this.color(node);
+		context.fillRect(left, top, Math.max(width - 0.5, 0.5), ROW - 1);
+		if (node === this.selected && node) {
+			context.strokeStyle = this.ink;
+			context.lineWidth = 2;
+			context.strokeRect(left + 1, top + 1, Math.max(width - 2.5, 1), ROW - 3);
+		}
+		if (width >= TEXT_FROM) {
+			context.fillStyle = isMatch ? "#fff" : this.ink;
+			context.fillText(fit(context, this.tree.name(node), width - 6), left + 3, top + ROW / 2);
+		}
+		context.globalAlpha = 1;
+	}
+
+	isMatch(node) {
+		const fn = this.tree.function[node];
+		return this.matches !== null && fn >= 0 && this.matches[fn] === 1;
+	}
+
+	color(node) {
+		const fn = this.tree.function[node], light = isDark() ? 32 : 78;
+		if (this.compare && node)
+			return this.changeColor(node);
+		if (fn < 0)
+			return `hsl(0 0% ${light}%)`;
+		const { kind, module } = this.tree.functions;
+		switch (kind[fn]) {
+		case KIND.KERNEL:
+			return `hsl(28 85% ${light - 8}%)`;
+		case KIND.JIT:
+			return `hsl(110 55% ${light - 4}%)`;
+		case KIND.CUT:
+			return `hsl(0 0% ${light - 14}%)`;
+		}
+		let hue = this.hues.get(module[fn]);
+		if (hue === undefined)
+			this.hues.set(module[fn], hue = hashHue(module[fn]));
+		return `hsl(${hue} ${kind[fn] === KIND.INLINED ? 35 : 60}% ${light}%)`;
+	}
+
+	/** Red: more than in the other profile; blue: less. */
+	changeColor(node) {
+		const now = this.tree.total[node], before = this.tree.baseTotal[node] * this.compare.factor;
+		const change = now + before ? (now - before) / (now + before) : 0;
+		const light = isDark() ? 30 : 90, strength = Math.abs(change);
+		return `hsl(${change > 0 ? 0 : 220} ${Math.round(85 * strength)}% ${light + (isDark() ? 15 : -25) * strength}%)`;
+	}
+
+	/** null: nothing is there. */
+	nodeAt(event) {
+		const bounds = this.canvas.getBoundingClientRect();
+		const x = event.clientX - bounds.left, y = event.clientY - bounds.top;
+		let found = null;
+		if (this.tree)
+			this.each((node, row, left, width) => {
+				const top = this.top(row);
+				if (y >= top && y < top + ROW && x >= left && x < left + width)
+					found = node;
+			});
+		return found;
+	}
+
+	select(node) {
+		if (node === null || node === this.selected)
+			return;
+		this.selected = node;
+		this.draw();
+	}
+
+	/** Keys: from the selected node to its neighbours. */
+	move(event) {
+		const outwards = this.grows === "up" ? "ArrowDown" : "ArrowUp";
+		const inwards = this.grows === "up" ? "ArrowUp" : "ArrowDown";
+		const tree = this.tree, node = this.selected || this.root;
+		const siblings = node ? Array.from(tree.childrenOf(tree.parent[node])) : [];
+		const at = siblings.indexOf(node);
+		const to = {
+			[outwards]: node ? tree.parent[node] : node,
+			[inwards]: tree.childrenOf(node)[0],
+			ArrowLeft: siblings[at - 1],
+			ArrowRight: siblings[at + 1],
+			Home: this.root,
+		}[event.key];
+		if (event.key === "Enter")
+			this.on.zoom(this, node);
+		else if (event.key === "o")
+			this.on.open(this, node);
+		else if (to !== undefined)
+			this.on.select(this, to);
+		else
+			return;
+		event.preventDefault();
+		event.stopPropagation();
+		this.scrollTo(this.selected);
+	}
+
+	scrollTo(node) {
+		const top = this.top(this.tree.depth(node));
+		if (top < 0)
+			this.box.scrollTop += top;
+		else if (top > this.box.clientHeight - ROW)
+			this.box.scrollTop += top - this.box.clientHeight + ROW;
+	}
+}
+
+/** As much of a text as there is room for. */
+function fit(context, text, width) {
+	if (text.length > 400)
+		text = text.slice(0, 400);
+	if (context.measureText(text).width <= width)
+		return text;
+	let low = 0, high = text.length;
+	while (low < high) {
+		const middle = (low + high + 1) >> 1;
+		if (context.measureText(`${text.slice(0, middle)}…`).width <= width)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low ? `${text.slice(0, low)}…` : "";
+}

@@ -1,0 +1,375 @@
+/* What is shown, and what the controls and keys change of it. */
+
+const $ = id => document.getElementById(id);
+const OPTIONS_SHOWN = 300;
+
+const page = {
+	profile: null, /* see data.js */
+	base: null,    /* another one, to compare with */
+	view: "flame",
+	selection: null, /* { from, to, threads } */
+	tree: null,
+	counts: null,  /* of functions */
+	matches: null, /* of functions: 1 where the search matches; null: nothing is searched for */
+	history: [],   /* roots that were zoomed into before */
+	subject: null, /* the function of the sandwich */
+};
+
+const graphs = {};
+let table, timeline;
+
+/* ---- what is shown ---- */
+
+function threadMask() {
+	const { profile } = page, process = $("process").value, thread = $("thread").value;
+	return Uint8Array.from(profile.threads, (each, i) =>
+		(process === "" || profile.processes[each.process].name === process) && (thread === "" || String(i) === thread) ? 1 : 0);
+}
+
+/** The functions of two profiles in one list, and where those of each are in it. */
+function joinFunctions(profile, base) {
+	const joined = { name: [...profile.functions.name], module: [...profile.functions.module], kind: [...profile.functions.kind] };
+	const key = (functions, i) => JSON.stringify([functions.name[i], functions.module[i].replace(/.*\//, ""), functions.kind[i]]);
+	const index = new Map(joined.name.map((_, i) => [key(joined, i), i]));
+	const map = base.functions.name.map((name, i) => {
+		const known = index.get(key(base.functions, i));
+		if (known !== undefined)
+			return known;
+		joined.name.push(name);
+		joined.module.push(base.functions.module[i]);
+		joined.kind.push(base.functions.kind[i]);
+		index.set(key(base.functions, i), joined.name.length - 1);
+		return joined.name.length - 1;
+	});
+	return { joined, map };
+}
+
+function makeTree() {
+	const { profile, base, selection } = page, groupBy = GROUPS[$("group").value];
+	const { joined, map } = base ? joinFunctions(profile, base) : { joined: profile.functions, map: null };
+	const tree = new Tree(joined, []);
+	page.n = addSamples(tree, profile, selection, groupBy, profile.functions.name.map((_, i) => i), to => to.self);
+	if (base)
+		addSamples(tree, base, { from: 0, to: Infinity, threads: new Uint8Array(base.threads.length).fill(1) }, groupBy, map, to => to.base);
+	return tree.finish();
+}
+
+/** How the counts of the other profile are made comparable. */
+function comparison(tree) {
+	if (!page.base)
+		return null;
+	return { factor: $("normalised").checked && tree.baseTotal[0] ? tree.total[0] / tree.baseTotal[0] : 1 };
+}
+
+/** After another selection, group or profile: everything is counted anew. */
+function refresh() {
+	page.selection = { from: -1, to: Infinity, threads: threadMask() };
+	if (timeline.range)
+		[page.selection.from, page.selection.to] = timeline.range;
+	page.tree = makeTree();
+	page.counts = countFunctions(page.tree);
+	page.history = [];
+	search();
+	timeline.show(page.selection.threads);
+	$("range").textContent = timeline.range
+		? `${(timeline.range[0] / 1e6).toFixed(3)} s to ${(timeline.range[1] / 1e6).toFixed(3)} s (double click: all)` : "";
+	tellCounts();
+	showView();
+}
+
+function showView() {
+	const { view, tree } = page, compare = comparison(tree);
+	for (const button of document.querySelectorAll("[data-view]")) {
+		button.setAttribute("role", "radio");
+		button.setAttribute("aria-checked", String(button.dataset.view === view));
+	}
+	$("graph").hidden = view !== "flame" && view !== "icicle";
+	$("list").hidden = view === "flame" || view === "icicle";
+	$("main").classList.toggle("sandwich", view === "sandwich");
+	$("callers").hidden = $("callees").hidden = view !== "sandwich" || page.subject === null;
+	$("normalised-label").hidden = !page.base;
+	for (const graph of Object.values(graphs)) {
+		graph.compare = compare;
+		graph.matches = page.matches;
+	}
+	if (view === "flame" || view === "icicle") {
+		graphs.graph.grows = view === "flame" ? "up" : "down";
+		graphs.graph.show(tree, page.history.length ? page.history[page.history.length - 1] : 0);
+	} else {
+		table.show(tree, page.counts, page.matches, compare);
+	}
+	if (view === "sandwich" && page.subject !== null) {
+		for (const [name, make] of [["callers", callersTree], ["callees", calleesTree]]) {
+			const part = make(tree, page.subject);
+			graphs[name].show(part, part.childrenOf(0)[0] || 0);
+		}
+	}
+}
+
+function tellCounts() {
+	const { header } = page.profile;
+	const n = page.profile.samples.n;
+	const cut = Object.entries(header.ends).filter(([end]) => end !== "complete").map(([end, n_]) => `${number(n_)} ${end}`);
+	const complete = header.ends.complete || 0;
+	$("counts").textContent = `${number(page.n)} of ${number(n)} samples · ${number(header.lost)} lost · `
+		+ `${share(complete, n)} of stacks complete${cut.length ? ` (${cut.join(", ")})` : ""}`;
+	const warnings = [];
+	if (header.incomplete)
+		warnings.push("INCOMPLETE: the stream was cut.");
+	if (header.lost)
+		warnings.push(`${number(header.lost)} samples were lost.`);
+	if (header.refused)
+		warnings.push(`${number(header.refused)} samples are not shown: too many stacks.`);
+	$("warning").textContent = warnings.join(" ");
+	$("warning").hidden = !warnings.length;
+}
+
+/** One line on a node, for everybody: those who cannot see the graph, too. */
+function describe(graph, node) {
+	const { tree } = graph, fn = tree.function[node];
+	const all = page.tree.total[0];
+	let text = `${fn >= 0 ? nameOf(tree.functions, fn) : tree.name(node)}: ${number(tree.total[node])} samples, ${share(tree.total[node], all)}`;
+	if (tree.self[node])
+		text += `, itself ${share(tree.self[node], all)}`;
+	if (graph.compare)
+		text += `, ${signed(tree.total[node] / (all || 1) - tree.baseTotal[node] / (page.tree.baseTotal[0] || 1))} of all`;
+	if (fn >= 0 && tree.functions.module[fn])
+		text += ` — ${tree.functions.module[fn]}`;
+	return text;
+}
+
+/* ---- what people do ---- */
+
+function setView(view) {
+	page.view = view;
+	if (view === "sandwich" && page.subject === null)
+		page.subject = hottest();
+	showView();
+}
+
+function hottest() {
+	let best = null;
+	page.counts.self.forEach((n, fn) => {
+		if (n && (best === null || n > page.counts.self[best]))
+			best = fn;
+	});
+	return best;
+}
+
+function openFunction(fn) {
+	page.subject = fn;
+	setView("sandwich");
+	$("status").textContent = `Callers and callees of ${nameOf(page.tree.functions, fn)}`;
+}
+
+function zoom(graph, node) {
+	if (graph !== graphs.graph) {
+		graph.show(graph.tree, node);
+		return;
+	}
+	if (page.history[page.history.length - 1] !== node)
+		page.history.push(node);
+	graph.show(page.tree, node);
+	graph.box.focus({ preventScroll: true });
+	$("status").textContent = describe(graph, node);
+}
+
+function back() {
+	page.history.pop();
+	showView();
+}
+
+function reset() {
+	$("search").value = "";
+	$("process").value = $("thread").value = "";
+	timeline.range = null;
+	fillThreads();
+	refresh();
+}
+
+/** The functions that match, and their share: a sample counts once, whatever matches in it. */
+function search() {
+	const text = $("search").value;
+	let pattern = null;
+	$("search").setCustomValidity("");
+	try {
+		pattern = text === "" ? null : new RegExp(text, "iu");
+	} catch (error) {
+		$("search").setCustomValidity(error.message);
+		$("matched").textContent = "no regular expression";
+	}
+	page.matches = pattern && Uint8Array.from(page.tree.functions.name, name => pattern.test(name) ? 1 : 0);
+	if (pattern)
+		$("matched").textContent = `${share(matchedShare(page.tree, page.matches), 1)} matched`;
+	else if (text === "")
+		$("matched").textContent = "";
+}
+
+/** The matches in the order of the graph, outermost first; then around. */
+function stepMatch(step) {
+	if (!page.matches || $("graph").hidden)
+		return;
+	const { tree } = page, graph = graphs.graph, found = [];
+	graph.each((node, row, left) => {
+		if (graph.isMatch(node))
+			found.push({ node, row, left });
+	});
+	if (!found.length)
+		return;
+	found.sort((a, b) => a.row - b.row || a.left - b.left);
+	const at = found.findIndex(each => each.node === graph.selected);
+	const to = found[(at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length)].node;
+	select(graph, to);
+	graph.scrollTo(to);
+	$("matched").textContent = `${share(matchedShare(tree, page.matches), 1)} matched, ${found.findIndex(each => each.node === to) + 1} of ${found.length}`;
+}
+
+function select(graph, node) {
+	graph.select(node);
+	if (node !== null)
+		$("status").textContent = node ? describe(graph, node) : "";
+}
+
+function setTheme(theme) {
+	document.documentElement.dataset.theme = theme;
+	$("theme").textContent = theme === "dark" ? "Light" : "Dark";
+	try {
+		localStorage.setItem("stackpipe-theme", theme);
+	} catch {
+		/* a page from a file may not be allowed to keep it */
+	}
+	for (const graph of Object.values(graphs))
+		graph.draw();
+	if (timeline && timeline.bins)
+		timeline.draw();
+}
+
+function preferredTheme() {
+	try {
+		const kept = localStorage.getItem("stackpipe-theme");
+		if (kept === "dark" || kept === "light")
+			return kept;
+	} catch {
+		/* as above */
+	}
+	return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+function fillOptions(element, options) {
+	element.replaceChildren(...options.slice(0, OPTIONS_SHOWN).map(([value, text]) => new Option(text, value)));
+}
+
+/** Those with the most samples first. */
+function byCount(keyOf) {
+	const { samples } = page.profile, counts = new Map();
+	for (let i = 0; i < samples.n; i++) {
+		const key = keyOf(samples.thread[i]);
+		if (key !== null)
+			counts.set(key, (counts.get(key) || 0) + 1);
+	}
+	return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
+function fillProcesses() {
+	const { threads, processes } = page.profile;
+	fillOptions($("process"), [["", "all"], ...byCount(i => processes[threads[i].process].name).map(([name, n]) => [name, `${name} (${number(n)})`])]);
+}
+
+function fillThreads() {
+	const { threads, processes } = page.profile, process = $("process").value;
+	fillOptions($("thread"), [["", "all"], ...byCount(i => process === "" || processes[threads[i].process].name === process ? i : null)
+		.map(([i, n]) => [String(i), `${threads[i].name} ${threads[i].tid} (${number(n)})`])]);
+}
+
+async function compareWith(file) {
+	const found = findData(await file.text());
+	if (!found) {
+		$("status").textContent = `${file.name} is no page of stackpipe.`;
+		return;
+	}
+	page.base = readProfile(await unpack(found));
+	refresh();
+}
+
+const KEYS = {
+	f: () => setView("flame"),
+	i: () => setView("icicle"),
+	t: () => setView("top"),
+	s: () => setView("sandwich"),
+	d: () => $("theme").click(),
+	n: () => stepMatch(1),
+	N: () => stepMatch(-1),
+	"/": () => $("search").focus(),
+	Backspace: back,
+	Escape: reset,
+};
+
+function listen() {
+	for (const button of document.querySelectorAll("[data-view]"))
+		button.addEventListener("click", () => setView(button.dataset.view));
+	$("group").addEventListener("change", refresh);
+	$("process").addEventListener("change", () => {
+		fillThreads();
+		refresh();
+	});
+	$("thread").addEventListener("change", refresh);
+	$("search").addEventListener("input", () => {
+		search();
+		showView();
+	});
+	$("search").addEventListener("keydown", event => {
+		if (event.key === "Enter") {
+			event.preventDefault();
+			stepMatch(event.shiftKey ? -1 : 1);
+		}
+	});
+	$("next").addEventListener("click", () => stepMatch(1));
+	$("previous").addEventListener("click", () => stepMatch(-1));
+	$("back").addEventListener("click", back);
+	$("reset").addEventListener("click", reset);
+	$("normalised").addEventListener("change", showView);
+	$("base").addEventListener("change", event => event.target.files[0] && compareWith(event.target.files[0]));
+	$("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
+	$("controls").addEventListener("submit", event => event.preventDefault());
+	document.addEventListener("keydown", event => {
+		if (event.ctrlKey || event.altKey || event.metaKey)
+			return;
+		if (event.target.matches("input, select")) {
+			if (event.key === "Escape")
+				event.target.blur();
+			return;
+		}
+		if (!KEYS[event.key])
+			return;
+		event.preventDefault();
+		KEYS[event.key]();
+	});
+}
+
+async function begin() {
+	setTheme(preferredTheme());
+	if (!window.DecompressionStream)
+		throw new Error("this browser is too old: it has no DecompressionStream (Chrome 80, Firefox 113, Safari 16.4)");
+	page.profile = readProfile(await unpack($("data").textContent));
+	const base = document.getElementById("base-data");
+	if (base)
+		page.base = readProfile(await unpack(base.textContent));
+	const { header } = page.profile;
+	$("title").textContent = `${header.host}: ${header.event} at ${number(header.rate)} Hz for ${(header.duration_us / 1e6).toFixed(1)} s`;
+	document.title = `${header.host} ${new Date(header.start_ms).toISOString().slice(0, 19)} – stackpipe`;
+	const on = { select, zoom, open: (graph, node) => graph.tree.function[node] >= 0 && openFunction(graph.tree.function[node]) };
+	graphs.graph = new Graph($("graph"), "up", on);
+	graphs.callers = new Graph($("callers"), "up", on);
+	graphs.callees = new Graph($("callees"), "down", on);
+	table = new Table($("table"), openFunction);
+	timeline = new Timeline($("timeline"), page.profile, refresh);
+	listen();
+	fillProcesses();
+	fillThreads();
+	refresh();
+}
+
+begin().catch(error => {
+	$("warning").hidden = false;
+	$("warning").textContent = `This page cannot be shown: ${error.message}`;
+});

@@ -1,0 +1,95 @@
+/* Samples over time, where losses were, and the range that is selected. */
+
+class Timeline {
+	/** @param changed called with (from, to), or with nulls for all of the time */
+	constructor(canvas, profile, changed) {
+		this.canvas = canvas;
+		this.profile = profile;
+		this.changed = changed;
+		this.end = Math.max(profile.header.duration_us, profile.samples.n ? profile.samples.time[profile.samples.n - 1] : 0, 1);
+		this.threads = null;
+		this.range = null;
+		canvas.addEventListener("mousedown", event => this.begin(event));
+		canvas.addEventListener("dblclick", () => this.select(null, null));
+		canvas.addEventListener("keydown", event => this.move(event));
+		new ResizeObserver(() => this.show(this.threads)).observe(canvas);
+	}
+
+	/** Of the threads that are not filtered out. */
+	show(threads) {
+		const width = this.canvas.clientWidth;
+		this.threads = threads;
+		if (!threads || !width)
+			return;
+		const { samples } = this.profile;
+		this.bins = new Uint32Array(width);
+		for (let i = 0; i < samples.n; i++)
+			if (threads[samples.thread[i]])
+				this.bins[Math.min(width - 1, Math.floor(samples.time[i] / this.end * width))]++;
+		this.draw();
+	}
+
+	draw() {
+		const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
+		const scale = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
+		const style = getComputedStyle(document.documentElement);
+		this.canvas.width = width * scale;
+		this.canvas.height = height * scale;
+		context.setTransform(scale, 0, 0, scale, 0, 0);
+		const most = this.bins.reduce((a, b) => Math.max(a, b), 1);
+		context.fillStyle = style.getPropertyValue("--faint");
+		this.bins.forEach((n, x) => context.fillRect(x, height - n / most * height, 1, n / most * height));
+		context.fillStyle = style.getPropertyValue("--loss");
+		for (const loss of this.profile.losses)
+			context.fillRect(loss.time / this.end * width - 1, 0, 2, 8);
+		if (!this.range)
+			return;
+		context.fillStyle = style.getPropertyValue("--accent");
+		context.globalAlpha = 0.25;
+		const [left, right] = this.range.map(time => time / this.end * width);
+		context.fillRect(left, 0, Math.max(right - left, 1), height);
+		context.globalAlpha = 1;
+	}
+
+	select(from, to) {
+		this.range = from === null ? null : [Math.max(0, from), Math.min(this.end, to)];
+		this.draw();
+		this.changed(this.range);
+	}
+
+	timeAt(event) {
+		const bounds = this.canvas.getBoundingClientRect();
+		return (event.clientX - bounds.left) / bounds.width * this.end;
+	}
+
+	/** Drags until the button is released, wherever that is. */
+	begin(event) {
+		const first = this.timeAt(event);
+		let last = first;
+		const drag = moved => {
+			last = Math.min(this.end, Math.max(0, this.timeAt(moved)));
+			this.range = [Math.min(first, last), Math.max(first, last)];
+			this.draw();
+		};
+		const release = () => {
+			window.removeEventListener("mousemove", drag);
+			if (Math.abs(last - first) / this.end * this.canvas.clientWidth > 2)
+				this.select(Math.min(first, last), Math.max(first, last));
+		};
+		window.addEventListener("mousemove", drag);
+		window.addEventListener("mouseup", release, { once: true });
+	}
+
+	/** Arrows move the range by a half of it; without one they make one of a tenth. */
+	move(event) {
+		const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+		if (!direction)
+			return;
+		event.preventDefault();
+		const [from, to] = this.range || (direction > 0 ? [0, 0.1 * this.end] : [0.9 * this.end, this.end]);
+		const length = to - from;
+		const shift = this.range ? direction * length / 2 : 0;
+		const start = Math.max(0, Math.min(this.end - length, from + shift));
+		this.select(start, start + length);
+	}
+}

@@ -1,0 +1,221 @@
+/*
+ * Trees of functions with counts: what the graphs show. Nodes are numbered so that each comes behind
+ * its parent; node 0 is above all. A node is a function, or (below 0) a group of samples.
+ */
+
+class Tree {
+	/** @param labels texts of groups, by ~function */
+	constructor(functions, labels) {
+		this.functions = functions;
+		this.labels = labels;
+		this.parent = [0];
+		this.function = [-1];
+		this.self = [0];
+		this.base = [0]; /* of the profile that this one is compared with */
+		this.index = new Map();
+	}
+
+	/** The child of a node that is a function or group; a new one if need be. */
+	child(parent, fn) {
+		const key = parent * 0x4000000 + (fn + 0x1000000);
+		let node = this.index.get(key);
+		if (node === undefined) {
+			node = this.parent.length;
+			this.index.set(key, node);
+			this.parent.push(parent);
+			this.function.push(fn);
+			this.self.push(0);
+			this.base.push(0);
+		}
+		return node;
+	}
+
+	/** All counts are in: sums them up, and lists the children of each node, the largest first. */
+	finish() {
+		const n = this.parent.length;
+		this.index = null;
+		this.total = Float64Array.from(this.self);
+		this.baseTotal = Float64Array.from(this.base);
+		for (let i = n - 1; i > 0; i--) {
+			this.total[this.parent[i]] += this.total[i];
+			this.baseTotal[this.parent[i]] += this.baseTotal[i];
+		}
+		this.firstChild = new Uint32Array(n + 1);
+		for (let i = 1; i < n; i++)
+			this.firstChild[this.parent[i] + 1]++;
+		for (let i = 0; i < n; i++)
+			this.firstChild[i + 1] += this.firstChild[i];
+		this.children = new Uint32Array(n);
+		const used = this.firstChild.slice();
+		for (let i = 1; i < n; i++)
+			this.children[used[this.parent[i]]++] = i;
+		const weight = i => this.total[i] + this.baseTotal[i];
+		for (let i = 0; i < n; i++)
+			if (this.firstChild[i + 1] - this.firstChild[i] > 1)
+				this.childrenOf(i).sort((a, b) => weight(b) - weight(a) || a - b);
+		return this;
+	}
+
+	childrenOf(node) {
+		return this.children.subarray(this.firstChild[node], this.firstChild[node + 1]);
+	}
+
+	name(node) {
+		const fn = this.function[node];
+		if (node === 0)
+			return "all";
+		return fn < 0 ? this.labels[~fn] : this.functions.name[fn];
+	}
+
+	depth(node) {
+		let depth = 0;
+		for (; node; node = this.parent[node])
+			depth++;
+		return depth;
+	}
+
+	/** Nodes from the outermost; `enter` returns false where it has seen enough. */
+	walk(enter, leave = () => {}) {
+		const stack = [0];
+		while (stack.length) {
+			const node = stack.pop();
+			if (node < 0) {
+				leave(~node);
+				continue;
+			}
+			if (enter(node) === false)
+				continue;
+			stack.push(~node);
+			for (const child of this.childrenOf(node))
+				stack.push(child);
+		}
+	}
+}
+
+/** How samples are put together: by what the group of a thread is called. */
+const GROUPS = {
+	none: () => null,
+	process: (profile, thread) => profile.processes[thread.process].name,
+	thread: (profile, thread) => `${thread.name} (${thread.tid})`,
+};
+
+/** Adds the samples that are selected to a tree; `map` leads from the profile's functions to its. */
+function addSamples(tree, profile, selection, groupBy, map, counts) {
+	const { samples, nodes, threads } = profile;
+	const groups = new Map(), groupOf = new Int32Array(threads.length);
+	tree.labels.forEach((label, i) => groups.set(label, i));
+	threads.forEach((thread, i) => {
+		const label = groupBy(profile, thread);
+		if (label === null) {
+			groupOf[i] = -1;
+			return;
+		}
+		if (!groups.has(label)) {
+			groups.set(label, tree.labels.length);
+			tree.labels.push(label);
+		}
+		groupOf[i] = groups.get(label);
+	});
+	const places = new Map(); /* (group, node) → node of the tree */
+	const place = (group, node) => {
+		const path = [];
+		let at = node, found;
+		for (; at; at = nodes.parent[at]) {
+			found = places.get((group + 1) * nodes.n + at);
+			if (found !== undefined)
+				break;
+			path.push(at);
+		}
+		if (found === undefined)
+			found = group < 0 ? 0 : tree.child(0, ~group);
+		while (path.length) {
+			at = path.pop();
+			found = tree.child(found, map[nodes.function[at]]);
+			places.set((group + 1) * nodes.n + at, found);
+		}
+		return found;
+	};
+	let n = 0;
+	for (let i = 0; i < samples.n; i++) {
+		if (!selection.threads[samples.thread[i]] || samples.time[i] < selection.from || samples.time[i] > selection.to)
+			continue;
+		counts(tree)[place(groupOf[samples.thread[i]], samples.node[i])]++;
+		n++;
+	}
+	return n;
+}
+
+/** Share of all samples whose stack has a matching function: none is counted twice. */
+function matchedShare(tree, matches) {
+	let n = 0;
+	tree.walk(node => {
+		const fn = tree.function[node];
+		if (node === 0 || fn < 0 || !matches[fn])
+			return true;
+		n += tree.total[node];
+		return false;
+	});
+	return tree.total[0] ? n / tree.total[0] : 0;
+}
+
+/** Counts of each function: in total, a sample counts once however often the function is in it. */
+function countFunctions(tree) {
+	const n = tree.functions.name.length;
+	const counts = { self: new Float64Array(n), total: new Float64Array(n), base: new Float64Array(n), baseTotal: new Float64Array(n) };
+	const onPath = new Uint32Array(n);
+	tree.walk(node => {
+		const fn = tree.function[node];
+		if (fn < 0)
+			return;
+		counts.self[fn] += tree.self[node];
+		counts.base[fn] += tree.base[node];
+		if (onPath[fn]++)
+			return;
+		counts.total[fn] += tree.total[node];
+		counts.baseTotal[fn] += tree.baseTotal[node];
+	}, node => {
+		const fn = tree.function[node];
+		if (fn >= 0)
+			onPath[fn]--;
+	});
+	return counts;
+}
+
+/** The outermost nodes of a function. */
+function occurrences(tree, fn) {
+	const found = [];
+	tree.walk(node => {
+		if (tree.function[node] !== fn)
+			return true;
+		found.push(node);
+		return false;
+	});
+	return found;
+}
+
+/** Whom a function calls, wherever it was called from. */
+function calleesTree(tree, fn) {
+	const callees = new Tree(tree.functions, tree.labels);
+	const left = occurrences(tree, fn).map(node => [node, callees.child(0, fn)]);
+	while (left.length) {
+		const [from, to] = left.pop();
+		callees.self[to] += tree.self[from];
+		callees.base[to] += tree.base[from];
+		for (const child of tree.childrenOf(from))
+			left.push([child, callees.child(to, tree.function[child])]);
+	}
+	return callees.finish();
+}
+
+/** Who calls a function: its callers are its children here. */
+function callersTree(tree, fn) {
+	const callers = new Tree(tree.functions, tree.labels);
+	for (const node of occurrences(tree, fn)) {
+		let to = callers.child(0, fn);
+		for (let at = tree.parent[node]; at; at = tree.parent[at])
+			to = callers.child(to, tree.function[at]);
+		callers.self[to] += tree.total[node];
+		callers.base[to] += tree.baseTotal[node];
+	}
+	return callers.finish();
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "capture-sink/progress.h"
+#include "common/clock.h"
+
+void progress_show(struct capture *capture)
+{
+	const struct stage *stage = capture->stage;
+	struct progress *progress = &capture->progress;
+	uint64_t now = clock_now(CLOCK_MONOTONIC), begun = capture->stacks.hello.start_time;
+	uint64_t n = stage->samples_in;
+
+	if (stage->quiet || !isatty(STDERR_FILENO) ||
+	    capture->stacks.hello.clock != WIRE_clock_MONOTONIC)
+		return;
+	if (progress->shown_at && now > progress->shown_at)
+		fprintf(stderr,
+			"\r\033[K%8.1f s  %9" PRIu64 " samples  %6.0f a second  %" PRIu64 " lost",
+			(capture->stacks.last_time - begun) / 1e9, n,
+			(n - progress->n_shown) * 1e9 / (now - progress->shown_at),
+			progress->n_lost);
+	progress->shown_at = now;
+	progress->n_shown = n;
+}
+
+void progress_clear(struct capture *capture)
+{
+	if (capture->progress.shown_at)
+		fputs("\r\033[K", stderr);
+	capture->progress.shown_at = 0;
+}

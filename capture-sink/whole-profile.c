@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture-sink/whole-profile.h"
+
+static struct profile *profile_of(struct capture *capture)
+{
+	struct whole_profile *self = capture->format_data;
+
+	return &self->profile;
+}
+
+int whole_profile_begin(struct capture *capture)
+{
+	capture->stacks.names.keeps_lines = true;
+	return profile_init(profile_of(capture), &capture->stacks);
+}
+
+int whole_profile_add_frame(struct capture *capture, const struct named_stack *stack,
+			    const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
+{
+	return profile_add_frame(profile_of(capture), stack, frame, name, ret_value);
+}
+
+int whole_profile_add_stack(struct capture *capture, const struct named_stack *stack)
+{
+	return profile_add_stack(profile_of(capture), stack);
+}
+
+int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost)
+{
+	return profile_add_lost(profile_of(capture), lost);
+}
+
+void whole_profile_free(struct capture *capture)
+{
+	profile_deinit(profile_of(capture));
+}
+
+struct profile *whole_profile_get(struct capture *capture)
+{
+	struct profile *profile = profile_of(capture);
+
+	profile_settle(profile);
+	if (profile->n_refused)
+		*counters_get(&capture->stage->counters, "refused", "samples") +=
+			profile->n_refused;
+	return profile;
+}
+
+bool whole_profile_is_clock(const struct capture *capture)
+{
+	const char *event = capture->stacks.hello.event;
+
+	return !strcmp(event, "cpu-clock") || !strcmp(event, "task-clock");
+}
+
+bool whole_profile_remark(const struct capture *capture, enum stage_stream_end end, uint32_t number,
+			  char *ret, size_t size)
+{
+	const struct stacks *stacks = &capture->stacks;
+	const char *name;
+
+	if (number == 0) {
+		snprintf(ret, size, "stackpipe %s of host %s%s", STACKPIPE_VERSION,
+			 stacks->hello.host,
+			 end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
+		return true;
+	}
+	if (number == 1) {
+		snprintf(ret, size, "lost: %" PRIu64, stacks->n_dropped);
+		return true;
+	}
+	for (uint32_t i = 0; i < STACKS_ENDS; i++) {
+		name = wire_name_text(&wire_names_stack_end, i);
+		if (!name || !stacks->n_ends[i] || number-- > 2)
+			continue;
+		snprintf(ret, size, "%s: %" PRIu64, name, stacks->n_ends[i]);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * For formats that are written at the end, of all samples together: the callbacks of capture.h that
+ * gather them. The data of such a format is a struct whole_profile.
+ */
+#pragma once
+
+#include "capture-sink/capture.h"
+#include "profile/profile.h"
+
+struct whole_profile {
+	struct profile profile;
+};
+
+int whole_profile_begin(struct capture *capture);
+int whole_profile_add_frame(struct capture *capture, const struct named_stack *stack,
+			    const struct wire_frame *frame, uint32_t name, uint64_t *ret_value);
+int whole_profile_add_stack(struct capture *capture, const struct named_stack *stack);
+int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost);
+void whole_profile_free(struct capture *capture);
+
+/* At the end: all that was gathered, and names are what they mean. */
+struct profile *whole_profile_get(struct capture *capture);
+
+#define WHOLE_PROFILE_CALLBACKS                                                                    \
+	.data_size = sizeof(struct whole_profile), .begin = whole_profile_begin,                   \
+	.add_frame = whole_profile_add_frame, .add_stack = whole_profile_add_stack,                \
+	.add_lost = whole_profile_add_lost, .free = whole_profile_free
+
+/* What a sample of an event weighs: nanoseconds of CPU, or the event's own count. */
+bool whole_profile_is_clock(const struct capture *capture);
+
+/* One line on what was lost, and how stacks ended, by number; false: there is no such line. */
+bool whole_profile_remark(const struct capture *capture, enum stage_stream_end end, uint32_t number,
+			  char *ret, size_t size);
