@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* capture-source: a Sysprof capture, or folded stacks, as a stream. */
+#include "capture-source/replay.h"
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct replay *replay = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (replay->path)
+			stage_usage_error(state, "one file, not '%s' too", arg);
+		replay->path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!replay->path)
+			stage_usage_error(state, "name a file, like out.syscap, or - for standard "
+						 "input");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct stage_program program = {
+		.name = "capture-source",
+		.arguments = "FILE",
+		.summary = "Reads a capture back as a stream.",
+		.role = STAGE_SOURCE,
+		.self_size = sizeof(struct replay),
+		.parse_option = parse_option,
+		.start = replay_start,
+		.run = replay_run,
+		.deinit = replay_deinit,
+	};
+
+	return stage_main(argc, argv, &program);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Folded stacks: "comm;outermost;…;leaf N", with flamegraph.pl's marks. All samples have the same
+ * time, as there is none; each comm is a process. Names are all that is known.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "capture-source/replay.h"
+#include "common/cleanup.h"
+
+enum {
+	COMMS_MAX = 1 << 20,
+	FRAMES_MAX = WIRE_FRAMES_MAX,
+	NAME_SIZE = 4096,
+};
+
+#define SAMPLES_MAX (1ULL << 32) /* of all lines */
+
+struct comm {
+	UT_hash_handle hh;
+	struct place_process process;
+	char name[];
+};
+
+struct folded {
+	struct replay *replay;
+	struct comm *comms;
+	char *line;		     /* a copy, in which separators become ends */
+	char *names[FRAMES_MAX + 1]; /* the comm, then frames from the outermost */
+	size_t n_names;
+	struct wire_frame frames[FRAMES_MAX];
+	uint64_t n_samples, n_refused;
+};
+
+static int find_comm(struct folded *folded, const char *name, struct comm **ret)
+{
+	struct places *places = &folded->replay->places;
+	struct comm *comm;
+	int r;
+
+	HASH_FIND_STR(folded->comms, name, comm);
+	*ret = comm;
+	if (comm)
+		return 0;
+	if (HASH_COUNT(folded->comms) == COMMS_MAX)
+		return -ENOSPC;
+	comm = calloc(1, sizeof(*comm) + strlen(name) + 1);
+	if (!comm)
+		return -ENOMEM;
+	strcpy(comm->name, name);
+	HASH_ADD_STR(folded->comms, name, comm);
+	*ret = comm;
+	r = places_add_process(places, &comm->process, HASH_COUNT(folded->comms), name, NULL, 0);
+	return r < 0 ? r : places_name_thread(places, &comm->process, comm->process.pid, name, 0);
+}
+
+static void free_comms(struct folded *folded)
+{
+	struct comm *comm, *next;
+
+	HASH_ITER(hh, folded->comms, comm, next)
+	{
+		HASH_DEL(folded->comms, comm);
+		mapping_table_deinit(&comm->process.mappings);
+		free(comm);
+	}
+}
+
+/* The number behind the last blank, which is cut off; 0: there is none. */
+static uint64_t cut_count(char *line)
+{
+	char *blank = strrchr(line, ' '), *end;
+	uint64_t n;
+
+	if (!blank || blank[1] < '0' || blank[1] > '9')
+		return 0;
+	errno = 0;
+	n = strtoull(blank + 1, &end, 10);
+	if (*end || errno)
+		return 0;
+	*blank = 0;
+	return n;
+}
+
+static bool split(struct folded *folded, char *line)
+{
+	folded->n_names = 0;
+	for (char *name = strtok(line, ";"); name; name = strtok(NULL, ";")) {
+		if (folded->n_names == FRAMES_MAX + 1)
+			return false;
+		folded->names[folded->n_names++] = name;
+	}
+	return folded->n_names > 0;
+}
+
+static bool find_end(const char *text, uint32_t *ret)
+{
+	size_t size = strlen(text);
+
+	for (uint32_t end = 2; end < 64; end++) {
+		const char *name = wire_name_text(&wire_names_stack_end, end);
+
+		if (name && text[0] == '[' && text[size - 1] == ']' && strlen(name) == size - 2 &&
+		    !strncmp(text + 1, name, size - 2)) {
+			*ret = end;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A function and the calls that were inlined into it, `n` names in all, as one frame. */
+static int make_frame(struct folded *folded, struct comm *comm, char *const *names, size_t n,
+		      struct wire_frame *ret)
+{
+	char cut[NAME_SIZE], inlined[NAME_SIZE];
+	struct place_name name = { .name = names[0] };
+	enum place_kind kind = PLACE_CODE;
+
+	if (places_cut_mark(names[0], "_[k]", cut, sizeof(cut)))
+		kind = PLACE_KERNEL;
+	else if (places_cut_mark(names[0], "_[j]", cut, sizeof(cut)))
+		kind = PLACE_JIT;
+	if (kind != PLACE_CODE)
+		name.name = cut;
+	for (size_t i = n; --i && name.n_inlined < PLACES_INLINED_MAX;) {
+		if (places_cut_mark(names[i], "_[i]", inlined, sizeof(inlined)))
+			names[i][strlen(inlined)] = 0;
+		name.inlined[name.n_inlined++] = names[i];
+	}
+	return places_make_up_frame(&folded->replay->places, &comm->process, kind, &name, 0, ret);
+}
+
+static bool is_inlined(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 4 && !strcmp(name + size - 4, "_[i]");
+}
+
+/* All frames of a line, the innermost first, behind one another from the end of `frames`. */
+static int make_frames(struct folded *folded, struct comm *comm, size_t first,
+		       struct wire_frames *ret)
+{
+	size_t at = FRAMES_MAX, i = first;
+	int r = 0;
+
+	while (i < folded->n_names && r == 0) {
+		size_t n = 1;
+
+		while (i + n < folded->n_names && is_inlined(folded->names[i + n]))
+			n++;
+		r = make_frame(folded, comm, folded->names + i, n, &folded->frames[--at]);
+		i += n;
+	}
+	*ret = (struct wire_frames){ folded->frames + at, FRAMES_MAX - at };
+	return r;
+}
+
+static int put_stacks(struct stage *stage, struct folded *folded, const struct wire_stack *stack,
+		      uint64_t n)
+{
+	int r = 0;
+
+	for (; n && r == 0 && !stage_should_stop(); n--) {
+		stage->samples_in++;
+		r = stage_put(stage, WIRE_RECORD_stack, stack);
+	}
+	return r;
+}
+
+static int take_line(struct stage *stage, struct folded *folded, char *line)
+{
+	struct wire_stack stack = { .weight = 1, .end = WIRE_stack_end_COMPLETE };
+	uint64_t n = cut_count(line);
+	struct comm *comm;
+	size_t first = 1;
+	int r;
+
+	if (!n || n > SAMPLES_MAX - folded->n_samples || !split(folded, line)) {
+		folded->n_refused++;
+		return 0;
+	}
+	folded->n_samples += n;
+	r = find_comm(folded, folded->names[0], &comm);
+	if (r == -ENOSPC) {
+		folded->n_refused++;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	if (folded->n_names > 1 && find_end(folded->names[1], &stack.end))
+		first = 2;
+	stack.process = comm->process.number;
+	stack.tid = comm->process.pid;
+	r = make_frames(folded, comm, first, &stack.frames);
+	return r < 0 ? r : put_stacks(stage, folded, &stack, n);
+}
+
+/* A line without its end, as a text of its own. */
+static int take_text(struct stage *stage, struct folded *folded, const char *text, size_t size)
+{
+	char *line = realloc(folded->line, size + 1);
+
+	if (!line)
+		return -ENOMEM;
+	folded->line = line;
+	memcpy(line, text, size);
+	line[size] = 0;
+	return size ? take_line(stage, folded, line) : 0;
+}
+
+int replay_folded_run(struct stage *stage, struct replay *replay)
+{
+	_cleanup_free_ struct folded *folded = calloc(1, sizeof(*folded));
+	const char *at = replay->file.data, *end = at + replay->file.size;
+	int r = folded ? 0 : -ENOMEM;
+
+	if (folded)
+		folded->replay = replay;
+	while (at < end && r == 0 && !stage_should_stop()) {
+		const char *line_end = memchr(at, '\n', end - at);
+
+		line_end = line_end ? line_end : end;
+		r = take_text(stage, folded, at, line_end - at);
+		at = line_end + 1;
+	}
+	if (!folded)
+		return r;
+	if (folded->n_refused)
+		*counters_get(&stage->counters, "refused", "lines") = folded->n_refused;
+	free_comms(folded);
+	free(folded->line);
+	return r;
+}

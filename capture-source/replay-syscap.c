@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A Sysprof capture, frame by frame in the order of time. What stackpipe has put into one comes out
+ * again (capture-sink/format-syscap.c): why a stack ends, inlined calls, losses.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "capture-source/replay.h"
+#include "common/clock.h"
+
+enum {
+	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+	PROCESSES_MAX = 1 << 22,
+	NAME_MAX_SIZE = 4096,
+	PIECE = 32 * 1024,	   /* of an embedded file, in a record */
+	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags: this, and what is worse */
+};
+
+struct replayed_process {
+	struct place_process process;
+	bool has_exited;
+};
+
+static uint64_t number_of(const struct syscap_file *file, const char *id, uint64_t otherwise)
+{
+	const char *text = syscap_file_metadata(file, id);
+
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void copy_text(const struct syscap_file *file, const char *id, const char *otherwise,
+		      char *ret, size_t size)
+{
+	const char *text = syscap_file_metadata(file, id);
+
+	snprintf(ret, size, "%s", text ? text : otherwise);
+}
+
+static uint64_t unix_time(const struct syscap_file_header *header)
+{
+	char text[sizeof(header->capture_time) + 1] = "";
+	struct tm broken_down = { 0 };
+	time_t seconds;
+
+	memcpy(text, header->capture_time, sizeof(header->capture_time));
+	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &broken_down))
+		return 0;
+	seconds = timegm(&broken_down);
+	return seconds > 0 ? (uint64_t)seconds * NANOSECONDS_A_SECOND : 0;
+}
+
+static int read_names(struct stage *stage, struct replay *replay)
+{
+	const struct syscap_embedded_file *bundle =
+		syscap_file_embedded(&replay->syscap, "__symbols__");
+	const struct syscap_embedded_file *kallsyms =
+		syscap_file_embedded(&replay->syscap, "/proc/kallsyms");
+	int r = bundle ? bundle_init(&replay->bundle, bundle->data, bundle->size) : 0;
+
+	if (r == -EBADMSG)
+		stage_warn(stage, "the names in the capture are damaged");
+	else if (r < 0)
+		return r;
+	r = kallsyms ? kallsyms_add(&replay->kallsyms, kallsyms->data, kallsyms->size) : 0;
+	if (r == 0 && kallsyms)
+		r = kallsyms_finish(&replay->kallsyms);
+	if (r == -EBADMSG || r == -EFBIG)
+		stage_warn(stage, "the kernel's names in the capture are damaged");
+	return r == -ENOMEM ? r : 0;
+}
+
+int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_hello *hello)
+{
+	struct syscap_file *syscap = &replay->syscap;
+	const struct syscap_file_header *header;
+	int r = syscap_file_init(syscap, replay->file.data, replay->file.size);
+
+	pair_map_init(&replay->processes, PROCESSES_MAX);
+	replay->frames = calloc(REPLAYED_FRAMES, sizeof(*replay->frames));
+	if (r < 0 || !replay->frames)
+		return r < 0 ? r : -ENOMEM;
+	header = syscap_file_header(syscap);
+	replay->is_ours = syscap_file_metadata(syscap, "stackpipe.version") != NULL;
+	hello->start_time = header->time;
+	hello->start_unix_time = unix_time(header);
+	hello->rate = number_of(syscap, "stackpipe.rate", 0);
+	copy_text(syscap, "stackpipe.event", "samples", hello->event, sizeof(hello->event));
+	copy_text(syscap, "stackpipe.host", "", hello->host, sizeof(hello->host));
+	copy_text(syscap, "stackpipe.stages", "sysprof", hello->stages, sizeof(hello->stages));
+	if (hello->rate &&
+	    (!strcmp(hello->event, "cpu-clock") || !strcmp(hello->event, "task-clock")))
+		replay->period = NANOSECONDS_A_SECOND / hello->rate;
+	return read_names(stage, replay);
+}
+
+void replay_syscap_deinit(struct replay *replay)
+{
+	syscap_file_deinit(&replay->syscap);
+	bundle_deinit(&replay->bundle);
+	kallsyms_deinit(&replay->kallsyms);
+	free(replay->frames);
+	pair_map_deinit(&replay->processes);
+}
+
+/* The PID that a process really had, and its name without it. */
+static uint32_t real_pid(int32_t pid, const char *name, char *ret, size_t size)
+{
+	const char *mark = strstr(name, " (pid ");
+	unsigned long found;
+	char *end;
+
+	snprintf(ret, size, "%s", name);
+	if (pid < SYSCAP_PSEUDO_PID || !mark)
+		return pid;
+	found = strtoul(mark + strlen(" (pid "), &end, 10);
+	if (strcmp(end, ")") || found >= SYSCAP_PSEUDO_PID)
+		return pid;
+	snprintf(ret, size, "%.*s", (int)(mark - name), name);
+	return found;
+}
+
+/* The process of a frame: a new one if it was not met, or has ended. 0 or -errno. */
+static int find_process(struct replay *replay, const struct syscap_frame *frame, const char *name,
+			const struct place_process *parent, struct replayed_process **ret)
+{
+	uint64_t *known = pair_map_find(&replay->processes, frame->pid, 0);
+	struct replayed_process *process = known ? (void *)*known : NULL;
+	char text[NAME_MAX_SIZE];
+	uint32_t pid = real_pid(frame->pid, name, text, sizeof(text));
+	int r = 0;
+
+	*ret = process;
+	if (process && !process->has_exited)
+		return 0;
+	if (!process) {
+		process = calloc(1, sizeof(*process));
+		if (!process)
+			return -ENOMEM;
+		r = pair_map_add(&replay->processes, frame->pid, 0, (uintptr_t)process);
+		if (r < 0)
+			free(process);
+		if (r < 0)
+			return r;
+	}
+	process->has_exited = false;
+	*ret = process;
+	return places_add_process(&replay->places, &process->process, pid, text, parent,
+				  frame->time);
+}
+
+static int take_process(struct replay *replay, const struct syscap_frame *frame)
+{
+	const char *name = (const char *)(frame + 1);
+	uint64_t n_before = replay->places.n_processes;
+	struct replayed_process *process;
+	char text[NAME_MAX_SIZE];
+	int r = find_process(replay, frame, name, NULL, &process);
+
+	if (r < 0 || replay->places.n_processes != n_before)
+		return r;
+	real_pid(frame->pid, name, text, sizeof(text));
+	return places_name_thread(&replay->places, &process->process, process->process.pid, text,
+				  frame->time);
+}
+
+/* A forked child has what its parent has mapped, unless it is known already. */
+static int take_fork(struct replay *replay, const struct syscap_frame *frame)
+{
+	const struct syscap_fork_frame *fork = (const void *)frame;
+	struct syscap_frame child = *frame;
+	struct replayed_process *parent, *process;
+	int r = find_process(replay, frame, "", NULL, &parent);
+
+	child.pid = fork->child_pid;
+	return r < 0 || child.pid == frame->pid
+		       ? r
+		       : find_process(replay, &child, "", &parent->process, &process);
+}
+
+static int take_exit(struct replay *replay, const struct syscap_frame *frame)
+{
+	uint64_t *known = pair_map_find(&replay->processes, frame->pid, 0);
+	struct replayed_process *process = known ? (void *)*known : NULL;
+
+	if (!process || process->has_exited)
+		return 0;
+	process->has_exited = true;
+	return places_exit_process(&replay->places, &process->process, frame->time);
+}
+
+static int take_map(struct replay *replay, const struct syscap_frame *frame)
+{
+	const struct syscap_map_frame *map = (const void *)frame;
+	const char *behind = map->path + strlen(map->path) + 1,
+		   *end = (const char *)frame + frame->size;
+	struct place_mapping mapping = {
+		.start = map->start,
+		.end = map->end,
+		.offset = map->offset,
+		.inode = map->inode,
+		.path = map->path,
+	};
+	struct replayed_process *process;
+	int r = find_process(replay, frame, "", NULL, &process);
+
+	if (behind < end && *behind == '@' && memchr(behind, 0, end - behind))
+		mapping.build_id = behind + 1;
+	return r < 0 ? r : places_map(&replay->places, &process->process, &mapping, frame->time);
+}
+
+/* While a stack is taken apart. */
+struct taking {
+	struct replay *replay;
+	struct replayed_process *process;
+	const struct syscap_frame *frame;
+	struct place_name name; /* inlined calls that have come before their function */
+	char inlined[PLACES_INLINED_MAX][NAME_MAX_SIZE];
+	struct wire_stack stack;
+	struct wire_frame frames[WIRE_FRAMES_MAX];
+	bool is_kernel, is_exact; /* of the address that comes next */
+};
+
+/* "[stack-truncated]" and the like. */
+static bool find_end(const char *text, uint32_t *ret_end)
+{
+	for (uint32_t end = 0; end < 64; end++) {
+		const char *name = wire_name_text(&wire_names_stack_end, end);
+
+		if (name && !strncmp(text + 1, name, strlen(name)) && text[0] == '[' &&
+		    !strcmp(text + 1 + strlen(name), "]")) {
+			*ret_end = end;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "[file+0xoffset]": what stackpipe calls a place without a name. */
+static bool is_nameless(const char *text, uint64_t *ret_offset)
+{
+	const char *plus = strrchr(text, '+');
+	char *end;
+
+	if (text[0] != '[' || !plus || strncmp(plus, "+0x", 3))
+		return false;
+	*ret_offset = strtoull(plus + 3, &end, 16);
+	return !strcmp(end, "]");
+}
+
+static void name_kernel(struct taking *taking, uint64_t address)
+{
+	uint64_t size, code = address - !taking->is_exact;
+	const struct kernel_symbol *symbol = kallsyms_find(&taking->replay->kallsyms, code, &size);
+
+	if (!symbol || !strcmp(symbol->name, "unknown")) /* the bound of a function */
+		return;
+	taking->name.name = symbol->name;
+	taking->name.module = symbol->module;
+	taking->name.start = symbol->address;
+	taking->name.size = size;
+}
+
+static int add_kernel_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
+{
+	uint32_t flags = WIRE_frame_flags_KERNEL | (taking->is_exact ? WIRE_frame_flags_EXACT : 0);
+	int r = places_add_kernel(&taking->replay->places, taking->frame->time);
+
+	name_kernel(taking, address);
+	return r < 0 ? r
+		     : places_make_frame(&taking->replay->places, NULL, address, flags,
+					 &taking->name, ret);
+}
+
+/* A frame whose name is all that is known. */
+static int add_named_frame(struct taking *taking, const char *text, struct wire_frame *ret)
+{
+	char cut[NAME_MAX_SIZE];
+	bool is_jit = places_cut_mark(text, "_[j]", cut, sizeof(cut));
+
+	taking->name.name = is_jit ? cut : text;
+	return places_make_up_frame(&taking->replay->places, &taking->process->process,
+				    is_jit ? PLACE_JIT : PLACE_CODE, &taking->name,
+				    taking->frame->time, ret);
+}
+
+/* A frame at a real address, with the name that the capture has for it. */
+static int add_user_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
+{
+	const struct syscap_bundled_symbol *symbol;
+	const char *text =
+		bundle_find(&taking->replay->bundle, taking->frame->pid, address, &symbol);
+	uint32_t flags = taking->is_exact ? WIRE_frame_flags_EXACT : 0;
+	char cut[NAME_MAX_SIZE];
+	int r;
+
+	if (text && is_nameless(text, &taking->name.start)) {
+		taking->name.name = "";
+		taking->name.size = 1; /* not known, but its beginning is */
+	} else if (text && strcmp(text, "[unknown]")) {
+		taking->name.name = places_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
+	}
+	r = places_make_frame(&taking->replay->places, &taking->process->process, address, flags,
+			      &taking->name, ret);
+	if (r < 0 || ret->mapping || !taking->name.name || !*taking->name.name)
+		return r;
+	return add_named_frame(taking, text, ret); /* Sysprof's captures have not all mappings */
+}
+
+/* The list of inlined calls is long, and behind `n_inlined` of no meaning. */
+static void forget_name(struct place_name *name)
+{
+	name->name = name->module = NULL;
+	name->start = name->size = name->n_inlined = 0;
+}
+
+/* Keeps the name of an inlined call for the function that it is in. */
+static void keep_inlined(struct taking *taking, const char *text)
+{
+	size_t n = taking->name.n_inlined;
+
+	if (n == PLACES_INLINED_MAX)
+		return;
+	snprintf(taking->inlined[n], sizeof(taking->inlined[n]), "%.*s",
+		 (int)sizeof(taking->inlined[n]) - 1, text);
+	taking->name.inlined[n] = taking->inlined[n];
+	taking->name.n_inlined++;
+}
+
+/* Where a frame without inlined calls is remembered. */
+static struct replayed_frame *find_replayed(const struct taking *taking, uint64_t address)
+{
+	uint64_t hash = (address ^ taking->process->process.number << 40 ^ taking->is_exact) *
+			0x9e3779b97f4a7c15ULL;
+
+	return &taking->replay->frames[hash >> 40 & (REPLAYED_FRAMES - 1)];
+}
+
+static uint64_t version_of(const struct taking *taking)
+{
+	return taking->replay->places.n_retold << 32 ^ taking->process->process.n_changes << 2 ^
+	       taking->is_kernel << 1 ^ taking->is_exact;
+}
+
+/* A frame of any kind: from what it was before, or from the capture. */
+static int add_frame(struct taking *taking, uint64_t address, const char *entry,
+		     struct wire_frame *ret)
+{
+	struct replayed_frame *known = find_replayed(taking, address);
+	bool is_alone = !taking->name.n_inlined;
+	int r;
+
+	if (is_alone && known->process == taking->process->process.number &&
+	    known->version == version_of(taking) && known->address == address) {
+		*ret = known->frame;
+		return 0;
+	}
+	if (taking->is_kernel)
+		r = add_kernel_frame(taking, address, ret);
+	else if (entry)
+		r = add_named_frame(taking, entry, ret);
+	else
+		r = add_user_frame(taking, address, ret);
+	if (r == 0 && is_alone)
+		*known = (struct replayed_frame){ taking->process->process.number,
+						  version_of(taking), address, *ret };
+	return r;
+}
+
+/* What an address means: a mark, the end of the stack, an inlined call, or a frame. */
+static int take_address(struct taking *taking, uint64_t address, bool is_outermost)
+{
+	const char *entry = address >> 32 == SYSCAP_JITMAP_MARK >> 32
+				    ? syscap_file_jitmap(&taking->replay->syscap, address)
+				    : NULL;
+	struct wire_frame *frame = &taking->frames[taking->stack.frames.n];
+	char cut[NAME_MAX_SIZE];
+	int r;
+
+	if (address >= (uint64_t)-CONTEXT_MARKS) {
+		taking->is_kernel = address == SYSCAP_CONTEXT_KERNEL;
+		taking->is_exact = true;
+		return 0;
+	}
+	if (entry && !taking->is_kernel) {
+		if (is_outermost && find_end(entry, &taking->stack.end))
+			return 0;
+		if (places_cut_mark(entry, "_[i]", cut, sizeof(cut))) {
+			keep_inlined(taking, cut);
+			return 0;
+		}
+	}
+	if (taking->stack.frames.n == WIRE_FRAMES_MAX)
+		return 0;
+	r = add_frame(taking, address, entry, frame);
+	taking->stack.frames.n++;
+	taking->is_exact = false;
+	forget_name(&taking->name);
+	return r;
+}
+
+static int take_sample(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
+{
+	static struct taking taking; /* too large for a stack */
+	const struct syscap_sample_frame *sample = (const void *)frame;
+	struct replayed_process *process;
+	int r = find_process(replay, frame, "", NULL, &process);
+
+	if (r < 0)
+		return r;
+	taking.replay = replay;
+	taking.process = process;
+	taking.frame = frame;
+	forget_name(&taking.name);
+	taking.is_kernel = false;
+	taking.is_exact = true;
+	taking.stack = (struct wire_stack){
+		.time = frame->time,
+		.process = process->process.number,
+		.tid = sample->tid == frame->pid ? process->process.pid : (uint32_t)sample->tid,
+		.cpu = frame->cpu < 0 ? 0 : frame->cpu,
+		.weight = replay->period ? replay->period : 1,
+		.end = replay->is_ours ? WIRE_stack_end_COMPLETE : WIRE_stack_end_NOT_TOLD,
+	};
+	taking.stack.frames.data = taking.frames;
+	for (size_t i = 0; i < sample->n_addresses && r == 0; i++)
+		r = take_address(&taking, sample->addresses[i], i + 1 == sample->n_addresses);
+	stage->samples_in++;
+	stage->last_time = frame->time;
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &taking.stack);
+}
+
+static int take_log(struct stage *stage, const struct syscap_frame *frame)
+{
+	const struct syscap_log_frame *log = (const void *)frame;
+	struct wire_message message = {
+		.time = frame->time,
+		.severity = log->severity > SEVERITY_WARNING ? WIRE_severity_INFO
+							     : WIRE_severity_WARNING,
+		.stage = wire_string(log->domain, 64),
+		.text = wire_string(log->text, 1024),
+	};
+	struct wire_lost lost = { .time = frame->time, .cpu = frame->cpu < 0 ? 0 : frame->cpu };
+
+	if (sscanf(log->text, "Lost %" SCNu64 " events", &lost.n) == 1 ||
+	    sscanf(log->text, "Lost %" SCNu64 " samples", &lost.n) == 1)
+		return stage_put(stage, WIRE_RECORD_lost, &lost);
+	return stage_put(stage, WIRE_RECORD_message, &message);
+}
+
+static int take(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
+{
+	switch (frame->type & 0xff) {
+	case SYSCAP_SAMPLE:
+		return take_sample(stage, replay, frame);
+	case SYSCAP_MAP:
+		return take_map(replay, frame);
+	case SYSCAP_PROCESS:
+		return take_process(replay, frame);
+	case SYSCAP_FORK:
+		return take_fork(replay, frame);
+	case SYSCAP_EXIT:
+		return take_exit(replay, frame);
+	case SYSCAP_LOG:
+		return take_log(stage, frame);
+	default:
+		return 0;
+	}
+}
+
+/* A file of the host, as it was embedded. */
+static int put_file(struct stage *stage, const struct syscap_embedded_file *file, uint64_t time)
+{
+	size_t done = 0;
+	int r = 0;
+
+	while (done < file->size && r == 0) {
+		size_t n = file->size - done < PIECE ? file->size - done : PIECE;
+		struct wire_file record = {
+			.time = time,
+			.path = wire_string(file->path, 255),
+			.left = file->size - done - n,
+			.data = { file->data + done, n },
+		};
+
+		r = stage_put(stage, WIRE_RECORD_file, &record);
+		done += n;
+	}
+	return r;
+}
+
+static int put_files(struct stage *stage, const struct replay *replay)
+{
+	const struct syscap_file *syscap = &replay->syscap;
+	int r = 0;
+
+	for (size_t i = 0; i < syscap->n_files && r == 0; i++)
+		if (syscap->files[i].is_whole && strncmp(syscap->files[i].path, "__", 2))
+			r = put_file(stage, &syscap->files[i], syscap_file_header(syscap)->time);
+	return r;
+}
+
+static void free_process(uint64_t pid, uint64_t zero, uint64_t process, void *arg)
+{
+	struct replayed_process *replayed = (void *)process;
+
+	mapping_table_deinit(&replayed->process.mappings);
+	free(replayed);
+}
+
+/* What the capture says of itself, in the counts that go downstream. */
+static int finish(struct stage *stage, struct replay *replay)
+{
+	const struct syscap_file *syscap = &replay->syscap;
+	const char *state = syscap_file_metadata(syscap, "stackpipe.state");
+	uint64_t lost = number_of(syscap, "stackpipe.lost", 0);
+
+	stage->samples_in += lost;
+	if (lost)
+		stage_drop(stage, "kernel-lost", lost);
+	if (syscap->n_skipped)
+		*counters_get(&stage->counters, "events", "skipped") = syscap->n_skipped;
+	if (syscap->n_refused + replay->bundle.n_refused)
+		*counters_get(&stage->counters, "refused", "frames") =
+			syscap->n_refused + replay->bundle.n_refused;
+	stage->end_time = syscap_file_header(syscap)->end_time > stage->last_time
+				  ? syscap_file_header(syscap)->end_time
+				  : stage->last_time;
+	if (!syscap->is_cut && (!replay->is_ours || (state && !strcmp(state, "complete"))))
+		return 0;
+	stage_error(stage, "error: '%s' is incomplete: %s", replay->path,
+		    syscap->is_cut ? "it ends with something that is no frame"
+				   : "recording it was stopped");
+	return -ECANCELED;
+}
+
+int replay_syscap_run(struct stage *stage, struct replay *replay)
+{
+	int r = put_files(stage, replay);
+
+	for (size_t i = 0; i < replay->syscap.n_items && r == 0 && !stage_should_stop(); i++)
+		r = take(stage, replay, syscap_file_frame(&replay->syscap, i));
+	pair_map_each(&replay->processes, free_process, NULL);
+	pair_map_clear(&replay->processes);
+	return r < 0 ? r : finish(stage, replay);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture-source/replay.h"
+#include "common/arch.h"
+
+enum { LOOKED_AT = 4096 }; /* bytes, to tell text from anything else */
+
+static int fail(struct stage *stage, const struct replay *replay, const char *why)
+{
+	stage_error(stage, "error: '%s': %s",
+		    strcmp(replay->path, "-") ? replay->path : "standard input", why);
+	return -ECANCELED;
+}
+
+/* Folded stacks are lines that end with a number. */
+static bool is_folded(const struct capture_file *file)
+{
+	size_t size = file->size < LOOKED_AT ? file->size : LOOKED_AT;
+	const char *line_end = size ? memchr(file->data, '\n', size) : NULL;
+
+	return !memchr(file->data, 0, size) &&
+	       (line_end ? line_end > file->data && line_end[-1] >= '0' && line_end[-1] <= '9'
+			 : size == LOOKED_AT);
+}
+
+int replay_start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct replay *replay = self;
+	int r = capture_file_open(&replay->file, replay->path);
+
+	if (r < 0)
+		return fail(stage, replay, strerror(-r));
+	replay->stage = stage;
+	places_init(&replay->places, stage);
+	hello->machine = arch_host.machine;
+	hello->register_mask = arch_host.register_mask;
+	hello->clock = WIRE_clock_MONOTONIC;
+	if (syscap_file_is(replay->file.data, replay->file.size))
+		return replay_syscap_start(stage, replay, hello);
+	replay->is_folded = true;
+	if (replay->file.size && !is_folded(&replay->file))
+		return fail(stage, replay,
+			    "neither a Sysprof capture nor folded stacks (capture-sink writes "
+			    "other formats, but they cannot be read back)");
+	snprintf(hello->event, sizeof(hello->event), "samples");
+	return 0;
+}
+
+int replay_run(struct stage *stage, void *self)
+{
+	struct replay *replay = self;
+	int r = replay->is_folded ? replay_folded_run(stage, replay)
+				  : replay_syscap_run(stage, replay);
+
+	if (replay->places.n_refused)
+		*counters_get(&stage->counters, "refused", "places") = replay->places.n_refused;
+	return r;
+}
+
+void replay_deinit(void *self)
+{
+	struct replay *replay = self;
+
+	replay_syscap_deinit(replay);
+	places_deinit(&replay->places);
+	capture_file_close(&replay->file);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture-source/syscap-file.h"
+#include "common/growing-list.h"
+#include "common/gzip.h"
+
+bool syscap_file_is(const char *data, size_t size)
+{
+	const struct syscap_file_header *header = (const void *)data;
+
+	return size >= sizeof(*header) && header->magic == SYSCAP_MAGIC &&
+	       header->flags & SYSCAP_LITTLE_ENDIAN_BIT;
+}
+
+/* Whether a text that begins at an offset of a frame ends within it. */
+static bool has_text(const struct syscap_frame *frame, size_t offset)
+{
+	return offset < frame->size &&
+	       memchr((const char *)frame + offset, 0, frame->size - offset);
+}
+
+static bool is_whole_sample(const struct syscap_frame *frame)
+{
+	const struct syscap_sample_frame *sample = (const void *)frame;
+
+	return frame->size >= sizeof(*sample) &&
+	       sample->n_addresses <= (frame->size - sizeof(*sample)) / sizeof(*sample->addresses);
+}
+
+static bool is_whole_chunk(const struct syscap_frame *frame)
+{
+	const struct syscap_chunk_frame *chunk = (const void *)frame;
+
+	return frame->size >= sizeof(*chunk) && chunk->size <= frame->size - sizeof(*chunk) &&
+	       memchr(chunk->path, 0, sizeof(chunk->path));
+}
+
+enum use { USED, SKIPPED, REFUSED };
+
+/* What becomes of a frame. */
+static enum use judge(const struct syscap_frame *frame)
+{
+	bool is_whole;
+
+	switch (frame->type & 0xff) {
+	case SYSCAP_SAMPLE:
+		is_whole = is_whole_sample(frame);
+		break;
+	case SYSCAP_MAP:
+		is_whole = has_text(frame, sizeof(struct syscap_map_frame));
+		break;
+	case SYSCAP_PROCESS:
+		is_whole = has_text(frame, sizeof(*frame));
+		break;
+	case SYSCAP_FORK:
+		is_whole = frame->size >= sizeof(struct syscap_fork_frame);
+		break;
+	case SYSCAP_EXIT:
+		is_whole = true;
+		break;
+	case SYSCAP_METADATA:
+		is_whole = has_text(frame, sizeof(struct syscap_metadata_frame)) &&
+			   memchr(((struct syscap_metadata_frame *)frame)->id, 0,
+				  sizeof(((struct syscap_metadata_frame *)frame)->id));
+		break;
+	case SYSCAP_LOG:
+		is_whole = has_text(frame, sizeof(struct syscap_log_frame)) &&
+			   memchr(((struct syscap_log_frame *)frame)->domain, 0,
+				  sizeof(((struct syscap_log_frame *)frame)->domain));
+		break;
+	case SYSCAP_FILE_CHUNK:
+		is_whole = is_whole_chunk(frame);
+		break;
+	default:
+		return SKIPPED;
+	}
+	return is_whole ? USED : REFUSED;
+}
+
+/* The entries of a jitmap follow each other without any padding; the first of a name counts. */
+static int add_jitmap(struct syscap_file *file, const struct syscap_frame *frame)
+{
+	const struct syscap_jitmap_frame *jitmap = (const void *)frame;
+	const char *at = (const char *)&jitmap->address, *end = (const char *)frame + frame->size;
+	int r = 0;
+
+	if (frame->size < sizeof(*jitmap)) {
+		file->n_refused++;
+		return 0;
+	}
+	for (uint32_t i = 0; i < jitmap->n_entries && r == 0; i++) {
+		const char *name = at + sizeof(uint64_t);
+		const char *name_end = name < end ? memchr(name, 0, end - name) : NULL;
+		uint64_t address;
+
+		if (!name_end) {
+			file->n_refused++;
+			break;
+		}
+		memcpy(&address, at, sizeof(address));
+		if (!pair_map_find(&file->jitmap, address, 0))
+			r = pair_map_add(&file->jitmap, address, 0, name - file->data);
+		at = name_end + 1;
+	}
+	if (r == -ENOSPC) {
+		file->n_refused++;
+		r = 0;
+	}
+	return r;
+}
+
+static int add_frame(struct syscap_file *file, const struct syscap_frame *frame)
+{
+	if ((frame->type & 0xff) == SYSCAP_JITMAP)
+		return add_jitmap(file, frame);
+	switch (judge(frame)) {
+	case SKIPPED:
+		file->n_skipped++;
+		return 0;
+	case REFUSED:
+		file->n_refused++;
+		return 0;
+	default:
+		break;
+	}
+	if (file->n_items == SYSCAP_FRAMES_MAX) {
+		file->n_refused++;
+		return 0;
+	}
+	if (GROWING_LIST_MAKE_ROOM(file->items, file->n_items) < 0)
+		return -ENOMEM;
+	file->items[file->n_items++] = (struct syscap_item){
+		.time = frame->time,
+		.offset = (const char *)frame - file->data,
+	};
+	return 0;
+}
+
+static int read_frames(struct syscap_file *file)
+{
+	size_t at = sizeof(struct syscap_file_header);
+	int r = 0;
+
+	while (r == 0 && file->size - at >= sizeof(struct syscap_frame)) {
+		const struct syscap_frame *frame = (const void *)(file->data + at);
+
+		if (frame->size < sizeof(*frame) || frame->size % 8 ||
+		    frame->size > file->size - at)
+			break;
+		r = add_frame(file, frame);
+		at += frame->size;
+	}
+	file->is_cut = at != file->size;
+	return r;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct syscap_item *left = a, *right = b;
+
+	if (left->time != right->time)
+		return left->time < right->time ? -1 : 1;
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+static bool is_sorted(const struct syscap_file *file)
+{
+	for (size_t i = 1; i < file->n_items; i++)
+		if (compare_items(&file->items[i - 1], &file->items[i]) > 0)
+			return false;
+	return true;
+}
+
+static struct syscap_embedded_file *find_file(struct syscap_file *file, const char *path)
+{
+	for (size_t i = 0; i < file->n_files; i++)
+		if (!strcmp(file->files[i].path, path))
+			return &file->files[i];
+	return NULL;
+}
+
+/* A piece of a file; a second file of the same path is none of it. */
+static int add_chunk(struct syscap_file *file, const struct syscap_chunk_frame *chunk,
+		     size_t *n_bytes)
+{
+	struct syscap_embedded_file *embedded = find_file(file, chunk->path);
+	char *larger;
+
+	if (!embedded && file->n_files < SYSCAP_FILES_MAX) {
+		if (GROWING_LIST_MAKE_ROOM(file->files, file->n_files) < 0)
+			return -ENOMEM;
+		embedded = &file->files[file->n_files++];
+		*embedded = (struct syscap_embedded_file){ 0 };
+		strcpy(embedded->path, chunk->path);
+	}
+	if (!embedded || embedded->is_whole || chunk->size > SYSCAP_FILES_BYTES_MAX - *n_bytes) {
+		file->n_refused++;
+		return 0;
+	}
+	larger = realloc(embedded->data, embedded->size + chunk->size + 1);
+	if (!larger)
+		return -ENOMEM;
+	memcpy(larger + embedded->size, chunk->data, chunk->size);
+	embedded->data = larger;
+	embedded->size += chunk->size;
+	embedded->is_whole = chunk->is_last & 1;
+	*n_bytes += chunk->size;
+	return 0;
+}
+
+static int read_chunks(struct syscap_file *file)
+{
+	size_t n_bytes = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < file->n_items && r == 0; i++) {
+		const struct syscap_frame *frame = syscap_file_frame(file, i);
+
+		if ((frame->type & 0xff) == SYSCAP_FILE_CHUNK)
+			r = add_chunk(file, (const void *)frame, &n_bytes);
+	}
+	return r;
+}
+
+int syscap_file_init(struct syscap_file *file, const char *data, size_t size)
+{
+	int r;
+
+	*file = (struct syscap_file){ .data = data, .size = size };
+	pair_map_init(&file->jitmap, SYSCAP_JITMAP_MAX);
+	r = read_frames(file);
+	if (r < 0)
+		return r;
+	if (!is_sorted(file))
+		qsort(file->items, file->n_items, sizeof(*file->items), compare_items);
+	return read_chunks(file);
+}
+
+void syscap_file_deinit(struct syscap_file *file)
+{
+	for (size_t i = 0; i < file->n_files; i++)
+		free(file->files[i].data);
+	free(file->files);
+	free(file->items);
+	pair_map_deinit(&file->jitmap);
+	*file = (struct syscap_file){ 0 };
+}
+
+const char *syscap_file_jitmap(const struct syscap_file *file, uint64_t address)
+{
+	uint64_t *offset = pair_map_find(&file->jitmap, address, 0);
+
+	return offset ? file->data + *offset : NULL;
+}
+
+const char *syscap_file_metadata(const struct syscap_file *file, const char *id)
+{
+	for (size_t i = file->n_items; i-- > 0;) {
+		const struct syscap_frame *frame = syscap_file_frame(file, i);
+		const struct syscap_metadata_frame *metadata = (const void *)frame;
+
+		if ((frame->type & 0xff) == SYSCAP_METADATA && !strcmp(metadata->id, id))
+			return metadata->value;
+	}
+	return NULL;
+}
+
+const struct syscap_embedded_file *syscap_file_embedded(const struct syscap_file *file,
+							const char *path)
+{
+	for (size_t i = 0; i < file->n_files; i++)
+		if (file->files[i].is_whole && gzip_is_path_of(file->files[i].path, path))
+			return &file->files[i];
+	return NULL;
+}
