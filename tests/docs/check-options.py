@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Man pages must tell the options that --help tells, and no others:
 
-	check-options.py PROGRAM... -- PAGE.scd...
+	check-options.py PROGRAM... --commands FRONT COMMAND... -- PAGE.scd...
 
-PROGRAM's page is PROGRAM.1.scd. An option there is a line in OPTIONS that begins with "*-"; it
+PROGRAM's page is PROGRAM.1.scd, and that of a COMMAND of FRONT is FRONT-COMMAND.1.scd. An option there is a line in OPTIONS that begins with "*-"; it
 has the same letters, name and argument as in --help. Whatever page says *PROGRAM -x* or
 *PROGRAM --long*, or in PROGRAM's own page *-x*, must name an option of it.
 """
@@ -18,9 +18,9 @@ OPTION = r"(-(?:-?\w[\w-]*|\?))"
 HELP_LINE = re.compile(r" {2,6}(?:(?P<letter>-\S)(?:, |  ))?(?P<long>--[\w-]+(?:=\S+)?)?")
 
 
-def options_of_help(program):
+def options_of_help(*program):
     environment = {**os.environ, "LC_ALL": "C.UTF-8", "ARGP_HELP_FMT": ""}
-    text = subprocess.run([program, "--help"], env=environment, check=True, encoding="utf-8",
+    text = subprocess.run([*program, "--help"], env=environment, check=True, encoding="utf-8",
                           stdout=subprocess.PIPE).stdout
     options = set()
     for line in text.splitlines():
@@ -63,7 +63,11 @@ def complaints(page, text, known):
 def main():
     separator = sys.argv.index("--")
     programs, pages = sys.argv[1:separator], sys.argv[separator + 1:]
-    known = {os.path.basename(program): options_of_help(program) for program in programs}
+    at = programs.index("--commands")
+    front, *commands = programs[at + 1:]
+    known = {os.path.basename(program): options_of_help(program) for program in programs[:at]}
+    known |= {f"{os.path.basename(front)}-{command}": options_of_help(front, command)
+              for command in commands}
     missing = known.keys() - {os.path.basename(page).removesuffix(".1.scd") for page in pages}
     found = [f"{program} has no page" for program in sorted(missing)]
     for page in pages:

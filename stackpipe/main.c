@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * stackpipe: one command for each of the usual jobs. It runs the stages, and shows with
+ * --show-pipeline how to do the same by hand.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/stage.h"
+#include "stackpipe/commands.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{ "record", command_record, "Record a program, or the whole machine" },
+	{ "report", command_report, "Say where the time went" },
+	{ "top", command_top, "Show it while it happens" },
+	{ "diff", command_diff, "Say what has changed between two recordings" },
+	{ "convert", command_convert, "Write a capture in another format" },
+	{ "doctor", command_doctor, "Say what this machine allows, and how to get the rest" },
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *out)
+{
+	fputs("Usage: stackpipe COMMAND [OPTION...]\n"
+	      "  or:  stackpipe PROGRAM [ARG...]     (record it)\n\n"
+	      "Profiles programs that were built without frame pointers.\n\n",
+	      out);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	fputs("\nstackpipe COMMAND --help says more. The stages that do the work are programs of "
+	      "their own:\nsee stackpipe(7).\n",
+	      out);
+}
+
+/* `stackpipe ./a.out` records it; a capture is reported. */
+static int run_file(int argc, char **argv)
+{
+	size_t size = strlen(argv[1]);
+
+	if (size > 7 && !strcmp(argv[1] + size - 7, ".syscap") && !access(argv[1], R_OK))
+		return command_report(argc, argv);
+	if (access(argv[1], X_OK) < 0 && strchr(argv[1], '/')) {
+		fprintf(stderr, "stackpipe: there is no program or capture '%s' (see --help)\n",
+			argv[1]);
+		return STAGE_EXIT_USAGE;
+	}
+	return command_record(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return STAGE_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "help")) {
+		print_help(stdout);
+		return STAGE_EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("stackpipe (stackpipe) %s\n", STACKPIPE_VERSION);
+		return STAGE_EXIT_OK;
+	}
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	if (argv[1][0] == '-') {
+		fprintf(stderr, "stackpipe: '%s' is no command (see --help)\n", argv[1]);
+		return STAGE_EXIT_USAGE;
+	}
+	return run_file(argc, argv);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/stage.h"
+#include "stackpipe/pipeline.h"
+
+enum { SIGNALLED = 128 }; /* what a shell adds to the number of a signal */
+
+void pipeline_deinit(struct pipeline *pipeline)
+{
+	for (size_t i = 0; i < pipeline->n; i++)
+		free(pipeline->stages[i].arguments);
+	*pipeline = (struct pipeline){ 0 };
+}
+
+int pipeline_add_argument(struct pipeline *pipeline, const char *argument)
+{
+	struct pipeline_stage *stage = &pipeline->stages[pipeline->n - 1];
+	const char **larger = reallocarray(stage->arguments, stage->n + 2, sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	stage->arguments = larger;
+	larger[stage->n++] = argument;
+	larger[stage->n] = NULL;
+	return 0;
+}
+
+int pipeline_add(struct pipeline *pipeline, const char *program)
+{
+	pipeline->stages[pipeline->n++] = (struct pipeline_stage){ .pid = -1 };
+	return pipeline_add_argument(pipeline, program);
+}
+
+/* A word as a shell takes it back. */
+static void print_word(const char *word, FILE *out)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "%+,-./:=@_";
+
+	if (*word && word[strspn(word, plain)] == 0) {
+		fputs(word, out);
+		return;
+	}
+	putc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			putc(*word, out);
+	}
+	putc('\'', out);
+}
+
+void pipeline_print(const struct pipeline *pipeline, FILE *out)
+{
+	for (size_t i = 0; i < pipeline->n; i++) {
+		fputs(i ? " | " : "", out);
+		for (size_t k = 0; k < pipeline->stages[i].n; k++) {
+			fputs(k ? " " : "", out);
+			print_word(pipeline->stages[i].arguments[k], out);
+		}
+	}
+	putc('\n', out);
+}
+
+/* Beside our own program, as it is installed, or in a directory of its own, as it is built. */
+static int find_program(const char *name, char ret[PATH_MAX])
+{
+	char self[PATH_MAX] = "";
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *directory = n > 0 ? dirname(self) : "/nonexistent";
+
+	if (snprintf(ret, PATH_MAX, "%s/%s", directory, name) < PATH_MAX && !access(ret, X_OK))
+		return 0;
+	if (snprintf(ret, PATH_MAX, "%s/../%s/%s", directory, name, name) < PATH_MAX &&
+	    !access(ret, X_OK))
+		return 0;
+	fprintf(stderr,
+		"stackpipe: error: the program '%s' is not in %s: install all of stackpipe\n", name,
+		directory);
+	return -ENOENT;
+}
+
+/* In the child: nothing of it returns. */
+static void run(const char *path, const struct pipeline_stage *stage, int input, int output)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	if ((input >= 0 && dup2(input, STDIN_FILENO) < 0) ||
+	    (output >= 0 && dup2(output, STDOUT_FILENO) < 0))
+		_exit(STAGE_EXIT_FAILED);
+	execv(path, (char **)stage->arguments);
+	fprintf(stderr, "stackpipe: error: could not run '%s': %s\n", path, strerror(errno));
+	_exit(STAGE_EXIT_FAILED);
+}
+
+int pipeline_start(struct pipeline *pipeline, int *ret_output)
+{
+	_cleanup_fd_ int input = -1;
+	char path[PATH_MAX];
+	int r;
+
+	fflush(NULL); /* the children have our buffers, too */
+	for (size_t i = 0; i < pipeline->n; i++) {
+		struct pipeline_stage *stage = &pipeline->stages[i];
+		bool has_pipe = i + 1 < pipeline->n || ret_output;
+		int ends[2] = { -1, -1 };
+
+		r = find_program(stage->arguments[0], path);
+		if (r < 0)
+			return r;
+		if (has_pipe && pipe2(ends, O_CLOEXEC) < 0)
+			return -errno;
+		stage->pid = fork();
+		if (stage->pid == 0)
+			run(path, stage, input, ends[1]);
+		if (ends[1] >= 0)
+			close(ends[1]);
+		if (input >= 0)
+			close(input);
+		input = ends[0];
+		if (stage->pid < 0)
+			return -errno;
+	}
+	if (ret_output)
+		*ret_output = take_fd(&input);
+	return 0;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return STAGE_EXIT_FAILED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
+}
+
+int pipeline_wait(struct pipeline *pipeline)
+{
+	int first = 0, last = 0;
+
+	for (size_t i = 0; i < pipeline->n; i++) {
+		int status = pipeline->stages[i].pid > 0 ? wait_for(pipeline->stages[i].pid) : 0;
+
+		pipeline->stages[i].pid = -1;
+		if (i == 0)
+			first = status;
+		else if (status)
+			last = status;
+	}
+	return first ? first : last; /* what one has not sent, the others miss */
+}
+
+void pipeline_stop(const struct pipeline *pipeline)
+{
+	if (pipeline->n && pipeline->stages[0].pid > 0)
+		kill(pipeline->stages[0].pid, SIGINT);
+}

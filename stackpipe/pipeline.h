@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The stages that a job needs, as processes that are connected by pipes: what a shell would make of
+ * the line that pipeline_print() prints. They are in our process group, so that ^C reaches all.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum {
+	PIPELINE_STAGES_MAX = 6,
+	PIPELINE_ARGUMENTS_MAX = 512, /* of a stage; a command to be run has more */
+};
+
+struct pipeline_stage {
+	const char **arguments; /* the program's name first; NULL ends them */
+	size_t n;
+	pid_t pid;
+};
+
+struct pipeline {
+	struct pipeline_stage stages[PIPELINE_STAGES_MAX];
+	size_t n;
+};
+
+void pipeline_deinit(struct pipeline *pipeline);
+
+/* One more stage at the end; its arguments, which are borrowed, follow. 0 or -ENOMEM. */
+int pipeline_add(struct pipeline *pipeline, const char *program);
+int pipeline_add_argument(struct pipeline *pipeline, const char *argument);
+
+/* A shell's line that does the same. */
+void pipeline_print(const struct pipeline *pipeline, FILE *out);
+
+/*
+ * Starts all stages; the last one's output is ours, or with `ret_output` a pipe to be read. 0 or
+ * -errno; -ENOENT: a program of ours is not there.
+ */
+int pipeline_start(struct pipeline *pipeline, int *ret_output);
+
+/* Waits for all of them. An exit status: the first one's if it failed, else the last one's that did. */
+int pipeline_wait(struct pipeline *pipeline);
+
+/* Asks the source to stop; the others end behind it. */
+void pipeline_stop(const struct pipeline *pipeline);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* stackpipe record: perf-source | live-unwinder | symbolizer | capture-sink, with their options. */
+#include <argp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/stage.h"
+#include "stackpipe/commands.h"
+#include "stackpipe/pipeline.h"
+
+#define DEFAULT_OUTPUT "stackpipe.syscap" /* replaced without a word, as perf.data is */
+
+enum {
+	KEY_SHOW = 0x100,
+	KEY_FORCE,
+	KEY_DEBUG_DIR,
+	KEY_DEBUGINFOD,
+	KEY_NO_INLINES,
+	KEY_ENGINE,
+	KEY_INTERVALS,
+};
+
+enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
+
+struct recording {
+	struct pipeline pipelines[N_STAGES]; /* of one stage each, as the options come */
+	const char *output;
+	bool has_target, is_forced, is_shown;
+};
+
+/* Which stage an option is for, and what it is called there. */
+static const struct {
+	int key, stage;
+	const char *name;
+} passed_on[] = {
+	{ 'p', SOURCE, "-p" },
+	{ 'F', SOURCE, "-F" },
+	{ 's', SOURCE, "-s" },
+	{ 'e', SOURCE, "-e" },
+	{ 'd', SOURCE, "-d" },
+	{ 'm', SOURCE, "-m" },
+	{ KEY_ENGINE, UNWINDER, "--engine" },
+	{ KEY_INTERVALS, UNWINDER, "--intervals" },
+	{ KEY_DEBUG_DIR, SYMBOLIZER, "--debug-dir" },
+	{ KEY_DEBUGINFOD, SYMBOLIZER, "--debuginfod" },
+};
+
+static void add(struct recording *recording, int stage, const char *argument)
+{
+	if (argument && pipeline_add_argument(&recording->pipelines[stage], argument) < 0)
+		abort(); /* a few words of memory, before anything has begun */
+}
+
+static int pass_on(struct recording *recording, int key, const char *arg)
+{
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+		if (passed_on[i].key != key)
+			continue;
+		add(recording, passed_on[i].stage, passed_on[i].name);
+		add(recording, passed_on[i].stage, arg);
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static void take_command(struct recording *recording, const struct argp_state *state)
+{
+	add(recording, SOURCE, "--");
+	for (int i = state->next - 1; i < state->argc; i++)
+		add(recording, SOURCE, state->argv[i]);
+	recording->has_target = true;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct recording *recording = state->input;
+
+	switch (key) {
+	case 'o':
+		recording->output = arg;
+		return 0;
+	case 'q':
+		for (int i = 0; i < N_STAGES; i++)
+			add(recording, i, "-q");
+		return 0;
+	case 'a':
+		recording->has_target = true;
+		add(recording, SOURCE, "-a");
+		return 0;
+	case KEY_SHOW:
+		recording->is_shown = true;
+		return 0;
+	case KEY_FORCE:
+		recording->is_forced = true;
+		return 0;
+	case KEY_NO_INLINES:
+		add(recording, SYMBOLIZER, "--no-inlines");
+		return 0;
+	case ARGP_KEY_ARG:
+		take_command(recording, state);
+		state->next = state->argc; /* what follows is the command's own */
+		return 0;
+	case ARGP_KEY_END:
+		if (!recording->has_target)
+			add(recording, SOURCE, "-a");
+		return 0;
+	default:
+		recording->has_target |= key == 'p';
+		return pass_on(recording, key, arg);
+	}
+}
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0,
+	  "Write FILE, whose name tells the format: .syscap, .html, .folded, .pb.gz, "
+	  ".speedscope.json, .firefox.json, .otlp (" DEFAULT_OUTPUT ")",
+	  0 },
+	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 0 },
+	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 0 },
+	{ NULL, 0, NULL, 0, "What is recorded:", 1 },
+	{ "all", 'a', NULL, 0, "All processes (without a command or -p, too)", 1 },
+	{ "pid", 'p', "PID[,PID]", 0, "These processes", 1 },
+	{ "frequency", 'F', "HZ", 0, "Samples a second and CPU (999)", 1 },
+	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 1 },
+	{ "event", 'e', "EVENT", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 1 },
+	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 1 },
+	{ "buffer-size", 'm', "BYTES", 0, "Of the ring of each CPU", 1 },
+	{ NULL, 0, NULL, 0, "How it is understood:", 2 },
+	{ "engine", KEY_ENGINE, "ENGINE", 0, "Of live-unwinder: auto, table or dwfl", 2 },
+	{ "intervals", KEY_INTERVALS, "FILE", 0,
+	  "Rules for code without any: stackpipe-intervals(5)", 2 },
+	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 2 },
+	{ "debuginfod", KEY_DEBUGINFOD, "MODE", 0, "off, cache or on", 2 },
+	{ "no-inlines", KEY_NO_INLINES, NULL, 0, "Name functions only", 2 },
+	{ 0 },
+};
+
+/* The stages with all of their options, connected. */
+static int connect(const struct recording *recording, struct pipeline *pipeline)
+{
+	int r = 0;
+
+	for (int i = 0; i < N_STAGES && r == 0; i++) {
+		const struct pipeline_stage *stage = &recording->pipelines[i].stages[0];
+
+		r = pipeline_add(pipeline, stage->arguments[0]);
+		for (size_t k = 1; k < stage->n && r == 0; k++)
+			r = pipeline_add_argument(pipeline, stage->arguments[k]);
+	}
+	return r;
+}
+
+int command_record(int argc, char **argv)
+{
+	static const char *const names[] = { "perf-source", "live-unwinder", "symbolizer",
+					     "capture-sink" };
+	static const struct argp argp = { options, parse_option, "[-- COMMAND [ARG...]]",
+					  "Records a command, processes, or the whole machine." };
+	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
+	struct recording recording = { .output = DEFAULT_OUTPUT };
+
+	for (int i = 0; i < N_STAGES; i++)
+		if (pipeline_add(&recording.pipelines[i], names[i]) < 0)
+			return STAGE_EXIT_FAILED;
+	argp_err_exit_status = STAGE_EXIT_USAGE;
+	argv[0] = "stackpipe record";
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &recording);
+	if (recording.is_forced || !strcmp(recording.output, DEFAULT_OUTPUT))
+		add(&recording, SINK, "--force");
+	add(&recording, SINK, recording.output);
+	if (connect(&recording, &pipeline) < 0)
+		return STAGE_EXIT_FAILED;
+	if (recording.is_shown) {
+		pipeline_print(&pipeline, stdout);
+		return STAGE_EXIT_OK;
+	}
+	signal(SIGINT, SIG_IGN); /* the stages know what to do with it */
+	signal(SIGTERM, SIG_IGN);
+	if (pipeline_start(&pipeline, NULL) < 0) {
+		pipeline_stop(&pipeline);
+		pipeline_wait(&pipeline);
+		return STAGE_EXIT_FAILED;
+	}
+	return pipeline_wait(&pipeline);
+}

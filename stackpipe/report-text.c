@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A report for people; its columns stay where they are, so that scripts can read it, too. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "profile/subtree.h"
+#include "stackpipe/report.h"
+
+enum { PROCESSES_SHOWN = 5, IMAGES_SHOWN = 5, INDENT_MAX = 60 };
+
+static const char *kind_mark(enum tree_function_kind kind)
+{
+	switch (kind) {
+	case TREE_KERNEL:
+		return " [kernel]";
+	case TREE_JIT:
+		return " [jit]";
+	case TREE_INLINED:
+		return " (inlined)";
+	default:
+		return "";
+	}
+}
+
+/* The last part of a path. */
+static const char *short_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void print_summary(const struct report *report, FILE *out)
+{
+	const struct stacks *stacks = &report->gathering->stacks;
+	const struct wire_hello *hello = &stacks->hello;
+	uint64_t n = report->gathering->profile.n_samples;
+
+	fprintf(out, "%s of %s, %.1f s", hello->event,
+		*hello->host ? hello->host : "an unnamed host",
+		(stacks->last_time - hello->start_time) / 1e9);
+	if (hello->rate)
+		fprintf(out, " at %" PRIu64 " Hz", hello->rate);
+	fprintf(out, "\n%" PRIu64 " samples, %" PRIu64 " lost%s\n", n, stacks->n_dropped,
+		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording was cut");
+	if (report->counts.n != n)
+		fprintf(out, "%" PRIu64 " samples looked at, of which these are shares\n",
+			report->counts.n);
+	fputs("stacks:", out);
+	for (uint32_t end = 0; end < STACKS_ENDS; end++)
+		if (stacks->n_ends[end])
+			fprintf(out, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
+				100.0 * stacks->n_ends[end] / n);
+	putc('\n', out);
+}
+
+static size_t limit(const struct report *report, size_t n, size_t shown)
+{
+	size_t rows = report->options->n_rows;
+
+	if (shown && rows && rows < shown)
+		shown = rows;
+	if (!shown)
+		shown = rows ? rows : n;
+	return n < shown ? n : shown;
+}
+
+static void print_group(const struct report *report, enum report_group group, const char *title,
+			size_t shown, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ struct report_row *rows = NULL;
+	size_t n;
+
+	if (report_group(report, group, &rows, &n) < 0)
+		return;
+	fprintf(out, "\n%s\n", title);
+	for (size_t i = 0; i < limit(report, n, shown); i++) {
+		const char *name = profile_text(profile, rows[i].name);
+
+		fprintf(out, "  %6.2f %%  %9" PRIu64 "  %s", report_percent(report, rows[i].n),
+			rows[i].n, *name ? name : "-");
+		if (group != REPORT_BY_IMAGE)
+			fprintf(out, " (%" PRIu32 ")", rows[i].id);
+		putc('\n', out);
+	}
+}
+
+static void print_functions(const struct report *report, FILE *out)
+{
+	const struct tree *tree = &report->tree;
+	const struct profile *profile = tree->profile;
+	_cleanup_free_ struct function_count *list = NULL;
+	size_t n;
+
+	if (counts_sort_functions(&report->counts, &list, &n) < 0)
+		return;
+	fputs("\n    self      total    samples  function\n", out);
+	for (size_t i = 0; i < limit(report, n, 0); i++) {
+		const struct tree_function *function = &tree->functions[list[i].function];
+		const char *path = profile_text(profile, profile->modules[function->module].path);
+
+		fprintf(out, "  %6.2f %%  %6.2f %%  %9" PRIu64 "  %s%s",
+			report_percent(report, list[i].self), report_percent(report, list[i].total),
+			list[i].self, profile_text(profile, function->name),
+			kind_mark(function->kind));
+		if (*path && function->kind != TREE_KERNEL)
+			fprintf(out, "  %s", short_name(path));
+		putc('\n', out);
+	}
+}
+
+/* Branches from the outside, the largest first; what is too small is left out, and said to be. */
+static void print_branches(const struct report *report, const struct subtree *subtree,
+			   uint32_t node, int depth, FILE *out)
+{
+	const struct profile *profile = report->tree.profile;
+	uint64_t left_out = 0;
+
+	for (uint32_t child = subtree->nodes[node].first_child; child;
+	     child = subtree->nodes[child].next_sibling) {
+		const struct subtree_node *at = &subtree->nodes[child];
+		const struct tree_function *function = &report->tree.functions[at->function];
+
+		if (report_percent(report, at->total) < report->options->min_percent) {
+			left_out += at->total;
+			continue;
+		}
+		fprintf(out, "  %6.2f %%  %6.2f %%  %*s%s%s\n", report_percent(report, at->total),
+			report_percent(report, at->self), depth < INDENT_MAX ? depth : INDENT_MAX,
+			"", profile_text(profile, function->name), kind_mark(function->kind));
+		print_branches(report, subtree, child, depth + 1, out);
+	}
+	if (left_out && report_percent(report, left_out) >= report->options->min_percent)
+		fprintf(out, "  %6.2f %%           %*s(smaller ones)\n",
+			report_percent(report, left_out), depth < INDENT_MAX ? depth : INDENT_MAX,
+			"");
+}
+
+static void print_tree(const struct report *report, FILE *out)
+{
+	static const char *const titles[] = {
+		[REPORT_TREE] = "   total       self  call tree",
+		[REPORT_CALLERS] = "   total       self  function, and behind it its callers",
+		[REPORT_CALLEES] = "   total       self  function, and behind it its callees",
+	};
+	static const enum subtree_kind kinds[] = {
+		[REPORT_TREE] = SUBTREE_ALL,
+		[REPORT_CALLERS] = SUBTREE_CALLERS,
+		[REPORT_CALLEES] = SUBTREE_CALLEES,
+	};
+	struct subtree subtree;
+
+	fprintf(out, "\n%s\n", titles[report->options->kind]);
+	if (subtree_init(&subtree, &report->counts, kinds[report->options->kind],
+			 report->is_subject) == 0)
+		print_branches(report, &subtree, 0, 0, out);
+	subtree_deinit(&subtree);
+}
+
+void report_print_text(const struct report *report, FILE *out)
+{
+	print_summary(report, out);
+	if (report->options->kind != REPORT_FUNCTIONS) {
+		print_tree(report, out);
+		return;
+	}
+	print_functions(report, out);
+	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
+	print_group(report, REPORT_BY_THREAD, "threads", PROCESSES_SHOWN, out);
+	print_group(report, REPORT_BY_IMAGE, "binaries (self)", IMAGES_SHOWN, out);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a report is about, and the two ways of writing it. */
+#pragma once
+
+#include <regex.h>
+#include <stdio.h>
+
+#include "profile/counts.h"
+#include "stackpipe/gathering.h"
+
+enum report_kind {
+	REPORT_FUNCTIONS, /* and processes: the first look */
+	REPORT_TREE,	  /* who calls whom, from the outside */
+	REPORT_CALLERS,	  /* of a function */
+	REPORT_CALLEES,
+};
+
+enum report_group { REPORT_BY_PROCESS, REPORT_BY_THREAD, REPORT_BY_IMAGE };
+
+struct report_options {
+	const char *path;
+	enum report_kind kind;
+	bool is_json, is_shown;
+	size_t n_rows;
+	double min_percent; /* of a call tree's branches */
+	double from, to;    /* seconds since the beginning; to 0: the end */
+	regex_t *process, *thread, *symbol, *subject; /* NULL: not asked for */
+	int64_t pid;				      /* -1: not asked for */
+};
+
+struct report {
+	const struct report_options *options;
+	struct gathering *gathering;
+	enum stage_stream_end end;
+	struct tree tree;
+	struct counts counts;
+	const bool *is_subject; /* by function: matches `subject` */
+};
+
+void report_print_text(const struct report *report, FILE *out);
+void report_print_json(const struct report *report, FILE *out);
+
+/* A list of counts by process, thread or image, the most first. 0 or -ENOMEM. */
+struct report_row {
+	uint32_t name;
+	uint64_t n;
+	uint32_t id; /* PID or TID; of an image nothing */
+};
+int report_group(const struct report *report, enum report_group group, struct report_row **ret,
+		 size_t *ret_n);
+
+static inline double report_percent(const struct report *report, uint64_t n)
+{
+	return report->counts.n ? 100.0 * n / report->counts.n : 0;
+}

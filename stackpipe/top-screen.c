@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The live view on a terminal, with ncurses; standard input is the stream, so it has one of its
+ * own. */
+#include <curses.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/subtree.h"
+#include "stackpipe/top-tree.h"
+#include "stackpipe/top.h"
+
+enum { HEAD_LINES = 3, FOOT_LINES = 1 };
+
+static FILE *terminal; /* curses has one screen, and so have we */
+
+int top_screen_open(struct top *top)
+{
+	setlocale(LC_ALL, "");
+	terminal = fopen("/dev/tty", "r+e");
+	if (!terminal)
+		return -errno;
+	if (!newterm(NULL, terminal, terminal)) {
+		fclose(terminal);
+		return -ENOTTY;
+	}
+	top->has_screen = true;
+	cbreak();
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	curs_set(0);
+	if (!getenv("NO_COLOR") && has_colors()) {
+		start_color();
+		use_default_colors();
+		init_pair(1, COLOR_RED, -1);
+		init_pair(2, COLOR_CYAN, -1);
+	}
+	return 0;
+}
+
+void top_screen_close(struct top *top)
+{
+	if (!top->has_screen)
+		return;
+	top->has_screen = false;
+	endwin();
+	fclose(terminal);
+}
+
+int top_screen_key(void)
+{
+	int key = getch();
+
+	return key == ERR ? 0 : key;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void draw_head(const struct top *top)
+{
+	const struct stacks *stacks = &top->gathering.stacks;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < STACKS_ENDS; i++)
+		n += stacks->n_ends[i];
+	attron(A_BOLD);
+	mvprintw(0, 0, "stackpipe top: %s, %s at %" PRIu64 " Hz  %.1f s", top->target,
+		 stacks->hello.event, stacks->hello.rate,
+		 (stacks->last_time - stacks->hello.start_time) / 1e9);
+	attroff(A_BOLD);
+	mvprintw(1, 0, "%" PRIu64 " samples, %.0f a second, ", n, top->rate);
+	if (top->n_lost)
+		attron(COLOR_PAIR(1));
+	printw("%" PRIu64 " lost", top->n_lost);
+	attroff(COLOR_PAIR(1));
+	for (uint32_t end = 0; end < STACKS_ENDS; end++)
+		if (stacks->n_ends[end])
+			printw("  %s %.1f %%", wire_name_text(&wire_names_stack_end, end),
+			       percent(stacks->n_ends[end], n));
+	move(2, 0);
+	printw("last %.0f s: %" PRIu64 " samples", top->window_s, top->counts.n);
+	if (top->counts.process >= 0)
+		printw("  process %s",
+		       profile_text(&top->gathering.profile,
+				    top->gathering.profile.processes[top->counts.process].name));
+	if (top->has_symbol)
+		printw("  /%s/", top->prompt.text);
+	if (top->is_frozen) {
+		attron(A_REVERSE);
+		printw("  FROZEN ");
+		attroff(A_REVERSE);
+	}
+}
+
+static void draw_function(const struct top *top, const struct live_function *function)
+{
+	const struct profile *profile = &top->gathering.profile;
+	const char *path = profile_text(profile, profile->modules[function->function.module].path);
+	static const char *const marks[] = {
+		[TREE_KERNEL] = " [kernel]", [TREE_INLINED] = " (inlined)", [TREE_JIT] = " [jit]"
+	};
+	size_t kind = function->function.kind;
+
+	printw("%6.2f %%  %6.2f %%  %s%s", percent(function->self, top->counts.n),
+	       percent(function->total, top->counts.n),
+	       profile_text(profile, function->function.name),
+	       kind < sizeof(marks) / sizeof(marks[0]) && marks[kind] ? marks[kind] : "");
+	if (*path && kind != TREE_KERNEL) {
+		attron(COLOR_PAIR(2));
+		printw("  %s", base_name(path));
+		attroff(COLOR_PAIR(2));
+	}
+}
+
+static void draw_functions(const struct top *top, int first, int last)
+{
+	mvprintw(first, 0,
+		 top->order == LIVE_BY_SELF ? "   SELF      total   function"
+					    : "   self      TOTAL   function");
+	for (size_t i = 0; i < top->n_rows && first + 1 + (int)i < last; i++) {
+		move(first + 1 + i, 0);
+		if (i == top->selected)
+			attron(A_REVERSE);
+		draw_function(top, &top->counts.functions[top->rows[i]]);
+		attroff(A_REVERSE);
+	}
+}
+
+static void draw_processes(const struct top *top, int first, int last)
+{
+	const struct profile *profile = &top->gathering.profile;
+
+	mvprintw(first, 0, "  samples   process");
+	for (size_t i = 0; i < top->n_rows && first + 1 + (int)i < last; i++) {
+		const struct profile_process *process = &profile->processes[top->rows[i]];
+
+		move(first + 1 + i, 0);
+		if (i == top->selected)
+			attron(A_REVERSE);
+		printw("%8.2f %%  %s (%" PRIu32 ")",
+		       percent(top_process_samples(top, top->rows[i]), top->counts.n),
+		       profile_text(profile, process->name), process->pid);
+		attroff(A_REVERSE);
+	}
+}
+
+/* Who calls a function, and whom it calls: the largest branches of both. */
+static void draw_subject(struct top *top, int first, int last)
+{
+	struct top_line lines[TOP_TREE_MAX];
+	int line = first;
+
+	for (int side = 0; side < 2; side++) {
+		int end = side ? last : first + (last - first) / 2;
+		size_t n =
+			top_make_tree(top, side ? TOP_CALLEES : TOP_CALLERS, lines, TOP_TREE_MAX);
+
+		attron(A_BOLD);
+		mvprintw(line++, 0, side ? "   callees" : "   callers");
+		attroff(A_BOLD);
+		for (size_t i = 0; i < n && line < end; i++) {
+			const struct live_function *function =
+				&top->counts.functions[lines[i].function];
+
+			mvprintw(line++, 0, "%6.2f %%  %*s%s", percent(lines[i].n, top->counts.n),
+				 lines[i].depth * 2, "",
+				 profile_text(&top->gathering.profile, function->function.name));
+		}
+		line = end;
+	}
+}
+
+static void draw_foot(const struct top *top, int line)
+{
+	move(line, 0);
+	attron(A_REVERSE);
+	if (top->prompt.is_open)
+		printw(" filter by regular expression: %s_ ", top->prompt.text);
+	else if (*top->message)
+		printw(" %s ", top->message);
+	else
+		printw(" q quit  ↑↓ Enter zoom  Esc back  s sort  p processes  / filter  space freeze "
+		       " + - seconds  w save ");
+	attroff(A_REVERSE);
+}
+
+void top_screen_draw(struct top *top)
+{
+	int last = LINES - FOOT_LINES;
+
+	erase();
+	draw_head(top);
+	if (top->view == TOP_FUNCTIONS)
+		draw_functions(top, HEAD_LINES, last);
+	else if (top->view == TOP_PROCESSES)
+		draw_processes(top, HEAD_LINES, last);
+	else
+		draw_subject(top, HEAD_LINES, last);
+	draw_foot(top, last);
+	refresh();
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the live view counts anew each time that it is looked at: of one function, of processes. */
+#pragma once
+
+#include "stackpipe/top.h"
+
+enum top_side { TOP_CALLERS, TOP_CALLEES };
+
+struct top_line {
+	uint32_t function;
+	int depth;
+	uint64_t n;
+};
+
+/* Branches from the function that was zoomed into, the largest first: how many lines. */
+size_t top_make_tree(struct top *top, enum top_side side, struct top_line *ret, size_t n_max);
+
+/* Samples of a process in the window. */
+uint64_t top_process_samples(const struct top *top, uint32_t process);
+
+/* The processes with the most samples: how many. */
+size_t top_hottest_processes(const struct top *top, uint32_t *ret, size_t n_max);
+
+/* Writes the samples of the window as folded stacks. 0 or -errno. */
+int top_save(struct top *top, FILE *out);

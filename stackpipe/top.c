@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* stackpipe top: the last stage of a pipeline that draws what comes, ten times a second. */
+#include <argp.h>
+#include <curses.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "stackpipe/commands.h"
+#include "stackpipe/pipeline.h"
+#include "stackpipe/top-tree.h"
+
+enum {
+	TICK_MS = 100,
+	ESCAPE = 27,
+	WINDOW_DEFAULT_S = 5,
+	WINDOW_MAX_S = 60,
+	NODES_KEPT = 1 << 21, /* of the profile's tree; then it begins anew */
+};
+
+static struct pipeline pipeline; /* whose end we are */
+
+static int set_filter(struct top *top, const char *text)
+{
+	if (top->has_symbol)
+		regfree(&top->symbol);
+	top->has_symbol = false;
+	top->counts.symbol = NULL;
+	if (*text) {
+		if (regcomp(&top->symbol, text, REG_EXTENDED | REG_NOSUB | REG_ICASE)) {
+			snprintf(top->message, sizeof(top->message),
+				 "'%s' is no regular expression", text);
+			return 0;
+		}
+		top->has_symbol = true;
+		top->counts.symbol = &top->symbol;
+	}
+	return live_counts_again(&top->counts);
+}
+
+static int type(struct top *top, int key)
+{
+	struct top_prompt *prompt = &top->prompt;
+
+	if (key == '\r' || key == '\n' || key == KEY_ENTER) {
+		prompt->is_open = false;
+		return set_filter(top, prompt->text);
+	}
+	if (key == ESCAPE) {
+		prompt->is_open = false;
+		prompt->text[prompt->n = 0] = 0;
+		return set_filter(top, "");
+	}
+	if ((key == KEY_BACKSPACE || key == 127 || key == 8) && prompt->n)
+		prompt->text[--prompt->n] = 0;
+	else if (key >= ' ' && key < 127 && prompt->n + 1 < sizeof(prompt->text)) {
+		prompt->text[prompt->n++] = key;
+		prompt->text[prompt->n] = 0;
+	}
+	return 0;
+}
+
+static void save(struct top *top)
+{
+	char path[64];
+	time_t now = time(NULL);
+	struct tm broken_down;
+	FILE *out;
+	int r;
+
+	localtime_r(&now, &broken_down);
+	strftime(path, sizeof(path), "stackpipe-top-%Y%m%d-%H%M%S.folded", &broken_down);
+	out = fopen(path, "wxe");
+	r = out ? top_save(top, out) : -errno;
+	if (out && fclose(out) != 0 && r == 0)
+		r = -errno;
+	if (r < 0)
+		snprintf(top->message, sizeof(top->message), "could not write '%s': %s", path,
+			 strerror(-r));
+	else
+		snprintf(top->message, sizeof(top->message), "saved: stackpipe report %s", path);
+}
+
+/* Into the process or function that is selected. */
+static int zoom(struct top *top)
+{
+	if (!top->n_rows || top->view == TOP_FUNCTION)
+		return 0;
+	if (top->view == TOP_FUNCTIONS) {
+		top->subject = top->rows[top->selected];
+		top->view = TOP_FUNCTION;
+		return 0;
+	}
+	top->counts.process = top->rows[top->selected];
+	top->view = TOP_FUNCTIONS;
+	top->selected = 0;
+	return live_counts_again(&top->counts);
+}
+
+/* One step out: of a function, of the processes, of a process, of the filter. */
+static int back(struct top *top)
+{
+	if (top->view != TOP_FUNCTIONS) {
+		top->view = TOP_FUNCTIONS;
+		return 0;
+	}
+	if (top->counts.process >= 0) {
+		top->counts.process = -1;
+		return live_counts_again(&top->counts);
+	}
+	top->prompt.text[top->prompt.n = 0] = 0;
+	return set_filter(top, "");
+}
+
+static int press(struct top *top, int key)
+{
+	if (top->prompt.is_open)
+		return type(top, key);
+	*top->message = 0;
+	switch (key) {
+	case 'q':
+		top->is_over = true;
+		pipeline_stop(&pipeline);
+		return 0;
+	case KEY_UP:
+	case 'k':
+		top->selected -= top->selected > 0;
+		return 0;
+	case KEY_DOWN:
+	case 'j':
+		top->selected++; /* drawing knows how many there are */
+		return 0;
+	case 's':
+		top->order = top->order == LIVE_BY_SELF ? LIVE_BY_TOTAL : LIVE_BY_SELF;
+		return 0;
+	case 'p':
+		top->view = TOP_PROCESSES;
+		top->selected = 0;
+		return 0;
+	case '/':
+		top->prompt.is_open = true;
+		top->prompt.text[top->prompt.n = 0] = 0;
+		return 0;
+	case ' ':
+		top->is_frozen = !top->is_frozen;
+		return 0;
+	case '+':
+		top->window_s = top->window_s * 2 > WINDOW_MAX_S ? WINDOW_MAX_S : top->window_s * 2;
+		return 0;
+	case '-':
+		top->window_s = top->window_s > 1 ? top->window_s / 2 : top->window_s;
+		return 0;
+	case 'w':
+		save(top);
+		return 0;
+	case '\r':
+	case '\n':
+	case KEY_ENTER:
+		return zoom(top);
+	case ESCAPE:
+	case KEY_BACKSPACE:
+		return back(top);
+	default:
+		return 0;
+	}
+}
+
+/* The rows of the view, and which of them is selected. */
+static void find_rows(struct top *top)
+{
+	if (top->view == TOP_PROCESSES)
+		top->n_rows = top_hottest_processes(top, top->rows, TOP_ROWS_MAX);
+	else if (top->view == TOP_FUNCTIONS)
+		top->n_rows =
+			live_counts_hottest(&top->counts, top->order, top->rows, TOP_ROWS_MAX);
+	if (top->selected >= top->n_rows)
+		top->selected = top->n_rows ? top->n_rows - 1 : 0;
+}
+
+/* The stream goes on for as long as there is memory for it: what was met long ago makes room. */
+static int make_room(struct top *top)
+{
+	struct profile *profile = &top->gathering.profile;
+	int r;
+
+	if (profile->n_nodes < NODES_KEPT)
+		return 0;
+	live_counts_deinit(&top->counts);
+	profile_deinit(profile);
+	frame_cache_forget_all(&top->gathering.stacks.frames);
+	r = profile_init(profile, &top->gathering.stacks);
+	live_counts_init(&top->counts, profile);
+	top->counts.symbol = top->has_symbol ? &top->symbol : NULL;
+	top->view = TOP_FUNCTIONS;
+	return r;
+}
+
+static int follow(struct top *top)
+{
+	uint64_t now = top->gathering.stacks.last_time;
+	uint64_t window = top->window_s * NANOSECONDS_A_SECOND;
+	int r = make_room(top);
+
+	return r < 0 ? r : live_counts_follow(&top->counts, now > window ? now - window : 0);
+}
+
+/* How fast samples come, over the last second or so. */
+static void measure_rate(struct top *top, uint64_t now)
+{
+	uint64_t n = top->stage->samples_in;
+
+	if (now - top->measured_at < NANOSECONDS_A_SECOND)
+		return;
+	if (top->measured_at)
+		top->rate = (n - top->n_measured) * 1e9 / (now - top->measured_at);
+	top->measured_at = now;
+	top->n_measured = n;
+}
+
+static int tick(struct stage *stage, void *self)
+{
+	struct top *top = self;
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	bool has_changed = false;
+	int key, r = 0;
+
+	if (top->is_over || !top->has_screen)
+		return 0;
+	while ((key = top_screen_key()) && r == 0) {
+		r = press(top, key);
+		has_changed = true;
+	}
+	if (now - top->drawn_at < TICK_MS * NANOSECONDS_A_MILLISECOND && !has_changed)
+		return r;
+	measure_rate(top, now);
+	if (r == 0 && !top->is_frozen)
+		r = follow(top);
+	if (r == 0 && !top->is_over) {
+		if (!top->is_frozen || has_changed)
+			find_rows(top);
+		top_screen_draw(top);
+	}
+	top->drawn_at = now;
+	return r;
+}
+
+static const char *target = "this machine"; /* for the head */
+
+static int start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct top *top = self;
+	int r = gathering_start(stage, self, hello);
+
+	if (r < 0)
+		return r;
+	top->stage = stage;
+	top->target = target;
+	top->window_s = WINDOW_DEFAULT_S;
+	live_counts_init(&top->counts, &top->gathering.profile);
+	r = top_screen_open(top);
+	if (r == 0)
+		return 0;
+	stage_error(stage, "error: the live view needs a terminal: %s", strerror(-r));
+	return -ECANCELED;
+}
+
+static int handle_lost(struct stage *stage, void *self, const void *view)
+{
+	const struct wire_lost *lost = view;
+	struct top *top = self;
+
+	top->n_lost += lost->n;
+	return 0;
+}
+
+static int finish(struct stage *stage, void *self, enum stage_stream_end end)
+{
+	top_screen_close(self);
+	return 0;
+}
+
+static void deinit(void *self)
+{
+	struct top *top = self;
+
+	top_screen_close(top);
+	if (top->has_symbol)
+		regfree(&top->symbol);
+	live_counts_deinit(&top->counts);
+	gathering_deinit(self);
+}
+
+static const struct stage_handler handlers[] = {
+	STACKS_HANDLERS,
+	{ WIRE_RECORD_lost, handle_lost },
+	{ 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	char *const option = (char[]){ '-', key, 0 };
+
+	switch (key) {
+	case 'p':
+	case 'F':
+	case 's':
+	case 'e':
+	case 'd':
+		if (pipeline_add_argument(&pipeline, strdup(option)) < 0 ||
+		    pipeline_add_argument(&pipeline, arg) < 0)
+			return ENOMEM;
+		*(bool *)state->input |= key == 'p';
+		return 0;
+	case ARGP_KEY_ARG:
+		target = arg;
+		if (pipeline_add_argument(&pipeline, "--") < 0)
+			return ENOMEM;
+		for (int i = state->next - 1; i < state->argc; i++)
+			if (pipeline_add_argument(&pipeline, state->argv[i]) < 0)
+				return ENOMEM;
+		*(bool *)state->input = true;
+		state->next = state->argc;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option options[] = {
+	{ "pid", 'p', "PID[,PID]", 0, "These processes", 0 },
+	{ "frequency", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
+	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 0 },
+	{ "event", 'e', "EVENT", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 0 },
+	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
+	{ 0 },
+};
+
+/* The end of the pipeline that records. */
+static int run(void)
+{
+	static const struct stage_program program = {
+		.name = "stackpipe top",
+		.role = STAGE_SINK,
+		.self_size = sizeof(struct top),
+		.handlers = handlers,
+		.tick_ms = TICK_MS,
+		.init = gathering_init,
+		.start = start,
+		.tick = tick,
+		.finish = finish,
+		.deinit = deinit,
+	};
+	char *arguments[] = { (char *)program.name, NULL };
+	int status, of_stages, fd;
+
+	signal(SIGINT, SIG_IGN);
+	if (pipeline_start(&pipeline, &fd) < 0 || dup2(fd, STDIN_FILENO) < 0)
+		return STAGE_EXIT_FAILED;
+	close(fd);
+	status = stage_main(1, arguments, &program);
+	of_stages = pipeline_wait(&pipeline);
+	return status ? status : of_stages;
+}
+
+int command_top(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse_option, "[-- COMMAND [ARG...]]",
+					  "Shows where time goes, while it goes." };
+	bool has_target = false;
+	int status = STAGE_EXIT_FAILED;
+
+	argp_err_exit_status = STAGE_EXIT_USAGE;
+	argv[0] = "stackpipe top";
+	if (pipeline_add(&pipeline, "perf-source") < 0 ||
+	    pipeline_add_argument(&pipeline, "-q") < 0)
+		return status;
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &has_target);
+	if ((has_target || pipeline_add_argument(&pipeline, "-a") == 0) &&
+	    pipeline_add(&pipeline, "live-unwinder") == 0 &&
+	    pipeline_add_argument(&pipeline, "-q") == 0 &&
+	    pipeline_add(&pipeline, "symbolizer") == 0 &&
+	    pipeline_add_argument(&pipeline, "-q") == 0)
+		status = run();
+	pipeline_deinit(&pipeline);
+	return status;
+}
