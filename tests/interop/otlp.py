@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""OpenTelemetry's own description of profiles, as a class that reads them.
+
+    /usr/bin/python3 otlp.py DEB FILE.otlp
+
+prints {function: [self, total]} as JSON. DEB is Debian's libopentelemetry-proto-dev: what protoc has
+made of the official .proto files holds their descriptors, as the literals of a C++ array.
+"""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+import totals
+
+FILES = ["common/v1/common", "resource/v1/resource", "profiles/v1development/profiles"]
+NAME = "opentelemetry.proto.profiles.v1development.ProfilesData"
+ARRAY = re.compile(r"char descriptor_table_protodef_\w+\[\] PROTOBUF_SECTION_VARIABLE\(protodesc_cold\) =")
+LITERAL = re.compile(r'\s*"((?:[^"\\]|\\.)*)"', re.S)
+
+
+def descriptor(source):
+    text = source.read_text(encoding="latin1")
+    at, data = ARRAY.search(text).end(), b""
+    while found := LITERAL.match(text, at):
+        literal = found[1].replace(r"\?", "?")
+        data += literal.encode("latin1").decode("unicode_escape").encode("latin1")
+        at = found.end()
+    return descriptor_pb2.FileDescriptorProto.FromString(data)
+
+
+def message_class(deb):
+    pool = descriptor_pool.DescriptorPool()
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run(["dpkg-deb", "-x", deb, directory], check=True)
+        for name in FILES:
+            source = Path(directory) / "usr/include/opentelemetry/proto" / f"{name}.pb.cc"
+            pool.Add(descriptor(source))
+    return message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName(NAME))
+
+
+def main():
+    data = message_class(sys.argv[1]).FromString(Path(sys.argv[2]).read_bytes())
+    assert not data.UnknownFields(), "fields that the schema does not have"
+    json.dump(totals.of_otlp(data), sys.stdout)
+
+
+main()

