@@ -13,6 +13,13 @@ const { chromium } = require(playwright);
 const SIZE = { width: 1280, height: 800 };
 const TIMEOUT_MS = 60000;
 
+/* Until something is true in the page, whose policy lets nobody evaluate text there. */
+async function until(page, condition, argument) {
+	for (const end = Date.now() + TIMEOUT_MS; !await page.evaluate(condition, argument);)
+		if (Date.now() > end)
+			throw new Error(`waited in vain for ${condition}`);
+}
+
 async function open(browser, file, errors) {
 	const page = await browser.newPage({ viewport: SIZE });
 	page.on("pageerror", error => errors.push(error.message));
@@ -23,8 +30,8 @@ async function open(browser, file, errors) {
 		dialog.dismiss();
 	});
 	await page.goto(`file://${file}`);
-	await page.waitForFunction(() => document.getElementById("counts").textContent !== "" ||
-		!document.getElementById("warning").hidden, null, { timeout: TIMEOUT_MS });
+	await until(page, () => document.getElementById("counts").textContent !== "" ||
+		!document.getElementById("warning").hidden);
 	return page;
 }
 
@@ -118,7 +125,7 @@ const scenarios = {
 		await shot(page, "diff");
 		const plain = await open(browser, files[1], errors);
 		await plain.setInputFiles("#base", files[2]);
-		await plain.waitForFunction(() => page.base !== null);
+		await until(plain, () => page.base !== null);
 		seen.byHand = await plain.evaluate(() => page.tree.baseTotal[0]);
 	},
 
@@ -157,10 +164,9 @@ const scenarios = {
 		const script = `${files[1]}.js`; /* as its command line does it */
 		fs.writeFileSync(script, `speedscope.loadFileFromBase64("out.speedscope.json", "${data}")`);
 		await page.goto(`file://${files[0]}#localProfilePath=${script}`);
-		await page.waitForFunction(name => document.body.textContent.includes(name), process.env.EXPECTED,
-			{ timeout: TIMEOUT_MS });
+		await until(page, name => document.body.textContent.includes(name), process.env.EXPECTED);
 		await page.keyboard.press("3"); /* the sandwich view, which has a table */
-		await page.waitForFunction(() => document.body.innerText.includes("innermost"));
+		await until(page, () => document.body.innerText.includes("innermost"));
 		seen.text = await page.evaluate(() => document.body.innerText);
 	},
 };
