@@ -22,9 +22,9 @@ void pipeline_deinit(struct pipeline *pipeline)
 	*pipeline = (struct pipeline){ 0 };
 }
 
-int pipeline_add_argument(struct pipeline *pipeline, const char *argument)
+int pipeline_add_argument_to(struct pipeline *pipeline, size_t number, const char *argument)
 {
-	struct pipeline_stage *stage = &pipeline->stages[pipeline->n - 1];
+	struct pipeline_stage *stage = &pipeline->stages[number];
 	const char **larger = reallocarray(stage->arguments, stage->n + 2, sizeof(*larger));
 
 	if (!larger)
@@ -33,6 +33,11 @@ int pipeline_add_argument(struct pipeline *pipeline, const char *argument)
 	larger[stage->n++] = argument;
 	larger[stage->n] = NULL;
 	return 0;
+}
+
+int pipeline_add_argument(struct pipeline *pipeline, const char *argument)
+{
+	return pipeline_add_argument_to(pipeline, pipeline->n - 1, argument);
 }
 
 int pipeline_add(struct pipeline *pipeline, const char *program)

@@ -27,9 +27,12 @@ struct pipeline {
 
 void pipeline_deinit(struct pipeline *pipeline);
 
-/* One more stage at the end; its arguments, which are borrowed, follow. 0 or -ENOMEM. */
+/* One more stage at the end, and its arguments, which are borrowed. 0 or -ENOMEM. */
 int pipeline_add(struct pipeline *pipeline, const char *program);
 int pipeline_add_argument(struct pipeline *pipeline, const char *argument);
+
+/* An argument of any stage, by number. */
+int pipeline_add_argument_to(struct pipeline *pipeline, size_t number, const char *argument);
 
 /* A shell's line that does the same. */
 void pipeline_print(const struct pipeline *pipeline, FILE *out);
@@ -40,7 +43,8 @@ void pipeline_print(const struct pipeline *pipeline, FILE *out);
  */
 int pipeline_start(struct pipeline *pipeline, int *ret_output);
 
-/* Waits for all of them. An exit status: the first one's if it failed, else the last one's that did. */
+/* Waits for all of them. An exit status: the first one's if it failed, else the last one's that
+ * did. */
 int pipeline_wait(struct pipeline *pipeline);
 
 /* Asks the source to stop; the others end behind it. */

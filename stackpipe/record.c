@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
@@ -25,7 +24,7 @@ enum {
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
 
 struct recording {
-	struct pipeline pipelines[N_STAGES]; /* of one stage each, as the options come */
+	struct pipeline pipeline;
 	const char *output;
 	bool has_target, is_forced, is_shown;
 };
@@ -49,7 +48,7 @@ static const struct {
 
 static void add(struct recording *recording, int stage, const char *argument)
 {
-	if (argument && pipeline_add_argument(&recording->pipelines[stage], argument) < 0)
+	if (pipeline_add_argument_to(&recording->pipeline, stage, argument) < 0)
 		abort(); /* a few words of memory, before anything has begun */
 }
 
@@ -138,19 +137,15 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* The stages with all of their options, connected. */
-static int connect(const struct recording *recording, struct pipeline *pipeline)
+static int run(struct pipeline *pipeline)
 {
-	int r = 0;
-
-	for (int i = 0; i < N_STAGES && r == 0; i++) {
-		const struct pipeline_stage *stage = &recording->pipelines[i].stages[0];
-
-		r = pipeline_add(pipeline, stage->arguments[0]);
-		for (size_t k = 1; k < stage->n && r == 0; k++)
-			r = pipeline_add_argument(pipeline, stage->arguments[k]);
-	}
-	return r;
+	signal(SIGINT, SIG_IGN); /* the stages know what to do with it */
+	signal(SIGTERM, SIG_IGN);
+	if (pipeline_start(pipeline, NULL) == 0)
+		return pipeline_wait(pipeline);
+	pipeline_stop(pipeline);
+	pipeline_wait(pipeline);
+	return STAGE_EXIT_FAILED;
 }
 
 int command_record(int argc, char **argv)
@@ -159,11 +154,11 @@ int command_record(int argc, char **argv)
 					     "capture-sink" };
 	static const struct argp argp = { options, parse_option, "[-- COMMAND [ARG...]]",
 					  "Records a command, processes, or the whole machine." };
-	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
 	struct recording recording = { .output = DEFAULT_OUTPUT };
+	int status = STAGE_EXIT_OK;
 
 	for (int i = 0; i < N_STAGES; i++)
-		if (pipeline_add(&recording.pipelines[i], names[i]) < 0)
+		if (pipeline_add(&recording.pipeline, names[i]) < 0)
 			return STAGE_EXIT_FAILED;
 	argp_err_exit_status = STAGE_EXIT_USAGE;
 	argv[0] = "stackpipe record";
@@ -171,18 +166,10 @@ int command_record(int argc, char **argv)
 	if (recording.is_forced || !strcmp(recording.output, DEFAULT_OUTPUT))
 		add(&recording, SINK, "--force");
 	add(&recording, SINK, recording.output);
-	if (connect(&recording, &pipeline) < 0)
-		return STAGE_EXIT_FAILED;
-	if (recording.is_shown) {
-		pipeline_print(&pipeline, stdout);
-		return STAGE_EXIT_OK;
-	}
-	signal(SIGINT, SIG_IGN); /* the stages know what to do with it */
-	signal(SIGTERM, SIG_IGN);
-	if (pipeline_start(&pipeline, NULL) < 0) {
-		pipeline_stop(&pipeline);
-		pipeline_wait(&pipeline);
-		return STAGE_EXIT_FAILED;
-	}
-	return pipeline_wait(&pipeline);
+	if (recording.is_shown)
+		pipeline_print(&recording.pipeline, stdout);
+	else
+		status = run(&recording.pipeline);
+	pipeline_deinit(&recording.pipeline);
+	return status;
 }

@@ -322,20 +322,36 @@ static int run(void)
 	return status ? status : of_stages;
 }
 
+static void free_regex(regex_t *regex)
+{
+	if (regex)
+		regfree(regex);
+	free(regex);
+}
+
+static void free_options(void)
+{
+	free_regex(options.process);
+	free_regex(options.thread);
+	free_regex(options.symbol);
+	free_regex(options.subject);
+	pipeline_deinit(&pipeline);
+}
+
 int command_report(int argc, char **argv)
 {
 	static const struct argp argp = { option_table, parse_option, "[FILE]",
 					  "Says where the time went that a recording is of." };
-	int status;
+	int status = STAGE_EXIT_FAILED;
 
 	argp_err_exit_status = STAGE_EXIT_USAGE;
 	argv[0] = "stackpipe report";
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	if (input_add_stages(&pipeline, options.path, "report") < 0)
-		return STAGE_EXIT_FAILED;
-	if (options.is_shown)
-		pipeline_print(&pipeline, stdout);
-	status = options.is_shown ? STAGE_EXIT_OK : run();
-	pipeline_deinit(&pipeline);
+	if (input_add_stages(&pipeline, options.path, "report") == 0) {
+		if (options.is_shown)
+			pipeline_print(&pipeline, stdout);
+		status = options.is_shown ? STAGE_EXIT_OK : run();
+	}
+	free_options();
 	return status;
 }

@@ -300,21 +300,25 @@ static const struct stage_handler handlers[] = {
 	{ 0 },
 };
 
+/* An option of perf-source, as it is. */
+static int pass_on(int key, const char *arg)
+{
+	static const char *const names[] = { "-p", "-F", "-s", "-e", "-d" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i][1] != key)
+			continue;
+		return pipeline_add_argument(&pipeline, names[i]) < 0 ||
+				       pipeline_add_argument(&pipeline, arg) < 0
+			       ? ENOMEM
+			       : 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	char *const option = (char[]){ '-', key, 0 };
-
 	switch (key) {
-	case 'p':
-	case 'F':
-	case 's':
-	case 'e':
-	case 'd':
-		if (pipeline_add_argument(&pipeline, strdup(option)) < 0 ||
-		    pipeline_add_argument(&pipeline, arg) < 0)
-			return ENOMEM;
-		*(bool *)state->input |= key == 'p';
-		return 0;
 	case ARGP_KEY_ARG:
 		target = arg;
 		if (pipeline_add_argument(&pipeline, "--") < 0)
@@ -326,7 +330,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		*(bool *)state->input |= key == 'p';
+		return pass_on(key, arg);
 	}
 }
 

@@ -147,10 +147,12 @@ function setView(view) {
 	showView();
 }
 
+/** The first function of the table. */
 function hottest() {
+	const { self, total } = page.counts;
 	let best = null;
-	page.counts.self.forEach((n, fn) => {
-		if (n && (best === null || n > page.counts.self[best]))
+	self.forEach((n, fn) => {
+		if (n && (best === null || n > self[best] || (n === self[best] && total[fn] > total[best])))
 			best = fn;
 	});
 	return best;
@@ -355,8 +357,9 @@ async function begin() {
 	if (base)
 		page.base = readProfile(await unpack(base.textContent));
 	const { header } = page.profile;
-	$("title").textContent = `${header.host}: ${header.event} at ${number(header.rate)} Hz for ${(header.duration_us / 1e6).toFixed(1)} s`;
-	document.title = `${header.host} ${new Date(header.start_ms).toISOString().slice(0, 19)} – stackpipe`;
+	const rate = header.rate ? ` at ${number(header.rate)} Hz for ${(header.duration_us / 1e6).toFixed(1)} s` : "";
+	$("title").textContent = `${header.host || "a recording"}: ${header.event}${rate}`;
+	document.title = `${header.host} ${header.start_ms ? new Date(header.start_ms).toISOString().slice(0, 19) : ""} – stackpipe`;
 	const on = { select, zoom, open: (graph, node) => graph.tree.function[node] >= 0 && openFunction(graph.tree.function[node]) };
 	graphs.graph = new Graph($("graph"), "up", on);
 	graphs.callers = new Graph($("callers"), "up", on);

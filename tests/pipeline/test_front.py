@@ -85,13 +85,18 @@ class Front(pipeline.RecordingTest):
         self.assertGreater(len(same), 0.9 * len(expected))  # names that two files have are two functions
         self.assertEqual(report["summary"]["samples"], sum(n for _, n in stacks))
 
+    def looked_at(self, *options):
+        return json.loads(run("report", "--json", *options, self.capture).stdout)["summary"]["looked_at"]
+
     def test_filters_leave_samples_out(self):
         self.record_busy()
-        whole = json.loads(run("report", "--json", self.capture).stdout)["summary"]["samples"]
-        for options in (["--process=python"], ["--thread=python"], ["--symbol=PyEval"], ["--time=0:0.1"]):
-            found = json.loads(run("report", "--json", *options, self.capture).stdout)["summary"]["looked_at"]
-            self.assertTrue(0 < found <= whole, options)
-        self.assertEqual(json.loads(run("report", "--json", "--process=nobody", self.capture).stdout)["summary"]["looked_at"], 0)
+        summary = json.loads(run("report", "--json", self.capture).stdout)["summary"]
+        whole, seconds = summary["samples"], summary["seconds"]
+        for options in (["--process=python"], ["--thread=python"], ["--symbol=PyEval"], [f"--time=0:{seconds + 1}"]):
+            self.assertTrue(0 < self.looked_at(*options) <= whole, options)
+        self.assertEqual(self.looked_at(f"--time=0:{seconds + 1}"), whole)
+        for options in (["--process=nobody"], ["--symbol=nothing_is_called_so"], [f"--time={seconds + 1}:"]):
+            self.assertEqual(self.looked_at(*options), 0, options)
 
     def test_trees_lead_to_a_function_and_from_it(self):
         self.record_busy()
