@@ -54,6 +54,28 @@ static uint64_t unix_time(const struct syscap_file_header *header)
 	return seconds > 0 ? (uint64_t)seconds * NANOSECONDS_A_SECOND : 0;
 }
 
+/* Other frames of a process may come before the one with its name. */
+static int find_first_names(struct replay *replay)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < replay->syscap.n_items && r == 0; i++) {
+		const struct syscap_frame *frame = syscap_file_frame(&replay->syscap, i);
+
+		if ((frame->type & 0xff) == SYSCAP_PROCESS &&
+		    !pair_map_find(&replay->names, frame->pid, 0))
+			r = pair_map_add(&replay->names, frame->pid, 0, i);
+	}
+	return r == -ENOSPC ? 0 : r;
+}
+
+static const char *first_name(const struct replay *replay, int32_t pid)
+{
+	uint64_t *item = pair_map_find(&replay->names, pid, 0);
+
+	return item ? (const char *)(syscap_file_frame(&replay->syscap, *item) + 1) : "";
+}
+
 static int read_names(struct stage *stage, struct replay *replay)
 {
 	const struct syscap_embedded_file *bundle =
@@ -81,9 +103,13 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 	int r = syscap_file_init(syscap, replay->file.data, replay->file.size);
 
 	pair_map_init(&replay->processes, PROCESSES_MAX);
+	pair_map_init(&replay->names, PROCESSES_MAX);
 	replay->frames = calloc(REPLAYED_FRAMES, sizeof(*replay->frames));
 	if (r < 0 || !replay->frames)
 		return r < 0 ? r : -ENOMEM;
+	r = find_first_names(replay);
+	if (r < 0)
+		return r;
 	header = syscap_file_header(syscap);
 	replay->is_ours = syscap_file_metadata(syscap, "stackpipe.version") != NULL;
 	hello->start_time = header->time;
@@ -104,6 +130,7 @@ void replay_syscap_deinit(struct replay *replay)
 	bundle_deinit(&replay->bundle);
 	kallsyms_deinit(&replay->kallsyms);
 	free(replay->frames);
+	pair_map_deinit(&replay->names);
 	pair_map_deinit(&replay->processes);
 }
 
@@ -125,9 +152,10 @@ static uint32_t real_pid(int32_t pid, const char *name, char *ret, size_t size)
 }
 
 /* The process of a frame: a new one if it was not met, or has ended. 0 or -errno. */
-static int find_process(struct replay *replay, const struct syscap_frame *frame, const char *name,
+static int find_process(struct replay *replay, const struct syscap_frame *frame,
 			const struct place_process *parent, struct replayed_process **ret)
 {
+	const char *name = first_name(replay, frame->pid);
 	uint64_t *known = pair_map_find(&replay->processes, frame->pid, 0);
 	struct replayed_process *process = known ? (void *)*known : NULL;
 	char text[NAME_MAX_SIZE];
@@ -159,7 +187,7 @@ static int take_process(struct replay *replay, const struct syscap_frame *frame)
 	uint64_t n_before = replay->places.n_processes;
 	struct replayed_process *process;
 	char text[NAME_MAX_SIZE];
-	int r = find_process(replay, frame, name, NULL, &process);
+	int r = find_process(replay, frame, NULL, &process);
 
 	if (r < 0 || replay->places.n_processes != n_before)
 		return r;
@@ -174,12 +202,12 @@ static int take_fork(struct replay *replay, const struct syscap_frame *frame)
 	const struct syscap_fork_frame *fork = (const void *)frame;
 	struct syscap_frame child = *frame;
 	struct replayed_process *parent, *process;
-	int r = find_process(replay, frame, "", NULL, &parent);
+	int r = find_process(replay, frame, NULL, &parent);
 
 	child.pid = fork->child_pid;
 	return r < 0 || child.pid == frame->pid
 		       ? r
-		       : find_process(replay, &child, "", &parent->process, &process);
+		       : find_process(replay, &child, &parent->process, &process);
 }
 
 static int take_exit(struct replay *replay, const struct syscap_frame *frame)
@@ -206,7 +234,7 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 		.path = map->path,
 	};
 	struct replayed_process *process;
-	int r = find_process(replay, frame, "", NULL, &process);
+	int r = find_process(replay, frame, NULL, &process);
 
 	if (behind < end && *behind == '@' && memchr(behind, 0, end - behind))
 		mapping.build_id = behind + 1;
@@ -408,7 +436,7 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 	static struct taking taking; /* too large for a stack */
 	const struct syscap_sample_frame *sample = (const void *)frame;
 	struct replayed_process *process;
-	int r = find_process(replay, frame, "", NULL, &process);
+	int r = find_process(replay, frame, NULL, &process);
 
 	if (r < 0)
 		return r;

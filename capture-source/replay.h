@@ -28,6 +28,7 @@ struct replay {
 	struct bundle bundle;
 	struct kallsyms kallsyms;
 	struct replayed_frame *frames; /* direct-mapped */
+	struct pair_map names;	       /* (PID in the file, 0) → item with its first name */
 	struct pair_map processes;     /* (PID in the file, 0) → struct replayed_process * */
 	bool is_ours;		       /* stackpipe has written it */
 	uint64_t period;	       /* nanoseconds that a sample stands for; 0: not known */

@@ -98,6 +98,12 @@ class Front(pipeline.RecordingTest):
         for options in (["--process=nobody"], ["--symbol=nothing_is_called_so"], [f"--time={seconds + 1}:"]):
             self.assertEqual(self.looked_at(*options), 0, options)
 
+    def test_processes_keep_their_pids(self):
+        run("record", "-q", "-o", self.capture, "--", "sh", "-c", f"echo $$ > {self.directory}/pid; exec {shlex.join(BUSY)}")
+        pid = int((self.directory / "pid").read_text())  # another incarnation of it by now
+        processes = json.loads(run("report", "--json", self.capture).stdout)["processes"]
+        self.assertEqual(processes[0]["pid"], pid)
+
     def test_trees_lead_to_a_function_and_from_it(self):
         self.record_busy()
         tree = json.loads(run("report", "--json", "--callers=PyEval_EvalCode", "--min=0", self.capture).stdout)["tree"]
