@@ -49,7 +49,8 @@ struct format {
 	 * again.
 	 */
 	int (*add_frame)(struct capture *capture, const struct named_stack *stack,
-			 const struct wire_frame *frame, uint32_t name, uint64_t *ret_value);
+			 const struct wire_frame *frame, const struct frame_name *name,
+			 uint64_t *ret_value);
 	int (*add_stack)(struct capture *capture, const struct named_stack *stack);
 	int (*add_file)(struct capture *capture, const struct wire_file *file);
 	int (*add_message)(struct capture *capture, const struct wire_message *message);

@@ -296,15 +296,10 @@ static bool is_made_while_running(const char *module)
 }
 
 /* The address that is written for a frame of the kernel. */
-static int kernel_address(struct capture *capture, const struct wire_frame *frame, uint64_t *ret)
+static int kernel_address(struct capture *capture, const struct wire_frame *frame,
+			  const struct named_place *place, uint64_t *ret)
 {
-	const struct named_place *place;
-	uint64_t image, offset;
-
 	*ret = frame->address;
-	if (!process_table_place(&capture->stacks.identity.processes, NULL, frame, &image, &offset))
-		return 0;
-	place = names_find_place(&capture->stacks.names, image, offset);
 	if (!place || !place->name)
 		return 0;
 	if (!place->module ||
@@ -316,7 +311,8 @@ static int kernel_address(struct capture *capture, const struct wire_frame *fram
 
 /* What has to be in the file before a frame can be; its value is the address to be written. */
 static int add_frame(struct capture *capture, const struct named_stack *stack,
-		     const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
+		     const struct wire_frame *frame, const struct frame_name *name,
+		     uint64_t *ret_value)
 {
 	struct syscap_format *self = capture->format_data;
 	uint64_t time = stack->record->time;
@@ -324,12 +320,12 @@ static int add_frame(struct capture *capture, const struct named_stack *stack,
 	int r;
 
 	if (frame->flags & WIRE_frame_flags_KERNEL)
-		return kernel_address(capture, frame, ret_value);
+		return kernel_address(capture, frame, name->place, ret_value);
 	pid = assign_pid(self, stack->record->process, stack->process);
 	if (pid < 0)
 		return pid;
 	r = put_mapping(capture, pid, stack->process, frame, time);
-	return r < 0 ? r : user_address(capture, pid, frame, name, time, ret_value);
+	return r < 0 ? r : user_address(capture, pid, frame, name->name, time, ret_value);
 }
 
 /* Addresses that are written for a stack, leaf first. */

@@ -134,7 +134,8 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 }
 
 static int add_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
-		     const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
+		     const struct wire_frame *frame, const struct frame_name *name,
+		     uint64_t *ret_value)
 {
 	struct capture *capture = (void *)stacks;
 	const struct format *format = capture->format;

@@ -19,9 +19,10 @@ int whole_profile_begin(struct capture *capture)
 }
 
 int whole_profile_add_frame(struct capture *capture, const struct named_stack *stack,
-			    const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
+			    const struct wire_frame *frame, const struct frame_name *name,
+			    uint64_t *ret_value)
 {
-	return profile_add_frame(profile_of(capture), stack, frame, name, ret_value);
+	return profile_add_frame(profile_of(capture), frame, name, ret_value);
 }
 
 int whole_profile_add_stack(struct capture *capture, const struct named_stack *stack)

@@ -14,7 +14,8 @@ struct whole_profile {
 
 int whole_profile_begin(struct capture *capture);
 int whole_profile_add_frame(struct capture *capture, const struct named_stack *stack,
-			    const struct wire_frame *frame, uint32_t name, uint64_t *ret_value);
+			    const struct wire_frame *frame, const struct frame_name *name,
+			    uint64_t *ret_value);
 int whole_profile_add_stack(struct capture *capture, const struct named_stack *stack);
 int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost);
 void whole_profile_free(struct capture *capture);

@@ -434,26 +434,25 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 {
 	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL;
 	struct frame_name ret = { .is_final = true };
-	struct named_place *place = NULL;
-	const struct image *image = NULL;
-	uint64_t number, offset;
+	struct named_place *place;
 
-	if (process_table_place(&identity->processes, process, frame, &number, &offset))
-		image = image_table_find(&identity->images, number);
-	if (image && image->kind == WIRE_image_kind_ANONYMOUS) {
+	if (process_table_place(&identity->processes, process, frame, &ret.image_number,
+				&ret.offset))
+		ret.image = image_table_find(&identity->images, ret.image_number);
+	if (ret.image && ret.image->kind == WIRE_image_kind_ANONYMOUS) {
 		ret.is_final = false;
-		ret.name = ret.label = name_timed_place(names, number, offset, time);
+		ret.name = ret.label = name_timed_place(names, ret.image_number, ret.offset, time);
 		return ret;
 	}
-	if (image) {
-		place = names_find_place(names, number, offset);
+	if (ret.image) {
+		ret.place = place = names_find_place(names, ret.image_number, ret.offset);
 		ret.is_final = place;
-		ret.name = name_of_place(names, image, offset, place);
+		ret.name = name_of_place(names, ret.image, ret.offset, place);
 	} else {
 		ret.name = names_intern(names, "[unknown]", strlen("[unknown]"));
 	}
-	ret.label = is_kernel		      ? add_mark(names, ret.name, "_[k]")
-		    : place && place->inlined ? NAMES_LIST | place->inlined
-					      : ret.name;
+	ret.label = is_kernel			      ? add_mark(names, ret.name, "_[k]")
+		    : ret.place && ret.place->inlined ? NAMES_LIST | ret.place->inlined
+						      : ret.name;
 	return ret;
 }

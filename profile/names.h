@@ -106,7 +106,11 @@ uint32_t names_of_thread(struct names *names, const struct process *process, uin
 			 uint32_t tid);
 
 struct frame_name {
-	uint32_t name;	/* its symbol, else "[file+0xoffset]", else "[unknown]" */
+	/* Its place, if its process has it mapped. */
+	const struct image *image; /* NULL: it has none */
+	uint64_t image_number, offset;
+	const struct named_place *place; /* NULL: it was not named */
+	uint32_t name;			 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
 	uint32_t label; /* with flamegraph.pl's marks, and with the calls that were inlined */
 	bool is_final;	/* no symbol that is still to come can change it */
 };

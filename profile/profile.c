@@ -142,39 +142,33 @@ static enum profile_location_kind kind_of_frame(const struct wire_frame *frame,
 	return image && image->kind == WIRE_image_kind_ANONYMOUS ? PROFILE_JIT : PROFILE_USER;
 }
 
-int profile_add_frame(struct profile *profile, const struct named_stack *stack,
-		      const struct wire_frame *frame, uint32_t name, uint64_t *ret_location)
+int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
+		      const struct frame_name *name, uint64_t *ret_location)
 {
-	const struct stacks *stacks = profile->stacks;
-	struct profile_location location = { .label = name };
-	const struct named_place *place = NULL;
-	const struct image *image = NULL;
-	uint64_t number, offset, *known;
+	struct profile_location location = {
+		.label = name->place && name->place->inlined ? NAMES_LIST | name->place->inlined
+							     : name->name,
+		.kind = kind_of_frame(frame, name->image),
+		.offset = name->image ? name->offset : frame->address,
+	};
+	uint64_t number = name->image			    ? name->image_number
+			  : location.kind == PROFILE_KERNEL ? NO_IMAGE_KERNEL
+							    : NO_IMAGE_USER;
+	uint64_t *known = pair_map_find(&profile->location_of_place, number, location.offset);
 	int r;
 
-	if (process_table_place(&stacks->identity.processes, stack->process, frame, &number,
-				&offset))
-		image = image_table_find(&stacks->identity.images, number);
-	location.kind = kind_of_frame(frame, image);
-	if (image) {
-		place = names_find_place(&stacks->names, number, offset);
-		r = find_module(profile, image, &location.module);
-		if (r < 0)
-			return r;
-	} else {
-		number = location.kind == PROFILE_KERNEL ? NO_IMAGE_KERNEL : NO_IMAGE_USER;
-		offset = frame->address;
-	}
-	location.offset = offset;
-	if (place && place->inlined)
-		location.label = NAMES_LIST | place->inlined;
-	known = pair_map_find(&profile->location_of_place, number, offset);
 	if (known && profile->locations[*known].label == location.label) {
 		*ret_location = *known;
 		return 0;
 	}
-	return add_location(profile, number, offset, location, name,
-			    place ? place->line : (struct source_line){ 0 }, ret_location);
+	if (name->image) {
+		r = find_module(profile, name->image, &location.module);
+		if (r < 0)
+			return r;
+	}
+	return add_location(profile, number, location.offset, location, name->name,
+			    name->place ? name->place->line : (struct source_line){ 0 },
+			    ret_location);
 }
 
 static uint32_t hash_node(struct profile_node node)

@@ -98,8 +98,8 @@ void profile_deinit(struct profile *profile);
  * The location of a frame, for stacks.h's `add_frame`. 0 or -ENOMEM; beyond the limits it is 0, and
  * stacks with it are refused.
  */
-int profile_add_frame(struct profile *profile, const struct named_stack *stack,
-		      const struct wire_frame *frame, uint32_t name, uint64_t *ret_location);
+int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
+		      const struct frame_name *name, uint64_t *ret_location);
 
 /* A sample whose frames' values are locations. 0 or -ENOMEM. */
 int profile_add_stack(struct profile *profile, const struct named_stack *stack);

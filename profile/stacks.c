@@ -61,7 +61,7 @@ static int find_frame(struct stage *stage, struct stacks *stacks, const struct n
 				      stack->record->time);
 		entry->number = name.label;
 		if (stacks->user->add_frame)
-			r = stacks->user->add_frame(stage, stacks, stack, frame, name.name,
+			r = stacks->user->add_frame(stage, stacks, stack, frame, &name,
 						    &entry->value);
 	}
 	*ret = (struct named_frame){ entry->number, frame->flags, entry->value };

@@ -37,7 +37,7 @@ struct stacks_user {
 	 */
 	int (*add_frame)(struct stage *stage, struct stacks *stacks,
 			 const struct named_stack *stack, const struct wire_frame *frame,
-			 uint32_t name, uint64_t *ret_value);
+			 const struct frame_name *name, uint64_t *ret_value);
 	int (*add_stack)(struct stage *stage, struct stacks *stacks,
 			 const struct named_stack *stack);
 	/* Before it is forgotten. */

@@ -21,9 +21,10 @@ static struct tree tree;
 static struct counts counts;
 
 static int add_frame(struct stage *of, struct stacks *from, const struct named_stack *stack,
-		     const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
+		     const struct wire_frame *frame, const struct frame_name *name,
+		     uint64_t *ret_value)
 {
-	return profile_add_frame(&profile, stack, frame, name, ret_value);
+	return profile_add_frame(&profile, frame, name, ret_value);
 }
 
 static int add_stack(struct stage *of, struct stacks *from, const struct named_stack *stack)

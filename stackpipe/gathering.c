@@ -2,11 +2,12 @@
 #include "stackpipe/gathering.h"
 
 static int add_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
-		     const struct wire_frame *frame, uint32_t name, uint64_t *ret_value)
+		     const struct wire_frame *frame, const struct frame_name *name,
+		     uint64_t *ret_value)
 {
 	struct gathering *gathering = (void *)stacks;
 
-	return profile_add_frame(&gathering->profile, stack, frame, name, ret_value);
+	return profile_add_frame(&gathering->profile, frame, name, ret_value);
 }
 
 static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack)

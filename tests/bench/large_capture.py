@@ -20,7 +20,7 @@ from pathlib import Path
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build")).resolve()
 STACKPIPE = BUILD / "stackpipe" / "stackpipe"
 TESTS = Path(__file__).resolve().parent.parent
-FUNCTIONS, DEPTH_MIN, DEPTH_MAX, COMMS = 20000, 8, 40, 20
+FUNCTIONS, DEPTH_MIN, DEPTH_MAX, COMMS = 10000, 8, 40, 4
 
 
 def write_folded(path, n_samples, n_stacks):
