@@ -31,7 +31,7 @@ class Formats(pipeline.RecordingTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        subprocess.run([SOURCE / "fetch-otlp", OTLP_READER[-1]], check=True)
+        cls.has_schema = subprocess.run([SOURCE / "fetch-otlp", OTLP_READER[-1]]).returncode == 0
 
     def setUp(self):
         super().setUp()
@@ -53,10 +53,12 @@ class Formats(pipeline.RecordingTest):
     def check_all(self):
         self.assert_same(totals.of_speedscope(self.files["speedscope.json"]))
         self.assert_same(totals.of_firefox(self.files["firefox.json"]))
-        self.assert_same(self.read_otlp())
         self.assert_same(self.read_pprof())
+        self.assert_same(self.read_otlp())
 
     def read_otlp(self):
+        if not self.has_schema:
+            self.skipTest("OpenTelemetry's schema is not installed, and cannot be had")
         done = subprocess.run([*OTLP_READER, self.files["otlp"]], stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout)
 

@@ -172,7 +172,7 @@ const scenarios = {
 };
 
 async function main() {
-	const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+	const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 	const seen = {}, errors = [];
 	try {
 		await scenarios[scenario](browser, seen, errors);
