@@ -48,9 +48,9 @@ function makeTree() {
 	const { profile, base, selection } = page, groupBy = GROUPS[$("group").value];
 	const { joined, map } = base ? joinFunctions(profile, base) : { joined: profile.functions, map: null };
 	const tree = new Tree(joined, []);
-	page.n = addSamples(tree, profile, selection, groupBy, profile.functions.name.map((_, i) => i), to => to.self);
+	page.n = addSamples(tree, profile, selection, groupBy, profile.functions.name.map((_, i) => i), to => to.self, !base);
 	if (base)
-		addSamples(tree, base, { from: 0, to: Infinity, threads: new Uint8Array(base.threads.length).fill(1) }, groupBy, map, to => to.base);
+		addSamples(tree, base, { from: 0, to: Infinity, threads: new Uint8Array(base.threads.length).fill(1) }, groupBy, map, to => to.base, false);
 	return tree.finish();
 }
 

@@ -15,17 +15,22 @@ class Tree {
 		this.index = new Map();
 	}
 
+	/** A node that is not there yet. */
+	add(parent, fn) {
+		this.parent.push(parent);
+		this.function.push(fn);
+		this.self.push(0);
+		this.base.push(0);
+		return this.parent.length - 1;
+	}
+
 	/** The child of a node that is a function or group; a new one if need be. */
 	child(parent, fn) {
 		const key = parent * 0x4000000 + (fn + 0x1000000);
 		let node = this.index.get(key);
 		if (node === undefined) {
-			node = this.parent.length;
+			node = this.add(parent, fn);
 			this.index.set(key, node);
-			this.parent.push(parent);
-			this.function.push(fn);
-			this.self.push(0);
-			this.base.push(0);
 		}
 		return node;
 	}
@@ -99,50 +104,73 @@ const GROUPS = {
 	thread: (profile, thread) => `${thread.name} (${thread.tid})`,
 };
 
-/** Adds the samples that are selected to a tree; `map` leads from the profile's functions to its. */
-function addSamples(tree, profile, selection, groupBy, map, counts) {
-	const { samples, nodes, threads } = profile;
-	const groups = new Map(), groupOf = new Int32Array(threads.length);
-	tree.labels.forEach((label, i) => groups.set(label, i));
-	threads.forEach((thread, i) => {
+/** The groups of threads, by number: of each the label's place among the tree's, -1 for none. */
+function groupThreads(tree, profile, groupBy) {
+	const known = new Map(tree.labels.map((label, i) => [label, i]));
+	return Int32Array.from(profile.threads, thread => {
 		const label = groupBy(profile, thread);
-		if (label === null) {
-			groupOf[i] = -1;
-			return;
-		}
-		if (!groups.has(label)) {
-			groups.set(label, tree.labels.length);
+		if (label === null)
+			return -1;
+		if (!known.has(label)) {
+			known.set(label, tree.labels.length);
 			tree.labels.push(label);
 		}
-		groupOf[i] = groups.get(label);
+		return known.get(label);
 	});
-	const places = new Map(); /* (group, node) → node of the tree */
-	const place = (group, node) => {
-		const path = [];
-		let at = node, found;
-		for (; at; at = nodes.parent[at]) {
-			found = places.get((group + 1) * nodes.n + at);
-			if (found !== undefined)
-				break;
-			path.push(at);
-		}
-		if (found === undefined)
-			found = group < 0 ? 0 : tree.child(0, ~group);
-		while (path.length) {
-			at = path.pop();
-			found = tree.child(found, map[nodes.function[at]]);
-			places.set((group + 1) * nodes.n + at, found);
-		}
-		return found;
-	};
+}
+
+/** Samples that are selected, group by group: { list, ends } with the end of each group (from -1 on). */
+function sortByGroup(profile, selection, groupOf, nGroups) {
+	const { samples } = profile, ends = new Uint32Array(nGroups + 1);
+	const isSelected = i => selection.threads[samples.thread[i]] && samples.time[i] >= selection.from && samples.time[i] <= selection.to;
 	let n = 0;
-	for (let i = 0; i < samples.n; i++) {
-		if (!selection.threads[samples.thread[i]] || samples.time[i] < selection.from || samples.time[i] > selection.to)
+	for (let i = 0; i < samples.n; i++)
+		if (isSelected(i)) {
+			ends[groupOf[samples.thread[i]] + 1]++;
+			n++;
+		}
+	for (let g = 1; g <= nGroups; g++)
+		ends[g] += ends[g - 1];
+	const list = new Uint32Array(n), at = new Uint32Array(nGroups + 1);
+	at.set(ends.subarray(0, nGroups), 1);
+	for (let i = 0; i < samples.n; i++)
+		if (isSelected(i))
+			list[at[groupOf[samples.thread[i]] + 1]++] = i;
+	return { list, ends };
+}
+
+/**
+ * Adds the samples that are selected to a tree: how many. `map` leads from the profile's functions to
+ * the tree's; `isAlone`: nobody else has added anything, so that no node is there already.
+ */
+function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
+	const { samples, nodes } = profile, groupOf = groupThreads(tree, profile, groupBy);
+	const { list, ends } = sortByGroup(profile, selection, groupOf, tree.labels.length);
+	const count = new Uint32Array(nodes.n), seen = new Uint32Array(nodes.n), place = new Uint32Array(nodes.n);
+	const touched = new Uint32Array(nodes.n);
+	for (let g = 0, first = 0; g < ends.length; first = ends[g++]) {
+		if (first === ends[g])
 			continue;
-		counts(tree)[place(groupOf[samples.thread[i]], samples.node[i])]++;
-		n++;
+		let n = 0;
+		for (let i = first; i < ends[g]; i++) {
+			const node = samples.node[list[i]];
+			count[node]++;
+			for (let at = node; at && seen[at] !== g + 1; at = nodes.parent[at]) {
+				seen[at] = g + 1;
+				touched[n++] = at;
+			}
+		}
+		place[0] = g ? tree.child(0, ~(g - 1)) : 0;
+		counts(tree)[place[0]] += count[0];
+		count[0] = 0;
+		for (const node of touched.subarray(0, n).sort()) { /* parents first */
+			const parent = place[nodes.parent[node]], fn = map[nodes.function[node]];
+			place[node] = isAlone ? tree.add(parent, fn) : tree.child(parent, fn);
+			counts(tree)[place[node]] += count[node];
+			count[node] = 0;
+		}
 	}
-	return n;
+	return list.length;
 }
 
 /** Share of all samples whose stack has a matching function: none is counted twice. */
