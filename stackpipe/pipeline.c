@@ -168,6 +168,19 @@ int pipeline_wait(struct pipeline *pipeline)
 	return first ? first : last; /* what one has not sent, the others miss */
 }
 
+int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *program)
+{
+	char *arguments[] = { (char *)program->name, NULL };
+	int status, of_stages, fd;
+
+	if (pipeline_start(pipeline, &fd) < 0 || dup2(fd, STDIN_FILENO) < 0)
+		return STAGE_EXIT_FAILED;
+	close(fd);
+	status = stage_main(1, arguments, program);
+	of_stages = pipeline_wait(pipeline);
+	return status ? status : of_stages;
+}
+
 void pipeline_stop(const struct pipeline *pipeline)
 {
 	if (pipeline->n && pipeline->stages[0].pid > 0)

@@ -47,5 +47,10 @@ int pipeline_start(struct pipeline *pipeline, int *ret_output);
  * did. */
 int pipeline_wait(struct pipeline *pipeline);
 
+struct stage_program;
+
+/* Starts all stages, and is the one behind them; waits for them, too. An exit status. */
+int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *program);
+
 /* Asks the source to stop; the others end behind it. */
 void pipeline_stop(const struct pipeline *pipeline);

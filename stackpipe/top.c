@@ -359,16 +359,9 @@ static int run(void)
 		.finish = finish,
 		.deinit = deinit,
 	};
-	char *arguments[] = { (char *)program.name, NULL };
-	int status, of_stages, fd;
 
 	signal(SIGINT, SIG_IGN);
-	if (pipeline_start(&pipeline, &fd) < 0 || dup2(fd, STDIN_FILENO) < 0)
-		return STAGE_EXIT_FAILED;
-	close(fd);
-	status = stage_main(1, arguments, &program);
-	of_stages = pipeline_wait(&pipeline);
-	return status ? status : of_stages;
+	return pipeline_end_with(&pipeline, &program);
 }
 
 int command_top(int argc, char **argv)
