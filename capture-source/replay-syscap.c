@@ -17,6 +17,7 @@ enum {
 	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
 	PROCESSES_MAX = 1 << 22,
 	NAME_MAX_SIZE = 4096,
+	ADDRESSES_MAX = UINT16_MAX / sizeof(uint64_t),
 	PIECE = 32 * 1024,	   /* of an embedded file, in a record */
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags: this, and what is worse */
 };
@@ -24,6 +25,29 @@ enum {
 struct replayed_process {
 	struct place_process process;
 	bool has_exited;
+};
+
+/* A stack that was taken apart: the next one mostly has the same outer frames. */
+struct taken_stack {
+	const struct syscap_sample_frame *sample; /* NULL: none */
+	uint64_t process, version;
+	uint32_t end;
+	size_t n_frames;
+	struct wire_frame frames[WIRE_FRAMES_MAX];
+	/* By address of the sample: frames before it, and the state in which it was taken. */
+	uint16_t n_before[ADDRESSES_MAX];
+	uint8_t state[ADDRESSES_MAX];
+};
+
+/* While a stack is taken apart. */
+struct taking {
+	struct replay *replay;
+	struct replayed_process *process;
+	const struct syscap_frame *frame;
+	struct place_name name; /* inlined calls that have come before their function */
+	char inlined[PLACES_INLINED_MAX][NAME_MAX_SIZE];
+	bool is_kernel, is_exact; /* of the address that comes next */
+	struct taken_stack stacks[2], *now, *last;
 };
 
 static uint64_t number_of(const struct syscap_file *file, const char *id, uint64_t otherwise)
@@ -105,8 +129,10 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 	pair_map_init(&replay->processes, PROCESSES_MAX);
 	pair_map_init(&replay->names, PROCESSES_MAX);
 	replay->frames = calloc(REPLAYED_FRAMES, sizeof(*replay->frames));
-	if (r < 0 || !replay->frames)
+	replay->taking = calloc(1, sizeof(*replay->taking));
+	if (r < 0 || !replay->frames || !replay->taking)
 		return r < 0 ? r : -ENOMEM;
+	replay->taking->replay = replay;
 	r = find_first_names(replay);
 	if (r < 0)
 		return r;
@@ -130,6 +156,7 @@ void replay_syscap_deinit(struct replay *replay)
 	bundle_deinit(&replay->bundle);
 	kallsyms_deinit(&replay->kallsyms);
 	free(replay->frames);
+	free(replay->taking);
 	pair_map_deinit(&replay->names);
 	pair_map_deinit(&replay->processes);
 }
@@ -240,18 +267,6 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 		mapping.build_id = behind + 1;
 	return r < 0 ? r : places_map(&replay->places, &process->process, &mapping, frame->time);
 }
-
-/* While a stack is taken apart. */
-struct taking {
-	struct replay *replay;
-	struct replayed_process *process;
-	const struct syscap_frame *frame;
-	struct place_name name; /* inlined calls that have come before their function */
-	char inlined[PLACES_INLINED_MAX][NAME_MAX_SIZE];
-	struct wire_stack stack;
-	struct wire_frame frames[WIRE_FRAMES_MAX];
-	bool is_kernel, is_exact; /* of the address that comes next */
-};
 
 /* "[stack-truncated]" and the like. */
 static bool find_end(const char *text, uint32_t *ret_end)
@@ -368,10 +383,16 @@ static struct replayed_frame *find_replayed(const struct taking *taking, uint64_
 	return &taking->replay->frames[hash >> 40 & (REPLAYED_FRAMES - 1)];
 }
 
+/* What the address that comes next depends on; inlined calls that wait are told apart from none. */
+static uint8_t state_of(const struct taking *taking)
+{
+	return (taking->name.n_inlined > 0) << 2 | taking->is_kernel << 1 | taking->is_exact;
+}
+
+/* Of a process's mappings, and of all names that were told. */
 static uint64_t version_of(const struct taking *taking)
 {
-	return taking->replay->places.n_retold << 32 ^ taking->process->process.n_changes << 2 ^
-	       taking->is_kernel << 1 ^ taking->is_exact;
+	return taking->replay->places.n_retold << 32 ^ taking->process->process.n_changes;
 }
 
 /* A frame of any kind: from what it was before, or from the capture. */
@@ -383,7 +404,8 @@ static int add_frame(struct taking *taking, uint64_t address, const char *entry,
 	int r;
 
 	if (is_alone && known->process == taking->process->process.number &&
-	    known->version == version_of(taking) && known->address == address) {
+	    known->version == version_of(taking) && known->state == state_of(taking) &&
+	    known->address == address) {
 		*ret = known->frame;
 		return 0;
 	}
@@ -394,8 +416,13 @@ static int add_frame(struct taking *taking, uint64_t address, const char *entry,
 	else
 		r = add_user_frame(taking, address, ret);
 	if (r == 0 && is_alone)
-		*known = (struct replayed_frame){ taking->process->process.number,
-						  version_of(taking), address, *ret };
+		*known = (struct replayed_frame){
+			.process = taking->process->process.number,
+			.version = version_of(taking),
+			.address = address,
+			.state = state_of(taking),
+			.frame = *ret,
+		};
 	return r;
 }
 
@@ -405,7 +432,7 @@ static int take_address(struct taking *taking, uint64_t address, bool is_outermo
 	const char *entry = address >> 32 == SYSCAP_JITMAP_MARK >> 32
 				    ? syscap_file_jitmap(&taking->replay->syscap, address)
 				    : NULL;
-	struct wire_frame *frame = &taking->frames[taking->stack.frames.n];
+	struct taken_stack *now = taking->now;
 	char cut[NAME_MAX_SIZE];
 	int r;
 
@@ -415,51 +442,122 @@ static int take_address(struct taking *taking, uint64_t address, bool is_outermo
 		return 0;
 	}
 	if (entry && !taking->is_kernel) {
-		if (is_outermost && find_end(entry, &taking->stack.end))
+		if (is_outermost && find_end(entry, &now->end))
 			return 0;
 		if (places_cut_mark(entry, "_[i]", cut, sizeof(cut))) {
 			keep_inlined(taking, cut);
 			return 0;
 		}
 	}
-	if (taking->stack.frames.n == WIRE_FRAMES_MAX)
+	if (now->n_frames == WIRE_FRAMES_MAX)
 		return 0;
-	r = add_frame(taking, address, entry, frame);
-	taking->stack.frames.n++;
+	r = add_frame(taking, address, entry, &now->frames[now->n_frames]);
+	now->n_frames++;
 	taking->is_exact = false;
 	forget_name(&taking->name);
 	return r;
 }
 
+/* How many addresses, counted from the outermost, are those of the stack before. */
+static size_t count_common(const struct taken_stack *last, const struct syscap_sample_frame *sample)
+{
+	size_t n = sample->n_addresses, n_last = last->sample ? last->sample->n_addresses : 0,
+	       i = 0;
+
+	while (i < n && i < n_last &&
+	       sample->addresses[n - 1 - i] == last->sample->addresses[n_last - 1 - i])
+		i++;
+	return i;
+}
+
+/*
+ * Takes the frames from the i-th address on from the stack before, if that was there in the same
+ * state; `at` is the address's number in it.
+ */
+static bool take_rest(struct taking *taking, size_t i, size_t at)
+{
+	const struct taken_stack *last = taking->last;
+	struct taken_stack *now = taking->now;
+	size_t n_addresses = now->sample->n_addresses - i, skipped = last->n_before[at];
+	size_t n_frames = last->n_frames - skipped;
+
+	if (last->process != now->process || last->version != version_of(taking) ||
+	    taking->name.n_inlined || last->state[at] != state_of(taking) ||
+	    now->n_frames + n_frames > WIRE_FRAMES_MAX)
+		return false;
+	for (size_t k = 0; k < n_addresses; k++)
+		now->n_before[i + k] = last->n_before[at + k] - skipped + now->n_frames;
+	memcpy(now->state + i, last->state + at, n_addresses);
+	memcpy(now->frames + now->n_frames, last->frames + skipped,
+	       n_frames * sizeof(*now->frames));
+	now->n_frames += n_frames;
+	now->end = last->end;
+	return true;
+}
+
+/* All frames of a sample; what is as in the one before is taken from there. */
+static int take_addresses(struct taking *taking)
+{
+	struct taken_stack *now = taking->now;
+	const struct syscap_sample_frame *sample = now->sample;
+	size_t n = sample->n_addresses, n_common = count_common(taking->last, sample);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (n - i <= n_common &&
+		    take_rest(taking, i, taking->last->sample->n_addresses - (n - i)))
+			break;
+		now->n_before[i] = now->n_frames;
+		now->state[i] = state_of(taking);
+		r = take_address(taking, sample->addresses[i], i + 1 == n);
+	}
+	now->version = version_of(taking);
+	return r;
+}
+
+/* Makes ready for the next sample. */
+static void begin_taking(struct taking *taking, struct replayed_process *process,
+			 const struct syscap_frame *frame)
+{
+	struct taken_stack *now = taking->last ? taking->last : &taking->stacks[0];
+
+	taking->last = taking->now ? taking->now : &taking->stacks[1];
+	taking->now = now;
+	taking->process = process;
+	taking->frame = frame;
+	forget_name(&taking->name);
+	taking->is_kernel = false;
+	taking->is_exact = true;
+	now->sample = (const void *)frame;
+	now->process = process->process.number;
+	now->n_frames = 0;
+	now->end = taking->replay->is_ours ? WIRE_stack_end_COMPLETE : WIRE_stack_end_NOT_TOLD;
+}
+
 static int take_sample(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
 {
-	static struct taking taking; /* too large for a stack */
 	const struct syscap_sample_frame *sample = (const void *)frame;
+	struct taking *taking = replay->taking;
 	struct replayed_process *process;
+	struct wire_stack stack;
 	int r = find_process(replay, frame, NULL, &process);
 
 	if (r < 0)
 		return r;
-	taking.replay = replay;
-	taking.process = process;
-	taking.frame = frame;
-	forget_name(&taking.name);
-	taking.is_kernel = false;
-	taking.is_exact = true;
-	taking.stack = (struct wire_stack){
+	begin_taking(taking, process, frame);
+	r = take_addresses(taking);
+	stack = (struct wire_stack){
 		.time = frame->time,
 		.process = process->process.number,
 		.tid = sample->tid == frame->pid ? process->process.pid : (uint32_t)sample->tid,
 		.cpu = frame->cpu < 0 ? 0 : frame->cpu,
 		.weight = replay->period ? replay->period : 1,
-		.end = replay->is_ours ? WIRE_stack_end_COMPLETE : WIRE_stack_end_NOT_TOLD,
+		.end = taking->now->end,
+		.frames = { taking->now->frames, taking->now->n_frames },
 	};
-	taking.stack.frames.data = taking.frames;
-	for (size_t i = 0; i < sample->n_addresses && r == 0; i++)
-		r = take_address(&taking, sample->addresses[i], i + 1 == sample->n_addresses);
 	stage->samples_in++;
 	stage->last_time = frame->time;
-	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &taking.stack);
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);
 }
 
 static int take_log(struct stage *stage, const struct syscap_frame *frame)

@@ -14,7 +14,8 @@ enum { REPLAYED_FRAMES = 1 << 16 }; /* a power of two */
 struct replayed_frame {
 	uint64_t process, version; /* which of a process's mappings, and of all names */
 	uint64_t address;
-	struct wire_frame frame; /* with its flags, which are looked for, too */
+	uint8_t state; /* in which the address was taken: of the kernel, exact */
+	struct wire_frame frame;
 };
 
 struct replay {
@@ -28,6 +29,7 @@ struct replay {
 	struct bundle bundle;
 	struct kallsyms kallsyms;
 	struct replayed_frame *frames; /* direct-mapped */
+	struct taking *taking;	       /* a stack apart */
 	struct pair_map names;	       /* (PID in the file, 0) → item with its first name */
 	struct pair_map processes;     /* (PID in the file, 0) → struct replayed_process * */
 	bool is_ours;		       /* stackpipe has written it */
