@@ -6,8 +6,7 @@
  *	a JSON object: what was recorded, "strings", and how many there are of each of the following
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
  *	the parent is, function), processes (pid, name), threads (process, tid, name), samples
- *	(microseconds since the one before, thread, node), losses (microseconds since the one
- *before, events)
+ *	(microseconds since the one before, thread, node), losses (the same, events)
  *
  * so that no name stands in the page as markup. page/data.js reads it.
  */

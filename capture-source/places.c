@@ -361,6 +361,24 @@ int places_make_up_frame(struct places *places, struct place_process *process, e
 					 flags, name, ret);
 }
 
+bool places_find_end(const char *text, uint32_t *ret_end)
+{
+	size_t size = strlen(text);
+
+	if (size < 2 || text[0] != '[' || text[size - 1] != ']')
+		return false;
+	for (uint32_t end = WIRE_stack_end_COMPLETE + 1; wire_name_text(&wire_names_stack_end, end);
+	     end++) {
+		const char *name = wire_name_text(&wire_names_stack_end, end);
+
+		if (strlen(name) == size - 2 && !strncmp(text + 1, name, size - 2)) {
+			*ret_end = end;
+			return true;
+		}
+	}
+	return false;
+}
+
 bool places_cut_mark(const char *name, const char *mark, char *ret, size_t size)
 {
 	size_t n = strlen(name), mark_size = strlen(mark);

@@ -29,7 +29,7 @@ struct places {
 	uint64_t n_images, n_processes, n_made_up;
 	uint64_t n_retold; /* places that were called otherwise before */
 	uint32_t n_mappings;
-	bool has_kernel, has_names, has_jit;
+	bool has_kernel, has_names;
 	uint64_t n_refused;
 };
 
@@ -85,6 +85,9 @@ enum place_kind { PLACE_CODE, PLACE_JIT, PLACE_KERNEL };
 /* A frame that is nothing but its name. */
 int places_make_up_frame(struct places *places, struct place_process *process, enum place_kind kind,
 			 const struct place_name *name, uint64_t time, struct wire_frame *ret);
+
+/* Why a stack ends, from what stands for it as a frame: "[stack-truncated]"; false: it is none. */
+bool places_find_end(const char *text, uint32_t *ret_end);
 
 /* A name's part in front of a mark like "_[i]"; false: it has no such mark. */
 bool places_cut_mark(const char *name, const char *mark, char *ret, size_t size);

@@ -97,22 +97,6 @@ static bool split(struct folded *folded, char *line)
 	return folded->n_names > 0;
 }
 
-static bool find_end(const char *text, uint32_t *ret)
-{
-	size_t size = strlen(text);
-
-	for (uint32_t end = 2; end < 64; end++) {
-		const char *name = wire_name_text(&wire_names_stack_end, end);
-
-		if (name && text[0] == '[' && text[size - 1] == ']' && strlen(name) == size - 2 &&
-		    !strncmp(text + 1, name, size - 2)) {
-			*ret = end;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* A function and the calls that were inlined into it, `n` names in all, as one frame. */
 static int make_frame(struct folded *folded, struct comm *comm, char *const *names, size_t n,
 		      struct wire_frame *ret)
@@ -193,7 +177,7 @@ static int take_line(struct stage *stage, struct folded *folded, char *line)
 	}
 	if (r < 0)
 		return r;
-	if (folded->n_names > 1 && find_end(folded->names[1], &stack.end))
+	if (folded->n_names > 1 && places_find_end(folded->names[1], &stack.end))
 		first = 2;
 	stack.process = comm->process.number;
 	stack.tid = comm->process.pid;

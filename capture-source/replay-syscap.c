@@ -164,10 +164,13 @@ void replay_syscap_deinit(struct replay *replay)
 /* The PID that a process really had, and its name without it. */
 static uint32_t real_pid(int32_t pid, const char *name, char *ret, size_t size)
 {
-	const char *mark = strstr(name, " (pid ");
+	const char *mark = NULL;
 	unsigned long found;
 	char *end;
 
+	/* The last one: the process may have called itself so, too. */
+	for (const char *at = strstr(name, " (pid "); at; at = strstr(at + 1, " (pid "))
+		mark = at;
 	snprintf(ret, size, "%s", name);
 	if (pid < SYSCAP_PSEUDO_PID || !mark)
 		return pid;
@@ -266,21 +269,6 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 	if (behind < end && *behind == '@' && memchr(behind, 0, end - behind))
 		mapping.build_id = behind + 1;
 	return r < 0 ? r : places_map(&replay->places, &process->process, &mapping, frame->time);
-}
-
-/* "[stack-truncated]" and the like. */
-static bool find_end(const char *text, uint32_t *ret_end)
-{
-	for (uint32_t end = 0; end < 64; end++) {
-		const char *name = wire_name_text(&wire_names_stack_end, end);
-
-		if (name && !strncmp(text + 1, name, strlen(name)) && text[0] == '[' &&
-		    !strcmp(text + 1 + strlen(name), "]")) {
-			*ret_end = end;
-			return true;
-		}
-	}
-	return false;
 }
 
 /* "[file+0xoffset]": what stackpipe calls a place without a name. */
@@ -442,7 +430,7 @@ static int take_address(struct taking *taking, uint64_t address, bool is_outermo
 		return 0;
 	}
 	if (entry && !taking->is_kernel) {
-		if (is_outermost && find_end(entry, &now->end))
+		if (is_outermost && places_find_end(entry, &now->end))
 			return 0;
 		if (places_cut_mark(entry, "_[i]", cut, sizeof(cut))) {
 			keep_inlined(taking, cut);

@@ -17,7 +17,7 @@
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 
-enum { WORDS_MAX = 10, LINE_SIZE = 1024 };
+enum { WORDS_MAX = 12, LINE_SIZE = 1024 };
 
 struct check {
 	const char *what;
@@ -36,7 +36,8 @@ static const struct check checks[] = {
 	  { "perf-source", "-e", "cycles", "-a", "-d", "0.05", NULL },
 	  false },
 	{ "sample 4,999 times a second with 64 KiB of stack",
-	  { "perf-source", "-e", "cpu-clock", "-a", "-d", "0.05", "-F", "4999", "-s", NULL },
+	  { "perf-source", "-e", "cpu-clock", "-a", "-d", "0.05", "-F", "4999", "-s", "65528",
+	    NULL },
 	  false },
 };
 
@@ -48,8 +49,6 @@ static int add_stage(struct pipeline *pipeline, const struct check *check)
 
 	for (size_t i = 1; check->words[i] && r == 0; i++)
 		r = pipeline_add_argument(pipeline, check->words[i]);
-	if (r == 0 && !strcmp(pipeline->stages[0].arguments[pipeline->stages[0].n - 1], "-s"))
-		r = pipeline_add_argument(pipeline, "65528");
 	return r;
 }
 

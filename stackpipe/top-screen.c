@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/subtree.h"
 #include "stackpipe/top-tree.h"
 #include "stackpipe/top.h"
 
