@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cfi.h"
+#include "common/growing-list.h"
 
 /* Those that no linker writes into a section of its own: they would need to be asked for. */
 enum { POINTER_INDIRECT = 0x80, POINTER_OMIT = 0xff };
@@ -214,17 +215,11 @@ static void read_common(const struct cfi_section *section, const struct entry *e
 
 static int add_common(struct cfi *cfi, const struct cfi_common *common)
 {
-	struct cfi_common *commons = cfi->commons;
+	int r = GROWING_LIST_MAKE_ROOM(cfi->commons, cfi->n_commons);
 
-	if (!(cfi->n_commons & (cfi->n_commons - 1))) { /* a power of two: full */
-		commons = reallocarray(commons, cfi->n_commons ? cfi->n_commons * 2 : 1,
-				       sizeof(*commons));
-		if (!commons)
-			return -ENOMEM;
-		cfi->commons = commons;
-	}
-	commons[cfi->n_commons++] = *common;
-	return 0;
+	if (r == 0)
+		cfi->commons[cfi->n_commons++] = *common;
+	return r;
 }
 
 static int compare_at(const void *a, const void *b)
@@ -271,16 +266,11 @@ static bool read_description(const struct cfi_section *section, const struct cfi
 
 static int add_description(struct cfi *cfi, const struct cfi_description *description)
 {
-	struct cfi_description *list = cfi->list;
+	int r = GROWING_LIST_MAKE_ROOM(cfi->list, cfi->n);
 
-	if (!(cfi->n & (cfi->n - 1))) { /* a power of two: full */
-		list = reallocarray(list, cfi->n ? cfi->n * 2 : 1, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		cfi->list = list;
-	}
-	list[cfi->n++] = *description;
-	return 0;
+	if (r == 0)
+		cfi->list[cfi->n++] = *description;
+	return r;
 }
 
 static int compare_start(const void *a, const void *b)

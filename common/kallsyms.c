@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/growing-list.h"
 #include "common/gzip.h"
 #include "common/kallsyms.h"
 
@@ -72,19 +73,12 @@ static bool parse_line(char *line, struct kernel_symbol *ret)
 
 static int add_symbol(struct kallsyms *kallsyms, const struct kernel_symbol *symbol)
 {
-	struct kernel_symbol *list;
-
 	if (kallsyms->n == KALLSYMS_MAX) {
 		kallsyms->n_refused++;
 		return 0;
 	}
-	if (!(kallsyms->n & (kallsyms->n - 1))) { /* a power of two: full */
-		list = reallocarray(kallsyms->list, kallsyms->n ? kallsyms->n * 2 : 1,
-				    sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		kallsyms->list = list;
-	}
+	if (GROWING_LIST_MAKE_ROOM(kallsyms->list, kallsyms->n) < 0)
+		return -ENOMEM;
 	kallsyms->list[kallsyms->n++] = *symbol;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/growing-list.h"
 #include "common/proc.h"
 #include "common/procmap-query.h"
 #include "common/whole-file.h"
@@ -54,18 +55,12 @@ bool proc_parse_mapping(char *line, struct proc_mapping *ret)
 
 static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
-	struct proc_mapping *list;
-
 	if (maps->n == PROC_MAPPINGS_MAX) {
 		maps->n_refused++;
 		return 0;
 	}
-	if (!(maps->n & (maps->n - 1))) { /* a power of two: full */
-		list = reallocarray(maps->list, maps->n ? maps->n * 2 : 1, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		maps->list = list;
-	}
+	if (GROWING_LIST_MAKE_ROOM(maps->list, maps->n) < 0)
+		return -ENOMEM;
 	maps->list[maps->n++] = *mapping;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/growing-list.h"
 #include "perfdata-source/header.h"
 
 enum {
@@ -31,21 +32,16 @@ static uint32_t half_word(const uint8_t *at)
 
 static void take_build_id(struct header *header, const uint8_t *at, size_t size)
 {
-	struct header_build_id *list = header->build_ids, *build_id;
+	struct header_build_id *build_id;
 	uint16_t misc;
 
 	if (size <= BUILD_ID_EVENT || header->n_build_ids == HEADER_BUILD_IDS_MAX) {
 		header->n_left_out++;
 		return;
 	}
-	if (!(header->n_build_ids & (header->n_build_ids - 1))) { /* a power of two: full */
-		list = reallocarray(list, header->n_build_ids ? header->n_build_ids * 2 : 1,
-				    sizeof(*list));
-		if (!list)
-			return;
-		header->build_ids = list;
-	}
-	build_id = &list[header->n_build_ids];
+	if (GROWING_LIST_MAKE_ROOM(header->build_ids, header->n_build_ids) < 0)
+		return;
+	build_id = &header->build_ids[header->n_build_ids];
 	memcpy(&misc, at + 4, sizeof(misc));
 	build_id->is_kernel = (misc & MISC_MODE) == PERF_RECORD_MISC_KERNEL;
 	build_id->size = misc & MISC_BUILD_ID_SIZE ? at[12 + BUILD_ID_BYTES] : BUILD_ID_BYTES;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/growing-list.h"
 #include "symbolizer/code-history.h"
 
 static_assert(CODE_HISTORY_FAN == 1 << 4 && CODE_HISTORY_MAX == 1 << 4 * (CODE_HISTORY_LEVELS + 1),
@@ -112,15 +113,11 @@ static struct code_block join(struct code_block *blocks, struct code_span *buffe
 /* Adds a block to a level; the spans are copied. 0 or -ENOMEM. */
 static int add_block(struct code_level *level, const struct code_block *block)
 {
-	struct code_block *blocks = level->blocks, *made;
+	struct code_block *made;
 
-	if (!(level->n & (level->n - 1))) { /* a power of two: full */
-		blocks = reallocarray(blocks, level->n ? level->n * 2 : 1, sizeof(*blocks));
-		if (!blocks)
-			return -ENOMEM;
-		level->blocks = blocks;
-	}
-	made = &blocks[level->n];
+	if (GROWING_LIST_MAKE_ROOM(level->blocks, level->n) < 0)
+		return -ENOMEM;
+	made = &level->blocks[level->n];
 	made->n = block->n;
 	made->spans = reallocarray(NULL, block->n, sizeof(*made->spans));
 	if (!made->spans)
@@ -168,17 +165,11 @@ static void drop_parts(struct code_history *history, unsigned int level)
 
 static int add_piece(struct code_history *history, uint64_t start, uint64_t end)
 {
-	struct code_piece *pieces;
+	int r = GROWING_LIST_MAKE_ROOM(history->pieces, history->n);
 
-	if (!(history->n & (history->n - 1))) { /* a power of two: full */
-		pieces = reallocarray(history->pieces, history->n ? history->n * 2 : 1,
-				      sizeof(*pieces));
-		if (!pieces)
-			return -ENOMEM;
-		history->pieces = pieces;
-	}
-	history->pieces[history->n++] = (struct code_piece){ start, end };
-	return 0;
+	if (r == 0)
+		history->pieces[history->n++] = (struct code_piece){ start, end };
+	return r;
 }
 
 int code_history_add(struct code_history *history, uint64_t start, uint64_t end)

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/elf-image.h"
+#include "common/growing-list.h"
 #include "common/jitdump-path.h"
 #include "symbolizer/jit-names.h"
 #include "symbolizer/jitdump.h"
@@ -275,23 +276,16 @@ static int tell(struct jit_names *names, const struct met_place *place, const st
 static struct met_place *add_place(struct jit_process *process, uint64_t image, uint64_t address,
 				   uint64_t time)
 {
-	struct met_place *places = process->places;
-
-	if (!(process->n_places & (process->n_places - 1))) { /* a power of two: full */
-		places = reallocarray(places, process->n_places ? process->n_places * 2 : 1,
-				      sizeof(*places));
-		if (!places)
-			return NULL;
-		process->places = places;
-	}
+	if (GROWING_LIST_MAKE_ROOM(process->places, process->n_places) < 0)
+		return NULL;
 	if (pair_map_add(&process->by_place, image, address, process->n_places) < 0)
 		return NULL;
-	places[process->n_places] = (struct met_place){
+	process->places[process->n_places] = (struct met_place){
 		.image = image,
 		.address = address,
 		.first = time,
 	};
-	return &places[process->n_places++];
+	return &process->places[process->n_places++];
 }
 
 /* The name of a place has changed between two stacks, or was not known in time for the first. */
