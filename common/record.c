@@ -7,6 +7,7 @@
 enum {
 	MISC_MMAP_BUILD_ID = 1 << 14, /* PERF_RECORD_MISC_MMAP_BUILD_ID of linux 5.12 */
 	BUILD_ID_BYTES = 20,
+	WORD_BYTES = 8,
 };
 
 bool record_comm_is_exec(const struct perf_event_header *header)
@@ -52,11 +53,24 @@ bool record_is_whole(const struct perf_event_header *header)
 	return header->size >= size;
 }
 
+size_t record_end(const struct perf_event_header *header, size_t id_size)
+{
+	const struct record_ksymbol *ksymbol = (const void *)header;
+	size_t end;
+
+	if (header->type != PERF_RECORD_KSYMBOL || header->size < sizeof(*ksymbol))
+		return header->size;
+	end = sizeof(*ksymbol) + strnlen(ksymbol->name, header->size - sizeof(*ksymbol));
+	end = (end / WORD_BYTES + 1) * WORD_BYTES + id_size; /* zeros up to a whole word */
+	return end < header->size ? end : header->size;
+}
+
 const struct record_id *record_id(const struct perf_event_header *header)
 {
 	if (header->size < sizeof(*header) + sizeof(struct record_id))
 		return NULL;
-	return (const void *)((const char *)header + header->size - sizeof(struct record_id));
+	return (const void *)((const char *)header + record_end(header, sizeof(struct record_id)) -
+			      sizeof(struct record_id));
 }
 
 uint64_t record_time(const struct perf_event_header *header)

@@ -92,6 +92,15 @@ bool record_comm_is_exec(const struct perf_event_header *header);
 /* The time of any record of our events, 0 if it is too short to have one. */
 uint64_t record_time(const struct perf_event_header *header);
 
+/*
+ * Where a record that is no sample ends, with its identifying tail of `id_size` bytes; never more
+ * than header->size, which must be that of a header at least. It is less where several recorders
+ * hear of one piece of kernel code: perf_event_ksymbol_output() of kernel/events/core.c (5.1
+ * to 6.18 at least) adds the size of the tail to that of the record once more for each of them, and
+ * what is behind it are old bytes of the ring.
+ */
+size_t record_end(const struct perf_event_header *header, size_t id_size);
+
 /* The identifying tail of a record that is no sample; NULL: too short. */
 const struct record_id *record_id(const struct perf_event_header *header);
 

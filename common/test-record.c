@@ -235,9 +235,53 @@ static void test_a_text_ends_within_its_record(void **state)
 	}
 }
 
+/* What the kernel writes where one, two and three recorders hear of it. */
+static void test_the_tail_of_kernel_code_is_behind_its_name(void **state)
+{
+	static const char *const names[] = { "", "1234567", "12345678",
+					     "bpf_prog_1234567812345678" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (int n_others = 0; n_others < 3; n_others++) {
+			const struct perf_event_header *header;
+			size_t n_words = strlen(names[i]) / 8 + 1;
+
+			memset(&builder, 0x77, sizeof(builder));
+			builder.n = 1;
+			put(&builder, 0xffffffffc0000000);
+			put(&builder, 0x40);
+			memset(builder.words + builder.n, 0, n_words * 8);
+			memcpy(builder.words + builder.n, names[i], strlen(names[i]));
+			builder.n += n_words;
+			put(&builder, (uint64_t)102 << 32 | 101);
+			put(&builder, 1000);
+			put(&builder, 3);
+			builder.n += n_others * sizeof(struct record_id) / 8;
+			header = finish(&builder, PERF_RECORD_KSYMBOL);
+			assert_int_equal(record_time(header), 1000);
+			assert_int_equal(record_id(header)->tid, 102);
+			assert_int_equal(record_id(header)->cpu, 3);
+		}
+}
+
+/* A name without an end has no tail behind it. */
+static void test_a_damaged_record_of_kernel_code_ends_where_it_says(void **state)
+{
+	for (size_t n_words = 1; n_words < 16; n_words++) {
+		const struct perf_event_header *header;
+
+		memset(&builder, 0x77, sizeof(builder));
+		builder.n = n_words;
+		header = finish(&builder, PERF_RECORD_KSYMBOL);
+		assert_int_equal(record_end(header, sizeof(struct record_id)), n_words * 8);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_tail_of_kernel_code_is_behind_its_name),
+		cmocka_unit_test(test_a_damaged_record_of_kernel_code_ends_where_it_says),
 		cmocka_unit_test(test_a_sample_is_taken_apart),
 		cmocka_unit_test(test_a_sample_without_user_side_has_no_registers),
 		cmocka_unit_test(test_no_more_stack_is_told_than_there_is),

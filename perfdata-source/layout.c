@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "common/record.h"
 #include "perfdata-source/layout.h"
 
 /* Those of newer headers than the oldest that this builds with. */
@@ -154,6 +155,14 @@ bool layout_parse_sample(const struct layout *layout, const struct perf_event_he
 	return true;
 }
 
+/* Of the tail of a record that is no sample. */
+static size_t id_size(uint64_t type)
+{
+	return 8 * (!!(type & PERF_SAMPLE_TID) + !!(type & PERF_SAMPLE_TIME) +
+		    !!(type & PERF_SAMPLE_ID) + !!(type & PERF_SAMPLE_STREAM_ID) +
+		    !!(type & PERF_SAMPLE_CPU) + !!(type & PERF_SAMPLE_IDENTIFIER));
+}
+
 bool layout_parse_id(const struct layout *layout, const struct perf_event_header *header,
 		     struct parsed_id *ret)
 {
@@ -165,12 +174,10 @@ bool layout_parse_id(const struct layout *layout, const struct perf_event_header
 		*ret = id;
 		return true;
 	}
-	id.size = 8 * (!!(type & PERF_SAMPLE_TID) + !!(type & PERF_SAMPLE_TIME) +
-		       !!(type & PERF_SAMPLE_ID) + !!(type & PERF_SAMPLE_STREAM_ID) +
-		       !!(type & PERF_SAMPLE_CPU) + !!(type & PERF_SAMPLE_IDENTIFIER));
+	id.size = id_size(type);
 	if (cursor.is_bad || id.size > (size_t)(cursor.end - cursor.at))
 		return false;
-	cursor.at = cursor.end - id.size;
+	cursor.at = (const uint8_t *)header + record_end(header, id.size) - id.size;
 	if (type & PERF_SAMPLE_TID) {
 		word = take(&cursor);
 		id.pid = word;
@@ -212,8 +219,10 @@ bool layout_find_id(uint64_t type, const struct perf_event_header *header, uint6
 		return false;
 	if (header->type == PERF_RECORD_SAMPLE && !(type & PERF_SAMPLE_IDENTIFIER))
 		at = words_before_id(type);
-	if (header->type != PERF_RECORD_SAMPLE)
+	if (header->type != PERF_RECORD_SAMPLE) {
+		n_words = (record_end(header, id_size(type)) - sizeof(*header)) / 8;
 		at = n_words - 1 - (type & PERF_SAMPLE_IDENTIFIER ? 0 : words_behind_id(type));
+	}
 	if (at >= n_words)
 		return false;
 	*ret = layout_word(cursor.at, at);

@@ -418,6 +418,33 @@ static void test_the_id_of_other_records_in_all_combinations(void **state)
 	}
 }
 
+/* Old bytes of the ring lie behind what is told of kernel code; see record_end(). */
+static void test_the_id_of_kernel_code_in_all_combinations(void **state)
+{
+	static const uint64_t own[] = { 0xffffffffc0000000, 0x40, 'n' };
+	enum { N_OWN = sizeof(own) / sizeof(*own) };
+
+	for (unsigned combination = 1; combination < 64; combination++) {
+		uint64_t type = identifying_type(combination), number = 0;
+		bool has_id = type & (PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER);
+		struct layout layout = layout_of(type);
+		const struct perf_event_header *header;
+		struct parsed_id id;
+
+		layout.sample_id_all = true;
+		build_other(type, N_OWN);
+		memcpy(builder.words + 1, own, sizeof(own));
+		put_many(0x900, builder.n - 1 - N_OWN);
+		header = finish(PERF_RECORD_KSYMBOL);
+		assert_true(layout_parse_id(&layout, header, &id));
+		assert_int_equal(id.tid, if_has(type, PERF_SAMPLE_TID, 0x104));
+		assert_int_equal(id.time, if_has(type, PERF_SAMPLE_TIME, 0x105));
+		assert_int_equal(id.cpu, if_has(type, PERF_SAMPLE_CPU, 0x109));
+		assert_int_equal(layout_find_id(type, header, &number), has_id);
+		assert_int_equal(number, has_id ? 0x107 : 0);
+	}
+}
+
 static void test_a_record_too_short_for_its_id_is_refused(void **state)
 {
 	for (unsigned combination = 1; combination < 64; combination++) {
@@ -485,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_every_flipped_bit_stays_inside_the_record),
 		cmocka_unit_test(test_a_record_shorter_than_its_header_is_refused),
 		cmocka_unit_test(test_the_id_of_other_records_in_all_combinations),
+		cmocka_unit_test(test_the_id_of_kernel_code_in_all_combinations),
 		cmocka_unit_test(test_a_record_too_short_for_its_id_is_refused),
 		cmocka_unit_test(test_without_sample_id_all_there_is_no_id),
 		cmocka_unit_test(test_whom_a_record_belongs_to_in_all_combinations),

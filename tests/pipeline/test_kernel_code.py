@@ -162,6 +162,23 @@ class Live(pipeline.RecordingTest):
         self.assert_addresses_are_used_again(N_ALL)
         self.assert_programs_have_their_names(N_ALL)
 
+    def test_programs_beside_a_later_recorder(self):
+        """The kernel tells the newest first, and those before it with a wrong size."""
+        with self.stream.open("wb") as out:
+            recording = self.start(*self.stages("-a"), stdout=out)
+        pipeline.wait_for(lambda: pipeline.has_size(self.stream, 1), "the stream")
+        beside = self.directory / "beside"
+        with beside.open("wb") as out:
+            later = self.start(self.source("-a"), stdout=out)
+        pipeline.wait_for(lambda: pipeline.has_size(beside, 1), "the later stream")
+        self.run_well(self.spin())
+        for pipe in (recording, later):
+            pipe.signal(signal.SIGINT)
+            for stage in pipe.end():
+                self.assertEqual(stage.status, 0, stage)
+        self.assert_addresses_are_used_again(N_ALL)
+        self.assert_programs_have_their_names(N_ALL)
+
     def test_programs_that_were_there_before(self):
         """kallsyms tells of them at the start, and that is not forgotten."""
         spinning = self.start(self.spin())
