@@ -10,44 +10,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture-source/replay.h"
+#include "capture-source/replay-sample.h"
 #include "common/clock.h"
 
 enum {
-	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
 	PROCESSES_MAX = 1 << 22,
 	NAME_MAX_SIZE = 4096,
-	ADDRESSES_MAX = UINT16_MAX / sizeof(uint64_t),
 	PIECE = 32 * 1024,	   /* of an embedded file, in a record */
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags: this, and what is worse */
-};
-
-struct replayed_process {
-	struct place_process process;
-	bool has_exited;
-};
-
-/* A stack that was taken apart: the next one mostly has the same outer frames. */
-struct taken_stack {
-	const struct syscap_sample_frame *sample; /* NULL: none */
-	uint64_t process, version;
-	uint32_t end;
-	size_t n_frames;
-	struct wire_frame frames[WIRE_FRAMES_MAX];
-	/* By address of the sample: frames before it, and the state in which it was taken. */
-	uint16_t n_before[ADDRESSES_MAX];
-	uint8_t state[ADDRESSES_MAX];
-};
-
-/* While a stack is taken apart. */
-struct taking {
-	struct replay *replay;
-	struct replayed_process *process;
-	const struct syscap_frame *frame;
-	struct place_name name; /* inlined calls that have come before their function */
-	char inlined[PLACES_INLINED_MAX][NAME_MAX_SIZE];
-	bool is_kernel, is_exact; /* of the address that comes next */
-	struct taken_stack stacks[2], *now, *last;
 };
 
 static uint64_t number_of(const struct syscap_file *file, const char *id, uint64_t otherwise)
@@ -128,12 +98,10 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 
 	pair_map_init(&replay->processes, PROCESSES_MAX);
 	pair_map_init(&replay->names, PROCESSES_MAX);
-	replay->frames = calloc(REPLAYED_FRAMES, sizeof(*replay->frames));
-	replay->taking = calloc(1, sizeof(*replay->taking));
-	if (r < 0 || !replay->frames || !replay->taking)
-		return r < 0 ? r : -ENOMEM;
-	replay->taking->replay = replay;
-	r = find_first_names(replay);
+	if (r == 0)
+		r = taking_new(replay, &replay->taking);
+	if (r == 0)
+		r = find_first_names(replay);
 	if (r < 0)
 		return r;
 	header = syscap_file_header(syscap);
@@ -155,8 +123,7 @@ void replay_syscap_deinit(struct replay *replay)
 	syscap_file_deinit(&replay->syscap);
 	bundle_deinit(&replay->bundle);
 	kallsyms_deinit(&replay->kallsyms);
-	free(replay->frames);
-	free(replay->taking);
+	taking_free(replay->taking);
 	pair_map_deinit(&replay->names);
 	pair_map_deinit(&replay->processes);
 }
@@ -271,278 +238,23 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 	return r < 0 ? r : places_map(&replay->places, &process->process, &mapping, frame->time);
 }
 
-/* "[file+0xoffset]": what stackpipe calls a place without a name. */
-static bool is_nameless(const char *text, uint64_t *ret_offset)
-{
-	const char *plus = strrchr(text, '+');
-	char *end;
-
-	if (text[0] != '[' || !plus || strncmp(plus, "+0x", 3))
-		return false;
-	*ret_offset = strtoull(plus + 3, &end, 16);
-	return !strcmp(end, "]");
-}
-
-static void name_kernel(struct taking *taking, uint64_t address)
-{
-	uint64_t size, code = address - !taking->is_exact;
-	const struct kernel_symbol *symbol = kallsyms_find(&taking->replay->kallsyms, code, &size);
-
-	if (!symbol || !strcmp(symbol->name, "unknown")) /* the bound of a function */
-		return;
-	taking->name.name = symbol->name;
-	taking->name.module = symbol->module;
-	taking->name.start = symbol->address;
-	taking->name.size = size;
-}
-
-static int add_kernel_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
-{
-	uint32_t flags = WIRE_frame_flags_KERNEL | (taking->is_exact ? WIRE_frame_flags_EXACT : 0);
-	int r = places_add_kernel(&taking->replay->places, taking->frame->time);
-
-	name_kernel(taking, address);
-	return r < 0 ? r
-		     : places_make_frame(&taking->replay->places, NULL, address, flags,
-					 &taking->name, ret);
-}
-
-/* A frame whose name is all that is known. */
-static int add_named_frame(struct taking *taking, const char *text, struct wire_frame *ret)
-{
-	char cut[NAME_MAX_SIZE];
-	bool is_jit = places_cut_mark(text, "_[j]", cut, sizeof(cut));
-
-	taking->name.name = is_jit ? cut : text;
-	return places_make_up_frame(&taking->replay->places, &taking->process->process,
-				    is_jit ? PLACE_JIT : PLACE_CODE, &taking->name,
-				    taking->frame->time, ret);
-}
-
-/* A frame at a real address, with the name that the capture has for it. */
-static int add_user_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
-{
-	const struct syscap_bundled_symbol *symbol;
-	const char *text =
-		bundle_find(&taking->replay->bundle, taking->frame->pid, address, &symbol);
-	uint32_t flags = taking->is_exact ? WIRE_frame_flags_EXACT : 0;
-	char cut[NAME_MAX_SIZE];
-	int r;
-
-	if (text && is_nameless(text, &taking->name.start)) {
-		taking->name.name = "";
-		taking->name.size = 1; /* not known, but its beginning is */
-	} else if (text && strcmp(text, "[unknown]")) {
-		taking->name.name = places_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
-	}
-	r = places_make_frame(&taking->replay->places, &taking->process->process, address, flags,
-			      &taking->name, ret);
-	if (r < 0 || ret->mapping || !taking->name.name || !*taking->name.name)
-		return r;
-	return add_named_frame(taking, text, ret); /* Sysprof's captures have not all mappings */
-}
-
-/* The list of inlined calls is long, and behind `n_inlined` of no meaning. */
-static void forget_name(struct place_name *name)
-{
-	name->name = name->module = NULL;
-	name->start = name->size = name->n_inlined = 0;
-}
-
-/* Keeps the name of an inlined call for the function that it is in. */
-static void keep_inlined(struct taking *taking, const char *text)
-{
-	size_t n = taking->name.n_inlined;
-
-	if (n == PLACES_INLINED_MAX)
-		return;
-	snprintf(taking->inlined[n], sizeof(taking->inlined[n]), "%.*s",
-		 (int)sizeof(taking->inlined[n]) - 1, text);
-	taking->name.inlined[n] = taking->inlined[n];
-	taking->name.n_inlined++;
-}
-
-/* Where a frame without inlined calls is remembered. */
-static struct replayed_frame *find_replayed(const struct taking *taking, uint64_t address)
-{
-	uint64_t hash = (address ^ taking->process->process.number << 40 ^ taking->is_exact) *
-			0x9e3779b97f4a7c15ULL;
-
-	return &taking->replay->frames[hash >> 40 & (REPLAYED_FRAMES - 1)];
-}
-
-/* What the address that comes next depends on; inlined calls that wait are told apart from none. */
-static uint8_t state_of(const struct taking *taking)
-{
-	return (taking->name.n_inlined > 0) << 2 | taking->is_kernel << 1 | taking->is_exact;
-}
-
-/* Of a process's mappings, and of all names that were told. */
-static uint64_t version_of(const struct taking *taking)
-{
-	return taking->replay->places.n_retold << 32 ^ taking->process->process.n_changes;
-}
-
-/* A frame of any kind: from what it was before, or from the capture. */
-static int add_frame(struct taking *taking, uint64_t address, const char *entry,
-		     struct wire_frame *ret)
-{
-	struct replayed_frame *known = find_replayed(taking, address);
-	bool is_alone = !taking->name.n_inlined;
-	int r;
-
-	if (is_alone && known->process == taking->process->process.number &&
-	    known->version == version_of(taking) && known->state == state_of(taking) &&
-	    known->address == address) {
-		*ret = known->frame;
-		return 0;
-	}
-	if (taking->is_kernel)
-		r = add_kernel_frame(taking, address, ret);
-	else if (entry)
-		r = add_named_frame(taking, entry, ret);
-	else
-		r = add_user_frame(taking, address, ret);
-	if (r == 0 && is_alone)
-		*known = (struct replayed_frame){
-			.process = taking->process->process.number,
-			.version = version_of(taking),
-			.address = address,
-			.state = state_of(taking),
-			.frame = *ret,
-		};
-	return r;
-}
-
-/* What an address means: a mark, the end of the stack, an inlined call, or a frame. */
-static int take_address(struct taking *taking, uint64_t address, bool is_outermost)
-{
-	const char *entry = address >> 32 == SYSCAP_JITMAP_MARK >> 32
-				    ? syscap_file_jitmap(&taking->replay->syscap, address)
-				    : NULL;
-	struct taken_stack *now = taking->now;
-	char cut[NAME_MAX_SIZE];
-	int r;
-
-	if (address >= (uint64_t)-CONTEXT_MARKS) {
-		taking->is_kernel = address == SYSCAP_CONTEXT_KERNEL;
-		taking->is_exact = true;
-		return 0;
-	}
-	if (entry && !taking->is_kernel) {
-		if (is_outermost && places_find_end(entry, &now->end))
-			return 0;
-		if (places_cut_mark(entry, "_[i]", cut, sizeof(cut))) {
-			keep_inlined(taking, cut);
-			return 0;
-		}
-	}
-	if (now->n_frames == WIRE_FRAMES_MAX)
-		return 0;
-	r = add_frame(taking, address, entry, &now->frames[now->n_frames]);
-	now->n_frames++;
-	taking->is_exact = false;
-	forget_name(&taking->name);
-	return r;
-}
-
-/* How many addresses, counted from the outermost, are those of the stack before. */
-static size_t count_common(const struct taken_stack *last, const struct syscap_sample_frame *sample)
-{
-	size_t n = sample->n_addresses, n_last = last->sample ? last->sample->n_addresses : 0,
-	       i = 0;
-
-	while (i < n && i < n_last &&
-	       sample->addresses[n - 1 - i] == last->sample->addresses[n_last - 1 - i])
-		i++;
-	return i;
-}
-
-/*
- * Takes the frames from the i-th address on from the stack before, if that was there in the same
- * state; `at` is the address's number in it.
- */
-static bool take_rest(struct taking *taking, size_t i, size_t at)
-{
-	const struct taken_stack *last = taking->last;
-	struct taken_stack *now = taking->now;
-	size_t n_addresses = now->sample->n_addresses - i, skipped = last->n_before[at];
-	size_t n_frames = last->n_frames - skipped;
-
-	if (last->process != now->process || last->version != version_of(taking) ||
-	    taking->name.n_inlined || last->state[at] != state_of(taking) ||
-	    now->n_frames + n_frames > WIRE_FRAMES_MAX)
-		return false;
-	for (size_t k = 0; k < n_addresses; k++)
-		now->n_before[i + k] = last->n_before[at + k] - skipped + now->n_frames;
-	memcpy(now->state + i, last->state + at, n_addresses);
-	memcpy(now->frames + now->n_frames, last->frames + skipped,
-	       n_frames * sizeof(*now->frames));
-	now->n_frames += n_frames;
-	now->end = last->end;
-	return true;
-}
-
-/* All frames of a sample; what is as in the one before is taken from there. */
-static int take_addresses(struct taking *taking)
-{
-	struct taken_stack *now = taking->now;
-	const struct syscap_sample_frame *sample = now->sample;
-	size_t n = sample->n_addresses, n_common = count_common(taking->last, sample);
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (n - i <= n_common &&
-		    take_rest(taking, i, taking->last->sample->n_addresses - (n - i)))
-			break;
-		now->n_before[i] = now->n_frames;
-		now->state[i] = state_of(taking);
-		r = take_address(taking, sample->addresses[i], i + 1 == n);
-	}
-	now->version = version_of(taking);
-	return r;
-}
-
-/* Makes ready for the next sample. */
-static void begin_taking(struct taking *taking, struct replayed_process *process,
-			 const struct syscap_frame *frame)
-{
-	struct taken_stack *now = taking->last ? taking->last : &taking->stacks[0];
-
-	taking->last = taking->now ? taking->now : &taking->stacks[1];
-	taking->now = now;
-	taking->process = process;
-	taking->frame = frame;
-	forget_name(&taking->name);
-	taking->is_kernel = false;
-	taking->is_exact = true;
-	now->sample = (const void *)frame;
-	now->process = process->process.number;
-	now->n_frames = 0;
-	now->end = taking->replay->is_ours ? WIRE_stack_end_COMPLETE : WIRE_stack_end_NOT_TOLD;
-}
-
 static int take_sample(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
 {
 	const struct syscap_sample_frame *sample = (const void *)frame;
-	struct taking *taking = replay->taking;
 	struct replayed_process *process;
 	struct wire_stack stack;
 	int r = find_process(replay, frame, NULL, &process);
 
 	if (r < 0)
 		return r;
-	begin_taking(taking, process, frame);
-	r = take_addresses(taking);
 	stack = (struct wire_stack){
 		.time = frame->time,
 		.process = process->process.number,
 		.tid = sample->tid == frame->pid ? process->process.pid : (uint32_t)sample->tid,
 		.cpu = frame->cpu < 0 ? 0 : frame->cpu,
 		.weight = replay->period ? replay->period : 1,
-		.end = taking->now->end,
-		.frames = { taking->now->frames, taking->now->n_frames },
 	};
+	r = taking_take(replay->taking, process, frame, &stack.frames, &stack.end);
 	stage->samples_in++;
 	stage->last_time = frame->time;
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);

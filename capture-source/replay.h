@@ -8,16 +8,6 @@
 #include "capture-source/syscap-file.h"
 #include "common/kallsyms.h"
 
-enum { REPLAYED_FRAMES = 1 << 16 }; /* a power of two */
-
-/* What an address of a process was, for the next stack that has it. */
-struct replayed_frame {
-	uint64_t process, version; /* which of a process's mappings, and of all names */
-	uint64_t address;
-	uint8_t state; /* in which the address was taken: of the kernel, exact */
-	struct wire_frame frame;
-};
-
 struct replay {
 	const char *path; /* first, as the options fill it in */
 	struct capture_file file;
@@ -28,8 +18,7 @@ struct replay {
 	struct syscap_file syscap;
 	struct bundle bundle;
 	struct kallsyms kallsyms;
-	struct replayed_frame *frames; /* direct-mapped */
-	struct taking *taking;	       /* a stack apart */
+	struct taking *taking;	   /* stacks apart: see replay-sample.h */
 	struct pair_map names;	       /* (PID in the file, 0) → item with its first name */
 	struct pair_map processes;     /* (PID in the file, 0) → struct replayed_process * */
 	bool is_ours;		       /* stackpipe has written it */

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture-source/replay-sample.h"
+#include "common/growing-list.h"
+#include "common/stack-memo.h"
+
+enum {
+	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+	NAME_MAX_SIZE = 4096,
+	ADDRESSES_MAX = UINT16_MAX / sizeof(uint64_t),
+	TAKEN_FRAMES = 1 << 17, /* a power of two */
+	KEPT_FRAMES_MAX = 1 << 22,
+};
+
+/* A stack that was taken apart: the next one mostly has the same outer frames. */
+struct taken_stack {
+	const struct syscap_sample_frame *sample; /* NULL: none */
+	uint64_t process, version;
+	uint32_t end;
+	size_t n_frames;
+	struct wire_frame frames[WIRE_FRAMES_MAX];
+	/* By address of the sample: frames before it, and the state in which it was taken. */
+	uint16_t n_before[ADDRESSES_MAX];
+	uint8_t state[ADDRESSES_MAX];
+};
+
+/* What an address of a process was, for the next stack that has it. */
+struct taken_frame {
+	uint64_t process, version; /* which of a process's mappings, and of all names */
+	uint64_t address;
+	uint8_t state; /* in which the address was taken: of the kernel, exact */
+	struct wire_frame frame;
+};
+
+/* A stack that was taken apart, for when it comes again. */
+struct kept_stack {
+	uint32_t first_frame, n_frames, end;
+};
+
+struct taking {
+	struct replay *replay;
+	struct replayed_process *process;
+	const struct syscap_frame *frame;
+	struct place_name name; /* inlined calls that have come before their function */
+	char inlined[PLACES_INLINED_MAX][NAME_MAX_SIZE];
+	bool is_kernel, is_exact; /* of the address that comes next */
+	struct taken_stack stacks[2], *now, *last;
+	struct taken_frame *frames; /* direct-mapped */
+	struct stack_memo memo;	    /* whole stacks: their index in `kept`, + 1 */
+	struct kept_stack *kept;
+	struct wire_frame *kept_frames;
+	size_t n_kept, n_kept_frames;
+	uint64_t era; /* grows when what is kept is forgotten */
+};
+
+/* "[file+0xoffset]": what stackpipe calls a place without a name. */
+static bool is_nameless(const char *text, uint64_t *ret_offset)
+{
+	const char *plus = strrchr(text, '+');
+	char *end;
+
+	if (text[0] != '[' || !plus || strncmp(plus, "+0x", 3))
+		return false;
+	*ret_offset = strtoull(plus + 3, &end, 16);
+	return !strcmp(end, "]");
+}
+
+static void name_kernel(struct taking *taking, uint64_t address)
+{
+	uint64_t size, code = address - !taking->is_exact;
+	const struct kernel_symbol *symbol = kallsyms_find(&taking->replay->kallsyms, code, &size);
+
+	if (!symbol || !strcmp(symbol->name, "unknown")) /* the bound of a function */
+		return;
+	taking->name.name = symbol->name;
+	taking->name.module = symbol->module;
+	taking->name.start = symbol->address;
+	taking->name.size = size;
+}
+
+static int add_kernel_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
+{
+	uint32_t flags = WIRE_frame_flags_KERNEL | (taking->is_exact ? WIRE_frame_flags_EXACT : 0);
+	int r = places_add_kernel(&taking->replay->places, taking->frame->time);
+
+	name_kernel(taking, address);
+	return r < 0 ? r
+		     : places_make_frame(&taking->replay->places, NULL, address, flags,
+					 &taking->name, ret);
+}
+
+/* A frame whose name is all that is known. */
+static int add_named_frame(struct taking *taking, const char *text, struct wire_frame *ret)
+{
+	char cut[NAME_MAX_SIZE];
+	bool is_jit = places_cut_mark(text, "_[j]", cut, sizeof(cut));
+
+	taking->name.name = is_jit ? cut : text;
+	return places_make_up_frame(&taking->replay->places, &taking->process->process,
+				    is_jit ? PLACE_JIT : PLACE_CODE, &taking->name,
+				    taking->frame->time, ret);
+}
+
+/* A frame at a real address, with the name that the capture has for it. */
+static int add_user_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
+{
+	const struct syscap_bundled_symbol *symbol;
+	const char *text =
+		bundle_find(&taking->replay->bundle, taking->frame->pid, address, &symbol);
+	uint32_t flags = taking->is_exact ? WIRE_frame_flags_EXACT : 0;
+	char cut[NAME_MAX_SIZE];
+	int r;
+
+	if (text && is_nameless(text, &taking->name.start)) {
+		taking->name.name = "";
+		taking->name.size = 1; /* not known, but its beginning is */
+	} else if (text && strcmp(text, "[unknown]")) {
+		taking->name.name = places_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
+	}
+	r = places_make_frame(&taking->replay->places, &taking->process->process, address, flags,
+			      &taking->name, ret);
+	if (r < 0 || ret->mapping || !taking->name.name || !*taking->name.name)
+		return r;
+	return add_named_frame(taking, text, ret); /* Sysprof's captures have not all mappings */
+}
+
+/* The list of inlined calls is long, and behind `n_inlined` of no meaning. */
+static void forget_name(struct place_name *name)
+{
+	name->name = name->module = NULL;
+	name->start = name->size = name->n_inlined = 0;
+}
+
+/* Keeps the name of an inlined call for the function that it is in. */
+static void keep_inlined(struct taking *taking, const char *text)
+{
+	size_t n = taking->name.n_inlined;
+
+	if (n == PLACES_INLINED_MAX)
+		return;
+	snprintf(taking->inlined[n], sizeof(taking->inlined[n]), "%.*s",
+		 (int)sizeof(taking->inlined[n]) - 1, text);
+	taking->name.inlined[n] = taking->inlined[n];
+	taking->name.n_inlined++;
+}
+
+/* Where a frame without inlined calls is remembered. */
+static struct taken_frame *find_taken(const struct taking *taking, uint64_t address)
+{
+	uint64_t hash = (address ^ taking->process->process.number << 40 ^ taking->is_exact) *
+			0x9e3779b97f4a7c15ULL;
+
+	return &taking->frames[hash >> 40 & (TAKEN_FRAMES - 1)];
+}
+
+/* What the address that comes next depends on; inlined calls that wait are told apart from none. */
+static uint8_t state_of(const struct taking *taking)
+{
+	return (taking->name.n_inlined > 0) << 2 | taking->is_kernel << 1 | taking->is_exact;
+}
+
+/* Of a process's mappings, and of all names that were told. */
+static uint64_t version_of(const struct taking *taking)
+{
+	return taking->replay->places.n_retold << 32 ^ taking->process->process.n_changes;
+}
+
+/* A frame of any kind: from what it was before, or from the capture. */
+static int add_frame(struct taking *taking, uint64_t address, const char *entry,
+		     struct wire_frame *ret)
+{
+	struct taken_frame *known = find_taken(taking, address);
+	bool is_alone = !taking->name.n_inlined;
+	int r;
+
+	if (is_alone && known->process == taking->process->process.number &&
+	    known->version == version_of(taking) && known->state == state_of(taking) &&
+	    known->address == address) {
+		*ret = known->frame;
+		return 0;
+	}
+	if (taking->is_kernel)
+		r = add_kernel_frame(taking, address, ret);
+	else if (entry)
+		r = add_named_frame(taking, entry, ret);
+	else
+		r = add_user_frame(taking, address, ret);
+	if (r == 0 && is_alone)
+		*known = (struct taken_frame){
+			.process = taking->process->process.number,
+			.version = version_of(taking),
+			.address = address,
+			.state = state_of(taking),
+			.frame = *ret,
+		};
+	return r;
+}
+
+/* What an address means: a mark, the end of the stack, an inlined call, or a frame. */
+static int take_address(struct taking *taking, uint64_t address, bool is_outermost)
+{
+	const char *entry = address >> 32 == SYSCAP_JITMAP_MARK >> 32
+				    ? syscap_file_jitmap(&taking->replay->syscap, address)
+				    : NULL;
+	struct taken_stack *now = taking->now;
+	char cut[NAME_MAX_SIZE];
+	int r;
+
+	if (address >= (uint64_t)-CONTEXT_MARKS) {
+		taking->is_kernel = address == SYSCAP_CONTEXT_KERNEL;
+		taking->is_exact = true;
+		return 0;
+	}
+	if (entry && !taking->is_kernel) {
+		if (is_outermost && places_find_end(entry, &now->end))
+			return 0;
+		if (places_cut_mark(entry, "_[i]", cut, sizeof(cut))) {
+			keep_inlined(taking, cut);
+			return 0;
+		}
+	}
+	if (now->n_frames == WIRE_FRAMES_MAX)
+		return 0;
+	r = add_frame(taking, address, entry, &now->frames[now->n_frames]);
+	now->n_frames++;
+	taking->is_exact = false;
+	forget_name(&taking->name);
+	return r;
+}
+
+/* How many addresses, counted from the outermost, are those of the stack before. */
+static size_t count_common(const struct taken_stack *last, const struct syscap_sample_frame *sample)
+{
+	size_t n = sample->n_addresses, n_last = last->sample ? last->sample->n_addresses : 0,
+	       i = 0;
+
+	while (i < n && i < n_last &&
+	       sample->addresses[n - 1 - i] == last->sample->addresses[n_last - 1 - i])
+		i++;
+	return i;
+}
+
+/*
+ * Takes the frames from the i-th address on from the stack before, if that was there in the same
+ * state; `at` is the address's number in it.
+ */
+static bool take_rest(struct taking *taking, size_t i, size_t at)
+{
+	const struct taken_stack *last = taking->last;
+	struct taken_stack *now = taking->now;
+	size_t n_addresses = now->sample->n_addresses - i, skipped = last->n_before[at];
+	size_t n_frames = last->n_frames - skipped;
+
+	if (last->process != now->process || last->version != version_of(taking) ||
+	    taking->name.n_inlined || last->state[at] != state_of(taking) ||
+	    now->n_frames + n_frames > WIRE_FRAMES_MAX)
+		return false;
+	for (size_t k = 0; k < n_addresses; k++)
+		now->n_before[i + k] = last->n_before[at + k] - skipped + now->n_frames;
+	memcpy(now->state + i, last->state + at, n_addresses);
+	memcpy(now->frames + now->n_frames, last->frames + skipped,
+	       n_frames * sizeof(*now->frames));
+	now->n_frames += n_frames;
+	now->end = last->end;
+	return true;
+}
+
+/* All frames of a sample; what is as in the one before is taken from there. */
+static int take_addresses(struct taking *taking)
+{
+	struct taken_stack *now = taking->now;
+	const struct syscap_sample_frame *sample = now->sample;
+	size_t n = sample->n_addresses, n_common = count_common(taking->last, sample);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (n - i <= n_common &&
+		    take_rest(taking, i, taking->last->sample->n_addresses - (n - i)))
+			break;
+		now->n_before[i] = now->n_frames;
+		now->state[i] = state_of(taking);
+		r = take_address(taking, sample->addresses[i], i + 1 == n);
+	}
+	now->version = version_of(taking);
+	return r;
+}
+
+/* Makes ready for the next sample. */
+static void begin_taking(struct taking *taking, struct replayed_process *process,
+			 const struct syscap_frame *frame)
+{
+	struct taken_stack *now = taking->last ? taking->last : &taking->stacks[0];
+
+	taking->last = taking->now ? taking->now : &taking->stacks[1];
+	taking->now = now;
+	forget_name(&taking->name);
+	taking->is_kernel = false;
+	taking->is_exact = true;
+	now->sample = (const void *)frame;
+	now->process = process->process.number;
+	now->n_frames = 0;
+	now->end = taking->replay->is_ours ? WIRE_stack_end_COMPLETE : WIRE_stack_end_NOT_TOLD;
+}
+
+/* All of what a stack was made of, and what else it depends on. */
+static struct stack_key key_of(const struct taking *taking)
+{
+	const struct syscap_sample_frame *sample = (const void *)taking->frame;
+	const void *addresses = sample->addresses; /* frames are of whole words */
+	uint64_t state = taking->process->process.number * 0x9e3779b97f4a7c15ULL;
+
+	return stack_memo_key(&taking->memo, addresses, sample->n_addresses,
+			      state + (version_of(taking) ^ taking->era << 56));
+}
+
+/* Keeps a stack; when there are too many, all before it are forgotten. 0 or -ENOMEM. */
+static int keep(struct taking *taking, struct stack_key key)
+{
+	const struct taken_stack *now = taking->now;
+
+	if (taking->n_kept_frames + now->n_frames > KEPT_FRAMES_MAX) {
+		taking->n_kept = taking->n_kept_frames = 0;
+		taking->era++;
+		key = key_of(taking);
+	}
+	if (GROWING_LIST_MAKE_ROOM(taking->kept, taking->n_kept) < 0)
+		return -ENOMEM;
+	taking->kept[taking->n_kept++] = (struct kept_stack){
+		.first_frame = taking->n_kept_frames,
+		.n_frames = now->n_frames,
+		.end = now->end,
+	};
+	memcpy(taking->kept_frames + taking->n_kept_frames, now->frames,
+	       now->n_frames * sizeof(*now->frames));
+	taking->n_kept_frames += now->n_frames;
+	stack_memo_keep(&taking->memo, key, taking->n_kept);
+	return 0;
+}
+
+int taking_take(struct taking *taking, struct replayed_process *process,
+		const struct syscap_frame *frame, struct wire_frames *ret, uint32_t *ret_end)
+{
+	const struct kept_stack *kept;
+	struct stack_key key;
+	uint64_t known;
+	int r;
+
+	taking->process = process;
+	taking->frame = frame;
+	key = key_of(taking);
+	known = stack_memo_find(&taking->memo, key);
+	if (known) {
+		kept = &taking->kept[known - 1];
+		*ret = (struct wire_frames){ taking->kept_frames + kept->first_frame,
+					     kept->n_frames };
+		*ret_end = kept->end;
+		return 0;
+	}
+	begin_taking(taking, process, frame);
+	r = take_addresses(taking);
+	*ret = (struct wire_frames){ taking->now->frames, taking->now->n_frames };
+	*ret_end = taking->now->end;
+	return r < 0 ? r : keep(taking, key_of(taking)); /* names may have been told anew */
+}
+
+void taking_free(struct taking *taking)
+{
+	if (!taking)
+		return;
+	stack_memo_deinit(&taking->memo);
+	free(taking->frames);
+	free(taking->kept);
+	free(taking->kept_frames);
+	free(taking);
+}
+
+int taking_new(struct replay *replay, struct taking **ret)
+{
+	struct taking *taking = *ret = calloc(1, sizeof(*taking));
+
+	if (!taking)
+		return -ENOMEM;
+	taking->replay = replay;
+	taking->frames = calloc(TAKEN_FRAMES, sizeof(*taking->frames));
+	/* Of which only what is used takes memory. */
+	taking->kept_frames = reallocarray(NULL, KEPT_FRAMES_MAX, sizeof(*taking->kept_frames));
+	if (!taking->frames || !taking->kept_frames)
+		return -ENOMEM;
+	return stack_memo_init(&taking->memo);
+}

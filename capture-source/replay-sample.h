@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The stack of a sample in a Sysprof capture, which is a list of addresses: marks of the kernel's
+ * side, inlined calls and why it ends, all as made-up addresses, become frames again.
+ */
+#pragma once
+
+#include "capture-source/replay.h"
+
+struct replayed_process {
+	struct place_process process;
+	bool has_exited;
+};
+
+struct taking;
+
+/* 0 or -errno; to be freed in any case. `replay` is borrowed. */
+int taking_new(struct replay *replay, struct taking **ret);
+void taking_free(struct taking *taking);
+
+/*
+ * The frames of a sample, until the next one is taken, and why they end (enum wire_stack_end).
+ * Tells the names that are met for the first time. 0 or -errno.
+ */
+int taking_take(struct taking *taking, struct replayed_process *process,
+		const struct syscap_frame *frame, struct wire_frames *ret, uint32_t *ret_end);
