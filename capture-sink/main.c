@@ -145,7 +145,8 @@ static int add_frame(struct stage *stage, struct stacks *stacks, const struct na
 				 : 0;
 }
 
-static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack)
+static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
+		     uint64_t *ret_value)
 {
 	struct capture *capture = (void *)stacks;
 	int r = count_stack((void *)stacks, stack);
@@ -307,7 +308,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void init(void *data)
 {
-	static const struct stacks_user user = { add_frame, add_stack, exit_process };
+	static const struct stacks_user user = {
+		.add_frame = add_frame,
+		.add_stack = add_stack,
+		.exit_process = exit_process,
+	};
 	struct capture_sink *self = data;
 
 	stacks_init(&self->capture.stacks, &user);

@@ -27,7 +27,9 @@ int whole_profile_add_frame(struct capture *capture, const struct named_stack *s
 
 int whole_profile_add_stack(struct capture *capture, const struct named_stack *stack)
 {
-	return profile_add_stack(profile_of(capture), stack);
+	uint64_t node;
+
+	return profile_add_stack(profile_of(capture), stack, &node);
 }
 
 int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost)

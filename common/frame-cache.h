@@ -9,7 +9,7 @@
 
 #include "common/process-table.h"
 
-enum { FRAME_CACHE_SIZE = 16 * 1024 }; /* a power of two */
+enum { FRAME_CACHE_SIZE = 64 * 1024 }; /* a power of two */
 
 struct frame_cache_entry { /* half a cache line, and never across two */
 	uint64_t address;

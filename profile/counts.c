@@ -60,7 +60,7 @@ static void link_children(const struct tree *tree, struct recursion *recursion)
 /* Visits all nodes from the outermost; of a recursion, only the outermost call adds its total. */
 static void count_functions(struct counts *counts, struct recursion *recursion)
 {
-	const struct tree_node *nodes = counts->tree->nodes;
+	const struct node *nodes = counts->tree->nodes;
 	uint32_t node = recursion->first_child[0];
 
 	while (node) {

@@ -216,7 +216,10 @@ int names_add_inlined(struct names *names, const struct wire_inlined *inlined)
 	return 0;
 }
 
-/* Stacks that had the place at that time or later are called by this name, if all of them are. */
+/*
+ * Stacks that had the place at that time or later are called by this name, if all of them are.
+ * Those that come need another provisional name if some are not.
+ */
 static int add_timed(struct names *names, const struct wire_symbol *symbol)
 {
 	struct timed_place *place = timed_places_get(&names->timed, symbol->image, symbol->offset);
@@ -227,11 +230,14 @@ static int add_timed(struct names *names, const struct wire_symbol *symbol)
 	if (!place)
 		return 0; /* its stacks count the refusal */
 	place->meaning = add_mark(names, name, "_[j]");
-	if (place->provisional && symbol->since <= place->first)
+	if (!place->provisional)
+		return 0;
+	if (symbol->since <= place->first) {
 		names_set_meaning(names, place->provisional, place->meaning);
-	else
-		place->provisional = 0;
-	return 0;
+		return 0;
+	}
+	place->provisional = 0;
+	return NAMES_REPLACED;
 }
 
 static struct named_place describe_place(struct names *names, const struct wire_symbol *symbol)
@@ -440,8 +446,8 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 				&ret.offset))
 		ret.image = image_table_find(&identity->images, ret.image_number);
 	if (ret.image && ret.image->kind == WIRE_image_kind_ANONYMOUS) {
-		ret.is_final = false;
 		ret.name = ret.label = name_timed_place(names, ret.image_number, ret.offset, time);
+		ret.is_final = names_is_provisional(names, ret.name);
 		return ret;
 	}
 	if (ret.image) {

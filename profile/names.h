@@ -112,7 +112,7 @@ struct frame_name {
 	const struct named_place *place; /* NULL: it was not named */
 	uint32_t name;			 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
 	uint32_t label; /* with flamegraph.pl's marks, and with the calls that were inlined */
-	bool is_final;	/* no symbol that is still to come can change it */
+	bool is_final;	/* it holds until a symbol has NAMES_REPLACED */
 };
 
 /* The names of a label, the outermost first: the label itself, or those of its list. */

@@ -39,7 +39,7 @@ void profile_deinit(struct profile *profile)
 	free(profile->threads);
 	free(profile->samples);
 	free(profile->losses);
-	free(profile->slots);
+	node_index_deinit(&profile->node_index);
 	pair_map_deinit(&profile->location_of_place);
 	pair_map_deinit(&profile->module_of_image);
 	pair_map_deinit(&profile->process_of_number);
@@ -171,54 +171,16 @@ int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 			    ret_location);
 }
 
-static uint32_t hash_node(struct profile_node node)
-{
-	uint64_t hash = ((uint64_t)node.parent << 32 | node.location) * 0x9e3779b97f4a7c15ULL;
-
-	return hash >> 32;
-}
-
-/* Where a node's number is, or would be. */
-static uint32_t *find_slot(const struct profile *profile, struct profile_node node)
-{
-	size_t mask = profile->n_slots - 1;
-
-	for (size_t i = hash_node(node) & mask;; i = (i + 1) & mask) {
-		uint32_t *slot = &profile->slots[i];
-
-		if (!*slot || (profile->nodes[*slot].parent == node.parent &&
-			       profile->nodes[*slot].location == node.location))
-			return slot;
-	}
-}
-
-/* At most half of the slots are taken. */
-static int make_slots(struct profile *profile)
-{
-	size_t n = profile->n_slots ? profile->n_slots * 2 : 1024;
-
-	if (2 * profile->n_nodes < profile->n_slots)
-		return 0;
-	free(profile->slots);
-	profile->slots = calloc(n, sizeof(*profile->slots));
-	profile->n_slots = profile->slots ? n : 0;
-	if (!profile->slots)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < profile->n_nodes; i++)
-		*find_slot(profile, profile->nodes[i]) = i;
-	return 0;
-}
-
 /* The node below another one; 0: there is no room for it. 0 or -ENOMEM. */
-static int find_node(struct profile *profile, struct profile_node node, uint32_t *ret)
+static int find_node(struct profile *profile, struct node node, uint32_t *ret)
 {
-	uint32_t *slot;
-	int r = make_slots(profile);
+	uint32_t *slot =
+		node_index_find(&profile->node_index, profile->nodes, profile->n_nodes, node);
+	int r;
 
 	*ret = 0;
-	if (r < 0)
-		return r;
-	slot = find_slot(profile, node);
+	if (!slot)
+		return -ENOMEM;
 	if (!*slot) {
 		if (profile->n_nodes == PROFILE_NODES_MAX)
 			return 0;
@@ -236,7 +198,7 @@ static int find_node(struct profile *profile, struct profile_node node, uint32_t
 static int go_to(struct profile *profile, size_t depth, uint64_t location, bool *is_same,
 		 uint32_t *ret_node)
 {
-	struct profile_node node = { *ret_node, location };
+	struct node node = { *ret_node, { location } };
 	uint32_t last = depth < profile->n_path ? profile->path[depth] : 0;
 	int r = 0;
 
@@ -338,29 +300,39 @@ static int find_thread(struct profile *profile, const struct named_stack *stack,
 	return 0;
 }
 
-int profile_add_stack(struct profile *profile, const struct named_stack *stack)
+int profile_add_known_stack(struct profile *profile, const struct named_stack *stack, uint32_t node)
 {
 	const struct wire_stack *record = stack->record;
 	struct profile_sample sample = {
 		.time = record->time,
 		.weight = record->weight,
+		.node = node,
 		.cpu = record->cpu,
 		.end = record->end,
 	};
 	int r = find_thread(profile, stack, &sample.thread);
 
-	if (r == 0)
-		r = find_stack(profile, stack, &sample.node);
-	if (r == -ENOSPC || (r == 0 && ((!sample.node && profile->n_path) ||
-					profile->n_samples == PROFILE_SAMPLES_MAX))) {
-		profile->n_refused++;
-		return 0;
-	}
+	if (r == 0 && profile->n_samples == PROFILE_SAMPLES_MAX)
+		r = -ENOSPC;
 	if (r == 0)
 		r = GROWING_LIST_MAKE_ROOM(profile->samples, profile->n_samples);
 	if (r == 0)
 		profile->samples[profile->n_samples++] = sample;
-	return r;
+	profile->n_refused += r == -ENOSPC;
+	return r == -ENOSPC ? 0 : r;
+}
+
+int profile_add_stack(struct profile *profile, const struct named_stack *stack, uint64_t *ret_node)
+{
+	uint32_t node;
+	int r = find_stack(profile, stack, &node);
+
+	*ret_node = r == 0 ? node : 0;
+	if (r == -ENOSPC || (r == 0 && !node && profile->n_path)) {
+		profile->n_refused++;
+		return 0;
+	}
+	return r < 0 ? r : profile_add_known_stack(profile, stack, node);
 }
 
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "profile/node-index.h"
 #include "profile/stacks.h"
 
 enum {
@@ -45,10 +46,6 @@ struct profile_module {
 	uint32_t path, build_id; /* names; 0: not known */
 };
 
-struct profile_node {
-	uint32_t parent, location; /* a node comes behind its parent; node 0 is above all stacks */
-};
-
 struct profile_process {
 	uint64_t number; /* of the incarnation */
 	uint32_t pid, name;
@@ -75,7 +72,7 @@ struct profile {
 	struct profile_location *locations;
 	struct profile_call *calls;
 	struct profile_module *modules; /* the first is none */
-	struct profile_node *nodes;
+	struct node *nodes;		/* their locations */
 	struct profile_process *processes;
 	struct profile_thread *threads;
 	struct profile_sample *samples;
@@ -84,8 +81,7 @@ struct profile {
 		n_losses;
 	uint64_t n_refused; /* samples beyond the limits */
 	struct pair_map location_of_place, module_of_image, process_of_number, thread_of_tid;
-	uint32_t *slots; /* of `nodes`, by parent and location; 0: free */
-	size_t n_slots;
+	struct node_index node_index;
 	uint32_t path[WIRE_FRAMES_MAX + 1]; /* the nodes of the last stack, the outermost first */
 	size_t n_path;
 };
@@ -101,8 +97,13 @@ void profile_deinit(struct profile *profile);
 int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 		      const struct frame_name *name, uint64_t *ret_location);
 
-/* A sample whose frames' values are locations. 0 or -ENOMEM. */
-int profile_add_stack(struct profile *profile, const struct named_stack *stack);
+/*
+ * A sample whose frames' values are locations. 0 or -ENOMEM; `ret_node` is where its stack is, 0 if
+ * it has no frames or was refused. The other takes that node instead of the frames.
+ */
+int profile_add_stack(struct profile *profile, const struct named_stack *stack, uint64_t *ret_node);
+int profile_add_known_stack(struct profile *profile, const struct named_stack *stack,
+			    uint32_t node);
 
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,16 +15,19 @@ void stacks_init(struct stacks *stacks, const struct stacks_user *user)
 void stacks_deinit(struct stacks *stacks)
 {
 	frame_cache_deinit(&stacks->frames);
+	stack_memo_deinit(&stacks->memo);
 	names_deinit(&stacks->names);
 	identity_deinit(&stacks->identity);
 }
 
 int stacks_start(struct stacks *stacks, const struct wire_hello *hello)
 {
+	int r = stacks->user->add_known_stack ? stack_memo_init(&stacks->memo) : 0;
+
 	stacks->hello = *hello;
 	stacks->last_time = hello->start_time;
 	stacks->has_symbols = strstr(hello->stages, "symbolizer") != NULL;
-	return frame_cache_init(&stacks->frames);
+	return r < 0 ? r : frame_cache_init(&stacks->frames);
 }
 
 static void pass_time(struct stacks *stacks, uint64_t time)
@@ -48,7 +52,7 @@ void stacks_finish(struct stacks *stacks, struct stage *stage)
  * that the symbolizer still looks for is asked for again with the next stack.
  */
 static int find_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
-		      const struct wire_frame *frame, struct named_frame *ret)
+		      const struct wire_frame *frame, struct named_frame *ret, bool *are_final)
 {
 	bool is_new;
 	struct frame_cache_entry *entry = frame_cache_find(
@@ -65,8 +69,63 @@ static int find_frame(struct stage *stage, struct stacks *stacks, const struct n
 						    &entry->value);
 	}
 	*ret = (struct named_frame){ entry->number, frame->flags, entry->value };
-	if (!name.is_final && stacks->has_symbols)
+	if (!name.is_final && stacks->has_symbols) {
 		frame_cache_forget(&stacks->frames, entry);
+		*are_final = false;
+	}
+	return r;
+}
+
+/* All that the names of a stack depend on, but for those that are not final. */
+static struct stack_key key_of(const struct stacks *stacks, const struct named_stack *stack)
+{
+	const struct wire_frames *frames = &stack->record->frames;
+	uint64_t state = stacks->frames.era + stacks->identity.processes.kernel.version;
+
+	static_assert(sizeof(*frames->data) % sizeof(uint64_t) == 0, "frames are whole words");
+	state ^= (uint64_t)stack->record->end << 56;
+	state += (stack->process ? stack->process->version : 0) * 0x9e3779b97f4a7c15ULL;
+	return stack_memo_key(&stacks->memo, (const uint64_t *)frames->data,
+			      frames->n * sizeof(*frames->data) / sizeof(uint64_t), state);
+}
+
+/* Frame by frame, from the first that the stack before did not have. */
+static int add_new_stack(struct stage *stage, struct stacks *stacks,
+			 const struct named_stack *stack, uint64_t *ret_value)
+{
+	const struct wire_frames *frames = &stack->record->frames;
+	size_t n = frames->n;
+	bool are_final = true;
+	int r = 0;
+
+	*ret_value = 0;
+	for (size_t i = frame_cache_match(&stacks->frames, &stacks->identity.processes,
+					  stack->process, frames);
+	     i < n && r == 0; i++)
+		r = find_frame(stage, stacks, stack, &frames->data[n - 1 - i],
+			       &stacks->named_frames[i], &are_final);
+	if (r == 0)
+		r = stacks->user->add_stack(stage, stacks, stack, ret_value);
+	if (!are_final)
+		*ret_value = 0;
+	return r;
+}
+
+static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack)
+{
+	struct stack_key key;
+	uint64_t value;
+	int r;
+
+	if (!stacks->user->add_known_stack)
+		return add_new_stack(stage, stacks, stack, &value);
+	key = key_of(stacks, stack);
+	value = stack_memo_find(&stacks->memo, key);
+	if (value)
+		return stacks->user->add_known_stack(stage, stacks, stack, value);
+	r = add_new_stack(stage, stacks, stack, &value);
+	if (value)
+		stack_memo_keep(&stacks->memo, key, value);
 	return r;
 }
 
@@ -79,18 +138,11 @@ int stacks_handle_stack(struct stage *stage, void *data, const void *view)
 		.process = process_table_find(&stacks->identity.processes, record->process),
 		.frames = stacks->named_frames,
 	};
-	size_t n = record->frames.n;
-	int r = 0;
+	int r;
 
 	pass_time(stacks, record->time);
-	for (size_t i = frame_cache_match(&stacks->frames, &stacks->identity.processes,
-					  stack.process, &record->frames);
-	     i < n && r == 0; i++)
-		r = find_frame(stage, stacks, &stack, &record->frames.data[n - 1 - i],
-			       &stacks->named_frames[i]);
 	stacks->n_ends[record->end < STACKS_ENDS ? record->end : 0]++;
-	if (r == 0)
-		r = stacks->user->add_stack(stage, stacks, &stack);
+	r = add_stack(stage, stacks, &stack);
 	stage->samples_out += r == 0;
 	return r;
 }

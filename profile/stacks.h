@@ -8,6 +8,7 @@
 
 #include "common/frame-cache.h"
 #include "common/identity.h"
+#include "common/stack-memo.h"
 #include "profile/names.h"
 
 enum {
@@ -29,7 +30,7 @@ struct named_stack {
 
 struct stacks;
 
-/* All return 0 or -errno; only `add_stack` may not be NULL. */
+/* All return 0 or -errno; only `add_stack` may not be NULL. A value is never 0. */
 struct stacks_user {
 	/*
 	 * A frame that was not met before, or not lately: `ret_value` is kept for when it is met
@@ -39,7 +40,13 @@ struct stacks_user {
 			 const struct named_stack *stack, const struct wire_frame *frame,
 			 const struct frame_name *name, uint64_t *ret_value);
 	int (*add_stack)(struct stage *stage, struct stacks *stacks,
-			 const struct named_stack *stack);
+			 const struct named_stack *stack, uint64_t *ret_value);
+	/*
+	 * Instead: a stack that came before, and what `add_stack` made of it, if all its names are
+	 * still what they were; its frames are not looked at.
+	 */
+	int (*add_known_stack)(struct stage *stage, struct stacks *stacks,
+			       const struct named_stack *stack, uint64_t value);
 	/* Before it is forgotten. */
 	int (*exit_process)(struct stage *stage, struct stacks *stacks,
 			    const struct process *process, uint64_t time);
@@ -49,6 +56,7 @@ struct stacks {
 	struct identity identity; /* first: see identity.h */
 	struct names names;
 	struct frame_cache frames; /* number: the label; value: of `add_frame` */
+	struct stack_memo memo;	   /* of `add_stack`; only with `add_known_stack` */
 	const struct stacks_user *user;
 	struct wire_hello hello;
 	bool has_symbols; /* a symbolizer has seen the stream, or it came with names */

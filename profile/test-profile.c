@@ -19,6 +19,7 @@ static struct stacks stacks;
 static struct profile profile;
 static struct tree tree;
 static struct counts counts;
+static size_t n_new; /* stacks that were not known */
 
 static int add_frame(struct stage *of, struct stacks *from, const struct named_stack *stack,
 		     const struct wire_frame *frame, const struct frame_name *name,
@@ -27,16 +28,28 @@ static int add_frame(struct stage *of, struct stacks *from, const struct named_s
 	return profile_add_frame(&profile, frame, name, ret_value);
 }
 
-static int add_stack(struct stage *of, struct stacks *from, const struct named_stack *stack)
+static int add_stack(struct stage *of, struct stacks *from, const struct named_stack *stack,
+		     uint64_t *ret_node)
 {
-	return profile_add_stack(&profile, stack);
+	n_new++;
+	return profile_add_stack(&profile, stack, ret_node);
+}
+
+static int add_known_stack(struct stage *of, struct stacks *from, const struct named_stack *stack,
+			   uint64_t node)
+{
+	return profile_add_known_stack(&profile, stack, node);
 }
 
 enum { PROCESS = 1, PID = 100, IMAGE = 7, MAPPING = 3, START = 0x1000 };
 
 static int set_up(void **state)
 {
-	static const struct stacks_user user = { add_frame, add_stack, NULL };
+	static const struct stacks_user user = {
+		.add_frame = add_frame,
+		.add_stack = add_stack,
+		.add_known_stack = add_known_stack,
+	};
 	struct wire_hello hello = { .stages = "symbolizer" };
 	struct wire_process process = { .process = PROCESS,
 					.pid = PID,
@@ -50,6 +63,7 @@ static int set_up(void **state)
 					.length = 0x1000,
 					.image = IMAGE };
 
+	n_new = 0;
 	memset(&stacks, 0, sizeof(stacks));
 	stacks_init(&stacks, &user);
 	assert_int_equal(stacks_start(&stacks, &hello), 0);
@@ -205,6 +219,60 @@ static void test_a_place_that_is_called_otherwise_is_another_function(void **sta
 	assert_counts("second", 2, 2);
 }
 
+static void test_a_stack_that_comes_again_is_not_looked_at_again(void **state)
+{
+	name_letters("ab");
+	for (uint64_t time = 1; time <= 8; time++)
+		sample(PID, time, time % 2 ? "ab" : "ba");
+	assert_int_equal(n_new, 2);
+	sample(PID, 9, "!ab");
+	assert_int_equal(n_new, 3);
+	count(NULL);
+	assert_int_equal(counts.n, 9);
+	assert_counts("a", 4, 9);
+	assert_counts("b", 5, 9);
+}
+
+static void test_a_stack_whose_names_come_late_is_looked_at_again(void **state)
+{
+	sample(PID, 1, "ab");
+	sample(PID, 2, "ab");
+	assert_int_equal(n_new, 2);
+	name_letters("ab");
+	sample(PID, 3, "ab");
+	sample(PID, 4, "ab");
+	assert_int_equal(n_new, 3);
+	name_place(16, "other");
+	sample(PID, 5, "ab");
+	assert_int_equal(n_new, 4);
+	count(NULL);
+	assert_counts("a", 0, 2);
+	assert_counts("other", 0, 1);
+}
+
+static void test_a_stack_of_other_mappings_is_another_one(void **state)
+{
+	struct wire_image image = { .image = IMAGE + 1,
+				    .kind = WIRE_image_kind_FILE,
+				    .path = wire_string("/bin/late", 64) };
+	struct wire_mapping mapping = { .mapping = MAPPING + 1,
+					.process = PROCESS,
+					.start = START,
+					.length = 0x1000,
+					.image = IMAGE + 1 };
+
+	name_letters("a");
+	sample(PID, 1, "a");
+	sample(PID, 2, "a");
+	identity_handle_image(&stage, &stacks, &image);
+	identity_handle_mapping(&stage, &stacks, &mapping);
+	sample(PID, 3, "a");
+	assert_int_equal(n_new, 2);
+	count(NULL);
+	assert_counts("a", 2, 2);
+	assert_counts("[late+0x10]", 1, 1);
+}
+
 static void test_filters_leave_samples_out(void **state)
 {
 	bool functions[8] = { false };
@@ -314,6 +382,9 @@ int main(void)
 		TEST(test_inlined_calls_are_functions),
 		TEST(test_why_a_stack_ends_is_its_outermost_frame),
 		TEST(test_a_place_that_is_called_otherwise_is_another_function),
+		TEST(test_a_stack_that_comes_again_is_not_looked_at_again),
+		TEST(test_a_stack_whose_names_come_late_is_looked_at_again),
+		TEST(test_a_stack_of_other_mappings_is_another_one),
 		TEST(test_filters_leave_samples_out),
 		TEST(test_callers_and_callees),
 		TEST(test_samples_are_grouped_by_thread_and_stack),

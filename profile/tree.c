@@ -10,8 +10,8 @@
 struct building {
 	struct tree *tree;
 	struct pair_map functions; /* (name, module and kind) → index */
-	struct pair_map nodes;	   /* (parent, function) → index */
-	uint32_t *function_of;	   /* by call of the profile: index + 1, 0: not looked for yet */
+	struct node_index nodes;
+	uint32_t *function_of; /* by call of the profile: index + 1, 0: not looked for yet */
 };
 
 /* The index of a pair, `*n` if it is new. 0 or -ENOMEM. */
@@ -37,19 +37,19 @@ static int find_function(struct building *building, struct tree_function functio
 	return r;
 }
 
-static int find_node(struct building *building, struct tree_node node, uint32_t *ret)
+static int find_node(struct building *building, struct node node, uint32_t *ret)
 {
 	struct tree *tree = building->tree;
-	size_t index;
-	int r = find(&building->nodes, node.parent, node.function, tree->n_nodes, &index);
+	uint32_t *slot = node_index_find(&building->nodes, tree->nodes, tree->n_nodes, node);
 
-	*ret = index;
-	if (r < 0 || index < tree->n_nodes)
-		return r;
-	r = GROWING_LIST_MAKE_ROOM(tree->nodes, tree->n_nodes);
-	if (r == 0)
-		tree->nodes[tree->n_nodes++] = node;
-	return r;
+	if (!slot || (!*slot && GROWING_LIST_MAKE_ROOM(tree->nodes, tree->n_nodes) < 0))
+		return -ENOMEM;
+	if (!*slot) {
+		tree->nodes[tree->n_nodes] = node;
+		*slot = tree->n_nodes++;
+	}
+	*ret = *slot;
+	return 0;
 }
 
 /* The function of the i-th call at a location. */
@@ -82,9 +82,9 @@ static int build(struct building *building)
 	int r = 0;
 
 	for (size_t i = 1; i < profile->n_nodes && r == 0; i++) {
-		const struct profile_node *node = &profile->nodes[i];
+		const struct node *node = &profile->nodes[i];
 		const struct profile_location *location = &profile->locations[node->location];
-		struct tree_node at = { .parent = tree->node_of[node->parent] };
+		struct node at = { .parent = tree->node_of[node->parent] };
 
 		for (size_t k = 0; k < location->n_calls && r == 0; k++) {
 			r = find_function_of_call(building, location, k, &at.function);
@@ -107,10 +107,9 @@ int tree_init(struct tree *tree, const struct profile *profile)
 	tree->nodes = calloc(1, sizeof(*tree->nodes));
 	tree->n_nodes = 1;
 	pair_map_init(&building.functions, PROFILE_CALLS_MAX);
-	pair_map_init(&building.nodes, SIZE_MAX);
 	r = function_of && tree->node_of && tree->nodes ? build(&building) : -ENOMEM;
 	pair_map_deinit(&building.functions);
-	pair_map_deinit(&building.nodes);
+	node_index_deinit(&building.nodes);
 	return r;
 }
 

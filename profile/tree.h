@@ -20,15 +20,11 @@ struct tree_function {
 	enum tree_function_kind kind;
 };
 
-struct tree_node {
-	uint32_t parent, function; /* behind its parent; node 0 is above all */
-};
-
 struct tree {
 	const struct profile *profile; /* borrowed */
 	struct tree_function *functions;
-	struct tree_node *nodes;
-	uint32_t *node_of; /* by node of the profile */
+	struct node *nodes; /* their functions */
+	uint32_t *node_of;  /* by node of the profile */
 	size_t n_functions, n_nodes;
 };
 

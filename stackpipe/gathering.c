@@ -10,16 +10,29 @@ static int add_frame(struct stage *stage, struct stacks *stacks, const struct na
 	return profile_add_frame(&gathering->profile, frame, name, ret_value);
 }
 
-static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack)
+static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
+		     uint64_t *ret_node)
 {
 	struct gathering *gathering = (void *)stacks;
 
-	return profile_add_stack(&gathering->profile, stack);
+	return profile_add_stack(&gathering->profile, stack, ret_node);
+}
+
+static int add_known_stack(struct stage *stage, struct stacks *stacks,
+			   const struct named_stack *stack, uint64_t node)
+{
+	struct gathering *gathering = (void *)stacks;
+
+	return profile_add_known_stack(&gathering->profile, stack, node);
 }
 
 void gathering_init(void *self)
 {
-	static const struct stacks_user user = { add_frame, add_stack, NULL };
+	static const struct stacks_user user = {
+		.add_frame = add_frame,
+		.add_stack = add_stack,
+		.add_known_stack = add_known_stack,
+	};
 	struct gathering *gathering = self;
 
 	stacks_init(&gathering->stacks, &user);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+
+#include "profile/node-index.h"
+
+enum { SLOTS_MIN = 1024 };
+
+void node_index_deinit(struct node_index *index)
+{
+	free(index->slots);
+	*index = (struct node_index){ 0 };
+}
+
+static uint32_t hash(struct node node)
+{
+	uint64_t hash = ((uint64_t)node.parent << 32 | node.what) * 0x9e3779b97f4a7c15ULL;
+
+	return hash >> 32;
+}
+
+static uint32_t *find_slot(const struct node_index *index, const struct node *nodes,
+			   struct node node)
+{
+	size_t mask = index->n_slots - 1;
+
+	for (size_t i = hash(node) & mask;; i = (i + 1) & mask) {
+		uint32_t *slot = &index->slots[i];
+
+		if (!*slot ||
+		    (nodes[*slot].parent == node.parent && nodes[*slot].what == node.what))
+			return slot;
+	}
+}
+
+/* Four times as many, as all nodes are looked up again. */
+static int grow(struct node_index *index, const struct node *nodes, size_t n)
+{
+	size_t n_slots = index->n_slots ? index->n_slots * 4 : SLOTS_MIN;
+
+	free(index->slots);
+	index->slots = calloc(n_slots, sizeof(*index->slots));
+	index->n_slots = index->slots ? n_slots : 0;
+	if (!index->slots)
+		return -1;
+	for (size_t i = 1; i < n; i++)
+		*find_slot(index, nodes, nodes[i]) = i;
+	return 0;
+}
+
+uint32_t *node_index_find(struct node_index *index, const struct node *nodes, size_t n,
+			  struct node node)
+{
+	if (2 * n >= index->n_slots && grow(index, nodes, n) < 0)
+		return NULL;
+	return find_slot(index, nodes, node);
+}
