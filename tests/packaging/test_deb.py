@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Debian package on a machine that has nothing else: a bare root, of the release that built it."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import pipeline
+
+PROGRAMS = ("stackpipe", "perf-source", "perfdata-source", "capture-source", "live-unwinder",
+            "symbolizer", "capture-sink", "frame-dump")
+UNIT = "stackpipe-record.service"
+# What a service manager takes, and something that runs for ever.
+MORE_PACKAGES = "systemd,systemd-sysv,dbus,libcap2-bin,python3-minimal"
+BUSY = "while :; do :; done"
+PROFILER_CAPABILITIES = "cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore=ep"
+# In the machine: starts the service, lets it see a busy process, stops it, and says what came of it.
+TRY_SERVICE = f"""#!/bin/sh
+timeout 300 sh -c '{BUSY}' &
+systemctl start {UNIT} || journalctl -u {UNIT}
+until [ "$(find /var/lib/private/stackpipe -name "*.syscap" -size +64k)" ]; do
+	systemctl -q is-active {UNIT} || break
+	sleep 0.1
+done
+systemctl stop {UNIT}
+systemctl show -p Result,ExecMainStatus {UNIT} > /result
+cp /var/lib/private/stackpipe/*.syscap /capture.syscap
+systemd-analyze security --no-pager {UNIT} | tail -n 1 >> /result
+journalctl -u {UNIT} >> /result
+systemctl poweroff
+"""
+TRY_UNIT = """[Unit]
+After=basic.target
+[Service]
+Type=exec
+ExecStart=/try-service
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def run(*command, **how):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **how)
+    if done.returncode:
+        raise AssertionError(f"{command} ended with {done.returncode}:\n{done.stdout[-4000:]}\n"
+                             f"{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def release():
+    lines = Path("/etc/os-release").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+@pipeline.needs_root
+class Package(pipeline.PipelineTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for program in ("mmdebstrap", "dpkg-buildpackage", "dh", "systemd-nspawn"):
+            if not shutil.which(program):
+                raise unittest.SkipTest(f"{program} {pipeline.NOT_INSTALLED}")
+        if release().get("ID") != "debian":
+            raise unittest.SkipTest(f"Debian {pipeline.NOT_INSTALLED}")
+        cls.made = tempfile.TemporaryDirectory(prefix="stackpipe-test-", dir="/var/tmp")
+        out = Path(cls.made.name)
+        cls.root = out / "root"
+        run(pipeline.TOP / "tools" / "build-deb", out,
+            env={**os.environ, "DEB_BUILD_OPTIONS": "nocheck"})
+        cls.package, = out.glob("stackpipe_*.deb")
+        run("mmdebstrap", "--variant=minbase", f"--include={MORE_PACKAGES}",
+            release()["VERSION_CODENAME"], cls.root)
+        shutil.copy(cls.package, cls.root)
+        cls.mount()
+        cls.install()
+
+    @classmethod
+    def tearDownClass(cls):
+        for where in ("proc", "sys", "dev"):
+            subprocess.run(["umount", "-l", cls.root / where], check=False)
+        cls.made.cleanup()
+
+    @classmethod
+    def mount(cls):
+        for where in ("proc", "sys", "dev"):
+            run("mount", "--bind", f"/{where}", cls.root / where)
+
+    @classmethod
+    def inside(cls, *command):
+        return run("chroot", cls.root, *command, env={
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+            "DEBIAN_FRONTEND": "noninteractive"})
+
+    @classmethod
+    def install(cls):
+        cls.inside("apt-get", "-q", "install", "-y", "--no-install-recommends",
+                   f"/{cls.package.name}")
+
+    def test_what_is_installed(self):
+        for name in PROGRAMS:
+            self.assertIn("0.1.0", self.inside(name, "--version"))
+            self.assertTrue((self.root / f"usr/share/man/man1/{name}.1.gz").exists(), name)
+        for path in ("lib/systemd/system/" + UNIT, "usr/share/bash-completion/completions/stackpipe",
+                     "usr/share/zsh/site-functions/_stackpipe",
+                     "usr/share/fish/vendor_completions.d/stackpipe.fish",
+                     "usr/share/doc/stackpipe/guide.md.gz"):
+            self.assertTrue((self.root / path).exists(), path)
+        self.assertEqual(self.inside("dpkg", "--verify", "stackpipe"), "")
+        linked = self.inside("ldd", "/usr/bin/live-unwinder")
+        self.assertNotIn("libdw", linked)
+        self.assertNotIn("not found", linked)
+
+    def test_records(self):
+        self.inside("stackpipe", "record", "-q", "-o", "/tmp/a.syscap", "--", "timeout", "1", "sh",
+                    "-c", f"trap 'exit 0' TERM; {BUSY}")
+        report = self.inside("stackpipe", "report", "/tmp/a.syscap")
+        self.assertIn("dash", report)
+        self.inside("stackpipe", "convert", "/tmp/a.syscap", "/tmp/a.html")
+
+    def test_a_group_records_without_root(self):
+        """The recipe of stackpipe-doctor(1)."""
+        self.inside("groupadd", "--force", "profilers")
+        self.inside("useradd", "--groups", "profilers", "somebody")
+        self.inside("chgrp", "profilers", "/usr/bin/perf-source")
+        self.inside("chmod", "750", "/usr/bin/perf-source")
+        self.inside("setcap", PROFILER_CAPABILITIES, "/usr/bin/perf-source")
+        busy = self.start(["sh", "-c", BUSY])
+        pid = busy.processes[0].pid
+        as_somebody = ("setpriv", "--reuid=somebody", "--regid=somebody", "--init-groups")
+        self.inside(*as_somebody, "stackpipe", "record", "-q", "--force", "-a", "-d", "1", "-o",
+                    "/tmp/group.syscap")
+        stacks = self.inside("stackpipe", "report", "--tree", f"--pid={pid}", "/tmp/group.syscap")
+        self.assertRegex(stacks, r"\b(main|__libc_start|_start)\b|dash\+")
+        self.assertRegex(stacks, r"entry_SYSCALL|asm_sysvec|\[kernel")
+        nobody = subprocess.run(["chroot", self.root, *pipeline.NOBODY, "perf-source", "-d", "1"],
+                                capture_output=True)
+        self.assertNotEqual(nobody.returncode, 0)
+
+    def test_service(self):
+        """In a machine of its own, with the hardening of the unit."""
+        script = self.root / "try-service"
+        script.write_text(TRY_SERVICE)
+        script.chmod(0o755)
+        (self.root / "etc/systemd/system/try.service").write_text(TRY_UNIT)
+        self.inside("systemctl", "enable", "try.service")
+        for where in ("proc", "sys", "dev"):
+            run("umount", "-l", self.root / where)
+        try:
+            run("systemd-nspawn", "-q", "-D", self.root, "--boot", "--register=no", "--keep-unit",
+                "--capability=CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYSLOG,CAP_CHECKPOINT_RESTORE",
+                "--system-call-filter=perf_event_open", "--console=pipe", timeout=120)
+        finally:
+            self.mount()
+        result = (self.root / "result").read_text()
+        self.assertIn("Result=success", result)
+        self.assertRegex(result, r"ExecMainStatus=0\b")
+        report = self.inside("stackpipe", "report", "/capture.syscap")
+        self.assertIn("dash", report)
+        self.assertIn("complete", report)
+        print(result, flush=True)
+
+    def test_goes_without_a_trace(self):
+        installed = self.inside("dpkg", "--listfiles", "stackpipe").splitlines()
+        files = [path for path in installed if not (self.root / path[1:]).is_dir()]
+        self.assertGreater(len(files), 40)
+        self.inside("apt-get", "-q", "purge", "-y", "stackpipe")
+        self.assertEqual([path for path in files if (self.root / path[1:]).exists()], [])
+        self.assertNotIn("stackpipe", self.inside("dpkg-query", "--show"))
+        self.install()
+
+
+if __name__ == "__main__":
+    pipeline.main()
