@@ -81,15 +81,24 @@ void pipeline_print(const struct pipeline *pipeline, FILE *out)
 /* Beside our own program, as it is installed, or in a directory of its own, as it is built. */
 static int find_program(const char *name, char ret[PATH_MAX])
 {
+	static const char *const places[] = { "%1$s/%2$s", "%1$s/../%2$s/%2$s" };
 	char self[PATH_MAX] = "";
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	const char *directory = n > 0 ? dirname(self) : "/nonexistent";
 
-	if (snprintf(ret, PATH_MAX, "%s/%s", directory, name) < PATH_MAX && !access(ret, X_OK))
-		return 0;
-	if (snprintf(ret, PATH_MAX, "%s/../%s/%s", directory, name, name) < PATH_MAX &&
-	    !access(ret, X_OK))
-		return 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (snprintf(ret, PATH_MAX, places[i], directory, name) >= PATH_MAX)
+			continue;
+		if (!access(ret, X_OK))
+			return 0;
+		if (errno == EACCES) {
+			fprintf(stderr,
+				"stackpipe: error: you may not run '%s': who may is said by its "
+				"group (ls -l), see stackpipe-doctor(1)\n",
+				ret);
+			return -EACCES;
+		}
+	}
 	fprintf(stderr,
 		"stackpipe: error: the program '%s' is not in %s: install all of stackpipe\n", name,
 		directory);

@@ -33,6 +33,12 @@ systemd-analyze security --no-pager {UNIT} | tail -n 1 >> /result
 journalctl -u {UNIT} >> /result
 systemctl poweroff
 """
+ENTER = """root=$1; shift
+for where in proc sys dev; do mount --rbind "/$where" "$root/$where"; done
+exec chroot "$root" "$@"
+"""
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+               "DEBIAN_FRONTEND": "noninteractive"}
 TRY_UNIT = """[Unit]
 After=basic.target
 [Service]
@@ -75,25 +81,21 @@ class Package(pipeline.PipelineTest):
         run("mmdebstrap", "--variant=minbase", f"--include={MORE_PACKAGES}",
             release()["VERSION_CODENAME"], cls.root)
         shutil.copy(cls.package, cls.root)
-        cls.mount()
+        cls.inside("apt-get", "-q", "update")
         cls.install()
 
     @classmethod
     def tearDownClass(cls):
-        for where in ("proc", "sys", "dev"):
-            subprocess.run(["umount", "-l", cls.root / where], check=False)
         cls.made.cleanup()
 
     @classmethod
-    def mount(cls):
-        for where in ("proc", "sys", "dev"):
-            run("mount", "--bind", f"/{where}", cls.root / where)
+    def command_inside(cls, *command):
+        """What the machine lends is mounted for the command alone: nobody else can remove it."""
+        return ["unshare", "--mount", "sh", "-c", ENTER, "enter", cls.root, *command]
 
     @classmethod
     def inside(cls, *command):
-        return run("chroot", cls.root, *command, env={
-            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
-            "DEBIAN_FRONTEND": "noninteractive"})
+        return run(*cls.command_inside(*command), env=ENVIRONMENT)
 
     @classmethod
     def install(cls):
@@ -115,8 +117,8 @@ class Package(pipeline.PipelineTest):
         self.assertNotIn("not found", linked)
 
     def test_records(self):
-        self.inside("stackpipe", "record", "-q", "-o", "/tmp/a.syscap", "--", "timeout", "1", "sh",
-                    "-c", f"trap 'exit 0' TERM; {BUSY}")
+        self.inside("stackpipe", "record", "-q", "-o", "/tmp/a.syscap", "--", "sh", "-c",
+                    f"timeout 1 sh -c '{BUSY}'; true")
         report = self.inside("stackpipe", "report", "/tmp/a.syscap")
         self.assertIn("dash", report)
         self.inside("stackpipe", "convert", "/tmp/a.syscap", "/tmp/a.html")
@@ -128,17 +130,27 @@ class Package(pipeline.PipelineTest):
         self.inside("chgrp", "profilers", "/usr/bin/perf-source")
         self.inside("chmod", "750", "/usr/bin/perf-source")
         self.inside("setcap", PROFILER_CAPABILITIES, "/usr/bin/perf-source")
+        self.addCleanup(self.inside, "chmod", "755", "/usr/bin/perf-source")
+        self.addCleanup(self.inside, "setcap", "-r", "/usr/bin/perf-source")
         busy = self.start(["sh", "-c", BUSY])
         pid = busy.processes[0].pid
         as_somebody = ("setpriv", "--reuid=somebody", "--regid=somebody", "--init-groups")
         self.inside(*as_somebody, "stackpipe", "record", "-q", "--force", "-a", "-d", "1", "-o",
                     "/tmp/group.syscap")
         stacks = self.inside("stackpipe", "report", "--tree", f"--pid={pid}", "/tmp/group.syscap")
-        self.assertRegex(stacks, r"\b(main|__libc_start|_start)\b|dash\+")
-        self.assertRegex(stacks, r"entry_SYSCALL|asm_sysvec|\[kernel")
-        nobody = subprocess.run(["chroot", self.root, *pipeline.NOBODY, "perf-source", "-d", "1"],
-                                capture_output=True)
+        self.assertRegex(stacks, "__libc_start_main")  # of a file that another user has mapped
+        functions = self.inside("stackpipe", "report", "-n", "0", "/tmp/group.syscap")
+        self.assertRegex(functions, r"\w+ \[kernel\]")
+        self.assertNotIn("[kernel+", functions)
+        nobody = subprocess.run(
+            self.command_inside(*pipeline.NOBODY, "perf-source", "-d", "1"), env=ENVIRONMENT,
+            capture_output=True)
         self.assertNotEqual(nobody.returncode, 0)
+        nobody = subprocess.run(
+            self.command_inside(*pipeline.NOBODY, "stackpipe", "record", "-o", "/tmp/no.syscap",
+                                "-d", "1"), env=ENVIRONMENT, capture_output=True, text=True)
+        self.assertEqual((nobody.returncode, nobody.stderr.count("\n")), (1, 1), nobody)
+        self.assertIn("you may not run '/usr/bin/perf-source'", nobody.stderr)
 
     def test_service(self):
         """In a machine of its own, with the hardening of the unit."""
@@ -147,14 +159,9 @@ class Package(pipeline.PipelineTest):
         script.chmod(0o755)
         (self.root / "etc/systemd/system/try.service").write_text(TRY_UNIT)
         self.inside("systemctl", "enable", "try.service")
-        for where in ("proc", "sys", "dev"):
-            run("umount", "-l", self.root / where)
-        try:
-            run("systemd-nspawn", "-q", "-D", self.root, "--boot", "--register=no", "--keep-unit",
-                "--capability=CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYSLOG,CAP_CHECKPOINT_RESTORE",
-                "--system-call-filter=perf_event_open", "--console=pipe", timeout=120)
-        finally:
-            self.mount()
+        run("systemd-nspawn", "-q", "-D", self.root, "--boot", "--register=no", "--keep-unit",
+            "--capability=CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYSLOG,CAP_CHECKPOINT_RESTORE",
+            "--system-call-filter=perf_event_open", "--console=pipe", timeout=120)
         result = (self.root / "result").read_text()
         self.assertIn("Result=success", result)
         self.assertRegex(result, r"ExecMainStatus=0\b")
@@ -166,7 +173,7 @@ class Package(pipeline.PipelineTest):
     def test_goes_without_a_trace(self):
         installed = self.inside("dpkg", "--listfiles", "stackpipe").splitlines()
         files = [path for path in installed if not (self.root / path[1:]).is_dir()]
-        self.assertGreater(len(files), 40)
+        self.assertGreater(len(files), 30)
         self.inside("apt-get", "-q", "purge", "-y", "stackpipe")
         self.assertEqual([path for path in files if (self.root / path[1:]).exists()], [])
         self.assertNotIn("stackpipe", self.inside("dpkg-query", "--show"))
