@@ -12,14 +12,22 @@
 #include "common/stage-internal.h"
 
 static volatile sig_atomic_t n_requests;
+static volatile sig_atomic_t is_passed_on; /* one was, by the front-end */
 static volatile sig_atomic_t out_of_patience;
 
-static void on_request(int signal)
+/*
+ * What the front-end passes on (by sigqueue(3)) is what it was sent itself, and may have come here
+ * as well, before or behind it: it is the first request, and never the second.
+ */
+static void on_request(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
-	if (n_requests++ == 0)
+	(void)context;
+	if (!stage_should_stop())
 		alarm(STAGE_PATIENCE_S);
-	else
+	if (info->si_code == SI_QUEUE)
+		is_passed_on = 1;
+	else if (n_requests++)
 		out_of_patience = 1;
 }
 
@@ -50,10 +58,18 @@ static void catch_signal(int signal, void (*handler)(int))
 	sigaction(signal, &action, NULL);
 }
 
+static void catch_requests(int signal)
+{
+	struct sigaction action = { .sa_sigaction = on_request, .sa_flags = SA_SIGINFO };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(signal, &action, NULL);
+}
+
 void stage_catch_signals(void)
 {
-	catch_signal(SIGINT, on_request);
-	catch_signal(SIGTERM, on_request);
+	catch_requests(SIGINT);
+	catch_requests(SIGTERM);
 	catch_signal(SIGALRM, on_alarm);
 	catch_signal(SIGBUS, on_cut_file);
 	catch_signal(SIGPIPE, SIG_IGN); /* a write says it too */
@@ -62,7 +78,7 @@ void stage_catch_signals(void)
 
 bool stage_should_stop(void)
 {
-	return n_requests > 0;
+	return n_requests > 0 || is_passed_on;
 }
 
 bool stage_must_stop(void)

@@ -15,6 +15,9 @@
 
 enum { SIGNALLED = 128 }; /* what a shell adds to the number of a signal */
 
+static const struct pipeline *stopped_by_signal;
+static volatile sig_atomic_t is_stopped;
+
 void pipeline_deinit(struct pipeline *pipeline)
 {
 	for (size_t i = 0; i < pipeline->n; i++)
@@ -148,6 +151,8 @@ int pipeline_start(struct pipeline *pipeline, int *ret_output)
 	}
 	if (ret_output)
 		*ret_output = take_fd(&input);
+	if (is_stopped) /* before there was a source */
+		pipeline_stop(pipeline);
 	return 0;
 }
 
@@ -193,5 +198,21 @@ int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *pro
 void pipeline_stop(const struct pipeline *pipeline)
 {
 	if (pipeline->n && pipeline->stages[0].pid > 0)
-		kill(pipeline->stages[0].pid, SIGINT);
+		sigqueue(pipeline->stages[0].pid, SIGTERM, (union sigval){ 0 });
+}
+
+static void on_signal(int signal)
+{
+	is_stopped = 1;
+	pipeline_stop(stopped_by_signal);
+}
+
+void pipeline_stop_by_signal(const struct pipeline *pipeline)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	stopped_by_signal = pipeline;
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
 }

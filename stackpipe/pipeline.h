@@ -52,5 +52,11 @@ struct stage_program;
 /* Starts all stages, and is the one behind them; waits for them, too. An exit status. */
 int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *program);
 
-/* Asks the source to stop; the others end behind it. */
+/* Asks the source to stop; the others end behind it. Asking again changes nothing. */
 void pipeline_stop(const struct pipeline *pipeline);
+
+/*
+ * From now on SIGINT and SIGTERM stop the source of this pipeline, which may have been sent them
+ * itself. It must not be moved, or be gone before the process.
+ */
+void pipeline_stop_by_signal(const struct pipeline *pipeline);

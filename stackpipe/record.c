@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stackpipe record: perf-source | live-unwinder | symbolizer | capture-sink, with their options. */
 #include <argp.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,8 +138,7 @@ static const struct argp_option options[] = {
 
 static int run(struct pipeline *pipeline)
 {
-	signal(SIGINT, SIG_IGN); /* the stages know what to do with it */
-	signal(SIGTERM, SIG_IGN);
+	pipeline_stop_by_signal(pipeline);
 	if (pipeline_start(pipeline, NULL) == 0)
 		return pipeline_wait(pipeline);
 	pipeline_stop(pipeline);

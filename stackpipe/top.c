@@ -228,6 +228,10 @@ static int tick(struct stage *stage, void *self)
 	bool has_changed = false;
 	int key, r = 0;
 
+	if (stage_should_stop() && !top->is_over) {
+		top->is_over = true;
+		pipeline_stop(&pipeline);
+	}
 	if (top->is_over || !top->has_screen)
 		return 0;
 	while ((key = top_screen_key()) && r == 0) {

@@ -134,7 +134,7 @@ class Package(pipeline.PipelineTest):
         self.addCleanup(self.inside, "setcap", "-r", "/usr/bin/perf-source")
         busy = self.start(["sh", "-c", BUSY])
         pid = busy.processes[0].pid
-        as_somebody = ("setpriv", "--reuid=somebody", "--regid=somebody", "--init-groups")
+        as_somebody = ("runuser", "-u", "somebody", "--")
         self.inside(*as_somebody, "stackpipe", "record", "-q", "--force", "-a", "-d", "1", "-o",
                     "/tmp/group.syscap")
         stacks = self.inside("stackpipe", "report", "--tree", f"--pid={pid}", "/tmp/group.syscap")
@@ -143,12 +143,13 @@ class Package(pipeline.PipelineTest):
         self.assertRegex(functions, r"\w+ \[kernel\]")
         self.assertNotIn("[kernel+", functions)
         nobody = subprocess.run(
-            self.command_inside(*pipeline.NOBODY, "perf-source", "-d", "1"), env=ENVIRONMENT,
-            capture_output=True)
+            self.command_inside("runuser", "-u", "nobody", "--", "perf-source", "-d", "1"),
+            env=ENVIRONMENT, capture_output=True)
         self.assertNotEqual(nobody.returncode, 0)
         nobody = subprocess.run(
-            self.command_inside(*pipeline.NOBODY, "stackpipe", "record", "-o", "/tmp/no.syscap",
-                                "-d", "1"), env=ENVIRONMENT, capture_output=True, text=True)
+            self.command_inside("runuser", "-u", "nobody", "--", "stackpipe", "record", "-o",
+                                "/tmp/no.syscap", "-d", "1"),
+            env=ENVIRONMENT, capture_output=True, text=True)
         self.assertEqual((nobody.returncode, nobody.stderr.count("\n")), (1, 1), nobody)
         self.assertIn("you may not run '/usr/bin/perf-source'", nobody.stderr)
 

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -51,6 +52,29 @@ class Front(pipeline.RecordingTest):
 
     def test_a_command_keeps_its_status(self):
         run("record", "-q", "-o", self.capture, "--", "sh", "-c", "exit 7", status=7)
+
+    def check_stopped(self, send):
+        """A signal to the front-end ends the recording well, wherever else it goes."""
+        front = subprocess.Popen([STACKPIPE, "record", "-a", "-o", self.capture], stderr=subprocess.PIPE,
+                                 text=True, start_new_session=True)
+        pipeline.wait_for(lambda: pipeline.has_size(self.capture, 1), "the capture")
+        send(front.pid)
+        self.assertEqual(front.wait(pipeline.PATIENCE_S), 0)
+        self.assertNotIn("incomplete", front.stderr.read())
+        front.stderr.close()
+        report = run("report", self.capture)
+        self.assertEqual(report.stderr, "")
+        self.assertRegex(report.stdout, r"samples, \d+ lost")
+
+    def test_a_signal_to_the_front_end_alone_ends_a_recording(self):
+        self.check_stopped(lambda pid: os.kill(pid, signal.SIGTERM))
+        self.capture.unlink()
+        self.check_stopped(lambda pid: os.kill(pid, signal.SIGINT))
+
+    def test_a_signal_to_all_is_one_request(self):
+        for _ in range(20):
+            self.check_stopped(lambda pid: os.killpg(pid, signal.SIGINT))
+            self.capture.unlink()
 
     def test_a_program_instead_of_a_command_is_recorded(self):
         run(CHAIN, "once", "0.2", cwd=self.directory)
