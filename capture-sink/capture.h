@@ -6,6 +6,7 @@
 #pragma once
 
 #include "capture-sink/output.h"
+#include "capture-sink/leaf-counts.h"
 #include "capture-sink/stack-counts.h"
 #include "profile/stacks.h"
 
@@ -24,6 +25,7 @@ struct progress {
 struct capture {
 	struct stacks stacks; /* first: see stacks.h */
 	struct stack_counts counts;
+	struct leaf_counts leaves;
 	struct output output;
 	const char *path;
 	const struct format *format;

@@ -130,6 +130,8 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 	/* The summary alone wants them: what is rare is not in it. */
 	if (capture->format->add_stack && capture->counts.n >= COUNTED_FOR_SUMMARY)
 		stack_counts_forget_rare(&capture->counts);
+	if (leaf_counts_add(&capture->leaves, self->counted[n - 1], capture->stacks.names.n) < 0)
+		return -ENOMEM;
 	return stack_counts_add(&capture->counts, self->counted, n);
 }
 
@@ -328,6 +330,7 @@ static void deinit(void *data)
 	free(capture->format_data);
 	output_close(&capture->output);
 	stack_counts_deinit(&capture->counts);
+	leaf_counts_deinit(&capture->leaves);
 	free(capture->base);
 	stacks_deinit(&capture->stacks);
 }

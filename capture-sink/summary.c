@@ -68,33 +68,33 @@ static int by_self(const void *a, const void *b)
 	return left->name < right->name ? -1 : left->name > right->name;
 }
 
-static void print_functions(const struct capture *capture, const struct stack_count *list, size_t n,
-			    uint64_t n_samples)
+static void print_functions(const struct capture *capture, uint64_t n_samples)
 {
-	_cleanup_free_ struct function *functions =
-		calloc(capture->stacks.names.n + 1, sizeof(*functions));
+	const struct names *names = &capture->stacks.names;
+	_cleanup_free_ struct function *functions = calloc(names->n + 1, sizeof(*functions));
 
 	if (!functions)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		uint32_t name = list[i].names[list[i].n_names - 1];
+	for (uint32_t i = 0; i <= names->n && i < capture->leaves.n; i++) {
+		uint32_t name = names_meaning(names, i);
 
 		functions[name].name = name;
-		functions[name].n_self += list[i].n_samples;
+		functions[name].n_self += capture->leaves.n_samples[i];
 	}
-	qsort(functions, capture->stacks.names.n + 1, sizeof(*functions), by_self);
+	qsort(functions, names->n + 1, sizeof(*functions), by_self);
 	fprintf(stderr, "Hottest functions (self):\n");
-	for (size_t i = 0; i < FUNCTIONS_SHOWN && i <= capture->stacks.names.n; i++)
+	for (size_t i = 0; i < FUNCTIONS_SHOWN && i <= names->n; i++)
 		if (functions[i].n_self)
 			fprintf(stderr, "  %6.2f %%  %.100s\n",
 				percent(functions[i].n_self, n_samples),
-				names_text(&capture->stacks.names, functions[i].name));
+				names_text(names, functions[i].name));
 }
 
 static void print_stacks(const struct capture *capture, const struct stack_count *list, size_t n,
 			 uint64_t n_samples)
 {
-	fprintf(stderr, "Hottest stacks (leaf first):\n");
+	fprintf(stderr, "Hottest stacks (leaf first%s):\n",
+		capture->counts.n_other ? "; at least" : ""); /* some were forgotten meanwhile */
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
 		const char *between = "";
@@ -146,7 +146,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
 		return;
 	print_ends(capture, n_samples);
-	print_functions(capture, list, n, n_samples);
+	print_functions(capture, n_samples);
 	print_stacks(capture, list, n, n_samples);
 	print_without_debug(capture, n_samples);
 }

@@ -1,4 +1,5 @@
 -- Orders of customers, asked for in the ways that reports ask.
+.output /dev/null
 CREATE TABLE customers(id INTEGER PRIMARY KEY, name TEXT, city TEXT);
 CREATE TABLE orders(id INTEGER PRIMARY KEY, customer INTEGER, day INTEGER, price REAL);
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)

@@ -37,9 +37,9 @@ ln -sfn sqlite-autoconf-3340000 3.34
 ln -sfn sqlite-autoconf-3440200 3.44
 
 (cd 3.34 && make -s -j2 sqlite3 >/dev/null 2>&1)
-run 'stackpipe record --force -o build.syscap -- make -s -j2 -C 3.44 sqlite3'
+run 'stackpipe record --force -o build.syscap -- make -s -j2 -C 3.44 LIBTOOLFLAGS=--silent sqlite3'
 run 'stackpipe report -n 8 build.syscap'
-run 'stackpipe report -n 4 --by=process build.syscap'
+run "stackpipe report -n 6 --process='^cc1' build.syscap"
 run 'stackpipe record --force -o 3.34.syscap -- 3.34/sqlite3 :memory: ".read orders.sql"'
 run 'stackpipe record --force -o 3.44.syscap -- 3.44/sqlite3 :memory: ".read orders.sql"'
 run 'stackpipe diff -n 8 3.34.syscap 3.44.syscap'

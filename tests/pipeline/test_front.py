@@ -112,6 +112,14 @@ class Front(pipeline.RecordingTest):
     def looked_at(self, *options):
         return json.loads(run("report", "--json", *options, self.capture).stdout)["summary"]["looked_at"]
 
+    def test_the_summary_counts_samples_of_rare_stacks(self):
+        """There are more distinct stacks than it keeps."""
+        text = self.directory / "rare.folded"
+        text.write_text("".join(f"main;f{i % 97};g{i};{'hot' if i % 4 else 'warm'} 1\n" for i in range(80000)))
+        said = run("convert", text, self.capture).stderr
+        self.assertIn(" 75.00 %  hot", said)
+        self.assertIn(" 25.00 %  warm", said)
+
     def test_filters_leave_samples_out(self):
         self.record_busy()
         summary = json.loads(run("report", "--json", self.capture).stdout)["summary"]
