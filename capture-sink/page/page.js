@@ -242,7 +242,7 @@ function setTheme(theme) {
 	}
 	for (const graph of Object.values(graphs))
 		graph.draw();
-	if (timeline && timeline.bins)
+	if (timeline && timeline.columns)
 		timeline.draw();
 }
 

@@ -1,5 +1,7 @@
 /* Samples over time, where losses were, and the range that is selected. */
 
+const SAMPLES_A_COLUMN = 8; /* on average; with fewer there would be gaps that mean nothing */
+
 class Timeline {
 	/** @param changed called with (from, to), or with nulls for all of the time */
 	constructor(canvas, profile, changed) {
@@ -22,10 +24,11 @@ class Timeline {
 		if (!threads || !width)
 			return;
 		const { samples } = this.profile;
-		this.bins = new Uint32Array(width);
+		const columns = Math.min(width, Math.ceil(samples.n / SAMPLES_A_COLUMN) || 1);
+		this.columns = new Uint32Array(columns);
 		for (let i = 0; i < samples.n; i++)
 			if (threads[samples.thread[i]])
-				this.bins[Math.min(width - 1, Math.floor(samples.time[i] / this.end * width))]++;
+				this.columns[Math.min(columns - 1, Math.floor(samples.time[i] / this.end * columns))]++;
 		this.draw();
 	}
 
@@ -36,9 +39,9 @@ class Timeline {
 		this.canvas.width = width * scale;
 		this.canvas.height = height * scale;
 		context.setTransform(scale, 0, 0, scale, 0, 0);
-		const most = this.bins.reduce((a, b) => Math.max(a, b), 1);
+		const most = this.columns.reduce((a, b) => Math.max(a, b), 1), wide = width / this.columns.length;
 		context.fillStyle = style.getPropertyValue("--faint");
-		this.bins.forEach((n, x) => context.fillRect(x, height - n / most * height, 1, n / most * height));
+		this.columns.forEach((n, i) => context.fillRect(i * wide, height - n / most * height, wide, n / most * height));
 		context.fillStyle = style.getPropertyValue("--loss");
 		for (const loss of this.profile.losses)
 			context.fillRect(loss.time / this.end * width - 1, 0, 2, 8);
