@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+# Whether fish completes what it should: fish test-completions.fish FILE
+source $argv[1]
+cd (mktemp -d)
+
+function expect
+    set found (complete --do-complete="$argv[2]" | string replace -r '\t.*' '' | string join ' ')
+    if test "$found" != "$argv[1]"
+        echo "$argv[2] completes to '$found', not '$argv[1]'"
+        exit 1
+    end
+end
+
+expect "record report" "stackpipe re"
+expect --show-pipeline "stackpipe record --sh"
+expect "--callees --callers" "stackpipe report --cal"
+expect "--stack-size --stats" "perf-source --sta"
