@@ -57,7 +57,7 @@ def zsh_option(letter, long, argument, text):
     names = [each for each in (letter, long) if each]
     value = "" if not argument else f":{argument}:" + ("_files" if argument in FILES else
                                                        "_files -/" if argument in DIRECTORIES else "")
-    told = re.sub(r"[\[\]:]", " ", text)
+    told = re.sub(r"([\[\]:\\])", r"\\\1", text)
     for name in names:
         yield quoted(f"{name}{'=' if argument and name.startswith('--') else ''}[{told}]{value}")
 
