@@ -53,7 +53,7 @@ struct taking {
 	struct stack_memo memo;	    /* whole stacks: their index in `kept`, + 1 */
 	struct kept_stack *kept;
 	struct wire_frame *kept_frames;
-	size_t n_kept, n_kept_frames;
+	size_t n_kept, n_kept_frames, n_kept_allocated;
 	uint64_t era; /* grows when what is kept is forgotten */
 };
 
@@ -311,10 +311,29 @@ static struct stack_key key_of(const struct taking *taking)
 {
 	const struct syscap_sample_frame *sample = (const void *)taking->frame;
 	const void *addresses = sample->addresses; /* frames are of whole words */
-	uint64_t state = taking->process->process.number * 0x9e3779b97f4a7c15ULL;
+	const uint64_t state[] = { taking->process->process.number, version_of(taking),
+				   taking->era };
 
-	return stack_memo_key(&taking->memo, addresses, sample->n_addresses,
-			      state + (version_of(taking) ^ taking->era << 56));
+	return stack_memo_key(
+		&taking->memo, addresses, sample->n_addresses,
+		stack_memo_state(&taking->memo, state, sizeof(state) / sizeof(*state)));
+}
+
+/* For so many frames more. 0 or -ENOMEM. */
+static int make_room(struct taking *taking, size_t n_frames)
+{
+	size_t n = 2 * (taking->n_kept_frames + n_frames);
+	struct wire_frame *larger;
+
+	if (taking->n_kept_frames + n_frames <= taking->n_kept_allocated)
+		return 0;
+	n = n < KEPT_FRAMES_MAX ? n : KEPT_FRAMES_MAX;
+	larger = reallocarray(taking->kept_frames, n, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	taking->kept_frames = larger;
+	taking->n_kept_allocated = n;
+	return 0;
 }
 
 /* Keeps a stack; when there are too many, all before it are forgotten. 0 or -ENOMEM. */
@@ -327,7 +346,8 @@ static int keep(struct taking *taking, struct stack_key key)
 		taking->era++;
 		key = key_of(taking);
 	}
-	if (GROWING_LIST_MAKE_ROOM(taking->kept, taking->n_kept) < 0)
+	if (make_room(taking, now->n_frames) < 0 ||
+	    GROWING_LIST_MAKE_ROOM(taking->kept, taking->n_kept) < 0)
 		return -ENOMEM;
 	taking->kept[taking->n_kept++] = (struct kept_stack){
 		.first_frame = taking->n_kept_frames,
@@ -386,9 +406,7 @@ int taking_new(struct replay *replay, struct taking **ret)
 		return -ENOMEM;
 	taking->replay = replay;
 	taking->frames = calloc(TAKEN_FRAMES, sizeof(*taking->frames));
-	/* Of which only what is used takes memory. */
-	taking->kept_frames = reallocarray(NULL, KEPT_FRAMES_MAX, sizeof(*taking->kept_frames));
-	if (!taking->frames || !taking->kept_frames)
+	if (!taking->frames)
 		return -ENOMEM;
 	return stack_memo_init(&taking->memo);
 }

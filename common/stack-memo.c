@@ -44,6 +44,11 @@ struct stack_key stack_memo_key(const struct stack_memo *memo, const uint64_t *w
 				   mix(first, second | 1) >> (64 - STACK_MEMO_BITS) };
 }
 
+uint64_t stack_memo_state(const struct stack_memo *memo, const uint64_t *words, size_t n)
+{
+	return stack_memo_key(memo, words, n, 0).tag;
+}
+
 uint64_t stack_memo_find(const struct stack_memo *memo, struct stack_key key)
 {
 	const struct stack_memo_entry *bucket = memo->buckets[key.bucket];

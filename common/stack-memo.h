@@ -32,7 +32,10 @@ struct stack_key {
 int stack_memo_init(struct stack_memo *memo);
 void stack_memo_deinit(struct stack_memo *memo);
 
-/* `n` words that are the stack, and what else it depends on. */
+/* What a stack depends on besides its own words, as one of them: a hash with the seed, too. */
+uint64_t stack_memo_state(const struct stack_memo *memo, const uint64_t *words, size_t n);
+
+/* `n` words that are the stack, and the state that it was met in. */
 struct stack_key stack_memo_key(const struct stack_memo *memo, const uint64_t *words, size_t n,
 				uint64_t state);
 

@@ -80,13 +80,18 @@ static int find_frame(struct stage *stage, struct stacks *stacks, const struct n
 static struct stack_key key_of(const struct stacks *stacks, const struct named_stack *stack)
 {
 	const struct wire_frames *frames = &stack->record->frames;
-	uint64_t state = stacks->frames.era + stacks->identity.processes.kernel.version;
+	const uint64_t state[] = {
+		stack->record->end,
+		stack->process ? stack->process->version : 0,
+		stacks->identity.processes.kernel.version,
+		stacks->frames.era,
+	};
 
 	static_assert(sizeof(*frames->data) % sizeof(uint64_t) == 0, "frames are whole words");
-	state ^= (uint64_t)stack->record->end << 56;
-	state += (stack->process ? stack->process->version : 0) * 0x9e3779b97f4a7c15ULL;
-	return stack_memo_key(&stacks->memo, (const uint64_t *)frames->data,
-			      frames->n * sizeof(*frames->data) / sizeof(uint64_t), state);
+	return stack_memo_key(
+		&stacks->memo, (const uint64_t *)frames->data,
+		frames->n * sizeof(*frames->data) / sizeof(uint64_t),
+		stack_memo_state(&stacks->memo, state, sizeof(state) / sizeof(*state)));
 }
 
 /* Frame by frame, from the first that the stack before did not have. */
