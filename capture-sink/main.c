@@ -298,7 +298,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			capture->format = format_of_path(capture->path);
 		if (!capture->format)
 			stage_usage_error(state,
-					  "'%s' tells no format by its name: use -f, or " FORMATS,
+					  "'%s' tells no format by its name: end it with " FORMATS
+					  ", or use capture-sink -f",
 					  capture->path);
 		if (capture->base_path && capture->format != &format_html)
 			stage_usage_error(state, "--base is for a page (.html)");

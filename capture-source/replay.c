@@ -15,6 +15,16 @@ static int fail(struct stage *stage, const struct replay *replay, const char *wh
 	return -ECANCELED;
 }
 
+/* Its first record is a hello: a header, and then the magic. */
+static bool is_stream(const struct capture_file *file)
+{
+	const uint64_t magic = WIRE_MAGIC;
+	size_t at = sizeof(struct wire_header);
+
+	return file->size >= at + sizeof(magic) &&
+	       !memcmp((const char *)file->data + at, &magic, sizeof(magic));
+}
+
 /* Folded stacks are lines that end with a number. */
 static bool is_folded(const struct capture_file *file)
 {
@@ -41,6 +51,10 @@ int replay_start(struct stage *stage, void *self, struct wire_hello *hello)
 	if (syscap_file_is(replay->file.data, replay->file.size))
 		return replay_syscap_start(stage, replay, hello);
 	replay->is_folded = true;
+	if (is_stream(&replay->file))
+		return fail(stage, replay,
+			    "it is a stream already: live-unwinder < FILE | symbolizer | "
+			    "capture-sink out.syscap");
 	if (replay->file.size && !is_folded(&replay->file))
 		return fail(stage, replay,
 			    "neither a Sysprof capture nor folded stacks (capture-sink writes "

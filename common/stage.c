@@ -146,6 +146,13 @@ static int fill(struct stage *stage, void *self)
 	}
 }
 
+/* What is seen of an error elsewhere. The front-end, which has all stages before it, sees more. */
+static void tell_of_neighbour(const struct stage *stage, const char *text)
+{
+	if (!stage->neighbours_are_told)
+		stage_error(stage, "%s", text);
+}
+
 static int read_hello(struct stage *stage, void *self)
 {
 	enum wire_outcome outcome;
@@ -156,7 +163,8 @@ static int read_hello(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 		if (stage->reader.at_end) {
-			stage_error(stage, "error: standard input ended before a stream began");
+			tell_of_neighbour(stage,
+					  "error: standard input ended before a stream began");
 			return -ECANCELED;
 		}
 	}
@@ -269,8 +277,8 @@ static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 	}
 	if (!(view.end.flags & WIRE_end_flags_INCOMPLETE))
 		return STAGE_STREAM_WHOLE;
-	stage_error(stage,
-		    "error: the stream is incomplete: an earlier stage failed or was stopped");
+	tell_of_neighbour(
+		stage, "error: the stream is incomplete: an earlier stage failed or was stopped");
 	return STAGE_STREAM_INCOMPLETE;
 }
 
@@ -298,7 +306,8 @@ static int read_records(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 		if (stage->reader.at_end) {
-			stage_error(stage, "error: the stream has no end: an upstream stage died");
+			tell_of_neighbour(stage,
+					  "error: the stream has no end: an upstream stage died");
 			return STAGE_STREAM_INCOMPLETE;
 		}
 	}
@@ -378,7 +387,7 @@ static void report(const struct stage *stage, int error)
 	if (error == -EPIPE && stage->program->role == STAGE_SINK)
 		stage_error(stage, "error: the reader of its output has gone");
 	else if (error == -EPIPE)
-		stage_error(stage, "error: the next stage has gone; its output ends here");
+		tell_of_neighbour(stage, "error: the next stage has gone; its output ends here");
 	else if (error == -EINTR)
 		stage_error(stage, "error: stopped before the end of the stream");
 	else if (error == -EFAULT) /* a piece of a mapped file, to be written: see on_cut_file() */
@@ -429,6 +438,8 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 
 	if (!self || ensure_standard_descriptors() < 0)
 		return STAGE_EXIT_FAILED;
+	stage.neighbours_are_told = getenv(STAGE_NEIGHBOURS_TOLD);
+	unsetenv(STAGE_NEIGHBOURS_TOLD); /* what is recorded may run stages of its own */
 	give_memory_back();
 	if (program->init)
 		program->init(self);

@@ -22,6 +22,9 @@
 #include "common/wire-writer.h"
 #include "common/wire.h"
 
+/* In the environment: whoever has started the stages tells if one of them dies. */
+#define STAGE_NEIGHBOURS_TOLD "STACKPIPE_NEIGHBOURS_TOLD"
+
 enum {
 	STAGE_EXIT_OK = 0,
 	STAGE_EXIT_FAILED = 1,
@@ -94,7 +97,7 @@ struct stage {
 	uint64_t end_time;  /* of the `end` record */
 	char *early[STAGE_EARLY_MAX];
 	size_t n_early;
-	bool quiet;
+	bool quiet, neighbours_are_told;
 	const char *stats_path;
 	int exit_status;
 };

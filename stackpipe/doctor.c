@@ -122,7 +122,8 @@ static void print_machine(void)
 	print_setting("kernel.perf_event_mlock_kb", "/proc/sys/kernel/perf_event_mlock_kb");
 	print_setting("kernel.perf_event_max_sample_rate",
 		      "/proc/sys/kernel/perf_event_max_sample_rate");
-	printf("        DEBUGINFOD_URLS: %s\n", urls && *urls ? urls : "not set");
+	printf("        DEBUGINFOD_URLS: %s\n",
+	       urls && *urls ? urls : "not set; with a server's, --debuginfod=on fetches names");
 }
 
 int command_doctor(int argc, char **argv)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,16 +30,26 @@ static int add_quiet(struct pipeline *pipeline, const char *program)
 	return add(pipeline, program, "-q");
 }
 
+static bool is_perf_directory(const char *path)
+{
+	char data[PATH_MAX];
+
+	snprintf(data, sizeof(data), "%s/data", path);
+	return access(data, R_OK) == 0;
+}
+
 int input_add_stages(struct pipeline *pipeline, const char *path, const char *command)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char head[HEAD_SIZE] = "";
 	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
-	int error = errno, r;
+	int error = n == 0 ? ENODATA : errno, r;
 
-	if (n < 0 && !(fd >= 0 && error == EISDIR)) {
+	if (!strcmp(path, "-"))
+		return add(pipeline, "capture-source", path);
+	if (n <= 0 && !(fd >= 0 && error == EISDIR && is_perf_directory(path))) {
 		fprintf(stderr, "stackpipe %s: error: could not read '%s': %s\n", command, path,
-			strerror(error));
+			n == 0 ? "it is empty" : strerror(error));
 		return -error;
 	}
 	/* A directory is what perf record --threads writes. */

@@ -3,7 +3,10 @@
  * stackpipe: one command for each of the usual jobs. It runs the stages, and shows with
  * --show-pipeline how to do the same by hand.
  */
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,6 +41,23 @@ static void print_help(FILE *out)
 	      out);
 }
 
+/* As execvp(3) would look for it. */
+static bool is_program(const char *name)
+{
+	const char *at = getenv("PATH"), *end;
+	char path[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+	for (; at; at = *end ? end + 1 : NULL) {
+		end = strchrnul(at, ':');
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(end - at), at, name);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* `stackpipe ./a.out` records it; a capture is reported. */
 static int run_file(int argc, char **argv)
 {
@@ -45,8 +65,9 @@ static int run_file(int argc, char **argv)
 
 	if (size > 7 && !strcmp(argv[1] + size - 7, ".syscap") && !access(argv[1], R_OK))
 		return command_report(argc, argv);
-	if (access(argv[1], X_OK) < 0 && strchr(argv[1], '/')) {
-		fprintf(stderr, "stackpipe: there is no program or capture '%s' (see --help)\n",
+	if (!is_program(argv[1])) {
+		fprintf(stderr,
+			"stackpipe: '%s' is neither a command (see --help) nor a program or capture\n",
 			argv[1]);
 		return STAGE_EXIT_USAGE;
 	}

@@ -16,7 +16,7 @@
 enum { SIGNALLED = 128 }; /* what a shell adds to the number of a signal */
 
 static const struct pipeline *stopped_by_signal;
-static volatile sig_atomic_t is_stopped;
+static volatile sig_atomic_t is_stopped; /* by which signal */
 
 void pipeline_deinit(struct pipeline *pipeline)
 {
@@ -113,6 +113,7 @@ static void run(const char *path, const struct pipeline_stage *stage, int input,
 {
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
+	setenv(STAGE_NEIGHBOURS_TOLD, "1", 1);
 	if ((input >= 0 && dup2(input, STDIN_FILENO) < 0) ||
 	    (output >= 0 && dup2(output, STDOUT_FILENO) < 0))
 		_exit(STAGE_EXIT_FAILED);
@@ -152,34 +153,41 @@ int pipeline_start(struct pipeline *pipeline, int *ret_output)
 	if (ret_output)
 		*ret_output = take_fd(&input);
 	if (is_stopped) /* before there was a source */
-		pipeline_stop(pipeline);
+		pipeline_stop(pipeline, is_stopped);
 	return 0;
 }
 
-static int wait_for(pid_t pid)
+static int wait_for(const struct pipeline_stage *stage)
 {
 	int status;
 
-	while (waitpid(pid, &status, 0) < 0)
+	while (waitpid(stage->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return STAGE_EXIT_FAILED;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	fprintf(stderr, "stackpipe: error: %s was killed by signal %d (%s)\n", stage->arguments[0],
+		WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return SIGNALLED + WTERMSIG(status);
 }
 
 int pipeline_wait(struct pipeline *pipeline)
 {
-	int first = 0, last = 0;
+	int first = 0, last = 0, usage = 0;
 
 	for (size_t i = 0; i < pipeline->n; i++) {
-		int status = pipeline->stages[i].pid > 0 ? wait_for(pipeline->stages[i].pid) : 0;
+		int status = pipeline->stages[i].pid > 0 ? wait_for(&pipeline->stages[i]) : 0;
 
 		pipeline->stages[i].pid = -1;
 		if (i == 0)
 			first = status;
+		else if (status == STAGE_EXIT_USAGE)
+			usage = status;
 		else if (status)
 			last = status;
 	}
-	return first ? first : last; /* what one has not sent, the others miss */
+	/* What one has not sent, the others miss. */
+	return usage ? usage : first ? first : last;
 }
 
 int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *program)
@@ -190,21 +198,23 @@ int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *pro
 	if (pipeline_start(pipeline, &fd) < 0 || dup2(fd, STDIN_FILENO) < 0)
 		return STAGE_EXIT_FAILED;
 	close(fd);
+	setenv(STAGE_NEIGHBOURS_TOLD, "1", 1);
 	status = stage_main(1, arguments, program);
+	close(STDIN_FILENO); /* who still writes to us need not wait */
 	of_stages = pipeline_wait(pipeline);
 	return status ? status : of_stages;
 }
 
-void pipeline_stop(const struct pipeline *pipeline)
+void pipeline_stop(const struct pipeline *pipeline, int signal)
 {
 	if (pipeline->n && pipeline->stages[0].pid > 0)
-		sigqueue(pipeline->stages[0].pid, SIGTERM, (union sigval){ 0 });
+		sigqueue(pipeline->stages[0].pid, signal, (union sigval){ 0 });
 }
 
 static void on_signal(int signal)
 {
-	is_stopped = 1;
-	pipeline_stop(stopped_by_signal);
+	is_stopped = signal;
+	pipeline_stop(stopped_by_signal, signal);
 }
 
 void pipeline_stop_by_signal(const struct pipeline *pipeline)

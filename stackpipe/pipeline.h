@@ -43,8 +43,10 @@ void pipeline_print(const struct pipeline *pipeline, FILE *out);
  */
 int pipeline_start(struct pipeline *pipeline, int *ret_output);
 
-/* Waits for all of them. An exit status: the first one's if it failed, else the last one's that
- * did. */
+/*
+ * Waits for all of them; who was killed is told. An exit status: that of a usage error behind the
+ * source, else the source's if it failed, else the last one's that did.
+ */
 int pipeline_wait(struct pipeline *pipeline);
 
 struct stage_program;
@@ -52,8 +54,11 @@ struct stage_program;
 /* Starts all stages, and is the one behind them; waits for them, too. An exit status. */
 int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *program);
 
-/* Asks the source to stop; the others end behind it. Asking again changes nothing. */
-void pipeline_stop(const struct pipeline *pipeline);
+/*
+ * Asks the source to stop, as if it had been sent SIGINT or SIGTERM; the others end behind it.
+ * Asking again changes nothing.
+ */
+void pipeline_stop(const struct pipeline *pipeline, int signal);
 
 /*
  * From now on SIGINT and SIGTERM stop the source of this pipeline, which may have been sent them

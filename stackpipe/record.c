@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stackpipe record: perf-source | live-unwinder | symbolizer | capture-sink, with their options. */
 #include <argp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/stage.h"
 #include "stackpipe/commands.h"
@@ -141,9 +143,16 @@ static int run(struct pipeline *pipeline)
 	pipeline_stop_by_signal(pipeline);
 	if (pipeline_start(pipeline, NULL) == 0)
 		return pipeline_wait(pipeline);
-	pipeline_stop(pipeline);
+	pipeline_stop(pipeline, SIGTERM);
 	pipeline_wait(pipeline);
 	return STAGE_EXIT_FAILED;
+}
+
+/* What the last one has left under the usual name, which nobody has chosen: as perf does it. */
+static void keep_last(const char *output)
+{
+	if (!strcmp(output, DEFAULT_OUTPUT) && !access(output, F_OK))
+		rename(output, DEFAULT_OUTPUT ".old");
 }
 
 int command_record(int argc, char **argv)
@@ -163,6 +172,8 @@ int command_record(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &recording);
 	if (recording.is_forced || !strcmp(recording.output, DEFAULT_OUTPUT))
 		add(&recording, SINK, "--force");
+	if (!recording.is_forced && !recording.is_shown)
+		keep_last(recording.output);
 	add(&recording, SINK, recording.output);
 	if (recording.is_shown)
 		pipeline_print(&recording.pipeline, stdout);

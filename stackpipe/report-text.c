@@ -45,15 +45,15 @@ static void print_summary(const struct report *report, FILE *out)
 		fprintf(out, " at %" PRIu64 " Hz", hello->rate);
 	fprintf(out, "\n%" PRIu64 " samples, %" PRIu64 " lost%s\n", n, stacks->n_dropped,
 		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording was cut");
-	if (report->counts.n != n)
-		fprintf(out, "%" PRIu64 " samples looked at, of which these are shares\n",
-			report->counts.n);
 	fputs("stacks:", out);
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)
 		if (stacks->n_ends[end])
 			fprintf(out, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
 				100.0 * stacks->n_ends[end] / n);
 	putc('\n', out);
+	if (report->counts.n != n)
+		fprintf(out, "%" PRIu64 " samples looked at, of which these are shares%s\n",
+			report->counts.n, report->counts.n ? "" : ": nothing matches");
 }
 
 static size_t limit(const struct report *report, size_t n, size_t shown)
@@ -116,6 +116,8 @@ static void print_functions(const struct report *report, FILE *out)
 static void print_branches(const struct report *report, const struct subtree *subtree,
 			   uint32_t node, int depth, FILE *out)
 {
+	/* Of callers it would be the samples whose outermost frame they are. */
+	bool has_self = report->options->kind != REPORT_CALLERS;
 	const struct profile *profile = report->tree.profile;
 	uint64_t left_out = 0;
 
@@ -128,22 +130,31 @@ static void print_branches(const struct report *report, const struct subtree *su
 			left_out += at->total;
 			continue;
 		}
-		fprintf(out, "  %6.2f %%  %6.2f %%  %*s%s%s\n", report_percent(report, at->total),
-			report_percent(report, at->self), depth < INDENT_MAX ? depth : INDENT_MAX,
-			"", profile_text(profile, function->name), kind_mark(function->kind));
+		fprintf(out, "  %6.2f %%", report_percent(report, at->total));
+		if (has_self)
+			fprintf(out, "  %6.2f %%", report_percent(report, at->self));
+		fprintf(out, "  %*s%s%s\n", depth < INDENT_MAX ? depth : INDENT_MAX, "",
+			profile_text(profile, function->name), kind_mark(function->kind));
 		print_branches(report, subtree, child, depth + 1, out);
 	}
 	if (left_out && report_percent(report, left_out) >= report->options->min_percent)
-		fprintf(out, "  %6.2f %%           %*s(smaller ones)\n",
-			report_percent(report, left_out), depth < INDENT_MAX ? depth : INDENT_MAX,
-			"");
+		fprintf(out, "  %6.2f %%%*s  %*s(smaller ones)\n", report_percent(report, left_out),
+			has_self ? 10 : 0, "", depth < INDENT_MAX ? depth : INDENT_MAX, "");
+}
+
+static bool has_subject(const struct report *report)
+{
+	for (size_t i = 0; i < report->tree.n_functions; i++)
+		if (report->is_subject[i])
+			return true;
+	return false;
 }
 
 static void print_tree(const struct report *report, FILE *out)
 {
 	static const char *const titles[] = {
 		[REPORT_TREE] = "   total       self  call tree",
-		[REPORT_CALLERS] = "   total       self  function, and behind it its callers",
+		[REPORT_CALLERS] = "   total  function, and behind it its callers",
 		[REPORT_CALLEES] = "   total       self  function, and behind it its callees",
 	};
 	static const enum subtree_kind kinds[] = {
@@ -154,6 +165,8 @@ static void print_tree(const struct report *report, FILE *out)
 	struct subtree subtree;
 
 	fprintf(out, "\n%s\n", titles[report->options->kind]);
+	if (report->is_subject && !has_subject(report))
+		fputs("  no function has such a name\n", out);
 	if (subtree_init(&subtree, &report->counts, kinds[report->options->kind],
 			 report->is_subject) == 0)
 		print_branches(report, &subtree, 0, 0, out);

@@ -51,7 +51,8 @@ static void parse_time(const char *text, const struct argp_state *state)
 		end = (char *)text;
 	if (*end == ':')
 		options.to = end[1] ? strtod(end + 1, &end) : (end++, 0);
-	if (*end || options.from < 0 || options.to < 0 || !isfinite(options.from + options.to))
+	if (*end || options.from < 0 || options.to < 0 ||
+	    (options.to > 0 && options.to <= options.from) || !isfinite(options.from + options.to))
 		stage_usage_error(state, "--time is FROM:TO in seconds, not '%s'", text);
 }
 

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
+#include "stackpipe/terminal.h"
 #include "stackpipe/top-tree.h"
 
 enum {
@@ -124,7 +125,7 @@ static int press(struct top *top, int key)
 	switch (key) {
 	case 'q':
 		top->is_over = true;
-		pipeline_stop(&pipeline);
+		pipeline_stop(&pipeline, SIGINT);
 		return 0;
 	case KEY_UP:
 	case 'k':
@@ -230,7 +231,7 @@ static int tick(struct stage *stage, void *self)
 
 	if (stage_should_stop() && !top->is_over) {
 		top->is_over = true;
-		pipeline_stop(&pipeline);
+		pipeline_stop(&pipeline, SIGINT);
 	}
 	if (top->is_over || !top->has_screen)
 		return 0;
@@ -381,6 +382,10 @@ int command_top(int argc, char **argv)
 	    pipeline_add_argument(&pipeline, "-q") < 0)
 		return status;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &has_target);
+	if (!terminal_is_there()) {
+		pipeline_deinit(&pipeline);
+		return status;
+	}
 	if ((has_target || pipeline_add_argument(&pipeline, "-a") == 0) &&
 	    pipeline_add(&pipeline, "live-unwinder") == 0 &&
 	    pipeline_add_argument(&pipeline, "-q") == 0 &&

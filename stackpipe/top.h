@@ -47,6 +47,7 @@ struct top {
 
 /* The screen of the terminal that we were started on. 0 or -errno. */
 int top_screen_open(struct top *top);
+
 void top_screen_close(struct top *top);
 
 /* Draws all of it. */

@@ -166,9 +166,66 @@ class Front(pipeline.RecordingTest):
             done = run(*arguments, status=1)
             lines = [line for line in done.stderr.splitlines() if "error" in line]
             self.assertTrue(lines, arguments)
-        run("nonsense", "-x", status=127, cwd=self.directory)
+        run("nonsense", "-x", status=2, cwd=self.directory)
         run("--nonsense", status=2)
         run("report", "--time=x", status=2)
+
+    def assert_one_line(self, text, status, *arguments):
+        """Who has seen nothing but its neighbour's error says nothing."""
+        done = run(*arguments, status=status, cwd=self.directory)
+        errors = [line for line in done.stderr.splitlines()
+                  if "hardware counter" not in line and "INCOMPLETE" not in line]
+        self.assertEqual(len(errors), 1, done.stderr)
+        self.assertIn(text, errors[0])
+
+    def test_errors_are_told_once(self):
+        (self.directory / "mine.syscap").write_text("mine")
+        (self.directory / "empty.syscap").touch()
+        for expected in (("exists", 1, "record", "-o", "mine.syscap", "--", "true"),
+                         ("not 'abc'", 2, "record", "-F", "abc", "--", "true"),
+                         ("no event 'nosuch'", 2, "record", "-e", "nosuch", "--", "true"),
+                         ("no process", 1, "record", "-p", "4194305"),
+                         ("could not run", 127, "record", "--", "./nosuch"),
+                         ("not 'foo'", 2, "record", "--engine=foo", "--", "true"),
+                         ("no format", 2, "record", "-o", "x.foo", "--", "true"),
+                         ("neither a command", 2, "rcord"),
+                         ("directory", 1, "report", "."),
+                         ("empty", 1, "report", "empty.syscap"),
+                         ("neither", 1, "report", "mine.syscap"),
+                         ("not '5:2'", 2, "report", "--time=5:2", "mine.syscap")):
+            with self.subTest(arguments=expected[2:]):
+                self.assert_one_line(*expected)
+
+    def test_a_stream_is_no_capture(self):
+        stream = self.directory / "raw"
+        stream.write_bytes(pipeline.SMALL_STREAM.read_bytes())
+        self.assert_one_line("live-unwinder <", 1, "report", stream)
+
+    def test_a_stage_that_is_killed_is_named(self):
+        front = subprocess.Popen([STACKPIPE, "record", "-q", "-a", "-o", self.capture],
+                                 stderr=subprocess.PIPE, text=True)
+        pipeline.wait_for(lambda: "symbolizer" in pipeline.children_of(front), "the stages")
+        pipeline.wait_for(lambda: pipeline.has_size(self.capture, 1), "the capture")
+        for child in Path(f"/proc/{front.pid}/task/{front.pid}/children").read_text().split():
+            if Path(f"/proc/{child}/comm").read_text().strip() == "symbolizer":
+                os.kill(int(child), signal.SIGKILL)
+        self.assertEqual(front.wait(pipeline.PATIENCE_S), 1)
+        errors = front.stderr.read().splitlines()
+        front.stderr.close()
+        self.assertEqual([line for line in errors if "hardware" not in line],
+                         ["stackpipe: error: symbolizer was killed by signal 9 (Killed)"])
+
+    def test_the_last_recording_is_kept(self):
+        for _ in range(2):
+            run("record", "-q", "--", "true", cwd=self.directory)
+        self.assertTrue((self.directory / "stackpipe.syscap.old").exists())
+
+    def test_top_needs_a_terminal(self):
+        done = subprocess.run([STACKPIPE, "top", "--", "sleep", "600"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, start_new_session=True,
+                              timeout=pipeline.PATIENCE_S)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "stackpipe top: error: the live view needs a terminal\n"))
 
     def test_the_doctor_says_what_works(self):
         self.assertRegex(run("doctor").stdout, r"(?m)^yes +record programs that you start$")

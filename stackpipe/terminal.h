@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+/* Whether there is a terminal to draw on; says why if there is none. */
+bool terminal_is_there(void);
