@@ -34,6 +34,7 @@ struct writing {
 	struct tree tree;
 	struct used_names strings;
 	struct protobuf numbers;
+	bool is_weighted; /* else all samples have the same weight, and none is written */
 };
 
 static void put_number(struct writing *self, uint64_t number)
@@ -87,6 +88,14 @@ static void put_time(struct writing *self, uint64_t *last, uint64_t time)
 	*last = now;
 }
 
+static bool are_weighted(const struct profile *profile)
+{
+	for (size_t i = 1; i < profile->n_samples; i++)
+		if (profile->samples[i].weight != profile->samples[0].weight)
+			return true;
+	return false;
+}
+
 static void put_samples(struct writing *self)
 {
 	const struct profile *profile = self->profile;
@@ -96,6 +105,8 @@ static void put_samples(struct writing *self)
 		put_time(self, &last, profile->samples[i].time);
 		put_number(self, profile->samples[i].thread);
 		put_number(self, self->tree.node_of[profile->samples[i].node]);
+		if (self->is_weighted)
+			put_number(self, profile->samples[i].weight);
 	}
 	last = self->capture->stacks.hello.start_time;
 	for (size_t i = 0; i < profile->n_losses; i++) {
@@ -151,6 +162,7 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 	json_number(&json, "processes", profile->n_processes);
 	json_number(&json, "threads", profile->n_threads);
 	json_number(&json, "samples", profile->n_samples);
+	json_number(&json, "weighted", self->is_weighted);
 	json_number(&json, "losses", profile->n_losses);
 	put_strings(self, &json);
 	json_end(&json);
@@ -184,6 +196,7 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 	uLongf bound;
 	int r;
 
+	self->is_weighted = are_weighted(self->profile);
 	put_tree(self);
 	put_threads(self);
 	put_samples(self);
@@ -238,6 +251,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 
 const struct format format_html = {
 	.name = "html",
+	.lacks = "source lines, and which CPU a sample is of",
 	WHOLE_PROFILE_CALLBACKS,
 	.end = end_file,
 };

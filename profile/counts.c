@@ -29,13 +29,16 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		uint32_t node = counts->tree->node_of[sample->node];
+		uint64_t n;
 
 		if (sample->time < filter->from || (filter->to && sample->time > filter->to) ||
 		    (filter->threads && !filter->threads[sample->thread]) ||
 		    (matches && !matches[node]))
 			continue;
-		counts->self[node]++;
-		counts->of_thread[sample->thread]++;
+		n = filter->unit == COUNTS_WEIGHTS ? sample->weight : 1;
+		counts->self[node] += n;
+		counts->of_thread[sample->thread] += n;
+		counts->sum += n;
 		counts->n++;
 	}
 	return 0;

@@ -5,10 +5,16 @@
 #include "profile/tree.h"
 
 /* Which samples are looked at; all zero: every one. */
+enum counts_unit {
+	COUNTS_SAMPLES,
+	COUNTS_WEIGHTS, /* the events, or the nanoseconds, that samples stand for */
+};
+
 struct counts_filter {
 	uint64_t from, to;     /* times; `to` 0: until the end */
 	const bool *threads;   /* by thread of the profile; NULL: all */
 	const bool *functions; /* by function of the tree: one of a stack's at least; NULL: any */
+	enum counts_unit unit;
 };
 
 struct function_count {
@@ -21,7 +27,8 @@ struct counts {
 	uint64_t *self, *total;		  /* by node */
 	uint64_t *of_thread;		  /* by thread */
 	struct function_count *functions; /* by number */
-	uint64_t n;
+	uint64_t n;			  /* samples */
+	uint64_t sum;			  /* of what is counted */
 };
 
 /* 0 or -ENOMEM */

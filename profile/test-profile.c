@@ -296,6 +296,21 @@ static void test_filters_leave_samples_out(void **state)
 	assert_counts("a", 0, 2);
 }
 
+static void test_what_samples_weigh_is_counted(void **state)
+{
+	static const struct counts_filter weights = { .unit = COUNTS_WEIGHTS };
+
+	name_letters("ab");
+	sample(PID, 1, "a");
+	sample(PID, 2, "ab");
+	profile.samples[1].weight = 7;
+	count(&weights);
+	assert_int_equal(counts.n, 2);
+	assert_int_equal(counts.sum, 8);
+	assert_counts("a", 1, 8);
+	assert_counts("b", 7, 7);
+}
+
 static const struct subtree_node *child_of(const struct subtree *subtree, uint32_t node,
 					   const char *name)
 {
@@ -386,6 +401,7 @@ int main(void)
 		TEST(test_a_stack_whose_names_come_late_is_looked_at_again),
 		TEST(test_a_stack_of_other_mappings_is_another_one),
 		TEST(test_filters_leave_samples_out),
+		TEST(test_what_samples_weigh_is_counted),
 		TEST(test_callers_and_callees),
 		TEST(test_samples_are_grouped_by_thread_and_stack),
 		TEST(test_samples_can_be_dropped),

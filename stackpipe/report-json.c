@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report for programs: one JSON object, with counts of samples everywhere. */
+/* A report for programs: one JSON object, with counts of samples, or of what they weigh,
+ * everywhere. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -37,6 +38,8 @@ static void put_summary(const struct report *report, FILE *out)
 	json_seconds(&json, "seconds", (stacks->last_time - stacks->hello.start_time) / 1e9);
 	json_number(&json, "samples", report->gathering->profile.n_samples);
 	json_number(&json, "looked_at", report->counts.n);
+	json_text(&json, "counted",
+		  report->options->unit == COUNTS_WEIGHTS ? "weights" : "samples");
 	json_number(&json, "lost", stacks->n_dropped);
 	fprintf(out, ", \"complete\": %s", report->end == STAGE_STREAM_WHOLE ? "true" : "false");
 	json_begin(&json, "ends");

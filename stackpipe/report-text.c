@@ -97,7 +97,10 @@ static void print_functions(const struct report *report, FILE *out)
 
 	if (counts_sort_functions(&report->counts, &list, &n) < 0)
 		return;
-	fputs("\n    self      total    samples  function\n", out);
+	fputs(report->options->unit == COUNTS_WEIGHTS
+		      ? "\n    self      total     events  function\n"
+		      : "\n    self      total    samples  function\n",
+	      out);
 	for (size_t i = 0; i < limit(report, n, 0); i++) {
 		const struct tree_function *function = &tree->functions[list[i].function];
 		const char *path = profile_text(profile, profile->modules[function->module].path);

@@ -15,6 +15,7 @@
 
 enum {
 	KEY_JSON = 0x100,
+	KEY_WEIGHTS,
 	KEY_TIME,
 	KEY_PROCESS,
 	KEY_THREAD,
@@ -90,6 +91,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (*end || !(options.min_percent >= 0))
 			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
 		return 0;
+	case KEY_WEIGHTS:
+		options.unit = COUNTS_WEIGHTS;
+		return 0;
 	case KEY_JSON:
 		options.is_json = true;
 		return 0;
@@ -127,6 +131,7 @@ static const struct argp_option option_table[] = {
 	{ "callers", KEY_CALLERS, "REGEX", 0, "Who calls the functions that match", 0 },
 	{ "callees", KEY_CALLEES, "REGEX", 0, "Whom the functions that match call", 0 },
 	{ "json", KEY_JSON, NULL, 0, "For programs", 0 },
+	{ "weights", KEY_WEIGHTS, NULL, 0, "Count the events that samples stand for", 0 },
 	{ "rows", 'n', "N", 0, "So many of each list (25; 0: all)", 0 },
 	{ "min", KEY_MIN, "PERCENT", 0, "Leave smaller branches of a tree out (1)", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that is read", 0 },
@@ -182,6 +187,7 @@ static int count(struct report *report)
 		.to = options.to > 0 ? start + options.to * NANOSECONDS_A_SECOND : 0,
 		.threads = threads,
 		.functions = functions,
+		.unit = options.unit,
 	};
 
 	if (!threads || (options.symbol && !functions))

@@ -26,6 +26,7 @@ struct report_options {
 	double from, to;    /* seconds since the beginning; to 0: the end */
 	regex_t *process, *thread, *symbol, *subject; /* NULL: not asked for */
 	int64_t pid;				      /* -1: not asked for */
+	enum counts_unit unit;
 };
 
 struct report {
@@ -51,5 +52,5 @@ int report_group(const struct report *report, enum report_group group, struct re
 
 static inline double report_percent(const struct report *report, uint64_t n)
 {
-	return report->counts.n ? 100.0 * n / report->counts.n : 0;
+	return report->counts.sum ? 100.0 * n / report->counts.sum : 0;
 }

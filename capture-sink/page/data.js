@@ -50,13 +50,18 @@ function readNodes(numbers, n) {
 	return nodes;
 }
 
-function readSamples(numbers, n) {
-	const samples = { n, time: new Float64Array(n), thread: new Uint32Array(n), node: new Uint32Array(n) };
+function readSamples(numbers, n, areWeighted) {
+	const samples = {
+		n, time: new Float64Array(n), thread: new Uint32Array(n), node: new Uint32Array(n),
+		weight: areWeighted ? new Float64Array(n) : null, /* null: all have the same */
+	};
 	for (let i = 0, time = 0; i < n; i++) {
 		time += numbers.next();
 		samples.time[i] = time;
 		samples.thread[i] = numbers.next();
 		samples.node[i] = numbers.next();
+		if (areWeighted)
+			samples.weight[i] = numbers.next();
 	}
 	return samples;
 }
@@ -83,7 +88,7 @@ function readProfile(bytes) {
 		processes.push({ pid: numbers.next(), name: strings[numbers.next()] });
 	for (let i = 0; i < header.threads; i++)
 		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
-	const samples = readSamples(numbers, header.samples);
+	const samples = readSamples(numbers, header.samples, header.weighted);
 	const losses = readLosses(numbers, header.losses);
 	functions.name = functions.name.map(i => strings[i]);
 	functions.module = functions.module.map(i => strings[i]);

@@ -50,7 +50,7 @@ function makeTree() {
 	const tree = new Tree(joined, []);
 	page.n = addSamples(tree, profile, selection, groupBy, profile.functions.name.map((_, i) => i), to => to.self, !base);
 	if (base)
-		addSamples(tree, base, { from: 0, to: Infinity, threads: new Uint8Array(base.threads.length).fill(1) }, groupBy, map, to => to.base, false);
+		addSamples(tree, base, { ...selection, from: 0, to: Infinity, threads: new Uint8Array(base.threads.length).fill(1) }, groupBy, map, to => to.base, false);
 	return tree.finish();
 }
 
@@ -63,7 +63,7 @@ function comparison(tree) {
 
 /** After another selection, group or profile: everything is counted anew. */
 function refresh() {
-	page.selection = { from: -1, to: Infinity, threads: threadMask() };
+	page.selection = { from: -1, to: Infinity, threads: threadMask(), byWeight: $("unit").value === "weight" };
 	if (timeline.range)
 		[page.selection.from, page.selection.to] = timeline.range;
 	page.tree = makeTree();
@@ -124,11 +124,16 @@ function tellCounts() {
 	$("warning").hidden = !warnings.length;
 }
 
+/** What is counted. */
+function unit() {
+	return page.selection.byWeight ? page.profile.header.event : "samples";
+}
+
 /** One line on a node, for everybody: those who cannot see the graph, too. */
 function describe(graph, node) {
 	const { tree } = graph, fn = tree.function[node];
 	const all = page.tree.total[0];
-	let text = `${fn >= 0 ? nameOf(tree.functions, fn) : tree.name(node)}: ${number(tree.total[node])} samples, ${share(tree.total[node], all)}`;
+	let text = `${fn >= 0 ? nameOf(tree.functions, fn) : tree.name(node)}: ${number(tree.total[node])} ${unit()}, ${share(tree.total[node], all)}`;
 	if (tree.self[node])
 		text += `, itself ${share(tree.self[node], all)}`;
 	if (graph.compare)
@@ -310,6 +315,7 @@ function listen() {
 	for (const button of document.querySelectorAll("[data-view]"))
 		button.addEventListener("click", () => setView(button.dataset.view));
 	$("group").addEventListener("change", refresh);
+	$("unit").addEventListener("change", refresh);
 	$("process").addEventListener("change", () => {
 		fillThreads();
 		refresh();
@@ -366,6 +372,8 @@ async function begin() {
 	graphs.callees = new Graph($("callees"), "down", on);
 	table = new Table($("table"), openFunction);
 	timeline = new Timeline($("timeline"), page.profile, refresh);
+	$("unit-label").hidden = !page.profile.samples.weight;
+	$("unit").options[1].textContent = header.event;
 	listen();
 	fillProcesses();
 	fillThreads();

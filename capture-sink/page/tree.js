@@ -140,13 +140,14 @@ function sortByGroup(profile, selection, groupOf, nGroups) {
 }
 
 /**
- * Adds the samples that are selected to a tree: how many. `map` leads from the profile's functions to
+ * Adds the samples that are selected to a tree, or what they weigh: how many they are. `map` leads from the profile's functions to
  * the tree's; `isAlone`: nobody else has added anything, so that no node is there already.
  */
 function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 	const { samples, nodes } = profile, groupOf = groupThreads(tree, profile, groupBy);
 	const { list, ends } = sortByGroup(profile, selection, groupOf, tree.labels.length);
-	const count = new Uint32Array(nodes.n), seen = new Uint32Array(nodes.n), place = new Uint32Array(nodes.n);
+	const weight = selection.byWeight ? samples.weight : null;
+	const count = new Float64Array(nodes.n), seen = new Uint32Array(nodes.n), place = new Uint32Array(nodes.n);
 	const touched = new Uint32Array(nodes.n);
 	for (let g = 0, first = 0; g < ends.length; first = ends[g++]) {
 		if (first === ends[g])
@@ -154,7 +155,7 @@ function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 		let n = 0;
 		for (let i = first; i < ends[g]; i++) {
 			const node = samples.node[list[i]];
-			count[node]++;
+			count[node] += weight ? weight[list[i]] : 1;
 			for (let at = node; at && seen[at] !== g + 1; at = nodes.parent[at]) {
 				seen[at] = g + 1;
 				touched[n++] = at;

@@ -103,6 +103,19 @@ const scenarios = {
 		await shot(page, "dark");
 	},
 
+	/* Samples that weigh more than others. */
+	async weights(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		seen.isOffered = await page.isVisible("#unit");
+		seen.samples = await page.evaluate(() => page.tree.total[0]);
+		if (!seen.isOffered)
+			return;
+		await page.selectOption("#unit", "weight");
+		seen.weight = await page.evaluate(() => page.tree.total[0]);
+		await page.keyboard.press("ArrowDown");
+		seen.unit = await page.$eval("#unit option:checked", option => option.textContent);
+	},
+
 	/* Names that are markup, script or worse stay text. */
 	async hostile(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);

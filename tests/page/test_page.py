@@ -2,6 +2,7 @@
 """The page that capture-sink writes, in a real browser; and speedscope with a file of its own."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,23 @@ class Page(pipeline.RecordingTest):
         self.assertTrue(0 < seen["filtered"] <= n)
         self.assertRegex(seen["group"], r"^python3 \(\d+\)$")
         self.assertNotEqual(seen["theme"], seen["otherTheme"])
+
+    def test_samples_count_what_they_weigh(self):
+        stream = self.directory / "stream"
+        allocate = "for i in range(4000): bytearray(1 << 20)"
+        with stream.open("wb") as out:
+            self.run_well(self.source("-e", "page-faults", "--", sys.executable, "-c", allocate),
+                          self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
+        text = self.run_on(stream, self.stage("frame-dump")).decode()
+        weights = [int(weight) for weight in re.findall(r"^stack .* weight=(\d+)", text, re.M)]
+        self.assertGreater(len(set(weights)), 1)
+        pages = {name: self.directory / name for name in ("weighted.html", "plain.html")}
+        self.run_on(stream, self.stage("capture-sink", pages["weighted.html"]))
+        seen = drive("weights", pages["weighted.html"])
+        self.assertEqual(seen, {"errors": [], "isOffered": True, "samples": len(weights),
+                                "weight": sum(weights), "unit": "page-faults"})
+        seen = drive("weights", self.write_page("main;_start 10\n", "plain.html"))
+        self.assertEqual((seen["isOffered"], seen["samples"]), (False, 10))
 
     def test_hostile_names_stay_text(self):
         lines = [f"main;{name} {i + 1}\n" for i, name in enumerate(HOSTILE)]
