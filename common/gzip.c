@@ -9,9 +9,11 @@
 
 enum {
 	GZIP_HEADER = 16 + MAX_WBITS, /* for deflateInit2() and inflateInit2() */
-	EFFORT = 6,		      /* zlib's default */
-	MEMORY_LEVEL = 8,	      /* zlib's default */
-	FIRST_SIZE = 1024 * 1024,     /* of a decompressed file */
+	/* Of 26 MB of symbols 0.2 MB more than by the default, and a fifth of the sink's time less.
+	 */
+	EFFORT = 1,
+	MEMORY_LEVEL = 8,	  /* zlib's default */
+	FIRST_SIZE = 1024 * 1024, /* of a decompressed file */
 };
 
 bool gzip_is_compressed(const void *data, size_t size)
