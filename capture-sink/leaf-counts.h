@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How many samples were in each function itself, by the number of its name: all of them, however rare. */
+/* How many samples were in each function itself, by the number of its name: all of them, however
+ * rare. */
 #pragma once
 
 #include <stddef.h>

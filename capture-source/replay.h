@@ -19,10 +19,10 @@ struct replay {
 	struct bundle bundle;
 	struct kallsyms kallsyms;
 	struct taking *taking;	   /* stacks apart: see replay-sample.h */
-	struct pair_map names;	       /* (PID in the file, 0) → item with its first name */
-	struct pair_map processes;     /* (PID in the file, 0) → struct replayed_process * */
-	bool is_ours;		       /* stackpipe has written it */
-	uint64_t period;	       /* nanoseconds that a sample stands for; 0: not known */
+	struct pair_map names;	   /* (PID in the file, 0) → item with its first name */
+	struct pair_map processes; /* (PID in the file, 0) → struct replayed_process * */
+	bool is_ours;		   /* stackpipe has written it */
+	uint64_t period;	   /* nanoseconds that a sample stands for; 0: not known */
 };
 
 /* Callbacks of stage.h. */
