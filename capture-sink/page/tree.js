@@ -140,8 +140,8 @@ function sortByGroup(profile, selection, groupOf, nGroups) {
 }
 
 /**
- * Adds the samples that are selected to a tree, or what they weigh: how many they are. `map` leads from the profile's functions to
- * the tree's; `isAlone`: nobody else has added anything, so that no node is there already.
+ * Adds the samples that are selected to a tree, or what they weigh: how many they are. `map` leads
+ * from the profile's functions to the tree's; `isAlone`: nobody else has added anything, so that no node is there already.
  */
 function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 	const { samples, nodes } = profile, groupOf = groupThreads(tree, profile, groupBy);

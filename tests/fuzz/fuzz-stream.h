@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/stage-internal.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -58,4 +59,47 @@ static inline void fuzz_check_stream(int fd)
 		fuzz_check(wire_reader_fill(&reader) == 0);
 	}
 	wire_reader_deinit(&reader);
+}
+
+/* A whole source: from its hello to its last record, if it starts at all. */
+static inline void fuzz_run_source(struct stage *stage, void *state)
+{
+	struct wire_hello hello = {
+		.magic = WIRE_MAGIC,
+		.version_major = WIRE_VERSION_MAJOR,
+		.version_minor = WIRE_VERSION_MINOR,
+	};
+	FILE *errors = fuzz_be_silent();
+
+	if (stage->program->start(stage, state, &hello) == 0) {
+		stage_put(stage, WIRE_RECORD_hello, &hello);
+		stage_send_early_warnings(stage);
+		stage->program->run(stage, state);
+		wire_writer_flush(&stage->writer);
+	}
+	stderr = errors;
+	fuzz_check(stage->writer.error == 0);
+}
+
+/*
+ * A source that reads a file, whose path its state has at `path`; what it writes has to be a
+ * stream.
+ */
+static inline void fuzz_source(const struct stage_program *program, void *state, const char **path,
+			       const uint8_t *bytes, size_t size)
+{
+	struct stage stage = { .program = program, .quiet = true };
+	_cleanup_fd_ int in = fuzz_make_file(bytes, size);
+	_cleanup_fd_ int out = memfd_create("fuzz-stream", MFD_CLOEXEC);
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", in);
+	*path = name;
+	fuzz_check(out >= 0 && wire_writer_init(&stage.writer, out) == 0);
+	fuzz_run_source(&stage, state);
+	fuzz_check_stream(out);
+	program->deinit(state);
+	wire_writer_deinit(&stage.writer);
+	counters_deinit(&stage.own_counters);
+	counters_deinit(&stage.counters);
 }
