@@ -12,7 +12,7 @@
 #include "common/pair-map.h"
 #include "common/unwind-source.h"
 #include "live-unwinder/intervals.h"
-#include "live-unwinder/table-cache.h"
+#include "common/table-cache.h"
 
 enum {
 	/* Of unwind information: more of it, and samples need not wait. About 4 ms of work. */

@@ -5,7 +5,7 @@
 #include "common/identity.h"
 #include "common/test-stream.h"
 #include "live-unwinder/tables.h"
-#include "live-unwinder/test-elf-made.h"
+#include "common/test-elf-made.h"
 
 struct world {
 	struct test_stream stream;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "common/stage.h"
-#include "perf-source/command.h"
-#include "perf-source/image-server.h"
+#include "common/command.h"
+#include "common/image-server.h"
 #include "common/images.h"
 #include "perf-source/merge.h"
 #include "common/processes.h"

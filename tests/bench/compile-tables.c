@@ -14,7 +14,7 @@
 
 #include "common/clock.h"
 #include "common/unwind-source.h"
-#include "live-unwinder/table-cache.h"
+#include "common/table-cache.h"
 
 enum { ROUNDS = 5 };
 

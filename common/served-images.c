@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 #include "common/jitdump-path.h"
-#include "perf-source/served-images.h"
+#include "common/served-images.h"
 
 int served_images_init(struct served_images *images, size_t n_descriptors,
 		       void (*on_ready)(struct served_image *image, void *arg), void *arg)

@@ -8,8 +8,8 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "perf-source/image-opener.h"
-#include "perf-source/openers.h"
+#include "common/image-opener.h"
+#include "common/openers.h"
 
 static struct opening *new_opening(uint64_t image, size_t path_size)
 {

@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file-identity.h"
-#include "perf-source/image-opener.h"
+#include "common/image-opener.h"
 
 /* proc(5): a link to the very file that is mapped, even if it has no name any more. */
 static int find_mapping(const struct wire_image_open *request)

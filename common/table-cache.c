@@ -18,7 +18,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/own-file.h"
-#include "live-unwinder/table-cache.h"
+#include "common/table-cache.h"
 
 /* The number changes with the layout of a table, of a rule, or with what they mean. */
 #define MAGIC "stackpipe unwind table 2"

@@ -12,7 +12,7 @@
 
 #include "common/image-file.h"
 #include "common/wire.h"
-#include "perf-source/map-opener.h"
+#include "common/map-opener.h"
 
 enum {
 	OPENERS_MAX = 16,	   /* threads, the stuck ones included */

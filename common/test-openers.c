@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "perf-source/openers.h"
-#include "perf-source/test-hanging.h"
+#include "common/openers.h"
+#include "common/test-hanging.h"
 
 static struct openers *openers; /* never freed, as their threads stay */
 

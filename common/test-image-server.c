@@ -24,8 +24,8 @@
 #include <cmocka.h>
 
 #include "common/image-client.h"
-#include "perf-source/image-server.h"
-#include "perf-source/served-images.h"
+#include "common/image-server.h"
+#include "common/served-images.h"
 
 enum { PATIENCE_MS = 20000 }; /* with the server: far more than it ever needs */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files and maps that are opened by nobody (perf-source/test-hanging.h). */
+/* Files and maps that are opened by nobody (common/test-hanging.h). */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "perf-source/served-images.h"
-#include "perf-source/test-hanging.h"
+#include "common/served-images.h"
+#include "common/test-hanging.h"
 
 enum { DESCRIPTORS = 16, ROOTS = DESCRIPTORS / SERVED_IMAGES_ROOTS_PART };
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "perf-source/command.h"
+#include "common/command.h"
 
 enum {
 	SIGNALLED = 128, /* + the signal: what a shell says */

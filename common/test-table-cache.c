@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "live-unwinder/table-cache.h"
-#include "live-unwinder/test-elf-made.h"
+#include "common/table-cache.h"
+#include "common/test-elf-made.h"
 
 enum {
 	ROWS = 20000, /* of one page: more than TABLE_CACHE_LEAST bytes */

@@ -2,7 +2,7 @@
 /*
  * The image server: a child of perf-source that opens each image as soon as it is first mapped
  * and hands descriptors to whoever knows the token; likewise what JIT compilers tell of their code
- * (perf-source/map-opener.h). It outlives perf-source's `end` until the last client has gone.
+ * (common/map-opener.h). It outlives perf-source's `end` until the last client has gone.
  *
  * One thread serves the sockets and never waits for a file; a few others open files, and one that
  * a file system keeps waiting is given up and replaced.

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "perf-source/map-opener.h"
+#include "common/map-opener.h"
 
 enum {
 	NO_PID = 5000000, /* above any pid_max */

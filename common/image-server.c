@@ -29,8 +29,8 @@
 #include "common/descriptor-limit.h"
 #include "common/image-message.h"
 #include "common/wire.h"
-#include "perf-source/image-server.h"
-#include "perf-source/served-images.h"
+#include "common/image-server.h"
+#include "common/served-images.h"
 
 enum {
 	MESSAGE_MAX = 4096 + 512,

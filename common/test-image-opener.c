@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "perf-source/image-opener.h"
+#include "common/image-opener.h"
 
 enum { NO_PID = 5000000 }; /* above any pid_max */
 

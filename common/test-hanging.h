@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "perf-source/image-opener.h"
-#include "perf-source/map-opener.h"
+#include "common/image-opener.h"
+#include "common/map-opener.h"
 
 enum { HANGS = 1000 };
 

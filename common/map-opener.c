@@ -13,8 +13,8 @@
 #include "common/clock.h"
 #include "common/target-file.h"
 #include "common/whole-file.h"
-#include "perf-source/image-opener.h"
-#include "perf-source/map-opener.h"
+#include "common/image-opener.h"
+#include "common/map-opener.h"
 
 enum { STATUS_SIZE_MAX = 1024 * 1024 }; /* it tells all groups of the user */
 
