@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * How to get from a frame to its caller, in the few forms that compilers and assemblers really use.
  * What none of them says is FALLBACK: an engine that meets it must not guess.

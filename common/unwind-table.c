@@ -424,14 +424,11 @@ static size_t size_of(const struct unwind_table_header *header)
 bool unwind_table_view(const void *bytes, size_t size, struct unwind_table *ret)
 {
 	const struct unwind_table_header *header = bytes;
-	struct unwind_table table = { .header = header, .size = size };
+	struct unwind_table table;
 
 	if (size < sizeof(*header) || size_of(header) != size)
 		return false;
-	table.rules = (const void *)(header + 1);
-	table.pages = (const void *)(table.rules + header->n_rules);
-	table.lows = (const void *)(table.pages + header->n_pages + 1);
-	table.which = table.lows + header->n_rows;
+	table = unwind_table_parts(header, size);
 	for (uint32_t i = 0; i < header->n_pages; i++)
 		if (table.pages[i] > table.pages[i + 1])
 			return false;

@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The unwind information of one image, compiled: from any offset in the file to the rule that holds
- * there, with two look-ups of a sorted list. It is one piece of memory without a pointer in it, so
- * that it is written to a file and mapped again as it is.
- *
- *   header | rules | pages: where each 64 KiB of the file begin in the rows | lows: a row's offset
- *   in its page | which: its rule
- *
- * A row holds up to the next one; each page begins with one, so that none needs to be looked for in
- * another page. Offsets are those of the file and not addresses as linked: what a mapping tells.
- */
+/* Makes the unwind tables of images. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,13 +8,12 @@
 
 #include "common/cfi.h"
 #include "common/unwind-arch.h"
+#include "common/unwind-lookup.h"
 
 enum {
-	UNWIND_PAGE_SIZE = 65536,
 	UNWIND_PAGES_MAX = 1 << 16, /* 4 GiB of file, first to last code */
 	UNWIND_PIECES_MAX = 16,	    /* of a description; its program is run for each of them */
 	UNWIND_RULES_MAX = 65534,   /* of one image; the rest of its rows is FALLBACK */
-	UNWIND_RULE_NONE = 65535,   /* instead of a rule: no information covers this place */
 };
 
 /* A loaded part of the file. */
@@ -42,22 +31,6 @@ struct unwind_source {
 	size_t n_sections;
 };
 
-struct unwind_table_header {
-	uint64_t first_page; /* of the file */
-	uint32_t n_pages, n_rows, n_rules;
-	uint32_t
-		n_refused; /* descriptions that contradict themselves, or lie nowhere in the file */
-};
-
-struct unwind_table {
-	const struct unwind_table_header *header; /* begins the memory, which is owned */
-	size_t size;
-	const uint32_t *pages; /* index of the first row of a page; one more than there are pages */
-	const uint16_t *lows;
-	const uint16_t *which; /* index of a row's rule, or UNWIND_RULE_NONE */
-	const struct unwind_rule *rules;
-};
-
 /* 0 or -ENOMEM. What is damaged in the source makes rows of FALLBACK, or none. */
 int unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret);
 void unwind_table_deinit(struct unwind_table *table);
@@ -67,26 +40,3 @@ void unwind_table_deinit(struct unwind_table *table);
  * table. Whatever they hold, no look-up leaves them.
  */
 bool unwind_table_view(const void *bytes, size_t size, struct unwind_table *ret);
-
-/* The rule at an offset in the file; NULL: none. */
-static inline const struct unwind_rule *unwind_table_find(const struct unwind_table *table,
-							  uint64_t offset)
-{
-	uint64_t page = offset / UNWIND_PAGE_SIZE - table->header->first_page;
-	uint16_t low = offset % UNWIND_PAGE_SIZE;
-	uint32_t first, n;
-
-	if (page >= table->header->n_pages)
-		return NULL;
-	first = table->pages[page];
-	n = table->pages[page + 1] - first;
-	while (n > 1) { /* the row is among the n from `first` on */
-		uint32_t half = n / 2;
-
-		first += table->lows[first + half] <= low ? half : 0;
-		n -= half;
-	}
-	return n && table->which[first] < table->header->n_rules
-		       ? &table->rules[table->which[first]]
-		       : NULL;
-}
