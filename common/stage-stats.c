@@ -16,9 +16,10 @@
 
 static uint64_t samples_out(const struct stage *stage)
 {
-	return stage->program->role == STAGE_SINK ? stage->samples_out
-						  : stage->writer.totals[WIRE_RECORD_sample] +
-							    stage->writer.totals[WIRE_RECORD_stack];
+	if (stage->program->role == STAGE_SINK)
+		return stage->samples_out;
+	return stage->writer.totals[WIRE_RECORD_sample] + stage->writer.totals[WIRE_RECORD_stack] +
+	       stage->heap_events_out;
 }
 
 static int send_stats(struct stage *stage)

@@ -226,6 +226,19 @@ static void take_sample(struct stage *stage, const struct wire_raw *raw)
 		stage->last_time = *(const uint64_t *)(raw->header + 1);
 }
 
+/* Allocations and frees count one by one, and no filter takes any out. */
+static int take_heap_events(struct stage *stage, const struct wire_raw *raw)
+{
+	union wire_view view;
+	int r = decode(stage, raw, &view);
+
+	if (r < 0)
+		return r;
+	stage->samples_in += view.heap_events.n;
+	stage->heap_events_out += view.heap_events.n;
+	return 0;
+}
+
 /* One record through its handler, or past it. 0 or -errno. */
 static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 {
@@ -235,6 +248,8 @@ static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 
 	if (raw->header->type == WIRE_RECORD_sample || raw->header->type == WIRE_RECORD_stack)
 		take_sample(stage, raw);
+	if (raw->header->type == WIRE_RECORD_heap_events && take_heap_events(stage, raw) < 0)
+		return -EBADMSG;
 	if (!wire_type(raw->header->type))
 		++*counters_get(&stage->counters, "records", "unknown-type");
 	if (stage->program->each)

@@ -7,8 +7,11 @@
 #include "frame-dump/record-text.h"
 #include "frame-dump/summary.h"
 
+enum { KEY_HEAP_EVENTS = 0x100 };
+
 struct frame_dump {
 	bool summarize;
+	bool lists_heap_events;
 	struct summary summary;
 };
 
@@ -16,12 +19,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct frame_dump *self = state->input;
 
-	(void)arg;
-	if (key == 'u') {
+	switch (key) {
+	case 'u':
 		self->summarize = true;
 		return 0;
+	case KEY_HEAP_EVENTS:
+		self->lists_heap_events = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
-	return ARGP_ERR_UNKNOWN;
 }
 
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
@@ -42,7 +49,11 @@ static int each(struct stage *stage, void *data, const struct wire_raw *raw, con
 
 	if (type == WIRE_RECORD_sample || type == WIRE_RECORD_stack)
 		stage->samples_out++;
-	if (!self->summarize && view)
+	if (type == WIRE_RECORD_heap_events)
+		stage->samples_out += view->heap_events.n;
+	if (!self->summarize && type == WIRE_RECORD_heap_events && self->lists_heap_events)
+		record_text_print_heap_events(stdout, &view->heap_events);
+	else if (!self->summarize && view)
 		record_text_print(stdout, wire_type(type), view);
 	else if (!self->summarize)
 		record_text_print_unknown(stdout, raw);
@@ -50,6 +61,8 @@ static int each(struct stage *stage, void *data, const struct wire_raw *raw, con
 		summary_add_stats(&self->summary, &view->stats);
 	else if (type == WIRE_RECORD_count)
 		summary_add_count(&self->summary, &view->count);
+	else if (type == WIRE_RECORD_heap_events)
+		self->summary.n_heap_events += view->heap_events.n;
 	else if (type == WIRE_RECORD_stack)
 		summary_add_stack(&self->summary, &view->stack);
 	return ferror(stdout) ? -EIO : 0;
@@ -78,6 +91,8 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 
 static const struct argp_option option_table[] = {
 	{ "summary", 'u', NULL, 0, "Print totals, and check that they add up (else exit 1)", 0 },
+	{ "heap-events", KEY_HEAP_EVENTS, NULL, 0,
+	  "Print each allocation and free on a line of its own", 0 },
 	{ 0 },
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "common/heap-events.h"
 #include "common/text.h"
 #include "frame-dump/record-text.h"
 
@@ -154,4 +155,37 @@ void record_text_print_unknown(FILE *out, const struct wire_raw *raw)
 {
 	fprintf(out, "unknown type=%" PRIu16 " size=%" PRIu32 "\n", raw->header->type,
 		raw->header->size);
+}
+
+static const char *heap_event_name(enum heap_event_kind kind)
+{
+	static const char *const names[] = {
+		[HEAP_EVENT_ALLOCATED] = "allocated",
+		[HEAP_EVENT_FREED] = "freed",
+		[HEAP_EVENT_RELEASED] = "released",
+		[HEAP_EVENT_RESTORED] = "restored",
+	};
+
+	return names[kind];
+}
+
+void record_text_print_heap_events(FILE *out, const struct wire_heap_events *record)
+{
+	struct heap_event_reader reader = heap_event_reader(record);
+	struct heap_event event;
+
+	while (heap_event_next(&reader, &event)) {
+		fprintf(out,
+			"heap_event time=%" PRIu64 " process=%" PRIu64 " tid=%" PRIu32
+			" %s address=0x%" PRIx64,
+			event.time, record->process, event.tid, heap_event_name(event.kind),
+			event.address);
+		if (event.kind == HEAP_EVENT_ALLOCATED)
+			fprintf(out, " size=%" PRIu64 " stack=%" PRIu32, event.size, event.stack);
+		if (event.kind == HEAP_EVENT_ALLOCATED && event.interval)
+			fprintf(out, " interval=%" PRIu64, event.interval);
+		fputc('\n', out);
+	}
+	if (reader.is_damaged)
+		fprintf(out, "heap_event damaged\n");
 }

@@ -13,5 +13,8 @@
  */
 void record_text_print(FILE *out, const struct wire_type *type, const void *view);
 
+/* Each event of the record as a line: "heap_event time=… process=… …". */
+void record_text_print_heap_events(FILE *out, const struct wire_heap_events *record);
+
 /* Of a record of a type that is not known here. */
 void record_text_print_unknown(FILE *out, const struct wire_raw *raw);

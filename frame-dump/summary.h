@@ -18,7 +18,7 @@ struct summary {
 	size_t n_stages;
 	uint64_t n_refused;	 /* stats records beyond the limit */
 	uint64_t stack_ends[16]; /* of the stacks that passed, by enum wire_stack_end */
-	uint64_t n_stacks, n_samples;
+	uint64_t n_stacks, n_samples, n_heap_events;
 };
 
 void summary_add_stats(struct summary *summary, const struct wire_stats *stats);

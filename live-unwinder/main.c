@@ -92,6 +92,7 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit }, /* the first one counts */
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_sample, unwinder_handle_sample },
+	{ WIRE_RECORD_heap_sample, unwinder_handle_heap_sample },
 	{ 0 },
 };
 

@@ -265,6 +265,53 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	return stage_put(stage, WIRE_RECORD_stack, &stack);
 }
 
+/* What is inside of the allocator's caller is not of the program: frames of ours. */
+static void leave_out_inner(struct unwinding *unwinding, uint64_t caller)
+{
+	for (size_t i = 0; i < unwinding->n_frames; i++) {
+		if (unwinding->frames[i].address != caller)
+			continue;
+		unwinding->frames += i;
+		unwinding->n_frames -= i;
+		return;
+	}
+}
+
+/* The stack of an allocation is like a sample's; events name it by its number. */
+int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	const struct wire_heap_sample *record = view;
+	const struct wire_sample sample = {
+		.time = record->time,
+		.process = record->process,
+		.tid = record->tid,
+		.abi = 2, /* PERF_SAMPLE_REGS_ABI_64 */
+		.registers = record->registers,
+		.stack = record->stack,
+	};
+	struct unwinding unwinding = {
+		.sample = &sample,
+		.process = process_table_find(&self->identity.processes, record->process),
+		.frames = self->frames,
+		.n_frames_max = self->n_frames_max,
+	};
+	struct wire_heap_stack stack = {
+		.time = record->time,
+		.process = record->process,
+		.number = record->number,
+	};
+	int r = verify_result(stage, self, unwind_user(self, &unwinding));
+
+	if (r < 0)
+		return r;
+	count_end(stage, self, &unwinding);
+	leave_out_inner(&unwinding, record->caller);
+	stack.end = unwinding.end;
+	stack.frames = (struct wire_frames){ unwinding.frames, unwinding.n_frames };
+	return stage_put(stage, WIRE_RECORD_heap_stack, &stack);
+}
+
 int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view)
 {
 	struct live_unwinder *self = data;

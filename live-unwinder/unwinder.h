@@ -44,6 +44,7 @@ struct live_unwinder {
 void unwinder_init(void *data);
 int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello);
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view);
+int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *view);
 int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view);
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end);
 void unwinder_deinit(void *data);

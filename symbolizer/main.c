@@ -232,6 +232,20 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	return r < 0 ? r : STAGE_PASS;
 }
 
+/* The stack of an allocation has places like any other. */
+static int handle_heap_stack(struct stage *stage, void *data, const void *view)
+{
+	const struct wire_heap_stack *record = view;
+	const struct wire_stack stack = {
+		.time = record->time,
+		.process = record->process,
+		.end = record->end,
+		.frames = record->frames,
+	};
+
+	return handle_stack(stage, data, &stack);
+}
+
 static bool is_of_living_image(uint64_t image, uint64_t offset, uint64_t value, void *arg)
 {
 	const struct symbolizer *self = arg;
@@ -396,7 +410,9 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_symbol, handle_symbol },
 	IDENTITY_HANDLERS,
 	{ WIRE_RECORD_stack, handle_stack },
+	{ WIRE_RECORD_heap_stack, handle_heap_stack },
 	{ WIRE_RECORD_sample, handle_sample },
+	{ WIRE_RECORD_heap_sample, handle_sample },
 	{ 0 },
 };
 
