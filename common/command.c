@@ -15,7 +15,7 @@ enum {
 	NOT_EXECUTABLE = 126,
 };
 
-static void run_child(int start_fd, int failed_fd, char **argv)
+static void run_child(int start_fd, int failed_fd, char **argv, char **environment)
 {
 	static const int ours[] = { SIGINT, SIGTERM, SIGALRM, SIGPIPE, SIGXFSZ };
 	char go;
@@ -27,6 +27,8 @@ static void run_child(int start_fd, int failed_fd, char **argv)
 	if (read(start_fd, &go, 1) != 1)
 		_exit(SIGNALLED);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
+	for (; environment && *environment; environment++)
+		putenv(*environment);
 	execvp(argv[0], argv);
 	error = errno;
 	if (write(failed_fd, &error, sizeof(error)) < 0)
@@ -34,7 +36,7 @@ static void run_child(int start_fd, int failed_fd, char **argv)
 	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
-int command_prepare(struct command *command, char **argv)
+int command_prepare(struct command *command, char **argv, char **environment)
 {
 	_cleanup_fd_ int start_read = -1, start_write = -1, failed_read = -1, failed_write = -1;
 	int start[2], failed[2];
@@ -53,7 +55,7 @@ int command_prepare(struct command *command, char **argv)
 		return -errno;
 	if (pid == 0) {
 		close(start_write);
-		run_child(start_read, failed_write, argv);
+		run_child(start_read, failed_write, argv, environment);
 	}
 	*command = (struct command){
 		.pid = pid,

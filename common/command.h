@@ -14,9 +14,10 @@ struct command {
 };
 
 /*
- * Forks it. Its standard output becomes standard error, because ours is the stream. 0 or -errno.
+ * Forks it. Its standard output becomes standard error, because ours is the stream. `environment` is
+ * a list of "NAME=value" that is added to ours, or NULL. 0 or -errno.
  */
-int command_prepare(struct command *command, char **argv);
+int command_prepare(struct command *command, char **argv, char **environment);
 
 /* Lets it go: 0, or -errno of its exec. */
 int command_start(struct command *command);

@@ -515,6 +515,24 @@ static void watch(struct images *images, const struct wire_image_state *state, i
 	};
 }
 
+bool images_is_memory(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	return entry && !entry->is_file;
+}
+
+int images_descriptor(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	if (!entry || !entry->is_file)
+		return -ENOENT;
+	if (!entry->file.status && images->server_fd >= 0)
+		return -EAGAIN;
+	return entry->file.fd >= 0 ? entry->file.fd : -ENOENT;
+}
+
 int images_take_states(struct images *images)
 {
 	struct wire_image_state state;

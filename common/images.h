@@ -77,6 +77,15 @@ bool images_knows(const struct images *images, const struct image_source *source
  */
 int images_add_anonymous(struct images *images, uint32_t pid, uint64_t *ret_image);
 
+/* Whether an image is memory without a file. */
+bool images_is_memory(const struct images *images, uint64_t image);
+
+/*
+ * The descriptor of an image as the server has opened it, borrowed. -EAGAIN: it has not answered
+ * yet; -ENOENT: the image is no file, or cannot be had.
+ */
+int images_descriptor(const struct images *images, uint64_t image);
+
 /* Passes on what the image server has found since: 0 or -errno of the output. */
 int images_take_states(struct images *images);
 

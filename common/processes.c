@@ -582,6 +582,40 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 	return 0;
 }
 
+int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin origin,
+		   uint64_t time, uint64_t *ret_upid)
+{
+	struct process *process = find(processes, pid);
+	int r = process ? processes_end(processes, process, time) : 0;
+
+	if (r == 0)
+		r = add_from_proc(processes, pid, origin, time);
+	process = find(processes, pid);
+	*ret_upid = process ? process->upid : 0;
+	return r;
+}
+
+int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time)
+{
+	struct process *process = find(processes, pid);
+
+	return process ? read_again(processes, process, time) : -ESRCH;
+}
+
+const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid)
+{
+	const struct process *process = find(processes, pid);
+
+	return process ? &process->mappings : NULL;
+}
+
+int processes_finish(struct processes *processes, uint32_t pid, uint64_t time)
+{
+	struct process *process = find(processes, pid);
+
+	return process ? processes_end(processes, process, time) : 0;
+}
+
 uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid, uint64_t address)
 {
 	const struct process *process = find(processes, pid);

@@ -76,6 +76,22 @@ bool processes_is_news(const struct processes *processes, const struct perf_even
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid);
 
+/*
+ * A program has begun under a PID, whatever was there before: reads it from /proc. `upid` is 0 if
+ * it has gone already.
+ */
+int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin origin,
+		   uint64_t time, uint64_t *ret_upid);
+
+/* Reads the maps of a known process now. 0; -ESRCH: it has gone, or is another one by now. */
+int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time);
+
+/* What is known to be mapped there; NULL: no such process. Void after the next call. */
+const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid);
+
+/* A process has ended, and nothing follows of it. */
+int processes_finish(struct processes *processes, uint32_t pid, uint64_t time);
+
 /* The number of the mapping that holds an address of a process now; 0: none is known. */
 uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid, uint64_t address);
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* While it records: perf's records in, ours out, until it is time to stop. */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/arch.h"
@@ -16,6 +12,7 @@
 #include "common/kernel-build-id.h"
 #include "common/kernel-symbol.h"
 #include "common/proc.h"
+#include "common/source-output.h"
 #include "perf-source/perf-source.h"
 #include "perf-source/waiting.h"
 
@@ -394,39 +391,11 @@ int perf_source_run(struct stage *stage, void *data)
 	return r;
 }
 
-/*
- * The next stage has all of the stream, and by that is a client of the image server if it wants
- * to be one.
- */
-static void wait_until_read(void)
-{
-	struct pollfd output = { STDOUT_FILENO, 0, 0 };
-	struct stat status;
-	int n_left;
-
-	if (fstat(STDOUT_FILENO, &status) < 0 || !S_ISFIFO(status.st_mode))
-		return;
-	while (!stage_must_stop() && ioctl(STDOUT_FILENO, FIONREAD, &n_left) == 0 && n_left > 0 &&
-	       poll(&output, 1, 10) == 0)
-		;
-}
-
-static void close_output(void)
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
-		close(null);
-	}
-}
-
 int perf_source_close(struct stage *stage, void *data)
 {
 	struct perf_source *self = data;
 
-	wait_until_read();
-	close_output();
+	source_output_close();
 	images_deinit(&self->images);
 	if (self->options.command) {
 		command_reap(&self->command, stage_must_stop);

@@ -336,7 +336,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 		return r;
 	images_init(&self->images, stage, self->server.fd);
 	if (self->options.command) {
-		r = command_prepare(&self->command, self->options.command);
+		r = command_prepare(&self->command, self->options.command, NULL);
 		if (r < 0)
 			return r;
 	}
