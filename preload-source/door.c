@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "preload-source/door.h"
+
+int door_open(struct door *door)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	uint64_t name;
+	socklen_t size;
+
+	*door = (struct door){ .fd = -1 };
+	if (fd < 0)
+		return -errno;
+	if (getrandom(&name, sizeof(name), 0) < 0 ||
+	    getrandom(door->token, sizeof(door->token), 0) < 0)
+		return -errno;
+	snprintf(door->address, sizeof(door->address), "stackpipe-heap-%016" PRIx64, name);
+	size = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(door->address);
+	memcpy(address.sun_path + 1, door->address, strlen(door->address));
+	if (bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, SOMAXCONN) < 0)
+		return -errno;
+	door->fd = take_fd(&fd);
+	return 0;
+}
+
+void door_close(struct door *door)
+{
+	for (size_t i = 0; i < door->n_guests; i++)
+		close(door->guests[i].fd);
+	door->n_guests = 0;
+	if (door->fd >= 0)
+		close(door->fd);
+	door->fd = -1;
+}
+
+void door_environment(const struct door *door, char ret[static DOOR_ENVIRONMENT_SIZE])
+{
+	snprintf(ret, DOOR_ENVIRONMENT_SIZE, "%s=%s:%016" PRIx64 "%016" PRIx64, HEAP_ENVIRONMENT,
+		 door->address, door->token[0], door->token[1]);
+}
+
+static void forget_guest(struct door *door, size_t i)
+{
+	door->guests[i] = door->guests[--door->n_guests];
+}
+
+/* Who has not said hello in time. */
+static void turn_away_silent(struct door *door)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+	for (size_t i = door->n_guests; i-- > 0;) {
+		if (now - door->guests[i].came_at < DOOR_HELLO_NS)
+			continue;
+		close(door->guests[i].fd);
+		door->n_refused++;
+		forget_guest(door, i);
+	}
+}
+
+void door_let_in(struct door *door)
+{
+	turn_away_silent(door);
+	while (door->n_guests < DOOR_GUESTS_MAX) {
+		int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0)
+			return;
+		door->guests[door->n_guests++] =
+			(struct door_guest){ fd, clock_now(CLOCK_MONOTONIC) };
+	}
+}
+
+/* -EAGAIN: it has not said anything yet; -EPROTO: no hello of ours. */
+static int read_hello(const struct door *door, int fd, struct door_visitor *ret)
+{
+	struct heap_hello hello;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	ssize_t n = recv(fd, &hello, sizeof(hello), MSG_DONTWAIT);
+
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(hello) || hello.magic != HEAP_MAGIC || hello.version != HEAP_VERSION ||
+	    ((hello.token[0] ^ door->token[0]) | (hello.token[1] ^ door->token[1])) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0)
+		return -EPROTO;
+	*ret = (struct door_visitor){ fd, peer.pid, hello.pid };
+	return 0;
+}
+
+bool door_next(struct door *door, struct door_visitor *ret)
+{
+	for (size_t i = 0; i < door->n_guests; i++) {
+		int r = read_hello(door, door->guests[i].fd, ret);
+
+		if (r == -EAGAIN || r == -EINTR)
+			continue;
+		if (r < 0) {
+			close(door->guests[i].fd);
+			door->n_refused++;
+		}
+		forget_guest(door, i--);
+		if (r == 0)
+			return true;
+	}
+	return false;
+}
+
+int door_answer(struct door_visitor *visitor, const struct heap_welcome *welcome, const int fds[3])
+{
+	_cleanup_fd_ int fd = take_fd(&visitor->fd);
+	char control[CMSG_SPACE(3 * sizeof(int))] __attribute__((aligned(8))) = { 0 };
+	struct iovec part = { (void *)welcome, sizeof(*welcome) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (welcome->answer == HEAP_WELCOME) {
+		struct cmsghdr *header = (struct cmsghdr *)control;
+
+		message.msg_control = control;
+		message.msg_controllen = sizeof(control);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(3 * sizeof(int));
+		memcpy(CMSG_DATA(header), fds, 3 * sizeof(int));
+	}
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}

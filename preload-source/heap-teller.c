@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+
+#include "preload-source/heap-teller.h"
+
+int heap_teller_init(struct heap_teller *teller, struct stage *stage,
+		     const struct processes *processes)
+{
+	*teller = (struct heap_teller){
+		.stage = stage,
+		.processes = processes,
+		.n_raw = counters_get(&stage->counters, "heap", "raw-stacks"),
+		.n_late = counters_get(&stage->counters, "events", "late"),
+	};
+	return stack_memo_init(&teller->memo);
+}
+
+void heap_teller_deinit(struct heap_teller *teller)
+{
+	stack_memo_deinit(&teller->memo);
+}
+
+static enum wire_stack_end end_of(uint32_t end)
+{
+	switch (end) {
+	case HEAP_END_COMPLETE:
+		return WIRE_stack_end_COMPLETE;
+	case HEAP_END_FRAME_LIMIT:
+		return WIRE_stack_end_FRAME_LIMIT;
+	default:
+		return WIRE_stack_end_NO_UNWIND_INFO;
+	}
+}
+
+static int put_stack(struct heap_teller *teller, const struct heap_teller_process *process,
+		     const struct ring_record *record, uint64_t time)
+{
+	struct wire_frame frames[HEAP_FRAMES_MAX];
+	struct wire_heap_stack stack = {
+		.time = time,
+		.process = process->upid,
+		.number = teller->n_stacks,
+		.end = end_of(record->stack_end),
+		.frames = { frames, record->n },
+	};
+	const struct mapping_table *mappings = processes_mappings(teller->processes, process->pid);
+
+	for (uint32_t i = 0; i < record->n; i++) {
+		const struct mapping *mapping =
+			mappings ? mapping_table_find(mappings, record->words[i] - 1) : NULL;
+		bool is_memory =
+			mapping && images_is_memory(teller->processes->images, mapping->image);
+
+		frames[i] = (struct wire_frame){
+			.address = record->words[i],
+			.mapping = mapping ? mapping->number : 0,
+			/* Of such code only the frame pointer leads to the next one. */
+			.flags =
+				is_memory && i + 1 < record->n ? WIRE_frame_flags_FRAME_POINTER : 0,
+		};
+	}
+	return stage_put(teller->stage, WIRE_RECORD_heap_stack, &stack);
+}
+
+int heap_teller_stack(struct heap_teller *teller, const struct heap_teller_process *process,
+		      const struct ring_record *record, uint64_t time, uint32_t *ret_number)
+{
+	const uint64_t state[] = { process->upid, process->maps_version, record->stack_end };
+	struct stack_key key = stack_memo_key(
+		&teller->memo, record->words, record->n,
+		stack_memo_state(&teller->memo, state, sizeof(state) / sizeof(*state)));
+	uint64_t known = stack_memo_find(&teller->memo, key);
+
+	if (known) {
+		*ret_number = known;
+		return 0;
+	}
+	*ret_number = ++teller->n_stacks;
+	stack_memo_keep(&teller->memo, key, *ret_number);
+	return put_stack(teller, process, record, time);
+}
+
+int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process *process,
+		    const struct ring_record *record, uint32_t tid, uint64_t time,
+		    uint32_t *ret_number)
+{
+	/* DWARF's numbers of what a call keeps, as heap-ring.h has them (psABI x86-64, 3.36). */
+	static const uint8_t kept[HEAP_RAW_REGISTERS] = { 16, 7, 6, 3, 12, 13, 14, 15 };
+	uint64_t registers[ARCH_REGISTERS_MAX] = { 0 };
+	struct wire_heap_sample sample = {
+		.time = time,
+		.process = process->upid,
+		.tid = tid,
+		.number = ++teller->n_stacks,
+		.caller = record->caller,
+		.registers = { registers, arch_host.n_registers },
+		.stack = { record->words, record->n * sizeof(*record->words) },
+	};
+	int r;
+
+	for (uint32_t i = 0; i < HEAP_RAW_REGISTERS; i++)
+		registers[arch_host.sample_index[kept[i]]] = record->registers[i];
+	*ret_number = sample.number;
+	++*teller->n_raw;
+	r = stage_put(teller->stage, WIRE_RECORD_heap_sample, &sample);
+	/* The writer borrows the stack, and the next record takes its place. */
+	return r < 0 ? r : wire_writer_flush(&teller->stage->writer);
+}
+
+int heap_teller_flush(struct heap_teller *teller)
+{
+	struct heap_event_writer *events = &teller->events;
+	const struct wire_heap_events record = {
+		.time = events->begin,
+		.process = teller->upid,
+		.n = events->n,
+		.events = { events->words, events->n_words * sizeof(*events->words) },
+	};
+	int r;
+
+	if (!events->n_words)
+		return 0;
+	teller->stage->samples_in += events->n;
+	teller->stage->heap_events_out += events->n;
+	r = stage_put(teller->stage, WIRE_RECORD_heap_events, &record);
+	events->n_words = events->n = 0;
+	return r < 0 ? r : wire_writer_flush(&teller->stage->writer); /* the words are borrowed */
+}
+
+int heap_teller_event(struct heap_teller *teller, const struct heap_teller_process *process,
+		      const struct heap_event *event)
+{
+	int r = 0;
+
+	if (teller->upid != process->upid || heap_event_writer_is_full(&teller->events))
+		r = heap_teller_flush(teller);
+	teller->upid = process->upid;
+	heap_event_write(&teller->events, event);
+	return r;
+}

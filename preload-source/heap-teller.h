@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What has come out of the rings of a process, as records of the stream. */
+#pragma once
+
+#include "common/arch.h"
+#include "common/heap-events.h"
+#include "common/processes.h"
+#include "common/stack-memo.h"
+#include "common/stage.h"
+#include "preload-source/ring-reader.h"
+
+/* Shared by all processes of a recording. */
+struct heap_teller {
+	struct stage *stage;		   /* borrowed */
+	const struct processes *processes; /* borrowed */
+	struct stack_memo memo;		   /* numbers of stacks */
+	uint32_t n_stacks;
+	struct heap_event_writer events;
+	uint64_t upid; /* of the events that wait */
+	uint64_t *n_raw, *n_late;
+	uint64_t words[RING_RECORD_WORDS_MAX]; /* of the record that was read last */
+};
+
+/* Whose stacks they are, and for how long their addresses mean the same. */
+struct heap_teller_process {
+	uint32_t pid;
+	uint64_t upid, maps_version;
+};
+
+/* 0 or -errno, as of all of these. */
+int heap_teller_init(struct heap_teller *teller, struct stage *stage,
+		     const struct processes *processes);
+void heap_teller_deinit(struct heap_teller *teller);
+
+/* The number of a stack, told if it is new; `time` is of CLOCK_MONOTONIC. */
+int heap_teller_stack(struct heap_teller *teller, const struct heap_teller_process *process,
+		      const struct ring_record *record, uint64_t time, uint32_t *ret_number);
+
+/* The same of a raw one, which has a number of its own each time. */
+int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process *process,
+		    const struct ring_record *record, uint32_t tid, uint64_t time,
+		    uint32_t *ret_number);
+
+int heap_teller_event(struct heap_teller *teller, const struct heap_teller_process *process,
+		      const struct heap_event *event);
+
+/* Sends the events that wait. */
+int heap_teller_flush(struct heap_teller *teller);

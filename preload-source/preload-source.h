@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* preload-source: what it was asked for, and what it has while it records. */
+#pragma once
+
+#include "common/command.h"
+#include "common/image-server.h"
+#include "common/images.h"
+#include "common/processes.h"
+#include "common/stage.h"
+#include "preload-source/bell.h"
+#include "preload-source/door.h"
+#include "preload-source/published.h"
+#include "preload-source/traced.h"
+
+enum preload_children {
+	PRELOAD_COMMAND_ONLY,
+	PRELOAD_FOLLOW, /* children, too */
+};
+
+struct preload_source_options {
+	struct traced_policy policy;
+	enum preload_children children;
+	char **command;
+};
+
+struct preload_source {
+	struct preload_source_options options;
+	struct command command;
+	struct image_server server;
+	struct images images;
+	struct processes processes;
+	struct published published;
+	struct heap_teller teller;
+	struct door door;
+	struct bell bell;
+	struct traced *traced;	/* a list */
+	size_t n_traced, n_met; /* now; ever */
+	uint64_t start_time, images_checked_at;
+};
+
+/* start.c: opens everything and fills in the hello. Says itself what went wrong. */
+int preload_source_start(struct stage *stage, void *self, struct wire_hello *hello);
+
+/* recorder.c: records until the programs have ended. */
+int preload_source_run(struct stage *stage, void *self);
+
+/* Waits for those who still need images. */
+int preload_source_close(struct stage *stage, void *self);
+void preload_source_deinit(void *self);

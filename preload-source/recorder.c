@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* While it records: programs come in, their rings are drained, until all have ended. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/growing-list.h"
+#include "common/host-files.h"
+#include "common/source-output.h"
+#include "preload-source/preload-source.h"
+#include "preload-source/target-check.h"
+
+enum {
+	LOOK_MS = 50, /* nobody rings below a quarter of a ring */
+	FIXED_FDS = 4 + DOOR_GUESTS_MAX,
+};
+
+#define CHECK_IMAGES_NS (NANOSECONDS_A_SECOND / 4)
+
+static void wake(uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static struct traced *find_traced(struct preload_source *self, uint32_t pid)
+{
+	struct traced *traced = self->traced;
+
+	while (traced && traced->process.pid != pid)
+		traced = traced->next;
+	return traced;
+}
+
+static void unlink_traced(struct preload_source *self, struct traced *traced)
+{
+	struct traced **at = &self->traced;
+
+	while (*at != traced)
+		at = &(*at)->next;
+	*at = traced->next;
+	self->n_traced--;
+}
+
+/* A process has ended, or another program is in its place: what it has left behind is told. */
+static int end_traced(struct preload_source *self, struct traced *traced)
+{
+	int r = traced_finish(traced, &self->teller);
+
+	if (r == 0)
+		r = processes_finish(&self->processes, traced->process.pid, traced->last_ns);
+	unlink_traced(self, traced);
+	published_remove_list(&self->published, traced->list);
+	traced_free(traced);
+	return r;
+}
+
+/* What is mapped, as the process's list. 0 or -errno of the output. */
+static int publish(struct preload_source *self, struct traced *traced, uint32_t answers)
+{
+	const struct mapping_table *mappings =
+		processes_mappings(&self->processes, traced->process.pid);
+
+	return mappings ? published_update(&self->published, traced->list, mappings, answers) : 0;
+}
+
+/* A process that was let in: its memory, its list, and that it begins. */
+static int begin_traced(struct preload_source *self, const struct door_visitor *visitor,
+			struct traced **ret)
+{
+	struct heap_teller_process process = { .pid = visitor->pid };
+	struct wire_heap_begin record = { .interval = self->options.policy.sampling };
+	struct traced *traced;
+	int r = processes_meet(&self->processes, visitor->pid, WIRE_origin_FOUND,
+			       clock_now(CLOCK_MONOTONIC), &process.upid);
+
+	if (r < 0)
+		return r;
+	r = process.upid ? traced_begin(&process, visitor->own_pid, &self->options.policy, &traced)
+			 : -ESRCH;
+	if (r < 0)
+		return r;
+	r = published_add_list(&self->published, &traced->list);
+	if (r < 0) {
+		traced_free(traced);
+		return r;
+	}
+	traced->next = self->traced;
+	self->traced = traced;
+	self->n_traced++;
+	self->n_met++;
+	record.process = process.upid;
+	record.time = traced->last_ns;
+	r = stage_put(self->images.stage, WIRE_RECORD_heap_begin, &record);
+	*ret = traced;
+	return r < 0 ? r : publish(self, traced, 0);
+}
+
+/* Only the command, unless children are wanted. */
+static bool is_wanted(const struct preload_source *self, uint32_t pid)
+{
+	return self->options.children == PRELOAD_FOLLOW || pid == (uint32_t)self->command.pid;
+}
+
+static int answer_visitor(struct stage *stage, struct preload_source *self,
+			  struct door_visitor *visitor)
+{
+	struct heap_welcome welcome = {
+		.magic = HEAP_MAGIC,
+		.answer = HEAP_REFUSED,
+		.follows = self->options.children == PRELOAD_FOLLOW,
+	};
+	struct traced *traced = find_traced(self, visitor->pid);
+	int fds[3] = { -1, self->published.memory.fd, self->bell.memory.fd };
+	int r = 0;
+
+	if (traced) /* it has executed another program */
+		r = end_traced(self, traced);
+	if (r == 0 && is_wanted(self, visitor->pid)) {
+		r = begin_traced(self, visitor, &traced);
+		if (r == -ESRCH || r == -ENOSPC || r == -EMFILE) {
+			stage_warn(stage, "process %u is not traced: %s", visitor->pid,
+				   strerror(-r));
+			r = 0;
+		} else if (r == 0) {
+			welcome.answer = HEAP_WELCOME;
+			welcome.mappings = traced->list;
+			fds[0] = traced->memory.fd;
+		}
+	}
+	if (r < 0)
+		close(visitor->fd);
+	else
+		door_answer(visitor, &welcome, fds); /* should it fail, the process has gone */
+	return r;
+}
+
+static int answer_door(struct stage *stage, struct preload_source *self)
+{
+	struct door_visitor visitor;
+	int r = 0;
+
+	door_let_in(&self->door);
+	while (r == 0 && door_next(&self->door, &visitor))
+		r = answer_visitor(stage, self, &visitor);
+	return r;
+}
+
+/*
+ * A process wants its mappings to be looked at. All that it had committed when it asked has been
+ * read by now, so that its addresses meant what they meant then.
+ */
+static int look_again(struct preload_source *self, struct traced *traced, uint32_t wanted)
+{
+	int r = processes_read_again(&self->processes, traced->process.pid, traced->last_ns);
+
+	traced_recycle(traced);
+	if (r < 0 && r != -ESRCH)
+		return r;
+	traced->process.maps_version++;
+	r = publish(self, traced, wanted);
+	__atomic_store_n(&traced->region->answered, wanted, __ATOMIC_RELEASE);
+	wake(&traced->region->answered);
+	return r;
+}
+
+static int attend(struct preload_source *self, struct traced *traced)
+{
+	uint32_t wanted = __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE);
+	int r = traced_drain(traced, &self->teller);
+
+	if (r == 0 && wanted != __atomic_load_n(&traced->region->answered, __ATOMIC_RELAXED))
+		r = look_again(self, traced, wanted);
+	return r;
+}
+
+static int attend_all(struct preload_source *self)
+{
+	int r = 0;
+
+	for (struct traced *traced = self->traced; traced && r == 0; traced = traced->next)
+		r = attend(self, traced);
+	return r;
+}
+
+static bool has_ended(int pid_fd)
+{
+	struct pollfd fd = { pid_fd, POLLIN, 0 };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+/* After that they write nothing more. */
+static int end_the_dead(struct preload_source *self)
+{
+	struct traced *traced, *next;
+	int r = 0;
+
+	for (traced = self->traced; traced && r == 0; traced = next) {
+		next = traced->next;
+		if (has_ended(traced->pid_fd))
+			r = end_traced(self, traced);
+	}
+	return r;
+}
+
+static int check_images(struct preload_source *self)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int r = images_take_states(&self->images);
+
+	if (r < 0 || now - self->images_checked_at < CHECK_IMAGES_NS)
+		return r;
+	self->images_checked_at = now;
+	return images_check(&self->images);
+}
+
+/* Sleeps until somebody rings, comes or ends. 0 or -ENOMEM. */
+static int wait_for_news(struct preload_source *self)
+{
+	size_t n = 0;
+	struct pollfd *fds = calloc(FIXED_FDS + self->n_traced, sizeof(*fds));
+
+	if (!fds)
+		return -ENOMEM;
+	fds[n++] = (struct pollfd){ self->bell.fd, POLLIN, 0 };
+	fds[n++] = (struct pollfd){ self->door.fd, POLLIN, 0 };
+	fds[n++] = (struct pollfd){ self->command.pid_fd, POLLIN, 0 };
+	for (size_t i = 0; i < self->door.n_guests; i++)
+		fds[n++] = (struct pollfd){ self->door.guests[i].fd, POLLIN, 0 };
+	for (struct traced *traced = self->traced; traced; traced = traced->next)
+		fds[n++] = (struct pollfd){ traced->pid_fd, POLLIN, 0 };
+	poll(fds, n, LOOK_MS);
+	free(fds);
+	return 0;
+}
+
+/* Whether anybody is left to be traced, or may still come. */
+static bool goes_on(struct preload_source *self)
+{
+	return self->n_traced || !has_ended(self->command.pid_fd);
+}
+
+static int record(struct stage *stage, struct preload_source *self)
+{
+	int r = 0;
+
+	while (r == 0 && !stage_should_stop() && goes_on(self)) {
+		/* Whoever rings from here on is heard: what there is by now is looked at below. */
+		bell_listen(&self->bell);
+		r = answer_door(stage, self);
+		if (r == 0)
+			r = attend_all(self);
+		if (r == 0)
+			r = end_the_dead(self);
+		if (r == 0)
+			r = check_images(self);
+		stage->last_time = clock_now(CLOCK_MONOTONIC);
+		if (r == 0)
+			r = wire_writer_flush(&stage->writer);
+		if (r == 0 && goes_on(self))
+			r = wait_for_news(self);
+	}
+	return r;
+}
+
+static int begin(struct stage *stage, struct preload_source *self)
+{
+	int r = host_files_put(stage, self->start_time);
+
+	if (r < 0)
+		return r;
+	r = command_start(&self->command);
+	if (r < 0) {
+		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],
+			    strerror(-r));
+		command_reap(&self->command, stage_must_stop);
+		stage->exit_status = self->command.status;
+		return -ECANCELED;
+	}
+	return 0;
+}
+
+/* Nothing was recorded: a person is to know why. */
+static void explain_silence(struct stage *stage, const struct preload_source *self)
+{
+	const char *reason = target_check(self->options.command[0]);
+
+	stage_warn(
+		stage, "the program never connected: %s",
+		reason ? reason
+		       : "it has not allocated anything, has an allocator of its own linked in, or "
+			 "was started without LD_PRELOAD");
+}
+
+/* They run on, but tell nothing any more. */
+static int finish(struct stage *stage, struct preload_source *self)
+{
+	int r = 0;
+
+	if (stage_should_stop())
+		kill(self->command.pid, SIGTERM);
+	for (struct traced *traced = self->traced; traced; traced = traced->next)
+		__atomic_store_n(&traced->region->state, HEAP_ENDED, __ATOMIC_SEQ_CST);
+	while (self->traced && r == 0)
+		r = end_traced(self, self->traced);
+	if (r == 0)
+		r = images_take_states(&self->images);
+	if (!self->n_met)
+		explain_silence(stage, self);
+	*counters_get(&stage->counters, "processes", "traced") += self->n_met;
+	*counters_get(&stage->counters, "heap", "stacks") += self->teller.n_stacks;
+	if (self->door.n_refused)
+		*counters_get(&stage->counters, "refused", "visitors") += self->door.n_refused;
+	stage->end_time = clock_now(CLOCK_MONOTONIC);
+	return r;
+}
+
+int preload_source_run(struct stage *stage, void *data)
+{
+	struct preload_source *self = data;
+	int r = begin(stage, self);
+
+	if (r == 0)
+		r = record(stage, self);
+	return r < 0 ? r : finish(stage, self);
+}
+
+int preload_source_close(struct stage *stage, void *data)
+{
+	struct preload_source *self = data;
+
+	source_output_close();
+	images_deinit(&self->images);
+	command_reap(&self->command, stage_must_stop);
+	if (stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = self->command.status;
+	self->command.pid = 0;
+	image_server_wait(&self->server, stage_must_stop);
+	return 0;
+}
+
+void preload_source_deinit(void *data)
+{
+	struct preload_source *self = data;
+
+	if (self->command.pid > 0 && self->command.pid_fd >= 0)
+		kill(self->command.pid, SIGTERM);
+	while (self->traced) {
+		struct traced *traced = self->traced;
+
+		self->traced = traced->next;
+		traced_free(traced);
+	}
+	bell_deinit(&self->bell);
+	door_close(&self->door);
+	heap_teller_deinit(&self->teller);
+	published_deinit(&self->published);
+	processes_deinit(&self->processes);
+	images_deinit(&self->images);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Before the first record: the door, what is shared, the command; and why not, in one line. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/arch.h"
+#include "common/clock.h"
+#include "common/descriptor-limit.h"
+#include "preload-source/preload-source.h"
+
+/* Beside this program (where it was built), or where it was installed. */
+static int find_library(struct stage *stage, char ret[static PATH_MAX])
+{
+	char *end;
+	ssize_t size = readlink("/proc/self/exe", ret, PATH_MAX - sizeof(HEAP_LIBRARY) - 1);
+
+	if (size > 0) {
+		ret[size] = 0;
+		end = strrchr(ret, '/');
+		strcpy(end + 1, HEAP_LIBRARY);
+		if (access(ret, R_OK) == 0)
+			return 0;
+	}
+	snprintf(ret, PATH_MAX, "%s/%s", HEAP_LIBRARY_DIR, HEAP_LIBRARY);
+	if (access(ret, R_OK) == 0)
+		return 0;
+	stage_error(stage, "error: '%s' is missing: install stackpipe again", ret);
+	return -ECANCELED;
+}
+
+/* A list is separated by either of them (ld.so(8)). */
+static int check_library(struct stage *stage, const char *path)
+{
+	if (!strpbrk(path, ": "))
+		return 0;
+	stage_error(stage, "error: '%s' cannot be preloaded: its path has a space or ':' in it",
+		    path);
+	return -ECANCELED;
+}
+
+/* Ours comes first: what the user preloads is the allocator behind it. */
+static void preload(const char *library, char *ret, size_t size)
+{
+	const char *others = getenv("LD_PRELOAD");
+
+	snprintf(ret, size, "LD_PRELOAD=%s%s%s", library, others && *others ? ":" : "",
+		 others ? others : "");
+}
+
+static int prepare_command(struct stage *stage, struct preload_source *self)
+{
+	char library[PATH_MAX], address[DOOR_ENVIRONMENT_SIZE];
+	const char *others = getenv("LD_PRELOAD");
+	size_t size = PATH_MAX + (others ? strlen(others) : 0) + 32;
+	char *environment[] = { malloc(size), address, NULL };
+	int r = environment[0] ? find_library(stage, library) : -ENOMEM;
+
+	if (r == 0)
+		r = check_library(stage, library);
+	if (r == 0) {
+		preload(library, environment[0], size);
+		door_environment(&self->door, address);
+		r = command_prepare(&self->command, self->options.command, environment);
+	}
+	free(environment[0]);
+	return r;
+}
+
+static void fill_hello(const struct preload_source *self, struct wire_hello *hello)
+{
+	hello->clock = WIRE_clock_MONOTONIC;
+	hello->start_time = self->start_time;
+	hello->start_unix_time = clock_now(CLOCK_REALTIME);
+	hello->register_mask = arch_host.register_mask;
+	hello->machine = arch_host.machine;
+	hello->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	hello->token_high = self->server.token_high;
+	hello->token_low = self->server.token_low;
+	snprintf(hello->image_server, sizeof(hello->image_server), "%s", self->server.address);
+	snprintf(hello->event, sizeof(hello->event), "allocations");
+	if (gethostname(hello->host, sizeof(hello->host) - 1) < 0)
+		hello->host[0] = 0;
+}
+
+int preload_source_start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct preload_source *self = data;
+	int r = image_server_start(&self->server);
+
+	if (r < 0)
+		return r;
+	images_init(&self->images, stage, self->server.fd);
+	processes_init(&self->processes, stage, &self->images);
+	r = published_init(&self->published, stage, &self->images);
+	if (r == 0)
+		r = heap_teller_init(&self->teller, stage, &self->processes);
+	if (r == 0)
+		r = door_open(&self->door);
+	if (r == 0)
+		r = prepare_command(stage, self);
+	descriptor_limit_raise(); /* not for the command */
+	if (r == 0)
+		r = bell_hang(&self->bell); /* a thread: behind the forks */
+	if (r < 0)
+		return r;
+	self->start_time = clock_now(CLOCK_MONOTONIC);
+	fill_hello(self, hello);
+	return 0;
+}

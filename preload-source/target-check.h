@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether the C library's loader would take us into a program; if not, why. */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * A text for a person: the reason for which a command, looked for as execvp(3) does it, cannot be
+ * traced; NULL: none is known.
+ */
+const char *target_check(const char *command);

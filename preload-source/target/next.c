@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "preload-source/target/next.h"
+
+enum { POOL_ALIGNMENT = 16 };
+
+char next_pool[NEXT_POOL_SIZE] __attribute__((aligned(4096)));
+static size_t pool_used;
+static __thread bool is_looking __attribute__((tls_model("initial-exec")));
+
+static void *pool_allocate(size_t alignment, size_t size)
+{
+	size_t used = __atomic_load_n(&pool_used, __ATOMIC_RELAXED), at;
+
+	if (alignment < POOL_ALIGNMENT)
+		alignment = POOL_ALIGNMENT;
+	do {
+		/* In front of each block is its size. */
+		at = (used + sizeof(size) + alignment - 1) & ~(alignment - 1);
+		if (at > NEXT_POOL_SIZE || size > NEXT_POOL_SIZE - at) {
+			errno = ENOMEM;
+			return NULL;
+		}
+	} while (!__atomic_compare_exchange_n(&pool_used, &used, at + size, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	memcpy(next_pool + at - sizeof(size), &size, sizeof(size));
+	return next_pool + at;
+}
+
+size_t next_pooled_size(const void *block)
+{
+	size_t size;
+
+	memcpy(&size, (const char *)block - sizeof(size), sizeof(size));
+	return size;
+}
+
+/* Two threads that do this at the same time find the same. */
+static void look_up(void)
+{
+	struct next found = next;
+
+	is_looking = true;
+#define LOOK_UP(name)                                                                              \
+	do {                                                                                       \
+		void *function_ = dlsym(RTLD_NEXT, #name);                                         \
+		if (function_)                                                                     \
+			memcpy(&found.name, &function_, sizeof(function_));                        \
+	} while (0)
+	LOOK_UP(malloc);
+	LOOK_UP(calloc);
+	LOOK_UP(realloc);
+	LOOK_UP(free);
+	LOOK_UP(aligned_alloc);
+	LOOK_UP(posix_memalign);
+	LOOK_UP(memalign);
+	LOOK_UP(valloc);
+	LOOK_UP(pvalloc);
+	LOOK_UP(dlclose);
+	LOOK_UP(munmap);
+	LOOK_UP(mremap);
+#undef LOOK_UP
+	is_looking = false;
+	next = found;
+}
+
+/*
+ * What stands in `next` until the look-up: each finds the real one and calls it, or takes from the
+ * pool if it was called by the look-up. One that no library has fails, as it would without us.
+ */
+#define FIRST(name, otherwise, ...)                                                                \
+	do {                                                                                       \
+		__typeof__(next.name) was_ = next.name;                                            \
+		if (!is_looking)                                                                   \
+			look_up();                                                                 \
+		if (is_looking || next.name == was_)                                               \
+			return otherwise;                                                          \
+		return next.name(__VA_ARGS__);                                                     \
+	} while (0)
+
+static int fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+static void *first_malloc(size_t size)
+{
+	FIRST(malloc, pool_allocate(0, size), size);
+}
+
+static void *first_calloc(size_t n, size_t size)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, size, &all)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	FIRST(calloc, pool_allocate(0, all), n, size); /* the pool is zero: nothing comes back */
+}
+
+static void *first_realloc(void *block, size_t size)
+{
+	FIRST(realloc, pool_allocate(0, size), block, size);
+}
+
+static void first_free(void *block)
+{
+	if (!is_looking)
+		look_up();
+	if (next.free != first_free)
+		next.free(block);
+}
+
+static void *first_aligned_alloc(size_t alignment, size_t size)
+{
+	FIRST(aligned_alloc, pool_allocate(alignment, size), alignment, size);
+}
+
+static int first_posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	FIRST(posix_memalign, (*ret = pool_allocate(alignment, size)) ? 0 : ENOMEM, ret, alignment,
+	      size);
+}
+
+static void *first_memalign(size_t alignment, size_t size)
+{
+	FIRST(memalign, pool_allocate(alignment, size), alignment, size);
+}
+
+static void *first_valloc(size_t size)
+{
+	FIRST(valloc, pool_allocate(4096, size), size);
+}
+
+static void *first_pvalloc(size_t size)
+{
+	FIRST(pvalloc, pool_allocate(4096, (size + 4095) & ~(size_t)4095), size);
+}
+
+static int first_dlclose(void *handle)
+{
+	FIRST(dlclose, fail(ENOSYS), handle);
+}
+
+static int first_munmap(void *address, size_t size)
+{
+	FIRST(munmap, fail(ENOSYS), address, size);
+}
+
+static void *first_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
+{
+	FIRST(mremap, (void *)(intptr_t)fail(ENOSYS), address, size, new_size, flags, new_address);
+}
+
+struct next next = {
+	.malloc = first_malloc,
+	.calloc = first_calloc,
+	.realloc = first_realloc,
+	.free = first_free,
+	.aligned_alloc = first_aligned_alloc,
+	.posix_memalign = first_posix_memalign,
+	.memalign = first_memalign,
+	.valloc = first_valloc,
+	.pvalloc = first_pvalloc,
+	.dlclose = first_dlclose,
+	.munmap = first_munmap,
+	.mremap = first_mremap,
+};

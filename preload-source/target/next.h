@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The allocator behind ours: the C library's, or jemalloc and the like where a program brings one.
+ * It is looked up with the very first call, whichever that is; what the look-up itself allocates
+ * comes from a small pool that is never given back.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct next {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t n, size_t size);
+	void *(*realloc)(void *block, size_t size);
+	void (*free)(void *block);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
+	int (*posix_memalign)(void **ret, size_t alignment, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	int (*dlclose)(void *handle);
+	int (*munmap)(void *address, size_t size);
+	void *(*mremap)(void *address, size_t size, size_t new_size, int flags, void *new_address);
+};
+
+extern struct next next;
+
+enum { NEXT_POOL_SIZE = 32768 };
+
+extern char next_pool[NEXT_POOL_SIZE];
+
+/* Whether a block is of the pool: it is nobody's to free. */
+static inline bool next_is_pooled(const void *block)
+{
+	return (size_t)((const char *)block - next_pool) < NEXT_POOL_SIZE;
+}
+
+/* The bytes that a block of the pool was asked for. */
+size_t next_pooled_size(const void *block);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <stdint.h>
+#include <string.h>
+
+#include "preload-source/target/sampling.h"
+
+enum {
+	SETS = 1 << 15, /* a power of two */
+	WAYS = 8,	/* a cache line */
+};
+
+/* A set that has been full once: some block of it may be missing, so that all its frees are told.
+ */
+#define OVERFLOWED 1ULL
+
+/* Of one that is between release and restoration in this thread. */
+static __thread const void *released __attribute__((tls_model("initial-exec")));
+
+static uint64_t taken[SETS][WAYS] __attribute__((aligned(64)));
+
+static uint64_t *set_of(const void *block)
+{
+	return taken[((uint64_t)block >> 4) * 0x9e3779b97f4a7c15ULL >> 40 & (SETS - 1)];
+}
+
+static void add(const void *block)
+{
+	uint64_t *set = set_of(block);
+
+	for (int i = 1; i < WAYS; i++) {
+		uint64_t nobody = 0;
+
+		if (__atomic_compare_exchange_n(&set[i], &nobody, (uint64_t)block, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return;
+	}
+	__atomic_store_n(&set[0], OVERFLOWED, __ATOMIC_RELEASE);
+}
+
+static bool take_out(const void *block)
+{
+	uint64_t *set = set_of(block);
+
+	for (int i = 1; i < WAYS; i++)
+		if (__atomic_load_n(&set[i], __ATOMIC_RELAXED) == (uint64_t)block) {
+			__atomic_store_n(&set[i], 0, __ATOMIC_RELEASE);
+			return true;
+		}
+	return __atomic_load_n(&set[0], __ATOMIC_ACQUIRE) == OVERFLOWED;
+}
+
+static uint64_t next_random(void)
+{
+	uint64_t x = thread.random += 0x9e3779b97f4a7c15ULL; /* splitmix64 */
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+/*
+ * -ln(x) of x in (0, 1], without libm: the exponent, and of the mantissa m in [1, 2) the series of
+ * 2 artanh((m - 1) / (m + 1)), to 1e-9.
+ */
+static double minus_log(double x)
+{
+	uint64_t bits;
+	double m, y, y2;
+	int exponent;
+
+	memcpy(&bits, &x, sizeof(bits));
+	exponent = (int)(bits >> 52) - 1023;
+	bits = (bits & ((1ULL << 52) - 1)) | 1023ULL << 52;
+	memcpy(&m, &bits, sizeof(m));
+	y = (m - 1) / (m + 1);
+	y2 = y * y;
+	return -(exponent * 0.69314718055994530942 +
+		 2 * y *
+			 (1 + y2 * (1 / 3. +
+				    y2 * (1 / 5. +
+					  y2 * (1 / 7. + y2 * (1 / 9. + y2 * (1 / 11. +
+									      y2 * (1 / 13. +
+										    y2 / 15))))))));
+}
+
+/* The bytes up to the next sample; at least one. */
+static int64_t draw(uint64_t mean)
+{
+	double uniform = ((next_random() >> 11) + 1) * (1.0 / (1ULL << 53)); /* (0, 1] */
+
+	return (int64_t)(minus_log(uniform) * mean) + 1;
+}
+
+bool sampling_takes_slowly(const void *block, size_t size)
+{
+	uint64_t mean = thread.sampling ? thread.sampling : connected.region->sampling;
+
+	if (!thread.bytes_left)
+		thread.bytes_left = draw(mean);
+	if (size < (uint64_t)thread.bytes_left) {
+		thread.bytes_left -= size;
+		return false;
+	}
+	thread.bytes_left = draw(mean);
+	add(block);
+	return true;
+}
+
+bool sampling_has_slowly(const void *block)
+{
+	/* Blocks from before sampling began are not known here. */
+	bool is_taken = take_out(block) || connected.region->when_full == HEAP_ADAPT;
+
+	released = is_taken ? block : NULL;
+	return is_taken;
+}
+
+bool sampling_restores_slowly(const void *block)
+{
+	if (released != block)
+		return false;
+	add(block);
+	return true;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload-source/traced.h"
+
+int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
+		 const struct traced_policy *policy, struct traced **ret)
+{
+	struct traced *traced = calloc(1, sizeof(*traced));
+	int r;
+
+	if (!traced)
+		return -ENOMEM;
+	traced->process = *process;
+	traced->own_pid = own_pid;
+	traced->memory.fd = -1;
+	traced->pid_fd = syscall(SYS_pidfd_open, process->pid, 0);
+	r = traced->pid_fd < 0 ? -errno
+			       : shared_memory_make(&traced->memory, "stackpipe-rings",
+						    heap_region_size(), SHARED_WITH_WRITERS);
+	if (r < 0) {
+		traced_free(traced);
+		return r;
+	}
+	traced->time_map.clock = time_map_best_clock();
+	time_map_look(&traced->time_map);
+	traced->last_ns = traced->time_map.to_ns;
+	traced->region = traced->memory.bytes;
+	traced->when_full = policy->when_full;
+	*traced->region = (struct heap_region){
+		.magic = HEAP_MAGIC,
+		.version = HEAP_VERSION,
+		.clock = traced->time_map.clock,
+		.when_full = policy->when_full,
+		.max_frames = policy->max_frames,
+		.block_ns = policy->block_ns,
+		.sampling = policy->sampling,
+		.state = HEAP_RECORDING,
+	};
+	if (getrandom(&traced->region->seed, sizeof(traced->region->seed), 0) < 0)
+		traced->region->seed = traced->last_ns;
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++)
+		traced->rings[i].reader.ring = heap_ring_at(traced->region, i);
+	*ret = traced;
+	return 0;
+}
+
+struct traced *traced_free(struct traced *traced)
+{
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++)
+		free(traced->rings[i].stacks);
+	shared_memory_deinit(&traced->memory);
+	if (traced->pid_fd >= 0)
+		close(traced->pid_fd);
+	free(traced);
+	return NULL;
+}
+
+/* The clock of the output never goes back. */
+static uint64_t pass_time(struct traced *traced, struct heap_teller *teller, uint64_t time)
+{
+	uint64_t ns = time_map_ns(&traced->time_map, time);
+
+	if (ns < traced->last_ns) {
+		++*teller->n_late;
+		return traced->last_ns;
+	}
+	return traced->last_ns = ns;
+}
+
+static int tell_lost(struct traced *traced, struct heap_teller *teller, uint32_t tid,
+		     const struct heap_lost *lost, uint64_t n_calls)
+{
+	const struct wire_heap_lost record = {
+		.time = traced->last_ns,
+		.process = traced->process.upid,
+		.tid = tid,
+		.n_allocated = lost->n_allocated,
+		.n_freed = lost->n_freed,
+		.n_bytes = lost->n_bytes,
+		.n_calls = n_calls,
+		.blocked = lost->blocked_ns,
+	};
+	uint64_t n = lost->n_allocated + lost->n_freed + n_calls;
+	int r = heap_teller_flush(teller);
+
+	teller->stage->samples_in += n;
+	stage_drop(teller->stage, "ring-full", lost->n_allocated + lost->n_freed);
+	stage_drop(teller->stage, "no-ring", n_calls);
+	*counters_get(&teller->stage->counters, "heap", "blocked-ms") +=
+		lost->blocked_ns / NANOSECONDS_A_MILLISECOND;
+	return r < 0 ? r : stage_put(teller->stage, WIRE_RECORD_heap_lost, &record);
+}
+
+/* What is no event: stacks, and what is said of the ring itself. */
+static int take_other(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
+{
+	const struct ring_record *record = &ring->next;
+	uint64_t ns;
+
+	switch (record->kind) {
+	case HEAP_RECORD_STACK:
+		return heap_teller_stack(teller, &traced->process, record, traced->last_ns,
+					 &ring->stacks[record->slot]);
+	case HEAP_RECORD_RAW:
+		ns = time_map_ns(&traced->time_map, record->time);
+		return heap_teller_raw(teller, &traced->process, record, ring->tid, ns, &ring->raw);
+	case HEAP_RECORD_THREAD:
+		ring->tid = record->tid;
+		return 0;
+	case HEAP_RECORD_LOST:
+		ring->told.n_allocated += record->lost.n_allocated;
+		ring->told.n_freed += record->lost.n_freed;
+		ring->told.n_bytes += record->lost.n_bytes;
+		ring->told.blocked_ns += record->lost.blocked_ns;
+		return tell_lost(traced, teller, ring->tid, &record->lost, 0);
+	case HEAP_RECORD_SAMPLING:
+		ring->interval = record->sampling & HEAP_TIME_MASK;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static bool is_event(enum heap_record kind)
+{
+	return kind >= HEAP_RECORD_ALLOCATED && kind <= HEAP_RECORD_RESTORED;
+}
+
+/* The next event of a ring into its `next`, if there is one. What is in front of it is told. */
+static int advance(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
+{
+	int r = 0;
+
+	ring->has_next = false;
+	while (r == 0 && ring_reader_next(&ring->reader, &ring->next, teller->words) == RING_OK) {
+		if (is_event(ring->next.kind)) {
+			ring->has_next = true;
+			break;
+		}
+		r = take_other(traced, teller, ring);
+	}
+	return r;
+}
+
+static int hand_out(struct traced *traced, struct heap_teller *teller,
+		    const struct traced_ring *ring)
+{
+	static const enum heap_event_kind kinds[] = {
+		[HEAP_RECORD_ALLOCATED] = HEAP_EVENT_ALLOCATED,
+		[HEAP_RECORD_FREED] = HEAP_EVENT_FREED,
+		[HEAP_RECORD_RELEASED] = HEAP_EVENT_RELEASED,
+		[HEAP_RECORD_RESTORED] = HEAP_EVENT_RESTORED,
+	};
+	const struct ring_record *record = &ring->next;
+	const struct heap_event event = {
+		.kind = kinds[record->kind],
+		.tid = ring->tid,
+		.stack = record->slot == HEAP_SLOT_RAW ? ring->raw : ring->stacks[record->slot],
+		.time = pass_time(traced, teller, record->time),
+		.address = record->address,
+		.size = record->size,
+		.interval = ring->interval,
+	};
+
+	return heap_teller_event(teller, &traced->process, &event);
+}
+
+/* The ring with the oldest event, and how old the next one's is. */
+static struct traced_ring *find_oldest(struct traced_ring *const *rings, uint32_t n,
+				       uint64_t *ret_until)
+{
+	struct traced_ring *oldest = NULL;
+
+	*ret_until = UINT64_MAX;
+	for (uint32_t i = 0; i < n; i++) {
+		if (!rings[i]->has_next)
+			continue;
+		if (!oldest || rings[i]->next.time < oldest->next.time) {
+			*ret_until = oldest ? oldest->next.time : *ret_until;
+			oldest = rings[i];
+		} else if (rings[i]->next.time < *ret_until) {
+			*ret_until = rings[i]->next.time;
+		}
+	}
+	return oldest;
+}
+
+/* Looks at each ring that has something; how many these are. */
+static int look(struct traced *traced, struct heap_teller *teller, struct traced_ring **ret,
+		uint32_t *ret_n)
+{
+	int r = 0;
+
+	*ret_n = 0;
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX && r == 0; i++) {
+		struct traced_ring *ring = &traced->rings[i];
+
+		if (ring_reader_look(&ring->reader) == RING_E_EMPTY && !ring->has_next)
+			continue;
+		if (!ring->stacks)
+			ring->stacks = calloc(HEAP_SLOTS, sizeof(*ring->stacks));
+		if (!ring->stacks)
+			return -ENOMEM;
+		if (!ring->has_next)
+			r = advance(traced, teller, ring);
+		ret[(*ret_n)++] = ring;
+	}
+	return r;
+}
+
+/* Calls that found no ring, and rings that were damaged. */
+static int tell_unheard(struct traced *traced, struct heap_teller *teller)
+{
+	uint64_t n = __atomic_load_n(&traced->region->n_unheard, __ATOMIC_RELAXED);
+	uint64_t n_new = n > traced->n_unheard ? n - traced->n_unheard : 0;
+
+	traced->n_unheard = n;
+	return n_new ? tell_lost(traced, teller, 0, &(struct heap_lost){ 0 }, n_new) : 0;
+}
+
+/* Sampled more thinly from now on: some ring has come near to its end. */
+static void adapt(struct traced *traced)
+{
+	uint64_t interval = traced->region->sampling;
+
+	if (interval < HEAP_ADAPT_MAX)
+		__atomic_store_n(&traced->region->sampling,
+				 interval ? interval * 2 : HEAP_ADAPT_FIRST, __ATOMIC_RELAXED);
+}
+
+static bool is_nearly_full(const struct ring_reader *reader)
+{
+	return reader->end - reader->ring->tail > HEAP_RING_WORDS / 4 * 3;
+}
+
+int traced_drain(struct traced *traced, struct heap_teller *teller)
+{
+	struct traced_ring *rings[HEAP_RINGS_MAX], *ring;
+	uint64_t until;
+	uint32_t n;
+	int r;
+
+	time_map_look(&traced->time_map);
+	r = look(traced, teller, rings, &n);
+	while (r == 0 && (ring = find_oldest(rings, n, &until))) {
+		if (ring->next.time > traced->time_map.to) /* a later look's */
+			break;
+		if (until > traced->time_map.to)
+			until = traced->time_map.to;
+		do {
+			r = hand_out(traced, teller, ring);
+			if (r == 0)
+				r = advance(traced, teller, ring);
+		} while (r == 0 && ring->has_next && ring->next.time <= until);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (traced->when_full == HEAP_ADAPT && is_nearly_full(&rings[i]->reader)) {
+			adapt(traced);
+			break;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ring_reader_release(&rings[i]->reader);
+	if (r == 0)
+		r = tell_unheard(traced, teller);
+	return r < 0 ? r : heap_teller_flush(teller);
+}
+
+void traced_recycle(struct traced *traced)
+{
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
+		struct traced_ring *ring = &traced->rings[i];
+		uint32_t tid = __atomic_load_n(&ring->reader.ring->owner, __ATOMIC_ACQUIRE);
+
+		if (!tid || ring->has_next || ring_reader_look(&ring->reader) != RING_E_EMPTY)
+			continue;
+		if (syscall(SYS_tgkill, traced->process.pid, tid, 0) < 0 && errno == ESRCH)
+			__atomic_store_n(&ring->reader.ring->owner, 0, __ATOMIC_RELEASE);
+	}
+}
+
+int traced_finish(struct traced *traced, struct heap_teller *teller)
+{
+	int r = traced_drain(traced, teller);
+
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX && r == 0; i++) {
+		const struct traced_ring *ring = &traced->rings[i];
+		struct heap_lost lost = heap_lost_of(ring->reader.ring);
+
+		if (ring->reader.is_broken) {
+			++*counters_get(&teller->stage->counters, "refused", "damaged-rings");
+			r = tell_lost(traced, teller, ring->tid, &(struct heap_lost){ 0 }, 1);
+			continue;
+		}
+		/* What no record has told: the ring was full to the end. */
+		lost.n_allocated -= ring->told.n_allocated;
+		lost.n_freed -= ring->told.n_freed;
+		lost.n_bytes -= ring->told.n_bytes;
+		lost.blocked_ns -= ring->told.blocked_ns;
+		if (lost.n_allocated || lost.n_freed)
+			r = tell_lost(traced, teller, ring->tid, &lost, 0);
+	}
+	return r;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A traced process: its rings, merged in the order of their times.
+ *
+ * A free is committed before the block can be another thread's, so when an allocation is seen to
+ * have happened before a moment, all that has led to it was committed by then. Each look therefore
+ * takes the time first, then how far each ring is, and hands out what is older than that time: no
+ * block is ever told to be had before the free that has made it free.
+ */
+#pragma once
+
+#include "preload-source/heap-teller.h"
+#include "preload-source/published.h"
+#include "preload-source/ring-reader.h"
+#include "preload-source/time-map.h"
+
+/* What is done with a process's rings. */
+struct traced_policy {
+	enum heap_when_full when_full;
+	uint64_t block_ns, sampling;
+	uint32_t max_frames;
+};
+
+struct traced_ring {
+	struct ring_reader reader;
+	uint32_t *stacks; /* by slot: their numbers; NULL: the ring was never used */
+	uint32_t raw;	  /* number of the last raw one */
+	uint32_t tid;
+	uint64_t interval;     /* between samples */
+	struct heap_lost told; /* by its records */
+	bool has_next;	       /* an event waits in `next` */
+	struct ring_record next;
+};
+
+struct traced {
+	struct traced *next;
+	struct heap_teller_process process;
+	int pid_fd;
+	uint32_t own_pid; /* what the process itself takes for its PID */
+	struct shared_memory memory;
+	struct heap_region *region;
+	enum heap_when_full when_full;
+	uint64_t list; /* of its mappings, in `published` */
+	struct time_map time_map;
+	uint64_t last_ns; /* of what was handed out */
+	uint64_t n_unheard;
+	struct traced_ring rings[HEAP_RINGS_MAX];
+};
+
+/* Makes the memory of a process that is known as `process`. 0 or -errno. */
+int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
+		 const struct traced_policy *policy, struct traced **ret);
+struct traced *traced_free(struct traced *traced);
+
+/* Hands out what is there up to now. 0 or -errno of the output. */
+int traced_drain(struct traced *traced, struct heap_teller *teller);
+
+/* Gives rings back whose threads have ended. */
+void traced_recycle(struct traced *traced);
+
+/* Tells what is lost of rings that were never drained to their end. 0 or -errno of the output. */
+int traced_finish(struct traced *traced, struct heap_teller *teller);
