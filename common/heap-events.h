@@ -144,10 +144,12 @@ static inline bool heap_event_next(struct heap_event_reader *reader, struct heap
 			return false;
 		}
 		reader->time += rest >> 48;
-		ret->kind = word >> 60;
-		ret->tid = reader->tid;
-		ret->time = reader->time;
-		ret->address = rest & (~0ULL >> 16);
+		*ret = (struct heap_event){
+			.kind = word >> 60,
+			.tid = reader->tid,
+			.time = reader->time,
+			.address = rest & (~0ULL >> 16),
+		};
 		if (ret->kind != HEAP_EVENT_ALLOCATED)
 			return true;
 		if (reader->word == reader->end) {

@@ -300,6 +300,30 @@ static int find_thread(struct profile *profile, const struct named_stack *stack,
 	return 0;
 }
 
+int profile_find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret_node,
+		       uint32_t *ret_thread)
+{
+	int r = find_stack(profile, stack, ret_node);
+
+	if (r == -ENOSPC) {
+		*ret_node = 0;
+		r = 0;
+	}
+	return r < 0 ? r : find_thread(profile, stack, ret_thread);
+}
+
+int profile_add_sample(struct profile *profile, const struct profile_sample *sample)
+{
+	int r = profile->n_samples == PROFILE_SAMPLES_MAX ? -ENOSPC : 0;
+
+	if (r == 0)
+		r = GROWING_LIST_MAKE_ROOM(profile->samples, profile->n_samples);
+	if (r == 0)
+		profile->samples[profile->n_samples++] = *sample;
+	profile->n_refused += r == -ENOSPC;
+	return r == -ENOSPC ? 0 : r;
+}
+
 int profile_add_known_stack(struct profile *profile, const struct named_stack *stack, uint32_t node)
 {
 	const struct wire_stack *record = stack->record;
@@ -312,12 +336,8 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 	};
 	int r = find_thread(profile, stack, &sample.thread);
 
-	if (r == 0 && profile->n_samples == PROFILE_SAMPLES_MAX)
-		r = -ENOSPC;
 	if (r == 0)
-		r = GROWING_LIST_MAKE_ROOM(profile->samples, profile->n_samples);
-	if (r == 0)
-		profile->samples[profile->n_samples++] = sample;
+		return profile_add_sample(profile, &sample);
 	profile->n_refused += r == -ENOSPC;
 	return r == -ENOSPC ? 0 : r;
 }

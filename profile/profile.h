@@ -105,6 +105,16 @@ int profile_add_stack(struct profile *profile, const struct named_stack *stack, 
 int profile_add_known_stack(struct profile *profile, const struct named_stack *stack,
 			    uint32_t node);
 
+/*
+ * Where a stack is, and whose it is, without a sample of it. 0 or -ENOMEM; node 0: it has no frames,
+ * or is beyond the limits; -ENOSPC: there are too many threads.
+ */
+int profile_find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret_node,
+		       uint32_t *ret_thread);
+
+/* A sample that was made up of what is known of a node. 0 or -ENOMEM. */
+int profile_add_sample(struct profile *profile, const struct profile_sample *sample);
+
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost);
 
 /* Forgets the first `n` samples; what they were made of stays. */

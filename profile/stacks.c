@@ -95,20 +95,29 @@ static struct stack_key key_of(const struct stacks *stacks, const struct named_s
 }
 
 /* Frame by frame, from the first that the stack before did not have. */
-static int add_new_stack(struct stage *stage, struct stacks *stacks,
-			 const struct named_stack *stack, uint64_t *ret_value)
+static int find_frames(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
+		       bool *are_final)
 {
 	const struct wire_frames *frames = &stack->record->frames;
 	size_t n = frames->n;
-	bool are_final = true;
 	int r = 0;
 
-	*ret_value = 0;
+	*are_final = true;
 	for (size_t i = frame_cache_match(&stacks->frames, &stacks->identity.processes,
 					  stack->process, frames);
 	     i < n && r == 0; i++)
 		r = find_frame(stage, stacks, stack, &frames->data[n - 1 - i],
-			       &stacks->named_frames[i], &are_final);
+			       &stacks->named_frames[i], are_final);
+	return r;
+}
+
+static int add_new_stack(struct stage *stage, struct stacks *stacks,
+			 const struct named_stack *stack, uint64_t *ret_value)
+{
+	bool are_final;
+	int r = find_frames(stage, stacks, stack, &are_final);
+
+	*ret_value = 0;
 	if (r == 0)
 		r = stacks->user->add_stack(stage, stacks, stack, ret_value);
 	if (!are_final)
@@ -150,6 +159,30 @@ int stacks_handle_stack(struct stage *stage, void *data, const void *view)
 	r = add_stack(stage, stacks, &stack);
 	stage->samples_out += r == 0;
 	return r;
+}
+
+int stacks_handle_heap_stack(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+	const struct wire_heap_stack *heap_stack = view;
+	struct process *process =
+		process_table_find(&stacks->identity.processes, heap_stack->process);
+	const struct wire_stack record = {
+		.time = heap_stack->time,
+		.process = heap_stack->process,
+		.tid = process ? process->pid : 0,
+		.end = heap_stack->end,
+		.frames = heap_stack->frames,
+	};
+	const struct named_stack stack = { &record, process, stacks->named_frames };
+	bool are_final;
+	int r;
+
+	pass_time(stacks, record.time);
+	if (!stacks->user->add_heap_stack)
+		return 0;
+	r = find_frames(stage, stacks, &stack, &are_final);
+	return r < 0 ? r : stacks->user->add_heap_stack(stage, stacks, &stack, heap_stack);
 }
 
 /* A sample that no unwinder has seen: the kernel's side, and the user's instruction. */

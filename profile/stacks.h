@@ -47,6 +47,13 @@ struct stacks_user {
 	 */
 	int (*add_known_stack)(struct stage *stage, struct stacks *stacks,
 			       const struct named_stack *stack, uint64_t value);
+	/*
+	 * The stack of allocations, as one of no sample: its record has no weight, and its time is
+	 * when it was first met. NULL: they are left out.
+	 */
+	int (*add_heap_stack)(struct stage *stage, struct stacks *stacks,
+			      const struct named_stack *stack,
+			      const struct wire_heap_stack *record);
 	/* Before it is forgotten. */
 	int (*exit_process)(struct stage *stage, struct stacks *stacks,
 			    const struct process *process, uint64_t time);
@@ -84,6 +91,7 @@ int stacks_handle_thread(struct stage *stage, void *self, const void *view);
 int stacks_handle_image_exit(struct stage *stage, void *self, const void *view);
 int stacks_handle_sample(struct stage *stage, void *self, const void *view);
 int stacks_handle_stack(struct stage *stage, void *self, const void *view);
+int stacks_handle_heap_stack(struct stage *stage, void *self, const void *view);
 int stacks_handle_inlined(struct stage *stage, void *self, const void *view);
 int stacks_handle_symbol(struct stage *stage, void *self, const void *view);
 int stacks_handle_symbols_void(struct stage *stage, void *self, const void *view);
@@ -96,6 +104,7 @@ int stacks_handle_count(struct stage *stage, void *self, const void *view);
 		{ WIRE_RECORD_image_exit, stacks_handle_image_exit }, IDENTITY_HANDLERS,           \
 		{ WIRE_RECORD_sample, stacks_handle_sample },                                      \
 		{ WIRE_RECORD_stack, stacks_handle_stack },                                        \
+		{ WIRE_RECORD_heap_stack, stacks_handle_heap_stack },                              \
 		{ WIRE_RECORD_inlined, stacks_handle_inlined },                                    \
 		{ WIRE_RECORD_symbol, stacks_handle_symbol },                                      \
 		{ WIRE_RECORD_symbols_void, stacks_handle_symbols_void },                          \

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/growing-list.h"
+#include "heap/heap.h"
+
+int heap_init(struct heap *heap)
+{
+	memset(heap, 0, sizeof(*heap));
+	pair_map_init(&heap->thread_of_tid, HEAP_THREADS_MAX);
+	pair_map_init(&heap->process_index, HEAP_PROCESSES_MAX);
+	heap->n_intervals = 1; /* 0: each is told */
+	return 0;
+}
+
+void heap_deinit(struct heap *heap)
+{
+	free(heap->stacks);
+	free(heap->threads);
+	blocks_deinit(&heap->blocks);
+	pair_map_deinit(&heap->thread_of_tid);
+	pair_map_deinit(&heap->process_index);
+}
+
+static void add(struct heap_amount *amount, struct heap_amount more)
+{
+	amount->n += more.n;
+	amount->bytes += more.bytes;
+}
+
+static void take_off(struct heap_amount *amount, struct heap_amount less)
+{
+	amount->n -= less.n;
+	amount->bytes -= less.bytes;
+}
+
+static unsigned class_of(uint64_t value)
+{
+	return value ? 64 - __builtin_clzll(value) - (value >> 63) : 0;
+}
+
+/*
+ * What a block stands for: it was taken with the probability 1 - exp(-size / interval). The same
+ * block gives the same each time.
+ */
+static struct heap_amount amount_of(const struct heap *heap, const struct block *block)
+{
+	uint64_t interval = heap->intervals[block->interval];
+	double share;
+
+	if (!interval)
+		return (struct heap_amount){ HEAP_ONE, block->size };
+	share = -expm1(-(double)(block->size ? block->size : 1) / interval);
+	return (struct heap_amount){ llround(HEAP_ONE / share), llround(block->size / share) };
+}
+
+int heap_begin(struct heap *heap, const struct wire_heap_begin *begin)
+{
+	int r = pair_map_add(&heap->process_index, begin->process, 0, heap->n_processes + 1);
+
+	heap->n_processes++;
+	heap->is_sampled |= begin->interval != 0;
+	if (!heap->first_time)
+		heap->first_time = begin->time;
+	return r == -ENOSPC ? 0 : r;
+}
+
+/* Stacks are numbered as they come; what is missing in between has no node. */
+static int make_stack(struct heap *heap, uint32_t number)
+{
+	while (heap->n_stacks <= number) {
+		if (GROWING_LIST_MAKE_ROOM(heap->stacks, heap->n_stacks) < 0)
+			return -ENOMEM;
+		heap->stacks[heap->n_stacks++] = (struct heap_stack){ 0 };
+	}
+	return 0;
+}
+
+int heap_add_stack(struct heap *heap, const struct wire_heap_stack *stack, uint32_t node,
+		   uint32_t thread)
+{
+	int r;
+
+	if (stack->number >= HEAP_STACKS_MAX) {
+		heap->n_refused++;
+		return 0;
+	}
+	r = make_stack(heap, stack->number);
+	if (r < 0)
+		return r;
+	heap->stacks[stack->number].node = node;
+	heap->stacks[stack->number].thread = thread;
+	heap->stacks[stack->number].end = stack->end;
+	heap->stacks[stack->number].process = stack->process;
+	return 0;
+}
+
+/* The index of a thread. 0 or -errno */
+static int find_thread(struct heap *heap, uint64_t process, uint32_t tid, uint32_t *ret)
+{
+	uint64_t *known = pair_map_find(&heap->thread_of_tid, process, tid);
+	int r;
+
+	if (known) {
+		*ret = *known;
+		return 0;
+	}
+	r = pair_map_add(&heap->thread_of_tid, process, tid, heap->n_threads);
+	if (r == 0)
+		r = GROWING_LIST_MAKE_ROOM(heap->threads, heap->n_threads);
+	if (r < 0)
+		return r;
+	*ret = heap->n_threads;
+	heap->threads[heap->n_threads++] = (struct heap_thread){ .process = process, .tid = tid };
+	return 0;
+}
+
+static uint8_t find_interval(struct heap *heap, uint64_t interval)
+{
+	for (size_t i = 0; i < heap->n_intervals; i++)
+		if (heap->intervals[i] == interval)
+			return i;
+	if (heap->n_intervals == HEAP_INTERVALS_MAX) {
+		heap->n_refused++;
+		return 0;
+	}
+	heap->is_sampled = true;
+	heap->intervals[heap->n_intervals] = interval;
+	return heap->n_intervals++;
+}
+
+/*
+ * The last peak was with what the stack had alive until now, if it has not changed since: so nobody
+ * has to walk over all stacks at a peak.
+ */
+static void note_peak(const struct heap *heap, struct heap_stack *stack)
+{
+	if (stack->n_peaks == heap->n_peaks)
+		return;
+	stack->at_peak = stack->totals.live;
+	stack->n_peaks = heap->n_peaks;
+}
+
+static void keep_points(struct heap *heap, uint64_t time)
+{
+	while (heap->n_points_passed < HEAP_POINTS_MAX && heap->points[heap->n_points_passed] &&
+	       time > heap->points[heap->n_points_passed]) {
+		for (size_t i = 0; i < heap->n_stacks; i++)
+			heap->stacks[i].at_points[heap->n_points_passed] =
+				heap->stacks[i].totals.live;
+		heap->n_points_passed++;
+	}
+}
+
+static void live_on(struct heap *heap, const struct block *block, struct heap_amount amount)
+{
+	struct heap_stack *stack = &heap->stacks[block->stack];
+
+	note_peak(heap, stack);
+	add(&stack->totals.live, amount);
+	add(&heap->threads[block->thread].totals.live, amount);
+	add(&heap->totals.live, amount);
+}
+
+static void live_no_more(struct heap *heap, const struct block *block, struct heap_amount amount)
+{
+	struct heap_stack *stack = &heap->stacks[block->stack];
+
+	note_peak(heap, stack);
+	take_off(&stack->totals.live, amount);
+	take_off(&heap->threads[block->thread].totals.live, amount);
+	take_off(&heap->totals.live, amount);
+}
+
+/* What each of the three keeps of a block. */
+static void add_to_all(struct heap *heap, const struct block *block, size_t which,
+		       struct heap_amount amount)
+{
+	struct heap_totals *all[] = { &heap->stacks[block->stack].totals,
+				      &heap->threads[block->thread].totals, &heap->totals };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		add((struct heap_amount *)((char *)all[i] + which), amount);
+}
+
+/* A block that goes without having been freed: its free was lost. */
+static void forget_block(struct heap *heap, struct block *block)
+{
+	live_no_more(heap, block, amount_of(heap, block));
+	blocks_remove(&heap->blocks, block);
+}
+
+static int take_allocated(struct heap *heap, uint64_t key, uint32_t thread,
+			  const struct heap_event *event)
+{
+	struct block *old = blocks_find(&heap->blocks, key);
+	struct block block = {
+		.key = key,
+		.time = event->time,
+		.size = event->size,
+		.interval = find_interval(heap, event->interval),
+		.stack = event->stack,
+		.thread = thread,
+	};
+	struct heap_amount amount = amount_of(heap, &block);
+	int r;
+
+	if (old)
+		forget_block(heap, old);
+	r = make_stack(heap, block.stack);
+	if (r == 0)
+		r = blocks_add(&heap->blocks, &block);
+	if (r < 0)
+		return r;
+	live_on(heap, &block, amount);
+	add_to_all(heap, &block, offsetof(struct heap_totals, allocated), amount);
+	add(&heap->sizes[class_of(event->size)], amount);
+	heap->threads[thread].last_key = key;
+	if (heap->totals.live.bytes > heap->peak.bytes) {
+		heap->peak = heap->totals.live;
+		heap->peak_time = event->time;
+		heap->n_peaks++;
+	}
+	return 0;
+}
+
+static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
+		       const struct heap_event *event)
+{
+	struct block *found = blocks_find(&heap->blocks, key), block;
+	struct heap_amount amount;
+
+	if (!found) { /* allocated before anybody looked, or not in the sample */
+		heap->n_unknown_frees++;
+		return;
+	}
+	block = *found;
+	blocks_remove(&heap->blocks, found);
+	amount = amount_of(heap, &block);
+	live_no_more(heap, &block, amount);
+	add(&heap->freed, amount);
+	add(&heap->threads[thread].freed, amount);
+	add(&heap->lifetimes[class_of(event->time - block.time)], amount);
+	if (heap->threads[thread].last_key == key)
+		add_to_all(heap, &block, offsetof(struct heap_totals, temporary), amount);
+	else if (block.thread != thread)
+		add_to_all(heap, &block, offsetof(struct heap_totals, foreign), amount);
+	if (event->kind == HEAP_EVENT_RELEASED)
+		heap->threads[thread].released = block;
+}
+
+/* realloc(3) has failed: as if nothing had been released. */
+static int take_restored(struct heap *heap, uint64_t key, uint32_t thread)
+{
+	struct block block = heap->threads[thread].released;
+	struct heap_amount amount;
+
+	if (block.key != key)
+		return 0;
+	amount = amount_of(heap, &block);
+	live_on(heap, &block, amount);
+	take_off(&heap->freed, amount);
+	take_off(&heap->threads[thread].freed, amount);
+	return blocks_add(&heap->blocks, &block);
+}
+
+static int take_event(struct heap *heap, uint64_t process, uint32_t thread,
+		      const struct heap_event *event)
+{
+	uint64_t key = process << BLOCKS_ADDRESS_BITS | event->address;
+	struct timeline_interval *interval = timeline_at(&heap->timeline, heap->last_time);
+	int r = 0;
+
+	switch (event->kind) {
+	case HEAP_EVENT_ALLOCATED:
+		r = event->stack < HEAP_STACKS_MAX ? take_allocated(heap, key, thread, event)
+						   : -ENOSPC;
+		interval->n_allocated++;
+		break;
+	case HEAP_EVENT_RESTORED:
+		r = take_restored(heap, key, thread);
+		break;
+	default:
+		take_freed(heap, key, thread, event);
+		interval->n_freed++;
+		break;
+	}
+	if (heap->totals.live.bytes > interval->most_bytes)
+		interval->most_bytes = heap->totals.live.bytes;
+	interval->last_bytes = heap->totals.live.bytes;
+	interval->last_blocks = heap->totals.live.n / HEAP_ONE;
+	heap->n_refused += r == -ENOSPC;
+	return r == -ENOSPC ? 0 : r;
+}
+
+int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
+{
+	struct heap_event_reader reader = heap_event_reader(events);
+	uint64_t *process = pair_map_find(&heap->process_index, events->process, 0);
+	struct heap_event event;
+	uint32_t thread = 0;
+	bool has_thread = false;
+	int r = 0;
+
+	if (!process) { /* more than can be told apart */
+		heap->n_refused += events->n;
+		return 0;
+	}
+	while (r == 0 && heap_event_next(&reader, &event)) {
+		if (!has_thread || heap->threads[thread].tid != event.tid)
+			r = find_thread(heap, events->process, event.tid, &thread);
+		has_thread = r == 0;
+		if (event.time > heap->last_time) {
+			keep_points(heap, event.time);
+			heap->last_time = event.time;
+		}
+		if (r == 0)
+			r = take_event(heap, *process, thread, &event);
+		heap->n_events++;
+	}
+	heap->n_damaged += reader.is_damaged;
+	return r == -ENOSPC ? 0 : r;
+}
+
+void heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost)
+{
+	struct heap_losses *losses = &heap->losses;
+
+	if (!losses->since)
+		losses->since = lost->time;
+	losses->n_allocated += lost->n_allocated;
+	losses->n_freed += lost->n_freed;
+	losses->n_bytes += lost->n_bytes;
+	losses->n_calls += lost->n_calls;
+	losses->blocked_ns += lost->blocked;
+}
+
+void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
+{
+	uint64_t *process = pair_map_find(&heap->process_index, number, 0);
+
+	if (!process)
+		return;
+	keep_points(heap, time);
+	for (size_t i = 0; i < heap->blocks.n_places;) {
+		struct block *block = &heap->blocks.places[i];
+		struct heap_amount amount;
+
+		if (!block->key || block->key >> BLOCKS_ADDRESS_BITS != *process) {
+			i++;
+			continue;
+		}
+		amount = amount_of(heap, block);
+		add(&heap->stacks[block->stack].leaked, amount);
+		add(&heap->leaked, amount);
+		forget_block(heap, block); /* another one may be in its place now */
+	}
+}
+
+static void end_process(uint64_t process, uint64_t zero, uint64_t index, void *arg)
+{
+	struct heap *heap = arg;
+
+	heap_end_process(heap, process, heap->last_time);
+}
+
+void heap_finish(struct heap *heap, uint64_t time)
+{
+	if (time > heap->last_time)
+		heap->last_time = time;
+	keep_points(heap, UINT64_MAX);
+	pair_map_each(&heap->process_index, end_process, heap);
+	for (size_t i = 0; i < heap->n_stacks; i++)
+		note_peak(heap, &heap->stacks[i]);
+}
+
+struct heap_amount heap_stack_amount(const struct heap_stack *stack, enum heap_metric metric)
+{
+	switch (metric) {
+	case HEAP_AT_PEAK:
+		return stack->at_peak;
+	case HEAP_LEAKED:
+		return stack->leaked;
+	case HEAP_TEMPORARY:
+		return stack->totals.temporary;
+	case HEAP_FOREIGN:
+		return stack->totals.foreign;
+	case HEAP_AT_POINT_1:
+		return stack->at_points[0];
+	case HEAP_AT_POINT_2:
+		return stack->at_points[1];
+	default:
+		return stack->totals.allocated;
+	}
+}
+
+const char *heap_metric_text(enum heap_metric metric)
+{
+	static const char *const texts[] = {
+		[HEAP_AT_PEAK] = "alive at the peak",
+		[HEAP_LEAKED] = "never freed",
+		[HEAP_ALLOCATED] = "allocated",
+		[HEAP_TEMPORARY] = "freed at once",
+		[HEAP_FOREIGN] = "freed by another thread",
+		[HEAP_AT_POINT_1] = "alive at the first point",
+		[HEAP_AT_POINT_2] = "alive at the second point",
+	};
+
+	return texts[metric];
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What became of the memory that programs have allocated, by stack, thread, size and time. All of
+ * it is worked out as events come: what it takes grows with the blocks that are alive and with
+ * distinct stacks, not with events.
+ */
+#pragma once
+
+#include "common/heap-events.h"
+#include "common/pair-map.h"
+#include "heap/blocks.h"
+#include "heap/timeline.h"
+
+enum {
+	HEAP_STACKS_MAX = 1 << 24,
+	HEAP_PROCESSES_MAX = 65535,
+	HEAP_THREADS_MAX = 1 << 20,
+	HEAP_INTERVALS_MAX = 256, /* different ones between samples */
+	HEAP_POINTS_MAX = 2,
+	HEAP_CLASSES = 64, /* of sizes and lifetimes: class n is of what has n bits */
+	HEAP_ONE = 256,	   /* of counts: a sampled block stands for more than one, and not for whole
+			      ones */
+};
+
+/* Blocks, as HEAP_ONE each, and their bytes. */
+struct heap_amount {
+	uint64_t n, bytes;
+};
+
+/* What is told of a stack, a thread, all. */
+struct heap_totals {
+	struct heap_amount allocated, live;
+	struct heap_amount
+		temporary;	    /* freed by the same thread before it allocated anything else */
+	struct heap_amount foreign; /* freed by another thread */
+};
+
+struct heap_stack {
+	uint32_t node, thread; /* of a profile; node 0: it is not known, or beyond its limits */
+	uint32_t end;	       /* enum wire_stack_end */
+	uint64_t process;
+	struct heap_totals totals;
+	struct heap_amount leaked; /* alive when its process ended */
+	struct heap_amount at_peak, at_points[HEAP_POINTS_MAX];
+	uint32_t n_peaks; /* heap.n_peaks when at_peak was last right */
+};
+
+struct heap_thread {
+	uint64_t process;
+	uint32_t tid;
+	struct heap_totals totals; /* of what it has allocated */
+	struct heap_amount freed;  /* by it */
+	uint64_t last_key;	   /* of the block that it has allocated last, and not freed */
+	struct block released;	   /* by realloc(3), until it is known whether that has failed */
+};
+
+struct heap_class {
+	struct heap_amount allocated;
+};
+
+struct heap_losses {
+	uint64_t since; /* when the first was told; 0: none */
+	uint64_t n_allocated, n_freed, n_bytes, n_calls, blocked_ns;
+};
+
+struct heap {
+	struct heap_stack *stacks; /* by number; the first is none */
+	size_t n_stacks;
+	struct heap_thread *threads;
+	size_t n_threads;
+	struct pair_map thread_of_tid; /* (process, tid) → index */
+	struct pair_map process_index; /* (process, 0) → index from 1 on, for the keys of blocks */
+	struct blocks blocks;
+	struct heap_totals totals;
+	struct heap_amount freed, leaked, peak;
+	uint64_t peak_time;
+	uint32_t n_peaks; /* how often a new peak was reached */
+	uint64_t intervals[HEAP_INTERVALS_MAX];
+	size_t n_intervals;
+	struct heap_amount sizes[HEAP_CLASSES];	    /* by bits of the size */
+	struct heap_amount lifetimes[HEAP_CLASSES]; /* by bits of the nanoseconds */
+	struct timeline timeline;
+	uint64_t points[HEAP_POINTS_MAX]; /* times to keep what is alive at, ascending; 0: none */
+	size_t n_points_passed;
+	uint64_t first_time, last_time;
+	struct heap_losses losses;
+	uint64_t n_events, n_unknown_frees, n_refused, n_damaged, n_processes;
+	bool is_sampled;
+};
+
+/* 0 or -ENOMEM, as of all of these. */
+int heap_init(struct heap *heap);
+void heap_deinit(struct heap *heap);
+
+int heap_begin(struct heap *heap, const struct wire_heap_begin *begin);
+
+/* A stack by its number, and where in a profile it is, and whose. */
+int heap_add_stack(struct heap *heap, const struct wire_heap_stack *stack, uint32_t node,
+		   uint32_t thread);
+int heap_add_events(struct heap *heap, const struct wire_heap_events *events);
+void heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost);
+
+/* A process has ended: what it has not freed is leaked. */
+void heap_end_process(struct heap *heap, uint64_t process, uint64_t time);
+
+/* The stream is over. */
+void heap_finish(struct heap *heap, uint64_t time);
+
+/* Whether the stream has told of any heap. */
+static inline bool heap_is_there(const struct heap *heap)
+{
+	return heap->n_processes > 0;
+}
+
+/* What may be asked of a stack. */
+enum heap_metric {
+	HEAP_AT_PEAK,
+	HEAP_LEAKED,
+	HEAP_ALLOCATED,
+	HEAP_TEMPORARY,
+	HEAP_FOREIGN,
+	HEAP_AT_POINT_1,
+	HEAP_AT_POINT_2,
+	HEAP_METRICS,
+};
+
+struct heap_amount heap_stack_amount(const struct heap_stack *stack, enum heap_metric metric);
+const char *heap_metric_text(enum heap_metric metric);
