@@ -6,5 +6,6 @@ int command_record(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_convert(int argc, char **argv);
 int command_diff(int argc, char **argv);
+int command_heap(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_doctor(int argc, char **argv);

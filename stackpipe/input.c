@@ -11,6 +11,9 @@
 #include "common/wire.h"
 #include "stackpipe/input.h"
 
+/* Behind the first record's header, of a stream that was recorded as it is. */
+static const char stream_magic[] = "stackpip";
+
 /* The first bytes of perf's files, and of what perf record -o - writes. */
 static const char perf_magic[] = "PERFILE2";
 
@@ -52,6 +55,9 @@ int input_add_stages(struct pipeline *pipeline, const char *path, const char *co
 			n == 0 ? "it is empty" : strerror(error));
 		return -error;
 	}
+	if (n == sizeof(head) &&
+	    !memcmp(head + sizeof(struct wire_header), stream_magic, strlen(stream_magic)))
+		return lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0 ? -errno : 0;
 	/* A directory is what perf record --threads writes. */
 	if (n >= 0 && memcmp(head, perf_magic, strlen(perf_magic)))
 		return add(pipeline, "capture-source", path);

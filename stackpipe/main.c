@@ -20,6 +20,7 @@ static const struct command {
 } commands[] = {
 	{ "record", command_record, "Record a program, or the whole machine" },
 	{ "report", command_report, "Say where the time went" },
+	{ "heap", command_heap, "Where the memory goes: record a program, or report" },
 	{ "top", command_top, "Show it while it happens" },
 	{ "diff", command_diff, "Say what has changed between two recordings" },
 	{ "convert", command_convert, "Write a capture in another format" },

@@ -195,9 +195,11 @@ int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *pro
 	char *arguments[] = { (char *)program->name, NULL };
 	int status, of_stages, fd;
 
-	if (pipeline_start(pipeline, &fd) < 0 || dup2(fd, STDIN_FILENO) < 0)
-		return STAGE_EXIT_FAILED;
-	close(fd);
+	if (pipeline->n) {
+		if (pipeline_start(pipeline, &fd) < 0 || dup2(fd, STDIN_FILENO) < 0)
+			return STAGE_EXIT_FAILED;
+		close(fd);
+	}
 	setenv(STAGE_NEIGHBOURS_TOLD, "1", 1);
 	status = stage_main(1, arguments, program);
 	close(STDIN_FILENO); /* who still writes to us need not wait */

@@ -51,7 +51,10 @@ int pipeline_wait(struct pipeline *pipeline);
 
 struct stage_program;
 
-/* Starts all stages, and is the one behind them; waits for them, too. An exit status. */
+/*
+ * Starts all stages, and is the one behind them (without any, of what comes on standard input);
+ * waits for them, too. An exit status.
+ */
 int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *program);
 
 /*

@@ -88,7 +88,7 @@ static void print_group(const struct report *report, enum report_group group, co
 	}
 }
 
-static void print_functions(const struct report *report, FILE *out)
+void report_print_functions(const struct report *report, FILE *out)
 {
 	const struct tree *tree = &report->tree;
 	const struct profile *profile = tree->profile;
@@ -97,10 +97,7 @@ static void print_functions(const struct report *report, FILE *out)
 
 	if (counts_sort_functions(&report->counts, &list, &n) < 0)
 		return;
-	fputs(report->options->unit == COUNTS_WEIGHTS
-		      ? "\n    self      total     events  function\n"
-		      : "\n    self      total    samples  function\n",
-	      out);
+	fprintf(out, "\n    self      total  %9s  function\n", report->options->unit_name);
 	for (size_t i = 0; i < limit(report, n, 0); i++) {
 		const struct tree_function *function = &tree->functions[list[i].function];
 		const char *path = profile_text(profile, profile->modules[function->module].path);
@@ -153,7 +150,7 @@ static bool has_subject(const struct report *report)
 	return false;
 }
 
-static void print_tree(const struct report *report, FILE *out)
+void report_print_tree(const struct report *report, FILE *out)
 {
 	static const char *const titles[] = {
 		[REPORT_TREE] = "   total       self  call tree",
@@ -180,10 +177,10 @@ void report_print_text(const struct report *report, FILE *out)
 {
 	print_summary(report, out);
 	if (report->options->kind != REPORT_FUNCTIONS) {
-		print_tree(report, out);
+		report_print_tree(report, out);
 		return;
 	}
-	print_functions(report, out);
+	report_print_functions(report, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
 	print_group(report, REPORT_BY_THREAD, "threads", PROCESSES_SHOWN, out);
 	print_group(report, REPORT_BY_IMAGE, "binaries (self)", IMAGES_SHOWN, out);

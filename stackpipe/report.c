@@ -28,7 +28,12 @@ enum {
 
 enum { ROWS_DEFAULT = 25 };
 
-static struct report_options options = { .n_rows = ROWS_DEFAULT, .min_percent = 1, .pid = -1 };
+static struct report_options options = {
+	.n_rows = ROWS_DEFAULT,
+	.min_percent = 1,
+	.pid = -1,
+	.unit_name = "samples",
+};
 static struct pipeline pipeline; /* whose end we are */
 
 static regex_t *compile(const char *text, const struct argp_state *state)
@@ -93,6 +98,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_WEIGHTS:
 		options.unit = COUNTS_WEIGHTS;
+		options.unit_name = "events";
 		return 0;
 	case KEY_JSON:
 		options.is_json = true;

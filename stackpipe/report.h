@@ -27,6 +27,7 @@ struct report_options {
 	regex_t *process, *thread, *symbol, *subject; /* NULL: not asked for */
 	int64_t pid;				      /* -1: not asked for */
 	enum counts_unit unit;
+	const char *unit_name; /* of a column */
 };
 
 struct report {
@@ -39,6 +40,10 @@ struct report {
 };
 
 void report_print_text(const struct report *report, FILE *out);
+/* Parts of it: single functions; who calls whom. */
+void report_print_functions(const struct report *report, FILE *out);
+void report_print_tree(const struct report *report, FILE *out);
+
 void report_print_json(const struct report *report, FILE *out);
 
 /* A list of counts by process, thread or image, the most first. 0 or -ENOMEM. */

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * stackpipe heap: with a command behind `--`, preload-source | live-unwinder | symbolizer, and what
+ * comes out is kept as it is, or goes to capture-sink if the file's name asks for one of its
+ * formats; with a file, what became of the memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "stackpipe/commands.h"
+#include "stackpipe/heap-report.h"
+#include "stackpipe/input.h"
+#include "stackpipe/pipeline.h"
+
+#define DEFAULT_FILE "stackpipe.heap"
+
+enum {
+	KEY_FOLLOW = 0x100,
+	KEY_WHEN_FULL,
+	KEY_MAX_FRAMES,
+	KEY_FORCE,
+	KEY_SHOW,
+	KEY_PEAK,
+	KEY_LEAKS,
+	KEY_ALLOCATED,
+	KEY_TEMPORARY,
+	KEY_FOREIGN,
+	KEY_BLOCKS,
+	KEY_CALLERS,
+	KEY_CALLEES,
+	KEY_JSON,
+	KEY_MIN,
+	KEY_BETWEEN,
+};
+
+enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
+enum { ROWS_DEFAULT = 25 };
+
+static struct heap_report report = {
+	.options = { .n_rows = ROWS_DEFAULT, .min_percent = 1, .unit = COUNTS_WEIGHTS },
+	.points = { -1, -1 },
+};
+static struct pipeline recording, reading;
+static const char *output = DEFAULT_FILE, *input;
+static bool has_command, is_forced, is_quiet, is_shown;
+
+static void add(int stage, const char *argument)
+{
+	if (pipeline_add_argument_to(&recording, stage, argument) < 0)
+		abort(); /* a few words of memory, before anything has begun */
+}
+
+static int pass_on(int stage, const char *option, const char *argument)
+{
+	add(stage, option);
+	add(stage, argument);
+	return 0;
+}
+
+static int take_command(struct argp_state *state)
+{
+	add(SOURCE, "--");
+	for (int i = state->next - 1; i < state->argc; i++)
+		add(SOURCE, state->argv[i]);
+	state->next = state->argc; /* what follows is the command's own */
+	has_command = true;
+	return 0;
+}
+
+static int take_argument(char *arg, struct argp_state *state)
+{
+	bool is_behind = state->next >= 2 && !strcmp(state->argv[state->next - 2], "--");
+
+	if (is_behind)
+		return take_command(state);
+	if (input)
+		stage_usage_error(state, "one file, not '%s' too (a command stands behind --)",
+				  arg);
+	input = arg;
+	return 0;
+}
+
+static int set_kind(enum report_kind kind, const char *text, const struct argp_state *state)
+{
+	regex_t *regex = text ? calloc(1, sizeof(*regex)) : NULL;
+
+	report.options.kind = kind;
+	report.options.subject = regex;
+	if (regex && regcomp(regex, text, REG_EXTENDED | REG_NOSUB))
+		stage_usage_error(state, "'%s' is no regular expression", text);
+	return 0;
+}
+
+static int parse_points(const char *text, const struct argp_state *state)
+{
+	char *end;
+
+	report.points[0] = strtod(text, &end);
+	if (*end == ':')
+		report.points[1] = end[1] ? strtod(end + 1, &end) : (end++, INFINITY);
+	if (*end || !(report.points[0] >= 0) || !(report.points[1] > report.points[0]))
+		stage_usage_error(state, "--between is FROM:TO in seconds, not '%s'", text);
+	return 0;
+}
+
+static uint64_t parse_rows(const char *text, const struct argp_state *state)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (!*text || *text == '-' || *end)
+		stage_usage_error(state, "-n is a number, not '%s'", text);
+	return n;
+}
+
+static int parse_recording_option(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'o':
+		output = arg;
+		return 0;
+	case 'q':
+		is_quiet = true;
+		return 0;
+	case KEY_FORCE:
+		is_forced = true;
+		return 0;
+	case 'S':
+		return pass_on(SOURCE, "-S", arg);
+	case KEY_FOLLOW:
+		add(SOURCE, "--follow");
+		return 0;
+	case KEY_WHEN_FULL:
+		return pass_on(SOURCE, "--when-full", arg);
+	case KEY_MAX_FRAMES:
+		return pass_on(SOURCE, "--max-frames", arg);
+	case KEY_SHOW:
+		is_shown = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return take_argument(arg, state);
+	case ARGP_KEY_END:
+		if (has_command && input)
+			stage_usage_error(state,
+					  "a file to be read and a command exclude each other");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	char *end;
+
+	switch (key) {
+	case KEY_PEAK:
+	case KEY_LEAKS:
+	case KEY_ALLOCATED:
+	case KEY_TEMPORARY:
+	case KEY_FOREIGN:
+		report.metric = HEAP_AT_PEAK + (key - KEY_PEAK);
+		return 0;
+	case KEY_BLOCKS:
+		report.unit = HEAP_BLOCKS;
+		return 0;
+	case 't':
+		return set_kind(REPORT_TREE, NULL, state);
+	case KEY_CALLERS:
+		return set_kind(REPORT_CALLERS, arg, state);
+	case KEY_CALLEES:
+		return set_kind(REPORT_CALLEES, arg, state);
+	case KEY_JSON:
+		report.options.is_json = true;
+		return 0;
+	case 'n':
+		report.options.n_rows = parse_rows(arg, state);
+		return 0;
+	case KEY_MIN:
+		report.options.min_percent = strtod(arg, &end);
+		if (*end || !(report.options.min_percent >= 0))
+			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
+		return 0;
+	case KEY_BETWEEN:
+		return parse_points(arg, state);
+	default:
+		return parse_recording_option(key, arg, state);
+	}
+}
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "To record a command:", 1 },
+	{ "output", 'o', "FILE", 0,
+	  "Write FILE: .syscap, .html, .folded or .pb.gz by its name, else all of it, to be reported "
+	  "(" DEFAULT_FILE ")",
+	  1 },
+	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 1 },
+	{ "quiet", 'q', NULL, 0, "Print errors only", 1 },
+	{ "sample", 'S', "BYTES", 0, "A sample for so many bytes allocated (0: everything)", 1 },
+	{ "follow", KEY_FOLLOW, NULL, 0, "Child processes, too", 1 },
+	{ "when-full", KEY_WHEN_FULL, "POLICY", 0, "block[:MS], drop or adapt: preload-source(1)",
+	  1 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Frames of a stack (64)", 1 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 1 },
+	{ NULL, 0, NULL, 0, "To report a recording, what its functions are counted by:", 2 },
+	{ "peak", KEY_PEAK, NULL, 0, "What was alive when most was (the default)", 2 },
+	{ "leaks", KEY_LEAKS, NULL, 0, "What was never freed", 2 },
+	{ "allocated", KEY_ALLOCATED, NULL, 0, "All that was allocated", 2 },
+	{ "temporary", KEY_TEMPORARY, NULL, 0, "What was freed at once", 2 },
+	{ "foreign", KEY_FOREIGN, NULL, 0, "What another thread has freed", 2 },
+	{ "between", KEY_BETWEEN, "FROM:TO", 0,
+	  "What has changed between two points in time, in seconds", 2 },
+	{ "blocks", KEY_BLOCKS, NULL, 0, "Blocks, not bytes", 2 },
+	{ NULL, 0, NULL, 0, "and how:", 3 },
+	{ "tree", 't', NULL, 0, "Who calls whom, instead of single functions", 3 },
+	{ "callers", KEY_CALLERS, "REGEX", 0, "Who calls the functions that match", 3 },
+	{ "callees", KEY_CALLEES, "REGEX", 0, "Whom the functions that match call", 3 },
+	{ "rows", 'n', "N", 0, "So many of each list (25; 0: all)", 3 },
+	{ "min", KEY_MIN, "PERCENT", 0, "Leave smaller branches of a tree out (1)", 3 },
+	{ "json", KEY_JSON, NULL, 0, "For programs", 3 },
+	{ 0 },
+};
+
+/* The stream itself is the file. 0 or -errno */
+static int open_output(void)
+{
+	bool is_usual = !strcmp(output, DEFAULT_FILE);
+	int fd;
+
+	if (is_usual && !is_forced && !access(output, F_OK))
+		rename(output, DEFAULT_FILE ".old"); /* as perf does it */
+	fd = open(output,
+		  O_WRONLY | O_CREAT | O_CLOEXEC | (is_forced || is_usual ? O_TRUNC : O_EXCL),
+		  0666);
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+		if (errno == EEXIST)
+			fprintf(stderr,
+				"stackpipe heap: error: '%s' exists: choose another name, or --force\n",
+				output);
+		else
+			fprintf(stderr, "stackpipe heap: error: could not create '%s': %s\n",
+				output, strerror(errno));
+		return -errno;
+	}
+	close(fd);
+	return 0;
+}
+
+/* Whether capture-sink has a format for the file: then it makes it. */
+static bool is_for_sink(void)
+{
+	static const char *const endings[] = { ".syscap", ".html", ".folded", ".pb.gz" };
+	size_t size = strlen(output), ending;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		ending = strlen(endings[i]);
+		if (size > ending && !strcmp(output + size - ending, endings[i]))
+			return true;
+	}
+	return false;
+}
+
+static int finish_recording(int status)
+{
+	if (!is_quiet && !is_for_sink())
+		fprintf(stderr, "stackpipe heap: wrote '%s': stackpipe heap %s reports it\n",
+			output, output);
+	return status;
+}
+
+static int record(void)
+{
+	if (is_for_sink()) {
+		if (pipeline_add(&recording, "capture-sink") < 0)
+			return STAGE_EXIT_FAILED;
+		if (is_forced)
+			add(SINK, "--force");
+		add(SINK, output);
+	}
+	for (size_t i = 0; is_quiet && i < recording.n; i++)
+		add(i, "-q");
+	if (is_shown) {
+		pipeline_print(&recording, stdout);
+		return STAGE_EXIT_OK;
+	}
+	if (!is_for_sink() && open_output() < 0)
+		return STAGE_EXIT_FAILED;
+	pipeline_stop_by_signal(&recording);
+	if (pipeline_start(&recording, NULL) == 0)
+		return finish_recording(pipeline_wait(&recording));
+	pipeline_stop(&recording, SIGTERM);
+	pipeline_wait(&recording);
+	return STAGE_EXIT_FAILED;
+}
+
+static int finish(struct stage *stage, void *self, enum stage_stream_end end)
+{
+	struct heap_gathering *gathering = self;
+	int r;
+
+	stacks_finish(&gathering->gathering.stacks, stage);
+	profile_settle(&gathering->gathering.profile);
+	heap_finish(&gathering->heap, stage->end_time);
+	report.heap = gathering;
+	report.end = end;
+	report.options.unit_name = report.unit == HEAP_BYTES ? "bytes" : "blocks";
+	r = report.options.is_json ? heap_report_print_json(&report, stdout)
+				   : heap_report_print_text(&report, stdout);
+	if (r == 0 && (fflush(stdout) || ferror(stdout)))
+		r = -EIO;
+	return r;
+}
+
+/* The points are told in seconds since the stream began. */
+static int start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct heap_gathering *gathering = self;
+
+	for (int i = 0; i < HEAP_POINTS_MAX; i++)
+		if (report.points[i] >= 0)
+			gathering->heap.points[i] =
+				isfinite(report.points[i])
+					? hello->start_time +
+						  report.points[i] * NANOSECONDS_A_SECOND
+					: UINT64_MAX - 1;
+	return heap_gathering_start(stage, self, hello);
+}
+
+static const struct stage_handler handlers[] = {
+	HEAP_GATHERING_HANDLERS,
+	{ 0 },
+};
+
+static int read_file(void)
+{
+	static const struct stage_program program = {
+		.name = "stackpipe heap",
+		.role = STAGE_SINK,
+		.self_size = sizeof(struct heap_gathering),
+		.handlers = handlers,
+		.init = heap_gathering_init,
+		.start = start,
+		.finish = finish,
+		.deinit = heap_gathering_deinit,
+	};
+
+	if (input_add_stages(&reading, input ? input : DEFAULT_FILE, "heap") < 0)
+		return STAGE_EXIT_FAILED;
+	if (is_shown) {
+		pipeline_print(&reading, stdout);
+		return STAGE_EXIT_OK;
+	}
+	return pipeline_end_with(&reading, &program);
+}
+
+int command_heap(int argc, char **argv)
+{
+	static const char *const names[] = { "preload-source", "live-unwinder", "symbolizer" };
+	static const struct argp argp = { options, parse_option, "[FILE]\n-- COMMAND [ARG...]",
+					  "Says where the memory of a program goes." };
+	int status;
+
+	for (int i = 0; i < N_STAGES - 1; i++)
+		if (pipeline_add(&recording, names[i]) < 0)
+			return STAGE_EXIT_FAILED;
+	argp_err_exit_status = STAGE_EXIT_USAGE;
+	argv[0] = "stackpipe heap";
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+	status = has_command ? record() : read_file();
+	if (report.options.subject)
+		regfree(report.options.subject);
+	free(report.options.subject);
+	pipeline_deinit(&recording);
+	pipeline_deinit(&reading);
+	return status;
+}
