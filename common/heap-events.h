@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The events of a heap_events record: words of 64 bits, the kind in the upper 4. Time is told as
- * what has passed since the event before, in nanoseconds.
+ * The events of a heap_events record: a control word of 16 bits, and what it tells the lengths of,
+ * little-endian, without padding:
  *
- *   ALLOCATED  time:12 address:48, and a word size:32 stack:32
- *   FREED      time:12 address:48; RELEASED, RESTORED likewise
- *   TIME       time:60, that passes before the next event
- *   THREAD     tid:32, of the events that follow, up to the end of the record
- *   SIZE       the upper 32 bits of the next size
- *   INTERVAL   bytes:60, the mean between samples of the allocations that follow, likewise; 0, as
- * at the beginning of a record: all are told
+ *   kind:4 time:3 address:3 size:3 stack:3
+ *
+ *   time     nanoseconds since the event before
+ *   address  the difference to that of the event before, its sign in bit 0 (zigzag)
+ *   size     of ALLOCATED; of INTERVAL the mean bytes between samples of what follows, 0, as at the
+ *            beginning of a record: all are told
+ *   stack    of ALLOCATED, its number; of THREAD a TID: what follows is of that thread
  *
  * Each record begins with THREAD, and so stands by itself.
  */
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/wire.h"
 
@@ -26,141 +27,165 @@ enum heap_event_kind {
 	HEAP_EVENT_FREED,
 	HEAP_EVENT_RELEASED, /* freed by realloc(3), unless it is RESTORED by the same thread */
 	HEAP_EVENT_RESTORED,
-	HEAP_EVENT_TIME,
 	HEAP_EVENT_THREAD,
-	HEAP_EVENT_SIZE,
 	HEAP_EVENT_INTERVAL,
 };
 
 enum {
-	HEAP_EVENTS_WORDS_MAX = 65536 / 8, /* of a record */
-	HEAP_EVENT_WORDS_MAX = 6,	   /* an allocation with all that may be in front of it */
+	HEAP_EVENTS_SIZE_MAX = 65536, /* of a record */
+	HEAP_EVENT_SIZE_MAX = 64,     /* of one with all that may be in front of it, and what is
+					 written behind it */
+	HEAP_EVENT_FIELD_MAX = 7,     /* bytes of a field */
 };
 
 struct heap_event {
 	enum heap_event_kind kind; /* one of the first four */
 	uint32_t tid, stack;	   /* stack: of ALLOCATED */
 	uint64_t time, address, size;
-	uint64_t interval; /* of ALLOCATED: it stands for 1 / (1 - exp(-size / interval)); 0: itself
-			    */
+	uint64_t interval; /* of ALLOCATED: it stands for 1 / (1 - exp(-size / interval)); 0: itself */
 };
 
-/* Puts events into a record's words. All zero but `time` is an empty one. */
+/* Puts events into a record's bytes. All zero is an empty one. */
 struct heap_event_writer {
-	uint64_t words[HEAP_EVENTS_WORDS_MAX];
-	size_t n_words;
+	uint8_t bytes[HEAP_EVENTS_SIZE_MAX];
+	size_t size;
 	uint64_t n;	/* events */
 	uint64_t begin; /* the record's time */
-	uint64_t time, interval;
+	uint64_t time, address, interval;
 	uint32_t tid;
 };
 
 static inline bool heap_event_writer_is_full(const struct heap_event_writer *writer)
 {
-	return writer->n_words + HEAP_EVENT_WORDS_MAX > HEAP_EVENTS_WORDS_MAX;
+	return writer->size + HEAP_EVENT_SIZE_MAX > HEAP_EVENTS_SIZE_MAX;
 }
 
-static inline uint64_t heap_event_word(enum heap_event_kind kind, uint64_t rest)
+/* Bytes of a number without leading zeroes. */
+static inline unsigned heap_event_length(uint64_t value)
 {
-	return (uint64_t)kind << 60 | rest;
+	return (71 - __builtin_clzll(value | 1)) / 8 - !value;
 }
 
-/* There is room for it, and its time is not before that of the one before. */
-static inline void heap_event_write(struct heap_event_writer *writer,
-				    const struct heap_event *event)
+/* A field, and more behind it that the next one covers. */
+static inline void heap_event_put(struct heap_event_writer *writer, uint64_t value, unsigned length)
 {
-	uint64_t *words = writer->words, passed;
+	memcpy(writer->bytes + writer->size, &value, sizeof(value));
+	writer->size += length;
+}
 
-	if (!writer->n_words) {
+static inline void heap_event_put_all(struct heap_event_writer *writer, enum heap_event_kind kind,
+				      uint64_t time, uint64_t address, uint64_t size, uint32_t stack)
+{
+	unsigned l_time = heap_event_length(time), l_address = heap_event_length(address),
+		 l_size = heap_event_length(size), l_stack = heap_event_length(stack);
+
+	heap_event_put(writer,
+		       kind | l_time << 4 | l_address << 7 | l_size << 10 | l_stack << 13, 2);
+	heap_event_put(writer, time, l_time);
+	heap_event_put(writer, address, l_address);
+	heap_event_put(writer, size, l_size);
+	heap_event_put(writer, stack, l_stack);
+}
+
+/* What fits into a field; more than that is no address, size or time of anything. */
+static inline uint64_t heap_event_fitting(uint64_t value)
+{
+	return value >> 8 * HEAP_EVENT_FIELD_MAX ? ~0ULL >> 8 : value;
+}
+
+/* There is room for it, its time is not before that of the one before, its address has 48 bits. */
+static inline void heap_event_write(struct heap_event_writer *writer, const struct heap_event *event)
+{
+	int64_t moved;
+
+	if (!writer->size) {
 		writer->begin = writer->time = event->time;
-		writer->interval = 0;
+		writer->address = writer->interval = 0;
 	}
-	if (!writer->n_words || writer->tid != event->tid)
-		words[writer->n_words++] = heap_event_word(HEAP_EVENT_THREAD, event->tid);
-	writer->tid = event->tid;
-	passed = event->time - writer->time;
-	if (passed >> 12) {
-		words[writer->n_words++] = heap_event_word(HEAP_EVENT_TIME, passed & (~0ULL >> 4));
-		passed = 0;
-	}
+	if (!writer->size || writer->tid != event->tid)
+		heap_event_put_all(writer, HEAP_EVENT_THREAD, 0, 0, 0, event->tid);
 	if (event->kind == HEAP_EVENT_ALLOCATED && event->interval != writer->interval)
-		words[writer->n_words++] =
-			heap_event_word(HEAP_EVENT_INTERVAL, writer->interval = event->interval);
-	if (event->kind == HEAP_EVENT_ALLOCATED && event->size >> 32)
-		words[writer->n_words++] = heap_event_word(HEAP_EVENT_SIZE, event->size >> 32);
-	words[writer->n_words++] = heap_event_word(event->kind, passed << 48 | event->address);
+		heap_event_put_all(writer, HEAP_EVENT_INTERVAL, 0, 0,
+				   heap_event_fitting(event->interval), 0);
+	moved = event->address - writer->address;
+	heap_event_put_all(writer, event->kind, heap_event_fitting(event->time - writer->time),
+			   (uint64_t)moved << 1 ^ moved >> 63,
+			   event->kind == HEAP_EVENT_ALLOCATED ? heap_event_fitting(event->size) : 0,
+			   event->kind == HEAP_EVENT_ALLOCATED ? event->stack : 0);
+	writer->tid = event->tid;
 	if (event->kind == HEAP_EVENT_ALLOCATED)
-		words[writer->n_words++] = event->size << 32 | event->stack;
+		writer->interval = event->interval;
 	writer->time = event->time;
+	writer->address = event->address;
 	writer->n++;
 }
 
 struct heap_event_reader {
-	const uint64_t *word, *end;
-	uint64_t time, interval;
+	const uint8_t *at, *end;
+	uint64_t time, address, interval;
 	uint32_t tid;
 	bool is_damaged;
 };
 
 static inline struct heap_event_reader heap_event_reader(const struct wire_heap_events *record)
 {
-	const uint64_t *words = record->events.data;
+	const uint8_t *bytes = record->events.data;
 
 	return (struct heap_event_reader){
-		.word = words,
-		.end = words + record->events.size / sizeof(*words),
+		.at = bytes,
+		.end = bytes + record->events.size,
 		.time = record->time,
 	};
+}
+
+/* The zero bytes behind a blob (WIRE_BLOB_PADDING) may be read with the last field. */
+static inline uint64_t heap_event_take(struct heap_event_reader *reader, unsigned length)
+{
+	uint64_t value;
+
+	memcpy(&value, reader->at, sizeof(value));
+	reader->at += length;
+	return value & ((1ULL << 8 * length) - 1);
 }
 
 /* The next event; false: there is none, and the rest, if there is one, is damaged. */
 static inline bool heap_event_next(struct heap_event_reader *reader, struct heap_event *ret)
 {
-	uint64_t size_high = 0;
+	while (reader->at < reader->end) {
+		uint64_t control = heap_event_take(reader, 2), moved;
+		unsigned l_time = control >> 4 & 7, l_address = control >> 7 & 7,
+			 l_size = control >> 10 & 7, l_stack = control >> 13 & 7;
 
-	while (reader->word < reader->end) {
-		uint64_t word = *reader->word++, rest = word & (~0ULL >> 4);
-
-		switch (word >> 60) {
-		case HEAP_EVENT_TIME:
-			reader->time += rest;
-			continue;
+		if (reader->end - reader->at < (ptrdiff_t)(l_time + l_address + l_size + l_stack)) {
+			reader->is_damaged = true;
+			return false;
+		}
+		ret->kind = control & 15;
+		reader->time += heap_event_take(reader, l_time);
+		moved = heap_event_take(reader, l_address);
+		reader->address += moved >> 1 ^ -(moved & 1);
+		reader->address &= ~0ULL >> 16;
+		ret->size = heap_event_take(reader, l_size);
+		ret->stack = heap_event_take(reader, l_stack);
+		ret->tid = reader->tid;
+		ret->time = reader->time;
+		ret->address = reader->address;
+		ret->interval = reader->interval;
+		switch (ret->kind) {
 		case HEAP_EVENT_THREAD:
-			reader->tid = rest;
-			continue;
-		case HEAP_EVENT_SIZE:
-			size_high = rest << 32;
+			reader->tid = ret->stack;
 			continue;
 		case HEAP_EVENT_INTERVAL:
-			reader->interval = rest;
+			reader->interval = ret->size;
 			continue;
 		case HEAP_EVENT_ALLOCATED:
 		case HEAP_EVENT_FREED:
 		case HEAP_EVENT_RELEASED:
 		case HEAP_EVENT_RESTORED:
-			break;
-		default:
-			reader->is_damaged = true;
-			return false;
-		}
-		reader->time += rest >> 48;
-		*ret = (struct heap_event){
-			.kind = word >> 60,
-			.tid = reader->tid,
-			.time = reader->time,
-			.address = rest & (~0ULL >> 16),
-		};
-		if (ret->kind != HEAP_EVENT_ALLOCATED)
 			return true;
-		if (reader->word == reader->end) {
-			reader->is_damaged = true;
-			return false;
 		}
-		ret->size = size_high | *reader->word >> 32;
-		ret->stack = *reader->word++;
-		ret->interval = reader->interval;
-		return true;
+		reader->is_damaged = true;
+		return false;
 	}
-	reader->is_damaged = size_high;
 	return false;
 }

@@ -56,6 +56,7 @@ struct server {
 	size_t n_clients;
 	uint64_t last_client; /* when it went */
 	bool any_untold;
+	bool has_source, has_had_clients;
 };
 
 static struct wire_image_state state_of(const struct served_image *image)
@@ -205,13 +206,12 @@ static void read_source(struct server *server)
 	_Alignas(8) char record[MESSAGE_MAX];
 	ssize_t size;
 
-	while (server->source_fd >= 0) {
+	while (server->has_source) {
 		size = recv(server->source_fd, record, sizeof(record), MSG_DONTWAIT);
 		if (size < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (size <= 0) {
-			close(server->source_fd);
-			server->source_fd = -1;
+			server->has_source = false;
 			server->last_client = clock_now(CLOCK_MONOTONIC);
 			return;
 		}
@@ -233,7 +233,7 @@ static void take_request(struct server *server, struct client *client,
 			drop_client(server, client);
 		return;
 	}
-	client->is_trusted = true;
+	client->is_trusted = server->has_had_clients = true;
 	client->waits_for = image->number;
 	if (!served_images_open(&server->images, image))
 		answer(server, client, image);
@@ -271,9 +271,21 @@ static void accept_client(struct server *server)
 /* Nobody needs the server any more. */
 static bool is_over(const struct server *server)
 {
-	return server->source_fd < 0 && !count_trusted(server) &&
+	return !server->has_source && !count_trusted(server) &&
 	       clock_now(CLOCK_MONOTONIC) - server->last_client >=
 		       IMAGE_SERVER_GRACE_MS * NANOSECONDS_A_MILLISECOND;
+}
+
+/*
+ * All who came have gone: perf-source need not wait until it is certain that nobody else will.
+ */
+static void release_source(struct server *server)
+{
+	if (server->has_source || !server->has_had_clients || count_trusted(server) ||
+	    server->source_fd < 0)
+		return;
+	close(server->source_fd);
+	server->source_fd = -1;
 }
 
 static void serve(struct server *server)
@@ -284,7 +296,9 @@ static void serve(struct server *server)
 	while (!is_over(server)) {
 		size_t n_clients = server->n_clients;
 
-		fds[SOURCE] = (struct pollfd){ server->source_fd, POLLIN, 0 };
+		release_source(server);
+		fds[SOURCE] = (struct pollfd){ server->has_source ? server->source_fd : -1, POLLIN,
+					       0 };
 		fds[LISTEN] = (struct pollfd){ server->listen_fd, POLLIN, 0 };
 		fds[DONE] = (struct pollfd){ server->images.openers.done_fds[0], POLLIN, 0 };
 		for (size_t i = 0; i < n_clients; i++)
@@ -344,6 +358,7 @@ static void run(int source_fd, int listen_fd, const struct image_server *told)
 {
 	struct server server = {
 		.source_fd = source_fd,
+		.has_source = true,
 		.listen_fd = listen_fd,
 		.token_high = told->token_high,
 		.token_low = told->token_low,
@@ -404,14 +419,23 @@ int image_server_start(struct image_server *ret)
 		leave_parent(theirs, listen_fd);
 		run(SOURCE_FD, LISTEN_FD, &server);
 	}
+	server.end_fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
 	server.fd = take_fd(&ours);
 	*ret = server;
 	return 0;
 }
 
-void image_server_wait(const struct image_server *server, bool (*gives_up)(void))
+void image_server_wait(struct image_server *server, bool (*gives_up)(void))
 {
-	while (server->pid > 0 && waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
+	struct pollfd end = { server->end_fd, 0, 0 };
+
+	if (server->pid <= 0 || server->end_fd < 0)
+		return;
+	shutdown(server->end_fd, SHUT_WR); /* nothing more comes from us */
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
 		if (gives_up())
-			return;
+			break;
+	close(server->end_fd);
+	server->end_fd = -1;
+	waitpid(server->pid, NULL, WNOHANG);
 }

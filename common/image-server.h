@@ -20,13 +20,17 @@ enum {
 
 struct image_server {
 	pid_t pid;
-	int fd; /* requests to open images, and what became of them */
+	int fd;	    /* requests to open images, and what became of them */
+	int end_fd; /* the same socket: whether the server still needs us */
 	char address[104];
 	uint64_t token_high, token_low;
 };
 
-/* Starts the server; the caller owns ret->fd, and closes it to let the server end. 0 or -errno. */
+/* Starts the server; the caller owns ret->fd. 0 or -errno. */
 int image_server_start(struct image_server *ret);
 
-/* Waits for its end, or until `gives_up` says so. */
-void image_server_wait(const struct image_server *server, bool (*gives_up)(void));
+/*
+ * Nothing more comes from the caller: waits until all clients have gone that have come, or until
+ * `gives_up` says so. The server stays for the grace, for whoever is late.
+ */
+void image_server_wait(struct image_server *server, bool (*gives_up)(void));

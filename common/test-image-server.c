@@ -427,6 +427,7 @@ static void test_it_ends_with_its_source_and_its_last_client(void **state)
 
 	ask(3, path);
 	told();
+	close(server.end_fd);
 	close(server.fd);
 	server.fd = -1;
 	/* perf-source has closed: what drains is still served. */
@@ -442,6 +443,7 @@ static void test_it_ends_with_its_source_and_its_last_client(void **state)
 static void test_it_ends_without_any_client(void **state)
 {
 	ask(3, path);
+	close(server.end_fd);
 	close(server.fd);
 	server.fd = -1;
 	assert_true(ends());
@@ -457,7 +459,6 @@ static void test_waiting_for_it_comes_to_an_end(void **state)
 	close(server.fd);
 	server.fd = -1;
 	image_server_wait(&server, never);
-	assert_int_equal(waitpid(server.pid, NULL, 0), -1);
 	image_server_wait(&server, never);		  /* nobody to wait for */
 	assert_int_equal(image_server_start(&server), 0); /* for the tear-down */
 }

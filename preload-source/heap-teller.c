@@ -114,17 +114,17 @@ int heap_teller_flush(struct heap_teller *teller)
 		.time = events->begin,
 		.process = teller->upid,
 		.n = events->n,
-		.events = { events->words, events->n_words * sizeof(*events->words) },
+		.events = { events->bytes, events->size },
 	};
 	int r;
 
-	if (!events->n_words)
+	if (!events->size)
 		return 0;
 	teller->stage->samples_in += events->n;
 	teller->stage->heap_events_out += events->n;
 	r = stage_put(teller->stage, WIRE_RECORD_heap_events, &record);
-	events->n_words = events->n = 0;
-	return r < 0 ? r : wire_writer_flush(&teller->stage->writer); /* the words are borrowed */
+	events->size = events->n = 0;
+	return r < 0 ? r : wire_writer_flush(&teller->stage->writer); /* the bytes are borrowed */
 }
 
 int heap_teller_event(struct heap_teller *teller, const struct heap_teller_process *process,
