@@ -105,3 +105,14 @@ int mapping_table_copy(struct mapping_table *table, const struct mapping_table *
 	table->n = from->n;
 	return 0;
 }
+
+void mapping_table_keep(struct mapping_table *table,
+			bool (*is_to_be_kept)(const struct mapping *mapping, void *arg), void *arg)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n; i++)
+		if (is_to_be_kept(&table->list[i], arg))
+			table->list[n++] = table->list[i];
+	table->n = n;
+}

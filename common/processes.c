@@ -528,31 +528,37 @@ bool processes_is_news(const struct processes *processes, const struct perf_even
  * Reads the maps of a known process again. If nothing of what was known is there any more, an
  * exec was missed. -ESRCH: there is no such process, or another one by now.
  */
-static int read_again(struct processes *processes, struct process *process, uint64_t time)
+static int read_again_into(struct processes *processes, struct process *process, uint64_t time,
+			   struct proc_maps *ret_maps)
 {
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	uint32_t pid = process->pid;
 	bool any_known = process->mappings.n == 0;
 	int r;
 
 	process->read_at = clock_now(CLOCK_MONOTONIC);
 	processes->n_rereads++;
-	r = read_maps(processes, pid, &maps);
+	r = read_maps(processes, process->pid, ret_maps);
 	if (r < 0)
 		return r;
 	/* A zombie, or a kernel thread: it shows nothing, and nothing is learnt. */
-	if (!maps.n)
+	if (!ret_maps->n)
 		return 0;
-	for (size_t i = 0; i < maps.n && !any_known; i++) {
+	for (size_t i = 0; i < ret_maps->n && !any_known; i++) {
 		const struct mapping *old =
-			mapping_table_find(&process->mappings, maps.list[i].start);
+			mapping_table_find(&process->mappings, ret_maps->list[i].start);
 
-		any_known = old && old->start == maps.list[i].start &&
-			    old->offset == maps.list[i].offset;
+		any_known = old && old->start == ret_maps->list[i].start &&
+			    old->offset == ret_maps->list[i].offset;
 	}
 	if (any_known)
-		return add_maps(processes, process, &maps, time);
+		return add_maps(processes, process, ret_maps, time);
 	return renew(processes, process, time);
+}
+
+static int read_again(struct processes *processes, struct process *process, uint64_t time)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+
+	return read_again_into(processes, process, time, &maps);
 }
 
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
@@ -595,11 +601,27 @@ int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin o
 	return r;
 }
 
+/* Whether any of a mapping is among those that were read. */
+static bool is_mapped(const struct mapping *mapping, void *arg)
+{
+	const struct proc_maps *maps = arg;
+
+	for (size_t i = 0; i < maps->n; i++)
+		if (maps->list[i].start < mapping->end && mapping->start < maps->list[i].end)
+			return true;
+	return false;
+}
+
 int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time)
 {
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct process *process = find(processes, pid);
+	int r = process ? read_again_into(processes, process, time, &maps) : -ESRCH;
 
-	return process ? read_again(processes, process, time) : -ESRCH;
+	process = find(processes, pid); /* it may have begun anew */
+	if (r == 0 && process && maps.n)
+		mapping_table_keep(&process->mappings, is_mapped, &maps);
+	return r;
 }
 
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid)

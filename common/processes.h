@@ -83,7 +83,10 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin origin,
 		   uint64_t time, uint64_t *ret_upid);
 
-/* Reads the maps of a known process now. 0; -ESRCH: it has gone, or is another one by now. */
+/*
+ * Reads the maps of a known process now, and forgets what is not mapped any more. 0; -ESRCH: it has
+ * gone, or is another one by now.
+ */
 int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time);
 
 /* What is known to be mapped there; NULL: no such process. Void after the next call. */

@@ -151,31 +151,44 @@ static int answer_door(struct stage *stage, struct preload_source *self)
 	return r;
 }
 
-/*
- * A process wants its mappings to be looked at. All that it had committed when it asked has been
- * read by now, so that its addresses meant what they meant then.
- */
+/* What is mapped now, for the process and for us. 0 or -errno of the output. */
 static int look_again(struct preload_source *self, struct traced *traced, uint32_t wanted)
 {
 	int r = processes_read_again(&self->processes, traced->process.pid, traced->last_ns);
 
-	traced_recycle(traced);
 	if (r < 0 && r != -ESRCH)
 		return r;
+	traced_recycle(traced);
 	traced->process.maps_version++;
-	r = publish(self, traced, wanted);
-	__atomic_store_n(&traced->region->answered, wanted, __ATOMIC_RELEASE);
-	wake(&traced->region->answered);
-	return r;
+	return publish(self, traced, wanted);
 }
 
+static void answer(struct traced *traced, uint32_t wanted)
+{
+	__atomic_store_n(&traced->region->answered, wanted, __ATOMIC_RELEASE);
+	wake(&traced->region->answered);
+}
+
+/*
+ * A process wants its mappings to be looked at when it meets code that it does not know, when it is
+ * about to unmap code, and when it has. The first two wait for the answer, and that comes when all
+ * is read that was committed before: so addresses always mean what they meant. Behind the third
+ * stacks are raw until it is answered, and those wait for this look, too.
+ */
 static int attend(struct preload_source *self, struct traced *traced)
 {
-	uint32_t wanted = __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE);
-	int r = traced_drain(traced, &self->teller);
+	int r;
 
-	if (r == 0 && wanted != __atomic_load_n(&traced->region->answered, __ATOMIC_RELAXED))
-		r = look_again(self, traced, wanted);
+	do {
+		uint32_t wanted = __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE);
+		bool is_asked = wanted != traced->looked_at;
+
+		r = is_asked ? look_again(self, traced, wanted) : 0;
+		if (r == 0)
+			r = traced_drain(traced, &self->teller, wanted);
+		if (is_asked)
+			answer(traced, wanted);
+	} while (r == -EAGAIN);
 	return r;
 }
 

@@ -150,6 +150,13 @@ enum ring_outcome ring_reader_next(struct ring_reader *reader, struct ring_recor
 	return RING_OK;
 }
 
+enum heap_record ring_reader_peek(const struct ring_reader *reader)
+{
+	if (reader->is_broken || reader->position == reader->end)
+		return HEAP_RECORD_SKIP;
+	return word_at(reader, reader->position) >> HEAP_KIND_SHIFT;
+}
+
 void ring_reader_release(const struct ring_reader *reader)
 {
 	struct heap_ring *ring = reader->ring;

@@ -44,5 +44,8 @@ enum ring_outcome ring_reader_look(struct ring_reader *reader);
 enum ring_outcome ring_reader_next(struct ring_reader *reader, struct ring_record *ret,
 				   uint64_t room[RING_RECORD_WORDS_MAX]);
 
+/* What the next record is, which is still to be read; SKIP: nothing that is known. */
+enum heap_record ring_reader_peek(const struct ring_reader *reader);
+
 /* Everything that was read may be written over; wakes a writer that waits for that. */
 void ring_reader_release(const struct ring_reader *reader);

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
 #include "preload-source/preload-source.h"
+#include "preload-source/target-check.h"
 
 /* Beside this program (where it was built), or where it was installed. */
 static int find_library(struct stage *stage, char ret[static PATH_MAX])
@@ -57,8 +58,14 @@ static int prepare_command(struct stage *stage, struct preload_source *self)
 	const char *others = getenv("LD_PRELOAD");
 	size_t size = PATH_MAX + (others ? strlen(others) : 0) + 32;
 	char *environment[] = { malloc(size), address, NULL };
+	const char *refusal = target_refusal(self->options.command[0]);
 	int r = environment[0] ? find_library(stage, library) : -ENOMEM;
 
+	if (r == 0 && refusal) {
+		stage_error(stage, "error: '%s' cannot be traced: %s", self->options.command[0],
+			    refusal);
+		r = -ECANCELED;
+	}
 	if (r == 0)
 		r = check_library(stage, library);
 	if (r == 0) {

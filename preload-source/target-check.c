@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,24 +98,82 @@ static const char *check_rights(const char *path, const struct stat *status)
 	return NULL;
 }
 
+/* The program itself, or the interpreter of a script; -errno: it cannot be had. */
+static int open_program(const char *command, char path[static PATH_MAX], struct stat *status)
+{
+	if (!find_command(command, path))
+		return -ENOENT;
+	for (int i = 0; i < SCRIPTS_MAX; i++) {
+		_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+		if (fd < 0 || fstat(fd, status) < 0)
+			return -errno;
+		if (!S_ISREG(status->st_mode))
+			return -EINVAL;
+		if (!follow_script(fd, path))
+			return take_fd(&fd);
+	}
+	return -ELOOP;
+}
+
 const char *target_check(const char *command)
 {
 	char path[PATH_MAX];
+	struct stat status;
+	_cleanup_fd_ int fd = open_program(command, path, &status);
+	const char *reason = fd < 0 ? NULL : check_rights(path, &status);
 
-	if (!find_command(command, path))
-		return NULL;
-	for (int i = 0; i < SCRIPTS_MAX; i++) {
-		_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		const char *reason;
-		struct stat status;
+	return reason || fd < 0 ? reason : check_elf(fd);
+}
 
-		if (fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-			return NULL;
-		reason = check_rights(path, &status);
-		if (reason)
-			return reason;
-		if (!follow_script(fd, path))
-			return check_elf(fd);
+/* Whether a library of a name that begins so is needed by the program itself. */
+static bool needs_library(Elf *elf, const char *name)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data;
+		GElf_Dyn entry;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+			const char *needed = entry.d_tag == DT_NEEDED
+						     ? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
+						     : NULL;
+
+			if (needed && !strncmp(needed, name, strlen(name)))
+				return true;
+		}
 	}
-	return NULL;
+	return false;
+}
+
+const char *target_refusal(const char *command)
+{
+	static const struct {
+		const char *library, *text;
+	} sanitizers[] = {
+		{ "libasan.so", "it is built with AddressSanitizer, which has an allocator of its own: "
+				"build it without" },
+		{ "libtsan.so", "it is built with ThreadSanitizer, which has an allocator of its own: "
+				"build it without" },
+		{ "liblsan.so", "it is built with LeakSanitizer, which has an allocator of its own: "
+				"build it without" },
+	};
+	char path[PATH_MAX];
+	struct stat status;
+	_cleanup_fd_ int fd = open_program(command, path, &status);
+	const char *text = NULL;
+	Elf *elf;
+
+	if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE || !(elf = elf_begin(fd, ELF_C_READ, NULL)))
+		return NULL;
+	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers) && !text; i++)
+		if (needs_library(elf, sanitizers[i].library))
+			text = sanitizers[i].text;
+	elf_end(elf);
+	return text;
 }

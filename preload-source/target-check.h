@@ -9,3 +9,9 @@
  * traced; NULL: none is known.
  */
 const char *target_check(const char *command);
+
+/*
+ * A text, too, for a program that would end at once with us in it: it has a sanitizer, whose
+ * allocator has to come first.
+ */
+const char *target_refusal(const char *command);

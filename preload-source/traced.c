@@ -133,13 +133,21 @@ static bool is_event(enum heap_record kind)
 	return kind >= HEAP_RECORD_ALLOCATED && kind <= HEAP_RECORD_RESTORED;
 }
 
+/* Whether the process wants its mappings to be looked at again. */
+static bool is_behind(const struct traced *traced)
+{
+	return __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE) != traced->looked_at;
+}
+
 /* The next event of a ring into its `next`, if there is one. What is in front of it is told. */
 static int advance(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
 {
 	int r = 0;
 
 	ring->has_next = false;
-	while (r == 0 && ring_reader_next(&ring->reader, &ring->next, teller->words) == RING_OK) {
+	/* In a raw stack any code may be, also what has come since the last look. */
+	while (r == 0 && !(ring_reader_peek(&ring->reader) == HEAP_RECORD_RAW && is_behind(traced)) &&
+	       ring_reader_next(&ring->reader, &ring->next, teller->words) == RING_OK) {
 		if (is_event(ring->next.kind)) {
 			ring->has_next = true;
 			break;
@@ -240,13 +248,23 @@ static bool is_nearly_full(const struct ring_reader *reader)
 	return reader->end - reader->ring->tail > HEAP_RING_WORDS / 4 * 3;
 }
 
-int traced_drain(struct traced *traced, struct heap_teller *teller)
+/* Whether a ring has not been read to its end because of a raw stack. */
+static bool has_raw_left(struct traced_ring *const *rings, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!rings[i]->has_next && ring_reader_peek(&rings[i]->reader) == HEAP_RECORD_RAW)
+			return true;
+	return false;
+}
+
+int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at)
 {
 	struct traced_ring *rings[HEAP_RINGS_MAX], *ring;
 	uint64_t until;
 	uint32_t n;
 	int r;
 
+	traced->looked_at = looked_at;
 	time_map_look(&traced->time_map);
 	r = look(traced, teller, rings, &n);
 	while (r == 0 && (ring = find_oldest(rings, n, &until))) {
@@ -270,7 +288,9 @@ int traced_drain(struct traced *traced, struct heap_teller *teller)
 		ring_reader_release(&rings[i]->reader);
 	if (r == 0)
 		r = tell_unheard(traced, teller);
-	return r < 0 ? r : heap_teller_flush(teller);
+	if (r == 0)
+		r = heap_teller_flush(teller);
+	return r < 0 || !has_raw_left(rings, n) ? r : -EAGAIN;
 }
 
 void traced_recycle(struct traced *traced)
@@ -288,8 +308,15 @@ void traced_recycle(struct traced *traced)
 
 int traced_finish(struct traced *traced, struct heap_teller *teller)
 {
-	int r = traced_drain(traced, teller);
+	/* What is mapped cannot be looked at any more. */
+	uint32_t wanted = __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE);
+	int r = traced_drain(traced, teller, wanted);
 
+	if (r == -EAGAIN) /* it is alive: another thread has wanted more */
+		r = traced_drain(traced, teller,
+				 __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE));
+	if (r == -EAGAIN)
+		r = 0;
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX && r == 0; i++) {
 		const struct traced_ring *ring = &traced->rings[i];
 		struct heap_lost lost = heap_lost_of(ring->reader.ring);

@@ -43,6 +43,7 @@ struct traced {
 	uint64_t list; /* of its mappings, in `published` */
 	struct time_map time_map;
 	uint64_t last_ns; /* of what was handed out */
+	uint32_t looked_at; /* how much was wanted when its mappings were looked at last */
 	uint64_t n_unheard;
 	struct traced_ring rings[HEAP_RINGS_MAX];
 };
@@ -52,8 +53,11 @@ int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
 		 const struct traced_policy *policy, struct traced **ret);
 struct traced *traced_free(struct traced *traced);
 
-/* Hands out what is there up to now. 0 or -errno of the output. */
-int traced_drain(struct traced *traced, struct heap_teller *teller);
+/*
+ * Hands out what is there up to now. 0 or -errno of the output; -EAGAIN: it has come to a raw stack,
+ * and what is mapped has to be looked at first, as it is wanted more than `looked_at`.
+ */
+int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at);
 
 /* Gives rings back whose threads have ended. */
 void traced_recycle(struct traced *traced);

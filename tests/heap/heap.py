@@ -34,6 +34,7 @@ class Heap:
         self.status = dump.returncode
         self.events, self.lost, self.messages, self.counts, self.pids = [], [], [], {}, {}
         self.mappings, self.names, self.frames, self.ends = {}, {}, {}, {}
+        self.images = {}
         for line in dump.stdout.decode(errors="replace").splitlines():
             self._take(line)
 
@@ -46,6 +47,8 @@ class Heap:
         if record == "mapping":
             self.mappings[int(fields["mapping"])] = (int(fields["start"], 16),
                                                      int(fields["offset"], 16), fields["image"])
+        elif record == "image":
+            self.images[fields["image"]] = fields["path"].strip('"')
         elif record == "symbol":
             self.names[fields["image"], int(fields["offset"], 16)] = fields["name"].strip('"')
         elif record == "heap_stack":

@@ -1,0 +1,223 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever a program does around its allocator, it is not hurt, and what is told is true."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import heap  # noqa: E402
+import pipeline  # noqa: E402
+
+WAYS = heap.PROGRAMS / "heap-ways"
+SIZE = 7001
+MANY = 20000
+
+
+def sizes(found, size, process=None):
+    return [event for event in found.events if event.kind == "allocated" and event.size == size
+            and process in (None, event.process)]
+
+
+class Ways(unittest.TestCase):
+    def run_way(self, *arguments, options=(), status=0, environment=None):
+        found, errors, ended = heap.run([WAYS, *arguments], *options, environment=environment)
+        self.assertEqual(ended, status, errors)
+        self.assertEqual(found.status, 0, errors)
+        self.errors = errors.decode()
+        return found
+
+    def check_whole(self, found):
+        self.assertFalse(found.lost)
+        self.assertEqual(found.live()[1], [])
+
+    def test_every_entry_is_seen(self):
+        found = self.run_way("entries")
+        self.check_whole(found)
+        for size in range(SIZE, SIZE + 9):
+            self.assertEqual(len(sizes(found, size)), 1, size)
+            self.assertIn("every_entry", found.names_of(sizes(found, size)[0].stack))
+        string = sizes(found, 61)
+        self.assertTrue(any("__strdup" in found.names_of(event.stack) for event in string))
+        empty = [event for event in sizes(found, 0) if "every_entry" in found.names_of(event.stack)]
+        self.assertEqual(len(empty), 1)
+        self.assertNotIn((empty[0].process, empty[0].address), found.live()[0])
+
+    def test_calls_that_fail_change_nothing(self):
+        found = self.run_way("failures")
+        self.check_whole(found)
+        (block,) = sizes(found, SIZE)
+        kinds = [event.kind for event in found.events if event.address == block.address
+                 and event.time >= block.time]
+        self.assertEqual(kinds[:4], ["allocated", "released", "restored", "freed"])
+
+    def test_a_forked_child_is_no_part_of_its_parent(self):
+        for way in ("fork", "clone"):
+            found = self.run_way(way)
+            self.check_whole(found)
+            self.assertEqual(len(sizes(found, SIZE + 1)), 0)
+            self.assertGreaterEqual(len(sizes(found, SIZE)), MANY)
+
+    def test_a_forked_child_is_followed(self):
+        for way in ("fork", "clone"):
+            found = self.run_way(way, options=["--follow"])
+            self.assertFalse(found.lost)
+            children = sizes(found, SIZE + 1)
+            self.assertEqual(len(children), MANY)
+            parent = {event.process for event in sizes(found, SIZE)}
+            self.assertEqual(len(parent), 1)
+            self.assertNotIn(children[0].process, parent)
+            self.assertEqual(len({event.tid for event in children}), 1)
+
+    def test_forks_among_threads(self):
+        found = self.run_way("fork-among-threads", options=["--follow"])
+        self.assertFalse(found.lost)
+        self.assertEqual(len(sizes(found, SIZE + 1)), 20 * 50)
+
+    def test_vfork_and_spawn(self):
+        found = self.run_way("spawn")
+        self.check_whole(found)
+        self.assertEqual(len(sizes(found, SIZE)), 100)
+
+    def test_threads_give_their_rings_back(self):
+        found = self.run_way("threads")
+        self.check_whole(found)
+        self.assertEqual(len(sizes(found, SIZE)), 150 * 8)
+        self.assertEqual(len({event.tid for event in sizes(found, SIZE)}), 150 * 8)
+
+    def test_signal_handlers_may_allocate(self):
+        found = self.run_way("signals")
+        self.check_whole(found)
+        handled = sizes(found, SIZE + 1)
+        self.assertGreaterEqual(len(handled), 40)
+        for event in handled:
+            names = found.names_of(event.stack)
+            self.assertEqual(names[0], "on_signal")
+        whole = [event for event in handled if "main" in found.names_of(event.stack)]
+        self.assertGreaterEqual(len(whole), 20)  # behind another stack nothing was copied
+
+    def test_no_descriptor_is_left_or_needed(self):
+        alone = subprocess.run([WAYS, "descriptors"], stdout=subprocess.PIPE, check=True)
+        found = self.run_way("descriptors")
+        self.check_whole(found)
+        self.assertEqual(re.findall(r"\d+ descriptors", self.errors),
+                         re.findall(r"\d+ descriptors", alone.stdout.decode()))
+        self.assertEqual(len(sizes(found, SIZE + 1)), MANY)
+
+    def test_a_library_in_the_place_of_another(self):
+        found = self.run_way("libraries", heap.PROGRAMS)
+        self.assertFalse(found.lost)
+        self.assertEqual([event.kind for event in found.live()[1]], ["freed", "freed"])
+        self.assertEqual(len({found.frames[event.stack][0].split("@")[0] for i in (0, 1)
+                              for event in sizes(found, SIZE + i)}), 2)  # near each other
+        for i, image in enumerate(("one", "other")):
+            events = sizes(found, SIZE + i)
+            self.assertEqual(len(events), 19)
+            for event in events:
+                names = found.names_of(event.stack)
+                self.assertEqual(names[:3], ["allocate", "libraries", "main"], names)
+                self.assertEqual(found.ends[event.stack], "complete")
+                self.assertIn(f"libheap-{image}.so", self.image_of(found, event.stack))
+
+    def image_of(self, found, stack):
+        mapping = int(found.frames[stack][0].split("@")[1].split(":")[0])
+        return found.images[found.mappings[mapping][2]]
+
+    def test_however_it_ends_all_is_told(self):
+        for how, status in (("exit", 0), ("_exit", 0), ("quick_exit", 0),
+                            ("abort", 128 + signal.SIGABRT), ("kill", 128 + signal.SIGKILL)):
+            found = self.run_way("die", how, status=status)
+            self.check_whole(found)
+            self.assertEqual(len(sizes(found, SIZE)), MANY, how)
+            (last,) = sizes(found, SIZE + 1)
+            self.assertIn((last.process, last.address), found.live()[0])
+
+    def test_children_do_not_know_of_it(self):
+        self.run_way("environment", environment={"LD_PRELOAD": "libdl.so.2"})
+        own, _, child = self.errors.rpartition("LD_PRELOAD=libdl.so.2")
+        self.assertIn("LD_PRELOAD=", own)  # its own has us in it
+        self.assertNotIn("STACKPIPE_HEAP", child.partition("\n")[0])
+
+    def test_it_goes_on_when_the_reader_is_killed(self):
+        source = subprocess.Popen([heap.PRELOAD, "--when-full=block:100", "--", WAYS, "flood",
+                                   "3000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        source.stdout.read(1 << 20)
+        source.kill()
+        source.stdout.close()
+        self.assertIn(b"done", source.stderr.read())  # of the program, which has its end, too
+        source.wait()
+
+    def test_a_stopped_reader_costs_no_more_than_the_policy(self):
+        for policy in ("drop", "block:50"):
+            with self.subTest(policy), tempfile.TemporaryDirectory() as directory:
+                stream = Path(directory) / "stream"
+                with stream.open("wb") as out:
+                    source = subprocess.Popen([heap.PRELOAD, f"--when-full={policy}", "--", WAYS,
+                                               "flood", "400000"], stdout=out,
+                                              stderr=subprocess.PIPE)
+                    pipeline.wait_for(lambda: stream.stat().st_size > 1000, "the program")
+                    source.send_signal(signal.SIGSTOP)
+                    self.assertIn(b"done", source.stderr.readline())
+                    source.send_signal(signal.SIGCONT)
+                    source.stderr.read()
+                    self.assertEqual(source.wait(), 0)
+                found = heap.Heap(stream.read_bytes())
+                n = len(sizes(found, SIZE)) + sum(lost["n_allocated"] for lost in found.lost)
+                others = sum(event.kind == "allocated" and event.size != SIZE
+                             for event in found.events)
+                self.assertTrue(400000 <= n <= 400000 + 16 and others < 100, n)
+
+    def test_who_cannot_be_traced_is_told(self):
+        static = heap.PROGRAMS / "heap-static"
+        _, errors, status = heap.run([static])
+        self.assertEqual(status, 0)
+        self.assertIn(b"the program never connected: it is statically linked", errors)
+
+    def test_who_brings_a_sanitizer_is_refused(self):
+        _, errors, status = heap.run([heap.PROGRAMS / "heap-asan"])
+        self.assertEqual(status, 1)
+        self.assertIn(b"AddressSanitizer", errors)
+        self.assertEqual(len(errors.splitlines()), 1)
+
+    def test_first_calls(self):
+        for first in ("malloc", "calloc", "realloc", "memalign", "aligned-alloc", "free"):
+            found, errors, status = heap.run([heap.PROGRAMS / f"heap-first-{first}"])
+            self.assertEqual((status, found.status), (0, 0), errors)
+            self.check_whole(found)
+
+
+class Allocators(unittest.TestCase):
+    """Those of others: preloaded, or linked to."""
+
+    def library(self, name):
+        for directory in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"):
+            for path in Path(directory).glob(f"{name}.so*"):
+                return str(path)
+        self.skipTest(f"{name} {pipeline.NOT_INSTALLED}")
+
+    def check(self, name):
+        library = self.library(name)
+        for way in ("entries", "fork", "threads"):
+            found, errors, status = heap.run([WAYS, way], environment={"LD_PRELOAD": library})
+            self.assertEqual((status, found.status), (0, 0), errors)
+            self.assertFalse(found.lost)
+            self.assertEqual(found.live()[1], [])
+            self.assertGreaterEqual(len(sizes(found, SIZE)), 1)
+
+    def test_jemalloc(self):
+        self.check("libjemalloc")
+
+    def test_tcmalloc(self):
+        self.check("libtcmalloc_minimal")
+
+    def test_mimalloc(self):
+        self.check("libmimalloc")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

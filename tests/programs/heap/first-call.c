@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A program whose own first call of the allocator is FIRST; nothing before it needs one. */
+#include <malloc.h>
+#include <stdlib.h>
+
+static __attribute__((constructor)) void call(void)
+{
+	void *volatile block = NULL;
+
+	(void)!posix_memalign((void **)&block, 64, 1);
+	FIRST;
+}
+
+int main(void)
+{
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A library whose function has a frame of ROOM bytes: at its addresses the other one has another. */
+#include <stdlib.h>
+
+void *allocate(size_t size);
+
+void *allocate(size_t size)
+{
+	volatile char room[ROOM];
+	void *block;
+
+	room[0] = 1;
+	block = malloc(size);
+	room[ROOM - 1] = room[0];
+	return block;
+}
