@@ -8,6 +8,7 @@
 #include "capture-sink/output.h"
 #include "capture-sink/leaf-counts.h"
 #include "capture-sink/stack-counts.h"
+#include "heap/heap-profile.h"
 #include "profile/stacks.h"
 
 enum { CAPTURE_IMAGES_SHOWN = 5 };
@@ -26,6 +27,7 @@ struct capture {
 	struct stacks stacks; /* first: see stacks.h */
 	struct stack_counts counts;
 	struct leaf_counts leaves;
+	struct heap heap; /* if the stream tells of any */
 	struct output output;
 	const char *path;
 	const struct format *format;
@@ -54,6 +56,10 @@ struct format {
 			 const struct wire_frame *frame, const struct frame_name *name,
 			 uint64_t *ret_value);
 	int (*add_stack)(struct capture *capture, const struct named_stack *stack);
+	/* Of allocations; without the first, their stacks have no place. */
+	int (*add_heap_stack)(struct capture *capture, const struct named_stack *stack,
+			      const struct wire_heap_stack *record);
+	int (*add_heap_events)(struct capture *capture, const struct wire_heap_events *events);
 	int (*add_file)(struct capture *capture, const struct wire_file *file);
 	int (*add_message)(struct capture *capture, const struct wire_message *message);
 	int (*add_lost)(struct capture *capture, const struct wire_lost *lost);

@@ -2,7 +2,8 @@
 /*
  * Folded stacks: "comm;outermost;…;leaf N", one line a distinct stack, in the order of the text;
  * flamegraph.pl's marks behind names: _[k] of the kernel, _[i] inlined, _[j] of a JIT compiler. The
- * sink has counted all stacks by the time that they are written, at the end.
+ * sink has counted all stacks by the time that they are written, at the end. Of a heap they have
+ * the bytes that were alive at the peak.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture-sink/capture.h"
+#include "capture-sink/whole-profile.h"
 #include "common/cleanup.h"
 
 enum { LINE_SIZE_MAX = OUTPUT_BUFFER / 2 }; /* a longer one is cut, and counted */
@@ -80,6 +81,43 @@ static int put_other(struct capture *capture)
 	return output_add(&capture->output, text, size);
 }
 
+/* The names on the way from a node outwards, turned round; a path is no longer than a stack. */
+static size_t put_path(const struct profile *profile, uint32_t node, uint32_t thread,
+		       uint32_t names[STACK_COUNT_NAMES_MAX])
+{
+	const struct profile_process *process =
+		&profile->processes[profile->threads[thread].process];
+	size_t first = STACK_COUNT_NAMES_MAX;
+
+	for (; node && first > 1; node = profile->nodes[node].parent) {
+		const uint32_t *label = &profile->locations[profile->nodes[node].location].label;
+		size_t n;
+		const uint32_t *list = names_of_label(&profile->stacks->names, label, &n);
+
+		while (n-- > 0 && first > 1)
+			names[--first] = names_meaning(&profile->stacks->names, list[n]);
+	}
+	names[--first] = process->name;
+	memmove(names, names + first, (STACK_COUNT_NAMES_MAX - first) * sizeof(*names));
+	return STACK_COUNT_NAMES_MAX - first;
+}
+
+/* The stacks of a heap take the place of those of samples. */
+static int count_heap(struct capture *capture)
+{
+	const struct profile *profile = whole_profile_get(capture);
+	_cleanup_free_ uint32_t *names = calloc(STACK_COUNT_NAMES_MAX, sizeof(*names));
+	int r = names ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < profile->n_samples && r == 0; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		size_t n = put_path(profile, sample->node, sample->thread, names);
+
+		r = stack_counts_add_many(&capture->counts, names, n, sample->weight);
+	}
+	return r;
+}
+
 static int end_file(struct capture *capture, enum stage_stream_end end)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
@@ -91,7 +129,9 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	if (!line)
 		return -ENOMEM;
 	line->count = NULL;
-	r = names_rank(&capture->stacks.names, &ranks);
+	r = heap_is_there(&capture->heap) ? count_heap(capture) : 0;
+	if (r == 0)
+		r = names_rank(&capture->stacks.names, &ranks);
 	if (r == 0)
 		r = stack_counts_list(&capture->counts, compare, ranks, &list, &n);
 	for (size_t i = 0; i < n && r == 0; i++)
@@ -104,5 +144,10 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 const struct format format_folded = {
 	.name = "folded",
 	.lacks = "times, losses, source lines, and which binary a function is in",
+	.data_size = sizeof(struct whole_profile),
+	.begin = whole_profile_begin,
+	.add_frame = whole_profile_add_frame,
+	.add_heap_stack = whole_profile_add_heap_stack,
+	.free = whole_profile_free,
 	.end = end_file,
 };

@@ -6,7 +6,8 @@
  *	a JSON object: what was recorded, "strings", and how many there are of each of the following
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
  *	the parent is, function), processes (pid, name), threads (process, tid, name), samples
- *	(microseconds since the one before, thread, node), losses (the same, events)
+ *	(microseconds since the one before, thread, node, and what it weighs in each of "units"),
+ *	losses (the same, events), of a heap what was alive over time (bytes, blocks)
  *
  * so that no name stands in the page as markup. page/data.js reads it.
  */
@@ -35,6 +36,8 @@ struct writing {
 	struct used_names strings;
 	struct protobuf numbers;
 	bool is_weighted; /* else all samples have the same weight, and none is written */
+	size_t n_samples;
+	bool is_heap; /* then samples are stacks, and weigh their amounts */
 };
 
 static void put_number(struct writing *self, uint64_t number)
@@ -96,6 +99,55 @@ static bool are_weighted(const struct profile *profile)
 	return false;
 }
 
+/* What is shown of a heap. */
+static const struct {
+	const char *text;
+	enum heap_metric metric;
+	enum heap_unit unit;
+} heap_units[] = {
+	{ "bytes alive at the peak", HEAP_AT_PEAK, HEAP_BYTES },
+	{ "bytes never freed", HEAP_LEAKED, HEAP_BYTES },
+	{ "bytes allocated", HEAP_ALLOCATED, HEAP_BYTES },
+	{ "blocks allocated", HEAP_ALLOCATED, HEAP_BLOCKS },
+	{ "blocks freed at once", HEAP_TEMPORARY, HEAP_BLOCKS },
+	{ "blocks freed by another thread", HEAP_FOREIGN, HEAP_BLOCKS },
+};
+
+enum { N_HEAP_UNITS = sizeof(heap_units) / sizeof(*heap_units) };
+
+/* As samples of no time: a stack each. */
+static size_t put_heap_stacks(struct writing *self)
+{
+	const struct heap *heap = &self->capture->heap;
+	size_t n = 0;
+
+	for (size_t i = 0; i < heap->n_stacks; i++) {
+		const struct heap_stack *stack = &heap->stacks[i];
+
+		if (!stack->node)
+			continue;
+		put_number(self, 0);
+		put_number(self, stack->thread);
+		put_number(self, self->tree.node_of[stack->node]);
+		for (int k = 0; k < N_HEAP_UNITS; k++)
+			put_number(self,
+				   heap_amount_in(heap_stack_amount(stack, heap_units[k].metric),
+						  heap_units[k].unit));
+		n++;
+	}
+	return n;
+}
+
+static void put_timeline(struct writing *self)
+{
+	const struct timeline *timeline = &self->capture->heap.timeline;
+
+	for (uint32_t i = 0; i < timeline->n; i++) {
+		put_number(self, timeline->intervals[i].most_bytes);
+		put_number(self, timeline->intervals[i].last_blocks);
+	}
+}
+
 static void put_samples(struct writing *self)
 {
 	const struct profile *profile = self->profile;
@@ -108,7 +160,13 @@ static void put_samples(struct writing *self)
 		if (self->is_weighted)
 			put_number(self, profile->samples[i].weight);
 	}
-	last = self->capture->stacks.hello.start_time;
+}
+
+static void put_losses(struct writing *self)
+{
+	const struct profile *profile = self->profile;
+	uint64_t last = self->capture->stacks.hello.start_time;
+
 	for (size_t i = 0; i < profile->n_losses; i++) {
 		put_time(self, &last, profile->losses[i].time);
 		put_number(self, profile->losses[i].n);
@@ -137,6 +195,35 @@ static void put_ends(const struct stacks *stacks, struct json *json)
 	json_end(json);
 }
 
+/* What samples weigh. Of a heap also what the graph over time needs, and whether to believe it. */
+static void put_units(const struct writing *self, struct json *json)
+{
+	const struct heap *heap = &self->capture->heap;
+
+	fputs(", \"units\": [", json->out);
+	if (self->is_weighted)
+		json_put_text(json->out, self->capture->stacks.hello.event);
+	for (int i = 0; self->is_heap && i < N_HEAP_UNITS; i++) {
+		fputs(i ? "," : "", json->out);
+		json_put_text(json->out, heap_units[i].text);
+	}
+	fputs("]", json->out);
+	json_number(json, "heap", self->is_heap);
+	if (!self->is_heap)
+		return;
+	json_number(json, "heap_sampled", heap->is_sampled);
+	json_number(json, "heap_lost",
+		    heap->losses.n_allocated + heap->losses.n_freed + heap->losses.n_calls);
+	json_number(json, "heap_events", heap->n_events);
+	json_number(json, "timeline", heap->timeline.n);
+	json_number(json, "interval_ns", heap->timeline.length);
+	json_number(json, "timeline_us",
+		    heap->timeline.start > self->capture->stacks.hello.start_time
+			    ? (heap->timeline.start - self->capture->stacks.hello.start_time) /
+				      NANOSECONDS_A_MICROSECOND
+			    : 0);
+}
+
 /* What was recorded, in words and numbers. The strings are complete by now. */
 static void put_header(struct writing *self, FILE *out, enum stage_stream_end end)
 {
@@ -161,8 +248,8 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 	json_number(&json, "nodes", self->tree.n_nodes);
 	json_number(&json, "processes", profile->n_processes);
 	json_number(&json, "threads", profile->n_threads);
-	json_number(&json, "samples", profile->n_samples);
-	json_number(&json, "weighted", self->is_weighted);
+	json_number(&json, "samples", self->n_samples);
+	put_units(self, &json);
 	json_number(&json, "losses", profile->n_losses);
 	put_strings(self, &json);
 	json_end(&json);
@@ -196,10 +283,18 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 	uLongf bound;
 	int r;
 
-	self->is_weighted = are_weighted(self->profile);
+	self->is_heap = heap_is_there(&self->capture->heap);
+	self->is_weighted = !self->is_heap && are_weighted(self->profile);
+	self->n_samples = self->profile->n_samples;
 	put_tree(self);
 	put_threads(self);
-	put_samples(self);
+	if (self->is_heap)
+		self->n_samples = put_heap_stacks(self);
+	else
+		put_samples(self);
+	put_losses(self);
+	if (self->is_heap)
+		put_timeline(self);
 	if (self->numbers.has_failed || self->strings.has_failed)
 		return -ENOMEM;
 	r = join(self, end, &plain, &size);

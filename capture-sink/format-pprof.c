@@ -27,6 +27,7 @@ enum profile_field {
 	PROFILE_PERIOD_TYPE = 11,
 	PROFILE_PERIOD = 12,
 	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 };
 enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum sample_field { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
@@ -89,19 +90,55 @@ static void put_value_type(struct writing *self, uint32_t field, const char *typ
 	put(self, field, &self->message);
 }
 
-static void put_types(struct writing *self, enum stage_stream_end end)
+/* What Go's own heap profiles have, and what was alive at the peak. */
+static const struct {
+	const char *type;
+	enum heap_metric metric;
+	enum heap_unit unit;
+} heap_types[] = {
+	{ "alloc_objects", HEAP_ALLOCATED, HEAP_BLOCKS },
+	{ "alloc_space", HEAP_ALLOCATED, HEAP_BYTES },
+	{ "inuse_objects", HEAP_LEAKED, HEAP_BLOCKS },
+	{ "inuse_space", HEAP_LEAKED, HEAP_BYTES },
+	{ "peak_objects", HEAP_AT_PEAK, HEAP_BLOCKS },
+	{ "peak_space", HEAP_AT_PEAK, HEAP_BYTES },
+};
+
+enum { N_HEAP_TYPES = sizeof(heap_types) / sizeof(*heap_types) };
+
+static void put_heap_types(struct writing *self)
+{
+	for (int i = 0; i < N_HEAP_TYPES; i++)
+		put_value_type(self, PROFILE_SAMPLE_TYPE, heap_types[i].type,
+			       heap_types[i].unit == HEAP_BYTES ? "bytes" : "count");
+	put_value_type(self, PROFILE_PERIOD_TYPE, "space", "bytes");
+	put_uint(self, PROFILE_DEFAULT_SAMPLE_TYPE,
+		 used_names_index_of_text(&self->strings, "peak_space"));
+}
+
+static void put_time_types(struct writing *self)
 {
 	const struct stacks *stacks = &self->capture->stacks;
 	bool is_clock = whole_profile_is_clock(self->capture);
 	const char *type = is_clock ? "cpu" : stacks->hello.event;
 	const char *unit = is_clock ? "nanoseconds" : "count";
-	char remark[512];
 
 	put_value_type(self, PROFILE_SAMPLE_TYPE, "samples", "count");
 	put_value_type(self, PROFILE_SAMPLE_TYPE, type, unit);
 	put_value_type(self, PROFILE_PERIOD_TYPE, type, unit);
 	if (is_clock && stacks->hello.rate)
 		put_uint(self, PROFILE_PERIOD, NANOSECONDS_A_SECOND / stacks->hello.rate);
+}
+
+static void put_types(struct writing *self, enum stage_stream_end end)
+{
+	const struct stacks *stacks = &self->capture->stacks;
+	char remark[512];
+
+	if (heap_is_there(&self->capture->heap))
+		put_heap_types(self);
+	else
+		put_time_types(self);
 	put_uint(self, PROFILE_TIME_NANOS, stacks->hello.start_unix_time);
 	put_uint(self, PROFILE_DURATION_NANOS, stacks->last_time - stacks->hello.start_time);
 	for (uint32_t i = 0; whole_profile_remark(self->capture, end, i, remark, sizeof(remark));
@@ -118,21 +155,45 @@ static void add_label(struct writing *self, const char *key, uint32_t text, uint
 	protobuf_put_message(&self->message, SAMPLE_LABEL, &self->inner);
 }
 
+/* A stack from a node outwards; its values are in `list` by then, and it is still to be put. */
+static void begin_sample(struct writing *self, uint32_t node)
+{
+	const struct profile *profile = self->profile;
+
+	protobuf_reset(&self->message);
+	protobuf_put_bytes(&self->message, SAMPLE_VALUE, self->list.data, self->list.size);
+	protobuf_reset(&self->list);
+	for (; node; node = profile->nodes[node].parent)
+		protobuf_add_uint(&self->list, profile->nodes[node].location);
+	protobuf_put_bytes(&self->message, SAMPLE_LOCATION_ID, self->list.data, self->list.size);
+}
+
+static void put_heap_stack(struct writing *self, const struct heap_stack *stack)
+{
+	const struct profile_process *process =
+		&self->profile->processes[self->profile->threads[stack->thread].process];
+
+	protobuf_reset(&self->list);
+	for (int i = 0; i < N_HEAP_TYPES; i++)
+		protobuf_add_uint(&self->list,
+				  heap_amount_in(heap_stack_amount(stack, heap_types[i].metric),
+						 heap_types[i].unit));
+	begin_sample(self, stack->node);
+	add_label(self, "process", used_names_index(&self->strings, process->name), 0);
+	add_label(self, "pid", 0, process->pid);
+	put(self, PROFILE_SAMPLE, &self->message);
+}
+
 static void put_sample(struct writing *self, const struct profile_group *group)
 {
 	const struct profile *profile = self->profile;
 	const struct profile_thread *thread = &profile->threads[group->thread];
 	const struct profile_process *process = &profile->processes[thread->process];
 
-	protobuf_reset(&self->message);
-	protobuf_reset(&self->list);
-	for (uint32_t node = group->node; node; node = profile->nodes[node].parent)
-		protobuf_add_uint(&self->list, profile->nodes[node].location);
-	protobuf_put_bytes(&self->message, SAMPLE_LOCATION_ID, self->list.data, self->list.size);
 	protobuf_reset(&self->list);
 	protobuf_add_uint(&self->list, group->n);
 	protobuf_add_uint(&self->list, group->weight);
-	protobuf_put_bytes(&self->message, SAMPLE_VALUE, self->list.data, self->list.size);
+	begin_sample(self, group->node);
 	add_label(self, "process", used_names_index(&self->strings, process->name), 0);
 	add_label(self, "pid", 0, process->pid);
 	add_label(self, "thread", used_names_index(&self->strings, thread->name), 0);
@@ -233,6 +294,17 @@ static void put_strings(struct writing *self)
 	}
 }
 
+static void put_samples(struct writing *self, const struct profile_groups *groups)
+{
+	const struct heap *heap = &self->capture->heap;
+
+	for (size_t i = 0; i < heap->n_stacks; i++)
+		if (heap->stacks[i].node)
+			put_heap_stack(self, &heap->stacks[i]);
+	for (size_t i = 0; i < groups->n && !heap_is_there(heap); i++)
+		put_sample(self, &groups->list[i]);
+}
+
 static int put_all(struct writing *self, enum stage_stream_end end)
 {
 	struct profile_groups groups;
@@ -240,8 +312,7 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 
 	if (r == 0) {
 		put_types(self, end);
-		for (size_t i = 0; i < groups.n; i++)
-			put_sample(self, &groups.list[i]);
+		put_samples(self, &groups);
 		for (size_t i = 1; i < self->profile->n_locations; i++)
 			put_location(self, i);
 		r = put_mappings(self);

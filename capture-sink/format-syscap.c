@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "capture-sink/capture.h"
+#include "capture-sink/heap-allocations.h"
 #include "capture-sink/syscap-frames.h"
 #include "capture-sink/syscap-kallsyms.h"
 #include "capture-sink/syscap-symbols.h"
@@ -53,6 +54,7 @@ struct syscap_format {
 	struct syscap_symbols symbols;
 	struct pair_map jitmap; /* (name, 0) → its address */
 	struct pair_map kernel; /* (start, size) → name, and above it its module */
+	struct heap_allocations allocations;
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	struct syscap_counter counters[N_COUNTERS];
@@ -102,6 +104,7 @@ static int begin(struct capture *capture)
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
 	syscap_symbols_init(&self->symbols);
+	heap_allocations_init(&self->allocations);
 	pair_map_init(&self->jitmap, NAMES_TOLD_MAX);
 	pair_map_init(&self->kernel, NAMES_TOLD_MAX);
 	self->counters[COUNTER_LOST] =
@@ -426,6 +429,71 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 	return r;
 }
 
+/* The addresses of a stack of allocations are kept, as each of them is written with all. */
+static int add_heap_stack(struct capture *capture, const struct named_stack *stack,
+			  const struct wire_heap_stack *record)
+{
+	struct syscap_format *self = capture->format_data;
+	struct addresses addresses;
+	char reason[STACKS_END_TEXT];
+	uint32_t end = record->end;
+	int32_t pid;
+	int r = find_pid(capture, stack, &pid);
+
+	addresses.n = addresses.context = 0;
+	if (r == 0)
+		r = find_addresses(capture, stack, &addresses, &end);
+	if (r == 0 && stacks_end_text(end, reason)) {
+		uint32_t name = names_intern(&capture->stacks.names, reason, strlen(reason));
+
+		addresses.list[addresses.n++] = jitmap_address(capture, name, record->time, &r);
+	}
+	if (r == 0)
+		r = heap_allocations_add_stack(&self->allocations, record->number, addresses.list,
+					       addresses.n);
+	return r < 0 ? r : heap_add_stack(&capture->heap, record, 0, 0);
+}
+
+static int put_heap_event(struct syscap_format *self, int32_t pid, const struct heap_event *event)
+{
+	struct syscap_time when = { event->time, pid, -1 };
+	/* Sysprof takes a size of 0 for a free. */
+	uint64_t size = event->size ? event->size : 1;
+	const uint64_t *addresses;
+	size_t n;
+
+	if (event->kind != HEAP_EVENT_ALLOCATED)
+		return syscap_put_allocation(&self->syscap, when, event->tid, event->address, 0,
+					     NULL, 0);
+	addresses = heap_allocations_stack(&self->allocations, event->stack, &n);
+	return syscap_put_allocation(&self->syscap, when, event->tid, event->address, size,
+				     addresses, n);
+}
+
+static int add_heap_events(struct capture *capture, const struct wire_heap_events *events)
+{
+	struct syscap_format *self = capture->format_data;
+	struct heap_event_reader reader = heap_event_reader(events);
+	uint64_t *pid = pair_map_find(&self->pids, events->process, 0);
+	struct heap_event event;
+	int r = 0;
+
+	while (pid && r == 0 && heap_event_next(&reader, &event)) {
+		struct heap_event freed = { .kind = HEAP_EVENT_FREED,
+					    .tid = event.tid,
+					    .time = event.time };
+		bool is_due;
+
+		r = heap_allocations_take(&self->allocations, events->process, &event,
+					  &freed.address, &is_due);
+		if (r == 0 && freed.address)
+			r = put_heap_event(self, *pid, &freed);
+		if (r == 0 && is_due)
+			r = put_heap_event(self, *pid, &event);
+	}
+	return r;
+}
+
 static bool is_living(uint64_t pid, void *arg)
 {
 	const struct syscap_format *self = arg;
@@ -664,6 +732,7 @@ static void free_all(struct capture *capture)
 	syscap_symbols_deinit(&self->symbols);
 	pair_map_deinit(&self->jitmap);
 	pair_map_deinit(&self->kernel);
+	heap_allocations_deinit(&self->allocations);
 }
 
 const struct format format_syscap = {
@@ -672,6 +741,8 @@ const struct format format_syscap = {
 	.begin = begin,
 	.add_frame = add_frame,
 	.add_stack = add_stack,
+	.add_heap_stack = add_heap_stack,
+	.add_heap_events = add_heap_events,
 	.add_file = add_file,
 	.add_message = add_message,
 	.add_lost = add_lost,

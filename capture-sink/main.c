@@ -158,12 +158,52 @@ static int add_stack(struct stage *stage, struct stacks *stacks, const struct na
 	return result(stage, capture, r);
 }
 
+static int add_heap_stack(struct stage *stage, struct stacks *stacks,
+			  const struct named_stack *stack, const struct wire_heap_stack *record)
+{
+	struct capture *capture = (void *)stacks;
+	const struct format *format = capture->format;
+	int r = format->add_heap_stack ? format->add_heap_stack(capture, stack, record)
+				       : heap_add_stack(&capture->heap, record, 0, 0);
+
+	return result(stage, capture, r);
+}
+
+static int handle_heap_begin(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+
+	return heap_begin(&self->capture.heap, view);
+}
+
+static int handle_heap_events(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+	struct capture *capture = &self->capture;
+	const struct wire_heap_events *events = view;
+	int r = heap_add_events(&capture->heap, events);
+
+	stage->samples_out += events->n;
+	if (r == 0 && capture->format->add_heap_events)
+		r = capture->format->add_heap_events(capture, events);
+	return result(stage, capture, r);
+}
+
+static int handle_heap_lost(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+
+	heap_add_lost(&self->capture.heap, view);
+	return 0;
+}
+
 static int exit_process(struct stage *stage, struct stacks *stacks, const struct process *process,
 			uint64_t time)
 {
 	struct capture *capture = (void *)stacks;
 	const struct format *format = capture->format;
 
+	heap_end_process(&capture->heap, process->number, time);
 	return format->exit_process
 		       ? result(stage, capture, format->exit_process(capture, process, time))
 		       : 0;
@@ -258,6 +298,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 
 	progress_clear(capture);
 	stacks_finish(&capture->stacks, stage);
+	heap_finish(&capture->heap, stage->end_time);
 	r = stack_counts_rename(&capture->counts, meaning, &capture->stacks.names);
 	if (r == 0)
 		r = capture->format->end(capture, end);
@@ -314,10 +355,12 @@ static void init(void *data)
 	static const struct stacks_user user = {
 		.add_frame = add_frame,
 		.add_stack = add_stack,
+		.add_heap_stack = add_heap_stack,
 		.exit_process = exit_process,
 	};
 	struct capture_sink *self = data;
 
+	heap_init(&self->capture.heap);
 	stacks_init(&self->capture.stacks, &user);
 }
 
@@ -332,6 +375,7 @@ static void deinit(void *data)
 	output_close(&capture->output);
 	stack_counts_deinit(&capture->counts);
 	leaf_counts_deinit(&capture->leaves);
+	heap_deinit(&capture->heap);
 	free(capture->base);
 	stacks_deinit(&capture->stacks);
 }
@@ -349,6 +393,9 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_file, handle_file },
 	{ WIRE_RECORD_message, handle_message },
 	{ WIRE_RECORD_lost, handle_lost },
+	{ WIRE_RECORD_heap_begin, handle_heap_begin },
+	{ WIRE_RECORD_heap_events, handle_heap_events },
+	{ WIRE_RECORD_heap_lost, handle_heap_lost },
 	{ 0 },
 };
 

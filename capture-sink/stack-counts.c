@@ -108,9 +108,8 @@ static const uint32_t *keep(struct stack_counts *counts, const uint32_t *names, 
 	return memcpy(kept, names, n * sizeof(*names));
 }
 
-/* Adds a stack that was met so often. 0 or -ENOMEM. */
-static int add(struct stack_counts *counts, const uint32_t *names, size_t n_names,
-	       uint64_t n_samples)
+int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, size_t n_names,
+			  uint64_t n_samples)
 {
 	uint64_t hash = hash_names(names, n_names);
 	struct stack_slot *slot;
@@ -137,7 +136,7 @@ static int add(struct stack_counts *counts, const uint32_t *names, size_t n_name
 
 int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names)
 {
-	return add(counts, names, n_names, 1);
+	return stack_counts_add_many(counts, names, n_names, 1);
 }
 
 /* How often those must have been met that are kept: so that it is at most half of them. */
@@ -165,7 +164,8 @@ void stack_counts_forget_rare(struct stack_counts *counts)
 			kept.n_other += count->n_samples;
 			continue;
 		}
-		if (add(&kept, count->names, count->n_names, count->n_samples) < 0) {
+		if (stack_counts_add_many(&kept, count->names, count->n_names, count->n_samples) <
+		    0) {
 			stack_counts_deinit(&kept);
 			return;
 		}
@@ -185,7 +185,8 @@ int stack_counts_rename(struct stack_counts *counts, uint32_t (*rename)(uint32_t
 
 		for (size_t k = 0; names && k < count->n_names; k++)
 			names[k] = rename(count->names[k], arg);
-		if (!names || add(&renamed, names, count->n_names, count->n_samples) < 0) {
+		if (!names ||
+		    stack_counts_add_many(&renamed, names, count->n_names, count->n_samples) < 0) {
 			stack_counts_deinit(&renamed);
 			return -ENOMEM;
 		}

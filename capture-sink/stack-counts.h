@@ -39,6 +39,10 @@ void stack_counts_deinit(struct stack_counts *counts);
 /* 0 or -ENOMEM */
 int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names);
 
+/* The same of one that was met so often. */
+int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, size_t n_names,
+			  uint64_t n_samples);
+
 /*
  * Forgets those that were met least often, at least half of them; they count as others from then
  * on. (Without memory to do so, all stay.)

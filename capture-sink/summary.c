@@ -127,12 +127,44 @@ static void print_without_debug(const struct capture *capture, uint64_t n_sample
 	}
 }
 
+static void print_amount(const char *what, struct heap_amount amount)
+{
+	fprintf(stderr, "  %-24s %" PRIu64 " bytes in %" PRIu64 " blocks\n", what, amount.bytes,
+		heap_amount_in(amount, HEAP_BLOCKS));
+}
+
+/* Of allocations. */
+static void print_heap(const struct capture *capture, enum stage_stream_end end)
+{
+	const struct heap *heap = &capture->heap;
+
+	fprintf(stderr, "%s: %" PRIu64 " allocations and frees in %.1f s%s\n", capture->path,
+		heap->n_events, (heap->last_time - heap->first_time) / 1e9,
+		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
+	if (heap->losses.since)
+		fprintf(stderr,
+			"  TAINTED: %" PRIu64 " allocations, %" PRIu64 " frees and %" PRIu64
+			" other calls were lost from %.3f s on\n",
+			heap->losses.n_allocated, heap->losses.n_freed, heap->losses.n_calls,
+			(heap->losses.since - heap->first_time) / 1e9);
+	if (heap->is_sampled)
+		fputs("  sampled: amounts are estimates\n", stderr);
+	print_amount("allocated", heap->totals.allocated);
+	print_amount("alive at the peak", heap->peak);
+	print_amount("never freed", heap->leaked);
+	print_amount("freed at once", heap->totals.temporary);
+}
+
 void summary_print_capture(const struct capture *capture, enum stage_stream_end end)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
 	uint64_t n_samples = 0;
 	size_t n;
 
+	if (heap_is_there(&capture->heap)) {
+		print_heap(capture, end);
+		return;
+	}
 	for (size_t i = 0; i < STACKS_ENDS; i++)
 		n_samples += capture->stacks.n_ends[i];
 	fprintf(stderr, "%s: %" PRIu64 " samples in %.1f s of '%s', %" PRIu64 " lost%s\n",

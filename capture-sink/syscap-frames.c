@@ -96,6 +96,26 @@ int syscap_put_sample(struct syscap *syscap, struct syscap_time when, int32_t ti
 	return end_frame(syscap, &frame->frame);
 }
 
+int syscap_put_allocation(struct syscap *syscap, struct syscap_time when, int32_t tid,
+			  uint64_t address, uint64_t size, const uint64_t *addresses, size_t n)
+{
+	struct syscap_allocation_frame *frame;
+	int error;
+
+	frame = begin_frame(syscap, SYSCAP_ALLOCATION, when,
+			    sizeof(*frame) + n * sizeof(*addresses), &error);
+	if (!frame)
+		return error;
+	frame->address = address;
+	frame->size = size;
+	frame->tid = tid;
+	frame->n_addresses = n;
+	frame->padding = 0;
+	if (n)
+		memcpy(frame->addresses, addresses, n * sizeof(*addresses));
+	return end_frame(syscap, &frame->frame);
+}
+
 /* A process without this frame, but with named addresses, kills Sysprof. */
 int syscap_put_process(struct syscap *syscap, struct syscap_time when, const char *name)
 {

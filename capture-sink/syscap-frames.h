@@ -37,6 +37,9 @@ struct syscap_time {
 /* All of these return 0 or -errno of the output. */
 int syscap_begin(struct syscap *syscap, struct output *output, uint64_t start_time,
 		 uint64_t start_unix_time);
+/* `size` 0: it is freed. */
+int syscap_put_allocation(struct syscap *syscap, struct syscap_time when, int32_t tid,
+			  uint64_t address, uint64_t size, const uint64_t *addresses, size_t n);
 int syscap_put_sample(struct syscap *syscap, struct syscap_time when, int32_t tid,
 		      const uint64_t *addresses, size_t n);
 int syscap_put_process(struct syscap *syscap, struct syscap_time when, const char *name);

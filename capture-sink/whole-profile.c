@@ -32,6 +32,12 @@ int whole_profile_add_stack(struct capture *capture, const struct named_stack *s
 	return profile_add_stack(profile_of(capture), stack, &node);
 }
 
+int whole_profile_add_heap_stack(struct capture *capture, const struct named_stack *stack,
+				 const struct wire_heap_stack *record)
+{
+	return heap_profile_add_stack(&capture->heap, profile_of(capture), stack, record);
+}
+
 int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost)
 {
 	return profile_add_lost(profile_of(capture), lost);
@@ -47,6 +53,9 @@ struct profile *whole_profile_get(struct capture *capture)
 	struct profile *profile = profile_of(capture);
 
 	profile_settle(profile);
+	if (heap_is_there(&capture->heap) &&
+	    heap_profile_select(&capture->heap, profile, HEAP_AT_PEAK, HEAP_BYTES) < 0)
+		profile->n_refused++;
 	if (profile->n_refused)
 		*counters_get(&capture->stage->counters, "refused", "samples") +=
 			profile->n_refused;

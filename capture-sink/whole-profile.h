@@ -17,16 +17,22 @@ int whole_profile_add_frame(struct capture *capture, const struct named_stack *s
 			    const struct wire_frame *frame, const struct frame_name *name,
 			    uint64_t *ret_value);
 int whole_profile_add_stack(struct capture *capture, const struct named_stack *stack);
+int whole_profile_add_heap_stack(struct capture *capture, const struct named_stack *stack,
+				 const struct wire_heap_stack *record);
 int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost);
 void whole_profile_free(struct capture *capture);
 
-/* At the end: all that was gathered, and names are what they mean. */
+/*
+ * At the end: all that was gathered, and names are what they mean. Of a heap its samples are what
+ * was alive at the peak, in bytes.
+ */
 struct profile *whole_profile_get(struct capture *capture);
 
 #define WHOLE_PROFILE_CALLBACKS                                                                    \
 	.data_size = sizeof(struct whole_profile), .begin = whole_profile_begin,                   \
 	.add_frame = whole_profile_add_frame, .add_stack = whole_profile_add_stack,                \
-	.add_lost = whole_profile_add_lost, .free = whole_profile_free
+	.add_heap_stack = whole_profile_add_heap_stack, .add_lost = whole_profile_add_lost,        \
+	.free = whole_profile_free
 
 /* What a sample of an event weighs: nanoseconds of CPU, or the event's own count. */
 bool whole_profile_is_clock(const struct capture *capture);

@@ -42,7 +42,8 @@ struct heap_event {
 	enum heap_event_kind kind; /* one of the first four */
 	uint32_t tid, stack;	   /* stack: of ALLOCATED */
 	uint64_t time, address, size;
-	uint64_t interval; /* of ALLOCATED: it stands for 1 / (1 - exp(-size / interval)); 0: itself */
+	uint64_t interval; /* of ALLOCATED: it stands for 1 / (1 - exp(-size / interval)); 0: itself
+			    */
 };
 
 /* Puts events into a record's bytes. All zero is an empty one. */
@@ -74,13 +75,14 @@ static inline void heap_event_put(struct heap_event_writer *writer, uint64_t val
 }
 
 static inline void heap_event_put_all(struct heap_event_writer *writer, enum heap_event_kind kind,
-				      uint64_t time, uint64_t address, uint64_t size, uint32_t stack)
+				      uint64_t time, uint64_t address, uint64_t size,
+				      uint32_t stack)
 {
 	unsigned l_time = heap_event_length(time), l_address = heap_event_length(address),
 		 l_size = heap_event_length(size), l_stack = heap_event_length(stack);
 
-	heap_event_put(writer,
-		       kind | l_time << 4 | l_address << 7 | l_size << 10 | l_stack << 13, 2);
+	heap_event_put(writer, kind | l_time << 4 | l_address << 7 | l_size << 10 | l_stack << 13,
+		       2);
 	heap_event_put(writer, time, l_time);
 	heap_event_put(writer, address, l_address);
 	heap_event_put(writer, size, l_size);
@@ -94,7 +96,8 @@ static inline uint64_t heap_event_fitting(uint64_t value)
 }
 
 /* There is room for it, its time is not before that of the one before, its address has 48 bits. */
-static inline void heap_event_write(struct heap_event_writer *writer, const struct heap_event *event)
+static inline void heap_event_write(struct heap_event_writer *writer,
+				    const struct heap_event *event)
 {
 	int64_t moved;
 
@@ -110,7 +113,8 @@ static inline void heap_event_write(struct heap_event_writer *writer, const stru
 	moved = event->address - writer->address;
 	heap_event_put_all(writer, event->kind, heap_event_fitting(event->time - writer->time),
 			   (uint64_t)moved << 1 ^ moved >> 63,
-			   event->kind == HEAP_EVENT_ALLOCATED ? heap_event_fitting(event->size) : 0,
+			   event->kind == HEAP_EVENT_ALLOCATED ? heap_event_fitting(event->size)
+							       : 0,
 			   event->kind == HEAP_EVENT_ALLOCATED ? event->stack : 0);
 	writer->tid = event->tid;
 	if (event->kind == HEAP_EVENT_ALLOCATED)

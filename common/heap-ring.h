@@ -40,7 +40,7 @@ enum {
 	HEAP_ADDRESS_BITS = 48,
 	HEAP_ADAPT_FIRST = 4096, /* mean bytes between samples */
 	HEAP_ADAPT_MAX = 1 << 30,
-	HEAP_REPLY_MS = 10000, /* a program waits no longer to be let in */
+	HEAP_REPLY_MS = 3000, /* a program waits no longer to be let in */
 };
 
 /* How a stack of a ring ended. */

@@ -297,8 +297,8 @@ static void serve(struct server *server)
 		size_t n_clients = server->n_clients;
 
 		release_source(server);
-		fds[SOURCE] = (struct pollfd){ server->has_source ? server->source_fd : -1, POLLIN,
-					       0 };
+		fds[SOURCE] =
+			(struct pollfd){ server->has_source ? server->source_fd : -1, POLLIN, 0 };
 		fds[LISTEN] = (struct pollfd){ server->listen_fd, POLLIN, 0 };
 		fds[DONE] = (struct pollfd){ server->images.openers.done_fds[0], POLLIN, 0 };
 		for (size_t i = 0; i < n_clients; i++)

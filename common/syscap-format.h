@@ -30,6 +30,7 @@ enum syscap_frame_type {
 	SYSCAP_METADATA = 11,
 	SYSCAP_LOG = 12,
 	SYSCAP_FILE_CHUNK = 13,
+	SYSCAP_ALLOCATION = 14,
 };
 
 struct __attribute__((packed)) syscap_file_header {
@@ -62,6 +63,15 @@ struct __attribute__((packed)) syscap_sample_frame {
 	struct syscap_frame frame;
 	uint16_t n_addresses, padding;
 	int32_t tid;
+	uint64_t addresses[];
+};
+
+struct __attribute__((packed)) syscap_allocation_frame {
+	struct syscap_frame frame;
+	uint64_t address;
+	int64_t size; /* 0: freed */
+	int32_t tid;
+	uint16_t n_addresses, padding;
 	uint64_t addresses[];
 };
 

@@ -28,6 +28,13 @@ static void wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+static bool has_ended(int pid_fd)
+{
+	struct pollfd fd = { pid_fd, POLLIN, 0 };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
 static struct traced *find_traced(struct preload_source *self, uint32_t pid)
 {
 	struct traced *traced = self->traced;
@@ -107,6 +114,20 @@ static bool is_wanted(const struct preload_source *self, uint32_t pid)
 	return self->options.children == PRELOAD_FOLLOW || pid == (uint32_t)self->command.pid;
 }
 
+/* Who has not waited for the answer goes on without us: that is to be known. */
+static int greet(struct stage *stage, struct preload_source *self, struct door_visitor *visitor,
+		 const struct heap_welcome *welcome, const int fds[3])
+{
+	struct traced *traced = find_traced(self, visitor->pid);
+
+	if (door_answer(visitor, welcome, fds) == 0 || !traced)
+		return 0;
+	if (!has_ended(traced->pid_fd))
+		stage_warn(stage, "process %u is not traced: it did not wait for us any longer",
+			   visitor->pid);
+	return end_traced(self, traced);
+}
+
 static int answer_visitor(struct stage *stage, struct preload_source *self,
 			  struct door_visitor *visitor)
 {
@@ -136,7 +157,7 @@ static int answer_visitor(struct stage *stage, struct preload_source *self,
 	if (r < 0)
 		close(visitor->fd);
 	else
-		door_answer(visitor, &welcome, fds); /* should it fail, the process has gone */
+		r = greet(stage, self, visitor, &welcome, fds);
 	return r;
 }
 
@@ -199,13 +220,6 @@ static int attend_all(struct preload_source *self)
 	for (struct traced *traced = self->traced; traced && r == 0; traced = traced->next)
 		r = attend(self, traced);
 	return r;
-}
-
-static bool has_ended(int pid_fd)
-{
-	struct pollfd fd = { pid_fd, POLLIN, 0 };
-
-	return poll(&fd, 1, 0) > 0;
 }
 
 /* After that they write nothing more. */

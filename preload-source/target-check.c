@@ -139,10 +139,12 @@ static bool needs_library(Elf *elf, const char *name)
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
 			continue;
 		data = elf_getdata(section, NULL);
-		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
-			const char *needed = entry.d_tag == DT_NEEDED
-						     ? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
-						     : NULL;
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL;
+		     i++) {
+			const char *needed =
+				entry.d_tag == DT_NEEDED
+					? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
+					: NULL;
 
 			if (needed && !strncmp(needed, name, strlen(name)))
 				return true;
@@ -156,12 +158,15 @@ const char *target_refusal(const char *command)
 	static const struct {
 		const char *library, *text;
 	} sanitizers[] = {
-		{ "libasan.so", "it is built with AddressSanitizer, which has an allocator of its own: "
-				"build it without" },
-		{ "libtsan.so", "it is built with ThreadSanitizer, which has an allocator of its own: "
-				"build it without" },
-		{ "liblsan.so", "it is built with LeakSanitizer, which has an allocator of its own: "
-				"build it without" },
+		{ "libasan.so",
+		  "it is built with AddressSanitizer, which has an allocator of its own: "
+		  "build it without" },
+		{ "libtsan.so",
+		  "it is built with ThreadSanitizer, which has an allocator of its own: "
+		  "build it without" },
+		{ "liblsan.so",
+		  "it is built with LeakSanitizer, which has an allocator of its own: "
+		  "build it without" },
 	};
 	char path[PATH_MAX];
 	struct stat status;
@@ -169,7 +174,8 @@ const char *target_refusal(const char *command)
 	const char *text = NULL;
 	Elf *elf;
 
-	if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE || !(elf = elf_begin(fd, ELF_C_READ, NULL)))
+	if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE ||
+	    !(elf = elf_begin(fd, ELF_C_READ, NULL)))
 		return NULL;
 	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers) && !text; i++)
 		if (needs_library(elf, sanitizers[i].library))

@@ -146,7 +146,8 @@ static int advance(struct traced *traced, struct heap_teller *teller, struct tra
 
 	ring->has_next = false;
 	/* In a raw stack any code may be, also what has come since the last look. */
-	while (r == 0 && !(ring_reader_peek(&ring->reader) == HEAP_RECORD_RAW && is_behind(traced)) &&
+	while (r == 0 &&
+	       !(ring_reader_peek(&ring->reader) == HEAP_RECORD_RAW && is_behind(traced)) &&
 	       ring_reader_next(&ring->reader, &ring->next, teller->words) == RING_OK) {
 		if (is_event(ring->next.kind)) {
 			ring->has_next = true;

@@ -42,7 +42,7 @@ struct traced {
 	enum heap_when_full when_full;
 	uint64_t list; /* of its mappings, in `published` */
 	struct time_map time_map;
-	uint64_t last_ns; /* of what was handed out */
+	uint64_t last_ns;   /* of what was handed out */
 	uint32_t looked_at; /* how much was wanted when its mappings were looked at last */
 	uint64_t n_unheard;
 	struct traced_ring rings[HEAP_RINGS_MAX];
@@ -54,8 +54,8 @@ int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
 struct traced *traced_free(struct traced *traced);
 
 /*
- * Hands out what is there up to now. 0 or -errno of the output; -EAGAIN: it has come to a raw stack,
- * and what is mapped has to be looked at first, as it is wanted more than `looked_at`.
+ * Hands out what is there up to now. 0 or -errno of the output; -EAGAIN: it has come to a raw
+ * stack, and what is mapped has to be looked at first, as it is wanted more than `looked_at`.
  */
 int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at);
 

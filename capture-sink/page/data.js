@@ -50,20 +50,31 @@ function readNodes(numbers, n) {
 	return nodes;
 }
 
-function readSamples(numbers, n, areWeighted) {
+/** `nUnits`: in how many units each tells what it weighs; 0: all weigh the same. */
+function readSamples(numbers, n, nUnits) {
 	const samples = {
 		n, time: new Float64Array(n), thread: new Uint32Array(n), node: new Uint32Array(n),
-		weight: areWeighted ? new Float64Array(n) : null, /* null: all have the same */
+		weights: Array.from({ length: nUnits }, () => new Float64Array(n)),
 	};
 	for (let i = 0, time = 0; i < n; i++) {
 		time += numbers.next();
 		samples.time[i] = time;
 		samples.thread[i] = numbers.next();
 		samples.node[i] = numbers.next();
-		if (areWeighted)
-			samples.weight[i] = numbers.next();
+		for (const weight of samples.weights)
+			weight[i] = numbers.next();
 	}
 	return samples;
+}
+
+/** What was alive of a heap, in intervals of the same length. */
+function readTimeline(numbers, n) {
+	const bytes = new Float64Array(n), blocks = new Float64Array(n);
+	for (let i = 0; i < n; i++) {
+		bytes[i] = numbers.next();
+		blocks[i] = numbers.next();
+	}
+	return { bytes, blocks };
 }
 
 function readLosses(numbers, n) {
@@ -88,11 +99,12 @@ function readProfile(bytes) {
 		processes.push({ pid: numbers.next(), name: strings[numbers.next()] });
 	for (let i = 0; i < header.threads; i++)
 		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
-	const samples = readSamples(numbers, header.samples, header.weighted);
+	const samples = readSamples(numbers, header.samples, header.units.length);
 	const losses = readLosses(numbers, header.losses);
+	const timeline = header.heap ? readTimeline(numbers, header.timeline) : null;
 	functions.name = functions.name.map(i => strings[i]);
 	functions.module = functions.module.map(i => strings[i]);
-	return { header, functions, nodes, processes, threads, samples, losses };
+	return { header, functions, nodes, processes, threads, samples, losses, timeline };
 }
 
 /** The profile in the text of another page; null: there is none. */

@@ -63,7 +63,7 @@ function comparison(tree) {
 
 /** After another selection, group or profile: everything is counted anew. */
 function refresh() {
-	page.selection = { from: -1, to: Infinity, threads: threadMask(), byWeight: $("unit").value === "weight" };
+	page.selection = { from: -1, to: Infinity, threads: threadMask(), unit: Number($("unit").value) };
 	if (timeline.range)
 		[page.selection.from, page.selection.to] = timeline.range;
 	page.tree = makeTree();
@@ -111,6 +111,14 @@ function tellCounts() {
 	const n = page.profile.samples.n;
 	const cut = Object.entries(header.ends).filter(([end]) => end !== "complete").map(([end, n_]) => `${number(n_)} ${end}`);
 	const complete = header.ends.complete || 0;
+	if (header.heap) {
+		$("counts").textContent = `${number(header.heap_events)} allocations and frees · ${number(page.tree.total[0])} ${unit()}`
+			+ (header.heap_sampled ? " (estimated from samples)" : "");
+		$("warning").textContent = [header.incomplete ? "INCOMPLETE: the stream was cut." : "",
+			header.heap_lost ? `TAINTED: ${number(header.heap_lost)} allocations or frees were lost; what seems to be alive may not be.` : ""].join(" ").trim();
+		$("warning").hidden = !$("warning").textContent;
+		return;
+	}
 	$("counts").textContent = `${number(page.n)} of ${number(n)} samples · ${number(header.lost)} lost · `
 		+ `${share(complete, n)} of stacks complete${cut.length ? ` (${cut.join(", ")})` : ""}`;
 	const warnings = [];
@@ -126,7 +134,7 @@ function tellCounts() {
 
 /** What is counted. */
 function unit() {
-	return page.selection.byWeight ? page.profile.header.event : "samples";
+	return page.selection.unit >= 0 ? page.profile.header.units[page.selection.unit] : "samples";
 }
 
 /** One line on a node, for everybody: those who cannot see the graph, too. */
@@ -354,6 +362,14 @@ function listen() {
 	});
 }
 
+/** What can be counted: samples, and what they weigh; of a heap its amounts alone. */
+function fillUnits() {
+	const { header } = page.profile, names = header.heap ? [] : [["samples", -1]];
+	header.units.forEach((name, i) => names.push([name, i]));
+	$("unit").replaceChildren(...names.map(([name, i]) => new Option(name, i)));
+	$("unit-label").hidden = names.length < 2;
+}
+
 async function begin() {
 	setTheme(preferredTheme());
 	if (!window.DecompressionStream)
@@ -372,8 +388,7 @@ async function begin() {
 	graphs.callees = new Graph($("callees"), "down", on);
 	table = new Table($("table"), openFunction);
 	timeline = new Timeline($("timeline"), page.profile, refresh);
-	$("unit-label").hidden = !page.profile.samples.weight;
-	$("unit").options[1].textContent = header.event;
+	fillUnits();
 	listen();
 	fillProcesses();
 	fillThreads();

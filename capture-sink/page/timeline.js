@@ -23,12 +23,30 @@ class Timeline {
 		this.threads = threads;
 		if (!threads || !width)
 			return;
+		if (this.profile.timeline) {
+			this.showHeap();
+			return;
+		}
 		const { samples } = this.profile;
 		const columns = Math.min(width, Math.ceil(samples.n / SAMPLES_A_COLUMN) || 1);
 		this.columns = new Uint32Array(columns);
 		for (let i = 0; i < samples.n; i++)
 			if (threads[samples.thread[i]])
 				this.columns[Math.min(columns - 1, Math.floor(samples.time[i] / this.end * columns))]++;
+		this.draw();
+	}
+
+	/** What was alive; stacks of a heap have no time, so no range of it can be selected. */
+	showHeap() {
+		const { header, timeline } = this.profile;
+		const n = Math.max(1, Math.min(this.canvas.clientWidth, timeline.bytes.length));
+		this.columns = new Float64Array(n);
+		timeline.bytes.forEach((bytes, i) => {
+			const column = Math.floor(i / timeline.bytes.length * n);
+			this.columns[column] = Math.max(this.columns[column], bytes);
+		});
+		this.canvas.setAttribute("aria-label",
+			`Bytes alive over ${(timeline.bytes.length * header.interval_ns / 1e9).toFixed(2)} s, at most ${this.columns.reduce((a, b) => Math.max(a, b), 0)}`);
 		this.draw();
 	}
 
@@ -67,6 +85,8 @@ class Timeline {
 
 	/** Drags until the button is released, wherever that is. */
 	begin(event) {
+		if (this.profile.timeline)
+			return;
 		const first = this.timeAt(event);
 		let last = first;
 		const drag = moved => {
@@ -86,7 +106,7 @@ class Timeline {
 	/** Arrows move the range by a half of it; without one they make one of a tenth. */
 	move(event) {
 		const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-		if (!direction)
+		if (!direction || this.profile.timeline)
 			return;
 		event.preventDefault();
 		const [from, to] = this.range || (direction > 0 ? [0, 0.1 * this.end] : [0.9 * this.end, this.end]);

@@ -110,7 +110,7 @@ const scenarios = {
 		seen.samples = await page.evaluate(() => page.tree.total[0]);
 		if (!seen.isOffered)
 			return;
-		await page.selectOption("#unit", "weight");
+		await page.selectOption("#unit", "0");
 		seen.weight = await page.evaluate(() => page.tree.total[0]);
 		await page.keyboard.press("ArrowDown");
 		seen.unit = await page.$eval("#unit option:checked", option => option.textContent);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * exact LOG THREADS CALLS: calls the allocator in all its ways from stacks that it knows, and writes
- * each call down for itself, in memory that is no allocator's: kind, address, size, path. The path
- * tells the stack: `fork_off` has called `left` or `right` for each bit, from the outermost on.
+ * exact LOG THREADS CALLS: calls the allocator in all its ways from stacks that it knows, and
+ * writes each call down for itself, in memory that is no allocator's: kind, address, size, path.
+ * The path tells the stack: `fork_off` has called `left` or `right` for each bit, from the
+ * outermost on.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -51,7 +52,8 @@ static uint64_t next_random(struct worker *worker)
 	return worker->random;
 }
 
-static void note(struct worker *worker, enum kind kind, const void *block, size_t size, uint32_t path)
+static void note(struct worker *worker, enum kind kind, const void *block, size_t size,
+		 uint32_t path)
 {
 	worker->log[worker->n++] = (struct entry){ (uintptr_t)block, size, kind, path };
 }

@@ -150,7 +150,8 @@ static void vfork_and_spawn(void)
 		_exit(9);
 	}
 	check(waitpid(child, &status, 0) == child && status == 0, "vfork");
-	check(posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) == 0, "posix_spawn");
+	check(posix_spawn(&child, arguments[0], NULL, NULL, arguments, environ) == 0,
+	      "posix_spawn");
 	check(waitpid(child, &status, 0) == child && status == 0, "what was spawned");
 	allocate_many(SIZE, 100);
 }
@@ -251,7 +252,8 @@ static void libraries(const char *directory)
 	for (int i = 0; i < 40; i++) {
 		void *library, *(*allocate)(size_t);
 
-		snprintf(path, sizeof(path), "%s/libheap-%s.so", directory, i % 2 ? "other" : "one");
+		snprintf(path, sizeof(path), "%s/libheap-%s.so", directory,
+			 i % 2 ? "other" : "one");
 		library = dlopen(path, RTLD_NOW | (i < 38 ? 0 : RTLD_DEEPBIND));
 		check(library != NULL, dlerror());
 		*(void **)&allocate = dlsym(library, "allocate");
