@@ -11,8 +11,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 import pipeline
 
-PROGRAMS = ("stackpipe", "perf-source", "perfdata-source", "capture-source", "live-unwinder",
-            "symbolizer", "capture-sink", "frame-dump")
+PROGRAMS = ("stackpipe", "perf-source", "perfdata-source", "preload-source", "capture-source",
+            "live-unwinder", "symbolizer", "capture-sink", "frame-dump")
 UNIT = "stackpipe-record.service"
 # What a service manager takes, and something that runs for ever.
 MORE_PACKAGES = "systemd,systemd-sysv,dbus,libcap2-bin,python3-minimal"
@@ -122,6 +122,10 @@ class Package(pipeline.PipelineTest):
         report = self.inside("stackpipe", "report", "/tmp/a.syscap")
         self.assertIn("dash", report)
         self.inside("stackpipe", "convert", "/tmp/a.syscap", "/tmp/a.html")
+
+    def test_heap(self):
+        self.inside("stackpipe", "heap", "-o", "/tmp/a.heap", "--", "sh", "-c", "echo one | cat")
+        self.assertIn("main", self.inside("stackpipe", "heap", "/tmp/a.heap", "--allocated", "-t"))
 
     def test_a_group_records_without_root(self):
         """The recipe of stackpipe-doctor(1)."""
