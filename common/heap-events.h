@@ -11,7 +11,8 @@
  *            beginning of a record: all are told
  *   stack    of ALLOCATED, its number; of THREAD a TID: what follows is of that thread
  *
- * Each record begins with THREAD, and so stands by itself.
+ * Each record begins with THREAD, and so stands by itself. Two threads mostly take turns: 8 more in
+ * the kind is an event of the thread that was the last one before this.
  */
 #pragma once
 
@@ -29,6 +30,7 @@ enum heap_event_kind {
 	HEAP_EVENT_RESTORED,
 	HEAP_EVENT_THREAD,
 	HEAP_EVENT_INTERVAL,
+	HEAP_EVENT_SWAPPED = 8, /* added to one of the first four */
 };
 
 enum {
@@ -53,7 +55,7 @@ struct heap_event_writer {
 	uint64_t n;	/* events */
 	uint64_t begin; /* the record's time */
 	uint64_t time, address, interval;
-	uint32_t tid;
+	uint32_t tid, other_tid;
 };
 
 static inline bool heap_event_writer_is_full(const struct heap_event_writer *writer)
@@ -99,24 +101,32 @@ static inline uint64_t heap_event_fitting(uint64_t value)
 static inline void heap_event_write(struct heap_event_writer *writer,
 				    const struct heap_event *event)
 {
+	bool is_swapped = false;
 	int64_t moved;
 
 	if (!writer->size) {
 		writer->begin = writer->time = event->time;
 		writer->address = writer->interval = 0;
+		writer->tid = writer->other_tid = 0;
 	}
-	if (!writer->size || writer->tid != event->tid)
-		heap_event_put_all(writer, HEAP_EVENT_THREAD, 0, 0, 0, event->tid);
+	if (writer->tid != event->tid) {
+		is_swapped = writer->other_tid == event->tid && event->tid;
+		if (!is_swapped)
+			heap_event_put_all(writer, HEAP_EVENT_THREAD, 0, 0, 0, event->tid);
+		writer->other_tid = writer->tid;
+		writer->tid = event->tid;
+	} else if (!writer->size) {
+		heap_event_put_all(writer, HEAP_EVENT_THREAD, 0, 0, 0, 0);
+	}
 	if (event->kind == HEAP_EVENT_ALLOCATED && event->interval != writer->interval)
 		heap_event_put_all(writer, HEAP_EVENT_INTERVAL, 0, 0,
 				   heap_event_fitting(event->interval), 0);
 	moved = event->address - writer->address;
-	heap_event_put_all(writer, event->kind, heap_event_fitting(event->time - writer->time),
-			   (uint64_t)moved << 1 ^ moved >> 63,
-			   event->kind == HEAP_EVENT_ALLOCATED ? heap_event_fitting(event->size)
-							       : 0,
-			   event->kind == HEAP_EVENT_ALLOCATED ? event->stack : 0);
-	writer->tid = event->tid;
+	heap_event_put_all(
+		writer, event->kind | (is_swapped ? HEAP_EVENT_SWAPPED : 0),
+		heap_event_fitting(event->time - writer->time), (uint64_t)moved << 1 ^ moved >> 63,
+		event->kind == HEAP_EVENT_ALLOCATED ? heap_event_fitting(event->size) : 0,
+		event->kind == HEAP_EVENT_ALLOCATED ? event->stack : 0);
 	if (event->kind == HEAP_EVENT_ALLOCATED)
 		writer->interval = event->interval;
 	writer->time = event->time;
@@ -127,7 +137,7 @@ static inline void heap_event_write(struct heap_event_writer *writer,
 struct heap_event_reader {
 	const uint8_t *at, *end;
 	uint64_t time, address, interval;
-	uint32_t tid;
+	uint32_t tid, other_tid;
 	bool is_damaged;
 };
 
@@ -164,7 +174,13 @@ static inline bool heap_event_next(struct heap_event_reader *reader, struct heap
 			reader->is_damaged = true;
 			return false;
 		}
-		ret->kind = control & 15;
+		ret->kind = control & (HEAP_EVENT_SWAPPED - 1);
+		if (control & HEAP_EVENT_SWAPPED) {
+			uint32_t tid = reader->tid;
+
+			reader->tid = reader->other_tid;
+			reader->other_tid = tid;
+		}
 		reader->time += heap_event_take(reader, l_time);
 		moved = heap_event_take(reader, l_address);
 		reader->address += moved >> 1 ^ -(moved & 1);
@@ -177,6 +193,7 @@ static inline bool heap_event_next(struct heap_event_reader *reader, struct heap
 		ret->interval = reader->interval;
 		switch (ret->kind) {
 		case HEAP_EVENT_THREAD:
+			reader->other_tid = reader->tid;
 			reader->tid = ret->stack;
 			continue;
 		case HEAP_EVENT_INTERVAL:
@@ -187,6 +204,8 @@ static inline bool heap_event_next(struct heap_event_reader *reader, struct heap
 		case HEAP_EVENT_RELEASED:
 		case HEAP_EVENT_RESTORED:
 			return true;
+		default:
+			break;
 		}
 		reader->is_damaged = true;
 		return false;

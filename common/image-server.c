@@ -286,6 +286,7 @@ static void release_source(struct server *server)
 		return;
 	close(server->source_fd);
 	server->source_fd = -1;
+	dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null: somebody may wait for the other's end */
 }
 
 static void serve(struct server *server)

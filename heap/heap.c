@@ -244,7 +244,8 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 	add(&heap->freed, amount);
 	add(&heap->threads[thread].freed, amount);
 	add(&heap->lifetimes[class_of(event->time - block.time)], amount);
-	if (heap->threads[thread].last_key == key)
+	/* Of a sample it is not known what came in between. */
+	if (heap->threads[thread].last_key == key && !heap->intervals[block.interval])
 		add_to_all(heap, &block, offsetof(struct heap_totals, temporary), amount);
 	else if (block.thread != thread)
 		add_to_all(heap, &block, offsetof(struct heap_totals, foreign), amount);

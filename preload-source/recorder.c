@@ -179,13 +179,14 @@ static int look_again(struct preload_source *self, struct traced *traced, uint32
 
 	if (r < 0 && r != -ESRCH)
 		return r;
-	traced_recycle(traced);
 	traced->process.maps_version++;
 	return publish(self, traced, wanted);
 }
 
+/* Whoever waits may wait for a ring, too; those that have been read to their end can be had. */
 static void answer(struct traced *traced, uint32_t wanted)
 {
+	traced_recycle(traced);
 	__atomic_store_n(&traced->region->answered, wanted, __ATOMIC_RELEASE);
 	wake(&traced->region->answered);
 }

@@ -127,6 +127,8 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'q':
 		is_quiet = true;
+		for (int i = 0; i < SINK; i++)
+			add(i, "-q");
 		return 0;
 	case KEY_FORCE:
 		is_forced = true;
@@ -281,10 +283,10 @@ static int record(void)
 			return STAGE_EXIT_FAILED;
 		if (is_forced)
 			add(SINK, "--force");
+		if (is_quiet)
+			add(SINK, "-q");
 		add(SINK, output);
 	}
-	for (size_t i = 0; is_quiet && i < recording.n; i++)
-		add(i, "-q");
 	if (is_shown) {
 		pipeline_print(&recording, stdout);
 		return STAGE_EXIT_OK;

@@ -14,7 +14,7 @@
 
 #include "preload-source/target/connection.h"
 #include "preload-source/target/environment.h"
-#include "preload-source/target/thread.h"
+#include "preload-source/target/sampling.h"
 
 enum {
 	DESCRIPTORS = 3, /* rings, tables, bell */
@@ -181,6 +181,8 @@ static enum connection_phase try_once(void)
 	if (!has_environment)
 		has_environment = environment_read(&environment);
 	if (has_environment && follows && connect_to(&environment)) {
+		if (connected.region->sampling && connected.region->when_full != HEAP_ADAPT)
+			sampling_begin();
 		__atomic_store_n(&connection->epoch, ++n_epochs, __ATOMIC_RELEASE);
 		phase = CONNECTION_RECORDING;
 	}

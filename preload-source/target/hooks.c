@@ -1,111 +1,81 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libstackpipe-preload.so: stands in front of the C library's allocator and tells preload-source of
- * each call. What a program sees is what it would see without us: results, errno, and no file, no
- * thread, no signal, no lock of ours.
+ * libstackpipe-preload.so: stands in front of the C library's allocator, and has each call recorded
+ * that is to be. What a program sees is what it would see without us: results, errno, and no file,
+ * no thread, no signal, no lock of ours.
  *
- * A free is told before it is done, and an allocation after it: so no block can be told to be had
- * twice, whichever threads they are.
+ * Where allocations are sampled nearly all calls only pass: that is decided here, in a few
+ * instructions and without a frame. Each ends with a jump.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "preload-source/target/next.h"
-#include "preload-source/target/record.h"
-#include "preload-source/target/thread.h"
+#include "preload-source/target/recorded.h"
+#include "preload-source/target/sampling.h"
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
-/* Who has called the function that says this, which keeps a frame pointer (see meson.build). */
-#define CALLER()                                                                                   \
-	((struct walk_frame){                                                                      \
-		.pc = (uint64_t)__builtin_return_address(0),                                       \
-		.sp = (uint64_t)__builtin_frame_address(0) + 2 * sizeof(uint64_t),                 \
-		.fp = *(uint64_t *)__builtin_frame_address(0),                                     \
-	})
-
-/* Calls the allocator, and records the block that it gives. */
-#define ALLOCATED(size, call)                                                                      \
-	do {                                                                                       \
-		struct walk_frame caller_ = CALLER();                                              \
-		void *block_;                                                                      \
-                                                                                                   \
-		if (!thread_enter())                                                               \
-			return call;                                                               \
-		thread_allocating();                                                               \
-		block_ = call;                                                                     \
-		thread_recording();                                                                \
-		if (block_)                                                                        \
-			record_allocated(block_, size, caller_);                                   \
-		thread_leave();                                                                    \
-		return block_;                                                                     \
-	} while (0)
-
 EXPORT void *malloc(size_t size)
 {
-	ALLOCATED(size, next.malloc(size));
-}
-
-EXPORT void *calloc(size_t n, size_t size)
-{
-	ALLOCATED(n * size, next.calloc(n, size)); /* if it overflows there is no block */
-}
-
-EXPORT void *aligned_alloc(size_t alignment, size_t size)
-{
-	ALLOCATED(size, next.aligned_alloc(alignment, size));
-}
-
-EXPORT void *memalign(size_t alignment, size_t size)
-{
-	ALLOCATED(size, next.memalign(alignment, size));
-}
-
-EXPORT void *valloc(size_t size)
-{
-	ALLOCATED(size, next.valloc(size));
-}
-
-EXPORT void *pvalloc(size_t size)
-{
-	ALLOCATED(size, next.pvalloc(size));
-}
-
-EXPORT int posix_memalign(void **ret, size_t alignment, size_t size)
-{
-	struct walk_frame caller = CALLER();
-	int error;
-
-	if (!thread_enter())
-		return next.posix_memalign(ret, alignment, size);
-	thread_allocating();
-	error = next.posix_memalign(ret, alignment, size);
-	thread_recording();
-	if (!error && *ret)
-		record_allocated(*ret, size, caller);
-	thread_leave();
-	return error;
+	return sampling_skips(size) ? next.malloc(size) : recorded_malloc(size);
 }
 
 EXPORT void free(void *block)
 {
-	if (!block || next_is_pooled(block))
-		return;
-	if (!thread_enter()) {
+	if (sampling_has_skipped(block))
 		next.free(block);
-		return;
-	}
-	record_freed(block);
-	thread_allocating();
-	next.free(block);
-	thread_leave();
+	else if (block && !next_is_pooled(block))
+		recorded_free(block);
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	size_t all;
+
+	if (!__builtin_mul_overflow(n, size, &all) && sampling_skips(all))
+		return next.calloc(n, size);
+	return recorded_calloc(n, size);
+}
+
+EXPORT void *realloc(void *block, size_t size)
+{
+	if (sampling_has_skipped(block) && sampling_skips(size))
+		return next.realloc(block, size);
+	return recorded_realloc(block, size);
+}
+
+EXPORT void *reallocarray(void *block, size_t n, size_t size)
+{
+	return recorded_reallocarray(block, n, size);
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	return recorded_aligned_alloc(alignment, size);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+	return recorded_memalign(alignment, size);
+}
+
+EXPORT void *valloc(size_t size)
+{
+	return recorded_valloc(size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	return recorded_pvalloc(size);
+}
+
+EXPORT int posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	return recorded_posix_memalign(ret, alignment, size);
 }
 
 /* C23 tells sizes that nobody needs; not every C library has these. */
@@ -122,110 +92,25 @@ EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
 	free(block);
 }
 
-/* A block of the pool goes to the allocator when it is resized. */
-static void *move_pooled(void *block, size_t size)
-{
-	void *moved = next.malloc(size);
-	size_t had = next_pooled_size(block);
-
-	if (moved)
-		memcpy(moved, block, had < size ? had : size);
-	return moved;
-}
-
-/*
- * The old block may be another thread's as soon as the allocator is called, so it goes first. A
- * size of 0 frees and gives nothing (glibc), or gives another block.
- */
-static inline __attribute__((always_inline)) void *resize(void *block, size_t size,
-							  struct walk_frame caller)
-{
-	bool is_pooled = block && next_is_pooled(block);
-	void *resized;
-
-	if (!thread_enter())
-		return is_pooled ? move_pooled(block, size) : next.realloc(block, size);
-	if (block && !is_pooled)
-		record_released(block);
-	thread_allocating();
-	resized = is_pooled ? move_pooled(block, size) : next.realloc(block, size);
-	thread_recording();
-	if (resized)
-		record_allocated(resized, size, caller);
-	else if (size && block && !is_pooled)
-		record_restored(block);
-	thread_leave();
-	return resized;
-}
-
-EXPORT void *realloc(void *block, size_t size)
-{
-	return resize(block, size, CALLER());
-}
-
-EXPORT void *reallocarray(void *block, size_t n, size_t size)
-{
-	size_t all;
-
-	if (__builtin_mul_overflow(n, size, &all)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	return resize(block, all, CALLER());
-}
-
 /* Where code goes other code may come: addresses do not mean the same any more. */
 EXPORT int dlclose(void *handle)
 {
-	bool is_recorded = thread_enter();
-	int result;
-
-	if (!is_recorded)
-		return next.dlclose(handle);
-	record_closing();
-	thread_leave();
-	result = next.dlclose(handle); /* what the library's destructors do is recorded */
-	record_closed();
-	return result;
+	return recorded_dlclose(handle);
 }
 
 EXPORT int munmap(void *address, size_t size)
 {
-	bool is_code = thread_enter();
-	int result;
-
-	if (is_code && !record_is_code(address, size)) {
-		thread_leave();
-		is_code = false;
-	}
-	if (!is_code)
-		return next.munmap(address, size);
-	record_closing();
-	result = next.munmap(address, size);
-	record_closed();
-	thread_leave();
-	return result;
+	return recorded_munmap(address, size);
 }
 
 /* With MREMAP_FIXED there is a fifth argument; without it, it is not looked at. */
 EXPORT void *mremap(void *address, size_t size, size_t new_size, int flags, ...)
 {
-	bool is_code = thread_enter();
-	void *new_address, *result;
+	void *new_address;
 	va_list arguments;
 
 	va_start(arguments, flags);
 	new_address = va_arg(arguments, void *);
 	va_end(arguments);
-	if (is_code && !record_is_code(address, size)) {
-		thread_leave();
-		is_code = false;
-	}
-	if (!is_code)
-		return next.mremap(address, size, new_size, flags, new_address);
-	record_closing();
-	result = next.mremap(address, size, new_size, flags, new_address);
-	record_closed();
-	thread_leave();
-	return result;
+	return recorded_mremap(address, size, new_size, flags, new_address);
 }

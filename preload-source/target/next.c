@@ -6,8 +6,6 @@
 
 #include "preload-source/target/next.h"
 
-enum { POOL_ALIGNMENT = 16 };
-
 char next_pool[NEXT_POOL_SIZE] __attribute__((aligned(4096)));
 static size_t pool_used;
 static __thread bool is_looking __attribute__((tls_model("initial-exec")));
@@ -16,8 +14,8 @@ static void *pool_allocate(size_t alignment, size_t size)
 {
 	size_t used = __atomic_load_n(&pool_used, __ATOMIC_RELAXED), at;
 
-	if (alignment < POOL_ALIGNMENT)
-		alignment = POOL_ALIGNMENT;
+	if (alignment < NEXT_POOL_ALIGNMENT)
+		alignment = NEXT_POOL_ALIGNMENT;
 	do {
 		/* In front of each block is its size. */
 		at = (used + sizeof(size) + alignment - 1) & ~(alignment - 1);
@@ -29,6 +27,11 @@ static void *pool_allocate(size_t alignment, size_t size)
 					      __ATOMIC_RELAXED));
 	memcpy(next_pool + at - sizeof(size), &size, sizeof(size));
 	return next_pool + at;
+}
+
+size_t next_pool_used(void)
+{
+	return __atomic_load_n(&pool_used, __ATOMIC_RELAXED);
 }
 
 size_t next_pooled_size(const void *block)

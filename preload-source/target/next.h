@@ -26,7 +26,7 @@ struct next {
 
 extern struct next next;
 
-enum { NEXT_POOL_SIZE = 32768 };
+enum { NEXT_POOL_SIZE = 32768, NEXT_POOL_ALIGNMENT = 16 };
 
 extern char next_pool[NEXT_POOL_SIZE];
 
@@ -35,6 +35,9 @@ static inline bool next_is_pooled(const void *block)
 {
 	return (size_t)((const char *)block - next_pool) < NEXT_POOL_SIZE;
 }
+
+/* How much of the pool has been given out: no more will be after the first look-up. */
+size_t next_pool_used(void);
 
 /* The bytes that a block of the pool was asked for. */
 size_t next_pooled_size(const void *block);

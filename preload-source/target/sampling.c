@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "preload-source/target/next.h"
 #include "preload-source/target/sampling.h"
 
 enum {
@@ -16,7 +17,40 @@ enum {
 /* Of one that is between release and restoration in this thread. */
 static __thread const void *released __attribute__((tls_model("initial-exec")));
 
+#define FULL UINT8_MAX /* it stays so */
+
+uint8_t sampling_filter[SAMPLING_FILTER_SIZE] = { [0 ... SAMPLING_FILTER_SIZE - 1] = FULL };
+
 static uint64_t taken[SETS][WAYS] __attribute__((aligned(64)));
+
+void sampling_begin(void)
+{
+	size_t n = next_pool_used();
+
+	memset(sampling_filter, 0, sizeof(sampling_filter));
+	/* The allocator knows nothing of blocks of the pool, so that their frees must not pass. */
+	for (size_t at = 0; at < n; at += NEXT_POOL_ALIGNMENT)
+		*sampling_filter_at(next_pool + at) = FULL;
+}
+
+static void count_in(const void *block)
+{
+	uint8_t *at = sampling_filter_at(block), n = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	while (n != FULL && !__atomic_compare_exchange_n(at, &n, n + 1, true, __ATOMIC_ACQ_REL,
+							 __ATOMIC_RELAXED))
+		;
+}
+
+static void count_out(const void *block)
+{
+	uint8_t *at = sampling_filter_at(block), n = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	while (n != FULL && n &&
+	       !__atomic_compare_exchange_n(at, &n, n - 1, true, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED))
+		;
+}
 
 static uint64_t *set_of(const void *block)
 {
@@ -27,6 +61,7 @@ static void add(const void *block)
 {
 	uint64_t *set = set_of(block);
 
+	count_in(block);
 	for (int i = 1; i < WAYS; i++) {
 		uint64_t nobody = 0;
 
@@ -44,6 +79,7 @@ static bool take_out(const void *block)
 	for (int i = 1; i < WAYS; i++)
 		if (__atomic_load_n(&set[i], __ATOMIC_RELAXED) == (uint64_t)block) {
 			__atomic_store_n(&set[i], 0, __ATOMIC_RELEASE);
+			count_out(block);
 			return true;
 		}
 	return __atomic_load_n(&set[0], __ATOMIC_ACQUIRE) == OVERFLOWED;

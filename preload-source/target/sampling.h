@@ -11,6 +11,38 @@
 
 #include "preload-source/target/thread.h"
 
+enum { SAMPLING_FILTER_SIZE = 8192 }; /* a power of two */
+
+/*
+ * How many blocks that were taken may be at an address: 0: none. Where everything is recorded, and
+ * before that is known, all are full.
+ */
+extern uint8_t sampling_filter[SAMPLING_FILTER_SIZE];
+
+static inline uint8_t *sampling_filter_at(const void *block)
+{
+	return &sampling_filter[((uint64_t)block >> 4 ^ (uint64_t)block >> 17) &
+				(SAMPLING_FILTER_SIZE - 1)];
+}
+
+/* Whether an allocation is none of the sample; if so it has been counted. */
+static inline bool sampling_skips(size_t size)
+{
+	if (__builtin_expect(size >= (uint64_t)thread.bytes_left, 0))
+		return false;
+	thread.bytes_left -= size;
+	return true;
+}
+
+/* Whether a block that goes was certainly not taken. */
+static inline bool sampling_has_skipped(const void *block)
+{
+	return *sampling_filter_at(block) == 0;
+}
+
+/* Samples are taken in this process from now on: the filter is of use. */
+void sampling_begin(void);
+
 /* When there is a mean. */
 bool sampling_takes_slowly(const void *block, size_t size);
 bool sampling_has_slowly(const void *block);

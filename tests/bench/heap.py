@@ -34,7 +34,9 @@ MEMORY_MAX = 4 << 30  # of heaptrack's interpreter, which has taken more than th
 def workloads(directory):
     found = {f"stress-{n}": [STRESS, n, 2000000] for n in (1, 2, 4)}
     python = "/usr/bin/python3"  # no shell script in front of it
-    found["python3"] = [python, "-c", PYTHON]
+    script = directory / "texts.py"
+    script.write_text(PYTHON)
+    found["python3"] = [python, script]
     source = directory / "a.cc"
     source.write_text("#include <bits/stdc++.h>\n#include <regex>\n"
                       "int main() { std::regex r(\"a|b\"); return std::regex_match(\"a\", r); }\n")

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "preload-source/target/next.h"
+#include "preload-source/target/record.h"
+#include "preload-source/target/recorded.h"
+#include "preload-source/target/thread.h"
+
+/* Who has called the function that says this, which keeps a frame pointer (see meson.build). */
+#define CALLER()                                                                                   \
+	((struct walk_frame){                                                                      \
+		.pc = (uint64_t)__builtin_return_address(0),                                       \
+		.sp = (uint64_t)__builtin_frame_address(0) + 2 * sizeof(uint64_t),                 \
+		.fp = *(uint64_t *)__builtin_frame_address(0),                                     \
+	})
+
+/* Calls the allocator, and records the block that it gives. */
+#define ALLOCATED(size, call)                                                                      \
+	do {                                                                                       \
+		struct walk_frame caller_ = CALLER();                                              \
+		void *block_;                                                                      \
+                                                                                                   \
+		if (!thread_enter())                                                               \
+			return call;                                                               \
+		thread_allocating();                                                               \
+		block_ = call;                                                                     \
+		thread_recording();                                                                \
+		if (block_)                                                                        \
+			record_allocated(block_, size, caller_);                                   \
+		thread_leave();                                                                    \
+		return block_;                                                                     \
+	} while (0)
+
+void *recorded_malloc(size_t size)
+{
+	ALLOCATED(size, next.malloc(size));
+}
+
+void *recorded_calloc(size_t n, size_t size)
+{
+	ALLOCATED(n * size, next.calloc(n, size)); /* if it overflows there is no block */
+}
+
+void *recorded_aligned_alloc(size_t alignment, size_t size)
+{
+	ALLOCATED(size, next.aligned_alloc(alignment, size));
+}
+
+void *recorded_memalign(size_t alignment, size_t size)
+{
+	ALLOCATED(size, next.memalign(alignment, size));
+}
+
+void *recorded_valloc(size_t size)
+{
+	ALLOCATED(size, next.valloc(size));
+}
+
+void *recorded_pvalloc(size_t size)
+{
+	ALLOCATED(size, next.pvalloc(size));
+}
+
+int recorded_posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	struct walk_frame caller = CALLER();
+	int error;
+
+	if (!thread_enter())
+		return next.posix_memalign(ret, alignment, size);
+	thread_allocating();
+	error = next.posix_memalign(ret, alignment, size);
+	thread_recording();
+	if (!error && *ret)
+		record_allocated(*ret, size, caller);
+	thread_leave();
+	return error;
+}
+
+void recorded_free(void *block)
+{
+	if (!thread_enter()) {
+		next.free(block);
+		return;
+	}
+	record_freed(block);
+	thread_allocating();
+	next.free(block);
+	thread_leave();
+}
+
+/* A block of the pool goes to the allocator when it is resized. */
+static void *move_pooled(void *block, size_t size)
+{
+	void *moved = next.malloc(size);
+	size_t had = next_pooled_size(block);
+
+	if (moved)
+		memcpy(moved, block, had < size ? had : size);
+	return moved;
+}
+
+/*
+ * The old block may be another thread's as soon as the allocator is called, so it goes first. A
+ * size of 0 frees and gives nothing (glibc), or gives another block.
+ */
+static inline __attribute__((always_inline)) void *resize(void *block, size_t size,
+							  struct walk_frame caller)
+{
+	bool is_pooled = block && next_is_pooled(block);
+	void *resized;
+
+	if (!thread_enter())
+		return is_pooled ? move_pooled(block, size) : next.realloc(block, size);
+	if (block && !is_pooled)
+		record_released(block);
+	thread_allocating();
+	resized = is_pooled ? move_pooled(block, size) : next.realloc(block, size);
+	thread_recording();
+	if (resized)
+		record_allocated(resized, size, caller);
+	else if (size && block && !is_pooled)
+		record_restored(block);
+	thread_leave();
+	return resized;
+}
+
+void *recorded_realloc(void *block, size_t size)
+{
+	return resize(block, size, CALLER());
+}
+
+void *recorded_reallocarray(void *block, size_t n, size_t size)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, size, &all)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return resize(block, all, CALLER());
+}
+
+/* Where code goes other code may come: addresses do not mean the same any more. */
+int recorded_dlclose(void *handle)
+{
+	bool is_recorded = thread_enter();
+	int result;
+
+	if (!is_recorded)
+		return next.dlclose(handle);
+	record_closing();
+	thread_leave();
+	result = next.dlclose(handle); /* what the library's destructors do is recorded */
+	record_closed();
+	return result;
+}
+
+int recorded_munmap(void *address, size_t size)
+{
+	bool is_code = thread_enter();
+	int result;
+
+	if (is_code && !record_is_code(address, size)) {
+		thread_leave();
+		is_code = false;
+	}
+	if (!is_code)
+		return next.munmap(address, size);
+	record_closing();
+	result = next.munmap(address, size);
+	record_closed();
+	thread_leave();
+	return result;
+}
+
+void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
+{
+	bool is_code = thread_enter();
+	void *result;
+
+	if (is_code && !record_is_code(address, size)) {
+		thread_leave();
+		is_code = false;
+	}
+	if (!is_code)
+		return next.mremap(address, size, new_size, flags, new_address);
+	record_closing();
+	result = next.mremap(address, size, new_size, flags, new_address);
+	record_closed();
+	thread_leave();
+	return result;
+}

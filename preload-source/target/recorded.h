@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The allocator's calls as they are recorded. A free is told before it is done, and an allocation
+ * after it: so no block can be told to be had twice, whichever threads they are.
+ *
+ * Whoever calls one of these returns what it returns and nothing else, by a jump (hooks.c): the
+ * caller that is recorded is found by the frame, which then is that of the hook's caller.
+ */
+#pragma once
+
+#include <stddef.h>
+
+void *recorded_malloc(size_t size);
+void *recorded_calloc(size_t n, size_t size);
+void *recorded_aligned_alloc(size_t alignment, size_t size);
+void *recorded_memalign(size_t alignment, size_t size);
+void *recorded_valloc(size_t size);
+void *recorded_pvalloc(size_t size);
+int recorded_posix_memalign(void **ret, size_t alignment, size_t size);
+void recorded_free(void *block);
+void *recorded_realloc(void *block, size_t size);
+void *recorded_reallocarray(void *block, size_t n, size_t size);
+int recorded_dlclose(void *handle);
+int recorded_munmap(void *address, size_t size);
+void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address);
