@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "heap/heap.h"
+
+enum { PROCESS = 7 };
+
+static struct heap heap;
+static struct heap_event_writer writer;
+
+static int set_up(void **state)
+{
+	const struct wire_heap_begin begin = { .process = PROCESS, .time = 1 };
+
+	memset(&writer, 0, sizeof(writer));
+	assert_int_equal(heap_init(&heap), 0);
+	assert_int_equal(heap_begin(&heap, &begin), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	heap_deinit(&heap);
+	return 0;
+}
+
+static void happen(enum heap_event_kind kind, uint64_t time, uint32_t tid, uint64_t address,
+		   uint64_t size, uint32_t stack)
+{
+	const struct heap_event event = { .kind = kind,
+					  .time = time,
+					  .tid = tid,
+					  .address = address,
+					  .size = size,
+					  .stack = stack };
+
+	heap_event_write(&writer, &event);
+}
+
+/* The bytes of a record are followed by zeroes, as on the wire. */
+static void tell(void)
+{
+	const struct wire_heap_events record = { .time = writer.begin,
+						 .process = PROCESS,
+						 .n = writer.n,
+						 .events = { writer.bytes, writer.size } };
+
+	assert_int_equal(heap_add_events(&heap, &record), 0);
+	writer.size = writer.n = 0;
+}
+
+static void check_amount(struct heap_amount amount, uint64_t n, uint64_t bytes)
+{
+	assert_int_equal(amount.n, n * HEAP_ONE);
+	assert_int_equal(amount.bytes, bytes);
+}
+
+static void test_the_peak_is_of_the_stacks_that_made_it(void **state)
+{
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x2000, 50, 2);
+	happen(HEAP_EVENT_FREED, 30, 1, 0x1000, 0, 0);
+	happen(HEAP_EVENT_ALLOCATED, 40, 1, 0x3000, 30, 3);
+	happen(HEAP_EVENT_FREED, 50, 1, 0x2000, 0, 0);
+	tell();
+	heap_finish(&heap, 60);
+	check_amount(heap.peak, 2, 150);
+	assert_int_equal(heap.peak_time, 20);
+	check_amount(heap.stacks[1].at_peak, 1, 100);
+	check_amount(heap.stacks[2].at_peak, 1, 50);
+	check_amount(heap.stacks[3].at_peak, 0, 0);
+	check_amount(heap.leaked, 1, 30);
+	check_amount(heap.stacks[3].leaked, 1, 30);
+	check_amount(heap.totals.allocated, 3, 180);
+}
+
+static void test_a_later_peak_takes_the_place_of_the_first(void **state)
+{
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	happen(HEAP_EVENT_FREED, 20, 1, 0x1000, 0, 0);
+	happen(HEAP_EVENT_ALLOCATED, 30, 1, 0x1000, 60, 2);
+	happen(HEAP_EVENT_ALLOCATED, 40, 1, 0x2000, 60, 2);
+	tell();
+	heap_finish(&heap, 60);
+	check_amount(heap.peak, 2, 120);
+	check_amount(heap.stacks[1].at_peak, 0, 0);
+	check_amount(heap.stacks[2].at_peak, 2, 120);
+}
+
+static void test_who_frees_and_when(void **state)
+{
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 8, 1);
+	happen(HEAP_EVENT_FREED, 11, 1, 0x1000, 0, 0); /* at once */
+	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x2000, 16, 2);
+	happen(HEAP_EVENT_ALLOCATED, 21, 1, 0x3000, 32, 3);
+	happen(HEAP_EVENT_FREED, 22, 1, 0x2000, 0, 0); /* not at once */
+	happen(HEAP_EVENT_FREED, 23, 2, 0x3000, 0, 0); /* by another thread */
+	happen(HEAP_EVENT_FREED, 24, 2, 0x9000, 0, 0); /* of before */
+	tell();
+	check_amount(heap.totals.temporary, 1, 8);
+	check_amount(heap.totals.foreign, 1, 32);
+	check_amount(heap.stacks[3].totals.foreign, 1, 32);
+	check_amount(heap.threads[1].freed, 1, 32);
+	assert_int_equal(heap.n_unknown_frees, 1);
+	check_amount(heap.totals.live, 0, 0);
+}
+
+static void test_a_realloc_that_fails_changes_nothing(void **state)
+{
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	happen(HEAP_EVENT_RELEASED, 20, 1, 0x1000, 0, 0);
+	happen(HEAP_EVENT_ALLOCATED, 21, 2, 0x5000, 1, 2); /* another thread's, in between */
+	happen(HEAP_EVENT_RESTORED, 22, 1, 0x1000, 0, 0);
+	tell();
+	check_amount(heap.totals.live, 2, 101);
+	check_amount(heap.freed, 0, 0);
+	check_amount(heap.stacks[1].totals.live, 1, 100);
+	heap_end_process(&heap, PROCESS, 30);
+	check_amount(heap.stacks[1].leaked, 1, 100);
+	check_amount(heap.totals.live, 0, 0);
+}
+
+static void test_a_free_that_was_lost_is_made_up_for(void **state)
+{
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x1000, 7, 2);
+	tell();
+	check_amount(heap.totals.live, 1, 7);
+	check_amount(heap.stacks[1].totals.live, 0, 0);
+}
+
+static void test_what_was_alive_at_points_in_time(void **state)
+{
+	heap.points[0] = 15;
+	heap.points[1] = 35;
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x2000, 50, 2);
+	happen(HEAP_EVENT_FREED, 30, 1, 0x1000, 0, 0);
+	happen(HEAP_EVENT_FREED, 40, 1, 0x2000, 0, 0);
+	tell();
+	heap_finish(&heap, 50);
+	check_amount(heap.stacks[1].at_points[0], 1, 100);
+	check_amount(heap.stacks[2].at_points[0], 0, 0);
+	check_amount(heap.stacks[1].at_points[1], 0, 0);
+	check_amount(heap.stacks[2].at_points[1], 1, 50);
+}
+
+static void test_samples_stand_for_more(void **state)
+{
+	const struct heap_event event = { .kind = HEAP_EVENT_ALLOCATED,
+					  .time = 10,
+					  .tid = 1,
+					  .address = 0x1000,
+					  .size = 1000,
+					  .stack = 1,
+					  .interval = 1000 };
+
+	heap_event_write(&writer, &event);
+	happen(HEAP_EVENT_FREED, 20, 1, 0x1000, 0, 0);
+	tell();
+	assert_true(heap.is_sampled);
+	/* 1 / (1 - exp(-1)) = 1.58198 */
+	assert_in_range(heap.totals.allocated.bytes, 1581, 1583);
+	assert_in_range(heap.totals.allocated.n, 404, 406);
+	check_amount(heap.totals.live, 0, 0);
+}
+
+static void test_processes_have_their_own_addresses(void **state)
+{
+	const struct wire_heap_begin begin = { .process = 9, .time = 5 };
+	struct wire_heap_events record;
+
+	assert_int_equal(heap_begin(&heap, &begin), 0);
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	tell();
+	happen(HEAP_EVENT_ALLOCATED, 11, 2, 0x1000, 30, 2);
+	record = (struct wire_heap_events){
+		.time = writer.begin, .process = 9, .n = 1, .events = { writer.bytes, writer.size }
+	};
+	assert_int_equal(heap_add_events(&heap, &record), 0);
+	heap_end_process(&heap, 9, 20);
+	check_amount(heap.totals.live, 1, 100);
+	check_amount(heap.leaked, 1, 30);
+}
+
+/* Against a plain list, with addresses that fall on each other. */
+static void test_blocks_are_found_while_they_are_there(void **state)
+{
+	enum { ADDRESSES = 3000, STEPS = 200000 };
+	static bool is_there[ADDRESSES];
+	struct blocks blocks = { 0 };
+	uint64_t random = 88172645463325252ULL;
+	size_t n = 0;
+
+	for (int step = 0; step < STEPS; step++) {
+		struct block *found;
+		uint64_t i, key;
+
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		i = random % ADDRESSES;
+		key = 1ULL << BLOCKS_ADDRESS_BITS | (i % 2 ? 1ULL << 46 | i << 14 : (i + 1) << 4);
+		found = blocks_find(&blocks, key);
+		assert_int_equal(found != NULL, is_there[i]);
+		if (found) {
+			assert_int_equal(found->size, i);
+			blocks_remove(&blocks, found);
+			n--;
+		} else {
+			const struct block block = { .key = key, .size = i };
+
+			assert_int_equal(blocks_add(&blocks, &block), 0);
+			n++;
+		}
+		is_there[i] = !is_there[i];
+		assert_int_equal(blocks.n, n);
+	}
+	blocks_deinit(&blocks);
+}
+
+static void test_time_gets_coarser_as_it_goes_on(void **state)
+{
+	static struct timeline timeline;
+	uint64_t end = 1000000ULL * TIMELINE_FIRST_NS, n = 0;
+
+	for (uint64_t time = 1; time < end; time += TIMELINE_FIRST_NS / 3) {
+		struct timeline_interval *interval = timeline_at(&timeline, time);
+
+		interval->n_allocated++;
+		interval->last_bytes = interval->most_bytes = time;
+		n++;
+	}
+	assert_in_range(timeline.n, TIMELINE_INTERVALS / 2 - 1, TIMELINE_INTERVALS);
+	for (uint32_t i = 0; i < timeline.n; i++)
+		n -= timeline.intervals[i].n_allocated;
+	assert_int_equal(n, 0);
+	assert_true(timeline.intervals[timeline.n - 1].last_bytes > end - TIMELINE_FIRST_NS);
+}
+
+/* Whatever the numbers are, what was written is read. */
+static void test_events_are_read_as_they_were_written(void **state)
+{
+	static struct heap_event events[2000];
+	struct wire_heap_events record;
+	struct heap_event_reader reader;
+	struct heap_event found;
+	uint64_t random = 1234567, time = 1;
+
+	for (size_t i = 0; i < 2000; i++) {
+		struct heap_event *event = &events[i];
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		time += random >> 60 ? random >> 54 : random >> 20;
+		event->kind = 1 + (random >> 33) % 4;
+		event->time = time;
+		event->tid = (random >> 40) % 3 * 70000 + 1;
+		event->address = random >> 16 >> (random & 31);
+		if (event->kind == HEAP_EVENT_ALLOCATED) {
+			event->size = random >> (8 + (random >> 5 & 47));
+			event->stack = random >> 35;
+			event->interval = random >> 50 & 1 ? 4096 : 0;
+		}
+		assert_false(heap_event_writer_is_full(&writer));
+		heap_event_write(&writer, event);
+	}
+	record = (struct wire_heap_events){ .time = writer.begin,
+					    .events = { writer.bytes, writer.size } };
+	reader = heap_event_reader(&record);
+	for (size_t i = 0; i < 2000; i++) {
+		assert_true(heap_event_next(&reader, &found));
+		assert_int_equal(found.kind, events[i].kind);
+		assert_int_equal(found.time, events[i].time);
+		assert_int_equal(found.tid, events[i].tid);
+		assert_int_equal(found.address, events[i].address);
+		if (found.kind != HEAP_EVENT_ALLOCATED)
+			continue;
+		assert_int_equal(found.size, events[i].size);
+		assert_int_equal(found.stack, events[i].stack);
+		assert_int_equal(found.interval, events[i].interval);
+	}
+	assert_false(heap_event_next(&reader, &found));
+	assert_false(reader.is_damaged);
+	for (size_t cut = 1; cut < 5; cut++) {
+		record.events.size = writer.size - cut;
+		reader = heap_event_reader(&record);
+		while (heap_event_next(&reader, &found))
+			;
+		assert_true(reader.is_damaged);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_peak_is_of_the_stacks_that_made_it),
+		TEST(test_a_later_peak_takes_the_place_of_the_first),
+		TEST(test_who_frees_and_when),
+		TEST(test_a_realloc_that_fails_changes_nothing),
+		TEST(test_a_free_that_was_lost_is_made_up_for),
+		TEST(test_what_was_alive_at_points_in_time),
+		TEST(test_samples_stand_for_more),
+		TEST(test_processes_have_their_own_addresses),
+		TEST(test_blocks_are_found_while_they_are_there),
+		TEST(test_time_gets_coarser_as_it_goes_on),
+		TEST(test_events_are_read_as_they_were_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
