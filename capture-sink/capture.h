@@ -60,6 +60,7 @@ struct format {
 	int (*add_heap_stack)(struct capture *capture, const struct named_stack *stack,
 			      const struct wire_heap_stack *record);
 	int (*add_heap_events)(struct capture *capture, const struct wire_heap_events *events);
+	int (*add_heap_lost)(struct capture *capture, const struct wire_heap_lost *lost);
 	int (*add_file)(struct capture *capture, const struct wire_file *file);
 	int (*add_message)(struct capture *capture, const struct wire_message *message);
 	int (*add_lost)(struct capture *capture, const struct wire_lost *lost);

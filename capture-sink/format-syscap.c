@@ -494,6 +494,18 @@ static int add_heap_events(struct capture *capture, const struct wire_heap_event
 	return r;
 }
 
+/* capture-source finds it by this text. */
+static int add_heap_lost(struct capture *capture, const struct wire_heap_lost *lost)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { lost->time, -1, -1 };
+	char text[128];
+
+	snprintf(text, sizeof(text), SYSCAP_LOST_ALLOCATIONS, lost->n_allocated, lost->n_bytes,
+		 lost->n_freed, lost->n_calls);
+	return syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe", text);
+}
+
 static bool is_living(uint64_t pid, void *arg)
 {
 	const struct syscap_format *self = arg;
@@ -743,6 +755,7 @@ const struct format format_syscap = {
 	.add_stack = add_stack,
 	.add_heap_stack = add_heap_stack,
 	.add_heap_events = add_heap_events,
+	.add_heap_lost = add_heap_lost,
 	.add_file = add_file,
 	.add_message = add_message,
 	.add_lost = add_lost,

@@ -192,9 +192,12 @@ static int handle_heap_events(struct stage *stage, void *data, const void *view)
 static int handle_heap_lost(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
+	struct capture *capture = &self->capture;
 
-	heap_add_lost(&self->capture.heap, view);
-	return 0;
+	heap_add_lost(&capture->heap, view);
+	return capture->format->add_heap_lost
+		       ? result(stage, capture, capture->format->add_heap_lost(capture, view))
+		       : 0;
 }
 
 static int exit_process(struct stage *stage, struct stacks *stacks, const struct process *process,

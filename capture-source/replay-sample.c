@@ -18,7 +18,8 @@ enum {
 
 /* A stack that was taken apart: the next one mostly has the same outer frames. */
 struct taken_stack {
-	const struct syscap_sample_frame *sample; /* NULL: none */
+	const uint64_t *addresses; /* in the file */
+	size_t n_addresses;	   /* 0: none */
 	uint64_t process, version;
 	uint32_t end;
 	size_t n_frames;
@@ -233,13 +234,11 @@ static int take_address(struct taking *taking, uint64_t address, bool is_outermo
 }
 
 /* How many addresses, counted from the outermost, are those of the stack before. */
-static size_t count_common(const struct taken_stack *last, const struct syscap_sample_frame *sample)
+static size_t count_common(const struct taken_stack *last, const struct taken_stack *now)
 {
-	size_t n = sample->n_addresses, n_last = last->sample ? last->sample->n_addresses : 0,
-	       i = 0;
+	size_t n = now->n_addresses, n_last = last->n_addresses, i = 0;
 
-	while (i < n && i < n_last &&
-	       sample->addresses[n - 1 - i] == last->sample->addresses[n_last - 1 - i])
+	while (i < n && i < n_last && now->addresses[n - 1 - i] == last->addresses[n_last - 1 - i])
 		i++;
 	return i;
 }
@@ -252,7 +251,7 @@ static bool take_rest(struct taking *taking, size_t i, size_t at)
 {
 	const struct taken_stack *last = taking->last;
 	struct taken_stack *now = taking->now;
-	size_t n_addresses = now->sample->n_addresses - i, skipped = last->n_before[at];
+	size_t n_addresses = now->n_addresses - i, skipped = last->n_before[at];
 	size_t n_frames = last->n_frames - skipped;
 
 	if (last->process != now->process || last->version != version_of(taking) ||
@@ -273,17 +272,15 @@ static bool take_rest(struct taking *taking, size_t i, size_t at)
 static int take_addresses(struct taking *taking)
 {
 	struct taken_stack *now = taking->now;
-	const struct syscap_sample_frame *sample = now->sample;
-	size_t n = sample->n_addresses, n_common = count_common(taking->last, sample);
+	size_t n = now->n_addresses, n_common = count_common(taking->last, now);
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++) {
-		if (n - i <= n_common &&
-		    take_rest(taking, i, taking->last->sample->n_addresses - (n - i)))
+		if (n - i <= n_common && take_rest(taking, i, taking->last->n_addresses - (n - i)))
 			break;
 		now->n_before[i] = now->n_frames;
 		now->state[i] = state_of(taking);
-		r = take_address(taking, sample->addresses[i], i + 1 == n);
+		r = take_address(taking, now->addresses[i], i + 1 == n);
 	}
 	now->version = version_of(taking);
 	return r;
@@ -291,7 +288,7 @@ static int take_addresses(struct taking *taking)
 
 /* Makes ready for the next sample. */
 static void begin_taking(struct taking *taking, struct replayed_process *process,
-			 const struct syscap_frame *frame)
+			 const uint64_t *addresses, size_t n_addresses)
 {
 	struct taken_stack *now = taking->last ? taking->last : &taking->stacks[0];
 
@@ -300,22 +297,22 @@ static void begin_taking(struct taking *taking, struct replayed_process *process
 	forget_name(&taking->name);
 	taking->is_kernel = false;
 	taking->is_exact = true;
-	now->sample = (const void *)frame;
+	now->addresses = addresses;
+	now->n_addresses = n_addresses;
 	now->process = process->process.number;
 	now->n_frames = 0;
 	now->end = taking->replay->is_ours ? WIRE_stack_end_COMPLETE : WIRE_stack_end_NOT_TOLD;
 }
 
 /* All of what a stack was made of, and what else it depends on. */
-static struct stack_key key_of(const struct taking *taking)
+static struct stack_key key_of(const struct taking *taking, const uint64_t *addresses,
+			       size_t n_addresses)
 {
-	const struct syscap_sample_frame *sample = (const void *)taking->frame;
-	const void *addresses = sample->addresses; /* frames are of whole words */
 	const uint64_t state[] = { taking->process->process.number, version_of(taking),
 				   taking->era };
 
 	return stack_memo_key(
-		&taking->memo, addresses, sample->n_addresses,
+		&taking->memo, addresses, n_addresses,
 		stack_memo_state(&taking->memo, state, sizeof(state) / sizeof(*state)));
 }
 
@@ -344,7 +341,7 @@ static int keep(struct taking *taking, struct stack_key key)
 	if (taking->n_kept_frames + now->n_frames > KEPT_FRAMES_MAX) {
 		taking->n_kept = taking->n_kept_frames = 0;
 		taking->era++;
-		key = key_of(taking);
+		key = key_of(taking, now->addresses, now->n_addresses);
 	}
 	if (make_room(taking, now->n_frames) < 0 ||
 	    GROWING_LIST_MAKE_ROOM(taking->kept, taking->n_kept) < 0)
@@ -362,7 +359,8 @@ static int keep(struct taking *taking, struct stack_key key)
 }
 
 int taking_take(struct taking *taking, struct replayed_process *process,
-		const struct syscap_frame *frame, struct wire_frames *ret, uint32_t *ret_end)
+		const struct syscap_frame *frame, const uint64_t *addresses, size_t n_addresses,
+		struct wire_frames *ret, uint32_t *ret_end)
 {
 	const struct kept_stack *kept;
 	struct stack_key key;
@@ -371,7 +369,7 @@ int taking_take(struct taking *taking, struct replayed_process *process,
 
 	taking->process = process;
 	taking->frame = frame;
-	key = key_of(taking);
+	key = key_of(taking, addresses, n_addresses);
 	known = stack_memo_find(&taking->memo, key);
 	if (known) {
 		kept = &taking->kept[known - 1];
@@ -380,11 +378,12 @@ int taking_take(struct taking *taking, struct replayed_process *process,
 		*ret_end = kept->end;
 		return 0;
 	}
-	begin_taking(taking, process, frame);
+	begin_taking(taking, process, addresses, n_addresses);
 	r = take_addresses(taking);
 	*ret = (struct wire_frames){ taking->now->frames, taking->now->n_frames };
 	*ret_end = taking->now->end;
-	return r < 0 ? r : keep(taking, key_of(taking)); /* names may have been told anew */
+	/* Names may have been told anew. */
+	return r < 0 ? r : keep(taking, key_of(taking, addresses, n_addresses));
 }
 
 void taking_free(struct taking *taking)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture-source/replay-sample.h"
+#include "capture-source/replay-heap.h"
 #include "common/clock.h"
 
 enum {
@@ -100,6 +100,10 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 	pair_map_init(&replay->names, PROCESSES_MAX);
 	if (r == 0)
 		r = taking_new(replay, &replay->taking);
+	if (r == 0) {
+		replay->heap = calloc(1, sizeof(*replay->heap));
+		r = replay->heap ? heap_replay_init(replay->heap, stage) : -ENOMEM;
+	}
 	if (r == 0)
 		r = find_first_names(replay);
 	if (r < 0)
@@ -124,6 +128,9 @@ void replay_syscap_deinit(struct replay *replay)
 	bundle_deinit(&replay->bundle);
 	kallsyms_deinit(&replay->kallsyms);
 	taking_free(replay->taking);
+	if (replay->heap)
+		heap_replay_deinit(replay->heap);
+	free(replay->heap);
 	pair_map_deinit(&replay->names);
 	pair_map_deinit(&replay->processes);
 }
@@ -211,11 +218,13 @@ static int take_exit(struct replay *replay, const struct syscap_frame *frame)
 {
 	uint64_t *known = pair_map_find(&replay->processes, frame->pid, 0);
 	struct replayed_process *process = known ? (void *)*known : NULL;
+	int r;
 
 	if (!process || process->has_exited)
 		return 0;
 	process->has_exited = true;
-	return places_exit_process(&replay->places, &process->process, frame->time);
+	r = heap_replay_flush(replay->heap);
+	return r < 0 ? r : places_exit_process(&replay->places, &process->process, frame->time);
 }
 
 static int take_map(struct replay *replay, const struct syscap_frame *frame)
@@ -241,6 +250,7 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 static int take_sample(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
 {
 	const struct syscap_sample_frame *sample = (const void *)frame;
+	const void *addresses = sample->addresses; /* frames are of whole words */
 	struct replayed_process *process;
 	struct wire_stack stack;
 	int r = find_process(replay, frame, NULL, &process);
@@ -254,10 +264,19 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 		.cpu = frame->cpu < 0 ? 0 : frame->cpu,
 		.weight = replay->period ? replay->period : 1,
 	};
-	r = taking_take(replay->taking, process, frame, &stack.frames, &stack.end);
+	r = taking_take(replay->taking, process, frame, addresses, sample->n_addresses,
+			&stack.frames, &stack.end);
 	stage->samples_in++;
 	stage->last_time = frame->time;
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);
+}
+
+static int take_allocation(struct replay *replay, const struct syscap_frame *frame)
+{
+	struct replayed_process *process;
+	int r = find_process(replay, frame, NULL, &process);
+
+	return r < 0 ? r : heap_replay_take(replay->heap, replay->taking, process, frame);
 }
 
 static int take_log(struct stage *stage, const struct syscap_frame *frame)
@@ -271,6 +290,11 @@ static int take_log(struct stage *stage, const struct syscap_frame *frame)
 		.text = wire_string(log->text, 1024),
 	};
 	struct wire_lost lost = { .time = frame->time, .cpu = frame->cpu < 0 ? 0 : frame->cpu };
+	struct wire_heap_lost heap_lost = { .time = frame->time };
+
+	if (sscanf(log->text, SYSCAP_LOST_ALLOCATIONS, &heap_lost.n_allocated, &heap_lost.n_bytes,
+		   &heap_lost.n_freed, &heap_lost.n_calls) == 4)
+		return stage_put(stage, WIRE_RECORD_heap_lost, &heap_lost);
 
 	if (sscanf(log->text, "Lost %" SCNu64 " events", &lost.n) == 1 ||
 	    sscanf(log->text, "Lost %" SCNu64 " samples", &lost.n) == 1)
@@ -283,6 +307,8 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	switch (frame->type & 0xff) {
 	case SYSCAP_SAMPLE:
 		return take_sample(stage, replay, frame);
+	case SYSCAP_ALLOCATION:
+		return take_allocation(replay, frame);
 	case SYSCAP_MAP:
 		return take_map(replay, frame);
 	case SYSCAP_PROCESS:
@@ -370,6 +396,8 @@ int replay_syscap_run(struct stage *stage, struct replay *replay)
 
 	for (size_t i = 0; i < replay->syscap.n_items && r == 0 && !stage_should_stop(); i++)
 		r = take(stage, replay, syscap_file_frame(&replay->syscap, i));
+	if (r == 0)
+		r = heap_replay_flush(replay->heap);
 	pair_map_each(&replay->processes, free_process, NULL);
 	pair_map_clear(&replay->processes);
 	return r < 0 ? r : finish(stage, replay);

@@ -19,6 +19,7 @@ struct replay {
 	struct bundle bundle;
 	struct kallsyms kallsyms;
 	struct taking *taking;	   /* stacks apart: see replay-sample.h */
+	struct heap_replay *heap;  /* see replay-heap.h */
 	struct pair_map names;	   /* (PID in the file, 0) → item with its first name */
 	struct pair_map processes; /* (PID in the file, 0) → struct replayed_process * */
 	bool is_ours;		   /* stackpipe has written it */

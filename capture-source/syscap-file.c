@@ -29,6 +29,15 @@ static bool is_whole_sample(const struct syscap_frame *frame)
 	       sample->n_addresses <= (frame->size - sizeof(*sample)) / sizeof(*sample->addresses);
 }
 
+static bool is_whole_allocation(const struct syscap_frame *frame)
+{
+	const struct syscap_allocation_frame *allocation = (const void *)frame;
+
+	return frame->size >= sizeof(*allocation) &&
+	       allocation->n_addresses <=
+		       (frame->size - sizeof(*allocation)) / sizeof(*allocation->addresses);
+}
+
 static bool is_whole_chunk(const struct syscap_frame *frame)
 {
 	const struct syscap_chunk_frame *chunk = (const void *)frame;
@@ -47,6 +56,9 @@ static enum use judge(const struct syscap_frame *frame)
 	switch (frame->type & 0xff) {
 	case SYSCAP_SAMPLE:
 		is_whole = is_whole_sample(frame);
+		break;
+	case SYSCAP_ALLOCATION:
+		is_whole = is_whole_allocation(frame);
 		break;
 	case SYSCAP_MAP:
 		is_whole = has_text(frame, sizeof(struct syscap_map_frame));

@@ -17,6 +17,9 @@ enum {
 	SYSCAP_COUNTERS_A_GROUP = 8,
 };
 
+/* What is lost of allocations, as a message: for printf(3) and scanf(3) of uint64_t. */
+#define SYSCAP_LOST_ALLOCATIONS "Lost %lu allocations (%lu bytes), %lu frees and %lu other calls"
+
 enum syscap_frame_type {
 	SYSCAP_TIMESTAMP = 1,
 	SYSCAP_SAMPLE = 2,

@@ -327,14 +327,29 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 }
 
 /* They run on, but tell nothing any more. */
+static void let_go(struct preload_source *self)
+{
+	for (struct traced *traced = self->traced; traced; traced = traced->next)
+		__atomic_store_n(&traced->region->state, HEAP_ENDED, __ATOMIC_SEQ_CST);
+	door_close(&self->door);
+}
+
+/* Nobody reads any more, or there is no memory: the program is not to blame, and is not stopped. */
+static int give_up(struct preload_source *self, int error)
+{
+	let_go(self);
+	command_reap(&self->command, stage_should_stop);
+	self->command.pid = 0;
+	return error;
+}
+
 static int finish(struct stage *stage, struct preload_source *self)
 {
 	int r = 0;
 
 	if (stage_should_stop())
 		kill(self->command.pid, SIGTERM);
-	for (struct traced *traced = self->traced; traced; traced = traced->next)
-		__atomic_store_n(&traced->region->state, HEAP_ENDED, __ATOMIC_SEQ_CST);
+	let_go(self);
 	while (self->traced && r == 0)
 		r = end_traced(self, self->traced);
 	if (r == 0)
@@ -354,9 +369,10 @@ int preload_source_run(struct stage *stage, void *data)
 	struct preload_source *self = data;
 	int r = begin(stage, self);
 
-	if (r == 0)
-		r = record(stage, self);
-	return r < 0 ? r : finish(stage, self);
+	if (r < 0)
+		return r;
+	r = record(stage, self);
+	return r < 0 ? give_up(self, r) : finish(stage, self);
 }
 
 int preload_source_close(struct stage *stage, void *data)

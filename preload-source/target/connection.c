@@ -228,6 +228,12 @@ bool connection_is_recording(void)
 	return phase == CONNECTION_RECORDING;
 }
 
+void connection_end(void)
+{
+	__atomic_store_n(&connection->phase, CONNECTION_SILENT, __ATOMIC_RELEASE);
+	__atomic_store_n(&connection->epoch, 0, __ATOMIC_RELEASE);
+}
+
 void connection_ring_bell(void)
 {
 	int error = errno;

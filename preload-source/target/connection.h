@@ -43,6 +43,9 @@ extern struct connected connected;
 /* Whether this process is recorded, which it tries to be if it has not been tried yet. */
 bool connection_is_recording(void);
 
+/* The reader wants no more: all threads go on as if there had never been one. */
+void connection_end(void);
+
 /* Wakes the reader, if it sleeps. */
 void connection_ring_bell(void);
 

@@ -183,6 +183,8 @@ uint64_t *thread_reserve_slowly(uint32_t n)
 
 	if (n > HEAP_RING_WORDS / 2)
 		return NULL;
+	if (connected.region->state != HEAP_RECORDING)
+		connection_end();
 	if (thread.has_given_up && !has_room(HEAP_RING_WORDS / 4))
 		return NULL;
 	if (!has_room(needed) && connected.region->when_full == HEAP_BLOCK && !thread.has_given_up)

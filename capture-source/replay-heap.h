@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Allocations of a Sysprof capture, which repeats the stack with each: they become events again,
+ * and each stack is told once. A realloc is a free and an allocation there.
+ */
+#pragma once
+
+#include "capture-source/replay-sample.h"
+#include "common/heap-events.h"
+#include "common/stack-memo.h"
+
+struct heap_replay {
+	struct stage *stage; /* borrowed */
+	struct stack_memo memo;
+	uint32_t n_stacks;
+	struct heap_event_writer events;
+	uint64_t process; /* of the events that wait */
+};
+
+/* All return 0 or -errno. */
+int heap_replay_init(struct heap_replay *heap, struct stage *stage);
+void heap_replay_deinit(struct heap_replay *heap);
+
+int heap_replay_take(struct heap_replay *heap, struct taking *taking,
+		     struct replayed_process *process, const struct syscap_frame *frame);
+
+/* Sends the events that wait: before anything that has to come behind them. */
+int heap_replay_flush(struct heap_replay *heap);

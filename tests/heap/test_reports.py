@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What reports and files say of a heap is what the stream says."""
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import heap  # noqa: E402
+import pipeline  # noqa: E402
+
+STACKPIPE = pipeline.program("stackpipe")
+SINK = pipeline.program("capture-sink")
+WAYS = heap.PROGRAMS / "heap-ways"
+STRESS = heap.PROGRAMS / "heap-stress"
+
+
+def expected(events):
+    """Allocated, peak, never freed, freed at once, freed by others: (blocks, bytes) each."""
+    live, last, all_ = {}, {}, Counter()
+    bytes_now = n_now = 0
+    peak = (0, 0)
+    for event in events:
+        key = event.process, event.address
+        if event.kind == "allocated":
+            live[key] = event
+            bytes_now, n_now = bytes_now + event.size, n_now + 1
+            all_.update({"allocated n": 1, "allocated": event.size})
+            last[event.tid] = key
+            if bytes_now > peak[1]:
+                peak = n_now, bytes_now
+        elif key in live:
+            block = live.pop(key)
+            bytes_now, n_now = bytes_now - block.size, n_now - 1
+            if last.get(event.tid) == key:
+                all_.update({"temporary n": 1, "temporary": block.size})
+            elif block.tid != event.tid:
+                all_.update({"foreign n": 1, "foreign": block.size})
+    found = {what: [all_[what + " n"], all_[what]] for what in ("allocated", "temporary", "foreign")}
+    found["peak"] = list(peak)
+    found["leaked"] = [len(live), sum(block.size for block in live.values())]
+    return found
+
+
+class Reports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = Path(tempfile.mkdtemp())
+        cls.file = cls.directory / "a.heap"
+        subprocess.run([STACKPIPE, "heap", "-q", "-o", cls.file, "--", STRESS, "3", "60000"],
+                       check=True, stderr=subprocess.PIPE)
+        cls.heap = heap.Heap(cls.file.read_bytes())
+        cls.expected = expected(cls.heap.events)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.directory)
+
+    def report(self, *options, file=None):
+        return subprocess.run([STACKPIPE, "heap", file or self.file, *options], check=True,
+                              stdout=subprocess.PIPE).stdout.decode()
+
+    def write(self, name):
+        path = self.directory / name
+        with self.file.open("rb") as stream:
+            subprocess.run([SINK, "-q", "--force", path], stdin=stream, check=True)
+        return path
+
+    def test_json(self):
+        report = json.loads(self.report("--json"))
+        self.assertEqual({what: report[what] for what in self.expected}, self.expected)
+        self.assertEqual(report["events"], len(self.heap.events))
+        self.assertEqual(sum(n for n, _ in report["sizes"]), self.expected["allocated"][0])
+        self.assertEqual(sum(interval[2] for interval in report["timeline"]["intervals"]),
+                         self.expected["allocated"][0])
+        self.assertEqual(max(interval[0] for interval in report["timeline"]["intervals"]),
+                         self.expected["peak"][1])
+        for what, functions in (("peak", "functions_at_peak"), ("leaked", "functions_leaked"),
+                                ("allocated", "functions_allocated")):
+            self.assertEqual(sum(function["self"] for function in report[functions]),
+                             self.expected[what][1])
+
+    def test_text(self):
+        text = self.report()
+        self.assertIn(f"in {self.expected['allocated'][0]} blocks", text)
+        for option in ("--leaks", "--allocated", "--temporary", "--foreign", "--peak"):
+            self.assertIn("operate", self.report(option, "-n", "0") + text)
+        self.assertIn("descend", self.report("-t", "--allocated"))
+        self.assertRegex(self.report("--callers", "^operate$", "--blocks"), "operate\n.*descend")
+        self.assertIn("alive after 0.000 s: 0 bytes", self.report("--between", "0:1000"))
+
+    def test_a_capture_says_the_same(self):
+        path = self.write("a.syscap")
+        ours, theirs = json.loads(self.report("--json")), json.loads(self.report("--json", file=path))
+        for what in ("allocated", "leaked", "peak"):
+            self.assertEqual(ours[what], theirs[what])
+        for functions in ("functions_at_peak", "functions_leaked", "functions_allocated"):
+            self.assertEqual(sorted((f["function"], f["self"], f["total"]) for f in ours[functions]),
+                             sorted((f["function"], f["self"], f["total"]) for f in theirs[functions]))
+
+    def test_folded(self):
+        text = self.write("a.folded").read_text()
+        self.assertEqual(sum(int(line.rpartition(" ")[2]) for line in text.splitlines()),
+                         self.expected["peak"][1])
+        self.assertRegex(text, "(?m)^heap-stress;.*;work;descend;.*;operate [0-9]+$")
+
+    @unittest.skipUnless(shutil.which("go"), f"go {pipeline.NOT_INSTALLED}")
+    def test_pprof(self):
+        path = self.write("a.pb.gz")
+        gzip.decompress(path.read_bytes())
+        raw = subprocess.run(["go", "tool", "pprof", "-raw", path], check=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout.decode()
+        types, samples = re.search(r"Samples:\n(.*)\n((?:.*\n)*?)Locations", raw).groups()
+        types = [type_.partition("/")[0] for type_ in types.split()]
+        sums = Counter()
+        for line in samples.splitlines():
+            values = re.match(r"\s*((?:\d+\s+)*\d+): ", line)
+            if values:
+                sums.update(dict(zip(types, map(int, values.group(1).split()))))
+        self.assertEqual([sums["alloc_objects"], sums["alloc_space"]], self.expected["allocated"])
+        self.assertEqual([sums["inuse_objects"], sums["inuse_space"]], self.expected["leaked"])
+        self.assertEqual([sums["peak_objects"], sums["peak_space"]], self.expected["peak"])
+
+    def test_samples_are_right_on_average(self):
+        path = self.directory / "sampled.heap"
+        subprocess.run([STACKPIPE, "heap", "-q", "-S", "4K", "-o", path, "--", STRESS, "2",
+                        "3000000"], check=True, stderr=subprocess.PIPE)
+        report = json.loads(self.report("--json", file=path))
+        self.assertTrue(report["sampled"])
+        blocks, size = report["allocated"]
+        # 3,000,000 blocks of 16 to 527 bytes; of 200,000 samples the sum is off by 0.25 % on average
+        self.assertAlmostEqual(blocks / 3000000, 1, delta=0.02)
+        self.assertAlmostEqual(size / (3000000 * 271.5), 1, delta=0.02)
+        self.assertEqual(report["unknown_frees"], 0)
+
+    def test_a_full_disk_is_told(self):
+        done = subprocess.run([STACKPIPE, "heap", "-q", "-o", "/dev/full", "--force", "--", WAYS,
+                               "flood", "300000"], stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"done", done.stderr)  # of the program: it is not hurt
+        self.assertIn(b"No space left on device", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
