@@ -168,9 +168,10 @@ class Ways(unittest.TestCase):
                     with source.stderr:
                         source.stderr.read()
                     self.assertEqual(source.wait(), 0)
-                summary = subprocess.run([pipeline.program("frame-dump"), "--summary"],
-                                         stdin=stream.open("rb"), stdout=subprocess.PIPE,
-                                         check=True).stdout.decode()
+                with stream.open("rb") as out:
+                    summary = subprocess.run([pipeline.program("frame-dump"), "--summary"],
+                                             stdin=out, stdout=subprocess.PIPE,
+                                             check=True).stdout.decode()
                 told, lost = map(int, re.search(r"samples_out=(\d+) dropped=(\d+)",
                                                 summary).groups())
                 self.assertGreater(lost, 1000)
