@@ -26,7 +26,7 @@
 
 enum {
 	HEAP_VERSION = 1,
-	HEAP_RINGS_MAX = 256,	   /* threads of a process at a time */
+	HEAP_RINGS_MAX = 128,	   /* threads of a process at a time */
 	HEAP_RING_WORDS = 1 << 17, /* 1 MiB; a power of two */
 	HEAP_PAGE = 4096,
 	HEAP_SLOT_BITS = 14,
@@ -36,7 +36,7 @@ enum {
 	HEAP_RAW_BYTES_MAX = 32768,	      /* of stack */
 	HEAP_RAW_REGISTERS = 8,		      /* rip, rsp, rbp, rbx, r12 to r15: what calls keep */
 	HEAP_MAPPINGS_MAX = 1536,	      /* of a process, that can be told to it */
-	HEAP_TABLES_SIZE = 256 * 1024 * 1024, /* of address space; what is used of it is less */
+	HEAP_TABLES_SIZE = 128 * 1024 * 1024, /* of address space; what is used of it is less */
 	HEAP_ADDRESS_BITS = 48,
 	HEAP_ADAPT_FIRST = 4096, /* mean bytes between samples */
 	HEAP_ADAPT_MAX = 1 << 30,
@@ -192,7 +192,6 @@ struct heap_hello {
 	uint64_t magic;
 	uint32_t version, pid; /* in its own namespace */
 	uint64_t token[2];
-	char reason[128]; /* why nothing can be recorded; empty: it can */
 };
 
 enum heap_answer {

@@ -17,7 +17,9 @@
 #include "preload-source/target-check.h"
 
 enum {
-	LOOK_MS = 50, /* nobody rings below a quarter of a ring */
+	LOOK_MS = 50,	/* nobody rings below a quarter of a ring */
+	LOOKS_MAX = 16, /* at the mappings of a process that keeps asking, before others have their
+			   turn */
 	FIXED_FDS = 4 + DOOR_GUESTS_MAX,
 };
 
@@ -199,9 +201,9 @@ static void answer(struct traced *traced, uint32_t wanted)
  */
 static int attend(struct preload_source *self, struct traced *traced)
 {
-	int r;
+	int r = -EAGAIN;
 
-	do {
+	for (int i = 0; i < LOOKS_MAX && r == -EAGAIN; i++) {
 		uint32_t wanted = __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE);
 		bool is_asked = wanted != traced->looked_at;
 
@@ -210,8 +212,8 @@ static int attend(struct preload_source *self, struct traced *traced)
 			r = traced_drain(traced, &self->teller, wanted);
 		if (is_asked)
 			answer(traced, wanted);
-	} while (r == -EAGAIN);
-	return r;
+	}
+	return r == -EAGAIN ? 0 : r;
 }
 
 static int attend_all(struct preload_source *self)

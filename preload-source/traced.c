@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,6 +297,8 @@ int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t loo
 
 void traced_recycle(struct traced *traced)
 {
+	if (traced->own_pid != traced->process.pid) /* its TIDs are not ours to ask for */
+		return;
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
 		struct traced_ring *ring = &traced->rings[i];
 		uint32_t tid = __atomic_load_n(&ring->reader.ring->owner, __ATOMIC_ACQUIRE);
@@ -318,6 +321,12 @@ int traced_finish(struct traced *traced, struct heap_teller *teller)
 				 __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE));
 	if (r == -EAGAIN)
 		r = 0;
+	if (!__atomic_load_n(&traced->region->n_claims, __ATOMIC_RELAXED))
+		stage_warn(teller->stage,
+			   "process %" PRIu32
+			   " was let in, and has told nothing: is its address space "
+			   "limited (ulimit -v)?",
+			   traced->process.pid);
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX && r == 0; i++) {
 		const struct traced_ring *ring = &traced->rings[i];
 		struct heap_lost lost = heap_lost_of(ring->reader.ring);

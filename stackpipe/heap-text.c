@@ -110,12 +110,23 @@ static void print_graph(const struct heap *heap, FILE *out)
 		timeline->n * timeline->length / 1e9);
 }
 
-/* Sizes or lifetimes: classes of powers of two. */
-static void print_classes(const char *title, const struct heap_amount *classes, enum heap_unit unit,
-			  FILE *out)
+/* What a class ends below: of sizes, of lifetimes. */
+static void put_size_limit(unsigned class, FILE *out)
+{
+	char text[SIZE_TEXT];
+
+	fprintf(out, "%11s", size_text(1ULL << class, text));
+}
+
+static void put_time_limit(unsigned class, FILE *out)
+{
+	fprintf(out, "%9.3g s", (double)(1ULL << class) / 1e9);
+}
+
+static void print_classes(const char *title, const struct heap_amount *classes,
+			  void (*put_limit)(unsigned class, FILE *out), FILE *out)
 {
 	uint64_t all = 0;
-	char size[SIZE_TEXT];
 
 	for (int i = 0; i < HEAP_CLASSES; i++)
 		all += heap_amount_in(classes[i], HEAP_BLOCKS);
@@ -127,10 +138,8 @@ static void print_classes(const char *title, const struct heap_amount *classes, 
 
 		if (!n)
 			continue;
-		if (unit == HEAP_BYTES)
-			fprintf(out, "  below %11s", size_text(1ULL << i, size));
-		else
-			fprintf(out, "  below %8.3g s  ", (double)(1ULL << i) / 1e9);
+		fputs("  below ", out);
+		put_limit(i, out);
 		fprintf(out, "  %6.2f %%  %9" PRIu64 " blocks\n", 100.0 * n / all, n);
 	}
 }
@@ -251,8 +260,8 @@ int heap_report_print_text(struct heap_report *report, FILE *out)
 		print_graph(heap, out);
 	r = print_lists(report, out);
 	if (r == 0 && report->options.kind == REPORT_FUNCTIONS) {
-		print_classes("sizes", heap->sizes, HEAP_BYTES, out);
-		print_classes("lifetimes", heap->lifetimes, HEAP_BLOCKS, out);
+		print_classes("sizes", heap->sizes, put_size_limit, out);
+		print_classes("lifetimes", heap->lifetimes, put_time_limit, out);
 		print_threads(report, out);
 	}
 	return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * stackpipe heap: with a command behind `--`, preload-source | live-unwinder | symbolizer, and what
- * comes out is kept as it is, or goes to capture-sink if the file's name asks for one of its
- * formats; with a file, what became of the memory.
+ * comes out is kept as it is, or goes to capture-sink, as the file's name says; with a file, what
+ * became of the memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,8 @@
 #include "stackpipe/input.h"
 #include "stackpipe/pipeline.h"
 
-#define DEFAULT_FILE "stackpipe.heap"
+#define RECORDING_ENDING ".heap"
+#define DEFAULT_FILE "stackpipe" RECORDING_ENDING
 
 enum {
 	KEY_FOLLOW = 0x100,
@@ -199,8 +200,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "To record a command:", 1 },
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE: .syscap, .html, .folded or .pb.gz by its name, else all of it, to be reported "
-	  "(" DEFAULT_FILE ")",
+	  "Write FILE: all of it, to be reported, if it ends in " RECORDING_ENDING
+	  ", else by its name what capture-sink(1) writes (" DEFAULT_FILE ")",
 	  1 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 1 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 1 },
@@ -254,18 +255,12 @@ static int open_output(void)
 	return 0;
 }
 
-/* Whether capture-sink has a format for the file: then it makes it. */
+/* Whether capture-sink writes the file: whatever is no recording, it knows or refuses. */
 static bool is_for_sink(void)
 {
-	static const char *const endings[] = { ".syscap", ".html", ".folded", ".pb.gz" };
-	size_t size = strlen(output), ending;
+	size_t size = strlen(output), ending = strlen(RECORDING_ENDING);
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		ending = strlen(endings[i]);
-		if (size > ending && !strcmp(output + size - ending, endings[i]))
-			return true;
-	}
-	return false;
+	return size <= ending || strcmp(output + size - ending, RECORDING_ENDING);
 }
 
 static int finish_recording(int status)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -145,14 +146,17 @@ static bool find_in_list(uint64_t code, struct heap_mapping *ret, bool *is_valid
 	return is_found;
 }
 
-/* What is mapped at an address of code; the reader is asked once if it is not known. */
-static bool find_mapping(uint64_t code, struct heap_mapping *ret)
+static bool is_listed(uint64_t code, struct heap_mapping *ret)
 {
 	bool is_valid;
 
-	if (find_in_list(code, ret, &is_valid) && is_valid)
-		return true;
-	return connection_ask() && find_in_list(code, ret, &is_valid) && is_valid;
+	return find_in_list(code, ret, &is_valid) && is_valid;
+}
+
+/* What is mapped at an address of code; the reader is asked if it is not known. */
+static bool find_mapping(uint64_t code, struct heap_mapping *ret)
+{
+	return is_listed(code, ret) || (connection_ask() && is_listed(code, ret));
 }
 
 static const struct unwind_rule *find_in_table(const struct heap_mapping *mapping, uint64_t code)
@@ -204,11 +208,18 @@ static void pack(const struct unwind_rule *rule, struct walk_rule *ret)
 
 static void look_up_rule(uint64_t pc, struct walk_rule *ret)
 {
+	/* Nobody is asked twice: it is looked for again when there is another list. */
+	bool was_asked = ret->pc == pc && ret->kind == KIND_UNKNOWN;
 	const struct unwind_rule *rule;
 	struct heap_mapping mapping;
+	bool is_known = was_asked ? is_listed(pc - 1, &mapping) : find_mapping(pc - 1, &mapping);
 
-	*ret = (struct walk_rule){ .pc = pc, .kind = KIND_UNKNOWN };
-	if (!find_mapping(pc - 1, &mapping))
+	*ret = (struct walk_rule){
+		.pc = pc,
+		.kind = KIND_UNKNOWN,
+		.cfa_offset = connected.mappings->version,
+	};
+	if (!is_known)
 		return;
 	ret->kind = KIND_RAW;
 	switch (mapping.kind) {
@@ -235,7 +246,9 @@ static inline struct walk_rule *find_rule(struct walker *walker, uint64_t pc)
 	uint64_t hash = pc * 0x9e3779b97f4a7c15ULL;
 	struct walk_rule *rule = &walker->rules[hash >> 40 & (WALK_RULES_CACHED - 1)];
 
-	if (__builtin_expect(rule->pc != pc || rule->kind == KIND_NONE, 0))
+	if (__builtin_expect(rule->pc != pc || rule->kind == KIND_NONE, 0) ||
+	    (rule->kind == KIND_UNKNOWN &&
+	     rule->cfa_offset != (int32_t)connected.mappings->version))
 		look_up_rule(pc, rule);
 	return rule;
 }
@@ -355,6 +368,15 @@ static inline uint64_t hash_frame(uint64_t hash, uint64_t pc)
 	return hash ^ hash >> 29;
 }
 
+/* What is too deep is kept as far as there is room for it, and not used again. */
+static void leave_out_outermost(struct walker *walker, uint32_t n)
+{
+	walker->n_links -= n;
+	memmove(walker->links, walker->links + n, walker->n_links * sizeof(*walker->links));
+	walker->is_volatile = true;
+	walker->end = HEAP_END_FRAME_LIMIT;
+}
+
 /* Puts the fresh frames on what is left of the last stack. */
 static enum walk_outcome finish(struct walker *walker, uint32_t n_fresh, uint32_t end)
 {
@@ -362,10 +384,8 @@ static enum walk_outcome finish(struct walker *walker, uint32_t n_fresh, uint32_
 
 	if (end)
 		walker->end = end;
-	if (walker->n_links + n_fresh > WALK_DEPTH_MAX) {
-		walker->n_links = 0;
-		return WALK_RAW;
-	}
+	if (walker->n_links + n_fresh > WALK_DEPTH_MAX)
+		leave_out_outermost(walker, walker->n_links + n_fresh - WALK_DEPTH_MAX);
 	hash = walker->n_links ? walker->links[walker->n_links - 1].hash
 			       : hash_frame(connected.region->seed, walker->end);
 	while (n_fresh > 0) {
@@ -446,5 +466,7 @@ enum walk_outcome walk(struct walker *walker, struct walk_frame frame)
 			return give_up(walker);
 		n_fresh++;
 	}
-	return give_up(walker);
+	walker->n_links = 0;
+	walker->is_volatile = true;
+	return finish(walker, n_fresh, HEAP_END_FRAME_LIMIT);
 }

@@ -140,8 +140,13 @@ class Reports(unittest.TestCase):
         self.assertAlmostEqual(size / (3000000 * 271.5), 1, delta=0.02)
         self.assertEqual(report["unknown_frees"], 0)
 
+    def full(self):
+        path = self.directory / "full.heap"
+        path.symlink_to("/dev/full")
+        return path
+
     def test_a_full_disk_is_told(self):
-        done = subprocess.run([STACKPIPE, "heap", "-q", "-o", "/dev/full", "--force", "--", WAYS,
+        done = subprocess.run([STACKPIPE, "heap", "-q", "-o", self.full(), "--force", "--", WAYS,
                                "flood", "300000"], stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"done", done.stderr)  # of the program: it is not hurt

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -123,6 +124,36 @@ class Ways(unittest.TestCase):
                 self.assertEqual(names[:3], ["allocate", "libraries", "main"], names)
                 self.assertEqual(found.ends[event.stack], "complete")
                 self.assertIn(f"libheap-{image}.so", self.image_of(found, event.stack))
+
+    def test_what_is_new_is_known_soon_without_waiting(self):
+        """Without waiting the first stacks in a library are raw, and no less true."""
+        found = self.run_way("libraries", heap.PROGRAMS, options=["--when-full=drop"])
+        events = sizes(found, SIZE) + sizes(found, SIZE + 1)
+        lost = sum(loss["n_allocated"] for loss in found.lost)
+        self.assertTrue(0 < len(events) <= 38 <= len(events) + lost, (len(events), found.lost))
+        for event in events:
+            names = found.names_of(event.stack)
+            # A library that has gone by the time that its stack is looked at has no names.
+            if found.ends[event.stack] == "complete":
+                self.assertEqual(names[:3], ["allocate", "libraries", "main"], names)
+                self.assertIn("libheap-" + ("one" if event.size == SIZE else "other"),
+                              self.image_of(found, event.stack))
+
+    def test_deep_stacks(self):
+        for n_frames in (64, 512):
+            found = self.run_way("deep", "3000", options=[f"--max-frames={n_frames}"])
+            self.check_whole(found)
+            self.assertEqual(found.counts["heap", "raw-stacks"], 0)
+            depths = Counter(len(found.frames[event.stack]) for event in sizes(found, SIZE))
+            self.assertEqual(max(depths), n_frames)
+            for event in sizes(found, SIZE):
+                names = found.names_of(event.stack)
+                if found.ends[event.stack] == "frame-limit":
+                    self.assertEqual(names, ["descend"] * n_frames)
+                else:
+                    self.assertEqual(found.ends[event.stack], "complete")
+                    self.assertEqual(set(names), {"descend", "main", "__libc_start_call_main",
+                                                  "__libc_start_main", "_start"})
 
     def image_of(self, found, stack):
         mapping = int(found.frames[stack][0].split("@")[1].split(":")[0])

@@ -286,6 +286,18 @@ static void environment(void)
 	check(system("env") == 0, "env");
 }
 
+/* A stack of so many frames, deeper each time. */
+static __attribute__((noinline)) void descend(int depth)
+{
+	if (depth % 100 == 0) {
+		kept = malloc(SIZE);
+		free(kept);
+	}
+	if (depth > 0)
+		descend(depth - 1);
+	__asm__ volatile("");
+}
+
 /* As fast as it can: SIZE bytes, so often. */
 static void flood(const char *n)
 {
@@ -321,6 +333,8 @@ int main(int argc, char **argv)
 		die(argument);
 	else if (!strcmp(way, "environment"))
 		environment();
+	else if (!strcmp(way, "deep"))
+		descend(atoi(argument));
 	else if (!strcmp(way, "flood"))
 		flood(argument);
 	else
