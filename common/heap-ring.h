@@ -71,9 +71,10 @@ enum heap_record {
 	HEAP_RECORD_FREED,	   /* address: it will be freed now */
 	HEAP_RECORD_RELEASED,	   /* address: realloc(3) begins with it */
 	HEAP_RECORD_RESTORED,	   /* address: realloc(3) has failed, and it is as it was */
-	HEAP_RECORD_STACK,  /* end << 40 | slot << 16 | n frames; n return addresses: the slot's */
-	HEAP_RECORD_RAW,    /* bytes; the caller's address, registers, bytes from the sp on, whole
-			       words */
+	HEAP_RECORD_STACK,	   /* generation << 48 | end << 40 | slot << 16 | n frames; n return
+					addresses: the slot's */
+	HEAP_RECORD_RAW,    /* generation << 32 | bytes; the caller's address, registers, bytes
+				 from the sp on, whole words */
 	HEAP_RECORD_THREAD, /* tid: what follows is of this thread */
 	HEAP_RECORD_LOST, /* allocations, frees, bytes, nanoseconds blocked, since the last of these
 			   */
@@ -83,6 +84,7 @@ enum heap_record {
 
 enum {
 	HEAP_KIND_SHIFT = 60,
+	HEAP_GENERATION_BITS = 12, /* of heap_region.generation, in records */
 	HEAP_ALLOCATED_WORDS = 3,
 	HEAP_FREED_WORDS = 2,
 	HEAP_THREAD_WORDS = 2,
@@ -93,6 +95,7 @@ enum {
 };
 
 #define HEAP_TIME_MASK ((1ULL << HEAP_KIND_SHIFT) - 1)
+#define HEAP_GENERATION_MASK ((1U << HEAP_GENERATION_BITS) - 1)
 #define HEAP_ADDRESS_MASK ((1ULL << HEAP_ADDRESS_BITS) - 1)
 
 /* What a ring could not take. Only ever counted up. */
@@ -139,6 +142,11 @@ struct heap_region {
 	uint32_t state;	    /* enum heap_state */
 	uint32_t n_claims;  /* hint where to look for a free ring */
 	uint64_t n_unheard; /* calls that came while there was no ring for them */
+	/*
+	 * How often code has gone: what an address of code means holds for one of these. Counted up
+	 * by the program.
+	 */
+	uint32_t generation __attribute__((aligned(64)));
 	/* The program counts up what it wants to have looked at; the reader says how far it is. */
 	uint32_t wanted __attribute__((aligned(64)));
 	uint32_t is_waiting;

@@ -32,6 +32,43 @@ static enum wire_stack_end end_of(uint32_t end)
 	}
 }
 
+void heap_teller_note_look(const struct heap_teller *teller, struct heap_teller_process *process,
+			   uint32_t generation)
+{
+	generation &= HEAP_GENERATION_MASK;
+	process->generation = generation;
+	process->looks[generation & (HEAP_TELLER_LOOKS - 1)].generation = generation;
+	process->looks[generation & (HEAP_TELLER_LOOKS - 1)].next_mapping =
+		teller->processes->n_mappings;
+}
+
+/* Mappings with this number and higher ones were not there in a generation. */
+static uint32_t find_bound(const struct heap_teller_process *process, uint32_t generation)
+{
+	uint32_t i = generation & (HEAP_TELLER_LOOKS - 1);
+
+	if (generation == process->generation)
+		return UINT32_MAX;
+	return process->looks[i].generation == generation ? process->looks[i].next_mapping : 0;
+}
+
+/* A frame whose code is not there any more, or has come later, is an address and nothing else. */
+static struct wire_frame make_frame(const struct heap_teller *teller,
+				    const struct mapping_table *mappings, uint64_t address,
+				    uint32_t bound)
+{
+	const struct mapping *mapping = mappings ? mapping_table_find(mappings, address - 1) : NULL;
+	struct wire_frame frame = { .address = address };
+
+	if (!mapping || mapping->number >= bound)
+		return frame;
+	frame.mapping = mapping->number;
+	/* Of such code only the frame pointer leads to the next one. */
+	if (images_is_memory(teller->processes->images, mapping->image))
+		frame.flags = WIRE_frame_flags_FRAME_POINTER;
+	return frame;
+}
+
 static int put_stack(struct heap_teller *teller, const struct heap_teller_process *process,
 		     const struct ring_record *record, uint64_t time)
 {
@@ -44,28 +81,19 @@ static int put_stack(struct heap_teller *teller, const struct heap_teller_proces
 		.frames = { frames, record->n },
 	};
 	const struct mapping_table *mappings = processes_mappings(teller->processes, process->pid);
+	uint32_t bound = find_bound(process, record->generation);
 
-	for (uint32_t i = 0; i < record->n; i++) {
-		const struct mapping *mapping =
-			mappings ? mapping_table_find(mappings, record->words[i] - 1) : NULL;
-		bool is_memory =
-			mapping && images_is_memory(teller->processes->images, mapping->image);
-
-		frames[i] = (struct wire_frame){
-			.address = record->words[i],
-			.mapping = mapping ? mapping->number : 0,
-			/* Of such code only the frame pointer leads to the next one. */
-			.flags =
-				is_memory && i + 1 < record->n ? WIRE_frame_flags_FRAME_POINTER : 0,
-		};
-	}
+	for (uint32_t i = 0; i < record->n; i++)
+		frames[i] = make_frame(teller, mappings, record->words[i], bound);
+	frames[record->n - 1].flags = 0; /* it has no caller */
 	return stage_put(teller->stage, WIRE_RECORD_heap_stack, &stack);
 }
 
 int heap_teller_stack(struct heap_teller *teller, const struct heap_teller_process *process,
 		      const struct ring_record *record, uint64_t time, uint32_t *ret_number)
 {
-	const uint64_t state[] = { process->upid, process->maps_version, record->stack_end };
+	const uint64_t state[] = { process->upid, process->maps_version, record->generation,
+				   record->stack_end };
 	struct stack_key key = stack_memo_key(
 		&teller->memo, record->words, record->n,
 		stack_memo_state(&teller->memo, state, sizeof(state) / sizeof(*state)));
@@ -78,6 +106,22 @@ int heap_teller_stack(struct heap_teller *teller, const struct heap_teller_proce
 	*ret_number = ++teller->n_stacks;
 	stack_memo_keep(&teller->memo, key, *ret_number);
 	return put_stack(teller, process, record, time);
+}
+
+/* The code of a raw stack may have gone since: what is there now is none of it. */
+static int put_outdated(struct heap_teller *teller, const struct heap_teller_process *process,
+			const struct ring_record *record, uint64_t time)
+{
+	const struct wire_frame caller = { .address = record->caller };
+	const struct wire_heap_stack stack = {
+		.time = time,
+		.process = process->upid,
+		.number = teller->n_stacks,
+		.end = WIRE_stack_end_NO_MAPPING,
+		.frames = { &caller, 1 },
+	};
+
+	return stage_put(teller->stage, WIRE_RECORD_heap_stack, &stack);
 }
 
 int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process *process,
@@ -98,9 +142,11 @@ int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process
 	};
 	int r;
 
+	*ret_number = sample.number;
+	if (record->generation != process->generation)
+		return put_outdated(teller, process, record, time);
 	for (uint32_t i = 0; i < HEAP_RAW_REGISTERS; i++)
 		registers[arch_host.sample_index[kept[i]]] = record->registers[i];
-	*ret_number = sample.number;
 	++*teller->n_raw;
 	r = stage_put(teller->stage, WIRE_RECORD_heap_sample, &sample);
 	/* The writer borrows the stack, and the next record takes its place. */

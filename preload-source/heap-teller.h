@@ -21,16 +21,30 @@ struct heap_teller {
 	uint64_t words[RING_RECORD_WORDS_MAX]; /* of the record that was read last */
 };
 
+enum { HEAP_TELLER_LOOKS = 64 }; /* a power of two: generations that a stack may be late */
+
 /* Whose stacks they are, and for how long their addresses mean the same. */
 struct heap_teller_process {
 	uint32_t pid;
 	uint64_t upid, maps_version;
+	/*
+	 * Mappings are numbered as they come. Of an older stack only those count that were there by
+	 * the time that code went next: below it the number that was next to be given then.
+	 */
+	uint32_t generation; /* in which the mappings were looked at last */
+	struct {
+		uint32_t generation, next_mapping;
+	} looks[HEAP_TELLER_LOOKS]; /* by generation */
 };
 
 /* 0 or -errno, as of all of these. */
 int heap_teller_init(struct heap_teller *teller, struct stage *stage,
 		     const struct processes *processes);
 void heap_teller_deinit(struct heap_teller *teller);
+
+/* The mappings of a process have been looked at, in this generation. */
+void heap_teller_note_look(const struct heap_teller *teller, struct heap_teller_process *process,
+			   uint32_t generation);
 
 /* The number of a stack, told if it is new; `time` is of CLOCK_MONOTONIC. */
 int heap_teller_stack(struct heap_teller *teller, const struct heap_teller_process *process,

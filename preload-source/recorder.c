@@ -106,6 +106,7 @@ static int begin_traced(struct preload_source *self, const struct door_visitor *
 	record.process = process.upid;
 	record.time = traced->last_ns;
 	r = stage_put(self->images.stage, WIRE_RECORD_heap_begin, &record);
+	heap_teller_note_look(&self->teller, &traced->process, 0);
 	*ret = traced;
 	return r < 0 ? r : publish(self, traced, 0);
 }
@@ -177,10 +178,12 @@ static int answer_door(struct stage *stage, struct preload_source *self)
 /* What is mapped now, for the process and for us. 0 or -errno of the output. */
 static int look_again(struct preload_source *self, struct traced *traced, uint32_t wanted)
 {
+	uint32_t generation = __atomic_load_n(&traced->region->generation, __ATOMIC_ACQUIRE);
 	int r = processes_read_again(&self->processes, traced->process.pid, traced->last_ns);
 
 	if (r < 0 && r != -ESRCH)
 		return r;
+	heap_teller_note_look(&self->teller, &traced->process, generation);
 	traced->process.maps_version++;
 	return publish(self, traced, wanted);
 }

@@ -70,14 +70,16 @@ static bool parse_stack(struct ring_record *record, uint64_t first)
 	record->n = first & 0xffff;
 	record->slot = first >> 16 & 0xffffff;
 	record->stack_end = first >> 40 & 0xff;
+	record->generation = first >> 48 & HEAP_GENERATION_MASK;
 	return record->n >= 1 && record->n <= HEAP_FRAMES_MAX && record->slot < HEAP_SLOTS;
 }
 
 static bool parse_raw(const struct ring_reader *reader, struct ring_record *record)
 {
-	uint64_t size = word_at(reader, reader->position + 1);
+	uint64_t word = word_at(reader, reader->position + 1), size = word & UINT32_MAX;
 
 	record->n = size / sizeof(uint64_t);
+	record->generation = word >> 32 & HEAP_GENERATION_MASK;
 	record->caller = word_at(reader, reader->position + 2);
 	for (uint32_t i = 0; i < HEAP_RAW_REGISTERS; i++)
 		record->registers[i] = word_at(reader, reader->position + 3 + i);

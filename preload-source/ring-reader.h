@@ -20,7 +20,7 @@ struct ring_record {
 	enum heap_record kind;
 	uint64_t time; /* not of STACK */
 	uint64_t address, size;
-	uint32_t slot, tid, stack_end;
+	uint32_t slot, tid, stack_end, generation;
 	struct heap_lost lost;
 	uint64_t sampling;
 	uint64_t caller, registers[HEAP_RAW_REGISTERS];

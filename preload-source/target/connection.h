@@ -19,12 +19,11 @@ enum connection_phase {
 
 /* In memory of its own that a forked child finds zero, however it was forked. */
 struct connection {
-	uint32_t phase; /* enum connection_phase */
-	uint32_t epoch; /* of this process and no other that its memory is a copy of; 0: none */
-	uint32_t generation; /* changes when code has gone whose addresses others may take */
-	uint32_t n_closing;  /* threads that are about to unmap code */
-	uint32_t required;   /* of heap_region.wanted: older lists may tell of code that has gone */
-	uint64_t n_missed;   /* calls that came while it was tried */
+	uint32_t phase;	    /* enum connection_phase */
+	uint32_t epoch;	    /* of this process and no other that its memory is a copy of; 0: none */
+	uint32_t n_closing; /* threads that are about to unmap code */
+	uint32_t required;  /* of heap_region.wanted: older lists may tell of code that has gone */
+	uint64_t n_missed;  /* calls that came while it was tried */
 };
 
 extern struct connection *connection;

@@ -40,7 +40,7 @@ __attribute__((noinline)) bool raw_put(struct walk_frame caller)
 	if (!record)
 		return false;
 	record[0] = (uint64_t)HEAP_RECORD_RAW << HEAP_KIND_SHIFT | thread_time();
-	record[1] = size;
+	record[1] = (uint64_t)(thread.scratch->generation & HEAP_GENERATION_MASK) << 32 | size;
 	record[2] = caller.pc;
 	memcpy(record + 3, registers, sizeof(registers));
 	memcpy(record + HEAP_RAW_WORDS, (const void *)registers[1], size);

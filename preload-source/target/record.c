@@ -29,8 +29,9 @@ static void count_lost_freed(void)
 }
 
 /* Tells the walked stack as the one of a slot. */
-static bool put_stack(const struct walker *walker, uint32_t slot)
+static bool put_stack(const struct scratch *scratch, uint32_t slot)
 {
+	const struct walker *walker = &scratch->walker;
 	uint32_t n = walker->n_links, end = walker->end, n_max = connected.region->max_frames;
 	uint64_t *record;
 
@@ -41,7 +42,9 @@ static bool put_stack(const struct walker *walker, uint32_t slot)
 	record = thread_reserve(HEAP_STACK_WORDS + n);
 	if (!record)
 		return false;
-	record[0] = word(HEAP_RECORD_STACK, (uint64_t)end << 40 | (uint64_t)slot << 16 | n);
+	record[0] = word(HEAP_RECORD_STACK, (uint64_t)(scratch->generation & HEAP_GENERATION_MASK)
+							    << 48 |
+						    (uint64_t)end << 40 | (uint64_t)slot << 16 | n);
 	for (uint32_t i = 0; i < n; i++)
 		record[1 + i] = walker->links[walker->n_links - 1 - i].frame.pc;
 	thread_commit(HEAP_STACK_WORDS + n);
@@ -64,7 +67,7 @@ static inline int32_t find_slot(struct scratch *scratch)
 		if (!ways[i])
 			way = i;
 	ways[way] = 0; /* until it is told */
-	if (!put_stack(walker, first + way))
+	if (!put_stack(scratch, first + way))
 		return -1;
 	ways[way] = hash;
 	return first + way;
@@ -74,7 +77,7 @@ static int32_t find_stack(struct walk_frame caller)
 {
 	struct scratch *scratch = thread.scratch;
 
-	if (__builtin_expect(scratch->generation != connection->generation, 0))
+	if (__builtin_expect(scratch->generation != connected.region->generation, 0))
 		thread_forget();
 	if (__builtin_expect(!connection->n_closing, 1) &&
 	    walk(&scratch->walker, caller) == WALK_DONE)
@@ -158,10 +161,11 @@ void record_closing(void)
 
 void record_closed(void)
 {
-	uint32_t wanted = __atomic_add_fetch(&connected.region->wanted, 1, __ATOMIC_SEQ_CST);
+	uint32_t wanted;
 
+	__atomic_fetch_add(&connected.region->generation, 1, __ATOMIC_SEQ_CST);
+	wanted = __atomic_add_fetch(&connected.region->wanted, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&connection->required, wanted, __ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&connection->generation, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&connection->n_closing, 1, __ATOMIC_SEQ_CST);
 	connection_ring_bell();
 }

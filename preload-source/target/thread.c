@@ -107,7 +107,7 @@ void thread_forget(void)
 {
 	struct scratch *scratch = thread.scratch;
 
-	scratch->generation = __atomic_load_n(&connection->generation, __ATOMIC_ACQUIRE);
+	scratch->generation = __atomic_load_n(&connected.region->generation, __ATOMIC_ACQUIRE);
 	walk_forget(&scratch->walker);
 	for (uint32_t i = 0; i < HEAP_SLOTS; i++)
 		scratch->stacks[i] = 0;

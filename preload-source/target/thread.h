@@ -30,7 +30,7 @@ struct thread {
 struct scratch {
 	struct walker walker;
 	uint64_t stacks[HEAP_SLOTS]; /* by slot: the hash of its stack, 0: none */
-	uint32_t generation;	     /* of connection.generation, that all of it holds for */
+	uint32_t generation;	     /* of heap_region, that all of it holds for */
 };
 
 extern __thread struct thread thread __attribute__((tls_model("initial-exec")));

@@ -135,7 +135,9 @@ class Ways(unittest.TestCase):
             names = found.names_of(event.stack)
             # A library that has gone by the time that its stack is looked at has no names.
             if found.ends[event.stack] == "complete":
-                self.assertEqual(names[:3], ["allocate", "libraries", "main"], names)
+                self.assertIn(names[:3], (["allocate", "libraries", "main"],
+                                          ["?", "libraries", "main"]))
+            if names[0] != "?":
                 self.assertIn("libheap-" + ("one" if event.size == SIZE else "other"),
                               self.image_of(found, event.stack))
 
