@@ -116,6 +116,24 @@ const scenarios = {
 		seen.unit = await page.$eval("#unit option:checked", option => option.textContent);
 	},
 
+	/* A heap: its amounts, and what was alive over time. */
+	async heap(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		seen.units = await page.$$eval("#unit option", found => found.map(option => option.textContent));
+		seen.totals = [];
+		for (let i = 0; i < seen.units.length; i++) {
+			await page.selectOption("#unit", String(i));
+			seen.totals.push(await page.evaluate(() => page.tree.total[0]));
+		}
+		seen.counts = await page.textContent("#counts");
+		seen.timeline = await page.getAttribute("#timeline", "aria-label");
+		seen.highest = await page.evaluate(() => Math.max(...timeline.columns));
+		await page.selectOption("#unit", "0");
+		await shot(page, "heap");
+		await page.click("[data-view=top]");
+		seen.rows = await rows(page, 5);
+	},
+
 	/* Names that are markup, script or worse stay text. */
 	async hostile(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);

@@ -2,6 +2,7 @@
 """The page that capture-sink writes, in a real browser; and speedscope with a file of its own."""
 import json
 import os
+import json
 import re
 import shutil
 import subprocess
@@ -97,6 +98,26 @@ class Page(pipeline.RecordingTest):
                                 "weight": sum(weights), "unit": "page-faults"})
         seen = drive("weights", self.write_page("main;_start 10\n", "plain.html"))
         self.assertEqual((seen["isOffered"], seen["samples"]), (False, 10))
+
+    def test_heap(self):
+        stream, path = self.directory / "stream", self.directory / "heap.html"
+        allocate = "kept = [bytes(100000 + i) for i in range(200)]; del kept[50:]"
+        with stream.open("wb") as out:
+            self.run_well([pipeline.program("preload-source"), "--", sys.executable, "-c", allocate],
+                          self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
+        self.run_on(stream, self.stage("capture-sink", path))
+        report = json.loads(subprocess.run([pipeline.program("stackpipe"), "heap", stream, "--json"],
+                                           stdout=subprocess.PIPE, check=True).stdout)
+        seen = drive("heap", path)
+        self.assertEqual(seen["errors"], [])
+        self.assertEqual(seen["totals"], [report["peak"][1], report["leaked"][1],
+                                          report["allocated"][1], report["allocated"][0],
+                                          report["temporary"][0], report["foreign"][0]])
+        self.assertEqual(seen["units"][:2], ["bytes alive at the peak", "bytes never freed"])
+        self.assertEqual(seen["highest"], report["peak"][1])
+        self.assertIn("Bytes alive over", seen["timeline"])
+        self.assertIn("allocations and frees", seen["counts"])
+        self.assertGreater(report["peak"][1], 200 * 100000)
 
     def test_hostile_names_stay_text(self):
         lines = [f"main;{name} {i + 1}\n" for i, name in enumerate(HOSTILE)]
