@@ -59,7 +59,10 @@ class Timeline {
 		context.setTransform(scale, 0, 0, scale, 0, 0);
 		const most = this.columns.reduce((a, b) => Math.max(a, b), 1), wide = width / this.columns.length;
 		context.fillStyle = style.getPropertyValue("--faint");
-		this.columns.forEach((n, i) => context.fillRect(i * wide, height - n / most * height, wide, n / most * height));
+		this.columns.forEach((n, i) => { /* whole pixels: between others there would be stripes */
+			const left = Math.floor(i * wide), right = Math.ceil((i + 1) * wide);
+			context.fillRect(left, height - n / most * height, right - left, n / most * height);
+		});
 		context.fillStyle = style.getPropertyValue("--loss");
 		for (const loss of this.profile.losses)
 			context.fillRect(loss.time / this.end * width - 1, 0, 2, 8);
