@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* While it records: programs come in, their rings are drained, until all have ended. */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,7 +20,8 @@
 #include "preload-source/target-check.h"
 
 enum {
-	LOOK_MS = 50,	/* nobody rings below a quarter of a ring */
+	LOOK_MS = 50,	    /* nobody rings below a quarter of a ring */
+	REPLACED_LOOKS = 2, /* a quarter of a second each, for another program to come in */
 	LOOKS_MAX = 16, /* at the mappings of a process that keeps asking, before others have their
 			   turn */
 	FIXED_FDS = 4 + DOOR_GUESTS_MAX,
@@ -78,6 +82,25 @@ static int publish(struct preload_source *self, struct traced *traced, uint32_t 
 	return mappings ? published_update(&self->published, traced->list, mappings, answers) : 0;
 }
 
+/* The file that a process runs. false: it cannot be told. */
+static bool find_program(uint32_t pid, struct stat *ret)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
+	return stat(path, ret) == 0;
+}
+
+static void note_program(struct traced *traced)
+{
+	struct stat status;
+
+	if (!find_program(traced->process.pid, &status))
+		return;
+	traced->program_device = status.st_dev;
+	traced->program_inode = status.st_ino;
+}
+
 /* A process that was let in: its memory, its list, and that it begins. */
 static int begin_traced(struct preload_source *self, const struct door_visitor *visitor,
 			struct traced **ret)
@@ -107,6 +130,7 @@ static int begin_traced(struct preload_source *self, const struct door_visitor *
 	record.time = traced->last_ns;
 	r = stage_put(self->images.stage, WIRE_RECORD_heap_begin, &record);
 	heap_teller_note_look(&self->teller, &traced->process, 0);
+	note_program(traced);
 	*ret = traced;
 	return r < 0 ? r : publish(self, traced, 0);
 }
@@ -242,6 +266,35 @@ static int end_the_dead(struct preload_source *self)
 	return r;
 }
 
+/* Whether another program has taken its place: one that is traced would have come in by now. */
+static bool has_been_replaced(const struct traced *traced)
+{
+	struct stat status;
+
+	return traced->program_inode && find_program(traced->process.pid, &status) &&
+	       (status.st_dev != traced->program_device || status.st_ino != traced->program_inode);
+}
+
+/* Tells of processes that go on as programs that do not know of us. */
+static int end_the_replaced(struct stage *stage, struct preload_source *self)
+{
+	struct traced *traced, *next;
+	int r = 0;
+
+	for (traced = self->traced; traced && r == 0; traced = next) {
+		next = traced->next;
+		if (!has_been_replaced(traced) || traced->n_replaced++ < REPLACED_LOOKS)
+			continue;
+		stage_warn(stage,
+			   "process %" PRIu32
+			   " runs another program now, which never connected: its "
+			   "environment was cleared, or it is static, setuid, or of musl",
+			   traced->process.pid);
+		r = end_traced(self, traced);
+	}
+	return r;
+}
+
 static int check_images(struct preload_source *self)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -250,7 +303,8 @@ static int check_images(struct preload_source *self)
 	if (r < 0 || now - self->images_checked_at < CHECK_IMAGES_NS)
 		return r;
 	self->images_checked_at = now;
-	return images_check(&self->images);
+	r = end_the_replaced(self->images.stage, self);
+	return r < 0 ? r : images_check(&self->images);
 }
 
 /* Sleeps until somebody rings, comes or ends. 0 or -ENOMEM. */

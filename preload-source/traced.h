@@ -36,7 +36,9 @@ struct traced {
 	struct traced *next;
 	struct heap_teller_process process;
 	int pid_fd;
-	uint32_t own_pid; /* what the process itself takes for its PID */
+	uint64_t program_device, program_inode; /* that it runs; 0: not known */
+	uint32_t n_replaced;			/* how often it was seen to run another one */
+	uint32_t own_pid;			/* what the process itself takes for its PID */
 	struct shared_memory memory;
 	struct heap_region *region;
 	enum heap_when_full when_full;

@@ -216,6 +216,16 @@ class Ways(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn(b"the program never connected: it is statically linked", errors)
 
+    def test_a_program_in_its_place_that_is_not_traced_is_told(self):
+        source = subprocess.Popen([heap.PRELOAD, "--", "env", "-i", "sleep", "60"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        with source.stderr:
+            self.assertIn(b"runs another program now, which never connected",
+                          source.stderr.readline())
+            source.send_signal(signal.SIGINT)
+            source.stderr.read()
+        source.wait()
+
     def test_who_brings_a_sanitizer_is_refused(self):
         _, errors, status = heap.run([heap.PROGRAMS / "heap-asan"])
         self.assertEqual(status, 1)
