@@ -6,6 +6,7 @@ Sysprof's command line tools are fetched into the build tree by fetch-sysprof.
 import os
 import re
 import subprocess
+import struct
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +24,20 @@ INLINED_SPIN = BUILD / "tests" / "pipeline" / "inlined-spin"
 INLINED_CHAIN = ["main", "outer", "middle_[i]", "innermost_[i]"]
 JIT_SPIN = BUILD / "tests" / "pipeline" / "jit-spin"
 CHAIN = ["_start", "run", "outer", "middle", "inner"]
+
+
+ALLOCATION = 14
+HEADER_SIZE = 256
+
+
+def count_frames(data, wanted):
+    """A frame begins with its size, CPU, PID, time and type (sysprof-capture-types.h)."""
+    at, n = HEADER_SIZE, 0
+    while at + 24 <= len(data):
+        size, _, _, _, kind = struct.unpack_from("<HhiqI", data, at)
+        n += kind & 0xff == wanted
+        at += size
+    return n
 
 
 def setUpModule():
@@ -80,6 +95,19 @@ class Sysprof(pipeline.RecordingTest):
         status, merged, _ = sysprof("sysprof-cli", "--merge", self.capture, self.capture)
         self.assertEqual(status, 0)
         self.assertGreater(len(merged), self.capture.stat().st_size)
+
+    def test_allocations(self):
+        """It has no tool that prints them: the strict reader takes each, and they are as many."""
+        self.run_well([pipeline.program("preload-source"), "--", sys.executable, "-c",
+                       "print(len([str(i) * 100 for i in range(20000)]))"],
+                      self.stage("live-unwinder"), self.stage("symbolizer"),
+                      self.stage("capture-sink", self.capture))
+        self.cat()
+        status, merged, _ = sysprof("sysprof-cli", "--merge", self.capture, self.capture)
+        self.assertEqual(status, 0)
+        self.assertGreater(count_frames(self.capture.read_bytes(), ALLOCATION), 20000)
+        self.assertEqual(count_frames(merged, ALLOCATION),
+                         2 * count_frames(self.capture.read_bytes(), ALLOCATION))
 
     def paths_there(self):
         """What Sysprof shows on another machine: a root directory with Sysprof in it alone."""
