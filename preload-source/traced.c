@@ -93,7 +93,7 @@ static int tell_lost(struct traced *traced, struct heap_teller *teller, uint32_t
 
 	teller->stage->samples_in += n;
 	stage_drop(teller->stage, "ring-full", lost->n_allocated + lost->n_freed);
-	stage_drop(teller->stage, "no-ring", n_calls);
+	stage_drop(teller->stage, "unheard", n_calls);
 	*counters_get(&teller->stage->counters, "heap", "blocked-ms") +=
 		lost->blocked_ns / NANOSECONDS_A_MILLISECOND;
 	return r < 0 ? r : stage_put(teller->stage, WIRE_RECORD_heap_lost, &record);

@@ -42,8 +42,8 @@ bool thread_attach(void);
 static inline bool thread_enter(void)
 {
 	if (__builtin_expect(thread.where != THREAD_OUTSIDE, 0)) {
-		/* Of a signal handler; or the allocator calls itself. */
-		if (thread.ring)
+		/* The allocator calls itself; or a signal handler has come in between. */
+		if (thread.where == THREAD_RECORDING && thread.ring)
 			thread.ring->n_nested++;
 		return false;
 	}
