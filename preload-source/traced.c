@@ -225,14 +225,32 @@ static int look(struct traced *traced, struct heap_teller *teller, struct traced
 	return r;
 }
 
-/* Calls that found no ring, and rings that were damaged. */
+/* How many calls more there were that found no ring, or came while another one was recorded. */
+static uint64_t count_unheard(struct traced *traced)
+{
+	uint64_t n = __atomic_load_n(&traced->region->n_unheard, __ATOMIC_RELAXED), n_new = 0;
+
+	if (n > traced->n_unheard)
+		n_new += n - traced->n_unheard;
+	traced->n_unheard = n;
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
+		struct traced_ring *ring = &traced->rings[i];
+
+		if (!ring->stacks) /* it was never used */
+			continue;
+		n = __atomic_load_n(&ring->reader.ring->n_nested, __ATOMIC_RELAXED);
+		if (n > ring->n_nested)
+			n_new += n - ring->n_nested;
+		ring->n_nested = n;
+	}
+	return n_new;
+}
+
 static int tell_unheard(struct traced *traced, struct heap_teller *teller)
 {
-	uint64_t n = __atomic_load_n(&traced->region->n_unheard, __ATOMIC_RELAXED);
-	uint64_t n_new = n > traced->n_unheard ? n - traced->n_unheard : 0;
+	uint64_t n = count_unheard(traced);
 
-	traced->n_unheard = n;
-	return n_new ? tell_lost(traced, teller, 0, &(struct heap_lost){ 0 }, n_new) : 0;
+	return n ? tell_lost(traced, teller, 0, &(struct heap_lost){ 0 }, n) : 0;
 }
 
 /* Sampled more thinly from now on: some ring has come near to its end. */

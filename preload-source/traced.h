@@ -26,6 +26,7 @@ struct traced_ring {
 	uint32_t *stacks; /* by slot: their numbers; NULL: the ring was never used */
 	uint32_t raw;	  /* number of the last raw one */
 	uint32_t tid;
+	uint64_t n_nested;     /* of the ring's, that have been told */
 	uint64_t interval;     /* between samples */
 	struct heap_lost told; /* by its records */
 	bool has_next;	       /* an event waits in `next` */
