@@ -387,6 +387,21 @@ static int find_addresses(struct capture *capture, const struct named_stack *sta
 	return r;
 }
 
+/* Why a stack ends, as its outermost frame: there is room for it. */
+static int add_reason(struct capture *capture, uint32_t end, uint64_t time,
+		      struct addresses *addresses)
+{
+	char reason[STACKS_END_TEXT];
+	uint32_t name;
+	int r = 0;
+
+	if (!stacks_end_text(end, reason))
+		return 0;
+	name = names_intern(&capture->stacks.names, reason, strlen(reason));
+	addresses->list[addresses->n++] = jitmap_address(capture, name, time, &r);
+	return r;
+}
+
 static int put_counters(struct capture *capture, uint64_t time)
 {
 	struct syscap_format *self = capture->format_data;
@@ -402,7 +417,6 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 	const struct wire_stack *record = stack->record;
 	struct addresses addresses;
 	struct syscap_time when = { record->time, 0, record->cpu };
-	char reason[STACKS_END_TEXT];
 	int32_t tid = record->tid;
 	uint32_t end = record->end;
 	int r = find_pid(capture, stack, &when.pid);
@@ -410,12 +424,9 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 	addresses.n = addresses.context = 0;
 	if (r == 0)
 		r = find_addresses(capture, stack, &addresses, &end);
-	if (r == 0 && stacks_end_text(end, reason)) {
-		uint32_t name = names_intern(&capture->stacks.names, reason, strlen(reason));
-
-		addresses.list[addresses.n++] = jitmap_address(capture, name, record->time, &r);
-		self->counters[COUNTER_INCOMPLETE].value++;
-	}
+	if (r == 0)
+		r = add_reason(capture, end, record->time, &addresses);
+	self->counters[COUNTER_INCOMPLETE].value += end != WIRE_stack_end_COMPLETE;
 	if (r < 0)
 		return r;
 	/* The main thread of an incarnation goes by the number that this has here. */
@@ -435,7 +446,6 @@ static int add_heap_stack(struct capture *capture, const struct named_stack *sta
 {
 	struct syscap_format *self = capture->format_data;
 	struct addresses addresses;
-	char reason[STACKS_END_TEXT];
 	uint32_t end = record->end;
 	int32_t pid;
 	int r = find_pid(capture, stack, &pid);
@@ -443,11 +453,8 @@ static int add_heap_stack(struct capture *capture, const struct named_stack *sta
 	addresses.n = addresses.context = 0;
 	if (r == 0)
 		r = find_addresses(capture, stack, &addresses, &end);
-	if (r == 0 && stacks_end_text(end, reason)) {
-		uint32_t name = names_intern(&capture->stacks.names, reason, strlen(reason));
-
-		addresses.list[addresses.n++] = jitmap_address(capture, name, record->time, &r);
-	}
+	if (r == 0)
+		r = add_reason(capture, end, record->time, &addresses);
 	if (r == 0)
 		r = heap_allocations_add_stack(&self->allocations, record->number, addresses.list,
 					       addresses.n);

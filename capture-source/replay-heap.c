@@ -14,22 +14,7 @@ void heap_replay_deinit(struct heap_replay *heap)
 
 int heap_replay_flush(struct heap_replay *heap)
 {
-	struct heap_event_writer *events = &heap->events;
-	const struct wire_heap_events record = {
-		.time = events->begin,
-		.process = heap->process,
-		.n = events->n,
-		.events = { events->bytes, events->size },
-	};
-	int r;
-
-	if (!events->size)
-		return 0;
-	heap->stage->samples_in += events->n;
-	heap->stage->heap_events_out += events->n;
-	r = stage_put(heap->stage, WIRE_RECORD_heap_events, &record);
-	events->size = events->n = 0;
-	return r < 0 ? r : wire_writer_flush(&heap->stage->writer); /* the bytes are borrowed */
+	return heap_events_send(&heap->events, heap->stage, heap->process);
 }
 
 /* The number of a stack, told if it is new; one that was pushed out gets another. */

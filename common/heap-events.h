@@ -134,6 +134,11 @@ static inline void heap_event_write(struct heap_event_writer *writer,
 	writer->n++;
 }
 
+struct stage;
+
+/* Sends what a source has written, if there is any, as a record; it is empty then. 0 or -errno. */
+int heap_events_send(struct heap_event_writer *writer, struct stage *stage, uint64_t process);
+
 struct heap_event_reader {
 	const uint8_t *at, *end;
 	uint64_t time, address, interval;

@@ -155,22 +155,7 @@ int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process
 
 int heap_teller_flush(struct heap_teller *teller)
 {
-	struct heap_event_writer *events = &teller->events;
-	const struct wire_heap_events record = {
-		.time = events->begin,
-		.process = teller->upid,
-		.n = events->n,
-		.events = { events->bytes, events->size },
-	};
-	int r;
-
-	if (!events->size)
-		return 0;
-	teller->stage->samples_in += events->n;
-	teller->stage->heap_events_out += events->n;
-	r = stage_put(teller->stage, WIRE_RECORD_heap_events, &record);
-	events->size = events->n = 0;
-	return r < 0 ? r : wire_writer_flush(&teller->stage->writer); /* the bytes are borrowed */
+	return heap_events_send(&teller->events, teller->stage, teller->upid);
 }
 
 int heap_teller_event(struct heap_teller *teller, const struct heap_teller_process *process,
