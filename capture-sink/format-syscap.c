@@ -486,13 +486,11 @@ static int add_heap_events(struct capture *capture, const struct wire_heap_event
 	int r = 0;
 
 	while (pid && r == 0 && heap_event_next(&reader, &event)) {
-		struct heap_event freed = { .kind = HEAP_EVENT_FREED,
-					    .tid = event.tid,
-					    .time = event.time };
+		struct heap_event freed;
 		bool is_due;
 
-		r = heap_allocations_take(&self->allocations, events->process, &event,
-					  &freed.address, &is_due);
+		r = heap_allocations_take(&self->allocations, events->process, &event, &freed,
+					  &is_due);
 		if (r == 0 && freed.address)
 			r = put_heap_event(self, *pid, &freed);
 		if (r == 0 && is_due)

@@ -16,6 +16,7 @@ void heap_allocations_deinit(struct heap_allocations *allocations)
 {
 	free(allocations->stacks);
 	free(allocations->addresses);
+	free(allocations->blocks);
 	pair_map_deinit(&allocations->released);
 }
 
@@ -48,22 +49,43 @@ const uint64_t *heap_allocations_stack(const struct heap_allocations *allocation
 	return *ret_n ? allocations->addresses + allocations->stacks[number].first : NULL;
 }
 
-int heap_allocations_take(struct heap_allocations *allocations, uint64_t process,
-			  const struct heap_event *event, uint64_t *ret_freed, bool *ret_is_due)
+/* The place of a thread's released block. 0; -ENOSPC: there are too many threads; -ENOMEM. */
+static int find_released(struct heap_allocations *allocations, uint64_t process, uint32_t tid,
+			 struct heap_event **ret)
 {
-	uint64_t *released = pair_map_find(&allocations->released, process, event->tid);
+	uint64_t *known = pair_map_find(&allocations->released, process, tid);
 	int r;
 
-	*ret_freed =
-		released && *released && event->kind != HEAP_EVENT_RESTORED ? *released - 1 : 0;
+	*ret = known ? &allocations->blocks[*known] : NULL;
+	if (known)
+		return 0;
+	r = GROWING_LIST_MAKE_ROOM(allocations->blocks, allocations->n_blocks);
+	if (r == 0)
+		r = pair_map_add(&allocations->released, process, tid, allocations->n_blocks);
+	if (r < 0)
+		return r;
+	*ret = &allocations->blocks[allocations->n_blocks++];
+	**ret = (struct heap_event){ 0 };
+	return 0;
+}
+
+int heap_allocations_take(struct heap_allocations *allocations, uint64_t process,
+			  const struct heap_event *event, struct heap_event *ret_freed,
+			  bool *ret_is_due)
+{
+	struct heap_event *released;
+	int r = find_released(allocations, process, event->tid, &released);
+
+	*ret_freed = (struct heap_event){ 0 };
 	*ret_is_due = event->kind == HEAP_EVENT_ALLOCATED || event->kind == HEAP_EVENT_FREED;
-	if (released) {
-		*released = event->kind == HEAP_EVENT_RELEASED ? event->address + 1 : 0;
+	if (r == -ENOSPC) { /* then a realloc that fails looks like a free */
+		*ret_is_due |= event->kind == HEAP_EVENT_RELEASED;
 		return 0;
 	}
-	if (event->kind != HEAP_EVENT_RELEASED)
-		return 0;
-	r = pair_map_add(&allocations->released, process, event->tid, event->address + 1);
-	*ret_is_due |= r == -ENOSPC; /* then a realloc that fails looks like a free */
-	return r == -ENOSPC ? 0 : r;
+	if (r < 0)
+		return r;
+	if (event->kind != HEAP_EVENT_RESTORED)
+		*ret_freed = *released;
+	*released = event->kind == HEAP_EVENT_RELEASED ? *event : (struct heap_event){ 0 };
+	return 0;
 }

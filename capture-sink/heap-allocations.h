@@ -26,7 +26,9 @@ struct heap_allocations {
 	size_t n_stacks;
 	uint64_t *addresses;
 	size_t n_addresses;
-	struct pair_map released; /* (process, tid) → address + 1 */
+	struct pair_map released;  /* (process, tid) → index of `blocks` */
+	struct heap_event *blocks; /* that were released; kind 0: none */
+	size_t n_blocks;
 	uint64_t n_refused;
 };
 
@@ -42,8 +44,9 @@ const uint64_t *heap_allocations_stack(const struct heap_allocations *allocation
 				       size_t *ret_n);
 
 /*
- * Whether an event is to be written now; `ret_freed` is a block that was released by the same
- * thread, and has gone before it; 0: none. 0 or -ENOMEM.
+ * Whether an event is to be written now; `ret_freed` is the free of a block that the same thread
+ * has released before it, at its own time; address 0: none. 0 or -ENOMEM.
  */
 int heap_allocations_take(struct heap_allocations *allocations, uint64_t process,
-			  const struct heap_event *event, uint64_t *ret_freed, bool *ret_is_due);
+			  const struct heap_event *event, struct heap_event *ret_freed,
+			  bool *ret_is_due);

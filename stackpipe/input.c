@@ -17,7 +17,7 @@ static const char stream_magic[] = "stackpip";
 /* The first bytes of perf's files, and of what perf record -o - writes. */
 static const char perf_magic[] = "PERFILE2";
 
-enum { HEAD_SIZE = 16 };
+enum { HEAD_SIZE = sizeof(struct wire_header) + sizeof(struct wire_hello) };
 
 static int add(struct pipeline *pipeline, const char *program, const char *argument)
 {
@@ -41,6 +41,15 @@ static bool is_perf_directory(const char *path)
 	return access(data, R_OK) == 0;
 }
 
+/* The hello, which is not much larger than its structure, names the stages that have been passed.
+ */
+static bool is_unwound_stream(const char *head, ssize_t size)
+{
+	return size == HEAD_SIZE &&
+	       !memcmp(head + sizeof(struct wire_header), stream_magic, strlen(stream_magic)) &&
+	       memmem(head, size, "live-unwinder", strlen("live-unwinder"));
+}
+
 int input_add_stages(struct pipeline *pipeline, const char *path, const char *command)
 {
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -55,8 +64,7 @@ int input_add_stages(struct pipeline *pipeline, const char *path, const char *co
 			n == 0 ? "it is empty" : strerror(error));
 		return -error;
 	}
-	if (n == sizeof(head) &&
-	    !memcmp(head + sizeof(struct wire_header), stream_magic, strlen(stream_magic)))
+	if (is_unwound_stream(head, n))
 		return lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0 ? -errno : 0;
 	/* A directory is what perf record --threads writes. */
 	if (n >= 0 && memcmp(head, perf_magic, strlen(perf_magic)))
