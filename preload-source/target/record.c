@@ -13,12 +13,16 @@ static inline uint64_t word(enum heap_record kind, uint64_t rest)
 	return (uint64_t)kind << HEAP_KIND_SHIFT | rest;
 }
 
+/* One of a sample stands for 1 / (1 - exp(-size / mean)), which is mean / size and a half, nearly.
+ */
 static void count_lost_allocated(size_t size)
 {
 	struct heap_lost *lost = &thread.ring->lost;
+	uint64_t mean = thread.sampling, n = mean > size ? mean / (size + 1) + 1 : 1;
 
-	__atomic_store_n(&lost->n_allocated, lost->n_allocated + 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&lost->n_bytes, lost->n_bytes + size, __ATOMIC_RELAXED);
+	__atomic_store_n(&lost->n_allocated, lost->n_allocated + n, __ATOMIC_RELAXED);
+	__atomic_store_n(&lost->n_bytes, lost->n_bytes + (mean > size ? mean : size),
+			 __ATOMIC_RELAXED);
 }
 
 static void count_lost_freed(void)
@@ -85,18 +89,6 @@ static int32_t find_stack(struct walk_frame caller)
 	return raw_put(caller) ? HEAP_SLOT_RAW : -1;
 }
 
-/* What follows in this ring stands for more, or for less. Without room it is told later. */
-static void tell_sampling(void)
-{
-	uint64_t *record = thread_reserve(HEAP_SAMPLING_WORDS);
-
-	if (!record)
-		return;
-	record[0] = word(HEAP_RECORD_SAMPLING, thread_time());
-	record[1] = thread.sampling = connected.region->sampling;
-	thread_commit(HEAP_SAMPLING_WORDS);
-}
-
 void record_allocated(const void *block, size_t size, struct walk_frame caller)
 {
 	uint64_t address = (uint64_t)block, *record;
@@ -104,8 +96,6 @@ void record_allocated(const void *block, size_t size, struct walk_frame caller)
 
 	if (!sampling_takes(block, size))
 		return;
-	if (__builtin_expect(thread.sampling != connected.region->sampling, 0))
-		tell_sampling();
 	slot = address <= HEAP_ADDRESS_MASK ? find_stack(caller) : -1;
 	record = slot >= 0 ? thread_reserve(HEAP_ALLOCATED_WORDS) : NULL;
 	if (__builtin_expect(!record, 0)) {
@@ -116,6 +106,9 @@ void record_allocated(const void *block, size_t size, struct walk_frame caller)
 	record[1] = address | (uint64_t)slot << HEAP_ADDRESS_BITS;
 	record[2] = size;
 	thread_commit(HEAP_ALLOCATED_WORDS);
+	/* It was taken by the mean of before, and is told so; the next one is drawn anew. */
+	if (__builtin_expect(thread.sampling != connected.region->sampling, 0))
+		sampling_tell();
 }
 
 static inline void put_address(enum heap_record kind, const void *block)

@@ -129,7 +129,7 @@ static int64_t draw(uint64_t mean)
 
 bool sampling_takes_slowly(const void *block, size_t size)
 {
-	uint64_t mean = thread.sampling ? thread.sampling : connected.region->sampling;
+	uint64_t mean = thread.sampling;
 
 	if (!thread.bytes_left)
 		thread.bytes_left = draw(mean);
@@ -157,4 +157,17 @@ bool sampling_restores_slowly(const void *block)
 		return false;
 	add(block);
 	return true;
+}
+
+void sampling_tell(void)
+{
+	uint64_t *record = thread_reserve(HEAP_SAMPLING_WORDS), mean = connected.region->sampling;
+
+	if (!record)
+		return;
+	record[0] = (uint64_t)HEAP_RECORD_SAMPLING << HEAP_KIND_SHIFT | thread_time();
+	record[1] = mean;
+	thread_commit(HEAP_SAMPLING_WORDS);
+	thread.sampling = mean;
+	thread.bytes_left = 0;
 }

@@ -43,6 +43,9 @@ static inline bool sampling_has_skipped(const void *block)
 /* Samples are taken in this process from now on: the filter is of use. */
 void sampling_begin(void);
 
+/* What follows in this ring stands for more, or for less. Without room it is told later. */
+void sampling_tell(void);
+
 /* When there is a mean. */
 bool sampling_takes_slowly(const void *block, size_t size);
 bool sampling_has_slowly(const void *block);
@@ -50,8 +53,7 @@ bool sampling_restores_slowly(const void *block);
 
 static inline bool sampling_takes(const void *block, size_t size)
 {
-	return __builtin_expect(!connected.region->sampling, 1) ||
-	       sampling_takes_slowly(block, size);
+	return __builtin_expect(!thread.sampling, 1) || sampling_takes_slowly(block, size);
 }
 
 /* Whether a block that goes was taken. */

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload-source/target/thread.h"
+#include "preload-source/target/sampling.h"
 
 enum {
 	CLAIM_AGAIN = 1024, /* calls after no ring was to be had */
@@ -88,6 +88,8 @@ static bool attach(void)
 	/* What the scratch remembers is of this ring, but perhaps not of the process as it is. */
 	thread_forget();
 	tell_thread();
+	if (connected.region->sampling)
+		sampling_tell();
 	return true;
 }
 
