@@ -149,7 +149,6 @@ struct heap_region {
 	uint32_t generation __attribute__((aligned(64)));
 	/* The program counts up what it wants to have looked at; the reader says how far it is. */
 	uint32_t wanted __attribute__((aligned(64)));
-	uint32_t is_waiting;
 	uint32_t answered __attribute__((aligned(64))); /* futex(2) */
 };
 
@@ -178,7 +177,6 @@ enum heap_mapping_kind {
 	HEAP_MAPPING_BARE,	/* a file without unwind information */
 	HEAP_MAPPING_ANONYMOUS, /* of a JIT compiler, perhaps with frame pointers */
 	HEAP_MAPPING_UNKNOWN,	/* the reader has to look at its stacks */
-	HEAP_MAPPING_OWN,	/* of this library */
 };
 
 struct heap_mapping {

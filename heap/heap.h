@@ -54,10 +54,6 @@ struct heap_thread {
 	struct block released;	   /* by realloc(3), until it is known whether that has failed */
 };
 
-struct heap_class {
-	struct heap_amount allocated;
-};
-
 struct heap_losses {
 	uint64_t since; /* when the first was told; 0: none */
 	uint64_t n_allocated, n_freed, n_bytes, n_calls, blocked_ns;

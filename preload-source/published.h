@@ -14,7 +14,6 @@
 
 enum {
 	PUBLISHED_IMAGES_MAX = 1 << 16,
-	PUBLISHED_LISTS_MAX = 1 << 12, /* of processes at a time */
 	PUBLISHED_OPEN_MS = 2000, /* the image server is given so long for the files of a process */
 };
 
