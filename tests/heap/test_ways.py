@@ -171,7 +171,10 @@ class Ways(unittest.TestCase):
             self.assertIn((last.process, last.address), found.live()[0])
 
     def test_children_do_not_know_of_it(self):
-        self.run_way("environment", environment={"LD_PRELOAD": "libdl.so.2"})
+        self.run_way("environment", environment={
+            "LD_PRELOAD": "libdl.so.2",
+            "ASAN_OPTIONS": "verify_asan_link_order=0",  # should preload-source be built with it
+        })
         own, _, child = self.errors.rpartition("LD_PRELOAD=libdl.so.2")
         self.assertIn("LD_PRELOAD=", own)  # its own has us in it
         self.assertNotIn("STACKPIPE_HEAP", child.partition("\n")[0])
