@@ -140,7 +140,7 @@ bool pair_map_prune(struct pair_map *map,
 		    bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
 		    void *arg)
 {
-	if (map->n <= 2 * map->n_kept + PAIR_MAP_PRUNED_MIN)
+	if (map->n <= map->n_kept + map->n_kept / PAIR_MAP_PRUNED_PART + PAIR_MAP_PRUNED_MIN)
 		return false;
 	pair_map_keep(map, is_to_be_kept, arg);
 	map->n_kept = map->n;

@@ -9,7 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PAIR_MAP_PRUNED_MIN = 1 << 14 };
+enum {
+	PAIR_MAP_PRUNED_MIN = 1 << 12, /* pairs; with their room they take 256 KiB */
+	PAIR_MAP_PRUNED_PART = 4,
+};
 
 struct pair_map {
 	struct pair_map_entry *entries;
@@ -42,8 +45,9 @@ void pair_map_keep(struct pair_map *map,
 		   void *arg);
 
 /*
- * The same if it is worth looking through all of them: PAIR_MAP_PRUNED_MIN were added, and as many
- * as were kept the last time. Whether it was.
+ * The same if it is worth looking through all of them: PAIR_MAP_PRUNED_MIN were added, and of as
+ * many as were kept the last time one in PAIR_MAP_PRUNED_PART. (What is of no use is about as much,
+ * and what is allocated may be four times all.) Whether it was.
  */
 bool pair_map_prune(struct pair_map *map,
 		    bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
