@@ -344,7 +344,7 @@ void names_forget_ended(struct names *names, const struct identity *identity)
 	if (pair_map_prune(&names->places, is_of_living_image, (void *)identity))
 		find_free_places(names);
 	pair_map_prune(&names->threads, is_of_living_process, (void *)identity);
-	pair_map_prune(&names->timed.by_place, is_of_living_image, (void *)identity);
+	timed_places_forget_ended(&names->timed, is_of_living_image, (void *)identity);
 }
 
 int names_add_thread(struct names *names, const struct wire_thread *thread)

@@ -432,6 +432,38 @@ static void test_threads_of_processes_that_have_ended_make_room(void **state)
 	assert_null(pair_map_find(&names.threads, 2, 1));
 }
 
+static uint32_t jit_label(uint64_t process, uint64_t address)
+{
+	frame_name(process, address, 0);
+	return last.label;
+}
+
+static void test_jit_code_of_images_that_have_ended_makes_room(void **state)
+{
+	enum { LIVING = 7, ENDED = 8, NEXT = 9, N = PAIR_MAP_PRUNED_MIN };
+	uint32_t first;
+	size_t n;
+
+	add_process(1, "living");
+	add_image(LIVING, WIRE_image_kind_ANONYMOUS, "//anon");
+	add_image(ENDED, WIRE_image_kind_ANONYMOUS, "//anon");
+	map(1, 0x10000, LIVING);
+	first = jit_label(1, 0x10010);
+	for (uint64_t i = 0; i < N; i++)
+		timed_places_get(&names.timed, ENDED, i);
+	image_table_exit(&identity.images, &(struct wire_image_exit){ ENDED, 0 });
+	names_forget_ended(&names, &identity);
+	assert_int_equal(names.timed.by_place.n, 1);
+	n = names.timed.n;
+	assert_int_equal(n, N + 1);
+	for (uint64_t i = 0; i < N; i++)
+		assert_int_equal(timed_places_get(&names.timed, NEXT, i)->provisional, 0);
+	assert_int_equal(names.timed.n, n); /* in the places of those */
+	assert_int_equal(jit_label(1, 0x10010), first);
+	timed_places_get(&names.timed, NEXT, N);
+	assert_int_equal(names.timed.n, n + 1);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -451,6 +483,7 @@ int main(void)
 		TEST(test_the_longest_name_is_marked_too),
 		TEST(test_places_of_images_that_have_ended_make_room),
 		TEST(test_threads_of_processes_that_have_ended_make_room),
+		TEST(test_jit_code_of_images_that_have_ended_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

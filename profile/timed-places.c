@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "common/cleanup.h"
 #include "common/growing-list.h"
 #include "profile/timed-places.h"
 
@@ -19,14 +20,49 @@ void timed_places_deinit(struct timed_places *places)
 struct timed_place *timed_places_get(struct timed_places *places, uint64_t image, uint64_t offset)
 {
 	uint64_t *known = pair_map_find(&places->by_place, image, offset);
+	uint32_t index = places->free ? places->free - 1 : places->n;
 
 	if (known)
 		return &places->list[*known];
-	if (GROWING_LIST_MAKE_ROOM(places->list, places->n) < 0)
+	if (!places->free &&
+	    (places->n == TIMED_PLACES_MAX || GROWING_LIST_MAKE_ROOM(places->list, places->n) < 0))
 		return NULL;
-	if (places->n == TIMED_PLACES_MAX ||
-	    pair_map_add(&places->by_place, image, offset, places->n) < 0)
+	if (pair_map_add(&places->by_place, image, offset, index) < 0)
 		return NULL;
-	places->list[places->n] = (struct timed_place){ 0 };
-	return &places->list[places->n++];
+	if (places->free)
+		places->free = places->list[index].meaning;
+	else
+		places->n++;
+	places->list[index] = (struct timed_place){ 0 };
+	return &places->list[index];
+}
+
+static void mark_used(uint64_t image, uint64_t offset, uint64_t index, void *arg)
+{
+	((bool *)arg)[index] = true;
+}
+
+/* All that no pair leads to any more are free; without memory to tell, none more. */
+static void find_free(struct timed_places *places)
+{
+	_cleanup_free_ bool *is_used = calloc(places->n + 1, sizeof(*is_used));
+
+	if (!is_used)
+		return;
+	pair_map_each(&places->by_place, mark_used, is_used);
+	places->free = 0;
+	for (size_t i = 0; i < places->n; i++)
+		if (!is_used[i]) {
+			places->list[i] = (struct timed_place){ .meaning = places->free };
+			places->free = i + 1;
+		}
+}
+
+void timed_places_forget_ended(struct timed_places *places,
+			       bool (*is_living)(uint64_t image, uint64_t offset, uint64_t index,
+						 void *arg),
+			       void *arg)
+{
+	if (pair_map_prune(&places->by_place, is_living, arg))
+		find_free(places);
 }

@@ -15,13 +15,15 @@ enum { TIMED_PLACES_MAX = 1 << 20 };
 struct timed_place {
 	uint64_t first;	      /* time of the first stack with the provisional name */
 	uint32_t provisional; /* 0: no stack has had the place since its last name came */
-	uint32_t meaning;     /* of the provisional name, or of the next one */
+	/* Of the provisional name, or of the next one; if it is free, the next one's index + 1. */
+	uint32_t meaning;
 };
 
 struct timed_places {
 	struct pair_map by_place; /* (image, offset) → index of `list` */
 	struct timed_place *list;
 	size_t n;
+	uint32_t free; /* index + 1 of the first that is free, 0: none */
 };
 
 void timed_places_init(struct timed_places *places);
@@ -29,3 +31,9 @@ void timed_places_deinit(struct timed_places *places);
 
 /* The one at (image, offset), which is new if it was not known; NULL: no room or memory for it. */
 struct timed_place *timed_places_get(struct timed_places *places, uint64_t image, uint64_t offset);
+
+/* Now and then: forgets those of images that are not living. */
+void timed_places_forget_ended(struct timed_places *places,
+			       bool (*is_living)(uint64_t image, uint64_t offset, uint64_t index,
+						 void *arg),
+			       void *arg);
