@@ -23,7 +23,7 @@ struct machine {
 	const struct cfi *cfi;
 	const struct unwind_arch *arch;
 	const struct cfi_common *common;
-	struct cfi_cursor cursor;
+	struct dwarf_cursor cursor;
 	uint64_t address;
 	struct state state, initial;
 	bool has_initial;
@@ -115,9 +115,9 @@ static void restore(struct machine *machine, uint64_t number)
 static void set_expression(struct machine *machine, uint64_t number, const uint8_t *expression,
 			   size_t size)
 {
-	struct cfi_cursor cursor = { expression, expression + size, false };
-	uint8_t operation = cfi_take(&cursor, 1);
-	int64_t offset = cfi_take_sleb(&cursor);
+	struct dwarf_cursor cursor = { expression, expression + size, false };
+	uint8_t operation = dwarf_take(&cursor, 1);
+	int64_t offset = dwarf_take_sleb(&cursor);
 	enum unwind_value value = UNWIND_VALUE_FALLBACK;
 
 	if (!cursor.is_bad && cursor.at == cursor.end) {
@@ -132,8 +132,8 @@ static void set_expression(struct machine *machine, uint64_t number, const uint8
 /* The bytes of an expression; the cursor goes behind them. */
 static const uint8_t *take_block(struct machine *machine, size_t *ret_size)
 {
-	struct cfi_cursor *cursor = &machine->cursor;
-	uint64_t size = cfi_take_uleb(cursor);
+	struct dwarf_cursor *cursor = &machine->cursor;
+	uint64_t size = dwarf_take_uleb(cursor);
 	const uint8_t *block = cursor->at;
 
 	*ret_size = 0;
@@ -181,29 +181,29 @@ static void recall(struct machine *machine)
 /* The instructions about the CFA; false: it is none of them. */
 static bool define_cfa(struct machine *machine, uint8_t instruction)
 {
-	struct cfi_cursor *cursor = &machine->cursor;
+	struct dwarf_cursor *cursor = &machine->cursor;
 	uint64_t number;
 
 	switch (instruction) {
 	case DW_CFA_def_cfa:
-		number = cfi_take_uleb(cursor);
-		set_cfa(machine, number, cfi_take_uleb(cursor));
+		number = dwarf_take_uleb(cursor);
+		set_cfa(machine, number, dwarf_take_uleb(cursor));
 		break;
 	case DW_CFA_def_cfa_sf:
-		number = cfi_take_uleb(cursor);
-		set_cfa(machine, number, factored(machine, cfi_take_sleb(cursor)));
+		number = dwarf_take_uleb(cursor);
+		set_cfa(machine, number, factored(machine, dwarf_take_sleb(cursor)));
 		break;
 	case DW_CFA_def_cfa_register:
-		number = cfi_take_uleb(cursor);
+		number = dwarf_take_uleb(cursor);
 		if (cfa_register(machine) == UINT64_MAX)
 			number = UINT64_MAX;
 		set_cfa(machine, number, machine->state.rule.cfa_offset);
 		break;
 	case DW_CFA_def_cfa_offset:
-		set_cfa(machine, cfa_register(machine), cfi_take_uleb(cursor));
+		set_cfa(machine, cfa_register(machine), dwarf_take_uleb(cursor));
 		break;
 	case DW_CFA_def_cfa_offset_sf:
-		set_cfa(machine, cfa_register(machine), factored(machine, cfi_take_sleb(cursor)));
+		set_cfa(machine, cfa_register(machine), factored(machine, dwarf_take_sleb(cursor)));
 		break;
 	case DW_CFA_def_cfa_expression:
 		define_cfa_expression(machine);
@@ -217,55 +217,55 @@ static bool define_cfa(struct machine *machine, uint8_t instruction)
 /* The instructions about one register; false: it is none of them. */
 static bool define_register(struct machine *machine, uint8_t instruction)
 {
-	struct cfi_cursor *cursor = &machine->cursor;
+	struct dwarf_cursor *cursor = &machine->cursor;
 	const uint8_t *block;
 	uint64_t number;
 	size_t size;
 
 	switch (instruction) {
 	case DW_CFA_offset_extended:
-		number = cfi_take_uleb(cursor);
+		number = dwarf_take_uleb(cursor);
 		set_value(machine, number, UNWIND_VALUE_AT_CFA,
-			  factored(machine, cfi_take_uleb(cursor)));
+			  factored(machine, dwarf_take_uleb(cursor)));
 		break;
 	case DW_CFA_offset_extended_sf:
-		number = cfi_take_uleb(cursor);
+		number = dwarf_take_uleb(cursor);
 		set_value(machine, number, UNWIND_VALUE_AT_CFA,
-			  factored(machine, cfi_take_sleb(cursor)));
+			  factored(machine, dwarf_take_sleb(cursor)));
 		break;
 	case DW_CFA_GNU_negative_offset_extended:
-		number = cfi_take_uleb(cursor);
+		number = dwarf_take_uleb(cursor);
 		set_value(machine, number, UNWIND_VALUE_AT_CFA,
-			  factored(machine, -cfi_take_uleb(cursor)));
+			  factored(machine, -dwarf_take_uleb(cursor)));
 		break;
 	case DW_CFA_restore_extended:
-		restore(machine, cfi_take_uleb(cursor));
+		restore(machine, dwarf_take_uleb(cursor));
 		break;
 	case DW_CFA_undefined:
-		set_value(machine, cfi_take_uleb(cursor), UNWIND_VALUE_UNDEFINED, 0);
+		set_value(machine, dwarf_take_uleb(cursor), UNWIND_VALUE_UNDEFINED, 0);
 		break;
 	case DW_CFA_same_value:
-		set_value(machine, cfi_take_uleb(cursor), UNWIND_VALUE_SAME, 0);
+		set_value(machine, dwarf_take_uleb(cursor), UNWIND_VALUE_SAME, 0);
 		break;
 	case DW_CFA_register:
-		number = cfi_take_uleb(cursor);
-		set_value(machine, number, UNWIND_VALUE_REGISTER, cfi_take_uleb(cursor));
+		number = dwarf_take_uleb(cursor);
+		set_value(machine, number, UNWIND_VALUE_REGISTER, dwarf_take_uleb(cursor));
 		break;
 	case DW_CFA_expression:
-		number = cfi_take_uleb(cursor);
+		number = dwarf_take_uleb(cursor);
 		block = take_block(machine, &size);
 		set_expression(machine, number, block, size);
 		break;
 	case DW_CFA_val_offset:
-		number = cfi_take_uleb(cursor);
-		set_computed(machine, number, cfi_take_uleb(cursor));
+		number = dwarf_take_uleb(cursor);
+		set_computed(machine, number, dwarf_take_uleb(cursor));
 		break;
 	case DW_CFA_val_offset_sf:
-		number = cfi_take_uleb(cursor);
-		set_computed(machine, number, cfi_take_sleb(cursor));
+		number = dwarf_take_uleb(cursor);
+		set_computed(machine, number, dwarf_take_sleb(cursor));
 		break;
 	case DW_CFA_val_expression:
-		set_value(machine, cfi_take_uleb(cursor), UNWIND_VALUE_FALLBACK, 0);
+		set_value(machine, dwarf_take_uleb(cursor), UNWIND_VALUE_FALLBACK, 0);
 		take_block(machine, &size);
 		break;
 	default:
@@ -289,7 +289,7 @@ static void execute_extended(struct machine *machine, uint8_t instruction)
 		recall(machine);
 		break;
 	case DW_CFA_GNU_args_size:
-		cfi_take_uleb(&machine->cursor);
+		dwarf_take_uleb(&machine->cursor);
 		break;
 	case NEGATE_RA_STATE_WITH_PC:
 	case NEGATE_RA_STATE:
@@ -348,8 +348,8 @@ static int advance_by(struct machine *machine, uint64_t n, const struct cfi_rows
 /* One instruction. */
 static int step(struct machine *machine, const struct cfi_rows *rows)
 {
-	struct cfi_cursor *cursor = &machine->cursor;
-	uint8_t instruction = cfi_take(cursor, 1), low = instruction & 0x3f;
+	struct dwarf_cursor *cursor = &machine->cursor;
+	uint8_t instruction = dwarf_take(cursor, 1), low = instruction & 0x3f;
 	uint64_t place;
 
 	switch (instruction & 0xc0) {
@@ -357,7 +357,7 @@ static int step(struct machine *machine, const struct cfi_rows *rows)
 		return advance_by(machine, low, rows);
 	case DW_CFA_offset:
 		set_value(machine, low, UNWIND_VALUE_AT_CFA,
-			  factored(machine, cfi_take_uleb(cursor)));
+			  factored(machine, dwarf_take_uleb(cursor)));
 		return 0;
 	case DW_CFA_restore:
 		restore(machine, low);
@@ -369,11 +369,11 @@ static int step(struct machine *machine, const struct cfi_rows *rows)
 					 cfi_address(&machine->cfi->section, cursor->at));
 		return cursor->is_bad ? 0 : advance_to(machine, place, rows);
 	case DW_CFA_advance_loc1:
-		return advance_by(machine, cfi_take(cursor, 1), rows);
+		return advance_by(machine, dwarf_take(cursor, 1), rows);
 	case DW_CFA_advance_loc2:
-		return advance_by(machine, cfi_take(cursor, 2), rows);
+		return advance_by(machine, dwarf_take(cursor, 2), rows);
 	case DW_CFA_advance_loc4:
-		return advance_by(machine, cfi_take(cursor, 4), rows);
+		return advance_by(machine, dwarf_take(cursor, 4), rows);
 	default:
 		execute_extended(machine, instruction);
 		return 0;
@@ -386,7 +386,7 @@ static int run(struct machine *machine, const uint8_t *program, const uint8_t *p
 {
 	int r = 0;
 
-	machine->cursor = (struct cfi_cursor){ program, program_end, false };
+	machine->cursor = (struct dwarf_cursor){ program, program_end, false };
 	while (r == 0 && machine->cursor.at < machine->cursor.end && machine->address < end &&
 	       !machine->is_bad) {
 		r = step(machine, rows);

@@ -10,81 +10,32 @@
 /* Those that no linker writes into a section of its own: they would need to be asked for. */
 enum { POINTER_INDIRECT = 0x80, POINTER_OMIT = 0xff };
 
-uint64_t cfi_take(struct cfi_cursor *cursor, size_t size)
-{
-	uint64_t value = 0;
-
-	if ((size_t)(cursor->end - cursor->at) < size) {
-		cursor->at = cursor->end;
-		cursor->is_bad = true;
-		return 0;
-	}
-	memcpy(&value, cursor->at, size);
-	cursor->at += size;
-	return value;
-}
-
-/* Seven bits a byte, the lowest first; those beyond 64 are of no use. How many there were. */
-static unsigned take_leb(struct cfi_cursor *cursor, uint64_t *ret, uint8_t *ret_last)
-{
-	unsigned shift = 0;
-
-	*ret = 0;
-	do {
-		*ret_last = cfi_take(cursor, 1);
-		if (shift < 64)
-			*ret |= (uint64_t)(*ret_last & 0x7f) << shift;
-		shift += 7;
-	} while (*ret_last & 0x80);
-	return shift;
-}
-
-uint64_t cfi_take_uleb(struct cfi_cursor *cursor)
-{
-	uint64_t value;
-	uint8_t last;
-
-	take_leb(cursor, &value, &last);
-	return value;
-}
-
-int64_t cfi_take_sleb(struct cfi_cursor *cursor)
-{
-	uint64_t value;
-	uint8_t last;
-	unsigned n_bits = take_leb(cursor, &value, &last);
-
-	if (n_bits < 64 && last & 0x40)
-		value |= -1ULL << n_bits;
-	return value;
-}
-
-static uint64_t take_format(struct cfi_cursor *cursor, uint8_t format)
+static uint64_t take_format(struct dwarf_cursor *cursor, uint8_t format)
 {
 	switch (format) {
 	case DW_EH_PE_absptr:
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		return cfi_take(cursor, 8);
+		return dwarf_take(cursor, 8);
 	case DW_EH_PE_udata4:
-		return cfi_take(cursor, 4);
+		return dwarf_take(cursor, 4);
 	case DW_EH_PE_sdata4:
-		return (int32_t)cfi_take(cursor, 4);
+		return (int32_t)dwarf_take(cursor, 4);
 	case DW_EH_PE_udata2:
-		return cfi_take(cursor, 2);
+		return dwarf_take(cursor, 2);
 	case DW_EH_PE_sdata2:
-		return (int16_t)cfi_take(cursor, 2);
+		return (int16_t)dwarf_take(cursor, 2);
 	case DW_EH_PE_uleb128:
-		return cfi_take_uleb(cursor);
+		return dwarf_take_uleb(cursor);
 	case DW_EH_PE_sleb128:
-		return cfi_take_sleb(cursor);
+		return dwarf_take_sleb(cursor);
 	default:
 		cursor->is_bad = true;
 		return 0;
 	}
 }
 
-uint64_t cfi_take_encoded(struct cfi_cursor *cursor, uint8_t encoding, uint64_t address)
+uint64_t cfi_take_encoded(struct dwarf_cursor *cursor, uint8_t encoding, uint64_t address)
 {
 	uint64_t value = take_format(cursor, encoding & 0x0f);
 
@@ -105,7 +56,7 @@ uint64_t cfi_take_encoded(struct cfi_cursor *cursor, uint8_t encoding, uint64_t 
 /* One CIE or FDE of the section. */
 struct entry {
 	size_t at;
-	struct cfi_cursor body; /* behind its length and its id */
+	struct dwarf_cursor body; /* behind its length and its id */
 	uint64_t id;
 	const uint8_t *id_at;
 	size_t id_size;
@@ -115,15 +66,15 @@ struct entry {
 /* The entry at an offset; false: there is none, or the section ends here. */
 static bool read_entry(const struct cfi_section *section, size_t at, struct entry *ret)
 {
-	struct cfi_cursor cursor = { section->bytes + at, section->bytes + section->size, false };
+	struct dwarf_cursor cursor = { section->bytes + at, section->bytes + section->size, false };
 	uint64_t length;
 
 	*ret = (struct entry){ .at = at, .id_size = 4 };
 	if (at >= section->size)
 		return false;
-	length = cfi_take(&cursor, 4);
+	length = dwarf_take(&cursor, 4);
 	if (length == 0xffffffff) {
-		length = cfi_take(&cursor, 8);
+		length = dwarf_take(&cursor, 8);
 		ret->id_size = section->kind == CFI_DEBUG_FRAME ? 8 : 4;
 	}
 	if (cursor.is_bad || length == 0 || length > (uint64_t)(cursor.end - cursor.at))
@@ -131,7 +82,7 @@ static bool read_entry(const struct cfi_section *section, size_t at, struct entr
 	ret->next = cursor.at - section->bytes + length;
 	cursor.end = cursor.at + length;
 	ret->id_at = cursor.at;
-	ret->id = cfi_take(&cursor, ret->id_size);
+	ret->id = dwarf_take(&cursor, ret->id_size);
 	ret->body = cursor;
 	return true;
 }
@@ -148,9 +99,9 @@ static bool is_common(const struct cfi_section *section, const struct entry *ent
  * reading of them without harm. false: there may be anything behind it.
  */
 static bool read_augmentation(const struct cfi_section *section, const char *augmentation,
-			      struct cfi_cursor *cursor, struct cfi_common *common)
+			      struct dwarf_cursor *cursor, struct cfi_common *common)
 {
-	struct cfi_cursor data = *cursor;
+	struct dwarf_cursor data = *cursor;
 	uint64_t size;
 
 	if (*augmentation == 0)
@@ -158,21 +109,21 @@ static bool read_augmentation(const struct cfi_section *section, const char *aug
 	if (*augmentation++ != 'z')
 		return false;
 	common->has_augmentation_size = true;
-	size = cfi_take_uleb(cursor);
+	size = dwarf_take_uleb(cursor);
 	if (cursor->is_bad || size > (uint64_t)(cursor->end - cursor->at))
 		return false;
-	data = (struct cfi_cursor){ cursor->at, cursor->at + size, false };
+	data = (struct dwarf_cursor){ cursor->at, cursor->at + size, false };
 	cursor->at += size;
 	for (; *augmentation && !data.is_bad; augmentation++) {
 		switch (*augmentation) {
 		case 'R':
-			common->encoding = cfi_take(&data, 1);
+			common->encoding = dwarf_take(&data, 1);
 			break;
 		case 'L':
-			cfi_take(&data, 1);
+			dwarf_take(&data, 1);
 			break;
 		case 'P':
-			size = cfi_take(&data, 1);
+			size = dwarf_take(&data, 1);
 			if (size != POINTER_OMIT)
 				take_format(&data, size & 0x0f);
 			break;
@@ -191,21 +142,21 @@ static bool read_augmentation(const struct cfi_section *section, const char *aug
 static void read_common(const struct cfi_section *section, const struct entry *entry,
 			struct cfi_common *ret)
 {
-	struct cfi_cursor cursor = entry->body;
-	uint8_t version = cfi_take(&cursor, 1);
+	struct dwarf_cursor cursor = entry->body;
+	uint8_t version = dwarf_take(&cursor, 1);
 	const char *augmentation = (const char *)cursor.at;
 	bool is_good = true;
 
 	*ret = (struct cfi_common){ .at = entry->at, .encoding = DW_EH_PE_absptr };
-	while (cfi_take(&cursor, 1)) /* the text ends with a zero byte */
+	while (dwarf_take(&cursor, 1)) /* the text ends with a zero byte */
 		;
 	if (cursor.is_bad || (version != 1 && version != 3 && version != 4))
 		return;
 	if (version == 4) /* sizes of an address and of a segment selector */
-		is_good = cfi_take(&cursor, 1) == 8 && cfi_take(&cursor, 1) == 0;
-	ret->code_factor = cfi_take_uleb(&cursor);
-	ret->data_factor = cfi_take_sleb(&cursor);
-	ret->return_address = version == 1 ? cfi_take(&cursor, 1) : cfi_take_uleb(&cursor);
+		is_good = dwarf_take(&cursor, 1) == 8 && dwarf_take(&cursor, 1) == 0;
+	ret->code_factor = dwarf_take_uleb(&cursor);
+	ret->data_factor = dwarf_take_sleb(&cursor);
+	ret->return_address = version == 1 ? dwarf_take(&cursor, 1) : dwarf_take_uleb(&cursor);
 	is_good = is_good && read_augmentation(section, augmentation, &cursor, ret);
 	ret->program = cursor.at;
 	ret->program_end = cursor.end;
@@ -247,13 +198,13 @@ static const struct cfi_common *find_common(const struct cfi_section *section,
 static bool read_description(const struct cfi_section *section, const struct cfi_common *common,
 			     const struct entry *entry, struct cfi_description *ret)
 {
-	struct cfi_cursor cursor = entry->body;
+	struct dwarf_cursor cursor = entry->body;
 	uint64_t length, size;
 
 	ret->start = cfi_take_encoded(&cursor, common->encoding, cfi_address(section, cursor.at));
 	length = take_format(&cursor, common->encoding & 0x0f);
 	if (common->has_augmentation_size) {
-		size = cfi_take_uleb(&cursor);
+		size = dwarf_take_uleb(&cursor);
 		if (size > (uint64_t)(cursor.end - cursor.at))
 			return false;
 		cursor.at += size;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/dwarf-cursor.h"
+
 /* Bytes of the program of a CIE, which is run for each of its descriptions; compilers need 10. */
 enum { CFI_COMMON_PROGRAM_MAX = 256 };
 
@@ -60,16 +62,5 @@ static inline uint64_t cfi_address(const struct cfi_section *section, const uint
 	return section->address + (at - section->bytes);
 }
 
-/* A place in the bytes; what is read beyond `end` is 0 and makes it bad. */
-struct cfi_cursor {
-	const uint8_t *at, *end;
-	bool is_bad;
-};
-
-uint64_t cfi_take(struct cfi_cursor *cursor,
-		  size_t size); /* little-endian, of 1, 2, 4 or 8 bytes */
-uint64_t cfi_take_uleb(struct cfi_cursor *cursor);
-int64_t cfi_take_sleb(struct cfi_cursor *cursor);
-
 /* An address in one of the encodings of DW_EH_PE_…; `address` is that of the place itself. */
-uint64_t cfi_take_encoded(struct cfi_cursor *cursor, uint8_t encoding, uint64_t address);
+uint64_t cfi_take_encoded(struct dwarf_cursor *cursor, uint8_t encoding, uint64_t address);

@@ -47,9 +47,9 @@ static void assert_marked(const struct cfi *cfi, size_t i, uint8_t mark)
 	assert_int_equal(*description->program, mark);
 }
 
-static struct cfi_cursor cursor_of(const void *bytes, size_t size)
+static struct dwarf_cursor cursor_of(const void *bytes, size_t size)
 {
-	return (struct cfi_cursor){ bytes, (const uint8_t *)bytes + size, false };
+	return (struct dwarf_cursor){ bytes, (const uint8_t *)bytes + size, false };
 }
 
 #define CURSOR(...)                                                                                \
@@ -63,11 +63,11 @@ static void test_unsigned_numbers_of_any_length_are_read(void **state)
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		_cleanup_made_ struct made made = { 0 };
-		struct cfi_cursor cursor;
+		struct dwarf_cursor cursor;
 
 		put_uleb(&made, values[i]);
 		cursor = cursor_of(made.bytes, made.n);
-		assert_int_equal(cfi_take_uleb(&cursor), values[i]);
+		assert_int_equal(dwarf_take_uleb(&cursor), values[i]);
 		assert_false(cursor.is_bad);
 		assert_ptr_equal(cursor.at, cursor.end);
 	}
@@ -81,11 +81,11 @@ static void test_signed_numbers_of_any_length_are_read(void **state)
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		_cleanup_made_ struct made made = { 0 };
-		struct cfi_cursor cursor;
+		struct dwarf_cursor cursor;
 
 		put_sleb(&made, values[i]);
 		cursor = cursor_of(made.bytes, made.n);
-		assert_int_equal(cfi_take_sleb(&cursor), values[i]);
+		assert_int_equal(dwarf_take_sleb(&cursor), values[i]);
 		assert_false(cursor.is_bad);
 		assert_ptr_equal(cursor.at, cursor.end);
 	}
@@ -94,35 +94,35 @@ static void test_signed_numbers_of_any_length_are_read(void **state)
 /* Padding, as assemblers write it where they fix a number's size, and beyond what 64 bits hold. */
 static void test_a_number_longer_than_it_need_be_is_the_same(void **state)
 {
-	struct cfi_cursor cursor =
+	struct dwarf_cursor cursor =
 		CURSOR(0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0x7f);
 
-	assert_int_equal(cfi_take_uleb(&cursor), 1);
+	assert_int_equal(dwarf_take_uleb(&cursor), 1);
 	assert_false(cursor.is_bad);
 	cursor = CURSOR(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f);
-	assert_int_equal(cfi_take_sleb(&cursor), -1);
+	assert_int_equal(dwarf_take_sleb(&cursor), -1);
 	assert_ptr_equal(cursor.at, cursor.end);
 	assert_false(cursor.is_bad);
 }
 
 static void test_what_is_taken_beyond_the_end_is_zero_and_bad(void **state)
 {
-	struct cfi_cursor cursor = CURSOR(1, 2, 3);
+	struct dwarf_cursor cursor = CURSOR(1, 2, 3);
 
-	assert_int_equal(cfi_take(&cursor, 4), 0);
+	assert_int_equal(dwarf_take(&cursor, 4), 0);
 	assert_true(cursor.is_bad);
 	assert_ptr_equal(cursor.at, cursor.end); /* not even what was there is left */
 	cursor = CURSOR(1, 2, 3);
-	assert_int_equal(cfi_take(&cursor, 2), 0x201);
-	assert_int_equal(cfi_take(&cursor, 1), 3);
+	assert_int_equal(dwarf_take(&cursor, 2), 0x201);
+	assert_int_equal(dwarf_take(&cursor, 1), 3);
 	assert_false(cursor.is_bad);
-	assert_int_equal(cfi_take(&cursor, 1), 0);
+	assert_int_equal(dwarf_take(&cursor, 1), 0);
 	assert_true(cursor.is_bad);
 	cursor = CURSOR(0x80, 0x80);
-	cfi_take_uleb(&cursor);
+	dwarf_take_uleb(&cursor);
 	assert_true(cursor.is_bad);
 	cursor = CURSOR(0xff);
-	cfi_take_sleb(&cursor);
+	dwarf_take_sleb(&cursor);
 	assert_true(cursor.is_bad);
 }
 

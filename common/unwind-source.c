@@ -97,7 +97,7 @@ static int copy_from_address(Elf *elf, uint64_t address, uint8_t **ret, size_t *
 static int find_by_header(Elf *elf, struct cfi_section *section, uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
-	struct cfi_cursor cursor;
+	struct dwarf_cursor cursor;
 	GElf_Phdr header;
 	uint8_t encoding;
 	size_t n, size;
@@ -110,11 +110,11 @@ static int find_by_header(Elf *elf, struct cfi_section *section, uint8_t **ret)
 			r = copy_from_address(elf, header.p_vaddr, &bytes, &size);
 	if (r < 0)
 		return r;
-	cursor = (struct cfi_cursor){ bytes, bytes + size, false };
-	if (cfi_take(&cursor, 1) != 1) /* its version */
+	cursor = (struct dwarf_cursor){ bytes, bytes + size, false };
+	if (dwarf_take(&cursor, 1) != 1) /* its version */
 		return -EBADMSG;
-	encoding = cfi_take(&cursor, 1);
-	cfi_take(&cursor, 2); /* how its own table is encoded */
+	encoding = dwarf_take(&cursor, 1);
+	dwarf_take(&cursor, 2); /* how its own table is encoded */
 	section->address = cfi_take_encoded(&cursor, encoding, header.p_vaddr + 4);
 	if (cursor.is_bad)
 		return -EBADMSG;

@@ -13,24 +13,24 @@ enum { RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
  *	breg7(offset) breg16(0) lit15 and litN ge lit3 shl plus
  * that is rsp + offset + ((rip & 15) >= N) << 3. N is 11, or what the kind of stub wants.
  */
-static bool is_plt(struct cfi_cursor cursor, struct unwind_rule *rule)
+static bool is_plt(struct dwarf_cursor cursor, struct unwind_rule *rule)
 {
 	static const uint8_t before[] = { DW_OP_lit15, DW_OP_and };
 	static const uint8_t behind[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
 	int64_t offset;
 	uint8_t limit;
 
-	if (cfi_take(&cursor, 1) != DW_OP_breg0 + RSP)
+	if (dwarf_take(&cursor, 1) != DW_OP_breg0 + RSP)
 		return false;
-	offset = cfi_take_sleb(&cursor);
-	if (cfi_take(&cursor, 1) != DW_OP_breg0 + RETURN_ADDRESS || cfi_take_sleb(&cursor))
+	offset = dwarf_take_sleb(&cursor);
+	if (dwarf_take(&cursor, 1) != DW_OP_breg0 + RETURN_ADDRESS || dwarf_take_sleb(&cursor))
 		return false;
 	for (size_t i = 0; i < sizeof(before); i++)
-		if (cfi_take(&cursor, 1) != before[i])
+		if (dwarf_take(&cursor, 1) != before[i])
 			return false;
-	limit = cfi_take(&cursor, 1);
+	limit = dwarf_take(&cursor, 1);
 	for (size_t i = 0; i < sizeof(behind); i++)
-		if (cfi_take(&cursor, 1) != behind[i])
+		if (dwarf_take(&cursor, 1) != behind[i])
 			return false;
 	if (cursor.is_bad || cursor.at != cursor.end || limit < DW_OP_lit0 || limit > DW_OP_lit15 ||
 	    offset != (int32_t)offset)
@@ -45,18 +45,18 @@ static bool is_plt(struct cfi_cursor cursor, struct unwind_rule *rule)
  * A CFA that was put away: where a function aligns its stack (gcc), in hand-written code (OpenSSL),
  *in a signal frame (glibc). bregN(offset) deref, and possibly plus_uconst(addend)
  */
-static bool is_saved(struct cfi_cursor cursor, struct unwind_rule *rule)
+static bool is_saved(struct dwarf_cursor cursor, struct unwind_rule *rule)
 {
-	uint8_t base = cfi_take(&cursor, 1);
-	int64_t offset = cfi_take_sleb(&cursor);
+	uint8_t base = dwarf_take(&cursor, 1);
+	int64_t offset = dwarf_take_sleb(&cursor);
 	uint64_t addend = 0;
 
-	if (cfi_take(&cursor, 1) != DW_OP_deref)
+	if (dwarf_take(&cursor, 1) != DW_OP_deref)
 		return false;
 	if (cursor.at != cursor.end) {
-		if (cfi_take(&cursor, 1) != DW_OP_plus_uconst)
+		if (dwarf_take(&cursor, 1) != DW_OP_plus_uconst)
 			return false;
-		addend = cfi_take_uleb(&cursor);
+		addend = dwarf_take_uleb(&cursor);
 	}
 	if (cursor.is_bad || cursor.at != cursor.end || offset != (int32_t)offset ||
 	    addend > INT32_MAX)
@@ -74,7 +74,7 @@ static bool is_saved(struct cfi_cursor cursor, struct unwind_rule *rule)
 
 static void classify_cfa(const uint8_t *expression, size_t size, struct unwind_rule *rule)
 {
-	struct cfi_cursor cursor = { expression, expression + size, false };
+	struct dwarf_cursor cursor = { expression, expression + size, false };
 
 	if (!is_plt(cursor, rule) && !is_saved(cursor, rule))
 		rule->cfa = UNWIND_CFA_FALLBACK;
