@@ -16,6 +16,7 @@
 #include "symbolizer/debug-sections.h"
 #include "symbolizer/debug-split.h"
 #include "symbolizer/inline-table.h"
+#include "symbolizer/line-table.h"
 #include "symbolizer/unit-index.h"
 
 enum unit_state {
@@ -27,10 +28,11 @@ enum unit_state {
 /* A unit, of which all but `state` is unknown until it is hit. */
 struct unit {
 	enum unit_state state;
-	bool has_lines;	     /* its line program may be run */
+	bool has_files;	     /* that its lines are in, and their names may be read */
 	Dwarf_Die die;	     /* that says where its lines are */
 	Dwarf_Die described; /* that has its functions: of split DWARF in another file */
 	struct inline_table table;
+	struct line_table lines;
 };
 
 struct debug_info {
@@ -41,8 +43,9 @@ struct debug_info {
 	struct unit_index index;
 	struct unit *units; /* as index.units */
 	const Elf_Data *lines;
-	uint64_t sections_size, tables_size, lines_size;
-	int fd; /* -1: in memory */
+	uint64_t sections_size, tables_size;
+	uint64_t programs_size, lines_size; /* of line programs that were run, and of their rows */
+	int fd;				    /* -1: in memory */
 	struct debug_info_refused refused;
 };
 
@@ -55,8 +58,10 @@ struct debug_info *debug_info_free(struct debug_info *info)
 {
 	if (!info)
 		return NULL;
-	for (size_t i = 0; info->units && i < info->index.n_units; i++)
+	for (size_t i = 0; info->units && i < info->index.n_units; i++) {
 		inline_table_deinit(&info->units[i].table);
+		line_table_deinit(&info->units[i].lines);
+	}
 	free(info->units);
 	unit_index_deinit(&info->index);
 	interval_map_deinit(&info->code);
@@ -134,25 +139,32 @@ int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
 }
 
 /*
- * Whether the lines of a unit may be asked for, which libdw then reads all at once. Without a
- * directory (libdw 0.196) it may take the length of a name that is not there.
+ * Reads the lines of a unit. libdw is asked for the names of their files, but not without a
+ * directory: then it (0.196) may take the length of a name that is not there. 0 or -ENOMEM.
  */
-static bool may_read_lines(struct debug_info *info, Dwarf_Die *die)
+static int read_lines(struct debug_info *info, struct unit *unit)
 {
 	Dwarf_Attribute attribute, dir;
 	Dwarf_Word offset;
 	uint64_t size;
+	int r;
 
-	if (dwarf_formudata(dwarf_attr(die, DW_AT_stmt_list, &attribute), &offset) < 0)
-		return false;
+	if (dwarf_formudata(dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute), &offset) < 0)
+		return 0;
 	size = debug_sections_line_program_size(info->lines, offset);
-	if (!dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &dir)) || !size ||
-	    size > DEBUG_INFO_LINES_MAX - info->lines_size) {
+	if (!dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &dir)) || !size ||
+	    size > DEBUG_INFO_LINES_MAX - info->programs_size) {
 		info->refused.lines++;
-		return false;
+		return 0;
 	}
-	info->lines_size += size;
-	return true;
+	info->programs_size += size;
+	r = line_table_init(&unit->lines, (const char *)info->lines->d_buf + offset,
+			    info->lines->d_size - offset, &info->code);
+	if (r == -EBADMSG)
+		info->refused.lines++;
+	unit->has_files = r == 0;
+	info->lines_size += line_table_size(&unit->lines);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* The part of a unit that is in another file; false: that cannot be had safely. */
@@ -176,7 +188,9 @@ static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 	}
 	if (type != DW_UT_skeleton)
 		unit->described = unit->die;
-	unit->has_lines = may_read_lines(info, &unit->die);
+	r = read_lines(info, unit);
+	if (r < 0)
+		return r;
 	if (!unit->described.addr) { /* its .dwo is not there: its lines are */
 		unit->state = UNIT_READY;
 		return 0;
@@ -220,30 +234,34 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int name)
 	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) < 0 ? 0 : value;
 }
 
+/* The name of a file by its number in the list that a DIE's unit has; NULL: it is not known. */
+static const char *file_name(const struct unit *unit, Dwarf_Die *die, size_t number)
+{
+	Dwarf_Files *files;
+	size_t n;
+
+	if (!unit->has_files || dwarf_getsrcfiles(die, &files, &n) != 0)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
 /* Where the code of an address comes from, by the line table. */
 static void put_line(struct unit *unit, uint64_t address, struct inline_call *call)
 {
-	Dwarf_Line *line = unit->has_lines ? dwarf_getsrc_die(&unit->die, address) : NULL;
-	int number = 0, column = 0;
+	const struct line_row *row = line_table_find(&unit->lines, address);
 
-	if (!line)
+	if (!row)
 		return;
-	dwarf_lineno(line, &number);
-	dwarf_linecol(line, &column);
-	call->file = dwarf_linesrc(line, NULL, NULL);
-	call->line = number;
-	call->column = column;
+	call->file = file_name(unit, &unit->die, row->file);
+	call->line = row->line;
+	call->column = row->column;
 }
 
 /* Where an inlined call was made. */
 static void put_call_place(struct unit *unit, Dwarf_Die *die, struct inline_call *call)
 {
-	Dwarf_Files *files;
-	size_t n;
-
-	if (unit->has_lines && dwarf_hasattr(die, DW_AT_call_file) &&
-	    dwarf_getsrcfiles(&unit->described, &files, &n) == 0)
-		call->file = dwarf_filesrc(files, number_of(die, DW_AT_call_file), NULL, NULL);
+	if (dwarf_hasattr(die, DW_AT_call_file))
+		call->file = file_name(unit, &unit->described, number_of(die, DW_AT_call_file));
 	call->line = number_of(die, DW_AT_call_line);
 	call->column = number_of(die, DW_AT_call_column);
 }
@@ -323,10 +341,8 @@ int debug_info_find(struct debug_info *info, uint64_t address, struct inline_cal
 
 uint64_t debug_info_size(const struct debug_info *info)
 {
-	enum { BYTES_A_LINE = 10 }; /* that libdw makes of a byte of a line program */
-
 	return info->sections_size + interval_map_size(&info->index.map) + info->tables_size +
-	       BYTES_A_LINE * info->lines_size;
+	       info->lines_size;
 }
 
 const struct debug_info_refused *debug_info_refused(const struct debug_info *info)

@@ -22,5 +22,5 @@ int debug_sections_code(Elf *elf, struct interval_map *ret);
 /* The line programs, once libdw has decompressed them; NULL: there are none. */
 const Elf_Data *debug_sections_lines(Elf *elf);
 
-/* The size of the line program at an offset of these: libdw makes rows of 40 bytes of it. */
+/* The size of the line program at an offset of these. */
 uint64_t debug_sections_line_program_size(const Elf_Data *lines, uint64_t offset);
