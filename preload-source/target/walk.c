@@ -109,12 +109,11 @@ static inline bool read_word(struct walker *walker, uint64_t address, uint64_t *
 	return true;
 }
 
-uint64_t walk_readable(struct walker *walker, uint64_t address, uint64_t size)
+uint64_t walk_readable(struct walker *walker, uint64_t sp, uint64_t size)
 {
-	if (address < walker->low || address >= walker->high)
-		return 0;
-	extend_up(walker, address + size - WORD);
-	return walker->high - address < size ? walker->high - address : size;
+	enter_stack(walker, sp);
+	extend_up(walker, sp + size - WORD);
+	return walker->high - sp < size ? walker->high - sp : size;
 }
 
 /* The list is replaced while it is read, or not: `version` tells. */

@@ -61,5 +61,5 @@ enum walk_outcome walk(struct walker *walker, struct walk_frame frame);
 /* Forgets all rules and stacks: code has gone. */
 void walk_forget(struct walker *walker);
 
-/* How many of `size` bytes from `address` on, which is on the current stack, can be read. */
-uint64_t walk_readable(struct walker *walker, uint64_t address, uint64_t size);
+/* How many of `size` bytes from the current stack pointer on can be read. */
+uint64_t walk_readable(struct walker *walker, uint64_t sp, uint64_t size);
