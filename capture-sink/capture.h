@@ -28,6 +28,8 @@ struct capture {
 	struct stack_counts counts;
 	struct leaf_counts leaves;
 	struct heap heap; /* if the stream tells of any */
+	enum heap_metric heap_metric; /* for formats that tell one amount a stack */
+	enum heap_unit heap_unit;
 	struct output output;
 	const char *path;
 	const struct format *format;

@@ -7,7 +7,9 @@
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
  *	the parent is, function), processes (pid, name), threads (process, tid, name), samples
  *	(microseconds since the one before, thread, node, and what it weighs in each of "units"),
- *	losses (the same, events), of a heap what was alive over time (bytes, blocks)
+ *	losses (the same, events), of a heap what was alive over time (bytes, blocks), and moments
+ *of it: microseconds since the one before, how many stacks have changed, and of each which sample
+ *it is, bytes, blocks that are alive
  *
  * so that no name stands in the page as markup. page/data.js reads it.
  */
@@ -37,7 +39,8 @@ struct writing {
 	struct protobuf numbers;
 	bool is_weighted; /* else all samples have the same weight, and none is written */
 	size_t n_samples;
-	bool is_heap; /* then samples are stacks, and weigh their amounts */
+	bool is_heap;	     /* then samples are stacks, and weigh their amounts */
+	uint32_t *sample_of; /* stacks of a heap, from 1 on */
 };
 
 static void put_number(struct writing *self, uint64_t number)
@@ -116,10 +119,14 @@ static const struct {
 enum { N_HEAP_UNITS = sizeof(heap_units) / sizeof(*heap_units) };
 
 /* As samples of no time: a stack each. */
-static size_t put_heap_stacks(struct writing *self)
+static int put_heap_stacks(struct writing *self)
 {
 	const struct heap *heap = &self->capture->heap;
-	size_t n = 0;
+	uint32_t n = 0;
+
+	self->sample_of = calloc(heap->n_stacks + 1, sizeof(*self->sample_of));
+	if (!self->sample_of)
+		return -ENOMEM;
 
 	for (size_t i = 0; i < heap->n_stacks; i++) {
 		const struct heap_stack *stack = &heap->stacks[i];
@@ -133,9 +140,10 @@ static size_t put_heap_stacks(struct writing *self)
 			put_number(self,
 				   heap_amount_in(heap_stack_amount(stack, heap_units[k].metric),
 						  heap_units[k].unit));
-		n++;
+		self->sample_of[i] = ++n;
 	}
-	return n;
+	self->n_samples = n;
+	return 0;
 }
 
 static void put_timeline(struct writing *self)
@@ -145,6 +153,39 @@ static void put_timeline(struct writing *self)
 	for (uint32_t i = 0; i < timeline->n; i++) {
 		put_number(self, timeline->intervals[i].most_bytes);
 		put_number(self, timeline->intervals[i].last_blocks);
+	}
+}
+
+/* A stack that is no sample is beyond the limits of the profile. */
+static void put_moment(struct writing *self, const struct history_change *changes, size_t n)
+{
+	size_t n_shown = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_shown += self->sample_of[changes[i].stack] != 0;
+	put_number(self, n_shown);
+	for (size_t i = 0; i < n; i++) {
+		const struct heap_amount amount = { changes[i].n, changes[i].bytes };
+
+		if (!self->sample_of[changes[i].stack])
+			continue;
+		put_number(self, self->sample_of[changes[i].stack] - 1);
+		put_number(self, heap_amount_in(amount, HEAP_BYTES));
+		put_number(self, heap_amount_in(amount, HEAP_BLOCKS));
+	}
+}
+
+static void put_moments(struct writing *self)
+{
+	const struct history *history = &self->capture->heap.history;
+	uint64_t last = self->capture->heap.timeline.start;
+	size_t first = 0, end;
+
+	for (uint32_t i = 0; i < history->n_moments; i++, first = end) {
+		for (end = first; end < history->n_changes && history->changes[end].moment == i;)
+			end++;
+		put_time(self, &last, history->times[i]);
+		put_moment(self, history->changes + first, end - first);
 	}
 }
 
@@ -217,11 +258,7 @@ static void put_units(const struct writing *self, struct json *json)
 	json_number(json, "heap_events", heap->n_events);
 	json_number(json, "timeline", heap->timeline.n);
 	json_number(json, "interval_ns", heap->timeline.length);
-	json_number(json, "timeline_us",
-		    heap->timeline.start > self->capture->stacks.hello.start_time
-			    ? (heap->timeline.start - self->capture->stacks.hello.start_time) /
-				      NANOSECONDS_A_MICROSECOND
-			    : 0);
+	json_number(json, "moments", heap->history.n_moments);
 }
 
 /* What was recorded, in words and numbers. The strings are complete by now. */
@@ -288,13 +325,18 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 	self->n_samples = self->profile->n_samples;
 	put_tree(self);
 	put_threads(self);
-	if (self->is_heap)
-		self->n_samples = put_heap_stacks(self);
-	else
+	if (self->is_heap) {
+		r = put_heap_stacks(self);
+		if (r < 0)
+			return r;
+	} else {
 		put_samples(self);
+	}
 	put_losses(self);
-	if (self->is_heap)
+	if (self->is_heap) {
 		put_timeline(self);
+		put_moments(self);
+	}
 	if (self->numbers.has_failed || self->strings.has_failed)
 		return -ENOMEM;
 	r = join(self, end, &plain, &size);
@@ -341,12 +383,25 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	tree_deinit(&self.tree);
 	used_names_deinit(&self.strings);
 	protobuf_deinit(&self.numbers);
+	free(self.sample_of);
 	return r;
+}
+
+static int begin(struct capture *capture)
+{
+	history_keep(&capture->heap);
+	return whole_profile_begin(capture);
 }
 
 const struct format format_html = {
 	.name = "html",
 	.lacks = "source lines, and which CPU a sample is of",
-	WHOLE_PROFILE_CALLBACKS,
+	.data_size = sizeof(struct whole_profile),
+	.begin = begin,
+	.add_frame = whole_profile_add_frame,
+	.add_stack = whole_profile_add_stack,
+	.add_heap_stack = whole_profile_add_heap_stack,
+	.add_lost = whole_profile_add_lost,
+	.free = whole_profile_free,
 	.end = end_file,
 };

@@ -469,7 +469,7 @@ static int put_heap_event(struct syscap_format *self, int32_t pid, const struct 
 	const uint64_t *addresses;
 	size_t n;
 
-	if (event->kind != HEAP_EVENT_ALLOCATED)
+	if (!heap_event_has_size(event->kind) || event->kind == HEAP_EVENT_UNMAPPED)
 		return syscap_put_allocation(&self->syscap, when, event->tid, event->address, 0,
 					     NULL, 0);
 	addresses = heap_allocations_stack(&self->allocations, event->stack, &n);

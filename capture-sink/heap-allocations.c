@@ -77,7 +77,7 @@ int heap_allocations_take(struct heap_allocations *allocations, uint64_t process
 	int r = find_released(allocations, process, event->tid, &released);
 
 	*ret_freed = (struct heap_event){ 0 };
-	*ret_is_due = event->kind == HEAP_EVENT_ALLOCATED || event->kind == HEAP_EVENT_FREED;
+	*ret_is_due = event->kind != HEAP_EVENT_RELEASED && event->kind != HEAP_EVENT_RESTORED;
 	if (r == -ENOSPC) { /* then a realloc that fails looks like a free */
 		*ret_is_due |= event->kind == HEAP_EVENT_RELEASED;
 		return 0;

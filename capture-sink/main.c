@@ -12,6 +12,7 @@
 enum {
 	KEY_FORCE = 0x100,
 	KEY_BASE,
+	KEY_HEAP,
 	COUNTED_FOR_SUMMARY = 1 << 14, /* distinct stacks; the rare ones make room */
 };
 
@@ -313,6 +314,23 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	return r;
 }
 
+/* false: there is no such amount. */
+static bool parse_heap(struct capture *capture, const char *text)
+{
+	size_t size = strcspn(text, ":");
+
+	capture->heap_unit = text[size] ? HEAP_BLOCKS : HEAP_BYTES;
+	for (int metric = 0; metric < HEAP_METRICS; metric++) {
+		const char *name = heap_metric_name(metric);
+
+		if (name && strlen(name) == size && !strncmp(text, name, size)) {
+			capture->heap_metric = metric;
+			return !text[size] || !strcmp(text + size, ":blocks");
+		}
+	}
+	return false;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct capture_sink *self = state->input;
@@ -329,6 +347,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_BASE:
 		capture->base_path = arg;
+		return 0;
+	case KEY_HEAP:
+		if (!parse_heap(capture, arg))
+			stage_usage_error(state,
+					  "--heap takes peak, leaks, allocated, temporary or "
+					  "foreign, and :blocks if need be, not '%s'",
+					  arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (capture->path)
@@ -387,6 +412,10 @@ static const struct argp_option option_table[] = {
 	{ "base", KEY_BASE, "PAGE", 0, "Of html: compare with this page of stackpipe", 0 },
 	{ "format", 'f', "FORMAT", 0, FORMATS ", whatever the name says", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace OUTPUT if it exists", 0 },
+	{ "heap", KEY_HEAP, "AMOUNT", 0,
+	  "Of a heap, in formats that have one amount a stack: peak, leaks, allocated, temporary or "
+	  "foreign, in bytes, or AMOUNT:blocks (peak)",
+	  0 },
 	{ 0 },
 };
 

@@ -54,7 +54,8 @@ struct profile *whole_profile_get(struct capture *capture)
 
 	profile_settle(profile);
 	if (heap_is_there(&capture->heap) &&
-	    heap_profile_select(&capture->heap, profile, HEAP_AT_PEAK, HEAP_BYTES) < 0)
+	    heap_profile_select(&capture->heap, profile, capture->heap_metric, capture->heap_unit) <
+		    0)
 		profile->n_refused++;
 	if (profile->n_refused)
 		*counters_get(&capture->stage->counters, "refused", "samples") +=

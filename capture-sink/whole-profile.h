@@ -23,8 +23,8 @@ int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost
 void whole_profile_free(struct capture *capture);
 
 /*
- * At the end: all that was gathered, and names are what they mean. Of a heap its samples are what
- * was alive at the peak, in bytes.
+ * At the end: all that was gathered, and names are what they mean. Of a heap its samples are the
+ * stacks, and weigh what is asked for (capture.heap_metric).
  */
 struct profile *whole_profile_get(struct capture *capture);
 

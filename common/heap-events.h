@@ -7,9 +7,9 @@
  *
  *   time     nanoseconds since the event before
  *   address  the difference to that of the event before, its sign in bit 0 (zigzag)
- *   size     of ALLOCATED; of INTERVAL the mean bytes between samples of what follows, 0, as at the
- *            beginning of a record: all are told
- *   stack    of ALLOCATED, its number; of THREAD a TID: what follows is of that thread
+ *   size     of ALLOCATED and of mappings; of INTERVAL the mean bytes between samples of what is
+ *            ALLOCATED from here on, 0, as at the beginning of a record: all is told
+ *   stack    of ALLOCATED and of mappings, its number; of THREAD a TID: what follows is of that one
  *
  * Each record begins with THREAD, and so stands by itself. Two threads mostly take turns: 8 more in
  * the kind is an event of the thread that was the last one before this.
@@ -30,7 +30,10 @@ enum heap_event_kind {
 	HEAP_EVENT_RESTORED,
 	HEAP_EVENT_THREAD,
 	HEAP_EVENT_INTERVAL,
+	HEAP_EVENT_MAPPED,	/* by mmap(2) or mremap(2) */
 	HEAP_EVENT_SWAPPED = 8, /* added to one of the first four */
+	HEAP_EVENT_UNMAPPED = 13,
+	HEAP_EVENT_REMAINED, /* at the same time: a part of what was unmapped, or all of it */
 };
 
 enum {
@@ -40,9 +43,16 @@ enum {
 	HEAP_EVENT_FIELD_MAX = 7,     /* bytes of a field */
 };
 
+/* Whether size and stack are told. */
+static inline bool heap_event_has_size(enum heap_event_kind kind)
+{
+	return kind == HEAP_EVENT_ALLOCATED || kind == HEAP_EVENT_MAPPED ||
+	       kind >= HEAP_EVENT_UNMAPPED;
+}
+
 struct heap_event {
-	enum heap_event_kind kind; /* one of the first four */
-	uint32_t tid, stack;	   /* stack: of ALLOCATED */
+	enum heap_event_kind kind; /* none of THREAD, INTERVAL, SWAPPED */
+	uint32_t tid, stack;	   /* stack: of ALLOCATED and mappings */
 	uint64_t time, address, size;
 	uint64_t interval; /* of ALLOCATED: it stands for 1 / (1 - exp(-size / interval)); 0: itself
 			    */
@@ -101,7 +111,7 @@ static inline uint64_t heap_event_fitting(uint64_t value)
 static inline void heap_event_write(struct heap_event_writer *writer,
 				    const struct heap_event *event)
 {
-	bool is_swapped = false;
+	bool is_swapped = false, has_size = heap_event_has_size(event->kind);
 	int64_t moved;
 
 	if (!writer->size) {
@@ -110,7 +120,8 @@ static inline void heap_event_write(struct heap_event_writer *writer,
 		writer->tid = writer->other_tid = 0;
 	}
 	if (writer->tid != event->tid) {
-		is_swapped = writer->other_tid == event->tid && event->tid;
+		is_swapped = writer->other_tid == event->tid && event->tid &&
+			     event->kind <= HEAP_EVENT_RESTORED;
 		if (!is_swapped)
 			heap_event_put_all(writer, HEAP_EVENT_THREAD, 0, 0, 0, event->tid);
 		writer->other_tid = writer->tid;
@@ -125,8 +136,7 @@ static inline void heap_event_write(struct heap_event_writer *writer,
 	heap_event_put_all(
 		writer, event->kind | (is_swapped ? HEAP_EVENT_SWAPPED : 0),
 		heap_event_fitting(event->time - writer->time), (uint64_t)moved << 1 ^ moved >> 63,
-		event->kind == HEAP_EVENT_ALLOCATED ? heap_event_fitting(event->size) : 0,
-		event->kind == HEAP_EVENT_ALLOCATED ? event->stack : 0);
+		has_size ? heap_event_fitting(event->size) : 0, has_size ? event->stack : 0);
 	if (event->kind == HEAP_EVENT_ALLOCATED)
 		writer->interval = event->interval;
 	writer->time = event->time;
@@ -179,12 +189,13 @@ static inline bool heap_event_next(struct heap_event_reader *reader, struct heap
 			reader->is_damaged = true;
 			return false;
 		}
-		ret->kind = control & (HEAP_EVENT_SWAPPED - 1);
-		if (control & HEAP_EVENT_SWAPPED) {
+		ret->kind = control & 0xf;
+		if (ret->kind > HEAP_EVENT_SWAPPED && ret->kind < HEAP_EVENT_UNMAPPED) {
 			uint32_t tid = reader->tid;
 
 			reader->tid = reader->other_tid;
 			reader->other_tid = tid;
+			ret->kind -= HEAP_EVENT_SWAPPED;
 		}
 		reader->time += heap_event_take(reader, l_time);
 		moved = heap_event_take(reader, l_address);
@@ -208,6 +219,9 @@ static inline bool heap_event_next(struct heap_event_reader *reader, struct heap
 		case HEAP_EVENT_FREED:
 		case HEAP_EVENT_RELEASED:
 		case HEAP_EVENT_RESTORED:
+		case HEAP_EVENT_MAPPED:
+		case HEAP_EVENT_UNMAPPED:
+		case HEAP_EVENT_REMAINED:
 			return true;
 		default:
 			break;

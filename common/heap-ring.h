@@ -71,6 +71,9 @@ enum heap_record {
 	HEAP_RECORD_FREED,	   /* address: it will be freed now */
 	HEAP_RECORD_RELEASED,	   /* address: realloc(3) begins with it */
 	HEAP_RECORD_RESTORED,	   /* address: realloc(3) has failed, and it is as it was */
+	HEAP_RECORD_MAPPED,	   /* address | slot << 48; size */
+	HEAP_RECORD_UNMAPPED,	   /* address; size: it will be unmapped now, or be moved */
+	HEAP_RECORD_KEPT,	   /* address; size: that has failed */
 	HEAP_RECORD_STACK,	   /* generation << 48 | end << 40 | slot << 16 | n frames; n return
 					addresses: the slot's */
 	HEAP_RECORD_RAW,    /* generation << 32 | bytes; the caller's address, registers, bytes
@@ -87,6 +90,7 @@ enum {
 	HEAP_GENERATION_BITS = 12, /* of heap_region.generation, in records */
 	HEAP_ALLOCATED_WORDS = 3,
 	HEAP_FREED_WORDS = 2,
+	HEAP_UNMAPPED_WORDS = 3,
 	HEAP_THREAD_WORDS = 2,
 	HEAP_LOST_WORDS = 5,
 	HEAP_SAMPLING_WORDS = 2,
@@ -140,6 +144,7 @@ struct heap_region {
 	uint32_t version, clock, when_full, max_frames;
 	uint64_t block_ns, sampling, seed;
 	uint32_t state;	    /* enum heap_state */
+	uint32_t mappings;  /* whether they are recorded, too */
 	uint32_t n_claims;  /* hint where to look for a free ring */
 	uint64_t n_unheard; /* calls that came while there was no ring for them */
 	/*

@@ -178,19 +178,33 @@ void proc_maps_deinit(struct proc_maps *maps)
 	*maps = (struct proc_maps){ 0 };
 }
 
-void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX])
+static void read_name(const char *path, char ret[PROC_NAME_MAX])
 {
 	_cleanup_free_ char *text = NULL;
-	char path[64];
 	size_t size;
 
 	ret[0] = 0;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
 	if (whole_file_read(path, NAME_FILE_MAX, &text, &size) < 0 || !size)
 		return;
 	if (text[size - 1] == '\n')
 		text[size - 1] = 0;
 	snprintf(ret, PROC_NAME_MAX, "%s", text);
+}
+
+void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+	read_name(path, ret);
+}
+
+void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", pid, tid);
+	read_name(path, ret);
 }
 
 /* Entries of a directory whose names are numbers. */

@@ -45,8 +45,9 @@ int proc_read_maps(uint32_t pid, struct proc_maps *ret);
 int proc_read_maps_text(const char *path, struct proc_maps *maps);
 void proc_maps_deinit(struct proc_maps *maps);
 
-/* The main thread's name; empty if it cannot be read. */
+/* The main thread's name, or any thread's; empty if it cannot be read. */
 void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX]);
+void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX]);
 
 /* Whether /proc belongs to our own PID namespace: elsewhere its PIDs are other processes'. */
 bool proc_is_ours(void);

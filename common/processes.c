@@ -426,23 +426,34 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	return put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
 }
 
+int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t tid, const char *name,
+			  uint64_t time)
+{
+	struct process *process = find(processes, pid);
+	const struct wire_thread thread = {
+		.time = time,
+		.process = process ? process->upid : 0,
+		.tid = tid,
+		.name = wire_string(name, PROC_NAME_MAX),
+	};
+
+	if (!process)
+		return 0;
+	if (pid == tid)
+		snprintf(process->name, sizeof(process->name), "%s", name);
+	return stage_put(processes->stage, WIRE_RECORD_thread, &thread);
+}
+
 int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time)
 {
 	const char *name = record_text(&comm->header, sizeof(*comm));
 	struct process *process = find(processes, comm->pid);
-	struct wire_thread thread = { .time = time, .tid = comm->tid };
 
 	if (comm->pid == 0 || !name || (process && time < process->known_since))
 		return 0;
 	if (record_comm_is_exec(&comm->header))
 		return execute(processes, comm, name, time);
-	if (!process)
-		return 0;
-	if (comm->pid == comm->tid)
-		snprintf(process->name, sizeof(process->name), "%s", name);
-	thread.process = process->upid;
-	thread.name = wire_string(name, PROC_NAME_MAX);
-	return stage_put(processes->stage, WIRE_RECORD_thread, &thread);
+	return processes_name_thread(processes, comm->pid, comm->tid, name, time);
 }
 
 /* What is mapped to be executed; false: something else, or nobody's. */

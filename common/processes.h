@@ -92,6 +92,10 @@ int processes_read_again(struct processes *processes, uint32_t pid, uint64_t tim
 /* What is known to be mapped there; NULL: no such process. Void after the next call. */
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid);
 
+/* A thread of a known process has a name. */
+int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t tid, const char *name,
+			  uint64_t time);
+
 /* A process has ended, and nothing follows of it. */
 int processes_finish(struct processes *processes, uint32_t pid, uint64_t time);
 

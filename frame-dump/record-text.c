@@ -160,10 +160,10 @@ void record_text_print_unknown(FILE *out, const struct wire_raw *raw)
 static const char *heap_event_name(enum heap_event_kind kind)
 {
 	static const char *const names[] = {
-		[HEAP_EVENT_ALLOCATED] = "allocated",
-		[HEAP_EVENT_FREED] = "freed",
-		[HEAP_EVENT_RELEASED] = "released",
-		[HEAP_EVENT_RESTORED] = "restored",
+		[HEAP_EVENT_ALLOCATED] = "allocated", [HEAP_EVENT_FREED] = "freed",
+		[HEAP_EVENT_RELEASED] = "released",   [HEAP_EVENT_RESTORED] = "restored",
+		[HEAP_EVENT_MAPPED] = "mapped",	      [HEAP_EVENT_UNMAPPED] = "unmapped",
+		[HEAP_EVENT_REMAINED] = "remained",
 	};
 
 	return names[kind];
@@ -180,7 +180,7 @@ void record_text_print_heap_events(FILE *out, const struct wire_heap_events *rec
 			" %s address=0x%" PRIx64,
 			event.time, record->process, event.tid, heap_event_name(event.kind),
 			event.address);
-		if (event.kind == HEAP_EVENT_ALLOCATED)
+		if (heap_event_has_size(event.kind))
 			fprintf(out, " size=%" PRIu64 " stack=%" PRIu32, event.size, event.stack);
 		if (event.kind == HEAP_EVENT_ALLOCATED && event.interval)
 			fprintf(out, " interval=%" PRIu64, event.interval);

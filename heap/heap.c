@@ -21,8 +21,17 @@ void heap_deinit(struct heap *heap)
 	free(heap->stacks);
 	free(heap->threads);
 	blocks_deinit(&heap->blocks);
+	history_deinit(&heap->history);
 	pair_map_deinit(&heap->thread_of_tid);
 	pair_map_deinit(&heap->process_index);
+}
+
+/* Mappings begin with a page, and blocks with at least two bytes: so the lowest bit tells. */
+#define MAPPING 1ULL
+
+static bool is_mapping(uint64_t key)
+{
+	return key & MAPPING;
 }
 
 static void add(struct heap_amount *amount, struct heap_amount more)
@@ -160,6 +169,7 @@ static void live_on(struct heap *heap, const struct block *block, struct heap_am
 	struct heap_stack *stack = &heap->stacks[block->stack];
 
 	note_peak(heap, stack);
+	history_note(heap, block->stack);
 	add(&stack->totals.live, amount);
 	add(&heap->threads[block->thread].totals.live, amount);
 	add(&heap->totals.live, amount);
@@ -170,6 +180,7 @@ static void live_no_more(struct heap *heap, const struct block *block, struct he
 	struct heap_stack *stack = &heap->stacks[block->stack];
 
 	note_peak(heap, stack);
+	history_note(heap, block->stack);
 	take_off(&stack->totals.live, amount);
 	take_off(&heap->threads[block->thread].totals.live, amount);
 	take_off(&heap->totals.live, amount);
@@ -193,11 +204,10 @@ static void forget_block(struct heap *heap, struct block *block)
 	blocks_remove(&heap->blocks, block);
 }
 
-static int take_allocated(struct heap *heap, uint64_t key, uint32_t thread,
-			  const struct heap_event *event)
+static struct block make_block(struct heap *heap, uint64_t key, uint32_t thread,
+			       const struct heap_event *event)
 {
-	struct block *old = blocks_find(&heap->blocks, key);
-	struct block block = {
+	return (struct block){
 		.key = key,
 		.time = event->time,
 		.size = event->size,
@@ -205,18 +215,43 @@ static int take_allocated(struct heap *heap, uint64_t key, uint32_t thread,
 		.stack = event->stack,
 		.thread = thread,
 	};
-	struct heap_amount amount = amount_of(heap, &block);
+}
+
+/* A block that is alive from here on; whatever was there is not. */
+static int begin_block(struct heap *heap, const struct block *block)
+{
+	struct block *old = blocks_find(&heap->blocks, block->key);
 	int r;
 
 	if (old)
 		forget_block(heap, old);
-	r = make_stack(heap, block.stack);
+	if (block->stack >= HEAP_STACKS_MAX)
+		return -ENOSPC;
+	r = make_stack(heap, block->stack);
 	if (r == 0)
-		r = blocks_add(&heap->blocks, &block);
+		r = blocks_add(&heap->blocks, block);
+	if (r == 0)
+		live_on(heap, block, amount_of(heap, block));
+	return r;
+}
+
+static void count_allocated(struct heap *heap, const struct block *block, struct heap_amount amount)
+{
+	add_to_all(heap, block, offsetof(struct heap_totals, allocated), amount);
+	if (is_mapping(block->key))
+		add(&heap->mapped, amount);
+}
+
+static int take_allocated(struct heap *heap, uint64_t key, uint32_t thread,
+			  const struct heap_event *event)
+{
+	struct block block = make_block(heap, key, thread, event);
+	struct heap_amount amount = amount_of(heap, &block);
+	int r = begin_block(heap, &block);
+
 	if (r < 0)
 		return r;
-	live_on(heap, &block, amount);
-	add_to_all(heap, &block, offsetof(struct heap_totals, allocated), amount);
+	count_allocated(heap, &block, amount);
 	add(&heap->sizes[class_of(event->size)], amount);
 	heap->threads[thread].last_key = key;
 	if (heap->totals.live.bytes > heap->peak.bytes) {
@@ -249,7 +284,7 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 		add_to_all(heap, &block, offsetof(struct heap_totals, temporary), amount);
 	else if (block.thread != thread)
 		add_to_all(heap, &block, offsetof(struct heap_totals, foreign), amount);
-	if (event->kind == HEAP_EVENT_RELEASED)
+	if (event->kind != HEAP_EVENT_FREED)
 		heap->threads[thread].released = block;
 }
 
@@ -268,6 +303,40 @@ static int take_restored(struct heap *heap, uint64_t key, uint32_t thread)
 	return blocks_add(&heap->blocks, &block);
 }
 
+/*
+ * A part of the mapping that has just gone is there still. The first part is the same mapping, only
+ * smaller; each further one makes a mapping more, of bytes that were allocated before.
+ */
+static int take_remained(struct heap *heap, uint64_t key, uint32_t thread,
+			 const struct heap_event *event)
+{
+	struct block *whole = &heap->threads[thread].released;
+	struct block block = make_block(heap, key, thread, event);
+	struct heap_amount amount = { HEAP_ONE, event->size };
+	int r = begin_block(heap, &block);
+
+	if (r < 0 || whole->stack != block.stack || !is_mapping(whole->key))
+		return r;
+	blocks_find(&heap->blocks, key)->time = whole->time;
+	if (whole->size) {
+		whole->size = 0; /* it counts once */
+	} else {
+		count_allocated(heap, &block, (struct heap_amount){ HEAP_ONE, 0 });
+		amount.n = 0;
+	}
+	take_off(&heap->freed, amount);
+	take_off(&heap->threads[thread].freed, amount);
+	take_off(&heap->lifetimes[class_of(event->time - whole->time)], amount);
+	return 0;
+}
+
+static bool is_of_interest(const struct heap *heap, enum heap_event_kind kind)
+{
+	bool is_of_mapping = heap_event_has_size(kind) && kind != HEAP_EVENT_ALLOCATED;
+
+	return heap->scope == HEAP_ALL || (heap->scope == HEAP_MAPPINGS_ONLY) == is_of_mapping;
+}
+
 static int take_event(struct heap *heap, uint64_t process, uint32_t thread,
 		      const struct heap_event *event)
 {
@@ -276,14 +345,22 @@ static int take_event(struct heap *heap, uint64_t process, uint32_t thread,
 	int r = 0;
 
 	switch (event->kind) {
+	case HEAP_EVENT_MAPPED:
+		key |= MAPPING;
+		/* fall through */
 	case HEAP_EVENT_ALLOCATED:
-		r = event->stack < HEAP_STACKS_MAX ? take_allocated(heap, key, thread, event)
-						   : -ENOSPC;
+		r = take_allocated(heap, key, thread, event);
 		interval->n_allocated++;
 		break;
 	case HEAP_EVENT_RESTORED:
 		r = take_restored(heap, key, thread);
 		break;
+	case HEAP_EVENT_REMAINED:
+		r = take_remained(heap, key | MAPPING, thread, event);
+		break;
+	case HEAP_EVENT_UNMAPPED:
+		key |= MAPPING;
+		/* fall through */
 	default:
 		take_freed(heap, key, thread, event);
 		interval->n_freed++;
@@ -316,9 +393,10 @@ int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
 		has_thread = r == 0;
 		if (event.time > heap->last_time) {
 			keep_points(heap, event.time);
+			history_pass(heap, event.time);
 			heap->last_time = event.time;
 		}
-		if (r == 0)
+		if (r == 0 && is_of_interest(heap, event.kind))
 			r = take_event(heap, *process, thread, &event);
 		heap->n_events++;
 	}
@@ -346,6 +424,10 @@ void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
 	if (!process)
 		return;
 	keep_points(heap, time);
+	if (++heap->n_ended == heap->n_processes) /* what is alive at the end is of interest */
+		history_end(heap, time);
+	else
+		history_pass(heap, time);
 	for (size_t i = 0; i < heap->blocks.n_places;) {
 		struct block *block = &heap->blocks.places[i];
 		struct heap_amount amount;
@@ -357,6 +439,8 @@ void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
 		amount = amount_of(heap, block);
 		add(&heap->stacks[block->stack].leaked, amount);
 		add(&heap->leaked, amount);
+		if (is_mapping(block->key))
+			add(&heap->mapped_leaked, amount);
 		forget_block(heap, block); /* another one may be in its place now */
 	}
 }
@@ -373,6 +457,9 @@ void heap_finish(struct heap *heap, uint64_t time)
 	if (time > heap->last_time)
 		heap->last_time = time;
 	keep_points(heap, UINT64_MAX);
+	if (heap->n_ended < heap->n_processes)
+		history_end(heap, heap->last_time);
+	heap->history.is_kept = false;
 	pair_map_each(&heap->process_index, end_process, heap);
 	for (size_t i = 0; i < heap->n_stacks; i++)
 		note_peak(heap, &heap->stacks[i]);
@@ -396,6 +483,17 @@ struct heap_amount heap_stack_amount(const struct heap_stack *stack, enum heap_m
 	default:
 		return stack->totals.allocated;
 	}
+}
+
+const char *heap_metric_name(enum heap_metric metric)
+{
+	static const char *const names[HEAP_METRICS] = {
+		[HEAP_AT_PEAK] = "peak",	[HEAP_LEAKED] = "leaks",
+		[HEAP_ALLOCATED] = "allocated", [HEAP_TEMPORARY] = "temporary",
+		[HEAP_FOREIGN] = "foreign",
+	};
+
+	return names[metric];
 }
 
 const char *heap_metric_text(enum heap_metric metric)

@@ -9,6 +9,7 @@
 #include "common/heap-events.h"
 #include "common/pair-map.h"
 #include "heap/blocks.h"
+#include "heap/history.h"
 #include "heap/timeline.h"
 
 enum {
@@ -42,7 +43,8 @@ struct heap_stack {
 	struct heap_totals totals;
 	struct heap_amount leaked; /* alive when its process ended */
 	struct heap_amount at_peak, at_points[HEAP_POINTS_MAX];
-	uint32_t n_peaks; /* heap.n_peaks when at_peak was last right */
+	uint32_t n_peaks;    /* heap.n_peaks when at_peak was last right */
+	uint32_t changed_in; /* history.turn when it last changed */
 };
 
 struct heap_thread {
@@ -51,7 +53,16 @@ struct heap_thread {
 	struct heap_totals totals; /* of what it has allocated */
 	struct heap_amount freed;  /* by it */
 	uint64_t last_key;	   /* of the block that it has allocated last, and not freed */
-	struct block released;	   /* by realloc(3), until it is known whether that has failed */
+	/* By realloc(3), until it is known whether that has failed; a mapping, of which a part may
+	   remain. */
+	struct block released;
+};
+
+/* What is of interest. */
+enum heap_scope {
+	HEAP_ALL,
+	HEAP_BLOCKS_ONLY,   /* of malloc(3) */
+	HEAP_MAPPINGS_ONLY, /* of mmap(2) */
 };
 
 struct heap_losses {
@@ -69,6 +80,7 @@ struct heap {
 	struct blocks blocks;
 	struct heap_totals totals;
 	struct heap_amount freed, leaked, peak;
+	struct heap_amount mapped, mapped_leaked; /* of all, by mmap(2) */
 	uint64_t peak_time;
 	uint32_t n_peaks; /* how often a new peak was reached */
 	uint64_t intervals[HEAP_INTERVALS_MAX];
@@ -76,12 +88,15 @@ struct heap {
 	struct heap_amount sizes[HEAP_CLASSES];	    /* by bits of the size */
 	struct heap_amount lifetimes[HEAP_CLASSES]; /* by bits of the nanoseconds */
 	struct timeline timeline;
+	struct history history;		  /* if it is kept */
 	uint64_t points[HEAP_POINTS_MAX]; /* times to keep what is alive at, ascending; 0: none */
 	size_t n_points_passed;
 	uint64_t first_time, last_time;
 	struct heap_losses losses;
-	uint64_t n_events, n_unknown_frees, n_refused, n_damaged, n_processes;
+	uint64_t n_events, n_unknown_frees, n_refused, n_damaged;
+	uint64_t n_processes, n_ended; /* n_ended: of these */
 	bool is_sampled;
+	enum heap_scope scope;
 };
 
 /* 0 or -ENOMEM, as of all of these. */
@@ -122,3 +137,6 @@ enum heap_metric {
 
 struct heap_amount heap_stack_amount(const struct heap_stack *stack, enum heap_metric metric);
 const char *heap_metric_text(enum heap_metric metric);
+
+/* Its name for options; NULL: it has none. */
+const char *heap_metric_name(enum heap_metric metric);

@@ -226,6 +226,108 @@ static void test_blocks_are_found_while_they_are_there(void **state)
 	blocks_deinit(&blocks);
 }
 
+static void test_mappings_are_cut(void **state)
+{
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x10000, 100, 1); /* where a mapping will begin, too */
+	happen(HEAP_EVENT_MAPPED, 20, 1, 0x10000, 0x8000, 2);
+	tell();
+	check_amount(heap.totals.live, 2, 0x8000 + 100);
+	check_amount(heap.mapped, 1, 0x8000);
+	happen(HEAP_EVENT_UNMAPPED, 30, 1, 0x10000, 0x8000, 2);
+	happen(HEAP_EVENT_REMAINED, 30, 1, 0x10000, 0x1000, 2);
+	happen(HEAP_EVENT_REMAINED, 30, 1, 0x14000, 0x4000, 2);
+	tell();
+	check_amount(heap.totals.live, 3, 0x5000 + 100);
+	check_amount(heap.stacks[2].totals.live, 2, 0x5000);
+	check_amount(heap.totals.allocated, 3, 0x8000 + 100);
+	check_amount(heap.freed, 0, 0x3000);
+	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x10000, 0x1000, 2);
+	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x14000, 0x4000, 2);
+	tell();
+	check_amount(heap.freed, 2, 0x8000);
+	check_amount(heap.totals.live, 1, 100);
+	heap_finish(&heap, 50);
+	check_amount(heap.leaked, 1, 100);
+	check_amount(heap.mapped_leaked, 0, 0);
+}
+
+static void test_only_what_is_of_interest_counts(void **state)
+{
+	heap.scope = HEAP_MAPPINGS_ONLY;
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x10000, 100, 1);
+	happen(HEAP_EVENT_MAPPED, 20, 1, 0x20000, 0x8000, 2);
+	tell();
+	check_amount(heap.totals.live, 1, 0x8000);
+	heap.scope = HEAP_BLOCKS_ONLY;
+	happen(HEAP_EVENT_ALLOCATED, 30, 1, 0x30000, 7, 1);
+	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x20000, 0x8000, 2);
+	tell();
+	check_amount(heap.totals.live, 2, 0x8000 + 7);
+}
+
+/* What the history says that a stack had alive at a time. */
+static uint64_t alive_at(uint64_t time, uint32_t stack)
+{
+	const struct history *history = &heap.history;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < history->n_changes; i++) {
+		const struct history_change *change = &history->changes[i];
+
+		assert_true(i == 0 || change[-1].moment <= change->moment);
+		if (change->stack == stack && history->times[change->moment] <= time)
+			bytes = change->bytes;
+	}
+	return bytes;
+}
+
+/* Stack 1 grows by a byte each microsecond, stack 2 is alive every other millisecond. */
+static void test_what_was_alive_at_any_time(void **state)
+{
+	enum { MICROSECOND = 1000, MILLISECOND = 1000000, N = 500 };
+	uint32_t n_before = 0;
+
+	history_keep(&heap);
+	for (uint64_t i = 0; i < N; i++) {
+		uint64_t time = 1 + i * MILLISECOND;
+
+		for (uint64_t k = 0; k < 10; k++)
+			happen(HEAP_EVENT_ALLOCATED, time + k * 100 * MICROSECOND, 1,
+			       0x100000 + (i * 10 + k) * 16, 100, 1);
+		happen(i % 2 ? HEAP_EVENT_FREED : HEAP_EVENT_ALLOCATED,
+		       time + MILLISECOND / 2 + 999999 / 2, 1, 0x10000, 5, 2);
+		tell();
+		assert_in_range(heap.history.n_moments, n_before ? n_before / 2 : 0,
+				HISTORY_MOMENTS);
+		n_before = heap.history.n_moments;
+	}
+	heap_finish(&heap, 1 + (uint64_t)N * MILLISECOND);
+	assert_in_range(heap.history.n_moments, HISTORY_MOMENTS / 2, HISTORY_MOMENTS + 1);
+	for (uint32_t i = 0; i < heap.history.n_moments; i++) {
+		uint64_t time = heap.history.times[i];
+		uint64_t n = (time - 1) / (100 * MICROSECOND) + 1;
+
+		if (n > 10 * N)
+			n = 10 * N;
+
+		assert_true(i == 0 || time > heap.history.times[i - 1]);
+		assert_int_equal(alive_at(time, 1), 100 * n);
+	}
+	assert_int_equal(alive_at(UINT64_MAX, 1), 10 * N * 100);
+}
+
+/* Of the last process what it has left is of interest, and not that it has ended. */
+static void test_the_last_moment_is_before_the_end(void **state)
+{
+	history_keep(&heap);
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	tell();
+	heap_end_process(&heap, PROCESS, 20);
+	heap_finish(&heap, 30);
+	assert_int_equal(alive_at(UINT64_MAX, 1), 100);
+	check_amount(heap.leaked, 1, 100);
+}
+
 static void test_time_gets_coarser_as_it_goes_on(void **state)
 {
 	static struct timeline timeline;
@@ -248,6 +350,10 @@ static void test_time_gets_coarser_as_it_goes_on(void **state)
 /* Whatever the numbers are, what was written is read. */
 static void test_events_are_read_as_they_were_written(void **state)
 {
+	static const enum heap_event_kind kinds[] = {
+		HEAP_EVENT_ALLOCATED, HEAP_EVENT_FREED,	   HEAP_EVENT_RELEASED, HEAP_EVENT_RESTORED,
+		HEAP_EVENT_MAPPED,    HEAP_EVENT_UNMAPPED, HEAP_EVENT_REMAINED,
+	};
 	static struct heap_event events[2000];
 	struct wire_heap_events record;
 	struct heap_event_reader reader;
@@ -259,15 +365,16 @@ static void test_events_are_read_as_they_were_written(void **state)
 
 		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
 		time += random >> 60 ? random >> 54 : random >> 20;
-		event->kind = 1 + (random >> 33) % 4;
+		event->kind = kinds[(random >> 33) % (sizeof(kinds) / sizeof(*kinds))];
 		event->time = time;
 		event->tid = (random >> 40) % 3 * 70000 + 1;
 		event->address = random >> 16 >> (random & 31);
-		if (event->kind == HEAP_EVENT_ALLOCATED) {
+		if (heap_event_has_size(event->kind)) {
 			event->size = random >> (8 + (random >> 5 & 47));
 			event->stack = random >> 35;
-			event->interval = random >> 50 & 1 ? 4096 : 0;
 		}
+		if (event->kind == HEAP_EVENT_ALLOCATED)
+			event->interval = random >> 50 & 1 ? 4096 : 0;
 		assert_false(heap_event_writer_is_full(&writer));
 		heap_event_write(&writer, event);
 	}
@@ -280,11 +387,12 @@ static void test_events_are_read_as_they_were_written(void **state)
 		assert_int_equal(found.time, events[i].time);
 		assert_int_equal(found.tid, events[i].tid);
 		assert_int_equal(found.address, events[i].address);
-		if (found.kind != HEAP_EVENT_ALLOCATED)
+		if (!heap_event_has_size(found.kind))
 			continue;
 		assert_int_equal(found.size, events[i].size);
 		assert_int_equal(found.stack, events[i].stack);
-		assert_int_equal(found.interval, events[i].interval);
+		if (found.kind == HEAP_EVENT_ALLOCATED)
+			assert_int_equal(found.interval, events[i].interval);
 	}
 	assert_false(heap_event_next(&reader, &found));
 	assert_false(reader.is_damaged);
@@ -311,6 +419,10 @@ int main(void)
 		TEST(test_samples_stand_for_more),
 		TEST(test_processes_have_their_own_addresses),
 		TEST(test_blocks_are_found_while_they_are_there),
+		TEST(test_mappings_are_cut),
+		TEST(test_only_what_is_of_interest_counts),
+		TEST(test_what_was_alive_at_any_time),
+		TEST(test_the_last_moment_is_before_the_end),
 		TEST(test_time_gets_coarser_as_it_goes_on),
 		TEST(test_events_are_read_as_they_were_written),
 	};

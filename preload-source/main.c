@@ -10,6 +10,7 @@ enum {
 	KEY_FOLLOW = 0x100,
 	KEY_MAX_FRAMES,
 	KEY_WHEN_FULL,
+	KEY_MMAP,
 	FRAMES_DEFAULT = 64,
 	BLOCK_DEFAULT_MS = 1000
 };
@@ -20,6 +21,8 @@ static const struct argp_option option_table[] = {
 	  "understood)",
 	  0 },
 	{ "follow", KEY_FOLLOW, NULL, 0, "Trace child processes, too", 0 },
+	{ "mmap", KEY_MMAP, NULL, 0,
+	  "Memory that the program maps itself, too: mmap(2), munmap(2), mremap(2)", 0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Frames of a stack (64)", 0 },
 	{ "when-full", KEY_WHEN_FULL, "POLICY", 0,
 	  "If the program is faster than we are: block[:MS] it so long at a time (block:1000), drop "
@@ -76,6 +79,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FOLLOW:
 		options->children = PRELOAD_FOLLOW;
+		return 0;
+	case KEY_MMAP:
+		options->policy.classes = TRACED_BLOCKS_AND_MAPPINGS;
 		return 0;
 	case KEY_MAX_FRAMES:
 		if (!parse_number(arg, HEAP_FRAMES_MAX, &number) || !number)

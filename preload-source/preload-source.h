@@ -35,7 +35,7 @@ struct preload_source {
 	struct bell bell;
 	struct traced *traced;	/* a list */
 	size_t n_traced, n_met; /* now; ever */
-	uint64_t start_time, images_checked_at;
+	uint64_t start_time, checked_at;
 };
 
 /* start.c: opens everything and fills in the hello. Says itself what went wrong. */

@@ -27,7 +27,7 @@ enum {
 	FIXED_FDS = 4 + DOOR_GUESTS_MAX,
 };
 
-#define CHECK_IMAGES_NS (NANOSECONDS_A_SECOND / 4)
+#define CHECK_NS (NANOSECONDS_A_SECOND / 4)
 
 static void wake(uint32_t *word)
 {
@@ -237,6 +237,8 @@ static int attend(struct preload_source *self, struct traced *traced)
 		r = is_asked ? look_again(self, traced, wanted) : 0;
 		if (r == 0)
 			r = traced_drain(traced, &self->teller, wanted);
+		if (traced->has_new_threads && (r == 0 || r == -EAGAIN))
+			r = traced_name_threads(traced, &self->processes) ?: r;
 		if (is_asked)
 			answer(traced, wanted);
 	}
@@ -288,22 +290,34 @@ static int end_the_replaced(struct stage *stage, struct preload_source *self)
 		stage_warn(stage,
 			   "process %" PRIu32
 			   " runs another program now, which never connected: its "
-			   "environment was cleared, or it is static, setuid, or of musl",
+			   "environment was cleared, or it is static or setuid",
 			   traced->process.pid);
 		r = end_traced(self, traced);
 	}
 	return r;
 }
 
-static int check_images(struct preload_source *self)
+static int name_threads(struct preload_source *self)
+{
+	int r = 0;
+
+	for (struct traced *traced = self->traced; traced && r == 0; traced = traced->next)
+		r = traced_name_threads(traced, &self->processes);
+	return r;
+}
+
+/* Now and then: what changes without anybody ringing. */
+static int check(struct preload_source *self)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 	int r = images_take_states(&self->images);
 
-	if (r < 0 || now - self->images_checked_at < CHECK_IMAGES_NS)
+	if (r < 0 || now - self->checked_at < CHECK_NS)
 		return r;
-	self->images_checked_at = now;
+	self->checked_at = now;
 	r = end_the_replaced(self->images.stage, self);
+	if (r == 0)
+		r = name_threads(self);
 	return r < 0 ? r : images_check(&self->images);
 }
 
@@ -346,7 +360,7 @@ static int record(struct stage *stage, struct preload_source *self)
 		if (r == 0)
 			r = end_the_dead(self);
 		if (r == 0)
-			r = check_images(self);
+			r = check(self);
 		stage->last_time = clock_now(CLOCK_MONOTONIC);
 		if (r == 0)
 			r = wire_writer_flush(&stage->writer);
@@ -373,16 +387,18 @@ static int begin(struct stage *stage, struct preload_source *self)
 	return 0;
 }
 
-/* Nothing was recorded: a person is to know why. */
+/* Nothing was recorded, or not all: a person is to know why. */
 static void explain_silence(struct stage *stage, const struct preload_source *self)
 {
 	const char *reason = target_check(self->options.command[0]);
 
-	stage_warn(
-		stage, "the program never connected: %s",
-		reason ? reason
-		       : "it has not allocated anything, has an allocator of its own linked in, or "
-			 "was started without LD_PRELOAD");
+	if (!self->n_met)
+		stage_warn(stage, "the program never connected: %s",
+			   reason ? reason
+				  : "it has not allocated anything, or was started without "
+				    "LD_PRELOAD");
+	else if (reason == target_allocator)
+		stage_warn(stage, "what the program itself allocates is not told: %s", reason);
 }
 
 /* They run on, but tell nothing any more. */
@@ -413,8 +429,7 @@ static int finish(struct stage *stage, struct preload_source *self)
 		r = end_traced(self, self->traced);
 	if (r == 0)
 		r = images_take_states(&self->images);
-	if (!self->n_met)
-		explain_silence(stage, self);
+	explain_silence(stage, self);
 	*counters_get(&stage->counters, "processes", "traced") += self->n_met;
 	*counters_get(&stage->counters, "heap", "stacks") += self->teller.n_stacks;
 	if (self->door.n_refused)

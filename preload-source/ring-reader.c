@@ -39,11 +39,15 @@ static uint32_t fixed_words(enum heap_record kind)
 {
 	switch (kind) {
 	case HEAP_RECORD_ALLOCATED:
+	case HEAP_RECORD_MAPPED:
 		return HEAP_ALLOCATED_WORDS;
 	case HEAP_RECORD_FREED:
 	case HEAP_RECORD_RELEASED:
 	case HEAP_RECORD_RESTORED:
 		return HEAP_FREED_WORDS;
+	case HEAP_RECORD_UNMAPPED:
+	case HEAP_RECORD_KEPT:
+		return HEAP_UNMAPPED_WORDS;
 	case HEAP_RECORD_STACK:
 		return HEAP_STACK_WORDS;
 	case HEAP_RECORD_RAW:
@@ -101,9 +105,14 @@ static bool parse_fixed(const struct ring_reader *reader, uint64_t first,
 	record->address = second & HEAP_ADDRESS_MASK;
 	switch (record->kind) {
 	case HEAP_RECORD_ALLOCATED:
+	case HEAP_RECORD_MAPPED:
 		record->slot = second >> HEAP_ADDRESS_BITS;
 		record->size = word_at(reader, at + 2);
 		return record->slot <= HEAP_SLOT_RAW;
+	case HEAP_RECORD_UNMAPPED:
+	case HEAP_RECORD_KEPT:
+		record->size = word_at(reader, at + 2);
+		return true;
 	case HEAP_RECORD_THREAD:
 		record->tid = second;
 		return true;

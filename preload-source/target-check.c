@@ -54,7 +54,7 @@ static bool follow_script(int fd, char path[static PATH_MAX])
 static const char *check_interpreter(const char *interpreter)
 {
 	if (strstr(interpreter, "ld-musl"))
-		return "it is a program of musl's, and only those of glibc can be traced";
+		return "it is a program of musl's, whose loader has not taken us in";
 	return NULL;
 }
 
@@ -116,16 +116,6 @@ static int open_program(const char *command, char path[static PATH_MAX], struct 
 	return -ELOOP;
 }
 
-const char *target_check(const char *command)
-{
-	char path[PATH_MAX];
-	struct stat status;
-	_cleanup_fd_ int fd = open_program(command, path, &status);
-	const char *reason = fd < 0 ? NULL : check_rights(path, &status);
-
-	return reason || fd < 0 ? reason : check_elf(fd);
-}
-
 /* Whether a library of a name that begins so is needed by the program itself. */
 static bool needs_library(Elf *elf, const char *name)
 {
@@ -151,6 +141,56 @@ static bool needs_library(Elf *elf, const char *name)
 		}
 	}
 	return false;
+}
+
+const char target_allocator[] =
+	"it has an allocator of its own linked in (it defines malloc), in front of which nobody "
+	"else's can be";
+
+/* Whether a section of symbols has one of its own that is called malloc. */
+static bool defines_malloc(Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+
+		if (symbol.st_shndx != SHN_UNDEF && name && !strcmp(name, "malloc"))
+			return true;
+	}
+	return false;
+}
+
+static bool has_allocator(int fd)
+{
+	Elf_Scn *section = NULL;
+	bool has_one = false;
+	GElf_Shdr header;
+	Elf *elf;
+
+	if (elf_version(EV_CURRENT) == EV_NONE || !(elf = elf_begin(fd, ELF_C_READ, NULL)))
+		return false;
+	while (!has_one && (section = elf_nextscn(elf, section)))
+		has_one = gelf_getshdr(section, &header) &&
+			  (header.sh_type == SHT_DYNSYM || header.sh_type == SHT_SYMTAB) &&
+			  defines_malloc(elf, section, &header);
+	elf_end(elf);
+	return has_one;
+}
+
+const char *target_check(const char *command)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	_cleanup_fd_ int fd = open_program(command, path, &status);
+	const char *reason = fd < 0 ? NULL : check_rights(path, &status);
+
+	if (!reason && fd >= 0)
+		reason = check_elf(fd);
+	if (!reason && fd >= 0 && has_allocator(fd))
+		reason = target_allocator;
+	return reason;
 }
 
 const char *target_refusal(const char *command)

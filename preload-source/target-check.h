@@ -10,6 +10,9 @@
  */
 const char *target_check(const char *command);
 
+/* One of these texts: of a program of which we hear only what others in it allocate. */
+extern const char target_allocator[];
+
 /*
  * A text, too, for a program that would end at once with us in it: it has a sanitizer, whose
  * allocator has to come first.

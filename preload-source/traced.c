@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload-source/mapping-teller.h"
 #include "preload-source/traced.h"
 
 int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
@@ -42,6 +43,7 @@ int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
 		.max_frames = policy->max_frames,
 		.block_ns = policy->block_ns,
 		.sampling = policy->sampling,
+		.mappings = policy->classes == TRACED_BLOCKS_AND_MAPPINGS,
 		.state = HEAP_RECORDING,
 	};
 	if (getrandom(&traced->region->seed, sizeof(traced->region->seed), 0) < 0)
@@ -54,8 +56,11 @@ int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
 
 struct traced *traced_free(struct traced *traced)
 {
-	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++)
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
 		free(traced->rings[i].stacks);
+		mapped_ranges_deinit(&traced->rings[i].unmapped);
+	}
+	mapped_ranges_deinit(&traced->mapped);
 	shared_memory_deinit(&traced->memory);
 	if (traced->pid_fd >= 0)
 		close(traced->pid_fd);
@@ -114,6 +119,8 @@ static int take_other(struct traced *traced, struct heap_teller *teller, struct 
 		return heap_teller_raw(teller, &traced->process, record, ring->tid, ns, &ring->raw);
 	case HEAP_RECORD_THREAD:
 		ring->tid = record->tid;
+		ring->name[0] = 0;
+		traced->has_new_threads = true;
 		return 0;
 	case HEAP_RECORD_LOST:
 		ring->told.n_allocated += record->lost.n_allocated;
@@ -131,7 +138,7 @@ static int take_other(struct traced *traced, struct heap_teller *teller, struct 
 
 static bool is_event(enum heap_record kind)
 {
-	return kind >= HEAP_RECORD_ALLOCATED && kind <= HEAP_RECORD_RESTORED;
+	return kind >= HEAP_RECORD_ALLOCATED && kind <= HEAP_RECORD_KEPT;
 }
 
 /* Whether the process wants its mappings to be looked at again. */
@@ -159,8 +166,19 @@ static int advance(struct traced *traced, struct heap_teller *teller, struct tra
 	return r;
 }
 
-static int hand_out(struct traced *traced, struct heap_teller *teller,
-		    const struct traced_ring *ring)
+/* A mapping more than can be kept in mind is lost, and what becomes of it, too. */
+static int hand_out_mapping(struct traced *traced, struct heap_teller *teller,
+			    struct traced_ring *ring, const struct heap_event *event)
+{
+	const struct mapping_teller mappings = { teller, &traced->process, &traced->mapped,
+						 &ring->unmapped };
+	const struct heap_lost lost = { .n_allocated = 1, .n_bytes = event->size };
+	int r = mapping_teller_take(&mappings, ring->next.kind, event);
+
+	return r == -ENOSPC ? tell_lost(traced, teller, ring->tid, &lost, 0) : r;
+}
+
+static int hand_out(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
 {
 	static const enum heap_event_kind kinds[] = {
 		[HEAP_RECORD_ALLOCATED] = HEAP_EVENT_ALLOCATED,
@@ -169,16 +187,18 @@ static int hand_out(struct traced *traced, struct heap_teller *teller,
 		[HEAP_RECORD_RESTORED] = HEAP_EVENT_RESTORED,
 	};
 	const struct ring_record *record = &ring->next;
-	const struct heap_event event = {
-		.kind = kinds[record->kind],
+	struct heap_event event = {
 		.tid = ring->tid,
 		.stack = record->slot == HEAP_SLOT_RAW ? ring->raw : ring->stacks[record->slot],
 		.time = pass_time(traced, teller, record->time),
 		.address = record->address,
 		.size = record->size,
-		.interval = ring->interval,
 	};
 
+	if (record->kind >= HEAP_RECORD_MAPPED)
+		return hand_out_mapping(traced, teller, ring, &event);
+	event.kind = kinds[record->kind];
+	event.interval = ring->interval;
 	return heap_teller_event(teller, &traced->process, &event);
 }
 
@@ -311,6 +331,29 @@ int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t loo
 	if (r == 0)
 		r = heap_teller_flush(teller);
 	return r < 0 || !has_raw_left(rings, n) ? r : -EAGAIN;
+}
+
+int traced_name_threads(struct traced *traced, struct processes *processes)
+{
+	int r = 0;
+
+	traced->has_new_threads = false;
+	if (traced->own_pid != traced->process.pid) /* its TIDs are not ours to ask for */
+		return 0;
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX && r == 0; i++) {
+		struct traced_ring *ring = &traced->rings[i];
+		char name[PROC_NAME_MAX];
+
+		if (!ring->tid)
+			continue;
+		proc_read_thread_name(traced->process.pid, ring->tid, name);
+		if (!name[0] || !strcmp(name, ring->name))
+			continue;
+		strcpy(ring->name, name);
+		r = processes_name_thread(processes, traced->process.pid, ring->tid, name,
+					  traced->last_ns);
+	}
+	return r;
 }
 
 void traced_recycle(struct traced *traced)

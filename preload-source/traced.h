@@ -9,7 +9,9 @@
  */
 #pragma once
 
+#include "common/proc.h"
 #include "preload-source/heap-teller.h"
+#include "preload-source/mapped-ranges.h"
 #include "preload-source/published.h"
 #include "preload-source/ring-reader.h"
 #include "preload-source/time-map.h"
@@ -19,6 +21,10 @@ struct traced_policy {
 	enum heap_when_full when_full;
 	uint64_t block_ns, sampling;
 	uint32_t max_frames;
+	enum traced_classes {
+		TRACED_BLOCKS,
+		TRACED_BLOCKS_AND_MAPPINGS, /* that the program makes itself */
+	} classes;
 };
 
 struct traced_ring {
@@ -26,10 +32,12 @@ struct traced_ring {
 	uint32_t *stacks; /* by slot: their numbers; NULL: the ring was never used */
 	uint32_t raw;	  /* number of the last raw one */
 	uint32_t tid;
-	uint64_t n_nested;     /* of the ring's, that have been told */
-	uint64_t interval;     /* between samples */
-	struct heap_lost told; /* by its records */
-	bool has_next;	       /* an event waits in `next` */
+	char name[PROC_NAME_MAX];      /* of that thread, as it was told */
+	uint64_t n_nested;	       /* of the ring's, that have been told */
+	uint64_t interval;	       /* between samples */
+	struct mapped_ranges unmapped; /* last, until it is known whether that has failed */
+	struct heap_lost told;	       /* by its records */
+	bool has_next;		       /* an event waits in `next` */
 	struct ring_record next;
 };
 
@@ -48,6 +56,8 @@ struct traced {
 	uint64_t last_ns;   /* of what was handed out */
 	uint32_t looked_at; /* how much was wanted when its mappings were looked at last */
 	uint64_t n_unheard;
+	bool has_new_threads; /* whose names have not been read */
+	struct mapped_ranges mapped;
 	struct traced_ring rings[HEAP_RINGS_MAX];
 };
 
@@ -61,6 +71,9 @@ struct traced *traced_free(struct traced *traced);
  * stack, and what is mapped has to be looked at first, as it is wanted more than `looked_at`.
  */
 int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at);
+
+/* Tells names of threads that are new, or that they have given themselves since. */
+int traced_name_threads(struct traced *traced, struct processes *processes);
 
 /* Gives rings back whose threads have ended. */
 void traced_recycle(struct traced *traced);

@@ -15,8 +15,7 @@
 #include "common/json.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
-#include "stackpipe/folded-counts.h"
-#include "stackpipe/input.h"
+#include "stackpipe/folded-recording.h"
 
 enum { KEY_JSON = 0x100, KEY_FORCE };
 
@@ -69,30 +68,6 @@ static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "For programs", 0 },
 	{ 0 },
 };
-
-/* Reads a recording as folded stacks. An exit status. */
-static int read_side(struct folded_counts *counts, const char *path, int side)
-{
-	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
-	_cleanup_file_ FILE *in = NULL;
-	const char *const words[] = { "-q", "-f", "folded", "-" };
-	int r = input_add_stages(&pipeline, path, "diff"), fd;
-
-	if (r == 0)
-		r = pipeline_add(&pipeline, "capture-sink");
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && r == 0; i++)
-		r = pipeline_add_argument(&pipeline, words[i]);
-	if (r == 0)
-		r = pipeline_start(&pipeline, &fd);
-	if (r < 0)
-		return STAGE_EXIT_FAILED;
-	in = fdopen(fd, "r");
-	r = in ? folded_counts_read(counts, in, side) : -errno;
-	if (r < 0)
-		fprintf(stderr, "stackpipe diff: error: %s\n", strerror(-r));
-	r = pipeline_wait(&pipeline) || r < 0;
-	return r ? STAGE_EXIT_FAILED : STAGE_EXIT_OK;
-}
 
 static double share(const struct folded_counts *counts, const uint64_t *values, int side)
 {
@@ -214,6 +189,6 @@ int command_diff(int argc, char **argv)
 	if (comparison.page)
 		return make_page(&comparison);
 	for (int side = 0; side < FOLDED_SIDES && status == STAGE_EXIT_OK; side++)
-		status = read_side(&counts, comparison.paths[side], side);
+		status = folded_recording_read(&counts, comparison.paths[side], side, "diff", NULL);
 	return status == STAGE_EXIT_OK ? print(&counts, &comparison) : status;
 }

@@ -88,6 +88,17 @@ int heap_gathering_handle_exit(struct stage *stage, void *data, const void *view
 	return stacks_handle_process_exit(stage, data, view);
 }
 
+const char *heap_gathering_thread_name(struct heap_gathering *self,
+				       const struct heap_thread *thread)
+{
+	struct stacks *stacks = &self->gathering.stacks;
+	const struct process *process =
+		process_table_find(&stacks->identity.processes, thread->process);
+
+	return names_text(&stacks->names,
+			  names_of_thread(&stacks->names, process, thread->process, thread->tid));
+}
+
 int heap_counts_init(struct heap_counts *counts, struct heap_report *report,
 		     enum heap_metric metric)
 {

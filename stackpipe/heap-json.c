@@ -43,14 +43,19 @@ static void put_timeline(FILE *out, const struct heap *heap)
 	fputs("]}", out);
 }
 
-static void put_threads(FILE *out, const struct heap *heap)
+static void put_threads(FILE *out, struct heap_gathering *gathering)
 {
+	const struct heap *heap = &gathering->heap;
+
 	fputs(",\n\"threads\":[", out);
 	for (size_t i = 0; i < heap->n_threads; i++) {
 		const struct heap_thread *thread = &heap->threads[i];
 
-		fprintf(out, "%s\n{\"process\":%" PRIu64 ",\"tid\":%" PRIu32 ",", i ? "," : "",
+		fprintf(out,
+			"%s\n{\"process\":%" PRIu64 ",\"tid\":%" PRIu32 ",\"name\":", i ? "," : "",
 			thread->process, thread->tid);
+		json_put_text(out, heap_gathering_thread_name(gathering, thread));
+		fputs(",", out);
 		put_totals(out, &thread->totals);
 		fputs(",", out);
 		put_amount(out, "freed", thread->freed);
@@ -120,6 +125,10 @@ int heap_report_print_json(struct heap_report *report, FILE *out)
 	fputs(",", out);
 	put_amount(out, "leaked", heap->leaked);
 	fputs(",", out);
+	put_amount(out, "mapped", heap->mapped);
+	fputs(",", out);
+	put_amount(out, "mapped_leaked", heap->mapped_leaked);
+	fputs(",", out);
 	put_amount(out, "peak", heap->peak);
 	fprintf(out, ",\"peak_seconds\":%.9f,\"unknown_frees\":%" PRIu64 ",\"refused\":%" PRIu64,
 		heap->peak_time ? (heap->peak_time - heap->first_time) / 1e9 : 0,
@@ -128,7 +137,7 @@ int heap_report_print_json(struct heap_report *report, FILE *out)
 	put_classes(out, "sizes", heap->sizes);
 	put_classes(out, "lifetimes", heap->lifetimes);
 	put_timeline(out, heap);
-	put_threads(out, heap);
+	put_threads(out, report->heap);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && r == 0; i++)
 		if (lists[i].metric < HEAP_AT_POINT_1 || report->points[0] >= 0)
 			r = put_functions(out, report, lists[i].name, lists[i].metric);

@@ -15,6 +15,7 @@ struct heap_report {
 	struct report_options options; /* of the lists in it */
 	enum heap_metric metric;
 	enum heap_unit unit;
+	enum heap_scope scope;
 	double points[HEAP_POINTS_MAX]; /* seconds since the beginning, to compare; negative: none
 					 */
 	struct heap_gathering *heap;
@@ -29,6 +30,10 @@ int heap_gathering_handle_events(struct stage *stage, void *self, const void *vi
 int heap_gathering_handle_lost(struct stage *stage, void *self, const void *view);
 int heap_gathering_handle_exit(struct stage *stage, void *self, const void *view);
 
+/* What a thread is called, as far as it is known still. */
+const char *heap_gathering_thread_name(struct heap_gathering *self,
+				       const struct heap_thread *thread);
+
 #define HEAP_GATHERING_HANDLERS                                                                    \
 	{ WIRE_RECORD_process_exit, heap_gathering_handle_exit }, STACKS_HANDLERS,                 \
 		{ WIRE_RECORD_heap_begin, heap_gathering_handle_begin },                           \
@@ -36,6 +41,15 @@ int heap_gathering_handle_exit(struct stage *stage, void *self, const void *view
 	{                                                                                          \
 		WIRE_RECORD_heap_lost, heap_gathering_handle_lost                                  \
 	}
+
+/* Two recordings, by their paths. */
+struct heap_against {
+	const struct heap_report *report; /* what is compared, and how */
+	const char *before, *after;
+};
+
+/* heap-against.c: an exit status. */
+int heap_against_print(const struct heap_against *against);
 
 /* All of it was gathered. 0 or -errno, of memory or of the output. */
 int heap_report_print_text(struct heap_report *report, FILE *out);

@@ -72,6 +72,10 @@ static void print_summary(const struct heap_report *report, FILE *out)
 		 heap->peak_time ? (heap->peak_time - heap->first_time) / 1e9 : 0);
 	print_amount(out, "peak", heap->peak, text);
 	print_amount(out, "never freed", heap->leaked, "");
+	if (heap->mapped.n) {
+		print_amount(out, "mapped, of it", heap->mapped, " (by mmap(2) and mremap(2))");
+		print_amount(out, "never unmapped", heap->mapped_leaked, "");
+	}
 	print_amount(out, "freed at once", heap->totals.temporary,
 		     " (by the same thread, before it allocated another)");
 	print_amount(out, "freed by other threads", heap->totals.foreign, "");
@@ -166,10 +170,11 @@ static void print_threads(struct heap_report *report, FILE *out)
 	qsort(list, heap->n_threads, sizeof(*list), compare_threads);
 	fputs("\n   allocated        freed   of it freed elsewhere  thread\n", out);
 	for (size_t i = 0; i < heap->n_threads && i < THREADS_SHOWN; i++)
-		fprintf(out, "  %10s  %11s  %22s  %" PRIu32 "\n",
+		fprintf(out, "  %10s  %11s  %22s  %s (%" PRIu32 ")\n",
 			size_text(list[i]->totals.allocated.bytes, allocated),
 			size_text(list[i]->freed.bytes, freed),
-			size_text(list[i]->totals.foreign.bytes, foreign), list[i]->tid);
+			size_text(list[i]->totals.foreign.bytes, foreign),
+			heap_gathering_thread_name(report->heap, list[i]), list[i]->tid);
 }
 
 /* Who calls whom: all of it, or around the functions that are asked for. 0 or -ENOMEM. */

@@ -38,6 +38,9 @@ enum {
 	KEY_JSON,
 	KEY_MIN,
 	KEY_BETWEEN,
+	KEY_MMAP,
+	KEY_ONLY,
+	KEY_AGAINST,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -48,7 +51,7 @@ static struct heap_report report = {
 	.points = { -1, -1 },
 };
 static struct pipeline recording, reading;
-static const char *output = DEFAULT_FILE, *input;
+static const char *output = DEFAULT_FILE, *input, *base;
 static bool has_command, is_forced, is_quiet, is_shown;
 
 static void add(int stage, const char *argument)
@@ -143,12 +146,19 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 		return pass_on(SOURCE, "--when-full", arg);
 	case KEY_MAX_FRAMES:
 		return pass_on(SOURCE, "--max-frames", arg);
+	case KEY_MMAP:
+		add(SOURCE, "--mmap");
+		return 0;
 	case KEY_SHOW:
 		is_shown = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		return take_argument(arg, state);
 	case ARGP_KEY_END:
+		if (base && (report.points[0] >= 0 || report.scope != HEAP_ALL ||
+			     report.options.kind != REPORT_FUNCTIONS))
+			stage_usage_error(state,
+					  "--against compares functions of whole recordings");
 		if (has_command && input)
 			stage_usage_error(state,
 					  "a file to be read and a command exclude each other");
@@ -190,6 +200,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (*end || !(report.options.min_percent >= 0))
 			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
 		return 0;
+	case KEY_ONLY:
+		if (strcmp(arg, "heap") && strcmp(arg, "mmap"))
+			stage_usage_error(state, "--only takes heap or mmap, not '%s'", arg);
+		report.scope = *arg == 'h' ? HEAP_BLOCKS_ONLY : HEAP_MAPPINGS_ONLY;
+		return 0;
+	case KEY_AGAINST:
+		base = arg;
+		return 0;
 	case KEY_BETWEEN:
 		return parse_points(arg, state);
 	default:
@@ -209,6 +227,7 @@ static const struct argp_option options[] = {
 	{ "follow", KEY_FOLLOW, NULL, 0, "Child processes, too", 1 },
 	{ "when-full", KEY_WHEN_FULL, "POLICY", 0, "block[:MS], drop or adapt: preload-source(1)",
 	  1 },
+	{ "mmap", KEY_MMAP, NULL, 0, "What the program maps itself, too: mmap(2)", 1 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Frames of a stack (64)", 1 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 1 },
 	{ NULL, 0, NULL, 0, "To report a recording, what its functions are counted by:", 2 },
@@ -219,6 +238,8 @@ static const struct argp_option options[] = {
 	{ "foreign", KEY_FOREIGN, NULL, 0, "What another thread has freed", 2 },
 	{ "between", KEY_BETWEEN, "FROM:TO", 0,
 	  "What has changed between two points in time, in seconds", 2 },
+	{ "against", KEY_AGAINST, "BEFORE", 0, "What has changed since another recording", 2 },
+	{ "only", KEY_ONLY, "heap|mmap", 0, "Only what malloc(3) gave, or mmap(2)", 2 },
 	{ "blocks", KEY_BLOCKS, NULL, 0, "Blocks, not bytes", 2 },
 	{ NULL, 0, NULL, 0, "and how:", 3 },
 	{ "tree", 't', NULL, 0, "Who calls whom, instead of single functions", 3 },
@@ -296,6 +317,11 @@ static int record(void)
 	return STAGE_EXIT_FAILED;
 }
 
+static const char *unit_name(void)
+{
+	return report.unit == HEAP_BYTES ? "bytes" : "blocks";
+}
+
 static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 {
 	struct heap_gathering *gathering = self;
@@ -306,7 +332,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	heap_finish(&gathering->heap, stage->end_time);
 	report.heap = gathering;
 	report.end = end;
-	report.options.unit_name = report.unit == HEAP_BYTES ? "bytes" : "blocks";
+	report.options.unit_name = unit_name();
 	r = report.options.is_json ? heap_report_print_json(&report, stdout)
 				   : heap_report_print_text(&report, stdout);
 	if (r == 0 && (fflush(stdout) || ferror(stdout)))
@@ -326,6 +352,7 @@ static int start(struct stage *stage, void *self, struct wire_hello *hello)
 					? hello->start_time +
 						  report.points[i] * NANOSECONDS_A_SECOND
 					: UINT64_MAX - 1;
+	gathering->heap.scope = report.scope;
 	return heap_gathering_start(stage, self, hello);
 }
 
@@ -356,6 +383,19 @@ static int read_file(void)
 	return pipeline_end_with(&reading, &program);
 }
 
+/* Two recordings; what is counted of each is what capture-sink writes of it. */
+static int compare(void)
+{
+	const struct heap_against against = {
+		.report = &report,
+		.before = base,
+		.after = input ? input : DEFAULT_FILE,
+	};
+
+	report.options.unit_name = unit_name();
+	return heap_against_print(&against);
+}
+
 int command_heap(int argc, char **argv)
 {
 	static const char *const names[] = { "preload-source", "live-unwinder", "symbolizer" };
@@ -369,7 +409,7 @@ int command_heap(int argc, char **argv)
 	argp_err_exit_status = STAGE_EXIT_USAGE;
 	argv[0] = "stackpipe heap";
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
-	status = has_command ? record() : read_file();
+	status = has_command ? record() : base ? compare() : read_file();
 	if (report.options.subject)
 		regfree(report.options.subject);
 	free(report.options.subject);

@@ -77,6 +77,38 @@ function readTimeline(numbers, n) {
 	return { bytes, blocks };
 }
 
+/** Moments of a heap, and what has changed since the one before: which samples, and what they have alive. */
+function readMoments(numbers, n) {
+	const moments = [];
+	for (let i = 0, time = 0; i < n; i++) {
+		time += numbers.next();
+		const changes = numbers.next();
+		const moment = { time, sample: new Uint32Array(changes), bytes: new Float64Array(changes), blocks: new Float64Array(changes) };
+		for (let k = 0; k < changes; k++) {
+			moment.sample[k] = numbers.next();
+			moment.bytes[k] = numbers.next();
+			moment.blocks[k] = numbers.next();
+		}
+		moments.push(moment);
+	}
+	return moments;
+}
+
+/** What each sample has alive at the last moment up to a time, which is told, too; at first, nothing. */
+function aliveAt(profile, time, unit) {
+	const weights = new Float64Array(profile.samples.n);
+	let at = 0;
+	for (const moment of profile.moments) {
+		if (moment.time > time)
+			break;
+		at = moment.time;
+		moment.sample.forEach((sample, i) => {
+			weights[sample] = moment[unit][i];
+		});
+	}
+	return { weights, at };
+}
+
 function readLosses(numbers, n) {
 	const losses = [];
 	for (let i = 0, time = 0; i < n; i++) {
@@ -102,9 +134,10 @@ function readProfile(bytes) {
 	const samples = readSamples(numbers, header.samples, header.units.length);
 	const losses = readLosses(numbers, header.losses);
 	const timeline = header.heap ? readTimeline(numbers, header.timeline) : null;
+	const moments = header.heap ? readMoments(numbers, header.moments) : [];
 	functions.name = functions.name.map(i => strings[i]);
 	functions.module = functions.module.map(i => strings[i]);
-	return { header, functions, nodes, processes, threads, samples, losses, timeline };
+	return { header, functions, nodes, processes, threads, samples, losses, timeline, moments };
 }
 
 /** The profile in the text of another page; null: there is none. */

@@ -44,8 +44,21 @@ function joinFunctions(profile, base) {
 	return { joined, map };
 }
 
+/** Of a heap a range compares what is alive at its end with what was at its beginning. */
+function makeRangeTree() {
+	const { profile, selection } = page, groupBy = GROUPS[$("group").value];
+	const tree = new Tree(profile.functions, []), map = profile.functions.name.map((_, i) => i);
+	const before = aliveAt(profile, selection.range[0], aliveUnit()), now = aliveAt(profile, selection.range[1], aliveUnit());
+	addSamples(tree, profile, { ...selection, weights: now.weights }, groupBy, map, to => to.self, false);
+	addSamples(tree, profile, { ...selection, weights: before.weights }, groupBy, map, to => to.base, false);
+	selection.range = [before.at, now.at]; /* those that are known */
+	return tree.finish();
+}
+
 function makeTree() {
 	const { profile, base, selection } = page, groupBy = GROUPS[$("group").value];
+	if (selection.range)
+		return makeRangeTree();
 	const { joined, map } = base ? joinFunctions(profile, base) : { joined: profile.functions, map: null };
 	const tree = new Tree(joined, []);
 	page.n = addSamples(tree, profile, selection, groupBy, profile.functions.name.map((_, i) => i), to => to.self, !base);
@@ -56,25 +69,42 @@ function makeTree() {
 
 /** How the counts of the other profile are made comparable. */
 function comparison(tree) {
-	if (!page.base)
+	const isShare = !page.selection.range && $("normalised").checked;
+	const all = tree.total[0] || 1, baseAll = tree.baseTotal[0] || 1;
+	if (!page.base && !page.selection.range)
 		return null;
-	return { factor: $("normalised").checked && tree.baseTotal[0] ? tree.total[0] / tree.baseTotal[0] : 1 };
+	return {
+		factor: isShare && tree.baseTotal[0] ? tree.total[0] / tree.baseTotal[0] : 1,
+		change: isShare ? (now, before) => now / all - before / baseAll : (now, before) => now - before,
+		text: isShare ? signedShare : signedNumber,
+		ofWhat: isShare ? " of all" : "",
+	};
 }
 
 /** After another selection, group or profile: everything is counted anew. */
 function refresh() {
 	page.selection = { from: -1, to: Infinity, threads: threadMask(), unit: Number($("unit").value) };
-	if (timeline.range)
+	if (timeline.range && page.profile.header.heap)
+		page.selection.range = timeline.range;
+	else if (timeline.range)
 		[page.selection.from, page.selection.to] = timeline.range;
 	page.tree = makeTree();
 	page.counts = countFunctions(page.tree);
 	page.history = [];
 	search();
 	timeline.show(page.selection.threads);
-	$("range").textContent = timeline.range
-		? `${(timeline.range[0] / 1e6).toFixed(3)} s to ${(timeline.range[1] / 1e6).toFixed(3)} s (double click: all)` : "";
+	$("range").textContent = tellRange();
 	tellCounts();
 	showView();
+}
+
+function tellRange() {
+	const [from, to] = (page.selection.range || timeline.range || []).map(time => `${(time / 1e6).toFixed(3)} s`);
+	if (!timeline.range)
+		return "";
+	if (!page.selection.range)
+		return `${from} to ${to} (double click: all)`;
+	return `alive at ${to}, compared with ${from}: ${signedNumber(page.tree.total[0] - page.tree.baseTotal[0])} ${aliveUnit()} (double click: all)`;
 }
 
 function showView() {
@@ -87,7 +117,7 @@ function showView() {
 	$("list").hidden = view === "flame" || view === "icicle";
 	$("main").classList.toggle("sandwich", view === "sandwich");
 	$("callers").hidden = $("callees").hidden = view !== "sandwich" || page.subject === null;
-	$("normalised-label").hidden = !page.base;
+	$("normalised-label").hidden = !page.base || !!page.selection.range;
 	for (const graph of Object.values(graphs)) {
 		graph.compare = compare;
 		graph.matches = page.matches;
@@ -134,7 +164,14 @@ function tellCounts() {
 
 /** What is counted. */
 function unit() {
+	if (page.selection.range)
+		return `${aliveUnit()} alive`;
 	return page.selection.unit >= 0 ? page.profile.header.units[page.selection.unit] : "samples";
+}
+
+/** Of what is alive at any time: in what the rest is counted, too. */
+function aliveUnit() {
+	return page.profile.header.units[page.selection.unit].startsWith("blocks") ? "blocks" : "bytes";
 }
 
 /** One line on a node, for everybody: those who cannot see the graph, too. */
@@ -145,7 +182,7 @@ function describe(graph, node) {
 	if (tree.self[node])
 		text += `, itself ${share(tree.self[node], all)}`;
 	if (graph.compare)
-		text += `, ${signed(tree.total[node] / (all || 1) - tree.baseTotal[node] / (page.tree.baseTotal[0] || 1))} of all`;
+		text += `, ${graph.compare.text(graph.compare.change(tree.total[node], tree.baseTotal[node]))}${graph.compare.ofWhat}`;
 	if (fn >= 0 && tree.functions.module[fn])
 		text += ` — ${tree.functions.module[fn]}`;
 	return text;
@@ -375,6 +412,7 @@ async function begin() {
 	if (!window.DecompressionStream)
 		throw new Error("this browser is too old: it has no DecompressionStream (Chrome 80, Firefox 113, Safari 16.4)");
 	page.profile = readProfile(await unpack($("data").textContent));
+	$("normalised").checked = !page.profile.header.heap; /* bytes are bytes */
 	const base = document.getElementById("base-data");
 	if (base)
 		page.base = readProfile(await unpack(base.textContent));

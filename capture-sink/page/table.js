@@ -11,8 +11,12 @@ function share(n, all) {
 	return all ? `${(100 * n / all).toFixed(2)} %` : "–";
 }
 
-function signed(share) {
+function signedShare(share) {
 	return `${share >= 0 ? "+" : "−"}${Math.abs(100 * share).toFixed(2)} %`;
+}
+
+function signedNumber(n) {
+	return `${n >= 0 ? "+" : "−"}${number(Math.abs(n))}`;
 }
 
 /** What a function is called in the table and in words. */
@@ -47,8 +51,8 @@ class Table {
 	/** Functions that match, if anything is searched for. */
 	show(tree, counts, matches, compare) {
 		Object.assign(this, { tree, counts, matches, compare });
-		const all = tree.total[0], baseAll = tree.baseTotal[0] || 1;
-		const change = fn => compare ? counts.self[fn] / (all || 1) - counts.base[fn] / baseAll : 0;
+		const all = tree.total[0];
+		const change = fn => compare ? compare.change(counts.self[fn], counts.base[fn]) : 0;
 		const list = [];
 		tree.functions.name.forEach((_, fn) => {
 			if ((counts.total[fn] || counts.baseTotal[fn]) && (!matches || matches[fn]))
@@ -79,7 +83,7 @@ class Table {
 		cell(`${number(this.counts.self[fn])}  ${share(this.counts.self[fn], all)}`, "number");
 		cell(`${number(this.counts.total[fn])}  ${share(this.counts.total[fn], all)}`, "number");
 		if (this.compare)
-			cell(signed(change(fn)), "number");
+			cell(this.compare.text(change(fn)), "number");
 		const button = document.createElement("button");
 		button.type = "button";
 		button.textContent = nameOf(functions, fn);

@@ -8,7 +8,8 @@ class Timeline {
 		this.canvas = canvas;
 		this.profile = profile;
 		this.changed = changed;
-		this.end = Math.max(profile.header.duration_us, profile.samples.n ? profile.samples.time[profile.samples.n - 1] : 0, 1);
+		this.end = profile.timeline ? Math.max(profile.timeline.bytes.length * profile.header.interval_ns / 1e3, 1)
+			: Math.max(profile.header.duration_us, profile.samples.n ? profile.samples.time[profile.samples.n - 1] : 0, 1);
 		this.threads = null;
 		this.range = null;
 		canvas.addEventListener("mousedown", event => this.begin(event));
@@ -36,7 +37,7 @@ class Timeline {
 		this.draw();
 	}
 
-	/** What was alive; stacks of a heap have no time, so no range of it can be selected. */
+	/** What was alive. */
 	showHeap() {
 		const { header, timeline } = this.profile;
 		const n = Math.max(1, Math.min(this.canvas.clientWidth, timeline.bytes.length));
@@ -86,9 +87,14 @@ class Timeline {
 		return (event.clientX - bounds.left) / bounds.width * this.end;
 	}
 
+	/** Of a heap that has changed too much no moments are known. */
+	canSelect() {
+		return !this.profile.timeline || this.profile.moments.length > 0;
+	}
+
 	/** Drags until the button is released, wherever that is. */
 	begin(event) {
-		if (this.profile.timeline)
+		if (!this.canSelect())
 			return;
 		const first = this.timeAt(event);
 		let last = first;
@@ -109,7 +115,7 @@ class Timeline {
 	/** Arrows move the range by a half of it; without one they make one of a tenth. */
 	move(event) {
 		const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-		if (!direction || this.profile.timeline)
+		if (!direction || !this.canSelect())
 			return;
 		event.preventDefault();
 		const [from, to] = this.range || (direction > 0 ? [0, 0.1 * this.end] : [0.9 * this.end, this.end]);

@@ -146,7 +146,7 @@ function sortByGroup(profile, selection, groupOf, nGroups) {
 function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 	const { samples, nodes } = profile, groupOf = groupThreads(tree, profile, groupBy);
 	const { list, ends } = sortByGroup(profile, selection, groupOf, tree.labels.length);
-	const weight = selection.unit >= 0 ? samples.weights[selection.unit] : null;
+	const weight = selection.weights || (selection.unit >= 0 ? samples.weights[selection.unit] : null);
 	const count = new Float64Array(nodes.n), seen = new Uint32Array(nodes.n), place = new Uint32Array(nodes.n);
 	const touched = new Uint32Array(nodes.n);
 	for (let g = 0, first = 0; g < ends.length; first = ends[g++]) {

@@ -9,7 +9,6 @@
  */
 #include <dlfcn.h>
 #include <malloc.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -103,14 +102,34 @@ EXPORT int munmap(void *address, size_t size)
 	return recorded_munmap(address, size);
 }
 
-/* With MREMAP_FIXED there is a fifth argument; without it, it is not looked at. */
-EXPORT void *mremap(void *address, size_t size, size_t new_size, int flags, ...)
-{
-	void *new_address;
-	va_list arguments;
+/*
+ * The C library has it under both names; its header, where offsets have 64 bits, calls both by the
+ * second.
+ */
+EXPORT void *hook_mmap(void *address, size_t size, int protection, int flags, int fd,
+		       off_t offset) __asm__("mmap");
+EXPORT void *hook_mmap64(void *address, size_t size, int protection, int flags, int fd,
+			 off_t offset) __asm__("mmap64");
 
-	va_start(arguments, flags);
-	new_address = va_arg(arguments, void *);
-	va_end(arguments);
+void *hook_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	return recorded_mmap(address, size, protection, flags, fd, offset);
+}
+
+void *hook_mmap64(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	return recorded_mmap(address, size, protection, flags, fd, offset);
+}
+
+/*
+ * With MREMAP_FIXED there is a fifth argument; without it, it is not looked at. Where it is passed
+ * is the same whether the function says so or takes any number of them (psABI), and only so can it
+ * end with a jump.
+ */
+EXPORT void *hook_mremap(void *address, size_t size, size_t new_size, int flags,
+			 void *new_address) __asm__("mremap");
+
+void *hook_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
+{
 	return recorded_mremap(address, size, new_size, flags, new_address);
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "preload-source/target/next.h"
 
@@ -64,6 +66,7 @@ static void look_up(void)
 	LOOK_UP(valloc);
 	LOOK_UP(pvalloc);
 	LOOK_UP(dlclose);
+	LOOK_UP(mmap);
 	LOOK_UP(munmap);
 	LOOK_UP(mremap);
 #undef LOOK_UP
@@ -151,6 +154,12 @@ static int first_dlclose(void *handle)
 	FIRST(dlclose, fail(ENOSYS), handle);
 }
 
+static void *first_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	FIRST(mmap, (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset),
+	      address, size, protection, flags, fd, offset);
+}
+
 static int first_munmap(void *address, size_t size)
 {
 	FIRST(munmap, fail(ENOSYS), address, size);
@@ -172,6 +181,7 @@ struct next next = {
 	.valloc = first_valloc,
 	.pvalloc = first_pvalloc,
 	.dlclose = first_dlclose,
+	.mmap = first_mmap,
 	.munmap = first_munmap,
 	.mremap = first_mremap,
 };

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct next {
 	void *(*malloc)(size_t size);
@@ -20,6 +21,7 @@ struct next {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 	int (*dlclose)(void *handle);
+	void *(*mmap)(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 	int (*munmap)(void *address, size_t size);
 	void *(*mremap)(void *address, size_t size, size_t new_size, int flags, void *new_address);
 };

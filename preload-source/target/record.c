@@ -15,10 +15,10 @@ static inline uint64_t word(enum heap_record kind, uint64_t rest)
 
 /* One of a sample stands for 1 / (1 - exp(-size / mean)), which is mean / size and a half, nearly.
  */
-static void count_lost_allocated(size_t size)
+static void count_lost_allocated(size_t size, uint64_t mean)
 {
 	struct heap_lost *lost = &thread.ring->lost;
-	uint64_t mean = thread.sampling, n = mean > size ? mean / (size + 1) + 1 : 1;
+	uint64_t n = mean > size ? mean / (size + 1) + 1 : 1;
 
 	__atomic_store_n(&lost->n_allocated, lost->n_allocated + n, __ATOMIC_RELAXED);
 	__atomic_store_n(&lost->n_bytes, lost->n_bytes + (mean > size ? mean : size),
@@ -89,23 +89,31 @@ static int32_t find_stack(struct walk_frame caller)
 	return raw_put(caller) ? HEAP_SLOT_RAW : -1;
 }
 
-void record_allocated(const void *block, size_t size, struct walk_frame caller)
+/* false: there is no room. */
+static inline bool put_allocated(enum heap_record kind, const void *block, size_t size,
+				 struct walk_frame caller)
 {
 	uint64_t address = (uint64_t)block, *record;
-	int32_t slot;
+	int32_t slot = address <= HEAP_ADDRESS_MASK ? find_stack(caller) : -1;
 
-	if (!sampling_takes(block, size))
-		return;
-	slot = address <= HEAP_ADDRESS_MASK ? find_stack(caller) : -1;
 	record = slot >= 0 ? thread_reserve(HEAP_ALLOCATED_WORDS) : NULL;
-	if (__builtin_expect(!record, 0)) {
-		count_lost_allocated(size);
-		return;
-	}
-	record[0] = word(HEAP_RECORD_ALLOCATED, thread_time());
+	if (__builtin_expect(!record, 0))
+		return false;
+	record[0] = word(kind, thread_time());
 	record[1] = address | (uint64_t)slot << HEAP_ADDRESS_BITS;
 	record[2] = size;
 	thread_commit(HEAP_ALLOCATED_WORDS);
+	return true;
+}
+
+void record_allocated(const void *block, size_t size, struct walk_frame caller)
+{
+	if (!sampling_takes(block, size))
+		return;
+	if (!put_allocated(HEAP_RECORD_ALLOCATED, block, size, caller)) {
+		count_lost_allocated(size, thread.sampling);
+		return;
+	}
 	/* It was taken by the mean of before, and is told so; the next one is drawn anew. */
 	if (__builtin_expect(thread.sampling != connected.region->sampling, 0))
 		sampling_tell();
@@ -140,6 +148,40 @@ void record_restored(const void *block)
 {
 	if (sampling_restores(block))
 		put_address(HEAP_RECORD_RESTORED, block);
+}
+
+/* There are few of them, so that each is told, also where blocks are sampled. */
+void record_mapped(const void *address, size_t size, struct walk_frame caller)
+{
+	if (connected.region->mappings && !put_allocated(HEAP_RECORD_MAPPED, address, size, caller))
+		count_lost_allocated(size, 0);
+}
+
+static void put_range(enum heap_record kind, const void *address, size_t size)
+{
+	uint64_t *record;
+
+	if (!connected.region->mappings)
+		return;
+	record = thread_reserve(HEAP_UNMAPPED_WORDS);
+	if (!record) {
+		count_lost_freed();
+		return;
+	}
+	record[0] = word(kind, thread_time());
+	record[1] = (uint64_t)address;
+	record[2] = size;
+	thread_commit(HEAP_UNMAPPED_WORDS);
+}
+
+void record_unmapped(const void *address, size_t size)
+{
+	put_range(HEAP_RECORD_UNMAPPED, address, size);
+}
+
+void record_kept(const void *address, size_t size)
+{
+	put_range(HEAP_RECORD_KEPT, address, size);
 }
 
 /*

@@ -16,6 +16,14 @@ void record_freed(const void *block);
 void record_released(const void *block);
 void record_restored(const void *block);
 
+/*
+ * The same of memory that the program maps itself: in front of munmap(2) and mremap(2) it is
+ * unmapped, and if these fail it was kept.
+ */
+void record_mapped(const void *address, size_t size, struct walk_frame caller);
+void record_unmapped(const void *address, size_t size);
+void record_kept(const void *address, size_t size);
+
 /* Code is about to be unmapped, has been. */
 void record_closing(void);
 void record_closed(void);

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "preload-source/target/next.h"
 #include "preload-source/target/record.h"
@@ -159,38 +160,67 @@ int recorded_dlclose(void *handle)
 	return result;
 }
 
-int recorded_munmap(void *address, size_t size)
+void *recorded_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
-	bool is_code = thread_enter();
-	int result;
+	struct walk_frame caller = CALLER();
+	bool is_code;
+	void *result;
 
-	if (is_code && !record_is_code(address, size)) {
-		thread_leave();
-		is_code = false;
-	}
-	if (!is_code)
-		return next.munmap(address, size);
-	record_closing();
-	result = next.munmap(address, size);
-	record_closed();
+	if (!thread_enter())
+		return next.mmap(address, size, protection, flags, fd, offset);
+	is_code = flags & MAP_FIXED && record_is_code(address, size);
+	if (is_code)
+		record_closing();
+	result = next.mmap(address, size, protection, flags, fd, offset);
+	if (is_code)
+		record_closed();
+	if (result != MAP_FAILED)
+		record_mapped(result, size, caller);
 	thread_leave();
 	return result;
 }
 
+int recorded_munmap(void *address, size_t size)
+{
+	bool is_code;
+	int result;
+
+	if (!thread_enter())
+		return next.munmap(address, size);
+	is_code = record_is_code(address, size);
+	if (is_code)
+		record_closing();
+	record_unmapped(address, size);
+	result = next.munmap(address, size);
+	if (is_code)
+		record_closed();
+	if (result < 0)
+		record_kept(address, size);
+	thread_leave();
+	return result;
+}
+
+/* What is moved goes as a whole and comes anew. */
 void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
 {
-	bool is_code = thread_enter();
+	struct walk_frame caller = CALLER();
+	bool is_code, goes = !(flags & MREMAP_DONTUNMAP);
 	void *result;
 
-	if (is_code && !record_is_code(address, size)) {
-		thread_leave();
-		is_code = false;
-	}
-	if (!is_code)
+	if (!thread_enter())
 		return next.mremap(address, size, new_size, flags, new_address);
-	record_closing();
+	is_code = record_is_code(address, size);
+	if (is_code)
+		record_closing();
+	if (goes)
+		record_unmapped(address, size);
 	result = next.mremap(address, size, new_size, flags, new_address);
-	record_closed();
+	if (is_code)
+		record_closed();
+	if (result != MAP_FAILED)
+		record_mapped(result, new_size, caller);
+	else if (goes)
+		record_kept(address, size);
 	thread_leave();
 	return result;
 }

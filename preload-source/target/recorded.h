@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/types.h>
 
 void *recorded_malloc(size_t size);
 void *recorded_calloc(size_t n, size_t size);
@@ -21,5 +22,6 @@ void recorded_free(void *block);
 void *recorded_realloc(void *block, size_t size);
 void *recorded_reallocarray(void *block, size_t n, size_t size);
 int recorded_dlclose(void *handle);
+void *recorded_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 int recorded_munmap(void *address, size_t size);
 void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address);

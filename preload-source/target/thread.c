@@ -99,6 +99,7 @@ bool thread_attach(void)
 	bool is_attached;
 
 	thread.where = THREAD_RECORDING;
+	thread.ring = NULL; /* that of another epoch is not mapped, perhaps: we were forked */
 	is_attached = attach();
 	thread.where = THREAD_OUTSIDE;
 	errno = error;

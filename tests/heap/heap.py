@@ -34,7 +34,7 @@ class Heap:
         self.status = dump.returncode
         self.events, self.lost, self.messages, self.counts, self.pids = [], [], [], {}, {}
         self.mappings, self.names, self.frames, self.ends = {}, {}, {}, {}
-        self.images = {}
+        self.images, self.thread_names = {}, {}
         for line in dump.stdout.decode(errors="replace").splitlines():
             self._take(line)
 
@@ -58,6 +58,8 @@ class Heap:
             self.lost.append({key: int(value) for key, value in fields.items()})
         elif record == "message":
             self.messages.append(fields["text"])
+        elif record == "thread":
+            self.thread_names[int(fields["tid"])] = fields["name"].strip('"')
         elif record == "process":
             self.pids[int(fields["process"])] = int(fields["pid"])
         elif record == "count":
@@ -98,9 +100,10 @@ class Heap:
         return live, wrong
 
 
-def run(command, *options, environment=None, stages=("live-unwinder", "symbolizer"), timeout=300):
+def run(command, *options, environment=None, stages=("live-unwinder", "symbolizer"), timeout=300,
+        source=PRELOAD):
     """Runs a command under preload-source: (its heap, what it wrote, its status)."""
-    line = [str(PRELOAD), *map(str, options), "--", *map(str, command)]
+    line = [str(source), *map(str, options), "--", *map(str, command)]
     env = dict(os.environ, **(environment or {}))
     source = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
     stdin, others = source.stdout, []

@@ -105,6 +105,55 @@ class Reports(unittest.TestCase):
             self.assertEqual(sorted((f["function"], f["self"], f["total"]) for f in ours[functions]),
                              sorted((f["function"], f["self"], f["total"]) for f in theirs[functions]))
 
+    def against(self, *options, before, after):
+        return json.loads(self.report("--json", "-n", "0", "--against", before, *options, file=after))
+
+    def test_two_recordings(self):
+        """What has changed, in bytes: one of them has allocated twice as much."""
+        other = self.directory / "other.heap"
+        subprocess.run([STACKPIPE, "heap", "-q", "--force", "-o", other, "--", STRESS, "3", "120000"],
+                       check=True, stderr=subprocess.PIPE)
+        theirs = expected(heap.Heap(other.read_bytes()).events)
+        for option, what in (("--peak", "peak"), ("--leaks", "leaked"), ("--allocated", "allocated"),
+                             ("--temporary", "temporary"), ("--foreign", "foreign")):
+            for i, unit in enumerate((["--blocks"], [])):
+                found = self.against(option, *unit, before=self.file, after=other)
+                sums = [self.expected[what][i], theirs[what][i]]
+                self.assertEqual(found["sums"], sums, option)
+                self.assertEqual(sum(f["self"][1] - f["self"][0] for f in found["functions"]),
+                                 sums[1] - sums[0])
+        text = self.report("--allocated", "--against", self.file, file=other)
+        self.assertRegex(text, r"\n +\+[0-9]+ +\+[0-9]+  operate\n")
+        same = self.against("--allocated", before=self.file, after=self.file)
+        self.assertTrue(all(f["self"][0] == f["self"][1] for f in same["functions"]))
+
+    def test_mappings(self):
+        path = self.directory / "mapped.heap"
+        subprocess.run([STACKPIPE, "heap", "-q", "--mmap", "--force", "-o", path, "--", WAYS,
+                        "mappings"], check=True, stderr=subprocess.PIPE)
+        both, heap_, mapped = (json.loads(self.report("--json", *only, file=path))
+                               for only in ([], ["--only", "heap"], ["--only", "mmap"]))
+        kept = sum(size for size in (64, 56, 32, 64, 32, 256)) * 4096
+        self.assertIn(mapped["leaked"][1] - kept, (0, 4096))
+        self.assertEqual(both["mapped_leaked"], mapped["leaked"])
+        self.assertEqual(heap_["mapped"], [0, 0])
+        for what in ("allocated", "leaked"):
+            self.assertEqual(both[what], [heap_[what][i] + mapped[what][i] for i in (0, 1)])
+        self.assertIn("never unmapped", self.report(file=path))
+        capture = self.directory / "mapped.syscap"
+        with path.open("rb") as stream:
+            subprocess.run([SINK, "-q", "--force", capture], stdin=stream, check=True)
+        again = json.loads(self.report("--json", file=capture))
+        self.assertEqual(again["leaked"], both["leaked"])
+
+    def test_threads_have_names(self):
+        path = self.directory / "names.heap"
+        subprocess.run([STACKPIPE, "heap", "-q", "--force", "-o", path, "--", WAYS, "names"],
+                       check=True, stderr=subprocess.PIPE)
+        names = {thread["name"] for thread in json.loads(self.report("--json", file=path))["threads"]}
+        self.assertEqual(names, {"heap-ways", "reader", "writer"})
+        self.assertRegex(self.report(file=path), r"writer \([0-9]+\)\n")
+
     def test_folded(self):
         text = self.write("a.folded").read_text()
         self.assertEqual(sum(int(line.rpartition(" ")[2]) for line in text.splitlines()),

@@ -3,6 +3,7 @@
 """Whatever a program does around its allocator, it is not hurt, and what is told is true."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,9 @@ import pipeline  # noqa: E402
 WAYS = heap.PROGRAMS / "heap-ways"
 SIZE = 7001
 MANY = 20000
+PAGE = 4096
+WAYS_SOURCE = Path(__file__).resolve().parents[1] / "programs" / "heap" / "ways.c"
+FIRST_CALL = Path(__file__).resolve().parents[1] / "programs" / "heap" / "first-call.c"
 
 
 def sizes(found, size, process=None):
@@ -204,14 +208,109 @@ class Ways(unittest.TestCase):
                     with source.stderr:
                         source.stderr.read()
                     self.assertEqual(source.wait(), 0)
-                with stream.open("rb") as out:
-                    summary = subprocess.run([pipeline.program("frame-dump"), "--summary"],
-                                             stdin=out, stdout=subprocess.PIPE,
-                                             check=True).stdout.decode()
-                told, lost = map(int, re.search(r"samples_out=(\d+) dropped=(\d+)",
-                                                summary).groups())
+                told, lost = self.count(stream)
                 self.assertGreater(lost, 1000)
-                self.assertTrue(8000000 <= told + lost <= 8000000 + 100, summary)
+                self.assertTrue(8000000 <= told + lost <= 8000000 + 100, (told, lost))
+
+    def test_a_reader_that_is_stopped_for_long_hurts_nobody(self):
+        """10 s, in which the program goes on; what is told and what is lost is all that it did."""
+        for policy in ("drop", "block:50"):
+            with self.subTest(policy), tempfile.TemporaryDirectory() as directory:
+                stream = Path(directory) / "stream"
+                with stream.open("wb") as out:
+                    source = subprocess.Popen([heap.PRELOAD, f"--when-full={policy}", "--", WAYS,
+                                               "flood-for", "11"], stdout=out,
+                                              stderr=subprocess.PIPE)
+                    pipeline.wait_for(lambda: stream.stat().st_size > 100000, "events")
+                    source.send_signal(signal.SIGSTOP)
+                    n_calls = 2 * int(source.stderr.readline().split()[1])
+                    source.send_signal(signal.SIGCONT)
+                    with source.stderr:
+                        source.stderr.read()
+                    self.assertEqual(source.wait(), 0)
+                told, lost = self.count(stream)
+                self.assertGreater(lost, 1000)
+                self.assertTrue(n_calls <= told + lost <= n_calls + 100, (n_calls, told, lost))
+
+    def count(self, stream):
+        """Events that were told, and that were lost."""
+        with stream.open("rb") as out:
+            summary = subprocess.run([pipeline.program("frame-dump"), "--summary"], stdin=out,
+                                     stdout=subprocess.PIPE, check=True).stdout.decode()
+        return map(int, re.search(r"samples_out=(\d+) dropped=(\d+)", summary).groups())
+
+    def test_mappings(self):
+        found = self.run_way("mappings", options=["--mmap"])
+        self.assertFalse(found.lost)
+        live = {}
+        for event in found.events:
+            if event.kind in ("mapped", "remained"):
+                self.assertNotIn(event.address, live)
+                live[event.address] = event
+            elif event.kind == "unmapped":
+                self.assertEqual(live.pop(event.address).size, event.size)
+        pages = Counter()
+        for event in live.values():
+            pages[found.names_of(event.stack)[0]] += event.size // PAGE
+        self.assertEqual(pages["map_pages"], 64 + 56 + 32 + 64)
+        self.assertIn(pages["mappings"], (32 + 256, 32 + 256 + 1))
+        (cut, rest) = sorted(event.size // PAGE for event in live.values()
+                             if event.kind == "remained" and event.size // PAGE in (16, 40))
+        self.assertEqual((cut, rest), (16, 40))
+        self.assertEqual(len(sizes(found, SIZE)), 1)
+
+    def test_mappings_are_told_on_request_alone(self):
+        found = self.run_way("mappings")
+        self.assertEqual([event for event in found.events if "mapped" in event.kind], [])
+
+    def test_threads_have_names(self):
+        found = self.run_way("names")
+        names = {found.thread_names.get(event.tid) for event in sizes(found, SIZE)}
+        self.assertEqual(names, {"reader", "writer"})
+
+    def test_little_room(self):
+        """There is no room for what is shared, but the program runs."""
+        _, errors, status = heap.run(["sh", "-c", f"ulimit -v 100000; exec {WAYS} entries"])
+        self.assertEqual(status, 0, errors)
+        self.assertIn(b"is its address space limited", errors)
+
+    @unittest.skipUnless(os.geteuid() == 0, f"{pipeline.NOT_HERE} files be given to other users")
+    def test_setuid(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = Path(directory) / "program"
+            shutil.copy(WAYS, program)
+            os.chown(program, 65534, 65534)
+            program.chmod(0o4755)
+            Path(directory).chmod(0o755)
+            _, errors, status = heap.run([program, "entries"])
+        self.assertEqual(status, 0, errors)
+        self.assertIn(b"never connected: it is setuid or setgid", errors)
+
+    @unittest.skipUnless(shutil.which("musl-gcc"), "musl-gcc is not installed")
+    def test_musl(self):
+        with tempfile.TemporaryDirectory() as directory:
+            program = Path(directory) / "program"
+            subprocess.run(["musl-gcc", "-DFIRST=block = malloc(7001)", "-fno-builtin", "-w", "-o",
+                            program, FIRST_CALL], check=True)
+            found, errors, status = heap.run([program])
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(errors, b"")
+        self.assertEqual(len(sizes(found, SIZE)), 1)
+
+    def test_an_allocator_in_the_program_is_told(self):
+        _, errors, status = heap.run([heap.PROGRAMS / "heap-own-allocator"])
+        self.assertEqual(status, 0, errors)
+        self.assertIn(b"has an allocator of its own", errors)
+
+    def test_atomics_of_old_compilers(self):
+        with tempfile.TemporaryDirectory() as directory:
+            source = shutil.copy(heap.PRELOAD, directory)
+            shutil.copy(heap.PROGRAMS / "libstackpipe-preload.so", directory)
+            for way, n in (("entries", 1), ("threads", 150 * 8), ("fork", 100 + MANY)):
+                found, errors, ended = heap.run([WAYS, way], source=source)
+                self.assertEqual((ended, found.status), (0, 0), errors)
+                self.check_whole(found)
+                self.assertEqual(len(sizes(found, SIZE)), n)
 
     def test_who_cannot_be_traced_is_told(self):
         static = heap.PROGRAMS / "heap-static"
@@ -252,6 +351,20 @@ class Allocators(unittest.TestCase):
             for path in Path(directory).glob(f"{name}.so*"):
                 return str(path)
         self.skipTest(f"{name} {pipeline.NOT_INSTALLED}")
+
+    def test_linked(self):
+        """A program that is linked to one, as most that have one are."""
+        library = self.library("libjemalloc")
+        with tempfile.TemporaryDirectory() as directory:
+            program = Path(directory) / "program"
+            subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-fno-builtin", "-w", "-o", program, WAYS_SOURCE, library,
+                            f"-Wl,-rpath,{Path(library).parent}", "-lpthread"], check=True)
+            for way in ("entries", "fork", "threads"):
+                found, errors, status = heap.run([program, way])
+                self.assertEqual((status, found.status), (0, 0), errors)
+                self.assertFalse(found.lost)
+                self.assertEqual(found.live()[1], [])
+                self.assertGreaterEqual(len(sizes(found, SIZE)), 1)
 
     def check(self, name):
         library = self.library(name)

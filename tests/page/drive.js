@@ -130,6 +130,21 @@ const scenarios = {
 		seen.highest = await page.evaluate(() => Math.max(...timeline.columns));
 		await page.selectOption("#unit", "0");
 		await shot(page, "heap");
+		/* What is alive at the end of a range, and what was at its beginning. */
+		const box = await (await page.$("#timeline")).boundingBox();
+		const drag = async (from, to) => {
+			await page.mouse.move(box.x + from * box.width, box.y + 5);
+			await page.mouse.down();
+			await page.mouse.move(box.x + to * box.width, box.y + 5, { steps: 5 });
+			await page.mouse.up();
+			return page.evaluate(() => ({ now: page.tree.total[0], before: page.tree.baseTotal[0], range: page.selection.range }));
+		};
+		seen.whole = await drag(0, 1);
+		seen.late = await drag(0.5, 0.999);
+		seen.range = await page.textContent("#range");
+		await shot(page, "heap-range");
+		await page.dblclick("#timeline");
+		seen.afterRange = await page.evaluate(() => page.tree.total[0]);
 		await page.click("[data-view=top]");
 		seen.rows = await rows(page, 5);
 	},

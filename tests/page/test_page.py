@@ -118,6 +118,34 @@ class Page(pipeline.RecordingTest):
         self.assertIn("Bytes alive over", seen["timeline"])
         self.assertIn("allocations and frees", seen["counts"])
         self.assertGreater(report["peak"][1], 200 * 100000)
+        self.assertEqual((seen["whole"]["before"], seen["whole"]["now"]), (0, report["leaked"][1]))
+        for side, at in (("before", 0), ("now", 1)):
+            self.check_alive(stream, seen["late"]["range"][at], seen["late"][side])
+        self.assertRegex(seen["range"], "alive at .* s, compared with .* bytes")
+        self.assertEqual(seen["afterRange"], report["peak"][1])
+
+    def check_alive(self, stream, microseconds, size):
+        """As the stream's events say it; the page's times are rounded down."""
+        with stream.open("rb") as events:
+            text = subprocess.run([pipeline.program("frame-dump"), "--heap-events"], stdin=events,
+                                  stdout=subprocess.PIPE, check=True).stdout.decode()
+        blocks, seen, first = {}, set(), None
+        for line in text.splitlines():
+            found = re.match(r"heap_event time=(\d+) .* (\w+) address=(\w+)(?: size=(\d+))?", line)
+            if not found:
+                continue
+            time, kind, address = int(found[1]), found[2], found[3]
+            first = time if first is None else first
+            if time - first > microseconds * 1000:
+                seen.add(sum(blocks.values()))
+            if time - first > (microseconds + 2) * 1000:
+                break
+            if kind == "allocated":
+                blocks[address] = int(found[4])
+            else:
+                blocks.pop(address, None)
+        seen.add(sum(blocks.values()))
+        self.assertIn(size, seen)
 
     def test_hostile_names_stay_text(self):
         lines = [f"main;{name} {i + 1}\n" for i, name in enumerate(HOSTILE)]

@@ -18,9 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -305,6 +307,83 @@ static void flood(const char *n)
 	puts("done");
 }
 
+/* The same for so many seconds; says how often. */
+static void flood_for(const char *seconds)
+{
+	struct timespec now, end;
+	long n = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += atoi(seconds);
+	do {
+		allocate_many(SIZE, MANY);
+		n += MANY;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec < end.tv_sec ||
+		 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+	printf("done %ld\n", n);
+}
+
+enum { PAGE = 4096, PAGES = 64 };
+
+static char *map_pages(size_t n)
+{
+	char *memory =
+		mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	check(memory != MAP_FAILED, "mmap");
+	return memory;
+}
+
+/*
+ * What mmap(2) and its relatives do to ranges. Of PAGES each: one that stays; one that goes; one
+ * that loses its middle; one of which a half is mapped over; one that grows, and moves for it; one
+ * that cannot be moved; one that cannot be unmapped by half a page.
+ */
+static void mappings(void)
+{
+	char *stays = map_pages(PAGES), *goes = map_pages(PAGES), *cut = map_pages(PAGES);
+	char *covered = map_pages(PAGES), *grows = map_pages(PAGES), *fails = map_pages(PAGES);
+	char *wall;
+
+	check(munmap(goes, PAGES * PAGE) == 0, "munmap");
+	check(munmap(cut + 16 * PAGE, 8 * PAGE) == 0, "munmap of the middle");
+	check(mmap(covered, 32 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		      covered,
+	      "MAP_FIXED");
+	grows = mremap(grows, PAGES * PAGE, 4 * PAGES * PAGE, MREMAP_MAYMOVE);
+	check(grows != MAP_FAILED, "mremap");
+	/* There is no room behind it. */
+	wall = mmap(fails + PAGES * PAGE, PAGE, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	check(wall != MAP_FAILED || errno == EEXIST, "a wall");
+	check(mremap(fails, PAGES * PAGE, 2 * PAGES * PAGE, 0) == MAP_FAILED, "mremap that fails");
+	check(munmap(stays + 1, PAGE) < 0, "munmap that fails");
+	kept = malloc(SIZE);
+}
+
+/* A thread that has a name, and ends when somebody has looked at it. */
+static void *name_and_allocate(void *arg)
+{
+	void *library = dlopen("libm.so.6", RTLD_NOW);
+
+	prctl(PR_SET_NAME, arg);
+	allocate_many(SIZE, 1000);
+	dlclose(library);
+	return NULL;
+}
+
+static void names(void)
+{
+	char *list[] = { "reader", "writer" };
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++)
+		check(!pthread_create(&threads[i], NULL, name_and_allocate, list[i]), "a thread");
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argv[1], *argument = argc > 2 ? argv[2] : "";
@@ -337,6 +416,12 @@ int main(int argc, char **argv)
 		descend(atoi(argument));
 	else if (!strcmp(way, "flood"))
 		flood(argument);
+	else if (!strcmp(way, "flood-for"))
+		flood_for(argument);
+	else if (!strcmp(way, "mappings"))
+		mappings();
+	else if (!strcmp(way, "names"))
+		names();
 	else
 		return 8;
 	return 0;
