@@ -26,8 +26,10 @@
 
 enum {
 	HEAP_VERSION = 1,
-	HEAP_RINGS_MAX = 128,	   /* threads of a process at a time */
-	HEAP_RING_WORDS = 1 << 17, /* 1 MiB; a power of two */
+	HEAP_RINGS_MAX = 128,		       /* threads of a process at a time */
+	HEAP_RING_WORDS = 1 << 17,	       /* 1 MiB; a power of two */
+	HEAP_RING_STEP = HEAP_RING_WORDS / 16, /* how often a writer looks how full its ring is */
+	HEAP_RING_DUE = HEAP_RING_WORDS / 3,   /* then the reader is woken: bursts find room */
 	HEAP_PAGE = 4096,
 	HEAP_SLOT_BITS = 14,
 	HEAP_SLOTS = 1 << HEAP_SLOT_BITS, /* stacks that a ring's writer knows by number */

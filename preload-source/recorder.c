@@ -20,7 +20,7 @@
 #include "preload-source/target-check.h"
 
 enum {
-	LOOK_MS = 50,	    /* nobody rings below a quarter of a ring */
+	LOOK_MS = 50,	    /* nobody rings below a third of a ring */
 	REPLACED_LOOKS = 2, /* a quarter of a second each, for another program to come in */
 	LOOKS_MAX = 16, /* at the mappings of a process that keeps asking, before others have their
 			   turn */
@@ -321,7 +321,18 @@ static int check(struct preload_source *self)
 	return r < 0 ? r : images_check(&self->images);
 }
 
-/* Sleeps until somebody rings, comes or ends. 0 or -ENOMEM. */
+static bool is_due(const struct preload_source *self)
+{
+	for (const struct traced *traced = self->traced; traced; traced = traced->next)
+		if (traced_is_due(traced))
+			return true;
+	return false;
+}
+
+/*
+ * Sleeps until somebody rings, comes or ends. Whoever rings while nobody listens is not heard, and
+ * has not to be: what is due by then is seen. 0 or -ENOMEM.
+ */
 static int wait_for_news(struct preload_source *self)
 {
 	size_t n = 0;
@@ -329,6 +340,11 @@ static int wait_for_news(struct preload_source *self)
 
 	if (!fds)
 		return -ENOMEM;
+	bell_listen(&self->bell);
+	if (is_due(self)) {
+		free(fds);
+		return 0;
+	}
 	fds[n++] = (struct pollfd){ self->bell.fd, POLLIN, 0 };
 	fds[n++] = (struct pollfd){ self->door.fd, POLLIN, 0 };
 	fds[n++] = (struct pollfd){ self->command.pid_fd, POLLIN, 0 };
@@ -352,8 +368,6 @@ static int record(struct stage *stage, struct preload_source *self)
 	int r = 0;
 
 	while (r == 0 && !stage_should_stop() && goes_on(self)) {
-		/* Whoever rings from here on is heard: what there is by now is looked at below. */
-		bell_listen(&self->bell);
 		r = answer_door(stage, self);
 		if (r == 0)
 			r = attend_all(self);

@@ -33,6 +33,16 @@ enum ring_outcome ring_reader_look(struct ring_reader *reader)
 	return reader->position < head ? RING_OK : RING_E_EMPTY;
 }
 
+bool ring_reader_is_due(const struct ring_reader *reader)
+{
+	const struct heap_ring *ring = reader->ring;
+
+	return !reader->is_broken &&
+	       (__atomic_load_n(&ring->head, __ATOMIC_SEQ_CST) - reader->position >=
+			HEAP_RING_DUE ||
+		__atomic_load_n(&ring->is_waiting, __ATOMIC_SEQ_CST));
+}
+
 /* How many words a record of this kind has besides those that it counts itself; 0: none is known.
  */
 static uint32_t fixed_words(enum heap_record kind)

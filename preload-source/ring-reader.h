@@ -40,6 +40,9 @@ enum ring_outcome {
 /* Looks how far the writer is. */
 enum ring_outcome ring_reader_look(struct ring_reader *reader);
 
+/* Whether its writer waits, or soon will. */
+bool ring_reader_is_due(const struct ring_reader *reader);
+
 /* The next record; the reader is behind it then. Its words are copied to `room`. */
 enum ring_outcome ring_reader_next(struct ring_reader *reader, struct ring_record *ret,
 				   uint64_t room[RING_RECORD_WORDS_MAX]);

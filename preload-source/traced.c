@@ -202,24 +202,30 @@ static int hand_out(struct traced *traced, struct heap_teller *teller, struct tr
 	return heap_teller_event(teller, &traced->process, &event);
 }
 
-/* The ring with the oldest event, and how old the next one's is. */
-static struct traced_ring *find_oldest(struct traced_ring *const *rings, uint32_t n,
-				       uint64_t *ret_until)
+/* Puts the first ring where its event belongs: mostly the two that take turns change places. */
+static void sort_first(struct traced_ring **rings, uint32_t n)
 {
-	struct traced_ring *oldest = NULL;
+	struct traced_ring *first = rings[0];
+	uint32_t i = 0;
 
-	*ret_until = UINT64_MAX;
+	for (; i + 1 < n && rings[i + 1]->next.time < first->next.time; i++)
+		rings[i] = rings[i + 1];
+	rings[i] = first;
+}
+
+/* The rings that have an event, the oldest one's first: how many these are. */
+static uint32_t sort_by_time(struct traced_ring *const *rings, uint32_t n, struct traced_ring **ret)
+{
+	uint32_t n_sorted = 0, first = HEAP_RINGS_MAX;
+
 	for (uint32_t i = 0; i < n; i++) {
 		if (!rings[i]->has_next)
 			continue;
-		if (!oldest || rings[i]->next.time < oldest->next.time) {
-			*ret_until = oldest ? oldest->next.time : *ret_until;
-			oldest = rings[i];
-		} else if (rings[i]->next.time < *ret_until) {
-			*ret_until = rings[i]->next.time;
-		}
+		ret[--first] = rings[i];
+		sort_first(ret + first, ++n_sorted);
 	}
-	return oldest;
+	memmove(ret, ret + first, n_sorted * sizeof(*ret));
+	return n_sorted;
 }
 
 /* Looks at each ring that has something; how many these are. */
@@ -297,27 +303,44 @@ static bool has_raw_left(struct traced_ring *const *rings, uint32_t n)
 	return false;
 }
 
+/* Hands out all events up to the time of the look, those of all rings in order. */
+static int merge(struct traced *traced, struct heap_teller *teller,
+		 struct traced_ring *const *rings, uint32_t n_rings)
+{
+	struct traced_ring *sorted[HEAP_RINGS_MAX];
+	uint32_t n = sort_by_time(rings, n_rings, sorted);
+	int r = 0;
+
+	while (r == 0 && n && sorted[0]->next.time <= traced->time_map.to) {
+		struct traced_ring *ring = sorted[0];
+		uint64_t until = traced->time_map.to;
+
+		if (n > 1 && sorted[1]->next.time < until)
+			until = sorted[1]->next.time;
+		do {
+			r = hand_out(traced, teller, ring);
+			if (r == 0)
+				r = advance(traced, teller, ring);
+		} while (r == 0 && ring->has_next && ring->next.time <= until);
+		if (ring->has_next)
+			sort_first(sorted, n);
+		else
+			memmove(sorted, sorted + 1, --n * sizeof(*sorted));
+	}
+	return r;
+}
+
 int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at)
 {
-	struct traced_ring *rings[HEAP_RINGS_MAX], *ring;
-	uint64_t until;
+	struct traced_ring *rings[HEAP_RINGS_MAX];
 	uint32_t n;
 	int r;
 
 	traced->looked_at = looked_at;
 	time_map_look(&traced->time_map);
 	r = look(traced, teller, rings, &n);
-	while (r == 0 && (ring = find_oldest(rings, n, &until))) {
-		if (ring->next.time > traced->time_map.to) /* a later look's */
-			break;
-		if (until > traced->time_map.to)
-			until = traced->time_map.to;
-		do {
-			r = hand_out(traced, teller, ring);
-			if (r == 0)
-				r = advance(traced, teller, ring);
-		} while (r == 0 && ring->has_next && ring->next.time <= until);
-	}
+	if (r == 0)
+		r = merge(traced, teller, rings, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (traced->when_full == HEAP_ADAPT && is_nearly_full(&rings[i]->reader)) {
 			adapt(traced);
@@ -331,6 +354,16 @@ int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t loo
 	if (r == 0)
 		r = heap_teller_flush(teller);
 	return r < 0 || !has_raw_left(rings, n) ? r : -EAGAIN;
+}
+
+bool traced_is_due(const struct traced *traced)
+{
+	if (is_behind(traced))
+		return true;
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++)
+		if (ring_reader_is_due(&traced->rings[i].reader))
+			return true;
+	return false;
 }
 
 int traced_name_threads(struct traced *traced, struct processes *processes)

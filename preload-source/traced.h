@@ -72,6 +72,9 @@ struct traced *traced_free(struct traced *traced);
  */
 int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at);
 
+/* Whether it is to be looked at at once: it wants something, or a ring is a third full. */
+bool traced_is_due(const struct traced *traced);
+
 /* Tells names of threads that are new, or that they have given themselves since. */
 int traced_name_threads(struct traced *traced, struct processes *processes);
 

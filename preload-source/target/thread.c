@@ -122,6 +122,13 @@ static bool has_room(uint32_t n)
 	return thread.head + n - thread.tail <= HEAP_RING_WORDS;
 }
 
+void thread_look_how_full(void)
+{
+	thread.tail = __atomic_load_n(&thread.ring->tail, __ATOMIC_ACQUIRE);
+	if (thread.head - thread.tail >= HEAP_RING_DUE)
+		connection_ring_bell();
+}
+
 /* Sleeps until there is room, as long as the policy allows. */
 static void wait_for_room(uint32_t n)
 {

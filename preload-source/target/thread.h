@@ -85,6 +85,9 @@ static inline uint64_t *thread_reserve(uint32_t n)
 	return thread.ring->words + at;
 }
 
+/* Wakes the reader if the ring is a third full. */
+void thread_look_how_full(void);
+
 /* The reader sees it from here on. */
 static inline void thread_commit(uint32_t n)
 {
@@ -92,8 +95,8 @@ static inline void thread_commit(uint32_t n)
 
 	thread.head += n;
 	__atomic_store_n(&thread.ring->head, thread.head, __ATOMIC_RELEASE);
-	if (__builtin_expect((was ^ thread.head) & (HEAP_RING_WORDS / 4), 0))
-		connection_ring_bell(); /* another quarter is full */
+	if (__builtin_expect((was ^ thread.head) & HEAP_RING_STEP, 0))
+		thread_look_how_full();
 }
 
 /* What the scratch remembers of code may not hold any more. */
