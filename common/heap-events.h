@@ -76,29 +76,28 @@ static inline bool heap_event_writer_is_full(const struct heap_event_writer *wri
 /* Bytes of a number without leading zeroes. */
 static inline unsigned heap_event_length(uint64_t value)
 {
-	return (71 - __builtin_clzll(value | 1)) / 8 - !value;
+	return (71U - __builtin_clzll(value | 1)) / 8 - !value;
 }
 
-/* A field, and more behind it that the next one covers. */
-static inline void heap_event_put(struct heap_event_writer *writer, uint64_t value, unsigned length)
+/* A field, and more behind it that the next one covers. Where the next one goes, as of the rest. */
+static inline uint8_t *heap_event_put(uint8_t *at, uint64_t value, unsigned length)
 {
-	memcpy(writer->bytes + writer->size, &value, sizeof(value));
-	writer->size += length;
+	memcpy(at, &value, sizeof(value));
+	return at + length;
 }
 
-static inline void heap_event_put_all(struct heap_event_writer *writer, enum heap_event_kind kind,
-				      uint64_t time, uint64_t address, uint64_t size,
-				      uint32_t stack)
+static inline uint8_t *heap_event_put_all(uint8_t *at, enum heap_event_kind kind, uint64_t time,
+					  uint64_t address, uint64_t size, uint32_t stack)
 {
 	unsigned l_time = heap_event_length(time), l_address = heap_event_length(address),
 		 l_size = heap_event_length(size), l_stack = heap_event_length(stack);
 
-	heap_event_put(writer, kind | l_time << 4 | l_address << 7 | l_size << 10 | l_stack << 13,
-		       2);
-	heap_event_put(writer, time, l_time);
-	heap_event_put(writer, address, l_address);
-	heap_event_put(writer, size, l_size);
-	heap_event_put(writer, stack, l_stack);
+	at = heap_event_put(at, kind | l_time << 4 | l_address << 7 | l_size << 10 | l_stack << 13,
+			    2);
+	at = heap_event_put(at, time, l_time);
+	at = heap_event_put(at, address, l_address);
+	at = heap_event_put(at, size, l_size);
+	return heap_event_put(at, stack, l_stack);
 }
 
 /* What fits into a field; more than that is no address, size or time of anything. */
@@ -112,6 +111,7 @@ static inline void heap_event_write(struct heap_event_writer *writer,
 				    const struct heap_event *event)
 {
 	bool is_swapped = false, has_size = heap_event_has_size(event->kind);
+	uint8_t *at = writer->bytes + writer->size;
 	int64_t moved;
 
 	if (!writer->size) {
@@ -123,20 +123,21 @@ static inline void heap_event_write(struct heap_event_writer *writer,
 		is_swapped = writer->other_tid == event->tid && event->tid &&
 			     event->kind <= HEAP_EVENT_RESTORED;
 		if (!is_swapped)
-			heap_event_put_all(writer, HEAP_EVENT_THREAD, 0, 0, 0, event->tid);
+			at = heap_event_put_all(at, HEAP_EVENT_THREAD, 0, 0, 0, event->tid);
 		writer->other_tid = writer->tid;
 		writer->tid = event->tid;
 	} else if (!writer->size) {
-		heap_event_put_all(writer, HEAP_EVENT_THREAD, 0, 0, 0, 0);
+		at = heap_event_put_all(at, HEAP_EVENT_THREAD, 0, 0, 0, 0);
 	}
 	if (event->kind == HEAP_EVENT_ALLOCATED && event->interval != writer->interval)
-		heap_event_put_all(writer, HEAP_EVENT_INTERVAL, 0, 0,
-				   heap_event_fitting(event->interval), 0);
+		at = heap_event_put_all(at, HEAP_EVENT_INTERVAL, 0, 0,
+					heap_event_fitting(event->interval), 0);
 	moved = event->address - writer->address;
-	heap_event_put_all(
-		writer, event->kind | (is_swapped ? HEAP_EVENT_SWAPPED : 0),
+	at = heap_event_put_all(
+		at, event->kind | (is_swapped ? HEAP_EVENT_SWAPPED : 0),
 		heap_event_fitting(event->time - writer->time), (uint64_t)moved << 1 ^ moved >> 63,
 		has_size ? heap_event_fitting(event->size) : 0, has_size ? event->stack : 0);
+	writer->size = at - writer->bytes;
 	if (event->kind == HEAP_EVENT_ALLOCATED)
 		writer->interval = event->interval;
 	writer->time = event->time;

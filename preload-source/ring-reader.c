@@ -35,12 +35,9 @@ enum ring_outcome ring_reader_look(struct ring_reader *reader)
 
 bool ring_reader_is_due(const struct ring_reader *reader)
 {
-	const struct heap_ring *ring = reader->ring;
+	uint64_t head = __atomic_load_n(&reader->ring->head, __ATOMIC_SEQ_CST);
 
-	return !reader->is_broken &&
-	       (__atomic_load_n(&ring->head, __ATOMIC_SEQ_CST) - reader->position >=
-			HEAP_RING_DUE ||
-		__atomic_load_n(&ring->is_waiting, __ATOMIC_SEQ_CST));
+	return !reader->is_broken && head - reader->position >= HEAP_RING_DUE;
 }
 
 /* How many words a record of this kind has besides those that it counts itself; 0: none is known.

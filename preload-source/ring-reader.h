@@ -40,7 +40,7 @@ enum ring_outcome {
 /* Looks how far the writer is. */
 enum ring_outcome ring_reader_look(struct ring_reader *reader);
 
-/* Whether its writer waits, or soon will. */
+/* Whether a third of it is full: its writer waits, or soon will. */
 bool ring_reader_is_due(const struct ring_reader *reader);
 
 /* The next record; the reader is behind it then. Its words are copied to `room`. */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/json.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/folded-recording.h"
@@ -109,27 +108,17 @@ static void print_text(const struct folded_counts *counts, struct folded_functio
 
 static void print_json(const struct folded_counts *counts, struct folded_function **list, size_t n)
 {
-	printf("{\"samples\": [%" PRIu64 ", %" PRIu64 "],\n\"functions\": [", counts->n[0],
-	       counts->n[1]);
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? ",\n{\"function\":" : "\n{\"function\":", stdout);
-		json_put_text(stdout, list[i]->name);
-		printf(",\"self\":[%" PRIu64 ",%" PRIu64 "],\"total\":[%" PRIu64 ",%" PRIu64 "]}",
-		       list[i]->self[0], list[i]->self[1], list[i]->total[0], list[i]->total[1]);
-	}
-	puts("]}");
+	printf("{\"samples\": [%" PRIu64 ", %" PRIu64 "],\n", counts->n[0], counts->n[1]);
+	folded_counts_put_functions(list, n, stdout);
 }
 
 static int print(struct folded_counts *counts, const struct comparison *comparison)
 {
-	size_t n = HASH_COUNT(counts->by_name), n_shown = 0;
-	_cleanup_free_ struct folded_function **list = calloc(n + 1, sizeof(*list));
-	struct folded_function *function, *next;
+	size_t n;
+	_cleanup_free_ struct folded_function **list = folded_counts_list(counts, &n);
 
 	if (!list)
 		return STAGE_EXIT_FAILED;
-	HASH_ITER(hh, counts->by_name, function, next)
-	list[n_shown++] = function;
 	qsort_r(list, n, sizeof(*list), compare, counts);
 	if (comparison->n_rows && comparison->n_rows < n)
 		n = comparison->n_rows;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/json.h"
 #include "stackpipe/folded-counts.h"
 
 static struct folded_function *find(struct folded_counts *counts, const char *name)
@@ -59,6 +61,34 @@ int folded_counts_read(struct folded_counts *counts, FILE *in, int side)
 		r = add_line(counts, line, strtoull(blank + 1, NULL, 10), side);
 	}
 	return r < 0 ? r : ferror(in) ? -EIO : 0;
+}
+
+struct folded_function **folded_counts_list(const struct folded_counts *counts, size_t *ret_n)
+{
+	size_t n = HASH_COUNT(counts->by_name);
+	struct folded_function **list = calloc(n + 1, sizeof(*list));
+	struct folded_function *function, *next;
+
+	*ret_n = 0;
+	HASH_ITER(hh, counts->by_name, function, next)
+	{
+		if (list)
+			list[(*ret_n)++] = function;
+	}
+	return list;
+}
+
+void folded_counts_put_functions(struct folded_function *const *list, size_t n, FILE *out)
+{
+	fputs("\"functions\":[", out);
+	for (size_t i = 0; i < n; i++) {
+		fputs(i ? ",\n{\"function\":" : "\n{\"function\":", out);
+		json_put_text(out, list[i]->name);
+		fprintf(out,
+			",\"self\":[%" PRIu64 ",%" PRIu64 "],\"total\":[%" PRIu64 ",%" PRIu64 "]}",
+			list[i]->self[0], list[i]->self[1], list[i]->total[0], list[i]->total[1]);
+	}
+	fputs("]}\n", out);
 }
 
 void folded_counts_deinit(struct folded_counts *counts)

@@ -25,3 +25,9 @@ struct folded_counts {
 /* Adds what can be read. 0, -EIO or -ENOMEM. */
 int folded_counts_read(struct folded_counts *counts, FILE *in, int side);
 void folded_counts_deinit(struct folded_counts *counts);
+
+/* All functions, in no order; the caller frees the list. NULL: no memory. */
+struct folded_function **folded_counts_list(const struct folded_counts *counts, size_t *ret_n);
+
+/* The last member of a JSON object: both sides of each. */
+void folded_counts_put_functions(struct folded_function *const *list, size_t n, FILE *out);

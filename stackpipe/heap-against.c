@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/json.h"
 #include "stackpipe/folded-recording.h"
 #include "stackpipe/heap-report.h"
 
@@ -46,30 +45,20 @@ static void print_text(const struct heap_against *against, const struct folded_c
 static void print_json(const struct heap_against *against, const struct folded_counts *counts,
 		       struct folded_function **list, size_t n)
 {
-	printf("{\"amount\":\"%s\",\"unit\":\"%s\",\"sums\":[%" PRIu64 ",%" PRIu64
-	       "],\n\"functions\":[",
+	printf("{\"amount\":\"%s\",\"unit\":\"%s\",\"sums\":[%" PRIu64 ",%" PRIu64 "],\n",
 	       heap_metric_name(against->report->metric), against->report->options.unit_name,
 	       counts->n[0], counts->n[1]);
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? ",\n{\"function\":" : "\n{\"function\":", stdout);
-		json_put_text(stdout, list[i]->name);
-		printf(",\"self\":[%" PRIu64 ",%" PRIu64 "],\"total\":[%" PRIu64 ",%" PRIu64 "]}",
-		       list[i]->self[0], list[i]->self[1], list[i]->total[0], list[i]->total[1]);
-	}
-	puts("]}");
+	folded_counts_put_functions(list, n, stdout);
 }
 
 static int print(const struct heap_against *against, const struct folded_counts *counts)
 {
 	const struct report_options *options = &against->report->options;
-	size_t n = HASH_COUNT(counts->by_name), n_listed = 0;
-	_cleanup_free_ struct folded_function **list = calloc(n + 1, sizeof(*list));
-	struct folded_function *function, *next;
+	size_t n;
+	_cleanup_free_ struct folded_function **list = folded_counts_list(counts, &n);
 
 	if (!list)
 		return STAGE_EXIT_FAILED;
-	HASH_ITER(hh, counts->by_name, function, next)
-	list[n_listed++] = function;
 	qsort(list, n, sizeof(*list), compare);
 	if (options->n_rows && options->n_rows < n)
 		n = options->n_rows;

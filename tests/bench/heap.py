@@ -5,7 +5,9 @@
 	heap.py [-n ROUNDS] [WORKLOAD...]
 
 Added time is that of the command with the tracer, to a finished file, less that of the command alone. heaptrack runs
-with its interpreter (full) where that survives, else raw (-r), which is said. One line of JSON a workload."""
+with its interpreter (full) where that survives, else raw (-r), which is said. Samples (-S 512K) are taken of the
+same for longer, some 10 s, as what the pipeline needs to begin has no share to speak of then: pairs of runs, the
+median of their ratios. One line of JSON a workload, and one that compares one thread with four."""
 import argparse
 import json
 import os
@@ -23,29 +25,51 @@ BUILD = Path(os.environ.get("STACKPIPE_BUILD", Path(__file__).resolve().parents[
 STRESS = BUILD / "tests" / "heap" / "heap-stress"
 STACKPIPE = BUILD / "stackpipe" / "stackpipe"
 PYTHON = """
-import collections, json, re
-texts = [json.dumps({"a": i, "b": [1, 2, 3], "c": {"x": str(i)}}) for i in range(60000)]
-values = [json.loads(text) for text in texts]
-print(len(collections.Counter(word for text in texts for word in re.findall(r"\\d+", text))), len(values))
+import collections, json, re, sys
+for _ in range(int(sys.argv[1])):
+    texts = [json.dumps({"a": i, "b": [1, 2, 3], "c": {"x": str(i)}}) for i in range(60000)]
+    values = [json.loads(text) for text in texts]
+    print(len(collections.Counter(word for text in texts for word in re.findall(r"\\d+", text))), len(values))
 """
 MEMORY_MAX = 4 << 30  # of heaptrack's interpreter, which has taken more than the machine has
 
 
+CXX = """
+#include <bits/stdc++.h>
+#include <regex>
+template<int N> struct S {
+	std::map<int, std::vector<std::string>> map;
+	std::regex regex{"a|b"};
+	int f(const std::string &text)
+	{
+		map[N].push_back(text);
+		return std::regex_match(text, regex) + map[N].size();
+	}
+};
+"""
+
+
+def cc1plus(directory, n):
+    """A compilation of n instances of a template."""
+    source, preprocessed = directory / f"{n}.cc", directory / f"{n}.ii"
+    calls = " ".join(f"S<{i}> s{i}; n += s{i}.f(\"a\");" for i in range(n))
+    source.write_text(f"{CXX}int main() {{ int n = 0; {calls} return n; }}\n")
+    program = subprocess.run(["g++", "-print-prog-name=cc1plus"], stdout=subprocess.PIPE,
+                             check=True).stdout.decode().strip()
+    subprocess.run(["g++", "-E", "-o", preprocessed, source], check=True)
+    return [program, "-quiet", "-O2", "-fpreprocessed", preprocessed, "-o", "/dev/null"]
+
+
 def workloads(directory):
-    found = {f"stress-{n}": [STRESS, n, 2000000] for n in (1, 2, 4)}
+    """By name: a command, and what does the same for longer."""
+    found = {f"stress-{n}": ([STRESS, n, 2000000], [STRESS, n, 80000000]) for n in (1, 2, 4)}
     python = "/usr/bin/python3"  # no shell script in front of it
     script = directory / "texts.py"
     script.write_text(PYTHON)
-    found["python3"] = [python, script]
-    source = directory / "a.cc"
-    source.write_text("#include <bits/stdc++.h>\n#include <regex>\n"
-                      "int main() { std::regex r(\"a|b\"); return std::regex_match(\"a\", r); }\n")
-    cc1plus = subprocess.run(["g++", "-print-prog-name=cc1plus"], stdout=subprocess.PIPE,
-                             check=True).stdout.decode().strip()
-    subprocess.run(["g++", "-E", "-o", directory / "a.ii", source], check=True)
-    found["cc1plus"] = [cc1plus, "-quiet", "-O1", "-fpreprocessed", directory / "a.ii", "-o",
-                        "/dev/null"]
-    return {name: [str(word) for word in command] for name, command in found.items()}
+    found["python3"] = [python, script, 1], [python, script, 20]
+    found["cc1plus"] = cc1plus(directory, 1), cc1plus(directory, 200)
+    return {name: tuple([str(word) for word in command] for command in commands)
+            for name, commands in found.items()}
 
 
 def limit_memory():
@@ -87,13 +111,42 @@ def in_target(output):
     return float(found[2]) / int(found[1]) * 1e9 if found else None
 
 
+def stackpipe(command, directory, *options):
+    return measure([STACKPIPE, "heap", "-q", "--force", "-o", "a.heap", *options, "--", *command],
+                   directory)
+
+
+def sampled(command, rounds, directory):
+    """Percent that samples add: of wall time, of all CPU; nanoseconds a call, if the command tells."""
+    pairs = [(measure(command, directory), stackpipe(command, directory, "-S", "512K"))
+             for _ in range(rounds)]
+    result = {f"sampled_percent_{what}":
+              100 * (statistics.median(traced[i] / base[i] for base, traced in pairs) - 1)
+              for i, what in enumerate(("wall", "cpu"))}
+    result["sampled_base_cpu_s"] = statistics.median(base[1] for base, _ in pairs)
+    if in_target(pairs[0][0][2]):
+        result["sampled_percent_in_target"] = 100 * (statistics.median(
+            in_target(traced[2]) / in_target(base[2]) for base, traced in pairs) - 1)
+    return result
+
+
+def compare_threads(rounds, directory):
+    """CPU that is added to an event, of one thread and of four, in turns."""
+    added = {1: [], 4: []}
+    for _ in range(rounds):
+        for n, list_ in added.items():
+            command = [str(STRESS), str(n), "6000000"]
+            base, traced = measure(command, directory), stackpipe(command, directory)
+            calls = int(re.search(r"(\d+) calls", base[2])[1])
+            list_.append((traced[1] - base[1]) / calls * 1e9)
+    print(json.dumps({f"added_cpu_ns_a_call_{n}_threads": round(statistics.median(list_), 1)
+                      for n, list_ in added.items()}), flush=True)
+
+
 def run(name, command, rounds, directory):
     tracers = {
         "base": lambda: measure(command, directory),
-        "stackpipe": lambda: measure([STACKPIPE, "heap", "-q", "--force", "-o", "a.heap", "--",
-                                      *command], directory),
-        "sampled": lambda: measure([STACKPIPE, "heap", "-q", "--force", "-S", "512K", "-o",
-                                    "b.heap", "--", *command], directory),
+        "stackpipe": lambda: stackpipe(command, directory),
     }
     result = {"workload": name}
     if shutil.which("heaptrack"):
@@ -115,8 +168,7 @@ def run(name, command, rounds, directory):
     per_call = {tracer: [in_target(figure[2]) for figure in list_] for tracer, list_ in figures.items()}
     if per_call["base"][0]:
         base_ns = statistics.median(per_call["base"])
-        for tracer in ("stackpipe", "sampled"):
-            result[f"{tracer}_in_target_ns"] = statistics.median(per_call[tracer]) - base_ns
+        result["in_target_ns"] = statistics.median(per_call["stackpipe"]) - base_ns
     summary = subprocess.run([STACKPIPE, "heap", "--json", directory / "a.heap"], check=True,
                              stdout=subprocess.PIPE).stdout
     report = json.loads(summary)
@@ -128,8 +180,10 @@ def run(name, command, rounds, directory):
         for what in ("wall", "cpu"):
             result[f"ratio_{what}"] = result[f"stackpipe_added_{what}_s"] / \
                 result[f"heaptrack_added_{what}_s"]
-    for what, base_value in (("wall", base[0]), ("cpu", base[1])):
-        result[f"sampled_percent_{what}"] = 100 * result[f"sampled_added_{what}_s"] / base_value
+    return result
+
+
+def tell(result):
     print(json.dumps({key: round(value, 4) if isinstance(value, float) else value
                       for key, value in result.items()}), flush=True)
 
@@ -141,9 +195,12 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        for workload, command in workloads(directory).items():
+        for workload, (command, long) in workloads(directory).items():
             if not options.workloads or workload in options.workloads:
-                run(workload, command, options.rounds, directory)
+                tell({**run(workload, command, options.rounds, directory),
+                      **sampled(long, options.rounds, directory)})
+        if not options.workloads:
+            compare_threads(options.rounds, directory)
     return 0
 
 

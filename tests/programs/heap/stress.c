@@ -10,17 +10,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BLOCKS = 1024, EXCHANGED = 64 };
+enum { BLOCKS = 1024, EXCHANGED = 64, CACHE_LINE = 128 /* processors fetch two of 64 */ };
 
 static void *exchange[EXCHANGED];
 static uint64_t n_operations;
 
+/*
+ * No two share a cache line: else each operation might wait for what the other thread's has written,
+ * and the slower operations are, the more of them would.
+ */
 struct worker {
 	pthread_t thread;
 	uint64_t random;
 	void *blocks[BLOCKS];
 	uint64_t n_calls;
-};
+} __attribute__((aligned(CACHE_LINE)));
 
 static uint64_t next_random(struct worker *worker)
 {
@@ -83,13 +87,15 @@ static double seconds(clockid_t clock)
 int main(int argc, char **argv)
 {
 	int n_threads = argc > 1 ? atoi(argv[1]) : 1;
-	struct worker *workers = calloc(n_threads, sizeof(*workers));
+	struct worker *workers = aligned_alloc(CACHE_LINE, n_threads * sizeof(*workers));
 	double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t n_calls = 0;
 
 	n_operations = (argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000) / n_threads;
 	for (int i = 0; i < n_threads; i++) {
-		workers[i].random = 88172645463325252ULL + i * 0x9e3779b97f4a7c15ULL;
+		workers[i] = (struct worker){
+			.random = 88172645463325252ULL + i * 0x9e3779b97f4a7c15ULL,
+		};
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
 	}
 	for (int i = 0; i < n_threads; i++)
