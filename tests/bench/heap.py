@@ -66,8 +66,8 @@ def workloads(directory):
     python = "/usr/bin/python3"  # no shell script in front of it
     script = directory / "texts.py"
     script.write_text(PYTHON)
-    found["python3"] = [python, script, 1], [python, script, 20]
-    found["cc1plus"] = cc1plus(directory, 1), cc1plus(directory, 200)
+    found["python3"] = [python, script, 1], [python, script, 30]
+    found["cc1plus"] = cc1plus(directory, 1), cc1plus(directory, 400)
     return {name: tuple([str(word) for word in command] for command in commands)
             for name, commands in found.items()}
 
