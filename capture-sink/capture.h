@@ -27,7 +27,7 @@ struct capture {
 	struct stacks stacks; /* first: see stacks.h */
 	struct stack_counts counts;
 	struct leaf_counts leaves;
-	struct heap heap; /* if the stream tells of any */
+	struct heap heap;	      /* if the stream tells of any */
 	enum heap_metric heap_metric; /* for formats that tell one amount a stack */
 	enum heap_unit heap_unit;
 	struct output output;
@@ -45,8 +45,9 @@ struct capture {
 };
 
 struct format {
-	const char *name;  /* for -f, and the ending of a file's name */
-	const char *lacks; /* what it cannot hold of what a stream tells; NULL: nothing much */
+	const char *name;   /* for -f, and the ending of a file's name */
+	const char *lacks;  /* what it cannot hold of what a stream tells; NULL: nothing much */
+	bool keeps_history; /* of a heap, what was alive at any time */
 	size_t data_size;
 	/* All return 0 or -errno, and may be NULL but for `end`. */
 	int (*begin)(struct capture *capture);

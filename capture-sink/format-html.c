@@ -7,9 +7,9 @@
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
  *	the parent is, function), processes (pid, name), threads (process, tid, name), samples
  *	(microseconds since the one before, thread, node, and what it weighs in each of "units"),
- *	losses (the same, events), of a heap what was alive over time (bytes, blocks), and moments
- *of it: microseconds since the one before, how many stacks have changed, and of each which sample
- *it is, bytes, blocks that are alive
+ *	losses (the same, events), of a heap what was alive over time (bytes, blocks), and its
+ *	moments (microseconds since the one before, how many stacks have changed, of each which
+ *	sample it is, bytes, blocks that are alive)
  *
  * so that no name stands in the page as markup. page/data.js reads it.
  */
@@ -127,7 +127,6 @@ static int put_heap_stacks(struct writing *self)
 	self->sample_of = calloc(heap->n_stacks + 1, sizeof(*self->sample_of));
 	if (!self->sample_of)
 		return -ENOMEM;
-
 	for (size_t i = 0; i < heap->n_stacks; i++) {
 		const struct heap_stack *stack = &heap->stacks[i];
 
@@ -387,21 +386,10 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	return r;
 }
 
-static int begin(struct capture *capture)
-{
-	history_keep(&capture->heap);
-	return whole_profile_begin(capture);
-}
-
 const struct format format_html = {
 	.name = "html",
 	.lacks = "source lines, and which CPU a sample is of",
-	.data_size = sizeof(struct whole_profile),
-	.begin = begin,
-	.add_frame = whole_profile_add_frame,
-	.add_stack = whole_profile_add_stack,
-	.add_heap_stack = whole_profile_add_heap_stack,
-	.add_lost = whole_profile_add_lost,
-	.free = whole_profile_free,
+	.keeps_history = true,
+	WHOLE_PROFILE_CALLBACKS,
 	.end = end_file,
 };

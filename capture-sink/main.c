@@ -89,6 +89,8 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	capture->format_data = calloc(1, capture->format->data_size + 1);
 	if (!capture->format_data || stacks_start(&capture->stacks, hello) < 0)
 		return -ENOMEM;
+	if (capture->format->keeps_history)
+		history_keep(&capture->heap);
 	if (capture->format->begin)
 		r = capture->format->begin(capture);
 	return result(stage, capture, r);

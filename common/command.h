@@ -14,8 +14,8 @@ struct command {
 };
 
 /*
- * Forks it. Its standard output becomes standard error, because ours is the stream. `environment` is
- * a list of "NAME=value" that is added to ours, or NULL. 0 or -errno.
+ * Forks it. Its standard output becomes standard error, because ours is the stream. `environment`
+ * is a list of "NAME=value" that is added to ours, or NULL. 0 or -errno.
  */
 int command_prepare(struct command *command, char **argv, char **environment);
 

@@ -90,8 +90,8 @@ static bool check_stage(FILE *out, const struct summary_stage *stage,
 
 bool summary_print(FILE *out, const struct summary *summary, const uint64_t *totals)
 {
-	uint64_t present = totals[WIRE_RECORD_sample] + totals[WIRE_RECORD_stack] +
-			   summary->n_heap_events;
+	uint64_t present =
+		totals[WIRE_RECORD_sample] + totals[WIRE_RECORD_stack] + summary->n_heap_events;
 	bool good = summary->n_refused == 0;
 
 	print_totals(out, totals);

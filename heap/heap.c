@@ -262,6 +262,16 @@ static int take_allocated(struct heap *heap, uint64_t key, uint32_t thread,
 	return 0;
 }
 
+static void count_short_or_foreign(struct heap *heap, const struct block *block, uint32_t thread,
+				   struct heap_amount amount)
+{
+	/* Of a sample it is not known what came in between. */
+	if (heap->threads[thread].last_key == block->key && !heap->intervals[block->interval])
+		add_to_all(heap, block, offsetof(struct heap_totals, temporary), amount);
+	else if (block->thread != thread)
+		add_to_all(heap, block, offsetof(struct heap_totals, foreign), amount);
+}
+
 static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 		       const struct heap_event *event)
 {
@@ -279,11 +289,8 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 	add(&heap->freed, amount);
 	add(&heap->threads[thread].freed, amount);
 	add(&heap->lifetimes[class_of(event->time - block.time)], amount);
-	/* Of a sample it is not known what came in between. */
-	if (heap->threads[thread].last_key == key && !heap->intervals[block.interval])
-		add_to_all(heap, &block, offsetof(struct heap_totals, temporary), amount);
-	else if (block.thread != thread)
-		add_to_all(heap, &block, offsetof(struct heap_totals, foreign), amount);
+	if (!is_mapping(key)) /* a part of which may be there still */
+		count_short_or_foreign(heap, &block, thread, amount);
 	if (event->kind != HEAP_EVENT_FREED)
 		heap->threads[thread].released = block;
 }

@@ -53,8 +53,10 @@ struct heap_thread {
 	struct heap_totals totals; /* of what it has allocated */
 	struct heap_amount freed;  /* by it */
 	uint64_t last_key;	   /* of the block that it has allocated last, and not freed */
-	/* By realloc(3), until it is known whether that has failed; a mapping, of which a part may
-	   remain. */
+	/*
+	 * By realloc(3), until it is known whether that has failed; a mapping, of which a part may
+	 * remain.
+	 */
 	struct block released;
 };
 

@@ -22,7 +22,7 @@ struct history_change {
 
 struct history {
 	bool is_kept;
-	uint64_t times[HISTORY_MOMENTS + 1]; /* the last one is the end */
+	uint64_t times[HISTORY_MOMENTS]; /* the last one is the end */
 	uint32_t n_moments;
 	uint64_t start, length;		/* nanoseconds */
 	struct history_change *changes; /* in the order of moments */

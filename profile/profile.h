@@ -106,8 +106,8 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 			    uint32_t node);
 
 /*
- * Where a stack is, and whose it is, without a sample of it. 0 or -ENOMEM; node 0: it has no frames,
- * or is beyond the limits; -ENOSPC: there are too many threads.
+ * Where a stack is, and whose it is, without a sample of it. 0 or -ENOMEM; node 0: it has no
+ * frames, or is beyond the limits; -ENOSPC: there are too many threads.
  */
 int profile_find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret_node,
 		       uint32_t *ret_thread);

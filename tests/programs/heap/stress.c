@@ -16,8 +16,8 @@ static void *exchange[EXCHANGED];
 static uint64_t n_operations;
 
 /*
- * No two share a cache line: else each operation might wait for what the other thread's has written,
- * and the slower operations are, the more of them would.
+ * No two share a cache line: else each operation might wait for what the other thread's has
+ * written, and the slower operations are, the more of them would.
  */
 struct worker {
 	pthread_t thread;
