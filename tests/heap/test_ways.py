@@ -158,8 +158,10 @@ class Ways(unittest.TestCase):
                     self.assertEqual(names, ["descend"] * n_frames)
                 else:
                     self.assertEqual(found.ends[event.stack], "complete")
-                    self.assertEqual(set(names), {"descend", "main", "__libc_start_call_main",
-                                                  "__libc_start_main", "_start"})
+                    # A function of libc's own has a name only where its debug symbols are.
+                    self.assertEqual(names.count("") + names.count("__libc_start_call_main"), 1)
+                    self.assertEqual(set(names) - {"", "__libc_start_call_main"},
+                                     {"descend", "main", "__libc_start_main", "_start"})
 
     def image_of(self, found, stack):
         mapping = int(found.frames[stack][0].split("@")[1].split(":")[0])
