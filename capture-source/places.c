@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 #include "capture-source/places.h"
+#include "common/hash-table.h"
 #include "common/text.h"
 
 /* Where the images that are made up are mapped: no addresses of any process, nor of a jitmap. */
@@ -181,6 +180,10 @@ static int find_image(struct places *places, const struct place_process *process
 	strcpy(image->key, key);
 	*ret = image->number = places->n_images++;
 	HASH_ADD_STR(places->images, key, image);
+	if (!HASH_HAS(hh, image)) {
+		free(image);
+		return -ENOMEM;
+	}
 	r = put_image(places, image->number, kind, mapping->path, mapping->inode);
 	return r < 0 ? r : put_build_id(places, image->number, build_id);
 }

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 #include "capture-source/replay.h"
 #include "common/cleanup.h"
+#include "common/hash-table.h"
 
 enum {
 	COMMS_MAX = 1 << 20,
@@ -53,6 +52,10 @@ static int find_comm(struct folded *folded, const char *name, struct comm **ret)
 		return -ENOMEM;
 	strcpy(comm->name, name);
 	HASH_ADD_STR(folded->comms, name, comm);
+	if (!HASH_HAS(hh, comm)) {
+		free(comm);
+		return -ENOMEM;
+	}
 	*ret = comm;
 	r = places_add_process(places, &comm->process, HASH_COUNT(folded->comms), name, NULL, 0);
 	return r < 0 ? r : places_name_thread(places, &comm->process, comm->process.pid, name, 0);

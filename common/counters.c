@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "common/counters.h"
+#include "common/hash-table.h"
 
 enum { KEY_MAX = 64 + 4096 + 2 };
 
@@ -38,6 +38,10 @@ static struct counter *add(struct counters *counters, const char *group, const c
 	entry->counter.group = group;
 	entry->counter.name = entry->key + strlen(group) + 1;
 	HASH_ADD_STR(counters->by_name, key, entry);
+	if (!HASH_HAS(hh, entry)) {
+		free(entry);
+		return NULL;
+	}
 	counters->list[counters->n++] = &entry->counter;
 	return &entry->counter;
 }

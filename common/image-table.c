@@ -56,7 +56,11 @@ int image_table_add(struct image_table *table, const struct wire_image *record)
 		return -ENOMEM;
 	}
 	HASH_ADD(hh, table->by_number, number, sizeof(image->number), image);
-	return 0;
+	if (HASH_HAS(hh, image))
+		return 0;
+	free(image->path);
+	free(image);
+	return -ENOMEM;
 }
 
 int image_table_set_data(struct image_table *table, const struct wire_image_data *record)
@@ -99,6 +103,7 @@ struct image *image_table_find_short_id(const struct image_table *table, uint64_
 	return image;
 }
 
+/* Without memory it is not found by it. */
 static void add_file_id(struct image_table *table, struct image *image, const struct file_id *id)
 {
 	image->has_file_id = true;

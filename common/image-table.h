@@ -2,9 +2,8 @@
 /* The images of a stream, from their records alone. */
 #pragma once
 
-#include <uthash.h>
-
 #include "common/file-id.h"
+#include "common/hash-table.h"
 #include "common/wire.h"
 
 enum {

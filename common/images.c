@@ -8,13 +8,13 @@
 #include <sys/auxv.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "common/build-id.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
 #include "common/file-id.h"
+#include "common/hash-table.h"
 #include "common/image-message.h"
 #include "common/images.h"
 #include "common/jitdump-path.h"
@@ -259,6 +259,10 @@ static int add_entry(struct images *images, const char *key, struct image_entry 
 	entry->file.fd = -1;
 	strcpy(entry->key, key);
 	HASH_ADD(hh_number, images->by_number, image, sizeof(entry->image), entry);
+	if (!HASH_HAS(hh_number, entry)) {
+		free(entry);
+		return -ENOMEM;
+	}
 	*ret = entry;
 	return 0;
 }
@@ -278,6 +282,11 @@ static int add_file(struct images *images, const char *key, const struct image_s
 	entry->length = source->length;
 	entry->path_at = strlen(key) - size;
 	HASH_ADD_STR(images->by_file, key, entry);
+	if (!HASH_HAS(hh, entry)) {
+		HASH_DELETE(hh_number, images->by_number, entry);
+		free(entry);
+		return -ENOMEM;
+	}
 	*ret = entry;
 	entry->asked_at = clock_now(CLOCK_MONOTONIC);
 	ask_for_file(images, entry->image, source, size);

@@ -49,6 +49,10 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 	process->origin = record->origin;
 	snprintf(process->name, sizeof(process->name), "%s", record->name.data);
 	HASH_ADD(hh, table->by_number, number, sizeof(process->number), process);
+	if (!HASH_HAS(hh, process)) {
+		free(process);
+		return -ENOMEM;
+	}
 	parent = process_table_find(table, record->parent);
 	if (record->origin == WIRE_origin_FORKED && parent)
 		return mapping_table_copy(&process->mappings, &parent->mappings);

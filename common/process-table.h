@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include <uthash.h>
-
+#include "common/hash-table.h"
 #include "common/mapping-table.h"
 #include "common/wire.h"
 

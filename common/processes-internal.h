@@ -2,8 +2,7 @@
 /* What the files of processes.h share. */
 #pragma once
 
-#include <uthash.h>
-
+#include "common/hash-table.h"
 #include "common/proc.h"
 #include "common/processes.h"
 

@@ -115,7 +115,10 @@ static struct process *begin(struct processes *processes, uint32_t pid, const ch
 	process->n_threads = 1;
 	snprintf(process->name, sizeof(process->name), "%s", name);
 	HASH_ADD(hh, processes->by_pid, pid, sizeof(process->pid), process);
-	return process;
+	if (HASH_HAS(hh, process))
+		return process;
+	free(process);
+	return NULL;
 }
 
 int processes_end(struct processes *processes, struct process *process, uint64_t time)

@@ -153,7 +153,10 @@ static struct served_image *add(struct served_images *images, uint64_t number, s
 	image->number = number;
 	image->file.fd = image->process.root_fd = -1;
 	HASH_ADD(hh, images->by_number, number, sizeof(image->number), image);
-	return image;
+	if (HASH_HAS(hh, image))
+		return image;
+	free(image);
+	return NULL;
 }
 
 struct served_image *served_images_add_file(struct served_images *images,

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
+#include "common/hash-table.h"
 #include "common/image-file.h"
 #include "common/wire.h"
 #include "common/openers.h"

@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 #include "common/growing-list.h"
+#include "common/hash-table.h"
 #include "profile/inlined-calls.h"
 
 struct inlined_list {

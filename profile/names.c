@@ -7,11 +7,11 @@
 
 /* There is a name a symbol, and C++ has long ones: uthash's own hash takes longer. */
 #define HASH_FUNCTION(key, size, hash) ((hash) = hash_text((key), (size)))
-#include <uthash.h>
 
 #include "profile/names.h"
 #include "common/cleanup.h"
 #include "common/growing-list.h"
+#include "common/hash-table.h"
 #include "common/text.h"
 
 static unsigned hash_text(const char *text, size_t size)
@@ -73,13 +73,15 @@ static struct name *add(struct names *names, const char *text, size_t size)
 	if (!name)
 		return NULL;
 	memcpy(name->text, text, size);
-	name->number = number(names, (struct numbered_name){ .name = name });
-	if (!name->number) {
-		free(name);
-		return NULL;
-	}
 	HASH_ADD_KEYPTR(hh, names->by_text, name->text, size, name);
-	return name;
+	if (HASH_HAS(hh, name))
+		name->number = number(names, (struct numbered_name){ .name = name });
+	if (name->number)
+		return name;
+	if (HASH_HAS(hh, name))
+		HASH_DEL(names->by_text, name);
+	free(name);
+	return NULL;
 }
 
 uint32_t names_intern(struct names *names, const char *text, size_t size)

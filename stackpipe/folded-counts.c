@@ -20,7 +20,10 @@ static struct folded_function *find(struct folded_counts *counts, const char *na
 		return NULL;
 	strcpy(function->name, name);
 	HASH_ADD_STR(counts->by_name, name, function);
-	return function;
+	if (HASH_HAS(hh, function))
+		return function;
+	free(function);
+	return NULL;
 }
 
 /* The first name is the thread's. */

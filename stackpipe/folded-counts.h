@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <uthash.h>
+#include "common/hash-table.h"
 
 enum { FOLDED_SIDES = 2 };
 

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uthash.h>
 
+#include "common/hash-table.h"
 #include "symbolizer/debuginfod-fetcher.h"
 #include "symbolizer/debuginfod-process.h"
 
@@ -88,6 +88,10 @@ static int add(struct debuginfod_fetcher *fetcher, const struct debuginfod_build
 		return -ENOMEM;
 	wanted->id = *id;
 	HASH_ADD(hh, fetcher->known, id, sizeof(wanted->id), wanted);
+	if (!HASH_HAS(hh, wanted)) {
+		free(wanted);
+		return -ENOMEM;
+	}
 	fetcher->n_queued++;
 	*ret = wanted;
 	return 0;
