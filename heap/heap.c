@@ -93,7 +93,8 @@ int heap_add_stack(struct heap *heap, const struct wire_heap_stack *stack, uint3
 {
 	int r;
 
-	if (stack->number >= HEAP_STACKS_MAX) {
+	if (stack->number >= HEAP_STACKS_MAX ||
+	    stack->number > heap->n_stacks + HEAP_STACKS_MISSING_MAX) {
 		heap->n_refused++;
 		return 0;
 	}
@@ -204,6 +205,15 @@ static void forget_block(struct heap *heap, struct block *block)
 	blocks_remove(&heap->blocks, block);
 }
 
+/* A stack that was never told is none. */
+static uint32_t known_stack(struct heap *heap, uint32_t number)
+{
+	if (number < heap->n_stacks)
+		return number;
+	heap->n_refused++;
+	return 0;
+}
+
 static struct block make_block(struct heap *heap, uint64_t key, uint32_t thread,
 			       const struct heap_event *event)
 {
@@ -212,7 +222,7 @@ static struct block make_block(struct heap *heap, uint64_t key, uint32_t thread,
 		.time = event->time,
 		.size = event->size,
 		.interval = find_interval(heap, event->interval),
-		.stack = event->stack,
+		.stack = known_stack(heap, event->stack),
 		.thread = thread,
 	};
 }
@@ -225,8 +235,6 @@ static int begin_block(struct heap *heap, const struct block *block)
 
 	if (old)
 		forget_block(heap, old);
-	if (block->stack >= HEAP_STACKS_MAX)
-		return -ENOSPC;
 	r = make_stack(heap, block->stack);
 	if (r == 0)
 		r = blocks_add(&heap->blocks, block);
@@ -398,6 +406,7 @@ int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
 		if (!has_thread || heap->threads[thread].tid != event.tid)
 			r = find_thread(heap, events->process, event.tid, &thread);
 		has_thread = r == 0;
+		heap->n_refused += r == -ENOSPC;
 		if (event.time > heap->last_time) {
 			keep_points(heap, event.time);
 			history_pass(heap, event.time);
@@ -406,9 +415,10 @@ int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
 		if (r == 0 && is_of_interest(heap, event.kind))
 			r = take_event(heap, *process, thread, &event);
 		heap->n_events++;
+		r = r == -ENOSPC ? 0 : r;
 	}
 	heap->n_damaged += reader.is_damaged;
-	return r == -ENOSPC ? 0 : r;
+	return r;
 }
 
 void heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost)

@@ -13,7 +13,9 @@
 #include "heap/timeline.h"
 
 enum {
-	HEAP_STACKS_MAX = 1 << 24,
+	HEAP_STACKS_MAX = 1 << 22,
+	HEAP_STACKS_MISSING_MAX = 64, /* numbers that are left out: a stream of a few bytes must not
+					 take much memory */
 	HEAP_PROCESSES_MAX = 65535,
 	HEAP_THREADS_MAX = 1 << 20,
 	HEAP_INTERVALS_MAX = 256, /* different ones between samples */

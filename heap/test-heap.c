@@ -10,7 +10,7 @@
 
 #include "heap/heap.h"
 
-enum { PROCESS = 7 };
+enum { PROCESS = 7, STACKS_TOLD = 512 };
 
 static struct heap heap;
 static struct heap_event_writer writer;
@@ -22,6 +22,11 @@ static int set_up(void **state)
 	memset(&writer, 0, sizeof(writer));
 	assert_int_equal(heap_init(&heap), 0);
 	assert_int_equal(heap_begin(&heap, &begin), 0);
+	for (uint32_t number = 1; number <= STACKS_TOLD; number++) {
+		const struct wire_heap_stack stack = { .number = number };
+
+		assert_int_equal(heap_add_stack(&heap, &stack, 0, 0), 0);
+	}
 	return 0;
 }
 
@@ -406,11 +411,25 @@ static void test_events_are_read_as_they_were_written(void **state)
 	}
 }
 
+/* A number takes memory, and a stream of a few bytes could name any. */
+static void test_a_stack_that_was_not_told_is_none(void **state)
+{
+	const struct wire_heap_stack far_away = { .number = HEAP_STACKS_MAX - 1 };
+
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, HEAP_STACKS_MAX - 1);
+	tell();
+	assert_int_equal(heap_add_stack(&heap, &far_away, 0, 0), 0);
+	assert_int_equal(heap.n_refused, 2);
+	assert_int_equal(heap.n_stacks, STACKS_TOLD + 1);
+	check_amount(heap.stacks[0].totals.live, 1, 100);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_a_stack_that_was_not_told_is_none),
 		TEST(test_the_peak_is_of_the_stacks_that_made_it),
 		TEST(test_a_later_peak_takes_the_place_of_the_first),
 		TEST(test_who_frees_and_when),
