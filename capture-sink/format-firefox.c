@@ -143,6 +143,8 @@ static uint32_t find_frame(struct writing *self, uint32_t number, uint32_t i)
 	if (is_known(self, &tables->frame_of, number, i, tables->n_frames, &index))
 		return index;
 	function = find_function(self, location, call);
+	if (self->has_failed)
+		return 0;
 	if (GROWING_LIST_MAKE_ROOM(tables->frames, tables->n_frames) < 0) {
 		self->has_failed = true;
 		return 0;
@@ -162,6 +164,8 @@ static uint32_t add_stack(struct writing *self, uint32_t node, uint32_t prefix)
 	for (uint32_t i = 0; i < n_calls; i++) {
 		struct stack stack = { find_frame(self, location, i), prefix };
 
+		if (self->has_failed)
+			return 0;
 		if (GROWING_LIST_MAKE_ROOM(tables->stacks, tables->n_stacks) < 0) {
 			self->has_failed = true;
 			return 0;

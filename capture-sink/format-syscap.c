@@ -733,7 +733,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	if (r == 0)
 		r = output_flush(&capture->output);
 	if (r == 0)
-		syscap_set_end_time(&self->syscap, capture->stacks.last_time);
+		r = syscap_set_end_time(&self->syscap, capture->stacks.last_time);
 	return r;
 }
 

@@ -54,6 +54,8 @@ int output_check(const char *path, enum output_mode mode)
 int output_open(struct output *output, const char *path, enum output_mode mode)
 {
 	struct stat status;
+	off_t position;
+	int flags;
 
 	*output = (struct output){ .fd = STDOUT_FILENO };
 	output->buffer = malloc(OUTPUT_BUFFER);
@@ -66,10 +68,15 @@ int output_open(struct output *output, const char *path, enum output_mode mode)
 			return output->fd;
 		output->is_ours = true;
 	}
+	flags = fcntl(output->fd, F_GETFL);
+	if (flags < 0 || fstat(output->fd, &status) < 0)
+		return -errno;
 	/* With O_APPEND even pwrite(2) would add to the end (its BUGS). */
-	output->is_seekable = fstat(output->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-			      lseek(output->fd, 0, SEEK_CUR) == 0 &&
-			      !(fcntl(output->fd, F_GETFL) & O_APPEND);
+	position =
+		S_ISREG(status.st_mode) && !(flags & O_APPEND) ? lseek(output->fd, 0, SEEK_CUR) : 1;
+	if (position < 0)
+		return -errno;
+	output->is_seekable = position == 0;
 	return 0;
 }
 
@@ -137,12 +144,18 @@ int output_add(struct output *output, const void *data, size_t size)
 	return 0;
 }
 
-void output_patch(struct output *output, uint64_t offset, const void *data, size_t size)
+int output_patch(struct output *output, uint64_t offset, const void *data, size_t size)
 {
+	ssize_t n;
+
 	if (!output->is_seekable)
-		return;
-	while (pwrite(output->fd, data, size, offset) < 0 && errno == EINTR)
-		;
+		return 0;
+	do {
+		n = pwrite(output->fd, data, size, offset);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -ENOSPC;
 }
 
 int output_close(struct output *output)

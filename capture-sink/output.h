@@ -46,8 +46,8 @@ void output_commit(struct output *output, size_t size);
 /* Writes what is in the buffer. 0 or -errno, as output_add(). */
 int output_flush(struct output *output);
 
-/* Overwrites what is already in the file, if it is seekable; a best effort. */
-void output_patch(struct output *output, uint64_t offset, const void *data, size_t size);
+/* Overwrites what is already in the file, if it is seekable. 0 or -errno. */
+int output_patch(struct output *output, uint64_t offset, const void *data, size_t size);
 
 /* Bytes added so far: where the next unit will be. */
 static inline uint64_t output_position(const struct output *output)

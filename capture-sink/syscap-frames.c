@@ -263,12 +263,12 @@ int syscap_set_counters(struct syscap *syscap, struct syscap_time when,
 	return end_frame(syscap, &frame->frame);
 }
 
-void syscap_set_end_time(struct syscap *syscap, uint64_t end_time)
+int syscap_set_end_time(struct syscap *syscap, uint64_t end_time)
 {
 	struct __attribute__((packed)) {
 		uint64_t end_time, last_index;
 	} ends = { end_time, syscap->last_index };
 
-	output_patch(syscap->output, offsetof(struct syscap_file_header, end_time), &ends,
-		     sizeof(ends));
+	return output_patch(syscap->output, offsetof(struct syscap_file_header, end_time), &ends,
+			    sizeof(ends));
 }

@@ -72,4 +72,4 @@ int syscap_set_counters(struct syscap *syscap, struct syscap_time when,
 			const struct syscap_counter *counters, size_t n);
 
 /* Writes down how far the capture goes. */
-void syscap_set_end_time(struct syscap *syscap, uint64_t end_time);
+int syscap_set_end_time(struct syscap *syscap, uint64_t end_time);

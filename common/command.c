@@ -10,6 +10,7 @@
 #include "common/command.h"
 
 enum {
+	NOT_STARTED = 1, /* we have failed ourselves before */
 	SIGNALLED = 128, /* + the signal: what a shell says */
 	NOT_FOUND = 127,
 	NOT_EXECUTABLE = 126,
@@ -25,7 +26,7 @@ static void run_child(int start_fd, int failed_fd, char **argv, char **environme
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		signal(ours[i], SIG_DFL);
 	if (read(start_fd, &go, 1) != 1)
-		_exit(SIGNALLED);
+		_exit(NOT_STARTED);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	for (; environment && *environment; environment++)
 		putenv(*environment);
@@ -71,8 +72,11 @@ int command_start(struct command *command)
 	int error;
 	ssize_t n;
 
+	do {
+		n = write(command->start_fd, "", 1);
+	} while (n < 0 && errno == EINTR);
 	/* If a signal has ended it by now, that is how it ended: nothing failed here. */
-	if (write(command->start_fd, "", 1) < 0 && errno != EPIPE)
+	if (n < 0 && errno != EPIPE)
 		return -errno;
 	close(command->start_fd);
 	command->start_fd = -1;

@@ -270,6 +270,8 @@ static void begin(struct tables *tables, uint64_t number, struct image_table_ent
 	entry->state = image && image_files_is_undecided(tables->files, image) ? TABLE_PENDING
 									       : TABLE_NO_FILE;
 	entry->end = image ? unwinding_end_in(image, tables->files) : WIRE_stack_end_NO_MAPPING;
+	if (!entry->end) /* it can be had a moment later: there was no memory */
+		entry->end = WIRE_stack_end_IMAGE_UNAVAILABLE;
 }
 
 static struct image_table_entry *add_entry(struct tables *tables, uint64_t image)

@@ -119,6 +119,7 @@ static int attach_ring(struct recording *recording, size_t index, int fd)
 
 int recording_add(struct recording *recording, pid_t pid)
 {
+	size_t n_sampled = 0;
 	int fd, r = 0;
 
 	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
@@ -129,9 +130,12 @@ int recording_add(struct recording *recording, pid_t pid)
 		if (r < 0)
 			break;
 		fd = event_open_sample(&recording->setup, pid, recording->cpus[i]);
+		if (fd == -ENODEV)
+			continue;
 		r = fd < 0 ? fd : attach_ring(recording, recording->n_cpus + i, fd);
+		n_sampled++;
 	}
-	return r;
+	return r == 0 && !n_sampled ? -ENODEV : r;
 }
 
 int recording_add_kernel_code(struct recording *recording)

@@ -44,16 +44,18 @@ void ring_close(struct ring *ring)
 
 void ring_look(struct ring *ring)
 {
-	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	if (ring->page)
+		ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 }
 
 const struct perf_event_header *ring_peek(struct ring *ring)
 {
 	uint64_t at = ring->position & (ring->size - 1);
-	const struct perf_event_header *header = (const void *)(ring->data + at);
+	const struct perf_event_header *header;
 
 	if (ring->position == ring->head)
 		return NULL;
+	header = (const void *)(ring->data + at);
 	if (header->size < sizeof(*header)) { /* no kernel does this; nothing could follow it */
 		ring->position = ring->head;
 		return NULL;
@@ -72,5 +74,6 @@ void ring_advance(struct ring *ring, const struct perf_event_header *header)
 
 void ring_release(struct ring *ring)
 {
-	__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_RELEASE);
+	if (ring->page)
+		__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_RELEASE);
 }

@@ -2,7 +2,7 @@
 /*
  * The ring buffer of a perf event (perf_event_open(2), "MMAP layout"), read in place. Records
  * stay where the kernel put them, and may be borrowed, until ring_release(): only then may the
- * kernel write there again.
+ * kernel write there again. A ring that was never opened (its CPU is offline) is empty.
  */
 #pragma once
 

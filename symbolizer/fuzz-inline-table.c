@@ -71,6 +71,18 @@ static bool has_entry(const struct inline_table *table, const struct inline_entr
 	return false;
 }
 
+/* Of a file that contradicts itself one walk finds what another does not. */
+static bool has_sibling_attribute(Dwarf *dwarf, const struct inline_table *table)
+{
+	Dwarf_Die die;
+
+	for (size_t i = 0; i < table->n_entries; i++)
+		if (dwarf_offdie(dwarf, table->entries[i].die, &die) &&
+		    dwarf_hasattr(&die, DW_AT_sibling))
+			return true;
+	return false;
+}
+
 /*
  * With less room there is nothing that is not there otherwise. (It may be found at other addresses:
  * a call that claims the code of another function is left out with its own.)
@@ -91,7 +103,8 @@ static void look_at_unit(struct debug_info *info, Dwarf_Die *unit, const struct 
 	check_table(&whole);
 	fuzz_check(inline_table_init(&table, unit, code, &small_limits) == 0);
 	check_table(&table);
-	if (!whole.n_cut && !whole.n_refused)
+	if (!whole.n_cut && !whole.n_refused &&
+	    !has_sibling_attribute(dwarf_cu_getdwarf(unit->cu), &table))
 		check_against_whole(&whole, &table);
 	for (size_t i = 0; i < whole.map.n && i < ADDRESSES_MAX; i++) {
 		look_up(info, whole.map.starts[i] - 1);
