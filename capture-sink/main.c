@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* capture-sink: writes a stream as a file that people open; the format follows the name. */
 #include <errno.h>
+#include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "capture-sink/page-base.h"
 #include "capture-sink/progress.h"
 #include "common/clock.h"
+#include "common/sandbox.h"
 
 enum {
 	KEY_FORCE = 0x100,
@@ -433,6 +435,12 @@ static const struct stage_handler handlers[] = {
 	{ 0 },
 };
 
+/* Its output is open by then. */
+static void describe_sandbox(const void *data, struct sandbox *sandbox)
+{
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(pwrite64), SCMP_SYS(ftruncate), SCMP_SYS(ioctl));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
@@ -447,6 +455,7 @@ int main(int argc, char **argv)
 		.init = init,
 		.open = check_output,
 		.start = start,
+		.describe_sandbox = describe_sandbox,
 		.tick = tick,
 		.finish = finish,
 		.deinit = deinit,

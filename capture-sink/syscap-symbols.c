@@ -28,6 +28,7 @@ struct ended_symbol {
 void syscap_symbols_init(struct syscap_symbols *symbols)
 {
 	pair_map_init(&symbols->living, SYSCAP_SYMBOLS_MAX);
+	symbols->ended = tmpfile(); /* in the sandbox it could not be made any more */
 }
 
 void syscap_symbols_deinit(struct syscap_symbols *symbols)
@@ -53,8 +54,6 @@ static bool is_to_stay(uint64_t pid, uint64_t address, uint64_t name, void *arg)
 
 	if (putting->is_living(pid, putting->arg) || symbols->n_ended == SYSCAP_SYMBOLS_ENDED_MAX)
 		return true;
-	if (!symbols->ended)
-		symbols->ended = tmpfile();
 	if (!symbols->ended || fwrite(&symbol, sizeof(symbol), 1, symbols->ended) != 1)
 		return true;
 	symbols->n_ended++;

@@ -11,6 +11,7 @@ enum { SAMPLES_TRIED_MAX = 1 << 16 }; /* folded text can ask for a great many */
 static const struct stage_program program = {
 	.name = "fuzz",
 	.role = STAGE_SOURCE,
+	.open = replay_open,
 	.start = replay_start,
 	.run = replay_run,
 	.deinit = replay_deinit,

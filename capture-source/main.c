@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* capture-source: a Sysprof capture, or folded stacks, as a stream. */
 #include "capture-source/replay.h"
+#include "common/sandbox.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -22,6 +23,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* The file is open by then: nothing more than what every stage needs. */
+static void describe_sandbox(const void *self, struct sandbox *sandbox)
+{
+}
+
 int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
@@ -31,6 +37,8 @@ int main(int argc, char **argv)
 		.role = STAGE_SOURCE,
 		.self_size = sizeof(struct replay),
 		.parse_option = parse_option,
+		.open = replay_open,
+		.describe_sandbox = describe_sandbox,
 		.start = replay_start,
 		.run = replay_run,
 		.deinit = replay_deinit,

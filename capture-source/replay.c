@@ -36,13 +36,18 @@ static bool is_folded(const struct capture_file *file)
 			 : size == LOOKED_AT);
 }
 
-int replay_start(struct stage *stage, void *self, struct wire_hello *hello)
+int replay_open(struct stage *stage, void *self)
 {
 	struct replay *replay = self;
 	int r = capture_file_open(&replay->file, replay->path);
 
-	if (r < 0)
-		return fail(stage, replay, strerror(-r));
+	return r < 0 ? fail(stage, replay, strerror(-r)) : 0;
+}
+
+int replay_start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct replay *replay = self;
+
 	replay->stage = stage;
 	places_init(&replay->places, stage);
 	hello->machine = arch_host.machine;

@@ -27,6 +27,7 @@ struct replay {
 };
 
 /* Callbacks of stage.h. */
+int replay_open(struct stage *stage, void *self);
 int replay_start(struct stage *stage, void *self, struct wire_hello *hello);
 int replay_run(struct stage *stage, void *self);
 void replay_deinit(void *self);

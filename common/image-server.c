@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/capabilities.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
@@ -325,7 +327,7 @@ static void serve(struct server *server)
  * Nothing of perf-source's may live on here: least of all its standard output, whose end is what
  * the next stage waits for. Signals of the terminal are perf-source's to act on.
  */
-static void leave_parent(int source_fd, int listen_fd)
+static bool leave_parent(int source_fd, int listen_fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -334,13 +336,23 @@ static void leave_parent(int source_fd, int listen_fd)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
 	source_fd = fcntl(source_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
 	listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
-	dup2(source_fd, SOURCE_FD);
-	dup2(listen_fd, LISTEN_FD);
-	syscall(SYS_close_range, LISTEN_FD + 1, ~0U, 0);
+	return dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
+	       dup2(source_fd, SOURCE_FD) >= 0 && dup2(listen_fd, LISTEN_FD) >= 0 &&
+	       syscall(SYS_close_range, LISTEN_FD + 1, ~0U, 0) == 0;
+}
+
+/* To open is all that is left to do: files of others, by the mappings of others. */
+static void give_up_capabilities(void)
+{
+	static const int kept[] = {
+		CAP_SYS_PTRACE,		CAP_PERFMON,   CAP_DAC_READ_SEARCH,
+		CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, /* the latter instead, before Linux 5.9 */
+	};
+	size_t n = sizeof(kept) / sizeof(*kept);
+
+	capabilities_keep(kept, prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE) < 0 ? n : n - 1);
 }
 
 /*
@@ -417,10 +429,14 @@ int image_server_start(struct image_server *ret)
 	if (server.pid < 0)
 		return -errno;
 	if (server.pid == 0) {
-		leave_parent(theirs, listen_fd);
+		if (!leave_parent(theirs, listen_fd))
+			_exit(1);
+		give_up_capabilities();
 		run(SOURCE_FD, LISTEN_FD, &server);
 	}
 	server.end_fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
+	if (server.end_fd < 0)
+		return -errno; /* the child sees that we have gone */
 	server.fd = take_fd(&ours);
 	*ret = server;
 	return 0;

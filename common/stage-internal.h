@@ -10,6 +10,10 @@ void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 /* stage-signals.c */
 void stage_catch_signals(void);
 
+/* stage-sandbox.c: 0 or -errno; what is in the way is said. */
+int stage_enter_sandbox(struct stage *stage, void *self);
+int stage_tell_sandbox(struct stage *stage);
+
 /* stage-output.c: warnings that came before the hello, which is always the first record. */
 int stage_send_early_warnings(struct stage *stage);
 

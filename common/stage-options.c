@@ -3,10 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/stage-internal.h"
 
-enum { KEY_STATS = 0x10000 }; /* beyond any key of a stage */
+enum { KEY_STATS = 0x10000, KEY_SANDBOX }; /* beyond any key of a stage */
 
 struct options {
 	struct stage *stage;
@@ -26,6 +27,25 @@ void stage_usage_error(const struct argp_state *state, const char *format, ...)
 	exit(STAGE_EXIT_USAGE);
 }
 
+static error_t parse_sandbox(int key, char *arg, struct argp_state *state)
+{
+	static const char *const names[] = {
+		[STAGE_SANDBOX_AUTO] = "auto",
+		[STAGE_SANDBOX_REQUIRED] = "required",
+		[STAGE_SANDBOX_OFF] = "off",
+	};
+	struct stage *stage = state->input;
+
+	if (key != KEY_SANDBOX)
+		return ARGP_ERR_UNKNOWN;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(arg, names[i])) {
+			stage->sandbox_mode = i;
+			return 0;
+		}
+	stage_usage_error(state, "--sandbox takes auto, required or off, not '%s'", arg);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -33,6 +53,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = options->self;
+		state->child_inputs[1] = options->stage;
 		/* getopt has said what is wrong in one line; argp would add a second one. */
 		state->err_stream = options->nowhere;
 		return 0;
@@ -62,6 +83,13 @@ static const struct argp_option common_options[] = {
 	{ 0 },
 };
 
+static const struct argp_option sandbox_options[] = {
+	{ "sandbox", KEY_SANDBOX, "MODE", 0,
+	  "Be confined as far as can be had (auto, the default), fully (required), or not (off)",
+	  -1 },
+	{ 0 },
+};
+
 void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 {
 	const struct stage_program *program = stage->program;
@@ -69,7 +97,12 @@ void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 		.options = program->options,
 		.parser = program->parse_option,
 	};
-	struct argp_child children[] = { { &own, 0, NULL, 0 }, { 0 } };
+	struct argp sandbox = { .options = sandbox_options, .parser = parse_sandbox };
+	struct argp_child children[] = {
+		{ &own, 0, NULL, 0 },
+		{ program->describe_sandbox ? &sandbox : NULL, 0, NULL, 0 },
+		{ 0 },
+	};
 	struct argp argp = {
 		.options = common_options,
 		.parser = parse_option,

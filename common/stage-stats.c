@@ -4,13 +4,10 @@
  * memory are in the file alone: the same input must give the same stream.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/json.h"
 #include "common/stage-internal.h"
 
@@ -68,15 +65,16 @@ int stage_send_end(struct stage *stage, enum stage_stream_end end)
 	return stage_put(stage, WIRE_RECORD_end, &record);
 }
 
-/* Early, so that a path that cannot be written is told before the work and not behind it. */
+/*
+ * Early: a path that cannot be written is told before the work and not behind it, and in a sandbox
+ * it could not be opened any more.
+ */
 int stage_open_stats(struct stage *stage)
 {
-	_cleanup_fd_ int fd = -1;
-
 	if (!stage->stats_path)
 		return 0;
-	fd = open(stage->stats_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	if (fd >= 0)
+	stage->stats_file = fopen(stage->stats_path, "we");
+	if (stage->stats_file)
 		return 0;
 	stage_error(stage, "error: could not write '%s': %s", stage->stats_path, strerror(errno));
 	return -ECANCELED;
@@ -112,7 +110,7 @@ static double seconds(struct timeval time)
 
 void stage_write_stats(struct stage *stage)
 {
-	FILE *out = stage->stats_path ? fopen(stage->stats_path, "we") : NULL;
+	FILE *out = stage->stats_file;
 	struct json json = { .out = out };
 	struct rusage usage;
 

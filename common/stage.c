@@ -111,6 +111,8 @@ static int send_hello(struct stage *stage)
 	hello->version_minor = later(hello->version_minor, WIRE_VERSION_MINOR);
 	r = stage_put(stage, WIRE_RECORD_hello, hello);
 	if (r == 0)
+		r = stage_tell_sandbox(stage);
+	if (r == 0)
 		r = stage_send_early_warnings(stage);
 	return r < 0 ? r : flush(stage);
 }
@@ -361,7 +363,9 @@ static int run_on_stream(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 	}
-	r = send_hello(stage);
+	r = stage_enter_sandbox(stage, self);
+	if (r == 0)
+		r = send_hello(stage);
 	if (r == 0)
 		r = read_records(stage, self);
 	if (r == -EBADMSG)
@@ -378,9 +382,10 @@ static int run_on_stream(struct stage *stage, void *self)
 
 static int run_source(struct stage *stage, void *self)
 {
-	int r = stage->program->start ? stage->program->start(stage, self, &stage->hello) : 0;
-	int error;
+	int r = stage_enter_sandbox(stage, self), error;
 
+	if (r == 0 && stage->program->start)
+		r = stage->program->start(stage, self, &stage->hello);
 	if (r == 0)
 		r = send_hello(stage);
 	if (r < 0)
@@ -451,8 +456,11 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 	_cleanup_free_ void *self = calloc(1, program->self_size ? program->self_size : 1);
 	int status;
 
-	if (!self || ensure_standard_descriptors() < 0)
+	status = self ? ensure_standard_descriptors() : -ENOMEM;
+	if (status < 0) {
+		stage_error(&stage, "error: could not begin ('/dev/null'): %s", strerror(-status));
 		return STAGE_EXIT_FAILED;
+	}
 	stage.neighbours_are_told = getenv(STAGE_NEIGHBOURS_TOLD);
 	unsetenv(STAGE_NEIGHBOURS_TOLD); /* what is recorded may run stages of its own */
 	give_memory_back();

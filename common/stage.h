@@ -2,8 +2,8 @@
 /*
  * What all stages have in common: a stage describes itself (struct stage_program) and is run by
  * stage_main(), which does in this order: sane standard descriptors, options, signals, hello,
- * the stage's own start, records until `end`, the stage's own finish, statistics, `end`, exit
- * status.
+ * the stage's own start, its sandbox, records until `end`, the stage's own finish, statistics,
+ * `end`, exit status. A source has its sandbox in front of its start, which reads its file.
  *
  * A filter or sink is a table of handlers, one for each record type that it cares about; a filter
  * passes everything else on byte for byte. A source has no input and a `run` of its own.
@@ -16,6 +16,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "common/counters.h"
 #include "common/wire-reader.h"
@@ -40,6 +41,13 @@ enum stage_role {
 	STAGE_SINK,
 };
 
+/* Of a stage that has one: --sandbox. */
+enum stage_sandbox_mode {
+	STAGE_SANDBOX_AUTO, /* as much as can be had */
+	STAGE_SANDBOX_REQUIRED,
+	STAGE_SANDBOX_OFF,
+};
+
 /* How a stream came to its end. */
 enum stage_stream_end {
 	STAGE_STREAM_WHOLE,	 /* `end` was read, and nothing was missing */
@@ -49,6 +57,7 @@ enum stage_stream_end {
 };
 
 struct stage;
+struct sandbox;
 
 /* A handler's answer, or -errno. */
 enum {
@@ -77,6 +86,8 @@ struct stage_program {
 	/* All of these get the stage's own state, may be NULL, and return 0 or -errno. */
 	void (*init)(void *self);		      /* defaults, before the options */
 	int (*open)(struct stage *stage, void *self); /* before the input is read */
+	/* What it needs from then on (of a source), or behind `start`; NULL: it has no sandbox. */
+	void (*describe_sandbox)(const void *self, struct sandbox *sandbox);
 	int (*start)(struct stage *stage, void *self, struct wire_hello *hello); /* may edit it */
 	int (*run)(struct stage *stage, void *self);  /* a source's work */
 	int (*tick)(struct stage *stage, void *self); /* now and then, while waiting too */
@@ -100,6 +111,9 @@ struct stage {
 	size_t n_early;
 	bool quiet, neighbours_are_told;
 	const char *stats_path;
+	FILE *stats_file;
+	enum stage_sandbox_mode sandbox_mode;
+	struct wire_sandbox sandbox; /* what is in force */
 	int exit_status;
 };
 
@@ -115,6 +129,10 @@ void stage_usage_error(const struct argp_state *state, const char *format, ...)
 
 /* Counts samples that go no further, by reason (a literal). */
 void stage_drop(struct stage *stage, const char *reason, uint64_t n);
+
+/* For descriptions of sandboxes: what asking for images needs, and a thread of one's own. */
+void stage_sandbox_allow_images(struct sandbox *sandbox);
+void stage_sandbox_allow_thread(struct sandbox *sandbox);
 
 /* Whether a source has been asked to stop. */
 bool stage_should_stop(void);

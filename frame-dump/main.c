@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* frame-dump: prints the records of a stream as text, one a line, or sums them up. */
 #include <errno.h>
+#include <seccomp.h>
 #include <string.h>
 
+#include "common/sandbox.h"
 #include "common/stage.h"
 #include "frame-dump/record-text.h"
 #include "frame-dump/summary.h"
@@ -96,6 +98,11 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
+static void describe_sandbox(const void *self, struct sandbox *sandbox)
+{
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(ioctl));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
@@ -106,6 +113,7 @@ int main(int argc, char **argv)
 		.options = option_table,
 		.parse_option = parse_option,
 		.start = start,
+		.describe_sandbox = describe_sandbox,
 		.each = each,
 		.tick = tick,
 		.finish = finish,

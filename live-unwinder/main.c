@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* live-unwinder: replaces every sample by its call stack. */
+#include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sandbox.h"
 #include "common/stage.h"
 #include "live-unwinder/unwinder.h"
 
@@ -96,6 +98,23 @@ static const struct stage_handler handlers[] = {
 	{ 0 },
 };
 
+/* Threads compile tables; elfutils reads files itself. */
+static void describe_sandbox(const void *data, struct sandbox *sandbox)
+{
+	const struct live_unwinder *self = data;
+
+	stage_sandbox_allow_images(sandbox);
+	stage_sandbox_allow_thread(sandbox);
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(geteuid));
+	sandbox->memory_max = UNWINDER_MEMORY_MAX;
+	if (self->cache.dir_fd >= 0) {
+		SANDBOX_ALLOW(sandbox, SCMP_SYS(utimensat), SCMP_SYS(renameat), SCMP_SYS(unlinkat));
+		sandbox_allow_directory(sandbox, self->cache.dir_fd, SANDBOX_READ_AND_WRITE);
+	}
+	if (self->files.client.fd < 0) /* a recorded stream */
+		sandbox_allow_programs(sandbox);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
@@ -108,6 +127,7 @@ int main(int argc, char **argv)
 		.handlers = handlers,
 		.init = unwinder_init,
 		.start = unwinder_start,
+		.describe_sandbox = describe_sandbox,
 		.finish = unwinder_finish,
 		.deinit = unwinder_deinit,
 	};

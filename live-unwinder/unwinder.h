@@ -10,6 +10,7 @@
 
 enum {
 	UNWINDER_ENDS = 16,	       /* more than there are reasons for a stack's end */
+	UNWINDER_MEMORY_MAX = 1 << 30, /* bytes of data */
 	UNWINDER_FAULTS_MAX = 1 << 20, /* images and reasons whose counts are kept at hand */
 };
 

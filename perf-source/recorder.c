@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* While it records: perf's records in, ours out, until it is time to stop. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/arch.h"
+#include "common/capabilities.h"
 #include "common/clock.h"
 #include "common/host-files.h"
 #include "common/kernel-build-id.h"
@@ -273,6 +275,17 @@ static int scan(struct perf_source *self)
 	return r < 0 ? r : 0;
 }
 
+/*
+ * Events and the names of the kernel are open: what is left are the maps of processes, and to stop
+ * a command that has become another user's.
+ */
+static void give_up_capabilities(void)
+{
+	static const int kept[] = { CAP_SYS_PTRACE, CAP_PERFMON, CAP_DAC_READ_SEARCH, CAP_KILL };
+
+	capabilities_keep(kept, sizeof(kept) / sizeof(*kept));
+}
+
 static int begin(struct stage *stage, struct perf_source *self)
 {
 	int r;
@@ -289,6 +302,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	r = put_host(stage, self);
 	if (r < 0)
 		return r;
+	give_up_capabilities();
 	if (!self->options.command) {
 		r = recording_enable(&self->recording);
 		return r < 0 ? r : scan(self);

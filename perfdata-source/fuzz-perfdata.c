@@ -9,6 +9,7 @@
 static const struct stage_program program = {
 	.name = "fuzz",
 	.role = STAGE_SOURCE,
+	.open = replay_open,
 	.start = replay_start,
 	.run = replay_run,
 	.deinit = replay_deinit,

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perfdata-source: a perf.data file, or what `perf record -o -` writes, as a stream. */
+#include <seccomp.h>
 #include <stddef.h>
 
+#include "common/sandbox.h"
 #include "perfdata-source/replay.h"
+
+enum { MEMORY_MAX = 1 << 30 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -32,6 +36,14 @@ static void init(void *data)
 	replay->images.server_fd = -1;
 }
 
+/* The files are open by then, but the kernel's names are read where they are this kernel's. */
+static void describe_sandbox(const void *self, struct sandbox *sandbox)
+{
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(uname), SCMP_SYS(statx));
+	sandbox_allow_path(sandbox, "/proc/kallsyms", SANDBOX_READ);
+	sandbox->memory_max = MEMORY_MAX;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
@@ -42,6 +54,8 @@ int main(int argc, char **argv)
 		.self_size = sizeof(struct replay),
 		.parse_option = parse_option,
 		.init = init,
+		.open = replay_open,
+		.describe_sandbox = describe_sandbox,
 		.start = replay_start,
 		.run = replay_run,
 		.deinit = replay_deinit,

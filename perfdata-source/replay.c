@@ -66,25 +66,33 @@ static int open_more(struct replay *replay)
 	return r == -ENOENT ? 0 : r;
 }
 
+/* All of them, before any is read: in a sandbox none can be opened. */
 static int open_files(struct replay *replay)
 {
 	char path[4096];
 	struct stat status;
+	bool is_directory = stat(replay->path, &status) == 0 && S_ISDIR(status.st_mode);
 	int r;
 
-	snprintf(path, sizeof(path), "%s", replay->path);
-	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		snprintf(path, sizeof(path), "%s/data", replay->path);
+	snprintf(path, sizeof(path), "%s%s", replay->path, is_directory ? "/data" : "");
 	r = input_open(&replay->file.input, path);
 	if (r < 0)
 		return r;
 	if (isatty(replay->file.input.fd))
 		return -ENOTTY;
 	records_init(&replay->file.records, &replay->file.input);
-	r = header_read(&replay->header, &replay->file.input);
-	if (r == 0 && replay->header.is_directory)
-		r = open_more(replay);
-	return r;
+	return is_directory ? open_more(replay) : 0;
+}
+
+int replay_open(struct stage *stage, void *data)
+{
+	struct replay *replay = data;
+	int r = open_files(replay);
+
+	if (r == -ENOTTY)
+		stage->exit_status = STAGE_EXIT_USAGE;
+	images_init(&replay->images, stage, -1);
+	return r < 0 ? fail(stage, replay, r) : 0;
 }
 
 /* A pipe tells its events in records in front of all others. */
@@ -517,10 +525,10 @@ static int find_first_time(struct stage *stage, struct replay *replay)
 int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct replay *replay = data;
-	int r = open_files(replay);
+	int r = header_read(&replay->header, &replay->file.input);
 
-	if (r == -ENOTTY)
-		stage->exit_status = STAGE_EXIT_USAGE;
+	if (r == 0 && replay->header.is_directory && !replay->more) /* a file out of it was named */
+		r = -ENOTDIR;
 	if (r == 0 && replay->header.is_pipe)
 		r = read_pipe_head(replay);
 	if (r)
@@ -586,7 +594,6 @@ int replay_run(struct stage *stage, void *data)
 	struct replay *replay = data;
 	int r, outcome;
 
-	images_init(&replay->images, stage, -1);
 	replay->images.is_elsewhere = !replay->has_host;
 	processes_init(&replay->processes, stage, &replay->images);
 	replay->processes.is_proc_foreign = true;

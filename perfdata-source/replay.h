@@ -39,6 +39,7 @@ struct replay {
 };
 
 /* What stage.h asks for; `data` is a struct replay. */
+int replay_open(struct stage *stage, void *data);
 int replay_start(struct stage *stage, void *data, struct wire_hello *hello);
 int replay_run(struct stage *stage, void *data);
 void replay_deinit(void *data);

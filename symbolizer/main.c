@@ -4,6 +4,7 @@
  * where code of the kernel has given way to other code.
  */
 #include <errno.h>
+#include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "common/gzip.h"
 #include "common/identity.h"
 #include "common/pair-map.h"
+#include "common/sandbox.h"
 #include "common/stage.h"
 #include "symbolizer/file-names.h"
 #include "symbolizer/jit-names.h"
@@ -26,6 +28,9 @@ enum {
 	/* What a long recording meets has no end: beyond these all are named again. */
 	PLACES_KEPT_MAX = 1 << 16,
 };
+
+/* Debug information of one file may be a GiB (debug-info.h), and that of others is kept. */
+#define MEMORY_MAX (4ULL << 30)
 
 #define HAS_COME_NAMED UINT64_MAX /* instead of a state of the kernel's code */
 
@@ -416,6 +421,23 @@ static const struct stage_handler handlers[] = {
 	{ 0 },
 };
 
+/* Debug files may lie anywhere: beside a program, below a directory that it names. */
+static void describe_sandbox(const void *data, struct sandbox *sandbox)
+{
+	const struct symbolizer *self = data;
+
+	stage_sandbox_allow_images(sandbox);
+	if (self->file_names.downloads.has_fetcher)
+		SANDBOX_ALLOW(sandbox, SCMP_SYS(recvfrom), SCMP_SYS(wait4));
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(geteuid));
+	sandbox_allow_programs(sandbox);
+	for (size_t i = 1; i < self->file_names.dirs.n; i++)
+		sandbox_allow_path(sandbox, self->file_names.dirs.list[i], SANDBOX_READ);
+	if (self->file_names.dirs.debuginfod_cache)
+		sandbox_allow_path(sandbox, self->file_names.dirs.debuginfod_cache, SANDBOX_READ);
+	sandbox->memory_max = MEMORY_MAX;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
@@ -428,6 +450,7 @@ int main(int argc, char **argv)
 		.handlers = handlers,
 		.init = init,
 		.start = start,
+		.describe_sandbox = describe_sandbox,
 		.finish = finish,
 		.deinit = deinit,
 	};

@@ -71,7 +71,8 @@ static inline void fuzz_run_source(struct stage *stage, void *state)
 	};
 	FILE *errors = fuzz_be_silent();
 
-	if (stage->program->start(stage, state, &hello) == 0) {
+	if ((!stage->program->open || stage->program->open(stage, state) == 0) &&
+	    stage->program->start(stage, state, &hello) == 0) {
 		stage_put(stage, WIRE_RECORD_hello, &hello);
 		stage_send_early_warnings(stage);
 		stage->program->run(stage, state);

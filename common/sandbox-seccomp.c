@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * seccomp(2): a call that is not on the stage's list ends it. Two kinds of call are answered with
+ * an error instead, as libraries make them for reasons of their own, and can do without: those that
+ * look for a file by a name (which a hostile file may have told), and clone3(2), whose arguments
+ * cannot be seen, so that libc falls back to clone(2).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/sandbox.h"
+
+#define THREAD_FLAGS (CLONE_VM | CLONE_THREAD | CLONE_SIGHAND)
+#define WRITING (O_ACCMODE | O_CREAT | O_TRUNC | __O_TMPFILE)
+
+static void release(scmp_filter_ctx *filter)
+{
+	if (*filter)
+		seccomp_release(*filter);
+}
+
+/* Without execution, and none of it later. */
+static int add_mapping_rule(scmp_filter_ctx filter, int call)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+				SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+}
+
+static int add_clone_rule(scmp_filter_ctx filter, int call)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, THREAD_FLAGS, THREAD_FLAGS));
+}
+
+/* Not F_SETOWN, which sends signals, nor locks and leases. */
+static int add_fcntl_rules(scmp_filter_ctx filter, int call)
+{
+	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC };
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands) && r == 0; i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+				     SCMP_A1(SCMP_CMP_EQ, commands[i]));
+	return r;
+}
+
+/* isatty(3), and how wide a terminal is. */
+static int add_ioctl_rules(scmp_filter_ctx filter, int call)
+{
+	int r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, SCMP_A1(SCMP_CMP_EQ, TCGETS));
+
+	return r < 0 ? r
+		     : seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+					SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ));
+}
+
+static enum sandbox_access most_access(const struct sandbox *sandbox)
+{
+	for (size_t i = 0; i < sandbox->n_paths; i++)
+		if (sandbox->paths[i].access == SANDBOX_READ_AND_WRITE)
+			return SANDBOX_READ_AND_WRITE;
+	return SANDBOX_READ;
+}
+
+static int add_open_rule(scmp_filter_ctx filter, const struct sandbox *sandbox, int call)
+{
+	if (most_access(sandbox) == SANDBOX_READ_AND_WRITE)
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+				SCMP_A2(SCMP_CMP_MASKED_EQ, WRITING, 0));
+}
+
+static int allow(scmp_filter_ctx filter, const struct sandbox *sandbox, int call)
+{
+	switch (call) {
+	case SCMP_SYS(mmap):
+	case SCMP_SYS(mprotect):
+		return add_mapping_rule(filter, call);
+	case SCMP_SYS(clone):
+		return add_clone_rule(filter, call);
+	case SCMP_SYS(fcntl):
+		return add_fcntl_rules(filter, call);
+	case SCMP_SYS(ioctl):
+		return add_ioctl_rules(filter, call);
+	case SCMP_SYS(openat):
+		return add_open_rule(filter, sandbox, call);
+	default:
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
+	}
+}
+
+static bool is_allowed(const struct sandbox *sandbox, int call)
+{
+	for (size_t i = 0; i < sandbox->n_calls; i++)
+		if (sandbox->calls[i] == call)
+			return true;
+	return false;
+}
+
+static int refuse(scmp_filter_ctx filter, const struct sandbox *sandbox)
+{
+	static const struct {
+		int call, error;
+	} refused[] = {
+		{ SCMP_SYS(open), EACCES },	  { SCMP_SYS(openat), EACCES },
+		{ SCMP_SYS(stat), EACCES },	  { SCMP_SYS(lstat), EACCES },
+		{ SCMP_SYS(access), EACCES },	  { SCMP_SYS(faccessat), EACCES },
+		{ SCMP_SYS(faccessat2), EACCES }, { SCMP_SYS(readlink), EACCES },
+		{ SCMP_SYS(readlinkat), EACCES }, { SCMP_SYS(getcwd), EACCES },
+		{ SCMP_SYS(clone3), ENOSYS },
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused) && r == 0; i++)
+		if (!is_allowed(sandbox, refused[i].call))
+			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(refused[i].error),
+					     refused[i].call, 0);
+	return r;
+}
+
+int sandbox_enter_seccomp(const struct sandbox *sandbox)
+{
+	_cleanup_(release) scmp_filter_ctx filter =
+		seccomp_init(SANDBOX_IS_FOR_TESTS ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS);
+	int r;
+
+	if (!filter)
+		return -ENOMEM;
+	/* A call of another ABI (32 bits, x32) has other numbers: none is allowed. */
+	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	for (size_t i = 0; i < sandbox->n_calls && r == 0; i++)
+		r = allow(filter, sandbox, sandbox->calls[i]);
+	if (r == 0 && !SANDBOX_IS_FOR_TESTS)
+		r = refuse(filter, sandbox);
+	return r < 0 ? r : seccomp_load(filter);
+}
