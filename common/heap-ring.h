@@ -25,7 +25,7 @@
 #define HEAP_MAGIC 0x3170616568707473ULL /* "stpheap1" */
 
 enum {
-	HEAP_VERSION = 1,
+	HEAP_VERSION = 2,
 	HEAP_RINGS_MAX = 128,		       /* threads of a process at a time */
 	HEAP_RING_WORDS = 1 << 17,	       /* 1 MiB; a power of two */
 	HEAP_RING_STEP = HEAP_RING_WORDS / 16, /* how often a writer looks how full its ring is */
@@ -151,9 +151,11 @@ struct heap_region {
 	uint64_t n_unheard; /* calls that came while there was no ring for them */
 	/*
 	 * How often code has gone: what an address of code means holds for one of these. Counted up
-	 * by the program.
+	 * by the program, as is how many of its threads are about it: who looks at what is mapped
+	 * meanwhile cannot tell whether it is from before or after.
 	 */
 	uint32_t generation __attribute__((aligned(64)));
+	uint32_t n_unmapping;
 	/* The program counts up what it wants to have looked at; the reader says how far it is. */
 	uint32_t wanted __attribute__((aligned(64)));
 	uint32_t answered __attribute__((aligned(64))); /* futex(2) */

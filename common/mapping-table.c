@@ -55,32 +55,44 @@ static void replace(struct mapping_table *table, size_t first, size_t last,
 	table->n = table->n - (last - first) + n;
 }
 
-int mapping_table_add(struct mapping_table *table, const struct mapping *mapping)
+/* Puts a mapping, or nothing, in the place of what is from `start` up to, not including, `end`. */
+static int cover(struct mapping_table *table, uint64_t start, uint64_t end,
+		 const struct mapping *mapping)
 {
 	struct mapping parts[3]; /* what is left before it, itself, what is left behind it */
 	size_t first, last, n = 0;
 	int r;
 
-	if (mapping->end <= mapping->start)
+	if (end <= start)
 		return -EINVAL;
-	r = reserve(table, table->n + 2);
-	if (r < 0)
-		return r;
-	first = mapping_table_behind(table, mapping->start);
-	for (last = first; last < table->n && table->list[last].start < mapping->end; last++)
+	first = mapping_table_behind(table, start);
+	for (last = first; last < table->n && table->list[last].start < end; last++)
 		;
-	if (first < last && table->list[first].start < mapping->start) {
+	if (first < last && table->list[first].start < start) {
 		parts[n] = table->list[first];
-		parts[n++].end = mapping->start;
+		parts[n++].end = start;
 	}
-	parts[n++] = *mapping;
-	if (first < last && table->list[last - 1].end > mapping->end) {
+	if (mapping)
+		parts[n++] = *mapping;
+	if (first < last && table->list[last - 1].end > end) {
 		parts[n] = table->list[last - 1];
-		parts[n].offset += mapping->end - parts[n].start;
-		parts[n++].start = mapping->end;
+		parts[n].offset += end - parts[n].start;
+		parts[n++].start = end;
 	}
-	replace(table, first, last, parts, n);
-	return 0;
+	r = reserve(table, table->n - (last - first) + n);
+	if (r == 0)
+		replace(table, first, last, parts, n);
+	return r;
+}
+
+int mapping_table_add(struct mapping_table *table, const struct mapping *mapping)
+{
+	return cover(table, mapping->start, mapping->end, mapping);
+}
+
+int mapping_table_remove(struct mapping_table *table, uint64_t start, uint64_t end)
+{
+	return cover(table, start, end, NULL);
 }
 
 const struct mapping *mapping_table_find(const struct mapping_table *table, uint64_t address)
@@ -104,15 +116,4 @@ int mapping_table_copy(struct mapping_table *table, const struct mapping_table *
 	memcpy(table->list, from->list, from->n * sizeof(*from->list));
 	table->n = from->n;
 	return 0;
-}
-
-void mapping_table_keep(struct mapping_table *table,
-			bool (*is_to_be_kept)(const struct mapping *mapping, void *arg), void *arg)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < table->n; i++)
-		if (is_to_be_kept(&table->list[i], arg))
-			table->list[n++] = table->list[i];
-	table->n = n;
 }

@@ -35,9 +35,8 @@ int mapping_table_add(struct mapping_table *table, const struct mapping *mapping
 /* The mapping that holds an address; NULL: none does. */
 const struct mapping *mapping_table_find(const struct mapping_table *table, uint64_t address);
 
-/* Removes the mappings that are not to be kept. */
-void mapping_table_keep(struct mapping_table *table,
-			bool (*is_to_be_kept)(const struct mapping *mapping, void *arg), void *arg);
+/* Removes what lies from `start` up to, not including, `end`. Errors as of mapping_table_add(). */
+int mapping_table_remove(struct mapping_table *table, uint64_t start, uint64_t end);
 
 /* Index of the first mapping that ends behind an address; n: none does. */
 size_t mapping_table_behind(const struct mapping_table *table, uint64_t address);

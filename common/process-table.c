@@ -77,7 +77,8 @@ int process_table_map(struct process_table *table, const struct wire_mapping *re
 		return 0;
 	}
 	process->version = ++table->n_versions;
-	r = mapping_table_add(&process->mappings, &mapping);
+	r = record->image ? mapping_table_add(&process->mappings, &mapping)
+			  : mapping_table_remove(&process->mappings, mapping.start, mapping.end);
 	if (r == -ENOMEM)
 		return r;
 	table->n_refused += r < 0;

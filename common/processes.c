@@ -616,14 +616,34 @@ int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin o
 }
 
 /* Whether any of a mapping is among those that were read. */
-static bool is_mapped(const struct mapping *mapping, void *arg)
+static bool is_mapped(const struct mapping *mapping, const struct proc_maps *maps)
 {
-	const struct proc_maps *maps = arg;
-
 	for (size_t i = 0; i < maps->n; i++)
 		if (maps->list[i].start < mapping->end && mapping->start < maps->list[i].end)
 			return true;
 	return false;
+}
+
+/* Tells of what is not mapped any more. */
+static int remove_unmapped(struct processes *processes, struct process *process,
+			   const struct proc_maps *maps, uint64_t time)
+{
+	struct mapping_table *mappings = &process->mappings;
+	int r = 0;
+
+	for (size_t i = 0; i < mappings->n && r == 0;) {
+		const struct mapping nothing = { .start = mappings->list[i].start,
+						 .end = mappings->list[i].end };
+
+		if (is_mapped(&mappings->list[i], maps)) {
+			i++;
+			continue;
+		}
+		r = put_mapping(processes, process->upid, &nothing, 0, time);
+		if (r == 0)
+			r = mapping_table_remove(mappings, nothing.start, nothing.end);
+	}
+	return r;
 }
 
 int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time)
@@ -632,10 +652,10 @@ int processes_read_again(struct processes *processes, uint32_t pid, uint64_t tim
 	struct process *process = find(processes, pid);
 	int r = process ? read_again_into(processes, process, time, &maps) : -ESRCH;
 
+	if (r < 0)
+		return r;
 	process = find(processes, pid); /* it may have begun anew */
-	if (r == 0 && process && maps.n)
-		mapping_table_keep(&process->mappings, is_mapped, &maps);
-	return r;
+	return process && maps.n ? remove_unmapped(processes, process, &maps, time) : -ESRCH;
 }
 
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid)

@@ -97,6 +97,22 @@ static void test_what_is_left_on_both_sides_stays(void **state)
 	mapping_table_deinit(&table);
 }
 
+static void test_what_is_removed_is_nowhere(void **state)
+{
+	struct mapping_table table = { 0 };
+
+	add(&table, 0x1000, 0x9000, 1);
+	assert_int_equal(mapping_table_remove(&table, 0x3000, 0x4000), 0);
+	check(&table, "1000-3000:1+0 4000-9000:1+3000 ");
+	assert_int_equal(mapping_table_remove(&table, 0x3000, 0x4000), 0);
+	assert_int_equal(mapping_table_remove(&table, 0x2000, 0x5000), 0);
+	check(&table, "1000-2000:1+0 5000-9000:1+4000 ");
+	assert_int_equal(mapping_table_remove(&table, 0, UINT64_MAX), 0);
+	check(&table, "");
+	assert_int_equal(mapping_table_remove(&table, 0x1000, 0x1000), -EINVAL);
+	mapping_table_deinit(&table);
+}
+
 static void test_the_impossible_is_refused(void **state)
 {
 	struct mapping_table table = { 0 };
@@ -127,6 +143,8 @@ static void test_a_full_table_refuses_and_stays_whole(void **state)
 	assert_int_equal(add(&table, 0x1100, 0x1200, 2), -ENOSPC);
 	assert_int_equal(table.n, n);
 	assert_int_equal(mapping_table_find(&table, 0x1100)->number, 1);
+	assert_int_equal(mapping_table_remove(&table, 0x1000, 0x2000), 0);
+	assert_int_equal(table.n, n - 1);
 	mapping_table_deinit(&table);
 }
 
@@ -184,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_an_address_is_found_up_to_its_mappings_last_byte),
 		cmocka_unit_test(test_a_new_mapping_replaces_what_it_covers),
 		cmocka_unit_test(test_what_is_left_on_both_sides_stays),
+		cmocka_unit_test(test_what_is_removed_is_nowhere),
 		cmocka_unit_test(test_the_impossible_is_refused),
 		cmocka_unit_test(test_a_full_table_refuses_and_stays_whole),
 		cmocka_unit_test(test_a_copy_stands_by_itself),

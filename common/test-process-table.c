@@ -95,6 +95,22 @@ static void test_a_return_address_is_looked_up_one_less(void **state)
 	process_table_deinit(&table);
 }
 
+static void test_what_is_not_mapped_any_more_is_nowhere(void **state)
+{
+	struct process_table table = { 0 };
+	uint64_t offset, version;
+
+	add(&table, 1, WIRE_origin_SCANNED, 0);
+	map(&table, 1, 0x1000, 0x2000, 5);
+	version = process_table_find(&table, 1)->version;
+	map(&table, 1, 0x1000, 0x1000, 0);
+	assert_int_not_equal(process_table_find(&table, 1)->version, version);
+	assert_int_equal(place(&table, 1, 0x1800, 0, &offset), 0);
+	assert_int_equal(place(&table, 1, 0x2800, 0, &offset), 5);
+	assert_int_equal(table.n_refused, 0);
+	process_table_deinit(&table);
+}
+
 static void test_everybody_shares_the_kernel(void **state)
 {
 	struct process_table table = { 0 };
@@ -205,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_a_fork_begins_with_its_parents_mappings),
 		cmocka_unit_test(test_an_exec_begins_without_mappings),
 		cmocka_unit_test(test_a_return_address_is_looked_up_one_less),
+		cmocka_unit_test(test_what_is_not_mapped_any_more_is_nowhere),
 		cmocka_unit_test(test_everybody_shares_the_kernel),
 		cmocka_unit_test(test_what_is_impossible_is_counted),
 		cmocka_unit_test(test_more_processes_than_the_limit_are_refused),

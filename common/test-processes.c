@@ -546,6 +546,27 @@ static void test_an_address_that_nothing_holds_makes_the_maps_be_read_again(void
 	check("");
 }
 
+static void test_what_is_unmapped_is_told_when_maps_are_read_again(void **state)
+{
+	const uint64_t size = 0x1000, at = (uintptr_t)mmap(NULL, size, PROT_READ | PROT_EXEC,
+							   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char expected[80];
+
+	begin_with_one_mapping(getpid());
+	do_mmap(getpid(), at, size, 0, "//anon", 0, 12);
+	test_stream_text(&stream);
+	assert_int_equal(munmap((void *)(uintptr_t)at, size), 0);
+	assert_int_equal(processes_read_again(&processes, getpid(), 20), 0);
+	snprintf(expected, sizeof(expected), "mapping 0 of 1 %jx+%jx at 0 of image 0\n",
+		 (uintmax_t)at, (uintmax_t)size);
+	assert_non_null(strstr(test_stream_text(&stream), expected));
+	assert_int_equal(processes_find_mapping(&processes, getpid(), at), 0);
+	assert_int_not_equal(processes_find_mapping(&processes, getpid(), our_code()), 0);
+	assert_int_equal(processes_read_again(&processes, getpid(), 21), 0);
+	check("");
+	assert_int_equal(processes_read_again(&processes, PID, 22), -ESRCH);
+}
+
 static void test_a_kernel_samples_process_is_not_read_again(void **state)
 {
 	begin_with_one_mapping(getpid());
@@ -1013,6 +1034,7 @@ int main(void)
 		TEST(test_nothing_is_read_of_a_process_that_is_about_to_change),
 		TEST(test_a_scan_leaves_out_what_is_about_to_change),
 		TEST(test_an_address_that_nothing_holds_makes_the_maps_be_read_again),
+		TEST(test_what_is_unmapped_is_told_when_maps_are_read_again),
 		TEST(test_a_kernel_samples_process_is_not_read_again),
 		TEST(test_maps_that_share_nothing_with_what_was_known_mean_a_missed_exec),
 		TEST(test_anonymous_memory_is_not_told_again_by_proc),

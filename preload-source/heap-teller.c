@@ -42,6 +42,11 @@ void heap_teller_note_look(const struct heap_teller *teller, struct heap_teller_
 		teller->processes->n_mappings;
 }
 
+void heap_teller_forget_look(struct heap_teller_process *process)
+{
+	process->generation = HEAP_TELLER_NO_GENERATION;
+}
+
 /* Mappings with this number and higher ones were not there in a generation. */
 static uint32_t find_bound(const struct heap_teller_process *process, uint32_t generation)
 {

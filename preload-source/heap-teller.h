@@ -21,7 +21,10 @@ struct heap_teller {
 	uint64_t words[RING_RECORD_WORDS_MAX]; /* of the record that was read last */
 };
 
-enum { HEAP_TELLER_LOOKS = 64 }; /* a power of two: generations that a stack may be late */
+enum {
+	HEAP_TELLER_LOOKS = 64, /* a power of two: generations that a stack may be late */
+	HEAP_TELLER_NO_GENERATION = 1 << HEAP_GENERATION_BITS, /* what no record can have */
+};
 
 /* Whose stacks they are, and for how long their addresses mean the same. */
 struct heap_teller_process {
@@ -31,7 +34,7 @@ struct heap_teller_process {
 	 * Mappings are numbered as they come. Of an older stack only those count that were there by
 	 * the time that code went next: below it the number that was next to be given then.
 	 */
-	uint32_t generation; /* in which the mappings were looked at last */
+	uint32_t generation; /* in which the mappings were looked at last, or ..._NO_GENERATION */
 	struct {
 		uint32_t generation, next_mapping;
 	} looks[HEAP_TELLER_LOOKS]; /* by generation */
@@ -45,6 +48,9 @@ void heap_teller_deinit(struct heap_teller *teller);
 /* The mappings of a process have been looked at, in this generation. */
 void heap_teller_note_look(const struct heap_teller *teller, struct heap_teller_process *process,
 			   uint32_t generation);
+
+/* They have been looked at while code went: what is known now holds for no generation. */
+void heap_teller_forget_look(struct heap_teller_process *process);
 
 /* The number of a stack, told if it is new; `time` is of CLOCK_MONOTONIC. */
 int heap_teller_stack(struct heap_teller *teller, const struct heap_teller_process *process,

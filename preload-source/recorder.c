@@ -199,15 +199,27 @@ static int answer_door(struct stage *stage, struct preload_source *self)
 	return r;
 }
 
+/* Whether no code has gone since, and none is going: other code may come where it was. */
+static bool is_of_generation(const struct heap_region *region, uint32_t generation)
+{
+	return !__atomic_load_n(&region->n_unmapping, __ATOMIC_SEQ_CST) &&
+	       __atomic_load_n(&region->generation, __ATOMIC_SEQ_CST) == generation;
+}
+
 /* What is mapped now, for the process and for us. 0 or -errno of the output. */
 static int look_again(struct preload_source *self, struct traced *traced, uint32_t wanted)
 {
-	uint32_t generation = __atomic_load_n(&traced->region->generation, __ATOMIC_ACQUIRE);
+	uint32_t generation = __atomic_load_n(&traced->region->generation, __ATOMIC_SEQ_CST);
+	bool is_of_one_moment = is_of_generation(traced->region, generation);
 	int r = processes_read_again(&self->processes, traced->process.pid, traced->last_ns);
 
 	if (r < 0 && r != -ESRCH)
 		return r;
-	heap_teller_note_look(&self->teller, &traced->process, generation);
+	is_of_one_moment &= r == 0 && is_of_generation(traced->region, generation);
+	if (is_of_one_moment)
+		heap_teller_note_look(&self->teller, &traced->process, generation);
+	else
+		heap_teller_forget_look(&traced->process);
 	traced->process.maps_version++;
 	return publish(self, traced, wanted);
 }

@@ -192,6 +192,7 @@ void record_closing(void)
 {
 	connection_ask();
 	__atomic_fetch_add(&connection->n_closing, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&connected.region->n_unmapping, 1, __ATOMIC_SEQ_CST);
 }
 
 void record_closed(void)
@@ -199,6 +200,7 @@ void record_closed(void)
 	uint32_t wanted;
 
 	__atomic_fetch_add(&connected.region->generation, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&connected.region->n_unmapping, 1, __ATOMIC_SEQ_CST);
 	wanted = __atomic_add_fetch(&connected.region->wanted, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&connection->required, wanted, __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&connection->n_closing, 1, __ATOMIC_SEQ_CST);
