@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What somebody can do who has got hold of a stage: nothing but what the stage does anyway."""
+import ctypes
+import os
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import pipeline  # noqa: E402
+import streams  # noqa: E402
+
+TRY_SYSCALL = pipeline.BUILD / "tests" / "sandbox" / "try-syscall"
+CALLS_MAX = 40
+AT_FDCWD, O_WRONLY, O_CREAT = -100 & (2**64 - 1), 1, 0o100
+PROT_READ_EXEC, MAP_PRIVATE_ANONYMOUS = 5, 0x22
+NOWHERE = 2**64 - 1
+PERMISSION, ACCESS, NO_SUCH_CALL = -1, -13, -38  # errors that refuse
+FORBIDDEN = {
+    "read a secret": ("openat", AT_FDCWD, ":/etc/shadow", 0),
+    "read another's environment": ("openat", AT_FDCWD, ":/proc/1/environ", 0),
+    "read a device": ("openat", AT_FDCWD, ":/dev/kmsg", 0),
+    "read a directory of the machine": ("openat", AT_FDCWD, ":/etc", 0o200000),
+    "write to a file": ("openat", AT_FDCWD, ":/etc/hostname", O_WRONLY),
+    "make a file": ("openat", AT_FDCWD, ":/tmp/stackpipe-forbidden", O_WRONLY | O_CREAT, 0o600),
+    "open a file the old way": ("open", ":/etc/shadow", 0),
+    "open a file the new way": ("openat2", AT_FDCWD, ":/etc/shadow", 0, 24),
+    "remove a file": ("unlink", ":/tmp/stackpipe-forbidden"),
+    "link a file": ("symlink", ":/etc/shadow", ":/tmp/stackpipe-forbidden"),
+    "make a directory": ("mkdir", ":/tmp/stackpipe-forbidden", 0o700),
+    "change a mode": ("chmod", ":/tmp", 0o777),
+    "open a socket of the network": ("socket", 2, 1, 0),
+    "open a local socket": ("socket", 1, 1, 0),
+    "listen": ("listen", 0, 1),
+    "run a program": ("execve", ":/bin/sh", 0, 0),
+    "run a program by descriptor": ("execveat", AT_FDCWD, ":/bin/sh", 0, 0, 0),
+    "fork": ("clone", 17, 0, 0, 0, 0),
+    "fork the old way": ("fork",),
+    "fork the new way": ("clone3", 0, 88),
+    "look into another process": ("ptrace", 16, 1, 0, 0),
+    "read another's memory": ("process_vm_readv", 1, 0, 0, 0, 0, 0),
+    "send a signal": ("kill", "PARENT", 0),
+    "have a signal sent": ("fcntl", 0, 8, 1),
+    "make code": ("mmap", 0, 4096, PROT_READ_EXEC, MAP_PRIVATE_ANONYMOUS, NOWHERE, 0),
+    "make memory code": ("mprotect", 0, 4096, PROT_READ_EXEC),
+    "make a file in memory": ("memfd_create", ":x", 0),
+    "record": ("perf_event_open", 0, 0, NOWHERE, NOWHERE, 0),
+    "load a program into the kernel": ("bpf", 0, 0, 0),
+    "queue calls": ("io_uring_setup", 8, 0),
+    "catch faults": ("userfaultfd", 0),
+    "become dumpable": ("prctl", 4, 1, 0, 0, 0),
+    "become somebody": ("setuid", 0),
+    "take capabilities": ("capset", 0, 0),
+    "mount": ("mount", ":none", ":/mnt", ":tmpfs", 0, 0),
+    "leave a namespace": ("unshare", 0x10000000),
+    "type into a terminal": ("ioctl", 0, 0x5412, 0),
+    "use keys": ("keyctl", 0, 0, 0),
+    "raise a limit": ("prlimit64", 0, 9, 0, 0),
+    "load a module": ("init_module", 0, 0, ":"),
+}
+STAGES = "live-unwinder", "symbolizer", "capture-sink"
+
+
+def is_confined(process):
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return "Seccomp:\t2" in status and "State:\tS" in status
+
+
+def is_idle(processes):
+    """Whether all of them wait for something to come: read(2), poll(2)."""
+    calls = [Path(f"/proc/{process.pid}/syscall").read_text().split()[0] for process in processes]
+    return all(call in ("0", "7") for call in calls)
+
+
+def attempt(process, call):
+    """What comes of a system call in a stage: what it returned, or "killed"."""
+    arguments = [str(os.getpid()) if each == "PARENT" else str(each) for each in call]
+    text = subprocess.run([TRY_SYSCALL, str(process.pid), *arguments], check=True,
+                          capture_output=True, text=True).stdout.split()
+    if text[0] == "killed":
+        return f"killed {text[1]}"
+    return int(text[1])
+
+
+def is_refused(outcome):
+    return outcome in (f"killed {signal.SIGSYS.value}", PERMISSION, ACCESS, NO_SUCH_CALL)
+
+
+def without_landlock():
+    """In a child, before it is executed: a kernel that knows no Landlock."""
+    landlock_create_ruleset, enosys = 444, 38
+    program = b"".join(struct.pack("<HBBI", *step) for step in [
+        (0x20, 0, 0, 0),  # load the call's number
+        (0x15, 0, 1, landlock_create_ruleset),
+        (0x06, 0, 0, 0x50000 | enosys),
+        (0x06, 0, 0, 0x7FFF0000)])  # allow
+    buffer = ctypes.create_string_buffer(program, len(program))
+    filter_ = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, ctypes.create_string_buffer(filter_, len(filter_)), 0, 0) == 0
+
+
+class Inside(pipeline.RecordingTest):
+    """In every stage of a live pipeline, and of replays."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid():
+            self.skipTest(f"{pipeline.NOT_HERE} a user look into what is not dumpable")
+        self.sleeper = self.start(["sleep", "1000"]).processes[0]
+        folded = self.directory / "large.folded"
+        folded.write_text("".join(f"a;b{i};c 1\n" for i in range(100000)))
+        self.folded = folded
+
+    def start_live(self):
+        """
+        A pipeline that has nothing to do; its stages by name, but for the source. The last one
+        comes first: when it is killed, those before it have nothing to write.
+        """
+        stages = [[pipeline.program(name), "--sandbox=required"] for name in STAGES]
+        started = self.start(
+            [pipeline.program("perf-source"), "-q", "-p", self.sleeper.pid],
+            *stages[:-1], [*stages[-1], "-q", "--force", self.directory / "out.syscap"])
+        pipeline.wait_for(lambda: all(map(is_confined, started.processes[1:]))
+                          and is_idle(started.processes), "an idle pipeline")
+        return started, dict(zip(reversed(STAGES), reversed(started.processes)))
+
+    def start_replays(self):
+        """Each of them waits: for a stream to go on, a pipe to begin, or a reader."""
+        waiting, writing = os.pipe()
+        self.addCleanup(os.close, waiting)
+        self.addCleanup(os.close, writing)
+        hello = streams.records(pipeline.SMALL_STREAM.read_bytes())[0]
+        inputs = {name: hello for name in ("live-unwinder", "symbolizer", "frame-dump")}
+        inputs["perfdata-source"] = b""
+        stages = {}
+        for name, data in inputs.items():
+            arguments = ["-"] if name == "perfdata-source" else []
+            process = subprocess.Popen(
+                [pipeline.program(name), "--sandbox=required", *arguments],
+                stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.DEVNULL)
+            process.stdin.write(data)
+            process.stdin.flush()
+            stages[f"{name} of a recording"] = process
+        stages["capture-source"] = subprocess.Popen(
+            [pipeline.program("capture-source"), "--sandbox=required", self.folded],
+            stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.DEVNULL)
+        return stages
+
+    def end_replays(self, stages):
+        for process in stages.values():
+            process.kill()
+            process.wait()
+            if process.stdin:
+                process.stdin.close()
+
+    def assert_refused(self, stages, what, call):
+        for name, process in stages.items():
+            pipeline.wait_for(lambda: process.poll() is not None or is_confined(process), name)
+            self.assertIsNone(process.poll(), name)
+            with self.subTest(stage=name, action=what):
+                outcome = attempt(process, call)
+                self.assertTrue(is_refused(outcome), f"{name}: {what}: {outcome}")
+
+    def test_forbidden_in_a_live_pipeline(self):
+        for what, call in FORBIDDEN.items():
+            started, stages = self.start_live()
+            self.assert_refused(stages, what, call)
+            started.close()
+
+    def test_forbidden_in_replays(self):
+        for what, call in FORBIDDEN.items():
+            stages = self.start_replays()
+            try:
+                self.assert_refused(stages, what, call)
+            finally:
+                self.end_replays(stages)
+
+    def test_the_unwinder_opens_no_file_while_it_is_served(self):
+        started, stages = self.start_live()
+        process = stages["live-unwinder"]
+        pipeline.wait_for(lambda: is_confined(process), "a sandbox")
+        self.assertEqual(attempt(process, ("openat", AT_FDCWD, ":/usr/bin/env", 0)), ACCESS)
+
+    def test_what_is_allowed_works(self):
+        """The trial itself: a call that a stage needs is made."""
+        started, stages = self.start_live()
+        for process in stages.values():
+            pipeline.wait_for(lambda: is_confined(process), "a sandbox")
+        for process in stages.values():
+            self.assertEqual(attempt(process, ("write", 2, ":", 0)), 0)
+
+    def test_nothing_is_left_to_drop(self):
+        started, stages = self.start_live()
+        for name, process in stages.items():
+            pipeline.wait_for(lambda: is_confined(process), "a sandbox")
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            for field in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+                self.assertIn(f"{field}:\t0000000000000000\n", status, name)
+            self.assertIn("NoNewPrivs:\t1\n", status, name)
+
+
+class Privileged(pipeline.RecordingTest):
+    """What keeps capabilities keeps those that it needs, by their numbers."""
+
+    SOURCE = {2, 5, 19, 38}  # DAC_READ_SEARCH, KILL, SYS_PTRACE, PERFMON
+    SERVER = {2, 19, 38, 40}  # and CHECKPOINT_RESTORE, without KILL
+
+    @pipeline.needs_root
+    def test_sources_and_servers_keep_what_they_need(self):
+        sleeper = self.start(["sleep", "1000"]).processes[0]
+        started = self.start(self.source("-p", sleeper.pid), [pipeline.program("frame-dump")])
+        source = started.processes[0].pid
+        pipeline.wait_for(lambda: self.permitted(source) <= self.SOURCE, "capabilities to go")
+        server, = Path(f"/proc/{source}/task/{source}/children").read_text().split()
+        self.assertLessEqual(self.permitted(server), self.SERVER)
+        self.assertIn(19, self.permitted(source) & self.permitted(server))
+
+    @staticmethod
+    def permitted(pid):
+        status = Path(f"/proc/{pid}/status").read_text()
+        mask = int(status.split("CapPrm:\t")[1].split()[0], 16)
+        return {i for i in range(64) if mask >> i & 1}
+
+
+class Outside(pipeline.PipelineTest):
+    """What is told of it, and what it changes."""
+
+    def stages(self, mode, output):
+        return [self.stage("live-unwinder", f"--sandbox={mode}"),
+                self.stage("symbolizer", f"--sandbox={mode}"),
+                self.stage("capture-sink", "-q", f"--sandbox={mode}", output)]
+
+    def test_a_capture_is_the_same(self):
+        captures = []
+        for mode in ("required", "off"):
+            output = self.directory / f"{mode}.syscap"
+            self.run_on(pipeline.SMALL_STREAM, *self.stages(mode, output))
+            captures.append(output.read_bytes())
+        self.assertEqual(*captures)
+
+    def test_what_is_in_force_is_told(self):
+        out = self.run_on(pipeline.SMALL_STREAM, self.stage("live-unwinder"),
+                          self.stage("symbolizer"), [pipeline.program("frame-dump")]).decode()
+        told = [line for line in out.splitlines() if line.startswith("sandbox ")]
+        self.assertEqual(len(told), 2, told)
+        for line, name in zip(told, ("symbolizer", "live-unwinder")):  # each behind its own hello
+            self.assertIn(name, line)
+            for part in ("no-capabilities", "no-new-privileges", "not-dumpable", "landlock",
+                         "seccomp", "limits"):
+                self.assertIn(part, line)
+                self.assertEqual(self.stats(name)["sandbox"][part], 1)
+            self.assertLessEqual(len(self.stats(name)["sandbox-calls"]), CALLS_MAX)
+
+    def test_the_documented_calls_are_those_in_force(self):
+        page = (pipeline.TOP / "docs" / "stackpipe.7.scd").read_text()
+        section = page.split("\nAll of them\n", 1)[1].split("\n\n", 1)[0]
+        of_all, *entries = section.split("\n*")
+        self.run_on(pipeline.SMALL_STREAM, *self.stages("auto", self.directory / "out.syscap"))
+        for entry in entries:
+            name, calls = entry.split("*\n")
+            if name not in STAGES:
+                continue
+            documented = {*of_all.split(), *calls.split(";")[0].split()}
+            self.assertEqual(documented, {*self.stats(name)["sandbox-calls"]}, name)
+
+    def test_off_is_off(self):
+        out = self.run_on(pipeline.SMALL_STREAM, self.stage("live-unwinder", "--sandbox=off"),
+                          [pipeline.program("frame-dump")]).decode()
+        self.assertNotIn("\nsandbox ", out)
+        self.assertNotIn("sandbox", self.stats("live-unwinder"))
+
+    def test_required_fails_where_a_part_is_missing(self):
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            ended = subprocess.run([pipeline.program("live-unwinder"), "--sandbox=required"],
+                                   stdin=stdin, capture_output=True, text=True,
+                                   preexec_fn=without_landlock, check=False)
+        self.assertEqual(ended.returncode, 1)
+        self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
+        self.assertIn("landlock", ended.stderr)
+
+    def test_auto_does_with_what_there_is(self):
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            subprocess.run(self.stage("live-unwinder"), stdin=stdin, check=True,
+                           stdout=subprocess.DEVNULL, preexec_fn=without_landlock)
+        sandbox = self.stats("live-unwinder")["sandbox"]
+        self.assertEqual((sandbox["landlock"], sandbox["seccomp"]), (0, 1))
+
+    @pipeline.needs_root
+    def test_a_user_has_it_too(self):
+        self.directory.chmod(0o755)
+        copy = pipeline.readable_copy(pipeline.program("live-unwinder"), self.directory)
+        self.run_on(pipeline.SMALL_STREAM, [*pipeline.NOBODY, copy, "--sandbox=required"])
+
+
+if __name__ == "__main__":
+    pipeline.main()
