@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stages that faults are brought about in, what each reads and writes, and what must hold then."""
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import pipeline  # noqa: E402
+import streams  # noqa: E402
+
+OFF = "--sandbox=off"
+UNCONFINED = "perf-source", "preload-source"
+STATUSES = 0, 1, 2, 126, 127  # the last two of a command that could not be run
+PATIENCE_S = 10
+LINES_MAX = 5
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+DATA = pipeline.TOP / "tests" / "data"
+
+
+class Stage:
+    """A stage, what it reads, and what it writes."""
+
+    def __init__(self, name, *arguments, stdin=None, out=None, follow=False):
+        self.name, self.arguments, self.stdin, self.out, self.follow = name, arguments, stdin, out, follow
+
+    def title(self):
+        return f"{self.name} {' '.join(str(part) for part in self.arguments)}".strip()
+
+    def is_confined(self):
+        return OFF not in self.arguments and self.name not in UNCONFINED
+
+    def run(self, directory, *wrapper, **environment):
+        """It in a directory of its own, which is made: what has become of it, and its output's path."""
+        directory.mkdir(exist_ok=True)
+        with open(self.stdin or os.devnull, "rb") as stdin, open(directory / "stdout", "wb") as stdout:
+            ended = subprocess.run(
+                [*wrapper, pipeline.program(self.name), "-q", *self.arguments], stdin=stdin, stdout=stdout,
+                stderr=subprocess.PIPE, cwd=directory, timeout=PATIENCE_S, check=False,
+                start_new_session=True, env={**os.environ, "HOME": str(directory), **environment})
+        return ended, directory / (self.out or "stdout")
+
+
+def stages(directory):
+    unwound, symbolized = DATA / "small.unwound.stream", DATA / "small.symbolized.stream"
+    capture = directory / "small.syscap"
+    with symbolized.open("rb") as stdin:
+        subprocess.run([pipeline.program("capture-sink"), "-q", capture], stdin=stdin, check=True)
+    sleeper = subprocess.Popen(["sleep", "1000"])
+    unittest.addModuleCleanup(sleeper.wait)
+    unittest.addModuleCleanup(sleeper.kill)
+    return [
+        Stage("perf-source", "-d", "0.05", "-p", str(sleeper.pid), follow=True),
+        Stage("perf-source", "--", "true"),
+        *[Stage("perfdata-source", OFF, DATA / f"small.perf.{kind}") for kind in ("data", "zstd", "pipe")],
+        Stage("preload-source", "--", "true"),
+        Stage("live-unwinder", OFF, stdin=pipeline.SMALL_STREAM, follow=True),
+        Stage("live-unwinder", stdin=pipeline.SMALL_STREAM),
+        Stage("symbolizer", OFF, stdin=unwound),
+        Stage("symbolizer", OFF, stdin=pipeline.SMALL_STREAM),
+        Stage("capture-sink", OFF, "unnamed.syscap", stdin=unwound, out="unnamed.syscap"),
+        *[Stage("capture-sink", OFF, f"out.{name}", stdin=symbolized, out=f"out.{name}")
+          for name in ("syscap", "html", "folded", "pb.gz", "speedscope.json", "firefox.json", "otlp")],
+        Stage("capture-source", OFF, capture),
+        Stage("capture-source", OFF, DATA / "small.folded"),
+        Stage("capture-source", capture),
+        Stage("frame-dump", OFF, stdin=symbolized),
+    ]
+
+
+def is_protobuf(data):
+    """Whether it is fields of protocol buffers to its very end (all of ours have lengths or are numbers)."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        number = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+
+    try:
+        while at < len(data):
+            kind = varint() & 7
+            if kind == 0:
+                varint()
+            elif kind == 2:
+                size = varint()
+                at += size
+            else:
+                return False
+    except IndexError:
+        return False
+    return bool(data) and at == len(data)
+
+
+def is_whole(path):
+    """Whether what lies there is what its name says, to its end."""
+    data = path.read_bytes()
+    try:
+        if path.suffix == ".json":
+            return bool(json.loads(data))
+        if path.suffix == ".gz":
+            return is_protobuf(gzip.decompress(data))
+    except (ValueError, OSError, EOFError):
+        return False
+    if path.suffix == ".otlp":
+        return is_protobuf(data)
+    if path.suffix == ".html":
+        return data.rstrip().endswith(b"</html>")
+    if path.suffix == ".syscap":
+        return streams.syscap_end_time(data) > 0 and streams.syscap_frames(data)[1] == 0
+    return data.endswith(b"\n")  # .folded
+
+
+def is_readable(path, has_succeeded):
+    """
+    Whether what lies there is whole; or, of a format that is written as it comes and of a stage
+    that says that it has failed, ends behind something whole.
+    """
+    if has_succeeded:
+        return path.exists() and is_whole(path)
+    if not path.exists() or not path.stat().st_size:
+        return True
+    if path.suffix == ".syscap":
+        return streams.syscap_frames(path.read_bytes())[1] == 0
+    return path.suffix != ".folded" or is_whole(path)
+
+
+def is_stream_whole(data):
+    try:
+        return streams.record_type(streams.records(data)[-1]) == streams.END
+    except (AssertionError, IndexError):
+        return False
+
+
+def what_is_wrong(stage, ended, out):
+    """Of a run in which something failed; None: nothing is."""
+    lines = ended.stderr.splitlines()
+    if ended.returncode not in STATUSES:
+        return f"status {ended.returncode}"
+    if ended.returncode and not lines:
+        return "it does not say why"
+    if any(CONTROL.search(line) for line in lines) or len(lines) > LINES_MAX:
+        return "what it says is not clean"
+    if stage.out and not is_readable(out, ended.returncode == 0):
+        return "what it has left cannot be read"
+    writes_stream = not stage.out and stage.name != "frame-dump"
+    if ended.returncode == 0 and writes_stream and not is_stream_whole(out.read_bytes()):
+        return "its stream is not whole, and it does not say so"
+    return None
+
+
+def said(ended):
+    return ended.stderr.decode(errors="replace")[-300:]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Every allocation of every stage's own code fails, once by itself and once with all behind it:
+
+	test_memory.py [--all]
+
+A stage then does without, or says that it cannot, and leaves nothing that cannot be read. Without
+--all every 10th is tried. What libc allocates for a call of ours (fopen(3), open_memstream(3)) is
+libc's, and given.
+"""
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import faulted
+from faulted import pipeline
+
+EVERY = 1 if "--all" in sys.argv else 10
+LIBRARY = pipeline.BUILD / "tests" / "faults" / "libfail-allocations.so"
+
+
+def functions(*command):
+    """(address, size, name) of what nm tells."""
+    text = subprocess.run(["nm", "-S", "--defined-only", *command], capture_output=True, text=True,
+                          check=False).stdout
+    for line in text.splitlines():
+        parts = line.split()
+        if len(parts) == 4 and parts[2] in "tT":
+            yield int(parts[0], 16), int(parts[1], 16), parts[3]
+
+
+def own_code(name):
+    """Ranges of a program that are compiled from our sources: what its objects and our libraries define."""
+    objects = [each for room in (name, "common", "heap", "profile")
+               for each in (pipeline.BUILD / room).rglob("*.o")]
+    names = {function.split(".")[0] for _, _, function in functions(*objects)}
+    return sorted((address, address + size) for address, size, function
+                  in functions(pipeline.program(name)) if function.split(".")[0] in names)
+
+
+class Memory(pipeline.RecordingTest):
+    @staticmethod
+    def run_case(stage, ranges, directory, **more):
+        try:
+            ended, out = stage.run(directory, LD_PRELOAD=str(LIBRARY), FAIL_IN=stage.name,
+                                   OWN_CODE=str(ranges), **more)
+        except subprocess.TimeoutExpired:
+            return f"{stage.title()} {more}: it hangs"
+        wrong = faulted.what_is_wrong(stage, ended, out)
+        return wrong and f"{stage.title()} {more}: {wrong}: {faulted.said(ended)}"
+
+    def test_each_fails(self):
+        tried, wrong = 0, []
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for i, stage in enumerate(faulted.stages(self.directory)):
+                if stage.is_confined():
+                    continue  # once is enough
+                ranges, count = self.directory / f"ranges{i}", self.directory / f"count{i}"
+                ranges.write_text("".join(f"{start:x} {end:x}\n" for start, end in own_code(stage.name)))
+                self.assertIsNone(self.run_case(stage, ranges, self.directory / f"all{i}", FAIL_COUNT=str(count)))
+                n = int(count.read_text())
+                self.assertGreater(n, 0, stage.title())
+                print(f"{stage.title()}: {n} allocations", flush=True)
+                cases = [(at, more) for at in range(1, n + 1, EVERY) for more in ({}, {"FAIL_FROM_THEN_ON": "1"})]
+                tried += len(cases)
+                wrong += [line for line in pool.map(lambda case: self.run_case(
+                    stage, ranges, self.directory / f"{i}-{case[0]}-{len(case[1])}",
+                    FAIL_AT=str(case[0]), **case[1]), cases) if line]
+        print(f"{tried} cases tried, {len(wrong)} wrong", flush=True)
+        self.assertEqual(wrong, [], "\n".join(wrong))
+
+
+if __name__ == "__main__":
+    sys.argv = [each for each in sys.argv if each != "--all"]
+    pipeline.main()
