@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes hostile ELF files out of a good one (elf(5), of 64 bits and little-endian)."""
+import lzma
+import struct
+import zlib
+
+HEADER_SIZE = 64
+SHOFF_AT, SHNUM_AT = 40, 60  # and the index of the section of names behind
+SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, link, info, …
+SYMBOL = struct.Struct("<IBBHQQ")
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 1, 2, 3, 7
+SHF_COMPRESSED = 0x800
+ELFCOMPRESS_ZLIB = 1
+SHN_LORESERVE, SHN_XINDEX = 0xFF00, 0xFFFF
+MIB = 1 << 20
+
+
+def sections(data):
+    """[[name, type, flags, …]] with names as numbers, and the index of the section of names."""
+    start, = struct.unpack_from("<Q", data, SHOFF_AT)
+    n, names = struct.unpack_from("<HH", data, SHNUM_AT)
+    return [list(SECTION.unpack_from(data, start + i * SECTION.size)) for i in range(n)], names
+
+
+def _named(data, wanted):
+    table, names = sections(data)
+    for section in table:
+        at = table[names][4] + section[0]
+        if data[at:data.index(b"\0", at)] == wanted:
+            return section
+    raise AssertionError(f"there is no {wanted}")
+
+
+def with_table(data, table, names):
+    """The file with another table of sections, at its end."""
+    out = bytearray(data)
+    out += bytes(-len(out) % 8)
+    start, n = len(out), len(table)
+    if n >= SHN_LORESERVE:  # section 0 tells
+        table[0][5], table[0][6] = n, names
+        n, names = 0, SHN_XINDEX
+    out += b"".join(SECTION.pack(*section) for section in table)
+    struct.pack_into("<Q", out, SHOFF_AT, start)
+    struct.pack_into("<HH", out, SHNUM_AT, n, names)
+    return bytes(out)
+
+
+def with_section(data, name, content, flags=0):
+    """The file with one more section."""
+    table, names = sections(data)
+    text = data[table[names][4]:][:table[names][5]] + name + b"\0"
+    out = bytearray(data) + text
+    table[names][4], table[names][5] = len(data), len(text)
+    out += bytes(-len(out) % 8)
+    table.append([len(text) - len(name) - 1, SHT_PROGBITS, flags, 0, len(out), len(content), 0, 0, 8, 0])
+    return with_table(bytes(out) + content, table, names)
+
+
+def with_many_sections(data, n):
+    table, names = sections(data)
+    return with_table(data, table + [list(table[-1]) for _ in range(n)], names)
+
+
+def with_symbol_names(data, renamed):
+    """{old: new} of its symbols, as bytes."""
+    table, _ = sections(data)
+    symbols = next(section for section in table if section[1] == SHT_SYMTAB)
+    strings = table[symbols[6]]
+    text = bytearray(data[strings[4]:][:strings[5]])
+    out = bytearray(data)
+    for at in range(symbols[4], symbols[4] + symbols[5], SYMBOL.size):
+        number, *rest = SYMBOL.unpack_from(data, at)
+        name = bytes(text[number:text.index(b"\0", number)])
+        if name in renamed:
+            SYMBOL.pack_into(out, at, len(text), *rest)
+            text += renamed[name] + b"\0"
+    _, names = sections(data)
+    strings[4], strings[5] = len(out), len(text)
+    return with_table(bytes(out + text), table, names)
+
+
+def with_build_id(data, build_id):
+    """Another one of the same size."""
+    note = _named(data, b".note.gnu.build-id")
+    at = note[4] + note[5] - len(build_id)
+    return data[:at] + build_id + data[at + len(build_id):]
+
+
+def zlib_bomb(size):
+    """So many zeros, compressed as a section is."""
+    compressor = zlib.compressobj(9)
+    parts = [compressor.compress(bytes(MIB)) for _ in range(size // MIB)]
+    return struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, size, 1) + b"".join(parts) + compressor.flush()
+
+
+def zlib_lie(size):
+    """A section that says that it becomes so large."""
+    return struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, size, 1) + zlib.compress(b"lie")
+
+
+def xz_bomb(size):
+    compressor = lzma.LZMACompressor(preset=0)
+    parts = [compressor.compress(bytes(MIB)) for _ in range(size // MIB)]
+    return b"".join(parts) + compressor.flush()
+
+
+def gzip_bomb(size):
+    """A file that libdwfl would take for a compressed ELF file, on whole pages."""
+    compressor = zlib.compressobj(9, wbits=31)
+    parts = [compressor.compress(bytes(MIB)) for _ in range(size // MIB)]
+    data = b"".join(parts) + compressor.flush()
+    return data + bytes(-len(data) % 4096)

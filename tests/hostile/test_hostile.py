@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Programs that mean harm, one after the other beside one that does not: that one's stacks stay whole,
+every stage ends well and stays small, and what people see is clean.
+"""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import elf_made  # noqa: E402
+import pipeline  # noqa: E402
+import streams  # noqa: E402
+
+PROGRAMS = pipeline.BUILD / "tests" / "hostile"
+STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
+SECONDS = "2.5"  # of a recording
+BRIEF = "0.3"  # CPU seconds of a hostile program; it is started again while there is time
+INTACT = 0.99  # of the good program's stacks
+MEMORY_MAX_KIB = 1 << 20
+KNOWN = ["main", "outer", "middle", "inner"]
+BELOW_MAIN = 3  # _start and two functions of libc, which have names where its symbols are
+# Of each program of bad frames: its function, how a stack in it has to end, and frames at most.
+BAD_FRAMES = {
+    "own-return": ("own_return", "[frame-limit]", 512),
+    "each-other": ("each_other", "[frame-limit]", 512),
+    "endless": ("endless", "[bad-unwind-info]", 1),
+    "long": ("long_expression", "[bad-unwind-info]", 1),
+    "upwards": ("upwards", "[no-mapping]", 2),
+}
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+HOSTILE_NAME = b"\x1b[31m;in\nner 7\x07<script>\xff\xfe\r\x9b2J\xe2\x80\xae</script>"
+
+
+def is_intact(names):
+    """Whether a stack of chain.c is one that it can have, from its outermost frame to its innermost."""
+    side = streams.user_side(names)
+    inner = side[BELOW_MAIN + 2:]
+    return (side[:1] == ["_start"] and side[BELOW_MAIN:BELOW_MAIN + 2] == KNOWN[:2]
+            and (inner == KNOWN[2:2 + len(inner)] or inner[:1] == ["cpu_seconds"]))
+
+
+class Hostile(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid():
+            self.skipTest(f"{pipeline.NOT_HERE} a user record all processes")
+        self.directory.chmod(0o755)
+        self.start_busy()
+        self.stream = self.directory / "all.stream"
+
+    def pipe(self):
+        """Everything goes through all stages, and is kept as a stream, too."""
+        source = self.source("-a", "-d", SECONDS)
+        return self.start(source, self.stage("live-unwinder"), self.stage("symbolizer"),
+                          ["tee", self.stream],
+                          self.stage("capture-sink", "-q", "--force",
+                                     self.directory / "all.syscap"))
+
+    def beside(self, *command, **options):
+        """Records all, with a hostile program that is started again and again."""
+        started = self.pipe()
+        n = 0
+        while started.processes[0].poll() is None:
+            subprocess.run(command, check=True, **options)
+            n += 1
+        self.assertGreater(n, 0)
+        return self.judge(started)
+
+    def judge(self, started):
+        """What must hold whoever is hostile; all stacks."""
+        for ended in started.end():
+            self.assertEqual(ended.status, 0, ended)
+        self.assert_stats_add_up(*STAGES)
+        for name in STAGES:
+            self.assertLess(self.stats(name)["max_rss_kib"], MEMORY_MAX_KIB, name)
+        folded = self.run_on(self.stream, self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        self.assertIsNone(CONTROL.search(folded))
+        stacks = streams.folded_stacks(folded.decode())  # valid UTF-8
+        good = [(names, n) for names, n in stacks if names[0] == "chain"]
+        total = sum(n for _, n in good)
+        intact = sum(n for names, n in good if is_intact(names))
+        self.assertGreater(total, 300)
+        self.assertGreaterEqual(intact, INTACT * total,
+                                [names for names, _ in good if not is_intact(names)])
+        print(f"{intact} of {total} good stacks intact; "
+              f"{max(self.stats(name)['max_rss_kib'] for name in STAGES) >> 10} MiB", flush=True)
+        return stacks
+
+    def of(self, stacks, name):
+        """Stacks of threads of a name."""
+        found = [(names, n) for names, n in stacks if names[0] == name]
+        self.assertTrue(found, f"{name} was never sampled")
+        return found
+
+    def made(self, name, data):
+        """A program of those bytes."""
+        path = self.directory / name
+        path.write_bytes(data)
+        path.chmod(0o755)
+        return path
+
+    def test_frames_that_lead_nowhere(self):
+        for which, (function, end, n_frames_max) in BAD_FRAMES.items():
+            with self.subTest(which):
+                stacks = self.of(self.beside(PROGRAMS / "bad-frames", which, BRIEF), "bad-frames")
+                inside = [names for names, n in stacks if streams.user_side(names)[-1:] == [function]]
+                self.assertTrue(inside)
+                for names in inside:
+                    self.assertEqual(names[1], end, names[:9])
+                    self.assertLessEqual(len(streams.user_side(names)) - 1, n_frames_max, names[:9])
+
+    def test_a_library_that_is_rewritten_all_the_time(self):
+        for how in ("truncate", "garbage"):
+            with self.subTest(how):
+                library = self.made("library.so", (PROGRAMS / "libspin-library.so").read_bytes())
+                content = library.read_bytes()
+
+                def restore():
+                    library.unlink()
+                    library.write_bytes(content)
+                started = self.pipe()
+                while started.processes[0].poll() is None:
+                    restore()
+                    subprocess.run([PROGRAMS / "rewritten", library, how, BRIEF], check=True)
+                self.of(self.judge(started), "rewritten")
+
+    def test_a_gzip_bomb_as_a_mapped_file(self):
+        data = elf_made.gzip_bomb(2 << 30)
+        bomb = self.made("bomb", data + bytes(4096))
+        stacks = self.beside(PROGRAMS / "mapped-code", bomb, str(len(data)), "1", BRIEF)
+        self.of(stacks, "mapped-code")
+
+    def test_sections_that_become_gigabytes(self):
+        chain = pipeline.CHAIN.read_bytes()
+        compressed = elf_made.SHF_COMPRESSED
+        bomb = elf_made.zlib_bomb(1 << 30)
+        for name, data in {
+                "bomb-info": elf_made.with_section(chain, b".debug_info", bomb, compressed),
+                "bomb-frame": elf_made.with_section(chain, b".debug_frame", bomb, compressed),
+                "bomb-lie": elf_made.with_section(chain, b".debug_info", elf_made.zlib_lie(1 << 40), compressed),
+                "bomb-xz": elf_made.with_section(chain, b".gnu_debugdata", elf_made.xz_bomb(1 << 30)),
+        }.items():
+            with self.subTest(name):
+                program = self.made(name, data)
+                stacks = self.beside(program, "once", BRIEF)
+                self.of(stacks, name)
+
+    def test_a_hundred_thousand_sections(self):
+        program = self.made("sections", elf_made.with_many_sections(pipeline.CHAIN.read_bytes(), 100000))
+        self.of(self.beside(program, "once", BRIEF), "sections")
+
+    def test_a_build_id_that_is_a_path(self):
+        data = elf_made.with_build_id(pipeline.CHAIN.read_bytes(), b"/../../../etc/passwd")
+        self.of(self.beside(self.made("build-id", data), "once", BRIEF), "build-id")
+
+    def test_names_of_symbols_that_do_something(self):
+        renamed = {b"inner": HOSTILE_NAME, b"middle": b"m" * (1 << 20)}
+        data = elf_made.with_symbol_names(pipeline.CHAIN.read_bytes(), renamed)
+        stacks = self.of(self.beside(self.made("symbols", data), "once", BRIEF), "symbols")
+        self.assertTrue(any("script" in names[-1] for names, _ in stacks), stacks)
+        self.assert_clean_everywhere()
+
+    def test_names_of_threads_and_files_that_do_something(self):
+        directory = os.fsencode(self.directory) + b"/\x1b]0;title\x07;\n\xff"
+        os.mkdir(directory)
+        program = directory + b"/\x1b[2J na\nmes"
+        Path(os.fsdecode(program)).write_bytes((PROGRAMS / "names").read_bytes())
+        os.chmod(program, 0o755)
+        self.beside(program, BRIEF)
+        self.assert_clean_everywhere()
+
+    def assert_clean_everywhere(self):
+        """Of what was recorded, in everything that people and other programs see."""
+        for format_ in ("html", "syscap", "speedscope.json", "firefox.json"):
+            out = self.directory / f"out.{format_}"
+            self.run_on(self.stream, self.stage("capture-sink", "-q", "--force", out))
+            data = out.read_bytes()
+            for sequence in (b"\x1b[31m", b"\x1b[2J", b"\x1b]0;"):
+                self.assertNotIn(sequence, data, format_)
+            if format_ != "syscap":
+                self.assertIsNone(CONTROL.search(data), format_)
+                data.decode()
+            if format_ == "html":
+                self.assertNotIn(b"<script>x", data)
+        report = subprocess.run(
+            [pipeline.program("stackpipe"), "report", "--tree", self.directory / "out.syscap"],
+            check=True, capture_output=True).stdout
+        self.assertIsNone(CONTROL.search(report))
+        report.decode()
+
+    def test_forged_names(self):
+        stacks = self.beside(PROGRAMS / "forged-names", self.directory, BRIEF)
+        for names, _ in stacks:
+            self.assertFalse(any("forged" in name for name in names[1:]
+                                 if "forged-names" not in name), names)
+
+    def test_a_perf_map_that_is_a_fifo_or_anothers(self):
+        started = self.pipe()
+        kind = 0
+        while started.processes[0].poll() is None:
+            process = subprocess.Popen([PROGRAMS / "mapped-code", "/dev/zero", "0", "1", BRIEF])
+            path = Path(f"/tmp/perf-{process.pid}.map")
+            if kind % 2:
+                path.write_text("0 ffffffffffff of_another_user\n")
+                os.chown(path, 65534, 65534)
+            else:
+                os.mkfifo(path)
+            process.wait()
+            path.unlink()
+            kind += 1
+        stacks = self.of(self.judge(started), "mapped-code")
+        self.assertFalse(any("of_another_user" in name for names, _ in stacks for name in names))
+
+    def test_very_many_mappings(self):
+        stacks = self.beside(PROGRAMS / "mapped-code", pipeline.CHAIN, "0", "60000", BRIEF)
+        self.of(stacks, "mapped-code")
+
+    def test_very_deep_stacks(self):
+        stacks = self.of(self.beside(PROGRAMS / "deep", BRIEF), "deep")
+        deep = [(names[1], n) for names, n in stacks if names.count("descend") > 100]
+        self.assertGreater(sum(n for _, n in deep), 0.5 * sum(n for _, n in stacks), stacks[:3])
+        self.assertLessEqual({end for end, _ in deep}, {"[stack-truncated]", "[frame-limit]"})
+
+    def test_very_many_files(self):
+        """Thousands of files that are mapped, sampled, and gone."""
+        code = PROGRAMS / "mapped-code"
+        script = (f'for i in $(seq 300); do cp "{pipeline.CHAIN}" "$0/f$i"; '
+                  f'"{code}" "$0/f$i" 0 1 0.002; rm "$0/f$i"; done')
+        self.beside("sh", "-c", script, self.directory)
+
+    def test_another_file_at_its_path(self):
+        """In a mount namespace of its own: what the path means outside must not give the names."""
+        outside = self.made("program", pipeline.CHAIN.read_bytes())
+        inside = self.made("inside", elf_made.with_symbol_names(
+            pipeline.CHAIN.read_bytes(), {b"inner": b"inside"}))
+        script = f'mount --bind "{inside}" "{outside}" && exec "{outside}" once {BRIEF}'
+        stacks = self.of(self.beside("unshare", "-m", "sh", "-c", script), "program")
+        leaves = {streams.user_side(names)[-1] for names, _ in stacks if streams.user_side(names)}
+        self.assertIn("inside", leaves)
+        self.assertNotIn("inner", leaves)
+
+    def test_a_namespace_of_pids(self):
+        stacks = self.beside("unshare", "-p", "-f", "--mount-proc",
+                             self.made("first", pipeline.CHAIN.read_bytes()), "once", BRIEF)
+        found = self.of(stacks, "first")
+        intact = sum(n for names, n in found if streams.user_side(names)[-len(KNOWN):] == KNOWN)
+        self.assertGreater(intact, 0.9 * sum(n for _, n in found), found)
+
+
+if __name__ == "__main__":
+    pipeline.main()
