@@ -41,7 +41,9 @@ class Recording(pipeline.RecordingTest):
 
 class Inlined(Recording):
     def assert_spins_in(self, chain, stacks):
-        found = sum(n for names, n in stacks if names[-len(chain):] == chain)
+        """An interrupt may come on top: on a busy machine the kernel has other things to do."""
+        users = [([name for name in names if not name.endswith("_[k]")], n) for names, n in stacks]
+        found = sum(n for names, n in users if names[-len(chain):] == chain)
         n_all = sum(n for names, n in stacks if "main" in names)
         self.assertGreater(n_all, 100, stacks)
         self.assertGreater(found, 0.9 * n_all, stacks)
