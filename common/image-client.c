@@ -60,7 +60,7 @@ static int send_request(const struct image_client *client, uint64_t image)
 	struct wire_image_request request = { client->token_high, client->token_low, image };
 	size_t size = wire_encode(wire_type(WIRE_RECORD_image_request), &request, record, NULL);
 
-	return send(client->fd, record, size, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return image_message_ask(client->fd, record, size, 0);
 }
 
 int image_client_open(struct image_client *client, uint64_t image, struct wire_image_state *ret,

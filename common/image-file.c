@@ -7,12 +7,9 @@
 
 bool image_file_has_changed(const struct image_file *file)
 {
-	struct statx now;
-	uint64_t modified;
+	struct stat now;
 
-	if (statx(file->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE | STATX_MTIME,
-		  &now) < 0)
-		return false;
-	modified = now.stx_mtime.tv_sec * NANOSECONDS_A_SECOND + now.stx_mtime.tv_nsec;
-	return now.stx_size != file->size || modified != file->modified;
+	return fstatat(file->fd, "", &now, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) == 0 &&
+	       ((uint64_t)now.st_size != file->size ||
+		clock_nanoseconds(now.st_mtim) != file->modified);
 }

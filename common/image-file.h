@@ -16,6 +16,6 @@ struct image_file {
 
 /*
  * Whether an opened file is of another size or was changed since. It does not wait for a network:
- * what this host knows decides (statx(2), AT_STATX_DONT_SYNC).
+ * what this host knows decides (AT_STATX_DONT_SYNC, which fstatat(2) takes since Linux 4.11, too).
  */
 bool image_file_has_changed(const struct image_file *file);

@@ -8,6 +8,14 @@
 
 enum { MESSAGE_MAX = 128 };
 
+int image_message_ask(int socket, const void *record, size_t size, int flags)
+{
+	struct iovec part = { (void *)record, size };
+	const struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return sendmsg(socket, &message, flags | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 int image_message_send(int socket, const struct wire_image_state *state, int fd)
 {
 	_Alignas(8) char record[MESSAGE_MAX];

@@ -4,6 +4,9 @@
 
 #include "common/wire.h"
 
+/* A record to the server: `flags` as of sendmsg(2). 0 or -errno. */
+int image_message_ask(int socket, const void *record, size_t size, int flags);
+
 /* Never waits. 0 or -errno; `fd` -1: none goes along. */
 int image_message_send(int socket, const struct wire_image_state *state, int fd);
 

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <signal.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,22 +25,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/capabilities.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
+#include "common/helper-process.h"
 #include "common/image-message.h"
-#include "common/wire.h"
 #include "common/image-server.h"
 #include "common/served-images.h"
 
 enum {
 	MESSAGE_MAX = 4096 + 512,
 	SPARE_DESCRIPTORS = 128,
-	RESERVED_MAX = 65536,  /* descriptors */
-	SOURCE_PATIENCE_S = 2, /* of perf-source with a full socket */
-	SOURCE_FD = 3,	       /* where the server has its two sockets */
-	LISTEN_FD = 4,
+	RESERVED_MAX = 65536,	       /* descriptors */
+	SOURCE_PATIENCE_S = 2,	       /* of perf-source with a full socket */
+	SOURCE_FD = HELPER_PROCESS_FD, /* where the server has its two sockets */
+	LISTEN_FD,
 };
 
 struct client {
@@ -324,35 +323,54 @@ static void serve(struct server *server)
 }
 
 /*
- * Nothing of perf-source's may live on here: least of all its standard output, whose end is what
- * the next stage waits for. Signals of the terminal are perf-source's to act on.
+ * To open is all that is left to do: files of others, by the mappings of others. Threads that do
+ * come and go with what waits.
  */
-static bool leave_parent(int source_fd, int listen_fd)
+static void confine(void)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	prctl(PR_SET_NAME, "image-server");
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	source_fd = fcntl(source_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
-	listen_fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, LISTEN_FD + 1);
-	return dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 &&
-	       dup2(source_fd, SOURCE_FD) >= 0 && dup2(listen_fd, LISTEN_FD) >= 0 &&
-	       syscall(SYS_close_range, LISTEN_FD + 1, ~0U, 0) == 0;
-}
-
-/* To open is all that is left to do: files of others, by the mappings of others. */
-static void give_up_capabilities(void)
-{
-	static const int kept[] = {
+	static const int capabilities[] = {
 		CAP_SYS_PTRACE,		CAP_PERFMON,   CAP_DAC_READ_SEARCH,
 		CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, /* the latter instead, before Linux 5.9 */
 	};
-	size_t n = sizeof(kept) / sizeof(*kept);
+	static const int calls[] = {
+		SCMP_SYS(read),
+		SCMP_SYS(write),
+		SCMP_SYS(poll),
+		SCMP_SYS(recvfrom),
+		SCMP_SYS(sendmsg),
+		SCMP_SYS(accept4),
+		SCMP_SYS(close),
+		SCMP_SYS(dup2),
+		SCMP_SYS(openat),
+		SCMP_SYS(openat2),
+		SCMP_SYS(newfstatat),
 
-	capabilities_keep(kept, prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE) < 0 ? n : n - 1);
+		SCMP_SYS(fcntl),
+		SCMP_SYS(mmap),
+		SCMP_SYS(munmap),
+		SCMP_SYS(mremap),
+		SCMP_SYS(mprotect),
+		SCMP_SYS(madvise),
+		SCMP_SYS(brk),
+		SCMP_SYS(futex),
+		SCMP_SYS(clone),
+		SCMP_SYS(set_robust_list),
+		SCMP_SYS(rseq),
+		SCMP_SYS(rt_sigaction),
+		SCMP_SYS(rt_sigprocmask),
+		SCMP_SYS(rt_sigreturn),
+		SCMP_SYS(restart_syscall),
+		SCMP_SYS(sched_getaffinity),
+		SCMP_SYS(clock_gettime),
+		SCMP_SYS(getrandom),
+		SCMP_SYS(exit),
+		SCMP_SYS(exit_group),
+	};
+	size_t n = sizeof(capabilities) / sizeof(*capabilities);
+
+	if (prctl(PR_CAPBSET_READ, CAP_CHECKPOINT_RESTORE) >= 0)
+		n--;
+	helper_process_confine(capabilities, n, calls, sizeof(calls) / sizeof(*calls));
 }
 
 /*
@@ -382,6 +400,7 @@ static void run(int source_fd, int listen_fd, const struct image_server *told)
 	reserve_descriptors(n);
 	if (served_images_init(&server.images, n, take_ready, &server) < 0)
 		_exit(1);
+	confine();
 	serve(&server);
 	_exit(0);
 }
@@ -414,7 +433,7 @@ int image_server_start(struct image_server *ret)
 	struct image_server server = { 0 };
 	_cleanup_fd_ int listen_fd = listen_somewhere(&server), ours = -1, theirs = -1;
 	const struct timeval patience = { .tv_sec = SOURCE_PATIENCE_S };
-	int pair[2];
+	int pair[2], fds[2];
 
 	if (listen_fd < 0)
 		return listen_fd;
@@ -425,13 +444,14 @@ int image_server_start(struct image_server *ret)
 	/* A server that is stopped or starved must not stop who feeds it. */
 	if (setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
 		return -errno;
+	fds[0] = theirs; /* SOURCE_FD, LISTEN_FD */
+	fds[1] = listen_fd;
 	server.pid = fork();
 	if (server.pid < 0)
 		return -errno;
 	if (server.pid == 0) {
-		if (!leave_parent(theirs, listen_fd))
+		if (!helper_process_begin("image-server", fds, 2))
 			_exit(1);
-		give_up_capabilities();
 		run(SOURCE_FD, LISTEN_FD, &server);
 	}
 	server.end_fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
@@ -448,7 +468,7 @@ void image_server_wait(struct image_server *server, bool (*gives_up)(void))
 
 	if (server->pid <= 0 || server->end_fd < 0)
 		return;
-	shutdown(server->end_fd, SHUT_WR); /* nothing more comes from us */
+	image_message_ask(server->end_fd, "", 0, 0); /* nothing more comes from us: see recv() */
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
 		if (gives_up())
 			break;

@@ -185,7 +185,7 @@ static size_t path_size(const char *path, uint32_t *ret_flags)
  */
 static void ask_server(struct images *images, const void *record, size_t size)
 {
-	if (images->server_fd >= 0 && send(images->server_fd, record, size, MSG_NOSIGNAL) < 0)
+	if (images->server_fd >= 0 && image_message_ask(images->server_fd, record, size, 0) < 0)
 		++*counters_get(&images->stage->counters, "images", "not-asked-for");
 }
 
@@ -227,7 +227,7 @@ static void tell_server(struct images *images, const struct wire_image_exit *exi
 	size_t size = wire_encode(wire_type(WIRE_RECORD_image_exit), exit, record, NULL);
 
 	if (images->server_fd >= 0)
-		send(images->server_fd, record, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		image_message_ask(images->server_fd, record, size, MSG_DONTWAIT);
 }
 
 static void forget_one(struct images *images, struct image_entry *entry)

@@ -118,7 +118,6 @@ int openers_init(struct openers *openers)
 	if (pipe2(openers->done_fds, O_CLOEXEC) < 0 ||
 	    fcntl(openers->done_fds[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	add_thread(openers);
 	return 0;
 }
 
@@ -129,6 +128,8 @@ void openers_add(struct openers *openers, struct opening *opening)
 	append(&openers->waiting, opening);
 	pthread_cond_signal(&openers->more);
 	pthread_mutex_unlock(&openers->mutex);
+	if (!openers->n_threads)
+		add_thread(openers);
 }
 
 struct opening *openers_take_done(struct openers *openers)

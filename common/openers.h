@@ -50,7 +50,7 @@ struct opening *opening_new_file(const struct wire_image_open *request);
 struct opening *opening_new_map(uint64_t image, const struct map_process *process);
 void opening_free(struct opening *opening);
 
-/* They stay until the process ends. 0 or -errno. */
+/* They stay until the process ends, and begin with the first opening. 0 or -errno. */
 int openers_init(struct openers *openers);
 
 /* Takes `opening` over. */

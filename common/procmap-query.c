@@ -4,19 +4,11 @@
 
 #include "common/procmap-query.h"
 
-/* struct procmap_query of linux/fs.h, which headers before 6.11 lack. */
-struct query {
-	uint64_t size, flags, address;
-	uint64_t start, end, vma_flags, page_size, offset, inode;
-	uint32_t major, minor, name_size, build_id_size;
-	uint64_t name, build_id;
-};
-
 enum { EXECUTABLE = 0x04, COVERING_OR_NEXT = 0x10 };
 
 int procmap_query(int fd, uint64_t address, struct procmap *ret, char *path, size_t size)
 {
-	struct query query = {
+	struct procmap_query_arguments query = {
 		.size = sizeof(query),
 		.flags = EXECUTABLE | COVERING_OR_NEXT,
 		.address = address,
@@ -25,7 +17,7 @@ int procmap_query(int fd, uint64_t address, struct procmap *ret, char *path, siz
 	};
 
 	path[0] = 0;
-	if (ioctl(fd, _IOWR('f', 17, struct query), &query) < 0)
+	if (ioctl(fd, PROCMAP_QUERY_COMMAND, &query) < 0)
 		return -errno;
 	if (!query.name_size)
 		path[0] = 0;

@@ -7,6 +7,17 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
+
+/* struct procmap_query, which headers before that lack. */
+struct procmap_query_arguments {
+	uint64_t size, flags, address;
+	uint64_t start, end, vma_flags, page_size, offset, inode;
+	uint32_t major, minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+
+#define PROCMAP_QUERY_COMMAND _IOWR('f', 17, struct procmap_query_arguments)
 
 struct procmap {
 	uint64_t start, end, offset;

@@ -84,6 +84,8 @@ int sandbox_enter_landlock(const struct sandbox *sandbox, uint32_t *ret_version)
 
 	if (version < 0)
 		return -errno;
+	if (sandbox->signalled_pid) /* which one is for seccomp to say */
+		ruleset.scoped &= ~SCOPE_SIGNAL;
 	fd = syscall(SYS_landlock_create_ruleset, &ruleset, size_of_ruleset(version), 0);
 	if (fd < 0)
 		return -errno;

@@ -2,8 +2,9 @@
 /*
  * seccomp(2): a call that is not on the stage's list ends it. Two kinds of call are answered with
  * an error instead, as libraries make them for reasons of their own, and can do without: those that
- * look for a file by a name (which a hostile file may have told), and clone3(2), whose arguments
- * cannot be seen, so that libc falls back to clone(2).
+ * look for a file by a name (which a hostile file may have told), or care for one, and those that
+ * libc does without where a kernel has none: clone3(2), whose arguments cannot be seen, so that it
+ * falls back to clone(2), and what a new thread registers of itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +15,12 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/procmap-query.h"
 #include "common/sandbox.h"
 
 #define THREAD_FLAGS (CLONE_VM | CLONE_THREAD | CLONE_SIGHAND)
-#define WRITING (O_ACCMODE | O_CREAT | O_TRUNC | __O_TMPFILE)
+#define UNNAMED 020000000 /* of __O_TMPFILE, which is a directory, too */
+#define WRITING (O_ACCMODE | O_CREAT | O_TRUNC | UNNAMED)
 
 static void release(scmp_filter_ctx *filter)
 {
@@ -50,14 +53,34 @@ static int add_fcntl_rules(scmp_filter_ctx filter, int call)
 	return r;
 }
 
-/* isatty(3), and how wide a terminal is. */
+/* isatty(3), how wide a terminal is, what a pipe holds, what is mapped (procmap-query.h). */
 static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 {
-	int r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, SCMP_A1(SCMP_CMP_EQ, TCGETS));
+	static const unsigned long commands[] = { TCGETS, TIOCGWINSZ, FIONREAD,
+						  PROCMAP_QUERY_COMMAND };
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands) && r == 0; i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+				     SCMP_A1(SCMP_CMP_EQ, commands[i]));
+	return r;
+}
+
+/* Memory that others get, too, is sealed before they do. */
+static int add_memfd_rules(scmp_filter_ctx filter, int call)
+{
+	int r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 
 	return r < 0 ? r
-		     : seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-					SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ));
+		     : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+					SCMP_A1(SCMP_CMP_EQ, F_ADD_SEALS));
+}
+
+/* To one process alone. */
+static int add_kill_rule(scmp_filter_ctx filter, const struct sandbox *sandbox, int call)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+				SCMP_A0(SCMP_CMP_EQ, sandbox->signalled_pid));
 }
 
 static enum sandbox_access most_access(const struct sandbox *sandbox)
@@ -88,6 +111,10 @@ static int allow(scmp_filter_ctx filter, const struct sandbox *sandbox, int call
 		return add_fcntl_rules(filter, call);
 	case SCMP_SYS(ioctl):
 		return add_ioctl_rules(filter, call);
+	case SCMP_SYS(memfd_create):
+		return add_memfd_rules(filter, call);
+	case SCMP_SYS(kill):
+		return add_kill_rule(filter, sandbox, call);
 	case SCMP_SYS(openat):
 		return add_open_rule(filter, sandbox, call);
 	default:
@@ -108,12 +135,21 @@ static int refuse(scmp_filter_ctx filter, const struct sandbox *sandbox)
 	static const struct {
 		int call, error;
 	} refused[] = {
-		{ SCMP_SYS(open), EACCES },	  { SCMP_SYS(openat), EACCES },
-		{ SCMP_SYS(stat), EACCES },	  { SCMP_SYS(lstat), EACCES },
-		{ SCMP_SYS(access), EACCES },	  { SCMP_SYS(faccessat), EACCES },
-		{ SCMP_SYS(faccessat2), EACCES }, { SCMP_SYS(readlink), EACCES },
-		{ SCMP_SYS(readlinkat), EACCES }, { SCMP_SYS(getcwd), EACCES },
+		{ SCMP_SYS(open), EACCES },
+		{ SCMP_SYS(openat), EACCES },
+		{ SCMP_SYS(stat), EACCES },
+		{ SCMP_SYS(lstat), EACCES },
+		{ SCMP_SYS(access), EACCES },
+		{ SCMP_SYS(faccessat), EACCES },
+		{ SCMP_SYS(faccessat2), EACCES },
+		{ SCMP_SYS(readlink), EACCES },
+		{ SCMP_SYS(readlinkat), EACCES },
+		{ SCMP_SYS(getcwd), EACCES },
+		{ SCMP_SYS(getdents64), EACCES },
+		{ SCMP_SYS(unlinkat), EACCES },
+		{ SCMP_SYS(utimensat), EACCES },
 		{ SCMP_SYS(clone3), ENOSYS },
+		{ SCMP_SYS(set_robust_list), ENOSYS },
 	};
 	int r = 0;
 

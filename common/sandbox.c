@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -46,6 +47,12 @@ void sandbox_allow_directory(struct sandbox *sandbox, int fd, enum sandbox_acces
 
 	if (copy >= 0)
 		add_path(sandbox, copy, access);
+}
+
+void sandbox_allow_signals(struct sandbox *sandbox, pid_t pid)
+{
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(kill));
+	sandbox->signalled_pid = pid;
 }
 
 static bool is_of_the_machine(const char *name)

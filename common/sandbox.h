@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/wire.h"
 
@@ -37,6 +38,7 @@ struct sandbox {
 	size_t n_calls;
 	struct sandbox_path paths[SANDBOX_PATHS_MAX];
 	size_t n_paths;
+	pid_t signalled_pid; /* 0: none may be signalled */
 	uint64_t memory_max; /* bytes of data (RLIMIT_DATA); 0: no limit */
 	int error;	     /* of the description: entering gives it */
 	/* Afterwards: what is in force. */
@@ -68,6 +70,9 @@ void sandbox_allow_directory(struct sandbox *sandbox, int fd, enum sandbox_acces
  * describes and configures the machine (/proc, /sys, /dev, /etc, /run).
  */
 void sandbox_allow_programs(struct sandbox *sandbox);
+
+/* Allows to signal one process: a child, whose PID is nobody else's until it was waited for. */
+void sandbox_allow_signals(struct sandbox *sandbox, pid_t pid);
 
 /*
  * Enters it; before there is a second thread. What cannot be had is left out of `parts`: 0, or

@@ -22,13 +22,13 @@ static const int calls_of_all[] = {
 
 void stage_sandbox_allow_images(struct sandbox *sandbox)
 {
-	SANDBOX_ALLOW(sandbox, SCMP_SYS(sendto), SCMP_SYS(recvmsg), SCMP_SYS(pread64));
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(sendmsg), SCMP_SYS(recvmsg), SCMP_SYS(pread64));
 }
 
 void stage_sandbox_allow_thread(struct sandbox *sandbox)
 {
-	SANDBOX_ALLOW(sandbox, SCMP_SYS(clone), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
-		      SCMP_SYS(rt_sigaction), SCMP_SYS(exit));
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(clone), SCMP_SYS(rseq), SCMP_SYS(rt_sigaction),
+		      SCMP_SYS(exit));
 }
 
 static void note_call(struct stage *stage, int call)

@@ -105,7 +105,7 @@ static void describe_sandbox(const void *data, struct sandbox *sandbox)
 
 	stage_sandbox_allow_images(sandbox);
 	stage_sandbox_allow_thread(sandbox);
-	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(geteuid));
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(fstatfs));
 	sandbox->memory_max = UNWINDER_MEMORY_MAX;
 	if (self->cache.dir_fd >= 0) {
 		SANDBOX_ALLOW(sandbox, SCMP_SYS(utimensat), SCMP_SYS(renameat), SCMP_SYS(unlinkat));
