@@ -77,10 +77,12 @@ static int parse_maps(struct proc_maps *maps)
 	return r;
 }
 
-int proc_read_maps_text(const char *path, struct proc_maps *maps)
+int proc_read_maps_text(int fd, struct proc_maps *maps)
 {
 	size_t size;
-	int r = whole_file_read(path, MAPS_SIZE_MAX, &maps->text, &size);
+	int r = lseek(fd, 0, SEEK_SET) < 0
+			? -errno
+			: whole_file_read_descriptor(fd, MAPS_SIZE_MAX, &maps->text, &size);
 
 	if (r == 0 && !size)
 		free(take_pointer(maps->text));
@@ -131,6 +133,28 @@ static int query_maps(int fd, struct proc_maps *maps)
 	return r == -ENOENT || r == -ESRCH ? 0 : r;
 }
 
+/* By questions, or as text where they cannot be asked, or one mapping's name is too long for them.
+ */
+static int take_maps(int fd, struct proc_maps *maps)
+{
+	int r = query_maps(fd, maps);
+
+	if (r == -ENAMETOOLONG)
+		proc_maps_deinit(maps);
+	return r == -ENOTTY || r == -ENAMETOOLONG ? proc_read_maps_text(fd, maps) : r;
+}
+
+int proc_read_open_maps(int fd, struct proc_maps *ret)
+{
+	int r;
+
+	*ret = (struct proc_maps){ 0 };
+	r = take_maps(fd, ret);
+	if (r < 0)
+		proc_maps_deinit(ret);
+	return r;
+}
+
 /* Takes what /proc/TID/maps holds: 1 if that is anything, 0 if it is empty, or -errno. */
 static int read_task(uint32_t tid, void *arg)
 {
@@ -145,14 +169,8 @@ static int read_task(uint32_t tid, void *arg)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	r = take_maps(fd, maps);
 	maps->task = tid;
-	r = query_maps(fd, maps);
-	if (r == -ENAMETOOLONG) { /* of one mapping alone: the text has the others */
-		proc_maps_deinit(maps);
-		maps->task = tid;
-	}
-	if (r == -ENOTTY || r == -ENAMETOOLONG)
-		r = proc_read_maps_text(path, maps);
 	return r < 0 ? r : maps->text != NULL;
 }
 

@@ -41,8 +41,13 @@ struct proc_maps {
  * then another thread of the process is asked.
  */
 int proc_read_maps(uint32_t pid, struct proc_maps *ret);
+/*
+ * The same of an open /proc/PID/maps, as often as one likes: nothing, once the process has ended or
+ * runs another program.
+ */
+int proc_read_open_maps(int fd, struct proc_maps *ret);
 /* The way of kernels before 6.11: parses a file like /proc/PID/maps. `maps` is all zero before. */
-int proc_read_maps_text(const char *path, struct proc_maps *maps);
+int proc_read_maps_text(int fd, struct proc_maps *maps);
 void proc_maps_deinit(struct proc_maps *maps);
 
 /* The main thread's name, or any thread's; empty if it cannot be read. */

@@ -236,6 +236,15 @@ static int count_thread(uint32_t tid, void *arg)
 	return 0;
 }
 
+static int read_found_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret)
+{
+	int fd = processes->find_maps(pid, processes->arg);
+	int r = fd < 0 ? fd : proc_read_open_maps(fd, ret);
+
+	ret->task = pid;
+	return r;
+}
+
 /*
  * What /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing that belongs
  * to the incarnation that is current in the stream; -ENOMEM.
@@ -246,7 +255,7 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 
 	if (pid == PID_UNKNOWN || pid == 0 || processes->is_proc_foreign)
 		return -ESRCH;
-	r = proc_read_maps(pid, ret);
+	r = processes->find_maps ? read_found_maps(processes, pid, ret) : proc_read_maps(pid, ret);
 	if (r == -EACCES || r == -EPERM)
 		++*counters_get(&processes->stage->counters, "refused", "unreadable-maps");
 	else if (r < 0)

@@ -40,6 +40,8 @@ struct processes {
 	bool (*is_changing)(uint32_t pid, void *arg);
 	/* What else is known of a file's build-id: its size, 0: nothing. May be NULL. */
 	size_t (*find_build_id)(const char *path, const uint8_t **ret, void *arg);
+	/* /proc/PID/maps of a process, open, or -errno; NULL: we can open it ourselves. */
+	int (*find_maps)(uint32_t pid, void *arg);
 	void *arg;
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -186,13 +189,57 @@ static bool is_vsyscall(const struct proc_mapping *mapping)
 	return !strcmp(mapping->path, "[vsyscall]");
 }
 
+/* Whoever has them open can read them again, until another program runs there. */
+static void test_open_maps_are_those_of_one_program(void **state)
+{
+	int to_child[2], fd, status;
+	struct proc_maps maps;
+	char path[64];
+	pid_t pid;
+
+	assert_int_equal(pipe2(to_child, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		char byte;
+
+		close(to_child[1]);
+		if (read(to_child[0], &byte, 1) == 1)
+			execlp("sleep", "sleep", "1000", NULL);
+		_exit(1);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(proc_read_open_maps(fd, &maps), 0);
+		assert_non_null(find(&maps, (void *)(uintptr_t)getpid));
+		proc_maps_deinit(&maps);
+	}
+	assert_int_equal(write(to_child[1], "", 1), 1);
+	do {
+		assert_int_equal(proc_read_open_maps(fd, &maps), 0);
+		status = maps.n;
+		proc_maps_deinit(&maps);
+	} while (status);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	assert_int_equal(proc_read_open_maps(fd, &maps), 0);
+	assert_int_equal(maps.n, 0);
+	close(fd);
+	close(to_child[0]);
+	close(to_child[1]);
+}
+
 static void test_numbers_and_text_of_the_kernel_say_the_same(void **state)
 {
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	struct proc_maps asked, read = { 0 };
 	size_t n = 0;
 
+	assert_true(fd >= 0);
 	assert_int_equal(proc_read_maps(getpid(), &asked), 0);
-	assert_int_equal(proc_read_maps_text("/proc/self/maps", &read), 0);
+	assert_int_equal(proc_read_maps_text(fd, &read), 0);
+	close(fd);
 	for (size_t i = 0; i < read.n; i++) {
 		const struct proc_mapping *left = &asked.list[n], *right = &read.list[i];
 
@@ -304,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation_is_refused_or_whole),
 		cmocka_unit_test(test_a_path_over_the_limit_is_refused),
 		cmocka_unit_test(test_our_own_maps_hold_our_own_code),
+		cmocka_unit_test(test_open_maps_are_those_of_one_program),
 		cmocka_unit_test(test_numbers_and_text_of_the_kernel_say_the_same),
 		cmocka_unit_test(test_a_newline_in_a_files_name_makes_no_second_line),
 		cmocka_unit_test(test_a_process_that_is_not_there_is_an_error),

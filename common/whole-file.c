@@ -9,15 +9,12 @@
 
 enum { FIRST_SIZE = 16 * 1024 };
 
-int whole_file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
+int whole_file_read_descriptor(int fd, size_t limit, char **ret, size_t *ret_size)
 {
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	_cleanup_free_ char *data = NULL;
 	size_t used = 0, size = 0;
 	ssize_t n;
 
-	if (fd < 0)
-		return -errno;
 	do {
 		if (used + 1 >= size) {
 			char *larger;
@@ -39,4 +36,11 @@ int whole_file_read(const char *path, size_t limit, char **ret, size_t *ret_size
 	*ret = take_pointer(data);
 	*ret_size = used;
 	return 0;
+}
+
+int whole_file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : whole_file_read_descriptor(fd, limit, ret, ret_size);
 }

@@ -8,3 +8,6 @@
  * bytes; a zero byte follows, and the caller frees it. 0 or -errno; -EFBIG: it is larger.
  */
 int whole_file_read(const char *path, size_t limit, char **ret, size_t *ret_size);
+
+/* The same of an open one, from where it is. */
+int whole_file_read_descriptor(int fd, size_t limit, char **ret, size_t *ret_size);

@@ -32,16 +32,18 @@ static void *sleep_at(void *arg)
 	return NULL;
 }
 
-int bell_hang(struct bell *bell)
+int bell_make(struct bell *bell)
 {
-	int r;
-
 	*bell = (struct bell){ .memory.fd = -1, .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	if (bell->fd < 0)
 		return -errno;
-	r = shared_memory_make(&bell->memory, "stackpipe-bell", HEAP_PAGE, SHARED_WITH_WRITERS);
-	if (r == 0)
-		r = -pthread_create(&bell->thread, NULL, sleep_at, bell);
+	return shared_memory_make(&bell->memory, "stackpipe-bell", HEAP_PAGE, SHARED_WITH_WRITERS);
+}
+
+int bell_hang(struct bell *bell)
+{
+	int r = -pthread_create(&bell->thread, NULL, sleep_at, bell);
+
 	bell->has_thread = r == 0;
 	return r;
 }

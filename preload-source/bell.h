@@ -17,7 +17,8 @@ struct bell {
 	bool has_thread, must_end;
 };
 
-/* 0 or -errno */
+/* What others can ring, and the thread that listens. 0 or -errno. */
+int bell_make(struct bell *bell);
 int bell_hang(struct bell *bell);
 void bell_deinit(struct bell *bell);
 

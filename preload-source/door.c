@@ -29,7 +29,9 @@ int door_open(struct door *door)
 	snprintf(door->address, sizeof(door->address), "stackpipe-heap-%016" PRIx64, name);
 	size = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(door->address);
 	memcpy(address.sun_path + 1, door->address, strlen(door->address));
-	if (bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, SOMAXCONN) < 0)
+	/* Who is let in has it from this one (unix(7)). */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0 ||
+	    bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, SOMAXCONN) < 0)
 		return -errno;
 	door->fd = take_fd(&fd);
 	return 0;
@@ -83,21 +85,41 @@ void door_let_in(struct door *door)
 	}
 }
 
+/* Who has sent it, by the kernel's word; 0: that is not known. */
+static pid_t find_sender(struct msghdr *message)
+{
+	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	struct ucred sender;
+
+	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
+	    header->cmsg_len != CMSG_LEN(sizeof(sender)))
+		return 0;
+	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
+	return sender.pid;
+}
+
 /* -EAGAIN: it has not said anything yet; -EPROTO: no hello of ours. */
 static int read_hello(const struct door *door, int fd, struct door_visitor *ret)
 {
+	char control[CMSG_SPACE(sizeof(struct ucred))] __attribute__((aligned(8)));
 	struct heap_hello hello;
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-	ssize_t n = recv(fd, &hello, sizeof(hello), MSG_DONTWAIT);
+	struct iovec part = { &hello, sizeof(hello) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control, /* no room for descriptors: they are dropped */
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	pid_t pid;
 
 	if (n < 0)
 		return -errno;
+	pid = find_sender(&message);
 	if (n != sizeof(hello) || hello.magic != HEAP_MAGIC || hello.version != HEAP_VERSION ||
-	    ((hello.token[0] ^ door->token[0]) | (hello.token[1] ^ door->token[1])) ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0)
+	    ((hello.token[0] ^ door->token[0]) | (hello.token[1] ^ door->token[1])) || pid <= 0)
 		return -EPROTO;
-	*ret = (struct door_visitor){ fd, peer.pid, hello.pid };
+	*ret = (struct door_visitor){ fd, pid, hello.pid };
 	return 0;
 }
 

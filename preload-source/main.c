@@ -120,6 +120,7 @@ static void init(void *data)
 	};
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
 	self->images.server_fd = -1;
+	self->opener.fd = self->target.fd = -1;
 	self->door.fd = self->bell.fd = self->bell.memory.fd = -1;
 	self->published.memory.fd = self->published.cache.dir_fd = -1;
 }
@@ -135,6 +136,8 @@ int main(int argc, char **argv)
 		.options = option_table,
 		.parse_option = parse_option,
 		.init = init,
+		.open = preload_source_open,
+		.describe_sandbox = preload_source_describe_sandbox,
 		.start = preload_source_start,
 		.run = preload_source_run,
 		.close = preload_source_close,

@@ -9,7 +9,9 @@
 #include "common/stage.h"
 #include "preload-source/bell.h"
 #include "preload-source/door.h"
+#include "preload-source/process-opener.h"
 #include "preload-source/published.h"
+#include "preload-source/target-check.h"
 #include "preload-source/traced.h"
 
 enum preload_children {
@@ -25,7 +27,9 @@ struct preload_source_options {
 
 struct preload_source {
 	struct preload_source_options options;
+	struct target target;
 	struct command command;
+	struct process_opener opener;
 	struct image_server server;
 	struct images images;
 	struct processes processes;
@@ -38,10 +42,18 @@ struct preload_source {
 	uint64_t start_time, checked_at;
 };
 
-/* start.c: opens everything and fills in the hello. Says itself what went wrong. */
+/*
+ * start.c: opens everything that its sandbox would keep away, and fills in the hello; in the
+ * sandbox it looks at what it has opened. Both say themselves what went wrong.
+ */
+int preload_source_open(struct stage *stage, void *self);
+void preload_source_describe_sandbox(const void *self, struct sandbox *sandbox);
 int preload_source_start(struct stage *stage, void *self, struct wire_hello *hello);
 
-/* recorder.c: records until the programs have ended. */
+/* recorder.c: for processes.h, of a process that is traced. */
+int preload_source_find_maps(uint32_t pid, void *self);
+
+/* Records until the programs have ended. */
 int preload_source_run(struct stage *stage, void *self);
 
 /* Waits for those who still need images. */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,6 +49,13 @@ static struct traced *find_traced(struct preload_source *self, uint32_t pid)
 	return traced;
 }
 
+int preload_source_find_maps(uint32_t pid, void *data)
+{
+	const struct traced *traced = find_traced(data, pid);
+
+	return traced ? traced->maps_fd : -ESRCH;
+}
+
 static void unlink_traced(struct preload_source *self, struct traced *traced)
 {
 	struct traced **at = &self->traced;
@@ -60,6 +66,13 @@ static void unlink_traced(struct preload_source *self, struct traced *traced)
 	self->n_traced--;
 }
 
+static void forget_traced(struct preload_source *self, struct traced *traced)
+{
+	unlink_traced(self, traced);
+	published_remove_list(&self->published, traced->list);
+	traced_free(traced);
+}
+
 /* A process has ended, or another program is in its place: what it has left behind is told. */
 static int end_traced(struct preload_source *self, struct traced *traced)
 {
@@ -67,9 +80,7 @@ static int end_traced(struct preload_source *self, struct traced *traced)
 
 	if (r == 0)
 		r = processes_finish(&self->processes, traced->process.pid, traced->last_ns);
-	unlink_traced(self, traced);
-	published_remove_list(&self->published, traced->list);
-	traced_free(traced);
+	forget_traced(self, traced);
 	return r;
 }
 
@@ -82,39 +93,17 @@ static int publish(struct preload_source *self, struct traced *traced, uint32_t 
 	return mappings ? published_update(&self->published, traced->list, mappings, answers) : 0;
 }
 
-/* The file that a process runs. false: it cannot be told. */
-static bool find_program(uint32_t pid, struct stat *ret)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pid);
-	return stat(path, ret) == 0;
-}
-
-static void note_program(struct traced *traced)
-{
-	struct stat status;
-
-	if (!find_program(traced->process.pid, &status))
-		return;
-	traced->program_device = status.st_dev;
-	traced->program_inode = status.st_ino;
-}
-
 /* A process that was let in: its memory, its list, and that it begins. */
 static int begin_traced(struct preload_source *self, const struct door_visitor *visitor,
 			struct traced **ret)
 {
-	struct heap_teller_process process = { .pid = visitor->pid };
+	struct traced_process process = { .pid = visitor->pid, .own_pid = visitor->own_pid };
 	struct wire_heap_begin record = { .interval = self->options.policy.sampling };
 	struct traced *traced;
-	int r = processes_meet(&self->processes, visitor->pid, WIRE_origin_FOUND,
-			       clock_now(CLOCK_MONOTONIC), &process.upid);
+	int r = process_opener_open(&self->opener, visitor->pid, &process.pid_fd, &process.maps_fd);
 
-	if (r < 0)
-		return r;
-	r = process.upid ? traced_begin(&process, visitor->own_pid, &self->options.policy, &traced)
-			 : -ESRCH;
+	if (r == 0)
+		r = traced_begin(&process, &self->options.policy, &traced);
 	if (r < 0)
 		return r;
 	r = published_add_list(&self->published, &traced->list);
@@ -125,12 +114,17 @@ static int begin_traced(struct preload_source *self, const struct door_visitor *
 	traced->next = self->traced;
 	self->traced = traced;
 	self->n_traced++;
+	r = processes_meet(&self->processes, visitor->pid, WIRE_origin_FOUND, traced->last_ns,
+			   &traced->process.upid);
+	if (r < 0) {
+		forget_traced(self, traced);
+		return r;
+	}
 	self->n_met++;
-	record.process = process.upid;
+	record.process = traced->process.upid;
 	record.time = traced->last_ns;
 	r = stage_put(self->images.stage, WIRE_RECORD_heap_begin, &record);
 	heap_teller_note_look(&self->teller, &traced->process, 0);
-	note_program(traced);
 	*ret = traced;
 	return r < 0 ? r : publish(self, traced, 0);
 }
@@ -155,6 +149,12 @@ static int greet(struct stage *stage, struct preload_source *self, struct door_v
 	return end_traced(self, traced);
 }
 
+/* An error for which one process is not traced, and others are. */
+static bool is_of_the_process(int r)
+{
+	return r == -ESRCH || r == -ENOSPC || r == -EMFILE || r == -ETIMEDOUT || r == -ENOTCONN;
+}
+
 static int answer_visitor(struct stage *stage, struct preload_source *self,
 			  struct door_visitor *visitor)
 {
@@ -171,7 +171,7 @@ static int answer_visitor(struct stage *stage, struct preload_source *self,
 		r = end_traced(self, traced);
 	if (r == 0 && is_wanted(self, visitor->pid)) {
 		r = begin_traced(self, visitor, &traced);
-		if (r == -ESRCH || r == -ENOSPC || r == -EMFILE) {
+		if (is_of_the_process(r)) {
 			stage_warn(stage, "process %u is not traced: %s", visitor->pid,
 				   strerror(-r));
 			r = 0;
@@ -280,13 +280,16 @@ static int end_the_dead(struct preload_source *self)
 	return r;
 }
 
-/* Whether another program has taken its place: one that is traced would have come in by now. */
+/*
+ * Whether another program has taken its place (what it had mapped is nowhere then): one that is
+ * traced would have come in by now.
+ */
 static bool has_been_replaced(const struct traced *traced)
 {
-	struct stat status;
+	char byte;
 
-	return traced->program_inode && find_program(traced->process.pid, &status) &&
-	       (status.st_dev != traced->program_device || status.st_ino != traced->program_inode);
+	return traced->maps_fd >= 0 && lseek(traced->maps_fd, 0, SEEK_SET) == 0 &&
+	       read(traced->maps_fd, &byte, 1) == 0 && !has_ended(traced->pid_fd);
 }
 
 /* Tells of processes that go on as programs that do not know of us. */
@@ -416,7 +419,7 @@ static int begin(struct stage *stage, struct preload_source *self)
 /* Nothing was recorded, or not all: a person is to know why. */
 static void explain_silence(struct stage *stage, const struct preload_source *self)
 {
-	const char *reason = target_check(self->options.command[0]);
+	const char *reason = target_check(&self->target);
 
 	if (!self->n_met)
 		stage_warn(stage, "the program never connected: %s",
@@ -503,6 +506,8 @@ void preload_source_deinit(void *data)
 	}
 	bell_deinit(&self->bell);
 	door_close(&self->door);
+	process_opener_deinit(&self->opener);
+	target_close(&self->target);
 	heap_teller_deinit(&self->teller);
 	published_deinit(&self->published);
 	processes_deinit(&self->processes);

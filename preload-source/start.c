@@ -2,6 +2,7 @@
 /* Before the first record: the door, what is shared, the command; and why not, in one line. */
 #include <errno.h>
 #include <limits.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,10 @@
 #include "common/arch.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
+#include "common/sandbox.h"
 #include "preload-source/preload-source.h"
-#include "preload-source/target-check.h"
+
+enum { MEMORY_MAX = 1 << 30 }; /* bytes of data */
 
 /* Beside this program (where it was built), or where it was installed. */
 static int find_library(struct stage *stage, char ret[static PATH_MAX])
@@ -58,14 +61,8 @@ static int prepare_command(struct stage *stage, struct preload_source *self)
 	const char *others = getenv("LD_PRELOAD");
 	size_t size = PATH_MAX + (others ? strlen(others) : 0) + 32;
 	char *environment[] = { malloc(size), address, NULL };
-	const char *refusal = target_refusal(self->options.command[0]);
 	int r = environment[0] ? find_library(stage, library) : -ENOMEM;
 
-	if (r == 0 && refusal) {
-		stage_error(stage, "error: '%s' cannot be traced: %s", self->options.command[0],
-			    refusal);
-		r = -ECANCELED;
-	}
 	if (r == 0)
 		r = check_library(stage, library);
 	if (r == 0) {
@@ -93,28 +90,66 @@ static void fill_hello(const struct preload_source *self, struct wire_hello *hel
 		hello->host[0] = 0;
 }
 
-int preload_source_start(struct stage *stage, void *data, struct wire_hello *hello)
+int preload_source_open(struct stage *stage, void *data)
 {
 	struct preload_source *self = data;
 	int r = image_server_start(&self->server);
 
+	if (r == 0)
+		r = process_opener_start(&self->opener);
 	if (r < 0)
 		return r;
 	images_init(&self->images, stage, self->server.fd);
 	processes_init(&self->processes, stage, &self->images);
+	self->processes.find_maps = preload_source_find_maps;
+	self->processes.arg = self;
+	target_open(&self->target, self->options.command[0]);
 	r = published_init(&self->published, stage, &self->images);
 	if (r == 0)
 		r = heap_teller_init(&self->teller, stage, &self->processes);
 	if (r == 0)
 		r = door_open(&self->door);
 	if (r == 0)
+		r = bell_make(&self->bell);
+	if (r == 0)
 		r = prepare_command(stage, self);
 	descriptor_limit_raise(); /* not for the command */
-	if (r == 0)
-		r = bell_hang(&self->bell); /* a thread: behind the forks */
 	if (r < 0)
 		return r;
 	self->start_time = clock_now(CLOCK_MONOTONIC);
-	fill_hello(self, hello);
+	fill_hello(self, &stage->hello);
 	return 0;
+}
+
+void preload_source_describe_sandbox(const void *data, struct sandbox *sandbox)
+{
+	const struct preload_source *self = data;
+
+	stage_sandbox_allow_images(sandbox);
+	stage_sandbox_allow_thread(sandbox);
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(accept4), SCMP_SYS(memfd_create), SCMP_SYS(ftruncate),
+		      SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(ioctl), SCMP_SYS(wait4));
+	sandbox_allow_signals(sandbox, self->command.pid);
+	/* Names of threads; what host-files.h has. */
+	sandbox_allow_path(sandbox, "/proc", SANDBOX_READ);
+	sandbox_allow_path(sandbox, "/etc/os-release", SANDBOX_READ);
+	if (self->published.cache.dir_fd >= 0) {
+		SANDBOX_ALLOW(sandbox, SCMP_SYS(renameat));
+		sandbox_allow_directory(sandbox, self->published.cache.dir_fd,
+					SANDBOX_READ_AND_WRITE);
+	}
+	sandbox->memory_max = MEMORY_MAX;
+}
+
+int preload_source_start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct preload_source *self = data;
+	const char *refusal = target_refusal(&self->target);
+
+	if (refusal) {
+		stage_error(stage, "error: '%s' cannot be traced: %s", self->options.command[0],
+			    refusal);
+		return -ECANCELED;
+	}
+	return bell_hang(&self->bell); /* a thread: behind the forks */
 }

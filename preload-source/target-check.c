@@ -179,21 +179,36 @@ static bool has_allocator(int fd)
 	return has_one;
 }
 
-const char *target_check(const char *command)
+void target_open(struct target *target, const char *command)
 {
 	char path[PATH_MAX];
 	struct stat status;
-	_cleanup_fd_ int fd = open_program(command, path, &status);
-	const char *reason = fd < 0 ? NULL : check_rights(path, &status);
+	int fd = open_program(command, path, &status);
 
-	if (!reason && fd >= 0)
-		reason = check_elf(fd);
-	if (!reason && fd >= 0 && has_allocator(fd))
+	*target = (struct target){ .fd = fd < 0 ? -1 : fd };
+	if (fd >= 0)
+		target->rights = check_rights(path, &status);
+}
+
+void target_close(struct target *target)
+{
+	if (target->fd >= 0)
+		close(target->fd);
+	target->fd = -1;
+}
+
+const char *target_check(const struct target *target)
+{
+	const char *reason = target->rights;
+
+	if (!reason && target->fd >= 0)
+		reason = check_elf(target->fd);
+	if (!reason && target->fd >= 0 && has_allocator(target->fd))
 		reason = target_allocator;
 	return reason;
 }
 
-const char *target_refusal(const char *command)
+const char *target_refusal(const struct target *target)
 {
 	static const struct {
 		const char *library, *text;
@@ -208,14 +223,11 @@ const char *target_refusal(const char *command)
 		  "it is built with LeakSanitizer, which has an allocator of its own: "
 		  "build it without" },
 	};
-	char path[PATH_MAX];
-	struct stat status;
-	_cleanup_fd_ int fd = open_program(command, path, &status);
 	const char *text = NULL;
 	Elf *elf;
 
-	if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE ||
-	    !(elf = elf_begin(fd, ELF_C_READ, NULL)))
+	if (target->fd < 0 || elf_version(EV_CURRENT) == EV_NONE ||
+	    !(elf = elf_begin(target->fd, ELF_C_READ, NULL)))
 		return NULL;
 	for (size_t i = 0; i < sizeof(sanitizers) / sizeof(*sanitizers) && !text; i++)
 		if (needs_library(elf, sanitizers[i].library))

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload-source/mapping-teller.h"
 #include "preload-source/traced.h"
 
-int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
-		 const struct traced_policy *policy, struct traced **ret)
+int traced_begin(const struct traced_process *process, const struct traced_policy *policy,
+		 struct traced **ret)
 {
 	struct traced *traced = calloc(1, sizeof(*traced));
 	int r;
 
-	if (!traced)
+	if (!traced) {
+		close(process->pid_fd);
+		if (process->maps_fd >= 0)
+			close(process->maps_fd);
 		return -ENOMEM;
-	traced->process = *process;
-	traced->own_pid = own_pid;
+	}
+	traced->process.pid = process->pid;
+	traced->own_pid = process->own_pid;
+	traced->pid_fd = process->pid_fd;
+	traced->maps_fd = process->maps_fd;
 	traced->memory.fd = -1;
-	traced->pid_fd = syscall(SYS_pidfd_open, process->pid, 0);
-	r = traced->pid_fd < 0 ? -errno
-			       : shared_memory_make(&traced->memory, "stackpipe-rings",
-						    heap_region_size(), SHARED_WITH_WRITERS);
+	r = shared_memory_make(&traced->memory, "stackpipe-rings", heap_region_size(),
+			       SHARED_WITH_WRITERS);
 	if (r < 0) {
 		traced_free(traced);
 		return r;
@@ -62,8 +66,9 @@ struct traced *traced_free(struct traced *traced)
 	}
 	mapped_ranges_deinit(&traced->mapped);
 	shared_memory_deinit(&traced->memory);
-	if (traced->pid_fd >= 0)
-		close(traced->pid_fd);
+	close(traced->pid_fd);
+	if (traced->maps_fd >= 0)
+		close(traced->maps_fd);
 	free(traced);
 	return NULL;
 }
@@ -389,6 +394,15 @@ int traced_name_threads(struct traced *traced, struct processes *processes)
 	return r;
 }
 
+static bool has_thread(uint32_t pid, uint32_t tid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32, pid, tid);
+	return stat(path, &status) == 0 || errno != ENOENT;
+}
+
 void traced_recycle(struct traced *traced)
 {
 	if (traced->own_pid != traced->process.pid) /* its TIDs are not ours to ask for */
@@ -399,7 +413,7 @@ void traced_recycle(struct traced *traced)
 
 		if (!tid || ring->has_next || ring_reader_look(&ring->reader) != RING_E_EMPTY)
 			continue;
-		if (syscall(SYS_tgkill, traced->process.pid, tid, 0) < 0 && errno == ESRCH)
+		if (!has_thread(traced->process.pid, tid))
 			__atomic_store_n(&ring->reader.ring->owner, 0, __ATOMIC_RELEASE);
 	}
 }

@@ -41,13 +41,19 @@ struct traced_ring {
 	struct ring_record next;
 };
 
+/* A process that is let in. */
+struct traced_process {
+	uint32_t pid, own_pid; /* what it itself takes for its PID */
+	int pid_fd, maps_fd;
+};
+
 struct traced {
 	struct traced *next;
 	struct heap_teller_process process;
 	int pid_fd;
-	uint64_t program_device, program_inode; /* that it runs; 0: not known */
-	uint32_t n_replaced;			/* how often it was seen to run another one */
-	uint32_t own_pid;			/* what the process itself takes for its PID */
+	int maps_fd;	     /* of the program that it runs now (process-opener.h), or -errno */
+	uint32_t n_replaced; /* how often it was seen to run another one */
+	uint32_t own_pid;    /* what the process itself takes for its PID */
 	struct shared_memory memory;
 	struct heap_region *region;
 	enum heap_when_full when_full;
@@ -61,9 +67,12 @@ struct traced {
 	struct traced_ring rings[HEAP_RINGS_MAX];
 };
 
-/* Makes the memory of a process that is known as `process`. 0 or -errno. */
-int traced_begin(const struct heap_teller_process *process, uint32_t own_pid,
-		 const struct traced_policy *policy, struct traced **ret);
+/*
+ * Makes the memory of a process. `pid_fd` and `maps_fd` (or -errno) are taken over in any case. 0
+ * or -errno.
+ */
+int traced_begin(const struct traced_process *process, const struct traced_policy *policy,
+		 struct traced **ret);
 struct traced *traced_free(struct traced *traced);
 
 /*

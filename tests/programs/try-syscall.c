@@ -5,12 +5,13 @@
  *	try-syscall PID CALL [ARG...]
  *
  * An argument is a number, or text behind a colon, which is put on the process's stack. The call is
- * made in place of the one that it waits in. Printed is "returned N", or "killed N" with the signal
+ * made in place of its next one, mostly the one that it waits in. Printed is "returned N", or "killed N" with the signal
  * that has ended it. Either way it is not the same any more: end it.
  */
 #include <errno.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { ARGS_MAX = 6, SYSCALL_SIZE = 2 };
+enum { ARGS_MAX = 6 };
 
 static pid_t pid;
 
@@ -66,6 +67,14 @@ static void resume(enum __ptrace_request request)
 	wait_for_stop();
 }
 
+static bool is_entering(void)
+{
+	struct __ptrace_syscall_info info;
+
+	must(ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0, "ptrace");
+	return info.op == PTRACE_SYSCALL_INFO_ENTRY;
+}
+
 /* What seccomp kills still comes out of the call, with the signal pending. */
 static void end_if_killed(void)
 {
@@ -88,14 +97,15 @@ int main(int argc, char **argv)
 	must(call >= 0, argv[2]);
 	must(ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACESYSGOOD) == 0, "ptrace");
 	resume(PTRACE_INTERRUPT);
+	do {
+		resume(PTRACE_SYSCALL);
+	} while (!is_entering());
 	must(ptrace(PTRACE_GETREGS, pid, 0, &registers) == 0, "ptrace");
 	text_at = registers.rsp; /* over what is there: it does not return */
 	for (int i = 3; i < argc; i++)
 		args[i - 3] = argv[i][0] == ':' ? put_text(argv[i] + 1, &text_at)
 						: strtoul(argv[i], NULL, 0);
-	registers.rip -= SYSCALL_SIZE; /* of the call that it was stopped in */
-	registers.rax = call;
-	registers.orig_rax = -1; /* nothing to be restarted */
+	registers.orig_rax = call;
 	registers.rdi = args[0];
 	registers.rsi = args[1];
 	registers.rdx = args[2];
@@ -103,8 +113,7 @@ int main(int argc, char **argv)
 	registers.r8 = args[4];
 	registers.r9 = args[5];
 	must(ptrace(PTRACE_SETREGS, pid, 0, &registers) == 0, "ptrace");
-	resume(PTRACE_SYSCALL); /* into it */
-	resume(PTRACE_SYSCALL); /* and out of it */
+	resume(PTRACE_SYSCALL); /* out of it */
 	end_if_killed();
 	must(ptrace(PTRACE_GETREGS, pid, 0, &registers) == 0, "ptrace");
 	printf("returned %ld\n", (long)registers.rax);

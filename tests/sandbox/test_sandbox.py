@@ -21,6 +21,7 @@ PERMISSION, ACCESS, NO_SUCH_CALL = -1, -13, -38  # errors that refuse
 FORBIDDEN = {
     "read a secret": ("openat", AT_FDCWD, ":/etc/shadow", 0),
     "read another's environment": ("openat", AT_FDCWD, ":/proc/1/environ", 0),
+    "read another's mappings": ("openat", AT_FDCWD, ":/proc/1/maps", 0),
     "read a device": ("openat", AT_FDCWD, ":/dev/kmsg", 0),
     "read a directory of the machine": ("openat", AT_FDCWD, ":/etc", 0o200000),
     "write to a file": ("openat", AT_FDCWD, ":/etc/hostname", O_WRONLY),
@@ -60,12 +61,33 @@ FORBIDDEN = {
     "raise a limit": ("prlimit64", 0, 9, 0, 0),
     "load a module": ("init_module", 0, 0, ":"),
 }
+# Of those what a helper must not do that opens files and mappings of others.
+HELPERS_MAY = {
+    "read a secret", "read another's environment", "read another's mappings", "read a device",
+    "read a directory of the machine", "open a file the new way"}
+RINGS_NEED = {"make a file in memory"}  # which their programs share
 STAGES = "live-unwinder", "symbolizer", "capture-sink"
 
 
 def is_confined(process):
     status = Path(f"/proc/{process.pid}/status").read_text()
     return "Seccomp:\t2" in status and "State:\tS" in status
+
+
+class Helper:
+    """A process that is not our child."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+
+def children(pid):
+    """By their names, once each does what it is there for."""
+    pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    named = {Path(f"/proc/{child}/comm").read_text().strip(): Helper(int(child))
+             for child in pids}
+    ready = all(is_confined(process) for name, process in named.items() if name != "sleep")
+    return named if ready and {"image-server", "process-opener", "sleep"} <= {*named} else {}
 
 
 def is_idle(processes):
@@ -150,6 +172,22 @@ class Inside(pipeline.RecordingTest):
             stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.DEVNULL)
         return stages
 
+    def start_preloaded(self):
+        """The reader of a program's rings, and the helpers of its; and the program."""
+        source = subprocess.Popen(
+            [pipeline.program("preload-source"), "--sandbox=required", "--", "sleep", "1000"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        helpers = {}
+        pipeline.wait_for(lambda: helpers.update(children(source.pid)) or
+                          (helpers and is_confined(source)), "a traced program")
+        return source, helpers
+
+    def end_preloaded(self, source, helpers):
+        source.kill()
+        os.kill(helpers["sleep"].pid, signal.SIGKILL)
+        source.stdout.close()
+        source.wait()
+
     def end_replays(self, stages):
         for process in stages.values():
             process.kill()
@@ -178,6 +216,24 @@ class Inside(pipeline.RecordingTest):
                 self.assert_refused(stages, what, call)
             finally:
                 self.end_replays(stages)
+
+    def test_forbidden_to_who_reads_rings(self):
+        for what in FORBIDDEN.keys() - RINGS_NEED:
+            source, helpers = self.start_preloaded()
+            try:
+                self.assert_refused({"preload-source": source}, what, FORBIDDEN[what])
+            finally:
+                self.end_preloaded(source, helpers)
+
+    def test_forbidden_to_helpers(self):
+        for what in FORBIDDEN.keys() - HELPERS_MAY:
+            source, helpers = self.start_preloaded()
+            try:
+                for name in ("image-server", "process-opener"):
+                    outcome = attempt(helpers[name], FORBIDDEN[what])
+                    self.assertTrue(is_refused(outcome), f"{name}: {what}: {outcome}")
+            finally:
+                self.end_preloaded(source, helpers)
 
     def test_the_unwinder_opens_no_file_while_it_is_served(self):
         started, stages = self.start_live()
@@ -260,9 +316,11 @@ class Outside(pipeline.PipelineTest):
         section = page.split("\nAll of them\n", 1)[1].split("\n\n", 1)[0]
         of_all, *entries = section.split("\n*")
         self.run_on(pipeline.SMALL_STREAM, *self.stages("auto", self.directory / "out.syscap"))
+        self.run_well(self.stage("preload-source", "--", "true"),
+                      [pipeline.program("frame-dump"), "--summary"])
         for entry in entries:
             name, calls = entry.split("*\n")
-            if name not in STAGES:
+            if name not in (*STAGES, "preload-source"):
                 continue
             documented = {*of_all.split(), *calls.split(";")[0].split()}
             self.assertEqual(documented, {*self.stats(name)["sandbox-calls"]}, name)
@@ -288,6 +346,16 @@ class Outside(pipeline.PipelineTest):
                            stdout=subprocess.DEVNULL, preexec_fn=without_landlock)
         sandbox = self.stats("live-unwinder")["sandbox"]
         self.assertEqual((sandbox["landlock"], sandbox["seccomp"]), (0, 1))
+
+    def test_a_heap_is_the_same(self):
+        heaps = []
+        for mode in ("required", "off"):
+            self.run_well(self.stage("preload-source", f"--sandbox={mode}", "--", "ls", "/"),
+                          [pipeline.program("frame-dump"), "--summary"])
+            heaps.append(self.stats("preload-source"))
+        self.assertEqual(heaps[0]["samples_in"], heaps[1]["samples_in"])
+        self.assertEqual(heaps[0]["heap"], heaps[1]["heap"])
+        self.assertLessEqual(len(heaps[0]["sandbox-calls"]), CALLS_MAX)
 
     @pipeline.needs_root
     def test_a_user_has_it_too(self):
