@@ -468,10 +468,11 @@ void image_server_wait(struct image_server *server, bool (*gives_up)(void))
 
 	if (server->pid <= 0 || server->end_fd < 0)
 		return;
-	image_message_ask(server->end_fd, "", 0, 0); /* nothing more comes from us: see recv() */
-	while (poll(&end, 1, -1) < 0 && errno == EINTR)
-		if (gives_up())
-			break;
+	/* An empty message: nothing more comes from us. Without it nothing can be waited for. */
+	if (image_message_ask(server->end_fd, "", 0, 0) == 0)
+		while (poll(&end, 1, -1) < 0 && errno == EINTR)
+			if (gives_up())
+				break;
 	close(server->end_fd);
 	server->end_fd = -1;
 	waitpid(server->pid, NULL, WNOHANG);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -21,18 +20,8 @@ static void wait_until_read(void)
 		;
 }
 
-static void close_output(void)
-{
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-	if (null >= 0) {
-		dup2(null, STDOUT_FILENO);
-		close(null);
-	}
-}
-
 void source_output_close(void)
 {
 	wait_until_read();
-	close_output();
+	close(STDOUT_FILENO);
 }

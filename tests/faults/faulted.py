@@ -14,7 +14,7 @@ import pipeline  # noqa: E402
 import streams  # noqa: E402
 
 OFF = "--sandbox=off"
-UNCONFINED = "perf-source", "preload-source"
+UNCONFINED = "perf-source",
 STATUSES = 0, 1, 2, 126, 127  # the last two of a command that could not be run
 PATIENCE_S = 10
 LINES_MAX = 5
@@ -57,6 +57,7 @@ def stages(directory):
         Stage("perf-source", "-d", "0.05", "-p", str(sleeper.pid), follow=True),
         Stage("perf-source", "--", "true"),
         *[Stage("perfdata-source", OFF, DATA / f"small.perf.{kind}") for kind in ("data", "zstd", "pipe")],
+        Stage("preload-source", OFF, "--", "true"),
         Stage("preload-source", "--", "true"),
         Stage("live-unwinder", OFF, stdin=pipeline.SMALL_STREAM, follow=True),
         Stage("live-unwinder", stdin=pipeline.SMALL_STREAM),
