@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,13 +25,13 @@ static void put_hello(struct wire_writer *writer)
 	assert_int_equal(wire_writer_put(writer, WIRE_RECORD_hello, &hello), 0);
 }
 
-/* A child that writes a stream of `n` samples of growing stacks. */
-static int start_writing(int n, int *ret_fd)
+/* A child that writes a stream of `n` samples of growing stacks; `flags` are of both ends' pipe. */
+static int start_writing(int n, int flags, int *ret_fd)
 {
 	int ends[2];
 	pid_t pid;
 
-	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pipe2(ends, flags), 0);
 	pid = fork();
 	if (pid == 0) {
 		struct wire_writer writer;
@@ -51,7 +52,7 @@ static int start_writing(int n, int *ret_fd)
 	return pid;
 }
 
-static void test_a_stream_arrives_as_it_was_written(void **state)
+static void check_that_it_arrives(int flags)
 {
 	struct wire_reader reader;
 	struct wire_hello hello;
@@ -61,7 +62,7 @@ static void test_a_stream_arrives_as_it_was_written(void **state)
 
 	for (size_t i = 0; i < sizeof(stack); i++)
 		stack[i] = i * 7;
-	pid = start_writing(5000, &fd);
+	pid = start_writing(5000, flags, &fd);
 	assert_int_equal(wire_reader_init(&reader, fd), 0);
 	while (wire_reader_hello(&reader, &hello) == WIRE_E_MORE)
 		assert_int_equal(wire_reader_fill(&reader), 0);
@@ -86,6 +87,35 @@ static void test_a_stream_arrives_as_it_was_written(void **state)
 	assert_int_equal(status, 0);
 	wire_reader_deinit(&reader);
 	close(fd);
+}
+
+static void test_a_stream_arrives_as_it_was_written(void **state)
+{
+	check_that_it_arrives(0);
+}
+
+/* Whoever shares a descriptor with somebody shares its flags, too. */
+static void test_a_descriptor_may_have_been_made_not_to_wait(void **state)
+{
+	check_that_it_arrives(O_NONBLOCK);
+}
+
+/* One that was opened to be written can be neither: the second way says so. */
+static void test_a_file_that_cannot_be_mapped_is_read(void **state)
+{
+	char path[] = "/tmp/stackpipe-test-XXXXXX";
+	int file = mkstemp(path), fd = open(path, O_WRONLY | O_CLOEXEC);
+	struct wire_reader reader;
+
+	assert_true(file >= 0 && fd >= 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(wire_reader_init(&reader, fd), 0);
+	assert_int_equal(reader.map_size, 0);
+	assert_int_equal(wire_reader_fill(&reader), -EBADF);
+	wire_reader_deinit(&reader);
+	close(fd);
+	close(file);
 }
 
 static enum wire_outcome hello_of(const void *data, size_t size)
@@ -153,6 +183,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stream_arrives_as_it_was_written),
+		cmocka_unit_test(test_a_descriptor_may_have_been_made_not_to_wait),
+		cmocka_unit_test(test_a_file_that_cannot_be_mapped_is_read),
 		cmocka_unit_test(test_what_is_no_stream_is_told_apart),
 		cmocka_unit_test(test_a_reader_that_has_gone_is_an_error),
 		cmocka_unit_test(test_an_impossible_field_is_refused),

@@ -163,6 +163,20 @@ static void test_a_string_holds_no_zero(void **state)
 	assert_int_equal(wire_decode(type, record, size, 0, &thread), WIRE_E_TEXT);
 }
 
+static void test_nothing_follows_the_end_of_a_fixed_text(void **state)
+{
+	const struct wire_type *type = wire_type(WIRE_RECORD_hello);
+	struct wire_hello hello = { .magic = WIRE_MAGIC, .image_server = "somewhere" };
+	size_t size = encode(type, &hello, record);
+	char *text = memmem(record, size, "somewhere", 9);
+
+	assert_non_null(text);
+	text[10] = 'x';
+	assert_int_equal(wire_decode(type, record, size, 0, &hello), WIRE_E_PADDING);
+	memset(text, 'x', sizeof(hello.image_server));
+	assert_int_equal(wire_decode(type, record, size, 0, &hello), WIRE_E_TEXT);
+}
+
 static void test_eight_zeros_follow_a_blob(void **state)
 {
 	static const char stack[WIRE_GAP_MIN] = { 1 };
@@ -273,6 +287,13 @@ static void test_header(void **state)
 	assert_int_equal(wire_check_header(&header, 8), WIRE_E_PADDING);
 }
 
+static void test_each_outcome_has_a_text_of_its_own(void **state)
+{
+	for (int i = WIRE_OK; i <= WIRE_E_VERSION + 1; i++)
+		for (int k = WIRE_OK; k < i; k++)
+			assert_string_not_equal(wire_outcome_text(i), wire_outcome_text(k));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,12 +302,14 @@ int main(void)
 		cmocka_unit_test(test_every_bit_flip_is_rejected_or_valid),
 		cmocka_unit_test(test_limits_are_refused_by_both_sides),
 		cmocka_unit_test(test_a_string_holds_no_zero),
+		cmocka_unit_test(test_nothing_follows_the_end_of_a_fixed_text),
 		cmocka_unit_test(test_eight_zeros_follow_a_blob),
 		cmocka_unit_test(test_a_large_blob_is_left_out_when_asked),
 		cmocka_unit_test(test_appended_fields_may_be_missing),
 		cmocka_unit_test(test_an_image_id_of_version_1_0_is_read),
 		cmocka_unit_test(test_ids_are_unique_and_limits_hold),
 		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_each_outcome_has_a_text_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
