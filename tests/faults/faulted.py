@@ -45,7 +45,21 @@ class Stage:
         return ended, directory / (self.out or "stdout")
 
 
+def record_heap(path):
+    """The allocations of a program that makes a few hundred."""
+    source = subprocess.Popen([pipeline.program("preload-source"), "-q", "--", "ls", "/usr"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    unwinder = subprocess.Popen([pipeline.program("live-unwinder"), "-q"], stdin=source.stdout,
+                                stdout=subprocess.PIPE)
+    source.stdout.close()
+    with unwinder.stdout, path.open("wb") as out:
+        subprocess.run([pipeline.program("symbolizer"), "-q"], stdin=unwinder.stdout, stdout=out, check=True)
+    assert source.wait() == 0 and unwinder.wait() == 0
+    return path
+
+
 def stages(directory):
+    heap = record_heap(directory / "heap.stream")
     unwound, symbolized = DATA / "small.unwound.stream", DATA / "small.symbolized.stream"
     capture = directory / "small.syscap"
     with symbolized.open("rb") as stdin:
@@ -66,6 +80,8 @@ def stages(directory):
         Stage("capture-sink", OFF, "unnamed.syscap", stdin=unwound, out="unnamed.syscap"),
         *[Stage("capture-sink", OFF, f"out.{name}", stdin=symbolized, out=f"out.{name}")
           for name in ("syscap", "html", "folded", "pb.gz", "speedscope.json", "firefox.json", "otlp")],
+        *[Stage("capture-sink", OFF, f"heap.{name}", stdin=heap, out=f"heap.{name}")
+          for name in ("syscap", "html", "folded", "pb.gz", "otlp")],
         Stage("capture-source", OFF, capture),
         Stage("capture-source", OFF, DATA / "small.folded"),
         Stage("capture-source", capture),

@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import heap  # noqa: E402
 import pipeline  # noqa: E402
+import streams  # noqa: E402
 
+HEAP_LOST = 27
 STACKPIPE = pipeline.program("stackpipe")
 SINK = pipeline.program("capture-sink")
 WAYS = heap.PROGRAMS / "heap-ways"
@@ -66,6 +69,17 @@ class Reports(unittest.TestCase):
     def report(self, *options, file=None):
         return subprocess.run([STACKPIPE, "heap", file or self.file, *options], check=True,
                               stdout=subprocess.PIPE).stdout.decode()
+
+    def test_what_is_lost_is_told_everywhere(self):
+        lost = struct.pack("<8Q", self.heap.events[0].time + 10**9, 1, 0, 3, 2, 400, 1, 0)
+        stream = streams.with_record_behind_hello(
+            self.file.read_bytes(), streams.make_record(HEAP_LOST, lost))
+        capture, page = self.directory / "lost.syscap", self.directory / "lost.html"
+        for path in (capture, page):
+            said = subprocess.run([SINK, "--force", path], input=stream, check=True,
+                                  stderr=subprocess.PIPE).stderr.decode()
+            self.assertRegex(said, r"TAINTED: 3 allocations, 2 frees and 1 other calls were lost from 1\.0")
+        self.assertIn(b"Lost 3 allocations (400 bytes), 2 frees and 1 other calls", capture.read_bytes())
 
     def write(self, name):
         path = self.directory / name
