@@ -41,6 +41,7 @@ enum {
 	KEY_MMAP,
 	KEY_ONLY,
 	KEY_AGAINST,
+	KEY_SANDBOX,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -51,7 +52,7 @@ static struct heap_report report = {
 	.points = { -1, -1 },
 };
 static struct pipeline recording, reading;
-static const char *output = DEFAULT_FILE, *input, *base;
+static const char *output = DEFAULT_FILE, *input, *base, *sandbox;
 static bool has_command, is_forced, is_quiet, is_shown;
 
 static void add(int stage, const char *argument)
@@ -149,6 +150,11 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 	case KEY_MMAP:
 		add(SOURCE, "--mmap");
 		return 0;
+	case KEY_SANDBOX:
+		sandbox = arg; /* of the sink, which is not there yet */
+		for (int i = 0; i < SINK; i++)
+			pass_on(i, "--sandbox", arg);
+		return 0;
 	case KEY_SHOW:
 		is_shown = true;
 		return 0;
@@ -229,6 +235,7 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "mmap", KEY_MMAP, NULL, 0, "What the program maps itself, too: mmap(2)", 1 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Frames of a stack (64)", 1 },
+	{ "sandbox", KEY_SANDBOX, "MODE", 0, "Of what records: auto, required or off", 1 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 1 },
 	{ NULL, 0, NULL, 0, "To report a recording, what its functions are counted by:", 2 },
 	{ "peak", KEY_PEAK, NULL, 0, "What was alive when most was (the default)", 2 },
@@ -301,6 +308,8 @@ static int record(void)
 			add(SINK, "--force");
 		if (is_quiet)
 			add(SINK, "-q");
+		if (sandbox)
+			pass_on(SINK, "--sandbox", sandbox);
 		add(SINK, output);
 	}
 	if (is_shown) {

@@ -20,6 +20,7 @@ enum {
 	KEY_NO_INLINES,
 	KEY_ENGINE,
 	KEY_INTERVALS,
+	KEY_SANDBOX,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -65,6 +66,15 @@ static int pass_on(struct recording *recording, int key, const char *arg)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* Of all that read what others have made. */
+static void pass_on_sandbox(struct recording *recording, const char *mode)
+{
+	for (int i = UNWINDER; i < N_STAGES; i++) {
+		add(recording, i, "--sandbox");
+		add(recording, i, mode);
+	}
+}
+
 static void take_command(struct recording *recording, const struct argp_state *state)
 {
 	add(recording, SOURCE, "--");
@@ -94,6 +104,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FORCE:
 		recording->is_forced = true;
+		return 0;
+	case KEY_SANDBOX:
+		pass_on_sandbox(recording, arg);
 		return 0;
 	case KEY_NO_INLINES:
 		add(recording, SYMBOLIZER, "--no-inlines");
@@ -135,6 +148,7 @@ static const struct argp_option options[] = {
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 2 },
 	{ "debuginfod", KEY_DEBUGINFOD, "MODE", 0, "off, cache or on", 2 },
 	{ "no-inlines", KEY_NO_INLINES, NULL, 0, "Name functions only", 2 },
+	{ "sandbox", KEY_SANDBOX, "MODE", 0, "Of all but perf-source: auto, required or off", 2 },
 	{ 0 },
 };
 

@@ -50,6 +50,19 @@ class Front(pipeline.RecordingTest):
         subprocess.run(shown, shell=True, check=True, env=dict(os.environ, PATH=f"{path}:{os.environ['PATH']}"))
         self.assertGreater(self.capture.stat().st_size, 256)
 
+    def test_all_but_the_source_are_confined_as_it_is_said(self):
+        mode = ["--sandbox", "required"]
+        shown = run("record", "--show-pipeline", "--sandbox=required", "--", "true").stdout
+        source, *others = [shlex.split(each) for each in shown.split(" | ")]
+        self.assertNotIn(mode[0], source)
+        for stage in others:
+            self.assertEqual(stage[1:3], mode)
+        shown = run("heap", "--show-pipeline", "--sandbox=required", "-o", "out.html", "--", "true").stdout
+        for stage in shown.split(" | "):
+            self.assertEqual(shlex.split(stage)[1:3], mode)
+        run("record", "-q", "--sandbox=off", "-o", self.capture, "--", "true")
+        run("record", "-q", "--sandbox=perhaps", "-o", self.capture, "--", "true", status=2)
+
     def test_a_command_keeps_its_status(self):
         run("record", "-q", "-o", self.capture, "--", "sh", "-c", "exit 7", status=7)
 
