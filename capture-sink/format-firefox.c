@@ -487,8 +487,10 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 static int end_file(struct capture *capture, enum stage_stream_end end)
 {
 	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
-	int r, closed;
+	int r = whole_profile_settle(capture), closed;
 
+	if (r < 0)
+		return r;
 	self.out = output_stream_open(&capture->output, OUTPUT_PLAIN);
 	if (!self.out)
 		return -ENOMEM;

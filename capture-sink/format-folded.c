@@ -107,7 +107,7 @@ static int count_heap(struct capture *capture)
 {
 	const struct profile *profile = whole_profile_get(capture);
 	_cleanup_free_ uint32_t *names = calloc(STACK_COUNT_NAMES_MAX, sizeof(*names));
-	int r = names ? 0 : -ENOMEM;
+	int r = names ? whole_profile_settle(capture) : -ENOMEM;
 
 	for (size_t i = 0; i < profile->n_samples && r == 0; i++) {
 		const struct profile_sample *sample = &profile->samples[i];

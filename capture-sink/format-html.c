@@ -371,8 +371,10 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
 	_cleanup_free_ char *data = NULL;
 	size_t size;
-	int r = used_names_init(&self.strings, &capture->stacks.names);
+	int r = whole_profile_settle(capture);
 
+	if (r == 0)
+		r = used_names_init(&self.strings, &capture->stacks.names);
 	if (r == 0)
 		r = tree_init(&self.tree, self.profile);
 	if (r == 0)

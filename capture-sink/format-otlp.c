@@ -391,10 +391,12 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 					      &self.stack_table,    &self.samples,
 					      &self.message,	    &self.inner,
 					      &self.value,	    &self.list };
-	int r = used_names_init(&self.strings, &capture->stacks.names);
+	int r = whole_profile_settle(capture);
 
 	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
 	pair_map_init(&self.attributes, PROFILE_CALLS_MAX);
+	if (r == 0)
+		r = used_names_init(&self.strings, &capture->stacks.names);
 	if (r == 0)
 		r = put_all(&self, end);
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)

@@ -325,9 +325,11 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 static int end_file(struct capture *capture, enum stage_stream_end end)
 {
 	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
-	int r = used_names_init(&self.strings, &capture->stacks.names), closed;
+	int r = whole_profile_settle(capture), closed;
 
 	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
+	if (r == 0)
+		r = used_names_init(&self.strings, &capture->stacks.names);
 	self.out = output_stream_open(&capture->output, OUTPUT_GZIP);
 	if (r == 0)
 		r = self.out ? put_all(&self, end) : -ENOMEM;

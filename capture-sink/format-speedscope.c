@@ -125,9 +125,11 @@ static int put_all(struct capture *capture, const struct tree *tree, enum stage_
 
 static int end_file(struct capture *capture, enum stage_stream_end end)
 {
-	struct tree tree;
-	int r = tree_init(&tree, whole_profile_get(capture));
+	struct tree tree = { 0 };
+	int r = whole_profile_settle(capture);
 
+	if (r == 0)
+		r = tree_init(&tree, whole_profile_get(capture));
 	if (r == 0)
 		r = put_all(capture, &tree, end);
 	tree_deinit(&tree);

@@ -48,19 +48,24 @@ void whole_profile_free(struct capture *capture)
 	profile_deinit(profile_of(capture));
 }
 
-struct profile *whole_profile_get(struct capture *capture)
+int whole_profile_settle(struct capture *capture)
 {
 	struct profile *profile = profile_of(capture);
+	int r = 0;
 
 	profile_settle(profile);
-	if (heap_is_there(&capture->heap) &&
-	    heap_profile_select(&capture->heap, profile, capture->heap_metric, capture->heap_unit) <
-		    0)
-		profile->n_refused++;
+	if (heap_is_there(&capture->heap))
+		r = heap_profile_select(&capture->heap, profile, capture->heap_metric,
+					capture->heap_unit);
 	if (profile->n_refused)
 		*counters_get(&capture->stage->counters, "refused", "samples") +=
 			profile->n_refused;
-	return profile;
+	return r;
+}
+
+struct profile *whole_profile_get(struct capture *capture)
+{
+	return profile_of(capture);
 }
 
 bool whole_profile_is_clock(const struct capture *capture)

@@ -23,9 +23,12 @@ int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost
 void whole_profile_free(struct capture *capture);
 
 /*
- * At the end: all that was gathered, and names are what they mean. Of a heap its samples are the
- * stacks, and weigh what is asked for (capture.heap_metric).
+ * At the end: names are what they mean, and of a heap the samples are its stacks, and weigh what is
+ * asked for (capture.heap_metric). 0 or -ENOMEM.
  */
+int whole_profile_settle(struct capture *capture);
+
+/* All that was gathered. */
 struct profile *whole_profile_get(struct capture *capture);
 
 #define WHOLE_PROFILE_CALLBACKS                                                                    \
