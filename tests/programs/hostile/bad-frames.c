@@ -15,12 +15,15 @@
 #include <string.h>
 #include <time.h>
 
-/* On 64 bytes, so that two of them are one bit of their addresses apart. */
+/*
+ * On 64 bytes, so that two of them are one bit of their addresses apart. What spins is behind the
+ * first instruction: an address that leads there is looked up one before, which is in no function.
+ */
 #define SPIN(name, rules)                                                                          \
 	void name(unsigned long n);                                                                \
 	__asm__(".text\n.p2align 6\n.type " #name ", @function\n.globl " #name "\n" #name          \
 		":\n.cfi_startproc\n" rules                                                        \
-		"\n1: dec %rdi\njnz 1b\nret\n.cfi_endproc\n.size " #name ", .-" #name "\n")
+		"\nnop\n1: dec %rdi\njnz 1b\nret\n.cfi_endproc\n.size " #name ", .-" #name "\n")
 
 /* DW_CFA_val_expression of the return address (16): DW_OP_breg16 0. */
 SPIN(own_return, ".cfi_def_cfa rsp, 8\n.cfi_escape 0x16, 16, 2, 0x80, 0");
