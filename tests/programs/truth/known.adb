@@ -2,7 +2,7 @@
 --  Ada: nested procedures, which reach the frames of those around them.
 --
 --  truth: compiler gnatmake
---  truth: aside START main (adainit|adafinal|system__…|interfaces__…|ada__…|__gnat_…|[libgnat…|LIBC|LD|PLT)*
+--  truth: aside START main (adainit|adafinal|ada_main__…|system__…|interfaces__…|ada__…|__gnat_…|[libgnat…|LIBC|LD|PLT)*
 --  truth: aside START main _ada_known (ada__…|system__…|__gnat_…|[lib…|LIBC|LD|PLT)+
 --  truth: chain START main _ada_known known__outer.… known__middle.… known__spin.…
 with Ada.Command_Line;
