@@ -41,16 +41,24 @@ static int add_clone_rule(scmp_filter_ctx filter, int call)
 				SCMP_A0(SCMP_CMP_MASKED_EQ, THREAD_FLAGS, THREAD_FLAGS));
 }
 
-/* Not F_SETOWN, which sends signals, nor locks and leases. */
-static int add_fcntl_rules(scmp_filter_ctx filter, int call)
+/* With one of some commands as the second argument. */
+static int add_command_rules(scmp_filter_ctx filter, int call, const unsigned long *commands,
+			     size_t n)
 {
-	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC };
 	int r = 0;
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands) && r == 0; i++)
+	for (size_t i = 0; i < n && r == 0; i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
 				     SCMP_A1(SCMP_CMP_EQ, commands[i]));
 	return r;
+}
+
+/* Not F_SETOWN, which sends signals, nor locks and leases. */
+static int add_fcntl_rules(scmp_filter_ctx filter, int call)
+{
+	static const unsigned long commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC };
+
+	return add_command_rules(filter, call, commands, sizeof(commands) / sizeof(*commands));
 }
 
 /* isatty(3), how wide a terminal is, what a pipe holds, what is mapped (procmap-query.h). */
@@ -58,12 +66,8 @@ static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 {
 	static const unsigned long commands[] = { TCGETS, TIOCGWINSZ, FIONREAD,
 						  PROCMAP_QUERY_COMMAND };
-	int r = 0;
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands) && r == 0; i++)
-		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-				     SCMP_A1(SCMP_CMP_EQ, commands[i]));
-	return r;
+	return add_command_rules(filter, call, commands, sizeof(commands) / sizeof(*commands));
 }
 
 /* Memory that others get, too, is sealed before they do. */

@@ -5,8 +5,8 @@
  *	try-syscall PID CALL [ARG...]
  *
  * An argument is a number, or text behind a colon, which is put on the process's stack. The call is
- * made in place of its next one, mostly the one that it waits in. Printed is "returned N", or "killed N" with the signal
- * that has ended it. Either way it is not the same any more: end it.
+ * made in place of its next one, mostly the one that it waits in. Printed is "returned N", or
+ *"killed N" with the signal that has ended it. Either way it is not the same any more: end it.
  */
 #include <errno.h>
 #include <seccomp.h>
