@@ -73,11 +73,10 @@ static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 /* Memory that others get, too, is sealed before they do. */
 static int add_memfd_rules(scmp_filter_ctx filter, int call)
 {
+	static const unsigned long seals = F_ADD_SEALS;
 	int r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 
-	return r < 0 ? r
-		     : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-					SCMP_A1(SCMP_CMP_EQ, F_ADD_SEALS));
+	return r < 0 ? r : add_command_rules(filter, SCMP_SYS(fcntl), &seals, 1);
 }
 
 /* To one process alone. */
