@@ -27,7 +27,7 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 5
+#define WIRE_VERSION_MINOR 6
 
 enum {
 	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
@@ -245,7 +245,7 @@ const char *wire_name_text(const struct wire_names *names, uint32_t number);
 extern const struct wire_names wire_names_clock, wire_names_severity, wire_names_origin,
 	wire_names_image_kind, wire_names_image_status, wire_names_stack_end,
 	wire_names_frame_flags, wire_names_mapping_flags, wire_names_sandbox_parts,
-	wire_names_end_flags;
+	wire_names_end_flags, wire_names_event_kind, wire_names_event_unit;
 
 /* A piece of an encoded record that was left out, to be gathered from where it lies. */
 struct wire_gap {

@@ -253,6 +253,10 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 		.weight = sample->weight,
+		.event = sample->event,
+		.flags = sample->flags,
+		.waker = sample->waker,
+		.waker_tid = sample->waker_tid,
 	};
 	int r;
 
