@@ -30,6 +30,10 @@ struct capture {
 	struct heap heap;	      /* if the stream tells of any */
 	enum heap_metric heap_metric; /* for formats that tell one amount a stack */
 	enum heap_unit heap_unit;
+	const char *view_name; /* what is counted for the summary, and where there is one amount */
+	struct view view;
+	bool has_view;
+	uint64_t n_counted; /* in that view */
 	struct output output;
 	const char *path;
 	const struct format *format;
@@ -64,6 +68,7 @@ struct format {
 			      const struct wire_heap_stack *record);
 	int (*add_heap_events)(struct capture *capture, const struct wire_heap_events *events);
 	int (*add_heap_lost)(struct capture *capture, const struct wire_heap_lost *lost);
+	int (*add_thread_time)(struct capture *capture, const struct wire_thread_time *record);
 	int (*add_file)(struct capture *capture, const struct wire_file *file);
 	int (*add_message)(struct capture *capture, const struct wire_message *message);
 	int (*add_lost)(struct capture *capture, const struct wire_lost *lost);

@@ -55,7 +55,8 @@ struct writing {
 	const struct profile *profile;
 	FILE *out;
 	struct thread_tables tables;
-	bool has_failed; /* for want of memory */
+	struct view view; /* whose samples are put */
+	bool has_failed;  /* for want of memory */
 };
 
 static int begin_tables(struct thread_tables *tables, struct names *names)
@@ -309,6 +310,19 @@ static double when(const struct writing *self, uint64_t time)
 	return time > start ? (time - start) / (double)NANOSECONDS_A_MILLISECOND : 0;
 }
 
+/* In milliseconds. */
+static void put_weights(struct writing *self, const struct profile_thread_samples *samples)
+{
+	FILE *out = self->out;
+
+	putc('[', out);
+	for (size_t i = 0; i < samples->n; i++)
+		fprintf(out, i ? ",%.6f" : "%.6f",
+			self->profile->samples[samples->list[i]].weight /
+				(double)NANOSECONDS_A_MILLISECOND);
+	putc(']', out);
+}
+
 /* The samples, and with them the other tables are filled. */
 static void put_samples(struct writing *self, const struct profile_thread_samples *samples,
 			uint32_t *path)
@@ -316,8 +330,12 @@ static void put_samples(struct writing *self, const struct profile_thread_sample
 	const struct profile *profile = self->profile;
 	FILE *out = self->out;
 
-	fprintf(out, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"samples\",\"weight\":null",
-		samples->n);
+	fprintf(out, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\"weight\":", samples->n,
+		self->view.kind == VIEW_SAMPLES ? "samples" : "tracing-ms");
+	if (self->view.kind == VIEW_SAMPLES)
+		fputs("null", out);
+	else
+		put_weights(self, samples);
 	PUT_COLUMN(out, "stack", samples->n,
 		   (int64_t)find_stack(self, profile->samples[samples->list[i]].node, path) - 1,
 		   -1);
@@ -374,6 +392,7 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 	const struct profile_thread *thread = &profile->threads[samples->thread];
 	const struct profile_process *process = &profile->processes[thread->process];
 	size_t n_earlier = count_earlier(profile, thread->process);
+	char name[256];
 	FILE *out = self->out;
 
 	if (begin_tables(&self->tables, &self->capture->stacks.names) < 0)
@@ -381,7 +400,9 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 	fputs("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
 	      "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"name\":",
 	      out);
-	json_put_text(out, profile_text(profile, thread->name));
+	snprintf(name, sizeof(name), "%s%s", profile_text(profile, thread->name),
+		 self->view.kind == VIEW_SAMPLES ? "" : " (off-CPU)");
+	json_put_text(out, name);
 	fputs(",\"processName\":", out);
 	json_put_text(out, profile_text(profile, process->name));
 	fprintf(out, ",\"isMainThread\":%s,\"pid\":\"%" PRIu32,
@@ -466,20 +487,38 @@ static void put_libraries(struct writing *self)
 	fputs("],\n", out);
 }
 
-static int put_all(struct writing *self, enum stage_stream_end end)
+/* Those of a view, behind others. */
+static int put_threads(struct writing *self, struct view view, uint32_t *path, size_t *n_put)
 {
 	_cleanup_(profile_threads_deinit) struct profile_threads threads = { 0 };
+	int r = profile_threads_init(&threads, self->profile, view);
+
+	self->view = view;
+	for (size_t i = 0; i < threads.n && r == 0 && (threads.list[i].n || !*n_put); i++) {
+		fputs(*n_put ? ",\n" : "\n", self->out);
+		put_thread(self, &threads.list[i], *n_put ? 0 : self->profile->n_losses, path);
+		r = self->has_failed ? -ENOMEM : 0;
+		++*n_put;
+	}
+	return r;
+}
+
+/* What a thread waits for is another thread's profile there: one has one kind of weight. */
+static int put_all(struct writing *self, enum stage_stream_end end)
+{
+	const struct events *events = &self->profile->stacks->events;
 	_cleanup_free_ uint32_t *path = calloc(self->profile->n_nodes, sizeof(*path));
-	int r = path ? profile_threads_init(&threads, self->profile) : -ENOMEM;
+	struct view waits;
+	size_t n_put = 0;
+	int r = path ? 0 : -ENOMEM;
 
 	put_meta(self, end);
 	put_libraries(self);
 	fputs("\"pages\":[],\"counters\":[],\"threads\":[", self->out);
-	for (size_t i = 0; i < threads.n && r == 0; i++) {
-		fputs(i ? ",\n" : "\n", self->out);
-		put_thread(self, &threads.list[i], i ? 0 : self->profile->n_losses, path);
-		r = self->has_failed ? -ENOMEM : 0;
-	}
+	if (r == 0)
+		r = put_threads(self, (struct view){ VIEW_SAMPLES, 0 }, path, &n_put);
+	if (r == 0 && view_find(events, "off-cpu", &waits))
+		r = put_threads(self, waits, path, &n_put);
 	fputs("]}\n", self->out);
 	return r;
 }

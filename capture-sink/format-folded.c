@@ -13,6 +13,7 @@
 
 #include "capture-sink/whole-profile.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 enum { LINE_SIZE_MAX = OUTPUT_BUFFER / 2 }; /* a longer one is cut, and counted */
 
@@ -55,6 +56,16 @@ static size_t count_common_names(const struct stack_count *a, const struct stack
 	return n;
 }
 
+/* Time as bcc's offcputime has it: in microseconds, at least one. */
+static uint64_t shown(const struct capture *capture, uint64_t n)
+{
+	bool is_time = view_is_time(&capture->stacks.events, capture->view);
+
+	if (!is_time || heap_is_there(&capture->heap))
+		return n;
+	return n < NANOSECONDS_A_MICROSECOND ? 1 : n / NANOSECONDS_A_MICROSECOND;
+}
+
 static int put_line(struct capture *capture, const struct stack_count *count, struct line *line)
 {
 	size_t i = line->count ? count_common_names(line->count, count) : 0;
@@ -69,14 +80,15 @@ static int put_line(struct capture *capture, const struct stack_count *count, st
 	line->count = count;
 	if (used == LINE_SIZE_MAX)
 		++*counters_get(&capture->stage->counters, "refused", "long-lines");
-	used += sprintf(line->text + used, " %" PRIu64 "\n", count->n_samples);
+	used += sprintf(line->text + used, " %" PRIu64 "\n", shown(capture, count->n_samples));
 	return output_add(&capture->output, line->text, used);
 }
 
 static int put_other(struct capture *capture)
 {
 	char text[64];
-	int size = sprintf(text, "[too-many-stacks] %" PRIu64 "\n", capture->counts.n_other);
+	int size = sprintf(text, "[too-many-stacks] %" PRIu64 "\n",
+			   shown(capture, capture->counts.n_other));
 
 	return output_add(&capture->output, text, size);
 }

@@ -25,11 +25,10 @@
 #include "capture-sink/protobuf.h"
 #include "capture-sink/whole-profile.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "profile/tree.h"
 #include "profile/used-names.h"
-
-enum { NANOSECONDS_A_MICROSECOND = 1000 };
 
 struct writing {
 	struct capture *capture;
@@ -37,7 +36,8 @@ struct writing {
 	struct tree tree;
 	struct used_names strings;
 	struct protobuf numbers;
-	bool is_weighted; /* else all samples have the same weight, and none is written */
+	struct view views[VIEWS_MAX]; /* in which samples weigh something else than 1 each */
+	size_t n_views;
 	size_t n_samples;
 	bool is_heap;	     /* then samples are stacks, and weigh their amounts */
 	uint32_t *sample_of; /* stacks of a heap, from 1 on */
@@ -197,8 +197,9 @@ static void put_samples(struct writing *self)
 		put_time(self, &last, profile->samples[i].time);
 		put_number(self, profile->samples[i].thread);
 		put_number(self, self->tree.node_of[profile->samples[i].node]);
-		if (self->is_weighted)
-			put_number(self, profile->samples[i].weight);
+		for (size_t k = 0; k < self->n_views; k++)
+			put_number(self,
+				   profile_amount(profile, self->views[k], &profile->samples[i]));
 	}
 }
 
@@ -239,15 +240,26 @@ static void put_ends(const struct stacks *stacks, struct json *json)
 static void put_units(const struct writing *self, struct json *json)
 {
 	const struct heap *heap = &self->capture->heap;
+	const struct events *events = &self->capture->stacks.events;
+	int waits = -1;
 
 	fputs(", \"units\": [", json->out);
-	if (self->is_weighted)
-		json_put_text(json->out, self->capture->stacks.hello.event);
+	for (size_t i = 0; i < self->n_views; i++) {
+		fputs(i ? "," : "", json->out);
+		json_put_text(json->out, view_name(events, self->views[i]));
+		if (view_is_waits(events, self->views[i]))
+			waits = i;
+	}
 	for (int i = 0; self->is_heap && i < N_HEAP_UNITS; i++) {
 		fputs(i ? "," : "", json->out);
 		json_put_text(json->out, heap_units[i].text);
 	}
+	fputs("], \"times\": [", json->out); /* which of them are nanoseconds */
+	for (size_t i = 0; i < self->n_views; i++)
+		fprintf(json->out, i ? ",%d" : "%d", view_is_time(events, self->views[i]));
 	fputs("]", json->out);
+	fprintf(json->out, ", \"waits\": %d", waits); /* that are its unit, or -1 */
+	json_number(json, "several", events->n > 1);  /* events: then a sample alone is no unit */
 	json_number(json, "heap", self->is_heap);
 	if (!self->is_heap)
 		return;
@@ -311,6 +323,19 @@ static int join(struct writing *self, enum stage_stream_end end, char **ret, siz
 	return 0;
 }
 
+/* Of a single event, samples that weigh the same are not weighed. */
+static void choose_views(struct writing *self)
+{
+	const struct events *events = &self->capture->stacks.events;
+
+	if (self->is_heap)
+		return;
+	if (events->n > 1)
+		self->n_views = events_views(events, self->views);
+	else if (are_weighted(self->profile))
+		self->views[self->n_views++] = (struct view){ VIEW_WEIGHTS, 0 };
+}
+
 /* The whole profile, compressed. The caller frees it. 0 or -ENOMEM. */
 static int pack(struct writing *self, enum stage_stream_end end, char **ret, size_t *ret_size)
 {
@@ -320,7 +345,7 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 	int r;
 
 	self->is_heap = heap_is_there(&self->capture->heap);
-	self->is_weighted = !self->is_heap && are_weighted(self->profile);
+	choose_views(self);
 	self->n_samples = self->profile->n_samples;
 	put_tree(self);
 	put_threads(self);

@@ -31,7 +31,12 @@ enum profile_field {
 	PROFILE_ATTRIBUTE_INDICES = 11,
 };
 enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
-enum sample_field { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES = 2, SAMPLE_TIMESTAMPS = 5 };
+enum sample_field {
+	SAMPLE_STACK = 1,
+	SAMPLE_ATTRIBUTES = 2,
+	SAMPLE_VALUES = 4,
+	SAMPLE_TIMESTAMPS = 5
+};
 enum dictionary_field {
 	DICTIONARY_MAPPINGS = 1,
 	DICTIONARY_LOCATIONS = 2,
@@ -153,20 +158,40 @@ static uint64_t unix_time(const struct writing *self, uint64_t time)
 	return time - hello->start_time + hello->start_unix_time;
 }
 
-/* All samples of a thread with the same stack: one for each time. */
-static void put_sample(struct writing *self, const struct profile_group *group)
+/* Values of samples that count other than 1 each. */
+static void put_values(struct writing *self, const struct profile_group *group, struct view view)
 {
-	uint32_t stack = find_stack(self, group->node);
-
-	protobuf_reset(&self->message);
-	protobuf_put_uint(&self->message, SAMPLE_STACK, stack);
-	put_thread_attributes(self, group->thread);
 	protobuf_reset(&self->list);
 	for (size_t i = 0; i < group->n; i++) {
 		uint32_t number = self->groups.order[group->first + i];
+		uint64_t n = profile_amount(self->profile, view, &self->profile->samples[number]);
 
-		protobuf_add_fixed64(&self->list,
-				     unix_time(self, self->profile->samples[number].time));
+		if (n)
+			protobuf_add_uint(&self->list, n);
+	}
+	protobuf_put_bytes(&self->message, SAMPLE_VALUES, self->list.data, self->list.size);
+}
+
+/* All samples of a thread with the same stack that are in a view: one for each time. */
+static void put_sample(struct writing *self, const struct profile_group *group, struct view view)
+{
+	uint32_t stack;
+
+	if (!profile_group_amount(&self->groups, self->profile, group, view))
+		return;
+	stack = find_stack(self, group->node);
+	protobuf_reset(&self->message);
+	protobuf_put_uint(&self->message, SAMPLE_STACK, stack);
+	put_thread_attributes(self, group->thread);
+	if (view.kind != VIEW_SAMPLES)
+		put_values(self, group, view);
+	protobuf_reset(&self->list);
+	for (size_t i = 0; i < group->n; i++) {
+		uint32_t number = self->groups.order[group->first + i];
+		const struct profile_sample *sample = &self->profile->samples[number];
+
+		if (profile_amount(self->profile, view, sample))
+			protobuf_add_fixed64(&self->list, unix_time(self, sample->time));
 	}
 	protobuf_put_bytes(&self->message, SAMPLE_TIMESTAMPS, self->list.data, self->list.size);
 	protobuf_put_message(&self->samples, PROFILE_SAMPLES, &self->message);
@@ -206,14 +231,17 @@ static void put_totals(struct writing *self, struct protobuf *profile, enum stag
 	protobuf_deinit(&indices);
 }
 
-static void put_profile(struct writing *self, struct protobuf *scope, enum stage_stream_end end)
+static void put_profile(struct writing *self, struct protobuf *scope, struct view view,
+			enum stage_stream_end end)
 {
 	const struct stacks *stacks = &self->capture->stacks;
-	bool is_clock = whole_profile_is_clock(self->capture);
+	bool is_clock = event_is_time(&stacks->events.list[0]);
 
+	protobuf_reset(&self->samples);
 	for (size_t i = 0; i < self->groups.n; i++)
-		put_sample(self, &self->groups.list[i]);
-	put_value_type(self, &self->samples, PROFILE_SAMPLE_TYPE, "samples", "count");
+		put_sample(self, &self->groups.list[i], view);
+	put_value_type(self, &self->samples, PROFILE_SAMPLE_TYPE, view_name(&stacks->events, view),
+		       view_is_time(&stacks->events, view) ? "nanoseconds" : "count");
 	protobuf_put_fixed64(&self->samples, PROFILE_TIME, stacks->hello.start_unix_time);
 	protobuf_put_uint(&self->samples, PROFILE_DURATION,
 			  stacks->last_time - stacks->hello.start_time);
@@ -224,6 +252,16 @@ static void put_profile(struct writing *self, struct protobuf *scope, enum stage
 				  NANOSECONDS_A_SECOND / stacks->hello.rate);
 	put_totals(self, &self->samples, end);
 	protobuf_put_message(scope, SCOPE_PROFILES_PROFILES, &self->samples);
+}
+
+/* One of each event: they have one kind of value. */
+static void put_profiles(struct writing *self, struct protobuf *scope, enum stage_stream_end end)
+{
+	const struct events *events = &self->capture->stacks.events;
+
+	put_profile(self, scope, (struct view){ VIEW_SAMPLES, 0 }, end);
+	for (uint32_t i = 1; i < events->n; i++)
+		put_profile(self, scope, (struct view){ VIEW_WEIGHTS, i }, end);
 }
 
 static void put_resource(struct writing *self, struct protobuf *resource_profiles)
@@ -248,7 +286,7 @@ static void put_resource_profiles(struct writing *self, struct protobuf *data,
 	protobuf_put_text(&self->inner, SCOPE_NAME, "stackpipe");
 	protobuf_put_text(&self->inner, SCOPE_VERSION, STACKPIPE_VERSION);
 	protobuf_put_message(&scope_profiles, SCOPE_PROFILES_SCOPE, &self->inner);
-	put_profile(self, &scope_profiles, end);
+	put_profiles(self, &scope_profiles, end);
 	protobuf_put_message(&resource_profiles, RESOURCE_PROFILES_SCOPE, &scope_profiles);
 	protobuf_put_message(data, DATA_RESOURCE_PROFILES, &resource_profiles);
 	protobuf_deinit(&resource_profiles);

@@ -63,6 +63,8 @@ struct writing {
 	struct used_names strings;
 	struct pair_map functions; /* (name, file) → id */
 	struct protobuf field, message, inner, list;
+	struct view views[VIEWS_MAX]; /* of each sample a value each */
+	size_t n_views;
 };
 
 /* A field of the outermost message goes straight to the file. */
@@ -116,16 +118,27 @@ static void put_heap_types(struct writing *self)
 		 used_names_index_of_text(&self->strings, "peak_space"));
 }
 
+/* As Go calls them: "samples", "cpu". */
+static const char *type_name(const struct writing *self, struct view view)
+{
+	const struct events *events = &self->capture->stacks.events;
+
+	return view.kind == VIEW_WEIGHTS && !view.event && event_is_time(&events->list[0])
+		       ? "cpu"
+		       : view_name(events, view);
+}
+
 static void put_time_types(struct writing *self)
 {
 	const struct stacks *stacks = &self->capture->stacks;
-	bool is_clock = whole_profile_is_clock(self->capture);
-	const char *type = is_clock ? "cpu" : stacks->hello.event;
-	const char *unit = is_clock ? "nanoseconds" : "count";
+	bool is_clock = event_is_time(&stacks->events.list[0]);
 
-	put_value_type(self, PROFILE_SAMPLE_TYPE, "samples", "count");
-	put_value_type(self, PROFILE_SAMPLE_TYPE, type, unit);
-	put_value_type(self, PROFILE_PERIOD_TYPE, type, unit);
+	for (size_t i = 0; i < self->n_views; i++)
+		put_value_type(self, PROFILE_SAMPLE_TYPE, type_name(self, self->views[i]),
+			       view_is_time(&stacks->events, self->views[i]) ? "nanoseconds"
+									     : "count");
+	put_value_type(self, PROFILE_PERIOD_TYPE, type_name(self, self->views[1]),
+		       is_clock ? "nanoseconds" : "count");
 	if (is_clock && stacks->hello.rate)
 		put_uint(self, PROFILE_PERIOD, NANOSECONDS_A_SECOND / stacks->hello.rate);
 }
@@ -184,15 +197,17 @@ static void put_heap_stack(struct writing *self, const struct heap_stack *stack)
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
-static void put_sample(struct writing *self, const struct profile_group *group)
+static void put_sample(struct writing *self, const struct profile_groups *groups,
+		       const struct profile_group *group)
 {
 	const struct profile *profile = self->profile;
 	const struct profile_thread *thread = &profile->threads[group->thread];
 	const struct profile_process *process = &profile->processes[thread->process];
 
 	protobuf_reset(&self->list);
-	protobuf_add_uint(&self->list, group->n);
-	protobuf_add_uint(&self->list, group->weight);
+	for (size_t i = 0; i < self->n_views; i++)
+		protobuf_add_uint(&self->list,
+				  profile_group_amount(groups, profile, group, self->views[i]));
 	begin_sample(self, group->node);
 	add_label(self, "process", used_names_index(&self->strings, process->name), 0);
 	add_label(self, "pid", 0, process->pid);
@@ -302,7 +317,7 @@ static void put_samples(struct writing *self, const struct profile_groups *group
 		if (heap->stacks[i].node)
 			put_heap_stack(self, &heap->stacks[i]);
 	for (size_t i = 0; i < groups->n && !heap_is_there(heap); i++)
-		put_sample(self, &groups->list[i]);
+		put_sample(self, groups, &groups->list[i]);
 }
 
 static int put_all(struct writing *self, enum stage_stream_end end)
@@ -327,6 +342,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
 	int r = whole_profile_settle(capture), closed;
 
+	self.n_views = events_views(&capture->stacks.events, self.views);
 	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
 	if (r == 0)
 		r = used_names_init(&self.strings, &capture->stacks.names);

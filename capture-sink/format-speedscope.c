@@ -48,30 +48,27 @@ static void put_stack(FILE *out, const struct tree *tree, uint32_t node, uint32_
 	putc_unlocked(']', out);
 }
 
-/* What a sample weighs in a thread's profile. */
-static uint64_t weigh(const struct profile_sample *sample, bool is_clock)
-{
-	return is_clock ? sample->weight : 1;
-}
-
 static void put_thread(FILE *out, const struct tree *tree,
-		       const struct profile_thread_samples *samples, bool is_clock, uint32_t *path)
+		       const struct profile_thread_samples *samples, struct view view,
+		       uint32_t *path)
 {
 	const struct profile *profile = tree->profile;
 	const struct profile_thread *thread = &profile->threads[samples->thread];
 	const struct profile_process *process = &profile->processes[thread->process];
+	const struct events *events = &profile->stacks->events;
 	uint64_t whole = 0;
 	char name[256];
 
 	for (size_t i = 0; i < samples->n; i++)
-		whole += weigh(&profile->samples[samples->list[i]], is_clock);
-	snprintf(name, sizeof(name), "%s %" PRIu32 " / %s %" PRIu32,
+		whole += profile_amount(profile, view, &profile->samples[samples->list[i]]);
+	snprintf(name, sizeof(name), "%s %" PRIu32 " / %s %" PRIu32 "%s%s",
 		 profile_text(profile, process->name), process->pid,
-		 profile_text(profile, thread->name), thread->tid);
+		 profile_text(profile, thread->name), thread->tid, events->n > 1 ? " / " : "",
+		 events->n > 1 ? view_name(events, view) : "");
 	fputs("{\"type\":\"sampled\",\"name\":", out);
 	json_put_text(out, name);
 	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"samples\":[",
-		is_clock ? "nanoseconds" : "none", whole);
+		view_is_time(events, view) ? "nanoseconds" : "none", whole);
 	for (size_t i = 0; i < samples->n; i++) {
 		if (i)
 			putc_unlocked(',', out);
@@ -80,20 +77,41 @@ static void put_thread(FILE *out, const struct tree *tree,
 	fputs("],\"weights\":[", out);
 	for (size_t i = 0; i < samples->n; i++)
 		fprintf(out, i ? ",%" PRIu64 : "%" PRIu64,
-			weigh(&profile->samples[samples->list[i]], is_clock));
+			profile_amount(profile, view, &profile->samples[samples->list[i]]));
 	fputs("]}", out);
 }
 
-static int put_profiles(struct capture *capture, FILE *out, const struct tree *tree)
+static int put_threads(FILE *out, const struct tree *tree, struct view view, uint32_t *path,
+		       size_t *n_put)
 {
 	_cleanup_(profile_threads_deinit) struct profile_threads threads = { 0 };
+	int r = profile_threads_init(&threads, tree->profile, view);
+
+	for (size_t i = 0; i < threads.n && r == 0 && threads.list[i].n; i++) {
+		fputs((*n_put)++ ? ",\n" : "\n", out);
+		put_thread(out, tree, &threads.list[i], view, path);
+	}
+	return r;
+}
+
+/* Each thread in each view; of a single event in one. */
+static int put_profiles(FILE *out, const struct tree *tree)
+{
+	const struct events *events = &tree->profile->stacks->events;
 	_cleanup_free_ uint32_t *path = calloc(tree->n_nodes, sizeof(*path));
-	int r = path ? profile_threads_init(&threads, tree->profile) : -ENOMEM;
+	struct view views[VIEWS_MAX];
+	size_t n_views = events_views(events, views), n_put = 0;
+	int r = path ? 0 : -ENOMEM;
 
 	fputs("\"profiles\":[", out);
-	for (size_t i = 0; i < threads.n && r == 0; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		put_thread(out, tree, &threads.list[i], whole_profile_is_clock(capture), path);
+	for (size_t i = 0; i < n_views && r == 0; i++) {
+		/* Samples of a clock are better told as time. */
+		bool is_told = views[i].kind == VIEW_SAMPLES ? !event_is_time(&events->list[0])
+			       : events->n == 1		     ? event_is_time(&events->list[0])
+							     : true;
+
+		if (is_told)
+			r = put_threads(out, tree, views[i], path, &n_put);
 	}
 	fputs("]}\n", out);
 	return r;
@@ -118,7 +136,7 @@ static int put_all(struct capture *capture, const struct tree *tree, enum stage_
 	json_put_text(out, name);
 	fputs(",\n", out);
 	put_frames(out, tree);
-	r = put_profiles(capture, out, tree);
+	r = put_profiles(out, tree);
 	closed = output_stream_close(out);
 	return r < 0 ? r : closed;
 }

@@ -21,6 +21,7 @@
 
 #include "capture-sink/capture.h"
 #include "capture-sink/heap-allocations.h"
+#include "capture-sink/syscap-events.h"
 #include "capture-sink/syscap-frames.h"
 #include "capture-sink/syscap-kallsyms.h"
 #include "capture-sink/syscap-symbols.h"
@@ -63,7 +64,8 @@ struct syscap_format {
 	bool has_kallsyms;     /* the whole one, as there are no names in the stream */
 	bool in_file;	       /* pieces of a file of the host are still to come */
 	bool is_compressed;    /* that file is */
-	char *gathered;	       /* what has come of it, if it is not */
+	struct syscap_thread_times thread_times;
+	char *gathered; /* what has come of it, if it is not */
 	size_t gathered_size;
 };
 
@@ -338,12 +340,12 @@ struct addresses {
 	uint64_t context;
 };
 
-/* Room for the user's context and a reason is kept. False: there is no more. */
+/* Room for the user's context, a reason and an event is kept. False: there is no more. */
 static bool add_address(struct addresses *addresses, uint64_t context, uint64_t address)
 {
 	bool has_changed = context != addresses->context;
 
-	if (addresses->n + has_changed + 3 > SYSCAP_ADDRESSES_MAX)
+	if (addresses->n + has_changed + 4 > SYSCAP_ADDRESSES_MAX)
 		return false;
 	if (has_changed)
 		addresses->list[addresses->n++] = addresses->context = context;
@@ -402,6 +404,38 @@ static int add_reason(struct capture *capture, uint32_t end, uint64_t time,
 	return r;
 }
 
+/* Of another event than the first: what it weighs, and its name as the outermost frame. */
+static int add_event(struct capture *capture, struct syscap_time when, int32_t tid,
+		     const struct wire_stack *stack, struct addresses *addresses)
+{
+	struct syscap_format *self = capture->format_data;
+	const struct events *events = &capture->stacks.events;
+	char text[EVENT_NAME_SIZE + 2];
+	uint32_t name;
+	int r;
+
+	if (stack->event >= events->n)
+		return 0;
+	syscap_event_frame(events, stack->event, text, sizeof(text));
+	name = names_intern(&capture->stacks.names, text, strlen(text));
+	addresses->list[addresses->n++] = jitmap_address(capture, name, when.time, &r);
+	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, events, stack);
+}
+
+static int add_thread_time(struct capture *capture, const struct wire_thread_time *record)
+{
+	struct syscap_format *self = capture->format_data;
+	const struct wire_stack whose = { .process = record->process, .time = record->time };
+	const struct named_stack stack = {
+		.record = &whose,
+		.process = process_table_find(&capture->stacks.identity.processes, record->process),
+	};
+	int32_t pid;
+	int r = find_pid(capture, &stack, &pid);
+
+	return r < 0 ? r : syscap_add_thread_time(&self->thread_times, pid, record);
+}
+
 static int put_counters(struct capture *capture, uint64_t time)
 {
 	struct syscap_format *self = capture->format_data;
@@ -434,7 +468,10 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 		tid = when.pid;
 	if (tid < 0) /* together with another pid it kills Sysprof */
 		tid = when.pid;
-	r = syscap_put_sample(&self->syscap, when, tid, addresses.list, addresses.n);
+	if (record->event)
+		r = add_event(capture, when, tid, record, &addresses);
+	if (r == 0)
+		r = syscap_put_sample(&self->syscap, when, tid, addresses.list, addresses.n);
 	if (r == 0 && record->time - self->counted_time >= NANOSECONDS_A_SECOND)
 		r = put_counters(capture, record->time);
 	return r;
@@ -692,6 +729,24 @@ static int put_bundle(struct capture *capture)
 	return r < 0 ? r : put_compressed(capture, "__symbols__", data, size);
 }
 
+static int put_events(struct capture *capture)
+{
+	struct syscap_format *self = capture->format_data;
+	const struct events *events = &capture->stacks.events;
+	char id[64], text[EVENT_NAME_SIZE + 64];
+	int r = 0;
+
+	for (uint32_t i = 0; events->n > 1 && i < events->n && r == 0; i++) {
+		snprintf(id, sizeof(id), SYSCAP_EVENT_ID, i);
+		syscap_event_text(&events->list[i], text, sizeof(text));
+		r = put_metadata(capture, id, text);
+	}
+	if (r == 0 && self->thread_times.size)
+		r = put_compressed(capture, SYSCAP_THREAD_TIMES_FILE, self->thread_times.text,
+				   self->thread_times.size);
+	return r;
+}
+
 static int put_totals(struct capture *capture, enum stage_stream_end end)
 {
 	uint64_t n_samples = 0;
@@ -724,6 +779,8 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 
 	self->counters[COUNTER_LOST].value = capture->stacks.n_dropped;
 	if (r == 0)
+		r = put_events(capture);
+	if (r == 0)
 		r = put_counters(capture, capture->stacks.last_time);
 	pair_map_each(&self->jitmap, put_if_provisional, capture);
 	if (r == 0 && capture->stacks.has_symbols)
@@ -742,6 +799,7 @@ static void free_all(struct capture *capture)
 	struct syscap_format *self = capture->format_data;
 
 	free(self->gathered);
+	free(self->thread_times.text);
 	pair_map_deinit(&self->pids);
 	free(self->used_pids);
 	pair_map_deinit(&self->told_names);
@@ -761,6 +819,7 @@ const struct format format_syscap = {
 	.add_heap_stack = add_heap_stack,
 	.add_heap_events = add_heap_events,
 	.add_heap_lost = add_heap_lost,
+	.add_thread_time = add_thread_time,
 	.add_file = add_file,
 	.add_message = add_message,
 	.add_lost = add_lost,

@@ -24,10 +24,10 @@ static int grow(struct leaf_counts *counts, size_t n_names)
 	return 0;
 }
 
-int leaf_counts_add(struct leaf_counts *counts, uint32_t name, size_t n_names)
+int leaf_counts_add(struct leaf_counts *counts, uint32_t name, size_t n_names, uint64_t n)
 {
 	if (name >= counts->n && grow(counts, name < n_names ? n_names : name) < 0)
 		return -ENOMEM;
-	counts->n_samples[name]++;
+	counts->n_samples[name] += n;
 	return 0;
 }

@@ -13,5 +13,5 @@ struct leaf_counts {
 
 void leaf_counts_deinit(struct leaf_counts *counts);
 
-/* One sample more. `n_names`: that there are. 0 or -ENOMEM. */
-int leaf_counts_add(struct leaf_counts *counts, uint32_t name, size_t n_names);
+/* One sample more, which counts `n`. `n_names`: that there are. 0 or -ENOMEM. */
+int leaf_counts_add(struct leaf_counts *counts, uint32_t name, size_t n_names, uint64_t n);

@@ -15,6 +15,7 @@ enum {
 	KEY_FORCE = 0x100,
 	KEY_BASE,
 	KEY_HEAP,
+	KEY_VIEW,
 	COUNTED_FOR_SUMMARY = 1 << 14, /* distinct stacks; the rare ones make room */
 };
 
@@ -78,6 +79,14 @@ static int check_output(struct stage *stage, void *data)
 	return capture->base_path ? read_base(stage, capture) : 0;
 }
 
+/* Events are told before the first stack: as soon as there is one of that name, it is counted. */
+static void find_view(struct capture *capture)
+{
+	const char *name = capture->view_name ? capture->view_name : "samples";
+
+	capture->has_view = view_find(&capture->stacks.events, name, &capture->view);
+}
+
 /* The input has turned out to be a stream: now the file is made, or the one that is there goes. */
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
@@ -91,6 +100,7 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	capture->format_data = calloc(1, capture->format->data_size + 1);
 	if (!capture->format_data || stacks_start(&capture->stacks, hello) < 0)
 		return -ENOMEM;
+	find_view(capture);
 	if (capture->format->keeps_history)
 		history_keep(&capture->heap);
 	if (capture->format->begin)
@@ -124,9 +134,15 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 {
 	struct capture *capture = &self->capture;
 	const struct wire_stack *record = stack->record;
+	uint64_t amount = capture->has_view ? view_amount(&capture->stacks.events, capture->view,
+							  record->event, record->weight)
+					    : 0;
 	char reason[STACKS_END_TEXT];
 	size_t n = 0;
 
+	if (!amount)
+		return 0;
+	capture->n_counted += amount;
 	self->counted[n++] = names_of_thread(&capture->stacks.names, stack->process,
 					     record->process, record->tid);
 	if (stacks_end_text(record->end, reason))
@@ -135,9 +151,10 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 	/* The summary alone wants them: what is rare is not in it. */
 	if (capture->format->add_stack && capture->counts.n >= COUNTED_FOR_SUMMARY)
 		stack_counts_forget_rare(&capture->counts);
-	if (leaf_counts_add(&capture->leaves, self->counted[n - 1], capture->stacks.names.n) < 0)
+	if (leaf_counts_add(&capture->leaves, self->counted[n - 1], capture->stacks.names.n,
+			    amount) < 0)
 		return -ENOMEM;
-	return stack_counts_add(&capture->counts, self->counted, n);
+	return stack_counts_add_many(&capture->counts, self->counted, n, amount);
 }
 
 static int add_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
@@ -227,6 +244,16 @@ static int handle_file(struct stage *stage, void *data, const void *view)
 		       : 0;
 }
 
+static int handle_thread_time(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+	struct capture *capture = &self->capture;
+
+	return capture->format->add_thread_time
+		       ? result(stage, capture, capture->format->add_thread_time(capture, view))
+		       : 0;
+}
+
 static int handle_message(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
@@ -277,6 +304,15 @@ static int handle_count(struct stage *stage, void *data, const void *view)
 	return stacks_handle_count(stage, data, view);
 }
 
+static int handle_event(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+	int r = stacks_handle_event(stage, data, view);
+
+	find_view(&self->capture);
+	return r;
+}
+
 /* What has come so far is in the file after a second at most, whatever happens then. */
 static int tick(struct stage *stage, void *data)
 {
@@ -305,6 +341,8 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	int r;
 
 	progress_clear(capture);
+	if (!capture->has_view)
+		stage_warn(stage, "there is no view '%s' of this recording", capture->view_name);
 	stacks_finish(&capture->stacks, stage);
 	heap_finish(&capture->heap, stage->end_time);
 	r = stack_counts_rename(&capture->counts, meaning, &capture->stacks.names);
@@ -358,6 +396,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  "--heap takes peak, leaks, allocated, temporary or "
 					  "foreign, and :blocks if need be, not '%s'",
 					  arg);
+		return 0;
+	case KEY_VIEW:
+		capture->view_name = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (capture->path)
@@ -420,13 +461,19 @@ static const struct argp_option option_table[] = {
 	  "Of a heap, in formats that have one amount a stack: peak, leaks, allocated, temporary or "
 	  "foreign, in bytes, or AMOUNT:blocks (peak)",
 	  0 },
+	{ "view", KEY_VIEW, "VIEW", 0,
+	  "Of several events, in formats that have one amount a stack, and in the summary: samples "
+	  "(on the CPU), on-cpu, off-cpu, wall-clock (time in microseconds), or an event's name",
+	  0 },
 	{ 0 },
 };
 
 static const struct stage_handler handlers[] = {
-	{ WIRE_RECORD_count, handle_count }, /* in front of the shared one, which it calls */
+	{ WIRE_RECORD_count, handle_count }, /* in front of the shared ones, which they call */
+	{ WIRE_RECORD_event, handle_event },
 	STACKS_HANDLERS,
 	{ WIRE_RECORD_file, handle_file },
+	{ WIRE_RECORD_thread_time, handle_thread_time },
 	{ WIRE_RECORD_message, handle_message },
 	{ WIRE_RECORD_lost, handle_lost },
 	{ WIRE_RECORD_heap_begin, handle_heap_begin },

@@ -178,7 +178,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
 		return;
 	print_ends(capture, n_samples);
-	print_functions(capture, n_samples);
-	print_stacks(capture, list, n, n_samples);
+	print_functions(capture, capture->n_counted);
+	print_stacks(capture, list, n, capture->n_counted);
 	print_without_debug(capture, n_samples);
 }

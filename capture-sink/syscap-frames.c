@@ -207,6 +207,23 @@ int syscap_put_metadata(struct syscap *syscap, struct syscap_time when, const ch
 	return end_frame(syscap, &frame->frame);
 }
 
+int syscap_put_mark(struct syscap *syscap, struct syscap_time when, uint64_t duration,
+		    const char *group, const char *name, const char *message)
+{
+	struct syscap_mark_frame *frame;
+	int error;
+
+	frame = begin_frame(syscap, SYSCAP_MARK, when, sizeof(*frame) + strlen(message) + 1,
+			    &error);
+	if (!frame)
+		return error;
+	frame->duration = duration;
+	snprintf(frame->group, sizeof(frame->group), "%s", group);
+	snprintf(frame->name, sizeof(frame->name), "%s", name);
+	strcpy(frame->message, message);
+	return end_frame(syscap, &frame->frame);
+}
+
 int syscap_put_log(struct syscap *syscap, struct syscap_time when, uint16_t severity,
 		   const char *domain, const char *text)
 {

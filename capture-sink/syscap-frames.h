@@ -56,6 +56,9 @@ int syscap_put_chunk(struct syscap *syscap, struct syscap_time when, const char 
 		     const void *data, size_t size, int is_last);
 int syscap_put_metadata(struct syscap *syscap, struct syscap_time when, const char *id,
 			const char *value);
+/* `when` is its beginning. */
+int syscap_put_mark(struct syscap *syscap, struct syscap_time when, uint64_t duration,
+		    const char *group, const char *name, const char *message);
 int syscap_put_log(struct syscap *syscap, struct syscap_time when, uint16_t severity,
 		   const char *domain, const char *text);
 

@@ -68,13 +68,6 @@ struct profile *whole_profile_get(struct capture *capture)
 	return profile_of(capture);
 }
 
-bool whole_profile_is_clock(const struct capture *capture)
-{
-	const char *event = capture->stacks.hello.event;
-
-	return !strcmp(event, "cpu-clock") || !strcmp(event, "task-clock");
-}
-
 bool whole_profile_remark(const struct capture *capture, enum stage_stream_end end, uint32_t number,
 			  char *ret, size_t size)
 {

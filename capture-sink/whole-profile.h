@@ -37,9 +37,6 @@ struct profile *whole_profile_get(struct capture *capture);
 	.add_heap_stack = whole_profile_add_heap_stack, .add_lost = whole_profile_add_lost,        \
 	.free = whole_profile_free
 
-/* What a sample of an event weighs: nanoseconds of CPU, or the event's own count. */
-bool whole_profile_is_clock(const struct capture *capture);
-
 /* One line on what was lost, and how stacks ended, by number; false: there is no such line. */
 bool whole_profile_remark(const struct capture *capture, enum stage_stream_end end, uint32_t number,
 			  char *ret, size_t size);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture-source/replay-events.h"
 #include "capture-source/replay-heap.h"
 #include "common/clock.h"
 
@@ -128,6 +129,9 @@ void replay_syscap_deinit(struct replay *replay)
 	bundle_deinit(&replay->bundle);
 	kallsyms_deinit(&replay->kallsyms);
 	taking_free(replay->taking);
+	if (replay->events)
+		replay_events_deinit(replay->events);
+	free(replay->events);
 	if (replay->heap)
 		heap_replay_deinit(replay->heap);
 	free(replay->heap);
@@ -251,6 +255,7 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 {
 	const struct syscap_sample_frame *sample = (const void *)frame;
 	const void *addresses = sample->addresses; /* frames are of whole words */
+	size_t n_addresses = sample->n_addresses;
 	struct replayed_process *process;
 	struct wire_stack stack;
 	int r = find_process(replay, frame, NULL, &process);
@@ -264,8 +269,15 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 		.cpu = frame->cpu < 0 ? 0 : frame->cpu,
 		.weight = replay->period ? replay->period : 1,
 	};
-	r = taking_take(replay->taking, process, frame, addresses, sample->n_addresses,
-			&stack.frames, &stack.end);
+	if (n_addresses)
+		stack.event =
+			replay_events_of_stack(replay->events, &replay->syscap,
+					       ((const uint64_t *)addresses)[n_addresses - 1]);
+	n_addresses -= stack.event > 0;
+	r = taking_take(replay->taking, process, frame, addresses, n_addresses, &stack.frames,
+			&stack.end);
+	if (stack.event)
+		replay_events_weigh(replay->events, frame->pid, sample->tid, &stack);
 	stage->samples_in++;
 	stage->last_time = frame->time;
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);
@@ -307,6 +319,8 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	switch (frame->type & 0xff) {
 	case SYSCAP_SAMPLE:
 		return take_sample(stage, replay, frame);
+	case SYSCAP_MARK:
+		return replay_events_take_mark(replay->events, (const void *)frame);
 	case SYSCAP_ALLOCATION:
 		return take_allocation(replay, frame);
 	case SYSCAP_MAP:
@@ -322,6 +336,26 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	default:
 		return 0;
 	}
+}
+
+/* Where the time of threads had gone by then. */
+static int put_thread_times(struct stage *stage, struct replay *replay, uint64_t until)
+{
+	struct wire_thread_time record;
+	struct syscap_frame frame = { .cpu = -1 };
+	struct replayed_process *process;
+	int32_t pid;
+	int r = 0;
+
+	while (r == 0 && replay_events_next_time(replay->events, until, &pid, &record) == 0) {
+		frame.pid = pid;
+		frame.time = record.time;
+		r = find_process(replay, &frame, NULL, &process);
+		record.process = process->process.number;
+		if (r == 0)
+			r = stage_put(stage, WIRE_RECORD_thread_time, &record);
+	}
+	return r;
 }
 
 /* A file of the host, as it was embedded. */
@@ -351,7 +385,9 @@ static int put_files(struct stage *stage, const struct replay *replay)
 	int r = 0;
 
 	for (size_t i = 0; i < syscap->n_files && r == 0; i++)
-		if (syscap->files[i].is_whole && strncmp(syscap->files[i].path, "__", 2))
+		if (syscap->files[i].is_whole && strncmp(syscap->files[i].path, "__", 2) &&
+		    strncmp(syscap->files[i].path, SYSCAP_THREAD_TIMES_FILE,
+			    strlen(SYSCAP_THREAD_TIMES_FILE)))
 			r = put_file(stage, &syscap->files[i], syscap_file_header(syscap)->time);
 	return r;
 }
@@ -392,10 +428,22 @@ static int finish(struct stage *stage, struct replay *replay)
 
 int replay_syscap_run(struct stage *stage, struct replay *replay)
 {
-	int r = put_files(stage, replay);
+	int r = -ENOMEM;
 
-	for (size_t i = 0; i < replay->syscap.n_items && r == 0 && !stage_should_stop(); i++)
-		r = take(stage, replay, syscap_file_frame(&replay->syscap, i));
+	replay->events = calloc(1, sizeof(*replay->events));
+	if (replay->events)
+		r = replay_events_start(replay->events, stage, &replay->syscap);
+	if (r == 0)
+		r = put_files(stage, replay);
+	for (size_t i = 0; i < replay->syscap.n_items && r == 0 && !stage_should_stop(); i++) {
+		const struct syscap_frame *frame = syscap_file_frame(&replay->syscap, i);
+
+		r = put_thread_times(stage, replay, frame->time);
+		if (r == 0)
+			r = take(stage, replay, frame);
+	}
+	if (r == 0)
+		r = put_thread_times(stage, replay, UINT64_MAX);
 	if (r == 0)
 		r = heap_replay_flush(replay->heap);
 	pair_map_each(&replay->processes, free_process, NULL);

@@ -18,12 +18,13 @@ struct replay {
 	struct syscap_file syscap;
 	struct bundle bundle;
 	struct kallsyms kallsyms;
-	struct taking *taking;	   /* stacks apart: see replay-sample.h */
-	struct heap_replay *heap;  /* see replay-heap.h */
-	struct pair_map names;	   /* (PID in the file, 0) → item with its first name */
-	struct pair_map processes; /* (PID in the file, 0) → struct replayed_process * */
-	bool is_ours;		   /* stackpipe has written it */
-	uint64_t period;	   /* nanoseconds that a sample stands for; 0: not known */
+	struct taking *taking;	      /* stacks apart: see replay-sample.h */
+	struct heap_replay *heap;     /* see replay-heap.h */
+	struct replay_events *events; /* see replay-events.h */
+	struct pair_map names;	      /* (PID in the file, 0) → item with its first name */
+	struct pair_map processes;    /* (PID in the file, 0) → struct replayed_process * */
+	bool is_ours;		      /* stackpipe has written it */
+	uint64_t period;	      /* nanoseconds that a sample stands for; 0: not known */
 };
 
 /* Callbacks of stage.h. */

@@ -72,6 +72,11 @@ static enum use judge(const struct syscap_frame *frame)
 	case SYSCAP_EXIT:
 		is_whole = true;
 		break;
+	case SYSCAP_MARK:
+		is_whole = has_text(frame, sizeof(struct syscap_mark_frame)) &&
+			   memchr(((struct syscap_mark_frame *)frame)->name, 0,
+				  sizeof(((struct syscap_mark_frame *)frame)->name));
+		break;
 	case SYSCAP_METADATA:
 		is_whole = has_text(frame, sizeof(struct syscap_metadata_frame)) &&
 			   memchr(((struct syscap_metadata_frame *)frame)->id, 0,

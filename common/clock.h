@@ -6,6 +6,7 @@
 
 #define NANOSECONDS_A_SECOND 1000000000ULL
 #define NANOSECONDS_A_MILLISECOND 1000000ULL
+#define NANOSECONDS_A_MICROSECOND 1000ULL
 
 static inline uint64_t clock_nanoseconds(struct timespec time)
 {

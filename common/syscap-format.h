@@ -20,6 +20,17 @@ enum {
 /* What is lost of allocations, as a message: for printf(3) and scanf(3) of uint64_t. */
 #define SYSCAP_LOST_ALLOCATIONS "Lost %lu allocations (%lu bytes), %lu frees and %lu other calls"
 
+/*
+ * Of several events: the metadata that tells of each; the message and the names of the mark in front
+ * of a stack (TID, weight); a file, and its lines (time, PID, TID, on and off the CPU, waits).
+ */
+#define SYSCAP_EVENT_ID "stackpipe.event.%u"
+#define SYSCAP_EVENT_MARK "thread %d: %lu"
+#define SYSCAP_WAITED "waited"
+#define SYSCAP_PREEMPTED "preempted"
+#define SYSCAP_THREAD_TIMES_FILE "stackpipe/thread-times"
+#define SYSCAP_THREAD_TIME "%lu %d %u %lu %lu %lu\n"
+
 enum syscap_frame_type {
 	SYSCAP_TIMESTAMP = 1,
 	SYSCAP_SAMPLE = 2,
@@ -30,6 +41,7 @@ enum syscap_frame_type {
 	SYSCAP_JITMAP = 7,
 	SYSCAP_CTRDEF = 8,
 	SYSCAP_CTRSET = 9,
+	SYSCAP_MARK = 10,
 	SYSCAP_METADATA = 11,
 	SYSCAP_LOG = 12,
 	SYSCAP_FILE_CHUNK = 13,
@@ -96,6 +108,14 @@ struct __attribute__((packed)) syscap_chunk_frame {
 	uint16_t is_last, size;
 	char path[256];
 	char data[];
+};
+
+/* Its time is when it began. */
+struct __attribute__((packed)) syscap_mark_frame {
+	struct syscap_frame frame;
+	int64_t duration;
+	char group[24], name[40];
+	char message[];
 };
 
 struct __attribute__((packed)) syscap_metadata_frame {

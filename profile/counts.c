@@ -19,6 +19,25 @@ static int find_matching(const struct tree *tree, const bool *functions, bool **
 	return 0;
 }
 
+/* What is counted of a sample. */
+static uint64_t amount(const struct profile *profile, const struct counts_filter *filter,
+		       const struct profile_sample *sample)
+{
+	const struct events *events = &profile->stacks->events;
+	uint64_t n = profile_amount(profile, filter->view, sample);
+	bool is_wait = events->list[sample->event].kind == WIRE_event_kind_OFF_CPU;
+	uint64_t to = filter->to ? filter->to : UINT64_MAX;
+	uint64_t begin = is_wait ? sample->time - sample->weight : sample->time, end = sample->time;
+
+	if (end < filter->from || begin > to)
+		return 0;
+	if (is_wait && begin < filter->from)
+		n -= filter->from - begin;
+	if (is_wait && end > to)
+		n -= end - to;
+	return n;
+}
+
 static int count_samples(struct counts *counts, const struct counts_filter *filter)
 {
 	const struct profile *profile = counts->tree->profile;
@@ -29,14 +48,14 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		uint32_t node = counts->tree->node_of[sample->node];
-		uint64_t n;
+		uint64_t n = amount(profile, filter, sample);
 
-		if (sample->time < filter->from || (filter->to && sample->time > filter->to) ||
-		    (filter->threads && !filter->threads[sample->thread]) ||
+		if (!n || (filter->threads && !filter->threads[sample->thread]) ||
 		    (matches && !matches[node]))
 			continue;
-		n = filter->unit == COUNTS_WEIGHTS ? sample->weight : 1;
 		counts->self[node] += n;
+		if (sample->flags & WIRE_sample_flags_PREEMPTED)
+			counts->preempted[node] += n;
 		counts->of_thread[sample->thread] += n;
 		counts->sum += n;
 		counts->n++;
@@ -115,10 +134,12 @@ int counts_init(struct counts *counts, const struct tree *tree, const struct cou
 		.tree = tree,
 		.self = calloc(tree->n_nodes, sizeof(*counts->self)),
 		.total = calloc(tree->n_nodes, sizeof(*counts->total)),
+		.preempted = calloc(tree->n_nodes, sizeof(*counts->preempted)),
 		.of_thread = calloc(tree->profile->n_threads + 1, sizeof(*counts->of_thread)),
 		.functions = calloc(tree->n_functions + 1, sizeof(*counts->functions)),
 	};
-	if (!counts->self || !counts->total || !counts->of_thread || !counts->functions)
+	if (!counts->self || !counts->total || !counts->preempted || !counts->of_thread ||
+	    !counts->functions)
 		r = -ENOMEM;
 	else
 		r = count_samples(counts, filter);
@@ -133,6 +154,7 @@ void counts_deinit(struct counts *counts)
 {
 	free(counts->self);
 	free(counts->total);
+	free(counts->preempted);
 	free(counts->of_thread);
 	free(counts->functions);
 	*counts = (struct counts){ 0 };

@@ -4,17 +4,13 @@
 
 #include "profile/tree.h"
 
-/* Which samples are looked at; all zero: every one. */
-enum counts_unit {
-	COUNTS_SAMPLES,
-	COUNTS_WEIGHTS, /* the events, or the nanoseconds, that samples stand for */
-};
-
+/* Which samples are looked at, and in what they are counted; all zero: every one of the first
+ * event. */
 struct counts_filter {
-	uint64_t from, to;     /* times; `to` 0: until the end */
+	uint64_t from, to; /* times; `to` 0: until the end. A wait counts as far as it is inside */
 	const bool *threads;   /* by thread of the profile; NULL: all */
 	const bool *functions; /* by function of the tree: one of a stack's at least; NULL: any */
-	enum counts_unit unit;
+	struct view view;
 };
 
 struct function_count {
@@ -25,6 +21,7 @@ struct function_count {
 struct counts {
 	const struct tree *tree;	  /* borrowed */
 	uint64_t *self, *total;		  /* by node */
+	uint64_t *preempted;		  /* by node: of `self`, who only waited for a CPU */
 	uint64_t *of_thread;		  /* by thread */
 	struct function_count *functions; /* by number */
 	uint64_t n;			  /* samples */

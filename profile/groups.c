@@ -27,10 +27,9 @@ static int make_list(struct profile_groups *groups, const struct profile *profil
 			if (GROWING_LIST_MAKE_ROOM(groups->list, groups->n) < 0)
 				return -ENOMEM;
 			last = &groups->list[groups->n++];
-			*last = (struct profile_group){ sample->thread, sample->node, i, 0, 0 };
+			*last = (struct profile_group){ sample->thread, sample->node, i, 0 };
 		}
 		last->n++;
-		last->weight += sample->weight;
 	}
 	return 0;
 }
@@ -53,4 +52,15 @@ void profile_groups_deinit(struct profile_groups *groups)
 	free(groups->order);
 	free(groups->list);
 	*groups = (struct profile_groups){ 0 };
+}
+
+uint64_t profile_group_amount(const struct profile_groups *groups, const struct profile *profile,
+			      const struct profile_group *group, struct view view)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < group->n; i++)
+		sum += profile_amount(profile, view,
+				      &profile->samples[groups->order[group->first + i]]);
+	return sum;
 }

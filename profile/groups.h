@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The samples of a profile that a thread has with the same stack: counted together. */
+/* The samples of a profile that a thread has with the same stack: put together. */
 #pragma once
 
 #include "profile/profile.h"
@@ -7,7 +7,6 @@
 struct profile_group {
 	uint32_t thread, node;
 	size_t first, n; /* of `order` */
-	uint64_t weight;
 };
 
 struct profile_groups {
@@ -19,3 +18,7 @@ struct profile_groups {
 /* 0 or -ENOMEM */
 int profile_groups_init(struct profile_groups *groups, const struct profile *profile);
 void profile_groups_deinit(struct profile_groups *groups);
+
+/* What those of a group are in a view, together. */
+uint64_t profile_group_amount(const struct profile_groups *groups, const struct profile *profile,
+			      const struct profile_group *group, struct view view);

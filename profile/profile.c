@@ -290,7 +290,7 @@ static int find_thread(struct profile *profile, const struct named_stack *stack,
 		if (r < 0)
 			return r;
 		profile->threads[profile->n_threads++] =
-			(struct profile_thread){ process, record->tid, 0 };
+			(struct profile_thread){ process, record->tid };
 	}
 	thread = &profile->threads[*ret];
 	thread->name = names_of_thread(&profile->stacks->names, stack->process, record->process,
@@ -324,17 +324,39 @@ int profile_add_sample(struct profile *profile, const struct profile_sample *sam
 	return r == -ENOSPC ? 0 : r;
 }
 
+int profile_add_thread_time(struct profile *profile, const struct wire_thread_time *record)
+{
+	const struct wire_stack whose = { .process = record->process, .tid = record->tid };
+	const struct named_stack stack = {
+		.record = &whose,
+		.process =
+			process_table_find(&profile->stacks->identity.processes, record->process),
+	};
+	uint32_t number;
+	int r = find_thread(profile, &stack, &number);
+
+	if (r < 0)
+		return r == -ENOSPC ? 0 : r;
+	profile->threads[number].on_ns += record->on_cpu;
+	profile->threads[number].off_ns += record->off_cpu;
+	profile->threads[number].n_waits += record->n_waits;
+	return 0;
+}
+
 int profile_add_known_stack(struct profile *profile, const struct named_stack *stack, uint32_t node)
 {
 	const struct wire_stack *record = stack->record;
+	bool is_known = record->event < profile->stacks->events.n;
 	struct profile_sample sample = {
 		.time = record->time,
 		.weight = record->weight,
 		.node = node,
 		.cpu = record->cpu,
 		.end = record->end,
+		.event = record->event,
+		.flags = record->flags,
 	};
-	int r = find_thread(profile, stack, &sample.thread);
+	int r = is_known ? find_thread(profile, stack, &sample.thread) : -ENOSPC;
 
 	if (r == 0)
 		return profile_add_sample(profile, &sample);

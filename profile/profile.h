@@ -53,6 +53,7 @@ struct profile_process {
 
 struct profile_thread {
 	uint32_t process, tid, name;
+	uint64_t on_ns, off_ns, n_waits; /* as told, whatever samples there are */
 };
 
 struct profile_sample {
@@ -60,6 +61,8 @@ struct profile_sample {
 	uint32_t node, thread;
 	uint16_t cpu;
 	uint8_t end; /* enum wire_stack_end */
+	uint8_t event;
+	uint8_t flags; /* enum wire_sample_flags */
 };
 
 struct profile_loss {
@@ -115,6 +118,9 @@ int profile_find_stack(struct profile *profile, const struct named_stack *stack,
 /* A sample that was made up of what is known of a node. 0 or -ENOMEM. */
 int profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 
+/* Where a thread's time has gone. 0 or -ENOMEM. */
+int profile_add_thread_time(struct profile *profile, const struct wire_thread_time *record);
+
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost);
 
 /* Forgets the first `n` samples; what they were made of stays. */
@@ -122,6 +128,13 @@ void profile_drop_samples(struct profile *profile, size_t n);
 
 /* All is known: names are what they mean. */
 void profile_settle(struct profile *profile);
+
+/* What a sample is in a view; 0: it is not in it. */
+static inline uint64_t profile_amount(const struct profile *profile, struct view view,
+				      const struct profile_sample *sample)
+{
+	return view_amount(&profile->stacks->events, view, sample->event, sample->weight);
+}
 
 static inline const char *profile_text(const struct profile *profile, uint32_t name)
 {

@@ -25,6 +25,7 @@ int stacks_start(struct stacks *stacks, const struct wire_hello *hello)
 	int r = stacks->user->add_known_stack ? stack_memo_init(&stacks->memo) : 0;
 
 	stacks->hello = *hello;
+	events_init(&stacks->events, hello);
 	stacks->last_time = hello->start_time;
 	stacks->has_symbols = strstr(hello->stages, "symbolizer") != NULL;
 	return r < 0 ? r : frame_cache_init(&stacks->frames);
@@ -196,6 +197,10 @@ int stacks_handle_sample(struct stage *stage, void *data, const void *view)
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 		.weight = sample->weight,
+		.event = sample->event,
+		.flags = sample->flags,
+		.waker = sample->waker,
+		.waker_tid = sample->waker_tid,
 		.end = sample->registers.n ? WIRE_stack_end_NOT_UNWOUND
 					   : WIRE_stack_end_NO_USER_REGS,
 	};
@@ -224,6 +229,14 @@ int stacks_handle_symbol(struct stage *stage, void *data, const void *view)
 	if (r == NAMES_REPLACED)
 		frame_cache_forget_all(&stacks->frames);
 	return r < 0 ? r : 0;
+}
+
+int stacks_handle_event(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+
+	events_add(&stacks->events, view);
+	return 0;
 }
 
 int stacks_handle_symbols_void(struct stage *stage, void *data, const void *view)

@@ -9,6 +9,7 @@
 #include "common/frame-cache.h"
 #include "common/identity.h"
 #include "common/stack-memo.h"
+#include "profile/events.h"
 #include "profile/names.h"
 
 enum {
@@ -66,6 +67,7 @@ struct stacks {
 	struct stack_memo memo;	   /* of `add_stack`; only with `add_known_stack` */
 	const struct stacks_user *user;
 	struct wire_hello hello;
+	struct events events;
 	bool has_symbols; /* a symbolizer has seen the stream, or it came with names */
 	uint64_t n_ends[STACKS_ENDS];
 	uint64_t n_dropped;			       /* by the stages before, and by the kernel */
@@ -96,6 +98,7 @@ int stacks_handle_inlined(struct stage *stage, void *self, const void *view);
 int stacks_handle_symbol(struct stage *stage, void *self, const void *view);
 int stacks_handle_symbols_void(struct stage *stage, void *self, const void *view);
 int stacks_handle_count(struct stage *stage, void *self, const void *view);
+int stacks_handle_event(struct stage *stage, void *self, const void *view);
 
 #define STACKS_HANDLERS                                                                            \
 	{ WIRE_RECORD_process, stacks_handle_process },                                            \
@@ -108,6 +111,7 @@ int stacks_handle_count(struct stage *stage, void *self, const void *view);
 		{ WIRE_RECORD_inlined, stacks_handle_inlined },                                    \
 		{ WIRE_RECORD_symbol, stacks_handle_symbol },                                      \
 		{ WIRE_RECORD_symbols_void, stacks_handle_symbols_void },                          \
+		{ WIRE_RECORD_event, stacks_handle_event },                                        \
 	{                                                                                          \
 		WIRE_RECORD_count, stacks_handle_count                                             \
 	}

@@ -298,7 +298,7 @@ static void test_filters_leave_samples_out(void **state)
 
 static void test_what_samples_weigh_is_counted(void **state)
 {
-	static const struct counts_filter weights = { .unit = COUNTS_WEIGHTS };
+	static const struct counts_filter weights = { .view = { VIEW_WEIGHTS, 0 } };
 
 	name_letters("ab");
 	sample(PID, 1, "a");
@@ -368,7 +368,7 @@ static void test_samples_are_grouped_by_thread_and_stack(void **state)
 	assert_int_equal(groups.list[0].n, 2);
 	assert_int_equal(profile.samples[groups.order[groups.list[0].first + 1]].time, 4);
 	profile_groups_deinit(&groups);
-	assert_int_equal(profile_threads_init(&threads, &profile), 0);
+	assert_int_equal(profile_threads_init(&threads, &profile, (struct view){ 0 }), 0);
 	assert_int_equal(threads.n, 2);
 	assert_int_equal(threads.list[0].n, 3);
 	assert_int_equal(profile.samples[threads.list[0].list[2]].time, 4);

@@ -14,13 +14,14 @@ static int by_samples(const void *a, const void *b)
 }
 
 /* Where each thread's samples begin among all. */
-static void divide(struct profile_threads *threads, const struct profile *profile)
+static void divide(struct profile_threads *threads, const struct profile *profile, struct view view)
 {
 	uint32_t *at = threads->samples;
 
 	threads->n = profile->n_threads;
 	for (size_t i = 0; i < profile->n_samples; i++)
-		threads->list[profile->samples[i].thread].n++;
+		if (profile_amount(profile, view, &profile->samples[i]))
+			threads->list[profile->samples[i].thread].n++;
 	for (size_t i = 0; i < threads->n; i++) {
 		struct profile_thread_samples *thread = &threads->list[i];
 
@@ -31,7 +32,8 @@ static void divide(struct profile_threads *threads, const struct profile *profil
 	}
 }
 
-int profile_threads_init(struct profile_threads *threads, const struct profile *profile)
+int profile_threads_init(struct profile_threads *threads, const struct profile *profile,
+			 struct view view)
 {
 	*threads = (struct profile_threads){
 		.list = calloc(profile->n_threads + 1, sizeof(*threads->list)),
@@ -41,11 +43,12 @@ int profile_threads_init(struct profile_threads *threads, const struct profile *
 		profile_threads_deinit(threads);
 		return -ENOMEM;
 	}
-	divide(threads, profile);
+	divide(threads, profile, view);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		struct profile_thread_samples *thread = &threads->list[profile->samples[i].thread];
 
-		threads->samples[thread->list + thread->n++ - threads->samples] = i;
+		if (profile_amount(profile, view, &profile->samples[i]))
+			threads->samples[thread->list + thread->n++ - threads->samples] = i;
 	}
 	qsort(threads->list, threads->n, sizeof(*threads->list), by_samples);
 	return 0;

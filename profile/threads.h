@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The samples of each thread in the order of time; the threads that have most of them first. */
+/* The samples of each thread that are in a view, in the order of time; the threads that have most
+ * of them first. */
 #pragma once
 
 #include "profile/profile.h"
@@ -17,5 +18,6 @@ struct profile_threads {
 };
 
 /* 0 or -ENOMEM */
-int profile_threads_init(struct profile_threads *threads, const struct profile *profile);
+int profile_threads_init(struct profile_threads *threads, const struct profile *profile,
+			 struct view view);
 void profile_threads_deinit(struct profile_threads *threads);

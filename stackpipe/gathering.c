@@ -60,3 +60,10 @@ int gathering_handle_lost(struct stage *stage, void *self, const void *view)
 
 	return profile_add_lost(&gathering->profile, view);
 }
+
+int gathering_handle_thread_time(struct stage *stage, void *self, const void *view)
+{
+	struct gathering *gathering = self;
+
+	return profile_add_thread_time(&gathering->profile, view);
+}

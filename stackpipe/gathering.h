@@ -13,9 +13,10 @@ void gathering_init(void *self);
 void gathering_deinit(void *self);
 int gathering_start(struct stage *stage, void *self, struct wire_hello *hello);
 int gathering_handle_lost(struct stage *stage, void *self, const void *view);
+int gathering_handle_thread_time(struct stage *stage, void *self, const void *view);
 
 #define GATHERING_HANDLERS                                                                         \
-	STACKS_HANDLERS,                                                                           \
+	STACKS_HANDLERS, { WIRE_RECORD_thread_time, gathering_handle_thread_time },                \
 	{                                                                                          \
 		WIRE_RECORD_lost, gathering_handle_lost                                            \
 	}

@@ -103,7 +103,7 @@ int heap_counts_init(struct heap_counts *counts, struct heap_report *report,
 		     enum heap_metric metric)
 {
 	struct profile *profile = &report->heap->gathering.profile;
-	const struct counts_filter all = { .unit = COUNTS_WEIGHTS };
+	const struct counts_filter all = { .view = { VIEW_WEIGHTS, 0 } };
 	int r = heap_profile_select(&report->heap->heap, profile, metric, report->unit);
 
 	*counts = (struct heap_counts){ 0 };

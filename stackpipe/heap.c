@@ -48,7 +48,7 @@ enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
 enum { ROWS_DEFAULT = 25 };
 
 static struct heap_report report = {
-	.options = { .n_rows = ROWS_DEFAULT, .min_percent = 1, .unit = COUNTS_WEIGHTS },
+	.options = { .n_rows = ROWS_DEFAULT, .min_percent = 1, .view = { VIEW_WEIGHTS, 0 } },
 	.points = { -1, -1 },
 };
 static struct pipeline recording, reading;

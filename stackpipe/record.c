@@ -21,6 +21,7 @@ enum {
 	KEY_ENGINE,
 	KEY_INTERVALS,
 	KEY_SANDBOX,
+	KEY_OFF_CPU,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -29,6 +30,7 @@ struct recording {
 	struct pipeline pipeline;
 	const char *output;
 	bool has_target, is_forced, is_shown;
+	char off_cpu[64];
 };
 
 /* Which stage an option is for, and what it is called there. */
@@ -75,6 +77,15 @@ static void pass_on_sandbox(struct recording *recording, const char *mode)
 	}
 }
 
+/* Its value is part of the word, as it may be left out. */
+static const char *off_cpu_option(struct recording *recording, const char *value)
+{
+	if (!value)
+		return "--off-cpu";
+	snprintf(recording->off_cpu, sizeof(recording->off_cpu), "--off-cpu=%s", value);
+	return recording->off_cpu;
+}
+
 static void take_command(struct recording *recording, const struct argp_state *state)
 {
 	add(recording, SOURCE, "--");
@@ -104,6 +115,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FORCE:
 		recording->is_forced = true;
+		return 0;
+	case KEY_OFF_CPU:
+		add(recording, SOURCE, off_cpu_option(recording, arg));
 		return 0;
 	case KEY_SANDBOX:
 		pass_on_sandbox(recording, arg);
@@ -140,6 +154,9 @@ static const struct argp_option options[] = {
 	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 1 },
 	{ "event", 'e', "EVENT", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 1 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 1 },
+	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
+	  "Also what threads wait for: of at least so many microseconds (100) each with its stack",
+	  1 },
 	{ "buffer-size", 'm', "BYTES", 0, "Of the ring of each CPU", 1 },
 	{ NULL, 0, NULL, 0, "How it is understood:", 2 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "Of live-unwinder: auto, table or dwfl", 2 },

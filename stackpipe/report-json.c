@@ -39,7 +39,10 @@ static void put_summary(const struct report *report, FILE *out)
 	json_number(&json, "samples", report->gathering->profile.n_samples);
 	json_number(&json, "looked_at", report->counts.n);
 	json_text(&json, "counted",
-		  report->options->unit == COUNTS_WEIGHTS ? "weights" : "samples");
+		  report->options->view_name		       ? report->options->view_name
+		  : report->options->view.kind == VIEW_WEIGHTS ? "weights"
+							       : "samples");
+	json_number(&json, "sum", report->counts.sum);
 	json_number(&json, "lost", stacks->n_dropped);
 	fprintf(out, ", \"complete\": %s", report->end == STAGE_STREAM_WHOLE ? "true" : "false");
 	json_begin(&json, "ends");
@@ -90,6 +93,30 @@ static void put_group(const struct report *report, enum report_group group, cons
 		if (id)
 			fprintf(out, ",\"%s\":%" PRIu32, id, rows[i].id);
 		fprintf(out, ",\"samples\":%" PRIu64 "}", rows[i].n);
+	}
+	fputs("]", out);
+}
+
+/* By the scheduler's account. */
+static void put_thread_times(const struct report *report, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ uint32_t *list = NULL;
+	size_t n = 0;
+
+	if (report_threads_by_time(report, &list, &n) < 0)
+		return;
+	fputs(",\n\"thread_times\": [", out);
+	for (size_t i = 0; i < limit(report, n); i++) {
+		const struct profile_thread *thread = &profile->threads[list[i]];
+
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		json_put_text(out, profile_text(profile, thread->name));
+		fprintf(out,
+			",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"on_cpu_ns\":%" PRIu64
+			",\"off_cpu_ns\":%" PRIu64 ",\"waits\":%" PRIu64 "}",
+			profile->processes[thread->process].pid, thread->tid, thread->on_ns,
+			thread->off_ns, thread->n_waits);
 	}
 	fputs("]", out);
 }
@@ -145,6 +172,10 @@ void report_print_json(const struct report *report, FILE *out)
 		put_group(report, REPORT_BY_PROCESS, "processes", "pid", out);
 		put_group(report, REPORT_BY_THREAD, "threads", "tid", out);
 		put_group(report, REPORT_BY_IMAGE, "images", NULL, out);
+		if (events_have_waits(&report->gathering->stacks.events)) {
+			put_group(report, REPORT_BY_CALL, "waited_for", NULL, out);
+			put_thread_times(report, out);
+		}
 	} else {
 		put_tree(report, out);
 	}

@@ -8,7 +8,7 @@
 #include "profile/subtree.h"
 #include "stackpipe/report.h"
 
-enum { PROCESSES_SHOWN = 5, IMAGES_SHOWN = 5, INDENT_MAX = 60 };
+enum { PROCESSES_SHOWN = 5, IMAGES_SHOWN = 5, CALLS_SHOWN = 8, INDENT_MAX = 60 };
 
 static const char *kind_mark(enum tree_function_kind kind)
 {
@@ -36,10 +36,12 @@ static void print_summary(const struct report *report, FILE *out)
 {
 	const struct stacks *stacks = &report->gathering->stacks;
 	const struct wire_hello *hello = &stacks->hello;
+	const struct events *events = &stacks->events;
 	uint64_t n = report->gathering->profile.n_samples;
 
-	fprintf(out, "%s of %s, %.1f s", hello->event,
-		*hello->host ? hello->host : "an unnamed host",
+	for (size_t i = 0; i < events->n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", events->list[i].name);
+	fprintf(out, " of %s, %.1f s", *hello->host ? hello->host : "an unnamed host",
 		(stacks->last_time - hello->start_time) / 1e9);
 	if (hello->rate)
 		fprintf(out, " at %" PRIu64 " Hz", hello->rate);
@@ -51,7 +53,12 @@ static void print_summary(const struct report *report, FILE *out)
 			fprintf(out, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
 				100.0 * stacks->n_ends[end] / n);
 	putc('\n', out);
-	if (report->counts.n != n)
+	if (report->options->view_name)
+		fprintf(out, "%s: %.3f %s\n", report->options->view_name,
+			report_shown(report, report->counts.sum), report->options->unit_name);
+	else if (events_have_waits(events))
+		fputs("what was on a CPU; also: --view=off-cpu, --view=wall-clock\n", out);
+	if (report->counts.n != n && events->n == 1)
 		fprintf(out, "%" PRIu64 " samples looked at, of which these are shares%s\n",
 			report->counts.n, report->counts.n ? "" : ": nothing matches");
 }
@@ -67,6 +74,12 @@ static size_t limit(const struct report *report, size_t n, size_t shown)
 	return n < shown ? n : shown;
 }
 
+/* Amounts that are shown in a larger unit are no whole numbers. */
+static int decimals(const struct report *report)
+{
+	return report->options->unit ? 1 : 0;
+}
+
 static void print_group(const struct report *report, enum report_group group, const char *title,
 			size_t shown, FILE *out)
 {
@@ -80,9 +93,9 @@ static void print_group(const struct report *report, enum report_group group, co
 	for (size_t i = 0; i < limit(report, n, shown); i++) {
 		const char *name = profile_text(profile, rows[i].name);
 
-		fprintf(out, "  %6.2f %%  %9" PRIu64 "  %s", report_percent(report, rows[i].n),
-			rows[i].n, *name ? name : "-");
-		if (group != REPORT_BY_IMAGE)
+		fprintf(out, "  %6.2f %%  %9.*f  %s", report_percent(report, rows[i].n),
+			decimals(report), report_shown(report, rows[i].n), *name ? name : "-");
+		if (group == REPORT_BY_PROCESS || group == REPORT_BY_THREAD)
 			fprintf(out, " (%" PRIu32 ")", rows[i].id);
 		putc('\n', out);
 	}
@@ -102,10 +115,10 @@ void report_print_functions(const struct report *report, FILE *out)
 		const struct tree_function *function = &tree->functions[list[i].function];
 		const char *path = profile_text(profile, profile->modules[function->module].path);
 
-		fprintf(out, "  %6.2f %%  %6.2f %%  %9" PRIu64 "  %s%s",
+		fprintf(out, "  %6.2f %%  %6.2f %%  %9.*f  %s%s",
 			report_percent(report, list[i].self), report_percent(report, list[i].total),
-			list[i].self, profile_text(profile, function->name),
-			kind_mark(function->kind));
+			decimals(report), report_shown(report, list[i].self),
+			profile_text(profile, function->name), kind_mark(function->kind));
 		if (*path && function->kind != TREE_KERNEL)
 			fprintf(out, "  %s", short_name(path));
 		putc('\n', out);
@@ -173,6 +186,25 @@ void report_print_tree(const struct report *report, FILE *out)
 	subtree_deinit(&subtree);
 }
 
+/* By the scheduler's account, whatever samples there are. */
+static void print_thread_times(const struct report *report, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ uint32_t *list = NULL;
+	size_t n = 0;
+
+	if (report_threads_by_time(report, &list, &n) < 0 || !n)
+		return;
+	fputs("\n     on CPU    off CPU      waits  thread\n", out);
+	for (size_t i = 0; i < limit(report, n, PROCESSES_SHOWN); i++) {
+		const struct profile_thread *thread = &profile->threads[list[i]];
+
+		fprintf(out, "  %8.3f s  %8.3f s  %9" PRIu64 "  %s (%" PRIu32 ")\n",
+			thread->on_ns / 1e9, thread->off_ns / 1e9, thread->n_waits,
+			profile_text(profile, thread->name), thread->tid);
+	}
+}
+
 void report_print_text(const struct report *report, FILE *out)
 {
 	print_summary(report, out);
@@ -181,7 +213,10 @@ void report_print_text(const struct report *report, FILE *out)
 		return;
 	}
 	report_print_functions(report, out);
+	if (report->options->view_name && events_have_waits(&report->gathering->stacks.events))
+		print_group(report, REPORT_BY_CALL, "waited for", CALLS_SHOWN, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
 	print_group(report, REPORT_BY_THREAD, "threads", PROCESSES_SHOWN, out);
+	print_thread_times(report, out);
 	print_group(report, REPORT_BY_IMAGE, "binaries (self)", IMAGES_SHOWN, out);
 }

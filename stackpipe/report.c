@@ -8,7 +8,6 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/pair-map.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
 #include "stackpipe/report.h"
@@ -16,6 +15,7 @@
 enum {
 	KEY_JSON = 0x100,
 	KEY_WEIGHTS,
+	KEY_VIEW,
 	KEY_TIME,
 	KEY_PROCESS,
 	KEY_THREAD,
@@ -97,8 +97,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
 		return 0;
 	case KEY_WEIGHTS:
-		options.unit = COUNTS_WEIGHTS;
+		options.view.kind = VIEW_WEIGHTS;
 		options.unit_name = "events";
+		return 0;
+	case KEY_VIEW:
+		options.view_name = arg;
 		return 0;
 	case KEY_JSON:
 		options.is_json = true;
@@ -138,6 +141,9 @@ static const struct argp_option option_table[] = {
 	{ "callees", KEY_CALLEES, "REGEX", 0, "Whom the functions that match call", 0 },
 	{ "json", KEY_JSON, NULL, 0, "For programs", 0 },
 	{ "weights", KEY_WEIGHTS, NULL, 0, "Count the events that samples stand for", 0 },
+	{ "view", KEY_VIEW, "VIEW", 0,
+	  "What is counted: samples (on the CPU), on-cpu, off-cpu, wall-clock, or an event's name",
+	  0 },
 	{ "rows", 'n', "N", 0, "So many of each list (25; 0: all)", 0 },
 	{ "min", KEY_MIN, "PERCENT", 0, "Leave smaller branches of a tree out (1)", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that is read", 0 },
@@ -183,20 +189,18 @@ static bool *select_functions(const struct tree *tree, const regex_t *regex)
 
 static int count(struct report *report)
 {
-	const struct profile *profile = &report->gathering->profile;
 	uint64_t start = report->gathering->stacks.hello.start_time;
-	_cleanup_free_ bool *threads = select_threads(profile);
 	_cleanup_free_ bool *functions =
 		options.symbol ? select_functions(&report->tree, options.symbol) : NULL;
 	const struct counts_filter filter = {
 		.from = start + options.from * NANOSECONDS_A_SECOND,
 		.to = options.to > 0 ? start + options.to * NANOSECONDS_A_SECOND : 0,
-		.threads = threads,
+		.threads = report->is_thread,
 		.functions = functions,
-		.unit = options.unit,
+		.view = options.view,
 	};
 
-	if (!threads || (options.symbol && !functions))
+	if (!report->is_thread || (options.symbol && !functions))
 		return -ENOMEM;
 	return counts_init(&report->counts, &report->tree, &filter);
 }
@@ -216,6 +220,32 @@ static int print(struct report *report)
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -EIO;
 }
 
+/* What there is to be counted is known at the end only. */
+static int choose_view(struct stage *stage, const struct events *events)
+{
+	struct view views[VIEWS_MAX];
+	char names[256] = "";
+	size_t n, used = 0;
+
+	if (!options.view_name)
+		return 0;
+	if (!view_find(events, options.view_name, &options.view)) {
+		n = events_views(events, views);
+		for (size_t i = 0; i < n && used < sizeof(names); i++)
+			used += snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+					 view_name(events, views[i]));
+		stage_error(stage, "error: this recording has no view '%s'; it has: %s",
+			    options.view_name, names);
+		return -ECANCELED;
+	}
+	options.unit_name = options.view.kind == VIEW_SAMPLES ? "samples" : "events";
+	if (view_is_time(events, options.view)) {
+		options.unit_name = "ms";
+		options.unit = NANOSECONDS_A_MILLISECOND;
+	}
+	return 0;
+}
+
 static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 {
 	struct report report = { .options = &options, .gathering = self, .end = end };
@@ -223,87 +253,18 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 
 	stacks_finish(&report.gathering->stacks, stage);
 	profile_settle(&report.gathering->profile);
-	r = tree_init(&report.tree, &report.gathering->profile);
+	r = choose_view(stage, &report.gathering->stacks.events);
+	if (r == 0)
+		r = tree_init(&report.tree, &report.gathering->profile);
+	report.is_thread = select_threads(&report.gathering->profile);
 	if (r == 0)
 		r = count(&report);
 	if (r == 0)
 		r = print(&report);
 	counts_deinit(&report.counts);
 	tree_deinit(&report.tree);
+	free(report.is_thread);
 	return r;
-}
-
-static uint32_t name_of(const struct report *report, enum report_group group, uint32_t thread,
-			uint32_t *ret_id)
-{
-	const struct profile *profile = &report->gathering->profile;
-	const struct profile_thread *found = &profile->threads[thread];
-	const struct profile_process *process = &profile->processes[found->process];
-
-	*ret_id = group == REPORT_BY_THREAD ? found->tid : process->pid;
-	return group == REPORT_BY_THREAD ? found->name : process->name;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct report_row *left = a, *right = b;
-
-	if (left->n != right->n)
-		return left->n > right->n ? -1 : 1;
-	if (left->id != right->id)
-		return left->id < right->id ? -1 : 1;
-	return left->name < right->name ? -1 : left->name > right->name;
-}
-
-static int add_row(struct pair_map *index, struct report_row *rows, size_t *n, uint32_t name,
-		   uint32_t id, uint64_t n_samples)
-{
-	uint64_t *known = pair_map_find(index, name, id);
-	int r = 0;
-
-	if (!n_samples)
-		return 0;
-	if (!known) {
-		r = pair_map_add(index, name, id, *n);
-		rows[(*n)++] = (struct report_row){ name, n_samples, id };
-	} else {
-		rows[*known].n += n_samples;
-	}
-	return r;
-}
-
-int report_group(const struct report *report, enum report_group group, struct report_row **ret,
-		 size_t *ret_n)
-{
-	const struct profile *profile = &report->gathering->profile;
-	const struct tree *tree = &report->tree;
-	size_t n_max = group == REPORT_BY_IMAGE ? tree->n_functions : profile->n_threads;
-	struct report_row *rows = calloc(n_max + 1, sizeof(*rows));
-	struct pair_map index;
-	size_t n = 0;
-	int r = rows ? 0 : -ENOMEM;
-
-	pair_map_init(&index, n_max + 1);
-	for (size_t i = 0; i < n_max && r == 0; i++) {
-		uint32_t id = 0, name;
-
-		if (group == REPORT_BY_IMAGE) {
-			name = profile->modules[tree->functions[i].module].path;
-			r = add_row(&index, rows, &n, name, 0, report->counts.functions[i].self);
-		} else {
-			name = name_of(report, group, i, &id);
-			r = add_row(&index, rows, &n, name, id, report->counts.of_thread[i]);
-		}
-	}
-	pair_map_deinit(&index);
-	if (r < 0) {
-		free(rows);
-		return r;
-	}
-	qsort(rows, n, sizeof(*rows), compare_rows);
-	*ret = rows;
-	*ret_n = n;
-	return 0;
 }
 
 static const struct stage_handler handlers[] = {

@@ -15,7 +15,7 @@ enum report_kind {
 	REPORT_CALLEES,
 };
 
-enum report_group { REPORT_BY_PROCESS, REPORT_BY_THREAD, REPORT_BY_IMAGE };
+enum report_group { REPORT_BY_PROCESS, REPORT_BY_THREAD, REPORT_BY_IMAGE, REPORT_BY_CALL };
 
 struct report_options {
 	const char *path;
@@ -26,8 +26,10 @@ struct report_options {
 	double from, to;    /* seconds since the beginning; to 0: the end */
 	regex_t *process, *thread, *symbol, *subject; /* NULL: not asked for */
 	int64_t pid;				      /* -1: not asked for */
-	enum counts_unit unit;
+	const char *view_name;			      /* NULL: what is usual */
+	struct view view;
 	const char *unit_name; /* of a column */
+	uint64_t unit;	       /* of what is counted there; 0: as it is */
 };
 
 struct report {
@@ -36,6 +38,7 @@ struct report {
 	enum stage_stream_end end;
 	struct tree tree;
 	struct counts counts;
+	bool *is_thread;	/* by thread: it is looked at */
 	const bool *is_subject; /* by function: matches `subject` */
 };
 
@@ -46,14 +49,26 @@ void report_print_tree(const struct report *report, FILE *out);
 
 void report_print_json(const struct report *report, FILE *out);
 
-/* A list of counts by process, thread or image, the most first. 0 or -ENOMEM. */
+/*
+ * A list of counts by process, thread, image or, of waits, the system call (or why else), the most
+ * first. 0 or -ENOMEM.
+ */
 struct report_row {
 	uint32_t name;
 	uint64_t n;
-	uint32_t id; /* PID or TID; of an image nothing */
+	uint32_t id; /* PID or TID; else nothing */
 };
 int report_group(const struct report *report, enum report_group group, struct report_row **ret,
 		 size_t *ret_n);
+
+/* The threads that are looked at and whose time is known, those with the most counts first. */
+int report_threads_by_time(const struct report *report, uint32_t **ret, size_t *ret_n);
+
+/* What of an amount is shown in a column of `unit_name`. */
+static inline double report_shown(const struct report *report, uint64_t n)
+{
+	return report->options->unit ? (double)n / report->options->unit : n;
+}
 
 static inline double report_percent(const struct report *report, uint64_t n)
 {

@@ -92,7 +92,7 @@ function refresh() {
 	page.counts = countFunctions(page.tree);
 	page.history = [];
 	search();
-	timeline.show(page.selection.threads);
+	timeline.show(page.selection.threads, page.selection.unit);
 	$("range").textContent = tellRange();
 	tellCounts();
 	showView();
@@ -149,7 +149,7 @@ function tellCounts() {
 		$("warning").hidden = !$("warning").textContent;
 		return;
 	}
-	$("counts").textContent = `${number(page.n)} of ${number(n)} samples · ${number(header.lost)} lost · `
+	$("counts").textContent = (header.several ? `${amount(page.tree.total[0])} · ` : "") + `${number(page.n)} of ${number(n)} samples · ${number(header.lost)} lost · `
 		+ `${share(complete, n)} of stacks complete${cut.length ? ` (${cut.join(", ")})` : ""}`;
 	const warnings = [];
 	if (header.incomplete)
@@ -160,6 +160,16 @@ function tellCounts() {
 		warnings.push(`${number(header.refused)} samples are not shown: too many stacks.`);
 	$("warning").textContent = warnings.join(" ");
 	$("warning").hidden = !warnings.length;
+}
+
+/** A count of what is counted. */
+function shown(n) {
+	const { unit: i, range } = page.selection, { times } = page.profile.header;
+	return !range && i >= 0 && times && times[i] ? duration(n) : number(n);
+}
+
+function amount(n) {
+	return `${shown(n)} ${unit()}`;
 }
 
 /** What is counted. */
@@ -178,7 +188,7 @@ function aliveUnit() {
 function describe(graph, node) {
 	const { tree } = graph, fn = tree.function[node];
 	const all = page.tree.total[0];
-	let text = `${fn >= 0 ? nameOf(tree.functions, fn) : tree.name(node)}: ${number(tree.total[node])} ${unit()}, ${share(tree.total[node], all)}`;
+	let text = `${fn >= 0 ? nameOf(tree.functions, fn) : tree.name(node)}: ${amount(tree.total[node])}, ${share(tree.total[node], all)}`;
 	if (tree.self[node])
 		text += `, itself ${share(tree.self[node], all)}`;
 	if (graph.compare)
@@ -401,7 +411,7 @@ function listen() {
 
 /** What can be counted: samples, and what they weigh; of a heap its amounts alone. */
 function fillUnits() {
-	const { header } = page.profile, names = header.heap ? [] : [["samples", -1]];
+	const { header } = page.profile, names = header.heap || header.several ? [] : [["samples", -1]];
 	header.units.forEach((name, i) => names.push([name, i]));
 	$("unit").replaceChildren(...names.map(([name, i]) => new Option(name, i)));
 	$("unit-label").hidden = names.length < 2;
@@ -425,6 +435,7 @@ async function begin() {
 	graphs.callers = new Graph($("callers"), "up", on);
 	graphs.callees = new Graph($("callees"), "down", on);
 	table = new Table($("table"), openFunction);
+	table.shown = shown;
 	timeline = new Timeline($("timeline"), page.profile, refresh);
 	fillUnits();
 	listen();

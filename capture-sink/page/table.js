@@ -7,6 +7,14 @@ function number(n) {
 	return Math.round(n).toLocaleString("en");
 }
 
+/** Nanoseconds, for people. */
+function duration(ns) {
+	for (const [unit, factor] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
+		if (ns >= factor)
+			return `${(ns / factor).toLocaleString("en", { maximumFractionDigits: 2, minimumFractionDigits: 2 })} ${unit}`;
+	return `${Math.round(ns)} ns`;
+}
+
 function share(n, all) {
 	return all ? `${(100 * n / all).toFixed(2)} %` : "–";
 }
@@ -80,8 +88,8 @@ class Table {
 			return made;
 		};
 		row.classList.toggle("matched", !!this.matches);
-		cell(`${number(this.counts.self[fn])}  ${share(this.counts.self[fn], all)}`, "number");
-		cell(`${number(this.counts.total[fn])}  ${share(this.counts.total[fn], all)}`, "number");
+		cell(`${this.shown(this.counts.self[fn])}  ${share(this.counts.self[fn], all)}`, "number");
+		cell(`${this.shown(this.counts.total[fn])}  ${share(this.counts.total[fn], all)}`, "number");
 		if (this.compare)
 			cell(this.compare.text(change(fn)), "number");
 		const button = document.createElement("button");

@@ -15,13 +15,14 @@ class Timeline {
 		canvas.addEventListener("mousedown", event => this.begin(event));
 		canvas.addEventListener("dblclick", () => this.select(null, null));
 		canvas.addEventListener("keydown", event => this.move(event));
-		new ResizeObserver(() => this.show(this.threads)).observe(canvas);
+		new ResizeObserver(() => this.show(this.threads, this.unit)).observe(canvas);
 	}
 
-	/** Of the threads that are not filtered out. */
-	show(threads) {
+	/** Of the threads that are not filtered out, in a unit; negative: samples. */
+	show(threads, unit) {
 		const width = this.canvas.clientWidth;
 		this.threads = threads;
+		this.unit = unit;
 		if (!threads || !width)
 			return;
 		if (this.profile.timeline) {
@@ -30,11 +31,24 @@ class Timeline {
 		}
 		const { samples } = this.profile;
 		const columns = Math.min(width, Math.ceil(samples.n / SAMPLES_A_COLUMN) || 1);
-		this.columns = new Uint32Array(columns);
-		for (let i = 0; i < samples.n; i++)
-			if (threads[samples.thread[i]])
-				this.columns[Math.min(columns - 1, Math.floor(samples.time[i] / this.end * columns))]++;
+		this.columns = this.spread(columns, unit >= 0 ? samples.weights[unit] : null);
 		this.draw();
+	}
+
+	/** What each column has; a wait has its share in each that it lasts through. */
+	spread(columns, weights) {
+		const { samples } = this.profile, change = new Float64Array(columns + 1);
+		const columnAt = time => Math.min(columns - 1, Math.max(0, Math.floor(time / this.end * columns)));
+		for (let i = 0; i < samples.n; i++) {
+			if (!this.threads[samples.thread[i]])
+				continue;
+			const last = columnAt(samples.time[i]), first = columnAt(beginOf(this.profile, i));
+			const each = (weights ? weights[i] : 1) / (last - first + 1);
+			change[first] += each;
+			change[last + 1] -= each;
+		}
+		let sum = 0;
+		return Float64Array.from(change.subarray(0, columns), each => Math.max(0, sum += each));
 	}
 
 	/** What was alive. */

@@ -119,10 +119,29 @@ function groupThreads(tree, profile, groupBy) {
 	});
 }
 
+/** When a sample began, in microseconds: a wait is told at its end. */
+function beginOf(profile, i) {
+	const { samples, header } = profile;
+	return header.waits >= 0 ? samples.time[i] - samples.weights[header.waits][i] / 1e3 : samples.time[i];
+}
+
+/** What each sample counts, null: 1. Of a wait, as much as is within the selection. */
+function amountsOf(profile, selection) {
+	const { samples, header } = profile, { from, to, unit } = selection;
+	const weights = selection.weights || (unit >= 0 ? samples.weights[unit] : null);
+	if (!weights || selection.weights || !(header.waits >= 0) || !header.times[unit] || (from <= 0 && to === Infinity))
+		return weights;
+	return weights.map((weight, i) => {
+		const begin = beginOf(profile, i), end = samples.time[i];
+		return begin < end && weight ? Math.max(0, Math.min(end, to) - Math.max(begin, from)) * 1e3 : weight;
+	});
+}
+
 /** Samples that are selected, group by group: { list, ends } with the end of each group (from -1 on). */
-function sortByGroup(profile, selection, groupOf, nGroups) {
+function sortByGroup(profile, selection, amounts, groupOf, nGroups) {
 	const { samples } = profile, ends = new Uint32Array(nGroups + 1);
-	const isSelected = i => selection.threads[samples.thread[i]] && samples.time[i] >= selection.from && samples.time[i] <= selection.to;
+	const isSelected = i => selection.threads[samples.thread[i]] && (!amounts || !profile.header.several || amounts[i])
+		&& samples.time[i] >= selection.from && beginOf(profile, i) <= selection.to;
 	let n = 0;
 	for (let i = 0; i < samples.n; i++)
 		if (isSelected(i)) {
@@ -145,8 +164,8 @@ function sortByGroup(profile, selection, groupOf, nGroups) {
  */
 function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 	const { samples, nodes } = profile, groupOf = groupThreads(tree, profile, groupBy);
-	const { list, ends } = sortByGroup(profile, selection, groupOf, tree.labels.length);
-	const weight = selection.weights || (selection.unit >= 0 ? samples.weights[selection.unit] : null);
+	const weight = amountsOf(profile, selection);
+	const { list, ends } = sortByGroup(profile, selection, weight, groupOf, tree.labels.length);
 	const count = new Float64Array(nodes.n), seen = new Uint32Array(nodes.n), place = new Uint32Array(nodes.n);
 	const touched = new Uint32Array(nodes.n);
 	for (let g = 0, first = 0; g < ends.length; first = ends[g++]) {

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture-sink/syscap-events.h"
+
+enum { LINE_SIZE = 128 };
+
+/* What the mark of a stack is called. */
+static const char *mark_name(const struct wire_stack *stack)
+{
+	if (stack->end == WIRE_stack_end_SHORT_WAITS || stack->end == WIRE_stack_end_NO_STACK)
+		return wire_name_text(&wire_names_stack_end, stack->end);
+	return stack->flags & WIRE_sample_flags_PREEMPTED ? SYSCAP_PREEMPTED : SYSCAP_WAITED;
+}
+
+int syscap_put_event_mark(struct syscap *syscap, struct syscap_time when, int32_t tid,
+			  const struct events *events, const struct wire_stack *stack)
+{
+	const struct event_info *event = &events->list[stack->event];
+	bool is_wait = event->kind == WIRE_event_kind_OFF_CPU &&
+		       stack->end != WIRE_stack_end_SHORT_WAITS &&
+		       stack->end != WIRE_stack_end_NO_STACK;
+	uint64_t duration = is_wait ? stack->weight : 0;
+	char text[LINE_SIZE];
+
+	when.time -= duration;
+	snprintf(text, sizeof(text), SYSCAP_EVENT_MARK, tid, stack->weight);
+	return syscap_put_mark(syscap, when, duration, event->name, mark_name(stack), text);
+}
+
+void syscap_event_frame(const struct events *events, uint32_t event, char *ret, size_t size)
+{
+	snprintf(ret, size, "[%s]", events->list[event].name);
+}
+
+void syscap_event_text(const struct event_info *event, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s %s %s", wire_name_text(&wire_names_event_kind, event->kind),
+		 wire_name_text(&wire_names_event_unit, event->unit), event->name);
+}
+
+int syscap_add_thread_time(struct syscap_thread_times *times, int32_t pid,
+			   const struct wire_thread_time *record)
+{
+	char *larger;
+	size_t n = 2 * times->n_allocated + 16 * LINE_SIZE;
+
+	if (times->size + LINE_SIZE > times->n_allocated) {
+		larger = realloc(times->text, n);
+		if (!larger)
+			return -ENOMEM;
+		times->text = larger;
+		times->n_allocated = n;
+	}
+	times->size +=
+		snprintf(times->text + times->size, LINE_SIZE, SYSCAP_THREAD_TIME, record->time,
+			 pid, record->tid, record->on_cpu, record->off_cpu, record->n_waits);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Several events, as capture-sink has put them into a Sysprof capture
+ * (capture-sink/syscap-events.h): which event a stack is of, what it weighs, and where the time of
+ * threads has gone.
+ */
+#pragma once
+
+#include "capture-source/replay-sample.h"
+
+enum { REPLAY_EVENTS_MAX = 32 };
+
+struct replay_events {
+	size_t n;			    /* 0: one that `hello` names */
+	char frames[REPLAY_EVENTS_MAX][72]; /* "[off-cpu]" */
+	struct pair_map weights; /* (PID in the file, TID and kind of mark) → what the mark told */
+	char *times_file;	 /* where the time of threads has gone */
+	const char *times, *times_end; /* lines of it that are still to be told */
+};
+
+/* Reads what the capture says of its events, and tells it. 0 or -errno. */
+int replay_events_start(struct replay_events *events, struct stage *stage,
+			const struct syscap_file *file);
+void replay_events_deinit(struct replay_events *events);
+
+/* Keeps what a mark tells. 0 or -ENOMEM. */
+int replay_events_take_mark(struct replay_events *events, const struct syscap_mark_frame *mark);
+
+/* The event of a stack whose outermost address is given; 0: the first. */
+uint32_t replay_events_of_stack(const struct replay_events *events, const struct syscap_file *file,
+				uint64_t outermost);
+
+/* What the last mark has told of a stack, whose `end` is known by now. */
+void replay_events_weigh(const struct replay_events *events, int32_t pid, int32_t tid,
+			 struct wire_stack *stack);
+
+/* The next line up to a time: 0 and the record without its process, whose PID is that of the file;
+ * -ENODATA: none. */
+int replay_events_next_time(struct replay_events *events, uint64_t until, int32_t *ret_pid,
+			    struct wire_thread_time *ret);

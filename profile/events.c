@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "profile/events.h"
+
+/* Of streams and captures that tell an event by its name alone. */
+static bool is_clock(const char *name)
+{
+	return !strcmp(name, "cpu-clock") || !strcmp(name, "task-clock");
+}
+
+void events_init(struct events *events, const struct wire_hello *hello)
+{
+	struct event_info *first = &events->list[0];
+
+	*events = (struct events){ .n = 1 };
+	first->kind = WIRE_event_kind_ON_CPU;
+	first->unit = is_clock(hello->event) ? WIRE_event_unit_NANOSECONDS : WIRE_event_unit_EVENTS;
+	memcpy(first->name, hello->event, sizeof(hello->event));
+}
+
+void events_add(struct events *events, const struct wire_event *event)
+{
+	struct event_info *info;
+	size_t size = event->name.size < EVENT_NAME_SIZE ? event->name.size : EVENT_NAME_SIZE - 1;
+
+	if (event->number >= EVENTS_MAX)
+		return;
+	if (events->n <= event->number)
+		events->n = event->number + 1;
+	info = &events->list[event->number];
+	*info = (struct event_info){ .kind = event->kind, .unit = event->unit };
+	memcpy(info->name, event->name.data, size);
+}
+
+static bool is_wait(const struct event_info *event)
+{
+	return event->kind == WIRE_event_kind_OFF_CPU;
+}
+
+bool events_have_waits(const struct events *events)
+{
+	for (size_t i = 0; i < events->n; i++)
+		if (is_wait(&events->list[i]))
+			return true;
+	return false;
+}
+
+bool event_is_time(const struct event_info *event)
+{
+	return event->unit == WIRE_event_unit_NANOSECONDS;
+}
+
+size_t events_views(const struct events *events, struct view ret[VIEWS_MAX])
+{
+	size_t n = 0;
+
+	ret[n++] = (struct view){ VIEW_SAMPLES, 0 };
+	for (uint32_t i = 0; i < events->n; i++)
+		ret[n++] = (struct view){ VIEW_WEIGHTS, i };
+	if (events_have_waits(events) && event_is_time(&events->list[0]))
+		ret[n++] = (struct view){ VIEW_WALL, 0 };
+	return n;
+}
+
+const char *view_name(const struct events *events, struct view view)
+{
+	const struct event_info *event = &events->list[view.event];
+
+	if (view.kind == VIEW_SAMPLES)
+		return "samples";
+	if (view.kind == VIEW_WALL)
+		return "wall-clock";
+	if (is_wait(event))
+		return "off-cpu";
+	return event_is_time(event) && events_have_waits(events) ? "on-cpu" : event->name;
+}
+
+bool view_is_time(const struct events *events, struct view view)
+{
+	if (view.kind == VIEW_SAMPLES)
+		return false;
+	return view.kind == VIEW_WALL || event_is_time(&events->list[view.event]);
+}
+
+bool view_is_waits(const struct events *events, struct view view)
+{
+	return view.kind == VIEW_WEIGHTS && is_wait(&events->list[view.event]);
+}
+
+bool view_find(const struct events *events, const char *name, struct view *ret)
+{
+	struct view views[VIEWS_MAX];
+	size_t n = events_views(events, views);
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_event = views[i].kind == VIEW_WEIGHTS &&
+				!strcmp(name, events->list[views[i].event].name);
+
+		if (!is_event && strcmp(name, view_name(events, views[i])))
+			continue;
+		*ret = views[i];
+		return true;
+	}
+	return false;
+}

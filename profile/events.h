@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The events that a recording has samples of, and what they can be counted in: a view. Samples of
+ * different events are never added up, but for time: on the CPU and away from it together is
+ * wall-clock time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/wire.h"
+
+enum {
+	EVENTS_MAX = 32,
+	EVENT_NAME_SIZE = 65,
+	VIEWS_MAX = EVENTS_MAX + 2,
+};
+
+struct event_info {
+	enum wire_event_kind kind;
+	enum wire_event_unit unit;
+	char name[EVENT_NAME_SIZE];
+};
+
+struct events {
+	struct event_info list[EVENTS_MAX]; /* by number */
+	size_t n;
+};
+
+enum view_kind {
+	VIEW_SAMPLES, /* each counts 1 */
+	VIEW_WEIGHTS, /* nanoseconds, or what else the event counts */
+	VIEW_WALL,    /* nanoseconds, whether on the CPU or not */
+};
+
+/* All zero: samples of the first event. */
+struct view {
+	enum view_kind kind;
+	uint32_t event;
+};
+
+/* The one event that `hello` names, until others are told. */
+void events_init(struct events *events, const struct wire_hello *hello);
+
+/* An event that is beyond the limit is not taken in. */
+void events_add(struct events *events, const struct wire_event *event);
+
+/* Whether there are waits among the samples. */
+bool events_have_waits(const struct events *events);
+
+/* Whether the samples of an event weigh nanoseconds. */
+bool event_is_time(const struct event_info *event);
+
+/* All views that there are of these events: how many. */
+size_t events_views(const struct events *events, struct view ret[VIEWS_MAX]);
+
+/* What a view is called: "samples", "on-cpu", "off-cpu", "wall-clock", or an event's name. */
+const char *view_name(const struct events *events, struct view view);
+
+/* Whether its amounts are nanoseconds. */
+bool view_is_time(const struct events *events, struct view view);
+
+/* Whether it is waits alone. */
+bool view_is_waits(const struct events *events, struct view view);
+
+/* false: there is no view of that name. */
+bool view_find(const struct events *events, const char *name, struct view *ret);
+
+/* What a sample is in a view; 0: it is not in it. */
+static inline uint64_t view_amount(const struct events *events, struct view view, uint32_t event,
+				   uint64_t weight)
+{
+	if (view.kind == VIEW_WALL)
+		return event < events->n && event_is_time(&events->list[event]) ? weight : 0;
+	if (event != view.event)
+		return 0;
+	return view.kind == VIEW_WEIGHTS ? weight : 1;
+}

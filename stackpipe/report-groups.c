@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is counted by process, by thread, by image, and by what was waited for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/pair-map.h"
+#include "stackpipe/report.h"
+
+enum { REPORT_CALLS_OTHER = 4 }; /* rows of waits that are in no function of the tree */
+
+static uint32_t name_of(const struct report *report, enum report_group group, uint32_t thread,
+			uint32_t *ret_id)
+{
+	const struct profile *profile = &report->gathering->profile;
+	const struct profile_thread *found = &profile->threads[thread];
+	const struct profile_process *process = &profile->processes[found->process];
+
+	*ret_id = group == REPORT_BY_THREAD ? found->tid : process->pid;
+	return group == REPORT_BY_THREAD ? found->name : process->name;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct report_row *left = a, *right = b;
+
+	if (left->n != right->n)
+		return left->n > right->n ? -1 : 1;
+	if (left->id != right->id)
+		return left->id < right->id ? -1 : 1;
+	return left->name < right->name ? -1 : left->name > right->name;
+}
+
+static int add_row(struct pair_map *index, struct report_row *rows, size_t *n, uint32_t name,
+		   uint32_t id, uint64_t n_samples)
+{
+	uint64_t *known = pair_map_find(index, name, id);
+	int r = 0;
+
+	if (!n_samples)
+		return 0;
+	if (!known) {
+		r = pair_map_add(index, name, id, *n);
+		rows[(*n)++] = (struct report_row){ name, n_samples, id };
+	} else {
+		rows[*known].n += n_samples;
+	}
+	return r;
+}
+
+static uint32_t intern(const struct report *report, const char *text)
+{
+	return names_intern(&report->gathering->stacks.names, text, strlen(text));
+}
+
+/* As the kernel calls the functions that serve system calls (include/linux/syscalls.h). */
+static const char *without_prefix(const char *name)
+{
+	static const char *const prefixes[] = { "__x64_sys_", "__ia32_sys_", "__arm64_sys_",
+						"__do_sys_",  "__se_sys_",   "ksys_",
+						"do_sys_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return name + strlen(prefixes[i]);
+	return name;
+}
+
+/* What the kernel enters a system call by: whom it calls first is what serves that. */
+static bool is_dispatcher(const char *name)
+{
+	return !strcmp(name, "do_syscall_64") || !strcmp(name, "x64_sys_call") ||
+	       !strcmp(name, "invoke_syscall") || !strcmp(name, "do_int80_syscall_32");
+}
+
+/* What a node waits in: the system call; 0: it is in none. */
+static uint32_t find_call(const struct report *report, uint32_t node)
+{
+	const struct tree *tree = &report->tree;
+	const char *called = NULL;
+
+	for (; node; node = tree->nodes[node].parent) {
+		const struct tree_function *function = &tree->functions[tree->nodes[node].function];
+		const char *name = profile_text(tree->profile, function->name);
+
+		if (function->kind == TREE_CUT)
+			return function->name;
+		if (function->kind != TREE_KERNEL)
+			return 0;
+		if (strstr(name, "exc_page_fault"))
+			return intern(report, "a page fault");
+		if (is_dispatcher(name))
+			return called ? intern(report, without_prefix(called)) : 0;
+		called = name;
+	}
+	return 0;
+}
+
+static int fill_calls(const struct report *report, struct pair_map *index, struct report_row *rows,
+		      size_t *n)
+{
+	const struct counts *counts = &report->counts;
+	uint32_t preempted = intern(report, "the CPU, which another thread was given"),
+		 other = intern(report, "something else in the kernel");
+	int r = 0;
+
+	for (size_t i = 1; i < report->tree.n_nodes && r == 0; i++) {
+		uint32_t call = counts->self[i] ? find_call(report, i) : 0;
+
+		r = add_row(index, rows, n, call ? call : other, 0,
+			    counts->self[i] - counts->preempted[i]);
+		if (r == 0)
+			r = add_row(index, rows, n, preempted, 0, counts->preempted[i]);
+	}
+	return r;
+}
+
+/* A row for each of `n_max` things, those of the same name and number together. */
+static int fill_rows(const struct report *report, enum report_group group, struct pair_map *index,
+		     struct report_row *rows, size_t *n)
+{
+	const struct profile *profile = &report->gathering->profile;
+	const struct tree *tree = &report->tree;
+	size_t n_max = group == REPORT_BY_IMAGE ? tree->n_functions : profile->n_threads;
+	int r = 0;
+
+	for (size_t i = 0; i < n_max && r == 0; i++) {
+		uint32_t id = 0, name;
+
+		if (group == REPORT_BY_IMAGE) {
+			name = profile->modules[tree->functions[i].module].path;
+			r = add_row(index, rows, n, name, 0, report->counts.functions[i].self);
+		} else {
+			name = name_of(report, group, i, &id);
+			r = add_row(index, rows, n, name, id, report->counts.of_thread[i]);
+		}
+	}
+	return r;
+}
+
+int report_group(const struct report *report, enum report_group group, struct report_row **ret,
+		 size_t *ret_n)
+{
+	const struct tree *tree = &report->tree;
+	size_t n_threads = tree->profile->n_threads, n = 0;
+	size_t n_max = n_threads > tree->n_functions ? n_threads : tree->n_functions;
+	struct report_row *rows = calloc(n_max + REPORT_CALLS_OTHER, sizeof(*rows));
+	struct pair_map index;
+	int r = rows ? 0 : -ENOMEM;
+
+	pair_map_init(&index, n_max + REPORT_CALLS_OTHER);
+	if (r == 0)
+		r = group == REPORT_BY_CALL ? fill_calls(report, &index, rows, &n)
+					    : fill_rows(report, group, &index, rows, &n);
+	pair_map_deinit(&index);
+	if (r < 0) {
+		free(rows);
+		return r;
+	}
+	qsort(rows, n, sizeof(*rows), compare_rows);
+	*ret = rows;
+	*ret_n = n;
+	return 0;
+}
+
+static int by_counts(const void *a, const void *b, void *arg)
+{
+	const struct report *report = arg;
+	const struct profile_thread *threads = report->gathering->profile.threads;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	uint64_t left = report->counts.of_thread[i], right = report->counts.of_thread[k];
+
+	if (left == right) {
+		left = threads[i].on_ns + threads[i].off_ns;
+		right = threads[k].on_ns + threads[k].off_ns;
+	}
+	if (left != right)
+		return left > right ? -1 : 1;
+	return i < k ? -1 : i > k;
+}
+
+int report_threads_by_time(const struct report *report, uint32_t **ret, size_t *ret_n)
+{
+	const struct profile *profile = &report->gathering->profile;
+	uint32_t *list = calloc(profile->n_threads + 1, sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->n_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+
+		if (report->is_thread[i] && thread->on_ns + thread->off_ns)
+			list[n++] = i;
+	}
+	qsort_r(list, n, sizeof(*list), by_counts, (void *)report);
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}
