@@ -166,3 +166,11 @@ const char *record_text(const struct perf_event_header *header, size_t fixed)
 		return NULL;
 	return memchr(text, 0, header->size - fixed - sizeof(struct record_id)) ? text : NULL;
 }
+
+bool record_raw_has(const struct record_raw *raw, uint32_t offset, uint32_t size)
+{
+	const size_t fixed = offsetof(struct record_raw, data);
+
+	return raw->header.size >= fixed && raw->size <= raw->header.size - fixed &&
+	       size <= raw->size && offset <= raw->size - size;
+}

@@ -14,6 +14,9 @@
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                   \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |                      \
 	 PERF_SAMPLE_STACK_USER)
+/* Of sched:sched_waking, whose data tells who is woken. */
+#define RECORD_WAKING_TYPE                                                                         \
+	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW)
 #define RECORD_SIDEBAND_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 /* Bytes of stack that the kernel copies at most, a multiple of 8 (perf_copy_attr()). */
@@ -33,6 +36,17 @@ struct record_sample {
 	size_t n_registers; /* 0: there is no user side */
 	const void *stack;
 	size_t stack_size; /* what the kernel really copied */
+};
+
+/* A sample of a tracepoint alone: who met it, and its data. */
+struct record_raw {
+	struct perf_event_header header;
+	uint64_t address;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint32_t size; /* of what follows */
+	char data[];
 };
 
 /* The tail that sample_id_all puts behind every record that is no sample. */
@@ -106,6 +120,9 @@ const struct record_id *record_id(const struct perf_event_header *header);
 
 /* Whether a record has at least the fixed part that a record of its type has. */
 bool record_is_whole(const struct perf_event_header *header);
+
+/* The data of a record of that layout; false: it is not all there. */
+bool record_raw_has(const struct record_raw *raw, uint32_t offset, uint32_t size);
 
 /* Takes a sample apart; false: it contradicts itself. */
 bool record_parse_sample(const struct perf_event_header *header, struct record_sample *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,15 @@ static const struct event_type *find_type(const char *name)
 		if (!strcmp(event_types[i].name, name))
 			return &event_types[i];
 	return NULL;
+}
+
+bool event_is_clock(const char *name)
+{
+	const struct event_type *type = find_type(name);
+
+	return type && type->type == PERF_TYPE_SOFTWARE &&
+	       (type->config == PERF_COUNT_SW_CPU_CLOCK ||
+		type->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
 bool event_is_known(const char *name)
@@ -84,6 +94,48 @@ static struct perf_event_attr sample_attr(const struct event_setup *setup)
 	attr.exclude_callchain_kernel = setup->no_kernel;
 	attr.exclude_idle = 1;
 	attr.wakeup_watermark = setup->sample_wakeup;
+	if (!setup->no_lost_format)
+		attr.read_format = FORMAT_LOST;
+	return attr;
+}
+
+/* Who is switched out, each time. The kernel takes it as it goes: the stack is that of its wait. */
+static struct perf_event_attr waits_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = sample_attr(setup);
+
+	attr.type = setup->switch_tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE;
+	attr.config = setup->switch_tracepoint ? setup->switch_tracepoint
+					       : PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.freq = 0;
+	attr.sample_period = 1;
+	return attr;
+}
+
+static struct perf_event_attr wakings_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = setup->waking_tracepoint;
+	attr.inherit = 0;
+	attr.sample_period = 1;
+	attr.sample_type = RECORD_WAKING_TYPE;
+	attr.wakeup_watermark = setup->switch_wakeup;
+	return attr;
+}
+
+static struct perf_event_attr switches_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.sample_period = 1;
+	attr.sample_type = RECORD_SIDEBAND_TYPE;
+	attr.exclude_kernel = 1;
+	attr.context_switch = 1;
+	attr.wakeup_watermark = setup->switch_wakeup;
 	if (!setup->no_lost_format)
 		attr.read_format = FORMAT_LOST;
 	return attr;
@@ -178,6 +230,33 @@ int event_open_sample(struct event_setup *setup, pid_t pid, int cpu)
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu)
 {
 	return open_event(sideband_attr(setup), pid, cpu);
+}
+
+int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
+{
+	return setup->no_kernel ? -EACCES : open_event(switches_attr(setup), pid, cpu);
+}
+
+int event_open_waits(struct event_setup *setup, pid_t pid, int cpu)
+{
+	int fd = setup->no_kernel ? -EACCES : open_event(waits_attr(setup), pid, cpu);
+
+	if ((fd == -EACCES || fd == -EPERM) && setup->switch_tracepoint) {
+		/* Tracepoints take more rights (perf_event_paranoid of -1). */
+		setup->switch_tracepoint = setup->waking_tracepoint = 0;
+		fd = open_event(waits_attr(setup), pid, cpu);
+	}
+	return fd;
+}
+
+int event_open_wakings(const struct event_setup *setup, int cpu)
+{
+	return open_event(wakings_attr(setup), -1, cpu);
+}
+
+int event_filter(int fd, const char *filter)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? -errno : 0;
 }
 
 int event_open_kernel_code(const struct event_setup *setup, int cpu)

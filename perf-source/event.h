@@ -3,7 +3,9 @@
  * perf_event_open(2): what is asked of the kernel, and what it grants. Two kinds of events are
  * opened on each CPU: the one that samples, and a dummy that only tells of processes and mappings
  * (side-band), with a ring of its own so that samples cannot crowd it out. A third one shares that
- * ring: it tells of code of the kernel that comes and goes, whoever makes it do so.
+ * ring: it tells of code of the kernel that comes and goes, whoever makes it do so. For waits there
+ * are two more (off-cpu.h), each with a ring of its own: a dummy that tells of switches, and
+ * samples of who is switched out.
  */
 #pragma once
 
@@ -16,7 +18,9 @@ struct event_setup {
 	const char *name; /* of the event; NULL: cycles, or cpu-clock where there are none */
 	uint64_t rate;
 	uint32_t stack_size;
-	uint32_t sample_wakeup, sideband_wakeup; /* bytes in a ring that wake us */
+	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes in a ring that wake us */
+	/* Tracepoints for waits; 0: not to be had, or not wanted. */
+	uint32_t switch_tracepoint, waking_tracepoint;
 	bool enable_on_exec;
 	bool inherit;
 
@@ -29,6 +33,9 @@ struct event_setup {
 /* Whether there is an event of that name. */
 bool event_is_known(const char *name);
 
+/* Whether its samples weigh nanoseconds. */
+bool event_is_clock(const char *name);
+
 /* The name of the event that is sampled, after the first one has been opened. */
 const char *event_name(const struct event_setup *setup);
 
@@ -39,6 +46,19 @@ const char *event_name(const struct event_setup *setup);
  */
 int event_open_sample(struct event_setup *setup, pid_t pid, int cpu);
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
+
+/*
+ * The same for waits, with what the sampling event was granted. -EACCES: without the kernel's side
+ * there is nothing, as everybody is switched out by the kernel.
+ */
+int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu);
+int event_open_waits(struct event_setup *setup, pid_t pid, int cpu);
+
+/* Who wakes whom, of all tasks: RECORD_WAKING_TYPE. Only with `waking_tracepoint`. */
+int event_open_wakings(const struct event_setup *setup, int cpu);
+
+/* Leaves out what a tracepoint's filter does not let pass; once in an event's life. 0 or -errno. */
+int event_filter(int fd, const char *filter);
 
 /*
  * The same for code of the kernel, always of all tasks. -EINVAL: the kernel does not tell of it

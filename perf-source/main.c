@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "perf-source/perf-source.h"
 
+enum { KEY_OFF_CPU = 0x100 };
 enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096 };
 
 static const struct argp_option option_table[] = {
@@ -17,6 +18,10 @@ static const struct argp_option option_table[] = {
 	  "Stack of each sample (32768; at most 65528; K is understood)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
 	{ "event", 'e', "EVENT", 0, "What to sample (cycles; where there are none, cpu-clock)", 0 },
+	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
+	  "Also waits: of those of at least so many microseconds (100, more where there are very "
+	  "many) each with its stack, the others summed by thread",
+	  0 },
 	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
 	{ 0 },
 };
@@ -118,6 +123,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!event_is_known(arg))
 			stage_usage_error(state, "there is no event '%s'", arg);
 		options->event = arg;
+		return 0;
+	case KEY_OFF_CPU:
+		if (arg && !parse_number(arg, 1, OFF_CPU_LEAST_MAX_NS / 1000, "", &number))
+			stage_usage_error(state,
+					  "--off-cpu takes microseconds from 1 to %d, not '%s'",
+					  OFF_CPU_LEAST_MAX_NS / 1000, arg);
+		options->has_waits = true;
+		if (arg)
+			options->least_wait = number * 1000;
 		return 0;
 	case 'm':
 		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))

@@ -8,6 +8,7 @@
 #include "common/images.h"
 #include "perf-source/merge.h"
 #include "common/processes.h"
+#include "perf-source/off-cpu.h"
 #include "perf-source/recording.h"
 
 struct perf_source_options {
@@ -16,6 +17,8 @@ struct perf_source_options {
 	uint32_t stack_size;
 	size_t ring_bytes; /* 0: enough for the rate and stack size */
 	uint64_t duration; /* nanoseconds, 0: until stopped */
+	bool has_waits;
+	uint64_t least_wait; /* nanoseconds; 0: a threshold that rises where there are many */
 	bool all;
 	pid_t *pids;
 	size_t n_pids;
@@ -31,6 +34,7 @@ struct perf_source {
 	struct merge merge;
 	struct images images;
 	struct processes processes;
+	struct off_cpu off_cpu;
 	uint64_t lost_told; /* samples and events that LOST records told of */
 	bool must_read_again;
 	uint64_t read_again_at; /* all processes, last */

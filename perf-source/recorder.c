@@ -16,11 +16,11 @@
 #include "common/proc.h"
 #include "common/source-output.h"
 #include "perf-source/perf-source.h"
+#include "perf-source/sample.h"
 #include "perf-source/waiting.h"
 
 enum {
-	RELEASE_SHARE = 4,    /* of a ring is handed out before the kernel gets room again */
-	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+	RELEASE_SHARE = 4, /* of a ring is handed out before the kernel gets room again */
 };
 
 #define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* no faster than this, however much is lost */
@@ -60,55 +60,26 @@ static bool is_changing(uint32_t pid, void *arg)
 	return false;
 }
 
-/* The kernel's call chain without perf's marks. */
-static struct wire_addrs kernel_chain(struct stage *stage, const struct record_sample *sample)
-{
-	struct wire_addrs chain = { sample->chain, sample->n_chain };
-	size_t n = 0;
-
-	while (chain.n && *chain.data >= (uint64_t)-CONTEXT_MARKS) {
-		chain.data++;
-		chain.n--;
-	}
-	while (n < chain.n && chain.data[n] < (uint64_t)-CONTEXT_MARKS)
-		n++;
-	if (n > WIRE_KERNEL_FRAMES_MAX) {
-		++*counters_get(&stage->counters, "refused", "kernel-frames");
-		n = WIRE_KERNEL_FRAMES_MAX;
-	}
-	chain.n = n;
-	return chain;
-}
-
 static int take_sample(struct stage *stage, struct perf_source *self,
 		       const struct merge_record *record)
 {
+	enum ring_kind kind = recording_ring_kind(&self->recording, record->ring);
 	struct record_sample sample;
-	struct wire_sample out;
-	uint64_t user_address = 0;
-	int r;
+	struct sample_of_event of = { .event = EVENT_SAMPLED };
 
-	stage->samples_in++;
+	if (kind == RING_SWITCHES) {
+		off_cpu_take_waking(&self->off_cpu, (const void *)record->header);
+		return 0;
+	}
 	if (!record_parse_sample(record->header, &sample)) {
+		stage->samples_in++;
 		stage_drop(stage, "damaged", 1);
 		return 0;
 	}
-	if (sample.n_registers)
-		user_address = sample.registers[arch_host.ip_index];
-	out = (struct wire_sample){
-		.time = record->time,
-		.tid = sample.tid,
-		.cpu = sample.cpu,
-		.weight = sample.period,
-		.address = sample.address,
-		.abi = sample.abi,
-		.registers = { sample.registers, sample.n_registers },
-		.kernel = kernel_chain(stage, &sample),
-		.stack = { sample.stack, sample.stack_size },
-	};
-	r = processes_of_sample(&self->processes, sample.pid, user_address, record->time,
-				&out.process);
-	return r < 0 ? r : stage_put(stage, WIRE_RECORD_sample, &out);
+	if (kind == RING_WAITS)
+		return off_cpu_take_stack(&self->off_cpu, &sample);
+	of.weight = sample.period;
+	return sample_put(stage, &self->processes, &sample, record->time, &of);
 }
 
 static int take_lost(struct stage *stage, struct perf_source *self,
@@ -118,26 +89,64 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 	const struct record_id *id = record_id(record->header);
 	struct wire_lost out = { .time = record->time, .cpu = id ? id->cpu : 0, .n = lost->n };
 
-	/* What was lost may have been a mapping or an exec. */
-	self->must_read_again = true;
-	if (recording_is_sample_ring(&self->recording, record->ring))
+	switch (recording_ring_kind(&self->recording, record->ring)) {
+	case RING_SAMPLES:
 		self->lost_told += lost->n;
-	else
+		break;
+	case RING_SWITCHES:
+		*counters_get(&stage->counters, "events", "switches-lost") += lost->n;
+		return off_cpu_take_lost_switches(&self->off_cpu, record->time);
+	case RING_WAITS: /* they are told without a stack */
+		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
+		return 0;
+	default:
+		/* Also mappings and execs. */
+		self->must_read_again = true;
+		off_cpu_take_lost_tasks(&self->off_cpu, record->time);
 		*counters_get(&stage->counters, "events", "side-band-lost") += lost->n;
+	}
 	return stage_put(stage, WIRE_RECORD_lost, &out);
+}
+
+/* What the record of a task means for its waits, before it means another process. */
+static int take_task(struct perf_source *self, const struct merge_record *record)
+{
+	const void *data = record->header;
+
+	if (!self->recording.has_waits)
+		return 0;
+	switch (record->header->type) {
+	case PERF_RECORD_FORK:
+		return off_cpu_take_fork(&self->off_cpu, data, record->time);
+	case PERF_RECORD_EXIT:
+		return off_cpu_take_exit(&self->off_cpu, data, record->time);
+	case PERF_RECORD_COMM:
+		if (record_comm_is_exec(data))
+			return off_cpu_take_exec(&self->off_cpu, data, record->time);
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
 {
 	const void *data = record->header;
+	int r;
 
 	if (!record_is_whole(record->header)) {
 		++*counters_get(&stage->counters, "refused", "short-records");
 		return 0;
 	}
+	r = take_task(self, record);
+	if (r < 0)
+		return r;
 	switch (record->header->type) {
 	case PERF_RECORD_SAMPLE:
 		return take_sample(stage, self, record);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return off_cpu_take_switch(&self->off_cpu, data, record->time);
 	case PERF_RECORD_MMAP2:
 		return processes_mmap(&self->processes, data, record->time);
 	case PERF_RECORD_COMM:
@@ -162,6 +171,7 @@ static int hand_over(struct stage *stage, struct perf_source *self)
 {
 	int r = wire_writer_flush(&stage->writer);
 
+	off_cpu_keep(&self->off_cpu);
 	merge_release(&self->merge);
 	return r;
 }
@@ -188,7 +198,9 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 			unreleased = 0;
 		}
 	}
-	r = processes_bury(&self->processes, self->merge.last_time);
+	r = off_cpu_tell_sums(&self->off_cpu, self->merge.last_time);
+	if (r == 0)
+		r = processes_bury(&self->processes, self->merge.last_time);
 	if (r == 0)
 		r = processes_sweep(&self->processes, self->merge.last_time);
 	return r < 0 ? r : hand_over(stage, self);
@@ -200,6 +212,35 @@ static int put_kernel(struct perf_source *self)
 	struct wire_blob blob = { build_id, kernel_build_id_read(build_id) };
 
 	return processes_add_kernel(&self->processes, blob, self->start_time);
+}
+
+static int leave_out_waits(const uint32_t *tids, size_t n, void *arg)
+{
+	struct perf_source *self = arg;
+	int r = recording_leave_out_waits(&self->recording, tids, n);
+
+	/* A new event may not be had for a moment: then stacks are taken as before. */
+	return r == -ENOMEM ? r : 0;
+}
+
+/*
+ * Of all tasks, tracepoints can tell who wakes whom, and be told whose stacks are not wanted; where
+ * they are not to be had, waits have no wakers, and each switch costs a stack.
+ */
+static int prepare_waits(struct stage *stage, struct perf_source *self)
+{
+	struct off_cpu *off_cpu = &self->off_cpu;
+	int r;
+
+	off_cpu_init(off_cpu, stage, &self->processes, self->options.least_wait);
+	off_cpu->arg = self;
+	if (self->recording.setup.switch_tracepoint)
+		off_cpu->leave_out = leave_out_waits;
+	if (!self->recording.setup.waking_tracepoint ||
+	    tracepoint_find_field("sched", "sched_waking", "pid", &off_cpu->woken) < 0)
+		return 0;
+	r = recording_add_wakings(&self->recording);
+	return r == -ENOMEM ? r : 0;
 }
 
 static const char *why_not_told(int error)
@@ -286,6 +327,30 @@ static void give_up_capabilities(void)
 	capabilities_keep(kept, sizeof(kept) / sizeof(*kept));
 }
 
+static int put_event(struct stage *stage, uint32_t number, enum wire_event_kind kind,
+		     enum wire_event_unit unit, const char *name)
+{
+	const struct wire_event event = { number, kind, unit, wire_string(name, WIRE_NAME_MAX) };
+
+	return stage_put(stage, WIRE_RECORD_event, &event);
+}
+
+/* One alone is told in `hello`. */
+static int put_events(struct stage *stage, const struct perf_source *self)
+{
+	const char *name = event_name(&self->recording.setup);
+	int r;
+
+	if (!self->recording.has_waits)
+		return 0;
+	r = put_event(stage, EVENT_SAMPLED, WIRE_event_kind_ON_CPU,
+		      event_is_clock(name) ? WIRE_event_unit_NANOSECONDS : WIRE_event_unit_EVENTS,
+		      name);
+	return r < 0 ? r
+		     : put_event(stage, EVENT_OFF_CPU, WIRE_event_kind_OFF_CPU,
+				 WIRE_event_unit_NANOSECONDS, "off-cpu");
+}
+
 static int begin(struct stage *stage, struct perf_source *self)
 {
 	int r;
@@ -299,12 +364,17 @@ static int begin(struct stage *stage, struct perf_source *self)
 			   "/proc is of another PID namespace: processes that are there already "
 			   "have neither names nor mappings (unshare --mount-proc)");
 	self->merge.last_time = self->start_time;
-	r = put_host(stage, self);
+	r = self->recording.has_waits ? prepare_waits(stage, self) : 0;
+	if (r == 0)
+		r = put_events(stage, self);
+	if (r == 0)
+		r = put_host(stage, self);
 	if (r < 0)
 		return r;
 	give_up_capabilities();
 	if (!self->options.command) {
 		r = recording_enable(&self->recording);
+		self->off_cpu.begun_at = clock_now(CLOCK_MONOTONIC);
 		return r < 0 ? r : scan(self);
 	}
 	r = command_start(&self->command);
@@ -367,7 +437,7 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 /* What the rings still hold, and what the kernel could not put there. */
 static int finish(struct stage *stage, struct perf_source *self)
 {
-	uint64_t lost;
+	uint64_t lost, stopped_at = clock_now(CLOCK_MONOTONIC);
 	int r;
 
 	recording_disable(&self->recording);
@@ -375,10 +445,15 @@ static int finish(struct stage *stage, struct perf_source *self)
 		kill(self->command.pid, SIGTERM);
 	merge_look(&self->merge);
 	r = drain(stage, self, UINT64_MAX - 1);
+	if (stopped_at < self->merge.last_time)
+		stopped_at = self->merge.last_time;
+	if (r == 0 && self->recording.has_waits)
+		r = off_cpu_finish(&self->off_cpu, stopped_at);
 	if (r == 0)
 		r = images_take_states(&self->images);
-	lost = self->recording.setup.no_lost_format ? self->lost_told
-						    : recording_lost(&self->recording);
+	lost = self->recording.setup.no_lost_format
+		       ? self->lost_told
+		       : recording_lost(&self->recording, RING_SAMPLES);
 	stage->samples_in += lost;
 	stage_drop(stage, "kernel-lost", lost);
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
@@ -427,6 +502,7 @@ void perf_source_deinit(void *data)
 
 	if (self->command.pid > 0 && self->command.pid_fd >= 0)
 		kill(self->command.pid, SIGTERM);
+	off_cpu_deinit(&self->off_cpu);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
 	merge_deinit(&self->merge);

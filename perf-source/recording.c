@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -7,6 +8,11 @@
 
 #include "common/cleanup.h"
 #include "perf-source/recording.h"
+
+enum {
+	FILTER_TIDS_MAX = 128, /* the kernel takes a page of text */
+	FILTER_SIZE = 4000,
+};
 
 /* "0-3,8" of /sys/devices/system/cpu/online; all that are configured where that is not to be had.
  */
@@ -35,13 +41,18 @@ static int find_cpus(struct recording *recording)
 	return recording->n_cpus ? 0 : -ENODEV;
 }
 
+static size_t n_kinds(const struct recording *recording)
+{
+	return recording->has_waits ? N_RING_KINDS : RING_SWITCHES;
+}
+
 int recording_init(struct recording *recording)
 {
 	int r = find_cpus(recording);
 
 	if (r < 0)
 		return r;
-	recording->n_rings = 2 * recording->n_cpus;
+	recording->n_rings = recording->n_cpus * n_kinds(recording);
 	recording->rings = calloc(recording->n_rings, sizeof(*recording->rings));
 	if (!recording->rings)
 		return -ENOMEM;
@@ -65,41 +76,42 @@ void recording_deinit(struct recording *recording)
 	free(recording->rings);
 	free(recording->cpus);
 	free(recording->event_fds);
-	free(recording->is_sample);
+	free(recording->event_kinds);
 	*recording = (struct recording){ 0 };
 }
 
-static int remember_event(struct recording *recording, int fd, bool is_sample)
+static int remember_event(struct recording *recording, int fd, enum ring_kind kind)
 {
 	size_t n = recording->n_events + 1;
 	int *fds = reallocarray(recording->event_fds, n, sizeof(*fds));
-	bool *flags;
+	enum ring_kind *kinds;
 
 	if (!fds)
 		return -ENOMEM;
 	recording->event_fds = fds;
-	flags = reallocarray(recording->is_sample, n, sizeof(*flags));
-	if (!flags)
+	kinds = reallocarray(recording->event_kinds, n, sizeof(*kinds));
+	if (!kinds)
 		return -ENOMEM;
-	recording->is_sample = flags;
+	recording->event_kinds = kinds;
 	fds[n - 1] = fd;
-	flags[n - 1] = is_sample;
+	kinds[n - 1] = kind;
 	recording->n_events = n;
 	return 0;
 }
 
-static size_t ring_bytes(const struct recording *recording, bool is_sample)
+static size_t ring_bytes(const struct recording *recording, enum ring_kind kind)
 {
-	if (is_sample || recording->ring_bytes < RECORDING_SIDEBAND_MAX)
+	if (kind == RING_WAITS)
+		return recording->waits_bytes;
+	if (kind == RING_SAMPLES || recording->ring_bytes < RECORDING_SMALL_MAX)
 		return recording->ring_bytes;
-	return RECORDING_SIDEBAND_MAX;
+	return RECORDING_SMALL_MAX;
 }
 
 /* Gives an event the ring of its CPU, which the first event makes. Takes `fd` over. */
-static int attach_ring(struct recording *recording, size_t index, int fd)
+static int attach_ring(struct recording *recording, enum ring_kind kind, size_t cpu, int fd)
 {
-	struct ring *ring = &recording->rings[index];
-	bool is_sample = recording_is_sample_ring(recording, index);
+	struct ring *ring = &recording->rings[kind * recording->n_cpus + cpu];
 	_cleanup_fd_ int owned = fd;
 	int r;
 
@@ -107,14 +119,28 @@ static int attach_ring(struct recording *recording, size_t index, int fd)
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 			return -errno;
 	} else {
-		r = ring_open(ring, take_fd(&owned), ring_bytes(recording, is_sample));
+		r = ring_open(ring, take_fd(&owned), ring_bytes(recording, kind));
 		if (r < 0)
 			return r;
 	}
-	r = remember_event(recording, fd, is_sample);
+	r = remember_event(recording, fd, kind);
 	if (r == 0)
 		take_fd(&owned);
 	return r;
+}
+
+static int open_event(struct recording *recording, enum ring_kind kind, pid_t pid, int cpu)
+{
+	switch (kind) {
+	case RING_SIDEBAND:
+		return event_open_sideband(&recording->setup, pid, cpu);
+	case RING_SAMPLES:
+		return event_open_sample(&recording->setup, pid, cpu);
+	case RING_SWITCHES:
+		return event_open_switches(&recording->setup, pid, cpu);
+	default:
+		return event_open_waits(&recording->setup, pid, cpu);
+	}
 }
 
 int recording_add(struct recording *recording, pid_t pid)
@@ -122,20 +148,18 @@ int recording_add(struct recording *recording, pid_t pid)
 	size_t n_sampled = 0;
 	int fd, r = 0;
 
-	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
-		fd = event_open_sideband(&recording->setup, pid, recording->cpus[i]);
-		if (fd == -ENODEV) /* went offline */
-			continue;
-		r = fd < 0 ? fd : attach_ring(recording, i, fd);
-		if (r < 0)
-			break;
-		fd = event_open_sample(&recording->setup, pid, recording->cpus[i]);
-		if (fd == -ENODEV)
-			continue;
-		r = fd < 0 ? fd : attach_ring(recording, recording->n_cpus + i, fd);
-		n_sampled++;
+	for (size_t i = 0; i < recording->n_cpus; i++) {
+		for (size_t kind = 0; kind < n_kinds(recording); kind++) {
+			fd = open_event(recording, kind, pid, recording->cpus[i]);
+			if (fd == -ENODEV) /* the CPU went offline */
+				break;
+			r = fd < 0 ? fd : attach_ring(recording, kind, i, fd);
+			if (r < 0)
+				return r;
+			n_sampled += kind == RING_SAMPLES;
+		}
 	}
-	return r == 0 && !n_sampled ? -ENODEV : r;
+	return n_sampled ? 0 : -ENODEV;
 }
 
 int recording_add_kernel_code(struct recording *recording)
@@ -148,7 +172,78 @@ int recording_add_kernel_code(struct recording *recording)
 		fd = event_open_kernel_code(&recording->setup, recording->cpus[i]);
 		if (fd == -ENODEV)
 			continue;
-		r = fd < 0 ? fd : attach_ring(recording, i, fd);
+		r = fd < 0 ? fd : attach_ring(recording, RING_SIDEBAND, i, fd);
+	}
+	return r;
+}
+
+int recording_add_wakings(struct recording *recording)
+{
+	int fd, r = 0;
+
+	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
+		if (recording->rings[RING_SWITCHES * recording->n_cpus + i].fd < 0)
+			continue;
+		fd = event_open_wakings(&recording->setup, recording->cpus[i]);
+		if (fd == -ENODEV)
+			continue;
+		r = fd < 0 ? fd : attach_ring(recording, RING_SWITCHES, i, fd);
+	}
+	return r;
+}
+
+/* "prev_pid!=12&&prev_pid!=34" */
+static void put_filter(const uint32_t *tids, size_t n, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < n && used < size; i++)
+		used += snprintf(ret + used, size - used, "%sprev_pid!=%" PRIu32, i ? "&&" : "",
+				 tids[i]);
+}
+
+/* An event has one filter in its life: another one takes the place of the last in its ring. */
+static int replace_waits(struct recording *recording, size_t index, size_t cpu, const char *filter)
+{
+	const struct ring *ring = &recording->rings[RING_WAITS * recording->n_cpus + cpu];
+	_cleanup_fd_ int fd = event_open_waits(&recording->setup, -1, recording->cpus[cpu]);
+	int old = recording->event_fds[index];
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
+		return -errno;
+	if (*filter) {
+		int r = event_filter(fd, filter);
+
+		if (r < 0)
+			return r;
+	}
+	ioctl(old, PERF_EVENT_IOC_DISABLE, 0);
+	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return -errno;
+	recording->event_fds[index] = take_fd(&fd);
+	recording->lost_before[RING_WAITS] += event_read_lost(&recording->setup, old);
+	if (old != ring->fd)
+		close(old);
+	return 0;
+}
+
+int recording_leave_out_waits(struct recording *recording, const uint32_t *tids, size_t n)
+{
+	char filter[FILTER_SIZE] = "";
+	size_t cpu = 0;
+	int r = 0;
+
+	if (!recording->setup.switch_tracepoint)
+		return -EOPNOTSUPP;
+	put_filter(tids, n < FILTER_TIDS_MAX ? n : FILTER_TIDS_MAX, filter, sizeof(filter));
+	for (size_t i = 0; i < recording->n_events && r == 0; i++) {
+		if (recording->event_kinds[i] != RING_WAITS)
+			continue;
+		while (recording->rings[RING_WAITS * recording->n_cpus + cpu].fd < 0)
+			cpu++;
+		r = replace_waits(recording, i, cpu++, filter);
 	}
 	return r;
 }
@@ -167,12 +262,12 @@ void recording_disable(struct recording *recording)
 		ioctl(recording->event_fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }
 
-uint64_t recording_lost(const struct recording *recording)
+uint64_t recording_lost(const struct recording *recording, enum ring_kind kind)
 {
-	uint64_t lost = 0;
+	uint64_t lost = recording->lost_before[kind];
 
 	for (size_t i = 0; i < recording->n_events; i++)
-		if (recording->is_sample[i])
+		if (recording->event_kinds[i] == kind)
 			lost += event_read_lost(&recording->setup, recording->event_fds[i]);
 	return lost;
 }

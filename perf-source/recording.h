@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * All events of a recording and their rings: on each CPU one ring for samples and one for
- * side-band; where several tasks are recorded, their events on one CPU share its rings.
+ * side-band, and two more for waits; where several tasks are recorded, their events on one CPU
+ * share its rings.
  */
 #pragma once
 
@@ -12,18 +13,31 @@
 #include "perf-source/ring.h"
 
 enum {
-	RECORDING_SIDEBAND_MAX = 1024 * 1024, /* bytes of a ring */
+	RECORDING_SMALL_MAX = 1024 * 1024,	/* bytes of a ring without stacks */
+	RECORDING_WAITS_MIN = 16 * 1024 * 1024, /* of waits, however few samples are asked for */
+};
+
+/* Rings by what they hold: of each kind one a CPU, in this order. */
+enum ring_kind {
+	RING_SIDEBAND,
+	RING_SAMPLES,
+	RING_SWITCHES, /* only where waits are recorded, as the next */
+	RING_WAITS,
+	N_RING_KINDS,
 };
 
 struct recording {
 	struct event_setup setup;
-	size_t ring_bytes; /* of a ring of samples */
+	bool has_waits;
+	size_t ring_bytes;  /* of a ring of samples */
+	size_t waits_bytes; /* of a ring of waits */
 	int *cpus;
 	size_t n_cpus;
-	struct ring *rings; /* first those of side-band, then those of samples, by CPU */
+	struct ring *rings; /* by kind, then by CPU */
 	size_t n_rings;
-	int *event_fds; /* every event; those that own a ring are the rings' */
-	bool *is_sample;
+	int *event_fds;			    /* every event; those that own a ring are the rings' */
+	enum ring_kind *event_kinds;	    /* of the ring of each */
+	uint64_t lost_before[N_RING_KINDS]; /* of events that were closed meanwhile */
 	size_t n_events;
 };
 
@@ -43,14 +57,22 @@ int recording_add(struct recording *recording, pid_t pid);
  */
 int recording_add_kernel_code(struct recording *recording);
 
+/* Opens the events that tell of who wakes whom, likewise. */
+int recording_add_wakings(struct recording *recording);
+
+/*
+ * From now on takes no stacks of those threads when they are switched out; of all tasks alone, and
+ * only where the tracepoint of switches is to be had (else -EOPNOTSUPP). 0 or -errno.
+ */
+int recording_leave_out_waits(struct recording *recording, const uint32_t *tids, size_t n);
+
 int recording_enable(struct recording *recording);
 void recording_disable(struct recording *recording);
 
-/* Samples that the kernel says were lost in all. */
-uint64_t recording_lost(const struct recording *recording);
+/* Records of that kind's events that the kernel says were lost in all. */
+uint64_t recording_lost(const struct recording *recording, enum ring_kind kind);
 
-/* Whether a ring holds samples. */
-static inline bool recording_is_sample_ring(const struct recording *recording, size_t ring)
+static inline enum ring_kind recording_ring_kind(const struct recording *recording, size_t ring)
 {
-	return ring >= recording->n_cpus;
+	return ring / recording->n_cpus;
 }

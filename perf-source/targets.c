@@ -15,6 +15,7 @@
 #include "common/descriptor-limit.h"
 #include "perf-source/perf-source.h"
 #include "common/proc.h"
+#include "perf-source/tracepoint.h"
 
 enum {
 	RING_DEFAULT_MIN = 4 * 1024 * 1024,
@@ -90,6 +91,14 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
+		if (self->options.has_waits && self->recording.setup.no_kernel) {
+			stage_error(
+				stage,
+				"error: --off-cpu needs the kernel's side: run as root, give "
+				"CAP_PERFMON, or set kernel.perf_event_paranoid to %d (it is %d)",
+				self->options.all ? 0 : 1, paranoid());
+			break;
+		}
 		stage_error(stage,
 			    "error: not allowed to record %s: run as root, or give CAP_PERFMON%s "
 			    "(kernel.perf_event_paranoid is %d)",
@@ -249,17 +258,22 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 
 	for (;; bytes /= 2) {
 		recording->ring_bytes = bytes;
+		recording->waits_bytes = bytes;
+		if (!self->options.ring_bytes && bytes >= RING_DEFAULT_MIN)
+			recording->waits_bytes = RECORDING_WAITS_MIN;
 		recording->setup.sample_wakeup = bytes / 4;
+		recording->setup.switch_wakeup = RECORDING_SMALL_MAX / 2;
 		recording->setup.sideband_wakeup = 1; /* a new file is to be opened soon */
 		r = recording_init(recording);
 		if (r == 0)
 			r = open_events(stage, self);
 		if (r != -ENOBUFS || bytes / 2 < least_ring_bytes(&self->options))
 			return r;
-		struct event_setup setup = recording->setup; /* what is known of the kernel */
+		struct recording known = { .setup = recording->setup, /* also of the kernel */
+					   .has_waits = recording->has_waits };
 
 		recording_deinit(recording);
-		recording->setup = setup;
+		*recording = known;
 	}
 }
 
@@ -270,13 +284,20 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	size_t ring_bytes = wanted_ring_bytes(stage, options);
 	int r;
 
+	recording->has_waits = options->has_waits;
 	recording->setup = (struct event_setup){
-		.name = options->event,
+		.name = options->event	     ? options->event
+			: options->has_waits ? "cpu-clock"
+					     : NULL,
 		.rate = options->rate,
 		.stack_size = options->stack_size,
 		.enable_on_exec = options->command != NULL,
 		.inherit = !options->all,
 	};
+	if (options->has_waits && options->all) {
+		tracepoint_find("sched", "sched_switch", &recording->setup.switch_tracepoint);
+		tracepoint_find("sched", "sched_waking", &recording->setup.waking_tracepoint);
+	}
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);

@@ -15,7 +15,7 @@ import sys
 
 MARKUP = str.maketrans("", "", "*_\\")
 OPTION = r"(-(?:-?\w[\w-]*|\?))"
-HELP_LINE = re.compile(r" {2,6}(?:(?P<letter>-\S)(?:, |  ))?(?P<long>--[\w-]+(?:=\S+)?)?")
+HELP_LINE = re.compile(r" {2,6}(?:(?P<letter>-\S)(?:, |  ))?(?P<long>--[\w-]+(?:\[?=\S+)?)?")
 
 
 def options_of_help(*program):
@@ -40,7 +40,7 @@ def options_of_page(text):
 
 def spellings(options):
     """ "-p, --pid=PID" can be given as "-p" and "--pid" """
-    return {part.split("=")[0] for option in options for part in option.split(", ")}
+    return {re.split(r"\[?=", part)[0] for option in options for part in option.split(", ")}
 
 
 def complaints(page, text, known):

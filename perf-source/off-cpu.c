@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/hash-table.h"
+#include "perf-source/off-cpu.h"
+#include "perf-source/sample.h"
+
+enum thread_state {
+	THREAD_RUNNING,
+	THREAD_AWAY,
+	THREAD_UNKNOWN, /* switches were lost since */
+	THREAD_ENDED,	/* it is switched out once more */
+};
+
+struct off_cpu_thread {
+	uint32_t tid, pid;
+	enum thread_state state;
+	uint64_t since; /* of that state */
+	uint32_t flags; /* enum wire_sample_flags, of the wait */
+
+	/* What it was switched out with: in the ring, or in `memory`. */
+	bool has_stack;
+	struct record_sample stack;
+	void *memory;
+	size_t memory_size;
+	struct off_cpu_thread *next; /* of those whose stacks are borrowed, or that are gone */
+	bool is_borrowed;
+
+	uint32_t waker_pid, waker_tid; /* 0: not known */
+
+	/* Since it was last told. */
+	uint64_t on_ns, off_ns, n_waits, short_ns, without_stack_ns;
+
+	/* Since it was last looked whether it is busy. */
+	uint64_t recent_ns, recent_short_ns, n_recent;
+	UT_hash_handle hh;
+};
+
+void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
+		  uint64_t least_ns)
+{
+	*off_cpu = (struct off_cpu){
+		.stage = stage,
+		.processes = processes,
+		.least_ns = least_ns ? least_ns : OFF_CPU_LEAST_DEFAULT_NS,
+		.is_fixed = least_ns,
+	};
+	off_cpu->threshold_ns = off_cpu->highest_ns = off_cpu->least_ns;
+}
+
+static void free_thread(struct off_cpu_thread *thread)
+{
+	free(thread->memory);
+	free(thread);
+}
+
+void off_cpu_deinit(struct off_cpu *off_cpu)
+{
+	struct off_cpu_thread *thread, *next;
+
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
+		HASH_DEL(off_cpu->threads, thread);
+		free_thread(thread);
+	}
+	for (thread = off_cpu->gone; thread; thread = next) {
+		next = thread->next;
+		free_thread(thread);
+	}
+	*off_cpu = (struct off_cpu){ 0 };
+}
+
+static struct off_cpu_thread *find_thread(const struct off_cpu *off_cpu, uint32_t tid)
+{
+	struct off_cpu_thread *thread;
+
+	HASH_FIND(hh, off_cpu->threads, &tid, sizeof(tid), thread);
+	return thread;
+}
+
+/* NULL: there is no room for one more, which is counted. */
+static struct off_cpu_thread *add_thread(struct off_cpu *off_cpu, uint32_t pid, uint32_t tid,
+					 enum thread_state state, uint64_t since)
+{
+	struct off_cpu_thread *thread = NULL;
+
+	if (HASH_COUNT(off_cpu->threads) < OFF_CPU_THREADS_MAX)
+		thread = calloc(1, sizeof(*thread));
+	if (thread) {
+		*thread = (struct off_cpu_thread){
+			.tid = tid, .pid = pid, .state = state, .since = since
+		};
+		HASH_ADD(hh, off_cpu->threads, tid, sizeof(thread->tid), thread);
+		if (HASH_HAS(hh, thread))
+			return thread;
+		free(thread);
+	}
+	off_cpu->n_threads_refused++;
+	return NULL;
+}
+
+/* The writer may borrow its memory, and the list of borrowed stacks holds it: until off_cpu_keep().
+ */
+static void remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
+{
+	HASH_DEL(off_cpu->threads, thread);
+	off_cpu->kept_bytes -= thread->memory_size;
+	thread->memory_size = 0;
+	thread->state = THREAD_ENDED;
+	thread->has_stack = false;
+	if (!thread->is_borrowed) {
+		thread->next = off_cpu->gone;
+		off_cpu->gone = thread;
+	}
+	thread->tid = 0;
+}
+
+static int put_sum(struct off_cpu *off_cpu, const struct off_cpu_thread *thread, uint64_t upid,
+		   enum wire_stack_end end, uint64_t sum, uint64_t time)
+{
+	const struct wire_stack stack = {
+		.time = time,
+		.process = upid,
+		.tid = thread->tid,
+		.weight = sum,
+		.end = end,
+		.event = EVENT_OFF_CPU,
+	};
+
+	if (!sum)
+		return 0;
+	off_cpu->stage->samples_in++;
+	return stage_put(off_cpu->stage, WIRE_RECORD_stack, &stack);
+}
+
+static int put_time(struct off_cpu *off_cpu, const struct off_cpu_thread *thread, uint64_t upid,
+		    uint64_t time)
+{
+	const struct wire_thread_time record = {
+		.time = time,
+		.process = upid,
+		.tid = thread->tid,
+		.on_cpu = thread->on_ns,
+		.off_cpu = thread->off_ns,
+		.n_waits = thread->n_waits,
+	};
+
+	return stage_put(off_cpu->stage, WIRE_RECORD_thread_time, &record);
+}
+
+/* What was summed of a thread. */
+static int tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+{
+	uint64_t upid;
+	int r;
+
+	if (!thread->on_ns && !thread->off_ns)
+		return 0;
+	r = processes_of_sample(off_cpu->processes, thread->pid, 0, time, &upid);
+	if (r == 0)
+		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_SHORT_WAITS, thread->short_ns,
+			    time);
+	if (r == 0)
+		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_NO_STACK,
+			    thread->without_stack_ns, time);
+	if (r == 0)
+		r = put_time(off_cpu, thread, upid, time);
+	thread->on_ns = thread->off_ns = thread->n_waits = 0;
+	thread->short_ns = thread->without_stack_ns = 0;
+	return r;
+}
+
+static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+{
+	const struct sample_of_event of = {
+		.event = EVENT_OFF_CPU,
+		.weight = time - thread->since,
+		.flags = thread->flags,
+		.waker_pid = thread->waker_pid,
+		.waker_tid = thread->waker_tid,
+	};
+
+	off_cpu->n_samples++;
+	return sample_put(off_cpu->stage, off_cpu->processes, &thread->stack, time, &of);
+}
+
+/* A thread has come back, or the recording is over. */
+static int end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+{
+	uint64_t duration = time - thread->since;
+
+	thread->off_ns += duration;
+	thread->n_waits++;
+	thread->recent_ns += duration;
+	thread->n_recent++;
+	if (duration < off_cpu->threshold_ns) {
+		thread->short_ns += duration;
+		thread->recent_short_ns += duration;
+		off_cpu->n_half += duration >= off_cpu->threshold_ns / 2;
+		off_cpu->n_short++;
+		return 0;
+	}
+	off_cpu->n_long++;
+	if (thread->has_stack)
+		return tell_wait(off_cpu, thread, time);
+	thread->without_stack_ns += duration;
+	off_cpu->n_without_stack++;
+	return 0;
+}
+
+static void go_away(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
+		    bool was_preempted)
+{
+	if (thread->state == THREAD_RUNNING)
+		thread->on_ns += time - thread->since;
+	else if (thread->state == THREAD_AWAY)
+		off_cpu->n_contradictions++;
+	thread->state = THREAD_AWAY;
+	thread->since = time;
+	thread->flags = was_preempted ? WIRE_sample_flags_PREEMPTED : 0;
+	thread->waker_pid = thread->waker_tid = 0;
+}
+
+/* What an interrupt wakes is not woken by whom it has interrupted. */
+static bool is_of_interrupt(const struct record_raw *raw)
+{
+	enum {
+		FLAGS_AT = 2,
+		TRACE_FLAG_NMI = 0x40,
+		TRACE_FLAG_HARDIRQ = 0x08,
+		TRACE_FLAG_SOFTIRQ = 0x10
+	};
+
+	return raw->data[FLAGS_AT] & (TRACE_FLAG_NMI | TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ);
+}
+
+void off_cpu_take_waking(struct off_cpu *off_cpu, const struct record_raw *raw)
+{
+	struct off_cpu_thread *thread;
+	uint32_t woken;
+
+	if (!record_raw_has(raw, off_cpu->woken.offset, sizeof(woken)) || !raw->tid ||
+	    is_of_interrupt(raw))
+		return;
+	memcpy(&woken, raw->data + off_cpu->woken.offset, sizeof(woken));
+	thread = find_thread(off_cpu, woken);
+	if (!thread || thread->state != THREAD_AWAY)
+		return;
+	thread->waker_pid = raw->pid;
+	thread->waker_tid = raw->tid;
+}
+
+static int come_back(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+{
+	int r = 0;
+
+	if (thread->state == THREAD_AWAY)
+		r = end_wait(off_cpu, thread, time);
+	else if (thread->state == THREAD_RUNNING)
+		off_cpu->n_contradictions++;
+	thread->state = THREAD_RUNNING;
+	thread->since = time;
+	thread->has_stack = false;
+	return r;
+}
+
+int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
+			uint64_t time)
+{
+	const struct record_id *id = record_id(header);
+	bool is_out = header->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	struct off_cpu_thread *thread;
+
+	/* Nobody waits in the idle task, and who has been reaped has no number any more. */
+	if (!id || !id->tid || id->tid == PID_UNKNOWN)
+		return 0;
+	thread = find_thread(off_cpu, id->tid);
+	if (!thread)
+		thread = add_thread(off_cpu, id->pid, id->tid,
+				    is_out ? THREAD_RUNNING : THREAD_AWAY, off_cpu->begun_at);
+	if (!thread)
+		return 0;
+	if (thread->state == THREAD_ENDED) {
+		if (is_out)
+			remove_thread(off_cpu, thread);
+		return 0;
+	}
+	if (!is_out)
+		return come_back(off_cpu, thread, time);
+	go_away(off_cpu, thread, time, header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+	return 0;
+}
+
+int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample)
+{
+	struct off_cpu_thread *thread = find_thread(off_cpu, sample->tid);
+
+	off_cpu->n_stacks++;
+	if (!sample->tid || sample->tid == PID_UNKNOWN)
+		return 0;
+	if (!thread)
+		thread = add_thread(off_cpu, sample->pid, sample->tid, THREAD_RUNNING,
+				    off_cpu->begun_at);
+	if (!thread || thread->state == THREAD_ENDED)
+		return 0;
+	thread->has_stack = true;
+	thread->stack = *sample;
+	if (!thread->is_borrowed) {
+		thread->is_borrowed = true;
+		thread->next = off_cpu->borrowed;
+		off_cpu->borrowed = thread;
+	}
+	return 0;
+}
+
+int off_cpu_take_fork(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
+{
+	struct off_cpu_thread *known = find_thread(off_cpu, task->tid);
+
+	if (known) /* its end was lost */
+		remove_thread(off_cpu, known);
+	add_thread(off_cpu, task->pid, task->tid, THREAD_AWAY, time);
+	return 0;
+}
+
+int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
+{
+	struct off_cpu_thread *thread = find_thread(off_cpu, task->tid);
+
+	if (!thread || thread->state == THREAD_ENDED)
+		return 0;
+	if (thread->state == THREAD_RUNNING)
+		thread->on_ns += time - thread->since;
+	thread->state = THREAD_ENDED;
+	thread->since = time;
+	thread->has_stack = false;
+	return tell_thread(off_cpu, thread, time);
+}
+
+/* What was before is of another program. */
+int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
+{
+	struct off_cpu_thread *thread = find_thread(off_cpu, comm->tid);
+
+	if (!thread) {
+		add_thread(off_cpu, comm->pid, comm->tid, THREAD_RUNNING, time);
+		return 0;
+	}
+	if (thread->state == THREAD_RUNNING)
+		thread->on_ns += time - thread->since;
+	thread->state = THREAD_RUNNING;
+	thread->since = time;
+	return tell_thread(off_cpu, thread, time);
+}
+
+/* The time until each thread is next heard of is neither: what it did is not known. */
+int off_cpu_take_lost_switches(struct off_cpu *off_cpu, uint64_t time)
+{
+	struct off_cpu_thread *thread, *next;
+
+	off_cpu->begun_at = time;
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
+		if (thread->state == THREAD_ENDED)
+			continue;
+		thread->state = THREAD_UNKNOWN;
+		thread->has_stack = false;
+	}
+	return 0;
+}
+
+void off_cpu_take_lost_tasks(struct off_cpu *off_cpu, uint64_t time)
+{
+	off_cpu->begun_at = time;
+}
+
+/* A part of a stack, behind those that are there already. */
+static const void *move(char **at, const void *part, size_t size)
+{
+	void *to = *at;
+
+	if (size)
+		memcpy(to, part, size);
+	*at += size;
+	return to;
+}
+
+/* Copies a stack out of the ring; one that there is no room for is forgotten. */
+static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
+{
+	struct record_sample *stack = &thread->stack;
+	size_t size = (stack->n_chain + stack->n_registers) * sizeof(uint64_t) + stack->stack_size;
+	char *at;
+
+	if (size > thread->memory_size) {
+		if (off_cpu->kept_bytes + size - thread->memory_size > OFF_CPU_KEPT_MAX ||
+		    !(at = malloc(size))) {
+			thread->has_stack = false;
+			off_cpu->n_stacks_refused++;
+			return;
+		}
+		free(thread->memory);
+		off_cpu->kept_bytes += size - thread->memory_size;
+		thread->memory = at;
+		thread->memory_size = size;
+	}
+	at = thread->memory;
+	stack->chain = move(&at, stack->chain, stack->n_chain * sizeof(uint64_t));
+	stack->registers = move(&at, stack->registers, stack->n_registers * sizeof(uint64_t));
+	stack->stack = move(&at, stack->stack, stack->stack_size);
+}
+
+int off_cpu_keep(struct off_cpu *off_cpu)
+{
+	struct off_cpu_thread *thread, *next;
+
+	for (thread = off_cpu->borrowed; thread; thread = next) {
+		next = thread->next;
+		thread->is_borrowed = false;
+		if (!thread->tid)
+			free_thread(thread);
+		else if (thread->has_stack)
+			keep_stack(off_cpu, thread);
+	}
+	off_cpu->borrowed = NULL;
+	for (thread = off_cpu->gone; thread; thread = next) {
+		next = thread->next;
+		free_thread(thread);
+	}
+	off_cpu->gone = NULL;
+	return 0;
+}
+
+/* Nearly all that it waits is short, and there is much of it: its stacks are not worth their price.
+ */
+static bool is_busy(const struct off_cpu_thread *thread, uint64_t elapsed_ns)
+{
+	uint64_t long_ns = thread->recent_ns - thread->recent_short_ns;
+
+	return thread->n_recent * NANOSECONDS_A_SECOND >= OFF_CPU_BUSY_WAITS * elapsed_ns &&
+	       long_ns * OFF_CPU_LONG_SHARE <= thread->recent_ns;
+}
+
+static bool is_left_out(const struct off_cpu *off_cpu, uint32_t tid)
+{
+	for (size_t i = 0; i < off_cpu->n_left_out; i++)
+		if (off_cpu->left_out[i] == tid)
+			return true;
+	return false;
+}
+
+static void forget_recent(struct off_cpu *off_cpu, uint64_t time)
+{
+	struct off_cpu_thread *thread, *next;
+
+	off_cpu->looked_at = time;
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	thread->recent_ns = thread->recent_short_ns = thread->n_recent = 0;
+}
+
+/* By what they did lately: how long they wait is known without stacks, too. */
+static int leave_out_busy(struct off_cpu *off_cpu, uint64_t time)
+{
+	uint32_t busy[OFF_CPU_LEFT_OUT_MAX];
+	size_t n = 0, n_before = 0;
+	struct off_cpu_thread *thread, *next;
+
+	if (!off_cpu->leave_out || time < off_cpu->looked_at + OFF_CPU_LOOK_NS)
+		return 0;
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
+		if (n == OFF_CPU_LEFT_OUT_MAX)
+			break;
+		if (!is_busy(thread, time - off_cpu->looked_at))
+			continue;
+		n_before += is_left_out(off_cpu, thread->tid);
+		busy[n++] = thread->tid;
+	}
+	forget_recent(off_cpu, time);
+	if (n == off_cpu->n_left_out && n == n_before)
+		return 0;
+	memcpy(off_cpu->left_out, busy, n * sizeof(*busy));
+	off_cpu->n_left_out = n;
+	return off_cpu->leave_out(busy, n, off_cpu->arg);
+}
+
+/* The first time, a person is told. */
+static void raise_threshold(struct off_cpu *off_cpu, uint64_t factor)
+{
+	if (off_cpu->threshold_ns * factor > OFF_CPU_LEAST_MAX_NS)
+		return;
+	off_cpu->threshold_ns *= factor;
+	if (off_cpu->highest_ns == off_cpu->least_ns)
+		stage_warn(off_cpu->stage,
+			   "very many waits: at times those below %" PRIu64 " us or more are "
+			   "summed by thread, without stacks (--off-cpu=US sets a threshold)",
+			   off_cpu->threshold_ns / 1000);
+	if (off_cpu->highest_ns < off_cpu->threshold_ns)
+		off_cpu->highest_ns = off_cpu->threshold_ns;
+}
+
+/*
+ * Each wait that is told costs as much as any sample. So where there are too many the threshold
+ * rises at once; it falls again slowly.
+ */
+static void adapt(struct off_cpu *off_cpu, uint64_t time)
+{
+	uint64_t elapsed = time - off_cpu->adapted_at;
+	uint64_t most = OFF_CPU_TOLD_MAX * elapsed / NANOSECONDS_A_SECOND;
+
+	if (off_cpu->is_fixed || elapsed < OFF_CPU_ADAPT_NS)
+		return;
+	if (off_cpu->n_long > most) {
+		raise_threshold(off_cpu, off_cpu->n_long > 4 * most ? 4 : 2);
+		forget_recent(off_cpu, time); /* it was measured by another threshold */
+	} else if (elapsed < OFF_CPU_TELL_NS) {
+		return;
+	} else if (off_cpu->n_long + off_cpu->n_half < most / 2 &&
+		   off_cpu->threshold_ns > off_cpu->least_ns) {
+		off_cpu->threshold_ns /= 2;
+	}
+	off_cpu->adapted_at = time;
+	off_cpu->n_long = off_cpu->n_half = 0;
+}
+
+int off_cpu_tell_sums(struct off_cpu *off_cpu, uint64_t time)
+{
+	struct off_cpu_thread *thread, *next;
+	int r = 0;
+
+	adapt(off_cpu, time);
+	r = leave_out_busy(off_cpu, time);
+	if (r < 0 || time < off_cpu->told_at + OFF_CPU_TELL_NS)
+		return r;
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
+		if (thread->state == THREAD_ENDED && time > thread->since + OFF_CPU_TELL_NS) {
+			remove_thread(off_cpu, thread);
+			continue;
+		}
+		r = tell_thread(off_cpu, thread, time);
+		if (r < 0)
+			return r;
+	}
+	off_cpu->told_at = time;
+	return 0;
+}
+
+static void count(const struct off_cpu *off_cpu)
+{
+	struct counters *counters = &off_cpu->stage->counters;
+
+	*counters_get(counters, "waits", "stacks-taken") += off_cpu->n_stacks;
+	*counters_get(counters, "waits", "told") += off_cpu->n_samples;
+	*counters_get(counters, "waits", "short") += off_cpu->n_short;
+	*counters_get(counters, "waits", "without-stack") += off_cpu->n_without_stack;
+	*counters_get(counters, "waits", "contradictions") += off_cpu->n_contradictions;
+	*counters_get(counters, "waits", "threshold-us") += off_cpu->highest_ns / 1000;
+	*counters_get(counters, "refused", "waiting-threads") += off_cpu->n_threads_refused;
+	*counters_get(counters, "refused", "waiting-stacks") += off_cpu->n_stacks_refused;
+}
+
+int off_cpu_finish(struct off_cpu *off_cpu, uint64_t time)
+{
+	struct off_cpu_thread *thread, *next;
+	int r = 0;
+
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
+		thread->flags |= WIRE_sample_flags_STILL_AWAY;
+		if (thread->state == THREAD_AWAY)
+			r = end_wait(off_cpu, thread, time);
+		else if (thread->state == THREAD_RUNNING)
+			thread->on_ns += time - thread->since;
+		if (r == 0)
+			r = tell_thread(off_cpu, thread, time);
+		if (r < 0)
+			return r;
+	}
+	count(off_cpu);
+	return 0;
+}

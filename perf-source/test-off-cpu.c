@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Switches as the kernel would tell of them, in the order of their times; waits out. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "common/test-stream.h"
+#include "perf-source/off-cpu.h"
+
+enum {
+	PID = 5000000, /* above PID_MAX_LIMIT: never found in /proc */
+	TID = PID + 1,
+	STACK_SIZE = 64,
+};
+
+static struct test_stream stream;
+static struct images images;
+static struct processes processes;
+static struct off_cpu off_cpu;
+static uint32_t left_out[OFF_CPU_LEFT_OUT_MAX];
+static size_t n_left_out, n_leave_out_calls;
+
+static int set_up_with(uint64_t least_ns)
+{
+	test_stream_init(&stream);
+	images_init(&images, &stream.stage, -1);
+	processes_init(&processes, &stream.stage, &images);
+	off_cpu_init(&off_cpu, &stream.stage, &processes, least_ns);
+	n_left_out = n_leave_out_calls = 0;
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	return set_up_with(100);
+}
+
+static int set_up_adapting(void **state)
+{
+	return set_up_with(0);
+}
+
+static int tear_down(void **state)
+{
+	off_cpu_deinit(&off_cpu);
+	processes_deinit(&processes);
+	images_deinit(&images);
+	test_stream_deinit(&stream);
+	return 0;
+}
+
+struct switch_record {
+	struct perf_event_header header;
+	struct record_id id;
+};
+
+static void do_switch(uint32_t tid, uint16_t misc, uint64_t time)
+{
+	struct switch_record record = {
+		.header = { PERF_RECORD_SWITCH, misc, sizeof(record) },
+		.id = { .pid = PID, .tid = tid, .time = time },
+	};
+
+	assert_int_equal(off_cpu_take_switch(&off_cpu, &record.header, time), 0);
+}
+
+static void go(uint32_t tid, uint64_t time)
+{
+	do_switch(tid, PERF_RECORD_MISC_SWITCH_OUT, time);
+}
+
+static void come(uint32_t tid, uint64_t time)
+{
+	do_switch(tid, 0, time);
+}
+
+static char stack_bytes[STACK_SIZE];
+
+/* The sample in front of a switch; its stack lies where it will be written to again. */
+static void take_stack(uint32_t tid, char content)
+{
+	const struct record_sample sample = {
+		.pid = PID, .tid = tid, .stack = stack_bytes, .stack_size = STACK_SIZE
+	};
+
+	memset(stack_bytes, content, STACK_SIZE);
+	assert_int_equal(off_cpu_take_stack(&off_cpu, &sample), 0);
+}
+
+/* What a ring is given back for: the kernel writes there. */
+static void give_back(void)
+{
+	assert_int_equal(wire_writer_flush(&stream.stage.writer), 0);
+	assert_int_equal(off_cpu_keep(&off_cpu), 0);
+	memset(stack_bytes, '!', STACK_SIZE);
+}
+
+static void do_task(int (*take)(struct off_cpu *, const struct record_task *, uint64_t),
+		    uint32_t tid, uint64_t time)
+{
+	const struct record_task task = { .pid = PID, .parent_pid = PID, .tid = tid };
+
+	assert_int_equal(take(&off_cpu, &task, time), 0);
+}
+
+/* The next record of that type; the test fails if there is none. */
+static union wire_view expect(uint16_t type)
+{
+	union wire_view view;
+	uint16_t found;
+
+	while ((found = test_stream_next(&stream, &view)) && found != type)
+		;
+	assert_int_equal(found, type);
+	return view;
+}
+
+static void expect_wait(uint64_t time, uint64_t weight, uint32_t flags, char content)
+{
+	union wire_view view = expect(WIRE_RECORD_sample);
+
+	assert_int_equal(view.sample.time, time);
+	assert_int_equal(view.sample.weight, weight);
+	assert_int_equal(view.sample.event, EVENT_OFF_CPU);
+	assert_int_equal(view.sample.flags, flags);
+	assert_int_equal(view.sample.stack.size, STACK_SIZE);
+	assert_int_equal(((const char *)view.sample.stack.data)[STACK_SIZE - 1], content);
+}
+
+static void expect_sum(uint32_t end, uint64_t weight)
+{
+	union wire_view view = expect(WIRE_RECORD_stack);
+
+	assert_int_equal(view.stack.end, end);
+	assert_int_equal(view.stack.weight, weight);
+}
+
+static void expect_time(uint64_t on_cpu, uint64_t off_cpu_ns, uint64_t n_waits)
+{
+	union wire_view view = expect(WIRE_RECORD_thread_time);
+
+	assert_int_equal(view.thread_time.on_cpu, on_cpu);
+	assert_int_equal(view.thread_time.off_cpu, off_cpu_ns);
+	assert_int_equal(view.thread_time.n_waits, n_waits);
+}
+
+static void expect_nothing_more(void)
+{
+	union wire_view view;
+	uint16_t type;
+
+	while ((type = test_stream_next(&stream, &view)))
+		assert_true(type != WIRE_RECORD_sample && type != WIRE_RECORD_stack &&
+			    type != WIRE_RECORD_thread_time);
+}
+
+static void test_a_wait_has_the_stack_that_its_thread_left_with(void **state)
+{
+	do_task(off_cpu_take_fork, TID, 1000);
+	come(TID, 1010);
+	take_stack(TID, 'a');
+	go(TID, 2000);
+	come(TID, 5000);
+	expect_wait(5000, 3000, 0, 'a');
+	do_task(off_cpu_take_exit, TID, 5500);
+	expect_sum(WIRE_stack_end_SHORT_WAITS, 10); /* until it first ran */
+	expect_time(990 + 500, 3010, 2);
+	go(TID, 5600); /* for good */
+	assert_int_equal(off_cpu_finish(&off_cpu, 9000), 0);
+	expect_nothing_more();
+	assert_null(off_cpu.threads);
+}
+
+static void test_a_stack_outlives_the_ring_that_it_lay_in(void **state)
+{
+	come(TID, 1000);
+	take_stack(TID, 'a');
+	go(TID, 2000);
+	give_back();
+	come(TID, 5000);
+	give_back();
+	expect_wait(5000, 3000, 0, 'a');
+	take_stack(TID, 'b'); /* in the memory that the first one had */
+	go(TID, 6000);
+	give_back();
+	come(TID, 7000);
+	expect_wait(7000, 1000, 0, 'b');
+	assert_int_equal(off_cpu.kept_bytes, STACK_SIZE);
+}
+
+static void test_who_was_there_before_is_known_since_the_beginning(void **state)
+{
+	off_cpu.begun_at = 1000;
+	come(TID, 3000);   /* was away */
+	go(TID + 1, 4000); /* ran */
+	assert_int_equal(off_cpu_finish(&off_cpu, 5000), 0);
+	expect_sum(WIRE_stack_end_NO_STACK, 2000);
+	expect_time(2000, 2000, 1);
+	expect_sum(WIRE_stack_end_NO_STACK, 1000);
+	expect_time(3000, 1000, 1);
+	expect_nothing_more();
+}
+
+static void test_who_could_have_gone_on_was_preempted(void **state)
+{
+	take_stack(TID, 'p');
+	do_switch(TID, PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, 1000);
+	come(TID, 2000);
+	expect_wait(2000, 1000, WIRE_sample_flags_PREEMPTED, 'p');
+}
+
+static void test_who_is_away_at_the_end_is_told(void **state)
+{
+	take_stack(TID, 's');
+	go(TID, 1000);
+	assert_int_equal(off_cpu_finish(&off_cpu, 4000), 0);
+	expect_wait(4000, 3000, WIRE_sample_flags_STILL_AWAY, 's');
+	expect_time(1000, 3000, 1);
+}
+
+static void test_short_waits_are_summed(void **state)
+{
+	for (uint64_t time = 1000; time < 2000; time += 100) {
+		take_stack(TID, 's');
+		go(TID, time);
+		come(TID, time + 50);
+	}
+	assert_int_equal(off_cpu_tell_sums(&off_cpu, 2 * OFF_CPU_TELL_NS), 0);
+	expect_sum(WIRE_stack_end_SHORT_WAITS, 500);
+	expect_time(1000 + 9 * 50, 500, 10);
+	expect_nothing_more();
+}
+
+/* A stack that is lost must not be that of another wait. */
+static void test_a_wait_without_a_stack_has_none(void **state)
+{
+	come(TID, 1000);
+	take_stack(TID, 'a');
+	go(TID, 2000);
+	come(TID, 3000);
+	expect_wait(3000, 1000, 0, 'a');
+	go(TID, 4000);
+	come(TID, 6000);
+	assert_int_equal(off_cpu_finish(&off_cpu, 6000), 0);
+	expect_sum(WIRE_stack_end_NO_STACK, 1000 + 2000); /* also before the first switch */
+	expect_time(2000, 1000 + 1000 + 2000, 3);
+}
+
+static void test_after_a_loss_nothing_is_assumed(void **state)
+{
+	come(TID, 1000);
+	take_stack(TID, 'a');
+	go(TID, 2000);
+	assert_int_equal(off_cpu_take_lost_switches(&off_cpu, 3000), 0);
+	come(TID, 5000); /* from which wait is not known */
+	take_stack(TID, 'b');
+	go(TID, 5500);
+	come(TID, 6000);
+	expect_wait(6000, 500, 0, 'b');
+	assert_int_equal(off_cpu_finish(&off_cpu, 6000), 0);
+	expect_sum(WIRE_stack_end_NO_STACK, 1000);
+	expect_time(1000 + 500, 1000 + 500, 2);
+	assert_int_equal(off_cpu.n_contradictions, 0);
+}
+
+static void test_a_tid_that_is_used_again_is_another_thread(void **state)
+{
+	come(TID, 1000);
+	take_stack(TID, 'a');
+	go(TID, 2000);
+	give_back();
+	do_task(off_cpu_take_fork, TID, 3000); /* its exit was lost */
+	come(TID, 3500);
+	give_back();
+	assert_int_equal(off_cpu_finish(&off_cpu, 4000), 0);
+	expect_sum(WIRE_stack_end_NO_STACK, 500);
+	expect_time(500, 500, 1);
+	expect_nothing_more();
+}
+
+static void test_the_idle_task_never_waits(void **state)
+{
+	take_stack(0, 'i');
+	go(0, 1000);
+	come(0, 2000);
+	do_switch(PID_UNKNOWN, PERF_RECORD_MISC_SWITCH_OUT, 3000);
+	assert_null(off_cpu.threads);
+}
+
+static void test_who_wakes_is_told(void **state)
+{
+	union wire_view view;
+	_Alignas(8) char memory[sizeof(struct record_raw) + 64] = { 0 };
+	struct record_raw *raw = (void *)memory;
+	const uint32_t woken = TID;
+
+	off_cpu.woken = (struct tracepoint_field){ 24, 4 };
+	raw->header.size = offsetof(struct record_raw, data) + 36;
+	raw->size = 36;
+	raw->pid = PID + 7;
+	raw->tid = PID + 8;
+	memcpy(raw->data + 24, &woken, sizeof(woken));
+	take_stack(TID, 'w');
+	go(TID, 1000);
+	off_cpu_take_waking(&off_cpu, raw);
+	come(TID, 2000);
+	view = expect(WIRE_RECORD_sample);
+	assert_int_equal(view.sample.waker_tid, PID + 8);
+	take_stack(TID, 'w');
+	go(TID, 3000);
+	raw->data[2] = 0x08; /* TRACE_FLAG_HARDIRQ: whoever was interrupted has not done it */
+	off_cpu_take_waking(&off_cpu, raw);
+	come(TID, 4000);
+	view = expect(WIRE_RECORD_sample);
+	assert_int_equal(view.sample.waker_tid, 0);
+	raw->size = 27; /* cut */
+	off_cpu_take_waking(&off_cpu, raw);
+}
+
+static int leave_out(const uint32_t *tids, size_t n, void *arg)
+{
+	memcpy(left_out, tids, n * sizeof(*tids));
+	n_left_out = n;
+	n_leave_out_calls++;
+	return 0;
+}
+
+/* A thousand waits of 50 us in a second, of two threads, and one of them waits long as well. */
+static uint64_t wait_a_lot(uint64_t time, uint64_t each_ns, int n)
+{
+	for (int i = 0; i < n; i++, time += NANOSECONDS_A_SECOND / n) {
+		for (uint32_t tid = TID; tid < TID + 2; tid++) {
+			take_stack(tid, 'b');
+			go(tid, time);
+			come(tid, time + (tid == TID && i % 10 == 0 ? 1000000 : each_ns));
+		}
+		if (i % 16 == 0)
+			assert_int_equal(off_cpu_tell_sums(&off_cpu, time), 0);
+		give_back();
+	}
+	return time;
+}
+
+static void test_threads_that_only_wait_shortly_cost_no_stacks(void **state)
+{
+	off_cpu.leave_out = leave_out;
+	wait_a_lot(NANOSECONDS_A_SECOND, 50000, 1000);
+	assert_int_equal(n_left_out, 1);
+	assert_int_equal(left_out[0], TID + 1);
+	assert_int_equal(n_leave_out_calls, 1);
+	wait_a_lot(3 * NANOSECONDS_A_SECOND, 2000000, 100);
+	assert_int_equal(n_left_out, 0);
+}
+
+static void test_the_threshold_rises_and_falls(void **state)
+{
+	uint64_t time = wait_a_lot(NANOSECONDS_A_SECOND, 300000, 3000);
+
+	assert_true(off_cpu.threshold_ns > 300000);
+	assert_true(off_cpu.highest_ns >= off_cpu.threshold_ns);
+	for (int i = 0; i < 10; i++)
+		time = wait_a_lot(time, 10000, 10);
+	assert_int_equal(off_cpu.threshold_ns, OFF_CPU_LEAST_DEFAULT_NS);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_wait_has_the_stack_that_its_thread_left_with),
+		TEST(test_a_stack_outlives_the_ring_that_it_lay_in),
+		TEST(test_who_was_there_before_is_known_since_the_beginning),
+		TEST(test_who_could_have_gone_on_was_preempted),
+		TEST(test_who_is_away_at_the_end_is_told),
+		TEST(test_short_waits_are_summed),
+		TEST(test_a_wait_without_a_stack_has_none),
+		TEST(test_after_a_loss_nothing_is_assumed),
+		TEST(test_a_tid_that_is_used_again_is_another_thread),
+		TEST(test_the_idle_task_never_waits),
+		TEST(test_who_wakes_is_told),
+		cmocka_unit_test_setup_teardown(test_threads_that_only_wait_shortly_cost_no_stacks,
+						set_up_adapting, tear_down),
+		cmocka_unit_test_setup_teardown(test_the_threshold_rises_and_falls, set_up_adapting,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Tracepoints of the kernel, as tracefs tells of them (Documentation/trace/events.rst): the number
+ * by which perf_event_open(2) knows one, and where its fields lie in PERF_SAMPLE_RAW.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a field lies in a tracepoint's data. */
+struct tracepoint_field {
+	uint32_t offset, size;
+};
+
+/* 0 or -errno: -ENOENT: no such tracepoint, or tracefs is not mounted; -EACCES. */
+int tracepoint_find(const char *group, const char *name, uint32_t *ret_id);
+
+/* 0 or -errno: -ENOENT: it has no such field. */
+int tracepoint_find_field(const char *group, const char *name, const char *field,
+			  struct tracepoint_field *ret);

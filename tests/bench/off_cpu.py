@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+What it costs a busy machine to have its waits recorded: pairs of threads hand a token over, at
+least 20,000 switches a second, alone and beside a recording of all processes, in turns.
+
+	off_cpu.py [-n TURNS] [-s SECONDS] [-w WORK]
+"""
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import pipeline  # noqa: E402
+
+HAND_OVER = pipeline.BUILD / "tests" / "bench" / "hand-over"
+SETTLED_S = 2  # a recording has begun by then, and has met this workload
+
+
+def switches():
+    for line in Path("/proc/stat").read_text().splitlines():
+        if line.startswith("ctxt"):
+            return int(line.split()[1])
+    return 0
+
+
+def hops(seconds, work):
+    """Hops a second of the workload, and switches a second of the machine meanwhile."""
+    before, begun = switches(), time.monotonic()
+    out = subprocess.run([HAND_OVER, "4", str(seconds), str(work)], capture_output=True, check=True, text=True).stdout
+    n, taken = out.split()
+    return int(n) / float(taken), (switches() - before) / (time.monotonic() - begun)
+
+
+def recorded(directory, options, seconds, work):
+    commands = [[pipeline.program("perf-source"), "-a", *options], [pipeline.program("live-unwinder")],
+                [pipeline.program("symbolizer")], [pipeline.program("capture-sink"), "--force", directory / "o.syscap"]]
+    commands = [[*command, "-q", f"--stats={directory}/{command[0].name}.json"] for command in commands]
+    running = pipeline.Pipeline(*commands)
+    time.sleep(SETTLED_S)
+    result = hops(seconds, work)
+    running.signal(signal.SIGINT)
+    for ended in running.end():
+        assert ended.status == 0, ended
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", type=int, default=5)
+    parser.add_argument("-s", type=float, default=5)
+    parser.add_argument("-w", type=int, default=60000, help="steps of work between two hops")
+    arguments = parser.parse_args()
+    kinds = {"on-cpu": [], "off-cpu": ["--off-cpu"], "off-cpu, -F 99": ["--off-cpu", "-F", "99"]}
+    ratios, rates = {kind: [] for kind in kinds}, []
+    stats = {}
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        for _ in range(arguments.n):
+            for kind, options in kinds.items():
+                before, rate = hops(arguments.s, arguments.w)
+                rates.append(rate)
+                during, _ = recorded(directory, options, arguments.s, arguments.w)
+                after, _ = hops(arguments.s, arguments.w)
+                ratios[kind].append(during * 2 / (before + after))
+                stats[kind] = json.loads((directory / "perf-source.json").read_text())
+    print(f"switches a second, alone: {statistics.median(rates):.0f}")
+    for kind, values in ratios.items():
+        waits = stats[kind].get("waits", {})
+        print(f"{kind}: of its work alone {statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+              f" waits={json.dumps(waits)} dropped={json.dumps(stats[kind]['dropped'])}"
+              f" events={json.dumps(stats[kind]['events'])}", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("LC_ALL", "C")
+    main()

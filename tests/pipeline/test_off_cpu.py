@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What programs wait for, held against programs that say themselves how long they wait."""
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+import pipeline
+
+WAITS = pipeline.BUILD / "tests" / "pipeline" / "waits"
+ROUNDS = 150
+DISK_ROUNDS = 60
+FUNCTIONS = {"asleep": "wait_asleep", "for-pipe": "wait_for_pipe", "for-mutex": "wait_for_mutex",
+             "for-futex": "wait_for_futex", "for-disk": "wait_for_disk"}
+CALLS = {"asleep": "clock_nanosleep", "for-pipe": "read", "for-mutex": "futex", "for-futex": "futex",
+         "for-disk": "pread64"}
+DISK_BYTES_A_SECOND = 20_000_000  # a block of 1 MiB takes 50 ms: nothing else counts beside that
+BLKIO = Path("/sys/fs/cgroup/blkio")
+
+
+def disk_of(path):
+    """The number of the disk that a file lies on; None: it lies on none."""
+    number = path.stat().st_dev
+    block = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if (block / "partition").exists():
+        block = block.resolve().parent
+    return (block / "dev").read_text().strip() if block.exists() else None
+
+
+@contextlib.contextmanager
+def slow_disk(path):
+    """A shell command's beginning that makes reading slow for what follows; skips where it cannot."""
+    disk = disk_of(path)
+    limit = BLKIO / "blkio.throttle.read_bps_device"
+    if not disk or not limit.exists() or os.geteuid() != 0:
+        raise unittest.SkipTest(f"{pipeline.NOT_HERE} anybody slow a disk down")
+    group = BLKIO / f"stackpipe-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / limit.name).write_text(f"{disk} {DISK_BYTES_A_SECOND}")
+        yield ["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh"]
+    finally:
+        pipeline.wait_for(lambda: not (group / "cgroup.procs").read_text(), "the group to be empty")
+        group.rmdir()
+
+
+class OffCpu(pipeline.RecordingTest):
+    def record_waits(self, *options, command):
+        """A stream of it, and what it says of its threads: {name: (tid, off_ns, wall_ns)}."""
+        stream = self.directory / "waits.stream"
+        with stream.open("wb") as out:
+            ended = self.run_well(self.source(*options, "--", *command), self.stage("live-unwinder"),
+                                  self.stage("symbolizer"), stdout=out)
+        self.assert_stats_add_up("perf-source", "live-unwinder", "symbolizer")
+        said = [line.split() for line in ended[0].errors if re.fullmatch(r"\S+ \d+ \d+ \d+", line)]
+        return stream, {name: tuple(map(int, numbers)) for name, *numbers in said}
+
+    def report(self, stream, *options):
+        done = subprocess.run([pipeline.program("stackpipe"), "report", "--json", "-n", "0", *options, stream],
+                              capture_output=True, check=True)
+        return json.loads(done.stdout)
+
+    def assert_near(self, measured, truth, share, what):
+        self.assertLessEqual(abs(measured - truth), share * truth,
+                             f"{what}: {measured / 1e6:.3f} ms, in truth {truth / 1e6:.3f} ms")
+
+    def check_waits(self, names, stream, said):
+        report = self.report(stream, "--view=off-cpu")
+        times = {thread["tid"]: thread for thread in report["thread_times"]}
+        for name in names:
+            tid, off_ns, wall_ns = said[name]
+            with self.subTest(name):
+                of_thread = self.report(stream, "--view=off-cpu", f"--thread=^{name}$")
+                totals = {row["function"]: row["total"] for row in of_thread["functions"]}
+                self.assert_near(totals[FUNCTIONS[name]], off_ns, 0.02, f"waits of {name} by stack")
+                self.assert_near(times[tid]["on_cpu_ns"] + times[tid]["off_cpu_ns"], wall_ns, 0.01,
+                                 f"life of {name}")
+                self.assertEqual(of_thread["waited_for"][0]["name"], CALLS[name])
+                self.assertEqual(of_thread["summary"]["sum"], times[tid]["off_cpu_ns"])
+
+    def test_waits_are_as_long_as_they_were(self):
+        file = self.directory / "read"
+        stream, said = self.record_waits("--off-cpu=1", command=[WAITS, file, ROUNDS])
+        self.check_waits(set(FUNCTIONS) - {"for-disk"}, stream, said)
+        self.assertEqual(self.stats("perf-source")["waits"]["contradictions"], 0)
+
+    def test_waits_for_a_disk_are_as_long_as_they_were(self):
+        file = self.directory / "read"
+        subprocess.run([WAITS, file, "1"], check=True, capture_output=True)
+        with slow_disk(self.directory) as prefix:
+            stream, said = self.record_waits("--off-cpu", command=[*prefix, WAITS, file, DISK_ROUNDS])
+        self.check_waits(["for-disk"], stream, said)
+
+    def test_short_waits_are_summed(self):
+        stream, said = self.record_waits("--off-cpu=1000000", command=[WAITS, self.directory / "read", ROUNDS])
+        for name in "asleep", "for-pipe":
+            tid, off_ns, _ = said[name]
+            report = self.report(stream, "--view=off-cpu", f"--thread=^{name}$")
+            self.assertEqual([row["function"] for row in report["functions"] if row["total"]], ["[short-waits]"])
+            self.assertGreaterEqual(report["summary"]["sum"], 0.98 * off_ns)
+            self.assertGreaterEqual(report["thread_times"][0]["waits"], ROUNDS)
+        self.assertEqual(self.stats("perf-source")["waits"]["told"], 0)
+
+    def test_who_is_still_away_at_the_end_is_told(self):
+        """A sleep that does not end in time has the stack that it began with."""
+        stream, _ = self.record_waits("--off-cpu", command=["sh", "-c", "sleep 3 & sleep 1"])
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        still = [line for line in text.splitlines() if line.startswith("stack ") and "flags=still-away" in line]
+        self.assertEqual(len(still), 1, text[-2000:])
+        report = self.report(stream, "--view=off-cpu")
+        self.assertEqual(report["waited_for"][0]["name"], "clock_nanosleep")
+        self.assertGreater(report["summary"]["sum"], 0.9e9)
+
+    def test_a_capture_holds_waits_too(self):
+        stream, _ = self.record_waits("--off-cpu=1", command=[WAITS, self.directory / "read", 20])
+        capture = self.directory / "out.syscap"
+        with stream.open("rb") as stdin:
+            self.run_well([pipeline.program("capture-sink"), "-q", capture], stdin=stdin)
+        for view in "samples", "on-cpu", "off-cpu", "wall-clock":
+            of_stream, of_capture = (self.report(path, f"--view={view}") for path in (stream, capture))
+            if view != "on-cpu" and view != "wall-clock":  # a capture has the usual weight of each sample
+                self.assertEqual(of_stream["summary"]["sum"], of_capture["summary"]["sum"], view)
+            self.assertEqual([(row["function"], row["self"]) for row in of_stream["functions"] if view == "off-cpu"],
+                             [(row["function"], row["self"]) for row in of_capture["functions"] if view == "off-cpu"])
+        self.assertEqual(of_stream["waited_for"], of_capture["waited_for"])
+        self.assertEqual([{**row, "name": ""} for row in of_stream["thread_times"]],
+                         [{**row, "name": ""} for row in of_capture["thread_times"]])
+        folded = self.run_on(stream, [pipeline.program("capture-sink"), "-q", "--view=off-cpu", "-f", "folded", "-"])
+        microseconds = sum(int(line.rsplit(" ", 1)[1]) for line in folded.decode().splitlines())
+        off_cpu = self.report(stream, "--view=off-cpu")["summary"]["sum"]
+        self.assert_near(microseconds * 1000, off_cpu, 0.001, "folded stacks")
+
+    def test_a_view_that_is_not_there_is_named(self):
+        stream = self.record(self.directory / "plain.stream", self.stage("live-unwinder"), self.stage("symbolizer"))
+        done = subprocess.run([pipeline.program("stackpipe"), "report", "--view=off-cpu", stream], capture_output=True,
+                              check=False, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("has no view 'off-cpu'; it has: samples", done.stderr)
+
+    @pipeline.needs_root
+    def test_who_ends_a_wait_is_known(self):
+        if not Path("/sys/kernel/tracing/events/sched/sched_waking/id").exists():
+            self.skipTest(f"{pipeline.NOT_HERE} tracepoints be found: tracefs is not mounted")
+        stream = self.directory / "all.stream"
+        with stream.open("wb") as out:
+            started = self.start(self.source("--off-cpu=1", "-a"), stdout=out)
+            pipeline.wait_for(lambda: pipeline.has_size(stream, 1), "the stream")
+            said = subprocess.run([WAITS, self.directory / "read", "50"], check=True, capture_output=True, text=True)
+            started.signal(signal.SIGINT)
+            self.assertEqual(started.end()[0].status, 0)
+        tids = {line.split()[0]: line.split()[1] for line in said.stderr.splitlines() + said.stdout.splitlines()}
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        wakers = [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
+                  if line.startswith("sample ") and f" tid={tids['for-pipe']} " in line and "event=1" in line]
+        main = max(set(wakers), key=wakers.count)
+        self.assertGreater(wakers.count(main), 40, wakers)
+        process = re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text)
+        self.assertTrue(process, "the waker is the main thread, which writes to the pipe")
+
+    def test_without_it_nothing_is_different(self):
+        stream = self.record(self.directory / "plain.stream")
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        self.assertNotRegex(text, "(?m)^(event|thread_time) ")
+
+
+if __name__ == "__main__":
+    pipeline.main()
