@@ -5,7 +5,8 @@
  *	u32 size of the next, little-endian
  *	a JSON object: what was recorded, "strings", and how many there are of each of the following
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
- *	the parent is, function), processes (pid, name), threads (process, tid, name), samples
+ *	the parent is, function), processes (pid, name, control
+ *	group), threads (process, tid, name), samples
  *	(microseconds since the one before, thread, node, and what it weighs in each of "units"),
  *	losses (the same, events), of a heap what was alive over time (bytes, blocks), and its
  *	moments (microseconds since the one before, how many stacks have changed, of each which
@@ -77,6 +78,7 @@ static void put_threads(struct writing *self)
 	for (size_t i = 0; i < profile->n_processes; i++) {
 		put_number(self, profile->processes[i].pid);
 		put_name(self, profile->processes[i].name);
+		put_name(self, profile->processes[i].cgroup);
 	}
 	for (size_t i = 0; i < profile->n_threads; i++) {
 		put_number(self, profile->threads[i].process);

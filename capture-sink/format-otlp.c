@@ -66,6 +66,8 @@ struct writing {
 	struct capture *capture;
 	const struct profile *profile;
 	struct profile_groups groups;
+	uint32_t cgroup; /* a name: whose resource is put */
+	bool has_totals;
 	struct used_names strings;
 	struct pair_map functions;  /* (name, file) → index */
 	struct pair_map attributes; /* (key, number or name with the upper bit set) → index */
@@ -175,9 +177,10 @@ static void put_values(struct writing *self, const struct profile_group *group, 
 /* All samples of a thread with the same stack that are in a view: one for each time. */
 static void put_sample(struct writing *self, const struct profile_group *group, struct view view)
 {
-	uint32_t stack;
+	uint32_t stack, process = self->profile->threads[group->thread].process;
 
-	if (!profile_group_amount(&self->groups, self->profile, group, view))
+	if (self->profile->processes[process].cgroup != self->cgroup ||
+	    !profile_group_amount(&self->groups, self->profile, group, view))
 		return;
 	stack = find_stack(self, group->node);
 	protobuf_reset(&self->message);
@@ -250,7 +253,9 @@ static void put_profile(struct writing *self, struct protobuf *scope, struct vie
 	if (is_clock && stacks->hello.rate)
 		protobuf_put_uint(&self->samples, PROFILE_PERIOD,
 				  NANOSECONDS_A_SECOND / stacks->hello.rate);
-	put_totals(self, &self->samples, end);
+	if (!self->has_totals) /* they are of all resources together */
+		put_totals(self, &self->samples, end);
+	self->has_totals = true;
 	protobuf_put_message(scope, SCOPE_PROFILES_PROFILES, &self->samples);
 }
 
@@ -264,15 +269,32 @@ static void put_profiles(struct writing *self, struct protobuf *scope, enum stag
 		put_profile(self, scope, (struct view){ VIEW_WEIGHTS, i }, end);
 }
 
+/* One that is empty is not put. */
+static void add_resource_attribute(struct writing *self, const char *key, const char *value)
+{
+	if (!*value)
+		return;
+	protobuf_reset(&self->value);
+	protobuf_put_text(&self->value, ANY_VALUE_STRING, value);
+	protobuf_reset(&self->inner);
+	protobuf_put_text(&self->inner, KEY_VALUE_KEY, key);
+	protobuf_put_message(&self->inner, KEY_VALUE_VALUE, &self->value);
+	protobuf_put_message(&self->message, RESOURCE_ATTRIBUTES, &self->inner);
+}
+
+/* The host, and as far as it is known the container, or what else makes a control group. */
 static void put_resource(struct writing *self, struct protobuf *resource_profiles)
 {
-	protobuf_reset(&self->value);
-	protobuf_put_text(&self->value, ANY_VALUE_STRING, self->capture->stacks.hello.host);
-	protobuf_reset(&self->inner);
-	protobuf_put_text(&self->inner, KEY_VALUE_KEY, "host.name");
-	protobuf_put_message(&self->inner, KEY_VALUE_VALUE, &self->value);
+	const char *path = profile_text(self->profile, self->cgroup);
+	char container[CGROUP_LABEL_MAX], unit[CGROUP_LABEL_MAX];
+
+	cgroup_container(path, container);
+	cgroup_unit(path, unit);
 	protobuf_reset(&self->message);
-	protobuf_put_message(&self->message, RESOURCE_ATTRIBUTES, &self->inner);
+	add_resource_attribute(self, "host.name", self->capture->stacks.hello.host);
+	add_resource_attribute(self, "container.id", container);
+	add_resource_attribute(self, "systemd.unit", unit);
+	add_resource_attribute(self, "process.linux.cgroup", path);
 	protobuf_put_message(resource_profiles, RESOURCE_PROFILES_RESOURCE, &self->message);
 }
 
@@ -291,6 +313,25 @@ static void put_resource_profiles(struct writing *self, struct protobuf *data,
 	protobuf_put_message(data, DATA_RESOURCE_PROFILES, &resource_profiles);
 	protobuf_deinit(&resource_profiles);
 	protobuf_deinit(&scope_profiles);
+}
+
+/* A resource for each control group; where none is known, one for all. */
+static int put_resources(struct writing *self, struct protobuf *data, enum stage_stream_end end)
+{
+	const struct profile *profile = self->profile;
+	struct pair_map known;
+	int r = 0;
+
+	pair_map_init(&known, profile->n_processes + 1);
+	for (size_t i = 0; (i < profile->n_processes || i == 0) && r == 0; i++) {
+		self->cgroup = profile->n_processes ? profile->processes[i].cgroup : 0;
+		if (pair_map_find(&known, self->cgroup, 0))
+			continue;
+		r = pair_map_add(&known, self->cgroup, 0, 1);
+		put_resource_profiles(self, data, end);
+	}
+	pair_map_deinit(&known);
+	return r;
 }
 
 static void put_mappings(struct writing *self, struct protobuf *dictionary)
@@ -413,7 +454,9 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 	self->stack_of_node = calloc(self->profile->n_nodes, sizeof(*self->stack_of_node));
 	if (r < 0 || !self->stack_of_node)
 		return -ENOMEM;
-	put_resource_profiles(self, &data, end);
+	r = put_resources(self, &data, end);
+	if (r < 0)
+		return r;
 	put_dictionary(self, &data);
 	r = self->has_failed || self->strings.has_failed || data.has_failed
 		    ? -ENOMEM

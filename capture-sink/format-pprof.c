@@ -168,6 +168,13 @@ static void add_label(struct writing *self, const char *key, uint32_t text, uint
 	protobuf_put_message(&self->message, SAMPLE_LABEL, &self->inner);
 }
 
+/* One that is not known is left out. */
+static void add_text_label(struct writing *self, const char *key, uint32_t name)
+{
+	if (name)
+		add_label(self, key, used_names_index(&self->strings, name), 0);
+}
+
 /* A stack from a node outwards; its values are in `list` by then, and it is still to be put. */
 static void begin_sample(struct writing *self, uint32_t node)
 {
@@ -213,6 +220,9 @@ static void put_sample(struct writing *self, const struct profile_groups *groups
 	add_label(self, "pid", 0, process->pid);
 	add_label(self, "thread", used_names_index(&self->strings, thread->name), 0);
 	add_label(self, "tid", 0, thread->tid);
+	add_text_label(self, "cgroup", process->cgroup);
+	add_text_label(self, "container", process->container);
+	add_text_label(self, "systemd_unit", process->unit);
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 

@@ -64,7 +64,7 @@ struct syscap_format {
 	bool has_kallsyms;     /* the whole one, as there are no names in the stream */
 	bool in_file;	       /* pieces of a file of the host are still to come */
 	bool is_compressed;    /* that file is */
-	struct syscap_thread_times thread_times;
+	struct syscap_notes thread_times, cgroups;
 	char *gathered; /* what has come of it, if it is not */
 	size_t gathered_size;
 };
@@ -132,6 +132,28 @@ static int begin(struct capture *capture)
 	return r;
 }
 
+/* Pieces of one file must not go back in time: Sysprof sorts everything by it. */
+static int put_chunk(struct capture *capture, const char *path, uint64_t time, const void *data,
+		     size_t size, int is_last)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { .pid = -1, .cpu = -1 };
+
+	if (time > self->chunk_time)
+		self->chunk_time = time;
+	when.time = self->chunk_time;
+	return syscap_put_chunk(&self->syscap, when, path, data, size, is_last);
+}
+
+static int put_notes(struct capture *capture, const char *path, struct syscap_notes *notes,
+		     int is_last)
+{
+	size_t size = notes->size;
+
+	notes->size = 0;
+	return put_chunk(capture, path, capture->stacks.last_time, notes->text, size, is_last);
+}
+
 static bool is_used(const struct syscap_format *self, uint32_t pid)
 {
 	return self->used_pids[pid / 8] & 1 << pid % 8;
@@ -185,6 +207,14 @@ static uint64_t hash_name(const struct process *process)
 	return hash;
 }
 
+static int note_cgroup(struct capture *capture, int32_t pid, const char *path)
+{
+	struct syscap_format *self = capture->format_data;
+	int r = syscap_note_cgroup(&self->cgroups, pid, path);
+
+	return r > 0 ? put_notes(capture, SYSCAP_CGROUPS_FILE, &self->cgroups, 0) : r;
+}
+
 /*
  * The PID of a stack's process. It is told when first met, and again with a new name: the last one
  * counts, and each incarnation is a process of its own here.
@@ -213,6 +243,8 @@ static int find_pid(struct capture *capture, const struct named_stack *stack, in
 		r = 0;
 	name_process(process, pid, name, sizeof(name));
 	when.pid = pid;
+	if (r == 0 && !told && process && process->cgroup)
+		r = note_cgroup(capture, pid, process->cgroup->path);
 	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
 }
 
@@ -433,7 +465,9 @@ static int add_thread_time(struct capture *capture, const struct wire_thread_tim
 	int32_t pid;
 	int r = find_pid(capture, &stack, &pid);
 
-	return r < 0 ? r : syscap_add_thread_time(&self->thread_times, pid, record);
+	if (r == 0)
+		r = syscap_note_thread_time(&self->thread_times, pid, record);
+	return r > 0 ? put_notes(capture, SYSCAP_THREAD_TIMES_FILE, &self->thread_times, 0) : r;
 }
 
 static int put_counters(struct capture *capture, uint64_t time)
@@ -602,19 +636,6 @@ static int add_lost(struct capture *capture, const struct wire_lost *lost)
 	return r < 0 ? r : put_counters(capture, lost->time);
 }
 
-/* Pieces of one file must not go back in time: Sysprof sorts everything by it. */
-static int put_chunk(struct capture *capture, const char *path, uint64_t time, const void *data,
-		     size_t size, int is_last)
-{
-	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { .pid = -1, .cpu = -1 };
-
-	if (time > self->chunk_time)
-		self->chunk_time = time;
-	when.time = self->chunk_time;
-	return syscap_put_chunk(&self->syscap, when, path, data, size, is_last);
-}
-
 /* Of a file's name, without ".gz". */
 static size_t name_size(const char *name)
 {
@@ -741,9 +762,10 @@ static int put_events(struct capture *capture)
 		syscap_event_text(&events->list[i], text, sizeof(text));
 		r = put_metadata(capture, id, text);
 	}
-	if (r == 0 && self->thread_times.size)
-		r = put_compressed(capture, SYSCAP_THREAD_TIMES_FILE, self->thread_times.text,
-				   self->thread_times.size);
+	if (r == 0 && self->thread_times.text)
+		r = put_notes(capture, SYSCAP_THREAD_TIMES_FILE, &self->thread_times, 1);
+	if (r == 0 && self->cgroups.text)
+		r = put_notes(capture, SYSCAP_CGROUPS_FILE, &self->cgroups, 1);
 	return r;
 }
 
@@ -800,6 +822,7 @@ static void free_all(struct capture *capture)
 
 	free(self->gathered);
 	free(self->thread_times.text);
+	free(self->cgroups.text);
 	pair_map_deinit(&self->pids);
 	free(self->used_pids);
 	pair_map_deinit(&self->told_names);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "capture-sink/syscap-events.h"
+#include "common/text.h"
 
-enum { LINE_SIZE = 128 };
+enum {
+	LINE_SIZE = 128,
+	NOTE_SIZE = CGROUP_PATH_MAX + LINE_SIZE, /* of the longest line */
+};
 
 /* What the mark of a stack is called. */
 static const char *mark_name(const struct wire_stack *stack)
@@ -43,21 +48,33 @@ void syscap_event_text(const struct event_info *event, char *ret, size_t size)
 		 wire_name_text(&wire_names_event_unit, event->unit), event->name);
 }
 
-int syscap_add_thread_time(struct syscap_thread_times *times, int32_t pid,
-			   const struct wire_thread_time *record)
+static int add_line(struct syscap_notes *notes, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static int add_line(struct syscap_notes *notes, const char *format, ...)
 {
-	char *larger;
-	size_t n = 2 * times->n_allocated + 16 * LINE_SIZE;
+	va_list arguments;
 
-	if (times->size + LINE_SIZE > times->n_allocated) {
-		larger = realloc(times->text, n);
-		if (!larger)
-			return -ENOMEM;
-		times->text = larger;
-		times->n_allocated = n;
-	}
-	times->size +=
-		snprintf(times->text + times->size, LINE_SIZE, SYSCAP_THREAD_TIME, record->time,
-			 pid, record->tid, record->on_cpu, record->off_cpu, record->n_waits);
-	return 0;
+	if (!notes->text)
+		notes->text = malloc(SYSCAP_NOTES_SIZE + NOTE_SIZE);
+	if (!notes->text)
+		return -ENOMEM;
+	va_start(arguments, format);
+	notes->size += vsnprintf(notes->text + notes->size, NOTE_SIZE, format, arguments);
+	va_end(arguments);
+	return notes->size >= SYSCAP_NOTES_SIZE;
+}
+
+int syscap_note_thread_time(struct syscap_notes *notes, int32_t pid,
+			    const struct wire_thread_time *record)
+{
+	return add_line(notes, SYSCAP_THREAD_TIME, record->time, pid, record->tid, record->on_cpu,
+			record->off_cpu, record->n_waits);
+}
+
+int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path)
+{
+	char text[CGROUP_PATH_MAX];
+
+	text_clean(path, strlen(path), text, sizeof(text));
+	return add_line(notes, SYSCAP_CGROUP, pid, text);
 }

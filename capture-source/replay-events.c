@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "capture-source/replay-events.h"
-#include "common/gzip.h"
+#include "common/cgroup.h"
 
 enum {
 	WEIGHTS_MAX = 1 << 22,
-	TIMES_SIZE_MAX = 256 * 1024 * 1024,
 	PREEMPTED_BIT = 1, /* of what is kept of a mark; the rest is its weight */
 };
 
@@ -39,25 +37,68 @@ static bool parse_event(const char *text, struct wire_event *ret)
 	return ret->kind && ret->unit;
 }
 
+static struct lines lines_of(const struct syscap_file *file, const char *path)
+{
+	const struct syscap_embedded_file *embedded = syscap_file_embedded(file, path);
+
+	return embedded ? (struct lines){ embedded->data, embedded->data + embedded->size }
+			: (struct lines){ 0 };
+}
+
+/* The next line as a text of its own; false: there is none. One that is too long is empty. */
+static bool next_line(struct lines *lines, char *ret, size_t size)
+{
+	const char *end;
+
+	if (lines->at == lines->end)
+		return false;
+	end = memchr(lines->at, '\n', lines->end - lines->at);
+	end = end ? end : lines->end;
+	snprintf(ret, size, "%.*s", (size_t)(end - lines->at) < size ? (int)(end - lines->at) : 0,
+		 lines->at);
+	lines->at = end < lines->end ? end + 1 : end;
+	return true;
+}
+
+/* "123 /system.slice/cron.service": the path stays where it is, up to the end of its line. */
+static int read_cgroups(struct replay_events *events, const struct syscap_file *file)
+{
+	struct lines lines = lines_of(file, SYSCAP_CGROUPS_FILE), before = lines;
+	char line[CGROUP_PATH_MAX + 32];
+	int r = 0;
+
+	for (; r != -ENOMEM && next_line(&lines, line, sizeof(line)); before = lines) {
+		int32_t pid;
+		int path_at = 0;
+
+		if (sscanf(line, "%d %n", &pid, &path_at) != 1 || line[path_at] != '/' ||
+		    strlen(line + path_at) >= CGROUP_PATH_MAX)
+			continue;
+		if (!pair_map_find(&events->cgroups, pid, 0))
+			r = pair_map_add(&events->cgroups, pid, 0,
+					 (uintptr_t)(before.at + path_at));
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+struct wire_string replay_events_cgroup(const struct replay_events *events, int32_t pid)
+{
+	const uint64_t *known = pair_map_find(&events->cgroups, pid, 0);
+	const char *path = known ? (const char *)(uintptr_t)*known : "\n";
+
+	return (struct wire_string){ path,
+				     strcspn(path, "\n") }; /* read_cgroups() knows its limit */
+}
+
 int replay_events_start(struct replay_events *events, struct stage *stage,
 			const struct syscap_file *file)
 {
-	const struct syscap_embedded_file *times =
-		syscap_file_embedded(file, SYSCAP_THREAD_TIMES_FILE);
-	size_t size;
-	int r = 0;
+	int r;
 
 	pair_map_init(&events->weights, WEIGHTS_MAX);
-	if (times)
-		r = gzip_decompress(times->data, times->size, TIMES_SIZE_MAX, &events->times_file,
-				    &size);
-	if (r == -ENOMEM)
-		return r;
-	if (r == 0 && times) {
-		events->times = events->times_file;
-		events->times_end = events->times_file + size;
-	}
-	r = 0;
+	pair_map_init(&events->cgroups, WEIGHTS_MAX);
+	events->times = lines_of(file, SYSCAP_THREAD_TIMES_FILE);
+	r = read_cgroups(events, file);
 	while (events->n < REPLAY_EVENTS_MAX && r == 0) {
 		struct wire_event event = { .number = events->n };
 		const char *text;
@@ -76,7 +117,7 @@ int replay_events_start(struct replay_events *events, struct stage *stage,
 
 void replay_events_deinit(struct replay_events *events)
 {
-	free(events->times_file);
+	pair_map_deinit(&events->cgroups);
 	pair_map_deinit(&events->weights);
 }
 
@@ -137,23 +178,18 @@ void replay_events_weigh(const struct replay_events *events, int32_t pid, int32_
 int replay_events_next_time(struct replay_events *events, uint64_t until, int32_t *ret_pid,
 			    struct wire_thread_time *ret)
 {
-	const char *end;
+	struct lines behind = events->times;
 	char line[128];
-	size_t size;
 
-	while (events->times < events->times_end) {
-		end = memchr(events->times, '\n', events->times_end - events->times);
-		size = (end ? end : events->times_end) - events->times;
-		snprintf(line, sizeof(line), "%.*s", size < sizeof(line) ? (int)size : 0,
-			 events->times);
-		if (sscanf(line, SYSCAP_THREAD_TIME, &ret->time, ret_pid, &ret->tid, &ret->on_cpu,
-			   &ret->off_cpu, &ret->n_waits) == 6) {
-			if (ret->time > until)
-				return -ENODATA;
-			events->times += size + 1;
+	while (next_line(&behind, line, sizeof(line))) {
+		bool is_one = sscanf(line, SYSCAP_THREAD_TIME, &ret->time, ret_pid, &ret->tid,
+				     &ret->on_cpu, &ret->off_cpu, &ret->n_waits) == 6;
+
+		if (is_one && ret->time > until)
+			return -ENODATA;
+		events->times = behind;
+		if (is_one)
 			return 0;
-		}
-		events->times += size + 1;
 	}
 	return -ENODATA;
 }

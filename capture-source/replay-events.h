@@ -10,12 +10,17 @@
 
 enum { REPLAY_EVENTS_MAX = 32 };
 
+/* Of an embedded file. */
+struct lines {
+	const char *at, *end;
+};
+
 struct replay_events {
 	size_t n;			    /* 0: one that `hello` names */
 	char frames[REPLAY_EVENTS_MAX][72]; /* "[off-cpu]" */
 	struct pair_map weights; /* (PID in the file, TID and kind of mark) → what the mark told */
-	char *times_file;	 /* where the time of threads has gone */
-	const char *times, *times_end; /* lines of it that are still to be told */
+	struct lines times;	 /* where the time of threads has gone: what is still to be told */
+	struct pair_map cgroups; /* (PID in the file, 0) → its line's path */
 };
 
 /* Reads what the capture says of its events, and tells it. 0 or -errno. */
@@ -33,6 +38,9 @@ uint32_t replay_events_of_stack(const struct replay_events *events, const struct
 /* What the last mark has told of a stack, whose `end` is known by now. */
 void replay_events_weigh(const struct replay_events *events, int32_t pid, int32_t tid,
 			 struct wire_stack *stack);
+
+/* The control group of a process; empty: none is told. */
+struct wire_string replay_events_cgroup(const struct replay_events *events, int32_t pid);
 
 /* The next line up to a time: 0 and the record without its process, whose PID is that of the file;
  * -ENODATA: none. */

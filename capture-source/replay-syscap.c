@@ -159,6 +159,18 @@ static uint32_t real_pid(int32_t pid, const char *name, char *ret, size_t size)
 	return found;
 }
 
+static int put_cgroup(struct replay *replay, const struct replayed_process *process,
+		      const struct syscap_frame *frame)
+{
+	const struct wire_cgroup cgroup = {
+		.process = process->process.number,
+		.time = frame->time,
+		.path = replay_events_cgroup(replay->events, frame->pid),
+	};
+
+	return cgroup.path.size ? stage_put(replay->stage, WIRE_RECORD_cgroup, &cgroup) : 0;
+}
+
 /* The process of a frame: a new one if it was not met, or has ended. 0 or -errno. */
 static int find_process(struct replay *replay, const struct syscap_frame *frame,
 			const struct place_process *parent, struct replayed_process **ret)
@@ -185,8 +197,8 @@ static int find_process(struct replay *replay, const struct syscap_frame *frame,
 	}
 	process->has_exited = false;
 	*ret = process;
-	return places_add_process(&replay->places, &process->process, pid, text, parent,
-				  frame->time);
+	r = places_add_process(&replay->places, &process->process, pid, text, parent, frame->time);
+	return r < 0 ? r : put_cgroup(replay, process, frame);
 }
 
 static int take_process(struct replay *replay, const struct syscap_frame *frame)
@@ -386,8 +398,7 @@ static int put_files(struct stage *stage, const struct replay *replay)
 
 	for (size_t i = 0; i < syscap->n_files && r == 0; i++)
 		if (syscap->files[i].is_whole && strncmp(syscap->files[i].path, "__", 2) &&
-		    strncmp(syscap->files[i].path, SYSCAP_THREAD_TIMES_FILE,
-			    strlen(SYSCAP_THREAD_TIMES_FILE)))
+		    strncmp(syscap->files[i].path, "stackpipe/", strlen("stackpipe/")))
 			r = put_file(stage, &syscap->files[i], syscap_file_header(syscap)->time);
 	return r;
 }

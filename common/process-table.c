@@ -11,6 +11,7 @@ static void forget(struct process_table *table, struct process *process)
 		table->forget(process, table->arg);
 	HASH_DEL(table->by_number, process);
 	mapping_table_deinit(&process->mappings);
+	cgroup_drop(process->cgroup);
 	free(process);
 }
 
@@ -54,9 +55,23 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 		return -ENOMEM;
 	}
 	parent = process_table_find(table, record->parent);
-	if (record->origin == WIRE_origin_FORKED && parent)
-		return mapping_table_copy(&process->mappings, &parent->mappings);
-	return 0;
+	if (record->origin != WIRE_origin_FORKED || !parent)
+		return 0;
+	process->cgroup = cgroup_share(parent->cgroup);
+	return mapping_table_copy(&process->mappings, &parent->mappings);
+}
+
+int process_table_set_cgroup(struct process_table *table, const struct wire_cgroup *record)
+{
+	struct process *process = process_table_find(table, record->process);
+
+	if (!process) {
+		table->n_refused++;
+		return 0;
+	}
+	cgroup_drop(process->cgroup);
+	process->cgroup = record->path.size ? cgroup_new(record->path.data) : NULL;
+	return record->path.size && !process->cgroup ? -ENOMEM : 0;
 }
 
 int process_table_map(struct process_table *table, const struct wire_mapping *record)

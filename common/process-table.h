@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "common/cgroup.h"
 #include "common/hash-table.h"
 #include "common/mapping-table.h"
 #include "common/wire.h"
@@ -19,7 +20,8 @@ struct process {
 	uint64_t version; /* changes with its mappings; no two processes have the same */
 	char name[65];
 	struct mapping_table mappings;
-	void *data; /* the stage's own; freed by the table's `forget` */
+	struct cgroup *cgroup; /* NULL: the root, not known, or nobody takes the records in */
+	void *data;	       /* the stage's own; freed by the table's `forget` */
 };
 
 struct process_table {
@@ -36,6 +38,7 @@ void process_table_deinit(struct process_table *table);
 /* Each takes the record of that name in. 0 or -ENOMEM; what is impossible is counted. */
 int process_table_add(struct process_table *table, const struct wire_process *record);
 int process_table_map(struct process_table *table, const struct wire_mapping *record);
+int process_table_set_cgroup(struct process_table *table, const struct wire_cgroup *record);
 void process_table_rename(struct process_table *table, const struct wire_thread *record);
 void process_table_exit(struct process_table *table, const struct wire_process_exit *record);
 

@@ -2,6 +2,7 @@
 /* What the files of processes.h share. */
 #pragma once
 
+#include "common/cgroup.h"
 #include "common/hash-table.h"
 #include "common/proc.h"
 #include "common/processes.h"
@@ -17,6 +18,7 @@ struct process {
 	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
 	struct mapping_table mappings;
 	char name[PROC_NAME_MAX];
+	struct cgroup *cgroup; /* NULL: the root, or not known */
 	bool has_exited;
 };
 

@@ -26,6 +26,7 @@ static void forget(struct processes *processes, struct process *process)
 {
 	HASH_DEL(processes->by_pid, process);
 	mapping_table_deinit(&process->mappings);
+	cgroup_drop(process->cgroup);
 	free(process);
 }
 
@@ -60,6 +61,40 @@ static int put_process(struct processes *processes, const struct process *proces
 	};
 
 	return stage_put(processes->stage, WIRE_RECORD_process, &record);
+}
+
+static int put_cgroup(struct processes *processes, const struct process *process, uint64_t time)
+{
+	const char *path = process->cgroup ? process->cgroup->path : "";
+	const struct wire_cgroup record = {
+		.process = process->upid,
+		.time = time,
+		.path = wire_string(path, CGROUP_PATH_MAX),
+	};
+
+	return stage_put(processes->stage, WIRE_RECORD_cgroup, &record);
+}
+
+/*
+ * What runs in a container was moved there before it was executed. `known` is what it had before,
+ * which it keeps if /proc shows another incarnation already, or none.
+ */
+static int find_cgroup(struct processes *processes, struct process *process, struct cgroup *known,
+		       uint64_t time)
+{
+	char path[CGROUP_PATH_MAX];
+	bool is_told = !processes->is_proc_foreign && !processes->find_maps && process->pid &&
+		       process->pid != PID_UNKNOWN && cgroup_read(process->pid, path) == 0 &&
+		       !processes_is_changing(processes, process->pid);
+
+	if (is_told && (!known || strcmp(known->path, path))) {
+		process->cgroup = *path ? cgroup_new(path) : NULL;
+		if (*path && !process->cgroup)
+			return -ENOMEM;
+	} else {
+		process->cgroup = cgroup_share(known);
+	}
+	return process->cgroup ? put_cgroup(processes, process, time) : 0;
 }
 
 static int put_exit(struct processes *processes, const struct process *process, uint64_t time)
@@ -295,6 +330,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 		process->n_threads = n_threads > 0 ? n_threads : 1;
 	}
 	r = put_process(processes, process, origin, 0, time);
+	if (r == 0)
+		r = find_cgroup(processes, process, NULL, time);
 	return r < 0 ? r : add_maps(processes, process, &maps, time);
 }
 
@@ -366,6 +403,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
 	if (r < 0 || !parent)
 		return r;
+	process->cgroup = cgroup_share(parent->cgroup);
 	return own_anonymous(processes, process, parent->anonymous, time);
 }
 
@@ -426,6 +464,8 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 {
 	struct process *process = find(processes, comm->pid);
 	uint64_t predecessor = process ? process->upid : 0;
+	_cleanup_(cgroup_dropp) struct cgroup *cgroup =
+		process ? cgroup_share(process->cgroup) : NULL;
 	int r = 0;
 
 	if (process)
@@ -435,7 +475,8 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	process = begin(processes, comm->pid, name);
 	if (!process)
 		return -ENOMEM;
-	return put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
+	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
+	return r < 0 ? r : find_cgroup(processes, process, cgroup, time);
 }
 
 int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t tid, const char *name,

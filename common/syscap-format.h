@@ -22,13 +22,15 @@ enum {
 
 /*
  * Of several events: the metadata that tells of each; the message and the names of the mark in front
- * of a stack (TID, weight); a file, and its lines (time, PID, TID, on and off the CPU, waits).
+ * of a stack (TID, weight); files, and their lines (time, PID, TID, on and off the CPU, waits; PID and control group).
  */
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"
 #define SYSCAP_WAITED "waited"
 #define SYSCAP_PREEMPTED "preempted"
 #define SYSCAP_THREAD_TIMES_FILE "stackpipe/thread-times"
+#define SYSCAP_CGROUPS_FILE "stackpipe/cgroups"
+#define SYSCAP_CGROUP "%d %s\n"
 #define SYSCAP_THREAD_TIME "%lu %d %u %lu %lu %lu\n"
 
 enum syscap_frame_type {

@@ -246,6 +246,18 @@ static int find_stack(struct profile *profile, const struct named_stack *stack, 
 	return r;
 }
 
+/* Where a process runs. */
+static void label(struct profile *profile, struct profile_process *process, const char *path)
+{
+	char text[CGROUP_LABEL_MAX];
+
+	process->cgroup = intern(profile, path);
+	cgroup_container(path, text);
+	process->container = *text ? intern(profile, text) : 0;
+	cgroup_unit(path, text);
+	process->unit = *text ? intern(profile, text) : 0;
+}
+
 static int find_process(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
 {
 	uint64_t number = stack->record->process;
@@ -267,6 +279,8 @@ static int find_process(struct profile *profile, const struct named_stack *stack
 		.pid = stack->process ? stack->process->pid : 0,
 		.name = intern(profile, name),
 	};
+	if (stack->process && stack->process->cgroup)
+		label(profile, &profile->processes[*ret], stack->process->cgroup->path);
 	return 0;
 }
 

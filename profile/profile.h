@@ -49,6 +49,7 @@ struct profile_module {
 struct profile_process {
 	uint64_t number; /* of the incarnation */
 	uint32_t pid, name;
+	uint32_t cgroup, container, unit; /* names; 0: not known, or none (cgroup.h) */
 };
 
 struct profile_thread {

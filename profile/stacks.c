@@ -239,6 +239,13 @@ int stacks_handle_event(struct stage *stage, void *data, const void *view)
 	return 0;
 }
 
+int stacks_handle_cgroup(struct stage *stage, void *data, const void *view)
+{
+	struct stacks *stacks = data;
+
+	return process_table_set_cgroup(&stacks->identity.processes, view);
+}
+
 int stacks_handle_symbols_void(struct stage *stage, void *data, const void *view)
 {
 	struct stacks *stacks = data;

@@ -99,6 +99,7 @@ int stacks_handle_symbol(struct stage *stage, void *self, const void *view);
 int stacks_handle_symbols_void(struct stage *stage, void *self, const void *view);
 int stacks_handle_count(struct stage *stage, void *self, const void *view);
 int stacks_handle_event(struct stage *stage, void *self, const void *view);
+int stacks_handle_cgroup(struct stage *stage, void *self, const void *view);
 
 #define STACKS_HANDLERS                                                                            \
 	{ WIRE_RECORD_process, stacks_handle_process },                                            \
@@ -112,6 +113,7 @@ int stacks_handle_event(struct stage *stage, void *self, const void *view);
 		{ WIRE_RECORD_symbol, stacks_handle_symbol },                                      \
 		{ WIRE_RECORD_symbols_void, stacks_handle_symbols_void },                          \
 		{ WIRE_RECORD_event, stacks_handle_event },                                        \
+		{ WIRE_RECORD_cgroup, stacks_handle_cgroup },                                      \
 	{                                                                                          \
 		WIRE_RECORD_count, stacks_handle_count                                             \
 	}

@@ -135,7 +135,7 @@ bool live_counts_has(struct live_counts *counts, const struct profile_sample *sa
 {
 	const struct profile_thread *thread = &counts->profile->threads[sample->thread];
 
-	if (counts->process >= 0 && thread->process != counts->process)
+	if (sample->event || (counts->process >= 0 && thread->process != counts->process))
 		return false;
 	if (!counts->symbol)
 		return true;

@@ -16,6 +16,10 @@ static uint32_t name_of(const struct report *report, enum report_group group, ui
 	const struct profile_thread *found = &profile->threads[thread];
 	const struct profile_process *process = &profile->processes[found->process];
 
+	if (group == REPORT_BY_CGROUP) {
+		*ret_id = 0;
+		return process->cgroup;
+	}
 	*ret_id = group == REPORT_BY_THREAD ? found->tid : process->pid;
 	return group == REPORT_BY_THREAD ? found->name : process->name;
 }

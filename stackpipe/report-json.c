@@ -97,6 +97,32 @@ static void put_group(const struct report *report, enum report_group group, cons
 	fputs("]", out);
 }
 
+/* With what their paths say. */
+static void put_cgroups(const struct report *report, FILE *out)
+{
+	_cleanup_free_ struct report_row *rows = NULL;
+	char label[CGROUP_LABEL_MAX];
+	size_t n;
+
+	if (report_group(report, REPORT_BY_CGROUP, &rows, &n) < 0)
+		return;
+	fputs(",\n\"cgroups\": [", out);
+	for (size_t i = 0; i < limit(report, n); i++) {
+		const char *path = profile_text(report->tree.profile, rows[i].name);
+
+		fputs(i ? ",\n{\"path\":" : "\n{\"path\":", out);
+		json_put_text(out, path);
+		cgroup_container(path, label);
+		fputs(",\"container\":", out);
+		json_put_text(out, label);
+		cgroup_unit(path, label);
+		fputs(",\"unit\":", out);
+		json_put_text(out, label);
+		fprintf(out, ",\"samples\":%" PRIu64 "}", rows[i].n);
+	}
+	fputs("]", out);
+}
+
 /* By the scheduler's account. */
 static void put_thread_times(const struct report *report, FILE *out)
 {
@@ -171,6 +197,7 @@ void report_print_json(const struct report *report, FILE *out)
 		put_functions(report, out);
 		put_group(report, REPORT_BY_PROCESS, "processes", "pid", out);
 		put_group(report, REPORT_BY_THREAD, "threads", "tid", out);
+		put_cgroups(report, out);
 		put_group(report, REPORT_BY_IMAGE, "images", NULL, out);
 		if (events_have_waits(&report->gathering->stacks.events)) {
 			put_group(report, REPORT_BY_CALL, "waited_for", NULL, out);

@@ -186,6 +186,15 @@ void report_print_tree(const struct report *report, FILE *out)
 	subtree_deinit(&subtree);
 }
 
+/* One that all have says nothing. */
+static bool has_cgroups(const struct profile *profile)
+{
+	for (size_t i = 1; i < profile->n_processes; i++)
+		if (profile->processes[i].cgroup != profile->processes[0].cgroup)
+			return true;
+	return false;
+}
+
 /* By the scheduler's account, whatever samples there are. */
 static void print_thread_times(const struct report *report, FILE *out)
 {
@@ -216,6 +225,8 @@ void report_print_text(const struct report *report, FILE *out)
 	if (report->options->view_name && events_have_waits(&report->gathering->stacks.events))
 		print_group(report, REPORT_BY_CALL, "waited for", CALLS_SHOWN, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
+	if (has_cgroups(&report->gathering->profile))
+		print_group(report, REPORT_BY_CGROUP, "control groups", PROCESSES_SHOWN, out);
 	print_group(report, REPORT_BY_THREAD, "threads", PROCESSES_SHOWN, out);
 	print_thread_times(report, out);
 	print_group(report, REPORT_BY_IMAGE, "binaries (self)", IMAGES_SHOWN, out);

@@ -19,6 +19,7 @@ enum {
 	KEY_TIME,
 	KEY_PROCESS,
 	KEY_THREAD,
+	KEY_CGROUP,
 	KEY_SYMBOL,
 	KEY_CALLERS,
 	KEY_CALLEES,
@@ -118,6 +119,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_THREAD:
 		options.thread = compile(arg, state);
 		return 0;
+	case KEY_CGROUP:
+		options.cgroup = compile(arg, state);
+		return 0;
 	case KEY_SYMBOL:
 		options.symbol = compile(arg, state);
 		return 0;
@@ -151,6 +155,8 @@ static const struct argp_option option_table[] = {
 	{ "process", KEY_PROCESS, "REGEX", 0, "Of processes with such a name", 1 },
 	{ "pid", 'p', "PID", 0, "Of this process", 1 },
 	{ "thread", KEY_THREAD, "REGEX", 0, "Of threads with such a name", 1 },
+	{ "cgroup", KEY_CGROUP, "REGEX", 0,
+	  "Of processes in such a control group: containers, units of systemd", 1 },
 	{ "time", KEY_TIME, "FROM:TO", 0, "In these seconds since the beginning", 1 },
 	{ "symbol", KEY_SYMBOL, "REGEX", 0, "With a function of such a name in the stack", 1 },
 	{ 0 },
@@ -172,6 +178,7 @@ static bool *select_threads(const struct profile *profile)
 
 		selected[i] = (options.pid < 0 || options.pid == process->pid) &&
 			      matches(options.process, profile_text(profile, process->name)) &&
+			      matches(options.cgroup, profile_text(profile, process->cgroup)) &&
 			      matches(options.thread, profile_text(profile, thread->name));
 	}
 	return selected;
@@ -300,6 +307,7 @@ static void free_options(void)
 {
 	free_regex(options.process);
 	free_regex(options.thread);
+	free_regex(options.cgroup);
 	free_regex(options.symbol);
 	free_regex(options.subject);
 	pipeline_deinit(&pipeline);

@@ -15,7 +15,13 @@ enum report_kind {
 	REPORT_CALLEES,
 };
 
-enum report_group { REPORT_BY_PROCESS, REPORT_BY_THREAD, REPORT_BY_IMAGE, REPORT_BY_CALL };
+enum report_group {
+	REPORT_BY_PROCESS,
+	REPORT_BY_THREAD,
+	REPORT_BY_IMAGE,
+	REPORT_BY_CALL,
+	REPORT_BY_CGROUP
+};
 
 struct report_options {
 	const char *path;
@@ -24,9 +30,9 @@ struct report_options {
 	size_t n_rows;
 	double min_percent; /* of a call tree's branches */
 	double from, to;    /* seconds since the beginning; to 0: the end */
-	regex_t *process, *thread, *symbol, *subject; /* NULL: not asked for */
-	int64_t pid;				      /* -1: not asked for */
-	const char *view_name;			      /* NULL: what is usual */
+	regex_t *process, *thread, *cgroup, *symbol, *subject; /* NULL: not asked for */
+	int64_t pid;					       /* -1: not asked for */
+	const char *view_name;				       /* NULL: what is usual */
 	struct view view;
 	const char *unit_name; /* of a column */
 	uint64_t unit;	       /* of what is counted there; 0: as it is */
@@ -50,8 +56,8 @@ void report_print_tree(const struct report *report, FILE *out);
 void report_print_json(const struct report *report, FILE *out);
 
 /*
- * A list of counts by process, thread, image or, of waits, the system call (or why else), the most
- * first. 0 or -ENOMEM.
+ * A list of counts by process, thread, image, control group or, of waits, the system call (or why
+ * else), the most first. 0 or -ENOMEM.
  */
 struct report_row {
 	uint32_t name;

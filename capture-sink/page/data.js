@@ -128,7 +128,7 @@ function readProfile(bytes) {
 	const nodes = readNodes(numbers, header.nodes);
 	const processes = [], threads = [];
 	for (let i = 0; i < header.processes; i++)
-		processes.push({ pid: numbers.next(), name: strings[numbers.next()] });
+		processes.push({ pid: numbers.next(), name: strings[numbers.next()], cgroup: strings[numbers.next()] });
 	for (let i = 0; i < header.threads; i++)
 		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
 	const samples = readSamples(numbers, header.samples, header.units.length);

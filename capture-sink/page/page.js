@@ -21,9 +21,9 @@ let table, timeline;
 /* ---- what is shown ---- */
 
 function threadMask() {
-	const { profile } = page, process = $("process").value, thread = $("thread").value;
+	const { profile } = page, process = $("process").value, thread = $("thread").value, cgroup = $("cgroup").value;
 	return Uint8Array.from(profile.threads, (each, i) =>
-		(process === "" || profile.processes[each.process].name === process) && (thread === "" || String(i) === thread) ? 1 : 0);
+		(cgroup === "" || (profile.processes[each.process].cgroup || "/") === cgroup) && (process === "" || profile.processes[each.process].name === process) && (thread === "" || String(i) === thread) ? 1 : 0);
 }
 
 /** The functions of two profiles in one list, and where those of each are in it. */
@@ -243,7 +243,7 @@ function back() {
 
 function reset() {
 	$("search").value = "";
-	$("process").value = $("thread").value = "";
+	$("process").value = $("thread").value = $("cgroup").value = "";
 	timeline.range = null;
 	fillThreads();
 	refresh();
@@ -332,6 +332,14 @@ function byCount(keyOf) {
 	return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
+/** Shown only where there are several. */
+function fillCgroups() {
+	const { threads, processes } = page.profile;
+	const counts = byCount(i => processes[threads[i].process].cgroup || "/");
+	fillOptions($("cgroup"), [["", "all"], ...counts.map(([path, n]) => [path, `${path} (${number(n)})`])]);
+	$("cgroup-label").hidden = counts.length < 2;
+}
+
 function fillProcesses() {
 	const { threads, processes } = page.profile;
 	fillOptions($("process"), [["", "all"], ...byCount(i => processes[threads[i].process].name).map(([name, n]) => [name, `${name} (${number(n)})`])]);
@@ -376,6 +384,7 @@ function listen() {
 		refresh();
 	});
 	$("thread").addEventListener("change", refresh);
+	$("cgroup").addEventListener("change", refresh);
 	$("search").addEventListener("input", () => {
 		search();
 		showView();
@@ -439,6 +448,7 @@ async function begin() {
 	timeline = new Timeline($("timeline"), page.profile, refresh);
 	fillUnits();
 	listen();
+	fillCgroups();
 	fillProcesses();
 	fillThreads();
 	refresh();

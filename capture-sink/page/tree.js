@@ -102,6 +102,7 @@ const GROUPS = {
 	none: () => null,
 	process: (profile, thread) => profile.processes[thread.process].name,
 	thread: (profile, thread) => `${thread.name} (${thread.tid})`,
+	cgroup: (profile, thread) => profile.processes[thread.process].cgroup || "/",
 };
 
 /** The groups of threads, by number: of each the label's place among the tree's, -1 for none. */

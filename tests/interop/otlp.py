@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """OpenTelemetry's own description of profiles, as a class that reads them.
 
-    /usr/bin/python3 otlp.py DEB FILE.otlp
+    /usr/bin/python3 otlp.py [--resources] DEB FILE.otlp
 
-prints {function: [self, total]} as JSON. DEB is Debian's libopentelemetry-proto-dev: what protoc has
+prints {function: [self, total]} as JSON, or [{attributes, samples: {pid: n}}, …]. DEB is Debian's libopentelemetry-proto-dev: what protoc has
 made of the official .proto files holds their descriptors, as the literals of a C++ array.
 """
 import json
@@ -43,10 +43,32 @@ def message_class(deb):
     return message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName(NAME))
 
 
+def pid_of(data, sample):
+    dictionary = data.dictionary
+    for i in sample.attribute_indices:
+        attribute = dictionary.attribute_table[i]
+        if dictionary.string_table[attribute.key_strindex] == "process.pid":
+            return attribute.value.int_value
+    return None
+
+
+def resources_of(data):
+    for resource in data.resource_profiles:
+        samples = {}
+        for scope in resource.scope_profiles:
+            for profile in scope.profiles:
+                for sample in profile.samples:
+                    pid = pid_of(data, sample)
+                    samples[pid] = samples.get(pid, 0) + len(sample.timestamps_unix_nano)
+        yield {"attributes": {each.key: each.value.string_value for each in resource.resource.attributes},
+               "samples": samples}
+
+
 def main():
-    data = message_class(sys.argv[1]).FromString(Path(sys.argv[2]).read_bytes())
+    arguments = [each for each in sys.argv[1:] if each != "--resources"]
+    data = message_class(arguments[0]).FromString(Path(arguments[1]).read_bytes())
     assert not data.UnknownFields(), "fields that the schema does not have"
-    json.dump(totals.of_otlp(data), sys.stdout)
+    json.dump(list(resources_of(data)) if "--resources" in sys.argv else totals.of_otlp(data), sys.stdout)
 
 
 main()
