@@ -41,6 +41,7 @@ static void fill_view(const struct wire_type *type, union wire_view *view, size_
 		case WIRE_ADDRS:
 		case WIRE_FRAMES:
 		case WIRE_TOTALS:
+		case WIRE_VALUES:
 			*(struct wire_frames *)at = (struct wire_frames){ frames, n };
 			break;
 		default:

@@ -20,6 +20,7 @@
 #define DETAIL_ADDRS(detail) LIMIT(detail), .element = sizeof(uint64_t),
 #define DETAIL_FRAMES(detail) LIMIT(detail), .element = sizeof(struct wire_frame),
 #define DETAIL_TOTALS(detail) LIMIT(detail), .element = sizeof(struct wire_total),
+#define DETAIL_VALUES(detail) LIMIT(detail), .element = sizeof(struct wire_counter_value),
 
 /* First meaning: the sets of names. */
 #define NAMES(set, doc) static const struct wire_name names_of_##set[] = {

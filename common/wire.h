@@ -93,6 +93,11 @@ struct wire_totals {
 	size_t n;
 };
 
+struct wire_values {
+	const struct wire_counter_value *data;
+	size_t n;
+};
+
 /* The kinds of fields: their C types, and what `detail` means for them. */
 #define WIRE_C_U32(field, detail) uint32_t field;
 #define WIRE_C_U64(field, detail) uint64_t field;
@@ -105,6 +110,7 @@ struct wire_totals {
 #define WIRE_C_ADDRS(field, detail) struct wire_addrs field;
 #define WIRE_C_FRAMES(field, detail) struct wire_frames field;
 #define WIRE_C_TOTALS(field, detail) struct wire_totals field;
+#define WIRE_C_VALUES(field, detail) struct wire_values field;
 
 enum wire_kind {
 	WIRE_U32,
@@ -118,6 +124,7 @@ enum wire_kind {
 	WIRE_ADDRS,
 	WIRE_FRAMES,
 	WIRE_TOTALS,
+	WIRE_VALUES,
 };
 
 /* Ids: WIRE_RECORD_hello …; names: WIRE_stack_end_COMPLETE …; structures: struct wire_hello … */

@@ -93,6 +93,15 @@ static void print_totals(FILE *out, const struct wire_totals *totals)
 	fputc(']', out);
 }
 
+static void print_values(FILE *out, const struct wire_values *values)
+{
+	fputc('[', out);
+	for (size_t i = 0; i < values->n; i++)
+		fprintf(out, "%s%" PRIu64 ":%" PRIu64, i ? " " : "", values->data[i].counter,
+			values->data[i].value);
+	fputc(']', out);
+}
+
 static void print_blob(FILE *out, const struct wire_blob *blob)
 {
 	fprintf(out, "%zu:%08lx", blob->size, crc32(crc32(0, NULL, 0), blob->data, blob->size));
@@ -135,6 +144,9 @@ static void print_field(FILE *out, const struct wire_field *field, const void *a
 		break;
 	case WIRE_TOTALS:
 		print_totals(out, at);
+		break;
+	case WIRE_VALUES:
+		print_values(out, at);
 		break;
 	}
 }
