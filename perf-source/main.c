@@ -7,8 +7,8 @@
 #include "common/clock.h"
 #include "perf-source/perf-source.h"
 
-enum { KEY_OFF_CPU = 0x100 };
-enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096 };
+enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS };
+enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0, "Record all processes of the machine (the default)", 0 },
@@ -21,6 +21,10 @@ static const struct argp_option option_table[] = {
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also waits: of those of at least so many microseconds (100, more where there are very "
 	  "many) each with its stack, the others summed by thread",
+	  0 },
+	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
+	  "Also what the machine does, every so many milliseconds (500): CPUs, memory, disks, network, "
+	  "pressure",
 	  0 },
 	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
 	{ 0 },
@@ -133,6 +137,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (arg)
 			options->least_wait = number * 1000;
 		return 0;
+	case KEY_COUNTERS:
+		if (arg && !parse_number(arg, 10, 60000, "", &number))
+			stage_usage_error(
+				state, "--counters takes milliseconds from 10 to 60000, not '%s'",
+				arg);
+		options->counter_interval =
+			(arg ? number : DEFAULT_COUNTERS_MS) * NANOSECONDS_A_MILLISECOND;
+		return 0;
 	case 'm':
 		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
 			stage_usage_error(state, "-m takes bytes, not '%s'", arg);
@@ -155,7 +167,8 @@ static void init(void *data)
 	self->options.rate = DEFAULT_RATE;
 	self->options.stack_size = DEFAULT_STACK;
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
-	self->images.server_fd = -1;
+	self->images.server_fd = self->instruments.stop_fd = -1;
+	self->instruments.oldest = UINT64_MAX;
 }
 
 int main(int argc, char **argv)

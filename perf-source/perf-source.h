@@ -6,6 +6,7 @@
 #include "common/command.h"
 #include "common/image-server.h"
 #include "common/images.h"
+#include "perf-source/instruments.h"
 #include "perf-source/merge.h"
 #include "common/processes.h"
 #include "perf-source/off-cpu.h"
@@ -18,7 +19,8 @@ struct perf_source_options {
 	size_t ring_bytes; /* 0: enough for the rate and stack size */
 	uint64_t duration; /* nanoseconds, 0: until stopped */
 	bool has_waits;
-	uint64_t least_wait; /* nanoseconds; 0: a threshold that rises where there are many */
+	uint64_t counter_interval; /* nanoseconds; 0: no counters */
+	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises where there are many */
 	bool all;
 	pid_t *pids;
 	size_t n_pids;
@@ -35,6 +37,7 @@ struct perf_source {
 	struct images images;
 	struct processes processes;
 	struct off_cpu off_cpu;
+	struct instruments instruments;
 	uint64_t lost_told; /* samples and events that LOST records told of */
 	bool must_read_again;
 	uint64_t read_again_at; /* all processes, last */

@@ -183,11 +183,14 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	/* In large pieces: a writer and a reader of one pipe at the same time wait for each other.
 	 */
 	size_t release_bytes = self->recording.ring_bytes / RELEASE_SHARE, unreleased = 0;
-	int r;
+	int r = 0;
 
 	while (merge_next(&self->merge, until, &record) == 0) {
 		stage->last_time = record.time;
-		r = take(stage, self, &record);
+		if (instruments_have(&self->instruments, record.time))
+			r = instruments_tell(&self->instruments, stage, record.time);
+		if (r == 0)
+			r = take(stage, self, &record);
 		if (r < 0)
 			return r;
 		unreleased += record.header->size;
@@ -198,7 +201,10 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 			unreleased = 0;
 		}
 	}
-	r = off_cpu_tell_sums(&self->off_cpu, self->merge.last_time);
+	if (until < UINT64_MAX - 1)
+		r = instruments_tell(&self->instruments, stage, until);
+	if (r == 0)
+		r = off_cpu_tell_sums(&self->off_cpu, self->merge.last_time);
 	if (r == 0)
 		r = processes_bury(&self->processes, self->merge.last_time);
 	if (r == 0)
@@ -327,6 +333,17 @@ static void give_up_capabilities(void)
 	capabilities_keep(kept, sizeof(kept) / sizeof(*kept));
 }
 
+/* A machine that is idle tells nothing of itself but this. */
+static int start_instruments(struct stage *stage, struct perf_source *self)
+{
+	int r = 0;
+
+	if (!self->options.counter_interval)
+		return 0;
+	r = instruments_init(&self->instruments, "");
+	return r < 0 ? r : instruments_start(&self->instruments, self->options.counter_interval);
+}
+
 static int put_event(struct stage *stage, uint32_t number, enum wire_event_kind kind,
 		     enum wire_event_unit unit, const char *name)
 {
@@ -372,6 +389,9 @@ static int begin(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	give_up_capabilities();
+	r = start_instruments(stage, self);
+	if (r < 0)
+		return r;
 	if (!self->options.command) {
 		r = recording_enable(&self->recording);
 		self->off_cpu.begun_at = clock_now(CLOCK_MONOTONIC);
@@ -441,14 +461,19 @@ static int finish(struct stage *stage, struct perf_source *self)
 	int r;
 
 	recording_disable(&self->recording);
+	instruments_stop(&self->instruments);
 	if (self->options.command && stage_should_stop())
 		kill(self->command.pid, SIGTERM);
 	merge_look(&self->merge);
 	r = drain(stage, self, UINT64_MAX - 1);
 	if (stopped_at < self->merge.last_time)
 		stopped_at = self->merge.last_time;
+	if (r == 0)
+		r = instruments_tell(&self->instruments, stage, stopped_at);
 	if (r == 0 && self->recording.has_waits)
 		r = off_cpu_finish(&self->off_cpu, stopped_at);
+	if (r == 0)
+		r = instruments_tell(&self->instruments, stage, UINT64_MAX - 1);
 	if (r == 0)
 		r = images_take_states(&self->images);
 	lost = self->recording.setup.no_lost_format
@@ -502,6 +527,7 @@ void perf_source_deinit(void *data)
 
 	if (self->command.pid > 0 && self->command.pid_fd >= 0)
 		kill(self->command.pid, SIGTERM);
+	instruments_deinit(&self->instruments);
 	off_cpu_deinit(&self->off_cpu);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
