@@ -68,6 +68,9 @@ struct format {
 			      const struct wire_heap_stack *record);
 	int (*add_heap_events)(struct capture *capture, const struct wire_heap_events *events);
 	int (*add_heap_lost)(struct capture *capture, const struct wire_heap_lost *lost);
+	int (*add_counter)(struct capture *capture, const struct wire_counter *counter);
+	int (*add_counter_values)(struct capture *capture,
+				  const struct wire_counter_values *values);
 	int (*add_thread_time)(struct capture *capture, const struct wire_thread_time *record);
 	int (*add_file)(struct capture *capture, const struct wire_file *file);
 	int (*add_message)(struct capture *capture, const struct wire_message *message);

@@ -8,9 +8,10 @@
  *	the parent is, function), processes (pid, name, control
  *	group), threads (process, tid, name), samples
  *	(microseconds since the one before, thread, node, and what it weighs in each of "units"),
- *	losses (the same, events), of a heap what was alive over time (bytes, blocks), and its
- *	moments (microseconds since the one before, how many stacks have changed, of each which
- *	sample it is, bytes, blocks that are alive)
+ *	losses (the same, events), counters (category, name, description, divisor) and their values
+ *	(microseconds since the one before, counter, value), of a heap what was alive over time
+ *(bytes, blocks), and its moments (microseconds since the one before, how many stacks have changed,
+ *of each which sample it is, bytes, blocks that are alive)
  *
  * so that no name stands in the page as markup. page/data.js reads it.
  */
@@ -216,6 +217,33 @@ static void put_losses(struct writing *self)
 	}
 }
 
+/* All values in the order of time. */
+static void put_counter_values(struct writing *self)
+{
+	const struct profile *profile = self->profile;
+	uint64_t last = self->capture->stacks.hello.start_time;
+
+	for (size_t i = 0; i < profile->n_counter_values; i++) {
+		const struct profile_counter_value *value = &profile->counter_values[i];
+
+		put_time(self, &last, value->time);
+		put_number(self, value->counter - 1);
+		put_number(self, value->value);
+	}
+}
+
+static void put_counters(struct writing *self)
+{
+	for (size_t i = 1; i < self->profile->n_counters; i++) {
+		const struct profile_counter *counter = &self->profile->counters[i];
+
+		put_name(self, counter->category);
+		put_name(self, counter->name);
+		put_name(self, counter->description);
+		put_number(self, counter->divisor);
+	}
+}
+
 static void put_strings(struct writing *self, struct json *json)
 {
 	fputs(", \"strings\": [\"\"", json->out);
@@ -301,6 +329,8 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 	json_number(&json, "samples", self->n_samples);
 	put_units(self, &json);
 	json_number(&json, "losses", profile->n_losses);
+	json_number(&json, "counters", profile->n_counters ? profile->n_counters - 1 : 0);
+	json_number(&json, "counter_values", profile->n_counter_values);
 	put_strings(self, &json);
 	json_end(&json);
 }
@@ -359,6 +389,8 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 		put_samples(self);
 	}
 	put_losses(self);
+	put_counters(self);
+	put_counter_values(self);
 	if (self->is_heap) {
 		put_timeline(self);
 		put_moments(self);
@@ -420,5 +452,7 @@ const struct format format_html = {
 	.lacks = "source lines, and which CPU a sample is of",
 	.keeps_history = true,
 	WHOLE_PROFILE_CALLBACKS,
+	.add_counter = whole_profile_add_counter,
+	.add_counter_values = whole_profile_add_counter_values,
 	.end = end_file,
 };

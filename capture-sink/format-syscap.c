@@ -33,6 +33,7 @@
 
 enum {
 	MAPPINGS_MAX = 1 << 22,
+	MACHINE_COUNTERS_MAX = 1024,
 	NAMES_TOLD_MAX = 1 << 22,
 	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
 	PROCESS_NAME_MAX = 128,
@@ -59,11 +60,12 @@ struct syscap_format {
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	struct syscap_counter counters[N_COUNTERS];
-	uint64_t counted_time; /* the counters were last written */
-	uint64_t chunk_time;   /* of the last piece of a file */
-	bool has_kallsyms;     /* the whole one, as there are no names in the stream */
-	bool in_file;	       /* pieces of a file of the host are still to come */
-	bool is_compressed;    /* that file is */
+	uint32_t divisors[MACHINE_COUNTERS_MAX + 1]; /* by number; 0: not defined */
+	uint64_t counted_time;			     /* the counters were last written */
+	uint64_t chunk_time;			     /* of the last piece of a file */
+	bool has_kallsyms;  /* the whole one, as there are no names in the stream */
+	bool in_file;	    /* pieces of a file of the host are still to come */
+	bool is_compressed; /* that file is */
 	struct syscap_notes thread_times, cgroups;
 	char *gathered; /* what has come of it, if it is not */
 	size_t gathered_size;
@@ -454,6 +456,50 @@ static int add_event(struct capture *capture, struct syscap_time when, int32_t t
 	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, events, stack);
 }
 
+/* Behind our own; one that is beyond what a stream may hold is not believed. */
+static int add_counter(struct capture *capture, const struct wire_counter *record)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { capture->stacks.last_time, -1, -1 };
+	char category[32], name[32], description[52];
+	struct syscap_counter counter = {
+		.category = clean(record->category.data, category, sizeof(category)),
+		.name = clean(record->name.data, name, sizeof(name)),
+		.description = clean(record->description.data, description, sizeof(description)),
+		.id = N_COUNTERS + record->number,
+		.divisor = record->divisor,
+	};
+
+	if (!record->number || record->number > MACHINE_COUNTERS_MAX)
+		return 0;
+	self->divisors[record->number] = record->divisor ? record->divisor : 1;
+	return syscap_define_counters(&self->syscap, when, &counter, 1);
+}
+
+static int add_counter_values(struct capture *capture, const struct wire_counter_values *record)
+{
+	struct syscap_format *self = capture->format_data;
+	struct syscap_time when = { record->time, -1, -1 };
+	struct syscap_counter some[SYSCAP_COUNTERS_A_GROUP];
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < record->values.n && r == 0; i++) {
+		uint64_t number = record->values.data[i].counter;
+
+		if (number > MACHINE_COUNTERS_MAX || !self->divisors[number])
+			continue;
+		some[n++] = (struct syscap_counter){ .id = N_COUNTERS + number,
+						     .value = record->values.data[i].value,
+						     .divisor = self->divisors[number] };
+		if (n == SYSCAP_COUNTERS_A_GROUP) {
+			r = syscap_set_counters(&self->syscap, when, some, n);
+			n = 0;
+		}
+	}
+	return r == 0 && n ? syscap_set_counters(&self->syscap, when, some, n) : r;
+}
+
 static int add_thread_time(struct capture *capture, const struct wire_thread_time *record)
 {
 	struct syscap_format *self = capture->format_data;
@@ -842,6 +888,8 @@ const struct format format_syscap = {
 	.add_heap_stack = add_heap_stack,
 	.add_heap_events = add_heap_events,
 	.add_heap_lost = add_heap_lost,
+	.add_counter = add_counter,
+	.add_counter_values = add_counter_values,
 	.add_thread_time = add_thread_time,
 	.add_file = add_file,
 	.add_message = add_message,

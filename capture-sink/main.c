@@ -254,6 +254,26 @@ static int handle_thread_time(struct stage *stage, void *data, const void *view)
 		       : 0;
 }
 
+static int handle_counter(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+	struct capture *capture = &self->capture;
+
+	return capture->format->add_counter
+		       ? result(stage, capture, capture->format->add_counter(capture, view))
+		       : 0;
+}
+
+static int handle_counter_values(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+	struct capture *capture = &self->capture;
+
+	return capture->format->add_counter_values
+		       ? result(stage, capture, capture->format->add_counter_values(capture, view))
+		       : 0;
+}
+
 static int handle_message(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
@@ -474,6 +494,8 @@ static const struct stage_handler handlers[] = {
 	STACKS_HANDLERS,
 	{ WIRE_RECORD_file, handle_file },
 	{ WIRE_RECORD_thread_time, handle_thread_time },
+	{ WIRE_RECORD_counter, handle_counter },
+	{ WIRE_RECORD_counter_values, handle_counter_values },
 	{ WIRE_RECORD_message, handle_message },
 	{ WIRE_RECORD_lost, handle_lost },
 	{ WIRE_RECORD_heap_begin, handle_heap_begin },

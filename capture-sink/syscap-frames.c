@@ -239,6 +239,23 @@ int syscap_put_log(struct syscap *syscap, struct syscap_time when, uint16_t seve
 	return end_frame(syscap, &frame->frame);
 }
 
+static uint32_t type_of(const struct syscap_counter *counter)
+{
+	return counter->divisor > 1 ? SYSCAP_COUNTER_DOUBLE : SYSCAP_COUNTER_INT64;
+}
+
+/* As its type says. */
+static int64_t value_of(const struct syscap_counter *counter)
+{
+	double quotient = (double)counter->value / (counter->divisor ? counter->divisor : 1);
+	int64_t bits;
+
+	if (type_of(counter) == SYSCAP_COUNTER_INT64)
+		return counter->value;
+	memcpy(&bits, &quotient, sizeof(bits));
+	return bits;
+}
+
 int syscap_define_counters(struct syscap *syscap, struct syscap_time when,
 			   const struct syscap_counter *counters, size_t n)
 {
@@ -257,8 +274,8 @@ int syscap_define_counters(struct syscap *syscap, struct syscap_time when,
 		snprintf(counter->name, sizeof(counter->name), "%s", counters[i].name);
 		snprintf(counter->description, sizeof(counter->description), "%s",
 			 counters[i].description);
-		counter->id_and_type = counters[i].id | SYSCAP_COUNTER_INT64 << 24;
-		counter->value = counters[i].value;
+		counter->id_and_type = counters[i].id | type_of(&counters[i]) << 24;
+		counter->value = value_of(&counters[i]);
 	}
 	return end_frame(syscap, &frame->frame);
 }
@@ -275,7 +292,7 @@ int syscap_set_counters(struct syscap *syscap, struct syscap_time when,
 	frame->n_groups = 1;
 	for (size_t i = 0; i < n && i < SYSCAP_COUNTERS_A_GROUP; i++) {
 		frame->ids[i] = counters[i].id;
-		frame->values[i] = counters[i].value;
+		frame->values[i] = value_of(&counters[i]);
 	}
 	return end_frame(syscap, &frame->frame);
 }

@@ -19,6 +19,7 @@ enum {
 	SYSCAP_CHUNK_MAX = SYSCAP_FRAME_MAX - 284 - 8, /* bytes of a file in a frame */
 	SYSCAP_FRAMES_AN_INDEX = 64 * 1024,
 	SYSCAP_COUNTER_INT64 = 0,
+	SYSCAP_COUNTER_DOUBLE = 1,
 };
 
 struct syscap {
@@ -66,6 +67,7 @@ struct syscap_counter {
 	const char *category, *name, *description;
 	uint32_t id; /* from 1 on */
 	int64_t value;
+	uint32_t divisor; /* above 1: Sysprof is told the quotient */
 };
 
 /* Defines counters, and sets up to eight of them. */

@@ -43,6 +43,17 @@ int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost
 	return profile_add_lost(profile_of(capture), lost);
 }
 
+int whole_profile_add_counter(struct capture *capture, const struct wire_counter *counter)
+{
+	return profile_add_counter(profile_of(capture), counter);
+}
+
+int whole_profile_add_counter_values(struct capture *capture,
+				     const struct wire_counter_values *values)
+{
+	return profile_add_counter_values(profile_of(capture), values);
+}
+
 void whole_profile_free(struct capture *capture)
 {
 	profile_deinit(profile_of(capture));

@@ -97,6 +97,7 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 	const struct syscap_file_header *header;
 	int r = syscap_file_init(syscap, replay->file.data, replay->file.size);
 
+	replay_counters_init(&replay->counters);
 	pair_map_init(&replay->processes, PROCESSES_MAX);
 	pair_map_init(&replay->names, PROCESSES_MAX);
 	if (r == 0)
@@ -126,6 +127,7 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 void replay_syscap_deinit(struct replay *replay)
 {
 	syscap_file_deinit(&replay->syscap);
+	replay_counters_deinit(&replay->counters);
 	bundle_deinit(&replay->bundle);
 	kallsyms_deinit(&replay->kallsyms);
 	taking_free(replay->taking);
@@ -331,6 +333,11 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	switch (frame->type & 0xff) {
 	case SYSCAP_SAMPLE:
 		return take_sample(stage, replay, frame);
+	case SYSCAP_CTRDEF:
+		return replay_counters_define(&replay->counters, stage, (const void *)frame,
+					      replay->is_ours);
+	case SYSCAP_CTRSET:
+		return replay_counters_set(&replay->counters, stage, (const void *)frame);
 	case SYSCAP_MARK:
 		return replay_events_take_mark(replay->events, (const void *)frame);
 	case SYSCAP_ALLOCATION:

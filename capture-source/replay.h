@@ -5,6 +5,7 @@
 #include "capture-source/bundle.h"
 #include "capture-source/capture-file.h"
 #include "capture-source/places.h"
+#include "capture-source/replay-counters.h"
 #include "capture-source/syscap-file.h"
 #include "common/kallsyms.h"
 
@@ -21,10 +22,11 @@ struct replay {
 	struct taking *taking;	      /* stacks apart: see replay-sample.h */
 	struct heap_replay *heap;     /* see replay-heap.h */
 	struct replay_events *events; /* see replay-events.h */
-	struct pair_map names;	      /* (PID in the file, 0) → item with its first name */
-	struct pair_map processes;    /* (PID in the file, 0) → struct replayed_process * */
-	bool is_ours;		      /* stackpipe has written it */
-	uint64_t period;	      /* nanoseconds that a sample stands for; 0: not known */
+	struct replay_counters counters;
+	struct pair_map names;	   /* (PID in the file, 0) → item with its first name */
+	struct pair_map processes; /* (PID in the file, 0) → struct replayed_process * */
+	bool is_ours;		   /* stackpipe has written it */
+	uint64_t period;	   /* nanoseconds that a sample stands for; 0: not known */
 };
 
 /* Callbacks of stage.h. */

@@ -4,6 +4,7 @@
 
 #include "capture-source/syscap-file.h"
 #include "common/growing-list.h"
+#include "capture-source/replay-counters.h"
 #include "common/gzip.h"
 
 bool syscap_file_is(const char *data, size_t size)
@@ -71,6 +72,10 @@ static enum use judge(const struct syscap_frame *frame)
 		break;
 	case SYSCAP_EXIT:
 		is_whole = true;
+		break;
+	case SYSCAP_CTRDEF:
+	case SYSCAP_CTRSET:
+		is_whole = replay_counters_is_whole(frame);
 		break;
 	case SYSCAP_MARK:
 		is_whole = has_text(frame, sizeof(struct syscap_mark_frame)) &&

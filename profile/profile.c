@@ -39,6 +39,8 @@ void profile_deinit(struct profile *profile)
 	free(profile->threads);
 	free(profile->samples);
 	free(profile->losses);
+	free(profile->counters);
+	free(profile->counter_values);
 	node_index_deinit(&profile->node_index);
 	pair_map_deinit(&profile->location_of_place);
 	pair_map_deinit(&profile->module_of_image);
@@ -389,6 +391,45 @@ int profile_add_stack(struct profile *profile, const struct named_stack *stack, 
 		return 0;
 	}
 	return r < 0 ? r : profile_add_known_stack(profile, stack, node);
+}
+
+int profile_add_counter(struct profile *profile, const struct wire_counter *counter)
+{
+	struct names *names = &profile->stacks->names;
+
+	if (counter->number > PROFILE_COUNTERS_MAX)
+		return 0;
+	while (profile->n_counters <= counter->number) {
+		if (GROWING_LIST_MAKE_ROOM(profile->counters, profile->n_counters) < 0)
+			return -ENOMEM;
+		profile->counters[profile->n_counters++] = (struct profile_counter){ 0 };
+	}
+	profile->counters[counter->number] = (struct profile_counter){
+		.category = names_intern(names, counter->category.data, counter->category.size),
+		.name = names_intern(names, counter->name.data, counter->name.size),
+		.description =
+			names_intern(names, counter->description.data, counter->description.size),
+		.divisor = counter->divisor ? counter->divisor : 1,
+	};
+	return 0;
+}
+
+int profile_add_counter_values(struct profile *profile, const struct wire_counter_values *values)
+{
+	for (size_t i = 0; i < values->values.n; i++) {
+		const struct wire_counter_value *value = &values->values.data[i];
+
+		if (value->counter >= profile->n_counters ||
+		    !profile->counters[value->counter].divisor ||
+		    profile->n_counter_values == PROFILE_COUNTER_VALUES_MAX)
+			continue;
+		if (GROWING_LIST_MAKE_ROOM(profile->counter_values, profile->n_counter_values) < 0)
+			return -ENOMEM;
+		profile->counter_values[profile->n_counter_values++] =
+			(struct profile_counter_value){ values->time, value->value,
+							value->counter };
+	}
+	return 0;
 }
 
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost)

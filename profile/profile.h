@@ -17,6 +17,8 @@ enum {
 	PROFILE_MODULES_MAX = 1 << 18,
 	PROFILE_THREADS_MAX = 1 << 22,
 	PROFILE_LOSSES_MAX = 1 << 20,
+	PROFILE_COUNTERS_MAX = 1024,
+	PROFILE_COUNTER_VALUES_MAX = 1 << 22,
 };
 
 enum profile_location_kind {
@@ -66,6 +68,16 @@ struct profile_sample {
 	uint8_t flags; /* enum wire_sample_flags */
 };
 
+struct profile_counter {
+	uint32_t category, name, description; /* names */
+	uint32_t divisor;		      /* of its values; 0: it was not told */
+};
+
+struct profile_counter_value {
+	uint64_t time, value;
+	uint32_t counter; /* its number */
+};
+
 struct profile_loss {
 	uint64_t time, n;
 	uint32_t cpu;
@@ -81,8 +93,10 @@ struct profile {
 	struct profile_thread *threads;
 	struct profile_sample *samples;
 	struct profile_loss *losses;
+	struct profile_counter *counters; /* by number; the first is none */
+	struct profile_counter_value *counter_values;
 	size_t n_locations, n_calls, n_modules, n_nodes, n_processes, n_threads, n_samples,
-		n_losses;
+		n_losses, n_counters, n_counter_values;
 	uint64_t n_refused; /* samples beyond the limits */
 	struct pair_map location_of_place, module_of_image, process_of_number, thread_of_tid;
 	struct node_index node_index;
@@ -121,6 +135,10 @@ int profile_add_sample(struct profile *profile, const struct profile_sample *sam
 
 /* Where a thread's time has gone. 0 or -ENOMEM. */
 int profile_add_thread_time(struct profile *profile, const struct wire_thread_time *record);
+
+/* Each 0 or -ENOMEM; what is beyond the limits is left out. */
+int profile_add_counter(struct profile *profile, const struct wire_counter *counter);
+int profile_add_counter_values(struct profile *profile, const struct wire_counter_values *values);
 
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost);
 

@@ -22,15 +22,19 @@ enum {
 	KEY_INTERVALS,
 	KEY_SANDBOX,
 	KEY_OFF_CPU,
+	KEY_COUNTERS,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
+
+enum { OPTION_SIZE = 64 };
+enum optional_option { OPTION_OFF_CPU, OPTION_COUNTERS, N_OPTIONAL_OPTIONS };
 
 struct recording {
 	struct pipeline pipeline;
 	const char *output;
 	bool has_target, is_forced, is_shown;
-	char off_cpu[64];
+	char optional[N_OPTIONAL_OPTIONS][OPTION_SIZE]; /* words that the pipeline borrows */
 };
 
 /* Which stage an option is for, and what it is called there. */
@@ -77,13 +81,14 @@ static void pass_on_sandbox(struct recording *recording, const char *mode)
 	}
 }
 
-/* Its value is part of the word, as it may be left out. */
-static const char *off_cpu_option(struct recording *recording, const char *value)
+/* A value that may be left out is part of the word. The last option of a kind counts. */
+static void add_optional(struct recording *recording, enum optional_option which, const char *name,
+			 const char *value)
 {
-	if (!value)
-		return "--off-cpu";
-	snprintf(recording->off_cpu, sizeof(recording->off_cpu), "--off-cpu=%s", value);
-	return recording->off_cpu;
+	char *option = recording->optional[which];
+
+	snprintf(option, OPTION_SIZE, value ? "%s=%s" : "%s", name, value);
+	add(recording, SOURCE, option);
 }
 
 static void take_command(struct recording *recording, const struct argp_state *state)
@@ -117,7 +122,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		recording->is_forced = true;
 		return 0;
 	case KEY_OFF_CPU:
-		add(recording, SOURCE, off_cpu_option(recording, arg));
+		add_optional(recording, OPTION_OFF_CPU, "--off-cpu", arg);
+		return 0;
+	case KEY_COUNTERS:
+		add_optional(recording, OPTION_COUNTERS, "--counters", arg);
 		return 0;
 	case KEY_SANDBOX:
 		pass_on_sandbox(recording, arg);
@@ -157,6 +165,8 @@ static const struct argp_option options[] = {
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also what threads wait for: of at least so many microseconds (100) each with its stack",
 	  1 },
+	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
+	  "Also what the machine does, every so many milliseconds (500)", 1 },
 	{ "buffer-size", 'm', "BYTES", 0, "Of the ring of each CPU", 1 },
 	{ NULL, 0, NULL, 0, "How it is understood:", 2 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "Of live-unwinder: auto, table or dwfl", 2 },

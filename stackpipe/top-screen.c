@@ -72,6 +72,7 @@ static const char *base_name(const char *path)
 static void draw_head(const struct top *top)
 {
 	const struct stacks *stacks = &top->gathering.stacks;
+	char gauge[TOP_GAUGE_TEXT];
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < STACKS_ENDS; i++)
@@ -90,6 +91,11 @@ static void draw_head(const struct top *top)
 		if (stacks->n_ends[end])
 			printw("  %s %.1f %%", wire_name_text(&wire_names_stack_end, end),
 			       percent(stacks->n_ends[end], n));
+	for (size_t i = 0; i < TOP_GAUGES; i++) {
+		top_gauges_text(&top->gauges, i, gauge);
+		if (*gauge)
+			printw("  %s", gauge);
+	}
 	move(2, 0);
 	printw("last %.0f s: %" PRIu64 " samples", top->window_s, top->counts.n);
 	if (top->counts.process >= 0)

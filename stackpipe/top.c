@@ -282,6 +282,22 @@ static int handle_lost(struct stage *stage, void *self, const void *view)
 	return 0;
 }
 
+static int handle_counter(struct stage *stage, void *self, const void *view)
+{
+	struct top *top = self;
+
+	top_gauges_add(&top->gauges, view);
+	return 0;
+}
+
+static int handle_counter_values(struct stage *stage, void *self, const void *view)
+{
+	struct top *top = self;
+
+	top_gauges_set(&top->gauges, view);
+	return 0;
+}
+
 static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 {
 	top_screen_close(self);
@@ -302,6 +318,8 @@ static void deinit(void *self)
 static const struct stage_handler handlers[] = {
 	STACKS_HANDLERS,
 	{ WIRE_RECORD_lost, handle_lost },
+	{ WIRE_RECORD_counter, handle_counter },
+	{ WIRE_RECORD_counter_values, handle_counter_values },
 	{ 0 },
 };
 
@@ -379,7 +397,8 @@ int command_top(int argc, char **argv)
 	argp_err_exit_status = STAGE_EXIT_USAGE;
 	argv[0] = "stackpipe top";
 	if (pipeline_add(&pipeline, "perf-source") < 0 ||
-	    pipeline_add_argument(&pipeline, "-q") < 0)
+	    pipeline_add_argument(&pipeline, "-q") < 0 ||
+	    pipeline_add_argument(&pipeline, "--counters") < 0)
 		return status;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &has_target);
 	if (!terminal_is_there()) {

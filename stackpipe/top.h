@@ -4,6 +4,7 @@
 
 #include <regex.h>
 
+#include "stackpipe/top-gauges.h"
 #include "stackpipe/gathering.h"
 #include "stackpipe/live-counts.h"
 
@@ -36,6 +37,7 @@ struct top {
 	bool has_symbol;
 	char message[256]; /* of the last key */
 	uint64_t n_lost;
+	struct top_gauges gauges;
 	uint64_t drawn_at;		  /* of CLOCK_MONOTONIC */
 	uint64_t measured_at, n_measured; /* the same; samples at that time */
 	double rate;			  /* samples a second */

@@ -118,6 +118,23 @@ function readLosses(numbers, n) {
 	return losses;
 }
 
+/** What was counted of the machine: of each counter times and values. */
+function readCounters(numbers, n, nValues, strings) {
+	const counters = [];
+	for (let i = 0; i < n; i++)
+		counters.push({
+			category: strings[numbers.next()], name: strings[numbers.next()], description: strings[numbers.next()],
+			divisor: numbers.next(), times: [], values: [],
+		});
+	for (let i = 0, time = 0; i < nValues; i++) {
+		time += numbers.next();
+		const counter = counters[numbers.next()];
+		counter.times.push(time);
+		counter.values.push(numbers.next() / counter.divisor);
+	}
+	return counters;
+}
+
 /** All of a profile, from its unpacked bytes. Times are microseconds since its beginning. */
 function readProfile(bytes) {
 	const size = new DataView(bytes.buffer).getUint32(0, true);
@@ -133,11 +150,12 @@ function readProfile(bytes) {
 		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
 	const samples = readSamples(numbers, header.samples, header.units.length);
 	const losses = readLosses(numbers, header.losses);
+	const counters = readCounters(numbers, header.counters || 0, header.counter_values || 0, strings);
 	const timeline = header.heap ? readTimeline(numbers, header.timeline) : null;
 	const moments = header.heap ? readMoments(numbers, header.moments) : [];
 	functions.name = functions.name.map(i => strings[i]);
 	functions.module = functions.module.map(i => strings[i]);
-	return { header, functions, nodes, processes, threads, samples, losses, timeline, moments };
+	return { header, functions, nodes, processes, threads, samples, losses, counters, timeline, moments };
 }
 
 /** The profile in the text of another page; null: there is none. */

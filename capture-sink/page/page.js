@@ -16,7 +16,7 @@ const page = {
 };
 
 const graphs = {};
-let table, timeline;
+let table, timeline, lane;
 
 /* ---- what is shown ---- */
 
@@ -304,6 +304,8 @@ function setTheme(theme) {
 		graph.draw();
 	if (timeline && timeline.columns)
 		timeline.draw();
+	if (lane)
+		lane.draw();
 }
 
 function preferredTheme() {
@@ -446,6 +448,7 @@ async function begin() {
 	table = new Table($("table"), openFunction);
 	table.shown = shown;
 	timeline = new Timeline($("timeline"), page.profile, refresh);
+	lane = new Lane($("lane"), $("counter"), page.profile, timeline);
 	fillUnits();
 	listen();
 	fillCgroups();

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counters of a Sysprof capture as those of a stream: numbered anew, doubles as hundredths. */
+#pragma once
+
+#include "common/pair-map.h"
+#include "common/stage.h"
+#include "common/syscap-format.h"
+
+enum { REPLAY_COUNTERS_MAX = 1024 };
+
+struct replay_counters {
+	struct pair_map numbers; /* (id in the file, 0) → number, and whether it is a double */
+	uint32_t n;
+};
+
+void replay_counters_init(struct replay_counters *counters);
+void replay_counters_deinit(struct replay_counters *counters);
+
+/* Each takes a frame of that kind, which is whole: 0 or -errno. `is_ours`: stackpipe has written
+ * it. */
+int replay_counters_define(struct replay_counters *counters, struct stage *stage,
+			   const struct syscap_counters_frame *frame, bool is_ours);
+int replay_counters_set(struct replay_counters *counters, struct stage *stage,
+			const struct syscap_counter_values_frame *frame);
+
+/* Whether all that a frame speaks of lies within it. */
+bool replay_counters_is_whole(const struct syscap_frame *frame);
