@@ -34,6 +34,7 @@ struct capture {
 	struct view view;
 	bool has_view;
 	uint64_t n_counted; /* in that view */
+	uint64_t n_waits;   /* stacks that are of other events than the first */
 	struct output output;
 	const char *path;
 	const struct format *format;

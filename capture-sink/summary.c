@@ -159,6 +159,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 {
 	_cleanup_free_ struct stack_count *list = NULL;
 	uint64_t n_samples = 0;
+	char waits[64] = "";
 	size_t n;
 
 	if (heap_is_there(&capture->heap)) {
@@ -167,8 +168,11 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	}
 	for (size_t i = 0; i < STACKS_ENDS; i++)
 		n_samples += capture->stacks.n_ends[i];
-	fprintf(stderr, "%s: %" PRIu64 " samples in %.1f s of '%s', %" PRIu64 " lost%s\n",
-		strcmp(capture->path, "-") ? capture->path : "standard output", n_samples,
+	if (capture->n_waits)
+		snprintf(waits, sizeof(waits), " and %" PRIu64 " waits", capture->n_waits);
+	fprintf(stderr, "%s: %" PRIu64 " samples%s in %.1f s of '%s', %" PRIu64 " lost%s\n",
+		strcmp(capture->path, "-") ? capture->path : "standard output",
+		n_samples - capture->n_waits, waits,
 		(capture->stacks.last_time - capture->stacks.hello.start_time) / 1e9,
 		capture->stacks.hello.event, capture->stacks.n_dropped,
 		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");

@@ -188,6 +188,14 @@ static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 	return sample_put(off_cpu->stage, off_cpu->processes, &thread->stack, time, &of);
 }
 
+/* By powers of two. */
+static int length_of(uint64_t duration)
+{
+	int bits = 63 - __builtin_clzll(duration | 1);
+
+	return bits < OFF_CPU_LENGTHS ? bits : OFF_CPU_LENGTHS - 1;
+}
+
 /* A thread has come back, or the recording is over. */
 static int end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
@@ -197,10 +205,10 @@ static int end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint
 	thread->n_waits++;
 	thread->recent_ns += duration;
 	thread->n_recent++;
+	off_cpu->n_of_length[length_of(duration)]++;
 	if (duration < off_cpu->threshold_ns) {
 		thread->short_ns += duration;
 		thread->recent_short_ns += duration;
-		off_cpu->n_half += duration >= off_cpu->threshold_ns / 2;
 		off_cpu->n_short++;
 		return 0;
 	}
@@ -489,42 +497,55 @@ static int leave_out_busy(struct off_cpu *off_cpu, uint64_t time)
 }
 
 /* The first time, a person is told. */
-static void raise_threshold(struct off_cpu *off_cpu, uint64_t factor)
+static void raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
 {
-	if (off_cpu->threshold_ns * factor > OFF_CPU_LEAST_MAX_NS)
-		return;
-	off_cpu->threshold_ns *= factor;
+	off_cpu->threshold_ns = threshold_ns;
 	if (off_cpu->highest_ns == off_cpu->least_ns)
 		stage_warn(off_cpu->stage,
 			   "very many waits: at times those below %" PRIu64 " us or more are "
 			   "summed by thread, without stacks (--off-cpu=US sets a threshold)",
-			   off_cpu->threshold_ns / 1000);
-	if (off_cpu->highest_ns < off_cpu->threshold_ns)
-		off_cpu->highest_ns = off_cpu->threshold_ns;
+			   threshold_ns / 1000);
+	if (off_cpu->highest_ns < threshold_ns)
+		off_cpu->highest_ns = threshold_ns;
+}
+
+/* The least power of two that no more than so many waits were as long as. */
+static uint64_t find_threshold(const struct off_cpu *off_cpu, uint64_t most)
+{
+	uint64_t n = 0;
+	int i = OFF_CPU_LENGTHS;
+
+	while (i > 0 && n + off_cpu->n_of_length[i - 1] <= most)
+		n += off_cpu->n_of_length[--i];
+	return 1ULL << i;
 }
 
 /*
  * Each wait that is told costs as much as any sample. So where there are too many the threshold
- * rises at once; it falls again slowly.
+ * rises at once to where half as many are left; it falls again slowly.
  */
 static void adapt(struct off_cpu *off_cpu, uint64_t time)
 {
 	uint64_t elapsed = time - off_cpu->adapted_at;
 	uint64_t most = OFF_CPU_TOLD_MAX * elapsed / NANOSECONDS_A_SECOND;
+	uint64_t enough;
 
 	if (off_cpu->is_fixed || elapsed < OFF_CPU_ADAPT_NS)
 		return;
-	if (off_cpu->n_long > most) {
-		raise_threshold(off_cpu, off_cpu->n_long > 4 * most ? 4 : 2);
+	enough = find_threshold(off_cpu, most / 2);
+	if (off_cpu->n_long > most && enough > off_cpu->threshold_ns) {
+		raise_threshold(off_cpu, enough);
 		forget_recent(off_cpu, time); /* it was measured by another threshold */
 	} else if (elapsed < OFF_CPU_TELL_NS) {
 		return;
-	} else if (off_cpu->n_long + off_cpu->n_half < most / 2 &&
-		   off_cpu->threshold_ns > off_cpu->least_ns) {
+	} else if (enough < off_cpu->threshold_ns) {
 		off_cpu->threshold_ns /= 2;
+		if (off_cpu->threshold_ns < off_cpu->least_ns)
+			off_cpu->threshold_ns = off_cpu->least_ns;
 	}
 	off_cpu->adapted_at = time;
-	off_cpu->n_long = off_cpu->n_half = 0;
+	off_cpu->n_long = 0;
+	memset(off_cpu->n_of_length, 0, sizeof(off_cpu->n_of_length));
 }
 
 int off_cpu_tell_sums(struct off_cpu *off_cpu, uint64_t time)

@@ -21,7 +21,7 @@
 
 #define OFF_CPU_TELL_NS 1000000000ULL /* sums are told no later than this */
 #define OFF_CPU_ADAPT_NS 100000000ULL /* the threshold rises no faster */
-#define OFF_CPU_LOOK_NS 250000000ULL  /* nor are busy threads looked for */
+#define OFF_CPU_LOOK_NS 200000000ULL  /* nor are busy threads looked for */
 
 /* By which samples name their events. */
 enum { EVENT_SAMPLED, EVENT_OFF_CPU };
@@ -35,6 +35,7 @@ enum {
 	OFF_CPU_BUSY_WAITS = 200, /* of a thread a second: if they are short, no stack is taken */
 	OFF_CPU_LONG_SHARE = 20, /* short: what is long is less than so many a part of their time */
 	OFF_CPU_LEFT_OUT_MAX = 128,
+	OFF_CPU_LENGTHS = 30, /* powers of two: the last is OFF_CPU_LEAST_MAX_NS and more */
 };
 
 struct off_cpu_thread;
@@ -49,8 +50,10 @@ struct off_cpu {
 	uint64_t told_at;	     /* sums, last */
 	uint64_t looked_at;	     /* for busy threads, last */
 	uint64_t adapted_at;	     /* the threshold, last */
-	uint64_t n_long, n_half;     /* waits since then: above it, and of more than half of it */
-	uint64_t highest_ns;	     /* the threshold was no higher than this */
+	uint64_t n_long;	     /* waits above it since then */
+	uint64_t
+		n_of_length[OFF_CPU_LENGTHS]; /* all waits since then: of 2^i nanoseconds or more */
+	uint64_t highest_ns;		      /* the threshold was no higher than this */
 	/* Takes no stacks of those threads any more, and again of all others; NULL: not possible.
 	 */
 	int (*leave_out)(const uint32_t *tids, size_t n, void *arg);

@@ -37,15 +37,21 @@ static void print_summary(const struct report *report, FILE *out)
 	const struct stacks *stacks = &report->gathering->stacks;
 	const struct wire_hello *hello = &stacks->hello;
 	const struct events *events = &stacks->events;
-	uint64_t n = report->gathering->profile.n_samples;
+	const struct profile *profile = &report->gathering->profile;
+	uint64_t n = profile->n_samples, n_waits = 0;
 
+	for (size_t i = 0; i < n; i++)
+		n_waits += profile->samples[i].event > 0;
 	for (size_t i = 0; i < events->n; i++)
 		fprintf(out, "%s%s", i ? ", " : "", events->list[i].name);
 	fprintf(out, " of %s, %.1f s", *hello->host ? hello->host : "an unnamed host",
 		(stacks->last_time - hello->start_time) / 1e9);
 	if (hello->rate)
 		fprintf(out, " at %" PRIu64 " Hz", hello->rate);
-	fprintf(out, "\n%" PRIu64 " samples, %" PRIu64 " lost%s\n", n, stacks->n_dropped,
+	fprintf(out, "\n%" PRIu64 " samples", n - n_waits);
+	if (n_waits)
+		fprintf(out, " and %" PRIu64 " waits", n_waits);
+	fprintf(out, ", %" PRIu64 " lost%s\n", stacks->n_dropped,
 		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording was cut");
 	fputs("stacks:", out);
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)

@@ -224,7 +224,8 @@ static int print(struct report *report)
 		report_print_json(report, stdout);
 	else
 		report_print_text(report, stdout);
-	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -EIO;
+	/* Whoever reads it may have seen enough. */
+	return (fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE ? 0 : -EIO;
 }
 
 /* What there is to be counted is known at the end only. */

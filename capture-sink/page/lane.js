@@ -24,7 +24,7 @@ class Lane {
 		const { times, values, category, name, description } = this.counter();
 		const width = this.canvas.clientWidth, height = this.canvas.clientHeight;
 		const scale = window.devicePixelRatio || 1, context = this.canvas.getContext("2d");
-		const style = getComputedStyle(document.documentElement), most = values.reduce((a, b) => Math.max(a, b), 0);
+		const style = getComputedStyle(document.documentElement), most = values.reduce((a, b) => Math.max(a, b), /percent/i.test(category + description) ? 100 : 0);
 		this.canvas.width = width * scale;
 		this.canvas.height = height * scale;
 		context.setTransform(scale, 0, 0, scale, 0, 0);

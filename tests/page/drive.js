@@ -103,6 +103,37 @@ const scenarios = {
 		await shot(page, "dark");
 	},
 
+	/* On the CPU and off it, and what the machine did. */
+	async waits(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		seen.units = await page.$$eval("#unit option", found => found.map(each => each.textContent));
+		seen.totals = {};
+		await page.click("[data-view=top]");
+		for (const unit of seen.units) {
+			await page.selectOption("#unit", { label: unit });
+			seen.totals[unit] = await page.evaluate(() => page.tree.total[0]);
+		}
+		await page.selectOption("#unit", { label: "off-cpu" });
+		seen.functions = await page.evaluate(() => Object.fromEntries(page.tree.functions.name.map((name, fn) => [name, page.counts.total[fn]])));
+		seen.first = await page.textContent("#table tbody tr td");
+		seen.counts = await page.textContent("#counts");
+		seen.byColumn = await page.evaluate(() => timeline.columns.reduce((a, b) => a + b, 0));
+		await page.click("[data-view=flame]");
+		await shot(page, "waits");
+		const line = await page.locator("#timeline").boundingBox();
+		await page.mouse.move(line.x + line.width / 4, line.y + 20);
+		await page.mouse.down();
+		await page.mouse.move(line.x + line.width / 2, line.y + 20, { steps: 4 });
+		await page.mouse.up();
+		seen.range = await page.evaluate(() => (timeline.range[1] - timeline.range[0]) * 1e3);
+		seen.inRange = await page.evaluate(() => page.tree.total[0]);
+		await page.keyboard.press("Escape");
+		seen.lane = await page.isVisible("#lane");
+		seen.counters = await page.$$eval("#counter option", found => found.map(each => each.textContent));
+		await page.hover("#lane");
+		seen.told = await page.textContent("#status");
+	},
+
 	/* Samples that weigh more than others. */
 	async weights(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);

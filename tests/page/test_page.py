@@ -99,6 +99,33 @@ class Page(pipeline.RecordingTest):
         seen = drive("weights", self.write_page("main;_start 10\n", "plain.html"))
         self.assertEqual((seen["isOffered"], seen["samples"]), (False, 10))
 
+    def test_waits_and_counters(self):
+        """A thread that sleeps nearly all of its time, beside others: views, ranges of time, the lane."""
+        stream, page = self.directory / "waits.stream", self.directory / "waits.html"
+        waits = BUILD / "tests" / "pipeline" / "waits"
+        with stream.open("wb") as out:
+            self.run_well(self.source("--off-cpu=1", "--counters=50", "--", waits, self.directory / "file", "50"),
+                          self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
+        self.run_on(stream, self.stage("capture-sink", page))
+        seen = drive("waits", page)
+        self.assertEqual(seen["errors"], [])
+        self.assertEqual(seen["units"], ["samples", "on-cpu", "off-cpu", "wall-clock"])
+        for view in seen["units"]:
+            report = json.loads(subprocess.run([pipeline.program("stackpipe"), "report", "--json", "-n", "0",
+                                                f"--view={view}", stream], check=True, stdout=subprocess.PIPE).stdout)
+            self.assertEqual(seen["totals"][view], report["summary"]["sum"], view)
+            if view == "off-cpu":
+                told = {row["function"]: row["total"] for row in report["functions"]}
+                self.assertEqual(told["wait_asleep"], seen["functions"]["wait_asleep"])
+        self.assertRegex(seen["first"], r"^[\d.]+ (ms|s)  ")
+        self.assertAlmostEqual(seen["byColumn"], seen["totals"]["off-cpu"], delta=1e-6 * seen["byColumn"])
+        # Six threads, of which none can wait longer than the range is.
+        self.assertGreater(seen["inRange"], 2 * seen["range"])
+        self.assertLess(seen["inRange"], 6 * seen["range"])
+        self.assertTrue(seen["lane"])
+        self.assertIn("CPU Percent: Combined", seen["counters"])
+        self.assertIn(" at ", seen["told"])
+
     def test_heap(self):
         stream, path = self.directory / "stream", self.directory / "heap.html"
         allocate = "kept = [bytes(100000 + i) for i in range(200)]; del kept[50:]"
