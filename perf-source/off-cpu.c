@@ -58,17 +58,30 @@ static void free_thread(struct off_cpu_thread *thread)
 	free(thread);
 }
 
+/* Those that were removed: nobody borrows from them any more. */
+static void free_gone(struct off_cpu *off_cpu)
+{
+	struct off_cpu_thread *thread, *next;
+
+	for (thread = off_cpu->borrowed; thread; thread = next) {
+		next = thread->next;
+		if (!thread->tid)
+			free_thread(thread);
+	}
+	for (thread = off_cpu->gone; thread; thread = next) {
+		next = thread->next;
+		free_thread(thread);
+	}
+	off_cpu->borrowed = off_cpu->gone = NULL;
+}
+
 void off_cpu_deinit(struct off_cpu *off_cpu)
 {
 	struct off_cpu_thread *thread, *next;
 
-	HASH_ITER(hh, off_cpu->threads, thread, next)
-	{
+	free_gone(off_cpu);
+	HASH_ITER (hh, off_cpu->threads, thread, next) {
 		HASH_DEL(off_cpu->threads, thread);
-		free_thread(thread);
-	}
-	for (thread = off_cpu->gone; thread; thread = next) {
-		next = thread->next;
 		free_thread(thread);
 	}
 	*off_cpu = (struct off_cpu){ 0 };
@@ -422,25 +435,14 @@ static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 	stack->stack = move(&at, stack->stack, stack->stack_size);
 }
 
-int off_cpu_keep(struct off_cpu *off_cpu)
+void off_cpu_keep(struct off_cpu *off_cpu)
 {
-	struct off_cpu_thread *thread, *next;
-
-	for (thread = off_cpu->borrowed; thread; thread = next) {
-		next = thread->next;
+	for (struct off_cpu_thread *thread = off_cpu->borrowed; thread; thread = thread->next) {
 		thread->is_borrowed = false;
-		if (!thread->tid)
-			free_thread(thread);
-		else if (thread->has_stack)
+		if (thread->has_stack)
 			keep_stack(off_cpu, thread);
 	}
-	off_cpu->borrowed = NULL;
-	for (thread = off_cpu->gone; thread; thread = next) {
-		next = thread->next;
-		free_thread(thread);
-	}
-	off_cpu->gone = NULL;
-	return 0;
+	free_gone(off_cpu);
 }
 
 /* Nearly all that it waits is short, and there is much of it: its stacks are not worth their price.

@@ -96,8 +96,8 @@ int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, u
 int off_cpu_take_lost_switches(struct off_cpu *off_cpu, uint64_t time);
 void off_cpu_take_lost_tasks(struct off_cpu *off_cpu, uint64_t time);
 
-/* All that was put has been written, and the kernel is to get its rings back. 0 or -ENOMEM. */
-int off_cpu_keep(struct off_cpu *off_cpu);
+/* All that was put has been written, and the kernel is to get its rings back. */
+void off_cpu_keep(struct off_cpu *off_cpu);
 
 /* Every OFF_CPU_TELL_NS, tells what was summed. */
 int off_cpu_tell_sums(struct off_cpu *off_cpu, uint64_t time);
