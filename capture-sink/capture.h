@@ -69,6 +69,7 @@ struct format {
 			      const struct wire_heap_stack *record);
 	int (*add_heap_events)(struct capture *capture, const struct wire_heap_events *events);
 	int (*add_heap_lost)(struct capture *capture, const struct wire_heap_lost *lost);
+	int (*add_mark)(struct capture *capture, const struct wire_mark *mark);
 	int (*add_counter)(struct capture *capture, const struct wire_counter *counter);
 	int (*add_counter_values)(struct capture *capture,
 				  const struct wire_counter_values *values);

@@ -9,7 +9,8 @@
  *	group), threads (process, tid, name), samples
  *	(microseconds since the one before, thread, node, and what it weighs in each of "units"),
  *	losses (the same, events), counters (category, name, description, divisor) and their values
- *	(microseconds since the one before, counter, value), of a heap what was alive over time
+ *	(microseconds since the one before, counter, value), marks (the same, how many they
+ *	took, PID, group, name, text), of a heap what was alive over time
  *(bytes, blocks), and its moments (microseconds since the one before, how many stacks have changed,
  *of each which sample it is, bytes, blocks that are alive)
  *
@@ -232,6 +233,22 @@ static void put_counter_values(struct writing *self)
 	}
 }
 
+static void put_marks(struct writing *self)
+{
+	uint64_t last = self->capture->stacks.hello.start_time;
+
+	for (size_t i = 0; i < self->profile->n_marks; i++) {
+		const struct profile_mark *mark = &self->profile->marks[i];
+
+		put_time(self, &last, mark->time);
+		put_number(self, mark->duration / NANOSECONDS_A_MICROSECOND);
+		put_number(self, mark->pid);
+		put_name(self, mark->group);
+		put_name(self, mark->name);
+		put_name(self, mark->text);
+	}
+}
+
 static void put_counters(struct writing *self)
 {
 	for (size_t i = 1; i < self->profile->n_counters; i++) {
@@ -331,6 +348,7 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 	json_number(&json, "losses", profile->n_losses);
 	json_number(&json, "counters", profile->n_counters ? profile->n_counters - 1 : 0);
 	json_number(&json, "counter_values", profile->n_counter_values);
+	json_number(&json, "marks", profile->n_marks);
 	put_strings(self, &json);
 	json_end(&json);
 }
@@ -391,6 +409,7 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 	put_losses(self);
 	put_counters(self);
 	put_counter_values(self);
+	put_marks(self);
 	if (self->is_heap) {
 		put_timeline(self);
 		put_moments(self);
@@ -452,6 +471,7 @@ const struct format format_html = {
 	.lacks = "source lines, and which CPU a sample is of",
 	.keeps_history = true,
 	WHOLE_PROFILE_CALLBACKS,
+	.add_mark = whole_profile_add_mark,
 	.add_counter = whole_profile_add_counter,
 	.add_counter_values = whole_profile_add_counter_values,
 	.end = end_file,

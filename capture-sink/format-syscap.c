@@ -456,6 +456,26 @@ static int add_event(struct capture *capture, struct syscap_time when, int32_t t
 	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, events, stack);
 }
 
+/* Of a process, which Sysprof shows it with; or of nobody. */
+static int add_mark(struct capture *capture, const struct wire_mark *mark)
+{
+	struct syscap_format *self = capture->format_data;
+	const struct wire_stack whose = { .process = mark->process, .time = mark->time };
+	const struct named_stack stack = {
+		.record = &whose,
+		.process = process_table_find(&capture->stacks.identity.processes, mark->process),
+	};
+	struct syscap_time when = { mark->time - mark->duration, -1, -1 };
+	char group[24], name[40], text[1100];
+	int r = mark->process ? find_pid(capture, &stack, &when.pid) : 0;
+
+	return r < 0 ? r
+		     : syscap_put_mark(&self->syscap, when, mark->duration,
+				       clean(mark->group.data, group, sizeof(group)),
+				       clean(mark->name.data, name, sizeof(name)),
+				       clean(mark->text.data, text, sizeof(text)));
+}
+
 /* Behind our own; one that is beyond what a stream may hold is not believed. */
 static int add_counter(struct capture *capture, const struct wire_counter *record)
 {
@@ -888,6 +908,7 @@ const struct format format_syscap = {
 	.add_heap_stack = add_heap_stack,
 	.add_heap_events = add_heap_events,
 	.add_heap_lost = add_heap_lost,
+	.add_mark = add_mark,
 	.add_counter = add_counter,
 	.add_counter_values = add_counter_values,
 	.add_thread_time = add_thread_time,

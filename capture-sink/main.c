@@ -255,6 +255,16 @@ static int handle_thread_time(struct stage *stage, void *data, const void *view)
 		       : 0;
 }
 
+static int handle_mark(struct stage *stage, void *data, const void *view)
+{
+	struct capture_sink *self = data;
+	struct capture *capture = &self->capture;
+
+	return capture->format->add_mark
+		       ? result(stage, capture, capture->format->add_mark(capture, view))
+		       : 0;
+}
+
 static int handle_counter(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
@@ -495,6 +505,7 @@ static const struct stage_handler handlers[] = {
 	STACKS_HANDLERS,
 	{ WIRE_RECORD_file, handle_file },
 	{ WIRE_RECORD_thread_time, handle_thread_time },
+	{ WIRE_RECORD_mark, handle_mark },
 	{ WIRE_RECORD_counter, handle_counter },
 	{ WIRE_RECORD_counter_values, handle_counter_values },
 	{ WIRE_RECORD_message, handle_message },

@@ -43,6 +43,11 @@ int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost
 	return profile_add_lost(profile_of(capture), lost);
 }
 
+int whole_profile_add_mark(struct capture *capture, const struct wire_mark *mark)
+{
+	return profile_add_mark(profile_of(capture), mark);
+}
+
 int whole_profile_add_counter(struct capture *capture, const struct wire_counter *counter)
 {
 	return profile_add_counter(profile_of(capture), counter);

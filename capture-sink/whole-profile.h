@@ -20,6 +20,7 @@ int whole_profile_add_stack(struct capture *capture, const struct named_stack *s
 int whole_profile_add_heap_stack(struct capture *capture, const struct named_stack *stack,
 				 const struct wire_heap_stack *record);
 int whole_profile_add_lost(struct capture *capture, const struct wire_lost *lost);
+int whole_profile_add_mark(struct capture *capture, const struct wire_mark *mark);
 int whole_profile_add_counter(struct capture *capture, const struct wire_counter *counter);
 int whole_profile_add_counter_values(struct capture *capture,
 				     const struct wire_counter_values *values);

@@ -126,6 +126,18 @@ static uint64_t key_of(int32_t tid, enum mark_kind kind)
 	return (uint64_t)(uint32_t)tid * MARK_KINDS + kind;
 }
 
+bool replay_events_is_ours(const struct replay_events *events, const struct syscap_mark_frame *mark)
+{
+	for (size_t i = 1; i < events->n; i++) {
+		size_t size = strlen(events->frames[i]) - strlen("[]");
+
+		if (strnlen(mark->group, sizeof(mark->group)) == size &&
+		    !strncmp(mark->group, events->frames[i] + 1, size))
+			return true;
+	}
+	return false;
+}
+
 int replay_events_take_mark(struct replay_events *events, const struct syscap_mark_frame *mark)
 {
 	enum mark_kind kind = MARK_OF_ONE;

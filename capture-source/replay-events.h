@@ -28,6 +28,10 @@ int replay_events_start(struct replay_events *events, struct stage *stage,
 			const struct syscap_file *file);
 void replay_events_deinit(struct replay_events *events);
 
+/* Whether a mark is one of those that tell of a stack. */
+bool replay_events_is_ours(const struct replay_events *events,
+			   const struct syscap_mark_frame *mark);
+
 /* Keeps what a mark tells. 0 or -ENOMEM. */
 int replay_events_take_mark(struct replay_events *events, const struct syscap_mark_frame *mark);
 

@@ -328,6 +328,31 @@ static int take_log(struct stage *stage, const struct syscap_frame *frame)
 	return stage_put(stage, WIRE_RECORD_message, &message);
 }
 
+/* Those in front of our stacks say what these weigh; others go on. They are sorted by their
+ * beginning. */
+static int take_mark(struct stage *stage, struct replay *replay,
+		     const struct syscap_mark_frame *mark)
+{
+	uint64_t duration = mark->duration > 0 ? mark->duration : 0;
+	struct replayed_process *process = NULL;
+	struct wire_mark record = {
+		.time = mark->frame.time + duration,
+		.duration = duration,
+		.group = { mark->group, strnlen(mark->group, sizeof(mark->group) - 1) },
+		.name = { mark->name, strnlen(mark->name, sizeof(mark->name) - 1) },
+		.text = wire_string(mark->message, 1024),
+	};
+	int r = 0;
+
+	if (replay_events_is_ours(replay->events, mark))
+		return replay_events_take_mark(replay->events, mark);
+	if (mark->frame.pid > 0)
+		r = find_process(replay, &mark->frame, NULL, &process);
+	if (process)
+		record.process = process->process.number;
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_mark, &record);
+}
+
 static int take(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
 {
 	switch (frame->type & 0xff) {
@@ -339,7 +364,7 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	case SYSCAP_CTRSET:
 		return replay_counters_set(&replay->counters, stage, (const void *)frame);
 	case SYSCAP_MARK:
-		return replay_events_take_mark(replay->events, (const void *)frame);
+		return take_mark(stage, replay, (const void *)frame);
 	case SYSCAP_ALLOCATION:
 		return take_allocation(replay, frame);
 	case SYSCAP_MAP:

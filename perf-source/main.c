@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "perf-source/perf-source.h"
 
-enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS };
+enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS };
 enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
@@ -25,6 +25,9 @@ static const struct argp_option option_table[] = {
 	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
 	  "Also what the machine does, every so many milliseconds (500): CPUs, memory, disks, network, "
 	  "pressure",
+	  0 },
+	{ "marks", KEY_MARKS, "PATH", 0,
+	  "Make a socket there for marks of programs and scripts; a COMMAND has it as $STACKPIPE_MARKS",
 	  0 },
 	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
 	{ 0 },
@@ -145,6 +148,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->counter_interval =
 			(arg ? number : DEFAULT_COUNTERS_MS) * NANOSECONDS_A_MILLISECOND;
 		return 0;
+	case KEY_MARKS:
+		options->marks_path = arg;
+		return 0;
 	case 'm':
 		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
 			stage_usage_error(state, "-m takes bytes, not '%s'", arg);
@@ -169,6 +175,7 @@ static void init(void *data)
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
 	self->images.server_fd = self->instruments.stop_fd = -1;
 	self->instruments.oldest = UINT64_MAX;
+	marks_init(&self->marks);
 }
 
 int main(int argc, char **argv)

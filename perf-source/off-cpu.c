@@ -80,7 +80,8 @@ void off_cpu_deinit(struct off_cpu *off_cpu)
 	struct off_cpu_thread *thread, *next;
 
 	free_gone(off_cpu);
-	HASH_ITER (hh, off_cpu->threads, thread, next) {
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
 		HASH_DEL(off_cpu->threads, thread);
 		free_thread(thread);
 	}

@@ -7,6 +7,7 @@
 #include "common/image-server.h"
 #include "common/images.h"
 #include "perf-source/instruments.h"
+#include "perf-source/marks.h"
 #include "perf-source/merge.h"
 #include "common/processes.h"
 #include "perf-source/off-cpu.h"
@@ -16,8 +17,9 @@ struct perf_source_options {
 	const char *event; /* NULL: the best there is */
 	uint64_t rate;
 	uint32_t stack_size;
-	size_t ring_bytes; /* 0: enough for the rate and stack size */
-	uint64_t duration; /* nanoseconds, 0: until stopped */
+	size_t ring_bytes;	/* 0: enough for the rate and stack size */
+	uint64_t duration;	/* nanoseconds, 0: until stopped */
+	const char *marks_path; /* NULL: no marks */
 	bool has_waits;
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */
 	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises where there are many */
@@ -38,11 +40,12 @@ struct perf_source {
 	struct processes processes;
 	struct off_cpu off_cpu;
 	struct instruments instruments;
+	struct marks marks;
 	uint64_t lost_told; /* samples and events that LOST records told of */
 	bool must_read_again;
 	uint64_t read_again_at; /* all processes, last */
 	uint64_t images_checked_at;
-	uint64_t start_time;
+	uint64_t start_time, realtime_ahead;
 };
 
 /* targets.c: opens everything and fills in the hello. Says itself what went wrong. */

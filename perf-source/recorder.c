@@ -176,6 +176,18 @@ static int hand_over(struct stage *stage, struct perf_source *self)
 	return r;
 }
 
+/* What does not come from the kernel's rings, in the order of time with what does. */
+static int tell_others(struct stage *stage, struct perf_source *self, uint64_t until)
+{
+	int r = 0;
+
+	if (instruments_have(&self->instruments, until))
+		r = instruments_tell(&self->instruments, stage, until);
+	if (r == 0 && marks_have(&self->marks, until))
+		r = marks_tell(&self->marks, stage, &self->processes, until);
+	return r;
+}
+
 /* Everything up to a time, in order. */
 static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 {
@@ -187,8 +199,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 
 	while (merge_next(&self->merge, until, &record) == 0) {
 		stage->last_time = record.time;
-		if (instruments_have(&self->instruments, record.time))
-			r = instruments_tell(&self->instruments, stage, record.time);
+		r = tell_others(stage, self, record.time);
 		if (r == 0)
 			r = take(stage, self, &record);
 		if (r < 0)
@@ -202,7 +213,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 		}
 	}
 	if (until < UINT64_MAX - 1)
-		r = instruments_tell(&self->instruments, stage, until);
+		r = tell_others(stage, self, until);
 	if (r == 0)
 		r = off_cpu_tell_sums(&self->off_cpu, self->merge.last_time);
 	if (r == 0)
@@ -390,6 +401,8 @@ static int begin(struct stage *stage, struct perf_source *self)
 		return r;
 	give_up_capabilities();
 	r = start_instruments(stage, self);
+	if (r == 0)
+		r = marks_start(&self->marks, self->realtime_ahead);
 	if (r < 0)
 		return r;
 	if (!self->options.command) {
@@ -462,6 +475,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 
 	recording_disable(&self->recording);
 	instruments_stop(&self->instruments);
+	marks_stop(&self->marks);
 	if (self->options.command && stage_should_stop())
 		kill(self->command.pid, SIGTERM);
 	merge_look(&self->merge);
@@ -469,11 +483,11 @@ static int finish(struct stage *stage, struct perf_source *self)
 	if (stopped_at < self->merge.last_time)
 		stopped_at = self->merge.last_time;
 	if (r == 0)
-		r = instruments_tell(&self->instruments, stage, stopped_at);
+		r = tell_others(stage, self, stopped_at);
 	if (r == 0 && self->recording.has_waits)
 		r = off_cpu_finish(&self->off_cpu, stopped_at);
 	if (r == 0)
-		r = instruments_tell(&self->instruments, stage, UINT64_MAX - 1);
+		r = tell_others(stage, self, UINT64_MAX - 1);
 	if (r == 0)
 		r = images_take_states(&self->images);
 	lost = self->recording.setup.no_lost_format
@@ -481,6 +495,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 		       : recording_lost(&self->recording, RING_SAMPLES);
 	stage->samples_in += lost;
 	stage_drop(stage, "kernel-lost", lost);
+	if (self->marks.n_refused)
+		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
 	*counters_get(&stage->counters, "processes", "incarnations") += self->processes.n_upids;
 	*counters_get(&stage->counters, "processes", "maps-read-again") +=
@@ -528,6 +544,7 @@ void perf_source_deinit(void *data)
 	if (self->command.pid > 0 && self->command.pid_fd >= 0)
 		kill(self->command.pid, SIGTERM);
 	instruments_deinit(&self->instruments);
+	marks_deinit(&self->marks);
 	off_cpu_deinit(&self->off_cpu);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +333,7 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 {
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
-	hello->start_unix_time = self->start_time + unix_time_ahead();
+	hello->start_unix_time = self->start_time + self->realtime_ahead;
 	hello->rate = self->options.rate;
 	hello->stack_size = self->options.stack_size;
 	hello->register_mask = arch_host.register_mask;
@@ -346,6 +347,32 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 		hello->host[0] = 0;
 }
 
+static int open_marks(struct stage *stage, struct perf_source *self)
+{
+	const char *path = self->options.marks_path;
+	int r = path ? marks_open(&self->marks, path) : 0;
+
+	if (r == 0)
+		return 0;
+	stage_error(stage, "error: could not make a socket for marks at '%s': %s", path,
+		    r == -EADDRINUSE ? "something is there already" : strerror(-r));
+	return -ECANCELED;
+}
+
+/* A command is told where its marks go. */
+static int prepare_command(struct perf_source *self)
+{
+	static char marks[sizeof("STACKPIPE_MARKS=") + PATH_MAX];
+	char *environment[] = { marks, NULL };
+
+	if (!self->options.command)
+		return 0;
+	if (self->options.marks_path)
+		snprintf(marks, sizeof(marks), "STACKPIPE_MARKS=%s", self->options.marks_path);
+	return command_prepare(&self->command, self->options.command,
+			       self->options.marks_path ? environment : NULL);
+}
+
 int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct perf_source *self = data;
@@ -356,16 +383,17 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 	if (r < 0)
 		return r;
 	images_init(&self->images, stage, self->server.fd);
-	if (self->options.command) {
-		r = command_prepare(&self->command, self->options.command, NULL);
-		if (r < 0)
-			return r;
-	}
+	r = open_marks(stage, self);
+	if (r == 0)
+		r = prepare_command(self);
+	if (r < 0)
+		return r;
 	descriptor_limit_raise(); /* each ring and event is one; not for the command */
 	r = start_recording(stage, self);
 	if (r < 0)
 		return r;
 	self->start_time = clock_now(CLOCK_MONOTONIC);
+	self->realtime_ahead = unix_time_ahead();
 	fill_hello(self, hello);
 	return 0;
 }

@@ -41,6 +41,7 @@ void profile_deinit(struct profile *profile)
 	free(profile->losses);
 	free(profile->counters);
 	free(profile->counter_values);
+	free(profile->marks);
 	node_index_deinit(&profile->node_index);
 	pair_map_deinit(&profile->location_of_place);
 	pair_map_deinit(&profile->module_of_image);
@@ -393,6 +394,31 @@ int profile_add_stack(struct profile *profile, const struct named_stack *stack, 
 	return r < 0 ? r : profile_add_known_stack(profile, stack, node);
 }
 
+static uint32_t intern_string(struct profile *profile, struct wire_string string)
+{
+	return string.size ? names_intern(&profile->stacks->names, string.data, string.size) : 0;
+}
+
+int profile_add_mark(struct profile *profile, const struct wire_mark *mark)
+{
+	const struct process *process =
+		process_table_find(&profile->stacks->identity.processes, mark->process);
+
+	if (profile->n_marks == PROFILE_MARKS_MAX)
+		return 0;
+	if (GROWING_LIST_MAKE_ROOM(profile->marks, profile->n_marks) < 0)
+		return -ENOMEM;
+	profile->marks[profile->n_marks++] = (struct profile_mark){
+		.time = mark->time,
+		.duration = mark->duration,
+		.group = intern_string(profile, mark->group),
+		.name = intern_string(profile, mark->name),
+		.text = intern_string(profile, mark->text),
+		.pid = process ? process->pid : 0,
+	};
+	return 0;
+}
+
 int profile_add_counter(struct profile *profile, const struct wire_counter *counter)
 {
 	struct names *names = &profile->stacks->names;
@@ -450,6 +476,13 @@ void profile_drop_samples(struct profile *profile, size_t n)
 		profile->n_samples * sizeof(*profile->samples));
 }
 
+static int by_end(const void *a, const void *b)
+{
+	const struct profile_mark *left = a, *right = b;
+
+	return left->time < right->time ? -1 : left->time > right->time;
+}
+
 void profile_settle(struct profile *profile)
 {
 	const struct names *names = &profile->stacks->names;
@@ -459,4 +492,7 @@ void profile_settle(struct profile *profile)
 
 		*name = names_plain(names, names_meaning(names, *name));
 	}
+	/* A capture that is read back has them in the order of their beginnings. */
+	if (profile->n_marks)
+		qsort(profile->marks, profile->n_marks, sizeof(*profile->marks), by_end);
 }

@@ -18,6 +18,7 @@ enum {
 	PROFILE_THREADS_MAX = 1 << 22,
 	PROFILE_LOSSES_MAX = 1 << 20,
 	PROFILE_COUNTERS_MAX = 1024,
+	PROFILE_MARKS_MAX = 1 << 20,
 	PROFILE_COUNTER_VALUES_MAX = 1 << 22,
 };
 
@@ -78,6 +79,12 @@ struct profile_counter_value {
 	uint32_t counter; /* its number */
 };
 
+struct profile_mark {
+	uint64_t time, duration;    /* its end */
+	uint32_t group, name, text; /* names; 0: none */
+	uint32_t pid;		    /* 0: nobody's */
+};
+
 struct profile_loss {
 	uint64_t time, n;
 	uint32_t cpu;
@@ -95,8 +102,9 @@ struct profile {
 	struct profile_loss *losses;
 	struct profile_counter *counters; /* by number; the first is none */
 	struct profile_counter_value *counter_values;
+	struct profile_mark *marks;
 	size_t n_locations, n_calls, n_modules, n_nodes, n_processes, n_threads, n_samples,
-		n_losses, n_counters, n_counter_values;
+		n_losses, n_counters, n_counter_values, n_marks;
 	uint64_t n_refused; /* samples beyond the limits */
 	struct pair_map location_of_place, module_of_image, process_of_number, thread_of_tid;
 	struct node_index node_index;
@@ -137,6 +145,7 @@ int profile_add_sample(struct profile *profile, const struct profile_sample *sam
 int profile_add_thread_time(struct profile *profile, const struct wire_thread_time *record);
 
 /* Each 0 or -ENOMEM; what is beyond the limits is left out. */
+int profile_add_mark(struct profile *profile, const struct wire_mark *mark);
 int profile_add_counter(struct profile *profile, const struct wire_counter *counter);
 int profile_add_counter_values(struct profile *profile, const struct wire_counter_values *values);
 

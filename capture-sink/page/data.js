@@ -135,6 +135,19 @@ function readCounters(numbers, n, nValues, strings) {
 	return counters;
 }
 
+/** What programs have told of themselves; `time` is when it was over. */
+function readMarks(numbers, n, strings) {
+	const marks = [];
+	for (let i = 0, time = 0; i < n; i++) {
+		time += numbers.next();
+		marks.push({
+			time, duration: numbers.next(), pid: numbers.next(),
+			group: strings[numbers.next()], name: strings[numbers.next()], text: strings[numbers.next()],
+		});
+	}
+	return marks;
+}
+
 /** All of a profile, from its unpacked bytes. Times are microseconds since its beginning. */
 function readProfile(bytes) {
 	const size = new DataView(bytes.buffer).getUint32(0, true);
@@ -151,11 +164,12 @@ function readProfile(bytes) {
 	const samples = readSamples(numbers, header.samples, header.units.length);
 	const losses = readLosses(numbers, header.losses);
 	const counters = readCounters(numbers, header.counters || 0, header.counter_values || 0, strings);
+	const marks = readMarks(numbers, header.marks || 0, strings);
 	const timeline = header.heap ? readTimeline(numbers, header.timeline) : null;
 	const moments = header.heap ? readMoments(numbers, header.moments) : [];
 	functions.name = functions.name.map(i => strings[i]);
 	functions.module = functions.module.map(i => strings[i]);
-	return { header, functions, nodes, processes, threads, samples, losses, counters, timeline, moments };
+	return { header, functions, nodes, processes, threads, samples, losses, counters, marks, timeline, moments };
 }
 
 /** The profile in the text of another page; null: there is none. */

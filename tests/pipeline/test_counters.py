@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the machine does is told as /proc tells it: in the stream, to Sysprof and in the page."""
-import base64
-import json
 import os
 import re
 import signal
 import socket
 import subprocess
-import unittest
-import zlib
 from pathlib import Path
 
+import pages
 import pipeline
 
 INTEROP = pipeline.TOP / "tests" / "interop"
@@ -38,44 +35,6 @@ def send_to_ourselves(n_bytes=1_000_000, piece=1000):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         for _ in range(n_bytes // piece):
             sender.sendto(bytes(piece), ("127.0.0.1", 9))
-
-
-class Numbers:
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def next(self):
-        value = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-
-def counters_of_page(path):
-    """{(category, name): [(time in us, value), …]} of the data in a page: format-html.c."""
-    packed = re.search(r'id="data">\s*([A-Za-z0-9+/=]+)\s*</script>', path.read_text())[1]
-    plain = zlib.decompress(base64.b64decode(packed))
-    size = int.from_bytes(plain[:4], "little")
-    header, numbers = json.loads(plain[4:4 + size]), Numbers(plain[4 + size:])
-    strings = header["strings"]
-    before = (3 * header["functions"] + 2 * (header["nodes"] - 1) + 3 * header["processes"] + 3 * header["threads"]
-              + (3 + len(header["units"])) * header["samples"] + 2 * header["losses"])
-    for _ in range(before):
-        numbers.next()
-    named = []
-    for _ in range(header["counters"]):
-        category, name, _ = (strings[numbers.next()] for _ in range(3))
-        named.append((category, name, numbers.next()))
-    found, time = {}, 0
-    for _ in range(header["counter_values"]):
-        time += numbers.next()
-        category, name, divisor = named[numbers.next()]
-        found.setdefault((category, name), []).append((time, numbers.next() / divisor))
-    return found
 
 
 def counters_of_text(text):
@@ -151,7 +110,7 @@ class Counters(pipeline.RecordingTest):
         for path in capture, page:
             with stream.open("rb") as stdin:
                 self.run_well([pipeline.program("capture-sink"), "-q", path], stdin=stdin)
-        self.assertEqual(counters_of_page(page), told)
+        self.assertEqual(pages.read(page).counters, told)
         sysprof = counters_of_sysprof(capture)
         self.assertLess(set(told), set(sysprof))
         for key, values in told.items():
@@ -160,7 +119,7 @@ class Counters(pipeline.RecordingTest):
             for (_, value), other in zip(values, shown[-len(values):]):
                 self.assertAlmostEqual(value, other, delta=0.01 + 1e-5 * value, msg=str(key))
         self.run_well([pipeline.program("capture-source"), capture], [pipeline.program("capture-sink"), "-q", again])
-        self.assertEqual(counters_of_page(again), told)
+        self.assertEqual(pages.read(again).counters, told)
 
     @pipeline.needs_root
     def test_files_that_are_odd_leave_the_recording_whole(self):

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "common/test-stream.h"
+#include "perf-source/marks.h"
+
+static char directory[] = "/tmp/stackpipe-test-XXXXXX";
+static char path[64];
+static struct marks marks;
+static struct test_stream stream;
+static struct images images;
+static struct processes processes;
+
+static int set_up(void **state)
+{
+	strcpy(directory + strlen(directory) - 6, "XXXXXX");
+	if (!mkdtemp(directory))
+		return -1;
+	snprintf(path, sizeof(path), "%s/marks", directory);
+	test_stream_init(&stream);
+	images_init(&images, &stream.stage, -1);
+	processes_init(&processes, &stream.stage, &images);
+	processes.is_proc_foreign = true;
+	marks_init(&marks);
+	return marks_open(&marks, path);
+}
+
+static int tear_down(void **state)
+{
+	marks_deinit(&marks);
+	processes_deinit(&processes);
+	images_deinit(&images);
+	test_stream_deinit(&stream);
+	assert_int_equal(access(path, F_OK), -1);
+	return rmdir(directory);
+}
+
+static void expect(const char *datagram, const char *name, const char *text, uint64_t duration)
+{
+	char copy[MARK_SIZE_MAX + 1];
+	struct mark mark;
+
+	snprintf(copy, sizeof(copy), "%s", datagram);
+	assert_true(marks_parse(copy, &mark));
+	assert_string_equal(mark.name, name);
+	assert_string_equal(mark.text, text);
+	assert_int_equal(mark.duration, duration);
+}
+
+static void expect_none(const char *datagram)
+{
+	char copy[MARK_SIZE_MAX + 1];
+	struct mark mark;
+
+	snprintf(copy, sizeof(copy), "%s", datagram);
+	assert_false(marks_parse(copy, &mark));
+}
+
+static void test_what_a_datagram_says(void **state)
+{
+	expect("deploy", "deploy", "", 0);
+	expect("deploy\n", "deploy", "", 0);
+	expect("deploy\tversion 2", "deploy", "version 2", 0);
+	expect("deploy\tversion 2\tof three", "deploy", "version 2\tof three", 0);
+	expect("+1500\tquery\tSELECT 1", "query", "SELECT 1", 1500);
+	expect("+1500\tquery", "query", "", 1500);
+	expect("+fast", "+fast", "", 0);
+	expect("0123456789012345678901234567890123456789012345",
+	       "012345678901234567890123456789012345678", "", 0);
+	expect_none("");
+	expect_none("\n");
+	expect_none("\tno name");
+	expect_none("+12x\tquery");
+	expect_none("+-5\tquery");
+	expect_none("+99999999999999999999999\tquery");
+	expect_none("+5\t");
+}
+
+static int connected(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strcpy(address.sun_path, path);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static void test_marks_have_their_own_time_and_come_in_order(void **state)
+{
+	uint64_t before = clock_now(CLOCK_MONOTONIC), last = 0;
+	uint64_t ahead = clock_now(CLOCK_REALTIME) - before;
+	int fd = connected();
+	union wire_view view;
+	char text[32];
+	uint16_t type;
+	int n = 0;
+
+	assert_int_equal(marks_start(&marks, ahead), 0);
+	for (int i = 0; i < 100; i++) { /* more than the socket holds */
+		int size = snprintf(text, sizeof(text), "mark\t%d", i);
+
+		assert_int_equal(write(fd, text, size), size);
+	}
+	close(fd);
+	marks_stop(&marks);
+	assert_int_equal(marks_tell(&marks, &stream.stage, &processes, before - 1000000), 0);
+	assert_int_equal(test_stream_next(&stream, &view), 0);
+	assert_int_equal(marks_tell(&marks, &stream.stage, &processes, UINT64_MAX - 1), 0);
+	while ((type = test_stream_next(&stream, &view))) {
+		if (type != WIRE_RECORD_mark)
+			continue;
+		snprintf(text, sizeof(text), "%d", n++);
+		assert_string_equal(view.mark.text.data, text);
+		assert_string_equal(view.mark.name.data, "mark");
+		assert_true(view.mark.process != 0);
+		assert_true(view.mark.time >= last && view.mark.time + 1000000 >= before &&
+			    view.mark.time <= clock_now(CLOCK_MONOTONIC));
+		last = view.mark.time;
+	}
+	assert_int_equal(n, 100);
+}
+
+static void test_those_that_nobody_takes_are_counted(void **state)
+{
+	int fd = connected();
+
+	assert_int_equal(marks_start(&marks, 0), 0);
+	for (int i = 0; i < MARKS_WAITING_MAX + 7; i++)
+		assert_int_equal(write(fd, "x", 1), 1);
+	assert_int_equal(write(fd, "", 0), 0);
+	close(fd);
+	marks_stop(&marks);
+	assert_int_equal(marks.n, MARKS_WAITING_MAX);
+	assert_int_equal(marks.n_refused, 7);
+}
+
+static void test_a_path_that_is_there_is_left_alone(void **state)
+{
+	struct marks others;
+
+	marks_init(&others);
+	assert_int_equal(marks_open(&others, path), -EADDRINUSE);
+	marks_deinit(&others);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_a_datagram_says),
+		TEST(test_marks_have_their_own_time_and_come_in_order),
+		TEST(test_those_that_nobody_takes_are_counted),
+		TEST(test_a_path_that_is_there_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the data in a page holds beside its samples: capture-sink/format-html.c tells the format."""
+import base64
+import collections
+import json
+import re
+import zlib
+
+Page = collections.namedtuple("Page", "header counters marks")
+Mark = collections.namedtuple("Mark", "time duration pid group name text")
+
+
+class Numbers:
+    """LEB128."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def next(self):
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+
+def read_counters(header, numbers):
+    """{(category, name): [(microseconds, value), …]}"""
+    named, found, time = [], {}, 0
+    for _ in range(header["counters"]):
+        category, name, _ = (header["strings"][numbers.next()] for _ in range(3))
+        named.append((category, name, numbers.next()))
+    for _ in range(header["counter_values"]):
+        time += numbers.next()
+        category, name, divisor = named[numbers.next()]
+        found.setdefault((category, name), []).append((time, numbers.next() / divisor))
+    return found
+
+
+def read_marks(header, numbers):
+    marks, time = [], 0
+    for _ in range(header["marks"]):
+        time += numbers.next()
+        marks.append(Mark(time, numbers.next(), numbers.next(),
+                          *(header["strings"][numbers.next()] for _ in range(3))))
+    return marks
+
+
+def read(path):
+    packed = re.search(r'id="data">\s*([A-Za-z0-9+/=]+)\s*</script>', path.read_text())[1]
+    plain = zlib.decompress(base64.b64decode(packed))
+    size = int.from_bytes(plain[:4], "little")
+    header, numbers = json.loads(plain[4:4 + size]), Numbers(plain[4 + size:])
+    before = (3 * header["functions"] + 2 * (header["nodes"] - 1) + 3 * header["processes"] + 3 * header["threads"]
+              + (3 + len(header["units"])) * header["samples"] + 2 * header["losses"])
+    for _ in range(before):
+        numbers.next()
+    return Page(header, read_counters(header, numbers), read_marks(header, numbers))
