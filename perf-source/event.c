@@ -8,10 +8,13 @@
 
 #include "common/arch.h"
 #include "perf-source/event.h"
+#include "perf-source/tracepoint.h"
 #include "common/record.h"
 
 /* linux/perf_event.h of 6.0; spelled out for older headers. */
 #define FORMAT_LOST (1U << 4)
+
+enum { TRACEPOINT_NAME_SIZE = 64 };
 
 static const struct event_type {
 	const char *name;
@@ -39,6 +42,11 @@ static const struct event_type *find_type(const char *name)
 	return NULL;
 }
 
+bool event_has_rate(const char *name)
+{
+	return find_type(name);
+}
+
 bool event_is_clock(const char *name)
 {
 	const struct event_type *type = find_type(name);
@@ -48,9 +56,24 @@ bool event_is_clock(const char *name)
 		type->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-bool event_is_known(const char *name)
+/* "GROUP:NAME" */
+static int find_tracepoint(const char *event, uint32_t *ret_id)
 {
-	return find_type(name) != NULL;
+	size_t size = strcspn(event, ":");
+	char group[TRACEPOINT_NAME_SIZE];
+
+	if (!event[size] || size >= sizeof(group))
+		return -ENOENT;
+	memcpy(group, event, size);
+	group[size] = 0;
+	return tracepoint_find(group, event + size + 1, ret_id);
+}
+
+int event_find(const char *name)
+{
+	uint32_t id;
+
+	return find_type(name) ? 0 : find_tracepoint(name, &id);
 }
 
 const char *event_name(const struct event_setup *setup)
@@ -78,15 +101,30 @@ static struct perf_event_attr common_attr(const struct event_setup *setup)
 	};
 }
 
-static struct perf_event_attr sample_attr(const struct event_setup *setup)
+/* Each time that a tracepoint is met is a sample; what counts on is sampled at a rate. */
+static void set_type(const struct event_setup *setup, struct perf_event_attr *attr)
 {
 	const struct event_type *type = find_type(event_name(setup));
+	uint32_t tracepoint = 0;
+
+	if (!type) {
+		find_tracepoint(event_name(setup), &tracepoint);
+		attr->type = PERF_TYPE_TRACEPOINT;
+		attr->config = tracepoint;
+		attr->sample_period = 1;
+		return;
+	}
+	attr->type = type->type;
+	attr->config = type->config;
+	attr->freq = 1;
+	attr->sample_freq = setup->rate;
+}
+
+static struct perf_event_attr sample_attr(const struct event_setup *setup)
+{
 	struct perf_event_attr attr = common_attr(setup);
 
-	attr.type = type->type;
-	attr.config = type->config;
-	attr.freq = 1;
-	attr.sample_freq = setup->rate;
+	set_type(setup, &attr);
 	attr.sample_type = RECORD_SAMPLE_TYPE;
 	attr.sample_regs_user = arch_host.register_mask;
 	attr.sample_stack_user = setup->stack_size;

@@ -30,8 +30,14 @@ struct event_setup {
 	bool no_cycles;	     /* no hardware counter here */
 };
 
-/* Whether there is an event of that name. */
-bool event_is_known(const char *name);
+/*
+ * Whether there is an event of that name, or a tracepoint "GROUP:NAME": 0; -ENOENT: none, or
+ * tracefs is not mounted; -EACCES: tracefs is not for us.
+ */
+int event_find(const char *name);
+
+/* Whether it is sampled at a rate, and not each time. */
+bool event_has_rate(const char *name);
 
 /* Whether its samples weigh nanoseconds. */
 bool event_is_clock(const char *name);

@@ -17,7 +17,9 @@ static const struct argp_option option_table[] = {
 	{ "stack-size", 's', "BYTES", 0,
 	  "Stack of each sample (32768; at most 65528; K is understood)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
-	{ "event", 'e', "EVENT", 0, "What to sample (cycles; where there are none, cpu-clock)", 0 },
+	{ "event", 'e', "EVENT", 0,
+	  "What to sample (cycles; where there are none, cpu-clock), or a tracepoint, GROUP:NAME",
+	  0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also waits: of those of at least so many microseconds (100, more where there are very "
 	  "many) each with its stack, the others summed by thread",
@@ -127,8 +129,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->duration = number * NANOSECONDS_A_SECOND;
 		return 0;
 	case 'e':
-		if (!event_is_known(arg))
-			stage_usage_error(state, "there is no event '%s'", arg);
+		if (event_find(arg) < 0)
+			stage_usage_error(
+				state, "there is no event '%s'%s", arg,
+				!strchr(arg, ':') ? ""
+				: event_find(arg) == -EACCES
+					? ": tracefs (/sys/kernel/tracing) is for root alone"
+					: ", or tracefs is not mounted at /sys/kernel/tracing");
 		options->event = arg;
 		return 0;
 	case KEY_OFF_CPU:

@@ -334,7 +334,7 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
 	hello->start_unix_time = self->start_time + self->realtime_ahead;
-	hello->rate = self->options.rate;
+	hello->rate = event_has_rate(event_name(&self->recording.setup)) ? self->options.rate : 0;
 	hello->stack_size = self->options.stack_size;
 	hello->register_mask = arch_host.register_mask;
 	hello->machine = arch_host.machine;

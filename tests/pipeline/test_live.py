@@ -40,6 +40,17 @@ class Live(pipeline.RecordingTest):
         self.assertEqual(sum(n for _, n in stacks), self.stats("capture-sink")["samples_in"])
         return stacks
 
+    @pipeline.needs_root
+    def test_a_tracepoint_is_sampled_each_time(self):
+        if not Path("/sys/kernel/tracing/events/sched/sched_process_fork/id").exists():
+            self.skipTest(f"{pipeline.NOT_HERE} tracepoints be found: tracefs is not mounted")
+        forks = "for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done"
+        stacks = self.record_folded("-e", "sched:sched_process_fork", "--", "sh", "-c", forks)
+        self.assertEqual(sum(n for _, n in stacks), 10)
+        for names, _ in stacks:
+            self.assertEqual(names[0], "sh")
+            self.assertTrue([name for name in names if "sched_process_fork" in name or "copy_process" in name], names)
+
     def assert_nearly_all_complete(self):
         """99 % of the stacks with a user side: the loader's first steps have no unwind tables."""
         ends = self.stats("live-unwinder")["stacks"]
