@@ -71,15 +71,28 @@ static bool has_entry(const struct inline_table *table, const struct inline_entr
 	return false;
 }
 
-/* Of a file that contradicts itself one walk finds what another does not. */
-static bool has_sibling_attribute(Dwarf *dwarf, const struct inline_table *table)
+/*
+ * Whether any DIE of a unit may say itself where the next one is. In a file that contradicts itself
+ * one walk, which believes that, finds what another does not, which goes through all that is between.
+ */
+static bool has_sibling_attribute(Dwarf_Die *unit)
 {
-	Dwarf_Die die;
+	Dwarf_Abbrev *abbreviation;
+	Dwarf_Off offset = 0;
+	size_t length, n;
 
-	for (size_t i = 0; i < table->n_entries; i++)
-		if (dwarf_offdie(dwarf, table->entries[i].die, &die) &&
-		    dwarf_hasattr(&die, DW_AT_sibling))
+	while ((abbreviation = dwarf_getabbrev(unit, offset, &length)) &&
+	       abbreviation != DWARF_END_ABBREV) {
+		unsigned int name;
+
+		if (dwarf_getattrcnt(abbreviation, &n) < 0)
 			return true;
+		for (size_t i = 0; i < n; i++)
+			if (dwarf_getabbrevattr(abbreviation, i, &name, NULL, NULL) == 0 &&
+			    name == DW_AT_sibling)
+				return true;
+		offset += length;
+	}
 	return false;
 }
 
@@ -104,7 +117,7 @@ static void look_at_unit(struct debug_info *info, Dwarf_Die *unit, const struct 
 	fuzz_check(inline_table_init(&table, unit, code, &small_limits) == 0);
 	check_table(&table);
 	if (!whole.n_cut && !whole.n_refused &&
-	    !has_sibling_attribute(dwarf_cu_getdwarf(unit->cu), &table))
+	    !has_sibling_attribute(unit))
 		check_against_whole(&whole, &table);
 	for (size_t i = 0; i < whole.map.n && i < ADDRESSES_MAX; i++) {
 		look_up(info, whole.map.starts[i] - 1);
