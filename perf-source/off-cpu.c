@@ -96,6 +96,13 @@ static struct off_cpu_thread *find_thread(const struct off_cpu *off_cpu, uint32_
 	return thread;
 }
 
+/* A thread that was there before: since when it is known. Events come before we say that they do.
+ */
+static uint64_t known_since(const struct off_cpu *off_cpu, uint64_t time)
+{
+	return off_cpu->begun_at < time ? off_cpu->begun_at : time;
+}
+
 /* NULL: there is no room for one more, which is counted. */
 static struct off_cpu_thread *add_thread(struct off_cpu *off_cpu, uint32_t pid, uint32_t tid,
 					 enum thread_state state, uint64_t since)
@@ -302,8 +309,9 @@ int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header 
 		return 0;
 	thread = find_thread(off_cpu, id->tid);
 	if (!thread)
-		thread = add_thread(off_cpu, id->pid, id->tid,
-				    is_out ? THREAD_RUNNING : THREAD_AWAY, off_cpu->begun_at);
+		thread =
+			add_thread(off_cpu, id->pid, id->tid, is_out ? THREAD_RUNNING : THREAD_AWAY,
+				   known_since(off_cpu, time));
 	if (!thread)
 		return 0;
 	if (thread->state == THREAD_ENDED) {
@@ -326,7 +334,7 @@ int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *samp
 		return 0;
 	if (!thread)
 		thread = add_thread(off_cpu, sample->pid, sample->tid, THREAD_RUNNING,
-				    off_cpu->begun_at);
+				    known_since(off_cpu, sample->time));
 	if (!thread || thread->state == THREAD_ENDED)
 		return 0;
 	thread->has_stack = true;

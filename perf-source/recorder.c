@@ -410,6 +410,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 		self->off_cpu.begun_at = clock_now(CLOCK_MONOTONIC);
 		return r < 0 ? r : scan(self);
 	}
+	self->off_cpu.begun_at = clock_now(CLOCK_MONOTONIC);
 	r = command_start(&self->command);
 	if (r < 0) {
 		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],
@@ -495,6 +496,13 @@ static int finish(struct stage *stage, struct perf_source *self)
 		       : recording_lost(&self->recording, RING_SAMPLES);
 	stage->samples_in += lost;
 	stage_drop(stage, "kernel-lost", lost);
+	if (self->recording.has_waits && !self->recording.setup.no_lost_format) {
+		/* Also what was lost at the very end, which no record tells. */
+		*counters_get(&stage->counters, "events", "switches-lost") =
+			recording_lost(&self->recording, RING_SWITCHES);
+		*counters_get(&stage->counters, "events", "waits-lost") =
+			recording_lost(&self->recording, RING_WAITS);
+	}
 	if (self->marks.n_refused)
 		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;

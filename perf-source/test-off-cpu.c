@@ -208,6 +208,19 @@ static void test_who_was_there_before_is_known_since_the_beginning(void **state)
 	expect_nothing_more();
 }
 
+/* Events are on before the clock is read. */
+static void test_what_comes_before_the_beginning_takes_no_time(void **state)
+{
+	off_cpu.begun_at = 5000;
+	come(TID, 3000);
+	go(TID + 1, 4000);
+	assert_int_equal(off_cpu_finish(&off_cpu, 6000), 0);
+	expect_time(3000, 0, 1);
+	expect_sum(WIRE_stack_end_NO_STACK, 2000);
+	expect_time(0, 2000, 1);
+	expect_nothing_more();
+}
+
 static void test_who_could_have_gone_on_was_preempted(void **state)
 {
 	take_stack(TID, 'p');
@@ -378,6 +391,7 @@ int main(void)
 		TEST(test_a_wait_has_the_stack_that_its_thread_left_with),
 		TEST(test_a_stack_outlives_the_ring_that_it_lay_in),
 		TEST(test_who_was_there_before_is_known_since_the_beginning),
+		TEST(test_what_comes_before_the_beginning_takes_no_time),
 		TEST(test_who_could_have_gone_on_was_preempted),
 		TEST(test_who_is_away_at_the_end_is_told),
 		TEST(test_short_waits_are_summed),
