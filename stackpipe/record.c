@@ -23,6 +23,7 @@ enum {
 	KEY_SANDBOX,
 	KEY_OFF_CPU,
 	KEY_COUNTERS,
+	KEY_MARKS,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -48,6 +49,7 @@ static const struct {
 	{ 'e', SOURCE, "-e" },
 	{ 'd', SOURCE, "-d" },
 	{ 'm', SOURCE, "-m" },
+	{ KEY_MARKS, SOURCE, "--marks" },
 	{ KEY_ENGINE, UNWINDER, "--engine" },
 	{ KEY_INTERVALS, UNWINDER, "--intervals" },
 	{ KEY_DEBUG_DIR, SYMBOLIZER, "--debug-dir" },
@@ -167,6 +169,7 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
 	  "Also what the machine does, every so many milliseconds (500)", 1 },
+	{ "marks", KEY_MARKS, "PATH", 0, "Make a socket there for marks of programs and scripts", 1 },
 	{ "buffer-size", 'm', "BYTES", 0, "Of the ring of each CPU", 1 },
 	{ NULL, 0, NULL, 0, "How it is understood:", 2 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "Of live-unwinder: auto, table or dwfl", 2 },
