@@ -83,6 +83,11 @@ bool view_is_time(const struct events *events, struct view view)
 	return view.kind == VIEW_WALL || event_is_time(&events->list[view.event]);
 }
 
+bool view_has_waits(const struct events *events, struct view view)
+{
+	return view_is_waits(events, view) || (view.kind == VIEW_WALL && events_have_waits(events));
+}
+
 bool view_is_waits(const struct events *events, struct view view)
 {
 	return view.kind == VIEW_WEIGHTS && is_wait(&events->list[view.event]);

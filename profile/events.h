@@ -61,6 +61,9 @@ const char *view_name(const struct events *events, struct view view);
 /* Whether its amounts are nanoseconds. */
 bool view_is_time(const struct events *events, struct view view);
 
+/* Whether there are waits in it. */
+bool view_has_waits(const struct events *events, struct view view);
+
 /* Whether it is waits alone. */
 bool view_is_waits(const struct events *events, struct view view);
 

@@ -60,8 +60,9 @@ static void print_summary(const struct report *report, FILE *out)
 				100.0 * stacks->n_ends[end] / n);
 	putc('\n', out);
 	if (report->options->view_name)
-		fprintf(out, "%s: %.3f %s\n", report->options->view_name,
-			report_shown(report, report->counts.sum), report->options->unit_name);
+		fprintf(out, "%s: %.*f %s\n", report->options->view_name,
+			report->options->unit ? 3 : 0, report_shown(report, report->counts.sum),
+			report->options->unit_name);
 	else if (events_have_waits(events))
 		fputs("what was on a CPU; also: --view=off-cpu, --view=wall-clock\n", out);
 	if (report->counts.n != n && events->n == 1)
@@ -228,7 +229,7 @@ void report_print_text(const struct report *report, FILE *out)
 		return;
 	}
 	report_print_functions(report, out);
-	if (report->options->view_name && events_have_waits(&report->gathering->stacks.events))
+	if (view_has_waits(&report->gathering->stacks.events, report->options->view))
 		print_group(report, REPORT_BY_CALL, "waited for", CALLS_SHOWN, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
 	if (has_cgroups(&report->gathering->profile))
