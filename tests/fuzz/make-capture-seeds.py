@@ -53,6 +53,36 @@ def symbols(*entries):
     return table + bytes(32) + texts
 
 
+def mark(group, name, message, time, duration=0):
+    return frame(10, struct.pack("<q24s40s", duration, group.encode(), name.encode()) + text(message), time)
+
+
+def counters(*entries):
+    return frame(8, struct.pack("<HHI", len(entries), 0, 0) + b"".join(
+        struct.pack("<32s32s52sIq", b"category", name.encode(), b"what it is", number | kind << 24, 0)
+        for number, kind, name in entries))
+
+
+def counter_values(time, *values):
+    ids = [number for number, _ in values] + [0] * (8 - len(values))
+    bits = b"".join(struct.pack("<d" if isinstance(value, float) else "<q", value) for _, value in values)
+    return frame(9, struct.pack("<HHI8I", 1, 0, 0, *ids) + bits + bytes(8 * (8 - len(values))), time)
+
+
+def several_events():
+    """Waits, counters, marks and control groups, as capture-sink writes them."""
+    events = b"".join(frame(11, struct.pack("<40s", name.encode()) + text(value)) for name, value in [
+        ("stackpipe.event.0", "on-cpu nanoseconds cpu-clock"), ("stackpipe.event.1", "off-cpu nanoseconds off-cpu")])
+    return (events + frame(4, text("program")) + jitmap((JITMAP | 1, "[off-cpu]"), (JITMAP | 2, "[short-waits]"))
+            + mark("off-cpu", "preempted", "thread 100: 3", 2, 3) + sample([USER, 0x1010, JITMAP | 1], 5)
+            + mark("off-cpu", "short-waits", "thread 100: 77", 6) + sample([USER, JITMAP | 2, JITMAP | 1], 6)
+            + mark("application", "round", "number 1", 7, 2)
+            + counters((3, 0, "whole"), (4, 1, "double"), (5, 1, "odd"))
+            + counter_values(8, (3, 12), (4, 1.5), (5, -1.0), (9, 1)) + counter_values(9, (3, -1), (4, float("nan")))
+            + chunk("stackpipe/cgroups", b"100 /system.slice/a.service\n101 relative\n102 /x\n")
+            + chunk("stackpipe/thread-times", b"5 100 100 1 2 3\nx\n9 100 101 4 5 6\n"))
+
+
 def seeds():
     kallsyms = b"ffffffff81000000 t do_something\nffffffff81000100 t unknown\n"
     names = symbols((0x1010, 0x1011, PID, "function"), (0x1020, 0x1021, PID, "[file+0x20]"),
@@ -75,6 +105,7 @@ def seeds():
     yield "of-sysprof", header() + body
     yield "cut", whole[:-21]
     yield "not-sorted", header() + sample([USER, 0x1010], 50) + body
+    yield "several-events", header() + metadata + several_events()
     yield "too-many-addresses", header() + frame(2, struct.pack("<HHiQ", 500, 0, PID, 0x1000))
     yield "folded", b"main;_start;outer;inner_[i] 3\nmain;[stack-truncated];kernel_[k];jit_[j] 2\n;; 1\nx 1\n"
     yield "folded-hostile", b"a;b 99999999999999999999\na;b -1\na;b 1e9\n" + b"a;" * 600 + b"z 1\n"
