@@ -302,6 +302,42 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 	return 0;
 }
 
+struct thread_names {
+	struct processes *processes;
+	const struct process *process;
+	uint64_t time;
+};
+
+/* Of those that are not called as their process is. */
+static int name_thread(uint32_t tid, void *arg)
+{
+	const struct thread_names *names = arg;
+	char name[PROC_NAME_MAX] = "";
+	struct wire_thread record = {
+		.time = names->time,
+		.process = names->process->upid,
+		.tid = tid,
+	};
+
+	proc_read_thread_name(names->process->pid, tid, name);
+	if (!*name || !strcmp(name, names->process->name))
+		return 0;
+	record.name = wire_string(name, PROC_NAME_MAX);
+	return stage_put(names->processes->stage, WIRE_RECORD_thread, &record);
+}
+
+/* The threads that were there before: no event tells how they are called. */
+static int name_threads(struct processes *processes, const struct process *process, uint64_t time)
+{
+	struct thread_names names = { processes, process, time };
+	int r;
+
+	if (process->n_threads < 2 || processes->is_proc_foreign || processes->find_maps)
+		return 0;
+	r = proc_each_thread(process->pid, name_thread, &names);
+	return r == -ENOENT || r == -ESRCH || r > 0 ? 0 : r;
+}
+
 /* A process that is not known, from /proc, or without anything if it cannot be had there. */
 static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_origin origin,
 			 uint64_t time)
@@ -332,6 +368,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	r = put_process(processes, process, origin, 0, time);
 	if (r == 0)
 		r = find_cgroup(processes, process, NULL, time);
+	if (r == 0)
+		r = name_threads(processes, process, time);
 	return r < 0 ? r : add_maps(processes, process, &maps, time);
 }
 

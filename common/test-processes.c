@@ -681,6 +681,35 @@ static void *outlive_the_leader(void *arg)
 }
 
 /* A process whose main thread has ended and whose other thread lives on. */
+static void *wait_with_a_name(void *ends)
+{
+	char byte;
+
+	prctl(PR_SET_NAME, "named");
+	if (write(((int *)ends)[3], "", 1) == 1 && read(((int *)ends)[0], &byte, 1) < 0)
+		return ends;
+	return NULL;
+}
+
+/* No event tells how threads are called that were there before. */
+static void test_threads_that_are_there_already_have_their_names(void **state)
+{
+	int ends[4]; /* towards the thread, and from it */
+	pthread_t thread;
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pipe(ends + 2), 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_with_a_name, ends), 0);
+	assert_int_equal(read(ends[2], &byte, 1), 1);
+	assert_int_equal(processes_scan(&processes, getpid(), 10), 0);
+	assert_int_equal(write(ends[1], "", 1), 1);
+	pthread_join(thread, NULL);
+	assert_non_null(strstr(test_stream_text(&stream), " 'named'\n"));
+	for (int i = 0; i < 4; i++)
+		close(ends[i]);
+}
+
 static pid_t start_without_leader(void)
 {
 	int ends[2];
@@ -1041,6 +1070,7 @@ int main(void)
 		TEST(test_after_a_loss_the_living_stay_and_the_dead_end),
 		TEST(test_after_a_loss_a_zombie_is_not_another_process),
 		TEST(test_a_process_whose_leader_has_gone_shows_its_mappings),
+		TEST(test_threads_that_are_there_already_have_their_names),
 		TEST(test_anonymous_memory_of_a_process_is_one_image),
 		TEST(test_parent_and_child_do_not_share_anonymous_memory),
 		TEST(test_anonymous_memory_that_has_gone_is_not_inherited),
