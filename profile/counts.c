@@ -54,6 +54,8 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		    (matches && !matches[node]))
 			continue;
 		counts->self[node] += n;
+		if (sample->waker)
+			counts->of_waker[sample->waker - 1] += n;
 		if (sample->flags & WIRE_sample_flags_PREEMPTED)
 			counts->preempted[node] += n;
 		counts->of_thread[sample->thread] += n;
@@ -136,10 +138,11 @@ int counts_init(struct counts *counts, const struct tree *tree, const struct cou
 		.total = calloc(tree->n_nodes, sizeof(*counts->total)),
 		.preempted = calloc(tree->n_nodes, sizeof(*counts->preempted)),
 		.of_thread = calloc(tree->profile->n_threads + 1, sizeof(*counts->of_thread)),
+		.of_waker = calloc(tree->profile->n_threads + 1, sizeof(*counts->of_waker)),
 		.functions = calloc(tree->n_functions + 1, sizeof(*counts->functions)),
 	};
-	if (!counts->self || !counts->total || !counts->preempted || !counts->of_thread ||
-	    !counts->functions)
+	if (!counts->self || !counts->total || !counts->preempted || !counts->of_waker ||
+	    !counts->of_thread || !counts->functions)
 		r = -ENOMEM;
 	else
 		r = count_samples(counts, filter);
@@ -156,6 +159,7 @@ void counts_deinit(struct counts *counts)
 	free(counts->total);
 	free(counts->preempted);
 	free(counts->of_thread);
+	free(counts->of_waker);
 	free(counts->functions);
 	*counts = (struct counts){ 0 };
 }

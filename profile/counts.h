@@ -19,10 +19,11 @@ struct function_count {
 };
 
 struct counts {
-	const struct tree *tree;	  /* borrowed */
-	uint64_t *self, *total;		  /* by node */
-	uint64_t *preempted;		  /* by node: of `self`, who only waited for a CPU */
-	uint64_t *of_thread;		  /* by thread */
+	const struct tree *tree; /* borrowed */
+	uint64_t *self, *total;	 /* by node */
+	uint64_t *preempted;	 /* by node: of `self`, who only waited for a CPU */
+	uint64_t *of_thread;	 /* by thread */
+	uint64_t *of_waker;	 /* by thread: what others have waited until it woke them */
 	struct function_count *functions; /* by number */
 	uint64_t n;			  /* samples */
 	uint64_t sum;			  /* of what is counted */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,6 +361,24 @@ int profile_add_thread_time(struct profile *profile, const struct wire_thread_ti
 	return 0;
 }
 
+static_assert(sizeof(struct profile_sample) == 32, "there are many of them");
+static_assert(EVENTS_MAX <= 1 << 5, "events fit");
+
+/* Whoever has ended a wait. */
+static int find_waker(struct profile *profile, const struct wire_stack *record, uint32_t *ret)
+{
+	const struct wire_stack whose = { .process = record->waker, .tid = record->waker_tid };
+	const struct named_stack stack = {
+		.record = &whose,
+		.process = process_table_find(&profile->stacks->identity.processes, record->waker),
+	};
+	uint32_t thread;
+	int r = find_thread(profile, &stack, &thread);
+
+	*ret = r == 0 ? thread + 1 : 0;
+	return r == -ENOSPC ? 0 : r;
+}
+
 int profile_add_known_stack(struct profile *profile, const struct named_stack *stack, uint32_t node)
 {
 	const struct wire_stack *record = stack->record;
@@ -374,6 +393,9 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 		.flags = record->flags,
 	};
 	int r = is_known ? find_thread(profile, stack, &sample.thread) : -ENOSPC;
+
+	if (r == 0 && record->waker_tid)
+		r = find_waker(profile, record, &sample.waker);
 
 	if (r == 0)
 		return profile_add_sample(profile, &sample);

@@ -63,10 +63,10 @@ struct profile_thread {
 struct profile_sample {
 	uint64_t time, weight;
 	uint32_t node, thread;
+	uint32_t waker; /* of a wait: a thread's index + 1; 0: not known */
 	uint16_t cpu;
-	uint8_t end; /* enum wire_stack_end */
-	uint8_t event;
-	uint8_t flags; /* enum wire_sample_flags */
+	uint8_t end;		      /* enum wire_stack_end */
+	uint8_t event : 5, flags : 3; /* below EVENTS_MAX; enum wire_sample_flags */
 };
 
 struct profile_counter {

@@ -20,8 +20,12 @@ static uint32_t name_of(const struct report *report, enum report_group group, ui
 		*ret_id = 0;
 		return process->cgroup;
 	}
-	*ret_id = group == REPORT_BY_THREAD ? found->tid : process->pid;
-	return group == REPORT_BY_THREAD ? found->name : process->name;
+	if (group == REPORT_BY_PROCESS) {
+		*ret_id = process->pid;
+		return process->name;
+	}
+	*ret_id = found->tid;
+	return found->name;
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -136,7 +140,9 @@ static int fill_rows(const struct report *report, enum report_group group, struc
 			r = add_row(index, rows, n, name, 0, report->counts.functions[i].self);
 		} else {
 			name = name_of(report, group, i, &id);
-			r = add_row(index, rows, n, name, id, report->counts.of_thread[i]);
+			r = add_row(index, rows, n, name, id,
+				    group == REPORT_BY_WAKER ? report->counts.of_waker[i]
+							     : report->counts.of_thread[i]);
 		}
 	}
 	return r;

@@ -94,7 +94,7 @@ static void print_group(const struct report *report, enum report_group group, co
 	_cleanup_free_ struct report_row *rows = NULL;
 	size_t n;
 
-	if (report_group(report, group, &rows, &n) < 0)
+	if (report_group(report, group, &rows, &n) < 0 || (!n && group == REPORT_BY_WAKER))
 		return;
 	fprintf(out, "\n%s\n", title);
 	for (size_t i = 0; i < limit(report, n, shown); i++) {
@@ -102,7 +102,7 @@ static void print_group(const struct report *report, enum report_group group, co
 
 		fprintf(out, "  %6.2f %%  %9.*f  %s", report_percent(report, rows[i].n),
 			decimals(report), report_shown(report, rows[i].n), *name ? name : "-");
-		if (group == REPORT_BY_PROCESS || group == REPORT_BY_THREAD)
+		if (rows[i].id)
 			fprintf(out, " (%" PRIu32 ")", rows[i].id);
 		putc('\n', out);
 	}
@@ -221,6 +221,12 @@ static void print_thread_times(const struct report *report, FILE *out)
 	}
 }
 
+static void print_waits(const struct report *report, FILE *out)
+{
+	print_group(report, REPORT_BY_CALL, "waited for", CALLS_SHOWN, out);
+	print_group(report, REPORT_BY_WAKER, "until woken by", PROCESSES_SHOWN, out);
+}
+
 void report_print_text(const struct report *report, FILE *out)
 {
 	print_summary(report, out);
@@ -230,7 +236,7 @@ void report_print_text(const struct report *report, FILE *out)
 	}
 	report_print_functions(report, out);
 	if (view_has_waits(&report->gathering->stacks.events, report->options->view))
-		print_group(report, REPORT_BY_CALL, "waited for", CALLS_SHOWN, out);
+		print_waits(report, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
 	if (has_cgroups(&report->gathering->profile))
 		print_group(report, REPORT_BY_CGROUP, "control groups", PROCESSES_SHOWN, out);

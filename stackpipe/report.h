@@ -20,7 +20,8 @@ enum report_group {
 	REPORT_BY_THREAD,
 	REPORT_BY_IMAGE,
 	REPORT_BY_CALL,
-	REPORT_BY_CGROUP
+	REPORT_BY_CGROUP,
+	REPORT_BY_WAKER, /* of waits: the thread that has ended them */
 };
 
 struct report_options {

@@ -160,6 +160,12 @@ class OffCpu(pipeline.RecordingTest):
         self.assertGreater(wakers.count(main), 40, wakers)
         process = re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text)
         self.assertTrue(process, "the waker is the main thread, which writes to the pipe")
+        named = self.directory / "named.stream"
+        with stream.open("rb") as stdin, named.open("wb") as out:
+            self.run_well(self.stage("live-unwinder"), self.stage("symbolizer"), stdin=stdin, stdout=out)
+        report = self.report(named, "--view=off-cpu", "--thread=^for-pipe$")
+        self.assertTrue(report["woken_by"], report["threads"] or self.report(named, "--view=off-cpu")["threads"])
+        self.assertEqual((report["woken_by"][0]["name"], report["woken_by"][0]["tid"]), ("waits", int(main)))
 
     def test_without_it_nothing_is_different(self):
         stream = self.record(self.directory / "plain.stream")
