@@ -351,8 +351,9 @@ static int keep(struct taking *taking, struct stack_key key)
 		.n_frames = now->n_frames,
 		.end = now->end,
 	};
-	memcpy(taking->kept_frames + taking->n_kept_frames, now->frames,
-	       now->n_frames * sizeof(*now->frames));
+	if (now->n_frames)
+		memcpy(taking->kept_frames + taking->n_kept_frames, now->frames,
+		       now->n_frames * sizeof(*now->frames));
 	taking->n_kept_frames += now->n_frames;
 	stack_memo_keep(&taking->memo, key, taking->n_kept);
 	return 0;
@@ -373,8 +374,10 @@ int taking_take(struct taking *taking, struct replayed_process *process,
 	known = stack_memo_find(&taking->memo, key);
 	if (known) {
 		kept = &taking->kept[known - 1];
-		*ret = (struct wire_frames){ taking->kept_frames + kept->first_frame,
-					     kept->n_frames };
+		*ret = (struct wire_frames){ 0 }; /* a sum of waits has no frames */
+		if (kept->n_frames)
+			*ret = (struct wire_frames){ taking->kept_frames + kept->first_frame,
+						     kept->n_frames };
 		*ret_end = kept->end;
 		return 0;
 	}
