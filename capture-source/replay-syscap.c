@@ -395,9 +395,10 @@ static int put_thread_times(struct stage *stage, struct replay *replay, uint64_t
 		frame.pid = pid;
 		frame.time = record.time;
 		r = find_process(replay, &frame, NULL, &process);
+		if (r < 0)
+			break;
 		record.process = process->process.number;
-		if (r == 0)
-			r = stage_put(stage, WIRE_RECORD_thread_time, &record);
+		r = stage_put(stage, WIRE_RECORD_thread_time, &record);
 	}
 	return r;
 }

@@ -20,6 +20,7 @@ PATIENCE_S = 10
 LINES_MAX = 5
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 DATA = pipeline.TOP / "tests" / "data"
+WAITS = "--off-cpu=1", "--counters=10", "-s", "1024"
 
 
 class Stage:
@@ -45,9 +46,9 @@ class Stage:
         return ended, directory / (self.out or "stdout")
 
 
-def record_heap(path):
-    """The allocations of a program that makes a few hundred."""
-    source = subprocess.Popen([pipeline.program("preload-source"), "-q", "--", "ls", "/usr"],
+def record(path, *source):
+    """What a source tells, with names."""
+    source = subprocess.Popen([pipeline.program(source[0]), "-q", *source[1:]],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     unwinder = subprocess.Popen([pipeline.program("live-unwinder"), "-q"], stdin=source.stdout,
                                 stdout=subprocess.PIPE)
@@ -59,17 +60,22 @@ def record_heap(path):
 
 
 def stages(directory):
-    heap = record_heap(directory / "heap.stream")
+    heap = record(directory / "heap.stream", "preload-source", "--", "ls", "/usr")  # a few hundred allocations
+    waits = record(directory / "waits.stream", "perf-source", *WAITS, "--", "sh", "-c", "sleep 0.05; sleep 0.01")
     unwound, symbolized = DATA / "small.unwound.stream", DATA / "small.symbolized.stream"
     capture = directory / "small.syscap"
     with symbolized.open("rb") as stdin:
         subprocess.run([pipeline.program("capture-sink"), "-q", capture], stdin=stdin, check=True)
+    waits_capture = directory / "waits.syscap"
+    with waits.open("rb") as stdin:
+        subprocess.run([pipeline.program("capture-sink"), "-q", waits_capture], stdin=stdin, check=True)
     sleeper = subprocess.Popen(["sleep", "1000"])
     unittest.addModuleCleanup(sleeper.wait)
     unittest.addModuleCleanup(sleeper.kill)
     return [
         Stage("perf-source", "-d", "0.05", "-p", str(sleeper.pid), follow=True),
         Stage("perf-source", "--", "true"),
+        Stage("perf-source", *WAITS, "--marks=marks", "--", "true"),
         *[Stage("perfdata-source", OFF, DATA / f"small.perf.{kind}") for kind in ("data", "zstd", "pipe")],
         Stage("preload-source", OFF, "--", "true"),
         Stage("preload-source", "--", "true"),
@@ -82,6 +88,9 @@ def stages(directory):
           for name in ("syscap", "html", "folded", "pb.gz", "speedscope.json", "firefox.json", "otlp")],
         *[Stage("capture-sink", OFF, f"heap.{name}", stdin=heap, out=f"heap.{name}")
           for name in ("syscap", "html", "folded", "pb.gz", "otlp")],
+        *[Stage("capture-sink", OFF, f"waits.{name}", stdin=waits, out=f"waits.{name}")
+          for name in ("syscap", "html", "pb.gz", "speedscope.json", "otlp")],
+        Stage("capture-source", OFF, waits_capture),
         Stage("capture-source", OFF, capture),
         Stage("capture-source", OFF, DATA / "small.folded"),
         Stage("capture-source", capture),

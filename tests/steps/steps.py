@@ -6,7 +6,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-STACK = re.compile(r" end=(\S+) frames=\[(.*)\]$")
+STACK = re.compile(r" end=(\S+) frames=\[([^]]*)\]")
 MAPPING_OF_FRAME = re.compile(r"@\d+")
 IMAGE = re.compile(r'image image=(\d+) kind=(\S+) .* path="([^"]*)"')
 SYMBOL = re.compile(r'symbol image=(\d+) offset=(\w+) .* name="([^"]*)"')
