@@ -25,5 +25,17 @@ struct process {
 /* Whether an event that makes another incarnation of the PID still waits. */
 bool processes_is_changing(const struct processes *processes, uint32_t pid);
 
+/*
+ * process-labels.c. What runs in a container was moved there before it was executed. `known` is the
+ * group that it had before, which it keeps if /proc shows another incarnation already, or none. 0
+ * or -errno, as the next.
+ */
+int processes_find_cgroup(struct processes *processes, struct process *process,
+			  struct cgroup *known, uint64_t time);
+
+/* The threads that were there before: no event tells how they are called. */
+int processes_name_threads(struct processes *processes, const struct process *process,
+			   uint64_t time);
+
 /* Ends a process that nothing follows on: 0 or -errno of the output. */
 int processes_end(struct processes *processes, struct process *process, uint64_t time);

@@ -63,40 +63,6 @@ static int put_process(struct processes *processes, const struct process *proces
 	return stage_put(processes->stage, WIRE_RECORD_process, &record);
 }
 
-static int put_cgroup(struct processes *processes, const struct process *process, uint64_t time)
-{
-	const char *path = process->cgroup ? process->cgroup->path : "";
-	const struct wire_cgroup record = {
-		.process = process->upid,
-		.time = time,
-		.path = wire_string(path, CGROUP_PATH_MAX),
-	};
-
-	return stage_put(processes->stage, WIRE_RECORD_cgroup, &record);
-}
-
-/*
- * What runs in a container was moved there before it was executed. `known` is what it had before,
- * which it keeps if /proc shows another incarnation already, or none.
- */
-static int find_cgroup(struct processes *processes, struct process *process, struct cgroup *known,
-		       uint64_t time)
-{
-	char path[CGROUP_PATH_MAX];
-	bool is_told = !processes->is_proc_foreign && !processes->find_maps && process->pid &&
-		       process->pid != PID_UNKNOWN && cgroup_read(process->pid, path) == 0 &&
-		       !processes_is_changing(processes, process->pid);
-
-	if (is_told && (!known || strcmp(known->path, path))) {
-		process->cgroup = *path ? cgroup_new(path) : NULL;
-		if (*path && !process->cgroup)
-			return -ENOMEM;
-	} else {
-		process->cgroup = cgroup_share(known);
-	}
-	return process->cgroup ? put_cgroup(processes, process, time) : 0;
-}
-
 static int put_exit(struct processes *processes, const struct process *process, uint64_t time)
 {
 	struct wire_process_exit record = { process->upid, time };
@@ -302,42 +268,6 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 	return 0;
 }
 
-struct thread_names {
-	struct processes *processes;
-	const struct process *process;
-	uint64_t time;
-};
-
-/* Of those that are not called as their process is. */
-static int name_thread(uint32_t tid, void *arg)
-{
-	const struct thread_names *names = arg;
-	char name[PROC_NAME_MAX] = "";
-	struct wire_thread record = {
-		.time = names->time,
-		.process = names->process->upid,
-		.tid = tid,
-	};
-
-	proc_read_thread_name(names->process->pid, tid, name);
-	if (!*name || !strcmp(name, names->process->name))
-		return 0;
-	record.name = wire_string(name, PROC_NAME_MAX);
-	return stage_put(names->processes->stage, WIRE_RECORD_thread, &record);
-}
-
-/* The threads that were there before: no event tells how they are called. */
-static int name_threads(struct processes *processes, const struct process *process, uint64_t time)
-{
-	struct thread_names names = { processes, process, time };
-	int r;
-
-	if (process->n_threads < 2 || processes->is_proc_foreign || processes->find_maps)
-		return 0;
-	r = proc_each_thread(process->pid, name_thread, &names);
-	return r == -ENOENT || r == -ESRCH || r > 0 ? 0 : r;
-}
-
 /* A process that is not known, from /proc, or without anything if it cannot be had there. */
 static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_origin origin,
 			 uint64_t time)
@@ -367,9 +297,9 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	}
 	r = put_process(processes, process, origin, 0, time);
 	if (r == 0)
-		r = find_cgroup(processes, process, NULL, time);
+		r = processes_find_cgroup(processes, process, NULL, time);
 	if (r == 0)
-		r = name_threads(processes, process, time);
+		r = processes_name_threads(processes, process, time);
 	return r < 0 ? r : add_maps(processes, process, &maps, time);
 }
 
@@ -514,7 +444,7 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	if (!process)
 		return -ENOMEM;
 	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
-	return r < 0 ? r : find_cgroup(processes, process, cgroup, time);
+	return r < 0 ? r : processes_find_cgroup(processes, process, cgroup, time);
 }
 
 int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t tid, const char *name,
