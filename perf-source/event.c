@@ -42,11 +42,6 @@ static const struct event_type *find_type(const char *name)
 	return NULL;
 }
 
-bool event_has_rate(const char *name)
-{
-	return find_type(name);
-}
-
 bool event_is_clock(const char *name)
 {
 	const struct event_type *type = find_type(name);
@@ -69,11 +64,10 @@ static int find_tracepoint(const char *event, uint32_t *ret_id)
 	return tracepoint_find(group, event + size + 1, ret_id);
 }
 
-int event_find(const char *name)
+int event_find(const char *name, uint32_t *ret_tracepoint)
 {
-	uint32_t id;
-
-	return find_type(name) ? 0 : find_tracepoint(name, &id);
+	*ret_tracepoint = 0;
+	return find_type(name) ? 0 : find_tracepoint(name, ret_tracepoint);
 }
 
 const char *event_name(const struct event_setup *setup)
@@ -104,16 +98,15 @@ static struct perf_event_attr common_attr(const struct event_setup *setup)
 /* Each time that a tracepoint is met is a sample; what counts on is sampled at a rate. */
 static void set_type(const struct event_setup *setup, struct perf_event_attr *attr)
 {
-	const struct event_type *type = find_type(event_name(setup));
-	uint32_t tracepoint = 0;
+	const struct event_type *type;
 
-	if (!type) {
-		find_tracepoint(event_name(setup), &tracepoint);
+	if (setup->tracepoint) {
 		attr->type = PERF_TYPE_TRACEPOINT;
-		attr->config = tracepoint;
+		attr->config = setup->tracepoint;
 		attr->sample_period = 1;
 		return;
 	}
+	type = find_type(event_name(setup));
 	attr->type = type->type;
 	attr->config = type->config;
 	attr->freq = 1;
@@ -163,7 +156,8 @@ static struct perf_event_attr wakings_attr(const struct event_setup *setup)
 	return attr;
 }
 
-static struct perf_event_attr switches_attr(const struct event_setup *setup)
+/* An event that never occurs: what it is asked to tell beside its samples is all there is. */
+static struct perf_event_attr dummy_attr(const struct event_setup *setup, uint32_t wakeup)
 {
 	struct perf_event_attr attr = common_attr(setup);
 
@@ -172,8 +166,15 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 	attr.sample_period = 1;
 	attr.sample_type = RECORD_SIDEBAND_TYPE;
 	attr.exclude_kernel = 1;
+	attr.wakeup_watermark = wakeup;
+	return attr;
+}
+
+static struct perf_event_attr switches_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = dummy_attr(setup, setup->switch_wakeup);
+
 	attr.context_switch = 1;
-	attr.wakeup_watermark = setup->switch_wakeup;
 	if (!setup->no_lost_format)
 		attr.read_format = FORMAT_LOST;
 	return attr;
@@ -181,19 +182,13 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 
 static struct perf_event_attr sideband_attr(const struct event_setup *setup)
 {
-	struct perf_event_attr attr = common_attr(setup);
+	struct perf_event_attr attr = dummy_attr(setup, setup->sideband_wakeup);
 
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.sample_period = 1;
-	attr.sample_type = RECORD_SIDEBAND_TYPE;
-	attr.exclude_kernel = 1;
 	attr.mmap = 1;
 	attr.mmap2 = 1;
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;
-	attr.wakeup_watermark = setup->sideband_wakeup;
 	return attr;
 }
 
@@ -203,18 +198,12 @@ static struct perf_event_attr sideband_attr(const struct event_setup *setup)
  */
 static struct perf_event_attr kernel_code_attr(const struct event_setup *setup)
 {
-	struct perf_event_attr attr = common_attr(setup);
+	struct perf_event_attr attr = dummy_attr(setup, setup->sideband_wakeup);
 
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.disabled = 0;
 	attr.inherit = 0;
 	attr.enable_on_exec = 0;
-	attr.sample_period = 1;
-	attr.sample_type = RECORD_SIDEBAND_TYPE;
-	attr.exclude_kernel = 1;
 	attr.ksymbol = 1;
-	attr.wakeup_watermark = setup->sideband_wakeup;
 	return attr;
 }
 

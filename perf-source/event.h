@@ -15,7 +15,8 @@
 #include <sys/types.h>
 
 struct event_setup {
-	const char *name; /* of the event; NULL: cycles, or cpu-clock where there are none */
+	const char *name;    /* of the event; NULL: cycles, or cpu-clock where there are none */
+	uint32_t tracepoint; /* its number: it is sampled each time, not at a rate; 0: none */
 	uint64_t rate;
 	uint32_t stack_size;
 	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes in a ring that wake us */
@@ -31,13 +32,10 @@ struct event_setup {
 };
 
 /*
- * Whether there is an event of that name, or a tracepoint "GROUP:NAME": 0; -ENOENT: none, or
- * tracefs is not mounted; -EACCES: tracefs is not for us.
+ * Whether there is an event of that name, or a tracepoint "GROUP:NAME", whose number is told (else
+ * 0): 0; -ENOENT: none, or tracefs is not mounted; -EACCES: tracefs is not for us.
  */
-int event_find(const char *name);
-
-/* Whether it is sampled at a rate, and not each time. */
-bool event_has_rate(const char *name);
+int event_find(const char *name, uint32_t *ret_tracepoint);
 
 /* Whether its samples weigh nanoseconds. */
 bool event_is_clock(const char *name);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -14,7 +13,9 @@
 
 int instruments_init(struct instruments *instruments, const char *root)
 {
-	*instruments = (struct instruments){ .root = root, .stop_fd = -1, .oldest = UINT64_MAX };
+	*instruments = (struct instruments){ .root = root,
+					     .thread = { .stop_fd = -1 },
+					     .oldest = UINT64_MAX };
 	pthread_mutex_init(&instruments->lock, NULL);
 	instruments->text = malloc(INSTRUMENT_TEXT_MAX + 1);
 	instruments->gauges = calloc(INSTRUMENT_GAUGES_MAX, sizeof(*instruments->gauges));
@@ -118,7 +119,7 @@ int instruments_read(struct instruments *instruments, uint64_t time)
 static void *run(void *arg)
 {
 	struct instruments *instruments = arg;
-	struct pollfd stop = { .fd = instruments->stop_fd, .events = POLLIN };
+	struct pollfd stop = { .fd = instruments->thread.stop_fd, .events = POLLIN };
 	struct timespec wait = { instruments->interval / NANOSECONDS_A_SECOND,
 				 instruments->interval % NANOSECONDS_A_SECOND };
 
@@ -130,28 +131,13 @@ static void *run(void *arg)
 
 int instruments_start(struct instruments *instruments, uint64_t interval)
 {
-	int error;
-
 	instruments->interval = interval;
-	instruments->stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (instruments->stop_fd < 0)
-		return -errno;
-	error = pthread_create(&instruments->thread, NULL, run, instruments);
-	instruments->is_running = !error;
-	return -error;
+	return side_thread_start(&instruments->thread, run, instruments);
 }
 
 void instruments_stop(struct instruments *instruments)
 {
-	const uint64_t one = 1;
-
-	if (instruments->is_running &&
-	    write(instruments->stop_fd, &one, sizeof(one)) == sizeof(one))
-		pthread_join(instruments->thread, NULL);
-	instruments->is_running = false;
-	if (instruments->stop_fd >= 0)
-		close(instruments->stop_fd);
-	instruments->stop_fd = -1;
+	side_thread_stop(&instruments->thread);
 }
 
 static struct snapshot *take(struct instruments *instruments, uint64_t until)

@@ -6,12 +6,12 @@
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/stage.h"
+#include "perf-source/side-thread.h"
 
 enum {
 	INSTRUMENT_GAUGES_MAX = 1024,  /* as many as a record holds */
@@ -48,9 +48,7 @@ struct instruments {
 	uint64_t n_refused; /* gauges beyond the limit */
 
 	/* Between the thread and whoever tells. */
-	pthread_t thread;
-	bool is_running;
-	int stop_fd;
+	struct side_thread thread;
 	uint64_t interval; /* nanoseconds */
 	pthread_mutex_t lock;
 	struct snapshot *snapshots[INSTRUMENT_SNAPSHOTS_MAX];

@@ -84,6 +84,15 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 	return true;
 }
 
+/* Of an event, behind its name. */
+static const char *why_not_found(const char *event, int error)
+{
+	if (!strchr(event, ':'))
+		return "";
+	return error == -EACCES ? ": tracefs (/sys/kernel/tracing) is for root alone"
+				: ", or tracefs is not mounted at /sys/kernel/tracing";
+}
+
 static error_t check(struct perf_source_options *options, struct argp_state *state)
 {
 	if (!options->command && !strcmp(state->argv[state->argc - 1], "--"))
@@ -101,6 +110,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct perf_source *self = state->input;
 	struct perf_source_options *options = &self->options;
 	double number;
+	int r;
 
 	switch (key) {
 	case 'a':
@@ -129,13 +139,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->duration = number * NANOSECONDS_A_SECOND;
 		return 0;
 	case 'e':
-		if (event_find(arg) < 0)
-			stage_usage_error(
-				state, "there is no event '%s'%s", arg,
-				!strchr(arg, ':') ? ""
-				: event_find(arg) == -EACCES
-					? ": tracefs (/sys/kernel/tracing) is for root alone"
-					: ", or tracefs is not mounted at /sys/kernel/tracing");
+		r = event_find(arg, &options->tracepoint);
+		if (r < 0)
+			stage_usage_error(state, "there is no event '%s'%s", arg,
+					  why_not_found(arg, r));
 		options->event = arg;
 		return 0;
 	case KEY_OFF_CPU:
@@ -180,7 +187,7 @@ static void init(void *data)
 	self->options.rate = DEFAULT_RATE;
 	self->options.stack_size = DEFAULT_STACK;
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
-	self->images.server_fd = self->instruments.stop_fd = -1;
+	self->images.server_fd = self->instruments.thread.stop_fd = -1;
 	self->instruments.oldest = UINT64_MAX;
 	marks_init(&self->marks);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,7 +16,7 @@
 
 void marks_init(struct marks *marks)
 {
-	*marks = (struct marks){ .fd = -1, .stop_fd = -1, .oldest = UINT64_MAX };
+	*marks = (struct marks){ .fd = -1, .thread = { .stop_fd = -1 }, .oldest = UINT64_MAX };
 }
 
 void marks_deinit(struct marks *marks)
@@ -146,7 +145,7 @@ static void *run(void *arg)
 {
 	struct marks *marks = arg;
 	struct pollfd fds[] = { { .fd = marks->fd, .events = POLLIN },
-				{ .fd = marks->stop_fd, .events = POLLIN } };
+				{ .fd = marks->thread.stop_fd, .events = POLLIN } };
 
 	/* What came before it was told to stop is read first. */
 	while (poll(fds, 2, -1) > 0 && (fds[0].revents & POLLIN || !fds[1].revents))
@@ -156,29 +155,15 @@ static void *run(void *arg)
 
 int marks_start(struct marks *marks, uint64_t realtime_ahead)
 {
-	int error;
-
 	if (marks->fd < 0)
 		return 0;
 	marks->ahead = realtime_ahead;
-	marks->stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (marks->stop_fd < 0)
-		return -errno;
-	error = pthread_create(&marks->thread, NULL, run, marks);
-	marks->is_running = !error;
-	return -error;
+	return side_thread_start(&marks->thread, run, marks);
 }
 
 void marks_stop(struct marks *marks)
 {
-	const uint64_t one = 1;
-
-	if (marks->is_running && write(marks->stop_fd, &one, sizeof(one)) == sizeof(one))
-		pthread_join(marks->thread, NULL);
-	marks->is_running = false;
-	if (marks->stop_fd >= 0)
-		close(marks->stop_fd);
-	marks->stop_fd = -1;
+	side_thread_stop(&marks->thread);
 }
 
 static bool take(struct marks *marks, uint64_t until, struct mark *ret)

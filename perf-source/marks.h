@@ -12,13 +12,13 @@
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/processes.h"
 #include "common/stage.h"
+#include "perf-source/side-thread.h"
 
 enum {
 	MARKS_WAITING_MAX = 4096, /* that are not told yet; more are refused, and counted */
@@ -32,11 +32,10 @@ struct mark {
 };
 
 struct marks {
-	int fd, stop_fd;
+	int fd;
 	const char *path; /* borrowed; removed at the end */
 	uint64_t ahead;	  /* CLOCK_REALTIME, by which the kernel stamps, of CLOCK_MONOTONIC */
-	pthread_t thread;
-	bool is_running;
+	struct side_thread thread;
 	pthread_mutex_t lock;
 	struct mark *waiting; /* a ring */
 	size_t first, n;

@@ -14,7 +14,8 @@
 #include "perf-source/recording.h"
 
 struct perf_source_options {
-	const char *event; /* NULL: the best there is */
+	const char *event;   /* NULL: the best there is */
+	uint32_t tracepoint; /* that is the event; 0: it is none */
 	uint64_t rate;
 	uint32_t stack_size;
 	size_t ring_bytes;	/* 0: enough for the rate and stack size */

@@ -290,6 +290,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		.name = options->event	     ? options->event
 			: options->has_waits ? "cpu-clock"
 					     : NULL,
+		.tracepoint = options->tracepoint,
 		.rate = options->rate,
 		.stack_size = options->stack_size,
 		.enable_on_exec = options->command != NULL,
@@ -334,7 +335,7 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
 	hello->start_unix_time = self->start_time + self->realtime_ahead;
-	hello->rate = event_has_rate(event_name(&self->recording.setup)) ? self->options.rate : 0;
+	hello->rate = self->recording.setup.tracepoint ? 0 : self->options.rate;
 	hello->stack_size = self->options.stack_size;
 	hello->register_mask = arch_host.register_mask;
 	hello->machine = arch_host.machine;
