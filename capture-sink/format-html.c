@@ -5,14 +5,13 @@
  *	u32 size of the next, little-endian
  *	a JSON object: what was recorded, "strings", and how many there are of each of the following
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
- *	the parent is, function), processes (pid, name, control
- *	group), threads (process, tid, name), samples
- *	(microseconds since the one before, thread, node, and what it weighs in each of "units"),
- *	losses (the same, events), counters (category, name, description, divisor) and their values
- *	(microseconds since the one before, counter, value), marks (the same, how many they
- *	took, PID, group, name, text), of a heap what was alive over time
- *(bytes, blocks), and its moments (microseconds since the one before, how many stacks have changed,
- *of each which sample it is, bytes, blocks that are alive)
+ *	the parent is, function), processes (pid, name, control group), threads (process, tid,
+ *	name), samples (microseconds since the one before, thread, node, and what it weighs in
+ *	each of "units"), losses (the same, events), counters (category, name, description,
+ *	divisor) and their values (microseconds since the one before, counter, value), marks (the
+ *	same, how many they took, PID, group, name, text), of a heap what was alive over time
+ *	(bytes, blocks), and its moments (microseconds since the one before, how many stacks have
+ *	changed, of each which sample it is, bytes, blocks that are alive)
  *
  * so that no name stands in the page as markup. page/data.js reads it.
  */

@@ -283,27 +283,25 @@ static void add_resource_attribute(struct writing *self, const char *key, const 
 }
 
 /* The host, and as far as it is known the container, or what else makes a control group. */
-static void put_resource(struct writing *self, struct protobuf *resource_profiles)
+static void put_resource(struct writing *self, const struct profile_process *process,
+			 struct protobuf *resource_profiles)
 {
-	const char *path = profile_text(self->profile, self->cgroup);
-	char container[CGROUP_LABEL_MAX], unit[CGROUP_LABEL_MAX];
-
-	cgroup_container(path, container);
-	cgroup_unit(path, unit);
 	protobuf_reset(&self->message);
 	add_resource_attribute(self, "host.name", self->capture->stacks.hello.host);
-	add_resource_attribute(self, "container.id", container);
-	add_resource_attribute(self, "systemd.unit", unit);
-	add_resource_attribute(self, "process.linux.cgroup", path);
+	add_resource_attribute(self, "container.id",
+			       profile_text(self->profile, process->container));
+	add_resource_attribute(self, "systemd.unit", profile_text(self->profile, process->unit));
+	add_resource_attribute(self, "process.linux.cgroup",
+			       profile_text(self->profile, process->cgroup));
 	protobuf_put_message(resource_profiles, RESOURCE_PROFILES_RESOURCE, &self->message);
 }
 
-static void put_resource_profiles(struct writing *self, struct protobuf *data,
-				  enum stage_stream_end end)
+static void put_resource_profiles(struct writing *self, const struct profile_process *process,
+				  struct protobuf *data, enum stage_stream_end end)
 {
 	struct protobuf resource_profiles = { 0 }, scope_profiles = { 0 };
 
-	put_resource(self, &resource_profiles);
+	put_resource(self, process, &resource_profiles);
 	protobuf_reset(&self->inner);
 	protobuf_put_text(&self->inner, SCOPE_NAME, "stackpipe");
 	protobuf_put_text(&self->inner, SCOPE_VERSION, STACKPIPE_VERSION);
@@ -324,11 +322,15 @@ static int put_resources(struct writing *self, struct protobuf *data, enum stage
 
 	pair_map_init(&known, profile->n_processes + 1);
 	for (size_t i = 0; (i < profile->n_processes || i == 0) && r == 0; i++) {
-		self->cgroup = profile->n_processes ? profile->processes[i].cgroup : 0;
+		const struct profile_process none = { 0 };
+		const struct profile_process *process =
+			profile->n_processes ? &profile->processes[i] : &none;
+
+		self->cgroup = process->cgroup;
 		if (pair_map_find(&known, self->cgroup, 0))
 			continue;
 		r = pair_map_add(&known, self->cgroup, 0, 1);
-		put_resource_profiles(self, data, end);
+		put_resource_profiles(self, process, data, end);
 	}
 	pair_map_deinit(&known);
 	return r;

@@ -21,7 +21,9 @@
 
 #include "capture-sink/capture.h"
 #include "capture-sink/heap-allocations.h"
+#include "capture-sink/syscap-counters.h"
 #include "capture-sink/syscap-events.h"
+#include "capture-sink/syscap-files.h"
 #include "capture-sink/syscap-frames.h"
 #include "capture-sink/syscap-kallsyms.h"
 #include "capture-sink/syscap-symbols.h"
@@ -33,9 +35,7 @@
 
 enum {
 	MAPPINGS_MAX = 1 << 22,
-	MACHINE_COUNTERS_MAX = 1024,
 	NAMES_TOLD_MAX = 1 << 22,
-	GATHERED_MAX = 64 * 1024 * 1024, /* bytes of a file of the host */
 	PROCESS_NAME_MAX = 128,
 	KERNEL_MADE_UP_SIZE = 16,
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
@@ -45,8 +45,6 @@ enum {
 /* In the kernel's half, but where no address is canonical. */
 #define KERNEL_MADE_UP (1ULL << 63)
 
-enum { COUNTER_LOST, COUNTER_INCOMPLETE, N_COUNTERS };
-
 struct syscap_format {
 	struct syscap syscap;
 	struct pair_map pids;	    /* (upid, 0) → the PID in the file */
@@ -54,28 +52,16 @@ struct syscap_format {
 	struct pair_map told_names; /* (PID, 0) → a hash of the name that was told */
 	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
 	struct syscap_symbols symbols;
+	struct syscap_files files;
+	struct syscap_counters counters;
 	struct pair_map jitmap; /* (name, 0) → its address */
 	struct pair_map kernel; /* (start, size) → name, and above it its module */
 	struct heap_allocations allocations;
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
-	struct syscap_counter counters[N_COUNTERS];
-	uint32_t divisors[MACHINE_COUNTERS_MAX + 1]; /* by number; 0: not defined */
-	uint64_t counted_time;			     /* the counters were last written */
-	uint64_t chunk_time;			     /* of the last piece of a file */
-	bool has_kallsyms;  /* the whole one, as there are no names in the stream */
-	bool in_file;	    /* pieces of a file of the host are still to come */
-	bool is_compressed; /* that file is */
+	bool has_kallsyms; /* the whole one, as there are no names in the stream */
 	struct syscap_notes thread_times, cgroups;
-	char *gathered; /* what has come of it, if it is not */
-	size_t gathered_size;
 };
-
-static const char *clean(const char *text, char *ret, size_t size)
-{
-	text_clean(text, strlen(text), ret, size);
-	return ret;
-}
 
 static int put_metadata(struct capture *capture, const char *id, const char *value)
 {
@@ -83,7 +69,8 @@ static int put_metadata(struct capture *capture, const char *id, const char *val
 	struct syscap_time when = { capture->stacks.hello.start_time, -1, -1 };
 	char text[512];
 
-	return syscap_put_metadata(&self->syscap, when, id, clean(value, text, sizeof(text)));
+	return syscap_put_metadata(&self->syscap, when, id,
+				   text_clean_string(value, text, sizeof(text)));
 }
 
 static int put_metadata_number(struct capture *capture, const char *id, uint64_t value)
@@ -98,7 +85,6 @@ static int begin(struct capture *capture)
 {
 	struct syscap_format *self = capture->format_data;
 	const struct wire_hello *hello = &capture->stacks.hello;
-	struct syscap_time when = { hello->start_time, -1, -1 };
 	int r;
 
 	pair_map_init(&self->pids, 2 * PROCESS_TABLE_MAX); /* also some whose exit is not told */
@@ -111,12 +97,7 @@ static int begin(struct capture *capture)
 	heap_allocations_init(&self->allocations);
 	pair_map_init(&self->jitmap, NAMES_TOLD_MAX);
 	pair_map_init(&self->kernel, NAMES_TOLD_MAX);
-	self->counters[COUNTER_LOST] =
-		(struct syscap_counter){ "Sampler", "Lost Samples",
-					 "Events that the kernel had no room for", 1, 0 };
-	self->counters[COUNTER_INCOMPLETE] =
-		(struct syscap_counter){ "Sampler", "Incomplete Stacks",
-					 "Stacks that do not reach their outermost frame", 2, 0 };
+	self->files.syscap = self->counters.syscap = &self->syscap;
 	r = syscap_begin(&self->syscap, &capture->output, hello->start_time,
 			 hello->start_unix_time);
 	if (r == 0)
@@ -130,30 +111,19 @@ static int begin(struct capture *capture)
 	if (r == 0)
 		r = put_metadata_number(capture, "stackpipe.rate", hello->rate);
 	if (r == 0)
-		r = syscap_define_counters(&self->syscap, when, self->counters, N_COUNTERS);
+		r = syscap_counters_begin(&self->counters, hello->start_time);
 	return r;
-}
-
-/* Pieces of one file must not go back in time: Sysprof sorts everything by it. */
-static int put_chunk(struct capture *capture, const char *path, uint64_t time, const void *data,
-		     size_t size, int is_last)
-{
-	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { .pid = -1, .cpu = -1 };
-
-	if (time > self->chunk_time)
-		self->chunk_time = time;
-	when.time = self->chunk_time;
-	return syscap_put_chunk(&self->syscap, when, path, data, size, is_last);
 }
 
 static int put_notes(struct capture *capture, const char *path, struct syscap_notes *notes,
 		     int is_last)
 {
+	struct syscap_format *self = capture->format_data;
 	size_t size = notes->size;
 
 	notes->size = 0;
-	return put_chunk(capture, path, capture->stacks.last_time, notes->text, size, is_last);
+	return syscap_files_put_piece(&self->files, path, capture->stacks.last_time, notes->text,
+				      size, is_last);
 }
 
 static bool is_used(const struct syscap_format *self, uint32_t pid)
@@ -192,7 +162,7 @@ static void name_process(const struct process *process, int32_t pid, char *ret, 
 	char name[PROCESS_NAME_MAX / 2] = "[unknown]";
 
 	if (process && *process->name)
-		clean(process->name, name, sizeof(name));
+		text_clean_string(process->name, name, sizeof(name));
 	if (process && (uint32_t)pid != process->pid && process->pid < SYSCAP_PSEUDO_PID)
 		snprintf(ret, size, "%s (pid %" PRIu32 ")", name, process->pid);
 	else
@@ -250,6 +220,18 @@ static int find_pid(struct capture *capture, const struct named_stack *stack, in
 	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
 }
 
+/* The same of what has no stack. */
+static int find_pid_of(struct capture *capture, uint64_t upid, uint64_t time, int32_t *ret_pid)
+{
+	const struct wire_stack whose = { .process = upid, .time = time };
+	const struct named_stack stack = {
+		.record = &whose,
+		.process = process_table_find(&capture->stacks.identity.processes, upid),
+	};
+
+	return find_pid(capture, &stack, ret_pid);
+}
+
 /* The mapping behind a frame, the first time that its process has a frame in it. */
 static int put_mapping(struct capture *capture, int32_t pid, const struct process *process,
 		       const struct wire_frame *frame, uint64_t time)
@@ -269,7 +251,7 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 	pair_map_add(&self->mappings, pid, frame->mapping, 1);
 	build_id_text(image->build_id, image->build_id_size, hex);
 	return syscap_put_map(&self->syscap, when, mapping->start, mapping->end, mapping->offset,
-			      image->inode, clean(image->path, path, sizeof(path)),
+			      image->inode, text_clean_string(image->path, path, sizeof(path)),
 			      *hex ? hex : NULL);
 }
 
@@ -460,89 +442,40 @@ static int add_event(struct capture *capture, struct syscap_time when, int32_t t
 static int add_mark(struct capture *capture, const struct wire_mark *mark)
 {
 	struct syscap_format *self = capture->format_data;
-	const struct wire_stack whose = { .process = mark->process, .time = mark->time };
-	const struct named_stack stack = {
-		.record = &whose,
-		.process = process_table_find(&capture->stacks.identity.processes, mark->process),
-	};
 	struct syscap_time when = { mark->time - mark->duration, -1, -1 };
 	char group[24], name[40], text[1100];
-	int r = mark->process ? find_pid(capture, &stack, &when.pid) : 0;
+	int r = mark->process ? find_pid_of(capture, mark->process, mark->time, &when.pid) : 0;
 
 	return r < 0 ? r
 		     : syscap_put_mark(&self->syscap, when, mark->duration,
-				       clean(mark->group.data, group, sizeof(group)),
-				       clean(mark->name.data, name, sizeof(name)),
-				       clean(mark->text.data, text, sizeof(text)));
+				       text_clean_string(mark->group.data, group, sizeof(group)),
+				       text_clean_string(mark->name.data, name, sizeof(name)),
+				       text_clean_string(mark->text.data, text, sizeof(text)));
 }
 
-/* Behind our own; one that is beyond what a stream may hold is not believed. */
 static int add_counter(struct capture *capture, const struct wire_counter *record)
 {
 	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { capture->stacks.last_time, -1, -1 };
-	char category[32], name[32], description[52];
-	struct syscap_counter counter = {
-		.category = clean(record->category.data, category, sizeof(category)),
-		.name = clean(record->name.data, name, sizeof(name)),
-		.description = clean(record->description.data, description, sizeof(description)),
-		.id = N_COUNTERS + record->number,
-		.divisor = record->divisor,
-	};
 
-	if (!record->number || record->number > MACHINE_COUNTERS_MAX)
-		return 0;
-	self->divisors[record->number] = record->divisor ? record->divisor : 1;
-	return syscap_define_counters(&self->syscap, when, &counter, 1);
+	return syscap_counters_add(&self->counters, record, capture->stacks.last_time);
 }
 
 static int add_counter_values(struct capture *capture, const struct wire_counter_values *record)
 {
 	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { record->time, -1, -1 };
-	struct syscap_counter some[SYSCAP_COUNTERS_A_GROUP];
-	size_t n = 0;
-	int r = 0;
 
-	for (size_t i = 0; i < record->values.n && r == 0; i++) {
-		uint64_t number = record->values.data[i].counter;
-
-		if (number > MACHINE_COUNTERS_MAX || !self->divisors[number])
-			continue;
-		some[n++] = (struct syscap_counter){ .id = N_COUNTERS + number,
-						     .value = record->values.data[i].value,
-						     .divisor = self->divisors[number] };
-		if (n == SYSCAP_COUNTERS_A_GROUP) {
-			r = syscap_set_counters(&self->syscap, when, some, n);
-			n = 0;
-		}
-	}
-	return r == 0 && n ? syscap_set_counters(&self->syscap, when, some, n) : r;
+	return syscap_counters_add_values(&self->counters, record);
 }
 
 static int add_thread_time(struct capture *capture, const struct wire_thread_time *record)
 {
 	struct syscap_format *self = capture->format_data;
-	const struct wire_stack whose = { .process = record->process, .time = record->time };
-	const struct named_stack stack = {
-		.record = &whose,
-		.process = process_table_find(&capture->stacks.identity.processes, record->process),
-	};
 	int32_t pid;
-	int r = find_pid(capture, &stack, &pid);
+	int r = find_pid_of(capture, record->process, record->time, &pid);
 
 	if (r == 0)
 		r = syscap_note_thread_time(&self->thread_times, pid, record);
 	return r > 0 ? put_notes(capture, SYSCAP_THREAD_TIMES_FILE, &self->thread_times, 0) : r;
-}
-
-static int put_counters(struct capture *capture, uint64_t time)
-{
-	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { time, -1, -1 };
-
-	self->counted_time = time;
-	return syscap_set_counters(&self->syscap, when, self->counters, N_COUNTERS);
 }
 
 static int add_stack(struct capture *capture, const struct named_stack *stack)
@@ -560,7 +493,7 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 		r = find_addresses(capture, stack, &addresses, &end);
 	if (r == 0)
 		r = add_reason(capture, end, record->time, &addresses);
-	self->counters[COUNTER_INCOMPLETE].value += end != WIRE_stack_end_COMPLETE;
+	self->counters.n_incomplete += end != WIRE_stack_end_COMPLETE;
 	if (r < 0)
 		return r;
 	/* The main thread of an incarnation goes by the number that this has here. */
@@ -572,8 +505,8 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 		r = add_event(capture, when, tid, record, &addresses);
 	if (r == 0)
 		r = syscap_put_sample(&self->syscap, when, tid, addresses.list, addresses.n);
-	if (r == 0 && record->time - self->counted_time >= NANOSECONDS_A_SECOND)
-		r = put_counters(capture, record->time);
+	if (r == 0 && record->time - self->counters.time >= NANOSECONDS_A_SECOND)
+		r = syscap_counters_put(&self->counters, record->time);
 	return r;
 }
 
@@ -685,8 +618,8 @@ static int add_message(struct capture *capture, const struct wire_message *messa
 	return syscap_put_log(&self->syscap, when,
 			      message->severity == WIRE_severity_INFO ? SEVERITY_MESSAGE
 								      : SEVERITY_WARNING,
-			      clean(message->stage.data, domain, sizeof(domain)),
-			      clean(message->text.data, text, sizeof(text)));
+			      text_clean_string(message->stage.data, domain, sizeof(domain)),
+			      text_clean_string(message->text.data, text, sizeof(text)));
 }
 
 static int add_lost(struct capture *capture, const struct wire_lost *lost)
@@ -697,87 +630,25 @@ static int add_lost(struct capture *capture, const struct wire_lost *lost)
 	int r;
 
 	snprintf(text, sizeof(text), "Lost %" PRIu64 " events", lost->n);
-	self->counters[COUNTER_LOST].value += lost->n;
+	self->counters.n_lost += lost->n;
 	r = syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe", text);
-	return r < 0 ? r : put_counters(capture, lost->time);
-}
-
-/* Of a file's name, without ".gz". */
-static size_t name_size(const char *name)
-{
-	size_t size = strnlen(name, 250);
-
-	return size > 3 && !strcmp(name + size - 3, ".gz") ? size - 3 : size;
-}
-
-/* A gzip-compressed file, which Sysprof takes under its name with ".gz". */
-static int put_file(struct capture *capture, const char *name, uint64_t time, const char *data,
-		    size_t size, int is_last)
-{
-	char path[256];
-	int r = 0;
-
-	snprintf(path, sizeof(path), "%.*s.gz", (int)name_size(name), name);
-	do {
-		size_t piece = size < SYSCAP_CHUNK_MAX ? size : SYSCAP_CHUNK_MAX;
-
-		r = put_chunk(capture, path, time, data, piece, is_last && piece == size);
-		data += piece;
-		size -= piece;
-	} while (size && r == 0);
-	return r;
-}
-
-static int put_compressed(struct capture *capture, const char *name, const char *data, size_t size)
-{
-	_cleanup_free_ char *compressed = NULL;
-	size_t n;
-	int r = gzip_compress(data, size, &compressed, &n);
-
-	return r < 0 ? r : put_file(capture, name, capture->stacks.last_time, compressed, n, 1);
-}
-
-/* A piece of a file that comes as it is: compressed once it is whole. */
-static int gather_file(struct capture *capture, const struct wire_file *file)
-{
-	struct syscap_format *self = capture->format_data;
-	_cleanup_free_ char *whole = NULL;
-	size_t size = self->gathered_size + file->data.size;
-	char *larger;
-
-	if (size > GATHERED_MAX) {
-		++*counters_get(&capture->stage->counters, "refused", "pieces-of-files");
-		return 0;
-	}
-	larger = realloc(self->gathered, size + 1);
-	if (!larger)
-		return -ENOMEM;
-	self->gathered = larger;
-	memcpy(larger + self->gathered_size, file->data.data, file->data.size);
-	self->gathered_size = size;
-	if (file->left)
-		return 0;
-	whole = take_pointer(self->gathered);
-	self->gathered_size = 0;
-	return put_compressed(capture, file->path.data, whole, size);
+	return r < 0 ? r : syscap_counters_put(&self->counters, lost->time);
 }
 
 static int add_file(struct capture *capture, const struct wire_file *file)
 {
 	struct syscap_format *self = capture->format_data;
+	int r;
 
 	if (gzip_is_path_of(file->path.data, "/proc/kallsyms")) {
 		if (capture->stacks.has_symbols)
 			return 0; /* a reduced one is written at the end */
 		self->has_kallsyms = true;
 	}
-	if (!self->in_file)
-		self->is_compressed = gzip_is_compressed(file->data.data, file->data.size);
-	self->in_file = file->left > 0;
-	if (!self->is_compressed)
-		return gather_file(capture, file);
-	return put_file(capture, file->path.data, file->time, file->data.data, file->data.size,
-			file->left == 0);
+	r = syscap_files_add(&self->files, file);
+	if (r == SYSCAP_FILE_TOO_LARGE)
+		++*counters_get(&capture->stage->counters, "refused", "pieces-of-files");
+	return r < 0 ? r : 0;
 }
 
 /*
@@ -791,7 +662,9 @@ static int put_kallsyms(struct capture *capture)
 	size_t size;
 	int r = syscap_make_kallsyms(&self->kernel, &capture->stacks.names, &text, &size);
 
-	return r < 0 ? r : put_compressed(capture, "/proc/kallsyms", text, size);
+	return r < 0 ? r
+		     : syscap_files_put_whole(&self->files, "/proc/kallsyms",
+					      capture->stacks.last_time, text, size);
 }
 
 static void put_if_provisional(uint64_t name, uint64_t zero, uint64_t address, void *arg)
@@ -813,7 +686,9 @@ static int put_bundle(struct capture *capture)
 	size_t size;
 	int r = syscap_symbols_bundle(&self->symbols, &capture->stacks.names, &data, &size);
 
-	return r < 0 ? r : put_compressed(capture, "__symbols__", data, size);
+	return r < 0 ? r
+		     : syscap_files_put_whole(&self->files, "__symbols__",
+					      capture->stacks.last_time, data, size);
 }
 
 static int put_events(struct capture *capture)
@@ -865,11 +740,11 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	struct syscap_format *self = capture->format_data;
 	int r = put_totals(capture, end);
 
-	self->counters[COUNTER_LOST].value = capture->stacks.n_dropped;
+	self->counters.n_lost = capture->stacks.n_dropped;
 	if (r == 0)
 		r = put_events(capture);
 	if (r == 0)
-		r = put_counters(capture, capture->stacks.last_time);
+		r = syscap_counters_put(&self->counters, capture->stacks.last_time);
 	pair_map_each(&self->jitmap, put_if_provisional, capture);
 	if (r == 0 && capture->stacks.has_symbols)
 		r = put_bundle(capture);
@@ -886,7 +761,7 @@ static void free_all(struct capture *capture)
 {
 	struct syscap_format *self = capture->format_data;
 
-	free(self->gathered);
+	syscap_files_deinit(&self->files);
 	free(self->thread_times.text);
 	free(self->cgroups.text);
 	pair_map_deinit(&self->pids);

@@ -235,65 +235,24 @@ static int exit_process(struct stage *stage, struct stacks *stacks, const struct
 		       : 0;
 }
 
-static int handle_file(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	const struct format *format = self->capture.format;
+/* What a format takes as it comes, if it takes it at all. */
+#define HANDLE_BY_FORMAT(record)                                                                   \
+	static int handle_##record(struct stage *stage, void *data, const void *view)              \
+	{                                                                                          \
+		struct capture *capture = &((struct capture_sink *)data)->capture;                 \
+		const struct format *format = capture->format;                                     \
+                                                                                                   \
+		return format->add_##record                                                        \
+			       ? result(stage, capture, format->add_##record(capture, view))       \
+			       : 0;                                                                \
+	}
 
-	return format->add_file
-		       ? result(stage, &self->capture, format->add_file(&self->capture, view))
-		       : 0;
-}
-
-static int handle_thread_time(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	struct capture *capture = &self->capture;
-
-	return capture->format->add_thread_time
-		       ? result(stage, capture, capture->format->add_thread_time(capture, view))
-		       : 0;
-}
-
-static int handle_mark(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	struct capture *capture = &self->capture;
-
-	return capture->format->add_mark
-		       ? result(stage, capture, capture->format->add_mark(capture, view))
-		       : 0;
-}
-
-static int handle_counter(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	struct capture *capture = &self->capture;
-
-	return capture->format->add_counter
-		       ? result(stage, capture, capture->format->add_counter(capture, view))
-		       : 0;
-}
-
-static int handle_counter_values(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	struct capture *capture = &self->capture;
-
-	return capture->format->add_counter_values
-		       ? result(stage, capture, capture->format->add_counter_values(capture, view))
-		       : 0;
-}
-
-static int handle_message(struct stage *stage, void *data, const void *view)
-{
-	struct capture_sink *self = data;
-	const struct format *format = self->capture.format;
-
-	return format->add_message
-		       ? result(stage, &self->capture, format->add_message(&self->capture, view))
-		       : 0;
-}
+HANDLE_BY_FORMAT(file)
+HANDLE_BY_FORMAT(thread_time)
+HANDLE_BY_FORMAT(mark)
+HANDLE_BY_FORMAT(counter)
+HANDLE_BY_FORMAT(counter_values)
+HANDLE_BY_FORMAT(message)
 
 static int handle_lost(struct stage *stage, void *data, const void *view)
 {

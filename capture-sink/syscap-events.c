@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "capture-sink/syscap-events.h"
 #include "common/text.h"
@@ -75,6 +74,5 @@ int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path
 {
 	char text[CGROUP_PATH_MAX];
 
-	text_clean(path, strlen(path), text, sizeof(text));
-	return add_line(notes, SYSCAP_CGROUP, pid, text);
+	return add_line(notes, SYSCAP_CGROUP, pid, text_clean_string(path, text, sizeof(text)));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <string.h>
 
 #include "common/json.h"
 #include "common/text.h"
@@ -9,7 +8,7 @@ void json_put_text(FILE *out, const char *text)
 {
 	char clean[4096];
 
-	text_clean(text, strlen(text), clean, sizeof(clean));
+	text_clean_string(text, clean, sizeof(clean));
 	putc_unlocked('"', out);
 	for (const char *at = clean; *at; at++) {
 		if (*at == '"' || *at == '\\')

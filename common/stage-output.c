@@ -26,8 +26,8 @@ static void print_line(const struct stage *stage, const char *text)
 {
 	char clean[LINE_MAX_SIZE];
 
-	text_clean(text, strlen(text), clean, sizeof(clean));
-	fprintf(stderr, "%s: %s\n", stage->program->name, clean);
+	fprintf(stderr, "%s: %s\n", stage->program->name,
+		text_clean_string(text, clean, sizeof(clean)));
 }
 
 void stage_error(const struct stage *stage, const char *format, ...)

@@ -21,8 +21,9 @@ enum {
 #define SYSCAP_LOST_ALLOCATIONS "Lost %lu allocations (%lu bytes), %lu frees and %lu other calls"
 
 /*
- * Of several events: the metadata that tells of each; the message and the names of the mark in front
- * of a stack (TID, weight); files, and their lines (time, PID, TID, on and off the CPU, waits; PID and control group).
+ * Of several events: the metadata that tells of each; the message and the names of the mark in
+ * front of a stack (TID, weight); files, and their lines (time, PID, TID, on and off the CPU,
+ * waits; PID and control group).
  */
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"

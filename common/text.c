@@ -53,6 +53,12 @@ size_t text_clean(const char *text, size_t size, char *ret, size_t ret_size)
 	return used;
 }
 
+const char *text_clean_string(const char *text, char *ret, size_t ret_size)
+{
+	text_clean(text, strlen(text), ret, ret_size);
+	return ret;
+}
+
 int text_digit_value(char digit)
 {
 	if (digit >= '0' && digit <= '9')

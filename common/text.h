@@ -14,5 +14,8 @@
  */
 size_t text_clean(const char *text, size_t size, char *ret, size_t ret_size);
 
+/* The same of a string; returns `ret`. */
+const char *text_clean_string(const char *text, char *ret, size_t ret_size);
+
 /* The value of a hexadecimal digit in any locale, which ctype.h's depend on; -1: it is none. */
 int text_digit_value(char digit);

@@ -14,7 +14,7 @@ static const char *const kind_names[] = {
 	[WIRE_U32] = "u32",	  [WIRE_U64] = "u64",	    [WIRE_ADDR] = "address",
 	[WIRE_ENUM] = "enum",	  [WIRE_FLAGS] = "flags",   [WIRE_TEXT] = "text",
 	[WIRE_STRING] = "string", [WIRE_BLOB] = "blob",	    [WIRE_ADDRS] = "addresses",
-	[WIRE_FRAMES] = "frames", [WIRE_TOTALS] = "totals",  [WIRE_VALUES] = "values",
+	[WIRE_FRAMES] = "frames", [WIRE_TOTALS] = "totals", [WIRE_VALUES] = "values",
 };
 
 static void print_introduction(void)
