@@ -73,7 +73,8 @@ static bool has_entry(const struct inline_table *table, const struct inline_entr
 
 /*
  * Whether any DIE of a unit may say itself where the next one is. In a file that contradicts itself
- * one walk, which believes that, finds what another does not, which goes through all that is between.
+ * one walk, which believes that, finds what another does not, which goes through all that is
+ * between.
  */
 static bool has_sibling_attribute(Dwarf_Die *unit)
 {
@@ -116,8 +117,7 @@ static void look_at_unit(struct debug_info *info, Dwarf_Die *unit, const struct 
 	check_table(&whole);
 	fuzz_check(inline_table_init(&table, unit, code, &small_limits) == 0);
 	check_table(&table);
-	if (!whole.n_cut && !whole.n_refused &&
-	    !has_sibling_attribute(unit))
+	if (!whole.n_cut && !whole.n_refused && !has_sibling_attribute(unit))
 		check_against_whole(&whole, &table);
 	for (size_t i = 0; i < whole.map.n && i < ADDRESSES_MAX; i++) {
 		look_up(info, whole.map.starts[i] - 1);
