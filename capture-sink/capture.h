@@ -34,7 +34,7 @@ struct capture {
 	struct view view;
 	bool has_view;
 	uint64_t n_counted; /* in that view */
-	uint64_t n_waits;   /* stacks that are of other events than the first */
+	uint64_t n_waits;   /* stacks that are waits */
 	struct output output;
 	const char *path;
 	const struct format *format;

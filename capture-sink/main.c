@@ -140,7 +140,7 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 	char reason[STACKS_END_TEXT];
 	size_t n = 0;
 
-	capture->n_waits += record->event > 0;
+	capture->n_waits += events_is_wait(&capture->stacks.events, record->event);
 	if (!amount)
 		return 0;
 	capture->n_counted += amount;

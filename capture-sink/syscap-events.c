@@ -14,8 +14,10 @@ enum {
 };
 
 /* What the mark of a stack is called. */
-static const char *mark_name(const struct wire_stack *stack)
+static const char *mark_name(const struct event_info *event, const struct wire_stack *stack)
 {
+	if (event->kind != WIRE_event_kind_OFF_CPU)
+		return SYSCAP_OCCURRED;
 	if (stack->end == WIRE_stack_end_SHORT_WAITS || stack->end == WIRE_stack_end_NO_STACK)
 		return wire_name_text(&wire_names_stack_end, stack->end);
 	return stack->flags & WIRE_sample_flags_PREEMPTED ? SYSCAP_PREEMPTED : SYSCAP_WAITED;
@@ -33,7 +35,7 @@ int syscap_put_event_mark(struct syscap *syscap, struct syscap_time when, int32_
 
 	when.time -= duration;
 	snprintf(text, sizeof(text), SYSCAP_EVENT_MARK, tid, stack->weight);
-	return syscap_put_mark(syscap, when, duration, event->name, mark_name(stack), text);
+	return syscap_put_mark(syscap, when, duration, event->name, mark_name(event, stack), text);
 }
 
 void syscap_event_frame(const struct events *events, uint32_t event, char *ret, size_t size)

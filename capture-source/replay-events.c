@@ -131,6 +131,8 @@ bool replay_events_is_ours(const struct replay_events *events, const struct sysc
 	for (size_t i = 1; i < events->n; i++) {
 		size_t size = strlen(events->frames[i]) - strlen("[]");
 
+		if (size >= sizeof(mark->group)) /* it was cut */
+			size = sizeof(mark->group) - 1;
 		if (strnlen(mark->group, sizeof(mark->group)) == size &&
 		    !strncmp(mark->group, events->frames[i] + 1, size))
 			return true;

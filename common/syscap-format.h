@@ -28,6 +28,7 @@ enum {
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"
 #define SYSCAP_WAITED "waited"
+#define SYSCAP_OCCURRED "occurred"
 #define SYSCAP_PREEMPTED "preempted"
 #define SYSCAP_THREAD_TIMES_FILE "stackpipe/thread-times"
 #define SYSCAP_CGROUPS_FILE "stackpipe/cgroups"

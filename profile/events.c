@@ -38,6 +38,22 @@ static bool is_wait(const struct event_info *event)
 	return event->kind == WIRE_event_kind_OFF_CPU;
 }
 
+bool events_is_wait(const struct events *events, uint32_t number)
+{
+	return number < events->n && is_wait(&events->list[number]);
+}
+
+/* The first one that tells time on a CPU: two clocks would tell it twice. Or the number of events.
+ */
+static uint32_t find_clock(const struct events *events)
+{
+	uint32_t i = 0;
+
+	while (i < events->n && (is_wait(&events->list[i]) || !event_is_time(&events->list[i])))
+		i++;
+	return i;
+}
+
 bool events_have_waits(const struct events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
@@ -53,13 +69,14 @@ bool event_is_time(const struct event_info *event)
 
 size_t events_views(const struct events *events, struct view ret[VIEWS_MAX])
 {
+	uint32_t clock = find_clock(events);
 	size_t n = 0;
 
 	ret[n++] = (struct view){ VIEW_SAMPLES, 0 };
 	for (uint32_t i = 0; i < events->n; i++)
 		ret[n++] = (struct view){ VIEW_WEIGHTS, i };
-	if (events_have_waits(events) && event_is_time(&events->list[0]))
-		ret[n++] = (struct view){ VIEW_WALL, 0 };
+	if (events_have_waits(events) && clock < events->n)
+		ret[n++] = (struct view){ VIEW_WALL, clock };
 	return n;
 }
 
@@ -73,7 +90,8 @@ const char *view_name(const struct events *events, struct view view)
 		return "wall-clock";
 	if (is_wait(event))
 		return "off-cpu";
-	return event_is_time(event) && events_have_waits(events) ? "on-cpu" : event->name;
+	return view.event == find_clock(events) && events_have_waits(events) ? "on-cpu"
+									     : event->name;
 }
 
 bool view_is_time(const struct events *events, struct view view)

@@ -34,7 +34,7 @@ enum view_kind {
 	VIEW_WALL,    /* nanoseconds, whether on the CPU or not */
 };
 
-/* All zero: samples of the first event. */
+/* Of one event, or with VIEW_WALL of that clock and of all waits. All zero: the first's samples. */
 struct view {
 	enum view_kind kind;
 	uint32_t event;
@@ -48,6 +48,9 @@ void events_add(struct events *events, const struct wire_event *event);
 
 /* Whether there are waits among the samples. */
 bool events_have_waits(const struct events *events);
+
+/* Whether the samples of an event are waits; by its number, which may be that of none. */
+bool events_is_wait(const struct events *events, uint32_t number);
 
 /* Whether the samples of an event weigh nanoseconds. */
 bool event_is_time(const struct event_info *event);
@@ -74,9 +77,9 @@ bool view_find(const struct events *events, const char *name, struct view *ret);
 static inline uint64_t view_amount(const struct events *events, struct view view, uint32_t event,
 				   uint64_t weight)
 {
-	if (view.kind == VIEW_WALL)
-		return event < events->n && event_is_time(&events->list[event]) ? weight : 0;
+	if (view.kind == VIEW_WALL && events_is_wait(events, event))
+		return weight;
 	if (event != view.event)
 		return 0;
-	return view.kind == VIEW_WEIGHTS ? weight : 1;
+	return view.kind == VIEW_SAMPLES ? 1 : weight;
 }

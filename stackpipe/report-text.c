@@ -32,6 +32,19 @@ static const char *short_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* What else there is to see: nobody has asked for one of several. */
+static void print_views(const struct events *events, FILE *out)
+{
+	struct view views[VIEWS_MAX];
+	size_t n = events_views(events, views);
+
+	fprintf(out, "%s; also:",
+		events_have_waits(events) ? "what was on a CPU" : events->list[0].name);
+	for (size_t i = 2; i < n; i++)
+		fprintf(out, "%s --view=%s", i > 2 ? "," : "", view_name(events, views[i]));
+	putc('\n', out);
+}
+
 static void print_summary(const struct report *report, FILE *out)
 {
 	const struct stacks *stacks = &report->gathering->stacks;
@@ -41,7 +54,7 @@ static void print_summary(const struct report *report, FILE *out)
 	uint64_t n = profile->n_samples, n_waits = 0;
 
 	for (size_t i = 0; i < n; i++)
-		n_waits += profile->samples[i].event > 0;
+		n_waits += events_is_wait(events, profile->samples[i].event);
 	for (size_t i = 0; i < events->n; i++)
 		fprintf(out, "%s%s", i ? ", " : "", events->list[i].name);
 	fprintf(out, " of %s, %.1f s", *hello->host ? hello->host : "an unnamed host",
@@ -63,8 +76,8 @@ static void print_summary(const struct report *report, FILE *out)
 		fprintf(out, "%s: %.*f %s\n", report->options->view_name,
 			report->options->unit ? 3 : 0, report_shown(report, report->counts.sum),
 			report->options->unit_name);
-	else if (events_have_waits(events))
-		fputs("what was on a CPU; also: --view=off-cpu, --view=wall-clock\n", out);
+	else if (events->n > 1)
+		print_views(events, out);
 	if (report->counts.n != n && events->n == 1)
 		fprintf(out, "%" PRIu64 " samples looked at, of which these are shares%s\n",
 			report->counts.n, report->counts.n ? "" : ": nothing matches");
