@@ -149,8 +149,8 @@ bool record_parse_sample(const struct perf_event_header *header, struct record_s
 	if (header->size < sizeof(*header))
 		return false;
 	if (!take(&words, &ret->address) || !take(&words, &ids) || !take(&words, &ret->time) ||
-	    !take(&words, &cpu) || !take(&words, &ret->period) || !take(&words, &ret->n_chain) ||
-	    !take_many(&words, ret->n_chain, &ret->chain))
+	    !take(&words, &ret->event_id) || !take(&words, &cpu) || !take(&words, &ret->period) ||
+	    !take(&words, &ret->n_chain) || !take_many(&words, ret->n_chain, &ret->chain))
 		return false;
 	ret->pid = ids;
 	ret->tid = ids >> 32;

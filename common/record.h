@@ -10,14 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The tail of every record that is no sample; a sample has the same words in front. */
+#define RECORD_SIDEBAND_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU)
 #define RECORD_SAMPLE_TYPE                                                                         \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                   \
-	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER |                      \
-	 PERF_SAMPLE_STACK_USER)
+	(PERF_SAMPLE_IP | RECORD_SIDEBAND_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |      \
+	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 /* Of sched:sched_waking, whose data tells who is woken. */
-#define RECORD_WAKING_TYPE                                                                         \
-	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW)
-#define RECORD_SIDEBAND_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+#define RECORD_WAKING_TYPE (PERF_SAMPLE_IP | RECORD_SIDEBAND_TYPE | PERF_SAMPLE_RAW)
 
 /* Bytes of stack that the kernel copies at most, a multiple of 8 (perf_copy_attr()). */
 enum { RECORD_STACK_MAX = 65528 };
@@ -27,6 +26,8 @@ struct record_sample {
 	uint64_t address;
 	uint32_t pid, tid;
 	uint64_t time;
+	uint64_t event_id; /* PERF_EVENT_IOC_ID of the event, or of the one that it is inherited
+			      from */
 	uint32_t cpu;
 	uint64_t period;
 	const uint64_t *chain; /* with PERF_CONTEXT_… marks */
@@ -44,6 +45,7 @@ struct record_raw {
 	uint64_t address;
 	uint32_t pid, tid;
 	uint64_t time;
+	uint64_t event_id;
 	uint32_t cpu, reserved;
 	uint32_t size; /* of what follows */
 	char data[];
@@ -53,6 +55,7 @@ struct record_raw {
 struct record_id {
 	uint32_t pid, tid;
 	uint64_t time;
+	uint64_t event_id;
 	uint32_t cpu, reserved;
 };
 

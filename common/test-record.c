@@ -39,6 +39,7 @@ static void begin_sample(struct builder *builder)
 	put(builder, 0xabcdef);			 /* ip */
 	put(builder, (uint64_t)102 << 32 | 101); /* tid, pid */
 	put(builder, 1000);			 /* time */
+	put(builder, 88);			 /* id */
 	put(builder, 0xdeadULL << 32 | 3);	 /* reserved, cpu */
 	put(builder, 77);			 /* period */
 }
@@ -75,6 +76,7 @@ static void test_a_sample_is_taken_apart(void **state)
 	assert_int_equal(sample.tid, 102);
 	assert_int_equal(sample.time, 1000);
 	assert_int_equal(record_time(header), 1000);
+	assert_int_equal(sample.event_id, 88);
 	assert_int_equal(sample.cpu, 3);
 	assert_int_equal(sample.period, 77);
 	assert_int_equal(sample.n_chain, 3);
@@ -122,7 +124,7 @@ static void test_lengths_beyond_the_record_are_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
 		build(&builder, 3, 64, 64);
-		builder.words[6] = huge[i]; /* of the chain */
+		builder.words[7] = huge[i]; /* of the chain */
 		assert_false(record_parse_sample((const void *)builder.words, &sample));
 		build(&builder, 3, 64, 64);
 		builder.words[builder.n - 10] = huge[i] & -8ULL; /* of the stack */
@@ -178,8 +180,8 @@ static void test_a_size_below_that_of_a_header_is_refused(void **state)
 
 static void test_the_largest_sample_is_whole(void **state)
 {
-	/* 8 + 5 * 8 + 8 + 8 + 17 * 8 + 8 + stack + 8 = 65528, the largest multiple of 8 */
-	uint64_t size = 65528 - 8 * (11 + arch_host.n_registers - 1);
+	/* 8 + 6 * 8 + 8 + 8 + 17 * 8 + 8 + stack + 8 = 65528, the largest multiple of 8 */
+	uint64_t size = 65528 - 8 * (12 + arch_host.n_registers - 1);
 	const struct perf_event_header *header = build(&builder, 0, size, size);
 	struct record_sample sample;
 
@@ -192,7 +194,7 @@ static void test_the_largest_sample_is_whole(void **state)
 static struct record_comm *build_comm(const char *name, size_t name_size)
 {
 	struct record_comm *comm = (void *)builder.words;
-	struct record_id id = { 101, 102, 2000, 3, 0 };
+	struct record_id id = { 101, 102, 2000, 88, 3, 0 };
 
 	memset(builder.words, 0x55, 256);
 	comm->header = (struct perf_event_header){ PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC,
@@ -255,6 +257,7 @@ static void test_the_tail_of_kernel_code_is_behind_its_name(void **state)
 			builder.n += n_words;
 			put(&builder, (uint64_t)102 << 32 | 101);
 			put(&builder, 1000);
+			put(&builder, 88);
 			put(&builder, 3);
 			builder.n += n_others * sizeof(struct record_id) / 8;
 			header = finish(&builder, PERF_RECORD_KSYMBOL);

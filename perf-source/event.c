@@ -7,75 +7,11 @@
 #include <unistd.h>
 
 #include "common/arch.h"
-#include "perf-source/event.h"
-#include "perf-source/tracepoint.h"
 #include "common/record.h"
+#include "perf-source/event.h"
 
 /* linux/perf_event.h of 6.0; spelled out for older headers. */
 #define FORMAT_LOST (1U << 4)
-
-enum { TRACEPOINT_NAME_SIZE = 64 };
-
-static const struct event_type {
-	const char *name;
-	uint32_t type;
-	uint64_t config;
-} event_types[] = {
-	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
-	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
-	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
-	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
-	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
-	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
-	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
-	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
-	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
-	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
-};
-
-static const struct event_type *find_type(const char *name)
-{
-	for (size_t i = 0; i < sizeof(event_types) / sizeof(event_types[0]); i++)
-		if (!strcmp(event_types[i].name, name))
-			return &event_types[i];
-	return NULL;
-}
-
-bool event_is_clock(const char *name)
-{
-	const struct event_type *type = find_type(name);
-
-	return type && type->type == PERF_TYPE_SOFTWARE &&
-	       (type->config == PERF_COUNT_SW_CPU_CLOCK ||
-		type->config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
-/* "GROUP:NAME" */
-static int find_tracepoint(const char *event, uint32_t *ret_id)
-{
-	size_t size = strcspn(event, ":");
-	char group[TRACEPOINT_NAME_SIZE];
-
-	if (!event[size] || size >= sizeof(group))
-		return -ENOENT;
-	memcpy(group, event, size);
-	group[size] = 0;
-	return tracepoint_find(group, event + size + 1, ret_id);
-}
-
-int event_find(const char *name, uint32_t *ret_tracepoint)
-{
-	*ret_tracepoint = 0;
-	return find_type(name) ? 0 : find_tracepoint(name, ret_tracepoint);
-}
-
-const char *event_name(const struct event_setup *setup)
-{
-	if (setup->name)
-		return setup->name;
-	return setup->no_cycles ? "cpu-clock" : "cycles";
-}
 
 /* What both kinds of events have in common. */
 static struct perf_event_attr common_attr(const struct event_setup *setup)
@@ -95,29 +31,11 @@ static struct perf_event_attr common_attr(const struct event_setup *setup)
 	};
 }
 
-/* Each time that a tracepoint is met is a sample; what counts on is sampled at a rate. */
-static void set_type(const struct event_setup *setup, struct perf_event_attr *attr)
-{
-	const struct event_type *type;
-
-	if (setup->tracepoint) {
-		attr->type = PERF_TYPE_TRACEPOINT;
-		attr->config = setup->tracepoint;
-		attr->sample_period = 1;
-		return;
-	}
-	type = find_type(event_name(setup));
-	attr->type = type->type;
-	attr->config = type->config;
-	attr->freq = 1;
-	attr->sample_freq = setup->rate;
-}
-
+/* Everything but what is sampled, and when. */
 static struct perf_event_attr sample_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = common_attr(setup);
 
-	set_type(setup, &attr);
 	attr.sample_type = RECORD_SAMPLE_TYPE;
 	attr.sample_regs_user = arch_host.register_mask;
 	attr.sample_stack_user = setup->stack_size;
@@ -130,6 +48,21 @@ static struct perf_event_attr sample_attr(const struct event_setup *setup)
 	return attr;
 }
 
+static struct perf_event_attr sampled_attr(const struct event_setup *setup, uint32_t number)
+{
+	const struct sampled_event *event = &setup->events[number];
+	struct perf_event_attr attr = sample_attr(setup);
+
+	attr.type = event->type;
+	attr.config = event->config;
+	attr.freq = !event->is_each_time;
+	if (event->is_each_time)
+		attr.sample_period = 1;
+	else
+		attr.sample_freq = setup->rate;
+	return attr;
+}
+
 /* Who is switched out, each time. The kernel takes it as it goes: the stack is that of its wait. */
 static struct perf_event_attr waits_attr(const struct event_setup *setup)
 {
@@ -138,7 +71,6 @@ static struct perf_event_attr waits_attr(const struct event_setup *setup)
 	attr.type = setup->switch_tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE;
 	attr.config = setup->switch_tracepoint ? setup->switch_tracepoint
 					       : PERF_COUNT_SW_CONTEXT_SWITCHES;
-	attr.freq = 0;
 	attr.sample_period = 1;
 	return attr;
 }
@@ -224,23 +156,25 @@ static bool ask_for_less(struct event_setup *setup, int error)
 
 	if ((error == -EINVAL || error == -E2BIG) && !setup->no_lost_format)
 		part = &setup->no_lost_format;
-	else if ((error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) && !setup->name &&
-		 !setup->no_cycles)
-		part = &setup->no_cycles;
+	else if ((error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) &&
+		 setup->is_anybodys && !setup->no_first)
+		part = &setup->no_first;
 	else if ((error == -EACCES || error == -EPERM) && !setup->no_kernel)
 		part = &setup->no_kernel;
 	if (part)
 		*part = true;
+	if (part == &setup->no_first)
+		sampled_event_find("cpu-clock", &setup->events[0]);
 	return part;
 }
 
-int event_open_sample(struct event_setup *setup, pid_t pid, int cpu)
+int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int cpu)
 {
 	struct event_setup before = *setup;
 	int fd, error = 0;
 
 	for (;;) {
-		fd = open_event(sample_attr(setup), pid, cpu);
+		fd = open_event(sampled_attr(setup, number), pid, cpu);
 		if (fd >= 0)
 			return fd;
 		if (!error)
@@ -289,6 +223,11 @@ int event_filter(int fd, const char *filter)
 int event_open_kernel_code(const struct event_setup *setup, int cpu)
 {
 	return open_event(kernel_code_attr(setup), -1, cpu);
+}
+
+int event_read_id(int fd, uint64_t *ret)
+{
+	return ioctl(fd, PERF_EVENT_IOC_ID, ret) < 0 ? -errno : 0;
 }
 
 uint64_t event_read_lost(const struct event_setup *setup, int fd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * perf_event_open(2): what is asked of the kernel, and what it grants. Two kinds of events are
- * opened on each CPU: the one that samples, and a dummy that only tells of processes and mappings
+ * opened on each CPU: those that sample, and a dummy that only tells of processes and mappings
  * (side-band), with a ring of its own so that samples cannot crowd it out. A third one shares that
  * ring: it tells of code of the kernel that comes and goes, whoever makes it do so. For waits there
  * are two more (off-cpu.h), each with a ring of its own: a dummy that tells of switches, and
@@ -14,9 +14,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "perf-source/sampled-event.h"
+
 struct event_setup {
-	const char *name;    /* of the event; NULL: cycles, or cpu-clock where there are none */
-	uint32_t tracepoint; /* its number: it is sampled each time, not at a rate; 0: none */
+	struct sampled_event events[SAMPLED_EVENTS_MAX];
+	size_t n_events;
+	bool is_anybodys; /* the first event is nobody's wish: cpu-clock does where it is missing */
 	uint64_t rate;
 	uint32_t stack_size;
 	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes in a ring that wake us */
@@ -28,27 +31,16 @@ struct event_setup {
 	/* What the kernel turned out not to give; settled by the first event that is opened. */
 	bool no_kernel;	     /* it refuses to sample the kernel */
 	bool no_lost_format; /* older than 6.0: it does not say at the end what was lost */
-	bool no_cycles;	     /* no hardware counter here */
+	bool no_first;	     /* cpu-clock has taken the place of the first event */
 };
 
 /*
- * Whether there is an event of that name, or a tracepoint "GROUP:NAME", whose number is told (else
- * 0): 0; -ENOENT: none, or tracefs is not mounted; -EACCES: tracefs is not for us.
+ * Opens an event on `cpu`, one of those that are sampled by its number, of one task (its children
+ * too with `inherit`) or, with pid -1, of all. Where the kernel refuses a part, asks for less and
+ * notes it in `setup`. A descriptor or -errno: -EACCES, -EPERM: not allowed; -ESRCH: no such task;
+ * -ENOENT: no such event here.
  */
-int event_find(const char *name, uint32_t *ret_tracepoint);
-
-/* Whether its samples weigh nanoseconds. */
-bool event_is_clock(const char *name);
-
-/* The name of the event that is sampled, after the first one has been opened. */
-const char *event_name(const struct event_setup *setup);
-
-/*
- * Opens an event on `cpu`, of one task (its children too with `inherit`) or, with pid -1, of all.
- * Where the kernel refuses a part, asks for less and notes it in `setup`. A descriptor or -errno:
- * -EACCES, -EPERM: not allowed; -ESRCH: no such task; -ENOENT: no such event here.
- */
-int event_open_sample(struct event_setup *setup, pid_t pid, int cpu);
+int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int cpu);
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
 
 /*
@@ -69,6 +61,9 @@ int event_filter(int fd, const char *filter);
  * (before 5.1).
  */
 int event_open_kernel_code(const struct event_setup *setup, int cpu);
+
+/* By which its samples name an event. 0 or -errno. */
+int event_read_id(int fd, uint64_t *ret);
 
 /* How many samples the kernel lost of an event, 0 if it does not say: PERF_FORMAT_LOST. */
 uint64_t event_read_lost(const struct event_setup *setup, int fd);

@@ -17,8 +17,9 @@ static const struct argp_option option_table[] = {
 	{ "stack-size", 's', "BYTES", 0,
 	  "Stack of each sample (32768; at most 65528; K is understood)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
-	{ "event", 'e', "EVENT", 0,
-	  "What to sample (cycles; where there are none, cpu-clock), or a tracepoint, GROUP:NAME",
+	{ "event", 'e', "EVENT[,EVENT]", 0,
+	  "What to sample (cycles; where there are none, cpu-clock), a tracepoint, GROUP:NAME, or a "
+	  "place in a program, uprobe:FILE:SYMBOL",
 	  0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also waits: of those of at least so many microseconds (100, more where there are very "
@@ -87,10 +88,52 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 /* Of an event, behind its name. */
 static const char *why_not_found(const char *event, int error)
 {
+	if (!strncmp(event, "uprobe:", strlen("uprobe:")))
+		switch (error) {
+		case -EINVAL:
+			return ": write uprobe:FILE:SYMBOL";
+		case -ESRCH:
+			return ": its symbol tables define no such function";
+		case -ENOEXEC:
+			return ": the file is no ELF file that could be read";
+		default:
+			return ": there is no such file, or it may not be read";
+		}
 	if (!strchr(event, ':'))
 		return "";
 	return error == -EACCES ? ": tracefs (/sys/kernel/tracing) is for root alone"
 				: ", or tracefs is not mounted at /sys/kernel/tracing";
+}
+
+static void add_event(struct perf_source_options *options, const char *text,
+		      struct argp_state *state)
+{
+	struct sampled_event event;
+	int r;
+
+	if (options->n_events == SAMPLED_EVENTS_MAX)
+		stage_usage_error(state, "no more than %d events can be sampled together",
+				  SAMPLED_EVENTS_MAX);
+	r = sampled_event_find(text, &event);
+	if (r < 0)
+		stage_usage_error(state, "there is no event '%s'%s", text, why_not_found(text, r));
+	for (size_t i = 0; i < options->n_events; i++)
+		if (!strcmp(options->events[i].name, event.name))
+			stage_usage_error(state, "two events would be called '%s'", event.name);
+	options->events[options->n_events++] = event;
+}
+
+/* A file's name may have commas in it: a uprobe that an option begins with is its only one. */
+static void parse_events(struct perf_source_options *options, char *text, struct argp_state *state)
+{
+	char *item;
+
+	if (!strncmp(text, "uprobe:", strlen("uprobe:"))) {
+		add_event(options, text, state);
+		return;
+	}
+	while ((item = strsep(&text, ",")))
+		add_event(options, item, state);
 }
 
 static error_t check(struct perf_source_options *options, struct argp_state *state)
@@ -110,7 +153,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct perf_source *self = state->input;
 	struct perf_source_options *options = &self->options;
 	double number;
-	int r;
 
 	switch (key) {
 	case 'a':
@@ -139,11 +181,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->duration = number * NANOSECONDS_A_SECOND;
 		return 0;
 	case 'e':
-		r = event_find(arg, &options->tracepoint);
-		if (r < 0)
-			stage_usage_error(state, "there is no event '%s'%s", arg,
-					  why_not_found(arg, r));
-		options->event = arg;
+		parse_events(options, arg, state);
 		return 0;
 	case KEY_OFF_CPU:
 		if (arg && !parse_number(arg, 1, OFF_CPU_LEAST_MAX_NS / 1000, "", &number))

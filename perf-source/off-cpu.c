@@ -41,11 +41,12 @@ struct off_cpu_thread {
 };
 
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
-		  uint64_t least_ns)
+		  uint32_t event, uint64_t least_ns)
 {
 	*off_cpu = (struct off_cpu){
 		.stage = stage,
 		.processes = processes,
+		.event = event,
 		.least_ns = least_ns ? least_ns : OFF_CPU_LEAST_DEFAULT_NS,
 		.is_fixed = least_ns,
 	};
@@ -149,7 +150,7 @@ static int put_sum(struct off_cpu *off_cpu, const struct off_cpu_thread *thread,
 		.tid = thread->tid,
 		.weight = sum,
 		.end = end,
-		.event = EVENT_OFF_CPU,
+		.event = off_cpu->event,
 	};
 
 	if (!sum)
@@ -198,7 +199,7 @@ static int tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, u
 static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
 	const struct sample_of_event of = {
-		.event = EVENT_OFF_CPU,
+		.event = off_cpu->event,
 		.weight = time - thread->since,
 		.flags = thread->flags,
 		.waker_pid = thread->waker_pid,

@@ -23,9 +23,6 @@
 #define OFF_CPU_ADAPT_NS 100000000ULL /* the threshold rises no faster */
 #define OFF_CPU_LOOK_NS 200000000ULL  /* nor are busy threads looked for */
 
-/* By which samples name their events. */
-enum { EVENT_SAMPLED, EVENT_OFF_CPU };
-
 enum {
 	OFF_CPU_THREADS_MAX = 1 << 17,
 	OFF_CPU_KEPT_MAX = 128 * 1024 * 1024, /* bytes of stacks of threads that are away */
@@ -43,6 +40,7 @@ struct off_cpu_thread;
 struct off_cpu {
 	struct stage *stage;	     /* borrowed */
 	struct processes *processes; /* borrowed */
+	uint32_t event;		     /* by which samples name it */
 	uint64_t begun_at;	     /* threads that were there before are known since then */
 	uint64_t least_ns;	     /* a wait that is shorter is only summed */
 	uint64_t threshold_ns;	     /* the same by now: it rises where there are too many */
@@ -71,9 +69,12 @@ struct off_cpu {
 	uint64_t n_threads_refused, n_stacks_refused;
 };
 
-/* `least_ns` 0: what is usual, and the threshold rises where there are too many waits. */
+/*
+ * `event` is the number that samples name them by. `least_ns` 0: what is usual, and the threshold
+ * rises where there are too many waits.
+ */
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
-		  uint64_t least_ns);
+		  uint32_t event, uint64_t least_ns);
 void off_cpu_deinit(struct off_cpu *off_cpu);
 
 /* Each takes a record in: 0 or -errno of the output or of memory. `sample` is of who goes. */

@@ -14,8 +14,8 @@
 #include "perf-source/recording.h"
 
 struct perf_source_options {
-	const char *event;   /* NULL: the best there is */
-	uint32_t tracepoint; /* that is the event; 0: it is none */
+	struct sampled_event events[SAMPLED_EVENTS_MAX];
+	size_t n_events; /* 0: the best there is */
 	uint64_t rate;
 	uint32_t stack_size;
 	size_t ring_bytes;	/* 0: enough for the rate and stack size */

@@ -65,13 +65,15 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 {
 	enum ring_kind kind = recording_ring_kind(&self->recording, record->ring);
 	struct record_sample sample;
-	struct sample_of_event of = { .event = EVENT_SAMPLED };
+	struct sample_of_event of = { 0 };
 
 	if (kind == RING_SWITCHES) {
 		off_cpu_take_waking(&self->off_cpu, (const void *)record->header);
 		return 0;
 	}
-	if (!record_parse_sample(record->header, &sample)) {
+	if (!record_parse_sample(record->header, &sample) ||
+	    (kind == RING_SAMPLES &&
+	     recording_find_number(&self->recording, sample.event_id, &of.event) < 0)) {
 		stage->samples_in++;
 		stage_drop(stage, "damaged", 1);
 		return 0;
@@ -249,7 +251,8 @@ static int prepare_waits(struct stage *stage, struct perf_source *self)
 	struct off_cpu *off_cpu = &self->off_cpu;
 	int r;
 
-	off_cpu_init(off_cpu, stage, &self->processes, self->options.least_wait);
+	off_cpu_init(off_cpu, stage, &self->processes, self->recording.setup.n_events,
+		     self->options.least_wait);
 	off_cpu->arg = self;
 	if (self->recording.setup.switch_tracepoint)
 		off_cpu->leave_out = leave_out_waits;
@@ -363,20 +366,32 @@ static int put_event(struct stage *stage, uint32_t number, enum wire_event_kind 
 	return stage_put(stage, WIRE_RECORD_event, &event);
 }
 
+static int put_sampled_events(struct stage *stage, const struct event_setup *setup)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < setup->n_events && r == 0; i++)
+		r = put_event(stage, i, WIRE_event_kind_ON_CPU,
+			      sampled_event_is_clock(&setup->events[i])
+				      ? WIRE_event_unit_NANOSECONDS
+				      : WIRE_event_unit_EVENTS,
+			      setup->events[i].name);
+	return r;
+}
+
 /* One alone is told in `hello`. */
 static int put_events(struct stage *stage, const struct perf_source *self)
 {
-	const char *name = event_name(&self->recording.setup);
+	const struct event_setup *setup = &self->recording.setup;
 	int r;
 
-	if (!self->recording.has_waits)
+	if (!self->recording.has_waits && setup->n_events == 1)
 		return 0;
-	r = put_event(stage, EVENT_SAMPLED, WIRE_event_kind_ON_CPU,
-		      event_is_clock(name) ? WIRE_event_unit_NANOSECONDS : WIRE_event_unit_EVENTS,
-		      name);
-	return r < 0 ? r
-		     : put_event(stage, EVENT_OFF_CPU, WIRE_event_kind_OFF_CPU,
-				 WIRE_event_unit_NANOSECONDS, "off-cpu");
+	r = put_sampled_events(stage, setup);
+	if (r == 0 && self->recording.has_waits)
+		r = put_event(stage, setup->n_events, WIRE_event_kind_OFF_CPU,
+			      WIRE_event_unit_NANOSECONDS, "off-cpu");
+	return r;
 }
 
 static int begin(struct stage *stage, struct perf_source *self)
@@ -558,6 +573,8 @@ void perf_source_deinit(void *data)
 	images_deinit(&self->images);
 	merge_deinit(&self->merge);
 	recording_deinit(&self->recording);
+	for (uint32_t i = 0; i < self->options.n_events; i++)
+		sampled_event_undefine(&self->options.events[i], i);
 	for (size_t i = 0; self->pid_fds && i < self->options.n_pids; i++)
 		if (self->pid_fds[i] >= 0)
 			close(self->pid_fds[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * All events of a recording and their rings: on each CPU one ring for samples and one for
- * side-band, and two more for waits; where several tasks are recorded, their events on one CPU
- * share its rings.
+ * side-band, and two more for waits; where several events are sampled, or several tasks recorded,
+ * those on one CPU share its rings.
  */
 #pragma once
 
@@ -26,6 +26,13 @@ enum ring_kind {
 	N_RING_KINDS,
 };
 
+struct recorded_event {
+	int fd; /* those that own a ring are the rings' */
+	enum ring_kind kind;
+	uint32_t number; /* of the samples' events */
+	uint64_t id;	 /* by which its records name it */
+};
+
 struct recording {
 	struct event_setup setup;
 	bool has_waits;
@@ -35,10 +42,12 @@ struct recording {
 	size_t n_cpus;
 	struct ring *rings; /* by kind, then by CPU */
 	size_t n_rings;
-	int *event_fds;			    /* every event; those that own a ring are the rings' */
-	enum ring_kind *event_kinds;	    /* of the ring of each */
-	uint64_t lost_before[N_RING_KINDS]; /* of events that were closed meanwhile */
+	struct recorded_event *events; /* every one that is open */
 	size_t n_events;
+	uint32_t opening;		    /* which of the sampled ones was opened last */
+	uint64_t lost_before[N_RING_KINDS]; /* of events that were closed meanwhile */
+	struct event_number *numbers;	    /* of those that are sampled, by their ids */
+	size_t n_numbers;
 };
 
 /* Learns which CPUs are online; `setup` and `ring_bytes` have been filled in. 0 or -errno. */
@@ -65,6 +74,12 @@ int recording_add_wakings(struct recording *recording);
  * only where the tracepoint of switches is to be had (else -EOPNOTSUPP). 0 or -errno.
  */
 int recording_leave_out_waits(struct recording *recording, const uint32_t *tids, size_t n);
+
+/* When all are open. 0 or -ENOMEM. */
+int recording_number_events(struct recording *recording);
+
+/* Which of the sampled events a sample is of; -ENOENT: of none. */
+int recording_find_number(const struct recording *recording, uint64_t event_id, uint32_t *ret);
 
 int recording_enable(struct recording *recording);
 void recording_disable(struct recording *recording);

@@ -40,11 +40,19 @@ static int paranoid(void)
 	return read_setting("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
+/* What one CPU gives at most. How often each tracepoint is met, nobody knows: as often as the rate.
+ */
+static uint64_t bytes_a_second(const struct perf_source_options *options)
+{
+	uint64_t n_events = options->n_events ? options->n_events : 1;
+
+	return n_events * options->rate * (options->stack_size + SAMPLE_OVERHEAD);
+}
+
 /* Room for a second of samples, as a power of two. */
 static size_t default_ring_bytes(const struct perf_source_options *options)
 {
-	size_t wanted = options->rate * (options->stack_size + SAMPLE_OVERHEAD),
-	       size = RING_DEFAULT_MIN;
+	size_t wanted = bytes_a_second(options), size = RING_DEFAULT_MIN;
 
 	while (size < wanted && size < RING_MAX)
 		size *= 2;
@@ -87,6 +95,12 @@ static void limit_rate(struct stage *stage, struct perf_source_options *options)
 	options->rate = most;
 }
 
+/* The event that was opened last. */
+static const char *opening_name(const struct perf_source *self)
+{
+	return self->recording.setup.events[self->recording.opening].name;
+}
+
 static int fail_to_open(struct stage *stage, const struct perf_source *self, pid_t pid, int error)
 {
 	switch (error) {
@@ -116,7 +130,7 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 	case -ENOENT:
 	case -EOPNOTSUPP:
 		stage_error(stage, "error: this machine has no event '%s': try -e cpu-clock",
-			    event_name(&self->recording.setup));
+			    opening_name(self));
 		break;
 	case -EMFILE:
 		stage_error(stage, "error: too many threads for the limit of open files: "
@@ -215,10 +229,7 @@ static int open_events(struct stage *stage, struct perf_source *self)
 
 static uint64_t ring_milliseconds(const struct perf_source *self)
 {
-	const struct perf_source_options *options = &self->options;
-
-	return self->recording.ring_bytes * 1000 /
-	       (options->rate * (options->stack_size + SAMPLE_OVERHEAD));
+	return self->recording.ring_bytes * 1000 / bytes_a_second(&self->options);
 }
 
 /* What the kernel did not give, each in one line. */
@@ -226,7 +237,7 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 {
 	const struct event_setup *setup = &self->recording.setup;
 
-	if (setup->no_cycles && !self->options.event)
+	if (setup->no_first)
 		stage_warn(stage, "no hardware counter of cycles here: sampling cpu-clock");
 	if (setup->no_kernel)
 		stage_warn(stage,
@@ -270,12 +281,26 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 			r = open_events(stage, self);
 		if (r != -ENOBUFS || bytes / 2 < least_ring_bytes(&self->options))
 			return r;
-		struct recording known = { .setup = recording->setup, /* also of the kernel */
+		struct recording known = { .setup =
+						   recording->setup, /* also what it did not give */
 					   .has_waits = recording->has_waits };
 
 		recording_deinit(recording);
 		*recording = known;
 	}
+}
+
+/* Waits are compared with time on the CPU: beside them, cycles are of no use. */
+static void choose_events(const struct perf_source_options *options, struct event_setup *setup)
+{
+	if (options->n_events) {
+		setup->n_events = options->n_events;
+		memcpy(setup->events, options->events, sizeof(setup->events));
+		return;
+	}
+	setup->n_events = 1;
+	setup->is_anybodys = !options->has_waits;
+	sampled_event_find(options->has_waits ? "cpu-clock" : "cycles", &setup->events[0]);
 }
 
 static int start_recording(struct stage *stage, struct perf_source *self)
@@ -287,15 +312,12 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 
 	recording->has_waits = options->has_waits;
 	recording->setup = (struct event_setup){
-		.name = options->event	     ? options->event
-			: options->has_waits ? "cpu-clock"
-					     : NULL,
-		.tracepoint = options->tracepoint,
 		.rate = options->rate,
 		.stack_size = options->stack_size,
 		.enable_on_exec = options->command != NULL,
 		.inherit = !options->all,
 	};
+	choose_events(options, &recording->setup);
 	if (options->has_waits && options->all) {
 		tracepoint_find("sched", "sched_switch", &recording->setup.switch_tracepoint);
 		tracepoint_find("sched", "sched_waking", &recording->setup.waking_tracepoint);
@@ -303,6 +325,8 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);
+	if (r == 0)
+		r = recording_number_events(recording);
 	if (r == 0)
 		r = merge_init(&self->merge, recording->rings, recording->n_rings);
 	if (r == 0)
@@ -332,10 +356,12 @@ static uint64_t unix_time_ahead(void)
 
 static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 {
+	const struct sampled_event *first = &self->recording.setup.events[0];
+
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
 	hello->start_unix_time = self->start_time + self->realtime_ahead;
-	hello->rate = self->recording.setup.tracepoint ? 0 : self->options.rate;
+	hello->rate = first->is_each_time ? 0 : self->options.rate;
 	hello->stack_size = self->options.stack_size;
 	hello->register_mask = arch_host.register_mask;
 	hello->machine = arch_host.machine;
@@ -343,7 +369,7 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 	hello->token_high = self->server.token_high;
 	hello->token_low = self->server.token_low;
 	snprintf(hello->image_server, sizeof(hello->image_server), "%s", self->server.address);
-	snprintf(hello->event, sizeof(hello->event), "%s", event_name(&self->recording.setup));
+	snprintf(hello->event, sizeof(hello->event), "%s", first->name);
 	if (gethostname(hello->host, sizeof(hello->host) - 1) < 0)
 		hello->host[0] = 0;
 }
@@ -374,6 +400,22 @@ static int prepare_command(struct perf_source *self)
 			       self->options.marks_path ? environment : NULL);
 }
 
+static int define_events(struct stage *stage, struct perf_source_options *options)
+{
+	for (uint32_t i = 0; i < options->n_events; i++) {
+		int r = sampled_event_define(&options->events[i], i);
+
+		if (r == 0)
+			continue;
+		stage_error(stage, "error: could not define '%s'%s: %s", options->events[i].name,
+			    r == -EACCES ? " in tracefs, which is for root alone" : "",
+			    r == -EOPNOTSUPP || r == -EINVAL ? "no breakpoint can be set there"
+							     : strerror(-r));
+		return -ECANCELED;
+	}
+	return 0;
+}
+
 int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct perf_source *self = data;
@@ -387,6 +429,9 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 	r = open_marks(stage, self);
 	if (r == 0)
 		r = prepare_command(self);
+	if (r < 0)
+		return r;
+	r = define_events(stage, &self->options);
 	if (r < 0)
 		return r;
 	descriptor_limit_raise(); /* each ring and event is one; not for the command */

@@ -58,8 +58,9 @@ static bool put(struct ring *ring, const void *data, size_t size)
 static bool put_event(size_t ring, uint64_t time, unsigned char number, size_t padding)
 {
 	_Alignas(8) char record[RING_SIZE];
-	struct perf_event_header header = { PERF_RECORD_EXIT, 0, 8 + padding + 24 };
-	struct record_id id = { number, number, time, ring, 0 };
+	struct perf_event_header header = { PERF_RECORD_EXIT, 0,
+					    8 + padding + sizeof(struct record_id) };
+	struct record_id id = { number, number, time, 0, ring, 0 };
 
 	memcpy(record, &header, sizeof(header));
 	memset(record + 8, number, padding);
@@ -80,7 +81,8 @@ static uint32_t next(uint64_t until, size_t ring, uint64_t time)
 	assert_int_equal(record.time, time);
 	number = record_id(record.header)->pid;
 	padding = (const void *)(record.header + 1);
-	for (size_t i = 0; i < record.header->size - 32U; i++)
+	for (size_t i = 0;
+	     i < record.header->size - sizeof(*record.header) - sizeof(struct record_id); i++)
 		assert_int_equal(padding[i], number);
 	return number;
 }
@@ -202,7 +204,7 @@ static void test_what_was_handed_out_stays_until_it_is_released(void **state)
 		assert_int_equal(next(i, 0, i), i);
 		merge_release(&merge);
 	}
-	for (unsigned int i = 0; put_event(0, 100 + i, 50 + i, 480); i++)
+	for (unsigned int i = 0; put_event(0, 100 + i, 50 + i, 472); i++)
 		;
 	merge_look(&merge);
 	while (merge_next(&merge, 200, &records[n]) == 0)
@@ -211,13 +213,13 @@ static void test_what_was_handed_out_stays_until_it_is_released(void **state)
 	for (int i = 0; i < n; i++) {
 		assert_int_equal(record_id(records[i].header)->pid, 50 + i);
 		bytes = (const void *)(records[i].header + 1);
-		for (size_t k = 0; k < 480; k++)
+		for (size_t k = 0; k < 472; k++)
 			assert_int_equal(bytes[k], 50 + i);
 	}
 	/* The kernel has no room before the release, and all of it behind. */
-	assert_false(put_event(0, 300, 1, 480));
+	assert_false(put_event(0, 300, 1, 472));
 	merge_release(&merge);
-	assert_true(put_event(0, 300, 1, 480));
+	assert_true(put_event(0, 300, 1, 472));
 }
 
 static int collect(const struct perf_event_header *header, void *arg)
@@ -244,7 +246,7 @@ static void test_looking_ahead_takes_nothing(void **state)
 	put_event(0, 40, 4, 1200); /* goes over the end */
 	merge_look(&merge);
 	assert_int_equal(next(100, 0, 30), 3);
-	put_event(0, 50, 5, 480); /* was not there at the last look */
+	put_event(0, 50, 5, 472); /* was not there at the last look */
 	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
 	assert_string_equal(seen, "45");
 	assert_int_equal(next(100, 0, 40), 4);

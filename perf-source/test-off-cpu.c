@@ -18,6 +18,7 @@ enum {
 	PID = 5000000, /* above PID_MAX_LIMIT: never found in /proc */
 	TID = PID + 1,
 	STACK_SIZE = 64,
+	OFF_CPU_EVENT = 3,
 };
 
 static struct test_stream stream;
@@ -32,7 +33,7 @@ static int set_up_with(uint64_t least_ns)
 	test_stream_init(&stream);
 	images_init(&images, &stream.stage, -1);
 	processes_init(&processes, &stream.stage, &images);
-	off_cpu_init(&off_cpu, &stream.stage, &processes, least_ns);
+	off_cpu_init(&off_cpu, &stream.stage, &processes, OFF_CPU_EVENT, least_ns);
 	n_left_out = n_leave_out_calls = 0;
 	return 0;
 }
@@ -128,7 +129,7 @@ static void expect_wait(uint64_t time, uint64_t weight, uint32_t flags, char con
 
 	assert_int_equal(view.sample.time, time);
 	assert_int_equal(view.sample.weight, weight);
-	assert_int_equal(view.sample.event, EVENT_OFF_CPU);
+	assert_int_equal(view.sample.event, OFF_CPU_EVENT);
 	assert_int_equal(view.sample.flags, flags);
 	assert_int_equal(view.sample.stack.size, STACK_SIZE);
 	assert_int_equal(((const char *)view.sample.stack.data)[STACK_SIZE - 1], content);

@@ -1,42 +1,61 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "perf-source/tracepoint.h"
 
 enum { PATH_SIZE = 256, LINE_SIZE = 512 };
 
-/* Names come from a command line, and are not to lead elsewhere. */
-static FILE *open_file(const char *group, const char *name, const char *file)
+int tracefs_open(const char *file, int flags)
 {
 	static const char *const roots[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	char path[PATH_SIZE];
-	FILE *found = NULL;
+	int fd = -1;
 
 	errno = ENOENT;
-	if (strchr(group, '/') || strchr(name, '/') || *group == '.' || *name == '.')
-		return NULL;
-	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots) && !found; i++) {
-		int size = snprintf(path, sizeof(path), "%s/events/%s/%s/%s", roots[i], group, name,
-				    file);
+	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots) && fd < 0; i++) {
+		int size = snprintf(path, sizeof(path), "%s/%s", roots[i], file);
 
 		if (size < (int)sizeof(path))
-			found = fopen(path, "re");
-		if (!found && errno == EACCES)
+			fd = open(path, flags);
+		if (fd < 0 && errno == EACCES)
 			break;
 	}
-	return found;
+	return fd < 0 ? -errno : fd;
+}
+
+/* Names come from a command line, and are not to lead elsewhere. */
+static int open_file(const char *group, const char *name, const char *file, FILE **ret)
+{
+	char path[PATH_SIZE];
+	int fd;
+
+	if (strchr(group, '/') || strchr(name, '/') || *group == '.' || *name == '.')
+		return -ENOENT;
+	if (snprintf(path, sizeof(path), "events/%s/%s/%s", group, name, file) >= (int)sizeof(path))
+		return -ENOENT;
+	fd = tracefs_open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	*ret = fdopen(fd, "r");
+	if (*ret)
+		return 0;
+	close(fd);
+	return -ENOMEM;
 }
 
 int tracepoint_find(const char *group, const char *name, uint32_t *ret_id)
 {
-	_cleanup_file_ FILE *file = open_file(group, name, "id");
+	_cleanup_file_ FILE *file = NULL;
+	int r = open_file(group, name, "id", &file);
 
-	if (!file)
-		return -errno;
+	if (r < 0)
+		return r;
 	return fscanf(file, "%" SCNu32, ret_id) == 1 ? 0 : -EIO;
 }
 
@@ -61,16 +80,14 @@ static int parse_field(const char *line, const char *field, struct tracepoint_fi
 int tracepoint_find_field(const char *group, const char *name, const char *field,
 			  struct tracepoint_field *ret)
 {
-	_cleanup_file_ FILE *file = open_file(group, name, "format");
+	_cleanup_file_ FILE *file = NULL;
+	int r = open_file(group, name, "format", &file);
 	char line[LINE_SIZE];
 
-	if (!file)
-		return -errno;
-	while (fgets(line, sizeof(line), file)) {
-		int r = parse_field(line, field, ret);
-
-		if (r != -ENOENT)
-			return r;
-	}
-	return -ENOENT;
+	if (r < 0)
+		return r;
+	r = -ENOENT;
+	while (r == -ENOENT && fgets(line, sizeof(line), file))
+		r = parse_field(line, field, ret);
+	return r;
 }

@@ -13,6 +13,9 @@ struct tracepoint_field {
 	uint32_t offset, size;
 };
 
+/* A file below the root of tracefs: a descriptor or -errno: -ENOENT: it is not mounted; -EACCES. */
+int tracefs_open(const char *file, int flags);
+
 /* 0 or -errno: -ENOENT: no such tracepoint, or tracefs is not mounted; -EACCES. */
 int tracepoint_find(const char *group, const char *name, uint32_t *ret_id);
 

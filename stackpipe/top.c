@@ -362,7 +362,7 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID]", 0, "These processes", 0 },
 	{ "frequency", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
 	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 0 },
-	{ "event", 'e', "EVENT", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 0 },
+	{ "event", 'e', "EVENT[,EVENT]", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
 	{ 0 },
 };

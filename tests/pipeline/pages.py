@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 
-Page = collections.namedtuple("Page", "header counters marks")
+Page = collections.namedtuple("Page", "header sums counters marks")
 Mark = collections.namedtuple("Mark", "time duration pid group name text")
 
 
@@ -25,6 +25,22 @@ class Numbers:
             shift += 7
             if byte < 0x80:
                 return value
+
+
+def skip(numbers, n):
+    for _ in range(n):
+        numbers.next()
+
+
+def read_sums(header, numbers):
+    """{unit: what all samples are in it}"""
+    units = header["units"]
+    sums = dict.fromkeys(units, 0)
+    for _ in range(header["samples"]):
+        skip(numbers, 3)
+        for unit in units:
+            sums[unit] += numbers.next()
+    return sums
 
 
 def read_counters(header, numbers):
@@ -54,8 +70,7 @@ def read(path):
     plain = zlib.decompress(base64.b64decode(packed))
     size = int.from_bytes(plain[:4], "little")
     header, numbers = json.loads(plain[4:4 + size]), Numbers(plain[4 + size:])
-    before = (3 * header["functions"] + 2 * (header["nodes"] - 1) + 3 * header["processes"] + 3 * header["threads"]
-              + (3 + len(header["units"])) * header["samples"] + 2 * header["losses"])
-    for _ in range(before):
-        numbers.next()
-    return Page(header, read_counters(header, numbers), read_marks(header, numbers))
+    skip(numbers, 3 * header["functions"] + 2 * (header["nodes"] - 1) + 3 * header["processes"] + 3 * header["threads"])
+    sums = read_sums(header, numbers)
+    skip(numbers, 2 * header["losses"])
+    return Page(header, sums, read_counters(header, numbers), read_marks(header, numbers))

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perf-source/sampled-event.h"
+#include "perf-source/tracepoint.h"
+#include "perf-source/uprobe-place.h"
+#include "perf-source/uprobe.h"
+
+#define UPROBE_PREFIX "uprobe:"
+
+static const struct counter {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+} counters[] = {
+	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+};
+
+static const struct counter *find_counter(const char *name)
+{
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (!strcmp(counters[i].name, name))
+			return &counters[i];
+	return NULL;
+}
+
+bool sampled_event_is_clock(const struct sampled_event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
+						     event->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* "GROUP:NAME" */
+static int find_tracepoint(const char *text, struct sampled_event *ret)
+{
+	size_t size = strcspn(text, ":");
+	char group[SAMPLED_EVENT_NAME_SIZE];
+	uint32_t id;
+	int r;
+
+	if (!text[size] || size >= sizeof(group))
+		return -ENOENT;
+	memcpy(group, text, size);
+	group[size] = 0;
+	r = tracepoint_find(group, text + size + 1, &id);
+	if (r < 0)
+		return r;
+	ret->type = PERF_TYPE_TRACEPOINT;
+	ret->config = id;
+	ret->is_each_time = true;
+	return 0;
+}
+
+/* A name has no room for a long path. */
+static void name_uprobe(const char *place, char *ret)
+{
+	const char *symbol = strrchr(place, ':');
+	const char *file = memrchr(place, '/', symbol - place);
+
+	snprintf(ret, SAMPLED_EVENT_NAME_SIZE, UPROBE_PREFIX "%s", file ? file + 1 : place);
+}
+
+static int find_uprobe(const char *place, struct sampled_event *ret)
+{
+	int r = uprobe_place_find(place, &ret->file_fd, &ret->file_offset);
+
+	if (r < 0)
+		return r;
+	name_uprobe(place, ret->name);
+	ret->type = PERF_TYPE_TRACEPOINT;
+	ret->is_each_time = true;
+	return 0;
+}
+
+int sampled_event_find(const char *text, struct sampled_event *ret)
+{
+	const struct counter *counter = find_counter(text);
+
+	*ret = (struct sampled_event){ .file_fd = -1 };
+	if (!strncmp(text, UPROBE_PREFIX, strlen(UPROBE_PREFIX)))
+		return find_uprobe(text + strlen(UPROBE_PREFIX), ret);
+	if (strlen(text) >= sizeof(ret->name))
+		return -ENOENT;
+	strcpy(ret->name, text);
+	if (!counter)
+		return find_tracepoint(text, ret);
+	ret->type = counter->type;
+	ret->config = counter->config;
+	return 0;
+}
+
+int sampled_event_define(struct sampled_event *event, uint32_t number)
+{
+	uint32_t tracepoint;
+	int r;
+
+	if (event->file_fd < 0)
+		return 0;
+	r = uprobe_define(number, event->file_fd, event->file_offset, &tracepoint);
+	close(event->file_fd);
+	event->file_fd = -1;
+	if (r == 0)
+		event->config = tracepoint;
+	event->is_defined = r == 0;
+	return r;
+}
+
+void sampled_event_undefine(struct sampled_event *event, uint32_t number)
+{
+	if (event->is_defined)
+		uprobe_undefine(number);
+	event->is_defined = false;
+}
