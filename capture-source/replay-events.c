@@ -67,6 +67,7 @@ static int read_cgroups(struct replay_events *events, const struct syscap_file *
 	char line[CGROUP_PATH_MAX + 32];
 	int r = 0;
 
+	events->cgroups_end = lines.end;
 	for (; r != -ENOMEM && next_line(&lines, line, sizeof(line)); before = lines) {
 		int32_t pid;
 		int path_at = 0;
@@ -84,10 +85,11 @@ static int read_cgroups(struct replay_events *events, const struct syscap_file *
 struct wire_string replay_events_cgroup(const struct replay_events *events, int32_t pid)
 {
 	const uint64_t *known = pair_map_find(&events->cgroups, pid, 0);
-	const char *path = known ? (const char *)(uintptr_t)*known : "\n";
+	const char *path = known ? (const char *)(uintptr_t)*known : events->cgroups_end;
+	const char *end = known ? memchr(path, '\n', events->cgroups_end - path) : path;
 
-	return (struct wire_string){ path,
-				     strcspn(path, "\n") }; /* read_cgroups() knows its limit */
+	/* read_cgroups() knows its limit. The last line may have no end but that of its file. */
+	return (struct wire_string){ path, (end ? end : events->cgroups_end) - path };
 }
 
 int replay_events_start(struct replay_events *events, struct stage *stage,

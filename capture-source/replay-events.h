@@ -21,6 +21,7 @@ struct replay_events {
 	struct pair_map weights; /* (PID in the file, TID and kind of mark) → what the mark told */
 	struct lines times;	 /* where the time of threads has gone: what is still to be told */
 	struct pair_map cgroups; /* (PID in the file, 0) → its line's path */
+	const char *cgroups_end; /* of the last one's file */
 };
 
 /* Reads what the capture says of its events, and tells it. 0 or -errno. */
