@@ -86,10 +86,12 @@ struct wire_string replay_events_cgroup(const struct replay_events *events, int3
 {
 	const uint64_t *known = pair_map_find(&events->cgroups, pid, 0);
 	const char *path = known ? (const char *)(uintptr_t)*known : events->cgroups_end;
-	const char *end = known ? memchr(path, '\n', events->cgroups_end - path) : path;
+	const char *end = path;
 
-	/* read_cgroups() knows its limit. The last line may have no end but that of its file. */
-	return (struct wire_string){ path, (end ? end : events->cgroups_end) - path };
+	/* As far as read_cgroups() has seen; the last line may have no end but that of its file. */
+	while (end < events->cgroups_end && *end && *end != '\n')
+		end++;
+	return (struct wire_string){ path, end - path };
 }
 
 int replay_events_start(struct replay_events *events, struct stage *stage,
