@@ -131,23 +131,27 @@ static void note_match(struct live_counts *counts, uint32_t number, bool is_leaf
 	counts->has_match |= counts->functions[number].is_match;
 }
 
-bool live_counts_has(struct live_counts *counts, const struct profile_sample *sample)
+uint64_t live_counts_amount(struct live_counts *counts, const struct profile_sample *sample)
 {
 	const struct profile_thread *thread = &counts->profile->threads[sample->thread];
+	uint64_t amount = profile_amount(counts->profile, counts->view, sample);
 
-	if (sample->event || (counts->process >= 0 && thread->process != counts->process))
-		return false;
+	if (!amount || (counts->process >= 0 && thread->process != counts->process))
+		return 0;
 	if (!counts->symbol)
-		return true;
+		return amount;
 	counts->has_match = false;
-	return each_function(counts, sample->node, note_match, 0) == 0 && counts->has_match;
+	return each_function(counts, sample->node, note_match, 0) == 0 && counts->has_match ? amount
+											    : 0;
 }
 
-/* Adds a sample, or takes it off again. */
+/* Adds a sample (1), or takes it off again (-1). */
 static int step_sample(struct live_counts *counts, const struct profile_sample *sample,
-		       int64_t step)
+		       int64_t direction)
 {
-	if (!live_counts_has(counts, sample))
+	int64_t step = direction * (int64_t)live_counts_amount(counts, sample);
+
+	if (!step)
 		return 0;
 	counts->n_steps++;
 	counts->n += step;

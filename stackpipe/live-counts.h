@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Counts of functions over the last seconds of a stream: each sample is added once, and taken off
- * once, so that a picture costs as much as there are functions, not samples.
+ * Counts of functions over the last seconds of a stream, in one view: each sample is added once,
+ * and taken off once, so that a picture costs as much as there are functions, not samples.
  */
 #pragma once
 
@@ -24,7 +24,8 @@ struct live_counts {
 	uint32_t *of_call;	     /* by call of the profile: index + 1; 0: not looked for */
 	size_t n_of_call;
 	size_t first, next; /* samples that are in the counts: from first up to next */
-	uint64_t n;	    /* of them, those that pass the filters */
+	struct view view;   /* what is counted */
+	uint64_t n;	    /* what those of them are that pass the filters */
 	uint64_t n_steps;   /* samples added or taken off, ever */
 	int64_t process;    /* of the profile; -1: all */
 	regex_t *symbol;    /* NULL: any */
@@ -37,11 +38,11 @@ void live_counts_deinit(struct live_counts *counts);
 /* Takes new samples in, and those before `since` out. 0 or -ENOMEM. */
 int live_counts_follow(struct live_counts *counts, uint64_t since);
 
-/* Counts again, after a filter was changed. 0 or -ENOMEM. */
+/* Counts again, after a filter or the view was changed. 0 or -ENOMEM. */
 int live_counts_again(struct live_counts *counts);
 
-/* Whether a sample passes the filters. */
-bool live_counts_has(struct live_counts *counts, const struct profile_sample *sample);
+/* What a sample is in the view if it passes the filters, else 0. */
+uint64_t live_counts_amount(struct live_counts *counts, const struct profile_sample *sample);
 
 /* The function of the i-th call at a location. 0 or -ENOMEM. */
 int live_counts_function(struct live_counts *counts, const struct profile_location *location,
@@ -49,6 +50,6 @@ int live_counts_function(struct live_counts *counts, const struct profile_locati
 
 enum live_order { LIVE_BY_SELF, LIVE_BY_TOTAL };
 
-/* The functions with the most samples, at most `n_max` of them: how many. */
+/* The functions with the most, at most `n_max` of them: how many. */
 size_t live_counts_hottest(const struct live_counts *counts, enum live_order order, uint32_t *ret,
 			   size_t n_max);

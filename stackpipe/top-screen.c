@@ -69,6 +69,23 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* What there was in the window, of what is counted. */
+static void draw_sum(const struct top *top)
+{
+	const struct events *events = &top->gathering.stacks.events;
+	struct view view = top->counts.view;
+
+	printw("last %.0f s: ", top->window_s);
+	if (view_is_time(events, view))
+		printw("%.1f ms ", top->counts.n / 1e6);
+	else
+		printw("%" PRIu64 " ", top->counts.n);
+	if (events->n > 1)
+		attron(A_BOLD);
+	printw("%s", view_name(events, view));
+	attroff(A_BOLD);
+}
+
 static void draw_head(const struct top *top)
 {
 	const struct stacks *stacks = &top->gathering.stacks;
@@ -97,7 +114,7 @@ static void draw_head(const struct top *top)
 			printw("  %s", gauge);
 	}
 	move(2, 0);
-	printw("last %.0f s: %" PRIu64 " samples", top->window_s, top->counts.n);
+	draw_sum(top);
 	if (top->counts.process >= 0)
 		printw("  process %s",
 		       profile_text(&top->gathering.profile,
@@ -149,7 +166,7 @@ static void draw_processes(const struct top *top, int first, int last)
 {
 	const struct profile *profile = &top->gathering.profile;
 
-	mvprintw(first, 0, "  samples   process");
+	mvprintw(first, 0, "    share   process");
 	for (size_t i = 0; i < top->n_rows && first + 1 + (int)i < last; i++) {
 		const struct profile_process *process = &profile->processes[top->rows[i]];
 
@@ -157,7 +174,7 @@ static void draw_processes(const struct top *top, int first, int last)
 		if (i == top->selected)
 			attron(A_REVERSE);
 		printw("%8.2f %%  %s (%" PRIu32 ")",
-		       percent(top_process_samples(top, top->rows[i]), top->counts.n),
+		       percent(top_process_amount(top, top->rows[i]), top->counts.n),
 		       profile_text(profile, process->name), process->pid);
 		attroff(A_REVERSE);
 	}
@@ -198,8 +215,9 @@ static void draw_foot(const struct top *top, int line)
 	else if (*top->message)
 		printw(" %s ", top->message);
 	else
-		printw(" q quit  ↑↓ Enter zoom  Esc back  s sort  p processes  / filter  space freeze "
-		       " + - seconds  w save ");
+		printw(" q quit  ↑↓ Enter zoom  Esc back  s sort  p processes %s / filter  space freeze "
+		       " + - seconds  w save ",
+		       top->gathering.stacks.events.n > 1 ? " v view " : "");
 	attroff(A_REVERSE);
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/growing-list.h"
 #include "stackpipe/top-tree.h"
 
@@ -22,8 +24,8 @@ struct growing_tree {
 	size_t n_path;
 };
 
-/* The branch below another one, with one sample more. 0 or -ENOMEM. */
-static int grow(struct growing_tree *tree, uint32_t function, uint32_t *branch)
+/* The branch below another one, with a sample more. 0 or -ENOMEM. */
+static int grow(struct growing_tree *tree, uint32_t function, uint64_t amount, uint32_t *branch)
 {
 	uint64_t *known = pair_map_find(&tree->index, *branch, function);
 	int r = 0;
@@ -39,7 +41,7 @@ static int grow(struct growing_tree *tree, uint32_t function, uint32_t *branch)
 	} else {
 		*branch = *known;
 	}
-	tree->list[*branch].n++;
+	tree->list[*branch].n += amount;
 	return 0;
 }
 
@@ -63,7 +65,7 @@ static int find_path(struct growing_tree *tree, uint32_t node)
 }
 
 /* From the outermost of the subject's calls inwards, or from it outwards. */
-static int add_path(struct growing_tree *tree, enum top_side side)
+static int add_path(struct growing_tree *tree, enum top_side side, uint64_t amount)
 {
 	size_t at = tree->n_path;
 	uint32_t branch = 0;
@@ -75,10 +77,10 @@ static int add_path(struct growing_tree *tree, enum top_side side)
 		return 0;
 	if (side == TOP_CALLEES)
 		while (at-- && r == 0)
-			r = grow(tree, tree->path[at], &branch);
+			r = grow(tree, tree->path[at], amount, &branch);
 	else
 		for (at--; at < tree->n_path && r == 0; at++)
-			r = grow(tree, tree->path[at], &branch);
+			r = grow(tree, tree->path[at], amount, &branch);
 	return r;
 }
 
@@ -134,12 +136,13 @@ size_t top_make_tree(struct top *top, enum top_side side, struct top_line *ret, 
 	pair_map_init(&tree->index, SIZE_MAX);
 	for (size_t i = counts->first; i < counts->next && r == 0; i++) {
 		const struct profile_sample *sample = &counts->profile->samples[i];
+		uint64_t amount = live_counts_amount(counts, sample);
 
-		if (!live_counts_has(counts, sample))
+		if (!amount)
 			continue;
 		r = find_path(tree, sample->node);
 		if (r == 0)
-			r = add_path(tree, side);
+			r = add_path(tree, side, amount);
 	}
 	n = list_lines(tree, ret, n_max);
 	pair_map_deinit(&tree->index);
@@ -147,13 +150,21 @@ size_t top_make_tree(struct top *top, enum top_side side, struct top_line *ret, 
 	return n;
 }
 
-uint64_t top_process_samples(const struct top *top, uint32_t process)
+static uint64_t amount_of(const struct top *top, size_t sample)
+{
+	const struct profile *profile = &top->gathering.profile;
+
+	return profile_amount(profile, top->counts.view, &profile->samples[sample]);
+}
+
+uint64_t top_process_amount(const struct top *top, uint32_t process)
 {
 	const struct profile *profile = &top->gathering.profile;
 	uint64_t n = 0;
 
 	for (size_t i = top->counts.first; i < top->counts.next; i++)
-		n += profile->threads[profile->samples[i].thread].process == process;
+		if (profile->threads[profile->samples[i].thread].process == process)
+			n += amount_of(top, i);
 	return n;
 }
 
@@ -182,7 +193,7 @@ size_t top_hottest_processes(const struct top *top, uint32_t *ret, size_t n_max)
 	for (size_t i = 0; i < profile->n_processes; i++)
 		list[i].process = i;
 	for (size_t i = top->counts.first; i < top->counts.next; i++)
-		list[profile->threads[profile->samples[i].thread].process].n++;
+		list[profile->threads[profile->samples[i].thread].process].n += amount_of(top, i);
 	qsort(list, profile->n_processes, sizeof(*list), compare_processes);
 	for (; n < n_max && n < profile->n_processes && list[n].n; n++)
 		ret[n] = list[n].process;
@@ -207,8 +218,9 @@ int top_save(struct top *top, FILE *out)
 		tree->top = top;
 	for (size_t i = counts->first; i < counts->next && r == 0; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
+		uint64_t amount = live_counts_amount(counts, sample);
 
-		if (!live_counts_has(counts, sample))
+		if (!amount)
 			continue;
 		r = find_path(tree, sample->node);
 		put_name(profile_text(profile, profile->threads[sample->thread].name), out);
@@ -219,7 +231,10 @@ int top_save(struct top *top, FILE *out)
 			putc(';', out);
 			put_name(profile_text(profile, function->function.name), out);
 		}
-		fputs(" 1\n", out);
+		/* Of time microseconds, as in all folded stacks. */
+		if (view_is_time(&profile->stacks->events, counts->view))
+			amount /= NANOSECONDS_A_MICROSECOND;
+		fprintf(out, " %" PRIu64 "\n", amount);
 	}
 	return r;
 }

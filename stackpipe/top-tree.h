@@ -15,11 +15,11 @@ struct top_line {
 /* Branches from the function that was zoomed into, the largest first: how many lines. */
 size_t top_make_tree(struct top *top, enum top_side side, struct top_line *ret, size_t n_max);
 
-/* Samples of a process in the window. */
-uint64_t top_process_samples(const struct top *top, uint32_t process);
+/* What a process has in the window. */
+uint64_t top_process_amount(const struct top *top, uint32_t process);
 
-/* The processes with the most samples: how many. */
+/* The processes with the most: how many. */
 size_t top_hottest_processes(const struct top *top, uint32_t *ret, size_t n_max);
 
-/* Writes the samples of the window as folded stacks. 0 or -errno. */
+/* Writes what is counted of the window as folded stacks. 0 or -errno. */
 int top_save(struct top *top, FILE *out);

@@ -20,6 +20,7 @@ enum {
 	ESCAPE = 27,
 	WINDOW_DEFAULT_S = 5,
 	WINDOW_MAX_S = 60,
+	KEY_OFF_CPU = 0x200,  /* of options, not of the terminal */
 	NODES_KEPT = 1 << 21, /* of the profile's tree; then it begins anew */
 };
 
@@ -117,6 +118,18 @@ static int back(struct top *top)
 	return set_filter(top, "");
 }
 
+/* The next one of what there is to be counted. */
+static int change_view(struct top *top)
+{
+	struct view views[VIEWS_MAX], view = top->counts.view;
+	size_t n = events_views(&top->gathering.stacks.events, views), i = 0;
+
+	while (i < n && (views[i].kind != view.kind || views[i].event != view.event))
+		i++;
+	top->counts.view = views[i + 1 < n ? i + 1 : 0];
+	return live_counts_again(&top->counts);
+}
+
 static int press(struct top *top, int key)
 {
 	if (top->prompt.is_open)
@@ -142,6 +155,8 @@ static int press(struct top *top, int key)
 		top->view = TOP_PROCESSES;
 		top->selected = 0;
 		return 0;
+	case 'v':
+		return change_view(top);
 	case '/':
 		top->prompt.is_open = true;
 		top->prompt.text[top->prompt.n = 0] = 0;
@@ -186,6 +201,7 @@ static void find_rows(struct top *top)
 static int make_room(struct top *top)
 {
 	struct profile *profile = &top->gathering.profile;
+	struct view view = top->counts.view;
 	int r;
 
 	if (profile->n_nodes < NODES_KEPT)
@@ -195,6 +211,7 @@ static int make_room(struct top *top)
 	frame_cache_forget_all(&top->gathering.stacks.frames);
 	r = profile_init(profile, &top->gathering.stacks);
 	live_counts_init(&top->counts, profile);
+	top->counts.view = view;
 	top->counts.symbol = top->has_symbol ? &top->symbol : NULL;
 	top->view = TOP_FUNCTIONS;
 	return r;
@@ -339,9 +356,20 @@ static int pass_on(int key, const char *arg)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* "--off-cpu=US" is one argument; what is longer than that perf-source refuses. */
+static int add_off_cpu(const char *us)
+{
+	static char text[64]; /* the pipeline borrows it */
+
+	snprintf(text, sizeof(text), us ? "--off-cpu=%s" : "--off-cpu", us);
+	return pipeline_add_argument(&pipeline, text) < 0 ? ENOMEM : 0;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	switch (key) {
+	case KEY_OFF_CPU:
+		return add_off_cpu(arg);
 	case ARGP_KEY_ARG:
 		target = arg;
 		if (pipeline_add_argument(&pipeline, "--") < 0)
@@ -364,6 +392,9 @@ static const struct argp_option options[] = {
 	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
+	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
+	  "Also what threads wait for: of at least so many microseconds (100); v changes the view",
+	  0 },
 	{ 0 },
 };
 

@@ -293,6 +293,20 @@ class Top(pipeline.RecordingTest):
         self.tmux("send-keys", "q")
         self.wait_for(r"status \d+")
 
+    def test_top_shows_waits(self):
+        self.open_top("--off-cpu", "--", "sh", "-c", "while :; do sleep 0.02; done")
+        self.wait_for(r"samples")
+        for view in r"ms on-cpu", r"[1-9]\d*\.\d ms off-cpu":
+            self.tmux("send-keys", "v")
+            self.wait_for(view)
+        self.wait_for(r"\d\d\.\d\d %.*schedule")
+        self.tmux("send-keys", "v")
+        self.wait_for("ms wall-clock")
+        self.tmux("send-keys", "v")
+        self.wait_for(r"\d samples\b")
+        self.tmux("send-keys", "q")
+        self.wait_for(r"status \d+")
+
 
 if __name__ == "__main__":
     pipeline.main()
