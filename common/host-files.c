@@ -7,6 +7,8 @@
 #include "common/host-files.h"
 #include "common/whole-file.h"
 
+#define KALLSYMS "/proc/kallsyms"
+
 enum {
 	FILE_MAX = 64 * 1024 * 1024, /* of a file */
 	PIECE_MAX = 64 * 1024,	     /* of a record's data */
@@ -69,13 +71,18 @@ static bool has_addresses(const char *text, size_t size)
 	return false;
 }
 
-int host_files_put_kallsyms(struct stage *stage, uint64_t time)
+int host_files_read_kallsyms(char **ret, size_t *ret_size)
 {
-	static const char path[] = "/proc/kallsyms";
 	_cleanup_free_ char *data = NULL;
-	size_t size;
 
-	if (whole_file_read(path, FILE_MAX, &data, &size) < 0 || !has_addresses(data, size))
+	if (whole_file_read(KALLSYMS, FILE_MAX, &data, ret_size) < 0 ||
+	    !has_addresses(data, *ret_size))
 		return -EACCES;
-	return put_data(stage, path, data, size, time);
+	*ret = take_pointer(data);
+	return 0;
+}
+
+int host_files_put_kallsyms(struct stage *stage, const char *text, size_t size, uint64_t time)
+{
+	return put_data(stage, KALLSYMS, text, size, time);
 }

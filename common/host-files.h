@@ -8,7 +8,10 @@
 int host_files_put(struct stage *stage, uint64_t time);
 
 /*
- * Sends /proc/kallsyms if its addresses are there to be read. 0 or -errno of the output; -EACCES:
- * they are all zero, or the file cannot be read (kernel.kptr_restrict).
+ * /proc/kallsyms, which the caller frees. 0 or -errno; -EACCES: its addresses are all zero, or it
+ * cannot be read (kernel.kptr_restrict).
  */
-int host_files_put_kallsyms(struct stage *stage, uint64_t time);
+int host_files_read_kallsyms(char **ret, size_t *ret_size);
+
+/* Sends what was read of it: 0 or -errno of the output. */
+int host_files_put_kallsyms(struct stage *stage, const char *text, size_t size, uint64_t time);

@@ -157,3 +157,33 @@ const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint6
 		low--;
 	return &kallsyms->list[low - 1];
 }
+
+/* "ffffffff81000000 T name" */
+static bool is_line_of(const char *line, size_t size, const char *name)
+{
+	size_t name_size = strlen(name);
+
+	return size > name_size && line[size - name_size - 1] == ' ' &&
+	       !memcmp(line + size - name_size, name, name_size);
+}
+
+bool kallsyms_find_range(const char *text, size_t size, const char *name, uint64_t *ret_start,
+			 uint64_t *ret_end)
+{
+	const char *end = text + size, *line_end;
+	uint64_t start = 0;
+
+	for (; text < end; text = line_end + 1) {
+		line_end = memchr(text, '\n', end - text);
+		if (!line_end)
+			return false;
+		if (start && strtoull(text, NULL, 16) > start) {
+			*ret_start = start;
+			*ret_end = strtoull(text, NULL, 16);
+			return true;
+		}
+		if (!start && is_line_of(text, line_end - text, name))
+			start = strtoull(text, NULL, 16);
+	}
+	return false;
+}

@@ -34,6 +34,13 @@ int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size);
 int kallsyms_finish(struct kallsyms *kallsyms);
 
 /*
+ * Where a function of that name begins and ends (where the next one in the file begins), of the
+ * file's text, of which nothing else is taken in; false: there is none.
+ */
+bool kallsyms_find_range(const char *text, size_t size, const char *name, uint64_t *ret_start,
+			 uint64_t *ret_end);
+
+/*
  * The function that holds an address, and how many bytes there are to the next one; NULL: none,
  * as for what lies before the first function or behind the last.
  */

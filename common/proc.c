@@ -225,6 +225,21 @@ void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX])
 	read_name(path, ret);
 }
 
+/* No name makes another line look like this one: its newlines are escaped. */
+uint32_t proc_find_process(uint32_t tid)
+{
+	_cleanup_file_ FILE *file = NULL;
+	char path[64], line[256];
+	uint32_t pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
+	file = fopen(path, "re");
+	while (file && !pid && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid:\t%" SCNu32, &pid) != 1)
+			pid = 0;
+	return pid;
+}
+
 /* Entries of a directory whose names are numbers. */
 static int each_number(const char *path, int (*each)(uint32_t number, void *arg), void *arg)
 {

@@ -54,6 +54,9 @@ void proc_maps_deinit(struct proc_maps *maps);
 void proc_read_name(uint32_t pid, char ret[PROC_NAME_MAX]);
 void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX]);
 
+/* The process that a thread is of; 0: there is no such thread. */
+uint32_t proc_find_process(uint32_t tid);
+
 /* Whether /proc belongs to our own PID namespace: elsewhere its PIDs are other processes'. */
 bool proc_is_ours(void);
 

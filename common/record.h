@@ -15,8 +15,8 @@
 #define RECORD_SAMPLE_TYPE                                                                         \
 	(PERF_SAMPLE_IP | RECORD_SIDEBAND_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |      \
 	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
-/* Of sched:sched_waking, whose data tells who is woken. */
-#define RECORD_WAKING_TYPE (PERF_SAMPLE_IP | RECORD_SIDEBAND_TYPE | PERF_SAMPLE_RAW)
+/* Of what tells by its data, not by its stack. */
+#define RECORD_RAW_TYPE (PERF_SAMPLE_IP | RECORD_SIDEBAND_TYPE | PERF_SAMPLE_RAW)
 
 /* Bytes of stack that the kernel copies at most, a multiple of 8 (perf_copy_attr()). */
 enum { RECORD_STACK_MAX = 65528 };
@@ -39,7 +39,7 @@ struct record_sample {
 	size_t stack_size; /* what the kernel really copied */
 };
 
-/* A sample of a tracepoint alone: who met it, and its data. */
+/* Who met a tracepoint, and its data. */
 struct record_raw {
 	struct perf_event_header header;
 	uint64_t address;

@@ -63,28 +63,48 @@ static struct perf_event_attr sampled_attr(const struct event_setup *setup, uint
 	return attr;
 }
 
+/* What a program in the kernel puts out there. */
+static void make_output(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_BPF_OUTPUT;
+	attr->sample_period = 1;
+}
+
 /* Who is switched out, each time. The kernel takes it as it goes: the stack is that of its wait. */
 static struct perf_event_attr waits_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = sample_attr(setup);
 
-	attr.type = setup->switch_tracepoint ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE;
-	attr.config = setup->switch_tracepoint ? setup->switch_tracepoint
-					       : PERF_COUNT_SW_CONTEXT_SWITCHES;
+	if (setup->has_switch_program) {
+		make_output(&attr);
+		return attr;
+	}
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	attr.sample_period = 1;
+	return attr;
+}
+
+static struct perf_event_attr raw_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.inherit = 0;
+	attr.sample_type = RECORD_RAW_TYPE;
+	attr.wakeup_watermark = setup->switch_wakeup;
+	if (!setup->no_lost_format)
+		attr.read_format = FORMAT_LOST;
 	return attr;
 }
 
 static struct perf_event_attr wakings_attr(const struct event_setup *setup)
 {
-	struct perf_event_attr attr = common_attr(setup);
+	struct perf_event_attr attr = raw_attr(setup);
 
 	attr.type = PERF_TYPE_TRACEPOINT;
 	attr.config = setup->waking_tracepoint;
-	attr.inherit = 0;
 	attr.sample_period = 1;
-	attr.sample_type = RECORD_WAKING_TYPE;
-	attr.wakeup_watermark = setup->switch_wakeup;
 	return attr;
 }
 
@@ -106,6 +126,11 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = dummy_attr(setup, setup->switch_wakeup);
 
+	if (setup->has_switch_program) {
+		attr = raw_attr(setup);
+		make_output(&attr);
+		return attr;
+	}
 	attr.context_switch = 1;
 	if (!setup->no_lost_format)
 		attr.read_format = FORMAT_LOST;
@@ -198,16 +223,9 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 	return setup->no_kernel ? -EACCES : open_event(switches_attr(setup), pid, cpu);
 }
 
-int event_open_waits(struct event_setup *setup, pid_t pid, int cpu)
+int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	int fd = setup->no_kernel ? -EACCES : open_event(waits_attr(setup), pid, cpu);
-
-	if ((fd == -EACCES || fd == -EPERM) && setup->switch_tracepoint) {
-		/* Tracepoints take more rights (perf_event_paranoid of -1). */
-		setup->switch_tracepoint = setup->waking_tracepoint = 0;
-		fd = open_event(waits_attr(setup), pid, cpu);
-	}
-	return fd;
+	return setup->no_kernel ? -EACCES : open_event(waits_attr(setup), pid, cpu);
 }
 
 int event_open_wakings(const struct event_setup *setup, int cpu)
@@ -215,14 +233,26 @@ int event_open_wakings(const struct event_setup *setup, int cpu)
 	return open_event(wakings_attr(setup), -1, cpu);
 }
 
-int event_filter(int fd, const char *filter)
-{
-	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? -errno : 0;
-}
-
 int event_open_kernel_code(const struct event_setup *setup, int cpu)
 {
 	return open_event(kernel_code_attr(setup), -1, cpu);
+}
+
+bool event_kernel_tells_lost(void)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.read_format = FORMAT_LOST,
+		.exclude_kernel = 1,
+	};
+	int fd = open_event(attr, 0, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 int event_read_id(int fd, uint64_t *ret)

@@ -4,8 +4,8 @@
  * opened on each CPU: those that sample, and a dummy that only tells of processes and mappings
  * (side-band), with a ring of its own so that samples cannot crowd it out. A third one shares that
  * ring: it tells of code of the kernel that comes and goes, whoever makes it do so. For waits there
- * are two more (off-cpu.h), each with a ring of its own: a dummy that tells of switches, and
- * samples of who is switched out.
+ * are two more (off-cpu.h), each with a ring of its own: what tells of switches, and samples of who
+ * is switched out.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ struct event_setup {
 	uint64_t rate;
 	uint32_t stack_size;
 	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes in a ring that wake us */
-	/* Tracepoints for waits; 0: not to be had, or not wanted. */
-	uint32_t switch_tracepoint, waking_tracepoint;
+	uint32_t waking_tracepoint; /* 0: not to be had, or not wanted */
+	bool has_switch_program;    /* switches are paired in the kernel (switch-program.h) */
 	bool enable_on_exec;
 	bool inherit;
 
@@ -48,19 +48,19 @@ int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
  * there is nothing, as everybody is switched out by the kernel.
  */
 int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu);
-int event_open_waits(struct event_setup *setup, pid_t pid, int cpu);
+int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu);
 
-/* Who wakes whom, of all tasks: RECORD_WAKING_TYPE. Only with `waking_tracepoint`. */
+/* Who wakes whom, of all tasks: RECORD_RAW_TYPE. Only with `waking_tracepoint`. */
 int event_open_wakings(const struct event_setup *setup, int cpu);
-
-/* Leaves out what a tracepoint's filter does not let pass; once in an event's life. 0 or -errno. */
-int event_filter(int fd, const char *filter);
 
 /*
  * The same for code of the kernel, always of all tasks. -EINVAL: the kernel does not tell of it
  * (before 5.1).
  */
 int event_open_kernel_code(const struct event_setup *setup, int cpu);
+
+/* Whether this kernel tells at the end what was lost (6.0): PERF_FORMAT_LOST. */
+bool event_kernel_tells_lost(void);
 
 /* By which its samples name an event. 0 or -errno. */
 int event_read_id(int fd, uint64_t *ret);

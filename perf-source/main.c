@@ -225,6 +225,8 @@ static void init(void *data)
 	self->options.rate = DEFAULT_RATE;
 	self->options.stack_size = DEFAULT_STACK;
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
+	self->switch_program.threads_fd = self->switch_program.settings_fd =
+		self->switch_program.stacks_fd = self->switch_program.events_fd = -1;
 	self->images.server_fd = self->instruments.thread.stop_fd = -1;
 	self->instruments.oldest = UINT64_MAX;
 	marks_init(&self->marks);

@@ -5,40 +5,8 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/hash-table.h"
-#include "perf-source/off-cpu.h"
+#include "perf-source/off-cpu-thread.h"
 #include "perf-source/sample.h"
-
-enum thread_state {
-	THREAD_RUNNING,
-	THREAD_AWAY,
-	THREAD_UNKNOWN, /* switches were lost since */
-	THREAD_ENDED,	/* it is switched out once more */
-};
-
-struct off_cpu_thread {
-	uint32_t tid, pid;
-	enum thread_state state;
-	uint64_t since; /* of that state */
-	uint32_t flags; /* enum wire_sample_flags, of the wait */
-
-	/* What it was switched out with: in the ring, or in `memory`. */
-	bool has_stack;
-	struct record_sample stack;
-	void *memory;
-	size_t memory_size;
-	struct off_cpu_thread *next; /* of those whose stacks are borrowed, or that are gone */
-	bool is_borrowed;
-
-	uint32_t waker_pid, waker_tid; /* 0: not known */
-
-	/* Since it was last told. */
-	uint64_t on_ns, off_ns, n_waits, short_ns, without_stack_ns;
-
-	/* Since it was last looked whether it is busy. */
-	uint64_t recent_ns, recent_short_ns, n_recent;
-	UT_hash_handle hh;
-};
 
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
 		  uint32_t event, uint64_t least_ns)
@@ -89,7 +57,7 @@ void off_cpu_deinit(struct off_cpu *off_cpu)
 	*off_cpu = (struct off_cpu){ 0 };
 }
 
-static struct off_cpu_thread *find_thread(const struct off_cpu *off_cpu, uint32_t tid)
+struct off_cpu_thread *off_cpu_find_thread(const struct off_cpu *off_cpu, uint32_t tid)
 {
 	struct off_cpu_thread *thread;
 
@@ -97,16 +65,8 @@ static struct off_cpu_thread *find_thread(const struct off_cpu *off_cpu, uint32_
 	return thread;
 }
 
-/* A thread that was there before: since when it is known. Events come before we say that they do.
- */
-static uint64_t known_since(const struct off_cpu *off_cpu, uint64_t time)
-{
-	return off_cpu->begun_at < time ? off_cpu->begun_at : time;
-}
-
-/* NULL: there is no room for one more, which is counted. */
-static struct off_cpu_thread *add_thread(struct off_cpu *off_cpu, uint32_t pid, uint32_t tid,
-					 enum thread_state state, uint64_t since)
+struct off_cpu_thread *off_cpu_add_thread(struct off_cpu *off_cpu, uint32_t pid, uint32_t tid,
+					  enum thread_state state, uint64_t since)
 {
 	struct off_cpu_thread *thread = NULL;
 
@@ -125,9 +85,8 @@ static struct off_cpu_thread *add_thread(struct off_cpu *off_cpu, uint32_t pid, 
 	return NULL;
 }
 
-/* The writer may borrow its memory, and the list of borrowed stacks holds it: until off_cpu_keep().
- */
-static void remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
+/* The writer may borrow its memory, and the list of borrowed stacks holds it. */
+void off_cpu_remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 {
 	HASH_DEL(off_cpu->threads, thread);
 	off_cpu->kept_bytes -= thread->memory_size;
@@ -174,15 +133,15 @@ static int put_time(struct off_cpu *off_cpu, const struct off_cpu_thread *thread
 	return stage_put(off_cpu->stage, WIRE_RECORD_thread_time, &record);
 }
 
-/* What was summed of a thread. */
-static int tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+int off_cpu_tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
-	uint64_t upid;
-	int r;
+	uint64_t upid = thread->upid;
+	int r = 0;
 
 	if (!thread->on_ns && !thread->off_ns)
 		return 0;
-	r = processes_of_sample(off_cpu->processes, thread->pid, 0, time, &upid);
+	if (!upid)
+		r = processes_of_sample(off_cpu->processes, thread->pid, 0, time, &upid);
 	if (r == 0)
 		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_SHORT_WAITS, thread->short_ns,
 			    time);
@@ -198,12 +157,13 @@ static int tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, u
 
 static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
+	bool is_woken = thread->woken_at >= thread->since && thread->woken_at <= time;
 	const struct sample_of_event of = {
 		.event = off_cpu->event,
 		.weight = time - thread->since,
 		.flags = thread->flags,
-		.waker_pid = thread->waker_pid,
-		.waker_tid = thread->waker_tid,
+		.waker_pid = is_woken ? thread->waker_pid : 0,
+		.waker_tid = is_woken ? thread->waker_tid : 0,
 	};
 
 	off_cpu->n_samples++;
@@ -218,41 +178,34 @@ static int length_of(uint64_t duration)
 	return bits < OFF_CPU_LENGTHS ? bits : OFF_CPU_LENGTHS - 1;
 }
 
-/* A thread has come back, or the recording is over. */
-static int end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+void off_cpu_count_waits(struct off_cpu *off_cpu, uint64_t duration, uint64_t n)
+{
+	off_cpu->n_of_length[length_of(duration)] += n;
+}
+
+int off_cpu_end_long_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+{
+	off_cpu_count_waits(off_cpu, time - thread->since, 1);
+	off_cpu->n_long++;
+	if (thread->has_stack)
+		return tell_wait(off_cpu, thread, time);
+	thread->without_stack_ns += time - thread->since;
+	off_cpu->n_without_stack++;
+	return 0;
+}
+
+int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
 	uint64_t duration = time - thread->since;
 
 	thread->off_ns += duration;
 	thread->n_waits++;
-	thread->recent_ns += duration;
-	thread->n_recent++;
-	off_cpu->n_of_length[length_of(duration)]++;
-	if (duration < off_cpu->threshold_ns) {
-		thread->short_ns += duration;
-		thread->recent_short_ns += duration;
-		off_cpu->n_short++;
-		return 0;
-	}
-	off_cpu->n_long++;
-	if (thread->has_stack)
-		return tell_wait(off_cpu, thread, time);
-	thread->without_stack_ns += duration;
-	off_cpu->n_without_stack++;
+	if (duration >= off_cpu->threshold_ns)
+		return off_cpu_end_long_wait(off_cpu, thread, time);
+	off_cpu_count_waits(off_cpu, duration, 1);
+	thread->short_ns += duration;
+	off_cpu->n_short++;
 	return 0;
-}
-
-static void go_away(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
-		    bool was_preempted)
-{
-	if (thread->state == THREAD_RUNNING)
-		thread->on_ns += time - thread->since;
-	else if (thread->state == THREAD_AWAY)
-		off_cpu->n_contradictions++;
-	thread->state = THREAD_AWAY;
-	thread->since = time;
-	thread->flags = was_preempted ? WIRE_sample_flags_PREEMPTED : 0;
-	thread->waker_pid = thread->waker_tid = 0;
 }
 
 /* What an interrupt wakes is not woken by whom it has interrupted. */
@@ -277,136 +230,36 @@ void off_cpu_take_waking(struct off_cpu *off_cpu, const struct record_raw *raw)
 	    is_of_interrupt(raw))
 		return;
 	memcpy(&woken, raw->data + off_cpu->woken.offset, sizeof(woken));
-	thread = find_thread(off_cpu, woken);
-	if (!thread || thread->state != THREAD_AWAY)
+	thread = off_cpu_find_thread(off_cpu, woken);
+	if (!thread)
 		return;
 	thread->waker_pid = raw->pid;
 	thread->waker_tid = raw->tid;
-}
-
-static int come_back(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
-{
-	int r = 0;
-
-	if (thread->state == THREAD_AWAY)
-		r = end_wait(off_cpu, thread, time);
-	else if (thread->state == THREAD_RUNNING)
-		off_cpu->n_contradictions++;
-	thread->state = THREAD_RUNNING;
-	thread->since = time;
-	thread->has_stack = false;
-	return r;
-}
-
-int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
-			uint64_t time)
-{
-	const struct record_id *id = record_id(header);
-	bool is_out = header->misc & PERF_RECORD_MISC_SWITCH_OUT;
-	struct off_cpu_thread *thread;
-
-	/* Nobody waits in the idle task, and who has been reaped has no number any more. */
-	if (!id || !id->tid || id->tid == PID_UNKNOWN)
-		return 0;
-	thread = find_thread(off_cpu, id->tid);
-	if (!thread)
-		thread =
-			add_thread(off_cpu, id->pid, id->tid, is_out ? THREAD_RUNNING : THREAD_AWAY,
-				   known_since(off_cpu, time));
-	if (!thread)
-		return 0;
-	if (thread->state == THREAD_ENDED) {
-		if (is_out)
-			remove_thread(off_cpu, thread);
-		return 0;
-	}
-	if (!is_out)
-		return come_back(off_cpu, thread, time);
-	go_away(off_cpu, thread, time, header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
-	return 0;
+	thread->woken_at = raw->time;
 }
 
 int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample)
 {
-	struct off_cpu_thread *thread = find_thread(off_cpu, sample->tid);
+	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, sample->tid);
 
 	off_cpu->n_stacks++;
 	if (!sample->tid || sample->tid == PID_UNKNOWN)
 		return 0;
 	if (!thread)
-		thread = add_thread(off_cpu, sample->pid, sample->tid, THREAD_RUNNING,
-				    known_since(off_cpu, sample->time));
+		thread = off_cpu_add_thread(off_cpu, sample->pid, sample->tid, THREAD_RUNNING,
+					    off_cpu_known_since(off_cpu, sample->time));
 	if (!thread || thread->state == THREAD_ENDED)
 		return 0;
 	thread->has_stack = true;
 	thread->stack = *sample;
+	if (off_cpu->program)
+		off_cpu_leave_program_out(off_cpu, &thread->stack);
 	if (!thread->is_borrowed) {
 		thread->is_borrowed = true;
 		thread->next = off_cpu->borrowed;
 		off_cpu->borrowed = thread;
 	}
 	return 0;
-}
-
-int off_cpu_take_fork(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
-{
-	struct off_cpu_thread *known = find_thread(off_cpu, task->tid);
-
-	if (known) /* its end was lost */
-		remove_thread(off_cpu, known);
-	add_thread(off_cpu, task->pid, task->tid, THREAD_AWAY, time);
-	return 0;
-}
-
-int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
-{
-	struct off_cpu_thread *thread = find_thread(off_cpu, task->tid);
-
-	if (!thread || thread->state == THREAD_ENDED)
-		return 0;
-	if (thread->state == THREAD_RUNNING)
-		thread->on_ns += time - thread->since;
-	thread->state = THREAD_ENDED;
-	thread->since = time;
-	thread->has_stack = false;
-	return tell_thread(off_cpu, thread, time);
-}
-
-/* What was before is of another program. */
-int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
-{
-	struct off_cpu_thread *thread = find_thread(off_cpu, comm->tid);
-
-	if (!thread) {
-		add_thread(off_cpu, comm->pid, comm->tid, THREAD_RUNNING, time);
-		return 0;
-	}
-	if (thread->state == THREAD_RUNNING)
-		thread->on_ns += time - thread->since;
-	thread->state = THREAD_RUNNING;
-	thread->since = time;
-	return tell_thread(off_cpu, thread, time);
-}
-
-/* The time until each thread is next heard of is neither: what it did is not known. */
-int off_cpu_take_lost_switches(struct off_cpu *off_cpu, uint64_t time)
-{
-	struct off_cpu_thread *thread, *next;
-
-	off_cpu->begun_at = time;
-	HASH_ITER(hh, off_cpu->threads, thread, next)
-	{
-		if (thread->state == THREAD_ENDED)
-			continue;
-		thread->state = THREAD_UNKNOWN;
-		thread->has_stack = false;
-	}
-	return 0;
-}
-
-void off_cpu_take_lost_tasks(struct off_cpu *off_cpu, uint64_t time)
-{
-	off_cpu->begun_at = time;
 }
 
 /* A part of a stack, behind those that are there already. */
@@ -455,63 +308,15 @@ void off_cpu_keep(struct off_cpu *off_cpu)
 	free_gone(off_cpu);
 }
 
-/* Nearly all that it waits is short, and there is much of it: its stacks are not worth their price.
- */
-static bool is_busy(const struct off_cpu_thread *thread, uint64_t elapsed_ns)
+static int set_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
 {
-	uint64_t long_ns = thread->recent_ns - thread->recent_short_ns;
-
-	return thread->n_recent * NANOSECONDS_A_SECOND >= OFF_CPU_BUSY_WAITS * elapsed_ns &&
-	       long_ns * OFF_CPU_LONG_SHARE <= thread->recent_ns;
-}
-
-static bool is_left_out(const struct off_cpu *off_cpu, uint32_t tid)
-{
-	for (size_t i = 0; i < off_cpu->n_left_out; i++)
-		if (off_cpu->left_out[i] == tid)
-			return true;
-	return false;
-}
-
-static void forget_recent(struct off_cpu *off_cpu, uint64_t time)
-{
-	struct off_cpu_thread *thread, *next;
-
-	off_cpu->looked_at = time;
-	HASH_ITER(hh, off_cpu->threads, thread, next)
-	thread->recent_ns = thread->recent_short_ns = thread->n_recent = 0;
-}
-
-/* By what they did lately: how long they wait is known without stacks, too. */
-static int leave_out_busy(struct off_cpu *off_cpu, uint64_t time)
-{
-	uint32_t busy[OFF_CPU_LEFT_OUT_MAX];
-	size_t n = 0, n_before = 0;
-	struct off_cpu_thread *thread, *next;
-
-	if (!off_cpu->leave_out || time < off_cpu->looked_at + OFF_CPU_LOOK_NS)
-		return 0;
-	HASH_ITER(hh, off_cpu->threads, thread, next)
-	{
-		if (n == OFF_CPU_LEFT_OUT_MAX)
-			break;
-		if (!is_busy(thread, time - off_cpu->looked_at))
-			continue;
-		n_before += is_left_out(off_cpu, thread->tid);
-		busy[n++] = thread->tid;
-	}
-	forget_recent(off_cpu, time);
-	if (n == off_cpu->n_left_out && n == n_before)
-		return 0;
-	memcpy(off_cpu->left_out, busy, n * sizeof(*busy));
-	off_cpu->n_left_out = n;
-	return off_cpu->leave_out(busy, n, off_cpu->arg);
+	off_cpu->threshold_ns = threshold_ns;
+	return off_cpu->program ? switch_program_set_threshold(off_cpu->program, threshold_ns) : 0;
 }
 
 /* The first time, a person is told. */
-static void raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
+static int raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
 {
-	off_cpu->threshold_ns = threshold_ns;
 	if (off_cpu->highest_ns == off_cpu->least_ns)
 		stage_warn(off_cpu->stage,
 			   "very many waits: at times those below %" PRIu64 " us or more are "
@@ -519,6 +324,15 @@ static void raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
 			   threshold_ns / 1000);
 	if (off_cpu->highest_ns < threshold_ns)
 		off_cpu->highest_ns = threshold_ns;
+	return set_threshold(off_cpu, threshold_ns);
+}
+
+/* Not as fast as it has risen. */
+static int lower_threshold(struct off_cpu *off_cpu)
+{
+	uint64_t half = off_cpu->threshold_ns / 2;
+
+	return set_threshold(off_cpu, half < off_cpu->least_ns ? off_cpu->least_ns : half);
 }
 
 /* The least power of two that no more than so many waits were as long as. */
@@ -536,46 +350,52 @@ static uint64_t find_threshold(const struct off_cpu *off_cpu, uint64_t most)
  * Each wait that is told costs as much as any sample. So where there are too many the threshold
  * rises at once to where half as many are left; it falls again slowly.
  */
-static void adapt(struct off_cpu *off_cpu, uint64_t time)
+static int adapt(struct off_cpu *off_cpu, uint64_t time)
 {
 	uint64_t elapsed = time - off_cpu->adapted_at;
 	uint64_t most = OFF_CPU_TOLD_MAX * elapsed / NANOSECONDS_A_SECOND;
 	uint64_t enough;
+	int r = 0;
 
 	if (off_cpu->is_fixed || elapsed < OFF_CPU_ADAPT_NS)
-		return;
+		return 0;
 	enough = find_threshold(off_cpu, most / 2);
-	if (off_cpu->n_long > most && enough > off_cpu->threshold_ns) {
-		raise_threshold(off_cpu, enough);
-		forget_recent(off_cpu, time); /* it was measured by another threshold */
-	} else if (elapsed < OFF_CPU_TELL_NS) {
-		return;
-	} else if (enough < off_cpu->threshold_ns) {
-		off_cpu->threshold_ns /= 2;
-		if (off_cpu->threshold_ns < off_cpu->least_ns)
-			off_cpu->threshold_ns = off_cpu->least_ns;
-	}
+	if (off_cpu->n_long > most && enough > off_cpu->threshold_ns)
+		r = raise_threshold(off_cpu, enough);
+	else if (elapsed < OFF_CPU_TELL_NS)
+		return 0;
+	else if (enough < off_cpu->threshold_ns && off_cpu->threshold_ns > off_cpu->least_ns)
+		r = lower_threshold(off_cpu);
 	off_cpu->adapted_at = time;
 	off_cpu->n_long = 0;
 	memset(off_cpu->n_of_length, 0, sizeof(off_cpu->n_of_length));
+	return r;
+}
+
+static bool has_been_told_for_the_last_time(const struct off_cpu_thread *thread, uint64_t time)
+{
+	return thread->state == THREAD_ENDED && time > thread->since + OFF_CPU_TELL_NS;
 }
 
 int off_cpu_tell_sums(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
+	bool is_time = time >= off_cpu->told_at + OFF_CPU_TELL_NS;
 	int r = 0;
 
-	adapt(off_cpu, time);
-	r = leave_out_busy(off_cpu, time);
-	if (r < 0 || time < off_cpu->told_at + OFF_CPU_TELL_NS)
+	if (is_time && off_cpu->program)
+		r = off_cpu_read_program(off_cpu, time);
+	if (r == 0)
+		r = adapt(off_cpu, time);
+	if (r < 0 || !is_time)
 		return r;
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
-		if (thread->state == THREAD_ENDED && time > thread->since + OFF_CPU_TELL_NS) {
-			remove_thread(off_cpu, thread);
+		if (has_been_told_for_the_last_time(thread, time)) {
+			off_cpu_remove_thread(off_cpu, thread);
 			continue;
 		}
-		r = tell_thread(off_cpu, thread, time);
+		r = off_cpu_tell_thread(off_cpu, thread, time);
 		if (r < 0)
 			return r;
 	}
@@ -587,6 +407,7 @@ static void count(const struct off_cpu *off_cpu)
 {
 	struct counters *counters = &off_cpu->stage->counters;
 
+	*counters_get(counters, "waits", "pairs-in-kernel") += off_cpu->program != NULL;
 	*counters_get(counters, "waits", "stacks-taken") += off_cpu->n_stacks;
 	*counters_get(counters, "waits", "told") += off_cpu->n_samples;
 	*counters_get(counters, "waits", "short") += off_cpu->n_short;
@@ -600,20 +421,15 @@ static void count(const struct off_cpu *off_cpu)
 int off_cpu_finish(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
-	int r = 0;
+	int r = off_cpu->program ? off_cpu_finish_program(off_cpu, time)
+				 : off_cpu_finish_records(off_cpu, time);
 
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
-		thread->flags |= WIRE_sample_flags_STILL_AWAY;
-		if (thread->state == THREAD_AWAY)
-			r = end_wait(off_cpu, thread, time);
-		else if (thread->state == THREAD_RUNNING)
-			thread->on_ns += time - thread->since;
 		if (r == 0)
-			r = tell_thread(off_cpu, thread, time);
-		if (r < 0)
-			return r;
+			r = off_cpu_tell_thread(off_cpu, thread, time);
 	}
-	count(off_cpu);
-	return 0;
+	if (r == 0)
+		count(off_cpu);
+	return r;
 }

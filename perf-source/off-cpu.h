@@ -2,12 +2,13 @@
 /*
  * Waits: how long a thread was away from the CPU, and with which stack it had left.
  *
- * The kernel tells of each switch, out and in, in a small record (PERF_RECORD_SWITCH…), and takes
- * a sample of who is switched out (the event context-switches). Both have rings of their own: a
- * stack that finds no room costs that wait its stack, but time is still exact. When a thread comes
- * back, its wait is told as a sample that weighs the nanoseconds it was away, at the time when it
- * came back; waits below a threshold are only summed, a thread at a time, and so are those without
- * a stack.
+ * Of all tasks, waits are paired in the kernel (switch-program.h); elsewhere it tells of each
+ * switch, out and in, in a small record (PERF_RECORD_SWITCH…), and takes a sample of who is
+ * switched out (the event context-switches). Stacks and the rest have rings of their own: a stack
+ * that finds no room costs that wait its stack, but time is still exact. When a thread comes back,
+ * its wait is told as a sample that weighs the nanoseconds it was away, at the time when it came
+ * back; waits below a threshold are only summed, a thread at a time, and so are those without a
+ * stack.
  *
  * Events are given in the order of their times. A stack stays where the kernel has put it until
  * off_cpu_keep(): only the few that are still needed then are copied.
@@ -19,49 +20,42 @@
 #include "common/stage.h"
 #include "perf-source/tracepoint.h"
 
-#define OFF_CPU_TELL_NS 1000000000ULL /* sums are told no later than this */
-#define OFF_CPU_ADAPT_NS 100000000ULL /* the threshold rises no faster */
-#define OFF_CPU_LOOK_NS 200000000ULL  /* nor are busy threads looked for */
+#define OFF_CPU_TELL_NS 1000000000ULL	/* sums are told no later than this */
+#define OFF_CPU_FORGET_NS 5000000000ULL /* threads that the kernel's program has not any more */
+#define OFF_CPU_ADAPT_NS 100000000ULL	/* the threshold rises no faster */
 
 enum {
 	OFF_CPU_THREADS_MAX = 1 << 17,
 	OFF_CPU_KEPT_MAX = 128 * 1024 * 1024, /* bytes of stacks of threads that are away */
 	OFF_CPU_LEAST_DEFAULT_NS = 100000,
 	OFF_CPU_LEAST_MAX_NS = 1000000000,
-	OFF_CPU_TOLD_MAX = 1000,  /* waits a second: with more, the threshold rises */
-	OFF_CPU_BUSY_WAITS = 200, /* of a thread a second: if they are short, no stack is taken */
-	OFF_CPU_LONG_SHARE = 20, /* short: what is long is less than so many a part of their time */
-	OFF_CPU_LEFT_OUT_MAX = 128,
-	OFF_CPU_LENGTHS = 30, /* powers of two: the last is OFF_CPU_LEAST_MAX_NS and more */
+	OFF_CPU_TOLD_MAX = 500, /* waits a second: with more, the threshold rises */
+	OFF_CPU_LENGTHS = 30,	/* powers of two: the last is OFF_CPU_LEAST_MAX_NS and more */
 };
 
 struct off_cpu_thread;
+struct switch_program;
 
 struct off_cpu {
-	struct stage *stage;	     /* borrowed */
-	struct processes *processes; /* borrowed */
-	uint32_t event;		     /* by which samples name it */
-	uint64_t begun_at;	     /* threads that were there before are known since then */
-	uint64_t least_ns;	     /* a wait that is shorter is only summed */
-	uint64_t threshold_ns;	     /* the same by now: it rises where there are too many */
-	bool is_fixed;		     /* somebody has asked for that threshold */
-	uint64_t told_at;	     /* sums, last */
-	uint64_t looked_at;	     /* for busy threads, last */
-	uint64_t adapted_at;	     /* the threshold, last */
-	uint64_t n_long;	     /* waits above it since then */
+	struct stage *stage;		/* borrowed */
+	struct processes *processes;	/* borrowed */
+	struct switch_program *program; /* borrowed; NULL: each switch is told, and paired here */
+	uint64_t scheduler_start, scheduler_end; /* addresses; 0: not known */
+	uint32_t event;				 /* by which samples name it */
+	uint64_t begun_at;     /* threads that were there before are known since then */
+	uint64_t least_ns;     /* a wait that is shorter is only summed */
+	uint64_t threshold_ns; /* the same by now: it rises where there are too many */
+	bool is_fixed;	       /* somebody has asked for that threshold */
+	uint64_t told_at;      /* sums, last */
+	uint64_t adapted_at;   /* the threshold, last */
+	uint64_t n_long;       /* waits above it since then */
 	uint64_t
 		n_of_length[OFF_CPU_LENGTHS]; /* all waits since then: of 2^i nanoseconds or more */
 	uint64_t highest_ns;		      /* the threshold was no higher than this */
-	/* Takes no stacks of those threads any more, and again of all others; NULL: not possible.
-	 */
-	int (*leave_out)(const uint32_t *tids, size_t n, void *arg);
-	void *arg;
-	uint32_t left_out[OFF_CPU_LEFT_OUT_MAX];
-	size_t n_left_out;
-	struct tracepoint_field woken;	 /* in the data of sched:sched_waking */
-	struct off_cpu_thread *threads;	 /* by TID */
-	struct off_cpu_thread *borrowed; /* whose stacks lie in the rings */
-	struct off_cpu_thread *gone;	 /* what the writer may still borrow of them */
+	struct tracepoint_field woken;	      /* in the data of sched:sched_waking */
+	struct off_cpu_thread *threads;	      /* by TID */
+	struct off_cpu_thread *borrowed;      /* whose stacks lie in the rings */
+	struct off_cpu_thread *gone;	      /* what the writer may still borrow of them */
 	size_t kept_bytes;
 	uint64_t n_stacks;			      /* that the kernel took */
 	uint64_t n_samples, n_short, n_without_stack; /* waits: told, and not */
@@ -79,13 +73,26 @@ void off_cpu_deinit(struct off_cpu *off_cpu);
 
 /* Each takes a record in: 0 or -errno of the output or of memory. `sample` is of who goes. */
 int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample);
-int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
-			uint64_t time);
 
 /* Of sched:sched_waking. */
 void off_cpu_take_waking(struct off_cpu *off_cpu, const struct record_raw *raw);
 
-/* In front of what processes.h makes of the same record. */
+/*
+ * switch-events.c: what the program in the kernel tells. Its own frames lead to each stack: they
+ * are left out, up to the scheduler, whose place /proc/kallsyms tells.
+ */
+void off_cpu_find_scheduler(struct off_cpu *off_cpu, const char *kallsyms, size_t size);
+int off_cpu_take_event(struct off_cpu *off_cpu, const struct record_raw *raw);
+
+/* What the program tells next of it is of what it was before; in front of processes.h, too. */
+int off_cpu_note_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time);
+
+/*
+ * switch-records.c: what is told without it. Tasks come in front of what processes.h makes of the
+ * same record.
+ */
+int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
+			uint64_t time);
 int off_cpu_take_fork(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time);
 int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time);
 int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time);
@@ -103,5 +110,8 @@ void off_cpu_keep(struct off_cpu *off_cpu);
 /* Every OFF_CPU_TELL_NS, tells what was summed. */
 int off_cpu_tell_sums(struct off_cpu *off_cpu, uint64_t time);
 
-/* The recording is over: who is away still is, and who runs has run until now. */
+/*
+ * The recording is over, and so is the program: who is away still is, and who runs has run until
+ * now.
+ */
 int off_cpu_finish(struct off_cpu *off_cpu, uint64_t time);

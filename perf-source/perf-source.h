@@ -12,6 +12,7 @@
 #include "common/processes.h"
 #include "perf-source/off-cpu.h"
 #include "perf-source/recording.h"
+#include "perf-source/switch-program.h"
 
 struct perf_source_options {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
@@ -40,6 +41,7 @@ struct perf_source {
 	struct images images;
 	struct processes processes;
 	struct off_cpu off_cpu;
+	struct switch_program switch_program; /* of the recording's has_switch_program */
 	struct instruments instruments;
 	struct marks marks;
 	uint64_t lost_told; /* samples and events that LOST records told of */

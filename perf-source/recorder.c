@@ -9,6 +9,7 @@
 
 #include "common/arch.h"
 #include "common/capabilities.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/host-files.h"
 #include "common/kernel-build-id.h"
@@ -60,26 +61,42 @@ static bool is_changing(uint32_t pid, void *arg)
 	return false;
 }
 
+/* What tells of waits by its data. */
+static int take_raw(struct perf_source *self, const struct perf_event_header *header)
+{
+	const struct record_raw *raw = (const void *)header;
+	const struct recorded_event *event =
+		record_raw_has(raw, 0, 0) ? recording_find_event(&self->recording, raw->event_id)
+					  : NULL;
+
+	if (!event)
+		return 0;
+	if (event->number == SWITCHES_TOLD)
+		return off_cpu_take_event(&self->off_cpu, raw);
+	off_cpu_take_waking(&self->off_cpu, raw);
+	return 0;
+}
+
 static int take_sample(struct stage *stage, struct perf_source *self,
 		       const struct merge_record *record)
 {
 	enum ring_kind kind = recording_ring_kind(&self->recording, record->ring);
-	struct record_sample sample;
+	const struct recorded_event *event = NULL;
 	struct sample_of_event of = { 0 };
+	struct record_sample sample;
 
-	if (kind == RING_SWITCHES) {
-		off_cpu_take_waking(&self->off_cpu, (const void *)record->header);
-		return 0;
-	}
-	if (!record_parse_sample(record->header, &sample) ||
-	    (kind == RING_SAMPLES &&
-	     recording_find_number(&self->recording, sample.event_id, &of.event) < 0)) {
+	if (kind == RING_SWITCHES)
+		return take_raw(self, record->header);
+	if (record_parse_sample(record->header, &sample))
+		event = recording_find_event(&self->recording, sample.event_id);
+	if (!event) {
 		stage->samples_in++;
 		stage_drop(stage, "damaged", 1);
 		return 0;
 	}
 	if (kind == RING_WAITS)
 		return off_cpu_take_stack(&self->off_cpu, &sample);
+	of.event = event->number;
 	of.weight = sample.period;
 	return sample_put(stage, &self->processes, &sample, record->time, &of);
 }
@@ -97,7 +114,9 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		break;
 	case RING_SWITCHES:
 		*counters_get(&stage->counters, "events", "switches-lost") += lost->n;
-		return off_cpu_take_lost_switches(&self->off_cpu, record->time);
+		return self->off_cpu.program
+			       ? 0
+			       : off_cpu_take_lost_switches(&self->off_cpu, record->time);
 	case RING_WAITS: /* they are told without a stack */
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
@@ -117,18 +136,17 @@ static int take_task(struct perf_source *self, const struct merge_record *record
 
 	if (!self->recording.has_waits)
 		return 0;
-	switch (record->header->type) {
-	case PERF_RECORD_FORK:
+	if (record->header->type == PERF_RECORD_COMM && record_comm_is_exec(data))
+		return self->off_cpu.program
+			       ? off_cpu_note_exec(&self->off_cpu, data, record->time)
+			       : off_cpu_take_exec(&self->off_cpu, data, record->time);
+	if (self->off_cpu.program)
+		return 0;
+	if (record->header->type == PERF_RECORD_FORK)
 		return off_cpu_take_fork(&self->off_cpu, data, record->time);
-	case PERF_RECORD_EXIT:
+	if (record->header->type == PERF_RECORD_EXIT)
 		return off_cpu_take_exit(&self->off_cpu, data, record->time);
-	case PERF_RECORD_COMM:
-		if (record_comm_is_exec(data))
-			return off_cpu_take_exec(&self->off_cpu, data, record->time);
-		return 0;
-	default:
-		return 0;
-	}
+	return 0;
 }
 
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
@@ -233,32 +251,32 @@ static int put_kernel(struct perf_source *self)
 	return processes_add_kernel(&self->processes, blob, self->start_time);
 }
 
-static int leave_out_waits(const uint32_t *tids, size_t n, void *arg)
+static int set_output(int cpu, int waits_fd, int switches_fd, void *arg)
 {
-	struct perf_source *self = arg;
-	int r = recording_leave_out_waits(&self->recording, tids, n);
-
-	/* A new event may not be had for a moment: then stacks are taken as before. */
-	return r == -ENOMEM ? r : 0;
+	return switch_program_set_output(arg, cpu, waits_fd, switches_fd);
 }
 
 /*
- * Of all tasks, tracepoints can tell who wakes whom, and be told whose stacks are not wanted; where
- * they are not to be had, waits have no wakers, and each switch costs a stack.
+ * Of all tasks, a tracepoint can tell who wakes whom; where it is not to be had, waits have no
+ * wakers.
  */
 static int prepare_waits(struct stage *stage, struct perf_source *self)
 {
+	const struct event_setup *setup = &self->recording.setup;
 	struct off_cpu *off_cpu = &self->off_cpu;
-	int r;
+	int r = 0;
 
-	off_cpu_init(off_cpu, stage, &self->processes, self->recording.setup.n_events,
-		     self->options.least_wait);
-	off_cpu->arg = self;
-	if (self->recording.setup.switch_tracepoint)
-		off_cpu->leave_out = leave_out_waits;
-	if (!self->recording.setup.waking_tracepoint ||
+	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->options.least_wait);
+	if (setup->has_switch_program) {
+		off_cpu->program = &self->switch_program;
+		r = recording_each_output(&self->recording, set_output, off_cpu->program);
+	} else if (self->options.all) {
+		stage_warn(stage, "each switch is told one by one, which costs several times as "
+				  "much: that needs CAP_BPF and Linux 6.0");
+	}
+	if (r < 0 || !setup->waking_tracepoint ||
 	    tracepoint_find_field("sched", "sched_waking", "pid", &off_cpu->woken) < 0)
-		return 0;
+		return r;
 	r = recording_add_wakings(&self->recording);
 	return r == -ENOMEM ? r : 0;
 }
@@ -291,6 +309,19 @@ static int watch_kernel_code(struct stage *stage, struct perf_source *self)
 	return 0;
 }
 
+static int put_kallsyms(struct stage *stage, struct perf_source *self)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	int r = host_files_read_kallsyms(&text, &size);
+
+	if (r < 0)
+		return r;
+	if (self->off_cpu.program)
+		off_cpu_find_scheduler(&self->off_cpu, text, size);
+	return host_files_put_kallsyms(stage, text, size, self->start_time);
+}
+
 static int put_host(struct stage *stage, struct perf_source *self)
 {
 	int r = host_files_put(stage, self->start_time);
@@ -302,7 +333,7 @@ static int put_host(struct stage *stage, struct perf_source *self)
 	r = watch_kernel_code(stage, self); /* what comes while we read kallsyms is told twice */
 	if (r < 0)
 		return r;
-	r = host_files_put_kallsyms(stage, self->start_time);
+	r = put_kallsyms(stage, self);
 	if (r == -EACCES) {
 		stage_warn(stage, "kernel functions have no names: /proc/kallsyms shows no "
 				  "addresses without CAP_SYSLOG, or kernel.kptr_restrict of 0 "
@@ -394,6 +425,16 @@ static int put_events(struct stage *stage, const struct perf_source *self)
 	return r;
 }
 
+static int begin_waits(struct perf_source *self)
+{
+	struct off_cpu *off_cpu = &self->off_cpu;
+
+	off_cpu->begun_at = clock_now(CLOCK_MONOTONIC);
+	return off_cpu->program ? switch_program_start(off_cpu->program, off_cpu->begun_at,
+						       off_cpu->threshold_ns)
+				: 0;
+}
+
 static int begin(struct stage *stage, struct perf_source *self)
 {
 	int r;
@@ -420,9 +461,11 @@ static int begin(struct stage *stage, struct perf_source *self)
 		r = marks_start(&self->marks, self->realtime_ahead);
 	if (r < 0)
 		return r;
+	recording_sort_events(&self->recording);
 	if (!self->options.command) {
 		r = recording_enable(&self->recording);
-		self->off_cpu.begun_at = clock_now(CLOCK_MONOTONIC);
+		if (r == 0)
+			r = begin_waits(self);
 		return r < 0 ? r : scan(self);
 	}
 	self->off_cpu.begun_at = clock_now(CLOCK_MONOTONIC);
@@ -486,9 +529,11 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 /* What the rings still hold, and what the kernel could not put there. */
 static int finish(struct stage *stage, struct perf_source *self)
 {
-	uint64_t lost, stopped_at = clock_now(CLOCK_MONOTONIC);
+	uint64_t lost, stopped_at;
 	int r;
 
+	switch_program_stop(&self->switch_program);
+	stopped_at = clock_now(CLOCK_MONOTONIC);
 	recording_disable(&self->recording);
 	instruments_stop(&self->instruments);
 	marks_stop(&self->marks);
@@ -569,6 +614,7 @@ void perf_source_deinit(void *data)
 	instruments_deinit(&self->instruments);
 	marks_deinit(&self->marks);
 	off_cpu_deinit(&self->off_cpu);
+	switch_program_deinit(&self->switch_program);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
 	merge_deinit(&self->merge);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -8,11 +7,6 @@
 
 #include "common/cleanup.h"
 #include "perf-source/recording.h"
-
-enum {
-	FILTER_TIDS_MAX = 128, /* the kernel takes a page of text */
-	FILTER_SIZE = 4000,
-};
 
 /* "0-3,8" of /sys/devices/system/cpu/online; all that are configured where that is not to be had.
  */
@@ -76,7 +70,6 @@ void recording_deinit(struct recording *recording)
 	free(recording->rings);
 	free(recording->cpus);
 	free(recording->events);
-	free(recording->numbers);
 	*recording = (struct recording){ 0 };
 }
 
@@ -190,7 +183,7 @@ int recording_add_kernel_code(struct recording *recording)
 
 int recording_add_wakings(struct recording *recording)
 {
-	struct recorded_event event = { .kind = RING_SWITCHES };
+	struct recorded_event event = { .kind = RING_SWITCHES, .number = SWITCHES_WAKING };
 	int r = 0;
 
 	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
@@ -204,97 +197,39 @@ int recording_add_wakings(struct recording *recording)
 	return r;
 }
 
-/* "prev_pid!=12&&prev_pid!=34" */
-static void put_filter(const uint32_t *tids, size_t n, char *ret, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < n && used < size; i++)
-		used += snprintf(ret + used, size - used, "%sprev_pid!=%" PRIu32, i ? "&&" : "",
-				 tids[i]);
-}
-
-/* An event has one filter in its life: another one takes the place of the last in its ring. */
-static int replace_waits(struct recording *recording, size_t index, size_t cpu, const char *filter)
-{
-	const struct ring *ring = &recording->rings[RING_WAITS * recording->n_cpus + cpu];
-	_cleanup_fd_ int fd = event_open_waits(&recording->setup, -1, recording->cpus[cpu]);
-	int old = recording->events[index].fd;
-
-	if (fd < 0)
-		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
-		return -errno;
-	if (*filter) {
-		int r = event_filter(fd, filter);
-
-		if (r < 0)
-			return r;
-	}
-	ioctl(old, PERF_EVENT_IOC_DISABLE, 0);
-	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return -errno;
-	recording->events[index].fd = take_fd(&fd);
-	recording->lost_before[RING_WAITS] += event_read_lost(&recording->setup, old);
-	if (old != ring->fd)
-		close(old);
-	return 0;
-}
-
-int recording_leave_out_waits(struct recording *recording, const uint32_t *tids, size_t n)
-{
-	char filter[FILTER_SIZE] = "";
-	size_t cpu = 0;
-	int r = 0;
-
-	if (!recording->setup.switch_tracepoint)
-		return -EOPNOTSUPP;
-	put_filter(tids, n < FILTER_TIDS_MAX ? n : FILTER_TIDS_MAX, filter, sizeof(filter));
-	for (size_t i = 0; i < recording->n_events && r == 0; i++) {
-		if (recording->events[i].kind != RING_WAITS)
-			continue;
-		while (recording->rings[RING_WAITS * recording->n_cpus + cpu].fd < 0)
-			cpu++;
-		r = replace_waits(recording, i, cpu++, filter);
-	}
-	return r;
-}
-
-struct event_number {
-	uint64_t id;
-	uint32_t number;
-};
-
 static int compare_ids(const void *left, const void *right)
 {
-	const struct event_number *a = left, *b = right;
+	const struct recorded_event *a = left, *b = right;
 
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-int recording_number_events(struct recording *recording)
+void recording_sort_events(struct recording *recording)
 {
-	recording->numbers = calloc(recording->n_events, sizeof(*recording->numbers));
-	if (!recording->numbers)
-		return -ENOMEM;
-	for (size_t i = 0; i < recording->n_events; i++) {
-		const struct recorded_event *event = &recording->events[i];
-
-		if (event->kind == RING_SAMPLES)
-			recording->numbers[recording->n_numbers++] =
-				(struct event_number){ event->id, event->number };
-	}
-	qsort(recording->numbers, recording->n_numbers, sizeof(*recording->numbers), compare_ids);
-	return 0;
+	qsort(recording->events, recording->n_events, sizeof(*recording->events), compare_ids);
 }
 
-int recording_find_number(const struct recording *recording, uint64_t event_id, uint32_t *ret)
+const struct recorded_event *recording_find_event(const struct recording *recording, uint64_t id)
 {
-	const struct event_number key = { .id = event_id }, *found;
+	const struct recorded_event key = { .id = id };
 
-	found = bsearch(&key, recording->numbers, recording->n_numbers, sizeof(key), compare_ids);
-	*ret = found ? found->number : 0;
-	return found ? 0 : -ENOENT;
+	return bsearch(&key, recording->events, recording->n_events, sizeof(key), compare_ids);
+}
+
+int recording_each_output(const struct recording *recording,
+			  int (*each)(int cpu, int waits_fd, int switches_fd, void *arg), void *arg)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
+		const struct ring *waits = &recording->rings[RING_WAITS * recording->n_cpus + i],
+				  *switches =
+					  &recording->rings[RING_SWITCHES * recording->n_cpus + i];
+
+		if (waits->fd >= 0)
+			r = each(recording->cpus[i], waits->fd, switches->fd, arg);
+	}
+	return r;
 }
 
 int recording_enable(struct recording *recording)
@@ -313,7 +248,7 @@ void recording_disable(struct recording *recording)
 
 uint64_t recording_lost(const struct recording *recording, enum ring_kind kind)
 {
-	uint64_t lost = recording->lost_before[kind];
+	uint64_t lost = 0;
 
 	for (size_t i = 0; i < recording->n_events; i++)
 		if (recording->events[i].kind == kind)

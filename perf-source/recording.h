@@ -26,10 +26,13 @@ enum ring_kind {
 	N_RING_KINDS,
 };
 
+/* What tells of switches: the kernel, or a program in it. */
+enum { SWITCHES_TOLD, SWITCHES_WAKING };
+
 struct recorded_event {
 	int fd; /* those that own a ring are the rings' */
 	enum ring_kind kind;
-	uint32_t number; /* of the samples' events */
+	uint32_t number; /* of RING_SAMPLES that of what is sampled, of RING_SWITCHES as below */
 	uint64_t id;	 /* by which its records name it */
 };
 
@@ -44,10 +47,7 @@ struct recording {
 	size_t n_rings;
 	struct recorded_event *events; /* every one that is open */
 	size_t n_events;
-	uint32_t opening;		    /* which of the sampled ones was opened last */
-	uint64_t lost_before[N_RING_KINDS]; /* of events that were closed meanwhile */
-	struct event_number *numbers;	    /* of those that are sampled, by their ids */
-	size_t n_numbers;
+	uint32_t opening; /* which of the sampled ones was opened last */
 };
 
 /* Learns which CPUs are online; `setup` and `ring_bytes` have been filled in. 0 or -errno. */
@@ -69,17 +69,16 @@ int recording_add_kernel_code(struct recording *recording);
 /* Opens the events that tell of who wakes whom, likewise. */
 int recording_add_wakings(struct recording *recording);
 
-/*
- * From now on takes no stacks of those threads when they are switched out; of all tasks alone, and
- * only where the tracepoint of switches is to be had (else -EOPNOTSUPP). 0 or -errno.
- */
-int recording_leave_out_waits(struct recording *recording, const uint32_t *tids, size_t n);
+/* When all are open that are to be found. */
+void recording_sort_events(struct recording *recording);
 
-/* When all are open. 0 or -ENOMEM. */
-int recording_number_events(struct recording *recording);
+/* The event that a sample names; NULL: none of ours. */
+const struct recorded_event *recording_find_event(const struct recording *recording, uint64_t id);
 
-/* Which of the sampled events a sample is of; -ENOENT: of none. */
-int recording_find_number(const struct recording *recording, uint64_t event_id, uint32_t *ret);
+/* On each CPU the events that a program of switches puts its records out to. 0, or as `each`. */
+int recording_each_output(const struct recording *recording,
+			  int (*each)(int cpu, int waits_fd, int switches_fd, void *arg),
+			  void *arg);
 
 int recording_enable(struct recording *recording);
 void recording_disable(struct recording *recording);

@@ -303,6 +303,20 @@ static void choose_events(const struct perf_source_options *options, struct even
 	sampled_event_find(options->has_waits ? "cpu-clock" : "cycles", &setup->events[0]);
 }
 
+/*
+ * Of all tasks, switches are paired in the kernel where it can: Linux 6.0 or later, as before, a
+ * process without CAP_BPF may not even look at its maps.
+ */
+static void prepare_switches(struct perf_source *self)
+{
+	struct event_setup *setup = &self->recording.setup;
+
+	tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
+	setup->has_switch_program =
+		event_kernel_tells_lost() &&
+		switch_program_init(&self->switch_program, sysconf(_SC_NPROCESSORS_CONF)) == 0;
+}
+
 static int start_recording(struct stage *stage, struct perf_source *self)
 {
 	struct perf_source_options *options = &self->options;
@@ -318,15 +332,11 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		.inherit = !options->all,
 	};
 	choose_events(options, &recording->setup);
-	if (options->has_waits && options->all) {
-		tracepoint_find("sched", "sched_switch", &recording->setup.switch_tracepoint);
-		tracepoint_find("sched", "sched_waking", &recording->setup.waking_tracepoint);
-	}
+	if (options->has_waits && options->all)
+		prepare_switches(self);
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);
-	if (r == 0)
-		r = recording_number_events(recording);
 	if (r == 0)
 		r = merge_init(&self->merge, recording->rings, recording->n_rings);
 	if (r == 0)

@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/test-stream.h"
-#include "perf-source/off-cpu.h"
+#include "perf-source/off-cpu-thread.h"
 
 enum {
 	PID = 5000000, /* above PID_MAX_LIMIT: never found in /proc */
@@ -25,8 +25,6 @@ static struct test_stream stream;
 static struct images images;
 static struct processes processes;
 static struct off_cpu off_cpu;
-static uint32_t left_out[OFF_CPU_LEFT_OUT_MAX];
-static size_t n_left_out, n_leave_out_calls;
 
 static int set_up_with(uint64_t least_ns)
 {
@@ -34,7 +32,6 @@ static int set_up_with(uint64_t least_ns)
 	images_init(&images, &stream.stage, -1);
 	processes_init(&processes, &stream.stage, &images);
 	off_cpu_init(&off_cpu, &stream.stage, &processes, OFF_CPU_EVENT, least_ns);
-	n_left_out = n_leave_out_calls = 0;
 	return 0;
 }
 
@@ -323,12 +320,14 @@ static void test_who_wakes_is_told(void **state)
 	memcpy(raw->data + 24, &woken, sizeof(woken));
 	take_stack(TID, 'w');
 	go(TID, 1000);
+	raw->time = 1500;
 	off_cpu_take_waking(&off_cpu, raw);
 	come(TID, 2000);
 	view = expect(WIRE_RECORD_sample);
 	assert_int_equal(view.sample.waker_tid, PID + 8);
 	take_stack(TID, 'w');
 	go(TID, 3000);
+	raw->time = 3500;
 	raw->data[2] = 0x08; /* TRACE_FLAG_HARDIRQ: whoever was interrupted has not done it */
 	off_cpu_take_waking(&off_cpu, raw);
 	come(TID, 4000);
@@ -338,12 +337,102 @@ static void test_who_wakes_is_told(void **state)
 	off_cpu_take_waking(&off_cpu, raw);
 }
 
-static int leave_out(const uint32_t *tids, size_t n, void *arg)
+/* What the kernel's program tells; its threads are born at 500. */
+static void tell(const struct switch_event *event)
 {
-	memcpy(left_out, tids, n * sizeof(*tids));
-	n_left_out = n;
-	n_leave_out_calls++;
-	return 0;
+	_Alignas(8) char memory[sizeof(struct record_raw) + sizeof(*event)] = { 0 };
+	struct record_raw *raw = (void *)memory;
+
+	raw->size = sizeof(*event);
+	raw->header.size = offsetof(struct record_raw, data) + raw->size;
+	memcpy(raw->data, event, sizeof(*event));
+	assert_int_equal(off_cpu_take_event(&off_cpu, raw), 0);
+	raw->size--; /* cut */
+	assert_int_equal(off_cpu_take_event(&off_cpu, raw), 0);
+}
+
+static void tell_wait(uint64_t from, uint64_t until)
+{
+	tell(&(struct switch_event){ .kind = SWITCH_WAITED,
+				     .tid = TID,
+				     .pid = PID,
+				     .born = 500,
+				     .from = from,
+				     .until = until });
+}
+
+static void tell_end(uint64_t born, uint64_t until, struct switch_sums sums)
+{
+	tell(&(struct switch_event){ .kind = SWITCH_LEFT,
+				     .tid = TID,
+				     .pid = PID,
+				     .born = born,
+				     .until = until,
+				     .sums = sums });
+}
+
+static void take_stack_at(uint64_t time, char content)
+{
+	take_stack(TID, content);
+	off_cpu_find_thread(&off_cpu, TID)->stack.time = time;
+}
+
+static void test_a_wait_that_the_kernel_has_paired_has_its_stack(void **state)
+{
+	take_stack_at(1001, 'a');
+	tell_wait(1000, 3000);
+	expect_wait(3000, 2000, 0, 'a');
+	tell_wait(4000, 5000); /* the kernel took none */
+	take_stack_at(6001, 'b');
+	tell_wait(7000, 9000); /* that was of a short wait before */
+	tell_end(500, 9500, (struct switch_sums){ 600, 5400, 4, 400, 0 });
+	expect_sum(WIRE_stack_end_SHORT_WAITS, 400);
+	expect_sum(WIRE_stack_end_NO_STACK, 1000 + 2000);
+	expect_time(600, 5400, 4);
+	expect_nothing_more();
+	assert_null(off_cpu.threads);
+}
+
+static void test_a_wait_whose_record_is_lost_is_in_the_sums(void **state)
+{
+	take_stack_at(1001, 'a');
+	tell_wait(1000, 3000);
+	expect_wait(3000, 2000, 0, 'a');
+	tell_end(500, 9500, (struct switch_sums){ 600, 5400, 4, 400, 0 });
+	expect_sum(WIRE_stack_end_SHORT_WAITS, 400);
+	expect_sum(WIRE_stack_end_NO_STACK, 3000);
+	expect_time(600, 5400, 4);
+}
+
+static void test_another_thread_with_its_number_takes_nothing_over(void **state)
+{
+	take_stack_at(1001, 'a');
+	tell_wait(1000, 3000);
+	expect_wait(3000, 2000, 0, 'a');
+	take_stack_at(3501, 'b'); /* its end is lost */
+	tell_end(4000, 4500, (struct switch_sums){ 300, 200, 1, 0, 0 });
+	expect_sum(WIRE_stack_end_NO_STACK, 200);
+	expect_time(300, 200, 1);
+	expect_nothing_more();
+	assert_int_equal(off_cpu.n_contradictions, 1);
+}
+
+static void test_the_program_is_not_in_its_stacks(void **state)
+{
+	const uint64_t chain[] = { (uint64_t)-128, 0x100, 0x9000, 0x200, 0x300 };
+	struct record_sample stack = { .chain = chain, .n_chain = 5 };
+
+	off_cpu_leave_program_out(&off_cpu, &stack); /* nobody knows where it ends */
+	assert_int_equal(stack.n_chain, 5);
+	off_cpu_find_scheduler(&off_cpu,
+			       "0000000000000200 t __schedule\n"
+			       "0000000000000200 t alias\n0000000000000300 T schedule\n",
+			       sizeof("0000000000000200 t __schedule\n0000000000000200 t alias\n"
+				      "0000000000000300 T schedule\n") -
+				       1);
+	off_cpu_leave_program_out(&off_cpu, &stack);
+	assert_int_equal(stack.n_chain, 2);
+	assert_int_equal(stack.chain[0], 0x200);
 }
 
 /* A thousand waits of 50 us in a second, of two threads, and one of them waits long as well. */
@@ -360,17 +449,6 @@ static uint64_t wait_a_lot(uint64_t time, uint64_t each_ns, int n)
 		give_back();
 	}
 	return time;
-}
-
-static void test_threads_that_only_wait_shortly_cost_no_stacks(void **state)
-{
-	off_cpu.leave_out = leave_out;
-	wait_a_lot(NANOSECONDS_A_SECOND, 50000, 1000);
-	assert_int_equal(n_left_out, 1);
-	assert_int_equal(left_out[0], TID + 1);
-	assert_int_equal(n_leave_out_calls, 1);
-	wait_a_lot(3 * NANOSECONDS_A_SECOND, 2000000, 100);
-	assert_int_equal(n_left_out, 0);
 }
 
 static void test_the_threshold_rises_and_falls(void **state)
@@ -401,8 +479,10 @@ int main(void)
 		TEST(test_a_tid_that_is_used_again_is_another_thread),
 		TEST(test_the_idle_task_never_waits),
 		TEST(test_who_wakes_is_told),
-		cmocka_unit_test_setup_teardown(test_threads_that_only_wait_shortly_cost_no_stacks,
-						set_up_adapting, tear_down),
+		TEST(test_a_wait_that_the_kernel_has_paired_has_its_stack),
+		TEST(test_a_wait_whose_record_is_lost_is_in_the_sums),
+		TEST(test_another_thread_with_its_number_takes_nothing_over),
+		TEST(test_the_program_is_not_in_its_stacks),
 		cmocka_unit_test_setup_teardown(test_the_threshold_rises_and_falls, set_up_adapting,
 						tear_down),
 	};

@@ -566,12 +566,16 @@ static struct wire_blob kernel_build_id(const struct header *header)
 
 static int put_kernel(struct stage *stage, struct replay *replay)
 {
+	_cleanup_free_ char *kallsyms = NULL;
+	size_t size;
 	int r = processes_add_kernel(&replay->processes, kernel_build_id(&replay->header),
 				     stage->last_time);
 
 	if (r < 0 || !replay->has_host)
 		return r;
-	r = host_files_put_kallsyms(stage, stage->last_time);
+	r = host_files_read_kallsyms(&kallsyms, &size);
+	if (r == 0)
+		r = host_files_put_kallsyms(stage, kallsyms, size, stage->last_time);
 	return r == -EACCES ? 0 : r;
 }
 

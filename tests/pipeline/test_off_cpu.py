@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -48,7 +49,16 @@ def slow_disk(path):
         group.rmdir()
 
 
-class OffCpu(pipeline.RecordingTest):
+def pairs_in_kernel(pid):
+    """Whether its program in the kernel runs already: proc(5), fdinfo of a link."""
+    for file in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if re.search(r"(?m)^tp_name:\s+sched_switch$", file.read_text()):
+                return True
+    return False
+
+
+class Waits(pipeline.RecordingTest):
     def record_waits(self, *options, command):
         """A stream of it, and what it says of its threads: {name: (tid, off_ns, wall_ns)}."""
         stream = self.directory / "waits.stream"
@@ -82,6 +92,31 @@ class OffCpu(pipeline.RecordingTest):
                 self.assertEqual(of_thread["waited_for"][0]["name"], CALLS[name])
                 self.assertEqual(of_thread["summary"]["sum"], times[tid]["off_cpu_ns"])
 
+    def record_all(self, *options, command):
+        """The same of a recording of all processes beside it, whose switches the kernel pairs."""
+        stream = self.directory / "all.stream"
+        with stream.open("wb") as out:
+            started = self.start(self.source("-a", *options), self.stage("live-unwinder"), self.stage("symbolizer"),
+                                 stdout=out)
+            pipeline.wait_for(lambda: pairs_in_kernel(started.processes[0].pid), "the program in the kernel")
+            ran = subprocess.run(command, check=True, capture_output=True, text=True)
+            started.processes[0].send_signal(signal.SIGINT)
+            for ended in started.end():
+                self.assertEqual((ended.status, ended.errors), (0, []))
+        self.assert_stats_add_up("perf-source", "live-unwinder", "symbolizer")
+        said = [line.split() for line in (ran.stdout + ran.stderr).splitlines() if re.fullmatch(r"\S+ \d+ \d+ \d+", line)]
+        return stream, {name: tuple(map(int, numbers)) for name, *numbers in said}
+
+    def check_short_waits(self, stream, said):
+        for name in "asleep", "for-pipe":
+            tid, off_ns, _ = said[name]
+            report = self.report(stream, "--view=off-cpu", f"--thread=^{name}$")
+            self.assertEqual([row["function"] for row in report["functions"] if row["total"]], ["[short-waits]"])
+            self.assertGreaterEqual(report["summary"]["sum"], 0.98 * off_ns)
+            self.assertGreaterEqual(report["thread_times"][0]["waits"], ROUNDS)
+
+
+class OffCpu(Waits):
     def test_waits_are_as_long_as_they_were(self):
         file = self.directory / "read"
         stream, said = self.record_waits("--off-cpu=1", command=[WAITS, file, ROUNDS])
@@ -97,12 +132,7 @@ class OffCpu(pipeline.RecordingTest):
 
     def test_short_waits_are_summed(self):
         stream, said = self.record_waits("--off-cpu=1000000", command=[WAITS, self.directory / "read", ROUNDS])
-        for name in "asleep", "for-pipe":
-            tid, off_ns, _ = said[name]
-            report = self.report(stream, "--view=off-cpu", f"--thread=^{name}$")
-            self.assertEqual([row["function"] for row in report["functions"] if row["total"]], ["[short-waits]"])
-            self.assertGreaterEqual(report["summary"]["sum"], 0.98 * off_ns)
-            self.assertGreaterEqual(report["thread_times"][0]["waits"], ROUNDS)
+        self.check_short_waits(stream, said)
         self.assertEqual(self.stats("perf-source")["waits"]["told"], 0)
 
     def test_who_is_still_away_at_the_end_is_told(self):
@@ -141,36 +171,62 @@ class OffCpu(pipeline.RecordingTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("has no view 'off-cpu'; it has: samples", done.stderr)
 
-    @pipeline.needs_root
-    def test_who_ends_a_wait_is_known(self):
-        if not Path("/sys/kernel/tracing/events/sched/sched_waking/id").exists():
-            self.skipTest(f"{pipeline.NOT_HERE} tracepoints be found: tracefs is not mounted")
-        stream = self.directory / "all.stream"
-        with stream.open("wb") as out:
-            started = self.start(self.source("--off-cpu=1", "-a"), stdout=out)
-            pipeline.wait_for(lambda: pipeline.has_size(stream, 1), "the stream")
-            said = subprocess.run([WAITS, self.directory / "read", "50"], check=True, capture_output=True, text=True)
-            started.signal(signal.SIGINT)
-            self.assertEqual(started.end()[0].status, 0)
-        tids = {line.split()[0]: line.split()[1] for line in said.stderr.splitlines() + said.stdout.splitlines()}
-        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
-        wakers = [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
-                  if line.startswith("sample ") and f" tid={tids['for-pipe']} " in line and "event=1" in line]
-        main = max(set(wakers), key=wakers.count)
-        self.assertGreater(wakers.count(main), 40, wakers)
-        process = re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text)
-        self.assertTrue(process, "the waker is the main thread, which writes to the pipe")
-        named = self.directory / "named.stream"
-        with stream.open("rb") as stdin, named.open("wb") as out:
-            self.run_well(self.stage("live-unwinder"), self.stage("symbolizer"), stdin=stdin, stdout=out)
-        report = self.report(named, "--view=off-cpu", "--thread=^for-pipe$")
-        self.assertTrue(report["woken_by"], report["threads"] or self.report(named, "--view=off-cpu")["threads"])
-        self.assertEqual((report["woken_by"][0]["name"], report["woken_by"][0]["tid"]), ("waits", int(main)))
-
     def test_without_it_nothing_is_different(self):
         stream = self.record(self.directory / "plain.stream")
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertNotRegex(text, "(?m)^(event|thread_time) ")
+
+
+@pipeline.needs_root
+class OfAllProcesses(Waits):
+    def test_waits_are_as_long_as_they_were(self):
+        stream, said = self.record_all("--off-cpu=1", command=[WAITS, self.directory / "read", str(ROUNDS)])
+        self.check_waits(set(FUNCTIONS) - {"for-disk"}, stream, said)
+        self.assertEqual(self.stats("perf-source")["waits"]["pairs-in-kernel"], 1)
+
+    def test_waits_for_a_disk_are_as_long_as_they_were(self):
+        file = self.directory / "read"
+        subprocess.run([WAITS, file, "1"], check=True, capture_output=True)
+        with slow_disk(self.directory) as prefix:
+            stream, said = self.record_all("--off-cpu", command=[*prefix, WAITS, file, str(DISK_ROUNDS)])
+        self.check_waits(["for-disk"], stream, said)
+
+    def test_short_waits_are_summed(self):
+        stream, said = self.record_all("--off-cpu=1000000", command=[WAITS, self.directory / "read", str(ROUNDS)])
+        self.check_short_waits(stream, said)
+
+    def test_what_was_before_an_exec_is_of_another_program(self):
+        after = shutil.copy("/bin/sleep", self.directory / "after")
+        stream, _ = self.record_all("--off-cpu", command=["sh", "-c", f"sleep 0.3; exec {after} 0.2"])
+        times = self.report(stream, "--view=off-cpu")["thread_times"]
+        second = [row for row in times if row["name"] == "after"]
+        first = [row for row in times if row["name"] == "sh" and row["tid"] == second[0]["tid"]]
+        self.assertEqual((len(first), len(second)), (1, 1), times)
+        self.assertTrue(0.3e9 <= first[0]["off_cpu_ns"] < 0.5e9, first)
+        self.assertTrue(0.2e9 <= second[0]["off_cpu_ns"] < 0.4e9, second)
+
+    def test_who_is_still_away_at_the_end_is_told(self):
+        stream, _ = self.record_all("--off-cpu", command=["sh", "-c", "sleep 3 >/dev/null 2>&1 & sleep 0.3"])
+        report = self.report(stream, "--view=off-cpu", "--process=^sleep$")
+        self.assertEqual(report["waited_for"][0]["name"], "clock_nanosleep", report["waited_for"])
+        self.assertEqual(len(report["processes"]), 2)
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        self.assertRegex(text, "(?m)^stack .*flags=still-away")
+
+    def test_who_ends_a_wait_is_known(self):
+        if not Path("/sys/kernel/tracing/events/sched/sched_waking/id").exists():
+            self.skipTest(f"{pipeline.NOT_HERE} tracepoints be found: tracefs is not mounted")
+        stream, said = self.record_all("--off-cpu=1", command=[WAITS, self.directory / "read", "50"])
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        wakers = [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
+                  if line.startswith("stack ") and f" tid={said['for-pipe'][0]} " in line and "event=1" in line]
+        main = max(set(wakers), key=wakers.count)
+        self.assertGreater(wakers.count(main), 40, wakers)
+        process = re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text)
+        self.assertTrue(process, "the waker is the main thread, which writes to the pipe")
+        report = self.report(stream, "--view=off-cpu", "--thread=^for-pipe$")
+        self.assertTrue(report["woken_by"], report["threads"] or self.report(stream, "--view=off-cpu")["threads"])
+        self.assertEqual((report["woken_by"][0]["name"], report["woken_by"][0]["tid"]), ("waits", int(main)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stddef.h>
+
+#include "common/wire.h"
+#include "perf-source/switch-code.h"
+
+/* What registers hold throughout. */
+enum { CONTEXT = 6, NOW = 7, SETTINGS = 8, THREAD = 9, STACK = BPF_STACK_REGISTER };
+
+/* What lies on the stack, below its end. */
+enum {
+	KEY = -8,	  /* a thread's number, of the map of threads, */
+	KEY_PROCESS = -4, /* and its process's */
+	WAIT = -16,
+	THRESHOLD = -24, /* as it was when the wait was looked at: it may change meanwhile */
+	RAN = -32,	 /* time on the CPU since the thread was last heard of */
+	NEW_THREAD = RAN - (int)sizeof(struct switch_thread),
+	EVENT = RAN - (int)sizeof(struct switch_event),
+};
+
+enum { WORD = 8 };
+
+/* Where arguments are in the context. */
+enum {
+	SWITCH_PREEMPTS = 0 * WORD,
+	SWITCH_PREV = 1 * WORD,
+	SWITCH_NEXT = 2 * WORD,
+	SWITCH_PREV_STATE = 3 * WORD,
+	FORK_CHILD = 1 * WORD,
+	EXEC_TASK = 0 * WORD,
+	EXEC_OLD_PID = 1 * WORD,
+	EXIT_TASK = 0 * WORD,
+};
+
+#define OF_THREAD(field) (int)offsetof(struct switch_thread, field)
+#define OF_EVENT(field) (EVENT + (int)offsetof(struct switch_event, field))
+#define OF_SETTINGS(field) (int)offsetof(struct switch_settings, field)
+
+static void put_return(struct bpf_code *code)
+{
+	bpf_set(code, 0, 0);
+	bpf_exit(code);
+}
+
+/* The item of a map whose key is on the stack: register 0, or 0. */
+static void put_lookup(struct bpf_code *code, int map_fd)
+{
+	bpf_set_map(code, 1, map_fd);
+	bpf_copy(code, 2, STACK);
+	bpf_do_value(code, BPF_ADD, 2, KEY);
+	bpf_call(code, BPF_FUNC_map_lookup_elem);
+}
+
+static void put_begin(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t found;
+
+	bpf_copy(code, CONTEXT, 1);
+	bpf_call(code, BPF_FUNC_ktime_get_ns);
+	bpf_copy(code, NOW, 0);
+	bpf_set(code, 1, 0);
+	bpf_store(code, BPF_WIDTH_8, STACK, KEY, 1);
+	put_lookup(code, program->settings_fd);
+	found = bpf_jump_if_value(code, BPF_JNE, 0, 0);
+	put_return(code);
+	bpf_land(code, found);
+	bpf_copy(code, SETTINGS, 0);
+}
+
+/* Who is on the CPU: into KEY and KEY_PROCESS at once. */
+static void put_current(struct bpf_code *code)
+{
+	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
+	bpf_store(code, BPF_WIDTH_8, STACK, KEY, 0);
+}
+
+/* What is at that place of a task that is an argument; 0 if it cannot be read. */
+static void put_read_task(struct bpf_code *code, int16_t argument, uint32_t offset, int to)
+{
+	bpf_copy(code, 1, STACK);
+	bpf_do_value(code, BPF_ADD, 1, to);
+	bpf_set(code, 2, WORD);
+	bpf_load(code, BPF_WIDTH_8, 3, CONTEXT, argument);
+	bpf_do_value(code, BPF_ADD, 3, offset);
+	bpf_call(code, BPF_FUNC_probe_read_kernel);
+}
+
+/* A thread as it begins, at the time in register 1. */
+static void put_new_thread(struct bpf_code *code, const struct switch_program *program,
+			   enum switch_state state, uint64_t how)
+{
+	bpf_set(code, 2, 0);
+	for (int at = NEW_THREAD; at < RAN; at += WORD)
+		bpf_store(code, BPF_WIDTH_8, STACK, at, 2);
+	bpf_store(code, BPF_WIDTH_8, STACK, NEW_THREAD + OF_THREAD(born), 1);
+	bpf_store(code, BPF_WIDTH_8, STACK, NEW_THREAD + OF_THREAD(since), 1);
+	bpf_store(code, BPF_WIDTH_8, STACK, NEW_THREAD + OF_THREAD(window_since), 1);
+	bpf_set(code, 2, state);
+	bpf_store(code, BPF_WIDTH_4, STACK, NEW_THREAD + OF_THREAD(state), 2);
+	bpf_load(code, BPF_WIDTH_4, 2, STACK, KEY_PROCESS);
+	bpf_store(code, BPF_WIDTH_4, STACK, NEW_THREAD + OF_THREAD(pid), 2);
+	bpf_set_map(code, 1, program->threads_fd);
+	bpf_copy(code, 2, STACK);
+	bpf_do_value(code, BPF_ADD, 2, KEY);
+	bpf_copy(code, 3, STACK);
+	bpf_do_value(code, BPF_ADD, 3, NEW_THREAD);
+	bpf_set(code, 4, how);
+	bpf_call(code, BPF_FUNC_map_update_elem);
+}
+
+/*
+ * The thread whose number is on the stack; one that was not heard of yet has been in that state
+ * since the beginning. The jump is for when there is no room for it.
+ */
+static size_t put_find_thread(struct bpf_code *code, const struct switch_program *program,
+			      enum switch_state state)
+{
+	size_t is_known, is_added, has_no_room;
+
+	put_lookup(code, program->threads_fd);
+	is_known = bpf_jump_if_value(code, BPF_JNE, 0, 0);
+	bpf_load(code, BPF_WIDTH_8, 1, SETTINGS, OF_SETTINGS(begun));
+	put_new_thread(code, program, state, BPF_NOEXIST);
+	put_lookup(code, program->threads_fd);
+	is_added = bpf_jump_if_value(code, BPF_JNE, 0, 0);
+	bpf_set(code, 1, 1);
+	bpf_add_atomically(code, SETTINGS, OF_SETTINGS(n_refused), 1);
+	has_no_room = bpf_jump(code);
+	bpf_land(code, is_known);
+	bpf_land(code, is_added);
+	bpf_copy(code, THREAD, 0);
+	return has_no_room;
+}
+
+/* thread->field += a register, which is not 1. */
+static void put_add(struct bpf_code *code, int16_t field, int from)
+{
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, field);
+	bpf_do(code, BPF_ADD, 1, from);
+	bpf_store(code, BPF_WIDTH_8, THREAD, field, 1);
+}
+
+static void put_increment(struct bpf_code *code, int16_t field)
+{
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, field);
+	bpf_do_value(code, BPF_ADD, 1, 1);
+	bpf_store(code, BPF_WIDTH_8, THREAD, field, 1);
+}
+
+static void put_state(struct bpf_code *code, enum switch_state state)
+{
+	bpf_set(code, 1, state);
+	bpf_store(code, BPF_WIDTH_4, THREAD, OF_THREAD(state), 1);
+}
+
+static void put_output(struct bpf_code *code, int map_fd, int data, size_t size)
+{
+	bpf_copy(code, 1, CONTEXT);
+	bpf_set_map(code, 2, map_fd);
+	bpf_set_64(code, 3, BPF_F_CURRENT_CPU);
+	bpf_copy(code, 4, STACK);
+	bpf_do_value(code, BPF_ADD, 4, data);
+	bpf_set(code, 5, size);
+	bpf_call(code, BPF_FUNC_perf_event_output);
+}
+
+/* What is known of the thread, until now. */
+static void put_event(struct bpf_code *code, const struct switch_program *program,
+		      enum switch_event_kind kind)
+{
+	bpf_set(code, 1, kind);
+	bpf_store(code, BPF_WIDTH_4, STACK, OF_EVENT(kind), 1);
+	bpf_load(code, BPF_WIDTH_4, 1, STACK, KEY);
+	bpf_store(code, BPF_WIDTH_4, STACK, OF_EVENT(tid), 1);
+	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(pid));
+	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(pid), 1);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(flags));
+	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(flags), 1);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(born));
+	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(born), 1);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
+	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(from), 1);
+	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(until), NOW);
+	for (size_t at = 0; at < sizeof(struct switch_sums); at += WORD) {
+		bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(sums) + at);
+		bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(sums) + at, 1);
+	}
+	put_output(code, program->events_fd, EVENT, sizeof(struct switch_event));
+}
+
+/* The wait is in register 3, the threshold in 4. */
+static void put_add_wait(struct bpf_code *code)
+{
+	size_t is_long, is_not_nearly;
+
+	put_add(code, OF_THREAD(sums.off_ns), 3);
+	put_increment(code, OF_THREAD(sums.n_waits));
+	is_long = bpf_jump_if(code, BPF_JGE, 3, 4);
+	put_add(code, OF_THREAD(sums.short_ns), 3);
+	bpf_do_value(code, BPF_RSH, 4, 1);
+	is_not_nearly = bpf_jump_if(code, BPF_JLT, 3, 4);
+	put_increment(code, OF_THREAD(sums.n_nearly));
+	bpf_land(code, is_not_nearly);
+	bpf_set(code, 3, 0);
+	bpf_land(code, is_long);
+	put_add(code, OF_THREAD(window_long_ns), 3); /* 0 of a short one */
+}
+
+/* After so many waits it is clear whether stacks are worth their price. */
+static void put_look_at_window(struct bpf_code *code)
+{
+	size_t is_long, is_not_full, is_slow, is_worth_it;
+
+	put_increment(code, OF_THREAD(window_n));
+	bpf_load(code, BPF_WIDTH_8, 3, STACK, WAIT);
+	put_add(code, OF_THREAD(window_ns), 3);
+	is_long = bpf_jump_if_value(code, BPF_JGE, 3, SWITCH_WINDOW_NS);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_n));
+	is_not_full = bpf_jump_if_value(code, BPF_JLT, 1, SWITCH_WINDOW_WAITS);
+	bpf_land(code, is_long);
+	bpf_set(code, 2, 0);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_since));
+	bpf_copy(code, 3, NOW);
+	bpf_do(code, BPF_SUB, 3, 1);
+	is_slow = bpf_jump_if_value(code, BPF_JGE, 3, SWITCH_WINDOW_NS);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_long_ns));
+	bpf_do_value(code, BPF_MUL, 1, SWITCH_LONG_SHARE);
+	bpf_load(code, BPF_WIDTH_8, 3, THREAD, OF_THREAD(window_ns));
+	is_worth_it = bpf_jump_if(code, BPF_JGT, 1, 3);
+	bpf_set(code, 2, 1);
+	bpf_land(code, is_slow);
+	bpf_land(code, is_worth_it);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(takes_no_stacks), 2);
+	bpf_set(code, 2, 0);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(window_n), 2);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(window_ns), 2);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(window_long_ns), 2);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(window_since), NOW);
+	bpf_land(code, is_not_full);
+}
+
+/* Its wait is over. */
+static void put_end_wait(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t is_short;
+
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
+	bpf_copy(code, 3, NOW);
+	bpf_do(code, BPF_SUB, 3, 1);
+	bpf_store(code, BPF_WIDTH_8, STACK, WAIT, 3);
+	bpf_load(code, BPF_WIDTH_8, 4, SETTINGS, OF_SETTINGS(threshold_ns));
+	bpf_store(code, BPF_WIDTH_8, STACK, THRESHOLD, 4);
+	put_add_wait(code);
+	put_look_at_window(code);
+	bpf_load(code, BPF_WIDTH_8, 3, STACK, WAIT);
+	bpf_load(code, BPF_WIDTH_8, 4, STACK, THRESHOLD);
+	is_short = bpf_jump_if(code, BPF_JLT, 3, 4);
+	put_event(code, program, SWITCH_WAITED);
+	bpf_land(code, is_short);
+}
+
+/* By the scheduler's own account, which is what can be known if a switch was not heard of. */
+static void put_ran(struct bpf_code *code, const struct switch_program *program, int16_t task)
+{
+	size_t is_sane, is_not_more;
+
+	put_read_task(code, task, program->runtime_offset, RAN);
+	bpf_load(code, BPF_WIDTH_8, 3, STACK, RAN);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(runtime));
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(runtime), 3);
+	is_sane = bpf_jump_if(code, BPF_JGE, 3, 1);
+	bpf_copy(code, 3, 1);
+	bpf_land(code, is_sane);
+	bpf_do(code, BPF_SUB, 3, 1);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
+	bpf_copy(code, 2, NOW);
+	bpf_do(code, BPF_SUB, 2, 1);
+	is_not_more = bpf_jump_if(code, BPF_JLE, 3, 2);
+	bpf_copy(code, 3, 2);
+	bpf_land(code, is_not_more);
+	bpf_store(code, BPF_WIDTH_8, STACK, RAN, 3);
+}
+
+static void put_contradiction(struct bpf_code *code)
+{
+	bpf_set(code, 1, 1);
+	bpf_add_atomically(code, SETTINGS, OF_SETTINGS(n_contradictions), 1);
+}
+
+/* It is on the CPU; if it is not known to have come, it did when it began to run. */
+static void put_run_until_now(struct bpf_code *code, const struct switch_program *program,
+			      int16_t task)
+{
+	size_t has_come;
+
+	put_ran(code, program, task);
+	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
+	has_come = bpf_jump_if_value(code, BPF_JEQ, 1, SWITCH_RUNNING);
+	put_contradiction(code);
+	bpf_load(code, BPF_WIDTH_8, 1, STACK, RAN);
+	bpf_do(code, BPF_SUB, NOW, 1);
+	put_end_wait(code, program);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(since), NOW);
+	bpf_load(code, BPF_WIDTH_8, 1, STACK, RAN);
+	bpf_do(code, BPF_ADD, NOW, 1);
+	bpf_land(code, has_come);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
+	bpf_copy(code, 2, NOW);
+	bpf_do(code, BPF_SUB, 2, 1);
+	put_add(code, OF_THREAD(sums.on_ns), 2);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(since), NOW);
+}
+
+/* It is not on the CPU; if it is not known to have gone, it did when it had run. */
+static void put_wait_until_now(struct bpf_code *code, const struct switch_program *program,
+			       int16_t task)
+{
+	size_t has_gone;
+
+	put_ran(code, program, task);
+	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
+	has_gone = bpf_jump_if_value(code, BPF_JEQ, 1, SWITCH_AWAY);
+	put_contradiction(code);
+	bpf_load(code, BPF_WIDTH_8, 3, STACK, RAN);
+	put_add(code, OF_THREAD(sums.on_ns), 3);
+	put_add(code, OF_THREAD(since), 3);
+	bpf_set(code, 1, 0);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(flags), 1);
+	bpf_land(code, has_gone);
+	put_end_wait(code, program);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(since), NOW);
+}
+
+/* It is who is on the CPU still: its stack is that of its wait. */
+static void put_leave(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t was_preempted, could_go_on, takes_none;
+
+	put_state(code, SWITCH_AWAY);
+	bpf_set(code, 2, WIRE_sample_flags_PREEMPTED);
+	bpf_load(code, BPF_WIDTH_8, 1, CONTEXT, SWITCH_PREEMPTS);
+	was_preempted = bpf_jump_if_value(code, BPF_JNE, 1, 0);
+	bpf_load(code, BPF_WIDTH_8, 1, CONTEXT, SWITCH_PREV_STATE);
+	could_go_on = bpf_jump_if_value(code, BPF_JEQ, 1, 0); /* TASK_RUNNING */
+	bpf_set(code, 2, 0);
+	bpf_land(code, was_preempted);
+	bpf_land(code, could_go_on);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(flags), 2);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(takes_no_stacks));
+	takes_none = bpf_jump_if_value(code, BPF_JNE, 1, 0);
+	put_output(code, program->stacks_fd, KEY, WORD);
+	bpf_land(code, takes_none);
+}
+
+static void put_goes(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t is_idle, has_no_room, has_ended;
+
+	put_current(code);
+	bpf_load(code, BPF_WIDTH_4, 1, STACK, KEY);
+	is_idle = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
+	has_no_room = put_find_thread(code, program, SWITCH_RUNNING);
+	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
+	has_ended = bpf_jump_if_value(code, BPF_JEQ, 1, SWITCH_ENDED);
+	put_run_until_now(code, program, SWITCH_PREV);
+	put_leave(code, program);
+	bpf_land(code, is_idle);
+	bpf_land(code, has_no_room);
+	bpf_land(code, has_ended);
+}
+
+static void put_comes(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t is_idle, has_no_room, has_ended;
+
+	put_read_task(code, SWITCH_NEXT, program->pid_offset, KEY);
+	bpf_load(code, BPF_WIDTH_4, 1, STACK, KEY);
+	is_idle = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
+	has_no_room = put_find_thread(code, program, SWITCH_AWAY);
+	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
+	has_ended = bpf_jump_if_value(code, BPF_JEQ, 1, SWITCH_ENDED);
+	put_wait_until_now(code, program, SWITCH_NEXT);
+	put_state(code, SWITCH_RUNNING);
+	bpf_land(code, is_idle);
+	bpf_land(code, has_no_room);
+	bpf_land(code, has_ended);
+}
+
+void switch_code_switch(struct bpf_code *code, const struct switch_program *program)
+{
+	put_begin(code, program);
+	put_goes(code, program);
+	put_comes(code, program);
+	put_return(code);
+}
+
+void switch_code_fork(struct bpf_code *code, const struct switch_program *program)
+{
+	put_begin(code, program);
+	put_read_task(code, FORK_CHILD, program->pid_offset, KEY);
+	bpf_copy(code, 1, NOW);
+	put_new_thread(code, program, SWITCH_AWAY, BPF_ANY);
+	put_return(code);
+}
+
+/* What was before is of another program; only one thread of it is left, with the main one's number.
+ */
+void switch_code_exec(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t has_no_room;
+
+	put_begin(code, program);
+	put_current(code);
+	bpf_load(code, BPF_WIDTH_8, 1, CONTEXT, EXEC_OLD_PID);
+	bpf_store(code, BPF_WIDTH_4, STACK, KEY, 1);
+	has_no_room = put_find_thread(code, program, SWITCH_RUNNING);
+	put_run_until_now(code, program, EXEC_TASK);
+	put_event(code, program, SWITCH_LEFT);
+	bpf_set_map(code, 1, program->threads_fd);
+	bpf_copy(code, 2, STACK);
+	bpf_do_value(code, BPF_ADD, 2, KEY);
+	bpf_call(code, BPF_FUNC_map_delete_elem);
+	put_current(code);
+	bpf_copy(code, 1, NOW);
+	put_new_thread(code, program, SWITCH_RUNNING, BPF_ANY);
+	bpf_land(code, has_no_room);
+	put_return(code);
+}
+
+void switch_code_exit(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t has_no_room;
+
+	put_begin(code, program);
+	put_current(code);
+	has_no_room = put_find_thread(code, program, SWITCH_RUNNING);
+	put_run_until_now(code, program, EXIT_TASK);
+	put_event(code, program, SWITCH_LEFT);
+	put_state(code, SWITCH_ENDED);
+	bpf_land(code, has_no_room);
+	put_return(code);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "perf-source/btf.h"
+#include "perf-source/switch-code.h"
+
+enum {
+	INITIAL_PID_NAMESPACE = 0xEFFFFFFC,  /* PROC_PID_INIT_INO of linux/proc_ns.h */
+	VISITS_MAX = 2 * SWITCH_THREADS_MAX, /* where threads end meanwhile, it begins anew */
+};
+
+static const struct {
+	const char *tracepoint;
+	void (*put)(struct bpf_code *code, const struct switch_program *program);
+} programs[SWITCH_PROGRAMS] = {
+	{ "sched_switch", switch_code_switch },
+	{ "sched_process_fork", switch_code_fork },
+	{ "sched_process_exec", switch_code_exec },
+	{ "sched_process_exit", switch_code_exit },
+};
+
+/* Both PIDs are read together. */
+static int find_fields(struct switch_program *program)
+{
+	uint32_t tgid_offset, entity_offset, runtime_offset;
+	int r = btf_find_field("task_struct", "se", &entity_offset);
+
+	if (r == 0)
+		r = btf_find_field("sched_entity", "sum_exec_runtime", &runtime_offset);
+	if (r == 0)
+		r = btf_find_field("task_struct", "pid", &program->pid_offset);
+
+	if (r == 0)
+		r = btf_find_field("task_struct", "tgid", &tgid_offset);
+	if (r == 0 && tgid_offset != program->pid_offset + sizeof(uint32_t))
+		r = -EINVAL;
+	if (r == 0)
+		program->runtime_offset = entity_offset + runtime_offset;
+	return r;
+}
+
+static int make_map(enum bpf_map_type type, uint32_t value_size, uint32_t n_max, int *ret)
+{
+	*ret = bpf_make_map(type, sizeof(uint32_t), value_size, n_max);
+	return *ret < 0 ? *ret : 0;
+}
+
+static int make_maps(struct switch_program *program, size_t n_cpus)
+{
+	int r = make_map(BPF_MAP_TYPE_HASH, sizeof(struct switch_thread), SWITCH_THREADS_MAX,
+			 &program->threads_fd);
+
+	if (r == 0)
+		r = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct switch_settings), 1,
+			     &program->settings_fd);
+	if (r == 0)
+		r = make_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, sizeof(int), n_cpus,
+			     &program->stacks_fd);
+	return r < 0 ? r
+		     : make_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, sizeof(int), n_cpus,
+				&program->events_fd);
+}
+
+static int load(struct switch_program *program)
+{
+	for (size_t i = 0; i < SWITCH_PROGRAMS; i++) {
+		struct bpf_code code = { .n = 0 };
+
+		programs[i].put(&code, program);
+		program->fds[i] = bpf_load_program(&code, BPF_PROG_TYPE_RAW_TRACEPOINT);
+		if (program->fds[i] < 0)
+			return program->fds[i];
+		program->n = i + 1;
+	}
+	return 0;
+}
+
+/* Programs know threads by the numbers that they have there. */
+static bool is_in_initial_pid_namespace(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == INITIAL_PID_NAMESPACE;
+}
+
+int switch_program_init(struct switch_program *program, size_t n_cpus)
+{
+	int r;
+
+	*program = (struct switch_program){ -1, -1, -1, -1 };
+	if (!is_in_initial_pid_namespace())
+		return -EOPNOTSUPP;
+	r = find_fields(program);
+	if (r == 0)
+		r = make_maps(program, n_cpus);
+	if (r == 0)
+		r = load(program);
+	if (r < 0)
+		switch_program_deinit(program);
+	return r;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void switch_program_deinit(struct switch_program *program)
+{
+	switch_program_stop(program);
+	for (size_t i = 0; i < program->n; i++)
+		close(program->fds[i]);
+	close_fd(program->threads_fd);
+	close_fd(program->settings_fd);
+	close_fd(program->stacks_fd);
+	close_fd(program->events_fd);
+	*program = (struct switch_program){ -1, -1, -1, -1 };
+}
+
+int switch_program_set_output(struct switch_program *program, uint32_t cpu, int stacks_event,
+			      int events_event)
+{
+	int r = bpf_map_set(program->stacks_fd, &cpu, &stacks_event);
+
+	return r < 0 ? r : bpf_map_set(program->events_fd, &cpu, &events_event);
+}
+
+static int get(const struct switch_program *program, struct switch_settings *ret)
+{
+	return bpf_map_get(program->settings_fd, &(uint32_t){ 0 }, ret);
+}
+
+static int set(const struct switch_program *program, const struct switch_settings *settings)
+{
+	return bpf_map_set(program->settings_fd, &(uint32_t){ 0 }, settings);
+}
+
+/* Switches last: whoever is met there and was not heard of has been there before. */
+int switch_program_start(struct switch_program *program, uint64_t begun, uint64_t threshold_ns)
+{
+	const struct switch_settings settings = { begun, threshold_ns };
+	int fd, r = set(program, &settings);
+
+	for (size_t i = program->n; i > 0 && r == 0; i--) {
+		fd = bpf_attach(program->fds[i - 1], programs[i - 1].tracepoint);
+		if (fd < 0)
+			return fd;
+		program->attached_fds[program->n_attached++] = fd;
+	}
+	return r;
+}
+
+void switch_program_stop(struct switch_program *program)
+{
+	for (size_t i = 0; i < program->n_attached; i++)
+		close(program->attached_fds[i]);
+	program->n_attached = 0;
+}
+
+void switch_program_count(const struct switch_program *program, uint64_t *ret_refused,
+			  uint64_t *ret_contradictions)
+{
+	struct switch_settings settings = { 0 };
+
+	get(program, &settings);
+	*ret_refused = settings.n_refused;
+	*ret_contradictions = settings.n_contradictions;
+}
+
+int switch_program_set_threshold(struct switch_program *program, uint64_t threshold_ns)
+{
+	struct switch_settings settings;
+	int r = get(program, &settings);
+
+	settings.threshold_ns = threshold_ns;
+	return r < 0 ? r : set(program, &settings);
+}
+
+void switch_program_forget(struct switch_program *program, uint32_t tid)
+{
+	bpf_map_delete(program->threads_fd, &tid);
+}
+
+int switch_program_each(struct switch_program *program,
+			int (*each)(uint32_t tid, const struct switch_thread *thread, void *arg),
+			void *arg)
+{
+	struct switch_thread thread;
+	uint32_t tid;
+	int r = bpf_map_next(program->threads_fd, NULL, &tid);
+
+	for (size_t i = 0; r == 0 && i < VISITS_MAX; i++) {
+		if (bpf_map_get(program->threads_fd, &tid, &thread) == 0)
+			r = each(tid, &thread, arg);
+		if (r == 0)
+			r = bpf_map_next(program->threads_fd, &tid, &tid);
+	}
+	return r == -ENOENT ? 0 : r;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Waits that are paired in the kernel, of all tasks: small programs (bpf.h) at four tracepoints of
+ * the scheduler keep for each thread since when it runs or is away. At each switch they add up, and
+ * only what is worth it becomes a record: the stack of who goes, if that thread's waits are not
+ * nearly all short; a wait that was long, when it is over; the sums of a thread that ends, or
+ * becomes another program. A switch costs a few hundred nanoseconds that way; to tell of each takes
+ * some microseconds (switch-records.h).
+ *
+ * The programs run at the tracepoints themselves, not at perf's events of them: those are left out
+ * of a task that is in the midst of another one, for good if that was never ended (seen with Linux
+ * 6.18), and a program at them decides what others see there. Their output goes to events of our
+ * own (PERF_COUNT_SW_BPF_OUTPUT).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SWITCH_PROGRAMS = 4,
+	SWITCH_THREADS_MAX = 1 << 16, /* alive at once */
+
+	/* A thread's waits are looked at so many at a time. */
+	SWITCH_WINDOW_WAITS = 64,
+	SWITCH_WINDOW_NS = 320000000, /* they took no longer than this: there are many, */
+	SWITCH_LONG_SHARE = 20,	      /* and what was long is less than so many a part: no stacks */
+};
+
+/* What has ended is kept until it has surely gone: it would be taken for another one. */
+enum switch_state { SWITCH_AWAY, SWITCH_RUNNING, SWITCH_ENDED };
+
+/* All since the thread began, or became another program. */
+struct switch_sums {
+	uint64_t on_ns, off_ns, n_waits;
+	uint64_t short_ns; /* of waits below the threshold */
+	uint64_t n_nearly; /* of those the ones that were half as long or more */
+};
+
+/* What the kernel keeps of a thread. */
+struct switch_thread {
+	uint64_t born; /* when it began to be kept: tells it from another one with its number */
+	uint64_t since;
+	uint64_t runtime; /* by the scheduler's account, then */
+	uint32_t state;
+	uint32_t pid;
+	uint64_t flags; /* enum wire_sample_flags, of the wait */
+	struct switch_sums sums;
+	uint64_t takes_no_stacks;
+	uint64_t window_since, window_n, window_ns, window_long_ns;
+};
+
+enum switch_event_kind {
+	SWITCH_WAITED, /* `from` to `until`, which was long */
+	SWITCH_LEFT,   /* it ends, or becomes another program: these are all its sums */
+};
+
+/* In a record's data. */
+struct switch_event {
+	uint32_t kind, tid;
+	uint64_t pid, flags, born;
+	uint64_t from, until;
+	struct switch_sums sums;
+};
+
+struct switch_program {
+	int threads_fd, settings_fd, stacks_fd, events_fd; /* maps */
+	uint32_t pid_offset, runtime_offset;		   /* in the kernel's task_struct */
+	int fds[SWITCH_PROGRAMS];
+	size_t n;
+	int attached_fds[SWITCH_PROGRAMS]; /* each as long as it runs */
+	size_t n_attached;
+};
+
+/*
+ * Makes the maps and the programs. 0 or -errno: -EPERM: it takes CAP_BPF and CAP_PERFMON; -ENOENT:
+ * the kernel does not tell its types; -ENOSYS, -EINVAL, -EACCES: it does not take them;
+ * -EOPNOTSUPP: our PIDs are not the kernel's. `n_cpus` is one more than the highest CPU's number.
+ */
+int switch_program_init(struct switch_program *program, size_t n_cpus);
+void switch_program_deinit(struct switch_program *program);
+
+/* Where on a CPU stacks and other records go to: events of type BPF_OUTPUT. 0 or -errno. */
+int switch_program_set_output(struct switch_program *program, uint32_t cpu, int stacks_event,
+			      int events_event);
+
+/* Begins; threads that are there already are known since `begun`. 0 or -errno. */
+int switch_program_start(struct switch_program *program, uint64_t begun, uint64_t threshold_ns);
+
+/* Ends: nothing changes any more. */
+void switch_program_stop(struct switch_program *program);
+
+int switch_program_set_threshold(struct switch_program *program, uint64_t threshold_ns);
+
+/* Forgets a thread that has gone. */
+void switch_program_forget(struct switch_program *program, uint32_t tid);
+
+/* Calls for each thread as it is now; some may come twice. -errno of `each`, or 0. */
+int switch_program_each(struct switch_program *program,
+			int (*each)(uint32_t tid, const struct switch_thread *thread, void *arg),
+			void *arg);
+
+/* How many threads there was no room for, and how many switches do not fit what is known. */
+void switch_program_count(const struct switch_program *program, uint64_t *ret_refused,
+			  uint64_t *ret_contradictions);
