@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/arch.h"
+#include "common/cleanup.h"
 #include "common/record.h"
 #include "perf-source/event.h"
 
@@ -189,8 +190,23 @@ static bool ask_for_less(struct event_setup *setup, int error)
 	if (part)
 		*part = true;
 	if (part == &setup->no_first)
-		sampled_event_find("cpu-clock", &setup->events[0]);
+		sampled_event_replace(&setup->events[0], "cpu-clock");
 	return part;
+}
+
+/* Takes the descriptor over, and gives it back. */
+static int set_filter(int fd, const struct sampled_event *event)
+{
+	_cleanup_fd_ int owned = fd;
+
+	if (event->filter && sampled_event_is_tracepoint(event)) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
+			return errno == EINVAL ? -EBADMSG : -errno;
+	} else if (event->filter) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, event->filter_program_fd) < 0)
+			return -errno;
+	}
+	return take_fd(&owned);
 }
 
 int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int cpu)
@@ -201,7 +217,7 @@ int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int
 	for (;;) {
 		fd = open_event(sampled_attr(setup, number), pid, cpu);
 		if (fd >= 0)
-			return fd;
+			return set_filter(fd, &setup->events[number]);
 		if (!error)
 			error = fd;
 		if (!ask_for_less(setup, fd))

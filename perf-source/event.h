@@ -38,7 +38,7 @@ struct event_setup {
  * Opens an event on `cpu`, one of those that are sampled by its number, of one task (its children
  * too with `inherit`) or, with pid -1, of all. Where the kernel refuses a part, asks for less and
  * notes it in `setup`. A descriptor or -errno: -EACCES, -EPERM: not allowed; -ESRCH: no such task;
- * -ENOENT: no such event here.
+ * -ENOENT: no such event here; -EBADMSG: the kernel does not understand a tracepoint's filter.
  */
 int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int cpu);
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);

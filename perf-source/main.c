@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "perf-source/perf-source.h"
 
-enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS };
+enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER };
 enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
@@ -20,6 +20,10 @@ static const struct argp_option option_table[] = {
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "What to sample (cycles; where there are none, cpu-clock), a tracepoint, GROUP:NAME, or a "
 	  "place in a program, uprobe:FILE:SYMBOL",
+	  0 },
+	{ "filter", KEY_FILTER, "FILTER", 0,
+	  "Of the events of the -e before it only those samples: uid==1000, comm==cc1||comm==ld; of "
+	  "tracepoints the kernel's own form",
 	  0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also waits: of those of at least so many microseconds (100, more where there are very "
@@ -128,12 +132,57 @@ static void parse_events(struct perf_source_options *options, char *text, struct
 {
 	char *item;
 
+	options->first_of_last = options->n_events;
 	if (!strncmp(text, "uprobe:", strlen("uprobe:"))) {
 		add_event(options, text, state);
 		return;
 	}
 	while ((item = strsep(&text, ",")))
 		add_event(options, item, state);
+}
+
+static void check_filter(const char *text, struct argp_state *state)
+{
+	struct sample_filter filter;
+	const char *at;
+
+	switch (sample_filter_parse(text, &filter, &at)) {
+	case 0:
+		return;
+	case -E2BIG:
+		stage_usage_error(state, "--filter takes at most %d terms",
+				  SAMPLE_FILTER_TERMS_MAX);
+	case -ENOENT:
+		stage_usage_error(state,
+				  "--filter: there is no such control group (version 2): '%s'", at);
+	default:
+		stage_usage_error(state,
+				  "--filter takes 'pid==1', 'comm!=cc1', … with ',' (and) or '||' "
+				  "(or) between, not '%s'",
+				  at);
+	}
+}
+
+static void set_filter(struct perf_source_options *options, const char *text,
+		       struct argp_state *state)
+{
+	if (!options->n_events) {
+		check_filter(text, state);
+		options->default_filter = text;
+	}
+	for (size_t i = options->first_of_last; i < options->n_events; i++) {
+		if (!sampled_event_is_tracepoint(&options->events[i]))
+			check_filter(text, state);
+		options->events[i].filter = text;
+	}
+}
+
+static bool has_filter(const struct perf_source_options *options)
+{
+	for (size_t i = 0; i < options->n_events; i++)
+		if (options->events[i].filter)
+			return true;
+	return options->default_filter;
 }
 
 static error_t check(struct perf_source_options *options, struct argp_state *state)
@@ -144,6 +193,12 @@ static error_t check(struct perf_source_options *options, struct argp_state *sta
 		stage_usage_error(state, "-p and a command exclude each other");
 	if (options->all && (options->n_pids || options->command))
 		stage_usage_error(state, "-a excludes -p and a command");
+	if (options->default_filter && options->n_events)
+		stage_usage_error(state, "--filter comes behind the -e that it is for");
+	if (has_filter(options) && options->has_waits)
+		stage_usage_error(state,
+				  "--filter and --off-cpu exclude each other: waits are those "
+				  "of all threads");
 	options->all = !options->n_pids && !options->command;
 	return 0;
 }
@@ -182,6 +237,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'e':
 		parse_events(options, arg, state);
+		return 0;
+	case KEY_FILTER:
+		set_filter(options, arg, state);
 		return 0;
 	case KEY_OFF_CPU:
 		if (arg && !parse_number(arg, 1, OFF_CPU_LEAST_MAX_NS / 1000, "", &number))

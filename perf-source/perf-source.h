@@ -12,11 +12,14 @@
 #include "common/processes.h"
 #include "perf-source/off-cpu.h"
 #include "perf-source/recording.h"
+#include "perf-source/sample-filter.h"
 #include "perf-source/switch-program.h"
 
 struct perf_source_options {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
-	size_t n_events; /* 0: the best there is */
+	size_t n_events;	    /* 0: the best there is */
+	size_t first_of_last;	    /* of those that the last option has named */
+	const char *default_filter; /* of the best there is; NULL: none */
 	uint64_t rate;
 	uint32_t stack_size;
 	size_t ring_bytes;	/* 0: enough for the rate and stack size */
@@ -37,6 +40,8 @@ struct perf_source {
 	int *pid_fds; /* of the options' pids */
 	struct image_server server;
 	struct recording recording;
+	struct sample_filter filters[SAMPLED_EVENTS_MAX]; /* of its counters */
+	size_t n_filters;
 	struct merge merge;
 	struct images images;
 	struct processes processes;

@@ -410,14 +410,34 @@ static int put_sampled_events(struct stage *stage, const struct event_setup *set
 	return r;
 }
 
+/* What is not there must not be looked for. */
+static int put_filter(struct stage *stage, const struct sampled_event *event)
+{
+	char text[1024];
+	const struct wire_message message = {
+		.time = stage->hello.start_time,
+		.severity = WIRE_severity_INFO,
+		.stage = wire_string(stage->program->name, 64),
+		.text = { text, snprintf(text, sizeof(text), "of %s only what passes: %s",
+					 event->name, event->filter) },
+	};
+
+	if (message.text.size >= sizeof(text))
+		return 0;
+	return stage_put(stage, WIRE_RECORD_message, &message);
+}
+
 /* One alone is told in `hello`. */
 static int put_events(struct stage *stage, const struct perf_source *self)
 {
 	const struct event_setup *setup = &self->recording.setup;
-	int r;
+	int r = 0;
 
-	if (!self->recording.has_waits && setup->n_events == 1)
-		return 0;
+	for (uint32_t i = 0; i < setup->n_events && r == 0; i++)
+		if (setup->events[i].filter)
+			r = put_filter(stage, &setup->events[i]);
+	if (r < 0 || (!self->recording.has_waits && setup->n_events == 1))
+		return r;
 	r = put_sampled_events(stage, setup);
 	if (r == 0 && self->recording.has_waits)
 		r = put_event(stage, setup->n_events, WIRE_event_kind_OFF_CPU,
@@ -563,6 +583,9 @@ static int finish(struct stage *stage, struct perf_source *self)
 		*counters_get(&stage->counters, "events", "waits-lost") =
 			recording_lost(&self->recording, RING_WAITS);
 	}
+	for (size_t i = 0; i < self->n_filters; i++)
+		*counters_get(&stage->counters, "samples", "not-wanted") +=
+			sample_filter_left_out(&self->filters[i]);
 	if (self->marks.n_refused)
 		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
@@ -619,6 +642,8 @@ void perf_source_deinit(void *data)
 	images_deinit(&self->images);
 	merge_deinit(&self->merge);
 	recording_deinit(&self->recording);
+	for (size_t i = 0; i < self->n_filters; i++)
+		sample_filter_unload(&self->filters[i]);
 	for (uint32_t i = 0; i < self->options.n_events; i++)
 		sampled_event_undefine(&self->options.events[i], i);
 	for (size_t i = 0; self->pid_fds && i < self->options.n_pids; i++)

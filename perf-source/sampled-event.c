@@ -90,7 +90,7 @@ int sampled_event_find(const char *text, struct sampled_event *ret)
 {
 	const struct counter *counter = find_counter(text);
 
-	*ret = (struct sampled_event){ .file_fd = -1 };
+	*ret = (struct sampled_event){ .file_fd = -1, .filter_program_fd = -1 };
 	if (!strncmp(text, UPROBE_PREFIX, strlen(UPROBE_PREFIX)))
 		return find_uprobe(text + strlen(UPROBE_PREFIX), ret);
 	if (strlen(text) >= sizeof(ret->name))
@@ -101,6 +101,15 @@ int sampled_event_find(const char *text, struct sampled_event *ret)
 	ret->type = counter->type;
 	ret->config = counter->config;
 	return 0;
+}
+
+void sampled_event_replace(struct sampled_event *event, const char *counter)
+{
+	const struct sampled_event before = *event;
+
+	sampled_event_find(counter, event);
+	event->filter = before.filter;
+	event->filter_program_fd = before.filter_program_fd;
 }
 
 int sampled_event_define(struct sampled_event *event, uint32_t number)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,7 +25,16 @@ struct sampled_event {
 	int file_fd; /* owned; -1: it is none, or is one already */
 	uint64_t file_offset;
 	bool is_defined;
+
+	const char *filter;    /* borrowed; NULL: all samples are wanted */
+	int filter_program_fd; /* of a counter's filter (sample-filter.h); borrowed, -1: none */
 };
+
+/* Whether its filter is the kernel's own, of tracepoints. */
+static inline bool sampled_event_is_tracepoint(const struct sampled_event *event)
+{
+	return event->type == PERF_TYPE_TRACEPOINT;
+}
 
 /*
  * The event of that name: that of a counter, "GROUP:NAME" of a tracepoint, or
@@ -33,6 +43,9 @@ struct sampled_event {
  * of a uprobe also what uprobe_place_find() says.
  */
 int sampled_event_find(const char *text, struct sampled_event *ret);
+
+/* Another counter in its place, with the same filter. */
+void sampled_event_replace(struct sampled_event *event, const char *counter);
 
 /* Makes a tracepoint of a uprobe before it is opened: 0, or what uprobe_define() says. */
 int sampled_event_define(struct sampled_event *event, uint32_t number);

@@ -132,6 +132,10 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 		stage_error(stage, "error: this machine has no event '%s': try -e cpu-clock",
 			    opening_name(self));
 		break;
+	case -EBADMSG:
+		stage_error(stage, "error: the kernel does not understand the filter of '%s'",
+			    opening_name(self));
+		break;
 	case -EMFILE:
 		stage_error(stage, "error: too many threads for the limit of open files: "
 				   "raise it (ulimit -n), or record all processes (-a)");
@@ -301,6 +305,31 @@ static void choose_events(const struct perf_source_options *options, struct even
 	setup->n_events = 1;
 	setup->is_anybodys = !options->has_waits;
 	sampled_event_find(options->has_waits ? "cpu-clock" : "cycles", &setup->events[0]);
+	setup->events[0].filter = options->default_filter;
+}
+
+/* Counters' filters are programs, as many as there are. */
+static int load_filters(struct stage *stage, struct perf_source *self)
+{
+	struct event_setup *setup = &self->recording.setup;
+	int r = 0;
+
+	for (size_t i = 0; i < setup->n_events && r == 0; i++) {
+		struct sample_filter *filter = &self->filters[self->n_filters];
+
+		if (!setup->events[i].filter || sampled_event_is_tracepoint(&setup->events[i]))
+			continue;
+		r = sample_filter_parse(setup->events[i].filter, filter, NULL);
+		if (r == 0)
+			r = sample_filter_load(filter);
+		setup->events[i].filter_program_fd = filter->program_fd;
+		self->n_filters++;
+	}
+	if (r == 0)
+		return 0;
+	stage_error(stage, "error: could not use --filter: %s",
+		    r == -EPERM ? "that needs root, or CAP_BPF and CAP_PERFMON" : strerror(-r));
+	return -ECANCELED;
 }
 
 /*
@@ -332,6 +361,9 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		.inherit = !options->all,
 	};
 	choose_events(options, &recording->setup);
+	r = load_filters(stage, self);
+	if (r < 0)
+		return r;
 	if (options->has_waits && options->all)
 		prepare_switches(self);
 	r = open_recording(stage, self, ring_bytes);

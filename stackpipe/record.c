@@ -24,6 +24,7 @@ enum {
 	KEY_OFF_CPU,
 	KEY_COUNTERS,
 	KEY_MARKS,
+	KEY_FILTER,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -47,6 +48,7 @@ static const struct {
 	{ 'F', SOURCE, "-F" },
 	{ 's', SOURCE, "-s" },
 	{ 'e', SOURCE, "-e" },
+	{ KEY_FILTER, SOURCE, "--filter" },
 	{ 'd', SOURCE, "-d" },
 	{ 'm', SOURCE, "-m" },
 	{ KEY_MARKS, SOURCE, "--marks" },
@@ -164,6 +166,8 @@ static const struct argp_option options[] = {
 	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "cycles, cpu-clock, …, GROUP:NAME, uprobe:FILE:SYMBOL (cycles, else cpu-clock)", 1 },
+	{ "filter", KEY_FILTER, "FILTER", 0,
+	  "Of these events only such samples: uid==1000, comm==cc1||comm==ld", 1 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 1 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also what threads wait for: of at least so many microseconds (100) each with its stack",

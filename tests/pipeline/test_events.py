@@ -2,6 +2,8 @@
 """Several events in one recording: each has its own samples and weights, in every file."""
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import unittest
@@ -26,6 +28,13 @@ def is_there(path):
         return True
     except OSError:
         return False
+
+
+def is_recording(pid):
+    """Whether it has given up what it needs to begin, and waits for the rings (in poll, or says nothing)."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    has_begun = int(re.search(r"CapEff:\s+(\S+)", status)[1], 16).bit_count() < 10
+    return has_begun and Path(f"/proc/{pid}/syscall").read_text().split()[0] == str(POLL)
 
 
 def ours():
@@ -117,6 +126,77 @@ class Events(pipeline.RecordingTest):
         odd.chmod(0o700)
         stream = self.record("-s1024", f"-euprobe:{odd}:probed", command=(str(odd), "5", "0", "1"))
         self.assertEqual(self.report(self.saved(stream, "out.syscap"), "uprobe:a b:c,d:probed", "--weights")["summary"]["sum"], 5)
+
+
+POLL = 7 if os.uname().machine == "x86_64" else 73  # ppoll there
+SPIN = ["sh", "-c", "while :; do :; done"]
+
+
+@pipeline.needs_root
+class Filters(pipeline.RecordingTest):
+    def spin(self, name):
+        """A process of that name that does nothing but run."""
+        copy = shutil.copy("/bin/sh", self.directory / name)
+        process = subprocess.Popen([copy, *SPIN[1:]])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process.pid
+
+    def recorded(self, *options, duration="0.5"):
+        """TIDs of samples of all processes, and how many samples were not wanted."""
+        ended = self.run_well(self.source("-a", "-s1024", f"-d{duration}", *options), [pipeline.program("frame-dump")])
+        tids = {int(tid) for tid in re.findall(r"(?m)^sample .*? tid=(\d+) ", ended[-1].output.decode())}
+        return tids, self.stats("perf-source").get("samples", {}).get("not-wanted", 0)
+
+    def test_only_what_is_wanted_is_sampled(self):
+        first, second = self.spin("first"), self.spin("second")
+        spinning = {first, second}
+        for text, wanted in [
+                (f"pid=={first}", {first}), ("comm==second", {second}), (f"pid!={first},pid!={second}", set()),
+                (f" pid == {first} || comm==second ", spinning), (f"uid==0,gid==0,tid=={second}||tid==1", {second}),
+                (f"comm!=first,comm!=secondary", {second}), ("uid!=0", set())]:
+            with self.subTest(text):
+                tids, n_unwanted = self.recorded(f"--filter={text}")
+                self.assertEqual(tids & spinning, wanted)
+                if "!=" not in text:
+                    self.assertEqual(tids, wanted)
+                self.assertGreater(n_unwanted, 0)
+
+    def test_a_filter_is_for_the_events_before_it(self):
+        first, second = self.spin("first"), self.spin("second")
+        ended = self.run_well(self.source("-a", "-s1024", "-d0.5", "-etask-clock", f"--filter=pid=={first}", "-ecpu-clock",
+                                          f"--filter=pid=={second}"), [pipeline.program("frame-dump")])
+        text = ended[-1].output.decode()
+        found = set(re.findall(r"(?m)^sample .*? tid=(\d+) .*? event=(\d)", text))
+        self.assertEqual(found, {(str(first), "0"), (str(second), "1")})
+        self.assertIn(f'severity=info stage="perf-source" text="of cpu-clock only what passes: pid=={second}"', text)
+
+    def test_tracepoints_have_the_kernels_own(self):
+        done = self.start(self.source("-a", "-s1024", "-esched:sched_process_exit", '--filter=comm=="events"'),
+                          [pipeline.program("frame-dump")])
+        pipeline.wait_for(lambda: is_recording(done.processes[0].pid), "the events")
+        subprocess.run(ARGUMENTS, check=True)
+        done.processes[0].send_signal(signal.SIGINT)
+        ended = done.end()
+        self.assertEqual(ended[0].status, 0, ended)
+        self.assertEqual(len(re.findall(r"(?m)^sample ", ended[-1].output.decode())), 1 + 2 * CHILDREN)
+
+    def test_what_is_no_filter_is_told(self):
+        terms = "||".join(["pid==1"] * 17)
+        for text, why in [
+                ("x", "not 'x'"), ("pid=1", "not 'pid=1'"), ("pid==", "not 'pid=='"), ("comm==0123456789abcdef", "not 'comm"),
+                ("cgroup==/no/such", "no such control group"), ("cgroup==../..", "not 'cgroup"), ("pid==1|uid==3", "not 'pid"),
+                ("pid==4294967296", "not 'pid"), ("pid==-1", "not 'pid"), ("pid==1,", "not ''"), ("", "not ''"),
+                (terms, "at most 16 terms")]:
+            with self.subTest(text):
+                ended = self.start(self.source("-a", f"--filter={text}")).end()[0]
+                self.assert_fails_in_one_line(ended, 2, why)
+        for options, status, why in [
+                (("-esched:sched_switch", "--filter=nosuch==1"), 1, "does not understand the filter of 'sched:sched_switch'"),
+                (("--off-cpu", "--filter=pid==1"), 2, "exclude each other"),
+                (("--filter=pid==1", "-ecpu-clock"), 2, "behind the -e")]:
+            ended = self.start(self.source("-a", *options)).end()[0]
+            self.assert_fails_in_one_line(ended, status, why)
 
 
 if __name__ == "__main__":
