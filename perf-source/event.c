@@ -127,14 +127,18 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = dummy_attr(setup, setup->switch_wakeup);
 
-	if (setup->has_switch_program) {
-		attr = raw_attr(setup);
-		make_output(&attr);
-		return attr;
-	}
 	attr.context_switch = 1;
 	if (!setup->no_lost_format)
 		attr.read_format = FORMAT_LOST;
+	return attr;
+}
+
+/* What a program tells of them, by its data. */
+static struct perf_event_attr told_switches_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = raw_attr(setup);
+
+	make_output(&attr);
 	return attr;
 }
 
@@ -236,12 +240,21 @@ int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu)
 
 int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	return setup->no_kernel ? -EACCES : open_event(switches_attr(setup), pid, cpu);
+	if (setup->no_kernel)
+		return -EACCES;
+	return open_event(setup->has_switch_program ? told_switches_attr(setup)
+						    : switches_attr(setup),
+			  pid, cpu);
 }
 
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu)
 {
 	return setup->no_kernel ? -EACCES : open_event(waits_attr(setup), pid, cpu);
+}
+
+int event_open_all_switches(const struct event_setup *setup, int cpu)
+{
+	return open_event(switches_attr(setup), -1, cpu);
 }
 
 int event_open_wakings(const struct event_setup *setup, int cpu)

@@ -50,6 +50,9 @@ int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
 int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu);
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu);
 
+/* Each switch of all tasks, beside what a program tells of them. */
+int event_open_all_switches(const struct event_setup *setup, int cpu);
+
 /* Who wakes whom, of all tasks: RECORD_RAW_TYPE. Only with `waking_tracepoint`. */
 int event_open_wakings(const struct event_setup *setup, int cpu);
 

@@ -7,7 +7,7 @@
 #include "common/clock.h"
 #include "perf-source/perf-source.h"
 
-enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER };
+enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER };
 enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
@@ -36,6 +36,8 @@ static const struct argp_option option_table[] = {
 	{ "marks", KEY_MARKS, "PATH", 0,
 	  "Make a socket there for marks of programs and scripts; a COMMAND has it as $STACKPIPE_MARKS",
 	  0 },
+	{ "scheduler", KEY_SCHEDULER, NULL, 0,
+	  "Also marks of which thread ran where and when, and of how long processes live", 0 },
 	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
 	{ 0 },
 };
@@ -257,6 +259,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				arg);
 		options->counter_interval =
 			(arg ? number : DEFAULT_COUNTERS_MS) * NANOSECONDS_A_MILLISECOND;
+		return 0;
+	case KEY_SCHEDULER:
+		options->has_scheduler = true;
 		return 0;
 	case KEY_MARKS:
 		options->marks_path = arg;

@@ -13,6 +13,7 @@
 #include "perf-source/off-cpu.h"
 #include "perf-source/recording.h"
 #include "perf-source/sample-filter.h"
+#include "perf-source/scheduler.h"
 #include "perf-source/switch-program.h"
 
 struct perf_source_options {
@@ -26,6 +27,7 @@ struct perf_source_options {
 	uint64_t duration;	/* nanoseconds, 0: until stopped */
 	const char *marks_path; /* NULL: no marks */
 	bool has_waits;
+	bool has_scheduler;
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */
 	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises where there are many */
 	bool all;
@@ -47,6 +49,7 @@ struct perf_source {
 	struct processes processes;
 	struct off_cpu off_cpu;
 	struct switch_program switch_program; /* of the recording's has_switch_program */
+	struct scheduler *scheduler;	      /* owned; NULL: no marks of it */
 	struct instruments instruments;
 	struct marks marks;
 	uint64_t lost_told; /* samples and events that LOST records told of */

@@ -113,6 +113,8 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		self->lost_told += lost->n;
 		break;
 	case RING_SWITCHES:
+		if (self->scheduler)
+			scheduler_take_lost(self->scheduler);
 		*counters_get(&stage->counters, "events", "switches-lost") += lost->n;
 		return self->off_cpu.program
 			       ? 0
@@ -134,8 +136,10 @@ static int take_task(struct perf_source *self, const struct merge_record *record
 {
 	const void *data = record->header;
 
-	if (!self->recording.has_waits)
-		return 0;
+	int r = self->scheduler ? scheduler_take_task(self->scheduler, data, record->time) : 0;
+
+	if (r < 0 || !self->recording.has_waits)
+		return r;
 	if (record->header->type == PERF_RECORD_COMM && record_comm_is_exec(data))
 		return self->off_cpu.program
 			       ? off_cpu_note_exec(&self->off_cpu, data, record->time)
@@ -147,6 +151,16 @@ static int take_task(struct perf_source *self, const struct merge_record *record
 	if (record->header->type == PERF_RECORD_EXIT)
 		return off_cpu_take_exit(&self->off_cpu, data, record->time);
 	return 0;
+}
+
+static int take_switch(struct perf_source *self, const struct perf_event_header *header,
+		       uint64_t time)
+{
+	int r = self->scheduler ? scheduler_take_switch(self->scheduler, header, time) : 0;
+
+	if (r < 0 || !self->recording.has_waits || self->off_cpu.program)
+		return r;
+	return off_cpu_take_switch(&self->off_cpu, header, time);
 }
 
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
@@ -166,7 +180,7 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 		return take_sample(stage, self, record);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
-		return off_cpu_take_switch(&self->off_cpu, data, record->time);
+		return take_switch(self, data, record->time);
 	case PERF_RECORD_MMAP2:
 		return processes_mmap(&self->processes, data, record->time);
 	case PERF_RECORD_COMM:
@@ -445,6 +459,18 @@ static int put_events(struct stage *stage, const struct perf_source *self)
 	return r;
 }
 
+static int prepare_scheduler(struct stage *stage, struct perf_source *self)
+{
+	if (!self->options.has_scheduler)
+		return 0;
+	self->scheduler = scheduler_new(stage, &self->processes);
+	if (!self->scheduler)
+		return -ENOMEM;
+	/* What a command was before it is one is not of interest. */
+	self->scheduler->begun_at = self->options.command ? UINT64_MAX : self->start_time;
+	return self->off_cpu.program ? recording_add_switches(&self->recording) : 0;
+}
+
 static int begin_waits(struct perf_source *self)
 {
 	struct off_cpu *off_cpu = &self->off_cpu;
@@ -469,6 +495,8 @@ static int begin(struct stage *stage, struct perf_source *self)
 			   "have neither names nor mappings (unshare --mount-proc)");
 	self->merge.last_time = self->start_time;
 	r = self->recording.has_waits ? prepare_waits(stage, self) : 0;
+	if (r == 0)
+		r = prepare_scheduler(stage, self);
 	if (r == 0)
 		r = put_events(stage, self);
 	if (r == 0)
@@ -567,6 +595,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 		r = tell_others(stage, self, stopped_at);
 	if (r == 0 && self->recording.has_waits)
 		r = off_cpu_finish(&self->off_cpu, stopped_at);
+	if (r == 0 && self->scheduler)
+		r = scheduler_finish(self->scheduler, stopped_at);
 	if (r == 0)
 		r = tell_others(stage, self, UINT64_MAX - 1);
 	if (r == 0)
@@ -576,7 +606,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 		       : recording_lost(&self->recording, RING_SAMPLES);
 	stage->samples_in += lost;
 	stage_drop(stage, "kernel-lost", lost);
-	if (self->recording.has_waits && !self->recording.setup.no_lost_format) {
+	if ((self->recording.has_waits || self->scheduler) &&
+	    !self->recording.setup.no_lost_format) {
 		/* Also what was lost at the very end, which no record tells. */
 		*counters_get(&stage->counters, "events", "switches-lost") =
 			recording_lost(&self->recording, RING_SWITCHES);
@@ -636,6 +667,7 @@ void perf_source_deinit(void *data)
 		kill(self->command.pid, SIGTERM);
 	instruments_deinit(&self->instruments);
 	marks_deinit(&self->marks);
+	scheduler_free(self->scheduler);
 	off_cpu_deinit(&self->off_cpu);
 	switch_program_deinit(&self->switch_program);
 	processes_deinit(&self->processes);

@@ -37,7 +37,9 @@ static int find_cpus(struct recording *recording)
 
 static size_t n_kinds(const struct recording *recording)
 {
-	return recording->has_waits ? N_RING_KINDS : RING_SWITCHES;
+	if (recording->has_waits)
+		return N_RING_KINDS;
+	return recording->has_switches ? RING_WAITS : RING_SWITCHES;
 }
 
 int recording_init(struct recording *recording)
@@ -181,20 +183,32 @@ int recording_add_kernel_code(struct recording *recording)
 	return r;
 }
 
-int recording_add_wakings(struct recording *recording)
+/* One more on each CPU whose ring of switches is there. */
+static int add_to_switches(struct recording *recording,
+			   int (*open)(const struct event_setup *setup, int cpu), uint32_t number)
 {
-	struct recorded_event event = { .kind = RING_SWITCHES, .number = SWITCHES_WAKING };
+	struct recorded_event event = { .kind = RING_SWITCHES, .number = number };
 	int r = 0;
 
 	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
 		if (recording->rings[RING_SWITCHES * recording->n_cpus + i].fd < 0)
 			continue;
-		event.fd = event_open_wakings(&recording->setup, recording->cpus[i]);
+		event.fd = open(&recording->setup, recording->cpus[i]);
 		if (event.fd == -ENODEV)
 			continue;
 		r = event.fd < 0 ? event.fd : attach_ring(recording, event, i);
 	}
 	return r;
+}
+
+int recording_add_switches(struct recording *recording)
+{
+	return add_to_switches(recording, event_open_all_switches, SWITCHES_TOLD);
+}
+
+int recording_add_wakings(struct recording *recording)
+{
+	return add_to_switches(recording, event_open_wakings, SWITCHES_WAKING);
 }
 
 static int compare_ids(const void *left, const void *right)

@@ -21,8 +21,8 @@ enum {
 enum ring_kind {
 	RING_SIDEBAND,
 	RING_SAMPLES,
-	RING_SWITCHES, /* only where waits are recorded, as the next */
-	RING_WAITS,
+	RING_SWITCHES, /* only where they are told, or waits are recorded */
+	RING_WAITS,    /* only where waits are */
 	N_RING_KINDS,
 };
 
@@ -39,6 +39,7 @@ struct recorded_event {
 struct recording {
 	struct event_setup setup;
 	bool has_waits;
+	bool has_switches;  /* each is told, whatever it is for */
 	size_t ring_bytes;  /* of a ring of samples */
 	size_t waits_bytes; /* of a ring of waits */
 	int *cpus;
@@ -65,6 +66,9 @@ int recording_add(struct recording *recording, pid_t pid);
  * -errno: -EINVAL, -EACCES, -EPERM: it is not told (event.h), and the rest is as before.
  */
 int recording_add_kernel_code(struct recording *recording);
+
+/* Opens events that tell of each switch where a program does it for waits, likewise. */
+int recording_add_switches(struct recording *recording);
 
 /* Opens the events that tell of who wakes whom, likewise. */
 int recording_add_wakings(struct recording *recording);

@@ -106,10 +106,11 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
-		if (self->options.has_waits && self->recording.setup.no_kernel) {
+		if ((self->options.has_waits || self->options.has_scheduler) &&
+		    self->recording.setup.no_kernel) {
 			stage_error(
 				stage,
-				"error: --off-cpu needs the kernel's side: run as root, give "
+				"error: --off-cpu and --scheduler need the kernel's side: run as root, give "
 				"CAP_PERFMON, or set kernel.perf_event_paranoid to %d (it is %d)",
 				self->options.all ? 0 : 1, paranoid());
 			break;
@@ -287,7 +288,8 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 			return r;
 		struct recording known = { .setup =
 						   recording->setup, /* also what it did not give */
-					   .has_waits = recording->has_waits };
+					   .has_waits = recording->has_waits,
+					   .has_switches = recording->has_switches };
 
 		recording_deinit(recording);
 		*recording = known;
@@ -354,6 +356,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	int r;
 
 	recording->has_waits = options->has_waits;
+	recording->has_switches = options->has_scheduler;
 	recording->setup = (struct event_setup){
 		.rate = options->rate,
 		.stack_size = options->stack_size,

@@ -25,6 +25,7 @@ enum {
 	KEY_COUNTERS,
 	KEY_MARKS,
 	KEY_FILTER,
+	KEY_SCHEDULER,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -131,6 +132,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_COUNTERS:
 		add_optional(recording, OPTION_COUNTERS, "--counters", arg);
 		return 0;
+	case KEY_SCHEDULER:
+		add(recording, SOURCE, "--scheduler");
+		return 0;
 	case KEY_SANDBOX:
 		pass_on_sandbox(recording, arg);
 		return 0;
@@ -174,6 +178,8 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
 	  "Also what the machine does, every so many milliseconds (500)", 1 },
+	{ "scheduler", KEY_SCHEDULER, NULL, 0,
+	  "Also marks of which thread ran where and when, and of how long processes live", 1 },
 	{ "marks", KEY_MARKS, "PATH", 0, "Make a socket there for marks of programs and scripts",
 	  1 },
 	{ "buffer-size", 'm', "BYTES", 0, "Of the ring of each CPU", 1 },

@@ -81,5 +81,66 @@ class Marks(pipeline.RecordingTest):
         self.assertTrue(taken.exists())
 
 
+TURNS = """
+import os, time
+os.sched_setaffinity(0, {0})
+begun = time.thread_time_ns()
+while time.thread_time_ns() - begun < 200_000_000:
+    pass
+time.sleep(0.05)
+print("ran", os.getpid(), time.thread_time_ns(), flush=True)
+"""
+
+
+class Scheduler(pipeline.RecordingTest):
+    def marks_of(self, stream, group):
+        """[(time, duration, process, tid, name, text), …]"""
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        return [(int(time), int(duration), int(process), int(tid), name, how) for time, duration, process, tid, name, how in
+                re.findall(rf'(?m)^mark time=(\d+) duration=(\d+) process=(\d+) tid=(\d+) group="{group}" name="(.*?)" '
+                           r'text="(.*?)"', text)]
+
+    def record_turns(self, *options):
+        stream = self.directory / "turns.stream"
+        with stream.open("wb") as out:
+            ended = self.run_well(self.source("--scheduler", *options, "--", sys.executable, "-c", TURNS),
+                                  self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
+        said = next(line.split() for line in ended[0].errors if line.startswith("ran "))
+        return stream, int(said[1]), int(said[2])
+
+    def check_turns(self, stream, pid, ran_ns):
+        runs = [run for run in self.marks_of(stream, "scheduler") if run[3] == pid]
+        on_first = [run for run in runs if run[4] == "CPU 0"]
+        self.assertGreater(sum(run[1] for run in on_first), 0.2e9)
+        self.assertLess(abs(sum(run[1] for run in runs) - ran_ns), 0.1 * ran_ns)
+        for before, after in zip(runs, runs[1:]):
+            self.assertLessEqual(before[0], after[0] - after[1])
+        lives = [life for life in self.marks_of(stream, "process") if life[2] == runs[-1][2]]
+        self.assertEqual([(life[4], life[5]) for life in lives], [("life", "exit")])
+        self.assertGreater(lives[0][1], 0.25e9)
+
+    def test_who_ran_where_is_told(self):
+        self.check_turns(*self.record_turns())
+
+    def test_waits_and_turns_are_told_together(self):
+        self.check_turns(*self.record_turns("--off-cpu"))
+
+    @pipeline.needs_root
+    def test_of_all_processes_nobody_runs_where_somebody_runs(self):
+        for options in (), ("--off-cpu",):
+            stream = self.directory / "all.stream"
+            with stream.open("wb") as out:
+                self.run_well(self.source("-a", "--scheduler", "-d0.5", *options), stdout=out)
+            runs = {}
+            for time, duration, _, tid, name, _ in self.marks_of(stream, "scheduler"):
+                runs.setdefault(name, []).append((time - duration, time, tid))
+            self.assertTrue(runs)
+            for of_cpu in runs.values():
+                of_cpu.sort()
+                self.assertTrue(all(tid for _, _, tid in of_cpu))
+                for (_, end, _), (begin, _, _) in zip(of_cpu, of_cpu[1:]):
+                    self.assertLessEqual(end, begin)
+
+
 if __name__ == "__main__":
     pipeline.main()
