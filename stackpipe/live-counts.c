@@ -8,7 +8,7 @@
 
 void live_counts_init(struct live_counts *counts, struct profile *profile)
 {
-	*counts = (struct live_counts){ .profile = profile, .process = -1 };
+	*counts = (struct live_counts){ .profile = profile, .process = -1, .cgroup = -1 };
 	pair_map_init(&counts->by_function, PROFILE_CALLS_MAX);
 }
 
@@ -133,10 +133,12 @@ static void note_match(struct live_counts *counts, uint32_t number, bool is_leaf
 
 uint64_t live_counts_amount(struct live_counts *counts, const struct profile_sample *sample)
 {
-	const struct profile_thread *thread = &counts->profile->threads[sample->thread];
-	uint64_t amount = profile_amount(counts->profile, counts->view, sample);
+	const struct profile *profile = counts->profile;
+	uint32_t process = profile->threads[sample->thread].process;
+	uint64_t amount = profile_amount(profile, counts->view, sample);
 
-	if (!amount || (counts->process >= 0 && thread->process != counts->process))
+	if (!amount || (counts->process >= 0 && process != counts->process) ||
+	    (counts->cgroup >= 0 && profile->processes[process].cgroup != counts->cgroup))
 		return 0;
 	if (!counts->symbol)
 		return amount;

@@ -119,6 +119,8 @@ static void draw_head(const struct top *top)
 		printw("  process %s",
 		       profile_text(&top->gathering.profile,
 				    top->gathering.profile.processes[top->counts.process].name));
+	if (top->counts.cgroup >= 0)
+		printw("  group %s", profile_text(&top->gathering.profile, top->counts.cgroup));
 	if (top->has_symbol)
 		printw("  /%s/", top->prompt.text);
 	if (top->is_frozen) {
@@ -162,20 +164,38 @@ static void draw_functions(const struct top *top, int first, int last)
 	}
 }
 
-static void draw_processes(const struct top *top, int first, int last)
+/* A container or unit says more than where it lies. */
+static void draw_cgroup(const struct profile *profile, const struct profile_process *process)
+{
+	const char *path = profile_text(profile, process->cgroup);
+
+	printw("%s", *path ? path : "(none)");
+	attron(COLOR_PAIR(2));
+	if (process->container)
+		printw("  container %s", profile_text(profile, process->container));
+	else if (process->unit)
+		printw("  %s", profile_text(profile, process->unit));
+	attroff(COLOR_PAIR(2));
+}
+
+static void draw_groups(const struct top *top, int first, int last)
 {
 	const struct profile *profile = &top->gathering.profile;
 
-	mvprintw(first, 0, "    share   process");
+	mvprintw(first, 0,
+		 top->view == TOP_PROCESSES ? "    share   process" : "    share   control group");
 	for (size_t i = 0; i < top->n_rows && first + 1 + (int)i < last; i++) {
-		const struct profile_process *process = &profile->processes[top->rows[i]];
+		const struct profile_process *process = &profile->processes[top->groups[i].process];
 
 		move(first + 1 + i, 0);
 		if (i == top->selected)
 			attron(A_REVERSE);
-		printw("%8.2f %%  %s (%" PRIu32 ")",
-		       percent(top_process_amount(top, top->rows[i]), top->counts.n),
-		       profile_text(profile, process->name), process->pid);
+		printw("%8.2f %%  ", percent(top->groups[i].n, top->counts.n));
+		if (top->view == TOP_PROCESSES)
+			printw("%s (%" PRIu32 ")", profile_text(profile, process->name),
+			       process->pid);
+		else
+			draw_cgroup(profile, process);
 		attroff(A_REVERSE);
 	}
 }
@@ -215,7 +235,7 @@ static void draw_foot(const struct top *top, int line)
 	else if (*top->message)
 		printw(" %s ", top->message);
 	else
-		printw(" q quit  ↑↓ Enter zoom  Esc back  s sort  p processes %s / filter  space freeze "
+		printw(" q quit  ↑↓ Enter zoom  Esc back  s sort  p processes  c groups %s / filter  space freeze "
 		       " + - seconds  w save ",
 		       top->gathering.stacks.events.n > 1 ? " v view " : "");
 	attroff(A_REVERSE);
@@ -229,8 +249,8 @@ void top_screen_draw(struct top *top)
 	draw_head(top);
 	if (top->view == TOP_FUNCTIONS)
 		draw_functions(top, HEAD_LINES, last);
-	else if (top->view == TOP_PROCESSES)
-		draw_processes(top, HEAD_LINES, last);
+	else if (top->view == TOP_PROCESSES || top->view == TOP_CGROUPS)
+		draw_groups(top, HEAD_LINES, last);
 	else
 		draw_subject(top, HEAD_LINES, last);
 	draw_foot(top, last);

@@ -150,53 +150,59 @@ size_t top_make_tree(struct top *top, enum top_side side, struct top_line *ret, 
 	return n;
 }
 
-static uint64_t amount_of(const struct top *top, size_t sample)
+static int compare_groups(const void *a, const void *b)
 {
-	const struct profile *profile = &top->gathering.profile;
-
-	return profile_amount(profile, top->counts.view, &profile->samples[sample]);
-}
-
-uint64_t top_process_amount(const struct top *top, uint32_t process)
-{
-	const struct profile *profile = &top->gathering.profile;
-	uint64_t n = 0;
-
-	for (size_t i = top->counts.first; i < top->counts.next; i++)
-		if (profile->threads[profile->samples[i].thread].process == process)
-			n += amount_of(top, i);
-	return n;
-}
-
-struct process_count {
-	uint32_t process;
-	uint64_t n;
-};
-
-static int compare_processes(const void *a, const void *b)
-{
-	const struct process_count *left = a, *right = b;
+	const struct top_group *left = a, *right = b;
 
 	if (left->n != right->n)
 		return left->n > right->n ? -1 : 1;
 	return left->process < right->process ? -1 : left->process > right->process;
 }
 
-size_t top_hottest_processes(const struct top *top, uint32_t *ret, size_t n_max)
+/* Of processes with the same control group one is counted for all. 0 or -ENOMEM. */
+static int find_firsts(const struct profile *profile, enum top_view view, uint32_t *ret)
+{
+	struct pair_map firsts;
+	int r = 0;
+
+	pair_map_init(&firsts, SIZE_MAX);
+	for (size_t i = 0; i < profile->n_processes && r == 0; i++) {
+		uint32_t cgroup = profile->processes[i].cgroup;
+		const uint64_t *known =
+			view == TOP_CGROUPS ? pair_map_find(&firsts, cgroup, 0) : NULL;
+
+		ret[i] = known ? *known : i;
+		if (!known && view == TOP_CGROUPS)
+			r = pair_map_add(&firsts, cgroup, 0, i);
+	}
+	pair_map_deinit(&firsts);
+	return r;
+}
+
+static void add_to_group(struct top *top, const struct profile_sample *sample,
+			 struct top_group *list, const uint32_t *firsts)
+{
+	uint32_t process = top->gathering.profile.threads[sample->thread].process;
+
+	list[firsts[process]].n += live_counts_amount(&top->counts, sample);
+}
+
+size_t top_hottest_groups(struct top *top, struct top_group *ret, size_t n_max)
 {
 	const struct profile *profile = &top->gathering.profile;
-	_cleanup_free_ struct process_count *list = calloc(profile->n_processes + 1, sizeof(*list));
+	_cleanup_free_ struct top_group *list = calloc(profile->n_processes + 1, sizeof(*list));
+	_cleanup_free_ uint32_t *firsts = calloc(profile->n_processes + 1, sizeof(*firsts));
 	size_t n = 0;
 
-	if (!list)
+	if (!list || !firsts || find_firsts(profile, top->view, firsts) < 0)
 		return 0;
 	for (size_t i = 0; i < profile->n_processes; i++)
 		list[i].process = i;
 	for (size_t i = top->counts.first; i < top->counts.next; i++)
-		list[profile->threads[profile->samples[i].thread].process].n += amount_of(top, i);
-	qsort(list, profile->n_processes, sizeof(*list), compare_processes);
+		add_to_group(top, &profile->samples[i], list, firsts);
+	qsort(list, profile->n_processes, sizeof(*list), compare_groups);
 	for (; n < n_max && n < profile->n_processes && list[n].n; n++)
-		ret[n] = list[n].process;
+		ret[n] = list[n];
 	return n;
 }
 

@@ -15,11 +15,8 @@ struct top_line {
 /* Branches from the function that was zoomed into, the largest first: how many lines. */
 size_t top_make_tree(struct top *top, enum top_side side, struct top_line *ret, size_t n_max);
 
-/* What a process has in the window. */
-uint64_t top_process_amount(const struct top *top, uint32_t process);
-
-/* The processes with the most: how many. */
-size_t top_hottest_processes(const struct top *top, uint32_t *ret, size_t n_max);
+/* The processes, or the control groups, with the most: how many. */
+size_t top_hottest_groups(struct top *top, struct top_group *ret, size_t n_max);
 
 /* Writes what is counted of the window as folded stacks. 0 or -errno. */
 int top_save(struct top *top, FILE *out);

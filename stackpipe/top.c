@@ -87,9 +87,11 @@ static void save(struct top *top)
 		snprintf(top->message, sizeof(top->message), "saved: stackpipe report %s", path);
 }
 
-/* Into the process or function that is selected. */
+/* Into the process, control group or function that is selected. */
 static int zoom(struct top *top)
 {
+	uint32_t process;
+
 	if (!top->n_rows || top->view == TOP_FUNCTION)
 		return 0;
 	if (top->view == TOP_FUNCTIONS) {
@@ -97,21 +99,25 @@ static int zoom(struct top *top)
 		top->view = TOP_FUNCTION;
 		return 0;
 	}
-	top->counts.process = top->rows[top->selected];
+	process = top->groups[top->selected].process;
+	if (top->view == TOP_PROCESSES)
+		top->counts.process = process;
+	else
+		top->counts.cgroup = top->gathering.profile.processes[process].cgroup;
 	top->view = TOP_FUNCTIONS;
 	top->selected = 0;
 	return live_counts_again(&top->counts);
 }
 
-/* One step out: of a function, of the processes, of a process, of the filter. */
+/* One step out: of a function, of a list, of a process or control group, of the filter. */
 static int back(struct top *top)
 {
 	if (top->view != TOP_FUNCTIONS) {
 		top->view = TOP_FUNCTIONS;
 		return 0;
 	}
-	if (top->counts.process >= 0) {
-		top->counts.process = -1;
+	if (top->counts.process >= 0 || top->counts.cgroup >= 0) {
+		top->counts.process = top->counts.cgroup = -1;
 		return live_counts_again(&top->counts);
 	}
 	top->prompt.text[top->prompt.n = 0] = 0;
@@ -155,6 +161,10 @@ static int press(struct top *top, int key)
 		top->view = TOP_PROCESSES;
 		top->selected = 0;
 		return 0;
+	case 'c':
+		top->view = TOP_CGROUPS;
+		top->selected = 0;
+		return 0;
 	case 'v':
 		return change_view(top);
 	case '/':
@@ -188,8 +198,8 @@ static int press(struct top *top, int key)
 /* The rows of the view, and which of them is selected. */
 static void find_rows(struct top *top)
 {
-	if (top->view == TOP_PROCESSES)
-		top->n_rows = top_hottest_processes(top, top->rows, TOP_ROWS_MAX);
+	if (top->view == TOP_PROCESSES || top->view == TOP_CGROUPS)
+		top->n_rows = top_hottest_groups(top, top->groups, TOP_ROWS_MAX);
 	else if (top->view == TOP_FUNCTIONS)
 		top->n_rows =
 			live_counts_hottest(&top->counts, top->order, top->rows, TOP_ROWS_MAX);

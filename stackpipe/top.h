@@ -14,7 +14,13 @@ enum {
 	TOP_TREE_MAX = 64, /* lines of callers, and of callees */
 };
 
-enum top_view { TOP_FUNCTIONS, TOP_PROCESSES, TOP_FUNCTION };
+enum top_view { TOP_FUNCTIONS, TOP_PROCESSES, TOP_CGROUPS, TOP_FUNCTION };
+
+/* What a process, or all of its control group, has in the window. */
+struct top_group {
+	uint32_t process;
+	uint64_t n;
+};
 
 struct top_prompt {
 	bool is_open;
@@ -29,7 +35,8 @@ struct top {
 	enum live_order order;
 	bool is_frozen;
 	double window_s;
-	uint32_t rows[TOP_ROWS_MAX]; /* functions, or processes */
+	uint32_t rows[TOP_ROWS_MAX]; /* functions */
+	struct top_group groups[TOP_ROWS_MAX];
 	size_t n_rows, selected;
 	uint32_t subject; /* the function that was zoomed into */
 	struct top_prompt prompt;

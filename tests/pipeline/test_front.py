@@ -293,6 +293,20 @@ class Top(pipeline.RecordingTest):
         self.tmux("send-keys", "q")
         self.wait_for(r"status \d+")
 
+    def test_top_groups_by_control_group(self):
+        self.open_top("--", CHAIN, "once", "1000")
+        self.wait_for(r"\d\d\.\d\d %.*inner")
+        self.tmux("send-keys", "c")
+        self.wait_for("share   control group")
+        group = self.wait_for(r"100\.00 %  (\S+)")[1]
+        self.tmux("send-keys", "Enter")
+        self.wait_for("group " + re.escape("" if group == "(none)" else group[:40]))
+        self.wait_for(r"\d\d\.\d\d %.*inner")
+        self.tmux("send-keys", "Escape")
+        pipeline.wait_for(lambda: "group /" not in self.screen(), "all groups")
+        self.tmux("send-keys", "q")
+        self.wait_for(r"status \d+")
+
     def test_top_shows_waits(self):
         self.open_top("--off-cpu", "--", "sh", "-c", "while :; do sleep 0.02; done")
         self.wait_for(r"samples")
