@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/elf-image.h"
 #include "common/helper-process.h"
+#include "common/sandbox.h"
 #include "perf-source/uprobe-place.h"
 
 enum {
@@ -99,30 +100,26 @@ static int find_offset(int fd, const struct place *place, uint64_t *ret)
 	return elf_image_offset(&image, symbol.st_value, ret) ? 0 : -ESRCH;
 }
 
-static void confine(void)
+static bool confine(void)
 {
-	static const struct rlimit cpu = { HELPER_SECONDS_MAX, HELPER_SECONDS_MAX },
-				   memory = { HELPER_MEMORY_MAX, HELPER_MEMORY_MAX };
-	static const int calls[] = {
-		SCMP_SYS(pread64),    SCMP_SYS(read),	SCMP_SYS(write),      SCMP_SYS(lseek),
-		SCMP_SYS(fstat),      SCMP_SYS(fcntl),	SCMP_SYS(newfstatat), SCMP_SYS(brk),
-		SCMP_SYS(mmap),	      SCMP_SYS(munmap), SCMP_SYS(mremap),     SCMP_SYS(close),
-		SCMP_SYS(exit_group),
-	};
+	static const struct rlimit cpu = { HELPER_SECONDS_MAX, HELPER_SECONDS_MAX };
+	struct sandbox sandbox = { .memory_max = HELPER_MEMORY_MAX };
 
-	setrlimit(RLIMIT_CPU, &cpu);
-	setrlimit(RLIMIT_DATA, &memory);
-	helper_process_confine(NULL, 0, calls, sizeof(calls) / sizeof(*calls));
+	SANDBOX_ALLOW(&sandbox, SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(lseek),
+		      SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(fcntl), SCMP_SYS(brk),
+		      SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(close),
+		      SCMP_SYS(exit_group));
+	return setrlimit(RLIMIT_CPU, &cpu) == 0 && sandbox_enter(&sandbox) == 0;
 }
 
 /* In the helper: its descriptors are the file and the pipe. */
 static _Noreturn void answer(const struct place *place)
 {
 	enum { FILE_FD = HELPER_PROCESS_FD, PIPE_FD };
-	struct answer answer = { 0 };
+	struct answer answer = { .error = -EPERM };
 
-	confine();
-	answer.error = find_offset(FILE_FD, place, &answer.offset);
+	if (confine())
+		answer.error = find_offset(FILE_FD, place, &answer.offset);
 	_exit(write(PIPE_FD, &answer, sizeof(answer)) != sizeof(answer));
 }
 

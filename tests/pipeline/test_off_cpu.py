@@ -177,6 +177,7 @@ class OffCpu(Waits):
         self.assertNotRegex(text, "(?m)^(event|thread_time) ")
 
 
+@unittest.skipUnless(Path("/sys/kernel/btf/vmlinux").exists(), f"{pipeline.NOT_HERE} programs know the kernel's types")
 @pipeline.needs_root
 class OfAllProcesses(Waits):
     def test_waits_are_as_long_as_they_were(self):
