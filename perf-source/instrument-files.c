@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "perf-source/instrument-files.h"
@@ -289,6 +290,22 @@ static void parse_cpuinfo(struct instruments *instruments, char *text, uint64_t 
 	}
 }
 
+/* "123 (name) S …": the 14th and 15th are the ticks that this process has had (proc(5)). */
+static void parse_own_stat(struct instruments *instruments, char *text, uint64_t time)
+{
+	enum { SKIPPED = 12 }; /* numbers and a letter behind the name */
+	char *at = strrchr(text, ')');
+	uint64_t ticks[2];
+
+	for (int i = 0; at && i < SKIPPED; i++)
+		at = strchr(at + 1, ' ');
+	if (at && parse_numbers(at, ticks, 2) == 2)
+		set_rate(find(instruments, HUNDREDTHS, "Recorder",
+			      "CPU time of perf-source, percent of one CPU", "perf-source"),
+			 (ticks[0] + ticks[1]) * 100 * HUNDREDTHS / sysconf(_SC_CLK_TCK), time,
+			 NANOSECONDS_A_SECOND);
+}
+
 const struct instrument_file instrument_files[] = {
 	{ "/proc/stat", parse_stat },
 	{ "/proc/meminfo", parse_meminfo },
@@ -298,6 +315,7 @@ const struct instrument_file instrument_files[] = {
 	{ "/proc/pressure/memory", parse_memory_pressure },
 	{ "/proc/pressure/io", parse_io_pressure },
 	{ "/proc/cpuinfo", parse_cpuinfo },
+	{ "/proc/self/stat", parse_own_stat },
 };
 
 const size_t n_instrument_files = sizeof(instrument_files) / sizeof(*instrument_files);

@@ -11,7 +11,9 @@ enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER }
 enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
-	{ "all", 'a', NULL, 0, "Record all processes of the machine (the default)", 0 },
+	{ "all", 'a', NULL, 0,
+	  "Record all processes of the machine (the default), with a COMMAND as long as it runs",
+	  0 },
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
 	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
 	{ "stack-size", 's', "BYTES", 0,
@@ -193,15 +195,15 @@ static error_t check(struct perf_source_options *options, struct argp_state *sta
 		stage_usage_error(state, "there is no command behind '--'");
 	if (options->n_pids && options->command)
 		stage_usage_error(state, "-p and a command exclude each other");
-	if (options->all && (options->n_pids || options->command))
-		stage_usage_error(state, "-a excludes -p and a command");
+	if (options->all && options->n_pids)
+		stage_usage_error(state, "-a and -p exclude each other");
 	if (options->default_filter && options->n_events)
 		stage_usage_error(state, "--filter comes behind the -e that it is for");
 	if (has_filter(options) && options->has_waits)
 		stage_usage_error(state,
 				  "--filter and --off-cpu exclude each other: waits are those "
 				  "of all threads");
-	options->all = !options->n_pids && !options->command;
+	options->all |= !options->n_pids && !options->command;
 	return 0;
 }
 

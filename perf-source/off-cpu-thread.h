@@ -38,6 +38,7 @@ struct off_cpu_thread {
 	struct switch_sums sums; /* what of them is in the above */
 	uint64_t long_ns;	 /* waits that it told of */
 	uint64_t upid;		 /* what it was until it became another program; 0: what it is */
+	uint64_t upid_until;	 /* when it did */
 	uint64_t seen_at;	 /* in the kernel's list, last */
 	UT_hash_handle hh;
 };

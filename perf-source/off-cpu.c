@@ -361,7 +361,8 @@ static int adapt(struct off_cpu *off_cpu, uint64_t time)
 		return 0;
 	enough = find_threshold(off_cpu, most / 2);
 	if (off_cpu->n_long > most && enough > off_cpu->threshold_ns)
-		r = raise_threshold(off_cpu, enough);
+		r = raise_threshold(off_cpu,
+				    enough < OFF_CPU_LEAST_MAX_NS ? enough : OFF_CPU_LEAST_MAX_NS);
 	else if (elapsed < OFF_CPU_TELL_NS)
 		return 0;
 	else if (enough < off_cpu->threshold_ns && off_cpu->threshold_ns > off_cpu->least_ns)

@@ -30,7 +30,7 @@ enum {
 	OFF_CPU_LEAST_DEFAULT_NS = 100000,
 	OFF_CPU_LEAST_MAX_NS = 1000000000,
 	OFF_CPU_TOLD_MAX = 500, /* waits a second: with more, the threshold rises */
-	OFF_CPU_LENGTHS = 30,	/* powers of two: the last is OFF_CPU_LEAST_MAX_NS and more */
+	OFF_CPU_LENGTHS = 30,	/* powers of two: the last is half a second and more */
 };
 
 struct off_cpu_thread;

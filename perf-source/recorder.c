@@ -467,7 +467,8 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
 	if (!self->scheduler)
 		return -ENOMEM;
 	/* What a command was before it is one is not of interest. */
-	self->scheduler->begun_at = self->options.command ? UINT64_MAX : self->start_time;
+	self->scheduler->begun_at =
+		self->recording.setup.enable_on_exec ? UINT64_MAX : self->start_time;
 	return self->off_cpu.program ? recording_add_switches(&self->recording) : 0;
 }
 
@@ -475,7 +476,7 @@ static int begin_waits(struct perf_source *self)
 {
 	struct off_cpu *off_cpu = &self->off_cpu;
 
-	off_cpu->begun_at = clock_now(CLOCK_MONOTONIC);
+	off_cpu->begun_at = off_cpu->told_at = off_cpu->adapted_at = clock_now(CLOCK_MONOTONIC);
 	return off_cpu->program ? switch_program_start(off_cpu->program, off_cpu->begun_at,
 						       off_cpu->threshold_ns)
 				: 0;
@@ -510,13 +511,14 @@ static int begin(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	recording_sort_events(&self->recording);
-	if (!self->options.command) {
-		r = recording_enable(&self->recording);
-		if (r == 0)
-			r = begin_waits(self);
-		return r < 0 ? r : scan(self);
-	}
-	self->off_cpu.begun_at = clock_now(CLOCK_MONOTONIC);
+	/* Events of a command alone are on when it is executed. */
+	r = self->recording.setup.enable_on_exec ? 0 : recording_enable(&self->recording);
+	if (r == 0)
+		r = begin_waits(self);
+	if (r == 0 && !self->recording.setup.enable_on_exec)
+		r = scan(self);
+	if (r < 0 || !self->options.command)
+		return r;
 	r = command_start(&self->command);
 	if (r < 0) {
 		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],

@@ -12,7 +12,12 @@
 #include "perf-source/bpf.h"
 #include "perf-source/sample-filter.h"
 
-enum { PATH_SIZE = 4096, VALUE_SIZE = 2048, PID_SHIFT = 32 };
+enum {
+	PATH_SIZE = 4096,
+	VALUE_SIZE = 2048,
+	PID_SHIFT = 32,
+	INITIAL_CGROUP_NAMESPACE = 0xEFFFFFFB, /* PROC_CGROUP_INIT_INO of linux/proc_ns.h */
+};
 
 static const char *const names[] = {
 	[FILTER_PID] = "pid", [FILTER_TID] = "tid",   [FILTER_UID] = "uid",
@@ -39,6 +44,20 @@ static int count_components(const char *path)
 	return n;
 }
 
+/* A component that is "." or "..". */
+static bool has_dots(const char *path)
+{
+	while (*path) {
+		size_t size = strcspn(path, "/");
+
+		if ((size == 1 && *path == '.') || (size == 2 && !strncmp(path, "..", 2)))
+			return true;
+		path += size;
+		path += strspn(path, "/");
+	}
+	return false;
+}
+
 /* Its id is the number of its directory (bpf-helpers(7), bpf_get_current_cgroup_id). */
 static int find_cgroup(const char *path, struct sample_filter_term *term)
 {
@@ -47,8 +66,11 @@ static int find_cgroup(const char *path, struct sample_filter_term *term)
 	struct statfs system;
 	struct stat status;
 
-	if (strstr(path, ".."))
+	if (has_dots(path))
 		return -EINVAL;
+	/* Levels are counted from the root of all. */
+	if (stat("/proc/self/ns/cgroup", &status) == 0 && status.st_ino != INITIAL_CGROUP_NAMESPACE)
+		return -ENOENT;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
 		if (statfs(roots[i], &system) < 0 || system.f_type != CGROUP2_SUPER_MAGIC)
 			continue;

@@ -48,14 +48,15 @@ static int put_mark(struct scheduler *scheduler, uint32_t pid, struct wire_mark 
 static int put_run(struct scheduler *scheduler, size_t cpu, uint64_t time, const char *how)
 {
 	struct scheduler_cpu *slot = &scheduler->cpus[cpu];
-	char name[16];
+	char name[16], text[64]; /* captures keep the text of a mark alone */
 	struct wire_mark mark = {
 		.time = time,
 		.duration = time - slot->since,
 		.tid = slot->tid,
 		.group = wire_string("scheduler", 23),
 		.name = { name, snprintf(name, sizeof(name), "CPU %zu", cpu) },
-		.text = wire_string(how, 1024),
+		.text = { text, snprintf(text, sizeof(text), "thread %" PRIu32 "%s%s", slot->tid,
+					 *how ? ", " : "", how) },
 	};
 
 	return put_mark(scheduler, slot->pid, &mark);
@@ -78,6 +79,8 @@ int scheduler_take_switch(struct scheduler *scheduler, const struct perf_event_h
 	slot = &scheduler->cpus[id->cpu];
 	if (!(header->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
 		*slot = (struct scheduler_cpu){ id->pid, id->tid, time };
+		if (id->tid == PID_UNKNOWN)
+			*slot = (struct scheduler_cpu){ 0 };
 		return 0;
 	}
 	/* Who is gone by now has no number any more. */
@@ -103,6 +106,7 @@ static void begin_life(struct scheduler *scheduler, uint32_t pid, uint64_t time)
 		life = calloc(1, sizeof(*life));
 	if (!life) {
 		scheduler->n_refused++;
+		scheduler->begun_at = UINT64_MAX; /* of who is not known nothing is */
 		return;
 	}
 	life->since = time;

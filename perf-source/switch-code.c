@@ -109,22 +109,30 @@ static void put_new_thread(struct bpf_code *code, const struct switch_program *p
 }
 
 /*
- * The thread whose number is on the stack; one that was not heard of yet has been in that state
- * since the beginning. The jump is for when there is no room for it.
+ * The thread whose number is on the stack, and whose task is that argument; one that was not heard
+ * of yet has been in that state since the beginning, or since it was made (not all are that are
+ * made tell of it: those of io_uring do not). The jump is for when there is no room for it: nobody
+ * is known since the beginning any more.
  */
 static size_t put_find_thread(struct bpf_code *code, const struct switch_program *program,
-			      enum switch_state state)
+			      enum switch_state state, int16_t task)
 {
-	size_t is_known, is_added, has_no_room;
+	size_t is_known, was_there, is_added, has_no_room;
 
 	put_lookup(code, program->threads_fd);
 	is_known = bpf_jump_if_value(code, BPF_JNE, 0, 0);
+	put_read_task(code, task, program->start_offset, RAN);
+	bpf_load(code, BPF_WIDTH_8, 2, STACK, RAN);
 	bpf_load(code, BPF_WIDTH_8, 1, SETTINGS, OF_SETTINGS(begun));
+	was_there = bpf_jump_if(code, BPF_JLE, 2, 1);
+	bpf_copy(code, 1, 2);
+	bpf_land(code, was_there);
 	put_new_thread(code, program, state, BPF_NOEXIST);
 	put_lookup(code, program->threads_fd);
 	is_added = bpf_jump_if_value(code, BPF_JNE, 0, 0);
 	bpf_set(code, 1, 1);
 	bpf_add_atomically(code, SETTINGS, OF_SETTINGS(n_refused), 1);
+	bpf_store(code, BPF_WIDTH_8, SETTINGS, OF_SETTINGS(begun), NOW);
 	has_no_room = bpf_jump(code);
 	bpf_land(code, is_known);
 	bpf_land(code, is_added);
@@ -206,23 +214,21 @@ static void put_add_wait(struct bpf_code *code)
 	put_add(code, OF_THREAD(window_long_ns), 3); /* 0 of a short one */
 }
 
-/* After so many waits it is clear whether stacks are worth their price. */
+/* After so many waits, or so long, it is clear whether stacks are worth their price. */
 static void put_look_at_window(struct bpf_code *code)
 {
-	size_t is_long, is_not_full, is_slow, is_worth_it;
+	size_t is_slow, is_not_full, is_worth_it;
 
 	put_increment(code, OF_THREAD(window_n));
 	bpf_load(code, BPF_WIDTH_8, 3, STACK, WAIT);
 	put_add(code, OF_THREAD(window_ns), 3);
-	is_long = bpf_jump_if_value(code, BPF_JGE, 3, SWITCH_WINDOW_NS);
-	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_n));
-	is_not_full = bpf_jump_if_value(code, BPF_JLT, 1, SWITCH_WINDOW_WAITS);
-	bpf_land(code, is_long);
 	bpf_set(code, 2, 0);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_since));
 	bpf_copy(code, 3, NOW);
 	bpf_do(code, BPF_SUB, 3, 1);
 	is_slow = bpf_jump_if_value(code, BPF_JGE, 3, SWITCH_WINDOW_NS);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_n));
+	is_not_full = bpf_jump_if_value(code, BPF_JLT, 1, SWITCH_WINDOW_WAITS);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_long_ns));
 	bpf_do_value(code, BPF_MUL, 1, SWITCH_LONG_SHARE);
 	bpf_load(code, BPF_WIDTH_8, 3, THREAD, OF_THREAD(window_ns));
@@ -359,7 +365,7 @@ static void put_goes(struct bpf_code *code, const struct switch_program *program
 	put_current(code);
 	bpf_load(code, BPF_WIDTH_4, 1, STACK, KEY);
 	is_idle = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
-	has_no_room = put_find_thread(code, program, SWITCH_RUNNING);
+	has_no_room = put_find_thread(code, program, SWITCH_RUNNING, SWITCH_PREV);
 	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
 	has_ended = bpf_jump_if_value(code, BPF_JEQ, 1, SWITCH_ENDED);
 	put_run_until_now(code, program, SWITCH_PREV);
@@ -376,7 +382,7 @@ static void put_comes(struct bpf_code *code, const struct switch_program *progra
 	put_read_task(code, SWITCH_NEXT, program->pid_offset, KEY);
 	bpf_load(code, BPF_WIDTH_4, 1, STACK, KEY);
 	is_idle = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
-	has_no_room = put_find_thread(code, program, SWITCH_AWAY);
+	has_no_room = put_find_thread(code, program, SWITCH_AWAY, SWITCH_NEXT);
 	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
 	has_ended = bpf_jump_if_value(code, BPF_JEQ, 1, SWITCH_ENDED);
 	put_wait_until_now(code, program, SWITCH_NEXT);
@@ -413,7 +419,7 @@ void switch_code_exec(struct bpf_code *code, const struct switch_program *progra
 	put_current(code);
 	bpf_load(code, BPF_WIDTH_8, 1, CONTEXT, EXEC_OLD_PID);
 	bpf_store(code, BPF_WIDTH_4, STACK, KEY, 1);
-	has_no_room = put_find_thread(code, program, SWITCH_RUNNING);
+	has_no_room = put_find_thread(code, program, SWITCH_RUNNING, EXEC_TASK);
 	put_run_until_now(code, program, EXEC_TASK);
 	put_event(code, program, SWITCH_LEFT);
 	bpf_set_map(code, 1, program->threads_fd);
@@ -433,7 +439,7 @@ void switch_code_exit(struct bpf_code *code, const struct switch_program *progra
 
 	put_begin(code, program);
 	put_current(code);
-	has_no_room = put_find_thread(code, program, SWITCH_RUNNING);
+	has_no_room = put_find_thread(code, program, SWITCH_RUNNING, EXIT_TASK);
 	put_run_until_now(code, program, EXIT_TASK);
 	put_event(code, program, SWITCH_LEFT);
 	put_state(code, SWITCH_ENDED);

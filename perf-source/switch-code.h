@@ -11,7 +11,7 @@
 /* The only item of the map of settings. */
 struct switch_settings {
 	uint64_t begun, threshold_ns;
-	uint64_t n_refused;	   /* threads that there was no room for */
+	uint64_t n_refused;	   /* times that there was no room for a thread */
 	uint64_t n_contradictions; /* who ran comes, or who was away goes: a switch was not heard of
 				    */
 };

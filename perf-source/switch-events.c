@@ -35,6 +35,12 @@ void off_cpu_leave_program_out(const struct off_cpu *off_cpu, struct record_samp
 static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 		     const struct switch_sums *sums)
 {
+	/* A look may have met a place that is being used again. */
+	if (sums->on_ns < thread->sums.on_ns || sums->off_ns < thread->sums.off_ns ||
+	    sums->n_waits < thread->sums.n_waits || sums->short_ns < thread->sums.short_ns) {
+		off_cpu->n_contradictions++;
+		return;
+	}
 	off_cpu->n_short += sums->n_waits - thread->sums.n_waits; /* but for those told of */
 	thread->on_ns += sums->on_ns - thread->sums.on_ns;
 	thread->off_ns += sums->off_ns - thread->sums.off_ns;
@@ -68,9 +74,10 @@ static struct off_cpu_thread *get_thread(struct off_cpu *off_cpu, uint32_t pid, 
 		thread = off_cpu_add_thread(off_cpu, pid, tid, THREAD_UNKNOWN, born);
 	if (!thread)
 		return NULL;
+	if (!thread->born && born >= thread->upid_until)
+		thread->upid = 0; /* nothing is told of what it was before */
 	thread->born = born;
-	if (pid)
-		thread->pid = pid;
+	thread->pid = pid;
 	return thread;
 }
 
@@ -92,14 +99,14 @@ static int take_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 	return r;
 }
 
-static int take_end(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
-		    const struct switch_event *event)
+static int end_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
+		      const struct switch_sums *sums, uint64_t time)
 {
 	int r;
 
-	add_sums(off_cpu, thread, &event->sums);
+	add_sums(off_cpu, thread, sums);
 	add_untold(thread);
-	r = off_cpu_tell_thread(off_cpu, thread, event->until);
+	r = off_cpu_tell_thread(off_cpu, thread, time);
 	off_cpu_remove_thread(off_cpu, thread);
 	return r;
 }
@@ -110,8 +117,10 @@ int off_cpu_note_exec(struct off_cpu *off_cpu, const struct record_comm *comm, u
 
 	if (!thread)
 		thread = off_cpu_add_thread(off_cpu, comm->pid, comm->tid, THREAD_UNKNOWN, time);
-	return thread ? processes_of_sample(off_cpu->processes, comm->pid, 0, time, &thread->upid)
-		      : 0;
+	if (!thread)
+		return 0;
+	thread->upid_until = time;
+	return processes_of_sample(off_cpu->processes, comm->pid, 0, time, &thread->upid);
 }
 
 int off_cpu_take_event(struct off_cpu *off_cpu, const struct record_raw *raw)
@@ -126,7 +135,7 @@ int off_cpu_take_event(struct off_cpu *off_cpu, const struct record_raw *raw)
 	if (!thread)
 		return 0;
 	return event.kind == SWITCH_WAITED ? take_wait(off_cpu, thread, &event)
-					   : take_end(off_cpu, thread, &event);
+					   : end_thread(off_cpu, thread, &event.sums, event.until);
 }
 
 struct look {
@@ -154,14 +163,26 @@ static bool has_gone(const struct look *look, uint32_t tid, const struct switch_
 	       !proc_find_process(tid);
 }
 
+/* The record of its end is lost: these are its sums all the same. */
+static int end_unheard(const struct look *look, uint32_t tid, const struct switch_thread *known)
+{
+	struct off_cpu_thread *thread = off_cpu_find_thread(look->off_cpu, tid);
+
+	if (!thread || thread->born != known->born)
+		return 0;
+	return end_thread(look->off_cpu, thread, &known->sums, look->time);
+}
+
 static int read_thread(uint32_t tid, const struct switch_thread *known, void *arg)
 {
 	const struct look *look = arg;
 	struct off_cpu_thread *thread = look_up(look, tid, known);
 	uint64_t n_nearly;
 
-	if (has_gone(look, tid, known))
+	if (has_gone(look, tid, known)) {
 		switch_program_forget(look->off_cpu->program, tid);
+		return end_unheard(look, tid, known);
+	}
 	if (!thread)
 		return 0;
 	n_nearly = known->sums.n_nearly - thread->sums.n_nearly;
@@ -190,8 +211,9 @@ int off_cpu_read_program(struct off_cpu *off_cpu, uint64_t time)
 	struct look look = { off_cpu, time };
 	int r = switch_program_each(off_cpu->program, read_thread, &look);
 
-	remove_unseen(off_cpu, time);
-	return r;
+	if (r == 0)
+		remove_unseen(off_cpu, time);
+	return r < 0 ? r : 0;
 }
 
 static int finish_thread(uint32_t tid, const struct switch_thread *known, void *arg)
@@ -199,6 +221,8 @@ static int finish_thread(uint32_t tid, const struct switch_thread *known, void *
 	const struct look *look = arg;
 	struct off_cpu_thread *thread = look_up(look, tid, known);
 
+	if (known->state == SWITCH_ENDED)
+		return end_unheard(look, tid, known);
 	if (!thread || thread->seen_at == UINT64_MAX) /* the list may name it twice */
 		return 0;
 	thread->seen_at = UINT64_MAX;
@@ -221,9 +245,11 @@ int off_cpu_finish_program(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct look look = { off_cpu, time };
 	uint64_t n_refused, n_contradictions;
+	int r;
 
 	switch_program_count(off_cpu->program, &n_refused, &n_contradictions);
 	off_cpu->n_threads_refused += n_refused;
 	off_cpu->n_contradictions += n_contradictions;
-	return switch_program_each(off_cpu->program, finish_thread, &look);
+	r = switch_program_each(off_cpu->program, finish_thread, &look);
+	return r < 0 ? r : 0;
 }

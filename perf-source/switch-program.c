@@ -27,8 +27,10 @@ static const struct {
 static int find_fields(struct switch_program *program)
 {
 	uint32_t tgid_offset, entity_offset, runtime_offset;
-	int r = btf_find_field("task_struct", "se", &entity_offset);
+	int r = btf_find_field("task_struct", "start_time", &program->start_offset);
 
+	if (r == 0)
+		r = btf_find_field("task_struct", "se", &entity_offset);
 	if (r == 0)
 		r = btf_find_field("sched_entity", "sum_exec_runtime", &runtime_offset);
 	if (r == 0)
@@ -186,19 +188,24 @@ void switch_program_forget(struct switch_program *program, uint32_t tid)
 	bpf_map_delete(program->threads_fd, &tid);
 }
 
+/* The next one is asked for before `each`, which may forget this one. */
 int switch_program_each(struct switch_program *program,
 			int (*each)(uint32_t tid, const struct switch_thread *thread, void *arg),
 			void *arg)
 {
 	struct switch_thread thread;
-	uint32_t tid;
-	int r = bpf_map_next(program->threads_fd, NULL, &tid);
+	uint32_t tid, next;
+	int r = 0, has_next = bpf_map_next(program->threads_fd, NULL, &next);
 
-	for (size_t i = 0; r == 0 && i < VISITS_MAX; i++) {
+	for (size_t i = 0; has_next == 0 && i < VISITS_MAX; i++) {
+		tid = next;
+		has_next = bpf_map_next(program->threads_fd, &tid, &next);
 		if (bpf_map_get(program->threads_fd, &tid, &thread) == 0)
 			r = each(tid, &thread, arg);
-		if (r == 0)
-			r = bpf_map_next(program->threads_fd, &tid, &tid);
+		if (r < 0)
+			return r;
 	}
-	return r == -ENOENT ? 0 : r;
+	if (has_next == 0)
+		return SWITCH_LOOK_CUT;
+	return has_next == -ENOENT ? 0 : has_next;
 }

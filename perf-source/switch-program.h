@@ -24,7 +24,7 @@ enum {
 
 	/* A thread's waits are looked at so many at a time. */
 	SWITCH_WINDOW_WAITS = 64,
-	SWITCH_WINDOW_NS = 320000000, /* they took no longer than this: there are many, */
+	SWITCH_WINDOW_NS = 320000000, /* or after so long; if there were so many before that, */
 	SWITCH_LONG_SHARE = 20,	      /* and what was long is less than so many a part: no stacks */
 };
 
@@ -51,6 +51,8 @@ struct switch_thread {
 	uint64_t window_since, window_n, window_ns, window_long_ns;
 };
 
+enum { SWITCH_LOOK_CUT = 1 }; /* of switch_program_each() */
+
 enum switch_event_kind {
 	SWITCH_WAITED, /* `from` to `until`, which was long */
 	SWITCH_LEFT,   /* it ends, or becomes another program: these are all its sums */
@@ -66,7 +68,7 @@ struct switch_event {
 
 struct switch_program {
 	int threads_fd, settings_fd, stacks_fd, events_fd; /* maps */
-	uint32_t pid_offset, runtime_offset;		   /* in the kernel's task_struct */
+	uint32_t pid_offset, start_offset, runtime_offset; /* in the kernel's task_struct */
 	int fds[SWITCH_PROGRAMS];
 	size_t n;
 	int attached_fds[SWITCH_PROGRAMS]; /* each as long as it runs */
@@ -96,7 +98,10 @@ int switch_program_set_threshold(struct switch_program *program, uint64_t thresh
 /* Forgets a thread that has gone. */
 void switch_program_forget(struct switch_program *program, uint32_t tid);
 
-/* Calls for each thread as it is now; some may come twice. -errno of `each`, or 0. */
+/*
+ * Calls for each thread as it is now. -errno of `each`, 0, or SWITCH_LOOK_CUT: there was so much
+ * coming and going that some may have been missed, and some may have come twice.
+ */
 int switch_program_each(struct switch_program *program,
 			int (*each)(uint32_t tid, const struct switch_thread *thread, void *arg),
 			void *arg);

@@ -80,11 +80,33 @@ int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, u
 	return off_cpu_tell_thread(off_cpu, thread, time);
 }
 
+/* The one that has done it may have had another number; none of the others has it any more. */
+static int end_others(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
+{
+	struct off_cpu_thread *thread, *next;
+	int r = 0;
+
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
+		if (thread->pid != comm->pid || thread->tid == comm->tid ||
+		    thread->state == THREAD_ENDED || r < 0)
+			continue;
+		if (thread->state == THREAD_RUNNING)
+			thread->on_ns += time - thread->since;
+		r = off_cpu_tell_thread(off_cpu, thread, time);
+		off_cpu_remove_thread(off_cpu, thread);
+	}
+	return r;
+}
+
 /* What was before is of another program. */
 int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, comm->tid);
+	int r = end_others(off_cpu, comm, time);
 
+	if (r < 0)
+		return r;
 	if (!thread) {
 		off_cpu_add_thread(off_cpu, comm->pid, comm->tid, THREAD_RUNNING, time);
 		return 0;

@@ -223,7 +223,7 @@ static int open_processes(struct stage *stage, struct perf_source *self)
 
 static int open_events(struct stage *stage, struct perf_source *self)
 {
-	pid_t pid = self->options.command ? self->command.pid : -1;
+	pid_t pid = self->options.all ? -1 : self->command.pid;
 	int r;
 
 	if (self->options.n_pids)
@@ -279,7 +279,8 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 		if (!self->options.ring_bytes && bytes >= RING_DEFAULT_MIN)
 			recording->waits_bytes = RECORDING_WAITS_MIN;
 		recording->setup.sample_wakeup = bytes / 4;
-		recording->setup.switch_wakeup = RECORDING_SMALL_MAX / 2;
+		recording->setup.switch_wakeup =
+			(bytes < RECORDING_SMALL_MAX ? bytes : RECORDING_SMALL_MAX) / 2;
 		recording->setup.sideband_wakeup = 1; /* a new file is to be opened soon */
 		r = recording_init(recording);
 		if (r == 0)
@@ -334,6 +335,18 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 	return -ECANCELED;
 }
 
+/* "0-3", "0,2-7": the last number of /sys/devices/system/cpu/possible. */
+static size_t highest_cpu(void)
+{
+	_cleanup_file_ FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+	size_t cpu = sysconf(_SC_NPROCESSORS_CONF) - 1;
+
+	while (file && fscanf(file, "%*[-,]%zu", &cpu) != EOF)
+		if (fscanf(file, "%zu", &cpu) == EOF)
+			break;
+	return cpu;
+}
+
 /*
  * Of all tasks, switches are paired in the kernel where it can: Linux 6.0 or later, as before, a
  * process without CAP_BPF may not even look at its maps.
@@ -345,7 +358,7 @@ static void prepare_switches(struct perf_source *self)
 	tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 	setup->has_switch_program =
 		event_kernel_tells_lost() &&
-		switch_program_init(&self->switch_program, sysconf(_SC_NPROCESSORS_CONF)) == 0;
+		switch_program_init(&self->switch_program, highest_cpu() + 1) == 0;
 }
 
 static int start_recording(struct stage *stage, struct perf_source *self)
@@ -360,7 +373,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	recording->setup = (struct event_setup){
 		.rate = options->rate,
 		.stack_size = options->stack_size,
-		.enable_on_exec = options->command != NULL,
+		.enable_on_exec = !options->all && options->command,
 		.inherit = !options->all,
 	};
 	choose_events(options, &recording->setup);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -16,9 +17,17 @@
 
 enum { NAME_SIZE = 64, COMMAND_SIZE = 256, LINE_SIZE = 4096 };
 
+/* A PID is somebody else's in another namespace. */
+static uint64_t pid_namespace(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 static void put_name(int pid, uint32_t number, char ret[NAME_SIZE])
 {
-	snprintf(ret, NAME_SIZE, "p%d_%" PRIu32, pid, number);
+	snprintf(ret, NAME_SIZE, "p%d_%" PRIu32 "_%" PRIx64, pid, number, pid_namespace());
 }
 
 /* One line to the list of definitions. */
@@ -41,15 +50,13 @@ static void undefine(int pid, uint32_t number)
 	command(text);
 }
 
-/*
- * Takes back what recorders left behind that were killed. Of one that lives in another PID
- * namespace the kernel keeps what is in use.
- */
+/* Takes back what recorders of this PID namespace left behind that were killed. */
 static void sweep(void)
 {
 	_cleanup_fd_ int fd = tracefs_open(DEFINITIONS, O_RDONLY | O_CLOEXEC);
 	_cleanup_file_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[LINE_SIZE];
+	uint64_t namespace;
 	uint32_t number;
 	int pid;
 
@@ -57,8 +64,9 @@ static void sweep(void)
 		return;
 	take_fd(&fd);
 	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "p:" GROUP "/p%d_%" SCNu32 " ", &pid, &number) == 2 &&
-		    kill(pid, 0) < 0 && errno == ESRCH)
+		if (sscanf(line, "p:" GROUP "/p%d_%" SCNu32 "_%" SCNx64 " ", &pid, &number,
+			   &namespace) == 3 &&
+		    namespace == pid_namespace() && kill(pid, 0) < 0 && errno == ESRCH)
 			undefine(pid, number);
 }
 
@@ -69,6 +77,7 @@ int uprobe_define(uint32_t number, int fd, uint64_t offset, uint32_t *ret_tracep
 	int r;
 
 	sweep();
+	undefine(getpid(), number); /* of one that had our PID */
 	put_name(getpid(), number, name);
 	snprintf(text, sizeof(text), "p:" GROUP "/%s /proc/self/fd/%d:0x%" PRIx64 "\n", name, fd,
 		 offset);

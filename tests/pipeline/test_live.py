@@ -164,6 +164,19 @@ class Live(pipeline.RecordingTest):
         stacks = self.record_folded("-a", "-d", "0.5")
         self.assert_hold_chain(stacks, program.name, "main", 0.9)
 
+    @pipeline.needs_root
+    def test_the_whole_machine_while_a_command_runs(self):
+        with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as other:
+            try:
+                ended = self.start(self.source("-a", "--off-cpu", "-s1024", "--", "sh", "-c", "sleep 0.5; exit 3"),
+                                   [pipeline.program("frame-dump")]).end()
+            finally:
+                other.kill()
+        self.assertEqual(ended[0].status, 3, ended[0])
+        text = ended[1].output.decode()
+        self.assertRegex(text, rf"(?m)^sample .* tid={other.pid} ")
+        self.assertRegex(text, rf'(?m)^process .* name="sleep"')
+
     def test_a_program_that_is_rewritten_in_place(self):
         """The same inode with another content is another image: each run has its own names."""
         program, names = self.directory / "program", ("first_name", "other_name")

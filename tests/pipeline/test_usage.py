@@ -24,7 +24,6 @@ WRONG_COMMAND_LINES = [
     ("perf-source", "-e", "no-such-event"),
     ("perf-source", "-p", "1", "--", "true"),
     ("perf-source", "-a", "-p", "1"),
-    ("perf-source", "-a", "--", "true"),
     ("live-unwinder", "--engine=none"),
     ("live-unwinder", "--engine="),
     ("live-unwinder", "--verify=0"),
