@@ -115,14 +115,20 @@ static int each_function(struct live_counts *counts, uint32_t node,
 	return r;
 }
 
+/* A name of a JIT compiler's code may have got another meaning since it was counted. */
+static uint64_t stepped(uint64_t amount, int64_t step)
+{
+	return step < 0 && amount < (uint64_t)-step ? 0 : amount + step;
+}
+
 static void add(struct live_counts *counts, uint32_t number, bool is_leaf, int64_t step)
 {
 	struct live_function *function = &counts->functions[number];
 
 	if (is_leaf)
-		function->self += step;
+		function->self = stepped(function->self, step);
 	if (function->last_sample != counts->n_steps)
-		function->total += step;
+		function->total = stepped(function->total, step);
 	function->last_sample = counts->n_steps;
 }
 

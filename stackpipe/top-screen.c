@@ -114,6 +114,7 @@ static void draw_head(const struct top *top)
 			printw("  %s", gauge);
 	}
 	move(2, 0);
+	clrtoeol(); /* the line before may have been too long */
 	draw_sum(top);
 	if (top->counts.process >= 0)
 		printw("  process %s",
