@@ -35,6 +35,7 @@
 
 enum {
 	MAPPINGS_MAX = 1 << 22,
+	THREADS_TOLD_MAX = 1 << 20,
 	NAMES_TOLD_MAX = 1 << 22,
 	PROCESS_NAME_MAX = 128,
 	KERNEL_MADE_UP_SIZE = 16,
@@ -60,7 +61,8 @@ struct syscap_format {
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	bool has_kallsyms; /* the whole one, as there are no names in the stream */
-	struct syscap_notes thread_times, cgroups;
+	struct syscap_notes thread_times, thread_names, cgroups;
+	struct pair_map told_threads; /* (PID, TID) → the name that was told */
 };
 
 static int put_metadata(struct capture *capture, const char *id, const char *value)
@@ -93,6 +95,7 @@ static int begin(struct capture *capture)
 		return -ENOMEM;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
+	pair_map_init(&self->told_threads, THREADS_TOLD_MAX);
 	syscap_symbols_init(&self->symbols);
 	heap_allocations_init(&self->allocations);
 	pair_map_init(&self->jitmap, NAMES_TOLD_MAX);
@@ -467,6 +470,28 @@ static int add_counter_values(struct capture *capture, const struct wire_counter
 	return syscap_counters_add_values(&self->counters, record);
 }
 
+/* Sysprof shows a thread's number alone. A name that is its process's needs no telling. */
+static int note_thread_name(struct capture *capture, const struct named_stack *stack,
+			    struct syscap_time when, int32_t tid)
+{
+	struct syscap_format *self = capture->format_data;
+	struct names *names = &capture->stacks.names;
+	uint32_t name =
+		names_of_thread(names, stack->process, stack->record->process, stack->record->tid);
+	uint64_t *told = pair_map_find(&self->told_threads, when.pid, tid);
+	int r;
+
+	if (told ? *told == name
+		 : !stack->process || !strcmp(names_text(names, name), stack->process->name))
+		return 0;
+	if (told)
+		*told = name;
+	else if ((r = pair_map_add(&self->told_threads, when.pid, tid, name)) < 0)
+		return r == -ENOMEM ? r : 0;
+	r = syscap_note_thread_name(&self->thread_names, when, tid, names_text(names, name));
+	return r > 0 ? put_notes(capture, SYSCAP_THREAD_NAMES_FILE, &self->thread_names, 0) : r;
+}
+
 static int add_thread_time(struct capture *capture, const struct wire_thread_time *record)
 {
 	struct syscap_format *self = capture->format_data;
@@ -501,7 +526,8 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 		tid = when.pid;
 	if (tid < 0) /* together with another pid it kills Sysprof */
 		tid = when.pid;
-	if (record->event)
+	r = note_thread_name(capture, stack, when, tid);
+	if (r == 0 && record->event)
 		r = add_event(capture, when, tid, record, &addresses);
 	if (r == 0)
 		r = syscap_put_sample(&self->syscap, when, tid, addresses.list, addresses.n);
@@ -705,6 +731,8 @@ static int put_events(struct capture *capture)
 	}
 	if (r == 0 && self->thread_times.text)
 		r = put_notes(capture, SYSCAP_THREAD_TIMES_FILE, &self->thread_times, 1);
+	if (r == 0 && self->thread_names.text)
+		r = put_notes(capture, SYSCAP_THREAD_NAMES_FILE, &self->thread_names, 1);
 	if (r == 0 && self->cgroups.text)
 		r = put_notes(capture, SYSCAP_CGROUPS_FILE, &self->cgroups, 1);
 	return r;
@@ -763,7 +791,9 @@ static void free_all(struct capture *capture)
 
 	syscap_files_deinit(&self->files);
 	free(self->thread_times.text);
+	free(self->thread_names.text);
 	free(self->cgroups.text);
+	pair_map_deinit(&self->told_threads);
 	pair_map_deinit(&self->pids);
 	free(self->used_pids);
 	pair_map_deinit(&self->told_names);

@@ -72,6 +72,15 @@ int syscap_note_thread_time(struct syscap_notes *notes, int32_t pid,
 			record->off_cpu, record->n_waits);
 }
 
+int syscap_note_thread_name(struct syscap_notes *notes, struct syscap_time when, int32_t tid,
+			    const char *name)
+{
+	char text[LINE_SIZE];
+
+	return add_line(notes, SYSCAP_THREAD_NAME, when.time, when.pid, tid,
+			text_clean_string(name, text, sizeof(text)));
+}
+
 int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path)
 {
 	char text[CGROUP_PATH_MAX];

@@ -34,4 +34,6 @@ void syscap_event_text(const struct event_info *event, char *ret, size_t size);
  */
 int syscap_note_thread_time(struct syscap_notes *notes, int32_t pid,
 			    const struct wire_thread_time *record);
+int syscap_note_thread_name(struct syscap_notes *notes, struct syscap_time when, int32_t tid,
+			    const char *name);
 int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path);

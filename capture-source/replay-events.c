@@ -102,6 +102,7 @@ int replay_events_start(struct replay_events *events, struct stage *stage,
 	pair_map_init(&events->weights, WEIGHTS_MAX);
 	pair_map_init(&events->cgroups, WEIGHTS_MAX);
 	events->times = lines_of(file, SYSCAP_THREAD_TIMES_FILE);
+	events->names = lines_of(file, SYSCAP_THREAD_NAMES_FILE);
 	r = read_cgroups(events, file);
 	while (events->n < REPLAY_EVENTS_MAX && r == 0) {
 		struct wire_event event = { .number = events->n };
@@ -208,6 +209,29 @@ int replay_events_next_time(struct replay_events *events, uint64_t until, int32_
 		events->times = behind;
 		if (is_one)
 			return 0;
+	}
+	return -ENODATA;
+}
+
+int replay_events_next_name(struct replay_events *events, uint64_t until,
+			    struct replay_thread_name *ret)
+{
+	struct lines behind = events->names;
+	char line[256];
+
+	while (next_line(&behind, line, sizeof(line))) {
+		int name_at = 0;
+		bool is_one = sscanf(line, "%lu %d %d %n", &ret->time, &ret->pid, &ret->tid,
+				     &name_at) == 3 &&
+			      line[name_at];
+
+		if (is_one && ret->time > until)
+			return -ENODATA;
+		events->names = behind;
+		if (!is_one)
+			continue;
+		snprintf(ret->name, sizeof(ret->name), "%s", line + name_at);
+		return 0;
 	}
 	return -ENODATA;
 }

@@ -19,6 +19,7 @@ struct replay_events {
 	size_t n;			    /* 0: one that `hello` names */
 	char frames[REPLAY_EVENTS_MAX][72]; /* "[off-cpu]" */
 	struct pair_map weights; /* (PID in the file, TID and kind of mark) → what the mark told */
+	struct lines names;	 /* of threads: what is still to be told */
 	struct lines times;	 /* where the time of threads has gone: what is still to be told */
 	struct pair_map cgroups; /* (PID in the file, 0) → its line's path */
 	const char *cgroups_end; /* of the last one's file */
@@ -51,3 +52,13 @@ struct wire_string replay_events_cgroup(const struct replay_events *events, int3
  * -ENODATA: none. */
 int replay_events_next_time(struct replay_events *events, uint64_t until, int32_t *ret_pid,
 			    struct wire_thread_time *ret);
+
+/* The next name that a thread has got by a time: 0 or -ENODATA. */
+struct replay_thread_name {
+	uint64_t time;
+	int32_t pid, tid;
+	char name[65];
+};
+
+int replay_events_next_name(struct replay_events *events, uint64_t until,
+			    struct replay_thread_name *ret);

@@ -403,6 +403,26 @@ static int put_thread_times(struct stage *stage, struct replay *replay, uint64_t
 	return r;
 }
 
+/* Names that threads had got by then. */
+static int put_thread_names(struct replay *replay, uint64_t until)
+{
+	struct replay_thread_name name;
+	struct replayed_process *process;
+	int r = 0;
+
+	while (r == 0 && replay_events_next_name(replay->events, until, &name) == 0) {
+		const struct syscap_frame frame = { .pid = name.pid, .time = name.time, .cpu = -1 };
+
+		r = find_process(replay, &frame, NULL, &process);
+		if (r == 0)
+			r = places_name_thread(&replay->places, &process->process,
+					       name.tid == name.pid ? process->process.pid
+								    : (uint32_t)name.tid,
+					       name.name, name.time);
+	}
+	return r;
+}
+
 /* A file of the host, as it was embedded. */
 static int put_file(struct stage *stage, const struct syscap_embedded_file *file, uint64_t time)
 {
@@ -482,7 +502,9 @@ int replay_syscap_run(struct stage *stage, struct replay *replay)
 	for (size_t i = 0; i < replay->syscap.n_items && r == 0 && !stage_should_stop(); i++) {
 		const struct syscap_frame *frame = syscap_file_frame(&replay->syscap, i);
 
-		r = put_thread_times(stage, replay, frame->time);
+		r = put_thread_names(replay, frame->time);
+		if (r == 0)
+			r = put_thread_times(stage, replay, frame->time);
 		if (r == 0)
 			r = take(stage, replay, frame);
 	}

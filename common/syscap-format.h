@@ -22,8 +22,8 @@ enum {
 
 /*
  * Of several events: the metadata that tells of each; the message and the names of the mark in
- * front of a stack (TID, weight); files, and their lines (time, PID, TID, on and off the CPU,
- * waits; PID and control group).
+ * front of a stack (TID, weight). Files, and their lines: time, PID, TID, on and off the CPU, waits;
+ * since when a thread has a name; PID and control group.
  */
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"
@@ -31,6 +31,8 @@ enum {
 #define SYSCAP_OCCURRED "occurred"
 #define SYSCAP_PREEMPTED "preempted"
 #define SYSCAP_THREAD_TIMES_FILE "stackpipe/thread-times"
+#define SYSCAP_THREAD_NAMES_FILE "stackpipe/thread-names"
+#define SYSCAP_THREAD_NAME "%lu %d %d %s\n"
 #define SYSCAP_CGROUPS_FILE "stackpipe/cgroups"
 #define SYSCAP_CGROUP "%d %s\n"
 #define SYSCAP_THREAD_TIME "%lu %d %u %lu %lu %lu\n"

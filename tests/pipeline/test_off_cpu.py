@@ -156,9 +156,11 @@ class OffCpu(Waits):
                 self.assertEqual(of_stream["summary"]["sum"], of_capture["summary"]["sum"], view)
             self.assertEqual([(row["function"], row["self"]) for row in of_stream["functions"] if view == "off-cpu"],
                              [(row["function"], row["self"]) for row in of_capture["functions"] if view == "off-cpu"])
-        self.assertEqual(of_stream["waited_for"], of_capture["waited_for"])
-        self.assertEqual([{**row, "name": ""} for row in of_stream["thread_times"]],
-                         [{**row, "name": ""} for row in of_capture["thread_times"]])
+        self.assertEqual(*(self.report(path, "--view=off-cpu")["waited_for"] for path in (stream, capture)))
+        self.assertEqual(of_stream["thread_times"], of_capture["thread_times"])
+        self.assertTrue(set(FUNCTIONS) <= {row["name"] for row in of_capture["threads"]}, of_capture["threads"])
+        self.assertEqual(self.report(stream, "--view=off-cpu", "--thread=^asleep$")["summary"]["sum"],
+                         self.report(capture, "--view=off-cpu", "--thread=^asleep$")["summary"]["sum"])
         folded = self.run_on(stream, [pipeline.program("capture-sink"), "-q", "--view=off-cpu", "-f", "folded", "-"])
         microseconds = sum(int(line.rsplit(" ", 1)[1]) for line in folded.decode().splitlines())
         off_cpu = self.report(stream, "--view=off-cpu")["summary"]["sum"]
