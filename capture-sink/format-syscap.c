@@ -26,6 +26,7 @@
 #include "capture-sink/syscap-files.h"
 #include "capture-sink/syscap-frames.h"
 #include "capture-sink/syscap-kallsyms.h"
+#include "capture-sink/syscap-notes.h"
 #include "capture-sink/syscap-symbols.h"
 #include "common/build-id.h"
 #include "common/cleanup.h"
@@ -35,7 +36,6 @@
 
 enum {
 	MAPPINGS_MAX = 1 << 22,
-	THREADS_TOLD_MAX = 1 << 20,
 	NAMES_TOLD_MAX = 1 << 22,
 	PROCESS_NAME_MAX = 128,
 	KERNEL_MADE_UP_SIZE = 16,
@@ -61,8 +61,7 @@ struct syscap_format {
 	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	bool has_kallsyms; /* the whole one, as there are no names in the stream */
-	struct syscap_notes thread_times, thread_names, cgroups;
-	struct pair_map told_threads; /* (PID, TID) → the name that was told */
+	struct syscap_notes notes;
 };
 
 static int put_metadata(struct capture *capture, const char *id, const char *value)
@@ -95,7 +94,7 @@ static int begin(struct capture *capture)
 		return -ENOMEM;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
-	pair_map_init(&self->told_threads, THREADS_TOLD_MAX);
+	syscap_notes_init(&self->notes, &self->files);
 	syscap_symbols_init(&self->symbols);
 	heap_allocations_init(&self->allocations);
 	pair_map_init(&self->jitmap, NAMES_TOLD_MAX);
@@ -116,17 +115,6 @@ static int begin(struct capture *capture)
 	if (r == 0)
 		r = syscap_counters_begin(&self->counters, hello->start_time);
 	return r;
-}
-
-static int put_notes(struct capture *capture, const char *path, struct syscap_notes *notes,
-		     int is_last)
-{
-	struct syscap_format *self = capture->format_data;
-	size_t size = notes->size;
-
-	notes->size = 0;
-	return syscap_files_put_piece(&self->files, path, capture->stacks.last_time, notes->text,
-				      size, is_last);
 }
 
 static bool is_used(const struct syscap_format *self, uint32_t pid)
@@ -182,14 +170,6 @@ static uint64_t hash_name(const struct process *process)
 	return hash;
 }
 
-static int note_cgroup(struct capture *capture, int32_t pid, const char *path)
-{
-	struct syscap_format *self = capture->format_data;
-	int r = syscap_note_cgroup(&self->cgroups, pid, path);
-
-	return r > 0 ? put_notes(capture, SYSCAP_CGROUPS_FILE, &self->cgroups, 0) : r;
-}
-
 /*
  * The PID of a stack's process. It is told when first met, and again with a new name: the last one
  * counts, and each incarnation is a process of its own here.
@@ -219,7 +199,7 @@ static int find_pid(struct capture *capture, const struct named_stack *stack, in
 	name_process(process, pid, name, sizeof(name));
 	when.pid = pid;
 	if (r == 0 && !told && process && process->cgroup)
-		r = note_cgroup(capture, pid, process->cgroup->path);
+		r = syscap_note_cgroup(&self->notes, pid, process->cgroup->path, when.time);
 	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
 }
 
@@ -470,37 +450,13 @@ static int add_counter_values(struct capture *capture, const struct wire_counter
 	return syscap_counters_add_values(&self->counters, record);
 }
 
-/* Sysprof shows a thread's number alone. A name that is its process's needs no telling. */
-static int note_thread_name(struct capture *capture, const struct named_stack *stack,
-			    struct syscap_time when, int32_t tid)
-{
-	struct syscap_format *self = capture->format_data;
-	struct names *names = &capture->stacks.names;
-	uint32_t name =
-		names_of_thread(names, stack->process, stack->record->process, stack->record->tid);
-	uint64_t *told = pair_map_find(&self->told_threads, when.pid, tid);
-	int r;
-
-	if (told ? *told == name
-		 : !stack->process || !strcmp(names_text(names, name), stack->process->name))
-		return 0;
-	if (told)
-		*told = name;
-	else if ((r = pair_map_add(&self->told_threads, when.pid, tid, name)) < 0)
-		return r == -ENOMEM ? r : 0;
-	r = syscap_note_thread_name(&self->thread_names, when, tid, names_text(names, name));
-	return r > 0 ? put_notes(capture, SYSCAP_THREAD_NAMES_FILE, &self->thread_names, 0) : r;
-}
-
 static int add_thread_time(struct capture *capture, const struct wire_thread_time *record)
 {
 	struct syscap_format *self = capture->format_data;
 	int32_t pid;
 	int r = find_pid_of(capture, record->process, record->time, &pid);
 
-	if (r == 0)
-		r = syscap_note_thread_time(&self->thread_times, pid, record);
-	return r > 0 ? put_notes(capture, SYSCAP_THREAD_TIMES_FILE, &self->thread_times, 0) : r;
+	return r < 0 ? r : syscap_note_thread_time(&self->notes, pid, record);
 }
 
 static int add_stack(struct capture *capture, const struct named_stack *stack)
@@ -526,7 +482,7 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 		tid = when.pid;
 	if (tid < 0) /* together with another pid it kills Sysprof */
 		tid = when.pid;
-	r = note_thread_name(capture, stack, when, tid);
+	r = syscap_note_thread(&self->notes, &capture->stacks.names, stack, when, tid);
 	if (r == 0 && record->event)
 		r = add_event(capture, when, tid, record, &addresses);
 	if (r == 0)
@@ -729,13 +685,7 @@ static int put_events(struct capture *capture)
 		syscap_event_text(&events->list[i], text, sizeof(text));
 		r = put_metadata(capture, id, text);
 	}
-	if (r == 0 && self->thread_times.text)
-		r = put_notes(capture, SYSCAP_THREAD_TIMES_FILE, &self->thread_times, 1);
-	if (r == 0 && self->thread_names.text)
-		r = put_notes(capture, SYSCAP_THREAD_NAMES_FILE, &self->thread_names, 1);
-	if (r == 0 && self->cgroups.text)
-		r = put_notes(capture, SYSCAP_CGROUPS_FILE, &self->cgroups, 1);
-	return r;
+	return r < 0 ? r : syscap_notes_end(&self->notes, capture->stacks.last_time);
 }
 
 static int put_totals(struct capture *capture, enum stage_stream_end end)
@@ -790,10 +740,7 @@ static void free_all(struct capture *capture)
 	struct syscap_format *self = capture->format_data;
 
 	syscap_files_deinit(&self->files);
-	free(self->thread_times.text);
-	free(self->thread_names.text);
-	free(self->cgroups.text);
-	pair_map_deinit(&self->told_threads);
+	syscap_notes_deinit(&self->notes);
 	pair_map_deinit(&self->pids);
 	free(self->used_pids);
 	pair_map_deinit(&self->told_names);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a Sysprof capture has no frames for, as lines of files that Sysprof ignores and
+ * capture-source reads back (syscap-format.h): where the time of threads has gone, what they are
+ * called, and in which control groups processes run. PIDs and TIDs are those of the capture.
+ */
+#pragma once
+
+#include "capture-sink/capture.h"
+#include "capture-sink/syscap-files.h"
+#include "common/pair-map.h"
+
+/* Lines of a file that have not been written yet. */
+struct syscap_note {
+	const char *path;
+	char *text; /* owned; NULL: there was none */
+	size_t size;
+};
+
+struct syscap_notes {
+	struct syscap_files *files; /* borrowed */
+	struct syscap_note thread_times, thread_names, cgroups;
+	struct pair_map told_threads; /* (PID, TID) → the name that was told */
+};
+
+void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files);
+void syscap_notes_deinit(struct syscap_notes *notes);
+
+/* Each adds a line: 0, -ENOMEM or -errno of the output. */
+int syscap_note_thread_time(struct syscap_notes *notes, int32_t pid,
+			    const struct wire_thread_time *record);
+int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path, uint64_t time);
+
+/* The same if the thread of a stack has got another name since; its process's needs no telling. */
+int syscap_note_thread(struct syscap_notes *notes, struct names *names,
+		       const struct named_stack *stack, struct syscap_time when, int32_t tid);
+
+/* What was not written yet. 0 or -errno of the output. */
+int syscap_notes_end(struct syscap_notes *notes, uint64_t time);
