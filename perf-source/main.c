@@ -96,7 +96,7 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 /* Of an event, behind its name. */
 static const char *why_not_found(const char *event, int error)
 {
-	if (!strncmp(event, "uprobe:", strlen("uprobe:")))
+	if (sampled_event_is_uprobe(event))
 		switch (error) {
 		case -EINVAL:
 			return ": write uprobe:FILE:SYMBOL";
@@ -137,7 +137,7 @@ static void parse_events(struct perf_source_options *options, char *text, struct
 	char *item;
 
 	options->first_of_last = options->n_events;
-	if (!strncmp(text, "uprobe:", strlen("uprobe:"))) {
+	if (sampled_event_is_uprobe(text)) {
 		add_event(options, text, state);
 		return;
 	}

@@ -32,7 +32,7 @@ enum { SWITCHES_TOLD, SWITCHES_WAKING };
 struct recorded_event {
 	int fd; /* those that own a ring are the rings' */
 	enum ring_kind kind;
-	uint32_t number; /* of RING_SAMPLES that of what is sampled, of RING_SWITCHES as below */
+	uint32_t number; /* of RING_SAMPLES that of what is sampled, of RING_SWITCHES as above */
 	uint64_t id;	 /* by which its records name it */
 };
 

@@ -86,12 +86,17 @@ static int find_uprobe(const char *place, struct sampled_event *ret)
 	return 0;
 }
 
+bool sampled_event_is_uprobe(const char *text)
+{
+	return !strncmp(text, UPROBE_PREFIX, strlen(UPROBE_PREFIX));
+}
+
 int sampled_event_find(const char *text, struct sampled_event *ret)
 {
 	const struct counter *counter = find_counter(text);
 
 	*ret = (struct sampled_event){ .file_fd = -1, .filter_program_fd = -1 };
-	if (!strncmp(text, UPROBE_PREFIX, strlen(UPROBE_PREFIX)))
+	if (sampled_event_is_uprobe(text))
 		return find_uprobe(text + strlen(UPROBE_PREFIX), ret);
 	if (strlen(text) >= sizeof(ret->name))
 		return -ENOENT;

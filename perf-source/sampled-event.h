@@ -36,6 +36,9 @@ static inline bool sampled_event_is_tracepoint(const struct sampled_event *event
 	return event->type == PERF_TYPE_TRACEPOINT;
 }
 
+/* Whether a text is that of a uprobe, which may have commas and colons in it. */
+bool sampled_event_is_uprobe(const char *text);
+
 /*
  * The event of that name: that of a counter, "GROUP:NAME" of a tracepoint, or
  * "uprobe:FILE:SYMBOL", whose `name` says no more of FILE than its last part. 0 or -errno:

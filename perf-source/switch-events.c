@@ -37,10 +37,13 @@ static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 {
 	/* A look may have met a place that is being used again. */
 	if (sums->on_ns < thread->sums.on_ns || sums->off_ns < thread->sums.off_ns ||
-	    sums->n_waits < thread->sums.n_waits || sums->short_ns < thread->sums.short_ns) {
+	    sums->n_waits < thread->sums.n_waits || sums->short_ns < thread->sums.short_ns ||
+	    sums->n_nearly < thread->sums.n_nearly) {
 		off_cpu->n_contradictions++;
 		return;
 	}
+	off_cpu_count_waits(off_cpu, off_cpu->threshold_ns / 2,
+			    sums->n_nearly - thread->sums.n_nearly);
 	off_cpu->n_short += sums->n_waits - thread->sums.n_waits; /* but for those told of */
 	thread->on_ns += sums->on_ns - thread->sums.on_ns;
 	thread->off_ns += sums->off_ns - thread->sums.off_ns;
@@ -177,7 +180,6 @@ static int read_thread(uint32_t tid, const struct switch_thread *known, void *ar
 {
 	const struct look *look = arg;
 	struct off_cpu_thread *thread = look_up(look, tid, known);
-	uint64_t n_nearly;
 
 	if (has_gone(look, tid, known)) {
 		switch_program_forget(look->off_cpu->program, tid);
@@ -185,8 +187,6 @@ static int read_thread(uint32_t tid, const struct switch_thread *known, void *ar
 	}
 	if (!thread)
 		return 0;
-	n_nearly = known->sums.n_nearly - thread->sums.n_nearly;
-	off_cpu_count_waits(look->off_cpu, look->off_cpu->threshold_ns / 2, n_nearly);
 	add_sums(look->off_cpu, thread, &known->sums);
 	thread->seen_at = look->time;
 	return 0;

@@ -5,12 +5,12 @@
  * only what is worth it becomes a record: the stack of who goes, if that thread's waits are not
  * nearly all short; a wait that was long, when it is over; the sums of a thread that ends, or
  * becomes another program. A switch costs a few hundred nanoseconds that way; to tell of each takes
- * some microseconds (switch-records.h).
+ * some microseconds (switch-records.c).
  *
- * The programs run at the tracepoints themselves, not at perf's events of them: those are left out
- * of a task that is in the midst of another one, for good if that was never ended (seen with Linux
- * 6.18), and a program at them decides what others see there. Their output goes to events of our
- * own (PERF_COUNT_SW_BPF_OUTPUT).
+ * The programs run at the tracepoints themselves, not at perf's events of them: a program there
+ * decides what all others see. Their output goes to events of our own (PERF_COUNT_SW_BPF_OUTPUT).
+ * Not every switch need be heard of (a kernel may hide those of some tasks: seen): what a thread
+ * has done then is taken from the scheduler's own account of its time on the CPU.
  */
 #pragma once
 
