@@ -4,17 +4,28 @@
 #include "common/growing-list.h"
 #include "profile/groups.h"
 
-static int compare(const void *a, const void *b, void *arg)
+static int compare_groups(const struct profile_sample *left, const struct profile_sample *right)
 {
-	const struct profile_sample *samples = arg;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct profile_sample *left = &samples[i], *right = &samples[k];
-
 	if (left->thread != right->thread)
 		return left->thread < right->thread ? -1 : 1;
 	if (left->node != right->node)
 		return left->node < right->node ? -1 : 1;
-	return i < k ? -1 : i > k; /* they have come in the order of time */
+	if (left->event != right->event)
+		return left->event < right->event ? -1 : 1;
+	if (left->flags != right->flags)
+		return left->flags < right->flags ? -1 : 1;
+	if (left->waker != right->waker)
+		return left->waker < right->waker ? -1 : 1;
+	return 0;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct profile_sample *samples = arg;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	int order = compare_groups(&samples[i], &samples[k]);
+
+	return order ? order : i < k ? -1 : i > k; /* they have come in the order of time */
 }
 
 static int make_list(struct profile_groups *groups, const struct profile *profile)
@@ -23,7 +34,7 @@ static int make_list(struct profile_groups *groups, const struct profile *profil
 		const struct profile_sample *sample = &profile->samples[groups->order[i]];
 		struct profile_group *last = groups->n ? &groups->list[groups->n - 1] : NULL;
 
-		if (!last || last->thread != sample->thread || last->node != sample->node) {
+		if (!last || compare_groups(sample, profile_group_sample(groups, profile, last))) {
 			if (GROWING_LIST_MAKE_ROOM(groups->list, groups->n) < 0)
 				return -ENOMEM;
 			last = &groups->list[groups->n++];

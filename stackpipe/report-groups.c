@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/pair-map.h"
+#include "profile/wait-reasons.h"
 #include "stackpipe/report.h"
 
 enum { REPORT_CALLS_OTHER = 4 }; /* rows of waits that are in no function of the tree */
@@ -61,47 +63,18 @@ static uint32_t intern(const struct report *report, const char *text)
 	return names_intern(&report->gathering->stacks.names, text, strlen(text));
 }
 
-/* As the kernel calls the functions that serve system calls (include/linux/syscalls.h). */
-static const char *without_prefix(const char *name)
-{
-	static const char *const prefixes[] = { "__x64_sys_", "__ia32_sys_", "__arm64_sys_",
-						"__do_sys_",  "__se_sys_",   "ksys_",
-						"do_sys_" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
-			return name + strlen(prefixes[i]);
-	return name;
-}
-
-/* What the kernel enters a system call by: whom it calls first is what serves that. */
-static bool is_dispatcher(const char *name)
-{
-	return !strcmp(name, "do_syscall_64") || !strcmp(name, "x64_sys_call") ||
-	       !strcmp(name, "invoke_syscall") || !strcmp(name, "do_int80_syscall_32");
-}
-
-/* What a node waits in: the system call; 0: it is in none. */
-static uint32_t find_call(const struct report *report, uint32_t node)
+/* What each node of the tree waits in. The caller frees it. NULL: no memory. */
+static uint32_t *find_calls(const struct report *report)
 {
 	const struct tree *tree = &report->tree;
-	const char *called = NULL;
+	uint32_t *calls = calloc(tree->n_nodes, sizeof(*calls));
+	struct wait_reasons reasons = { 0 };
 
-	for (; node; node = tree->nodes[node].parent) {
-		const struct tree_function *function = &tree->functions[tree->nodes[node].function];
-		const char *name = profile_text(tree->profile, function->name);
-
-		if (function->kind == TREE_CUT)
-			return function->name;
-		if (function->kind != TREE_KERNEL)
-			return 0;
-		if (strstr(name, "exc_page_fault"))
-			return intern(report, "a page fault");
-		if (is_dispatcher(name))
-			return called ? intern(report, without_prefix(called)) : 0;
-		called = name;
-	}
-	return 0;
+	if (calls && wait_reasons_init(&reasons, &report->gathering->profile) == 0)
+		for (size_t i = 1; i < tree->profile->n_nodes; i++)
+			calls[tree->node_of[i]] = reasons.of_node[i];
+	wait_reasons_deinit(&reasons);
+	return calls;
 }
 
 static int fill_calls(const struct report *report, struct pair_map *index, struct report_row *rows,
@@ -110,12 +83,11 @@ static int fill_calls(const struct report *report, struct pair_map *index, struc
 	const struct counts *counts = &report->counts;
 	uint32_t preempted = intern(report, "the CPU, which another thread was given"),
 		 other = intern(report, "something else in the kernel");
-	int r = 0;
+	_cleanup_free_ uint32_t *calls = find_calls(report);
+	int r = calls ? 0 : -ENOMEM;
 
 	for (size_t i = 1; i < report->tree.n_nodes && r == 0; i++) {
-		uint32_t call = counts->self[i] ? find_call(report, i) : 0;
-
-		r = add_row(index, rows, n, call ? call : other, 0,
+		r = add_row(index, rows, n, calls[i] ? calls[i] : other, 0,
 			    counts->self[i] - counts->preempted[i]);
 		if (r == 0)
 			r = add_row(index, rows, n, preempted, 0, counts->preempted[i]);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/wait-reasons.h"
+
+/* As the kernel calls the functions that serve system calls (include/linux/syscalls.h). */
+static const char *without_prefix(const char *name)
+{
+	static const char *const prefixes[] = { "__x64_sys_", "__ia32_sys_", "__arm64_sys_",
+						"__do_sys_",  "__se_sys_",   "ksys_",
+						"do_sys_",    "do_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return name + strlen(prefixes[i]);
+	return name;
+}
+
+/* What the kernel enters a system call by: whom it calls first is what serves that. */
+static bool is_dispatcher(const char *name)
+{
+	return !strcmp(name, "do_syscall_64") || !strcmp(name, "x64_sys_call") ||
+	       !strcmp(name, "invoke_syscall") || !strcmp(name, "do_int80_syscall_32");
+}
+
+static uint32_t intern(struct profile *profile, const char *text)
+{
+	return names_intern(&profile->stacks->names, text, strlen(text));
+}
+
+/* Of a call in the kernel, what has been called by then being known: its caller, and its reason. */
+static uint32_t reason_of_call(struct profile *profile, const char *caller, const char *name,
+			       uint32_t reason)
+{
+	if (strstr(name, "exc_page_fault"))
+		return intern(profile, "page fault");
+	if (is_dispatcher(name))
+		return 0;
+	return is_dispatcher(caller) ? intern(profile, without_prefix(name)) : reason;
+}
+
+/* The name of a location's innermost function; "" if it is not the kernel's. */
+static const char *kernel_name(const struct profile *profile, uint32_t node)
+{
+	const struct profile_location *location =
+		&profile->locations[profile->nodes[node].location];
+
+	return location->kind == PROFILE_KERNEL && location->n_calls
+		       ? profile_text(
+				 profile,
+				 profile->calls[location->first_call + location->n_calls - 1].name)
+		       : "";
+}
+
+/* What is inlined into a function of the kernel is called by it. */
+static uint32_t reason_of_node(struct profile *profile, const uint32_t *reasons, uint32_t node)
+{
+	const struct profile_location *location =
+		&profile->locations[profile->nodes[node].location];
+	uint32_t parent = profile->nodes[node].parent, reason = reasons[parent];
+	const char *caller = kernel_name(profile, parent);
+
+	if (location->kind == PROFILE_CUT)
+		return location->label;
+	if (location->kind != PROFILE_KERNEL)
+		return 0;
+	for (uint32_t i = 0; i < location->n_calls; i++) {
+		const char *name =
+			profile_text(profile, profile->calls[location->first_call + i].name);
+
+		reason = reason_of_call(profile, caller, name, reason);
+		caller = name;
+	}
+	return reason;
+}
+
+int wait_reasons_init(struct wait_reasons *reasons, struct profile *profile)
+{
+	*reasons = (struct wait_reasons){
+		.profile = profile,
+		.of_node = calloc(profile->n_nodes, sizeof(*reasons->of_node)),
+	};
+	if (!reasons->of_node)
+		return -ENOMEM;
+	if (!events_have_waits(&profile->stacks->events))
+		return 0;
+	reasons->preempted = intern(profile, "preempted");
+	for (size_t i = 1; i < profile->n_nodes; i++) /* a parent comes before its children */
+		reasons->of_node[i] = reason_of_node(profile, reasons->of_node, i);
+	return 0;
+}
+
+void wait_reasons_deinit(struct wait_reasons *reasons)
+{
+	free(reasons->of_node);
+	*reasons = (struct wait_reasons){ 0 };
+}
+
+uint32_t wait_reason(const struct wait_reasons *reasons, const struct profile_sample *sample)
+{
+	if (!events_is_wait(&reasons->profile->stacks->events, sample->event))
+		return 0;
+	return sample->flags & WIRE_sample_flags_PREEMPTED ? reasons->preempted
+							   : reasons->of_node[sample->node];
+}
