@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture-sink/firefox-markers.h"
 #include "capture-sink/output-stream.h"
 #include "capture-sink/whole-profile.h"
 #include "common/cleanup.h"
@@ -23,7 +24,7 @@ enum {
 	PROCESSED_VERSION = 48,
 	GECKO_VERSION = 30,
 	RESOURCE_TYPE_LIBRARY = 1,
-
+	THREAD_NAME_SHOWN = 150,
 };
 
 struct frame {
@@ -54,9 +55,12 @@ struct writing {
 	struct capture *capture;
 	const struct profile *profile;
 	FILE *out;
+	struct wait_reasons reasons;
 	struct thread_tables tables;
-	struct view view; /* whose samples are put */
-	bool has_failed;  /* for want of memory */
+	struct view view;		/* whose samples are put */
+	struct firefox_marker *markers; /* of the thread that is put; owned */
+	size_t n_markers, n_threads;	/* n_threads: that have been put */
+	bool has_failed;		/* for want of memory */
 };
 
 static int begin_tables(struct thread_tables *tables, struct names *names)
@@ -310,16 +314,23 @@ static double when(const struct writing *self, uint64_t time)
 	return time > start ? (time - start) / (double)NANOSECONDS_A_MILLISECOND : 0;
 }
 
-/* In milliseconds. */
+/* Time in milliseconds. */
 static void put_weights(struct writing *self, const struct profile_thread_samples *samples)
 {
+	bool is_time = view_is_time(&self->profile->stacks->events, self->view);
 	FILE *out = self->out;
 
 	putc('[', out);
-	for (size_t i = 0; i < samples->n; i++)
-		fprintf(out, i ? ",%.6f" : "%.6f",
-			self->profile->samples[samples->list[i]].weight /
-				(double)NANOSECONDS_A_MILLISECOND);
+	for (size_t i = 0; i < samples->n; i++) {
+		uint64_t n = profile_amount(self->profile, self->view,
+					    &self->profile->samples[samples->list[i]]);
+
+		fputs(i ? "," : "", out);
+		if (is_time)
+			fprintf(out, "%.6f", n / (double)NANOSECONDS_A_MILLISECOND);
+		else
+			fprintf(out, "%" PRIu64, n);
+	}
 	putc(']', out);
 }
 
@@ -331,7 +342,7 @@ static void put_samples(struct writing *self, const struct profile_thread_sample
 	FILE *out = self->out;
 
 	fprintf(out, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\"weight\":", samples->n,
-		self->view.kind == VIEW_SAMPLES ? "samples" : "tracing-ms");
+		view_is_time(&profile->stacks->events, self->view) ? "tracing-ms" : "samples");
 	if (self->view.kind == VIEW_SAMPLES)
 		fputs("null", out);
 	else
@@ -346,23 +357,43 @@ static void put_samples(struct writing *self, const struct profile_thread_sample
 	fputs("]}", out);
 }
 
-/* Where the kernel dropped something: in the first thread, as these are nobody's. */
-static void put_markers(struct writing *self, size_t n_losses)
+static void add_marker(struct writing *self, enum firefox_marker_kind kind, uint32_t number)
 {
-	uint32_t name = used_names_index_of_text(&self->tables.strings, "lost events");
-	FILE *out = self->out;
+	if (GROWING_LIST_MAKE_ROOM(self->markers, self->n_markers) < 0)
+		self->has_failed = true;
+	else
+		self->markers[self->n_markers++] = (struct firefox_marker){ kind, number };
+}
 
-	fprintf(out, ",\n\"markers\":{\"length\":%zu", n_losses);
-	PUT_COLUMN(out, "data", n_losses, -1, -1);
-	PUT_COLUMN(out, "name", n_losses, name, NEVER_NULL);
-	fputs(",\"startTime\":[", out);
-	for (size_t i = 0; i < n_losses; i++)
-		fprintf(out, i ? ",%.3f" : "%.3f", when(self, self->profile->losses[i].time));
-	putc(']', out);
-	PUT_COLUMN(out, "endTime", n_losses, -1, -1);
-	PUT_COLUMN(out, "phase", n_losses, 0, NEVER_NULL);
-	PUT_COLUMN(out, "category", n_losses, PROFILE_CUT, NEVER_NULL);
-	putc('}', out);
+/* What is nobody's stands in the first thread, as the profiler knows no other place. */
+static void add_markers_of_all(struct writing *self)
+{
+	for (size_t i = 0; i < self->profile->n_losses; i++)
+		add_marker(self, FIREFOX_LOSS, i);
+	for (size_t i = 0; i < self->profile->n_marks; i++)
+		add_marker(self, FIREFOX_MARK, i);
+}
+
+/* Sums of many waits have no time of their own. */
+static void add_waits(struct writing *self, const struct profile_thread_samples *samples)
+{
+	for (size_t i = 0; i < samples->n; i++) {
+		uint8_t end = self->profile->samples[samples->list[i]].end;
+
+		if (end != WIRE_stack_end_SHORT_WAITS && end != WIRE_stack_end_NO_STACK)
+			add_marker(self, FIREFOX_WAIT, samples->list[i]);
+	}
+}
+
+static void put_markers(struct writing *self, const struct profile_thread_samples *samples)
+{
+	self->n_markers = 0;
+	if (!self->n_threads)
+		add_markers_of_all(self);
+	if (view_is_waits(&self->profile->stacks->events, self->view))
+		add_waits(self, samples);
+	firefox_markers_put(self->out, &self->reasons, &self->tables.strings, self->markers,
+			    self->n_markers);
 }
 
 static void put_strings(struct writing *self)
@@ -385,8 +416,9 @@ static size_t count_earlier(const struct profile *profile, uint32_t process)
 	return n;
 }
 
+/* One thread in one view: it has one kind of weight. */
 static void put_thread(struct writing *self, const struct profile_thread_samples *samples,
-		       size_t n_losses, uint32_t *path)
+		       uint32_t *path)
 {
 	const struct profile *profile = self->profile;
 	const struct profile_thread *thread = &profile->threads[samples->thread];
@@ -400,8 +432,9 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 	fputs("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
 	      "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"name\":",
 	      out);
-	snprintf(name, sizeof(name), "%s%s", profile_text(profile, thread->name),
-		 self->view.kind == VIEW_SAMPLES ? "" : " (off-CPU)");
+	snprintf(name, sizeof(name), self->view.kind == VIEW_SAMPLES ? "%.*s" : "%.*s (%s)",
+		 THREAD_NAME_SHOWN, profile_text(profile, thread->name),
+		 view_name(&profile->stacks->events, self->view));
 	json_put_text(out, name);
 	fputs(",\"processName\":", out);
 	json_put_text(out, profile_text(profile, process->name));
@@ -412,7 +445,7 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 	fprintf(out, "\",\"tid\":%" PRIu32, thread->tid);
 	if (!self->has_failed) {
 		put_samples(self, samples, path);
-		put_markers(self, n_losses);
+		put_markers(self, samples);
 		put_frames(self);
 		put_functions(self);
 		put_stacks_and_resources(self);
@@ -432,11 +465,13 @@ static void put_meta(struct writing *self, enum stage_stream_end end)
 		"{\"meta\":{\"interval\":%.6f,\"startTime\":%.3f,\"processType\":0,\"stackwalk\":1,"
 		"\"debug\":false,\"version\":%d,\"preprocessedProfileVersion\":%d,\"platform\":"
 		"\"Linux\",\"oscpu\":\"Linux\",\"toolkit\":\"\",\"misc\":\"\",\"abi\":\"\","
-		"\"symbolicated\":true,\"markerSchema\":[],\"extensions\":{\"length\":0,\"id\":[],"
-		"\"name\":[],\"baseURL\":[]},\"product\":",
+		"\"symbolicated\":true,\"extensions\":{\"length\":0,\"id\":[],"
+		"\"name\":[],\"baseURL\":[]},\"markerSchema\":",
 		hello->rate ? 1000.0 / hello->rate : 1,
 		hello->start_unix_time / (double)NANOSECONDS_A_MILLISECOND, GECKO_VERSION,
 		PROCESSED_VERSION);
+	firefox_markers_put_schemas(out);
+	fputs(",\"product\":", out);
 	json_put_text(out, hello->host);
 	fputs(",\"importedFrom\":\"stackpipe " STACKPIPE_VERSION "\",\"categories\":["
 	      "{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
@@ -488,37 +523,43 @@ static void put_libraries(struct writing *self)
 }
 
 /* Those of a view, behind others. */
-static int put_threads(struct writing *self, struct view view, uint32_t *path, size_t *n_put)
+static int put_threads(struct writing *self, struct view view, uint32_t *path)
 {
 	_cleanup_(profile_threads_deinit) struct profile_threads threads = { 0 };
 	int r = profile_threads_init(&threads, self->profile, view);
 
 	self->view = view;
-	for (size_t i = 0; i < threads.n && r == 0 && (threads.list[i].n || !*n_put); i++) {
-		fputs(*n_put ? ",\n" : "\n", self->out);
-		put_thread(self, &threads.list[i], *n_put ? 0 : self->profile->n_losses, path);
+	for (size_t i = 0; i < threads.n && r == 0 && (threads.list[i].n || !self->n_threads);
+	     i++) {
+		fputs(self->n_threads ? ",\n" : "\n", self->out);
+		put_thread(self, &threads.list[i], path);
 		r = self->has_failed ? -ENOMEM : 0;
-		++*n_put;
+		self->n_threads++;
 	}
 	return r;
 }
 
-/* What a thread waits for is another thread's profile there: one has one kind of weight. */
+/* Whether threads are put again for a view: the samples of the first event are its time, too. */
+static bool is_told(const struct events *events, struct view view)
+{
+	return view.kind == VIEW_SAMPLES ||
+	       (events->n > 1 && (view.event || view.kind == VIEW_WALL));
+}
+
 static int put_all(struct writing *self, enum stage_stream_end end)
 {
 	const struct events *events = &self->profile->stacks->events;
 	_cleanup_free_ uint32_t *path = calloc(self->profile->n_nodes, sizeof(*path));
-	struct view waits;
-	size_t n_put = 0;
+	struct view views[VIEWS_MAX];
+	size_t n_views = events_views(events, views);
 	int r = path ? 0 : -ENOMEM;
 
 	put_meta(self, end);
 	put_libraries(self);
 	fputs("\"pages\":[],\"counters\":[],\"threads\":[", self->out);
-	if (r == 0)
-		r = put_threads(self, (struct view){ VIEW_SAMPLES, 0 }, path, &n_put);
-	if (r == 0 && view_find(events, "off-cpu", &waits))
-		r = put_threads(self, waits, path, &n_put);
+	for (size_t i = 0; i < n_views && r == 0; i++)
+		if (is_told(events, views[i]))
+			r = put_threads(self, views[i], path);
 	fputs("]}\n", self->out);
 	return r;
 }
@@ -528,18 +569,21 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
 	int r = whole_profile_settle(capture), closed;
 
+	if (r == 0)
+		r = wait_reasons_init(&self.reasons, whole_profile_get(capture));
 	if (r < 0)
 		return r;
 	self.out = output_stream_open(&capture->output, OUTPUT_PLAIN);
-	if (!self.out)
-		return -ENOMEM;
-	r = put_all(&self, end);
-	closed = output_stream_close(self.out);
+	r = self.out ? put_all(&self, end) : -ENOMEM;
+	closed = self.out ? output_stream_close(self.out) : 0;
+	wait_reasons_deinit(&self.reasons);
+	free(self.markers);
 	return r < 0 ? r : closed;
 }
 
 const struct format format_firefox = {
 	.name = "firefox.json",
 	WHOLE_PROFILE_CALLBACKS,
+	.add_mark = whole_profile_add_mark,
 	.end = end_file,
 };

@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "profile/groups.h"
 #include "profile/used-names.h"
+#include "profile/wait-reasons.h"
 
 enum data_field { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY = 2 };
 enum resource_profiles_field { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE = 2 };
@@ -66,6 +67,7 @@ struct writing {
 	struct capture *capture;
 	const struct profile *profile;
 	struct profile_groups groups;
+	struct wait_reasons reasons;
 	uint32_t cgroup; /* a name: whose resource is put */
 	bool has_totals;
 	struct used_names strings;
@@ -79,6 +81,12 @@ struct writing {
 };
 
 #define IS_TEXT (1ULL << 63)
+
+/* Which of its kinds a value is must be told, even if it is empty. */
+static void put_string_value(struct writing *self, const char *text)
+{
+	protobuf_put_element(&self->value, ANY_VALUE_STRING, text, strlen(text));
+}
 
 /* The index of an attribute: a number, or IS_TEXT and a name. */
 static uint64_t find_attribute(struct writing *self, const char *key, uint64_t value)
@@ -94,10 +102,9 @@ static uint64_t find_attribute(struct writing *self, const char *key, uint64_t v
 	}
 	protobuf_reset(&self->value);
 	if (value & IS_TEXT)
-		protobuf_put_text(&self->value, ANY_VALUE_STRING,
-				  profile_text(self->profile, value));
+		put_string_value(self, profile_text(self->profile, value));
 	else
-		protobuf_put_uint(&self->value, ANY_VALUE_INT, value);
+		protobuf_put_present_uint(&self->value, ANY_VALUE_INT, value);
 	protobuf_reset(&self->inner);
 	protobuf_put_uint(&self->inner, ATTRIBUTE_KEY, key_index);
 	protobuf_put_message(&self->inner, ATTRIBUTE_VALUE, &self->value);
@@ -138,9 +145,25 @@ static uint32_t find_stack(struct writing *self, uint32_t node)
 	return self->stack_of_node[node] = ++self->n_stacks;
 }
 
-static void put_thread_attributes(struct writing *self, uint32_t number)
+/* Of a wait: what for, and who has ended it. */
+static void add_wait_attributes(struct writing *self, const struct profile_sample *sample)
 {
-	const struct profile_thread *thread = &self->profile->threads[number];
+	const struct profile_thread *waker = wait_waker(self->profile, sample);
+	uint32_t reason = wait_reason(&self->reasons, sample);
+
+	if (reason)
+		protobuf_add_uint(&self->list,
+				  find_attribute(self, "stackpipe.wait", IS_TEXT | reason));
+	if (!waker)
+		return;
+	protobuf_add_uint(&self->list,
+			  find_attribute(self, "stackpipe.waker.name", IS_TEXT | waker->name));
+	protobuf_add_uint(&self->list, find_attribute(self, "stackpipe.waker.id", waker->tid));
+}
+
+static void put_attributes(struct writing *self, const struct profile_sample *sample)
+{
+	const struct profile_thread *thread = &self->profile->threads[sample->thread];
 	const struct profile_process *process = &self->profile->processes[thread->process];
 
 	protobuf_reset(&self->list);
@@ -149,6 +172,7 @@ static void put_thread_attributes(struct writing *self, uint32_t number)
 			  find_attribute(self, "process.executable.name", IS_TEXT | process->name));
 	protobuf_add_uint(&self->list, find_attribute(self, "thread.id", thread->tid));
 	protobuf_add_uint(&self->list, find_attribute(self, "thread.name", IS_TEXT | thread->name));
+	add_wait_attributes(self, sample);
 	protobuf_put_bytes(&self->message, SAMPLE_ATTRIBUTES, self->list.data, self->list.size);
 }
 
@@ -185,7 +209,7 @@ static void put_sample(struct writing *self, const struct profile_group *group, 
 	stack = find_stack(self, group->node);
 	protobuf_reset(&self->message);
 	protobuf_put_uint(&self->message, SAMPLE_STACK, stack);
-	put_thread_attributes(self, group->thread);
+	put_attributes(self, profile_group_sample(&self->groups, self->profile, group));
 	if (view.kind != VIEW_SAMPLES)
 		put_values(self, group, view);
 	protobuf_reset(&self->list);
@@ -259,14 +283,15 @@ static void put_profile(struct writing *self, struct protobuf *scope, struct vie
 	protobuf_put_message(scope, SCOPE_PROFILES_PROFILES, &self->samples);
 }
 
-/* One of each event: they have one kind of value. */
+/* One of each view, as they have one kind of value; of a single event that of its samples. */
 static void put_profiles(struct writing *self, struct protobuf *scope, enum stage_stream_end end)
 {
 	const struct events *events = &self->capture->stacks.events;
+	struct view views[VIEWS_MAX];
+	size_t n = events_views(events, views);
 
-	put_profile(self, scope, (struct view){ VIEW_SAMPLES, 0 }, end);
-	for (uint32_t i = 1; i < events->n; i++)
-		put_profile(self, scope, (struct view){ VIEW_WEIGHTS, i }, end);
+	for (size_t i = 0; i < (events->n > 1 ? n : 1); i++)
+		put_profile(self, scope, views[i], end);
 }
 
 /* One that is empty is not put. */
@@ -275,7 +300,7 @@ static void add_resource_attribute(struct writing *self, const char *key, const 
 	if (!*value)
 		return;
 	protobuf_reset(&self->value);
-	protobuf_put_text(&self->value, ANY_VALUE_STRING, value);
+	put_string_value(self, value);
 	protobuf_reset(&self->inner);
 	protobuf_put_text(&self->inner, KEY_VALUE_KEY, key);
 	protobuf_put_message(&self->inner, KEY_VALUE_VALUE, &self->value);
@@ -453,6 +478,8 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 	struct protobuf data = { 0 };
 	int r = profile_groups_init(&self->groups, self->profile);
 
+	if (r == 0)
+		r = wait_reasons_init(&self->reasons, whole_profile_get(self->capture));
 	self->stack_of_node = calloc(self->profile->n_nodes, sizeof(*self->stack_of_node));
 	if (r < 0 || !self->stack_of_node)
 		return -ENOMEM;
@@ -486,6 +513,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 		protobuf_deinit(messages[i]);
 	free(self.stack_of_node);
 	profile_groups_deinit(&self.groups);
+	wait_reasons_deinit(&self.reasons);
 	pair_map_deinit(&self.functions);
 	pair_map_deinit(&self.attributes);
 	used_names_deinit(&self.strings);

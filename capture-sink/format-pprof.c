@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * pprof's profile.proto (github.com/google/pprof, proto/profile.proto), compressed. It has no time
- * axis: samples with the same stack and thread are counted together. Addresses are offsets in the
- * files; each module is a mapping that begins at 0.
+ * axis: samples with the same stack and thread are counted together. What is known of a wait, and
+ * of where its process runs, is labels. Addresses are offsets in the files; each module is a
+ * mapping that begins at 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "common/clock.h"
 #include "profile/groups.h"
 #include "profile/used-names.h"
+#include "profile/wait-reasons.h"
 
 enum profile_field {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -59,6 +61,7 @@ enum function_field {
 struct writing {
 	struct capture *capture;
 	const struct profile *profile;
+	struct wait_reasons reasons;
 	FILE *out;
 	struct used_names strings;
 	struct pair_map functions; /* (name, file) → id */
@@ -204,6 +207,18 @@ static void put_heap_stack(struct writing *self, const struct heap_stack *stack)
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
+/* Of a wait: what for, and who has ended it. */
+static void add_wait_labels(struct writing *self, const struct profile_sample *sample)
+{
+	const struct profile_thread *waker = wait_waker(self->profile, sample);
+
+	add_text_label(self, "wait", wait_reason(&self->reasons, sample));
+	if (!waker)
+		return;
+	add_text_label(self, "waker", waker->name);
+	add_label(self, "waker_tid", 0, waker->tid);
+}
+
 static void put_sample(struct writing *self, const struct profile_groups *groups,
 		       const struct profile_group *group)
 {
@@ -223,6 +238,7 @@ static void put_sample(struct writing *self, const struct profile_groups *groups
 	add_text_label(self, "cgroup", process->cgroup);
 	add_text_label(self, "container", process->container);
 	add_text_label(self, "systemd_unit", process->unit);
+	add_wait_labels(self, profile_group_sample(groups, profile, group));
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
@@ -355,6 +371,8 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	self.n_views = events_views(&capture->stacks.events, self.views);
 	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
 	if (r == 0)
+		r = wait_reasons_init(&self.reasons, whole_profile_get(capture));
+	if (r == 0)
 		r = used_names_init(&self.strings, &capture->stacks.names);
 	self.out = output_stream_open(&capture->output, OUTPUT_GZIP);
 	if (r == 0)
@@ -367,6 +385,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	protobuf_deinit(&self.inner);
 	protobuf_deinit(&self.list);
 	pair_map_deinit(&self.functions);
+	wait_reasons_deinit(&self.reasons);
 	used_names_deinit(&self.strings);
 	return r < 0 ? r : closed;
 }

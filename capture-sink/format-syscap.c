@@ -403,6 +403,28 @@ static int add_reason(struct capture *capture, uint32_t end, uint64_t time,
 	return r;
 }
 
+/*
+ * A thread by the numbers of the capture: the main thread of an incarnation goes by the number that
+ * this has here, and one below 0 together with another PID kills Sysprof.
+ */
+static int32_t find_tid(const struct process *process, int32_t pid, uint32_t tid)
+{
+	bool is_main = process && tid == process->pid;
+
+	return is_main || (int32_t)tid < 0 ? pid : (int32_t)tid;
+}
+
+static int find_waker(struct capture *capture, const struct wire_stack *stack,
+		      struct syscap_thread *ret)
+{
+	const struct process *process =
+		process_table_find(&capture->stacks.identity.processes, stack->waker);
+	int r = find_pid_of(capture, stack->waker, stack->time, &ret->pid);
+
+	ret->tid = find_tid(process, ret->pid, stack->waker_tid);
+	return r;
+}
+
 /* Of another event than the first: what it weighs, and its name as the outermost frame. */
 static int add_event(struct capture *capture, struct syscap_time when, int32_t tid,
 		     const struct wire_stack *stack, struct addresses *addresses)
@@ -410,15 +432,18 @@ static int add_event(struct capture *capture, struct syscap_time when, int32_t t
 	struct syscap_format *self = capture->format_data;
 	const struct events *events = &capture->stacks.events;
 	char text[EVENT_NAME_SIZE + 2];
+	struct syscap_thread waker = { 0 };
 	uint32_t name;
 	int r;
 
 	if (stack->event >= events->n)
 		return 0;
+	if (stack->waker_tid && (r = find_waker(capture, stack, &waker)) < 0)
+		return r;
 	syscap_event_frame(events, stack->event, text, sizeof(text));
 	name = names_intern(&capture->stacks.names, text, strlen(text));
 	addresses->list[addresses->n++] = jitmap_address(capture, name, when.time, &r);
-	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, events, stack);
+	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, waker, events, stack);
 }
 
 /* Of a process, which Sysprof shows it with; or of nobody. */
@@ -465,7 +490,7 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 	const struct wire_stack *record = stack->record;
 	struct addresses addresses;
 	struct syscap_time when = { record->time, 0, record->cpu };
-	int32_t tid = record->tid;
+	int32_t tid;
 	uint32_t end = record->end;
 	int r = find_pid(capture, stack, &when.pid);
 
@@ -477,11 +502,7 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 	self->counters.n_incomplete += end != WIRE_stack_end_COMPLETE;
 	if (r < 0)
 		return r;
-	/* The main thread of an incarnation goes by the number that this has here. */
-	if (stack->process && record->tid == stack->process->pid)
-		tid = when.pid;
-	if (tid < 0) /* together with another pid it kills Sysprof */
-		tid = when.pid;
+	tid = find_tid(stack->process, when.pid, record->tid);
 	r = syscap_note_thread(&self->notes, &capture->stacks.names, stack, when, tid);
 	if (r == 0 && record->event)
 		r = add_event(capture, when, tid, record, &addresses);

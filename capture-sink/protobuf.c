@@ -70,8 +70,12 @@ static void put_key(struct protobuf *message, uint32_t field, enum wire_type typ
 
 void protobuf_put_uint(struct protobuf *message, uint32_t field, uint64_t value)
 {
-	if (!value)
-		return;
+	if (value)
+		protobuf_put_present_uint(message, field, value);
+}
+
+void protobuf_put_present_uint(struct protobuf *message, uint32_t field, uint64_t value)
+{
 	put_key(message, field, VARINT);
 	protobuf_add_uint(message, value);
 }

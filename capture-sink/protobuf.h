@@ -26,7 +26,8 @@ void protobuf_put_fixed64(struct protobuf *message, uint32_t field, uint64_t val
 void protobuf_put_bytes(struct protobuf *message, uint32_t field, const void *data, size_t size);
 void protobuf_put_text(struct protobuf *message, uint32_t field, const char *text);
 
-/* These two even if they are empty: in a list they count. */
+/* These even if they are 0 or empty: in a list they count, and in a oneof they say which it is. */
+void protobuf_put_present_uint(struct protobuf *message, uint32_t field, uint64_t value);
 void protobuf_put_element(struct protobuf *message, uint32_t field, const void *data, size_t size);
 void protobuf_put_message(struct protobuf *message, uint32_t field, const struct protobuf *inner);
 

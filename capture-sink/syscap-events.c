@@ -17,7 +17,8 @@ static const char *mark_name(const struct event_info *event, const struct wire_s
 }
 
 int syscap_put_event_mark(struct syscap *syscap, struct syscap_time when, int32_t tid,
-			  const struct events *events, const struct wire_stack *stack)
+			  struct syscap_thread waker, const struct events *events,
+			  const struct wire_stack *stack)
 {
 	const struct event_info *event = &events->list[stack->event];
 	bool is_wait = event->kind == WIRE_event_kind_OFF_CPU &&
@@ -25,9 +26,12 @@ int syscap_put_event_mark(struct syscap *syscap, struct syscap_time when, int32_
 		       stack->end != WIRE_stack_end_NO_STACK;
 	uint64_t duration = is_wait ? stack->weight : 0;
 	char text[LINE_SIZE];
+	int n;
 
 	when.time -= duration;
-	snprintf(text, sizeof(text), SYSCAP_EVENT_MARK, tid, stack->weight);
+	n = snprintf(text, sizeof(text), SYSCAP_EVENT_MARK, tid, stack->weight);
+	if (waker.tid)
+		snprintf(text + n, sizeof(text) - n, SYSCAP_EVENT_WAKER, waker.tid, waker.pid);
 	return syscap_put_mark(syscap, when, duration, event->name, mark_name(event, stack), text);
 }
 

@@ -9,9 +9,15 @@
 #include "capture-sink/capture.h"
 #include "capture-sink/syscap-frames.h"
 
-/* The mark of a stack: 0 or -errno of the output. `tid` is that of the capture. */
+/* A thread, by the numbers of the capture; `tid` 0: not known. */
+struct syscap_thread {
+	int32_t pid, tid;
+};
+
+/* The mark of a stack of the thread `when.pid` and `tid`: 0 or -errno of the output. */
 int syscap_put_event_mark(struct syscap *syscap, struct syscap_time when, int32_t tid,
-			  const struct events *events, const struct wire_stack *stack);
+			  struct syscap_thread waker, const struct events *events,
+			  const struct wire_stack *stack);
 
 /* "[off-cpu]" */
 void syscap_event_frame(const struct events *events, uint32_t event, char *ret, size_t size);

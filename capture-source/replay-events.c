@@ -100,6 +100,7 @@ int replay_events_start(struct replay_events *events, struct stage *stage,
 	int r;
 
 	pair_map_init(&events->weights, WEIGHTS_MAX);
+	pair_map_init(&events->wakers, WEIGHTS_MAX);
 	pair_map_init(&events->cgroups, WEIGHTS_MAX);
 	events->times = lines_of(file, SYSCAP_THREAD_TIMES_FILE);
 	events->names = lines_of(file, SYSCAP_THREAD_NAMES_FILE);
@@ -124,6 +125,7 @@ void replay_events_deinit(struct replay_events *events)
 {
 	pair_map_deinit(&events->cgroups);
 	pair_map_deinit(&events->weights);
+	pair_map_deinit(&events->wakers);
 }
 
 static uint64_t key_of(int32_t tid, enum mark_kind kind)
@@ -145,27 +147,38 @@ bool replay_events_is_ours(const struct replay_events *events, const struct sysc
 	return false;
 }
 
+/* Replaces what was told before. Beyond the limit nothing is. 0 or -ENOMEM. */
+static int set(struct pair_map *map, int32_t pid, uint64_t key, uint64_t value)
+{
+	uint64_t *known = pair_map_find(map, pid, key);
+
+	if (known) {
+		*known = value;
+		return 0;
+	}
+	return value && pair_map_add(map, pid, key, value) == -ENOMEM ? -ENOMEM : 0;
+}
+
 int replay_events_take_mark(struct replay_events *events, const struct syscap_mark_frame *mark)
 {
 	enum mark_kind kind = MARK_OF_ONE;
-	uint64_t weight, *known;
-	int32_t tid;
+	uint64_t weight, waker = 0;
+	int32_t tid, waker_tid, waker_pid;
+	int r, n = events->n ? sscanf(mark->message, SYSCAP_EVENT_MARK SYSCAP_EVENT_WAKER, &tid,
+				      &weight, &waker_tid, &waker_pid)
+			     : 0;
 
-	if (!events->n || sscanf(mark->message, SYSCAP_EVENT_MARK, &tid, &weight) != 2)
+	if (n != 2 && n != 4)
 		return 0;
 	if (!strcmp(mark->name, "short-waits"))
 		kind = MARK_OF_SHORT_WAITS;
 	else if (!strcmp(mark->name, "no-stack"))
 		kind = MARK_OF_NO_STACK;
+	if (n == 4)
+		waker = (uint64_t)(uint32_t)waker_pid << 32 | (uint32_t)waker_tid;
 	weight = weight * 2 | (!strcmp(mark->name, SYSCAP_PREEMPTED) ? PREEMPTED_BIT : 0);
-	known = pair_map_find(&events->weights, mark->frame.pid, key_of(tid, kind));
-	if (known) {
-		*known = weight;
-		return 0;
-	}
-	return pair_map_add(&events->weights, mark->frame.pid, key_of(tid, kind), weight) == -ENOMEM
-		       ? -ENOMEM
-		       : 0;
+	r = set(&events->weights, mark->frame.pid, key_of(tid, kind), weight);
+	return r < 0 ? r : set(&events->wakers, mark->frame.pid, key_of(tid, kind), waker);
 }
 
 uint32_t replay_events_of_stack(const struct replay_events *events, const struct syscap_file *file,
@@ -183,15 +196,18 @@ uint32_t replay_events_of_stack(const struct replay_events *events, const struct
 }
 
 void replay_events_weigh(const struct replay_events *events, int32_t pid, int32_t tid,
-			 struct wire_stack *stack)
+			 struct wire_stack *stack, struct replay_thread *ret_waker)
 {
 	enum mark_kind kind = stack->end == WIRE_stack_end_SHORT_WAITS ? MARK_OF_SHORT_WAITS
 			      : stack->end == WIRE_stack_end_NO_STACK  ? MARK_OF_NO_STACK
 								       : MARK_OF_ONE;
 	const uint64_t *told = pair_map_find(&events->weights, pid, key_of(tid, kind));
+	const uint64_t *waker = pair_map_find(&events->wakers, pid, key_of(tid, kind));
 
 	stack->weight = told ? *told / 2 : 0;
 	stack->flags = told && *told & PREEMPTED_BIT ? WIRE_sample_flags_PREEMPTED : 0;
+	*ret_waker = waker ? (struct replay_thread){ *waker >> 32, *waker }
+			   : (struct replay_thread){ 0 };
 }
 
 int replay_events_next_time(struct replay_events *events, uint64_t until, int32_t *ret_pid,

@@ -18,7 +18,8 @@ struct lines {
 struct replay_events {
 	size_t n;			    /* 0: one that `hello` names */
 	char frames[REPLAY_EVENTS_MAX][72]; /* "[off-cpu]" */
-	struct pair_map weights; /* (PID in the file, TID and kind of mark) → what the mark told */
+	/* (PID in the file, TID and kind of mark) → what the mark told; who has woken it */
+	struct pair_map weights, wakers;
 	struct lines names;	 /* of threads: what is still to be told */
 	struct lines times;	 /* where the time of threads has gone: what is still to be told */
 	struct pair_map cgroups; /* (PID in the file, 0) → its line's path */
@@ -41,9 +42,14 @@ int replay_events_take_mark(struct replay_events *events, const struct syscap_ma
 uint32_t replay_events_of_stack(const struct replay_events *events, const struct syscap_file *file,
 				uint64_t outermost);
 
-/* What the last mark has told of a stack, whose `end` is known by now. */
+/* A thread by its numbers in the file; `tid` 0: none. */
+struct replay_thread {
+	int32_t pid, tid;
+};
+
+/* What the last mark has told of a stack, whose `end` is known by now; and who has woken it. */
 void replay_events_weigh(const struct replay_events *events, int32_t pid, int32_t tid,
-			 struct wire_stack *stack);
+			 struct wire_stack *stack, struct replay_thread *ret_waker);
 
 /* The control group of a process; empty: none is told. */
 struct wire_string replay_events_cgroup(const struct replay_events *events, int32_t pid);

@@ -265,6 +265,33 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 	return r < 0 ? r : places_map(&replay->places, &process->process, &mapping, frame->time);
 }
 
+/* The main thread goes by the process's number there, which may not be its own. */
+static uint32_t tid_of(const struct replayed_process *process, int32_t pid, int32_t tid)
+{
+	return tid == pid ? process->process.pid : (uint32_t)tid;
+}
+
+/* What is told in front of a stack that is of another event than the first. */
+static int weigh(struct replay *replay, const struct syscap_frame *frame, struct wire_stack *stack)
+{
+	const struct syscap_sample_frame *sample = (const void *)frame;
+	struct syscap_frame of_waker = *frame;
+	struct replayed_process *process;
+	struct replay_thread waker;
+	int r;
+
+	replay_events_weigh(replay->events, frame->pid, sample->tid, stack, &waker);
+	if (!waker.tid)
+		return 0;
+	of_waker.pid = waker.pid;
+	r = find_process(replay, &of_waker, NULL, &process);
+	if (r < 0)
+		return r;
+	stack->waker = process->process.number;
+	stack->waker_tid = tid_of(process, waker.pid, waker.tid);
+	return 0;
+}
+
 static int take_sample(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
 {
 	const struct syscap_sample_frame *sample = (const void *)frame;
@@ -279,7 +306,7 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 	stack = (struct wire_stack){
 		.time = frame->time,
 		.process = process->process.number,
-		.tid = sample->tid == frame->pid ? process->process.pid : (uint32_t)sample->tid,
+		.tid = tid_of(process, frame->pid, sample->tid),
 		.cpu = frame->cpu < 0 ? 0 : frame->cpu,
 		.weight = replay->period ? replay->period : 1,
 	};
@@ -290,8 +317,8 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 	n_addresses -= stack.event > 0;
 	r = taking_take(replay->taking, process, frame, addresses, n_addresses, &stack.frames,
 			&stack.end);
-	if (stack.event)
-		replay_events_weigh(replay->events, frame->pid, sample->tid, &stack);
+	if (stack.event && r == 0)
+		r = weigh(replay, frame, &stack);
 	stage->samples_in++;
 	stage->last_time = frame->time;
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);
@@ -346,6 +373,8 @@ static int take_mark(struct stage *stage, struct replay *replay,
 
 	if (replay_events_is_ours(replay->events, mark))
 		return replay_events_take_mark(replay->events, mark);
+	if (!strncmp(mark->group, "scheduler", sizeof(mark->group)))
+		sscanf(mark->message, "thread %" SCNu32, &record.tid);
 	if (mark->frame.pid > 0)
 		r = find_process(replay, &mark->frame, NULL, &process);
 	if (process)
@@ -416,9 +445,8 @@ static int put_thread_names(struct replay *replay, uint64_t until)
 		r = find_process(replay, &frame, NULL, &process);
 		if (r == 0)
 			r = places_name_thread(&replay->places, &process->process,
-					       name.tid == name.pid ? process->process.pid
-								    : (uint32_t)name.tid,
-					       name.name, name.time);
+					       tid_of(process, name.pid, name.tid), name.name,
+					       name.time);
 	}
 	return r;
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """OpenTelemetry's own description of profiles, as a class that reads them.
 
-    /usr/bin/python3 otlp.py [--resources] DEB FILE.otlp
+    /usr/bin/python3 otlp.py [--resources|--samples] DEB FILE.otlp
 
-prints {function: [self, total]} as JSON, or [{attributes, samples: {pid: n}}, …]. DEB is Debian's libopentelemetry-proto-dev: what protoc has
+prints {function: [self, total]} as JSON, or [{attributes, samples: {pid: n}}, …], or [{type, attributes, values}, …]. DEB is Debian's libopentelemetry-proto-dev: what protoc has
 made of the official .proto files holds their descriptors, as the literals of a C++ array.
 """
 import json
@@ -43,13 +43,22 @@ def message_class(deb):
     return message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName(NAME))
 
 
-def pid_of(data, sample):
-    dictionary = data.dictionary
+def attributes_of(data, sample):
+    dictionary, attributes = data.dictionary, {}
     for i in sample.attribute_indices:
         attribute = dictionary.attribute_table[i]
-        if dictionary.string_table[attribute.key_strindex] == "process.pid":
-            return attribute.value.int_value
-    return None
+        value = getattr(attribute.value, attribute.value.WhichOneof("value"))
+        attributes[dictionary.string_table[attribute.key_strindex]] = value
+    return attributes
+
+
+def samples_of(data):
+    for resource in data.resource_profiles:
+        for scope in resource.scope_profiles:
+            for profile in scope.profiles:
+                for sample in profile.samples:
+                    yield {"type": data.dictionary.string_table[profile.sample_type.type_strindex],
+                           "attributes": attributes_of(data, sample), "values": list(sample.values)}
 
 
 def resources_of(data):
@@ -58,17 +67,18 @@ def resources_of(data):
         for scope in resource.scope_profiles:
             for profile in scope.profiles:
                 for sample in profile.samples:
-                    pid = pid_of(data, sample)
+                    pid = attributes_of(data, sample).get("process.pid")
                     samples[pid] = samples.get(pid, 0) + len(sample.timestamps_unix_nano)
         yield {"attributes": {each.key: each.value.string_value for each in resource.resource.attributes},
                "samples": samples}
 
 
 def main():
-    arguments = [each for each in sys.argv[1:] if each != "--resources"]
+    arguments = [each for each in sys.argv[1:] if not each.startswith("--")]
     data = message_class(arguments[0]).FromString(Path(arguments[1]).read_bytes())
     assert not data.UnknownFields(), "fields that the schema does not have"
-    json.dump(list(resources_of(data)) if "--resources" in sys.argv else totals.of_otlp(data), sys.stdout)
+    what = {"--resources": lambda: list(resources_of(data)), "--samples": lambda: list(samples_of(data))}
+    json.dump(what.get(sys.argv[1], lambda: totals.of_otlp(data))(), sys.stdout)
 
 
 main()

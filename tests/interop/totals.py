@@ -97,6 +97,8 @@ def of_otlp(data):
         else:
             assert not (first if isinstance(first, str) else first.ByteSize()), f"{name}[0] says something"
     strings = dictionary.string_table
+    for attribute in dictionary.attribute_table[1:]:
+        assert attribute.value.WhichOneof("value"), f"{strings[attribute.key_strindex]} has no value, not even 0"
     for resource in data.resource_profiles:
         for scope in resource.scope_profiles:
             for profile in scope.profiles:
