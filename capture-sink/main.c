@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* capture-sink: writes a stream as a file that people open; the format follows the name. */
 #include <errno.h>
+#include <inttypes.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,9 @@ enum {
 	KEY_BASE,
 	KEY_HEAP,
 	KEY_VIEW,
+	KEY_TID,
 	COUNTED_FOR_SUMMARY = 1 << 14, /* distinct stacks; the rare ones make room */
+	THREAD_TEXT = 128,
 };
 
 #define FORMATS "syscap, html, folded, pb.gz, speedscope.json, firefox.json or otlp"
@@ -129,6 +132,26 @@ static size_t put_names(struct capture *capture, const struct named_stack *stack
 	return n;
 }
 
+/* As stackcollapse-perf.pl calls a thread with --tid: "comm-PID/TID". */
+static uint32_t name_single_thread(struct capture *capture, const struct named_stack *stack,
+				   uint32_t name)
+{
+	char text[THREAD_TEXT];
+	int size = snprintf(text, sizeof(text), "%.64s-%" PRIu32 "/%" PRIu32,
+			    names_text(&capture->stacks.names, name),
+			    stack->process ? stack->process->pid : 0, stack->record->tid);
+
+	return names_intern(&capture->stacks.names, text, size);
+}
+
+static uint32_t name_thread(struct capture *capture, const struct named_stack *stack)
+{
+	uint32_t name = names_of_thread(&capture->stacks.names, stack->process,
+					stack->record->process, stack->record->tid);
+
+	return capture->tells_tid ? name_single_thread(capture, stack, name) : name;
+}
+
 /* One line of the counts: the thread, why the stack is cut, its frames from the outermost. */
 static int count_stack(struct capture_sink *self, const struct named_stack *stack)
 {
@@ -144,8 +167,7 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 	if (!amount)
 		return 0;
 	capture->n_counted += amount;
-	self->counted[n++] = names_of_thread(&capture->stacks.names, stack->process,
-					     record->process, record->tid);
+	self->counted[n++] = name_thread(capture, stack);
 	if (stacks_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->stacks.names, reason, strlen(reason));
 	n += put_names(capture, stack, self->counted + n);
@@ -390,6 +412,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_VIEW:
 		capture->view_name = arg;
 		return 0;
+	case KEY_TID:
+		capture->tells_tid = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (capture->path)
 			stage_usage_error(state, "one output, not '%s' too", arg);
@@ -407,6 +432,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  capture->path);
 		if (capture->base_path && capture->format != &format_html)
 			stage_usage_error(state, "--base is for a page (.html)");
+		if (capture->tells_tid && capture->format != &format_folded)
+			stage_usage_error(state, "--tid is for folded stacks: other formats tell "
+						 "threads apart anyway");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -451,6 +479,8 @@ static const struct argp_option option_table[] = {
 	  "Of a heap, in formats that have one amount a stack: peak, leaks, allocated, temporary or "
 	  "foreign, in bytes, or AMOUNT:blocks (peak)",
 	  0 },
+	{ "tid", KEY_TID, NULL, 0,
+	  "Of folded stacks: each thread by itself, with PID and TID behind its name", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "Of several events, in formats that have one amount a stack, and in the summary: samples "
 	  "(on the CPU), on-cpu, off-cpu, wall-clock (time in microseconds), or an event's name",

@@ -9,12 +9,27 @@
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
 
-enum { KEY_SHOW = 0x100, KEY_FORCE, KEY_DEBUG_DIR, KEY_BASE };
+enum { KEY_SHOW = 0x100, KEY_FORCE, KEY_DEBUG_DIR, KEY_BASE, KEY_VIEW, KEY_HEAP, KEY_TID };
+
+enum { SINK_ARGUMENTS_MAX = 32 };
 
 struct conversion {
-	const char *from, *to, *debug_dir, *base;
-	bool is_forced, is_shown, is_quiet;
+	const char *from, *to, *debug_dir;
+	const char *sink_arguments[SINK_ARGUMENTS_MAX]; /* options that are capture-sink's, too */
+	size_t n_sink_arguments;
+	bool is_shown;
 };
+
+/* `value` may be NULL. */
+static void pass_on(struct conversion *conversion, const struct argp_state *state,
+		    const char *option, const char *value)
+{
+	if (conversion->n_sink_arguments + 2 > SINK_ARGUMENTS_MAX)
+		stage_usage_error(state, "too many options");
+	conversion->sink_arguments[conversion->n_sink_arguments++] = option;
+	if (value)
+		conversion->sink_arguments[conversion->n_sink_arguments++] = value;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -22,19 +37,28 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'q':
-		conversion->is_quiet = true;
+		pass_on(conversion, state, "-q", NULL);
 		return 0;
 	case KEY_SHOW:
 		conversion->is_shown = true;
 		return 0;
 	case KEY_FORCE:
-		conversion->is_forced = true;
+		pass_on(conversion, state, "--force", NULL);
 		return 0;
 	case KEY_DEBUG_DIR:
 		conversion->debug_dir = arg;
 		return 0;
 	case KEY_BASE:
-		conversion->base = arg;
+		pass_on(conversion, state, "--base", arg);
+		return 0;
+	case KEY_VIEW:
+		pass_on(conversion, state, "--view", arg);
+		return 0;
+	case KEY_HEAP:
+		pass_on(conversion, state, "--heap", arg);
+		return 0;
+	case KEY_TID:
+		pass_on(conversion, state, "--tid", NULL);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!conversion->from)
@@ -57,8 +81,17 @@ static const struct argp_option options[] = {
 	{ "force", KEY_FORCE, NULL, 0, "Replace TO if it exists", 0 },
 	{ "base", KEY_BASE, "PAGE", 0, "Of .html: compare with this page of stackpipe", 0 },
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 0 },
+	{ "heap", KEY_HEAP, "AMOUNT", 0,
+	  "Of a heap, in formats that have one amount a stack: peak, leaks, allocated, temporary or "
+	  "foreign, in bytes, or AMOUNT:blocks (peak)",
+	  0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 0 },
+	{ "tid", KEY_TID, NULL, 0, "Of .folded: each thread by itself, with PID and TID", 0 },
+	{ "view", KEY_VIEW, "VIEW", 0,
+	  "Of several events, in formats that have one amount a stack: samples (on the CPU), on-cpu, "
+	  "off-cpu, wall-clock (time in microseconds), or an event's name",
+	  0 },
 	{ 0 },
 };
 
@@ -66,14 +99,8 @@ static int add_sink(struct pipeline *pipeline, const struct conversion *conversi
 {
 	int r = pipeline_add(pipeline, "capture-sink");
 
-	if (r == 0 && conversion->is_quiet)
-		r = pipeline_add_argument(pipeline, "-q");
-	if (r == 0 && conversion->is_forced)
-		r = pipeline_add_argument(pipeline, "--force");
-	if (r == 0 && conversion->base)
-		r = pipeline_add_argument(pipeline, "--base");
-	if (r == 0 && conversion->base)
-		r = pipeline_add_argument(pipeline, conversion->base);
+	for (size_t i = 0; i < conversion->n_sink_arguments && r == 0; i++)
+		r = pipeline_add_argument(pipeline, conversion->sink_arguments[i]);
 	return r < 0 ? r : pipeline_add_argument(pipeline, conversion->to);
 }
 

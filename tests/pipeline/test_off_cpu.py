@@ -166,6 +166,20 @@ class OffCpu(Waits):
         off_cpu = self.report(stream, "--view=off-cpu")["summary"]["sum"]
         self.assert_near(microseconds * 1000, off_cpu, 0.001, "folded stacks")
 
+    def test_folded_stacks_of_single_threads_in_each_view(self):
+        stream, said = self.record_waits("--off-cpu=1", command=[WAITS, self.directory / "read", "20"])
+        capture, folded = self.directory / "out.syscap", self.directory / "out.folded"
+        self.run_on(stream, self.stage("capture-sink", capture))
+        for view in "on-cpu", "off-cpu", "wall-clock":
+            subprocess.run([pipeline.program("stackpipe"), "convert", "-q", "--force", "--tid", f"--view={view}",
+                            capture, folded], check=True)
+            for name in "asleep", "for-pipe":
+                thread = re.compile(rf"{name}-\d+/{said[name][0]};.* (\d+)")
+                found = filter(None, map(thread.fullmatch, folded.read_text().splitlines()))
+                report = self.report(capture, f"--view={view}", f"--thread=^{name}$")
+                self.assert_near(1000 * sum(int(each[1]) for each in found), report["summary"]["sum"], 0.01,
+                                 f"{view} of {name}")
+
     def test_a_view_that_is_not_there_is_named(self):
         stream = self.record(self.directory / "plain.stream", self.stage("live-unwinder"), self.stage("symbolizer"))
         done = subprocess.run([pipeline.program("stackpipe"), "report", "--view=off-cpu", stream], capture_output=True,
