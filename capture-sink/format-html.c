@@ -7,9 +7,10 @@
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
  *	the parent is, function), processes (pid, name, control group), threads (process, tid,
  *	name), samples (microseconds since the one before, thread, node, and what it weighs in
- *	each of "units"), losses (the same, events), counters (category, name, description,
- *	divisor) and their values (microseconds since the one before, counter, value), marks (the
- *	same, how many they took, PID, group, name, text), of a heap what was alive over time
+ *	each of "units"; where "waits" is not -1 also what for, and the thread that has ended it +
+ *	1), losses (the same, events), counters (category, name, description, divisor) and their
+ *	values (microseconds since the one before, counter, value), marks (the same, how many they
+ *	took, process + 1, TID, group, name, text), of a heap what was alive over time
  *	(bytes, blocks), and its moments (microseconds since the one before, how many stacks have
  *	changed, of each which sample it is, bytes, blocks that are alive)
  *
@@ -31,11 +32,15 @@
 #include "common/json.h"
 #include "profile/tree.h"
 #include "profile/used-names.h"
+#include "profile/wait-reasons.h"
+
+enum { PAGE_FORMAT = 3 }; /* of those numbers: pages of another one cannot be compared */
 
 struct writing {
 	struct capture *capture;
 	const struct profile *profile;
 	struct tree tree;
+	struct wait_reasons reasons;
 	struct used_names strings;
 	struct protobuf numbers;
 	struct view views[VIEWS_MAX]; /* in which samples weigh something else than 1 each */
@@ -191,10 +196,26 @@ static void put_moments(struct writing *self)
 	}
 }
 
+/* Which of the units is waits; -1: none. */
+static int find_waits(const struct writing *self)
+{
+	for (size_t i = 0; i < self->n_views; i++)
+		if (view_is_waits(&self->capture->stacks.events, self->views[i]))
+			return i;
+	return -1;
+}
+
+static void put_wait(struct writing *self, const struct profile_sample *sample)
+{
+	put_name(self, wait_reason(&self->reasons, sample));
+	put_number(self, sample->waker);
+}
+
 static void put_samples(struct writing *self)
 {
 	const struct profile *profile = self->profile;
 	uint64_t last = self->capture->stacks.hello.start_time;
+	bool have_waits = find_waits(self) >= 0;
 
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		put_time(self, &last, profile->samples[i].time);
@@ -203,6 +224,8 @@ static void put_samples(struct writing *self)
 		for (size_t k = 0; k < self->n_views; k++)
 			put_number(self,
 				   profile_amount(profile, self->views[k], &profile->samples[i]));
+		if (have_waits)
+			put_wait(self, &profile->samples[i]);
 	}
 }
 
@@ -241,7 +264,8 @@ static void put_marks(struct writing *self)
 
 		put_time(self, &last, mark->time);
 		put_number(self, mark->duration / NANOSECONDS_A_MICROSECOND);
-		put_number(self, mark->pid);
+		put_number(self, mark->process);
+		put_number(self, mark->tid);
 		put_name(self, mark->group);
 		put_name(self, mark->name);
 		put_name(self, mark->text);
@@ -287,14 +311,11 @@ static void put_units(const struct writing *self, struct json *json)
 {
 	const struct heap *heap = &self->capture->heap;
 	const struct events *events = &self->capture->stacks.events;
-	int waits = -1;
 
 	fputs(", \"units\": [", json->out);
 	for (size_t i = 0; i < self->n_views; i++) {
 		fputs(i ? "," : "", json->out);
 		json_put_text(json->out, view_name(events, self->views[i]));
-		if (view_is_waits(events, self->views[i]))
-			waits = i;
 	}
 	for (int i = 0; self->is_heap && i < N_HEAP_UNITS; i++) {
 		fputs(i ? "," : "", json->out);
@@ -304,8 +325,8 @@ static void put_units(const struct writing *self, struct json *json)
 	for (size_t i = 0; i < self->n_views; i++)
 		fprintf(json->out, i ? ",%d" : "%d", view_is_time(events, self->views[i]));
 	fputs("]", json->out);
-	fprintf(json->out, ", \"waits\": %d", waits); /* that are its unit, or -1 */
-	json_number(json, "several", events->n > 1);  /* events: then a sample alone is no unit */
+	fprintf(json->out, ", \"waits\": %d", find_waits(self));
+	json_number(json, "several", events->n > 1); /* events: then a sample alone is no unit */
 	json_number(json, "heap", self->is_heap);
 	if (!self->is_heap)
 		return;
@@ -328,6 +349,7 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 
 	json_begin(&json, NULL);
 	json_text(&json, "version", STACKPIPE_VERSION);
+	json_number(&json, "format", PAGE_FORMAT);
 	json_text(&json, "host", hello->host);
 	json_text(&json, "event", hello->event);
 	json_number(&json, "rate", hello->rate);
@@ -453,12 +475,15 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	if (r == 0)
 		r = used_names_init(&self.strings, &capture->stacks.names);
 	if (r == 0)
+		r = wait_reasons_init(&self.reasons, whole_profile_get(capture));
+	if (r == 0)
 		r = tree_init(&self.tree, self.profile);
 	if (r == 0)
 		r = pack(&self, end, &data, &size);
 	if (r == 0)
 		r = write_page(capture, data, size);
 	tree_deinit(&self.tree);
+	wait_reasons_deinit(&self.reasons);
 	used_names_deinit(&self.strings);
 	protobuf_deinit(&self.numbers);
 	free(self.sample_of);

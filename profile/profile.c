@@ -421,13 +421,35 @@ static uint32_t intern_string(struct profile *profile, struct wire_string string
 	return string.size ? names_intern(&profile->stacks->names, string.data, string.size) : 0;
 }
 
+/* Whose a mark is; nobody's beyond the limit. 0 or -ENOMEM. */
+static int find_process_of_mark(struct profile *profile, const struct wire_mark *mark,
+				uint32_t *ret)
+{
+	const struct wire_stack whose = { .process = mark->process };
+	const struct named_stack stack = {
+		.record = &whose,
+		.process = process_table_find(&profile->stacks->identity.processes, mark->process),
+	};
+	uint32_t process;
+	int r;
+
+	*ret = 0;
+	if (!mark->process)
+		return 0;
+	r = find_process(profile, &stack, &process);
+	if (r == 0)
+		*ret = process + 1;
+	return r == -ENOSPC ? 0 : r;
+}
+
 int profile_add_mark(struct profile *profile, const struct wire_mark *mark)
 {
-	const struct process *process =
-		process_table_find(&profile->stacks->identity.processes, mark->process);
+	uint32_t process;
 
 	if (profile->n_marks == PROFILE_MARKS_MAX)
 		return 0;
+	if (find_process_of_mark(profile, mark, &process) < 0)
+		return -ENOMEM;
 	if (GROWING_LIST_MAKE_ROOM(profile->marks, profile->n_marks) < 0)
 		return -ENOMEM;
 	profile->marks[profile->n_marks++] = (struct profile_mark){
@@ -436,7 +458,8 @@ int profile_add_mark(struct profile *profile, const struct wire_mark *mark)
 		.group = intern_string(profile, mark->group),
 		.name = intern_string(profile, mark->name),
 		.text = intern_string(profile, mark->text),
-		.pid = process ? process->pid : 0,
+		.process = process,
+		.tid = mark->tid,
 	};
 	return 0;
 }

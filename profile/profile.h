@@ -82,7 +82,8 @@ struct profile_counter_value {
 struct profile_mark {
 	uint64_t time, duration;    /* its end */
 	uint32_t group, name, text; /* names; 0: none */
-	uint32_t pid;		    /* 0: nobody's */
+	uint32_t process;	    /* an index + 1; 0: nobody's */
+	uint32_t tid;		    /* 0: not known */
 };
 
 struct profile_loss {

@@ -1,5 +1,7 @@
 /* Reads what format-html.c has written into a page: see there for the format. */
 
+const FORMAT = 3; /* which the C side calls PAGE_FORMAT */
+
 /** A profile's kinds of functions, as the C side numbers them. */
 const KIND = { USER: 0, KERNEL: 1, JIT: 2, CUT: 3, INLINED: 4 };
 
@@ -50,11 +52,15 @@ function readNodes(numbers, n) {
 	return nodes;
 }
 
-/** `nUnits`: in how many units each tells what it weighs; 0: all weigh the same. */
-function readSamples(numbers, n, nUnits) {
+/**
+ * `nUnits`: in how many units each tells what it weighs; 0: all weigh the same. Where some are waits, each tells what for,
+ * and the thread that has ended it + 1.
+ */
+function readSamples(numbers, n, nUnits, haveWaits) {
 	const samples = {
 		n, time: new Float64Array(n), thread: new Uint32Array(n), node: new Uint32Array(n),
 		weights: Array.from({ length: nUnits }, () => new Float64Array(n)),
+		reason: new Uint32Array(haveWaits ? n : 0), waker: new Uint32Array(haveWaits ? n : 0),
 	};
 	for (let i = 0, time = 0; i < n; i++) {
 		time += numbers.next();
@@ -63,6 +69,10 @@ function readSamples(numbers, n, nUnits) {
 		samples.node[i] = numbers.next();
 		for (const weight of samples.weights)
 			weight[i] = numbers.next();
+		if (haveWaits) {
+			samples.reason[i] = numbers.next();
+			samples.waker[i] = numbers.next();
+		}
 	}
 	return samples;
 }
@@ -135,13 +145,28 @@ function readCounters(numbers, n, nValues, strings) {
 	return counters;
 }
 
+/** The machine's counters, and what was lost by when, as one of ours. */
+function countersOf(header, counters, losses) {
+	if (!counters.length && !losses.length)
+		return counters;
+	let sum = 0;
+	const times = [0], values = [0];
+	for (const loss of losses) {
+		times.push(loss.time);
+		values.push(sum += loss.n);
+	}
+	times.push(header.duration_us);
+	values.push(sum);
+	return [...counters, { category: "stackpipe", name: "Lost Events", description: "so far", divisor: 1, times, values }];
+}
+
 /** What programs have told of themselves; `time` is when it was over. */
-function readMarks(numbers, n, strings) {
+function readMarks(numbers, n, strings, processes) {
 	const marks = [];
 	for (let i = 0, time = 0; i < n; i++) {
 		time += numbers.next();
 		marks.push({
-			time, duration: numbers.next(), pid: numbers.next(),
+			time, duration: numbers.next(), process: processes[numbers.next() - 1] || null, tid: numbers.next(),
 			group: strings[numbers.next()], name: strings[numbers.next()], text: strings[numbers.next()],
 		});
 	}
@@ -152,6 +177,8 @@ function readMarks(numbers, n, strings) {
 function readProfile(bytes) {
 	const size = new DataView(bytes.buffer).getUint32(0, true);
 	const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
+	if (header.format !== FORMAT)
+		throw new Error("it was written by another version of stackpipe");
 	const numbers = new Numbers(bytes, 4 + size);
 	const strings = header.strings;
 	const functions = readFunctions(numbers, header.functions);
@@ -161,15 +188,18 @@ function readProfile(bytes) {
 		processes.push({ pid: numbers.next(), name: strings[numbers.next()], cgroup: strings[numbers.next()] });
 	for (let i = 0; i < header.threads; i++)
 		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
-	const samples = readSamples(numbers, header.samples, header.units.length);
+	const samples = readSamples(numbers, header.samples, header.units.length, header.waits >= 0);
 	const losses = readLosses(numbers, header.losses);
 	const counters = readCounters(numbers, header.counters || 0, header.counter_values || 0, strings);
-	const marks = readMarks(numbers, header.marks || 0, strings);
+	const marks = readMarks(numbers, header.marks || 0, strings, processes);
 	const timeline = header.heap ? readTimeline(numbers, header.timeline) : null;
 	const moments = header.heap ? readMoments(numbers, header.moments) : [];
 	functions.name = functions.name.map(i => strings[i]);
 	functions.module = functions.module.map(i => strings[i]);
-	return { header, functions, nodes, processes, threads, samples, losses, counters, marks, timeline, moments };
+	return {
+		header, functions, nodes, processes, threads, samples, losses, marks, timeline, moments,
+		counters: countersOf(header, counters, losses),
+	};
 }
 
 /** The profile in the text of another page; null: there is none. */

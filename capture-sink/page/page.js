@@ -16,7 +16,7 @@ const page = {
 };
 
 const graphs = {};
-let table, timeline, lane;
+let table, timeline, lane, marks;
 
 /* ---- what is shown ---- */
 
@@ -95,6 +95,7 @@ function refresh() {
 	timeline.show(page.selection.threads, page.selection.unit);
 	$("range").textContent = tellRange();
 	tellCounts();
+	showWaits(page.profile, page.selection);
 	showView();
 }
 
@@ -304,8 +305,9 @@ function setTheme(theme) {
 		graph.draw();
 	if (timeline && timeline.columns)
 		timeline.draw();
-	if (lane)
-		lane.draw();
+	for (const each of [lane, marks])
+		if (each)
+			each.draw();
 }
 
 function preferredTheme() {
@@ -359,7 +361,12 @@ async function compareWith(file) {
 		$("status").textContent = `${file.name} is no page of stackpipe.`;
 		return;
 	}
-	page.base = readProfile(await unpack(found));
+	try {
+		page.base = readProfile(await unpack(found));
+	} catch (error) {
+		$("status").textContent = `${file.name} cannot be compared: ${error.message}.`;
+		return;
+	}
 	refresh();
 }
 
@@ -449,6 +456,7 @@ async function begin() {
 	table.shown = shown;
 	timeline = new Timeline($("timeline"), page.profile, refresh);
 	lane = new Lane($("lane"), $("counter"), page.profile, timeline);
+	marks = new Marks($("marks"), page.profile, timeline);
 	fillUnits();
 	listen();
 	fillCgroups();

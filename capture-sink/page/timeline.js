@@ -15,7 +15,6 @@ class Timeline {
 		canvas.addEventListener("mousedown", event => this.begin(event));
 		canvas.addEventListener("dblclick", () => this.select(null, null));
 		canvas.addEventListener("keydown", event => this.move(event));
-		canvas.addEventListener("mousemove", event => this.tellMark(event));
 		new ResizeObserver(() => this.show(this.threads, this.unit)).observe(canvas);
 	}
 
@@ -82,11 +81,6 @@ class Timeline {
 		context.fillStyle = style.getPropertyValue("--loss");
 		for (const loss of this.profile.losses)
 			context.fillRect(loss.time / this.end * width - 1, 0, 2, 8);
-		context.fillStyle = style.getPropertyValue("--mark");
-		for (const mark of this.profile.marks) {
-			const right = mark.time / this.end * width, left = (mark.time - mark.duration) / this.end * width;
-			context.fillRect(left, height - 6, Math.max(right - left, 2), 6);
-		}
 		if (!this.range)
 			return;
 		context.fillStyle = style.getPropertyValue("--accent");
@@ -94,13 +88,6 @@ class Timeline {
 		const [left, right] = this.range.map(time => time / this.end * width);
 		context.fillRect(left, 0, Math.max(right - left, 1), height);
 		context.globalAlpha = 1;
-	}
-
-	/** The last mark that is under the pointer, or within a few pixels of it. */
-	tellMark(event) {
-		const at = this.timeAt(event), near = 4 / this.canvas.clientWidth * this.end;
-		const found = this.profile.marks.filter(mark => mark.time + near >= at && mark.time - mark.duration - near <= at).pop();
-		this.canvas.title = found ? `${found.name}${found.text ? `: ${found.text}` : ""}${found.duration ? `, ${duration(found.duration * 1e3)}` : ""}` : "";
 	}
 
 	select(from, to) {

@@ -118,6 +118,11 @@ const scenarios = {
 		seen.first = await page.textContent("#table tbody tr td");
 		seen.counts = await page.textContent("#counts");
 		seen.byColumn = await page.evaluate(() => timeline.columns.reduce((a, b) => a + b, 0));
+		seen.reasons = await page.evaluate(() => countWaits(page.profile, page.selection).reasons);
+		seen.wakers = await page.evaluate(() => countWaits(page.profile, page.selection).wakers);
+		seen.shown = await page.$$eval("#reasons li", found => found.map(each => each.textContent));
+		seen.marks = await page.evaluate(() => marks.rows.map(({ name, marks: all }) => [name, all.length]));
+		seen.marksShown = await page.isVisible("#marks");
 		await page.click("[data-view=flame]");
 		await shot(page, "waits");
 		const line = await page.locator("#timeline").boundingBox();
@@ -132,6 +137,15 @@ const scenarios = {
 		seen.counters = await page.$$eval("#counter option", found => found.map(each => each.textContent));
 		await page.hover("#lane");
 		seen.told = await page.textContent("#status");
+		const life = await page.evaluate(() => {
+			const row = marks.rows.findIndex(({ name }) => name === "process life"), { time, duration } = marks.rows[row].marks.at(-1);
+			return { y: (row + 0.5) * MARK_ROW, x: (time - duration / 2) / timeline.end };
+		});
+		const rows = await page.locator("#marks").boundingBox();
+		await page.mouse.move(rows.x + life.x * rows.width, rows.y + life.y);
+		seen.mark = await page.textContent("#status");
+		await page.selectOption("#unit", { label: "on-cpu" });
+		seen.shownOnCpu = await page.isVisible("#waits");
 	},
 
 	/* Samples that weigh more than others. */

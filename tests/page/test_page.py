@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The page that capture-sink writes, in a real browser; and speedscope with a file of its own."""
-import json
 import os
 import json
 import re
@@ -17,7 +16,9 @@ import pipeline  # noqa: E402 (the other tests' helpers)
 
 BUILD = Path(os.environ["STACKPIPE_BUILD"])
 FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
+WAITS = BUILD / "tests" / "pipeline" / "waits"
 BUSY = [sys.executable, "-c", "import json\nfor i in range(300): json.dumps(list(range(20000)))"]
+SHOWN = 12  # rows of what was waited for
 HOSTILE = [
     "</script><script>document.title='taken'</script>",
     "<img src=x onerror=alert(1)>",
@@ -102,21 +103,21 @@ class Page(pipeline.RecordingTest):
     def test_waits_and_counters(self):
         """A thread that sleeps nearly all of its time, beside others: views, ranges of time, the lane."""
         stream, page = self.directory / "waits.stream", self.directory / "waits.html"
-        waits = BUILD / "tests" / "pipeline" / "waits"
         with stream.open("wb") as out:
-            self.run_well(self.source("--off-cpu=1", "--counters=50", "--", waits, self.directory / "file", "50"),
+            self.run_well(self.source("--off-cpu=1", "--counters=50", "--scheduler", "--", WAITS,
+                                      self.directory / "file", "50"),
                           self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
         self.run_on(stream, self.stage("capture-sink", page))
         seen = drive("waits", page)
         self.assertEqual(seen["errors"], [])
         self.assertEqual(seen["units"], ["samples", "on-cpu", "off-cpu", "wall-clock"])
         for view in seen["units"]:
-            report = json.loads(subprocess.run([pipeline.program("stackpipe"), "report", "--json", "-n", "0",
-                                                f"--view={view}", stream], check=True, stdout=subprocess.PIPE).stdout)
+            report = self.report(stream, view)
             self.assertEqual(seen["totals"][view], report["summary"]["sum"], view)
             if view == "off-cpu":
                 told = {row["function"]: row["total"] for row in report["functions"]}
                 self.assertEqual(told["wait_asleep"], seen["functions"]["wait_asleep"])
+                self.check_waits(report, seen)
         self.assertRegex(seen["first"], r"^[\d.]+ (ms|s)  ")
         self.assertAlmostEqual(seen["byColumn"], seen["totals"]["off-cpu"], delta=1e-6 * seen["byColumn"])
         # Six threads, of which none can wait longer than the range is.
@@ -124,7 +125,50 @@ class Page(pipeline.RecordingTest):
         self.assertLess(seen["inRange"], 6 * seen["range"])
         self.assertTrue(seen["lane"])
         self.assertIn("CPU Percent: Combined", seen["counters"])
+        self.assertIn("stackpipe: Lost Events", seen["counters"])
         self.assertIn(" at ", seen["told"])
+        self.assertTrue(seen["marksShown"])
+        self.assertRegex(seen["mark"], r"^life: exit — waits \(\d+\), .* until ")
+        self.check_marks(stream, seen)
+
+    @pipeline.needs_root
+    def test_who_ends_waits(self):
+        if not Path("/sys/kernel/tracing/events/sched/sched_waking/id").exists():
+            self.skipTest(f"{pipeline.NOT_HERE} it be known who ends a wait")
+        stream, page = self.directory / "all.stream", self.directory / "all.html"
+        with stream.open("wb") as out:
+            self.run_well(self.source("-a", "--off-cpu=1", "--counters", "--scheduler", "--", WAITS,
+                                      self.directory / "file", "20"),
+                          self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
+        self.run_on(stream, self.stage("capture-sink", page))
+        seen = drive("waits", page)
+        self.assertEqual(seen["errors"], [])
+        report = self.report(stream, "off-cpu")
+        self.assertTrue(report["woken_by"])
+        self.check_waits(report, seen)
+
+    def report(self, stream, view):
+        done = subprocess.run([pipeline.program("stackpipe"), "report", "--json", "-n", "0", f"--view={view}", stream],
+                              check=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    def check_waits(self, report, seen):
+        """What was waited for, and who has ended that."""
+        told = {row["name"].replace("the CPU, which another thread was given", "preempted"): row["samples"]
+                for row in report["waited_for"]}
+        told["something else"] = told.pop("something else in the kernel", 0)
+        self.assertEqual({text: n for text, n in seen["reasons"] if n}, {text: n for text, n in told.items() if n})
+        self.assertEqual([text.split(":")[0] for text in seen["shown"]], [text for text, _ in seen["reasons"][:SHOWN]])
+        self.assertEqual({text: n for text, n in seen["wakers"]},
+                         {f"{row['name']} ({row['tid']})": row["samples"] for row in report["woken_by"]})
+        self.assertFalse(seen["shownOnCpu"])
+
+    def check_marks(self, stream, seen):
+        """A row for each CPU, and one for processes."""
+        text = self.run_on(stream, self.stage("frame-dump")).decode()
+        told = [f"{group} {name}" for group, name in re.findall(r'(?m)^mark .* group="(.*?)" name="(.*?)"', text)]
+        self.assertEqual(dict(seen["marks"]), {name: told.count(name) for name in told})
+        self.assertTrue({"scheduler CPU 0", "process life"} <= set(told), told)
 
     def test_heap(self):
         stream, path = self.directory / "stream", self.directory / "heap.html"

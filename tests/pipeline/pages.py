@@ -7,7 +7,7 @@ import re
 import zlib
 
 Page = collections.namedtuple("Page", "header sums counters marks")
-Mark = collections.namedtuple("Mark", "time duration pid group name text")
+Mark = collections.namedtuple("Mark", "time duration process tid group name text")
 
 
 class Numbers:
@@ -40,6 +40,8 @@ def read_sums(header, numbers):
         skip(numbers, 3)
         for unit in units:
             sums[unit] += numbers.next()
+        if header["waits"] >= 0:
+            skip(numbers, 2)
     return sums
 
 
@@ -60,7 +62,7 @@ def read_marks(header, numbers):
     marks, time = [], 0
     for _ in range(header["marks"]):
         time += numbers.next()
-        marks.append(Mark(time, numbers.next(), numbers.next(),
+        marks.append(Mark(time, numbers.next(), numbers.next(), numbers.next(),
                           *(header["strings"][numbers.next()] for _ in range(3))))
     return marks
 

@@ -67,7 +67,7 @@ class Marks(pipeline.RecordingTest):
         marks = pages.read(page).marks
         self.assertEqual([(mark.name, mark.text, mark.duration) for mark in marks[:ROUNDS]],
                          [("round", f"number {number}", took // 1000) for number, (took, _) in enumerate(said)])
-        self.assertEqual(len({mark.pid for mark in marks}), 1)
+        self.assertEqual(len({mark.process for mark in marks}), 1)
         self.assertNotIn("\x1b", marks[-1].name)
         self.assertIn("red", marks[-1].name)
         self.run_well([pipeline.program("capture-source"), capture], [pipeline.program("capture-sink"), "-q", again])
