@@ -54,6 +54,8 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		    (matches && !matches[node]))
 			continue;
 		counts->self[node] += n;
+		if (events_is_wait(&profile->stacks->events, sample->event))
+			counts->waited[node] += n;
 		if (sample->waker)
 			counts->of_waker[sample->waker - 1] += n;
 		if (sample->flags & WIRE_sample_flags_PREEMPTED)
@@ -136,13 +138,14 @@ int counts_init(struct counts *counts, const struct tree *tree, const struct cou
 		.tree = tree,
 		.self = calloc(tree->n_nodes, sizeof(*counts->self)),
 		.total = calloc(tree->n_nodes, sizeof(*counts->total)),
+		.waited = calloc(tree->n_nodes, sizeof(*counts->waited)),
 		.preempted = calloc(tree->n_nodes, sizeof(*counts->preempted)),
 		.of_thread = calloc(tree->profile->n_threads + 1, sizeof(*counts->of_thread)),
 		.of_waker = calloc(tree->profile->n_threads + 1, sizeof(*counts->of_waker)),
 		.functions = calloc(tree->n_functions + 1, sizeof(*counts->functions)),
 	};
-	if (!counts->self || !counts->total || !counts->preempted || !counts->of_waker ||
-	    !counts->of_thread || !counts->functions)
+	if (!counts->self || !counts->total || !counts->waited || !counts->preempted ||
+	    !counts->of_waker || !counts->of_thread || !counts->functions)
 		r = -ENOMEM;
 	else
 		r = count_samples(counts, filter);
@@ -157,6 +160,7 @@ void counts_deinit(struct counts *counts)
 {
 	free(counts->self);
 	free(counts->total);
+	free(counts->waited);
 	free(counts->preempted);
 	free(counts->of_thread);
 	free(counts->of_waker);

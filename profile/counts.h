@@ -21,7 +21,8 @@ struct function_count {
 struct counts {
 	const struct tree *tree; /* borrowed */
 	uint64_t *self, *total;	 /* by node */
-	uint64_t *preempted;	 /* by node: of `self`, who only waited for a CPU */
+	uint64_t *waited;	 /* by node: of `self`, what are waits */
+	uint64_t *preempted;	 /* by node: of `waited`, who only waited for a CPU */
 	uint64_t *of_thread;	 /* by thread */
 	uint64_t *of_waker;	 /* by thread: what others have waited until it woke them */
 	struct function_count *functions; /* by number */

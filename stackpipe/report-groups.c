@@ -88,7 +88,7 @@ static int fill_calls(const struct report *report, struct pair_map *index, struc
 
 	for (size_t i = 1; i < report->tree.n_nodes && r == 0; i++) {
 		r = add_row(index, rows, n, calls[i] ? calls[i] : other, 0,
-			    counts->self[i] - counts->preempted[i]);
+			    counts->waited[i] - counts->preempted[i]);
 		if (r == 0)
 			r = add_row(index, rows, n, preempted, 0, counts->preempted[i]);
 	}

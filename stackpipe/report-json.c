@@ -200,7 +200,8 @@ void report_print_json(const struct report *report, FILE *out)
 		put_cgroups(report, out);
 		put_group(report, REPORT_BY_IMAGE, "images", NULL, out);
 		if (events_have_waits(&report->gathering->stacks.events)) {
-			if (view_is_waits(&report->gathering->stacks.events, report->options->view))
+			if (view_has_waits(&report->gathering->stacks.events,
+					   report->options->view))
 				put_group(report, REPORT_BY_CALL, "waited_for", NULL, out);
 			put_group(report, REPORT_BY_WAKER, "woken_by", "tid", out);
 			put_thread_times(report, out);

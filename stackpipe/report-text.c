@@ -248,7 +248,7 @@ void report_print_text(const struct report *report, FILE *out)
 		return;
 	}
 	report_print_functions(report, out);
-	if (view_is_waits(&report->gathering->stacks.events, report->options->view))
+	if (view_has_waits(&report->gathering->stacks.events, report->options->view))
 		print_waits(report, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
 	if (has_cgroups(&report->gathering->profile))

@@ -157,6 +157,7 @@ class OffCpu(Waits):
             self.assertEqual([(row["function"], row["self"]) for row in of_stream["functions"] if view == "off-cpu"],
                              [(row["function"], row["self"]) for row in of_capture["functions"] if view == "off-cpu"])
         self.assertEqual(*(self.report(path, "--view=off-cpu")["waited_for"] for path in (stream, capture)))
+        self.assertEqual(*(self.report(stream, f"--view={view}")["waited_for"] for view in ("off-cpu", "wall-clock")))
         self.assertEqual(of_stream["thread_times"], of_capture["thread_times"])
         self.assertTrue(set(FUNCTIONS) <= {row["name"] for row in of_capture["threads"]}, of_capture["threads"])
         self.assertEqual(self.report(stream, "--view=off-cpu", "--thread=^asleep$")["summary"]["sum"],
