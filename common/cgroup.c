@@ -43,38 +43,6 @@ void cgroup_drop(struct cgroup *cgroup)
 		free(cgroup);
 }
 
-/* "4:memory:/docker/12…", "0::/system.slice/cron.service" */
-void cgroup_parse(char *text, char ret[CGROUP_PATH_MAX])
-{
-	char *line;
-
-	*ret = 0;
-	while ((line = strsep(&text, "\n"))) {
-		char *path = strchr(line, ':');
-
-		path = path ? strchr(path + 1, ':') : NULL;
-		if (!path || path[1] != '/' || !path[2] || strlen(path + 1) <= strlen(ret))
-			continue;
-		snprintf(ret, CGROUP_PATH_MAX, "%s", path + 1);
-	}
-}
-
-int cgroup_read(uint32_t pid, char ret[CGROUP_PATH_MAX])
-{
-	char path[64], text[TEXT_SIZE];
-	_cleanup_fd_ int fd = -1;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return -errno;
-	text[n] = 0;
-	cgroup_parse(text, ret);
-	return 0;
-}
-
 /* How many hexadecimal digits a text begins with. */
 static size_t count_digits(const char *text)
 {
@@ -157,4 +125,48 @@ void cgroup_unit(const char *path, char ret[CGROUP_LABEL_MAX])
 		}
 		part += size;
 	}
+}
+
+/* What a path tells: a container, then a unit, then how deep it is. */
+static size_t worth(const char *path)
+{
+	char label[CGROUP_LABEL_MAX];
+	size_t n = strnlen(path, CGROUP_PATH_MAX - 1);
+
+	cgroup_unit(path, label);
+	n += *label ? CGROUP_PATH_MAX : 0;
+	cgroup_container(path, label);
+	return n + (*label ? 2 * CGROUP_PATH_MAX : 0);
+}
+
+/* "4:memory:/docker/12…", "0::/system.slice/cron.service" */
+void cgroup_parse(char *text, char ret[CGROUP_PATH_MAX])
+{
+	char *line;
+
+	*ret = 0;
+	while ((line = strsep(&text, "\n"))) {
+		char *path = strchr(line, ':');
+
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (!path || path[1] != '/' || !path[2] || worth(path + 1) <= worth(ret))
+			continue;
+		snprintf(ret, CGROUP_PATH_MAX, "%s", path + 1);
+	}
+}
+
+int cgroup_read(uint32_t pid, char ret[CGROUP_PATH_MAX])
+{
+	char path[64], text[TEXT_SIZE];
+	_cleanup_fd_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/cgroup", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = 0;
+	cgroup_parse(text, ret);
+	return 0;
 }

@@ -28,8 +28,10 @@ static inline void cgroup_dropp(struct cgroup **cgroup)
 }
 
 /*
- * Of what /proc/PID/cgroup holds, the path that says most: the longest, whatever the hierarchy, as
- * container runtimes and systemd use the same in all. Empty: the root. `text` is changed.
+ * Of what /proc/PID/cgroup holds, the path that says most, whatever the hierarchy: one of a
+ * container, else of a unit, else the longest. Container runtimes and systemd use the same in all,
+ * but on a host with both versions the older one's may be somebody else's. Empty: the root. `text`
+ * is changed.
  */
 void cgroup_parse(char *text, char ret[CGROUP_PATH_MAX]);
 

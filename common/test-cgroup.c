@@ -65,6 +65,12 @@ static void expect_parsed(const char *text, const char *path)
 
 static void test_the_path_that_says_most_counts(void **state)
 {
+	/* A host with both versions, where somebody has deeper groups for resources alone. */
+	expect_parsed("4:memory:/resources/of/somebody/very/deep\n0::/system.slice/cron.service\n",
+		      "/system.slice/cron.service");
+	expect_parsed("0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope\n"
+		      "3:pids:/docker/" ID "\n",
+		      "/docker/" ID);
 	expect_parsed("0::/\n", "");
 	expect_parsed("0::/a/b\n", "/a/b");
 	expect_parsed("4:memory:/docker/x\n1:cpu:/\n0::/\n", "/docker/x");
