@@ -16,6 +16,7 @@
 #include "stackpipe/commands.h"
 #include "stackpipe/heap-report.h"
 #include "stackpipe/input.h"
+#include "stackpipe/regex-option.h"
 #include "stackpipe/pipeline.h"
 
 #define RECORDING_ENDING ".heap"
@@ -93,12 +94,8 @@ static int take_argument(char *arg, struct argp_state *state)
 
 static int set_kind(enum report_kind kind, const char *text, const struct argp_state *state)
 {
-	regex_t *regex = text ? calloc(1, sizeof(*regex)) : NULL;
-
 	report.options.kind = kind;
-	report.options.subject = regex;
-	if (regex && regcomp(regex, text, REG_EXTENDED | REG_NOSUB))
-		stage_usage_error(state, "'%s' is no regular expression", text);
+	report.options.subject = text ? regex_option_compile(text, state) : NULL;
 	return 0;
 }
 

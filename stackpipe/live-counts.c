@@ -5,6 +5,7 @@
 
 #include "common/growing-list.h"
 #include "stackpipe/live-counts.h"
+#include "stackpipe/regex-option.h"
 
 void live_counts_init(struct live_counts *counts, struct profile *profile)
 {
@@ -137,6 +138,12 @@ static void note_match(struct live_counts *counts, uint32_t number, bool is_leaf
 	counts->has_match |= counts->functions[number].is_match;
 }
 
+static bool is_in_cgroups(const struct live_counts *counts, const struct profile_process *process)
+{
+	return regex_option_matches(counts->cgroups,
+				    profile_text(counts->profile, process->cgroup));
+}
+
 uint64_t live_counts_amount(struct live_counts *counts, const struct profile_sample *sample)
 {
 	const struct profile *profile = counts->profile;
@@ -144,7 +151,8 @@ uint64_t live_counts_amount(struct live_counts *counts, const struct profile_sam
 	uint64_t amount = profile_amount(profile, counts->view, sample);
 
 	if (!amount || (counts->process >= 0 && process != counts->process) ||
-	    (counts->cgroup >= 0 && profile->processes[process].cgroup != counts->cgroup))
+	    (counts->cgroup >= 0 && profile->processes[process].cgroup != counts->cgroup) ||
+	    !is_in_cgroups(counts, &profile->processes[process]))
 		return 0;
 	if (!counts->symbol)
 		return amount;

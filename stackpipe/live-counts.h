@@ -29,7 +29,8 @@ struct live_counts {
 	uint64_t n_steps;   /* samples added or taken off, ever */
 	int64_t process;    /* of the profile; -1: all */
 	int64_t cgroup;	    /* a name of the profile's; -1: all */
-	regex_t *symbol;    /* NULL: any */
+	regex_t *symbol;    /* of functions; NULL: any */
+	regex_t *cgroups;   /* of their paths; NULL: any */
 	bool has_match;	    /* the stack that is being looked at */
 };
 

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
+#include "stackpipe/regex-option.h"
 #include "stackpipe/report.h"
 
 enum {
@@ -36,18 +37,6 @@ static struct report_options options = {
 	.unit_name = "samples",
 };
 static struct pipeline pipeline; /* whose end we are */
-
-static regex_t *compile(const char *text, const struct argp_state *state)
-{
-	regex_t *regex = calloc(1, sizeof(*regex));
-	char message[256];
-	int error = regex ? regcomp(regex, text, REG_EXTENDED | REG_NOSUB) : REG_ESPACE;
-
-	if (!error)
-		return regex;
-	regerror(error, regex, message, sizeof(message));
-	stage_usage_error(state, "'%s' is no regular expression: %s", text, message);
-}
 
 static void parse_time(const char *text, const struct argp_state *state)
 {
@@ -84,7 +73,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_CALLERS:
 	case KEY_CALLEES:
 		options.kind = key == KEY_CALLERS ? REPORT_CALLERS : REPORT_CALLEES;
-		options.subject = compile(arg, state);
+		options.subject = regex_option_compile(arg, state);
 		return 0;
 	case 'n':
 		options.n_rows = parse_number(arg, "-n", state);
@@ -114,16 +103,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_time(arg, state);
 		return 0;
 	case KEY_PROCESS:
-		options.process = compile(arg, state);
+		options.process = regex_option_compile(arg, state);
 		return 0;
 	case KEY_THREAD:
-		options.thread = compile(arg, state);
+		options.thread = regex_option_compile(arg, state);
 		return 0;
 	case KEY_CGROUP:
-		options.cgroup = compile(arg, state);
+		options.cgroup = regex_option_compile(arg, state);
 		return 0;
 	case KEY_SYMBOL:
-		options.symbol = compile(arg, state);
+		options.symbol = regex_option_compile(arg, state);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options.path)
@@ -162,11 +151,6 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-static bool matches(const regex_t *regex, const char *text)
-{
-	return !regex || regexec(regex, text, 0, NULL, 0) == 0;
-}
-
 /* By thread of the profile: whether it is looked at. NULL: no memory. */
 static bool *select_threads(const struct profile *profile)
 {
@@ -176,10 +160,13 @@ static bool *select_threads(const struct profile *profile)
 		const struct profile_thread *thread = &profile->threads[i];
 		const struct profile_process *process = &profile->processes[thread->process];
 
-		selected[i] = (options.pid < 0 || options.pid == process->pid) &&
-			      matches(options.process, profile_text(profile, process->name)) &&
-			      matches(options.cgroup, profile_text(profile, process->cgroup)) &&
-			      matches(options.thread, profile_text(profile, thread->name));
+		selected[i] =
+			(options.pid < 0 || options.pid == process->pid) &&
+			regex_option_matches(options.process,
+					     profile_text(profile, process->name)) &&
+			regex_option_matches(options.cgroup,
+					     profile_text(profile, process->cgroup)) &&
+			regex_option_matches(options.thread, profile_text(profile, thread->name));
 	}
 	return selected;
 }
@@ -190,7 +177,8 @@ static bool *select_functions(const struct tree *tree, const regex_t *regex)
 	bool *selected = calloc(tree->n_functions + 1, sizeof(*selected));
 
 	for (size_t i = 0; selected && i < tree->n_functions; i++)
-		selected[i] = matches(regex, profile_text(tree->profile, tree->functions[i].name));
+		selected[i] = regex_option_matches(
+			regex, profile_text(tree->profile, tree->functions[i].name));
 	return selected;
 }
 
@@ -297,20 +285,13 @@ static int run(void)
 	return pipeline_end_with(&pipeline, &program);
 }
 
-static void free_regex(regex_t *regex)
-{
-	if (regex)
-		regfree(regex);
-	free(regex);
-}
-
 static void free_options(void)
 {
-	free_regex(options.process);
-	free_regex(options.thread);
-	free_regex(options.cgroup);
-	free_regex(options.symbol);
-	free_regex(options.subject);
+	regex_option_free(options.process);
+	regex_option_free(options.thread);
+	regex_option_free(options.cgroup);
+	regex_option_free(options.symbol);
+	regex_option_free(options.subject);
 	pipeline_deinit(&pipeline);
 }
 

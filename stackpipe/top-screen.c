@@ -11,7 +11,7 @@
 #include "stackpipe/top-tree.h"
 #include "stackpipe/top.h"
 
-enum { HEAD_LINES = 3, FOOT_LINES = 1 };
+enum { HEAD_LINES = 4, FOOT_LINES = 1 };
 
 static FILE *terminal; /* curses has one screen, and so have we */
 
@@ -86,10 +86,24 @@ static void draw_sum(const struct top *top)
 	attroff(A_BOLD);
 }
 
+/* What the machine does meanwhile. */
+static void draw_gauges(const struct top *top)
+{
+	const char *between = "";
+	char gauge[TOP_GAUGE_TEXT];
+
+	for (size_t i = 0; i < TOP_GAUGES; i++) {
+		top_gauges_text(&top->gauges, i, gauge);
+		if (!*gauge)
+			continue;
+		printw("%s%s", between, gauge);
+		between = "  ";
+	}
+}
+
 static void draw_head(const struct top *top)
 {
 	const struct stacks *stacks = &top->gathering.stacks;
-	char gauge[TOP_GAUGE_TEXT];
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < STACKS_ENDS; i++)
@@ -108,13 +122,11 @@ static void draw_head(const struct top *top)
 		if (stacks->n_ends[end])
 			printw("  %s %.1f %%", wire_name_text(&wire_names_stack_end, end),
 			       percent(stacks->n_ends[end], n));
-	for (size_t i = 0; i < TOP_GAUGES; i++) {
-		top_gauges_text(&top->gauges, i, gauge);
-		if (*gauge)
-			printw("  %s", gauge);
-	}
 	move(2, 0);
 	clrtoeol(); /* the line before may have been too long */
+	draw_gauges(top);
+	move(3, 0);
+	clrtoeol();
 	draw_sum(top);
 	if (top->counts.process >= 0)
 		printw("  process %s",

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
+#include "stackpipe/regex-option.h"
 #include "stackpipe/terminal.h"
 #include "stackpipe/top-tree.h"
 
@@ -20,11 +21,13 @@ enum {
 	ESCAPE = 27,
 	WINDOW_DEFAULT_S = 5,
 	WINDOW_MAX_S = 60,
-	KEY_OFF_CPU = 0x200,  /* of options, not of the terminal */
+	KEY_OFF_CPU = 0x200, /* of options, not of the terminal */
+	KEY_CGROUP,
 	NODES_KEPT = 1 << 21, /* of the profile's tree; then it begins anew */
 };
 
 static struct pipeline pipeline; /* whose end we are */
+static regex_t *cgroups;	 /* that are looked at; NULL: all */
 
 static int set_filter(struct top *top, const char *text)
 {
@@ -222,6 +225,7 @@ static int make_room(struct top *top)
 	r = profile_init(profile, &top->gathering.stacks);
 	live_counts_init(&top->counts, profile);
 	top->counts.view = view;
+	top->counts.cgroups = cgroups;
 	top->counts.symbol = top->has_symbol ? &top->symbol : NULL;
 	top->view = TOP_FUNCTIONS;
 	return r;
@@ -293,6 +297,7 @@ static int start(struct stage *stage, void *self, struct wire_hello *hello)
 	top->target = target;
 	top->window_s = WINDOW_DEFAULT_S;
 	live_counts_init(&top->counts, &top->gathering.profile);
+	top->counts.cgroups = cgroups;
 	r = top_screen_open(top);
 	if (r == 0)
 		return 0;
@@ -313,8 +318,7 @@ static int handle_counter(struct stage *stage, void *self, const void *view)
 {
 	struct top *top = self;
 
-	top_gauges_add(&top->gauges, view);
-	return 0;
+	return top_gauges_add(&top->gauges, view);
 }
 
 static int handle_counter_values(struct stage *stage, void *self, const void *view)
@@ -339,6 +343,7 @@ static void deinit(void *self)
 	if (top->has_symbol)
 		regfree(&top->symbol);
 	live_counts_deinit(&top->counts);
+	top_gauges_deinit(&top->gauges);
 	gathering_deinit(self);
 }
 
@@ -380,6 +385,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_OFF_CPU:
 		return add_off_cpu(arg);
+	case KEY_CGROUP:
+		regex_option_free(cgroups);
+		cgroups = regex_option_compile(arg, state);
+		return 0;
 	case ARGP_KEY_ARG:
 		target = arg;
 		if (pipeline_add_argument(&pipeline, "--") < 0)
@@ -405,6 +414,8 @@ static const struct argp_option options[] = {
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also what threads wait for: of at least so many microseconds (100); v changes the view",
 	  0 },
+	{ "cgroup", KEY_CGROUP, "REGEX", 0,
+	  "Count only processes whose control group (a container, a unit) matches", 0 },
 	{ 0 },
 };
 
@@ -453,5 +464,6 @@ int command_top(int argc, char **argv)
 	    pipeline_add_argument(&pipeline, "-q") == 0)
 		status = run();
 	pipeline_deinit(&pipeline);
+	regex_option_free(cgroups);
 	return status;
 }

@@ -307,6 +307,23 @@ class Top(pipeline.RecordingTest):
         self.tmux("send-keys", "q")
         self.wait_for(r"status \d+")
 
+    def test_top_counts_those_of_a_control_group(self):
+        self.open_top("--cgroup=^/nobody/is/here$", "--", CHAIN, "once", "1000")
+        self.wait_for(r"[1-9]\d* samples, ")
+        self.wait_for(r"last 5 s: 0 samples")
+        self.assertNotRegex(self.screen(), "inner")
+        self.tmux("send-keys", "q")
+        self.wait_for(r"status \d+")
+
+    def test_top_shows_what_the_machine_does(self):
+        self.open_top("--", CHAIN, "once", "1000")
+        for gauge in r"CPU \d+ %", r"memory \d+\.\d GiB", r"\d+ switches/s":
+            self.wait_for(gauge)
+        if Path("/proc/net/dev").exists():
+            self.wait_for(r"network \d+\.\d MiB/s")
+        self.tmux("send-keys", "q")
+        self.wait_for(r"status \d+")
+
     def test_top_shows_waits(self):
         self.open_top("--off-cpu", "--", "sh", "-c", "while :; do sleep 0.02; done")
         self.wait_for(r"samples")
