@@ -271,26 +271,26 @@ static int set_output(int cpu, int waits_fd, int switches_fd, void *arg)
 }
 
 /*
- * Of all tasks, a tracepoint can tell who wakes whom; where it is not to be had, waits have no
- * wakers.
+ * Of all tasks, the kernel's program knows who wakes whom; without it, a tracepoint can tell, and
+ * where that is not to be had, waits have no wakers.
  */
 static int prepare_waits(struct stage *stage, struct perf_source *self)
 {
 	const struct event_setup *setup = &self->recording.setup;
 	struct off_cpu *off_cpu = &self->off_cpu;
-	int r = 0;
+	int r;
 
 	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->options.least_wait);
 	if (setup->has_switch_program) {
 		off_cpu->program = &self->switch_program;
-		r = recording_each_output(&self->recording, set_output, off_cpu->program);
-	} else if (self->options.all) {
+		return recording_each_output(&self->recording, set_output, off_cpu->program);
+	}
+	if (self->options.all)
 		stage_warn(stage, "each switch is told one by one, which costs several times as "
 				  "much: that needs CAP_BPF and Linux 6.0");
-	}
-	if (r < 0 || !setup->waking_tracepoint ||
+	if (!setup->waking_tracepoint ||
 	    tracepoint_find_field("sched", "sched_waking", "pid", &off_cpu->woken) < 0)
-		return r;
+		return 0;
 	r = recording_add_wakings(&self->recording);
 	return r == -ENOMEM ? r : 0;
 }

@@ -20,6 +20,9 @@ enum {
 
 enum { WORD = 8 };
 
+/* Of a task's stack in the kernel; of those of 32 KiB (KASAN) the lower half. */
+enum { KERNEL_STACK_SIZE = 16 * 1024 };
+
 /* Where arguments are in the context. */
 enum {
 	SWITCH_PREEMPTS = 0 * WORD,
@@ -30,6 +33,7 @@ enum {
 	EXEC_TASK = 0 * WORD,
 	EXEC_OLD_PID = 1 * WORD,
 	EXIT_TASK = 0 * WORD,
+	WAKING_TASK = 0 * WORD,
 };
 
 #define OF_THREAD(field) (int)offsetof(struct switch_thread, field)
@@ -186,6 +190,8 @@ static void put_event(struct bpf_code *code, const struct switch_program *progra
 	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(flags), 1);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(born));
 	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(born), 1);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(waker));
+	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(waker), 1);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
 	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(from), 1);
 	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(until), NOW);
@@ -352,6 +358,8 @@ static void put_leave(struct bpf_code *code, const struct switch_program *progra
 	bpf_land(code, was_preempted);
 	bpf_land(code, could_go_on);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(flags), 2);
+	bpf_set(code, 2, 0);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 2);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(takes_no_stacks));
 	takes_none = bpf_jump_if_value(code, BPF_JNE, 1, 0);
 	put_output(code, program->stacks_fd, KEY, WORD);
@@ -444,5 +452,67 @@ void switch_code_exit(struct bpf_code *code, const struct switch_program *progra
 	put_event(code, program, SWITCH_LEFT);
 	put_state(code, SWITCH_ENDED);
 	bpf_land(code, has_no_room);
+	put_return(code);
+}
+
+/*
+ * The jump is for when an interrupt has another stack than the task. A program's context lies on
+ * the stack that is in use; as a number it can be had from memory of our own.
+ */
+static size_t put_is_on_stack_of_task(struct bpf_code *code, const struct switch_program *program)
+{
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(place), CONTEXT);
+	bpf_call(code, BPF_FUNC_get_current_task);
+	bpf_copy(code, 1, STACK);
+	bpf_do_value(code, BPF_ADD, 1, RAN);
+	bpf_set(code, 2, WORD);
+	bpf_copy(code, 3, 0);
+	bpf_do_value(code, BPF_ADD, 3, program->stack_offset);
+	bpf_call(code, BPF_FUNC_probe_read_kernel);
+	bpf_load(code, BPF_WIDTH_8, 1, STACK, RAN);
+	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(place));
+	bpf_do(code, BPF_SUB, 2, 1);
+	return bpf_jump_if_value(code, BPF_JGE, 2, KERNEL_STACK_SIZE);
+}
+
+/*
+ * Of a user's program the interrupt has the task's stack (x86-64: call_on_irqstack_cond() of
+ * Linux), and the registers there are of no system call; nor are they of an exception, so that who
+ * wakes another one by a page fault is not known. Elsewhere no such thing is needed, and nobody
+ * jumps.
+ */
+static size_t put_is_of_system_call(struct bpf_code *code, const struct switch_program *program)
+{
+	enum { SIGN = 63 };
+
+	if (!program->call_offset) {
+		bpf_set(code, 1, 0);
+	} else {
+		bpf_call(code, BPF_FUNC_get_current_task_btf);
+		bpf_copy(code, 1, 0);
+		bpf_call(code, BPF_FUNC_task_pt_regs);
+		bpf_load(code, BPF_WIDTH_8, 1, 0, program->call_offset);
+		bpf_do_value(code, BPF_RSH, 1, SIGN);
+	}
+	return bpf_jump_if_value(code, BPF_JNE, 1, 0);
+}
+
+/* One that is just about to go forgets it again: then it is not known. */
+void switch_code_waking(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t is_unknown, is_on_another, is_of_interrupt;
+
+	bpf_copy(code, CONTEXT, 1);
+	put_read_task(code, WAKING_TASK, program->pid_offset, KEY);
+	put_lookup(code, program->threads_fd);
+	is_unknown = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
+	bpf_copy(code, THREAD, 0);
+	is_on_another = put_is_on_stack_of_task(code, program);
+	is_of_interrupt = put_is_of_system_call(code, program);
+	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 0);
+	bpf_land(code, is_unknown);
+	bpf_land(code, is_on_another);
+	bpf_land(code, is_of_interrupt);
 	put_return(code);
 }

@@ -30,3 +30,9 @@ void switch_code_exec(struct bpf_code *code, const struct switch_program *progra
  * nobody's time.
  */
 void switch_code_exit(struct bpf_code *code, const struct switch_program *program);
+
+/*
+ * Of sched_waking: whoever is on the CPU ends the wait of another thread. Not so if an interrupt
+ * does: who was interrupted has no part in it.
+ */
+void switch_code_waking(struct bpf_code *code, const struct switch_program *program);

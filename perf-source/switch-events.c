@@ -84,6 +84,13 @@ static struct off_cpu_thread *get_thread(struct off_cpu *off_cpu, uint32_t pid, 
 	return thread;
 }
 
+static void note_waker(struct off_cpu_thread *thread, const struct switch_event *event)
+{
+	thread->waker_tid = event->waker;
+	thread->waker_pid = event->waker >> 32;
+	thread->woken_at = thread->waker_tid ? event->until : 0; /* the idle task wakes nobody */
+}
+
 static int take_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 		     const struct switch_event *event)
 {
@@ -95,6 +102,7 @@ static int take_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 		thread->has_stack = false;
 	thread->since = event->from;
 	thread->flags = event->flags;
+	note_waker(thread, event);
 	thread->long_ns += event->until - event->from;
 	off_cpu->n_short--;
 	r = off_cpu_end_long_wait(off_cpu, thread, event->until);

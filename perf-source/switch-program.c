@@ -17,10 +17,9 @@ static const struct {
 	const char *tracepoint;
 	void (*put)(struct bpf_code *code, const struct switch_program *program);
 } programs[SWITCH_PROGRAMS] = {
-	{ "sched_switch", switch_code_switch },
-	{ "sched_process_fork", switch_code_fork },
-	{ "sched_process_exec", switch_code_exec },
-	{ "sched_process_exit", switch_code_exit },
+	{ "sched_switch", switch_code_switch },	    { "sched_process_fork", switch_code_fork },
+	{ "sched_process_exec", switch_code_exec }, { "sched_process_exit", switch_code_exit },
+	{ "sched_waking", switch_code_waking },
 };
 
 /* Both PIDs are read together. */
@@ -34,6 +33,8 @@ static int find_fields(struct switch_program *program)
 	if (r == 0)
 		r = btf_find_field("sched_entity", "sum_exec_runtime", &runtime_offset);
 	if (r == 0)
+		r = btf_find_field("task_struct", "stack", &program->stack_offset);
+	if (r == 0)
 		r = btf_find_field("task_struct", "pid", &program->pid_offset);
 
 	if (r == 0)
@@ -42,6 +43,8 @@ static int find_fields(struct switch_program *program)
 		r = -EINVAL;
 	if (r == 0)
 		program->runtime_offset = entity_offset + runtime_offset;
+	if (r == 0 && btf_find_field("pt_regs", "orig_ax", &program->call_offset) < 0)
+		program->call_offset = 0;
 	return r;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Waits that are paired in the kernel, of all tasks: small programs (bpf.h) at four tracepoints of
- * the scheduler keep for each thread since when it runs or is away. At each switch they add up, and
- * only what is worth it becomes a record: the stack of who goes, if that thread's waits are not
- * nearly all short; a wait that was long, when it is over; the sums of a thread that ends, or
- * becomes another program. A switch costs a few hundred nanoseconds that way; to tell of each takes
- * some microseconds (switch-records.c).
+ * Waits that are paired in the kernel, of all tasks: small programs (bpf.h) at five tracepoints of
+ * the scheduler keep for each thread since when it runs or is away, and who has woken it. At each
+ * switch they add up, and only what is worth it becomes a record: the stack of who goes, if that
+ * thread's waits are not nearly all short; a wait that was long, when it is over; the sums of a
+ * thread that ends, or becomes another program. A switch costs a few hundred nanoseconds that way;
+ * to tell of each takes some microseconds (switch-records.c).
  *
  * The programs run at the tracepoints themselves, not at perf's events of them: a program there
  * decides what all others see. Their output goes to events of our own (PERF_COUNT_SW_BPF_OUTPUT).
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 enum {
-	SWITCH_PROGRAMS = 4,
+	SWITCH_PROGRAMS = 5,
 	SWITCH_THREADS_MAX = 1 << 16, /* alive at once */
 
 	/* A thread's waits are looked at so many at a time. */
@@ -46,6 +46,8 @@ struct switch_thread {
 	uint32_t state;
 	uint32_t pid;
 	uint64_t flags; /* enum wire_sample_flags, of the wait */
+	uint64_t waker; /* who has ended it: TID, and PID above that; 0: not known */
+	uint64_t place; /* where the program ran that looked for that */
 	struct switch_sums sums;
 	uint64_t takes_no_stacks;
 	uint64_t window_since, window_n, window_ns, window_long_ns;
@@ -61,14 +63,15 @@ enum switch_event_kind {
 /* In a record's data. */
 struct switch_event {
 	uint32_t kind, tid;
-	uint64_t pid, flags, born;
+	uint64_t pid, flags, born, waker;
 	uint64_t from, until;
 	struct switch_sums sums;
 };
 
 struct switch_program {
-	int threads_fd, settings_fd, stacks_fd, events_fd; /* maps */
-	uint32_t pid_offset, start_offset, runtime_offset; /* in the kernel's task_struct */
+	int threads_fd, settings_fd, stacks_fd, events_fd;		 /* maps */
+	uint32_t pid_offset, start_offset, runtime_offset, stack_offset; /* in task_struct */
+	uint32_t call_offset; /* in pt_regs: of what is not negative in a system call; 0: none */
 	int fds[SWITCH_PROGRAMS];
 	size_t n;
 	int attached_fds[SWITCH_PROGRAMS]; /* each as long as it runs */

@@ -355,10 +355,11 @@ static void prepare_switches(struct perf_source *self)
 {
 	struct event_setup *setup = &self->recording.setup;
 
-	tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 	setup->has_switch_program =
 		event_kernel_tells_lost() &&
 		switch_program_init(&self->switch_program, highest_cpu() + 1) == 0;
+	if (!setup->has_switch_program)
+		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
 
 static int start_recording(struct stage *stage, struct perf_source *self)

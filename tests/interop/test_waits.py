@@ -62,7 +62,7 @@ def of_firefox(path):
 class WaitsInFormats(pipeline.RecordingTest):
     def setUp(self):
         super().setUp()
-        if not Path("/sys/kernel/tracing/events/sched/sched_waking/id").exists():
+        if not Path("/sys/kernel/btf/vmlinux").exists():
             self.skipTest(f"{pipeline.NOT_HERE} it be known who ends a wait")
         self.stream = self.directory / "waits.stream"
         with self.stream.open("wb") as out:

@@ -133,7 +133,7 @@ class Page(pipeline.RecordingTest):
 
     @pipeline.needs_root
     def test_who_ends_waits(self):
-        if not Path("/sys/kernel/tracing/events/sched/sched_waking/id").exists():
+        if not Path("/sys/kernel/btf/vmlinux").exists():
             self.skipTest(f"{pipeline.NOT_HERE} it be known who ends a wait")
         stream, page = self.directory / "all.stream", self.directory / "all.html"
         with stream.open("wb") as out:

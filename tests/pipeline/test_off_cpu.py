@@ -231,13 +231,21 @@ class OfAllProcesses(Waits):
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertRegex(text, "(?m)^stack .*flags=still-away")
 
+    def wakers(self, text, tid):
+        """Who has ended each wait of a thread that was not one for the CPU."""
+        return [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
+                if line.startswith("stack ") and f" tid={tid} " in line and "event=1" in line and "preempted" not in line
+                and "end=short-waits" not in line and "end=no-stack" not in line]
+
     def test_who_ends_a_wait_is_known(self):
-        if not Path("/sys/kernel/tracing/events/sched/sched_waking/id").exists():
-            self.skipTest(f"{pipeline.NOT_HERE} tracepoints be found: tracefs is not mounted")
+        for _ in range(os.cpu_count()):  # else the timer, which ends sleeping, interrupts nobody
+            self.start_busy()
+            self.start(["dd", "if=/dev/zero", "of=/dev/null", "bs=1M"])  # in system calls all the time
         stream, said = self.record_all("--off-cpu=1", command=[WAITS, self.directory / "read", "50"])
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
-        wakers = [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
-                  if line.startswith("stack ") and f" tid={said['for-pipe'][0]} " in line and "event=1" in line]
+        wakers, of_sleep = (self.wakers(text, said[name][0]) for name in ("for-pipe", "asleep"))
+        self.assertGreater(len(of_sleep), 40)
+        self.assertEqual(set(of_sleep), {"0"}, "whom an interrupt has interrupted ends no wait")
         main = max(set(wakers), key=wakers.count)
         self.assertGreater(wakers.count(main), 40, wakers)
         process = re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text)
