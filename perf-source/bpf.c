@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -134,6 +135,40 @@ int bpf_make_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size,
 	};
 
 	return call_kernel(BPF_MAP_CREATE, &attr);
+}
+
+static size_t whole_pages(size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+int bpf_make_shared_item(size_t size, void **ret)
+{
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.key_size = sizeof(uint32_t),
+		.value_size = size,
+		.max_entries = 1,
+		.map_flags = BPF_F_MMAPABLE,
+	};
+	int fd = call_kernel(BPF_MAP_CREATE, &attr);
+
+	if (fd < 0)
+		return fd;
+	*ret = mmap(NULL, whole_pages(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*ret != MAP_FAILED)
+		return fd;
+	*ret = NULL;
+	close(fd);
+	return -ENOMEM;
+}
+
+void bpf_unshare_item(void *item, size_t size)
+{
+	if (item)
+		munmap(item, whole_pages(size));
 }
 
 /* Helpers that look at tracing data are for programs under the GPL. */

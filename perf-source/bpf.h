@@ -54,6 +54,13 @@ void bpf_land(struct bpf_code *code, size_t jump);
 int bpf_make_map(enum bpf_map_type type, uint32_t key_size, uint32_t value_size, uint32_t n_max);
 
 /*
+ * The same of a map with one item, whose key is 0, which we share: it lies in our memory, too, in
+ * `ret` until bpf_unshare_item().
+ */
+int bpf_make_shared_item(size_t size, void **ret);
+void bpf_unshare_item(void *item, size_t size);
+
+/*
  * The kernel looks at every way through the program before it takes it: -EACCES, -EINVAL: it does
  * not like it; -E2BIG: it is too long; -EPERM.
  */

@@ -308,14 +308,15 @@ void off_cpu_keep(struct off_cpu *off_cpu)
 	free_gone(off_cpu);
 }
 
-static int set_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
+static void set_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
 {
 	off_cpu->threshold_ns = threshold_ns;
-	return off_cpu->program ? switch_program_set_threshold(off_cpu->program, threshold_ns) : 0;
+	if (off_cpu->program)
+		switch_program_set_threshold(off_cpu->program, threshold_ns);
 }
 
 /* The first time, a person is told. */
-static int raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
+static void raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
 {
 	if (off_cpu->highest_ns == off_cpu->least_ns)
 		stage_warn(off_cpu->stage,
@@ -324,15 +325,15 @@ static int raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
 			   threshold_ns / 1000);
 	if (off_cpu->highest_ns < threshold_ns)
 		off_cpu->highest_ns = threshold_ns;
-	return set_threshold(off_cpu, threshold_ns);
+	set_threshold(off_cpu, threshold_ns);
 }
 
 /* Not as fast as it has risen. */
-static int lower_threshold(struct off_cpu *off_cpu)
+static void lower_threshold(struct off_cpu *off_cpu)
 {
 	uint64_t half = off_cpu->threshold_ns / 2;
 
-	return set_threshold(off_cpu, half < off_cpu->least_ns ? off_cpu->least_ns : half);
+	set_threshold(off_cpu, half < off_cpu->least_ns ? off_cpu->least_ns : half);
 }
 
 /* The least power of two that no more than so many waits were as long as. */
@@ -350,27 +351,25 @@ static uint64_t find_threshold(const struct off_cpu *off_cpu, uint64_t most)
  * Each wait that is told costs as much as any sample. So where there are too many the threshold
  * rises at once to where half as many are left; it falls again slowly.
  */
-static int adapt(struct off_cpu *off_cpu, uint64_t time)
+static void adapt(struct off_cpu *off_cpu, uint64_t time)
 {
 	uint64_t elapsed = time - off_cpu->adapted_at;
 	uint64_t most = OFF_CPU_TOLD_MAX * elapsed / NANOSECONDS_A_SECOND;
 	uint64_t enough;
-	int r = 0;
 
 	if (off_cpu->is_fixed || elapsed < OFF_CPU_ADAPT_NS)
-		return 0;
+		return;
 	enough = find_threshold(off_cpu, most / 2);
 	if (off_cpu->n_long > most && enough > off_cpu->threshold_ns)
-		r = raise_threshold(off_cpu,
-				    enough < OFF_CPU_LEAST_MAX_NS ? enough : OFF_CPU_LEAST_MAX_NS);
+		raise_threshold(off_cpu,
+				enough < OFF_CPU_LEAST_MAX_NS ? enough : OFF_CPU_LEAST_MAX_NS);
 	else if (elapsed < OFF_CPU_TELL_NS)
-		return 0;
+		return;
 	else if (enough < off_cpu->threshold_ns && off_cpu->threshold_ns > off_cpu->least_ns)
-		r = lower_threshold(off_cpu);
+		lower_threshold(off_cpu);
 	off_cpu->adapted_at = time;
 	off_cpu->n_long = 0;
 	memset(off_cpu->n_of_length, 0, sizeof(off_cpu->n_of_length));
-	return r;
 }
 
 static bool has_been_told_for_the_last_time(const struct off_cpu_thread *thread, uint64_t time)
@@ -386,10 +385,11 @@ int off_cpu_tell_sums(struct off_cpu *off_cpu, uint64_t time)
 
 	if (is_time && off_cpu->program)
 		r = off_cpu_read_program(off_cpu, time);
-	if (r == 0)
-		r = adapt(off_cpu, time);
-	if (r < 0 || !is_time)
+	if (r < 0)
 		return r;
+	adapt(off_cpu, time);
+	if (!is_time)
+		return 0;
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
 		if (has_been_told_for_the_last_time(thread, time)) {

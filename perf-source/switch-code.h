@@ -8,7 +8,7 @@
 #include "perf-source/bpf.h"
 #include "perf-source/switch-program.h"
 
-/* The only item of the map of settings. */
+/* The only item of the map of settings, of which each side changes its own: we the threshold. */
 struct switch_settings {
 	uint64_t begun, threshold_ns;
 	uint64_t n_refused;	   /* times that there was no room for a thread */

@@ -54,14 +54,22 @@ static int make_map(enum bpf_map_type type, uint32_t value_size, uint32_t n_max,
 	return *ret < 0 ? *ret : 0;
 }
 
+static int make_settings(struct switch_program *program)
+{
+	void *settings = NULL;
+
+	program->settings_fd = bpf_make_shared_item(sizeof(*program->settings), &settings);
+	program->settings = settings;
+	return program->settings_fd < 0 ? program->settings_fd : 0;
+}
+
 static int make_maps(struct switch_program *program, size_t n_cpus)
 {
 	int r = make_map(BPF_MAP_TYPE_HASH, sizeof(struct switch_thread), SWITCH_THREADS_MAX,
 			 &program->threads_fd);
 
 	if (r == 0)
-		r = make_map(BPF_MAP_TYPE_ARRAY, sizeof(struct switch_settings), 1,
-			     &program->settings_fd);
+		r = make_settings(program);
 	if (r == 0)
 		r = make_map(BPF_MAP_TYPE_PERF_EVENT_ARRAY, sizeof(int), n_cpus,
 			     &program->stacks_fd);
@@ -121,6 +129,7 @@ void switch_program_deinit(struct switch_program *program)
 	for (size_t i = 0; i < program->n; i++)
 		close(program->fds[i]);
 	close_fd(program->threads_fd);
+	bpf_unshare_item(program->settings, sizeof(*program->settings));
 	close_fd(program->settings_fd);
 	close_fd(program->stacks_fd);
 	close_fd(program->events_fd);
@@ -135,29 +144,17 @@ int switch_program_set_output(struct switch_program *program, uint32_t cpu, int 
 	return r < 0 ? r : bpf_map_set(program->events_fd, &cpu, &events_event);
 }
 
-static int get(const struct switch_program *program, struct switch_settings *ret)
-{
-	return bpf_map_get(program->settings_fd, &(uint32_t){ 0 }, ret);
-}
-
-static int set(const struct switch_program *program, const struct switch_settings *settings)
-{
-	return bpf_map_set(program->settings_fd, &(uint32_t){ 0 }, settings);
-}
-
 /* Switches last: whoever is met there and was not heard of has been there before. */
 int switch_program_start(struct switch_program *program, uint64_t begun, uint64_t threshold_ns)
 {
-	const struct switch_settings settings = { begun, threshold_ns };
-	int fd, r = set(program, &settings);
-
-	for (size_t i = program->n; i > 0 && r == 0; i--) {
-		fd = bpf_attach(program->fds[i - 1], programs[i - 1].tracepoint);
+	*program->settings = (struct switch_settings){ begun, threshold_ns };
+	for (size_t i = program->n; i > 0; i--) {
+		int fd = bpf_attach(program->fds[i - 1], programs[i - 1].tracepoint);
 		if (fd < 0)
 			return fd;
 		program->attached_fds[program->n_attached++] = fd;
 	}
-	return r;
+	return 0;
 }
 
 void switch_program_stop(struct switch_program *program)
@@ -170,20 +167,14 @@ void switch_program_stop(struct switch_program *program)
 void switch_program_count(const struct switch_program *program, uint64_t *ret_refused,
 			  uint64_t *ret_contradictions)
 {
-	struct switch_settings settings = { 0 };
-
-	get(program, &settings);
-	*ret_refused = settings.n_refused;
-	*ret_contradictions = settings.n_contradictions;
+	*ret_refused = __atomic_load_n(&program->settings->n_refused, __ATOMIC_RELAXED);
+	*ret_contradictions =
+		__atomic_load_n(&program->settings->n_contradictions, __ATOMIC_RELAXED);
 }
 
-int switch_program_set_threshold(struct switch_program *program, uint64_t threshold_ns)
+void switch_program_set_threshold(struct switch_program *program, uint64_t threshold_ns)
 {
-	struct switch_settings settings;
-	int r = get(program, &settings);
-
-	settings.threshold_ns = threshold_ns;
-	return r < 0 ? r : set(program, &settings);
+	__atomic_store_n(&program->settings->threshold_ns, threshold_ns, __ATOMIC_RELAXED);
 }
 
 void switch_program_forget(struct switch_program *program, uint32_t tid)

@@ -68,8 +68,11 @@ struct switch_event {
 	struct switch_sums sums;
 };
 
+struct switch_settings;
+
 struct switch_program {
-	int threads_fd, settings_fd, stacks_fd, events_fd;		 /* maps */
+	int threads_fd, settings_fd, stacks_fd, events_fd; /* maps */
+	struct switch_settings *settings;		   /* shared with the programs */
 	uint32_t pid_offset, start_offset, runtime_offset, stack_offset; /* in task_struct */
 	uint32_t call_offset; /* in pt_regs: of what is not negative in a system call; 0: none */
 	int fds[SWITCH_PROGRAMS];
@@ -96,7 +99,7 @@ int switch_program_start(struct switch_program *program, uint64_t begun, uint64_
 /* Ends: nothing changes any more. */
 void switch_program_stop(struct switch_program *program);
 
-int switch_program_set_threshold(struct switch_program *program, uint64_t threshold_ns);
+void switch_program_set_threshold(struct switch_program *program, uint64_t threshold_ns);
 
 /* Forgets a thread that has gone. */
 void switch_program_forget(struct switch_program *program, uint32_t tid);
