@@ -9,12 +9,13 @@
 #include "perf-source/sample.h"
 
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
-		  uint32_t event, uint64_t least_ns)
+		  uint32_t event, size_t n_cpus, uint64_t least_ns)
 {
 	*off_cpu = (struct off_cpu){
 		.stage = stage,
 		.processes = processes,
 		.event = event,
+		.n_cpus = n_cpus,
 		.least_ns = least_ns ? least_ns : OFF_CPU_LEAST_DEFAULT_NS,
 		.is_fixed = least_ns,
 	};
@@ -354,7 +355,7 @@ static uint64_t find_threshold(const struct off_cpu *off_cpu, uint64_t most)
 static void adapt(struct off_cpu *off_cpu, uint64_t time)
 {
 	uint64_t elapsed = time - off_cpu->adapted_at;
-	uint64_t most = OFF_CPU_TOLD_MAX * elapsed / NANOSECONDS_A_SECOND;
+	uint64_t most = OFF_CPU_TOLD_MAX * off_cpu->n_cpus * elapsed / NANOSECONDS_A_SECOND;
 	uint64_t enough;
 
 	if (off_cpu->is_fixed || elapsed < OFF_CPU_ADAPT_NS)

@@ -29,7 +29,7 @@ enum {
 	OFF_CPU_KEPT_MAX = 128 * 1024 * 1024, /* bytes of stacks of threads that are away */
 	OFF_CPU_LEAST_DEFAULT_NS = 100000,
 	OFF_CPU_LEAST_MAX_NS = 1000000000,
-	OFF_CPU_TOLD_MAX = 500, /* waits a second: with more, the threshold rises */
+	OFF_CPU_TOLD_MAX = 125, /* waits a second and CPU: with more, the threshold rises */
 	OFF_CPU_LENGTHS = 30,	/* powers of two: the last is half a second and more */
 };
 
@@ -53,9 +53,10 @@ struct off_cpu {
 		n_of_length[OFF_CPU_LENGTHS]; /* all waits since then: of 2^i nanoseconds or more */
 	uint64_t highest_ns;		      /* the threshold was no higher than this */
 	struct tracepoint_field woken;	      /* in the data of sched:sched_waking */
-	struct off_cpu_thread *threads;	      /* by TID */
-	struct off_cpu_thread *borrowed;      /* whose stacks lie in the rings */
-	struct off_cpu_thread *gone;	      /* what the writer may still borrow of them */
+	size_t n_cpus;
+	struct off_cpu_thread *threads;	 /* by TID */
+	struct off_cpu_thread *borrowed; /* whose stacks lie in the rings */
+	struct off_cpu_thread *gone;	 /* what the writer may still borrow of them */
 	size_t kept_bytes;
 	uint64_t n_stacks;			      /* that the kernel took */
 	uint64_t n_samples, n_short, n_without_stack; /* waits: told, and not */
@@ -64,11 +65,11 @@ struct off_cpu {
 };
 
 /*
- * `event` is the number that samples name them by. `least_ns` 0: what is usual, and the threshold
- * rises where there are too many waits.
+ * `event` is the number that samples name them by; `n_cpus` are recorded. `least_ns` 0: what is
+ * usual, and the threshold rises where there are too many waits.
  */
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
-		  uint32_t event, uint64_t least_ns);
+		  uint32_t event, size_t n_cpus, uint64_t least_ns);
 void off_cpu_deinit(struct off_cpu *off_cpu);
 
 /* Each takes a record in: 0 or -errno of the output or of memory. `sample` is of who goes. */

@@ -280,7 +280,8 @@ static int prepare_waits(struct stage *stage, struct perf_source *self)
 	struct off_cpu *off_cpu = &self->off_cpu;
 	int r;
 
-	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->options.least_wait);
+	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->recording.n_cpus,
+		     self->options.least_wait);
 	if (setup->has_switch_program) {
 		off_cpu->program = &self->switch_program;
 		return recording_each_output(&self->recording, set_output, off_cpu->program);

@@ -497,21 +497,27 @@ static size_t put_is_of_system_call(struct bpf_code *code, const struct switch_p
 	return bpf_jump_if_value(code, BPF_JNE, 1, 0);
 }
 
-/* One that is just about to go forgets it again: then it is not known. */
+/*
+ * One that is just about to go forgets it again: then it is not known. A wait without a stack is
+ * not told by itself.
+ */
 void switch_code_waking(struct bpf_code *code, const struct switch_program *program)
 {
-	size_t is_unknown, is_on_another, is_of_interrupt;
+	size_t is_unknown, is_not_told, is_on_another, is_of_interrupt;
 
 	bpf_copy(code, CONTEXT, 1);
 	put_read_task(code, WAKING_TASK, program->pid_offset, KEY);
 	put_lookup(code, program->threads_fd);
 	is_unknown = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
 	bpf_copy(code, THREAD, 0);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(takes_no_stacks));
+	is_not_told = bpf_jump_if_value(code, BPF_JNE, 1, 0);
 	is_on_another = put_is_on_stack_of_task(code, program);
 	is_of_interrupt = put_is_of_system_call(code, program);
 	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 0);
 	bpf_land(code, is_unknown);
+	bpf_land(code, is_not_told);
 	bpf_land(code, is_on_another);
 	bpf_land(code, is_of_interrupt);
 	put_return(code);

@@ -19,6 +19,7 @@ enum {
 	TID = PID + 1,
 	STACK_SIZE = 64,
 	OFF_CPU_EVENT = 3,
+	N_CPUS = 4, /* 500 waits a second */
 };
 
 static struct test_stream stream;
@@ -31,7 +32,7 @@ static int set_up_with(uint64_t least_ns)
 	test_stream_init(&stream);
 	images_init(&images, &stream.stage, -1);
 	processes_init(&processes, &stream.stage, &images);
-	off_cpu_init(&off_cpu, &stream.stage, &processes, OFF_CPU_EVENT, least_ns);
+	off_cpu_init(&off_cpu, &stream.stage, &processes, OFF_CPU_EVENT, N_CPUS, least_ns);
 	return 0;
 }
 
