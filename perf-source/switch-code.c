@@ -269,6 +269,8 @@ static void put_end_wait(struct bpf_code *code, const struct switch_program *pro
 	is_short = bpf_jump_if(code, BPF_JLT, 3, 4);
 	put_event(code, program, SWITCH_WAITED);
 	bpf_land(code, is_short);
+	bpf_set(code, 1, 0); /* the next one may begin unheard of */
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 1);
 }
 
 /* By the scheduler's own account, which is what can be known if a switch was not heard of. */
