@@ -33,7 +33,7 @@ struct capture {
 	const char *view_name; /* what is counted for the summary, and where there is one amount */
 	struct view view;
 	bool has_view;
-	bool tells_tid; /* folded stacks are of single threads */
+	bool tells_tid;	    /* folded stacks are of single threads */
 	uint64_t n_counted; /* in that view */
 	uint64_t n_waits;   /* stacks that are waits */
 	struct output output;

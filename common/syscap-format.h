@@ -22,8 +22,9 @@ enum {
 
 /*
  * Of several events: the metadata that tells of each; the message and the names of the mark in
- * front of a stack (TID, weight; of a wait TID and PID of who has ended it). Files, and their lines: time, PID, TID, on and off the CPU,
- * waits; since when a thread has a name; PID and control group.
+ * front of a stack (TID, weight; of a wait TID and PID of who has ended it). Files, and their
+ * lines: time, PID, TID, on and off the CPU, waits; since when a thread has a name; PID and control
+ * group.
  */
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"
