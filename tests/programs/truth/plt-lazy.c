@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Calls a function for the first time, again and again: its entry in the GOT is put back to what it
- * was. The stub pushes, jumps to the PLT's head, which pushes and jumps to the loader.
+ * was. The stub pushes, jumps to the PLT's head, which pushes and jumps to the loader. Some more calls
+ * find it resolved: else one sample in 200 would be in the stub.
  *
  * truth: aside START main outer tiny
  * truth: chain START main outer LD+
@@ -21,7 +22,8 @@ static LINK void outer(void)
 	void *unresolved = _GLOBAL_OFFSET_TABLE_[GOT_OF_TINY];
 
 	for (int i = 0; i < 100; i++) {
-		tiny();
+		for (int n_calls = 0; n_calls < 10; n_calls++)
+			tiny();
 		*(void *volatile *)&_GLOBAL_OFFSET_TABLE_[GOT_OF_TINY] = unresolved;
 	}
 }
