@@ -158,7 +158,9 @@ int off_cpu_tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, 
 
 static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
-	bool is_woken = thread->woken_at >= thread->since && thread->woken_at <= time;
+	/* Who waits for a CPU is given one, even if he was woken before he had gone to sleep. */
+	bool is_woken = thread->woken_at >= thread->since && thread->woken_at <= time &&
+			!(thread->flags & WIRE_sample_flags_PREEMPTED);
 	const struct sample_of_event of = {
 		.event = off_cpu->event,
 		.weight = time - thread->since,

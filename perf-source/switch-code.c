@@ -20,7 +20,7 @@ enum {
 
 enum { WORD = 8 };
 
-/* Of a task's stack in the kernel; of those of 32 KiB (KASAN) the lower half. */
+/* Of a task's stack in the kernel. With those of 32 KiB (KASAN) hardly a waker is known. */
 enum { KERNEL_STACK_SIZE = 16 * 1024 };
 
 /* Where arguments are in the context. */
@@ -269,7 +269,7 @@ static void put_end_wait(struct bpf_code *code, const struct switch_program *pro
 	is_short = bpf_jump_if(code, BPF_JLT, 3, 4);
 	put_event(code, program, SWITCH_WAITED);
 	bpf_land(code, is_short);
-	bpf_set(code, 1, 0); /* the next one may begin unheard of */
+	bpf_set(code, 1, 0); /* it is of this wait alone */
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 1);
 }
 
@@ -360,8 +360,6 @@ static void put_leave(struct bpf_code *code, const struct switch_program *progra
 	bpf_land(code, was_preempted);
 	bpf_land(code, could_go_on);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(flags), 2);
-	bpf_set(code, 2, 0);
-	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 2);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(takes_no_stacks));
 	takes_none = bpf_jump_if_value(code, BPF_JNE, 1, 0);
 	put_output(code, program->stacks_fd, KEY, WORD);
@@ -500,18 +498,20 @@ static size_t put_is_of_system_call(struct bpf_code *code, const struct switch_p
 }
 
 /*
- * One that is just about to go forgets it again: then it is not known. A wait without a stack is
- * not told by itself.
+ * Of one that is just about to go it is not noted: it could be taken for the end of a later wait. A
+ * wait without a stack is not told by itself.
  */
 void switch_code_waking(struct bpf_code *code, const struct switch_program *program)
 {
-	size_t is_unknown, is_not_told, is_on_another, is_of_interrupt;
+	size_t is_unknown, is_not_away, is_not_told, is_on_another, is_of_interrupt;
 
 	bpf_copy(code, CONTEXT, 1);
 	put_read_task(code, WAKING_TASK, program->pid_offset, KEY);
 	put_lookup(code, program->threads_fd);
 	is_unknown = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
 	bpf_copy(code, THREAD, 0);
+	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
+	is_not_away = bpf_jump_if_value(code, BPF_JNE, 1, SWITCH_AWAY);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(takes_no_stacks));
 	is_not_told = bpf_jump_if_value(code, BPF_JNE, 1, 0);
 	is_on_another = put_is_on_stack_of_task(code, program);
@@ -519,6 +519,7 @@ void switch_code_waking(struct bpf_code *code, const struct switch_program *prog
 	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 0);
 	bpf_land(code, is_unknown);
+	bpf_land(code, is_not_away);
 	bpf_land(code, is_not_told);
 	bpf_land(code, is_on_another);
 	bpf_land(code, is_of_interrupt);

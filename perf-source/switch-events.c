@@ -106,6 +106,7 @@ static int take_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 	thread->long_ns += event->until - event->from;
 	off_cpu->n_short--;
 	r = off_cpu_end_long_wait(off_cpu, thread, event->until);
+	thread->woken_at = 0;
 	thread->has_stack = false;
 	return r;
 }
