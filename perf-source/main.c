@@ -246,10 +246,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		set_filter(options, arg, state);
 		return 0;
 	case KEY_OFF_CPU:
-		if (arg && !parse_number(arg, 1, OFF_CPU_LEAST_MAX_NS / 1000, "", &number))
+		if (arg && !parse_number(arg, 1, WAIT_THRESHOLD_MAX_NS / 1000, "", &number))
 			stage_usage_error(state,
 					  "--off-cpu takes microseconds from 1 to %d, not '%s'",
-					  OFF_CPU_LEAST_MAX_NS / 1000, arg);
+					  WAIT_THRESHOLD_MAX_NS / 1000, arg);
 		options->has_waits = true;
 		if (arg)
 			options->least_wait = number * 1000;

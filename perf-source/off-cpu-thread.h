@@ -66,9 +66,6 @@ int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 /* The same of one that is in its sums, and is told by itself. */
 int off_cpu_end_long_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);
 
-/* So many waits of about that length. */
-void off_cpu_count_waits(struct off_cpu *off_cpu, uint64_t duration, uint64_t n);
-
 /* Tells what was summed of a thread. 0 or -errno of the output. */
 int off_cpu_tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);
 

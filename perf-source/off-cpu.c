@@ -15,11 +15,19 @@ void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes
 		.stage = stage,
 		.processes = processes,
 		.event = event,
-		.n_cpus = n_cpus,
-		.least_ns = least_ns ? least_ns : OFF_CPU_LEAST_DEFAULT_NS,
-		.is_fixed = least_ns,
 	};
-	off_cpu->threshold_ns = off_cpu->highest_ns = off_cpu->least_ns;
+	wait_threshold_init(&off_cpu->threshold, least_ns, n_cpus);
+}
+
+int off_cpu_begin(struct off_cpu *off_cpu, uint64_t time)
+{
+	off_cpu->begun_at = off_cpu->told_at = time;
+	wait_threshold_begin(&off_cpu->threshold, time,
+			     off_cpu->program ? SWITCH_IN_KERNEL_COSTS_NS
+					      : SWITCH_BY_RECORDS_COSTS_NS);
+	return off_cpu->program
+		       ? switch_program_start(off_cpu->program, time, off_cpu->threshold.ns)
+		       : 0;
 }
 
 static void free_thread(struct off_cpu_thread *thread)
@@ -174,22 +182,9 @@ static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 }
 
 /* By powers of two. */
-static int length_of(uint64_t duration)
-{
-	int bits = 63 - __builtin_clzll(duration | 1);
-
-	return bits < OFF_CPU_LENGTHS ? bits : OFF_CPU_LENGTHS - 1;
-}
-
-void off_cpu_count_waits(struct off_cpu *off_cpu, uint64_t duration, uint64_t n)
-{
-	off_cpu->n_of_length[length_of(duration)] += n;
-}
-
 int off_cpu_end_long_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
-	off_cpu_count_waits(off_cpu, time - thread->since, 1);
-	off_cpu->n_long++;
+	wait_threshold_count_waits(&off_cpu->threshold, time - thread->since, 1);
 	if (thread->has_stack)
 		return tell_wait(off_cpu, thread, time);
 	thread->without_stack_ns += time - thread->since;
@@ -203,9 +198,10 @@ int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 
 	thread->off_ns += duration;
 	thread->n_waits++;
-	if (duration >= off_cpu->threshold_ns)
+	wait_threshold_count_switches(&off_cpu->threshold, 1);
+	if (duration >= off_cpu->threshold.ns)
 		return off_cpu_end_long_wait(off_cpu, thread, time);
-	off_cpu_count_waits(off_cpu, duration, 1);
+	wait_threshold_count_waits(&off_cpu->threshold, duration, 1);
 	thread->short_ns += duration;
 	off_cpu->n_short++;
 	return 0;
@@ -311,68 +307,21 @@ void off_cpu_keep(struct off_cpu *off_cpu)
 	free_gone(off_cpu);
 }
 
-static void set_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
+/* The first time that it rises, a person is told. */
+static void adapt(struct off_cpu *off_cpu, uint64_t time)
 {
-	off_cpu->threshold_ns = threshold_ns;
-	if (off_cpu->program)
-		switch_program_set_threshold(off_cpu->program, threshold_ns);
-}
+	struct wait_threshold *threshold = &off_cpu->threshold;
+	uint64_t highest_ns = threshold->highest_ns;
 
-/* The first time, a person is told. */
-static void raise_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
-{
-	if (off_cpu->highest_ns == off_cpu->least_ns)
+	if (!wait_threshold_adapt(threshold, time))
+		return;
+	if (off_cpu->program)
+		switch_program_set_threshold(off_cpu->program, threshold->ns);
+	if (highest_ns == threshold->least_ns)
 		stage_warn(off_cpu->stage,
 			   "very many waits: at times those below %" PRIu64 " us or more are "
 			   "summed by thread, without stacks (--off-cpu=US sets a threshold)",
-			   threshold_ns / 1000);
-	if (off_cpu->highest_ns < threshold_ns)
-		off_cpu->highest_ns = threshold_ns;
-	set_threshold(off_cpu, threshold_ns);
-}
-
-/* Not as fast as it has risen. */
-static void lower_threshold(struct off_cpu *off_cpu)
-{
-	uint64_t half = off_cpu->threshold_ns / 2;
-
-	set_threshold(off_cpu, half < off_cpu->least_ns ? off_cpu->least_ns : half);
-}
-
-/* The least power of two that no more than so many waits were as long as. */
-static uint64_t find_threshold(const struct off_cpu *off_cpu, uint64_t most)
-{
-	uint64_t n = 0;
-	int i = OFF_CPU_LENGTHS;
-
-	while (i > 0 && n + off_cpu->n_of_length[i - 1] <= most)
-		n += off_cpu->n_of_length[--i];
-	return 1ULL << i;
-}
-
-/*
- * Each wait that is told costs as much as any sample. So where there are too many the threshold
- * rises at once to where half as many are left; it falls again slowly.
- */
-static void adapt(struct off_cpu *off_cpu, uint64_t time)
-{
-	uint64_t elapsed = time - off_cpu->adapted_at;
-	uint64_t most = OFF_CPU_TOLD_MAX * off_cpu->n_cpus * elapsed / NANOSECONDS_A_SECOND;
-	uint64_t enough;
-
-	if (off_cpu->is_fixed || elapsed < OFF_CPU_ADAPT_NS)
-		return;
-	enough = find_threshold(off_cpu, most / 2);
-	if (off_cpu->n_long > most && enough > off_cpu->threshold_ns)
-		raise_threshold(off_cpu,
-				enough < OFF_CPU_LEAST_MAX_NS ? enough : OFF_CPU_LEAST_MAX_NS);
-	else if (elapsed < OFF_CPU_TELL_NS)
-		return;
-	else if (enough < off_cpu->threshold_ns && off_cpu->threshold_ns > off_cpu->least_ns)
-		lower_threshold(off_cpu);
-	off_cpu->adapted_at = time;
-	off_cpu->n_long = 0;
-	memset(off_cpu->n_of_length, 0, sizeof(off_cpu->n_of_length));
+			   threshold->ns / 1000);
 }
 
 static bool has_been_told_for_the_last_time(const struct off_cpu_thread *thread, uint64_t time)
@@ -417,7 +366,7 @@ static void count(const struct off_cpu *off_cpu)
 	*counters_get(counters, "waits", "short") += off_cpu->n_short;
 	*counters_get(counters, "waits", "without-stack") += off_cpu->n_without_stack;
 	*counters_get(counters, "waits", "contradictions") += off_cpu->n_contradictions;
-	*counters_get(counters, "waits", "threshold-us") += off_cpu->highest_ns / 1000;
+	*counters_get(counters, "waits", "threshold-us") += off_cpu->threshold.highest_ns / 1000;
 	*counters_get(counters, "refused", "waiting-threads") += off_cpu->n_threads_refused;
 	*counters_get(counters, "refused", "waiting-stacks") += off_cpu->n_stacks_refused;
 }

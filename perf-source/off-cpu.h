@@ -19,18 +19,14 @@
 #include "common/record.h"
 #include "common/stage.h"
 #include "perf-source/tracepoint.h"
+#include "perf-source/wait-threshold.h"
 
 #define OFF_CPU_TELL_NS 1000000000ULL	/* sums are told no later than this */
 #define OFF_CPU_FORGET_NS 5000000000ULL /* threads that the kernel's program has not any more */
-#define OFF_CPU_ADAPT_NS 100000000ULL	/* the threshold rises no faster */
 
 enum {
 	OFF_CPU_THREADS_MAX = 1 << 17,
 	OFF_CPU_KEPT_MAX = 128 * 1024 * 1024, /* bytes of stacks of threads that are away */
-	OFF_CPU_LEAST_DEFAULT_NS = 100000,
-	OFF_CPU_LEAST_MAX_NS = 1000000000,
-	OFF_CPU_TOLD_MAX = 125, /* waits a second and CPU: with more, the threshold rises */
-	OFF_CPU_LENGTHS = 30,	/* powers of two: the last is half a second and more */
 };
 
 struct off_cpu_thread;
@@ -42,18 +38,10 @@ struct off_cpu {
 	struct switch_program *program; /* borrowed; NULL: each switch is told, and paired here */
 	uint64_t scheduler_start, scheduler_end; /* addresses; 0: not known */
 	uint32_t event;				 /* by which samples name it */
-	uint64_t begun_at;     /* threads that were there before are known since then */
-	uint64_t least_ns;     /* a wait that is shorter is only summed */
-	uint64_t threshold_ns; /* the same by now: it rises where there are too many */
-	bool is_fixed;	       /* somebody has asked for that threshold */
-	uint64_t told_at;      /* sums, last */
-	uint64_t adapted_at;   /* the threshold, last */
-	uint64_t n_long;       /* waits above it since then */
-	uint64_t
-		n_of_length[OFF_CPU_LENGTHS]; /* all waits since then: of 2^i nanoseconds or more */
-	uint64_t highest_ns;		      /* the threshold was no higher than this */
-	struct tracepoint_field woken;	      /* in the data of sched:sched_waking */
-	size_t n_cpus;
+	uint64_t begun_at;		 /* threads that were there before are known since then */
+	uint64_t told_at;		 /* sums, last */
+	struct wait_threshold threshold; /* a wait that is shorter is only summed */
+	struct tracepoint_field woken;	 /* in the data of sched:sched_waking */
 	struct off_cpu_thread *threads;	 /* by TID */
 	struct off_cpu_thread *borrowed; /* whose stacks lie in the rings */
 	struct off_cpu_thread *gone;	 /* what the writer may still borrow of them */
@@ -71,6 +59,9 @@ struct off_cpu {
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
 		  uint32_t event, size_t n_cpus, uint64_t least_ns);
 void off_cpu_deinit(struct off_cpu *off_cpu);
+
+/* What was before does not count. 0 or -errno of the program. */
+int off_cpu_begin(struct off_cpu *off_cpu, uint64_t time);
 
 /* Each takes a record in: 0 or -errno of the output or of memory. `sample` is of who goes. */
 int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample);

@@ -473,16 +473,6 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
 	return self->off_cpu.program ? recording_add_switches(&self->recording) : 0;
 }
 
-static int begin_waits(struct perf_source *self)
-{
-	struct off_cpu *off_cpu = &self->off_cpu;
-
-	off_cpu->begun_at = off_cpu->told_at = off_cpu->adapted_at = clock_now(CLOCK_MONOTONIC);
-	return off_cpu->program ? switch_program_start(off_cpu->program, off_cpu->begun_at,
-						       off_cpu->threshold_ns)
-				: 0;
-}
-
 static int begin(struct stage *stage, struct perf_source *self)
 {
 	int r;
@@ -515,7 +505,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	/* Events of a command alone are on when it is executed. */
 	r = self->recording.setup.enable_on_exec ? 0 : recording_enable(&self->recording);
 	if (r == 0)
-		r = begin_waits(self);
+		r = off_cpu_begin(&self->off_cpu, clock_now(CLOCK_MONOTONIC));
 	if (r == 0 && !self->recording.setup.enable_on_exec)
 		r = scan(self);
 	if (r < 0 || !self->options.command)

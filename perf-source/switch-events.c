@@ -42,8 +42,9 @@ static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 		off_cpu->n_contradictions++;
 		return;
 	}
-	off_cpu_count_waits(off_cpu, off_cpu->threshold_ns / 2,
-			    sums->n_nearly - thread->sums.n_nearly);
+	wait_threshold_count_switches(&off_cpu->threshold, sums->n_waits - thread->sums.n_waits);
+	wait_threshold_count_waits(&off_cpu->threshold, off_cpu->threshold.ns / 2,
+				   sums->n_nearly - thread->sums.n_nearly);
 	off_cpu->n_short += sums->n_waits - thread->sums.n_waits; /* but for those told of */
 	thread->on_ns += sums->on_ns - thread->sums.on_ns;
 	thread->off_ns += sums->off_ns - thread->sums.off_ns;

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "common/clock.h"
+#include "perf-source/wait-threshold.h"
+
+#define MS 1000000ULL
+
+enum { N_CPUS = 2, STEPS = 20 };
+
+static struct wait_threshold threshold;
+static uint64_t now;
+
+static int set_up(void **state)
+{
+	now = NANOSECONDS_A_SECOND;
+	wait_threshold_init(&threshold, 0, N_CPUS);
+	wait_threshold_begin(&threshold, now, SWITCH_IN_KERNEL_COSTS_NS);
+	return 0;
+}
+
+/* So many a second. Switches are told of by the second, waits as they end. */
+static void pass(int seconds, uint64_t n_switches, uint64_t n_waits, uint64_t duration)
+{
+	for (int i = 0; i < seconds * STEPS; i++) {
+		now += NANOSECONDS_A_SECOND / STEPS;
+		wait_threshold_count_waits(&threshold, duration, n_waits / STEPS);
+		if (i % STEPS == STEPS - 1)
+			wait_threshold_count_switches(&threshold, n_switches);
+		wait_threshold_adapt(&threshold, now);
+	}
+}
+
+static void test_a_calm_machine_is_told_all(void **state)
+{
+	pass(10, 1000, 900, MS);
+	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
+	assert_int_equal(threshold.highest_ns, WAIT_THRESHOLD_DEFAULT_NS);
+}
+
+static void test_what_was_before_changes_nothing(void **state)
+{
+	assert_false(wait_threshold_adapt(&threshold, 0));
+	pass(1, 1000, 900, MS);
+	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
+}
+
+static void test_what_switches_cost_is_not_left_for_waits(void **state)
+{
+	pass(2, 10000, 0, 0);
+	pass(1, 10000, 380, MS); /* 8 of 20 milliseconds are left */
+	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
+	pass(1, 10000, 500, MS);
+	assert_true(threshold.ns > MS && threshold.ns <= 2 * MS);
+}
+
+static void test_some_are_told_whatever_switches_cost(void **state)
+{
+	pass(2, 1000000, 0, 0);
+	pass(5, 1000000, 80, MS);
+	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
+	pass(1, 1000000, 120, MS);
+	assert_true(threshold.ns > MS);
+}
+
+static void test_switches_that_cost_more_leave_less(void **state)
+{
+	wait_threshold_begin(&threshold, now, SWITCH_BY_RECORDS_COSTS_NS);
+	pass(2, 5000, 0, 0);
+	pass(1, 5000, 400, MS);
+	assert_true(threshold.ns > MS);
+}
+
+static void test_it_rises_at_once_and_falls_slowly(void **state)
+{
+	now += WAIT_THRESHOLD_RISE_NS;
+	wait_threshold_count_waits(&threshold, 30 * MS, 900); /* a burst */
+	assert_false(wait_threshold_adapt(&threshold, now));
+	now += WAIT_THRESHOLD_RISE_NS;
+	wait_threshold_count_waits(&threshold, 30 * MS, 300);
+	assert_true(wait_threshold_adapt(&threshold, now));
+	assert_true(threshold.ns > 30 * MS);
+	pass(3, 100, 0, 0);
+	assert_true(threshold.ns > WAIT_THRESHOLD_DEFAULT_NS && threshold.ns < 30 * MS);
+	pass(10, 100, 0, 0);
+	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
+	assert_true(threshold.highest_ns > 30 * MS);
+}
+
+static void test_it_has_a_most(void **state)
+{
+	pass(5, 1000, 100000, 10 * NANOSECONDS_A_SECOND);
+	assert_int_equal(threshold.ns, WAIT_THRESHOLD_MAX_NS);
+}
+
+static void test_who_gives_one_keeps_it(void **state)
+{
+	wait_threshold_init(&threshold, 5000, N_CPUS);
+	wait_threshold_begin(&threshold, now, SWITCH_IN_KERNEL_COSTS_NS);
+	pass(5, 100000, 100000, MS);
+	assert_int_equal(threshold.ns, 5000);
+}
+
+#define TEST(function) cmocka_unit_test_setup(function, set_up)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_calm_machine_is_told_all),
+		TEST(test_what_was_before_changes_nothing),
+		TEST(test_what_switches_cost_is_not_left_for_waits),
+		TEST(test_some_are_told_whatever_switches_cost),
+		TEST(test_switches_that_cost_more_leave_less),
+		TEST(test_it_rises_at_once_and_falls_slowly),
+		TEST(test_it_has_a_most),
+		TEST(test_who_gives_one_keeps_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

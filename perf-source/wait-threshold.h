@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How long a wait must be to be told by itself. Each that is told costs about what a sample costs,
+ * so of a machine that switches very often only the longest can be: the threshold rises until
+ * recording waits takes no more than 1 % of its CPUs, by what a switch and a wait cost where we
+ * measured it. It rises as soon as a second's are told, to where half as many are as may
+ * be, and falls by halves, a second each.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WAIT_THRESHOLD_RISE_NS 100000000ULL  /* no faster */
+#define WAIT_THRESHOLD_FALL_NS 1000000000ULL /* the same, and what switches cost is looked at */
+
+enum {
+	WAIT_THRESHOLD_DEFAULT_NS = 100000,
+	WAIT_THRESHOLD_MAX_NS = 1000000000,
+	WAIT_THRESHOLD_LENGTHS = 30, /* powers of two: the last is half a second and more */
+
+	/*
+	 * A switch: two programs, 560 ns and 210 ns by the kernel's account
+	 * (kernel.bpf_stats_enabled), and what they push out of the caches; or two records. A wait:
+	 * 17 µs of all stages' CPU time, and the kernel's copy of its stack.
+	 */
+	SWITCH_IN_KERNEL_COSTS_NS = 1200,
+	SWITCH_BY_RECORDS_COSTS_NS = 3000,
+	WAIT_COSTS_NS = 20000,
+	WAITS_MAY_COST_NS = 10000000, /* a second and CPU */
+	WAITS_TOLD_AT_LEAST = 50,     /* a second and CPU, whatever switches cost */
+};
+
+struct wait_threshold {
+	uint64_t ns;
+	uint64_t least_ns, highest_ns; /* it starts at the one, and was no higher than the other */
+	bool is_fixed;		       /* somebody has asked for it */
+	size_t n_cpus;
+	uint64_t switch_costs_ns;
+	uint64_t told_max;   /* waits a second, of all CPUs */
+	uint64_t n_switches; /* since looked_at */
+	uint64_t looked_at;
+	uint64_t n_long;			      /* waits above it since adapted_at */
+	uint64_t n_of_length[WAIT_THRESHOLD_LENGTHS]; /* all: of 2^i nanoseconds or more */
+	uint64_t adapted_at;
+};
+
+/* `least_ns` 0: what is usual, and it rises. */
+void wait_threshold_init(struct wait_threshold *threshold, uint64_t least_ns, size_t n_cpus);
+void wait_threshold_begin(struct wait_threshold *threshold, uint64_t time,
+			  uint64_t switch_costs_ns);
+
+/* Of so many threads that came back; what is known of how long they were away comes by itself. */
+void wait_threshold_count_switches(struct wait_threshold *threshold, uint64_t n);
+void wait_threshold_count_waits(struct wait_threshold *threshold, uint64_t duration, uint64_t n);
+
+/* Whether it is another one now. Times only grow, but may begin before the beginning. */
+bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time);
