@@ -346,6 +346,16 @@ static uint32_t meaning(uint32_t name, void *arg)
 	return names_meaning(arg, name);
 }
 
+static int refuse_view(struct stage *stage, const struct capture *capture)
+{
+	char names[EVENTS_VIEW_NAMES];
+
+	events_view_names(&capture->stacks.events, names);
+	stage_error(stage, "error: this recording has no view '%s'; it has: %s", capture->view_name,
+		    names);
+	return -ECANCELED;
+}
+
 static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct capture_sink *self = data;
@@ -353,8 +363,6 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	int r;
 
 	progress_clear(capture);
-	if (!capture->has_view)
-		stage_warn(stage, "there is no view '%s' of this recording", capture->view_name);
 	stacks_finish(&capture->stacks, stage);
 	heap_finish(&capture->heap, stage->end_time);
 	r = stack_counts_rename(&capture->counts, meaning, &capture->stacks.names);
@@ -365,6 +373,8 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	r = result(stage, capture, r);
 	if (!stage->quiet && r == 0)
 		summary_print_capture(capture, end);
+	if (r == 0 && !capture->has_view)
+		r = refuse_view(stage, capture);
 	return r;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <string.h>
 
 #include "profile/events.h"
@@ -126,4 +127,15 @@ bool view_find(const struct events *events, const char *name, struct view *ret)
 		return true;
 	}
 	return false;
+}
+
+void events_view_names(const struct events *events, char ret[EVENTS_VIEW_NAMES])
+{
+	struct view views[VIEWS_MAX];
+	size_t n = events_views(events, views), used = 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < n && used < EVENTS_VIEW_NAMES; i++)
+		used += snprintf(ret + used, EVENTS_VIEW_NAMES - used, "%s%s", i ? ", " : "",
+				 view_name(events, views[i]));
 }

@@ -15,6 +15,7 @@ enum {
 	EVENTS_MAX = 32,
 	EVENT_NAME_SIZE = 65,
 	VIEWS_MAX = EVENTS_MAX + 2,
+	EVENTS_VIEW_NAMES = 256,
 };
 
 struct event_info {
@@ -57,6 +58,9 @@ bool event_is_time(const struct event_info *event);
 
 /* All views that there are of these events: how many. */
 size_t events_views(const struct events *events, struct view ret[VIEWS_MAX]);
+
+/* All of their names, with commas; what finds no room is left out. */
+void events_view_names(const struct events *events, char ret[EVENTS_VIEW_NAMES]);
 
 /* What a view is called: "samples", "on-cpu", "off-cpu", "wall-clock", or an event's name. */
 const char *view_name(const struct events *events, struct view view);

@@ -219,17 +219,12 @@ static int print(struct report *report)
 /* What there is to be counted is known at the end only. */
 static int choose_view(struct stage *stage, const struct events *events)
 {
-	struct view views[VIEWS_MAX];
-	char names[256] = "";
-	size_t n, used = 0;
+	char names[EVENTS_VIEW_NAMES];
 
 	if (!options.view_name)
 		return 0;
 	if (!view_find(events, options.view_name, &options.view)) {
-		n = events_views(events, views);
-		for (size_t i = 0; i < n && used < sizeof(names); i++)
-			used += snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-					 view_name(events, views[i]));
+		events_view_names(events, names);
 		stage_error(stage, "error: this recording has no view '%s'; it has: %s",
 			    options.view_name, names);
 		return -ECANCELED;

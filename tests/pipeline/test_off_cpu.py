@@ -187,6 +187,13 @@ class OffCpu(Waits):
                               check=False, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn("has no view 'off-cpu'; it has: samples", done.stderr)
+        for command in ["capture-sink", "-q", "--force", "--view=off-cpu", "-f", "folded", "-"], \
+                       ["stackpipe", "convert", "-q", "--view=off-cpu", stream, self.directory / "out.folded"]:
+            with stream.open("rb") as records:
+                done = subprocess.run([pipeline.program(command[0]), *command[1:]], stdin=records,
+                                      capture_output=True, check=False, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("has no view 'off-cpu'; it has: samples", done.stderr)
 
     def test_without_it_nothing_is_different(self):
         stream = self.record(self.directory / "plain.stream")
