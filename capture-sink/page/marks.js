@@ -1,6 +1,7 @@
 /* Marks over time, below the samples and with the same scale: a row for each CPU, each kind of mark. */
 
-const MARK_ROW = 13, MARK_ROWS = 16, MARK_NARROWEST = 1.5;
+const MARK_ROW = 13, MARK_ROWS = 16, MARK_NARROWEST = 1.5, MARK_STEP = 0.5;
+const byName = new Intl.Collator("en", { numeric: true });
 
 class Marks {
 	constructor(canvas, profile, timeline) {
@@ -23,11 +24,11 @@ class Marks {
 			found.get(name).push(mark);
 		}
 		const rows = [...found].map(([name, marks]) => ({ name, marks }));
-		rows.sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+		rows.sort((a, b) => byName.compare(a.name, b.name));
 		if (rows.length <= MARK_ROWS)
 			return rows;
 		const rest = rows.splice(MARK_ROWS - 1).flatMap(({ marks }) => marks).sort((a, b) => a.time - b.time);
-		return [...rows, { name: "other marks", marks: rest }];
+		return [...rows, { name: `${number(found.size - rows.length)} other kinds`, marks: rest }];
 	}
 
 	draw() {
@@ -43,13 +44,21 @@ class Marks {
 		this.rows.forEach((row, i) => this.drawRow(context, row, i * MARK_ROW, width));
 	}
 
-	/** In the colour of its process; the row's name stands on top. */
+	/** In the colour of its process; the row's name stands on top. What another of its colour covers is not drawn again. */
 	drawRow(context, { name, marks }, top, width) {
 		const style = getComputedStyle(document.documentElement), light = isDark() ? 45 : 65;
+		const colours = new Map([[null, style.getPropertyValue("--mark")]]);
+		let drawn = -1, last = null;
 		for (const { time, duration: took, process } of marks) {
 			const right = time / this.timeline.end * width, left = (time - took) / this.timeline.end * width;
-			context.fillStyle = process ? `hsl(${hashHue(process.name)} 60% ${light}%)` : style.getPropertyValue("--mark");
+			if (process === last && left >= drawn - MARK_NARROWEST && right < drawn + MARK_STEP)
+				continue;
+			if (!colours.has(process))
+				colours.set(process, `hsl(${hashHue(process.name)} 60% ${light}%)`);
+			context.fillStyle = colours.get(process);
 			context.fillRect(left, top + 1, Math.max(right - left, MARK_NARROWEST), MARK_ROW - 2);
+			drawn = Math.max(right, left + MARK_NARROWEST);
+			last = process;
 		}
 		context.globalAlpha = 0.8;
 		context.fillStyle = style.getPropertyValue("--paper");

@@ -355,19 +355,25 @@ function fillThreads() {
 		.map(([i, n]) => [String(i), `${threads[i].name} ${threads[i].tid} (${number(n)})`])]);
 }
 
+/** Whether there is something to compare with now; what is there stays if there is not. */
+async function readBase(data, name) {
+	try {
+		page.base = readProfile(await unpack(data));
+		return true;
+	} catch (error) {
+		$("status").textContent = `${name} cannot be compared: ${error.message}.`;
+		return false;
+	}
+}
+
 async function compareWith(file) {
 	const found = findData(await file.text());
 	if (!found) {
 		$("status").textContent = `${file.name} is no page of stackpipe.`;
 		return;
 	}
-	try {
-		page.base = readProfile(await unpack(found));
-	} catch (error) {
-		$("status").textContent = `${file.name} cannot be compared: ${error.message}.`;
-		return;
-	}
-	refresh();
+	if (await readBase(found, file.name))
+		refresh();
 }
 
 const KEYS = {
@@ -441,9 +447,6 @@ async function begin() {
 		throw new Error("this browser is too old: it has no DecompressionStream (Chrome 80, Firefox 113, Safari 16.4)");
 	page.profile = readProfile(await unpack($("data").textContent));
 	$("normalised").checked = !page.profile.header.heap; /* bytes are bytes */
-	const base = document.getElementById("base-data");
-	if (base)
-		page.base = readProfile(await unpack(base.textContent));
 	const { header } = page.profile;
 	const rate = header.rate ? ` at ${number(header.rate)} Hz for ${(header.duration_us / 1e6).toFixed(1)} s` : "";
 	$("title").textContent = `${header.host || "a recording"}: ${header.event}${rate}`;
@@ -463,6 +466,9 @@ async function begin() {
 	fillProcesses();
 	fillThreads();
 	refresh();
+	const base = document.getElementById("base-data");
+	if (base && await readBase(base.textContent, "The page of --base"))
+		refresh();
 }
 
 begin().catch(error => {

@@ -220,6 +220,19 @@ const scenarios = {
 		seen.byHand = await plain.evaluate(() => page.tree.baseTotal[0]);
 	},
 
+	async versions(browser, seen, errors) {
+		const page = await open(browser, files[0], errors), status = () => page.textContent("#status");
+		const total = () => page.evaluate(() => page.tree.total[0]);
+		seen.status = [await status()];
+		seen.samples = [await total()];
+		await page.evaluate(() => { document.getElementById("status").textContent = ""; });
+		await page.setInputFiles("#base", files[1]);
+		await until(page, () => document.getElementById("status").textContent !== "");
+		seen.status.push(await status());
+		seen.samples.push(await total());
+		seen.compared = await page.evaluate(() => page.base !== null);
+	},
+
 	/* How long it takes until a large page is there, and until another selection is. */
 	async large(browser, seen, errors) {
 		const begun = Date.now();

@@ -67,11 +67,27 @@ def read_marks(header, numbers):
     return marks
 
 
-def read(path):
-    packed = re.search(r'id="data">\s*([A-Za-z0-9+/=]+)\s*</script>', path.read_text())[1]
-    plain = zlib.decompress(base64.b64decode(packed))
+DATA = re.compile(r'(id="data">\s*)([A-Za-z0-9+/=]+)(\s*</script>)')
+
+
+def unpack(text):
+    """(header, the rest)"""
+    plain = zlib.decompress(base64.b64decode(DATA.search(text)[2]))
     size = int.from_bytes(plain[:4], "little")
-    header, numbers = json.loads(plain[4:4 + size]), Numbers(plain[4 + size:])
+    return json.loads(plain[4:4 + size]), plain[4 + size:]
+
+
+def of_another_version(text):
+    """A page whose data has a layout that nobody has written yet."""
+    header, rest = unpack(text)
+    told = json.dumps(dict(header, format=header["format"] + 1)).encode()
+    packed = base64.b64encode(zlib.compress(len(told).to_bytes(4, "little") + told + rest)).decode()
+    return DATA.sub(lambda found: found[1] + packed + found[3], text)
+
+
+def read(path):
+    header, rest = unpack(path.read_text())
+    numbers = Numbers(rest)
     skip(numbers, 3 * header["functions"] + 2 * (header["nodes"] - 1) + 3 * header["processes"] + 3 * header["threads"])
     sums = read_sums(header, numbers)
     skip(numbers, 2 * header["losses"])
