@@ -7,7 +7,8 @@
 #include "common/growing-list.h"
 #include "stackpipe/top-gauges.h"
 
-enum together { TOGETHER_SUM, TOGETHER_MEAN };
+/* What a machine moves passes several disks and networks, one on top of the other: no sum. */
+enum together { TOGETHER_MEAN, TOGETHER_MOST };
 
 #define GIB (1024.0 * 1024 * 1024)
 #define MIB (1024.0 * 1024)
@@ -18,14 +19,14 @@ static const struct {
 	double unit; /* of the value that is shown */
 	enum together together;
 } shown[TOP_GAUGES] = {
-	{ "CPU Percent", "Combined", "CPU %.0f %%", 1, TOGETHER_SUM },
+	{ "CPU Percent", "Combined", "CPU %.0f %%", 1, TOGETHER_MEAN },
 	{ "CPU Frequency", "CPU ", "%.2f GHz", 1000, TOGETHER_MEAN },
-	{ "Memory", "Used", "memory %.1f GiB", GIB, TOGETHER_SUM },
-	{ "Scheduler", "Context Switches", "%.0f switches/s", 1, TOGETHER_SUM },
-	{ "Disk", "", "disk %.1f MiB/s", MIB, TOGETHER_SUM },
-	{ "Network", "", "network %.1f MiB/s", MIB, TOGETHER_SUM },
-	{ "Pressure", "CPU (some)", "CPU pressure %.0f %%", 1, TOGETHER_SUM },
-	{ "Pressure", "I/O (some)", "I/O pressure %.0f %%", 1, TOGETHER_SUM },
+	{ "Memory", "Used", "memory %.1f GiB", GIB, TOGETHER_MEAN },
+	{ "Scheduler", "Context Switches", "%.0f switches/s", 1, TOGETHER_MEAN },
+	{ "Disk", "", "busiest disk %.1f MiB/s", MIB, TOGETHER_MOST },
+	{ "Network", "", "busiest network %.1f MiB/s", MIB, TOGETHER_MOST },
+	{ "Pressure", "CPU (some)", "CPU pressure %.0f %%", 1, TOGETHER_MEAN },
+	{ "Pressure", "I/O (some)", "I/O pressure %.0f %%", 1, TOGETHER_MEAN },
 };
 
 static bool begins(struct wire_string string, const char *prefix)
@@ -81,7 +82,7 @@ void top_gauges_set(struct top_gauges *gauges, const struct wire_counter_values 
 
 void top_gauges_text(const struct top_gauges *gauges, size_t i, char ret[TOP_GAUGE_TEXT])
 {
-	double value = 0;
+	double each, sum = 0, most = 0;
 	size_t n = 0;
 
 	for (size_t k = 0; k < gauges->n; k++) {
@@ -89,11 +90,14 @@ void top_gauges_text(const struct top_gauges *gauges, size_t i, char ret[TOP_GAU
 
 		if (counter->gauge != i || !counter->has_value)
 			continue;
-		value += (double)counter->value / counter->divisor;
+		each = (double)counter->value / counter->divisor;
+		sum += each;
+		most = each > most ? each : most;
 		n++;
 	}
 	*ret = 0;
-	if (n)
-		snprintf(ret, TOP_GAUGE_TEXT, shown[i].format,
-			 value / shown[i].unit / (shown[i].together == TOGETHER_MEAN ? n : 1));
+	if (!n)
+		return;
+	snprintf(ret, TOP_GAUGE_TEXT, shown[i].format,
+		 (shown[i].together == TOGETHER_MOST ? most : sum / n) / shown[i].unit);
 }

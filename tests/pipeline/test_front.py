@@ -315,6 +315,13 @@ class Top(pipeline.RecordingTest):
         self.tmux("send-keys", "q")
         self.wait_for(r"status \d+")
 
+    def test_top_counts_all_whose_control_group_matches(self):
+        self.open_top("--cgroup=^", "--", CHAIN, "once", "1000")
+        self.wait_for(r"last 5 s: [1-9]\d* samples")
+        self.wait_for("inner")
+        self.tmux("send-keys", "q")
+        self.wait_for(r"status \d+")
+
     def test_top_shows_what_the_machine_does(self):
         self.open_top("--", CHAIN, "once", "1000")
         for gauge in r"CPU \d+ %", r"memory \d+\.\d GiB", r"\d+ switches/s":
