@@ -54,12 +54,13 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		    (matches && !matches[node]))
 			continue;
 		counts->self[node] += n;
-		if (events_is_wait(&profile->stacks->events, sample->event))
+		if (events_is_wait(&profile->stacks->events, sample->event)) {
 			counts->waited[node] += n;
+			if (sample->flags & WIRE_sample_flags_PREEMPTED)
+				counts->preempted[node] += n;
+		}
 		if (sample->waker)
 			counts->of_waker[sample->waker - 1] += n;
-		if (sample->flags & WIRE_sample_flags_PREEMPTED)
-			counts->preempted[node] += n;
 		counts->of_thread[sample->thread] += n;
 		counts->sum += n;
 		counts->n++;

@@ -421,7 +421,7 @@ static uint32_t intern_string(struct profile *profile, struct wire_string string
 	return string.size ? names_intern(&profile->stacks->names, string.data, string.size) : 0;
 }
 
-/* Whose a mark is; nobody's beyond the limit. 0 or -ENOMEM. */
+/* Whose a mark is; nobody's if that is not known, or beyond the limit. 0 or -ENOMEM. */
 static int find_process_of_mark(struct profile *profile, const struct wire_mark *mark,
 				uint32_t *ret)
 {
@@ -434,7 +434,7 @@ static int find_process_of_mark(struct profile *profile, const struct wire_mark 
 	int r;
 
 	*ret = 0;
-	if (!mark->process)
+	if (!stack.process)
 		return 0;
 	r = find_process(profile, &stack, &process);
 	if (r == 0)
