@@ -121,7 +121,7 @@ static void put_cell(FILE *out, const struct wait_reasons *reasons, struct used_
 		fprintf(out, "%" PRIu32, name_of(profile, strings, marker));
 		return;
 	case COLUMN_START:
-		put_time(out, profile, end - duration);
+		put_time(out, profile, end > duration ? end - duration : 0);
 		return;
 	case COLUMN_END:
 		if (duration)

@@ -131,7 +131,7 @@ void cgroup_unit(const char *path, char ret[CGROUP_LABEL_MAX])
 static size_t worth(const char *path)
 {
 	char label[CGROUP_LABEL_MAX];
-	size_t n = strnlen(path, CGROUP_PATH_MAX - 1);
+	size_t n = strlen(path);
 
 	cgroup_unit(path, label);
 	n += *label ? CGROUP_PATH_MAX : 0;
@@ -142,16 +142,18 @@ static size_t worth(const char *path)
 /* "4:memory:/docker/12…", "0::/system.slice/cron.service" */
 void cgroup_parse(char *text, char ret[CGROUP_PATH_MAX])
 {
-	char *line;
+	char *line, found[CGROUP_PATH_MAX];
 
 	*ret = 0;
 	while ((line = strsep(&text, "\n"))) {
 		char *path = strchr(line, ':');
 
 		path = path ? strchr(path + 1, ':') : NULL;
-		if (!path || path[1] != '/' || !path[2] || worth(path + 1) <= worth(ret))
+		if (!path || path[1] != '/' || !path[2])
 			continue;
-		snprintf(ret, CGROUP_PATH_MAX, "%s", path + 1);
+		snprintf(found, CGROUP_PATH_MAX, "%s", path + 1);
+		if (worth(found) > worth(ret))
+			strcpy(ret, found);
 	}
 }
 

@@ -67,14 +67,15 @@ static uint32_t intern(const struct report *report, const char *text)
 static uint32_t *find_calls(const struct report *report)
 {
 	const struct tree *tree = &report->tree;
-	uint32_t *calls = calloc(tree->n_nodes, sizeof(*calls));
+	_cleanup_free_ uint32_t *calls = calloc(tree->n_nodes, sizeof(*calls));
 	struct wait_reasons reasons = { 0 };
+	int r = wait_reasons_init(&reasons, &report->gathering->profile);
 
-	if (calls && wait_reasons_init(&reasons, &report->gathering->profile) == 0)
+	if (calls && r == 0)
 		for (size_t i = 1; i < tree->profile->n_nodes; i++)
 			calls[tree->node_of[i]] = reasons.of_node[i];
 	wait_reasons_deinit(&reasons);
-	return calls;
+	return r == 0 ? take_pointer(calls) : NULL;
 }
 
 static int fill_calls(const struct report *report, struct pair_map *index, struct report_row *rows,
