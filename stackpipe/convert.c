@@ -104,19 +104,22 @@ static int add_sink(struct pipeline *pipeline, const struct conversion *conversi
 	return r < 0 ? r : pipeline_add_argument(pipeline, conversion->to);
 }
 
-/* perf's files have been through the symbolizer already; what has a name keeps it. */
+/* perf's files have been through the symbolizer already; a recorded stream has no stage yet. */
+static bool has_names(const struct pipeline *pipeline)
+{
+	return pipeline->n && !strcmp(pipeline->stages[pipeline->n - 1].arguments[0], "symbolizer");
+}
+
+/* What has a name keeps it. */
 static int add_stages(struct pipeline *pipeline, const struct conversion *conversion)
 {
-	const char *last;
 	int r = input_add_stages(pipeline, conversion->from, "convert");
 
-	if (r < 0)
-		return r;
-	last = pipeline->stages[pipeline->n - 1].arguments[0];
-	if (strcmp(last, "symbolizer"))
+	if (r == 0 && !has_names(pipeline)) {
 		r = pipeline_add(pipeline, "symbolizer");
-	if (r == 0 && strcmp(last, "symbolizer"))
-		r = pipeline_add_argument(pipeline, "-q");
+		if (r == 0)
+			r = pipeline_add_argument(pipeline, "-q");
+	}
 	if (r == 0 && conversion->debug_dir)
 		r = pipeline_add_argument(pipeline, "--debug-dir");
 	if (r == 0 && conversion->debug_dir)

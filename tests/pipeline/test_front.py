@@ -133,6 +133,15 @@ class Front(pipeline.RecordingTest):
         self.assertIn(" 75.00 %  hot", said)
         self.assertIn(" 25.00 %  warm", said)
 
+    def test_a_recorded_stream_is_converted(self):
+        """As it is, and with names that it does not have yet."""
+        stream = self.directory / "recorded.stream"
+        for stages in [], [self.stage("symbolizer")]:
+            with stream.open("wb") as out:
+                self.run_well(self.source("--", CHAIN, "once", "0.3"), self.stage("live-unwinder"), *stages, stdout=out)
+            n = sum(n for names, n in self.folded(stream) if names[-4:] == ["main", "outer", "middle", "inner"])
+            self.assertGreater(n, 100)
+
     def test_filters_leave_samples_out(self):
         self.record_busy()
         summary = json.loads(run("report", "--json", self.capture).stdout)["summary"]
