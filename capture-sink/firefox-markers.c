@@ -16,7 +16,8 @@ void firefox_markers_put_schemas(FILE *out)
 	      "{\"key\":\"reason\",\"label\":\"Waited for\",\"format\":\"string\","
 	      "\"searchable\":true},"
 	      "{\"key\":\"waker\",\"label\":\"Until woken by\",\"format\":\"string\","
-	      "\"searchable\":true}]},"
+	      "\"searchable\":true},"
+	      "{\"key\":\"standsFor\",\"label\":\"Stands for\",\"format\":\"nanoseconds\"}]},"
 	      "{\"name\":\"Mark\",\"display\":[\"marker-chart\",\"marker-table\"],"
 	      "\"tableLabel\":\"{marker.data.text}\",\"data\":["
 	      "{\"key\":\"group\",\"label\":\"Group\",\"format\":\"string\","
@@ -41,6 +42,8 @@ static void put_wait_data(FILE *out, const struct wait_reasons *reasons, uint32_
 		fputs(",\"waker\":", out);
 		json_put_text(out, text);
 	}
+	if (sample->flags & WIRE_sample_flags_SAMPLED)
+		fprintf(out, ",\"standsFor\":%" PRIu64, sample->weight);
 	putc('}', out);
 }
 
@@ -73,7 +76,10 @@ static uint32_t name_of(const struct profile *profile, struct used_names *string
 	case FIREFOX_LOSS:
 		return used_names_index_of_text(strings, "lost events");
 	case FIREFOX_WAIT:
-		return used_names_index_of_text(strings, "wait");
+		return used_names_index_of_text(strings, profile->samples[marker->number].flags &
+									 WIRE_sample_flags_SAMPLED
+								 ? "sampled wait"
+								 : "wait");
 	case FIREFOX_MARK:
 		return used_names_index(strings, profile->marks[marker->number].name);
 	}
@@ -89,7 +95,8 @@ static uint64_t end_of(const struct profile *profile, const struct firefox_marke
 	case FIREFOX_LOSS:
 		return profile->losses[marker->number].time;
 	case FIREFOX_WAIT:
-		*ret_duration = profile->samples[marker->number].weight;
+		if (!(profile->samples[marker->number].flags & WIRE_sample_flags_SAMPLED))
+			*ret_duration = profile->samples[marker->number].weight;
 		return profile->samples[marker->number].time;
 	case FIREFOX_MARK:
 		*ret_duration = profile->marks[marker->number].duration;

@@ -13,6 +13,9 @@ static const char *mark_name(const struct event_info *event, const struct wire_s
 		return SYSCAP_OCCURRED;
 	if (stack->end == WIRE_stack_end_SHORT_WAITS || stack->end == WIRE_stack_end_NO_STACK)
 		return wire_name_text(&wire_names_stack_end, stack->end);
+	if (stack->flags & WIRE_sample_flags_SAMPLED)
+		return stack->flags & WIRE_sample_flags_PREEMPTED ? SYSCAP_SAMPLED_PREEMPTED
+								  : SYSCAP_SAMPLED;
 	return stack->flags & WIRE_sample_flags_PREEMPTED ? SYSCAP_PREEMPTED : SYSCAP_WAITED;
 }
 
@@ -21,10 +24,11 @@ int syscap_put_event_mark(struct syscap *syscap, struct syscap_time when, int32_
 			  const struct wire_stack *stack)
 {
 	const struct event_info *event = &events->list[stack->event];
-	bool is_wait = event->kind == WIRE_event_kind_OFF_CPU &&
-		       stack->end != WIRE_stack_end_SHORT_WAITS &&
-		       stack->end != WIRE_stack_end_NO_STACK;
-	uint64_t duration = is_wait ? stack->weight : 0;
+	bool is_one_wait = event->kind == WIRE_event_kind_OFF_CPU &&
+			   stack->end != WIRE_stack_end_SHORT_WAITS &&
+			   stack->end != WIRE_stack_end_NO_STACK &&
+			   !(stack->flags & WIRE_sample_flags_SAMPLED);
+	uint64_t duration = is_one_wait ? stack->weight : 0;
 	char text[LINE_SIZE];
 	int n;
 

@@ -8,7 +8,9 @@
 
 enum {
 	WEIGHTS_MAX = 1 << 22,
-	PREEMPTED_BIT = 1, /* of what is kept of a mark; the rest is its weight */
+	FLAG_BITS = 2, /* of what is kept of a mark: of its wait's flags; the rest is its weight */
+	PREEMPTED_BIT = 1,
+	SAMPLED_BIT = 2,
 };
 
 /* Sums are told while the wait that they are not part of goes on. */
@@ -159,6 +161,20 @@ static int set(struct pair_map *map, int32_t pid, uint64_t key, uint64_t value)
 	return value && pair_map_add(map, pid, key, value) == -ENOMEM ? -ENOMEM : 0;
 }
 
+static uint64_t bits_of_name(const char *name)
+{
+	bool is_sampled_preemption = !strcmp(name, SYSCAP_SAMPLED_PREEMPTED);
+
+	return (is_sampled_preemption || !strcmp(name, SYSCAP_PREEMPTED) ? PREEMPTED_BIT : 0) |
+	       (is_sampled_preemption || !strcmp(name, SYSCAP_SAMPLED) ? SAMPLED_BIT : 0);
+}
+
+static uint32_t flags_of_bits(uint64_t bits)
+{
+	return (bits & PREEMPTED_BIT ? WIRE_sample_flags_PREEMPTED : 0) |
+	       (bits & SAMPLED_BIT ? WIRE_sample_flags_SAMPLED : 0);
+}
+
 int replay_events_take_mark(struct replay_events *events, const struct syscap_mark_frame *mark)
 {
 	enum mark_kind kind = MARK_OF_ONE;
@@ -176,7 +192,7 @@ int replay_events_take_mark(struct replay_events *events, const struct syscap_ma
 		kind = MARK_OF_NO_STACK;
 	if (n == 4)
 		waker = (uint64_t)(uint32_t)waker_pid << 32 | (uint32_t)waker_tid;
-	weight = weight * 2 | (!strcmp(mark->name, SYSCAP_PREEMPTED) ? PREEMPTED_BIT : 0);
+	weight = weight << FLAG_BITS | bits_of_name(mark->name);
 	r = set(&events->weights, mark->frame.pid, key_of(tid, kind), weight);
 	return r < 0 ? r : set(&events->wakers, mark->frame.pid, key_of(tid, kind), waker);
 }
@@ -204,8 +220,8 @@ void replay_events_weigh(const struct replay_events *events, int32_t pid, int32_
 	const uint64_t *told = pair_map_find(&events->weights, pid, key_of(tid, kind));
 	const uint64_t *waker = pair_map_find(&events->wakers, pid, key_of(tid, kind));
 
-	stack->weight = told ? *told / 2 : 0;
-	stack->flags = told && *told & PREEMPTED_BIT ? WIRE_sample_flags_PREEMPTED : 0;
+	stack->weight = told ? *told >> FLAG_BITS : 0;
+	stack->flags = told ? flags_of_bits(*told) : 0;
 	*ret_waker = waker ? (struct replay_thread){ *waker >> 32, *waker }
 			   : (struct replay_thread){ 0 };
 }

@@ -32,6 +32,8 @@ enum {
 #define SYSCAP_WAITED "waited"
 #define SYSCAP_OCCURRED "occurred"
 #define SYSCAP_PREEMPTED "preempted"
+#define SYSCAP_SAMPLED "sampled waits"
+#define SYSCAP_SAMPLED_PREEMPTED "sampled preemptions"
 #define SYSCAP_THREAD_TIMES_FILE "stackpipe/thread-times"
 #define SYSCAP_THREAD_NAMES_FILE "stackpipe/thread-names"
 #define SYSCAP_THREAD_NAME "%lu %d %d %s\n"
