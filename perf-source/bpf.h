@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-	BPF_CODE_MAX = 512, /* instructions of a program */
+	BPF_CODE_MAX = 1024, /* instructions of a program */
 	BPF_STACK_REGISTER = 10,
 };
 

@@ -31,15 +31,21 @@ struct off_cpu_thread {
 	uint64_t woken_at;
 
 	/* Since it was last told. */
-	uint64_t on_ns, off_ns, n_waits, short_ns, without_stack_ns;
+	uint64_t on_ns, off_ns, n_waits, without_stack_ns;
+
+	/* Of short waits, what none that is told stands for: told at the end, for most of it will
+	 * be.
+	 */
+	uint64_t short_ns;
+	struct short_waits short_waits; /* where each switch is told */
 
 	/* Of the kernel's program. */
-	uint64_t born;		 /* 0: not known yet */
-	struct switch_sums sums; /* what of them is in the above */
-	uint64_t long_ns;	 /* waits that it told of */
-	uint64_t upid;		 /* what it was until it became another program; 0: what it is */
-	uint64_t upid_until;	 /* when it did */
-	uint64_t seen_at;	 /* in the kernel's list, last */
+	uint64_t born;		      /* 0: not known yet */
+	struct switch_sums sums;      /* what of them is in the above */
+	uint64_t long_ns, sampled_ns; /* what it told of by itself */
+	uint64_t upid;	     /* what it was until it became another program; 0: what it is */
+	uint64_t upid_until; /* when it did */
+	uint64_t seen_at;    /* in the kernel's list, last */
 	UT_hash_handle hh;
 };
 
@@ -66,8 +72,13 @@ int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 /* The same of one that is in its sums, and is told by itself. */
 int off_cpu_end_long_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);
 
-/* Tells what was summed of a thread. 0 or -errno of the output. */
+/* One that is in its sums, which stands for so much of its short waits. */
+int off_cpu_end_sampled_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
+			     uint64_t weight);
+
+/* Tells what was summed of a thread until now; for the last time. 0 or -errno of the output. */
 int off_cpu_tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);
+int off_cpu_tell_last(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);
 
 /* switch-events.c: a stack without the program's own frames. */
 void off_cpu_leave_program_out(const struct off_cpu *off_cpu, struct record_sample *stack);

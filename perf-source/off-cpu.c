@@ -152,59 +152,83 @@ int off_cpu_tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, 
 	if (!upid)
 		r = processes_of_sample(off_cpu->processes, thread->pid, 0, time, &upid);
 	if (r == 0)
-		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_SHORT_WAITS, thread->short_ns,
-			    time);
-	if (r == 0)
 		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_NO_STACK,
 			    thread->without_stack_ns, time);
 	if (r == 0)
 		r = put_time(off_cpu, thread, upid, time);
-	thread->on_ns = thread->off_ns = thread->n_waits = 0;
-	thread->short_ns = thread->without_stack_ns = 0;
+	thread->on_ns = thread->off_ns = thread->n_waits = thread->without_stack_ns = 0;
 	return r;
 }
 
-static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+int off_cpu_tell_last(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
+{
+	uint64_t upid = thread->upid;
+	int r = 0;
+
+	if (thread->short_ns && !upid)
+		r = processes_of_sample(off_cpu->processes, thread->pid, 0, time, &upid);
+	if (r == 0)
+		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_SHORT_WAITS, thread->short_ns,
+			    time);
+	thread->short_ns = 0;
+	thread->short_waits = (struct short_waits){ 0 };
+	return r < 0 ? r : off_cpu_tell_thread(off_cpu, thread, time);
+}
+
+static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
+		     uint64_t weight)
 {
 	/* Who waits for a CPU is given one, even if he was woken before he had gone to sleep. */
 	bool is_woken = thread->woken_at >= thread->since && thread->woken_at <= time &&
 			!(thread->flags & WIRE_sample_flags_PREEMPTED);
 	const struct sample_of_event of = {
 		.event = off_cpu->event,
-		.weight = time - thread->since,
+		.weight = weight,
 		.flags = thread->flags,
 		.waker_pid = is_woken ? thread->waker_pid : 0,
 		.waker_tid = is_woken ? thread->waker_tid : 0,
 	};
 
+	wait_threshold_count_told(&off_cpu->threshold, weight);
+	if (!thread->has_stack) {
+		thread->without_stack_ns += weight;
+		off_cpu->n_without_stack++;
+		return 0;
+	}
 	off_cpu->n_samples++;
 	return sample_put(off_cpu->stage, off_cpu->processes, &thread->stack, time, &of);
 }
 
-/* By powers of two. */
 int off_cpu_end_long_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
-	wait_threshold_count_waits(&off_cpu->threshold, time - thread->since, 1);
-	if (thread->has_stack)
-		return tell_wait(off_cpu, thread, time);
-	thread->without_stack_ns += time - thread->since;
-	off_cpu->n_without_stack++;
-	return 0;
+	return tell_wait(off_cpu, thread, time, time - thread->since);
+}
+
+int off_cpu_end_sampled_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
+			     uint64_t weight)
+{
+	thread->flags |= WIRE_sample_flags_SAMPLED;
+	off_cpu->n_sampled++;
+	return tell_wait(off_cpu, thread, time, weight);
 }
 
 int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
 {
-	uint64_t duration = time - thread->since;
+	uint64_t duration = time - thread->since, weight;
 
 	thread->off_ns += duration;
 	thread->n_waits++;
 	wait_threshold_count_switches(&off_cpu->threshold, 1);
 	if (duration >= off_cpu->threshold.ns)
 		return off_cpu_end_long_wait(off_cpu, thread, time);
-	wait_threshold_count_waits(&off_cpu->threshold, duration, 1);
 	thread->short_ns += duration;
-	off_cpu->n_short++;
-	return 0;
+	weight = wait_threshold_sample(&off_cpu->threshold, &thread->short_waits, duration);
+	if (!weight) {
+		off_cpu->n_short++;
+		return 0;
+	}
+	thread->short_ns -= weight;
+	return off_cpu_end_sampled_wait(off_cpu, thread, time, weight);
 }
 
 /* What an interrupt wakes is not woken by whom it has interrupted. */
@@ -242,6 +266,7 @@ int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *samp
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, sample->tid);
 
 	off_cpu->n_stacks++;
+	wait_threshold_count_stack(&off_cpu->threshold);
 	if (!sample->tid || sample->tid == PID_UNKNOWN)
 		return 0;
 	if (!thread)
@@ -319,8 +344,8 @@ static void adapt(struct off_cpu *off_cpu, uint64_t time)
 		switch_program_set_threshold(off_cpu->program, threshold->ns);
 	if (highest_ns == threshold->least_ns)
 		stage_warn(off_cpu->stage,
-			   "very many waits: at times those below %" PRIu64 " us or more are "
-			   "summed by thread, without stacks (--off-cpu=US sets a threshold)",
+			   "very many waits: at times only a sample is told of those below %" PRIu64
+			   " us or more (--off-cpu=US sets a threshold)",
 			   threshold->ns / 1000);
 }
 
@@ -363,6 +388,7 @@ static void count(const struct off_cpu *off_cpu)
 	*counters_get(counters, "waits", "pairs-in-kernel") += off_cpu->program != NULL;
 	*counters_get(counters, "waits", "stacks-taken") += off_cpu->n_stacks;
 	*counters_get(counters, "waits", "told") += off_cpu->n_samples;
+	*counters_get(counters, "waits", "sampled") += off_cpu->n_sampled;
 	*counters_get(counters, "waits", "short") += off_cpu->n_short;
 	*counters_get(counters, "waits", "without-stack") += off_cpu->n_without_stack;
 	*counters_get(counters, "waits", "contradictions") += off_cpu->n_contradictions;
@@ -380,7 +406,7 @@ int off_cpu_finish(struct off_cpu *off_cpu, uint64_t time)
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
 		if (r == 0)
-			r = off_cpu_tell_thread(off_cpu, thread, time);
+			r = off_cpu_tell_last(off_cpu, thread, time);
 	}
 	if (r == 0)
 		count(off_cpu);

@@ -7,8 +7,8 @@
  * switched out (the event context-switches). Stacks and the rest have rings of their own: a stack
  * that finds no room costs that wait its stack, but time is still exact. When a thread comes back,
  * its wait is told as a sample that weighs the nanoseconds it was away, at the time when it came
- * back; waits below a threshold are only summed, a thread at a time, and so are those without a
- * stack.
+ * back. Waits below a threshold are sampled (wait-threshold.h); what is left of them, and those
+ * without a stack, are summed, a thread at a time.
  *
  * Events are given in the order of their times. A stack stays where the kernel has put it until
  * off_cpu_keep(): only the few that are still needed then are copied.
@@ -46,9 +46,9 @@ struct off_cpu {
 	struct off_cpu_thread *borrowed; /* whose stacks lie in the rings */
 	struct off_cpu_thread *gone;	 /* what the writer may still borrow of them */
 	size_t kept_bytes;
-	uint64_t n_stacks;			      /* that the kernel took */
-	uint64_t n_samples, n_short, n_without_stack; /* waits: told, and not */
-	uint64_t n_contradictions;		      /* switches that do not fit what is known */
+	uint64_t n_stacks;					 /* that the kernel took */
+	uint64_t n_samples, n_sampled, n_short, n_without_stack; /* waits: told, and not */
+	uint64_t n_contradictions; /* switches that do not fit what is known */
 	uint64_t n_threads_refused, n_stacks_refused;
 };
 

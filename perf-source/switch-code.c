@@ -14,8 +14,9 @@ enum {
 	WAIT = -16,
 	THRESHOLD = -24, /* as it was when the wait was looked at: it may change meanwhile */
 	RAN = -32,	 /* time on the CPU since the thread was last heard of */
-	NEW_THREAD = RAN - (int)sizeof(struct switch_thread),
-	EVENT = RAN - (int)sizeof(struct switch_event),
+	WEIGHT = -40,	 /* what a wait stands for */
+	NEW_THREAD = WEIGHT - (int)sizeof(struct switch_thread),
+	EVENT = WEIGHT - (int)sizeof(struct switch_event),
 };
 
 enum { WORD = 8 };
@@ -64,6 +65,7 @@ static void put_begin(struct bpf_code *code, const struct switch_program *progra
 	bpf_copy(code, NOW, 0);
 	bpf_set(code, 1, 0);
 	bpf_store(code, BPF_WIDTH_8, STACK, KEY, 1);
+	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 1);
 	put_lookup(code, program->settings_fd);
 	found = bpf_jump_if_value(code, BPF_JNE, 0, 0);
 	put_return(code);
@@ -94,7 +96,7 @@ static void put_new_thread(struct bpf_code *code, const struct switch_program *p
 			   enum switch_state state, uint64_t how)
 {
 	bpf_set(code, 2, 0);
-	for (int at = NEW_THREAD; at < RAN; at += WORD)
+	for (int at = NEW_THREAD; at < WEIGHT; at += WORD)
 		bpf_store(code, BPF_WIDTH_8, STACK, at, 2);
 	bpf_store(code, BPF_WIDTH_8, STACK, NEW_THREAD + OF_THREAD(born), 1);
 	bpf_store(code, BPF_WIDTH_8, STACK, NEW_THREAD + OF_THREAD(since), 1);
@@ -195,6 +197,8 @@ static void put_event(struct bpf_code *code, const struct switch_program *progra
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
 	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(from), 1);
 	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(until), NOW);
+	bpf_load(code, BPF_WIDTH_8, 1, STACK, WEIGHT);
+	bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(weight), 1);
 	for (size_t at = 0; at < sizeof(struct switch_sums); at += WORD) {
 		bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(sums) + at);
 		bpf_store(code, BPF_WIDTH_8, STACK, OF_EVENT(sums) + at, 1);
@@ -202,47 +206,99 @@ static void put_event(struct bpf_code *code, const struct switch_program *progra
 	put_output(code, program->events_fd, EVENT, sizeof(struct switch_event));
 }
 
-/* The wait is in register 3, the threshold in 4. */
-static void put_add_wait(struct bpf_code *code)
+/* What a wait stands for that crosses the next point: whole gaps, and no more than there is. */
+static void put_weight(struct bpf_code *code)
 {
-	size_t is_long, is_not_nearly;
+	size_t is_there;
 
-	put_add(code, OF_THREAD(sums.off_ns), 3);
-	put_increment(code, OF_THREAD(sums.n_waits));
-	is_long = bpf_jump_if(code, BPF_JGE, 3, 4);
-	put_add(code, OF_THREAD(sums.short_ns), 3);
-	bpf_do_value(code, BPF_RSH, 4, 1);
-	is_not_nearly = bpf_jump_if(code, BPF_JLT, 3, 4);
-	put_increment(code, OF_THREAD(sums.n_nearly));
-	bpf_land(code, is_not_nearly);
-	bpf_set(code, 3, 0);
-	bpf_land(code, is_long);
-	put_add(code, OF_THREAD(window_long_ns), 3); /* 0 of a short one */
+	bpf_load(code, BPF_WIDTH_8, 3, THREAD, OF_THREAD(short_waits.pending_ns));
+	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(short_waits.gap_ns));
+	bpf_copy(code, 1, 3);
+	bpf_do(code, BPF_MOD, 1, 2); /* by 0: nothing changes */
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(short_waits.pending_ns), 1);
+	bpf_do(code, BPF_SUB, 3, 1);
+	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(sums.short_ns));
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(sums.sampled_ns));
+	bpf_do(code, BPF_SUB, 2, 1);
+	is_there = bpf_jump_if(code, BPF_JLE, 3, 2);
+	bpf_copy(code, 3, 2);
+	bpf_land(code, is_there);
+	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 3);
+	put_add(code, OF_THREAD(sums.sampled_ns), 3);
 }
 
-/* After so many waits, or so long, it is clear whether stacks are worth their price. */
+/* As far as the threshold, and at random up to twice as far. */
+static void put_next_gap(struct bpf_code *code)
+{
+	bpf_call(code, BPF_FUNC_get_prandom_u32);
+	bpf_load(code, BPF_WIDTH_8, 1, STACK, THRESHOLD);
+	bpf_do(code, BPF_MOD, 0, 1);
+	bpf_do(code, BPF_ADD, 0, 1);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(short_waits.gap_ns), 0);
+}
+
+/* In register 3: wait_threshold_sample(), of one that counts for those that were passed by, too. */
+static void put_short_wait(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t is_not_looked_at, goes_on, is_nothing;
+
+	put_add(code, OF_THREAD(sums.short_ns), 3);
+	put_increment(code, OF_THREAD(passed));
+	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(is_looked_at));
+	is_not_looked_at = bpf_jump_if_value(code, BPF_JEQ, 2, 0);
+	bpf_do(code, BPF_MUL, 3, 1); /* the increment has left it there */
+	bpf_set(code, 1, 0);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(passed), 1);
+	put_add(code, OF_THREAD(short_waits.pending_ns), 3);
+	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(short_waits.gap_ns));
+	goes_on = bpf_jump_if(code, BPF_JLT, 1, 2);
+	put_weight(code);
+	put_next_gap(code);
+	bpf_load(code, BPF_WIDTH_8, 1, STACK, WEIGHT);
+	is_nothing = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
+	put_event(code, program, SWITCH_SAMPLED);
+	bpf_land(code, is_not_looked_at);
+	bpf_land(code, goes_on);
+	bpf_land(code, is_nothing);
+}
+
+/* How much faster than it may be a window of waits was over, in which register 3 tells: into 2. */
+static void put_thinning(struct bpf_code *code)
+{
+	size_t is_slower[SWITCH_THINNING_MAX];
+
+	bpf_set(code, 2, 0);
+	for (int i = 0; i < SWITCH_THINNING_MAX; i++) {
+		is_slower[i] = bpf_jump_if_value(code, BPF_JGE, 3, SWITCH_WINDOW_NS >> i);
+		bpf_do_value(code, BPF_ADD, 2, 1);
+	}
+	for (int i = 0; i < SWITCH_THINNING_MAX; i++)
+		bpf_land(code, is_slower[i]);
+}
+
+/* After so many waits, or so long, it is clear whether all stacks are worth their price. */
 static void put_look_at_window(struct bpf_code *code)
 {
-	size_t is_slow, is_not_full, is_worth_it;
+	size_t is_slow, is_not_full, is_not_worth_it;
 
 	put_increment(code, OF_THREAD(window_n));
 	bpf_load(code, BPF_WIDTH_8, 3, STACK, WAIT);
 	put_add(code, OF_THREAD(window_ns), 3);
-	bpf_set(code, 2, 0);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_since));
 	bpf_copy(code, 3, NOW);
 	bpf_do(code, BPF_SUB, 3, 1);
 	is_slow = bpf_jump_if_value(code, BPF_JGE, 3, SWITCH_WINDOW_NS);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_n));
 	is_not_full = bpf_jump_if_value(code, BPF_JLT, 1, SWITCH_WINDOW_WAITS);
+	bpf_land(code, is_slow);
+	put_thinning(code);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(window_long_ns));
 	bpf_do_value(code, BPF_MUL, 1, SWITCH_LONG_SHARE);
 	bpf_load(code, BPF_WIDTH_8, 3, THREAD, OF_THREAD(window_ns));
-	is_worth_it = bpf_jump_if(code, BPF_JGT, 1, 3);
-	bpf_set(code, 2, 1);
-	bpf_land(code, is_slow);
-	bpf_land(code, is_worth_it);
-	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(takes_no_stacks), 2);
+	is_not_worth_it = bpf_jump_if(code, BPF_JLE, 1, 3);
+	bpf_set(code, 2, 0);
+	bpf_land(code, is_not_worth_it);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(thinning), 2);
 	bpf_set(code, 2, 0);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(window_n), 2);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(window_ns), 2);
@@ -254,7 +310,7 @@ static void put_look_at_window(struct bpf_code *code)
 /* Its wait is over. */
 static void put_end_wait(struct bpf_code *code, const struct switch_program *program)
 {
-	size_t is_short;
+	size_t is_short, is_done;
 
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
 	bpf_copy(code, 3, NOW);
@@ -262,13 +318,16 @@ static void put_end_wait(struct bpf_code *code, const struct switch_program *pro
 	bpf_store(code, BPF_WIDTH_8, STACK, WAIT, 3);
 	bpf_load(code, BPF_WIDTH_8, 4, SETTINGS, OF_SETTINGS(threshold_ns));
 	bpf_store(code, BPF_WIDTH_8, STACK, THRESHOLD, 4);
-	put_add_wait(code);
-	put_look_at_window(code);
-	bpf_load(code, BPF_WIDTH_8, 3, STACK, WAIT);
-	bpf_load(code, BPF_WIDTH_8, 4, STACK, THRESHOLD);
+	put_add(code, OF_THREAD(sums.off_ns), 3);
+	put_increment(code, OF_THREAD(sums.n_waits));
 	is_short = bpf_jump_if(code, BPF_JLT, 3, 4);
+	put_add(code, OF_THREAD(window_long_ns), 3);
 	put_event(code, program, SWITCH_WAITED);
+	is_done = bpf_jump(code);
 	bpf_land(code, is_short);
+	put_short_wait(code, program);
+	bpf_land(code, is_done);
+	put_look_at_window(code);
 	bpf_set(code, 1, 0); /* it is of this wait alone */
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 1);
 }
@@ -340,15 +399,41 @@ static void put_wait_until_now(struct bpf_code *code, const struct switch_progra
 	put_add(code, OF_THREAD(since), 3);
 	bpf_set(code, 1, 0);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(flags), 1);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(is_looked_at), 1);
 	bpf_land(code, has_gone);
 	put_end_wait(code, program);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(since), NOW);
 }
 
+/* One wait in 2^thinning, at random 1 to twice as many further; the jump is for the others. */
+static size_t put_choose(struct bpf_code *code)
+{
+	size_t is_next, is_passed_by;
+
+	bpf_set(code, 2, 0);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(is_looked_at), 2);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(to_pass));
+	is_next = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
+	bpf_do_value(code, BPF_SUB, 1, 1);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(to_pass), 1);
+	is_passed_by = bpf_jump(code);
+	bpf_land(code, is_next);
+	bpf_call(code, BPF_FUNC_get_prandom_u32);
+	bpf_set(code, 2, 2);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(thinning));
+	bpf_do(code, BPF_LSH, 2, 1);
+	bpf_do_value(code, BPF_SUB, 2, 1);
+	bpf_do(code, BPF_MOD, 0, 2);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(to_pass), 0);
+	bpf_set(code, 1, 1);
+	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(is_looked_at), 1);
+	return is_passed_by;
+}
+
 /* It is who is on the CPU still: its stack is that of its wait. */
 static void put_leave(struct bpf_code *code, const struct switch_program *program)
 {
-	size_t was_preempted, could_go_on, takes_none;
+	size_t was_preempted, could_go_on, is_passed_by;
 
 	put_state(code, SWITCH_AWAY);
 	bpf_set(code, 2, WIRE_sample_flags_PREEMPTED);
@@ -360,10 +445,9 @@ static void put_leave(struct bpf_code *code, const struct switch_program *progra
 	bpf_land(code, was_preempted);
 	bpf_land(code, could_go_on);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(flags), 2);
-	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(takes_no_stacks));
-	takes_none = bpf_jump_if_value(code, BPF_JNE, 1, 0);
+	is_passed_by = put_choose(code);
 	put_output(code, program->stacks_fd, KEY, WORD);
-	bpf_land(code, takes_none);
+	bpf_land(code, is_passed_by);
 }
 
 static void put_goes(struct bpf_code *code, const struct switch_program *program)
@@ -512,8 +596,8 @@ void switch_code_waking(struct bpf_code *code, const struct switch_program *prog
 	bpf_copy(code, THREAD, 0);
 	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
 	is_not_away = bpf_jump_if_value(code, BPF_JNE, 1, SWITCH_AWAY);
-	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(takes_no_stacks));
-	is_not_told = bpf_jump_if_value(code, BPF_JNE, 1, 0);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(is_looked_at));
+	is_not_told = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
 	is_on_another = put_is_on_stack_of_task(code, program);
 	is_of_interrupt = put_is_of_system_call(code, program);
 	bpf_call(code, BPF_FUNC_get_current_pid_tgid);

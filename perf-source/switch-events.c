@@ -38,29 +38,33 @@ static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 	/* A look may have met a place that is being used again. */
 	if (sums->on_ns < thread->sums.on_ns || sums->off_ns < thread->sums.off_ns ||
 	    sums->n_waits < thread->sums.n_waits || sums->short_ns < thread->sums.short_ns ||
-	    sums->n_nearly < thread->sums.n_nearly) {
+	    sums->sampled_ns < thread->sums.sampled_ns) {
 		off_cpu->n_contradictions++;
 		return;
 	}
 	wait_threshold_count_switches(&off_cpu->threshold, sums->n_waits - thread->sums.n_waits);
-	wait_threshold_count_waits(&off_cpu->threshold, off_cpu->threshold.ns / 2,
-				   sums->n_nearly - thread->sums.n_nearly);
 	off_cpu->n_short += sums->n_waits - thread->sums.n_waits; /* but for those told of */
 	thread->on_ns += sums->on_ns - thread->sums.on_ns;
 	thread->off_ns += sums->off_ns - thread->sums.off_ns;
 	thread->n_waits += sums->n_waits - thread->sums.n_waits;
-	thread->short_ns += sums->short_ns - thread->sums.short_ns;
 	thread->sums = *sums;
 }
 
-/* Records of long waits may have been lost: their time is known all the same. */
+/*
+ * Its sums are the last ones. Records of waits may have been lost: their time is known all the
+ * same; and of short ones there is what none stands for that is told.
+ */
 static void add_untold(struct off_cpu_thread *thread)
 {
 	uint64_t long_ns = thread->sums.off_ns - thread->sums.short_ns;
 
 	if (long_ns > thread->long_ns)
 		thread->without_stack_ns += long_ns - thread->long_ns;
+	if (thread->sums.sampled_ns > thread->sampled_ns)
+		thread->without_stack_ns += thread->sums.sampled_ns - thread->sampled_ns;
+	thread->short_ns = thread->sums.short_ns - thread->sums.sampled_ns;
 	thread->long_ns = long_ns;
+	thread->sampled_ns = thread->sums.sampled_ns;
 }
 
 /* As it was born then; whoever had its number before has gone, and the record of that is lost. */
@@ -92,6 +96,17 @@ static void note_waker(struct off_cpu_thread *thread, const struct switch_event 
 	thread->woken_at = thread->waker_tid ? event->until : 0; /* the idle task wakes nobody */
 }
 
+static int end_event(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
+		     const struct switch_event *event)
+{
+	if (event->kind == SWITCH_SAMPLED) {
+		thread->sampled_ns += event->weight;
+		return off_cpu_end_sampled_wait(off_cpu, thread, event->until, event->weight);
+	}
+	thread->long_ns += event->until - event->from;
+	return off_cpu_end_long_wait(off_cpu, thread, event->until);
+}
+
 static int take_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 		     const struct switch_event *event)
 {
@@ -104,9 +119,8 @@ static int take_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 	thread->since = event->from;
 	thread->flags = event->flags;
 	note_waker(thread, event);
-	thread->long_ns += event->until - event->from;
 	off_cpu->n_short--;
-	r = off_cpu_end_long_wait(off_cpu, thread, event->until);
+	r = end_event(off_cpu, thread, event);
 	thread->woken_at = 0;
 	thread->has_stack = false;
 	return r;
@@ -119,7 +133,7 @@ static int end_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 
 	add_sums(off_cpu, thread, sums);
 	add_untold(thread);
-	r = off_cpu_tell_thread(off_cpu, thread, time);
+	r = off_cpu_tell_last(off_cpu, thread, time);
 	off_cpu_remove_thread(off_cpu, thread);
 	return r;
 }
@@ -147,8 +161,8 @@ int off_cpu_take_event(struct off_cpu *off_cpu, const struct record_raw *raw)
 	thread = get_thread(off_cpu, event.pid, event.tid, event.born);
 	if (!thread)
 		return 0;
-	return event.kind == SWITCH_WAITED ? take_wait(off_cpu, thread, &event)
-					   : end_thread(off_cpu, thread, &event.sums, event.until);
+	return event.kind == SWITCH_LEFT ? end_thread(off_cpu, thread, &event.sums, event.until)
+					 : take_wait(off_cpu, thread, &event);
 }
 
 struct look {
@@ -203,17 +217,19 @@ static int read_thread(uint32_t tid, const struct switch_thread *known, void *ar
 }
 
 /* A thread whose end was lost is not in the list any more. */
-static void remove_unseen(struct off_cpu *off_cpu, uint64_t time)
+static int remove_unseen(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
+	int r = 0;
 
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
 		if (!thread->seen_at)
 			thread->seen_at = time;
-		if (time - thread->seen_at > OFF_CPU_FORGET_NS)
-			off_cpu_remove_thread(off_cpu, thread);
+		if (time - thread->seen_at > OFF_CPU_FORGET_NS && r == 0)
+			r = end_thread(off_cpu, thread, &thread->sums, time);
 	}
+	return r;
 }
 
 int off_cpu_read_program(struct off_cpu *off_cpu, uint64_t time)
@@ -222,7 +238,7 @@ int off_cpu_read_program(struct off_cpu *off_cpu, uint64_t time)
 	int r = switch_program_each(off_cpu->program, read_thread, &look);
 
 	if (r == 0)
-		remove_unseen(off_cpu, time);
+		r = remove_unseen(off_cpu, time);
 	return r < 0 ? r : 0;
 }
 
@@ -254,6 +270,7 @@ static int finish_thread(uint32_t tid, const struct switch_thread *known, void *
 int off_cpu_finish_program(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct look look = { off_cpu, time };
+	struct off_cpu_thread *thread, *next;
 	uint64_t n_refused, n_contradictions;
 	int r;
 
@@ -261,5 +278,10 @@ int off_cpu_finish_program(struct off_cpu *off_cpu, uint64_t time)
 	off_cpu->n_threads_refused += n_refused;
 	off_cpu->n_contradictions += n_contradictions;
 	r = switch_program_each(off_cpu->program, finish_thread, &look);
+	HASH_ITER(hh, off_cpu->threads, thread, next)
+	{
+		if (thread->seen_at != UINT64_MAX) /* it is not in the list */
+			add_untold(thread);
+	}
 	return r < 0 ? r : 0;
 }

@@ -2,10 +2,10 @@
 /*
  * Waits that are paired in the kernel, of all tasks: small programs (bpf.h) at five tracepoints of
  * the scheduler keep for each thread since when it runs or is away, and who has woken it. At each
- * switch they add up, and only what is worth it becomes a record: the stack of who goes, if that
- * thread's waits are not nearly all short; a wait that was long, when it is over; the sums of a
- * thread that ends, or becomes another program. A switch costs a few hundred nanoseconds that way;
- * to tell of each takes some microseconds (switch-records.c).
+ * switch they add up, and only what is worth it becomes a record: the stack of who goes, of one in
+ * many where waits are short and many; a wait that was long, or that is a sample of short ones,
+ * when it is over; the sums of a thread that ends, or becomes another program. A switch costs a few
+ * hundred nanoseconds that way; to tell of each takes some microseconds (switch-records.c).
  *
  * The programs run at the tracepoints themselves, not at perf's events of them: a program there
  * decides what all others see. Their output goes to events of our own (PERF_COUNT_SW_BPF_OUTPUT).
@@ -18,14 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "perf-source/wait-threshold.h"
+
 enum {
 	SWITCH_PROGRAMS = 5,
 	SWITCH_THREADS_MAX = 1 << 16, /* alive at once */
 
 	/* A thread's waits are looked at so many at a time. */
 	SWITCH_WINDOW_WAITS = 64,
-	SWITCH_WINDOW_NS = 320000000, /* or after so long; if there were so many before that, */
-	SWITCH_LONG_SHARE = 20,	      /* and what was long is less than so many a part: no stacks */
+	SWITCH_WINDOW_NS = 1280000000, /* or after so long; if there were so many before that, */
+	SWITCH_LONG_SHARE = 20,	       /* and what was long is less than so many a part, only 25 */
+	SWITCH_THINNING_MAX = 12,      /* to 50 of them a second are looked at */
 };
 
 /* What has ended is kept until it has surely gone: it would be taken for another one. */
@@ -34,8 +37,8 @@ enum switch_state { SWITCH_AWAY, SWITCH_RUNNING, SWITCH_ENDED };
 /* All since the thread began, or became another program. */
 struct switch_sums {
 	uint64_t on_ns, off_ns, n_waits;
-	uint64_t short_ns; /* of waits below the threshold */
-	uint64_t n_nearly; /* of those the ones that were half as long or more */
+	uint64_t short_ns;   /* of waits below the threshold */
+	uint64_t sampled_ns; /* of those what was told with one that stands for them */
 };
 
 /* What the kernel keeps of a thread. */
@@ -49,22 +52,27 @@ struct switch_thread {
 	uint64_t waker; /* who has ended it: TID, and PID above that; 0: not known */
 	uint64_t place; /* where the program ran that looked for that */
 	struct switch_sums sums;
-	uint64_t takes_no_stacks;
+	uint64_t thinning;     /* one wait in 2^thinning, chosen at random, is looked at: */
+	uint64_t is_looked_at; /* its stack is taken, and it counts for those before it */
+	uint64_t to_pass;      /* so many until the next such one, */
+	uint64_t passed;       /* and short ones since the last */
+	struct short_waits short_waits;
 	uint64_t window_since, window_n, window_ns, window_long_ns;
 };
 
 enum { SWITCH_LOOK_CUT = 1 }; /* of switch_program_each() */
 
 enum switch_event_kind {
-	SWITCH_WAITED, /* `from` to `until`, which was long */
-	SWITCH_LEFT,   /* it ends, or becomes another program: these are all its sums */
+	SWITCH_WAITED,	/* `from` to `until`, which was long */
+	SWITCH_SAMPLED, /* the same, short: it stands for `weight` of the sums */
+	SWITCH_LEFT,	/* it ends, or becomes another program: these are all its sums */
 };
 
 /* In a record's data. */
 struct switch_event {
 	uint32_t kind, tid;
 	uint64_t pid, flags, born, waker;
-	uint64_t from, until;
+	uint64_t from, until, weight;
 	struct switch_sums sums;
 };
 

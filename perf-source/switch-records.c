@@ -59,11 +59,14 @@ int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header 
 int off_cpu_take_fork(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
 {
 	struct off_cpu_thread *known = off_cpu_find_thread(off_cpu, task->tid);
+	int r = 0;
 
-	if (known) /* its end was lost */
+	if (known) { /* its end was lost */
+		r = off_cpu_tell_last(off_cpu, known, time);
 		off_cpu_remove_thread(off_cpu, known);
+	}
 	off_cpu_add_thread(off_cpu, task->pid, task->tid, THREAD_AWAY, time);
-	return 0;
+	return r;
 }
 
 int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
@@ -77,7 +80,7 @@ int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, u
 	thread->state = THREAD_ENDED;
 	thread->since = time;
 	thread->has_stack = false;
-	return off_cpu_tell_thread(off_cpu, thread, time);
+	return off_cpu_tell_last(off_cpu, thread, time);
 }
 
 /* The one that has done it may have had another number; none of the others has it any more. */
@@ -93,7 +96,7 @@ static int end_others(struct off_cpu *off_cpu, const struct record_comm *comm, u
 			continue;
 		if (thread->state == THREAD_RUNNING)
 			thread->on_ns += time - thread->since;
-		r = off_cpu_tell_thread(off_cpu, thread, time);
+		r = off_cpu_tell_last(off_cpu, thread, time);
 		off_cpu_remove_thread(off_cpu, thread);
 	}
 	return r;
@@ -115,7 +118,7 @@ int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, u
 		thread->on_ns += time - thread->since;
 	thread->state = THREAD_RUNNING;
 	thread->since = time;
-	return off_cpu_tell_thread(off_cpu, thread, time);
+	return off_cpu_tell_last(off_cpu, thread, time);
 }
 
 /* The time until each thread is next heard of is neither: what it did is not known. */

@@ -23,12 +23,18 @@ static int set_up(void **state)
 	return 0;
 }
 
+static void tell(uint64_t n, uint64_t weight)
+{
+	while (n-- > 0)
+		wait_threshold_count_told(&threshold, weight);
+}
+
 /* So many a second. Switches are told of by the second, waits as they end. */
 static void pass(int seconds, uint64_t n_switches, uint64_t n_waits, uint64_t duration)
 {
 	for (int i = 0; i < seconds * STEPS; i++) {
 		now += NANOSECONDS_A_SECOND / STEPS;
-		wait_threshold_count_waits(&threshold, duration, n_waits / STEPS);
+		tell(n_waits / STEPS, duration);
 		if (i % STEPS == STEPS - 1)
 			wait_threshold_count_switches(&threshold, n_switches);
 		wait_threshold_adapt(&threshold, now);
@@ -55,7 +61,7 @@ static void test_what_switches_cost_is_not_left_for_waits(void **state)
 	pass(1, 10000, 380, MS); /* 8 of 20 milliseconds are left */
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
 	pass(1, 10000, 500, MS);
-	assert_true(threshold.ns > MS && threshold.ns <= 2 * MS);
+	assert_true(threshold.ns > MS && threshold.ns <= 4 * MS);
 }
 
 static void test_some_are_told_whatever_switches_cost(void **state)
@@ -77,18 +83,21 @@ static void test_switches_that_cost_more_leave_less(void **state)
 
 static void test_it_rises_at_once_and_falls_slowly(void **state)
 {
+	uint64_t highest;
+
 	now += WAIT_THRESHOLD_RISE_NS;
-	wait_threshold_count_waits(&threshold, 30 * MS, 900); /* a burst */
+	tell(900, 30 * MS); /* a burst */
 	assert_false(wait_threshold_adapt(&threshold, now));
 	now += WAIT_THRESHOLD_RISE_NS;
-	wait_threshold_count_waits(&threshold, 30 * MS, 300);
+	tell(300, 30 * MS);
 	assert_true(wait_threshold_adapt(&threshold, now));
 	assert_true(threshold.ns > 30 * MS);
+	highest = threshold.ns;
 	pass(3, 100, 0, 0);
-	assert_true(threshold.ns > WAIT_THRESHOLD_DEFAULT_NS && threshold.ns < 30 * MS);
-	pass(10, 100, 0, 0);
+	assert_int_equal(threshold.ns, highest / 8);
+	pass(12, 100, 0, 0);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
-	assert_true(threshold.highest_ns > 30 * MS);
+	assert_int_equal(threshold.highest_ns, highest);
 }
 
 static void test_it_has_a_most(void **state)
@@ -105,6 +114,49 @@ static void test_who_gives_one_keeps_it(void **state)
 	assert_int_equal(threshold.ns, 5000);
 }
 
+/* The parts that the kinds of waits have which take turns, of all that is told. */
+static void sample_in_turns(const uint64_t *durations, size_t n, double *ret)
+{
+	struct short_waits waits = { 0 };
+	uint64_t told[4] = { 0 }, all = 0, sum = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		uint64_t weight = wait_threshold_sample(&threshold, &waits, durations[i % n]);
+
+		all += durations[i % n];
+		told[i % n] += weight;
+		sum += weight;
+		assert_true(!weight || weight >= threshold.ns);
+	}
+	assert_int_equal(sum + waits.pending_ns, all);
+	for (size_t i = 0; i < n; i++)
+		ret[i] = (double)told[i] / sum;
+}
+
+static void test_what_takes_turns_is_told_in_proportion(void **state)
+{
+	static const uint64_t halves[] = { WAIT_THRESHOLD_DEFAULT_NS / 2,
+					   WAIT_THRESHOLD_DEFAULT_NS / 2 },
+			      nearly[] = { 90000, 10000 }, mixed[] = { 1000, 20000, 70000, 9000 };
+	double parts[4];
+
+	sample_in_turns(halves, 2, parts);
+	assert_true(parts[0] > 0.49 && parts[0] < 0.51);
+	sample_in_turns(nearly, 2, parts);
+	assert_true(parts[1] > 0.095 && parts[1] < 0.105);
+	sample_in_turns(mixed, 4, parts);
+	assert_true(parts[0] > 0.008 && parts[0] < 0.012);
+	assert_true(parts[2] > 0.69 && parts[2] < 0.71);
+}
+
+static void test_a_threshold_that_falls_leaves_nothing_behind(void **state)
+{
+	struct short_waits waits = { .gap_ns = 5000 };
+
+	assert_int_equal(wait_threshold_sample(&threshold, &waits, 99000), 95000);
+	assert_int_equal(waits.pending_ns, 4000);
+}
+
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 
 int main(void)
@@ -118,6 +170,8 @@ int main(void)
 		TEST(test_it_rises_at_once_and_falls_slowly),
 		TEST(test_it_has_a_most),
 		TEST(test_who_gives_one_keeps_it),
+		TEST(test_what_takes_turns_is_told_in_proportion),
+		TEST(test_a_threshold_that_falls_leaves_nothing_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

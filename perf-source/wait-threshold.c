@@ -9,7 +9,8 @@
 static uint64_t find_told_max(const struct wait_threshold *threshold, uint64_t elapsed)
 {
 	uint64_t budget = elapsed / 1000 * (WAITS_MAY_COST_NS / 1000000) * threshold->n_cpus;
-	uint64_t spent = threshold->n_switches * threshold->switch_costs_ns;
+	uint64_t spent = threshold->n_switches * threshold->switch_costs_ns +
+			 threshold->n_stacks * STACK_COSTS_NS;
 	uint64_t least = WAITS_TOLD_AT_LEAST * threshold->n_cpus;
 	uint64_t left = spent < budget ? budget - spent : 0;
 	uint64_t most = left * (NANOSECONDS_A_SECOND / WAIT_COSTS_NS) / elapsed;
@@ -32,6 +33,7 @@ void wait_threshold_begin(struct wait_threshold *threshold, uint64_t time, uint6
 {
 	threshold->looked_at = threshold->adapted_at = time;
 	threshold->switch_costs_ns = switch_costs_ns;
+	threshold->random = time | 1;
 }
 
 void wait_threshold_count_switches(struct wait_threshold *threshold, uint64_t n)
@@ -46,21 +48,59 @@ static int length_of(uint64_t duration)
 	return bits < WAIT_THRESHOLD_LENGTHS ? bits : WAIT_THRESHOLD_LENGTHS - 1;
 }
 
-void wait_threshold_count_waits(struct wait_threshold *threshold, uint64_t duration, uint64_t n)
+void wait_threshold_count_stack(struct wait_threshold *threshold)
 {
-	threshold->n_of_length[length_of(duration)] += n;
-	if (duration >= threshold->ns)
-		threshold->n_long += n;
+	threshold->n_stacks++;
 }
 
-/* The least power of two that no more than so many waits were as long as. */
-static uint64_t find_enough(const struct wait_threshold *threshold, uint64_t most)
+void wait_threshold_count_told(struct wait_threshold *threshold, uint64_t weight)
+{
+	threshold->n_told++;
+	threshold->n_of_weight[length_of(weight)]++;
+}
+
+/* xorshift64 (Marsaglia 2003): nothing but that a pattern of waits must not meet the points' own.
+ */
+static uint64_t next_random(uint64_t *random)
+{
+	*random ^= *random << 13;
+	*random ^= *random >> 7;
+	*random ^= *random << 17;
+	return *random;
+}
+
+uint64_t wait_threshold_sample(struct wait_threshold *threshold, struct short_waits *waits,
+			       uint64_t duration)
+{
+	uint64_t weight = 0;
+
+	waits->pending_ns += duration;
+	if (waits->pending_ns < waits->gap_ns)
+		return 0;
+	if (waits->gap_ns)
+		weight = waits->pending_ns - waits->pending_ns % waits->gap_ns;
+	waits->pending_ns -= weight;
+	waits->gap_ns = threshold->ns + next_random(&threshold->random) % threshold->ns;
+	return weight;
+}
+
+/* How many of them would have been told with a threshold of 2^i. */
+static uint64_t count_told_with(const struct wait_threshold *threshold, int i)
 {
 	uint64_t n = 0;
-	int i = WAIT_THRESHOLD_LENGTHS;
 
-	while (i > 0 && n + threshold->n_of_length[i - 1] <= most)
-		n += threshold->n_of_length[--i];
+	for (int k = 0; k < WAIT_THRESHOLD_LENGTHS; k++)
+		n += k < i ? threshold->n_of_weight[k] >> (i - k) : threshold->n_of_weight[k];
+	return n;
+}
+
+/* The least power of two with which no more than so many would have been told. */
+static uint64_t find_enough(const struct wait_threshold *threshold, uint64_t most)
+{
+	int i = 0;
+
+	while (i < WAIT_THRESHOLD_LENGTHS && count_told_with(threshold, i) > most)
+		i++;
 	return 1ULL << i;
 }
 
@@ -74,8 +114,8 @@ static void change(struct wait_threshold *threshold, uint64_t ns)
 static void begin_anew(struct wait_threshold *threshold, uint64_t time)
 {
 	threshold->adapted_at = time;
-	threshold->n_long = 0;
-	memset(threshold->n_of_length, 0, sizeof(threshold->n_of_length));
+	threshold->n_told = 0;
+	memset(threshold->n_of_weight, 0, sizeof(threshold->n_of_weight));
 }
 
 static uint64_t told_max_of(const struct wait_threshold *threshold, uint64_t elapsed)
@@ -87,7 +127,7 @@ static uint64_t told_max_of(const struct wait_threshold *threshold, uint64_t ela
  */
 static bool are_too_many(const struct wait_threshold *threshold, uint64_t elapsed)
 {
-	return threshold->n_long > told_max_of(threshold, elapsed > NANOSECONDS_A_SECOND
+	return threshold->n_told > told_max_of(threshold, elapsed > NANOSECONDS_A_SECOND
 								  ? elapsed
 								  : NANOSECONDS_A_SECOND);
 }
@@ -99,25 +139,26 @@ static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
 	if (elapsed < WAIT_THRESHOLD_FALL_NS)
 		return;
 	threshold->told_max = find_told_max(threshold, elapsed);
-	threshold->n_switches = 0;
+	threshold->n_switches = threshold->n_stacks = 0;
 	threshold->looked_at = time;
 }
 
 bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time)
 {
-	uint64_t elapsed = time - threshold->adapted_at, before = threshold->ns, enough;
+	uint64_t elapsed = time - threshold->adapted_at, before = threshold->ns, most, enough;
 
 	if (time < threshold->looked_at) /* of before the beginning */
 		return false;
 	look_at_switches(threshold, time);
 	if (threshold->is_fixed || elapsed < WAIT_THRESHOLD_RISE_NS)
 		return false;
-	enough = find_enough(threshold, told_max_of(threshold, elapsed) / 2);
+	most = told_max_of(threshold, elapsed);
+	enough = find_enough(threshold, most / 2);
 	if (are_too_many(threshold, elapsed) && enough > threshold->ns)
 		change(threshold, enough < WAIT_THRESHOLD_MAX_NS ? enough : WAIT_THRESHOLD_MAX_NS);
 	else if (elapsed < WAIT_THRESHOLD_FALL_NS)
 		return false;
-	else if (enough < threshold->ns)
+	else if (2 * threshold->n_told <= most) /* half of it can at most double them */
 		change(threshold, threshold->ns / 2 > threshold->least_ns ? threshold->ns / 2
 									  : threshold->least_ns);
 	begin_anew(threshold, time);

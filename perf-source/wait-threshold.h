@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How long a wait must be to be told by itself. Each that is told costs about what a sample costs,
- * so of a machine that switches very often only the longest can be: the threshold rises until
+ * How long a wait must be to be told by itself; shorter ones are sampled, as time on the CPU is: a
+ * thread's lie behind each other, and from one point of that line to the next it is as far as the
+ * threshold, and at random up to twice as far. The wait in which a point lies stands for what is
+ * between it and the point before.
+ *
+ * Each that is told costs about what a sample costs, so of a machine that switches very often not
+ * many can be: the threshold rises until
  * recording waits takes no more than 1 % of its CPUs, by what a switch and a wait cost where we
  * measured it. It rises as soon as a second's are told, to where half as many are as may
  * be, and falls by halves, a second each.
@@ -23,13 +28,20 @@ enum {
 	/*
 	 * A switch: two programs, 560 ns and 210 ns by the kernel's account
 	 * (kernel.bpf_stats_enabled), and what they push out of the caches; or two records. A wait:
-	 * 17 µs of all stages' CPU time, and the kernel's copy of its stack.
+	 * 17 µs of all stages' CPU time. Its stack: the kernel's copy, of others in vain.
 	 */
 	SWITCH_IN_KERNEL_COSTS_NS = 1200,
 	SWITCH_BY_RECORDS_COSTS_NS = 3000,
-	WAIT_COSTS_NS = 20000,
+	WAIT_COSTS_NS = 17000,
+	STACK_COSTS_NS = 4000,
 	WAITS_MAY_COST_NS = 10000000, /* a second and CPU */
 	WAITS_TOLD_AT_LEAST = 50,     /* a second and CPU, whatever switches cost */
+};
+
+/* Of a thread. */
+struct short_waits {
+	uint64_t pending_ns; /* since the last point */
+	uint64_t gap_ns;     /* to the next one; 0: not known yet */
 };
 
 struct wait_threshold {
@@ -38,11 +50,12 @@ struct wait_threshold {
 	bool is_fixed;		       /* somebody has asked for it */
 	size_t n_cpus;
 	uint64_t switch_costs_ns;
-	uint64_t told_max;   /* waits a second, of all CPUs */
-	uint64_t n_switches; /* since looked_at */
+	uint64_t told_max;	       /* waits a second, of all CPUs */
+	uint64_t n_switches, n_stacks; /* since looked_at */
+	uint64_t random;
 	uint64_t looked_at;
-	uint64_t n_long;			      /* waits above it since adapted_at */
-	uint64_t n_of_length[WAIT_THRESHOLD_LENGTHS]; /* all: of 2^i nanoseconds or more */
+	uint64_t n_told;			      /* waits since adapted_at: all, and those */
+	uint64_t n_of_weight[WAIT_THRESHOLD_LENGTHS]; /* that stand for 2^i nanoseconds or more */
 	uint64_t adapted_at;
 };
 
@@ -51,9 +64,17 @@ void wait_threshold_init(struct wait_threshold *threshold, uint64_t least_ns, si
 void wait_threshold_begin(struct wait_threshold *threshold, uint64_t time,
 			  uint64_t switch_costs_ns);
 
-/* Of so many threads that came back; what is known of how long they were away comes by itself. */
+/* What has a price: so many threads that came back, a stack, a wait that is told. */
 void wait_threshold_count_switches(struct wait_threshold *threshold, uint64_t n);
-void wait_threshold_count_waits(struct wait_threshold *threshold, uint64_t duration, uint64_t n);
+void wait_threshold_count_stack(struct wait_threshold *threshold);
+void wait_threshold_count_told(struct wait_threshold *threshold, uint64_t weight);
+
+/*
+ * A wait of that thread that was shorter: what it stands for if it is to be told, or 0. The same in
+ * the kernel's instructions is put_short_wait() of switch-code.c.
+ */
+uint64_t wait_threshold_sample(struct wait_threshold *threshold, struct short_waits *waits,
+			       uint64_t duration);
 
 /* Whether it is another one now. Times only grow, but may begin before the beginning. */
 bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time);

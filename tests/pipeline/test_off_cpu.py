@@ -13,8 +13,11 @@ from pathlib import Path
 import pipeline
 
 WAITS = pipeline.BUILD / "tests" / "pipeline" / "waits"
+WAIT_IN_TURNS = pipeline.BUILD / "tests" / "pipeline" / "wait-in-turns"
 ROUNDS = 150
 DISK_ROUNDS = 60
+FEW_ROUNDS = 50  # less than half a second of waits
+TURNS = 1500
 FUNCTIONS = {"asleep": "wait_asleep", "for-pipe": "wait_for_pipe", "for-mutex": "wait_for_mutex",
              "for-futex": "wait_for_futex", "for-disk": "wait_for_disk"}
 CALLS = {"asleep": "clock_nanosleep", "for-pipe": "read", "for-mutex": "futex", "for-futex": "futex",
@@ -108,13 +111,27 @@ class Waits(pipeline.RecordingTest):
         return stream, {name: tuple(map(int, numbers)) for name, *numbers in said}
 
     def check_short_waits(self, stream, said):
+        """All together they are shorter than the threshold: none stands for them."""
         for name in "asleep", "for-pipe":
             tid, off_ns, _ = said[name]
             report = self.report(stream, "--view=off-cpu", f"--thread=^{name}$")
             self.assertEqual([row["function"] for row in report["functions"] if row["total"]], ["[short-waits]"])
             self.assertGreaterEqual(report["summary"]["sum"], 0.98 * off_ns)
-            self.assertGreaterEqual(report["thread_times"][0]["waits"], ROUNDS)
+            self.assertGreaterEqual(report["thread_times"][0]["waits"], FEW_ROUNDS)
 
+    def check_turns(self, stream, said):
+        """Each kind of wait has its part, though single ones are not told."""
+        report = self.report(stream, "--view=off-cpu", "--thread=^in-turns$")
+        totals = {row["function"]: row["total"] for row in report["functions"]}
+        little, more = totals["wait_little"], totals["wait_more"]
+        in_truth = said["little"][1] / (said["little"][1] + said["more"][1])
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        n = len(re.findall(rf"(?m)^stack .* tid={said['little'][0]} .*flags=\S*sampled", text))
+        print(f"a part of {little / (little + more):.3f} by {n} samples, in truth {in_truth:.3f}", flush=True)
+        self.assertGreater(n, TURNS / 60)
+        self.assertLess(abs(little / (little + more) - in_truth), 5 * (in_truth * (1 - in_truth) / n) ** 0.5)
+        self.assertLess(totals.get("[short-waits]", 0), 0.3 * report["summary"]["sum"])
+        self.assertEqual(report["summary"]["sum"], sum(each["off_cpu_ns"] for each in report["thread_times"]))
 
 class OffCpu(Waits):
     def test_waits_are_as_long_as_they_were(self):
@@ -131,9 +148,12 @@ class OffCpu(Waits):
         self.check_waits(["for-disk"], stream, said)
 
     def test_short_waits_are_summed(self):
-        stream, said = self.record_waits("--off-cpu=1000000", command=[WAITS, self.directory / "read", ROUNDS])
+        stream, said = self.record_waits("--off-cpu=1000000", command=[WAITS, self.directory / "read", FEW_ROUNDS])
         self.check_short_waits(stream, said)
         self.assertEqual(self.stats("perf-source")["waits"]["told"], 0)
+
+    def test_short_waits_are_sampled(self):
+        self.check_turns(*self.record_waits("--off-cpu=1500", command=[WAIT_IN_TURNS, TURNS]))
 
     def test_who_is_still_away_at_the_end_is_told(self):
         """A sleep that does not end in time has the stack that it began with."""
@@ -217,8 +237,11 @@ class OfAllProcesses(Waits):
         self.check_waits(["for-disk"], stream, said)
 
     def test_short_waits_are_summed(self):
-        stream, said = self.record_all("--off-cpu=1000000", command=[WAITS, self.directory / "read", str(ROUNDS)])
+        stream, said = self.record_all("--off-cpu=1000000", command=[WAITS, self.directory / "read", str(FEW_ROUNDS)])
         self.check_short_waits(stream, said)
+
+    def test_short_waits_are_sampled(self):
+        self.check_turns(*self.record_all("--off-cpu=1500", command=[WAIT_IN_TURNS, str(TURNS)]))
 
     def test_what_was_before_an_exec_is_of_another_program(self):
         after = shutil.copy("/bin/sleep", self.directory / "after")
