@@ -195,7 +195,8 @@ class OffCpu(Waits):
             subprocess.run([pipeline.program("stackpipe"), "convert", "-q", "--force", "--tid", f"--view={view}",
                             capture, folded], check=True)
             for name in "asleep", "for-pipe":
-                thread = re.compile(rf"{name}-\d+/{said[name][0]};.* (\d+)")
+                # Its first sample may be from before it had that name.
+                thread = re.compile(rf"[^;]+-\d+/{said[name][0]};.* (\d+)")
                 found = filter(None, map(thread.fullmatch, folded.read_text().splitlines()))
                 report = self.report(capture, f"--view={view}", f"--thread=^{name}$")
                 self.assert_near(1000 * sum(int(each[1]) for each in found), report["summary"]["sum"], 0.01,
