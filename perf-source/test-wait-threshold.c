@@ -81,23 +81,21 @@ static void test_switches_that_cost_more_leave_less(void **state)
 	assert_true(threshold.ns > MS);
 }
 
-static void test_it_rises_at_once_and_falls_slowly(void **state)
+static void test_it_rises_in_steps_and_falls_as_far_as_may_be(void **state)
 {
-	uint64_t highest;
-
 	now += WAIT_THRESHOLD_RISE_NS;
 	tell(900, 30 * MS); /* a burst */
 	assert_false(wait_threshold_adapt(&threshold, now));
-	now += WAIT_THRESHOLD_RISE_NS;
-	tell(300, 30 * MS);
-	assert_true(wait_threshold_adapt(&threshold, now));
-	assert_true(threshold.ns > 30 * MS);
-	highest = threshold.ns;
-	pass(3, 100, 0, 0);
-	assert_int_equal(threshold.ns, highest / 8);
-	pass(12, 100, 0, 0);
+	for (uint64_t step = 1600000; step < 30 * MS; step *= WAIT_THRESHOLD_STEP) {
+		now += WAIT_THRESHOLD_RISE_NS;
+		tell(1200, 30 * MS);
+		assert_true(wait_threshold_adapt(&threshold, now));
+		assert_int_equal(threshold.ns, step);
+	}
+	pass(1, 100, 100, 30 * MS); /* 500 may be, half of what is affordable */
+	assert_int_equal(threshold.ns, threshold.highest_ns / 4);
+	pass(1, 100, 0, 0);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
-	assert_int_equal(threshold.highest_ns, highest);
 }
 
 static void test_it_has_a_most(void **state)
@@ -167,7 +165,7 @@ int main(void)
 		TEST(test_what_switches_cost_is_not_left_for_waits),
 		TEST(test_some_are_told_whatever_switches_cost),
 		TEST(test_switches_that_cost_more_leave_less),
-		TEST(test_it_rises_at_once_and_falls_slowly),
+		TEST(test_it_rises_in_steps_and_falls_as_far_as_may_be),
 		TEST(test_it_has_a_most),
 		TEST(test_who_gives_one_keeps_it),
 		TEST(test_what_takes_turns_is_told_in_proportion),

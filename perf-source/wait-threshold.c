@@ -143,24 +143,43 @@ static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
 	threshold->looked_at = time;
 }
 
+/* A burst does not tell how much will come: in steps. */
+static void rise(struct wait_threshold *threshold, uint64_t most)
+{
+	uint64_t enough = find_enough(threshold, most);
+	uint64_t step = threshold->ns * WAIT_THRESHOLD_STEP;
+
+	enough = enough < step ? enough : step;
+	if (enough > threshold->ns)
+		change(threshold, enough < WAIT_THRESHOLD_MAX_NS ? enough : WAIT_THRESHOLD_MAX_NS);
+}
+
+/* Half of it tells twice as many at most. */
+static void fall(struct wait_threshold *threshold, uint64_t most)
+{
+	uint64_t ns = threshold->ns;
+
+	for (uint64_t n = threshold->n_told + 1; 2 * n <= most && ns > threshold->least_ns; n *= 2)
+		ns /= 2;
+	threshold->ns = ns > threshold->least_ns ? ns : threshold->least_ns;
+}
+
 bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time)
 {
-	uint64_t elapsed = time - threshold->adapted_at, before = threshold->ns, most, enough;
+	uint64_t elapsed = time - threshold->adapted_at, before = threshold->ns, most;
 
 	if (time < threshold->looked_at) /* of before the beginning */
 		return false;
 	look_at_switches(threshold, time);
 	if (threshold->is_fixed || elapsed < WAIT_THRESHOLD_RISE_NS)
 		return false;
-	most = told_max_of(threshold, elapsed);
-	enough = find_enough(threshold, most / 2);
-	if (are_too_many(threshold, elapsed) && enough > threshold->ns)
-		change(threshold, enough < WAIT_THRESHOLD_MAX_NS ? enough : WAIT_THRESHOLD_MAX_NS);
+	most = told_max_of(threshold, elapsed) / 2;
+	if (are_too_many(threshold, elapsed))
+		rise(threshold, most);
 	else if (elapsed < WAIT_THRESHOLD_FALL_NS)
 		return false;
-	else if (2 * threshold->n_told <= most) /* half of it can at most double them */
-		change(threshold, threshold->ns / 2 > threshold->least_ns ? threshold->ns / 2
-									  : threshold->least_ns);
+	else
+		fall(threshold, most);
 	begin_anew(threshold, time);
 	return threshold->ns != before;
 }

@@ -6,10 +6,9 @@
  * between it and the point before.
  *
  * Each that is told costs about what a sample costs, so of a machine that switches very often not
- * many can be: the threshold rises until
- * recording waits takes no more than 1 % of its CPUs, by what a switch and a wait cost where we
- * measured it. It rises as soon as a second's are told, to where half as many are as may
- * be, and falls by halves, a second each.
+ * many can be: the threshold rises until recording waits takes no more than 1 % of the CPUs, by
+ * what a switch and a wait cost where we measured it. It rises in steps, as soon as a second's are
+ * told, and falls once a second; both to where half as many are told as may be.
  */
 #pragma once
 
@@ -23,6 +22,7 @@
 enum {
 	WAIT_THRESHOLD_DEFAULT_NS = 100000,
 	WAIT_THRESHOLD_MAX_NS = 1000000000,
+	WAIT_THRESHOLD_STEP = 16,    /* it rises to so many times as much */
 	WAIT_THRESHOLD_LENGTHS = 30, /* powers of two: the last is half a second and more */
 
 	/*
