@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Calls a function for the first time, again and again: its entry in the GOT is put back to what it
- * was. The stub pushes, jumps to the PLT's head, which pushes and jumps to the loader. Some more calls
- * find it resolved: else one sample in 200 would be in the stub.
+ * was. The stub pushes, jumps to the PLT's head, which pushes and jumps to the loader. Some more
+ * calls find it resolved: else one sample in 200 would be in the stub.
  *
  * truth: aside START main outer tiny
  * truth: chain START main outer LD+
