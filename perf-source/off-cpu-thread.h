@@ -33,9 +33,7 @@ struct off_cpu_thread {
 	/* Since it was last told. */
 	uint64_t on_ns, off_ns, n_waits, without_stack_ns;
 
-	/* Of short waits, what none that is told stands for: told at the end, for most of it will
-	 * be.
-	 */
+	/* Of short waits, what none that is told stands for yet: told at the end. */
 	uint64_t short_ns;
 	struct short_waits short_waits; /* where each switch is told */
 

@@ -262,7 +262,8 @@ static void put_short_wait(struct bpf_code *code, const struct switch_program *p
 	bpf_land(code, is_nothing);
 }
 
-/* How much faster than it may be a window of waits was over, in which register 3 tells: into 2. */
+/* Into 2: how often the time that a window of waits took, in 3, must be doubled to be slow enough.
+ */
 static void put_thinning(struct bpf_code *code)
 {
 	size_t is_slower[SWITCH_THINNING_MAX];

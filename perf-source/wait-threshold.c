@@ -41,26 +41,25 @@ void wait_threshold_count_switches(struct wait_threshold *threshold, uint64_t n)
 	threshold->n_switches += n;
 }
 
-static int length_of(uint64_t duration)
-{
-	int bits = duration ? 63 - __builtin_clzll(duration) : 0;
-
-	return bits < WAIT_THRESHOLD_LENGTHS ? bits : WAIT_THRESHOLD_LENGTHS - 1;
-}
-
 void wait_threshold_count_stack(struct wait_threshold *threshold)
 {
 	threshold->n_stacks++;
 }
 
+static int power_of(uint64_t weight)
+{
+	int power = weight ? 63 - __builtin_clzll(weight) : 0;
+
+	return power < WAIT_THRESHOLD_POWERS ? power : WAIT_THRESHOLD_POWERS - 1;
+}
+
 void wait_threshold_count_told(struct wait_threshold *threshold, uint64_t weight)
 {
 	threshold->n_told++;
-	threshold->n_of_weight[length_of(weight)]++;
+	threshold->n_of_weight[power_of(weight)]++;
 }
 
-/* xorshift64 (Marsaglia 2003): nothing but that a pattern of waits must not meet the points' own.
- */
+/* xorshift64 (Marsaglia 2003): a pattern of waits must not meet one of points. */
 static uint64_t next_random(uint64_t *random)
 {
 	*random ^= *random << 13;
@@ -89,7 +88,7 @@ static uint64_t count_told_with(const struct wait_threshold *threshold, int i)
 {
 	uint64_t n = 0;
 
-	for (int k = 0; k < WAIT_THRESHOLD_LENGTHS; k++)
+	for (int k = 0; k < WAIT_THRESHOLD_POWERS; k++)
 		n += k < i ? threshold->n_of_weight[k] >> (i - k) : threshold->n_of_weight[k];
 	return n;
 }
@@ -99,7 +98,7 @@ static uint64_t find_enough(const struct wait_threshold *threshold, uint64_t mos
 {
 	int i = 0;
 
-	while (i < WAIT_THRESHOLD_LENGTHS && count_told_with(threshold, i) > most)
+	while (i < WAIT_THRESHOLD_POWERS && count_told_with(threshold, i) > most)
 		i++;
 	return 1ULL << i;
 }
@@ -123,8 +122,7 @@ static uint64_t told_max_of(const struct wait_threshold *threshold, uint64_t ela
 	return threshold->told_max * (elapsed / 1000) / (NANOSECONDS_A_SECOND / 1000);
 }
 
-/* A second's may come at once: programs begin, and a burst is not what a machine does all the time.
- */
+/* A second's may come at once: a program begins, say. */
 static bool are_too_many(const struct wait_threshold *threshold, uint64_t elapsed)
 {
 	return threshold->n_told > told_max_of(threshold, elapsed > NANOSECONDS_A_SECOND

@@ -22,13 +22,13 @@
 enum {
 	WAIT_THRESHOLD_DEFAULT_NS = 100000,
 	WAIT_THRESHOLD_MAX_NS = 1000000000,
-	WAIT_THRESHOLD_STEP = 16,    /* it rises to so many times as much */
-	WAIT_THRESHOLD_LENGTHS = 30, /* powers of two: the last is half a second and more */
+	WAIT_THRESHOLD_STEP = 16,   /* it rises to so many times as much */
+	WAIT_THRESHOLD_POWERS = 30, /* of two: the last is half a second and more */
 
 	/*
 	 * A switch: two programs, 560 ns and 210 ns by the kernel's account
 	 * (kernel.bpf_stats_enabled), and what they push out of the caches; or two records. A wait:
-	 * 17 µs of all stages' CPU time. Its stack: the kernel's copy, of others in vain.
+	 * 17 µs of all stages' CPU time. A stack, whether it is told or not: an estimate.
 	 */
 	SWITCH_IN_KERNEL_COSTS_NS = 1200,
 	SWITCH_BY_RECORDS_COSTS_NS = 3000,
@@ -54,8 +54,8 @@ struct wait_threshold {
 	uint64_t n_switches, n_stacks; /* since looked_at */
 	uint64_t random;
 	uint64_t looked_at;
-	uint64_t n_told;			      /* waits since adapted_at: all, and those */
-	uint64_t n_of_weight[WAIT_THRESHOLD_LENGTHS]; /* that stand for 2^i nanoseconds or more */
+	uint64_t n_told;			     /* waits since adapted_at: all, and those */
+	uint64_t n_of_weight[WAIT_THRESHOLD_POWERS]; /* that stand for 2^i nanoseconds or more */
 	uint64_t adapted_at;
 };
 

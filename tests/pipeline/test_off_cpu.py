@@ -133,6 +133,7 @@ class Waits(pipeline.RecordingTest):
         self.assertLess(totals.get("[short-waits]", 0), 0.3 * report["summary"]["sum"])
         self.assertEqual(report["summary"]["sum"], sum(each["off_cpu_ns"] for each in report["thread_times"]))
 
+
 class OffCpu(Waits):
     def test_waits_are_as_long_as_they_were(self):
         file = self.directory / "read"
