@@ -3,8 +3,8 @@
 """
 What it costs a busy machine to have its waits recorded: pairs of threads hand a token over, at
 least 20,000 switches a second, alone and beside a recording of all processes, in turns. Beside perf, too,
-which takes one address a sample and no stack: what is left of the work then is what the timer's
-interrupts alone leave of it (in a virtual machine, most of what sampling costs).
+which takes one address a sample and no stack: what that takes, no stack and no stage
+of ours has taken.
 
 	off_cpu.py [-n TURNS] [-s SECONDS] [-w WORK]
 """
