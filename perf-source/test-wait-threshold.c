@@ -84,11 +84,11 @@ static void test_switches_that_cost_more_leave_less(void **state)
 static void test_it_rises_in_steps_and_falls_as_far_as_may_be(void **state)
 {
 	now += WAIT_THRESHOLD_RISE_NS;
-	tell(900, 30 * MS); /* a burst */
+	tell(250, 30 * MS); /* a burst */
 	assert_false(wait_threshold_adapt(&threshold, now));
 	for (uint64_t step = 1600000; step < 30 * MS; step *= WAIT_THRESHOLD_STEP) {
 		now += WAIT_THRESHOLD_RISE_NS;
-		tell(1200, 30 * MS);
+		tell(300, 30 * MS);
 		assert_true(wait_threshold_adapt(&threshold, now));
 		assert_int_equal(threshold.ns, step);
 	}
@@ -96,6 +96,18 @@ static void test_it_rises_in_steps_and_falls_as_far_as_may_be(void **state)
 	assert_int_equal(threshold.ns, threshold.highest_ns / 4);
 	pass(1, 100, 0, 0);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
+}
+
+/* What was calm before does not make a burst look slower than it is. */
+static void test_a_new_load_is_met_at_once(void **state)
+{
+	pass(3, 1000, 100, 0);
+	now += WAIT_THRESHOLD_SPAN_NS - WAIT_THRESHOLD_RISE_NS;
+	wait_threshold_adapt(&threshold, now);
+	now += WAIT_THRESHOLD_RISE_NS;
+	tell(300, MS);
+	assert_true(wait_threshold_adapt(&threshold, now));
+	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS * WAIT_THRESHOLD_STEP);
 }
 
 static void test_it_has_a_most(void **state)
@@ -166,6 +178,7 @@ int main(void)
 		TEST(test_some_are_told_whatever_switches_cost),
 		TEST(test_switches_that_cost_more_leave_less),
 		TEST(test_it_rises_in_steps_and_falls_as_far_as_may_be),
+		TEST(test_a_new_load_is_met_at_once),
 		TEST(test_it_has_a_most),
 		TEST(test_who_gives_one_keeps_it),
 		TEST(test_what_takes_turns_is_told_in_proportion),

@@ -31,7 +31,7 @@ void wait_threshold_init(struct wait_threshold *threshold, uint64_t least_ns, si
 
 void wait_threshold_begin(struct wait_threshold *threshold, uint64_t time, uint64_t switch_costs_ns)
 {
-	threshold->looked_at = threshold->adapted_at = time;
+	threshold->looked_at = threshold->span_at = threshold->changed_at = time;
 	threshold->switch_costs_ns = switch_costs_ns;
 	threshold->random = time | 1;
 }
@@ -110,11 +110,12 @@ static void change(struct wait_threshold *threshold, uint64_t ns)
 		threshold->highest_ns = ns;
 }
 
-static void begin_anew(struct wait_threshold *threshold, uint64_t time)
+static void begin_span(struct wait_threshold *threshold, uint64_t time)
 {
-	threshold->adapted_at = time;
+	threshold->n_told_before += threshold->n_told;
 	threshold->n_told = 0;
 	memset(threshold->n_of_weight, 0, sizeof(threshold->n_of_weight));
+	threshold->span_at = time;
 }
 
 static uint64_t told_max_of(const struct wait_threshold *threshold, uint64_t elapsed)
@@ -122,12 +123,12 @@ static uint64_t told_max_of(const struct wait_threshold *threshold, uint64_t ela
 	return threshold->told_max * (elapsed / 1000) / (NANOSECONDS_A_SECOND / 1000);
 }
 
-/* A second's may come at once: a program begins, say. */
+/* Some may come at once: a program begins, say. */
 static bool are_too_many(const struct wait_threshold *threshold, uint64_t elapsed)
 {
-	return threshold->n_told > told_max_of(threshold, elapsed > NANOSECONDS_A_SECOND
+	return threshold->n_told > told_max_of(threshold, elapsed > WAIT_THRESHOLD_SPAN_NS
 								  ? elapsed
-								  : NANOSECONDS_A_SECOND);
+								  : WAIT_THRESHOLD_SPAN_NS);
 }
 
 static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
@@ -142,9 +143,9 @@ static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
 }
 
 /* A burst does not tell how much will come: in steps. */
-static void rise(struct wait_threshold *threshold, uint64_t most)
+static void rise(struct wait_threshold *threshold, uint64_t elapsed)
 {
-	uint64_t enough = find_enough(threshold, most);
+	uint64_t enough = find_enough(threshold, told_max_of(threshold, elapsed) / 2);
 	uint64_t step = threshold->ns * WAIT_THRESHOLD_STEP;
 
 	enough = enough < step ? enough : step;
@@ -153,31 +154,37 @@ static void rise(struct wait_threshold *threshold, uint64_t most)
 }
 
 /* Half of it tells twice as many at most. */
-static void fall(struct wait_threshold *threshold, uint64_t most)
+static void fall(struct wait_threshold *threshold, uint64_t elapsed)
 {
-	uint64_t ns = threshold->ns;
+	uint64_t ns = threshold->ns, most = told_max_of(threshold, elapsed) / 2;
+	uint64_t n_told = threshold->n_told_before + threshold->n_told;
 
-	for (uint64_t n = threshold->n_told + 1; 2 * n <= most && ns > threshold->least_ns; n *= 2)
+	for (uint64_t n = n_told + 1; 2 * n <= most && ns > threshold->least_ns; n *= 2)
 		ns /= 2;
 	threshold->ns = ns > threshold->least_ns ? ns : threshold->least_ns;
 }
 
 bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time)
 {
-	uint64_t elapsed = time - threshold->adapted_at, before = threshold->ns, most;
+	uint64_t elapsed = time - threshold->span_at, before = threshold->ns;
 
 	if (time < threshold->looked_at) /* of before the beginning */
 		return false;
 	look_at_switches(threshold, time);
 	if (threshold->is_fixed || elapsed < WAIT_THRESHOLD_RISE_NS)
 		return false;
-	most = told_max_of(threshold, elapsed) / 2;
-	if (are_too_many(threshold, elapsed))
-		rise(threshold, most);
-	else if (elapsed < WAIT_THRESHOLD_FALL_NS)
+	if (are_too_many(threshold, elapsed)) {
+		rise(threshold, elapsed);
+	} else if (elapsed < WAIT_THRESHOLD_SPAN_NS) {
 		return false;
-	else
-		fall(threshold, most);
-	begin_anew(threshold, time);
+	} else if (time - threshold->changed_at < WAIT_THRESHOLD_FALL_NS) {
+		begin_span(threshold, time);
+		return false;
+	} else {
+		fall(threshold, time - threshold->changed_at);
+	}
+	begin_span(threshold, time);
+	threshold->n_told_before = 0;
+	threshold->changed_at = time;
 	return threshold->ns != before;
 }

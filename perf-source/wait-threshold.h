@@ -7,8 +7,9 @@
  *
  * Each that is told costs about what a sample costs, so of a machine that switches very often not
  * many can be: the threshold rises until recording waits takes no more than 1 % of the CPUs, by
- * what a switch and a wait cost where we measured it. It rises in steps, as soon as a second's are
- * told, and falls once a second; both to where half as many are told as may be.
+ * what a switch and a wait cost where we measured it. It rises in steps, as soon as more are told
+ * than may be in a quarter of a second, and falls once a second; both to where half as many are
+ * told as may be.
  */
 #pragma once
 
@@ -16,8 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WAIT_THRESHOLD_RISE_NS 100000000ULL  /* no faster */
-#define WAIT_THRESHOLD_FALL_NS 1000000000ULL /* the same, and what switches cost is looked at */
+#define WAIT_THRESHOLD_RISE_NS 25000000ULL   /* no faster */
+#define WAIT_THRESHOLD_SPAN_NS 250000000ULL  /* in which not too many may be told */
+#define WAIT_THRESHOLD_FALL_NS 1000000000ULL /* no faster; and what switches cost is looked at */
 
 enum {
 	WAIT_THRESHOLD_DEFAULT_NS = 100000,
@@ -54,9 +56,11 @@ struct wait_threshold {
 	uint64_t n_switches, n_stacks; /* since looked_at */
 	uint64_t random;
 	uint64_t looked_at;
-	uint64_t n_told;			     /* waits since adapted_at: all, and those */
+	uint64_t n_told;			     /* waits since span_at: all, and those */
 	uint64_t n_of_weight[WAIT_THRESHOLD_POWERS]; /* that stand for 2^i nanoseconds or more */
-	uint64_t adapted_at;
+	uint64_t span_at;
+	uint64_t n_told_before; /* since changed_at */
+	uint64_t changed_at;	/* or looked at whether it should be */
 };
 
 /* `least_ns` 0: what is usual, and it rises. */
