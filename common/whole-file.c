@@ -26,12 +26,12 @@ int whole_file_read_descriptor(int fd, size_t limit, char **ret, size_t *ret_siz
 			data = larger;
 		}
 		n = read(fd, data + used, size - used - 1);
-		if (n < 0)
+		if (n < 0 && errno != EINTR)
 			return -errno;
-		used += n;
+		used += n > 0 ? n : 0;
 		if (used > limit)
 			return -EFBIG;
-	} while (n > 0);
+	} while (n != 0);
 	data[used] = 0;
 	*ret = take_pointer(data);
 	*ret_size = used;
