@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,12 +72,21 @@ static bool has_addresses(const char *text, size_t size)
 	return false;
 }
 
-int host_files_read_kallsyms(char **ret, size_t *ret_size)
+int host_files_open_kallsyms(void)
+{
+	int fd = open(KALLSYMS, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int host_files_read_kallsyms(int fd, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *data = NULL;
+	int r = whole_file_read_descriptor(fd, FILE_MAX, &data, ret_size);
 
-	if (whole_file_read(KALLSYMS, FILE_MAX, &data, ret_size) < 0 ||
-	    !has_addresses(data, *ret_size))
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0 || !has_addresses(data, *ret_size))
 		return -EACCES;
 	*ret = take_pointer(data);
 	return 0;

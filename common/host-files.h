@@ -8,10 +8,19 @@
 int host_files_put(struct stage *stage, uint64_t time);
 
 /*
- * /proc/kallsyms, which the caller frees. 0 or -errno; -EACCES: its addresses are all zero, or it
- * cannot be read (kernel.kptr_restrict).
+ * Opens /proc/kallsyms: a descriptor, or -errno. What it shows depends on who has opened it, not on
+ * who reads it (kallsyms_open() of Linux): before capabilities are given up.
  */
-int host_files_read_kallsyms(char **ret, size_t *ret_size);
+int host_files_open_kallsyms(void);
+
+/* What a person can do about it. */
+#define HOST_FILES_KALLSYMS_NEED                                                                   \
+	"/proc/kallsyms shows no addresses without CAP_SYSLOG, or kernel.kptr_restrict of 0 and "  \
+	"kernel.perf_event_paranoid of at most 1"
+
+/* Reads it; the caller frees. 0, -ENOMEM; -EACCES: its addresses are all zero, or there are none.
+ */
+int host_files_read_kallsyms(int fd, char **ret, size_t *ret_size);
 
 /* Sends what was read of it: 0 or -errno of the output. */
 int host_files_put_kallsyms(struct stage *stage, const char *text, size_t size, uint64_t time);

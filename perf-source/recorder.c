@@ -326,9 +326,10 @@ static int watch_kernel_code(struct stage *stage, struct perf_source *self)
 
 static int put_kallsyms(struct stage *stage, struct perf_source *self)
 {
+	_cleanup_fd_ int fd = host_files_open_kallsyms();
 	_cleanup_free_ char *text = NULL;
 	size_t size;
-	int r = host_files_read_kallsyms(&text, &size);
+	int r = fd < 0 ? -EACCES : host_files_read_kallsyms(fd, &text, &size);
 
 	if (r < 0)
 		return r;
@@ -350,9 +351,7 @@ static int put_host(struct stage *stage, struct perf_source *self)
 		return r;
 	r = put_kallsyms(stage, self);
 	if (r == -EACCES) {
-		stage_warn(stage, "kernel functions have no names: /proc/kallsyms shows no "
-				  "addresses without CAP_SYSLOG, or kernel.kptr_restrict of 0 "
-				  "and kernel.perf_event_paranoid of at most 1");
+		stage_warn(stage, "kernel functions have no names: " HOST_FILES_KALLSYMS_NEED);
 		r = 0;
 	}
 	return r;

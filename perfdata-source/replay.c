@@ -13,7 +13,7 @@
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/host-files.h"
+#include "perfdata-source/kernel-names.h"
 #include "perfdata-source/sideband.h"
 
 enum {
@@ -92,6 +92,7 @@ int replay_open(struct stage *stage, void *data)
 	if (r == -ENOTTY)
 		stage->exit_status = STAGE_EXIT_USAGE;
 	images_init(&replay->images, stage, -1);
+	replay->kallsyms_fd = kernel_names_open();
 	return r < 0 ? fail(stage, replay, r) : 0;
 }
 
@@ -557,26 +558,11 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 /* What perf calls the kernel in its list of build-ids (tools/perf/util/machine.c). */
 static struct wire_blob kernel_build_id(const struct header *header)
 {
-	const struct header_build_id *found = header_find_build_id(header, "[kernel.kallsyms]");
+	const struct header_build_id *found = header_find_build_id(header, KERNEL_NAMES_IMAGE);
 
 	if (!found || !found->is_kernel)
 		return (struct wire_blob){ "", 0 };
 	return (struct wire_blob){ found->bytes, found->size };
-}
-
-static int put_kernel(struct stage *stage, struct replay *replay)
-{
-	_cleanup_free_ char *kallsyms = NULL;
-	size_t size;
-	int r = processes_add_kernel(&replay->processes, kernel_build_id(&replay->header),
-				     stage->last_time);
-
-	if (r < 0 || !replay->has_host)
-		return r;
-	r = host_files_read_kallsyms(&kallsyms, &size);
-	if (r == 0)
-		r = host_files_put_kallsyms(stage, kallsyms, size, stage->last_time);
-	return r == -EACCES ? 0 : r;
 }
 
 static void count(struct stage *stage, struct replay *replay)
@@ -604,7 +590,8 @@ int replay_run(struct stage *stage, void *data)
 	replay->processes.find_build_id = find_build_id;
 	replay->processes.arg = replay;
 	stage->last_time = replay->header.first_time;
-	r = put_kernel(stage, replay);
+	r = processes_add_kernel(&replay->processes, kernel_build_id(&replay->header),
+				 stage->last_time);
 	if (r < 0)
 		return r;
 	outcome = replay->early_outcome;
@@ -630,6 +617,8 @@ void replay_deinit(void *data)
 	order_deinit(&replay->order);
 	processes_deinit(&replay->processes);
 	images_deinit(&replay->images);
+	if (replay->kallsyms_fd >= 0)
+		close(replay->kallsyms_fd);
 	header_deinit(&replay->header);
 	for (size_t i = 0; i < replay->n_more; i++) {
 		records_deinit(&replay->more[i].records);

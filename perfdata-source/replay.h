@@ -36,6 +36,8 @@ struct replay {
 	uint64_t n_lost_told, n_lost;	     /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
 	int early_outcome;		     /* of what was read before the hello */
 	bool has_host;			     /* the file was recorded by this very kernel */
+	bool has_met_kernel;		     /* and its names were sent, if they are known */
+	int kallsyms_fd;		     /* -errno: it cannot be opened */
 };
 
 /* What stage.h asks for; `data` is a struct replay. */

@@ -8,6 +8,7 @@
 
 #include "common/kernel-symbol.h"
 #include "common/proc.h"
+#include "perfdata-source/kernel-names.h"
 #include "perfdata-source/sideband.h"
 
 enum { MISC_MMAP_DATA = 1 << 13 }; /* PERF_RECORD_MISC_MMAP_DATA: of MMAP alone, not executable */
@@ -102,6 +103,18 @@ static int refuse(struct stage *stage)
 	return 0;
 }
 
+/* Its places are addresses: what is of interest is where it was itself, which perf tells first. */
+static int take_kernel(struct stage *stage, struct replay *replay,
+		       const struct record_mmap2 *mapping)
+{
+	bool is_kernel = !strncmp(mapping->path, KERNEL_NAMES_IMAGE, strlen(KERNEL_NAMES_IMAGE));
+
+	if (!is_kernel || !replay->has_host || replay->has_met_kernel)
+		return 0;
+	replay->has_met_kernel = true;
+	return kernel_names_put(stage, replay->kallsyms_fd, &replay->file.input, mapping);
+}
+
 int sideband_take(struct stage *stage, struct replay *replay, const struct ordered *record,
 		  uint64_t time)
 {
@@ -115,9 +128,8 @@ int sideband_take(struct stage *stage, struct replay *replay, const struct order
 	case PERF_RECORD_MMAP2:
 		if (!make_mmap(record, &canonical))
 			return refuse(stage);
-		if (canonical.mmap.pid ==
-		    UINT32_MAX) /* of the kernel, whose places are addresses */
-			return 0;
+		if (canonical.mmap.pid == UINT32_MAX)
+			return take_kernel(stage, replay, &canonical.mmap);
 		return processes_mmap(&replay->processes, &canonical.mmap, time);
 	case PERF_RECORD_COMM:
 		if (!make_canonical(record, sizeof(canonical.comm), &canonical))

@@ -4,11 +4,13 @@ import functools
 import os
 import pty
 import random
+import re
 import shutil
 import struct
 import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pipeline
 import streams
@@ -462,6 +464,43 @@ class Live(PerfdataTest):
     def test_a_pipe(self):
         self.assert_finds_chain(self.run_well(
             self.perf("-"), self.stage("perfdata-source", "-"), *self.rest()))
+
+    def record_kernel(self):
+        path = self.directory / "perf.data"
+        if int(Path("/proc/kallsyms").read_text().split(maxsplit=1)[0], 16) == 0:
+            self.skipTest("/proc/kallsyms shows no addresses")
+        self.run_well(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,8192", "-o", path,
+                       "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=64K", "count=100000"])
+        return path
+
+    def kernel_frames(self, path, *options):
+        """(with a name, without one, what was said)"""
+        ended = self.run_well([*self.stage("perfdata-source", path), *options], *self.rest())
+        frames = re.findall(r"[^; ]+_\[k\]", ended[-1].output.decode())
+        without = [frame for frame in frames if frame.startswith("[kernel+0x")]
+        return len(frames) - len(without), len(without), ended[0].errors
+
+    def test_names_of_the_kernel_with_a_sandbox_and_without(self):
+        path = self.record_kernel()
+        for mode in "auto", "off":
+            named, unnamed, errors = self.kernel_frames(path, f"--sandbox={mode}")
+            self.assertEqual((unnamed, errors), (0, []))
+            self.assertGreater(named, 10)
+
+    def test_names_are_not_of_another_boot(self):
+        path = self.record_kernel()
+        data = path.read_bytes()
+        name = data.index(b"[kernel.kallsyms]_")
+        moved = bytearray(data)
+        moved[name - 8:name] = struct.pack("<Q", struct.unpack("<Q", data[name - 8:name])[0] + 0x200000)
+        path.write_bytes(moved)
+        named, unnamed, errors = self.kernel_frames(path)
+        self.assertEqual(named, 0)
+        self.assertGreater(unnamed, 10)
+        self.assertIn("started anew", "".join(errors))
+        path.write_bytes(data)
+        os.utime(path, (1, 1))
+        self.assertEqual(self.kernel_frames(path)[:2], (0, unnamed))
 
     def test_a_file(self):
         path = self.directory / "perf.data"
