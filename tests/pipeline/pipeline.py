@@ -25,6 +25,8 @@ MESON_SKIPPED = 77
 NOT_INSTALLED = "is not installed"  # in a reason to skip: no fault of this machine
 NOT_HERE = "this machine does not let"  # likewise
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWNS = 0x20000
+TRACEFS = Path("/sys/kernel/tracing")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 # What a stage leaves behind becomes our child, so that it can be seen and waited for.
@@ -285,6 +287,15 @@ def _kill_all():
     """Meson ends a test that takes too long; its own groups of processes must not outlive it."""
     for pipeline in Pipeline.all:
         pipeline.kill()
+
+
+def mount_tracefs():
+    """Where nobody has (systemd does): for this process and those that it starts, if it may."""
+    if os.geteuid() or (TRACEFS / "events").is_dir():
+        return
+    if ctypes.CDLL(None).unshare(CLONE_NEWNS) == 0:
+        subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACEFS], check=False)
 
 
 def main():

@@ -15,6 +15,8 @@ PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or loader's; the lo
 CHAIN_CALLS = ["main", "outer", "middle", "inner"]
 PYTHON_WORKLOAD = "sum(i * i for i in range(25_000_000))"
 
+pipeline.mount_tracefs()
+
 
 def file_id_of_kernel():
     """By what file(1) and others look for; None: the kernel has no build-id."""
@@ -42,7 +44,7 @@ class Live(pipeline.RecordingTest):
 
     @pipeline.needs_root
     def test_a_tracepoint_is_sampled_each_time(self):
-        if not Path("/sys/kernel/tracing/events/sched/sched_process_fork/id").exists():
+        if not (pipeline.TRACEFS / "events/sched/sched_process_fork/id").exists():
             self.skipTest(f"{pipeline.NOT_HERE} tracepoints be found: tracefs is not mounted")
         forks = "for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done"
         stacks = self.record_folded("-e", "sched:sched_process_fork", "--", "sh", "-c", forks)
