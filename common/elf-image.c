@@ -30,6 +30,7 @@ int elf_image_open_file(const struct image *image, struct image_client *client)
 		r = image_open_recorded(image->path, &image->state, &fd);
 	else if (r == -ENOTCONN)
 		r = image_open_unconfirmed(client, &record, &fd);
+	client->was_denied = client->is_recorded && r == -EACCES;
 	return r < 0 ? r : fd;
 }
 

@@ -33,6 +33,7 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 		.token_low = hello->token_low,
 		.recorded_at = hello->start_unix_time,
 		.has_server = size > 0,
+		.is_recorded = true,
 	};
 	if (!size || size >= sizeof(address.sun_path) - 1)
 		return 0;
@@ -44,6 +45,7 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 	memcpy(address.sun_path + 1, hello->image_server, size);
 	if (connect(fd, (void *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + size) == 0)
 		client->fd = take_fd(&fd);
+	client->is_recorded = client->fd < 0;
 	return 0;
 }
 

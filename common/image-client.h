@@ -15,6 +15,8 @@ struct image_client {
 	uint64_t token_high, token_low;
 	uint64_t recorded_at; /* nanoseconds since 1970 at the stream's start, 0: not known */
 	bool has_server;      /* the stream has, or had, one: it tells what that has found */
+	bool is_recorded;     /* there was none at the beginning: files are opened by their paths */
+	bool was_denied;      /* the last file that was asked for may not be read */
 	/* Where files may lie by their build-id, like /usr/lib/debug; borrowed. */
 	const char *const *dirs;
 	size_t n_dirs;

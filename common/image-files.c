@@ -88,6 +88,8 @@ int image_files_init(struct image_files *files, struct stage *stage, struct imag
 void image_files_deinit(struct image_files *files)
 {
 	image_client_deinit(&files->client);
+	free(files->denied_path);
+	files->denied_path = NULL;
 }
 
 /*
@@ -178,13 +180,23 @@ static void keep_open(struct image_file *file)
 		close_file(file->files->oldest);
 }
 
+static void note_denied(struct image_files *files, const struct image *image)
+{
+	if (!files->n_denied++)
+		files->denied_path = strdup(image->path);
+	++*counters_get(&files->stage->counters, "images", "denied");
+}
+
 static bool open_file(struct image_file *file)
 {
 	struct image_files *files = file->files;
 	struct image *image = file->image;
 	bool is_first = file->state == NEVER_OPEN;
-	int outcome = file->state == CLOSED ? elf_image_resume(image, &files->client, &file->elf)
-					    : elf_image_open(image, &files->client, &file->elf);
+	int outcome;
+
+	files->client.was_denied = false;
+	outcome = file->state == CLOSED ? elf_image_resume(image, &files->client, &file->elf)
+					: elf_image_open(image, &files->client, &file->elf);
 
 	if (outcome == ELF_IMAGE_OK) {
 		keep_open(file);
@@ -201,6 +213,8 @@ static bool open_file(struct image_file *file)
 	if (is_first)
 		++*counters_get(&files->stage->counters, "images",
 				outcome == ELF_IMAGE_E_UNAVAILABLE ? "unavailable" : "not-elf");
+	if (is_first && files->client.was_denied)
+		note_denied(files, image);
 	if (is_first && file->is_other_data)
 		tell_other(files, image);
 	return false;

@@ -25,6 +25,8 @@ struct image_files {
 	uint64_t unix_time_ahead;	    /* of the stream's clock; 0: not known */
 	struct image_file *newest, *oldest; /* of those that are open, by last use */
 	size_t n_open, n_open_max;
+	size_t n_denied;	     /* that may not be read, of a recorded stream */
+	char *denied_path;	     /* of the first */
 	uint64_t weight, weight_max; /* bytes that a stage keeps for open files; 0: no limit */
 	/* Called before an image's file is closed, as nothing may point into it then; or NULL. */
 	void (*before_close)(struct image *image, void *arg);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "common/arch.h"
 #include "live-unwinder/unwinder.h"
@@ -327,11 +328,24 @@ int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view
 	return identity_handle_image_exit(stage, data, view);
 }
 
+/* Root may read all, but not in a sandbox, where nobody could ask who he is any more. */
+static void tell_of_denied(struct stage *stage, const struct image_files *files)
+{
+	bool is_sandbox_why = stage->sandbox_mode != STAGE_SANDBOX_OFF && getauxval(AT_EUID) == 0;
+
+	if (!files->n_denied)
+		return;
+	stage_warn(stage, "%zu of the files may not be read, first '%s'%s", files->n_denied,
+		   files->denied_path ? files->denied_path : "",
+		   is_sandbox_why ? ": --sandbox=off reads what root may read" : "");
+}
+
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct live_unwinder *self = data;
 
 	identity_count_refused(&self->identity, stage);
+	tell_of_denied(stage, &self->files);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
 }
 

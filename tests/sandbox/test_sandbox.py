@@ -2,6 +2,7 @@
 """What somebody can do who has got hold of a stage: nothing but what the stage does anyway."""
 import ctypes
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -373,6 +374,26 @@ class Outside(pipeline.PipelineTest):
                            stdout=subprocess.DEVNULL, preexec_fn=without_landlock)
         sandbox = self.stats("live-unwinder")["sandbox"]
         self.assertEqual((sandbox["landlock"], sandbox["seccomp"]), (0, 1))
+
+    def test_what_root_may_not_replay_is_said(self):
+        """Root without capabilities is a stranger to files of others."""
+        if os.geteuid():
+            self.skipTest(f"{pipeline.NOT_HERE} a user read what others may not")
+        theirs = self.directory / "theirs"
+        theirs.mkdir()
+        copy = shutil.copy(pipeline.CHAIN, theirs)
+        os.chown(theirs, 65534, 65534)
+        theirs.chmod(0o700)
+        stream = self.directory / "recorded.stream"
+        stream.write_bytes(self.run_well(self.source("-F", "499", "--", copy, "once", "0.5"))[-1].output)
+        for mode, n_denied in ("required", 1), ("off", 0):
+            with stream.open("rb") as stdin:
+                ended = self.run_well(self.stage("live-unwinder", f"--sandbox={mode}"),
+                                      [pipeline.program("frame-dump"), "--summary"], stdin=stdin)[0]
+            self.assertEqual(self.stats("live-unwinder").get("images", {}).get("denied", 0), n_denied)
+            self.assertEqual(len(ended.errors), n_denied, ended.errors)
+            if n_denied:
+                self.assertIn(f"'{copy}': --sandbox=off", ended.errors[0])
 
     def test_a_heap_is_the_same(self):
         heaps = []
