@@ -43,9 +43,10 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 	/* A server that hangs makes an image unavailable, and nobody deaf to signals. */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	memcpy(address.sun_path + 1, hello->image_server, size);
-	if (connect(fd, (void *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + size) == 0)
+	if (connect(fd, (void *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + size) == 0) {
 		client->fd = take_fd(&fd);
-	client->is_recorded = client->fd < 0;
+		client->is_recorded = false;
+	}
 	return 0;
 }
 

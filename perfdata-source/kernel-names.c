@@ -10,11 +10,6 @@
 #include "common/kallsyms.h"
 #include "perfdata-source/kernel-names.h"
 
-int kernel_names_open(void)
-{
-	return host_files_open_kallsyms();
-}
-
 /* A file that was last written to before this machine was started is of another boot. */
 static bool is_of_this_boot(const struct input *input)
 {

@@ -10,12 +10,6 @@
 #define KERNEL_NAMES_IMAGE "[kernel.kallsyms]"
 
 /*
- * Opens /proc/kallsyms, before capabilities are given up: a descriptor, or -errno. It is read only
- * if it is needed.
- */
-int kernel_names_open(void);
-
-/*
  * Sends /proc/kallsyms if the file was written to since this machine was started, and `kernel` is
  * where the running kernel is: perf tells there at which address one of its symbols was
  * (tools/perf/util/synthetic-events.c), and from boot to boot it is another.

@@ -13,6 +13,7 @@
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/host-files.h"
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/sideband.h"
 
@@ -92,7 +93,7 @@ int replay_open(struct stage *stage, void *data)
 	if (r == -ENOTTY)
 		stage->exit_status = STAGE_EXIT_USAGE;
 	images_init(&replay->images, stage, -1);
-	replay->kallsyms_fd = kernel_names_open();
+	replay->kallsyms_fd = host_files_open_kallsyms(); /* read only if it is needed */
 	return r < 0 ? fail(stage, replay, r) : 0;
 }
 
