@@ -100,6 +100,22 @@ static void test_a_descriptor_may_have_been_made_not_to_wait(void **state)
 	check_that_it_arrives(O_NONBLOCK);
 }
 
+static void test_an_error_of_the_output_is_told_whatever_is_passed(void **state)
+{
+	struct wire_writer writer;
+	const struct wire_header record = { .size = sizeof(record), .type = WIRE_RECORD_stats };
+	const struct wire_raw raw = { .header = &record };
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC), n = 0;
+
+	assert_int_equal(wire_writer_init(&writer, full), 0);
+	while (wire_writer_pass(&writer, &raw) == 0)
+		assert_true(n++ < WIRE_WRITER_SIZE);
+	assert_int_equal(writer.error, -ENOSPC);
+	assert_int_equal(wire_writer_pass(&writer, &raw), -ENOSPC);
+	wire_writer_deinit(&writer);
+	close(full);
+}
+
 /* One that was opened to be written can be neither: the second way says so. */
 static void test_a_file_that_cannot_be_mapped_is_read(void **state)
 {
@@ -184,6 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stream_arrives_as_it_was_written),
 		cmocka_unit_test(test_a_descriptor_may_have_been_made_not_to_wait),
+		cmocka_unit_test(test_an_error_of_the_output_is_told_whatever_is_passed),
 		cmocka_unit_test(test_a_file_that_cannot_be_mapped_is_read),
 		cmocka_unit_test(test_what_is_no_stream_is_told_apart),
 		cmocka_unit_test(test_a_reader_that_has_gone_is_an_error),

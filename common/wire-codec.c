@@ -60,14 +60,20 @@ size_t wire_encoded_size(const struct wire_type *type, const void *view)
 	return size <= WIRE_RECORD_MAX ? size : 0;
 }
 
+/* Behind a gap, which is not in `ret`, words need not be aligned there. */
+static char *put_word(char *at, uint64_t word)
+{
+	memcpy(at, &word, sizeof(word));
+	return at + sizeof(word);
+}
+
 static char *put_span(char *at, const struct wire_field *field, const struct span *span,
 		      struct wire_gap *gap, const char *record)
 {
 	size_t size = span->n * field->element;
 	size_t padding = padding_after(field->kind, size);
 
-	*(uint64_t *)at = span->n;
-	at += sizeof(uint64_t);
+	at = put_word(at, span->n);
 	if (gap && !gap->size && field->kind == WIRE_BLOB && size >= WIRE_GAP_MIN) {
 		*gap = (struct wire_gap){ span->data, size, at - record };
 	} else {
@@ -99,8 +105,7 @@ size_t wire_encode(const struct wire_type *type, const void *view, void *ret,
 			memset(at + size, 0, field->limit - size);
 			at += field->limit;
 		} else {
-			*(uint64_t *)at = scalar_of(field, view);
-			at += sizeof(uint64_t);
+			at = put_word(at, scalar_of(field, view));
 		}
 	}
 	*header = (struct wire_header){ .type = type->id };
