@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "common/own-file.h"
 
-enum { FIRST_COPIED = 1024 * 1024 };
+enum { FIRST_COPIED = 64 * 1024 };
 
 static int copy(int fd, struct capture_file *file)
 {

@@ -7,6 +7,7 @@
 #include "capture-source/replay-sample.h"
 #include "common/growing-list.h"
 #include "common/stack-memo.h"
+#include "common/zero-pages.h"
 
 enum {
 	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
@@ -394,20 +395,20 @@ void taking_free(struct taking *taking)
 	if (!taking)
 		return;
 	stack_memo_deinit(&taking->memo);
-	free(taking->frames);
+	zero_pages_give_back(taking->frames, TAKEN_FRAMES * sizeof(*taking->frames));
 	free(taking->kept);
 	free(taking->kept_frames);
-	free(taking);
+	zero_pages_give_back(taking, sizeof(*taking));
 }
 
 int taking_new(struct replay *replay, struct taking **ret)
 {
-	struct taking *taking = *ret = calloc(1, sizeof(*taking));
+	struct taking *taking = *ret = zero_pages_get(sizeof(*taking));
 
 	if (!taking)
 		return -ENOMEM;
 	taking->replay = replay;
-	taking->frames = calloc(TAKEN_FRAMES, sizeof(*taking->frames));
+	taking->frames = zero_pages_get(TAKEN_FRAMES * sizeof(*taking->frames));
 	if (!taking->frames)
 		return -ENOMEM;
 	return stack_memo_init(&taking->memo);

@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/frame-cache.h"
+#include "common/zero-pages.h"
 
 /* No flag of a frame: a zeroed entry is of nothing. */
 enum { IS_USED = 1u << 31 };
 
 #define ERA (1ULL << 48)
+#define ENTRIES_SIZE (FRAME_CACHE_SIZE * sizeof(struct frame_cache_entry))
+#define LAST_SIZE (WIRE_FRAMES_MAX * sizeof(struct wire_frame))
 
 int frame_cache_init(struct frame_cache *cache)
 {
-	size_t size = FRAME_CACHE_SIZE * sizeof(*cache->entries);
-
-	cache->entries = aligned_alloc(64, size);
-	cache->last = calloc(WIRE_FRAMES_MAX, sizeof(*cache->last));
-	if (!cache->entries || !cache->last)
-		return -ENOMEM;
-	memset(cache->entries, 0, size);
-	return 0;
+	cache->entries = zero_pages_get(ENTRIES_SIZE);
+	cache->last = zero_pages_get(LAST_SIZE);
+	return cache->entries && cache->last ? 0 : -ENOMEM;
 }
 
 void frame_cache_deinit(struct frame_cache *cache)
 {
-	free(cache->entries);
-	free(cache->last);
+	zero_pages_give_back(cache->entries, ENTRIES_SIZE);
+	zero_pages_give_back(cache->last, LAST_SIZE);
 	*cache = (struct frame_cache){ 0 };
 }
 
@@ -59,7 +56,7 @@ void frame_cache_forget_all(struct frame_cache *cache)
 	cache->n_last = 0;
 	cache->era += ERA;
 	if (!cache->era) /* those of the first era would be found again */
-		memset(cache->entries, 0, FRAME_CACHE_SIZE * sizeof(*cache->entries));
+		memset(cache->entries, 0, ENTRIES_SIZE);
 }
 
 static bool is_same(const struct wire_frame *a, const struct wire_frame *b)

@@ -15,7 +15,7 @@ enum {
 	MODE_THEN_EH_FRAME = 16, /* the second one is; else .debug_frame */
 
 	SEGMENTS_MAX = 3,
-	ROWS_MAX = 4096,  /* rows of a table that are looked at, evenly spread */
+	ROWS_MAX = 256,	  /* rows of a table that are looked at, evenly spread */
 	RANDOM_MAX = 256, /* offsets that are looked up anywhere */
 };
 

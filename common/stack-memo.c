@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "common/stack-memo.h"
+#include "common/zero-pages.h"
 
-enum { BUCKETS = 1 << STACK_MEMO_BITS };
+#define BUCKETS_SIZE ((STACK_MEMO_WAYS << STACK_MEMO_BITS) * sizeof(struct stack_memo_entry))
 
 int stack_memo_init(struct stack_memo *memo)
 {
 	if (getrandom(memo->seeds, sizeof(memo->seeds), 0) != sizeof(memo->seeds))
 		return -errno;
-	memo->buckets = calloc(BUCKETS, sizeof(*memo->buckets));
+	memo->buckets = zero_pages_get(BUCKETS_SIZE);
 	return memo->buckets ? 0 : -ENOMEM;
 }
 
 void stack_memo_deinit(struct stack_memo *memo)
 {
-	free(memo->buckets);
+	zero_pages_give_back(memo->buckets, BUCKETS_SIZE);
 	*memo = (struct stack_memo){ 0 };
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 
 #include "common/own-file.h"
 #include "common/wire-reader.h"
+#include "common/zero-pages.h"
 
 enum {
 	CACHE_LINE = 64,
@@ -40,7 +40,7 @@ int wire_reader_init(struct wire_reader *reader, int fd)
 	*reader = (struct wire_reader){ .fd = fd };
 	if (map_file(reader))
 		return 0;
-	reader->buffer = aligned_alloc(64, WIRE_READER_SIZE);
+	reader->buffer = zero_pages_get(WIRE_READER_SIZE);
 	return reader->buffer ? 0 : -ENOMEM;
 }
 
@@ -49,7 +49,7 @@ void wire_reader_deinit(struct wire_reader *reader)
 	if (reader->map_size)
 		munmap(reader->buffer, reader->map_size);
 	else
-		free(reader->buffer);
+		zero_pages_give_back(reader->buffer, WIRE_READER_SIZE);
 	reader->buffer = NULL;
 }
 
@@ -157,8 +157,8 @@ enum wire_outcome wire_reader_hello(struct wire_reader *reader, struct wire_hell
 	/* The third field is the minor version, which tells how the record itself is read. */
 	reader->peer_minor = fields[2] > UINT32_MAX ? UINT32_MAX : fields[2];
 	outcome = wire_reader_next(reader, &raw);
-	if (outcome)
-		return outcome;
-	return wire_decode(wire_type(WIRE_RECORD_hello), raw.header, raw.header->size,
-			   reader->peer_minor, ret);
+	if (!outcome)
+		outcome = wire_decode(wire_type(WIRE_RECORD_hello), raw.header, raw.header->size,
+				      reader->peer_minor, ret);
+	return outcome;
 }

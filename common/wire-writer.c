@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 
 #include "common/wire-writer.h"
+#include "common/zero-pages.h"
 
 int wire_writer_init(struct wire_writer *writer, int fd)
 {
 	*writer = (struct wire_writer){ .fd = fd };
-	writer->buffer = aligned_alloc(64, WIRE_WRITER_SIZE);
+	writer->buffer = zero_pages_get(WIRE_WRITER_SIZE);
 	return writer->buffer ? 0 : -ENOMEM;
 }
 
 void wire_writer_deinit(struct wire_writer *writer)
 {
-	free(writer->buffer);
+	zero_pages_give_back(writer->buffer, WIRE_WRITER_SIZE);
 	writer->buffer = NULL;
 }
 

@@ -8,10 +8,10 @@
  * used one ends where the tables do not lead on.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/arch.h"
+#include "common/zero-pages.h"
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/stack-reads.h"
 
@@ -46,11 +46,10 @@ struct engine_table {
 
 int engine_table_new(struct tables *tables, struct engine_table **ret)
 {
-	struct engine_table *engine = aligned_alloc(CACHE_LINE, sizeof(*engine));
+	struct engine_table *engine = zero_pages_get(sizeof(*engine));
 
 	if (!engine)
 		return -ENOMEM;
-	memset(engine, 0, sizeof(*engine));
 	engine->tables = tables;
 	*ret = engine;
 	return 0;
@@ -58,7 +57,7 @@ int engine_table_new(struct tables *tables, struct engine_table **ret)
 
 struct engine_table *engine_table_free(struct engine_table *engine)
 {
-	free(engine);
+	zero_pages_give_back(engine, sizeof(*engine));
 	return NULL;
 }
 
