@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/arguments.h"
 #include "common/stage-internal.h"
 
 enum { KEY_STATS = 0x10000, KEY_SANDBOX }; /* beyond any key of a stage */
@@ -113,10 +114,8 @@ void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 	struct options options = { stage, self, fopen("/dev/null", "we") };
 
 	argp_program_version_hook = print_version;
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = (char *)program->name; /* in front of getopt's messages */
 	/* In order: what follows a command is the command's own. */
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	arguments_parse(&argp, program->name, argc, argv, ARGP_IN_ORDER, &options);
 	if (options.nowhere)
 		fclose(options.nowhere);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stackpipe convert: a capture in another format, with names that it may have been written without.
  */
-#include <argp.h>
 #include <string.h>
 
+#include "common/arguments.h"
 #include "common/cleanup.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
@@ -135,9 +135,7 @@ int command_convert(int argc, char **argv)
 	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
 	struct conversion conversion = { 0 };
 
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = "stackpipe convert";
-	argp_parse(&argp, argc, argv, 0, NULL, &conversion);
+	arguments_parse(&argp, "stackpipe convert", argc, argv, 0, &conversion);
 	if (add_stages(&pipeline, &conversion) < 0)
 		return STAGE_EXIT_FAILED;
 	if (conversion.is_shown) {

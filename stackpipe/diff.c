@@ -3,7 +3,6 @@
  * stackpipe diff: what has changed between two recordings, by function. Shares are compared, as no
  * two recordings have the same number of samples. With -o, a page shows it.
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/arguments.h"
 #include "common/cleanup.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
@@ -172,9 +172,7 @@ int command_diff(int argc, char **argv)
 	struct comparison comparison = { .n_rows = ROWS_DEFAULT };
 	int status = STAGE_EXIT_OK;
 
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = "stackpipe diff";
-	argp_parse(&argp, argc, argv, 0, NULL, &comparison);
+	arguments_parse(&argp, "stackpipe diff", argc, argv, 0, &comparison);
 	if (comparison.page)
 		return make_page(&comparison);
 	for (int side = 0; side < FOLDED_SIDES && status == STAGE_EXIT_OK; side++)

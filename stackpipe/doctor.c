@@ -3,7 +3,6 @@
  * stackpipe doctor: what this machine allows. Each thing is really tried, with the stage that does
  * it: what that says of a failure is what a person would read then.
  */
-#include <argp.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/arguments.h"
 #include "common/cleanup.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
@@ -133,9 +133,7 @@ int command_doctor(int argc, char **argv)
 	};
 	int status = STAGE_EXIT_OK;
 
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = "stackpipe doctor";
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	arguments_parse(&argp, "stackpipe doctor", argc, argv, 0, NULL);
 	print_machine();
 	for (size_t i = 0; i < N_CHECKS; i++)
 		if (check_one(&checks[i]) != STAGE_EXIT_OK)

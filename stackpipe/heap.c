@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/arguments.h"
 #include "common/clock.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/heap-report.h"
@@ -412,9 +413,7 @@ int command_heap(int argc, char **argv)
 	for (int i = 0; i < N_STAGES - 1; i++)
 		if (pipeline_add(&recording, names[i]) < 0)
 			return STAGE_EXIT_FAILED;
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = "stackpipe heap";
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+	arguments_parse(&argp, "stackpipe heap", argc, argv, ARGP_IN_ORDER, NULL);
 	status = has_command ? record() : base ? compare() : read_file();
 	if (report.options.subject)
 		regfree(report.options.subject);

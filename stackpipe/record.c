@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stackpipe record: perf-source | live-unwinder | symbolizer | capture-sink, with their options. */
-#include <argp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/arguments.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
@@ -223,9 +223,7 @@ int command_record(int argc, char **argv)
 	for (int i = 0; i < N_STAGES; i++)
 		if (pipeline_add(&recording.pipeline, names[i]) < 0)
 			return STAGE_EXIT_FAILED;
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = "stackpipe record";
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &recording);
+	arguments_parse(&argp, "stackpipe record", argc, argv, ARGP_IN_ORDER, &recording);
 	if (recording.is_forced || !strcmp(recording.output, DEFAULT_OUTPUT))
 		add(&recording, SINK, "--force");
 	if (!recording.is_forced && !recording.is_shown)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/arguments.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "stackpipe/commands.h"
@@ -296,9 +297,7 @@ int command_report(int argc, char **argv)
 					  "Says where the time went that a recording is of." };
 	int status = STAGE_EXIT_FAILED;
 
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = "stackpipe report";
-	argp_parse(&argp, argc, argv, 0, NULL, NULL);
+	arguments_parse(&argp, "stackpipe report", argc, argv, 0, NULL);
 	if (input_add_stages(&pipeline, options.path, "report") == 0) {
 		if (options.is_shown)
 			pipeline_print(&pipeline, stdout);

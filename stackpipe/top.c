@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stackpipe top: the last stage of a pipeline that draws what comes, ten times a second. */
-#include <argp.h>
 #include <curses.h>
 #include <errno.h>
 #include <signal.h>
@@ -9,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/arguments.h"
 #include "common/clock.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
@@ -446,13 +446,11 @@ int command_top(int argc, char **argv)
 	bool has_target = false;
 	int status = STAGE_EXIT_FAILED;
 
-	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = "stackpipe top";
 	if (pipeline_add(&pipeline, "perf-source") < 0 ||
 	    pipeline_add_argument(&pipeline, "-q") < 0 ||
 	    pipeline_add_argument(&pipeline, "--counters") < 0)
 		return status;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &has_target);
+	arguments_parse(&argp, "stackpipe top", argc, argv, ARGP_IN_ORDER, &has_target);
 	if (!terminal_is_there()) {
 		pipeline_deinit(&pipeline);
 		return status;
