@@ -23,6 +23,7 @@
 #include <zlib.h>
 
 #include "capture-sink/base64.h"
+#include "capture-sink/memory-stream.h"
 #include "capture-sink/output-stream.h"
 #include "capture-sink/page.h"
 #include "capture-sink/protobuf.h"
@@ -387,7 +388,7 @@ static int join(struct writing *self, enum stage_stream_end end, char **ret, siz
 	if (fflush(out) == 0)
 		size = *ret_size - sizeof(size);
 	fwrite(self->numbers.data, 1, self->numbers.size, out);
-	if (fclose(out) != 0)
+	if (memory_stream_close(out, ret) < 0)
 		return -ENOMEM;
 	size = htole32(size);
 	memcpy(*ret, &size, sizeof(size));

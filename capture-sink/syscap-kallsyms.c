@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture-sink/memory-stream.h"
 #include "capture-sink/syscap-kallsyms.h"
 #include "common/cleanup.h"
 
@@ -63,5 +64,5 @@ int syscap_make_kallsyms(const struct pair_map *kernel, const struct names *name
 			print_line(out, &list[i], names);
 	if (!lines.n) /* Sysprof wants at least one byte */
 		fputc('\n', out);
-	return fclose(out) ? -ENOMEM : 0;
+	return memory_stream_close(out, ret);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture-sink/memory-stream.h"
 #include "capture-sink/syscap-symbols.h"
 #include "common/syscap-format.h"
 #include "common/cleanup.h"
@@ -168,8 +169,7 @@ int syscap_symbols_bundle(const struct syscap_symbols *symbols, const struct nam
 		return -ENOMEM;
 	table_size = (bundle.n + 1) * sizeof(*list);
 	r = place_texts(&bundle, names, table_size, out);
-	if (fclose(out))
-		r = -ENOMEM;
+	r = memory_stream_close(out, &texts) ?: r;
 	whole = r == 0 ? malloc(table_size + texts_size) : NULL;
 	if (!whole)
 		return -ENOMEM;
