@@ -69,8 +69,12 @@ static int gather(struct syscap_files *files, const struct wire_file *file)
 	size_t size = files->gathered_size + file->data.size;
 	char *larger;
 
-	if (size > SYSCAP_FILE_GATHERED_MAX)
+	if (files->is_too_large || size > SYSCAP_FILE_GATHERED_MAX) {
+		free(take_pointer(files->gathered));
+		files->gathered_size = 0;
+		files->is_too_large = file->left > 0;
 		return SYSCAP_FILE_TOO_LARGE;
+	}
 	larger = realloc(files->gathered, size + 1);
 	if (!larger)
 		return -ENOMEM;

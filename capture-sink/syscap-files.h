@@ -18,6 +18,7 @@ struct syscap_files {
 	uint64_t time;	       /* of the last piece */
 	bool in_file;	       /* pieces of a file of the host are still to come */
 	bool is_compressed;    /* that file is */
+	bool is_too_large;     /* it is left out */
 	char *gathered;	       /* what has come of it, if it is not */
 	size_t gathered_size;
 };
