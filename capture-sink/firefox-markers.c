@@ -81,9 +81,9 @@ static uint32_t name_of(const struct profile *profile, struct used_names *string
 								 ? "sampled wait"
 								 : "wait");
 	case FIREFOX_MARK:
-		return used_names_index(strings, profile->marks[marker->number].name);
+		break;
 	}
-	return 0;
+	return used_names_index(strings, profile->marks[marker->number].name);
 }
 
 /* When it was over, and what it took. */
@@ -99,10 +99,10 @@ static uint64_t end_of(const struct profile *profile, const struct firefox_marke
 			*ret_duration = profile->samples[marker->number].weight;
 		return profile->samples[marker->number].time;
 	case FIREFOX_MARK:
-		*ret_duration = profile->marks[marker->number].duration;
-		return profile->marks[marker->number].time;
+		break;
 	}
-	return 0;
+	*ret_duration = profile->marks[marker->number].duration;
+	return profile->marks[marker->number].time;
 }
 
 static void put_time(FILE *out, const struct profile *profile, uint64_t time)

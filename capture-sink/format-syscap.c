@@ -136,9 +136,9 @@ static int64_t assign_pid(struct syscap_format *self, uint64_t upid, const struc
 	if (known)
 		return *known;
 	if (real >= SYSCAP_PSEUDO_PID || is_used(self, real)) {
-		if (self->n_pseudo == INT_MAX - SYSCAP_PSEUDO_PID)
-			return -ENOMEM;
-		pid = SYSCAP_PSEUDO_PID + ++self->n_pseudo;
+		/* Those behind two milliards of others would share the last one. */
+		self->n_pseudo += self->n_pseudo < INT_MAX - SYSCAP_PSEUDO_PID;
+		pid = SYSCAP_PSEUDO_PID + self->n_pseudo;
 	} else {
 		self->used_pids[real / 8] |= 1 << real % 8;
 	}

@@ -136,10 +136,10 @@ static size_t put_names(struct capture *capture, const struct named_stack *stack
 static uint32_t name_single_thread(struct capture *capture, const struct named_stack *stack,
 				   uint32_t name)
 {
+	const char *comm = names_text(&capture->stacks.names, name);
+	uint32_t pid = stack->process ? stack->process->pid : 0, tid = stack->record->tid;
 	char text[THREAD_TEXT];
-	int size = snprintf(text, sizeof(text), "%.64s-%" PRIu32 "/%" PRIu32,
-			    names_text(&capture->stacks.names, name),
-			    stack->process ? stack->process->pid : 0, stack->record->tid);
+	int size = snprintf(text, sizeof(text), "%.64s-%" PRIu32 "/%" PRIu32, comm, pid, tid);
 
 	return names_intern(&capture->stacks.names, text, size);
 }
