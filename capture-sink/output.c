@@ -10,6 +10,7 @@
 
 #include "capture-sink/output.h"
 #include "common/cleanup.h"
+#include "common/zero-pages.h"
 
 /*
  * O_EXCL follows no link and opens nothing that somebody else has put there. A file to be replaced
@@ -43,6 +44,8 @@ int output_check(const char *path, enum output_mode mode)
 	if (!strcmp(path, "-"))
 		return 0;
 	if (lstat(path, &status) == 0) {
+		if (S_ISDIR(status.st_mode))
+			return -EISDIR;
 		if (mode == OUTPUT_NEW)
 			return -EEXIST;
 		if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
@@ -58,7 +61,7 @@ int output_open(struct output *output, const char *path, enum output_mode mode)
 	int flags;
 
 	*output = (struct output){ .fd = STDOUT_FILENO };
-	output->buffer = malloc(OUTPUT_BUFFER);
+	output->buffer = zero_pages_get(OUTPUT_BUFFER);
 	output->units = calloc(OUTPUT_UNITS_MAX, sizeof(*output->units));
 	if (!output->buffer || !output->units)
 		return -ENOMEM;
@@ -74,7 +77,7 @@ int output_open(struct output *output, const char *path, enum output_mode mode)
 	/* With O_APPEND even pwrite(2) would add to the end (its BUGS). */
 	position =
 		S_ISREG(status.st_mode) && !(flags & O_APPEND) ? lseek(output->fd, 0, SEEK_CUR) : 1;
-	if (position < 0)
+	if (position < 0) /* else a capture without its end would pass for whole */
 		return -errno;
 	output->is_seekable = position == 0;
 	return 0;
@@ -165,7 +168,7 @@ int output_close(struct output *output)
 	if (output->is_ours && output->fd >= 0 && close(output->fd) < 0 && r == 0)
 		r = -errno;
 	output->is_ours = false;
-	free(take_pointer(output->buffer));
+	zero_pages_give_back(take_pointer(output->buffer), OUTPUT_BUFFER);
 	free(take_pointer(output->units));
 	return r;
 }
