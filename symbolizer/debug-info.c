@@ -94,6 +94,8 @@ int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *
 
 	if (!is_readable(elf))
 		return DEBUG_INFO_E_NONE;
+	if (fd >= 0)
+		debug_sections_hide_unread(elf);
 	if (debug_sections_size(elf) > DEBUG_INFO_SECTIONS_MAX)
 		return DEBUG_INFO_E_TOO_LARGE;
 	info = calloc(1, sizeof(*info));

@@ -44,6 +44,33 @@ bool debug_sections_has_info(Elf *elf)
 	return false;
 }
 
+static bool is_unread(const char *name)
+{
+	static const char *const list[] = { ".debug_loc", ".debug_loclists", ".debug_macinfo",
+					    ".debug_macro" };
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+
+void debug_sections_hide_unread(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	const char *name;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return;
+	while ((section = next_section(elf, section, names, &header, &name)))
+		if (is_unread(name)) {
+			header.sh_type = SHT_NOBITS;
+			gelf_update_shdr(section, &header);
+		}
+}
+
 /* The older way to compress: "ZLIB", and the size in eight bytes, the highest first. */
 static uint64_t size_of_zdebug(Elf_Scn *section, uint64_t size)
 {

@@ -11,6 +11,13 @@
 bool debug_sections_has_info(Elf *elf);
 
 /*
+ * Hides from libdw what nobody here reads: where variables lie, and macros. It would read and
+ * decompress them all the same, and they are a fifth of a file's DWARF. Not of an Elf in memory:
+ * its headers would be written to there.
+ */
+void debug_sections_hide_unread(Elf *elf);
+
+/*
  * Bytes that the DWARF of a file takes in memory: libdw reads it whole, and decompresses it,
  * without a limit.
  */
