@@ -32,7 +32,8 @@ struct image_entry {
 	bool is_file;		/* else it is in `by_number` alone, and has no key */
 	struct image_file file; /* as the server found it */
 	uint64_t asked_at;	/* the server; of CLOCK_MONOTONIC */
-	uint32_t task;		/* these three: as it was first mapped */
+	bool is_mapped_again;	/* since the server was asked, which has not answered yet */
+	uint32_t task;		/* these three: as it was mapped last until it answered */
 	uint64_t start, length;
 	size_t path_at; /* of the path in `key` */
 	char key[];	/* "major:minor:inode:", the build-id if it is known, the path */
@@ -267,6 +268,13 @@ static int add_entry(struct images *images, const char *key, struct image_entry 
 	return 0;
 }
 
+static void note_mapped(struct image_entry *entry, const struct image_source *source)
+{
+	entry->task = source->task;
+	entry->start = source->start;
+	entry->length = source->length;
+}
+
 static int add_file(struct images *images, const char *key, const struct image_source *source,
 		    size_t size, struct image_entry **ret)
 {
@@ -277,9 +285,7 @@ static int add_file(struct images *images, const char *key, const struct image_s
 		return r;
 	entry->is_file = true;
 	entry->generation = source->generation;
-	entry->task = source->task;
-	entry->start = source->start;
-	entry->length = source->length;
+	note_mapped(entry, source);
 	entry->path_at = strlen(key) - size;
 	HASH_ADD_STR(images->by_file, key, entry);
 	if (!HASH_HAS(hh, entry)) {
@@ -376,10 +382,14 @@ static int find_file(struct images *images, const struct image_source *source, s
 		close_file(entry);
 		entry = NULL;
 	}
-	if (!entry)
+	if (!entry) {
 		r = add_file(images, key, source, size, &entry);
-	else if (has_changed(entry) || is_worth_another_look(entry))
+	} else if (has_changed(entry) || is_worth_another_look(entry)) {
 		r = replace(images, key, entry, source, size, &entry);
+	} else if (!entry->file.status) { /* should the server find that it was gone */
+		note_mapped(entry, source);
+		entry->is_mapped_again = true;
+	}
 	if (r < 0)
 		return r;
 	if (!entry->generation)
@@ -542,6 +552,21 @@ int images_descriptor(const struct images *images, uint64_t image)
 	return entry->file.fd >= 0 ? entry->file.fd : -ENOENT;
 }
 
+/*
+ * It was unmapped before the server looked, but had been mapped once more by then, which was not
+ * worth a question while there was no answer to the first: now it is.
+ */
+static int look_where_it_is_now(struct images *images, uint64_t image)
+{
+	struct image_entry *entry = find_number(images, image), *current;
+
+	if (!entry || !entry->is_mapped_again || entry->file.status != WIRE_image_status_GONE ||
+	    HASH_CNT(hh_number, images->by_number) >= IMAGES_MAX)
+		return 0;
+	HASH_FIND_STR(images->by_file, entry->key, current);
+	return current == entry ? replace_as_it_was(images, entry) : 0;
+}
+
 int images_take_states(struct images *images)
 {
 	struct wire_image_state state;
@@ -555,6 +580,8 @@ int images_take_states(struct images *images)
 			return 0;
 		watch(images, &state, fd);
 		r = stage_put(images->stage, WIRE_RECORD_image_state, &state);
+		if (r == 0)
+			r = look_where_it_is_now(images, state.image);
 		if (r < 0)
 			return r;
 	}

@@ -408,17 +408,45 @@ static void test_who_was_never_looked_for_is_young(void **state)
 	assert_int_not_equal(find_file("/bin/a", 5, 9), image);
 }
 
-static void test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again(void **state)
+/* The server's answer: that an image was gone when it looked. */
+static void answer_gone(uint64_t number)
 {
-	const struct wire_image_state gone = { IMAGE_FIRST, WIRE_image_status_GONE, 0, 0 };
-	uint64_t first = find_file("/memfd:code (deleted)", 5, 9), again;
+	const struct wire_image_state gone = { number, WIRE_image_status_GONE, 0, 0 };
 
 	assert_int_equal(image_message_send(server, &gone, -1), 0);
 	assert_int_equal(images_take_states(&images), 0);
+}
+
+static void test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again(void **state)
+{
+	uint64_t first = find_file("/memfd:code (deleted)", 5, 9), again;
+
+	answer_gone(first);
 	while ((again = find_file("/memfd:code (deleted)", 5, 9)) == first)
 		; /* not faster than IMAGES_ASK_AGAIN_NS */
 	assert_int_equal(images_current(&images, first), again);
 	assert_int_equal(find_file("/memfd:code (deleted)", 5, 9), again);
+}
+
+static void test_what_was_mapped_again_before_it_was_told_to_be_gone_is_looked_for_there(
+	void **state)
+{
+	uint64_t first = find_file("/memfd:code (deleted)", 5, 9), again;
+
+	assert_int_equal(find_file("/memfd:code (deleted)", 5, 9), first);
+	answer_gone(first);
+	again = images_current(&images, first);
+	assert_int_not_equal(again, first);
+	answer_gone(again); /* and nobody has mapped it once more since */
+	assert_int_equal(images_current(&images, first), again);
+}
+
+static void test_what_was_mapped_once_and_is_gone_is_not_looked_for(void **state)
+{
+	uint64_t first = find_file("/memfd:code (deleted)", 5, 9);
+
+	answer_gone(first);
+	assert_int_equal(images_current(&images, first), first);
 }
 
 static void test_a_jitdump_is_one_image_however_it_grows(void **state)
@@ -465,6 +493,8 @@ int main(void)
 		TEST(test_what_is_unused_ends_and_the_server_is_told),
 		TEST(test_who_was_never_looked_for_is_young),
 		TEST(test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again),
+		TEST(test_what_was_mapped_again_before_it_was_told_to_be_gone_is_looked_for_there),
+		TEST(test_what_was_mapped_once_and_is_gone_is_not_looked_for),
 		TEST(test_a_jitdump_is_one_image_however_it_grows),
 	};
 
