@@ -116,6 +116,8 @@ static int read_ids(const struct input *input, struct section ids, uint8_t **ret
 {
 	if (ids.size > EVENT_IDS_MAX * sizeof(uint64_t))
 		return PERFDATA_E_DAMAGED;
+	if (!input_has(input, ids.offset, ids.size))
+		return PERFDATA_E_CUT;
 	*ret = malloc(ids.size + 1);
 	return *ret ? input_read_at(input, ids.offset, *ret, ids.size) : -ENOMEM;
 }
@@ -163,7 +165,8 @@ static int read_features(struct header *header, const struct input *input, const
 		if (r)
 			return r;
 		at += sizeof(section);
-		if (section.size <= HEADER_FEATURE_MAX)
+		if (section.size <= HEADER_FEATURE_MAX &&
+		    input_has(input, section.offset, section.size))
 			data = malloc(section.size + 1);
 		if (data && input_read_at(input, section.offset, data, section.size) == 0)
 			take_feature(header, id, data, section.size);

@@ -148,9 +148,14 @@ int input_seek(struct input *input, uint64_t offset, uint64_t size)
 	return 0;
 }
 
+bool input_has(const struct input *input, uint64_t offset, uint64_t size)
+{
+	return offset <= input->map_size && size <= input->map_size - offset;
+}
+
 int input_read_at(const struct input *input, uint64_t offset, void *ret, size_t size)
 {
-	if (offset > input->map_size || size > input->map_size - offset)
+	if (!input_has(input, offset, size))
 		return PERFDATA_E_CUT;
 	memcpy(ret, input->map + offset, size);
 	return 0;

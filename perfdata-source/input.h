@@ -49,5 +49,8 @@ int input_peek(struct input *input, size_t size, const void **ret);
 /* Of a file: goes on from an offset, for `size` bytes. 0 or CUT. */
 int input_seek(struct input *input, uint64_t offset, uint64_t size);
 
+/* Of a file: whether it has these bytes. */
+bool input_has(const struct input *input, uint64_t offset, uint64_t size);
+
 /* Of a file: bytes from anywhere, whole. 0 or CUT. */
 int input_read_at(const struct input *input, uint64_t offset, void *ret, size_t size);
