@@ -3,12 +3,13 @@
  * To be preloaded: lets allocations fail that the program's own code asks for.
  *
  *	FAIL_IN=NAME	of a program of that name
- *	FAIL_AT=N	the Nth of them, from 1 on; and with FAIL_FROM_THEN_ON set each one behind
- *it FAIL_COUNT=FILE	none: how many there are is written to FILE at the end
- *	OWN_CODE=FILE	lines of "START END": offsets in the program, in hexadecimal, of its own
- *code
+ *	FAIL_AT=N	the Nth of them, from 1 on
+ *	FAIL_FROM_THEN_ON	set: each one behind it, too
+ *	FAIL_COUNT=FILE	none: how many there are is written to FILE at the end
+ *	OWN_CODE=FILE	lines of "START END": where in the program its own code is, in hexadecimal
+ *	FAIL_LIBRARIES	set: what libraries ask for fails like our own
  *
- * What libraries ask for is theirs, linked into the program or not, and given.
+ * Without it, what they ask for is theirs, linked into the program or not, and given.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,12 +30,18 @@ static struct {
 } ranges[RANGES_MAX];
 static size_t n_ranges;
 static uint64_t n_asked, fail_at;
-static int fails_from_then_on, is_wanted, is_ready;
+static int fails_from_then_on, fails_libraries, is_wanted, is_ready;
 
 static int find_program(struct dl_phdr_info *info, size_t size, void *base)
 {
 	*(uintptr_t *)base = info->dlpi_addr;
 	return 1; /* the program comes first */
+}
+
+/* What is done behind main() is not the program's own: coverage is written then. */
+static void rest(void)
+{
+	is_ready = 0;
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -55,6 +62,7 @@ __attribute__((constructor)) static void begin(void)
 		fclose(file);
 	fail_at = at ? strtoull(at, NULL, 10) : 0;
 	fails_from_then_on = getenv("FAIL_FROM_THEN_ON") != NULL;
+	fails_libraries = getenv("FAIL_LIBRARIES") != NULL;
 	is_ready = is_wanted;
 }
 
@@ -73,6 +81,8 @@ static int is_own(uintptr_t caller)
 {
 	size_t low = 0, high = n_ranges;
 
+	if (fails_libraries)
+		return 1;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -93,6 +103,8 @@ static int must_fail(void *caller)
 	if (!is_ready || !is_own((uintptr_t)caller))
 		return 0;
 	n = __atomic_add_fetch(&n_asked, 1, __ATOMIC_RELAXED);
+	if (n == 1) /* not in the constructor: what the loader does at the end would come before */
+		atexit(rest);
 	if (!fail_at || (n != fail_at && !(fails_from_then_on && n > fail_at)))
 		return 0;
 	errno = ENOMEM;

@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import made  # noqa: E402
 import pipeline  # noqa: E402
 import streams  # noqa: E402
 
@@ -18,6 +19,7 @@ UNCONFINED = "perf-source",
 STATUSES = 0, 1, 2, 126, 127  # the last two of a command that could not be run
 PATIENCE_S = 10
 LINES_MAX = 5
+SUMMARY_LINES_MAX = 100
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 DATA = pipeline.TOP / "tests" / "data"
 WAITS = "--off-cpu=1", "--counters=10", "-s", "1024"
@@ -26,8 +28,9 @@ WAITS = "--off-cpu=1", "--counters=10", "-s", "1024"
 class Stage:
     """A stage, what it reads, and what it writes."""
 
-    def __init__(self, name, *arguments, stdin=None, out=None, follow=False):
+    def __init__(self, name, *arguments, stdin=None, out=None, follow=False, verbosity=("-q",)):
         self.name, self.arguments, self.stdin, self.out, self.follow = name, arguments, stdin, out, follow
+        self.verbosity = verbosity
 
     def title(self):
         return f"{self.name} {' '.join(str(part) for part in self.arguments)}".strip()
@@ -40,7 +43,7 @@ class Stage:
         directory.mkdir(exist_ok=True)
         with open(self.stdin or os.devnull, "rb") as stdin, open(directory / "stdout", "wb") as stdout:
             ended = subprocess.run(
-                [*wrapper, pipeline.program(self.name), "-q", *self.arguments], stdin=stdin, stdout=stdout,
+                [*wrapper, pipeline.program(self.name), *self.verbosity, *self.arguments], stdin=stdin, stdout=stdout,
                 stderr=subprocess.PIPE, cwd=directory, timeout=PATIENCE_S, check=False,
                 start_new_session=True, env={**os.environ, "HOME": str(directory), **environment})
         return ended, directory / (self.out or "stdout")
@@ -59,7 +62,19 @@ def record(path, *source):
     return path
 
 
+def write_woken(path):
+    """Waits that processes have ended of which nothing else is known; so many that tables of them grow."""
+    hello, *_, end = streams.records((DATA / "small.symbolized.stream").read_bytes())
+    numbers = range(1, 600)
+    path.write_bytes(streams.between(hello, [
+        made.process(), *[made.process(made.UPID + i, made.PID + i) for i in numbers],
+        made.event(0, "cpu-clock", made.NANOSECONDS), made.event(1, "waits", made.NANOSECONDS, made.OFF_CPU),
+        *[made.stack([(made.CODE, 0)], event=1, waker=(made.UPID + i, made.PID + i)) for i in numbers]], end))
+    return path
+
+
 def stages(directory):
+    woken = write_woken(directory / "woken.stream")
     heap = record(directory / "heap.stream", "preload-source", "--", "ls", "/usr")  # a few hundred allocations
     waits = record(directory / "waits.stream", "perf-source", *WAITS, "--", "sh", "-c", "sleep 0.05; sleep 0.01")
     unwound, symbolized = DATA / "small.unwound.stream", DATA / "small.symbolized.stream"
@@ -84,12 +99,14 @@ def stages(directory):
         Stage("symbolizer", OFF, stdin=unwound),
         Stage("symbolizer", OFF, stdin=pipeline.SMALL_STREAM),
         Stage("capture-sink", OFF, "unnamed.syscap", stdin=unwound, out="unnamed.syscap"),
+        Stage("capture-sink", OFF, "told.syscap", stdin=symbolized, out="told.syscap", verbosity=()),
         *[Stage("capture-sink", OFF, f"out.{name}", stdin=symbolized, out=f"out.{name}")
           for name in ("syscap", "html", "folded", "pb.gz", "speedscope.json", "firefox.json", "otlp")],
         *[Stage("capture-sink", OFF, f"heap.{name}", stdin=heap, out=f"heap.{name}")
           for name in ("syscap", "html", "folded", "pb.gz", "otlp")],
         *[Stage("capture-sink", OFF, f"waits.{name}", stdin=waits, out=f"waits.{name}")
-          for name in ("syscap", "html", "pb.gz", "speedscope.json", "otlp")],
+          for name in ("syscap", "html", "pb.gz", "speedscope.json", "firefox.json", "otlp")],
+        Stage("capture-sink", OFF, "woken.syscap", stdin=woken, out="woken.syscap"),
         Stage("capture-source", OFF, waits_capture),
         Stage("capture-source", OFF, capture),
         Stage("capture-source", OFF, DATA / "small.folded"),
@@ -175,7 +192,7 @@ def what_is_wrong(stage, ended, out):
         return f"status {ended.returncode}"
     if ended.returncode and not lines:
         return "it does not say why"
-    if any(CONTROL.search(line) for line in lines) or len(lines) > LINES_MAX:
+    if any(CONTROL.search(line) for line in lines) or len(lines) > (LINES_MAX if stage.verbosity else SUMMARY_LINES_MAX):
         return "what it says is not clean"
     if stage.out and not is_readable(out, ended.returncode == 0):
         return "what it has left cannot be read"

@@ -5,8 +5,8 @@ Every allocation of every stage's own code fails, once by itself and once with a
 	test_memory.py [--all]
 
 A stage then does without, or says that it cannot, and leaves nothing that cannot be read. Without
---all every 10th is tried. What libc allocates for a call of ours (fopen(3), open_memstream(3)) is
-libc's, and given.
+--all every 10th is tried. In sinks, whose libraries bear it, what libc and zlib allocate for a call of ours
+(open_memstream(3), deflateInit(3)) fails, too.
 """
 import os
 import subprocess
@@ -50,25 +50,33 @@ class Memory(pipeline.RecordingTest):
         wrong = faulted.what_is_wrong(stage, ended, out)
         return wrong and f"{stage.title()} {more}: {wrong}: {faulted.said(ended)}"
 
-    def test_each_fails(self):
+    def try_each(self, stages, **more):
         tried, wrong = 0, []
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for i, stage in enumerate(faulted.stages(self.directory)):
-                if stage.is_confined():
-                    continue  # once is enough
+            for i, stage in enumerate(stages):
                 ranges, count = self.directory / f"ranges{i}", self.directory / f"count{i}"
                 ranges.write_text("".join(f"{start:x} {end:x}\n" for start, end in own_code(stage.name)))
-                self.assertIsNone(self.run_case(stage, ranges, self.directory / f"all{i}", FAIL_COUNT=str(count)))
+                self.assertIsNone(self.run_case(stage, ranges, self.directory / f"all{i}", FAIL_COUNT=str(count), **more))
                 n = int(count.read_text())
                 self.assertGreater(n, 0, stage.title())
                 print(f"{stage.title()}: {n} allocations", flush=True)
-                cases = [(at, more) for at in range(1, n + 1, EVERY) for more in ({}, {"FAIL_FROM_THEN_ON": "1"})]
+                cases = [(at, behind) for at in range(1, n + 1, EVERY) for behind in ({}, {"FAIL_FROM_THEN_ON": "1"})]
                 tried += len(cases)
                 wrong += [line for line in pool.map(lambda case: self.run_case(
                     stage, ranges, self.directory / f"{i}-{case[0]}-{len(case[1])}",
-                    FAIL_AT=str(case[0]), **case[1]), cases) if line]
+                    FAIL_AT=str(case[0]), **case[1], **more), cases) if line]
         print(f"{tried} cases tried, {len(wrong)} wrong", flush=True)
         self.assertEqual(wrong, [], "\n".join(wrong))
+
+    def unconfined(self):
+        """Once is enough."""
+        return [stage for stage in faulted.stages(self.directory) if not stage.is_confined()]
+
+    def test_each_fails(self):
+        self.try_each(self.unconfined())
+
+    def test_each_of_a_sink_and_its_libraries_fails(self):
+        self.try_each([stage for stage in self.unconfined() if stage.name == "capture-sink"], FAIL_LIBRARIES="1")
 
 
 if __name__ == "__main__":
