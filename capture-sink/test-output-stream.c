@@ -101,6 +101,20 @@ static void test_a_full_disk_is_told(void **state)
 	}
 }
 
+/* What was written is still in the compressor then. */
+static void test_a_full_disk_is_told_when_it_is_closed(void **state)
+{
+	static const char filler[OUTPUT_BUFFER];
+	struct output output;
+	FILE *stream;
+
+	assert_int_equal(output_open(&output, "/dev/full", OUTPUT_REPLACE), 0);
+	stream = output_stream_open(&output, OUTPUT_GZIP);
+	assert_int_equal(output_add(&output, filler, sizeof(filler)), 0);
+	assert_int_equal(output_stream_close(stream), -ENOSPC);
+	output_close(&output);
+}
+
 static void check_base64(const char *data, const char *expected)
 {
 	char *text;
@@ -159,6 +173,7 @@ int main(void)
 		TEST(test_plain),
 		TEST(test_compressed),
 		TEST(test_a_full_disk_is_told),
+		TEST(test_a_full_disk_is_told_when_it_is_closed),
 		TEST(test_base64),
 		TEST(test_only_the_data_of_a_page_is_taken),
 	};

@@ -371,6 +371,122 @@ static void test_an_error_of_a_device_is_told(void **state)
 	assert_int_equal(output_close(&output), -ENOSPC);
 }
 
+/* A mount point cannot be removed. */
+static void mount_over_itself(void)
+{
+	write_file(path, "mounted");
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount(path, path, NULL, MS_BIND, NULL) < 0)
+		_exit(77);
+}
+
+static void test_what_cannot_be_removed_is_not_replaced(void **state)
+{
+	struct output output;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		mount_over_itself();
+		_exit(output_open(&output, path, OUTPUT_REPLACE) == -EBUSY ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+	check_content(path, "mounted");
+}
+
+static void test_what_is_no_file_may_be_written_to(void **state)
+{
+	assert_int_equal(output_check("/dev/null", OUTPUT_REPLACE), 0);
+	assert_int_equal(output_check(dir, OUTPUT_REPLACE), -EISDIR);
+	assert_int_equal(output_check(dir, OUTPUT_NEW), -EISDIR); /* to choose --force is no help */
+}
+
+static void test_standard_output_that_is_closed(void **state)
+{
+	struct output output;
+	int kept, r;
+
+	fflush(stdout);
+	kept = dup(STDOUT_FILENO);
+	close(STDOUT_FILENO);
+	r = output_open(&output, "-", OUTPUT_NEW);
+	output_close(&output);
+	dup2(kept, STDOUT_FILENO);
+	close(kept);
+	assert_int_equal(r, -EBADF);
+}
+
+static bool seeking_fails;
+
+off_t __real_lseek64(int fd, off_t offset, int whence);
+off_t __wrap_lseek64(int fd, off_t offset, int whence);
+
+off_t __wrap_lseek64(int fd, off_t offset, int whence)
+{
+	if (!seeking_fails)
+		return __real_lseek64(fd, offset, whence);
+	errno = EIO;
+	return -1;
+}
+
+static void test_a_file_whose_position_is_not_known_is_refused(void **state)
+{
+	struct output output;
+
+	seeking_fails = true;
+	assert_int_equal(output_open(&output, path, OUTPUT_NEW), -EIO);
+	seeking_fails = false;
+	output_close(&output);
+}
+
+/* Somebody else has made it so; that end is read by a child. */
+static void test_a_pipe_that_does_not_block_is_waited_for(void **state)
+{
+	struct output output;
+	int ends[2], status;
+	pid_t child;
+
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	dup2(ends[1], output.fd);
+	output.is_seekable = false;
+	child = fork();
+	if (child == 0) {
+		char byte;
+		int n = 0;
+
+		close(ends[1]);
+		close(output.fd);
+		fcntl(ends[0], F_SETFL, 0);
+		while (read(ends[0], &byte, 1) == 1)
+			n++;
+		_exit(n == 300 * UNIT ? 0 : 1);
+	}
+	close(ends[0]);
+	close(ends[1]);
+	assert_int_equal(add_units(&output, 300), 0);
+	assert_int_equal(output_close(&output), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void test_errors_of_the_last_calls_are_told(void **state)
+{
+	struct output output;
+	int fd;
+
+	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	dup2(fd, output.fd);
+	close(fd);
+	assert_int_equal(output_patch(&output, 0, "XY", 2), -EBADF);
+	close(output.fd);
+	assert_int_equal(output_close(&output), -EBADF);
+}
+
 static void test_a_unit_is_filled_in_place(void **state)
 {
 	struct output output;
@@ -408,6 +524,12 @@ int main(void)
 		TEST(test_a_file_over_its_limit_ends_behind_a_whole_unit),
 		TEST(test_a_full_file_system_leaves_whole_units),
 		TEST(test_an_error_of_a_device_is_told),
+		TEST(test_what_cannot_be_removed_is_not_replaced),
+		TEST(test_what_is_no_file_may_be_written_to),
+		TEST(test_standard_output_that_is_closed),
+		TEST(test_a_file_whose_position_is_not_known_is_refused),
+		TEST(test_a_pipe_that_does_not_block_is_waited_for),
+		TEST(test_errors_of_the_last_calls_are_told),
 		TEST(test_a_unit_is_filled_in_place),
 	};
 

@@ -166,6 +166,52 @@ static void test_stacks_whose_names_become_equal_are_one(void **state)
 	stack_counts_deinit(&counts);
 }
 
+static int n_given = -1; /* allocations that there is memory for; -1: for all */
+
+void *__real_reallocarray(void *pointer, size_t n, size_t size);
+void *__wrap_reallocarray(void *pointer, size_t n, size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+static bool has_memory(void)
+{
+	return n_given < 0 || n_given-- > 0;
+}
+
+void *__wrap_reallocarray(void *pointer, size_t n, size_t size)
+{
+	return has_memory() ? __real_reallocarray(pointer, n, size) : NULL;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return has_memory() ? __real_calloc(n, size) : NULL;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return has_memory() ? __real_malloc(size) : NULL;
+}
+
+static void test_without_memory_the_rare_stay(void **state)
+{
+	struct stack_counts counts = { 0 };
+	int n_failed = 0;
+
+	for (int round = 0; round < 3; round++)
+		for (uint32_t i = 1; i <= 1000; i++)
+			for (uint32_t n = i % 3; n < 3; n++)
+				add(&counts, 2, 1, i, 0);
+	for (n_given = 0; counts.n == 1000; n_given = ++n_failed)
+		stack_counts_forget_rare(&counts);
+	n_given = -1;
+	assert_in_range(n_failed, 2, 100);
+	assert_in_range(counts.n, 1, 500);
+	stack_counts_deinit(&counts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_rare_stacks_make_room_and_count_as_others),
 		cmocka_unit_test(test_at_most_half_of_the_stacks_stay),
 		cmocka_unit_test(test_stacks_whose_names_become_equal_are_one),
+		cmocka_unit_test(test_without_memory_the_rare_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,6 +294,56 @@ static void test_what_does_not_fit_into_a_frame_is_refused(void **state)
 	assert_int_equal(check_frame(HEADER, PROCESS, SYSCAP_FRAME_MAX), size);
 }
 
+/* As if all of the buffer but for `room` were waiting for a disk that is full. */
+static void fill_up(int fd, size_t room)
+{
+	static const char filler[OUTPUT_BUFFER];
+
+	dup2(fd, output.fd);
+	output.is_seekable = false;
+	output.used = output.n_units = 0;
+	assert_int_equal(output_add(&output, filler, sizeof(filler) - room), 0);
+}
+
+static void test_a_full_disk_is_told_by_each(void **state)
+{
+	static const struct syscap_counter counter = { "category", "name", "what", 1, 2, 1 };
+	_cleanup_fd_ int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	const uint64_t address = 1;
+
+#define TELLS(call)                                                                                \
+	do {                                                                                       \
+		fill_up(full, 0);                                                                  \
+		assert_int_equal(call, -ENOSPC);                                                   \
+	} while (0)
+	TELLS(syscap_put_sample(&syscap, when, 1, &address, 1));
+	TELLS(syscap_put_allocation(&syscap, when, 1, 1, 1, &address, 1));
+	TELLS(syscap_put_process(&syscap, when, "name"));
+	TELLS(syscap_put_exit(&syscap, when));
+	TELLS(syscap_put_map(&syscap, when, 1, 2, 3, 4, "path", NULL));
+	TELLS(syscap_put_jitmap(&syscap, when, 1, "name"));
+	TELLS(syscap_put_chunk(&syscap, when, "path", "data", 4, 1));
+	TELLS(syscap_put_metadata(&syscap, when, "id", "value"));
+	TELLS(syscap_put_mark(&syscap, when, 1, "group", "name", "message"));
+	TELLS(syscap_put_log(&syscap, when, 1, "domain", "text"));
+	TELLS(syscap_define_counters(&syscap, when, &counter, 1));
+	TELLS(syscap_set_counters(&syscap, when, &counter, 1));
+#undef TELLS
+	output.used = 0;
+}
+
+static void test_a_full_disk_is_told_by_an_index(void **state)
+{
+	_cleanup_fd_ int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	while (syscap.n_frames < SYSCAP_FRAMES_AN_INDEX - 1)
+		assert_int_equal(syscap_put_exit(&syscap, when), 0);
+	fill_up(full, 24); /* the frame that the index is behind */
+	output.is_seekable = true;
+	assert_int_equal(syscap_put_exit(&syscap, when), -ENOSPC);
+	output.used = 0;
+}
+
 /* Walks all frames; index frames every SYSCAP_FRAMES_AN_INDEX others, chained from the last. */
 static void test_a_large_file_has_index_frames(void **state)
 {
@@ -348,6 +398,8 @@ int main(void)
 		TEST(test_metadata_and_log),
 		TEST(test_counters),
 		TEST(test_what_does_not_fit_into_a_frame_is_refused),
+		TEST(test_a_full_disk_is_told_by_each),
+		TEST(test_a_full_disk_is_told_by_an_index),
 		TEST(test_a_large_file_has_index_frames),
 		TEST(test_a_pipe_gets_no_index_frames),
 	};

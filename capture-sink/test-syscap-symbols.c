@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -120,6 +122,50 @@ static void test_what_is_put_away_is_in_the_bundle_all_the_same(void **state)
 	free(bundle);
 }
 
+static bool is_gone(uint64_t pid, void *arg)
+{
+	return false;
+}
+
+enum { WORTH_A_LOOK = PAIR_MAP_PRUNED_MIN + 1 };
+
+static void fill(void)
+{
+	uint32_t name = intern("name");
+
+	for (uint64_t i = 0; i < WORTH_A_LOOK; i++)
+		pair_map_add(&symbols.living, 1, 0x1000 + i, name);
+}
+
+/* As where there is no directory for temporary files. */
+static void test_without_a_file_all_names_stay(void **state)
+{
+	char *bundle;
+	size_t size;
+
+	fclose(symbols.ended);
+	symbols.ended = NULL;
+	fill();
+	syscap_symbols_put_away(&symbols, is_gone, NULL);
+	assert_int_equal(symbols.living.n, WORTH_A_LOOK);
+	assert_int_equal(syscap_symbols_bundle(&symbols, &names, &bundle, &size), 0);
+	assert_true(size > WORTH_A_LOOK * sizeof(struct entry));
+	free(bundle);
+}
+
+static void test_a_file_that_cannot_be_read_again_is_told(void **state)
+{
+	char *bundle;
+	size_t size;
+
+	fill();
+	syscap_symbols_put_away(&symbols, is_gone, NULL);
+	assert_int_equal(symbols.n_ended, WORTH_A_LOOK);
+	fflush(symbols.ended);
+	assert_int_equal(ftruncate(fileno(symbols.ended), 0), 0);
+	assert_int_equal(syscap_symbols_bundle(&symbols, &names, &bundle, &size), -EIO);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -127,6 +173,8 @@ int main(void)
 		TEST(test_symbols_are_bundled_by_process_and_address),
 		TEST(test_a_bundle_of_nothing_is_its_end),
 		TEST(test_what_is_put_away_is_in_the_bundle_all_the_same),
+		TEST(test_without_a_file_all_names_stay),
+		TEST(test_a_file_that_cannot_be_read_again_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

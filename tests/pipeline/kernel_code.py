@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A stream in which code of the kernel comes and goes, put together by hand."""
 import struct
-from collections import Counter
 
 import pipeline
 import streams
+from streams import blob, numbers, string
 
 FILE, IMAGE, MAPPING, STACK, KERNEL_SYMBOL = 6, 10, 14, 16, 21
 GONE, BPF, OUT_OF_LINE = 1, 1, 2
@@ -20,19 +20,6 @@ ffffffffc0002000 t of_module\t[module]
 ffffffffc0003000 t behind\t[module]
 ffffffffc0009000 t last\t[module]
 """
-
-
-def numbers(*values):
-    return struct.pack(f"<{len(values)}Q", *values)
-
-
-def string(text):
-    data = text.encode()
-    return numbers(len(data)) + data + bytes(8 - len(data) % 8)
-
-
-def blob(data):
-    return numbers(len(data)) + data + bytes(8 + -len(data) % 8)
 
 
 def kernel_symbol(time, address, size, flags, name, kind=BPF):
@@ -74,6 +61,4 @@ def stream():
               for number in (IMAGE, MAPPING)]
     kallsyms = streams.make_record(FILE, numbers(0) + string("/proc/kallsyms") + numbers(0) +
                                    blob(KALLSYMS.encode()))
-    whole = [hello, *kernel, kallsyms, *changes()]
-    counts = Counter(map(streams.record_type, whole))
-    return b"".join([*whole, streams.with_totals(end, counts)])
+    return streams.between(hello, [*kernel, kallsyms, *changes()], end)

@@ -42,6 +42,20 @@ def make_record(number, payload):
     return RECORD_HEADER.pack(RECORD_HEADER.size + len(payload), number, 0) + payload
 
 
+def numbers(*values):
+    """Fields of a record, as are string() and blob()."""
+    return struct.pack(f"<{len(values)}Q", *values)
+
+
+def string(text):
+    data = text.encode()
+    return numbers(len(data)) + data + bytes(8 - len(data) % 8)
+
+
+def blob(data):
+    return numbers(len(data)) + data + bytes(8 + -len(data) % 8)
+
+
 def with_totals(end, counts):
     """An `end` record that tells other totals."""
     items = b"".join(TOTAL.pack(*item) for item in sorted(counts.items()))
@@ -52,8 +66,12 @@ def with_totals(end, counts):
 def with_record_behind_hello(stream, record):
     """A stream that is as good as before, with one more record in it."""
     hello, *middle, end = records(stream)
-    middle.insert(0, record)
-    counts = Counter(record_type(each) for each in [hello, *middle])
+    return between(hello, [record, *middle], end)
+
+
+def between(hello, middle, end):
+    """A stream of these records, whose `end` adds up."""
+    counts = Counter(map(record_type, [hello, *middle]))
     return b"".join([hello, *middle, with_totals(end, counts)])
 
 

@@ -38,6 +38,10 @@ WRONG_COMMAND_LINES = [
     ("capture-sink", "one.syscap", "two.syscap"),
     ("capture-sink", "-f", "no-such-format", "out"),
     ("capture-sink", "name-without-format"),
+    ("capture-sink", "--heap=most", "out.folded"),
+    ("capture-sink", "--heap=peak:pages", "out.folded"),
+    ("capture-sink", "--base=before.html", "out.folded"),
+    ("capture-sink", "--tid", "out.html"),
 ]
 
 
@@ -110,6 +114,18 @@ class Output(pipeline.PipelineTest):
         self.assert_fails_in_one_line(self.sink(self.path), text="--force")
         self.assertEqual(self.path.read_text(), "precious")
 
+    def test_that_comes_to_be_while_the_sink_waits_is_left_alone(self):
+        read_end, write_end = os.pipe()
+        with open(write_end, "wb") as stream:
+            with open(read_end, "rb") as stdin:
+                started = self.start(self.stage("capture-sink", "-q", self.path), stdin=stdin)
+            waits_in = pipeline.Path(f"/proc/{started.processes[0].pid}/wchan")
+            pipeline.wait_for(lambda: "poll" in waits_in.read_text(), "the sink to wait for its input")
+            self.path.write_text("precious")
+            stream.write(pipeline.SMALL_STREAM.read_bytes())
+        self.assert_fails_in_one_line(started.end()[0], text="--force")
+        self.assertEqual(self.path.read_text(), "precious")
+
     def test_that_exists_is_replaced_by_force(self):
         self.path.write_text("not precious")
         ended = self.sink("--force", self.path)
@@ -124,6 +140,16 @@ class Output(pipeline.PipelineTest):
         self.assertEqual(self.sink("--force", self.path).status, 0)
         self.assertFalse(self.path.is_symlink())
         self.assertEqual(target.read_text(), "precious")
+
+    def test_is_no_directory(self):
+        self.assert_fails_in_one_line(self.sink("-f", "folded", self.directory), text="Is a directory")
+
+    def test_is_not_compared_with_what_is_no_page(self):
+        base = self.directory / "before.html"
+        self.assert_fails_in_one_line(self.sink(f"--base={base}", self.directory / "out.html"), text="No such file")
+        base.write_text("<html>")
+        self.assert_fails_in_one_line(self.sink("--force", f"--base={base}", self.directory / "out.html"),
+                                      text="is no page that stackpipe has written")
 
     def test_in_a_directory_that_is_not_there(self):
         path = self.directory / "none" / "out.syscap"
