@@ -6,7 +6,7 @@
 
 Added time is that of the command with the tracer, to a finished file, less that of the command alone. heaptrack runs
 with its interpreter (full) where that survives, else raw (-r), which is said. Samples (-S 512K) are taken of the
-same for longer, some 10 s, as what the pipeline needs to begin has no share to speak of then: pairs of runs, the
+same for half a minute, as what the pipeline needs to begin has no share to speak of then: pairs of runs, the
 median of their ratios. One line of JSON a workload, and one that compares one thread with four."""
 import argparse
 import json
@@ -66,8 +66,8 @@ def workloads(directory):
     python = "/usr/bin/python3"  # no shell script in front of it
     script = directory / "texts.py"
     script.write_text(PYTHON)
-    found["python3"] = [python, script, 1], [python, script, 30]
-    found["cc1plus"] = cc1plus(directory, 1), cc1plus(directory, 400)
+    found["python3"] = [python, script, 1], [python, script, 100]
+    found["cc1plus"] = cc1plus(directory, 1), cc1plus(directory, 1000)
     return {name: tuple([str(word) for word in command] for command in commands)
             for name, commands in found.items()}
 
