@@ -19,7 +19,7 @@
 
 #include "use-sides.h"
 
-enum { TURN = 8000 }; /* tens of milliseconds */
+enum { TURN = 64000 }; /* more than a tenth of a second: longer than the recorder sleeps */
 
 /* A path for it; the descriptor stays open. */
 static LINK void make(const char *name, char path[32])
