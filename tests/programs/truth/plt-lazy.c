@@ -4,7 +4,7 @@
  * was. The stub pushes, jumps to the PLT's head, which pushes and jumps to the loader. Some more
  * calls find it resolved: else one sample in 200 would be in the stub.
  *
- * truth: aside START main outer tiny
+ * truth: chain START main outer tiny
  * truth: chain START main outer LD+
  * truth: chain START main outer tiny@plt
  * truth: ends stack-truncated at (_dl_runtime_resolve…|[ld-linux-x86-64.so.2])  # CFA: rbx
