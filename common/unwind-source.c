@@ -6,30 +6,26 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "common/unwind-source.h"
 
 /*
  * A copy of a section's bytes, decompressed. A section that takes no room in the file has none, as
  * the .eh_frame that ld leaves where all is in .debug_frame.
  */
-static int copy_section(Elf_Scn *section, const GElf_Shdr *header, uint8_t **ret, size_t *ret_size)
+static int copy_section(const struct elf_section *section, uint8_t **ret, size_t *ret_size)
 {
-	GElf_Chdr compressed;
+	const GElf_Shdr *header = &section->header;
 	Elf_Data *data;
 
 	if (header->sh_type == SHT_NOBITS || header->sh_size == 0)
 		return -ENODATA;
-	if (header->sh_size > UNWIND_SECTION_MAX)
+	if (header->sh_size > UNWIND_SECTION_MAX ||
+	    elf_section_size_in_memory(section) > UNWIND_SECTION_MAX)
 		return -EFBIG;
-	if (header->sh_flags & SHF_COMPRESSED) {
-		if (!gelf_getchdr(section, &compressed))
-			return -EBADMSG;
-		if (compressed.ch_size > UNWIND_SECTION_MAX)
-			return -EFBIG;
-		if (elf_compress(section, 0, 0) < 0)
-			return -EBADMSG;
-	}
-	data = elf_getdata(section, NULL);
+	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section->handle, 0, 0) < 0)
+		return -EBADMSG;
+	data = elf_getdata(section->handle, NULL);
 	if (!data || !data->d_buf)
 		return -EBADMSG;
 	*ret = malloc(data->d_size + 1);
@@ -41,23 +37,16 @@ static int copy_section(Elf_Scn *section, const GElf_Shdr *header, uint8_t **ret
 }
 
 /* -ENODATA: there is no section of that name. */
-static int find_section(Elf *elf, const char *wanted, GElf_Shdr *ret_header, uint8_t **ret,
+static int find_section(Elf *elf, const char *wanted, uint64_t *ret_address, uint8_t **ret,
 			size_t *ret_size)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	struct elf_section section = elf_section_before_first(elf);
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return -ENODATA;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name;
-
-		if (!gelf_getshdr(section, ret_header))
-			continue;
-		name = elf_strptr(elf, names, ret_header->sh_name);
-		if (name && !strcmp(name, wanted))
-			return copy_section(section, ret_header, ret, ret_size);
-	}
+	while (elf_section_next(&section))
+		if (!strcmp(section.name, wanted)) {
+			*ret_address = section.header.sh_addr;
+			return copy_section(&section, ret, ret_size);
+		}
 	return -ENODATA;
 }
 
@@ -125,19 +114,17 @@ static int find_by_header(Elf *elf, struct cfi_section *section, uint8_t **ret)
 
 static int read_eh_frame(Elf *elf, struct cfi_section *section, uint8_t **ret)
 {
-	GElf_Shdr header;
-	int r = find_section(elf, ".eh_frame", &header, ret, &section->size);
+	int r = find_section(elf, ".eh_frame", &section->address, ret, &section->size);
 
 	section->kind = CFI_EH_FRAME;
 	section->bytes = *ret;
-	section->address = header.sh_addr;
 	return r == -ENODATA ? find_by_header(elf, section, ret) : r;
 }
 
 static int read_debug_frame(Elf *elf, struct cfi_section *section, uint8_t **ret)
 {
-	GElf_Shdr header;
-	int r = find_section(elf, ".debug_frame", &header, ret, &section->size);
+	uint64_t unused; /* it is not loaded */
+	int r = find_section(elf, ".debug_frame", &unused, ret, &section->size);
 
 	section->kind = CFI_DEBUG_FRAME;
 	section->bytes = *ret;

@@ -13,6 +13,7 @@
 
 #include "common/build-id.h"
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "common/wire.h"
 #include "symbolizer/debug-files.h"
 #include "symbolizer/debug-sections.h"
@@ -173,21 +174,11 @@ static bool find_by_link(Elf *elf, const char *file_path, const struct debug_dir
 
 static Elf_Data *find_section_data(Elf *elf, const char *wanted)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	struct elf_section section = elf_section_before_first(elf);
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS)
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (name && !strcmp(name, wanted))
-			return elf_rawdata(section, NULL);
-	}
+	while (elf_section_next(&section))
+		if (section.header.sh_type == SHT_PROGBITS && !strcmp(section.name, wanted))
+			return elf_rawdata(section.handle, NULL);
 	return NULL;
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -7,39 +6,21 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "symbolizer/debug-sections.h"
 
-/* The next section that has a name and a header; `names` is elf_getshdrstrndx()'s. */
-static Elf_Scn *next_section(Elf *elf, Elf_Scn *section, size_t names, GElf_Shdr *ret_header,
-			     const char **ret_name)
+static bool is_named(const struct elf_section *section, const char *name, const char *compressed)
 {
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, ret_header))
-			continue;
-		*ret_name = elf_strptr(elf, names, ret_header->sh_name);
-		if (*ret_name)
-			return section;
-	}
-	return NULL;
-}
-
-static bool starts_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
+	return section->header.sh_type != SHT_NOBITS &&
+	       (!strcmp(section->name, name) || !strcmp(section->name, compressed));
 }
 
 bool debug_sections_has_info(Elf *elf)
 {
-	Elf_Scn *section = NULL;
-	const char *name;
-	GElf_Shdr header;
-	size_t names;
+	struct elf_section section = elf_section_before_first(elf);
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return false;
-	while ((section = next_section(elf, section, names, &header, &name)))
-		if (header.sh_type != SHT_NOBITS &&
-		    (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info")))
+	while (elf_section_next(&section))
+		if (is_named(&section, ".debug_info", ".zdebug_info"))
 			return true;
 	return false;
 }
@@ -57,57 +38,21 @@ static bool is_unread(const char *name)
 
 void debug_sections_hide_unread(Elf *elf)
 {
-	Elf_Scn *section = NULL;
-	const char *name;
-	GElf_Shdr header;
-	size_t names;
+	struct elf_section section = elf_section_before_first(elf);
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return;
-	while ((section = next_section(elf, section, names, &header, &name)))
-		if (is_unread(name)) {
-			header.sh_type = SHT_NOBITS;
-			gelf_update_shdr(section, &header);
-		}
-}
-
-/* The older way to compress: "ZLIB", and the size in eight bytes, the highest first. */
-static uint64_t size_of_zdebug(Elf_Scn *section, uint64_t size)
-{
-	Elf_Data *data = elf_rawdata(section, NULL);
-	uint64_t unpacked;
-
-	if (!data || !data->d_buf || data->d_size < 12 || memcmp(data->d_buf, "ZLIB", 4))
-		return size;
-	memcpy(&unpacked, (const char *)data->d_buf + 4, sizeof(unpacked));
-	return be64toh(unpacked);
-}
-
-static uint64_t size_in_memory(Elf_Scn *section, const GElf_Shdr *header, const char *name)
-{
-	GElf_Chdr compressed;
-
-	if (header->sh_type == SHT_NOBITS)
-		return 0;
-	if (header->sh_flags & SHF_COMPRESSED)
-		return gelf_getchdr(section, &compressed) ? compressed.ch_size : header->sh_size;
-	return starts_with(name, ".zdebug_") ? size_of_zdebug(section, header->sh_size)
-					     : header->sh_size;
+	while (elf_section_next(&section))
+		if (is_unread(section.name))
+			elf_section_hide(&section);
 }
 
 uint64_t debug_sections_size(Elf *elf)
 {
-	Elf_Scn *section = NULL;
+	struct elf_section section = elf_section_before_first(elf);
 	uint64_t sum = 0;
-	const char *name;
-	GElf_Shdr header;
-	size_t names;
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return 0;
-	while ((section = next_section(elf, section, names, &header, &name)))
-		if ((starts_with(name, ".debug_") || starts_with(name, ".zdebug_")) &&
-		    __builtin_add_overflow(sum, size_in_memory(section, &header, name), &sum))
+	while (elf_section_next(&section))
+		if (elf_section_is_dwarf(&section) &&
+		    __builtin_add_overflow(sum, elf_section_size_in_memory(&section), &sum))
 			return UINT64_MAX;
 	return sum;
 }
@@ -137,17 +82,11 @@ int debug_sections_code(Elf *elf, struct interval_map *ret)
 
 const Elf_Data *debug_sections_lines(Elf *elf)
 {
-	Elf_Scn *section = NULL;
-	const char *name;
-	GElf_Shdr header;
-	size_t names;
+	struct elf_section section = elf_section_before_first(elf);
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return NULL;
-	while ((section = next_section(elf, section, names, &header, &name)))
-		if (header.sh_type != SHT_NOBITS &&
-		    (!strcmp(name, ".debug_line") || !strcmp(name, ".zdebug_line")))
-			return elf_rawdata(section, NULL);
+	while (elf_section_next(&section))
+		if (is_named(&section, ".debug_line", ".zdebug_line"))
+			return elf_rawdata(section.handle, NULL);
 	return NULL;
 }
 

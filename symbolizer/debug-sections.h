@@ -11,9 +11,8 @@
 bool debug_sections_has_info(Elf *elf);
 
 /*
- * Hides from libdw what nobody here reads: where variables lie, and macros. It would read and
- * decompress them all the same, and they are a fifth of a file's DWARF. Not of an Elf in memory:
- * its headers would be written to there.
+ * Hides from libdw what nobody here reads: where variables lie, and macros. They are a fifth of a
+ * file's DWARF. Not of a file in memory (elf-section.h).
  */
 void debug_sections_hide_unread(Elf *elf);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "symbolizer/plt.h"
 
 enum { STUB_SIZE = 16 }; /* where a section does not tell */
@@ -117,22 +118,16 @@ int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n, size_t *ret_n
 {
 	struct slots slots = { 0 };
 	_cleanup_free_ struct plt_stub *stubs = NULL;
-	Elf_Scn *section = NULL;
-	size_t names, n = 0;
-	int r = elf_getshdrstrndx(elf, &names) < 0 ? 0 : find_slots(elf, &slots);
+	struct elf_section section = elf_section_before_first(elf);
+	size_t n = 0;
+	int r = find_slots(elf, &slots);
 
 	*ret_n_refused = 0;
-	while (r == 0 && slots.n && (section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
-		    !(header.sh_flags & SHF_EXECINSTR))
-			continue;
-		name = elf_strptr(elf, names, header.sh_name);
-		if (name && !strncmp(name, ".plt", 4))
-			r = add_stubs(section, &header, &slots, &stubs, &n, ret_n_refused);
-	}
+	while (r == 0 && slots.n && elf_section_next(&section))
+		if (section.header.sh_type == SHT_PROGBITS &&
+		    section.header.sh_flags & SHF_EXECINSTR && !strncmp(section.name, ".plt", 4))
+			r = add_stubs(section.handle, &section.header, &slots, &stubs, &n,
+				      ret_n_refused);
 	free(slots.list);
 	if (r == 0) {
 		*ret = take_pointer(stubs);
