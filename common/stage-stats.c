@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "common/json.h"
+#include "common/peak-memory.h"
 #include "common/stage-internal.h"
 
 static uint64_t samples_out(const struct stage *stage)
@@ -73,6 +75,7 @@ int stage_open_stats(struct stage *stage)
 {
 	if (!stage->stats_path)
 		return 0;
+	stage->memory_fd = peak_memory_open();
 	stage->stats_file = fopen(stage->stats_path, "we");
 	if (stage->stats_file)
 		return 0;
@@ -113,6 +116,7 @@ void stage_write_stats(struct stage *stage)
 	FILE *out = stage->stats_file;
 	struct json json = { .out = out };
 	struct rusage usage;
+	uint64_t peak_kib;
 
 	if (!out)
 		return;
@@ -130,7 +134,10 @@ void stage_write_stats(struct stage *stage)
 	write_groups(&json, &stage->own_counters);
 	json_seconds(&json, "cpu_user_s", seconds(usage.ru_utime));
 	json_seconds(&json, "cpu_sys_s", seconds(usage.ru_stime));
-	json_number(&json, "max_rss_kib", usage.ru_maxrss);
+	if (peak_memory_read(stage->memory_fd, &peak_kib) == 0) /* else there is no /proc here */
+		json_number(&json, "max_rss_kib", peak_kib);
+	if (stage->memory_fd >= 0)
+		close(stage->memory_fd);
 	json_end(&json);
 	fputc('\n', out);
 	if (fclose(out) == 0)

@@ -112,6 +112,7 @@ struct stage {
 	bool quiet, neighbours_are_told;
 	const char *stats_path;
 	FILE *stats_file;
+	int memory_fd; /* for --stats: of peak-memory.h */
 	enum stage_sandbox_mode sandbox_mode;
 	struct wire_sandbox sandbox; /* what is in force */
 	int exit_status;
