@@ -14,7 +14,9 @@
 #include <elfutils/libdwfl_stacktrace.h>
 
 #include "common/arch.h"
+#include "common/elf-section.h"
 #include "common/pair-map.h"
+#include "common/unwind-source.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/stack-end.h"
 
@@ -43,6 +45,23 @@ struct engine_dwfl {
 	struct session *newest, *oldest;
 };
 
+static bool is_call_frames(const struct elf_section *section)
+{
+	return !strcmp(section->name, ".debug_frame") || !strcmp(section->name, ".zdebug_frame");
+}
+
+/* Of all DWARF, call frames alone: a small file can have others unfold to gigabytes. */
+static void hide_what_is_not_needed(Elf *elf)
+{
+	struct elf_section section = elf_section_before_first(elf);
+
+	while (elf_section_next(&section))
+		if (elf_section_is_dwarf(&section) &&
+		    (!is_call_frames(&section) ||
+		     elf_section_size_in_memory(&section) > UNWIND_SECTION_MAX))
+			elf_section_hide(&section);
+}
+
 /* Files come from the image server alone: by the module's image, never by a path. */
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **ret_file_name, Elf **ret_elf)
@@ -63,6 +82,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	fd = dwflst_tracker_find_cached_elf(tracker, name, path, ret_file_name, ret_elf);
 	if (fd >= 0)
 		return fd;
+	hide_what_is_not_needed(file->elf);
 	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one reference more */
 	*ret_file_name = strdup(path);
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0); /* the tracker closes what it is given */

@@ -148,6 +148,20 @@ class Hostile(pipeline.RecordingTest):
                 stacks = self.beside(program, "once", BRIEF)
                 self.of(stacks, name)
 
+    def test_call_frames_that_become_gigabytes(self):
+        """elfutils is asked of code that has none; no sandbox refuses it the memory."""
+        data = (PROGRAMS / "no-frames").read_bytes()
+        for section in (b".debug_frame", b".debug_line"):
+            with self.subTest(section):
+                program = self.made("no-frames", elf_made.with_section(
+                    data, section, elf_made.zlib_bomb(2 << 30), elf_made.SHF_COMPRESSED))
+                self.run_well(self.source("--", program, "once", BRIEF),
+                              self.stage("live-unwinder", "-q", "--engine=dwfl", "--sandbox=off"),
+                              self.stage("capture-sink", "-q", "-f", "folded", "-"))
+                stats = self.stats("live-unwinder")
+                self.assertGreater(stats["stacks"]["no-unwind-info"], 0)
+                self.assertLess(stats["max_rss_kib"], MEMORY_MAX_KIB)
+
     def test_a_hundred_thousand_sections(self):
         program = self.made("sections", elf_made.with_many_sections(pipeline.CHAIN.read_bytes(), 100000))
         self.of(self.beside(program, "once", BRIEF), "sections")
