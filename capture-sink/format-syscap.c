@@ -33,12 +33,14 @@
 #include "common/clock.h"
 #include "common/gzip.h"
 #include "common/text.h"
+#include "common/zero-pages.h"
 
 enum {
 	MAPPINGS_MAX = 1 << 22,
 	NAMES_TOLD_MAX = 1 << 22,
 	PROCESS_NAME_MAX = 128,
 	KERNEL_MADE_UP_SIZE = 16,
+	USED_PIDS_SIZE = SYSCAP_PSEUDO_PID / 8,
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
 	SEVERITY_MESSAGE = 1 << 5,
 };
@@ -89,7 +91,7 @@ static int begin(struct capture *capture)
 	int r;
 
 	pair_map_init(&self->pids, 2 * PROCESS_TABLE_MAX); /* also some whose exit is not told */
-	self->used_pids = calloc(SYSCAP_PSEUDO_PID / 8, 1);
+	self->used_pids = zero_pages_get(USED_PIDS_SIZE);
 	if (!self->used_pids)
 		return -ENOMEM;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
@@ -763,7 +765,7 @@ static void free_all(struct capture *capture)
 	syscap_files_deinit(&self->files);
 	syscap_notes_deinit(&self->notes);
 	pair_map_deinit(&self->pids);
-	free(self->used_pids);
+	zero_pages_give_back(self->used_pids, USED_PIDS_SIZE);
 	pair_map_deinit(&self->told_names);
 	pair_map_deinit(&self->mappings);
 	syscap_symbols_deinit(&self->symbols);
