@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/cleanup.h"
 #include "common/elf-image.h"
+#include "common/elf-limits.h"
 
 /* From the server, else from the recorded path. */
 int elf_image_open_file(const struct image *image, struct image_client *client)
@@ -77,6 +78,14 @@ static bool read_header(struct elf_image *elf_image)
 	return true;
 }
 
+static bool bound(struct elf_image *elf_image)
+{
+	if (elf_image->fd < 0)
+		return elf_limits_hold(elf_image->elf);
+	elf_image->n_hidden = elf_limits_apply(elf_image->elf);
+	return true;
+}
+
 /* The loaded segments, and the range that libdwfl takes a module of this file to have. */
 static int read_segments(struct elf_image *elf_image)
 {
@@ -120,7 +129,7 @@ static uint64_t find_modified(int fd)
 /* Goes on from what has been begun with `outcome`. */
 static int finish(struct elf_image *elf_image, int outcome, struct elf_image *ret)
 {
-	if (!outcome && !read_header(elf_image))
+	if (!outcome && !(read_header(elf_image) && bound(elf_image)))
 		outcome = ELF_IMAGE_E_NOT_ELF;
 	if (!outcome)
 		outcome = read_segments(elf_image);

@@ -31,6 +31,7 @@ struct elf_image {
 	size_t n_segments;
 	uint64_t low, high; /* addresses that it takes when loaded, as linked */
 	uint64_t entry;	    /* where the kernel starts it, as linked; 0: nowhere */
+	size_t n_hidden;    /* sections that are beyond the limits of elf-limits.h */
 	uint64_t modified;  /* when its content was, as stat(2) tells; 0: it is in memory */
 };
 

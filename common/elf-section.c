@@ -72,3 +72,15 @@ void elf_section_hide(struct elf_section *section)
 	section->header.sh_type = SHT_NOBITS;
 	gelf_update_shdr(section->handle, &section->header);
 }
+
+uint64_t elf_dwarf_size(Elf *elf)
+{
+	struct elf_section section = elf_section_before_first(elf);
+	uint64_t sum = 0;
+
+	while (elf_section_next(&section))
+		if (elf_section_is_dwarf(&section) &&
+		    __builtin_add_overflow(sum, elf_section_size_in_memory(&section), &sum))
+			return UINT64_MAX;
+	return sum;
+}

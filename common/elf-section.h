@@ -32,8 +32,9 @@ bool elf_section_is_dwarf(const struct elf_section *section);
 /* Bytes that it takes once it is read, and decompressed in either way; as it says itself. */
 uint64_t elf_section_size_in_memory(const struct elf_section *section);
 
-/*
- * Hides it from libdw, which reads and decompresses every section that it knows, without a limit.
- * Not of a file in memory: its headers would be written to there.
- */
+/* Hides it from libdw. Not of a file in memory: its headers would be written to there. */
 void elf_section_hide(struct elf_section *section);
+
+/* Bytes that all DWARF of a file takes once libdw has it, which reads and decompresses all without
+ * a limit. */
+uint64_t elf_dwarf_size(Elf *elf);

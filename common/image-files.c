@@ -200,6 +200,8 @@ static bool open_file(struct image_file *file)
 
 	if (outcome == ELF_IMAGE_OK) {
 		keep_open(file);
+		if (is_first && file->elf.n_hidden)
+			++*counters_get(&files->stage->counters, "images", "too-large-sections");
 		tell_elf(files, image, &file->elf);
 		return true;
 	}

@@ -3,10 +3,11 @@
 #pragma once
 
 #include "common/elf-image.h"
+#include "common/elf-limits.h"
 #include "common/unwind-table.h"
 
 enum {
-	UNWIND_SECTION_MAX = 256 * 1024 * 1024, /* bytes; a larger one is not read */
+	UNWIND_SECTION_MAX = ELF_LOADED_MAX, /* bytes; a larger one is not read */
 };
 
 struct unwind_bytes {
