@@ -8,8 +8,8 @@
 #include <elfutils/libdwelf.h>
 
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "symbolizer/debug-alt.h"
-#include "symbolizer/debug-sections.h"
 
 enum { PATH_SIZE = 4096 };
 
@@ -25,7 +25,7 @@ static bool is_meant(Elf *elf, const struct link *link, uint64_t size_max)
 	const void *id;
 
 	return dwelf_elf_gnu_build_id(elf, &id) == (ssize_t)link->id_size &&
-	       !memcmp(id, link->id, link->id_size) && debug_sections_size(elf) <= size_max;
+	       !memcmp(id, link->id, link->id_size) && elf_dwarf_size(elf) <= size_max;
 }
 
 static bool try_path(const char *path, const struct link *link, uint64_t size_max,
@@ -146,6 +146,11 @@ int debug_alt_attach(struct debug_alt *alt, Dwarf *dwarf, const char *path,
 	}
 	dwarf_setalt(dwarf, alt->dwarf);
 	return 0;
+}
+
+uint64_t debug_alt_size(const struct debug_alt *alt)
+{
+	return alt->dwarf ? elf_dwarf_size(alt->file.elf) : 0;
 }
 
 void debug_alt_deinit(struct debug_alt *alt)

@@ -20,4 +20,7 @@ struct debug_alt {
  */
 int debug_alt_attach(struct debug_alt *alt, Dwarf *dwarf, const char *path,
 		     const struct debug_dirs *dirs, uint64_t size_max);
+
+/* Bytes that it takes in memory. */
+uint64_t debug_alt_size(const struct debug_alt *alt);
 void debug_alt_deinit(struct debug_alt *alt);

@@ -13,6 +13,7 @@
 
 #include "common/build-id.h"
 #include "common/cleanup.h"
+#include "common/elf-limits.h"
 #include "common/elf-section.h"
 #include "common/wire.h"
 #include "symbolizer/debug-files.h"
@@ -45,6 +46,7 @@ bool debug_file_open(const char *path, struct debug_file *ret)
 	file.path = strdup(path);
 	if (!file.elf || !file.path)
 		return false;
+	file.n_hidden = elf_limits_apply(file.elf);
 	*ret = file;
 	file = (struct debug_file){ .fd = -1 };
 	return true;
@@ -125,7 +127,7 @@ static bool has_crc(int fd, GElf_Word expected)
 	off_t offset = 0;
 	ssize_t n;
 
-	while (buffer && (n = pread(fd, buffer, 1 << 16, offset)) > 0) {
+	while (buffer && offset <= DEBUG_CRC_MAX && (n = pread(fd, buffer, 1 << 16, offset)) > 0) {
 		crc = crc32(crc, buffer, n);
 		offset += n;
 	}
@@ -224,7 +226,7 @@ static bool find_debug_data(Elf *elf, struct debug_file *ret)
 	if (!file.memory || size < SELFMAG || memcmp(file.memory, ELFMAG, SELFMAG))
 		return false;
 	file.elf = elf_memory(file.memory, size);
-	if (!file.elf)
+	if (!file.elf || !elf_limits_hold(file.elf))
 		return false;
 	*ret = file;
 	file = (struct debug_file){ .fd = -1 };

@@ -14,6 +14,8 @@ enum {
 	DEBUG_DIRS_MAX = 16,
 	DEBUG_DATA_MAX = 64 * 1024 * 1024,     /* of .gnu_debugdata, decompressed */
 	DEBUG_DATA_MEMORY = 128 * 1024 * 1024, /* for decompressing it */
+	DEBUG_CRC_MAX =
+		1 << 30, /* bytes of a file that is told by its CRC; a larger one is not read */
 };
 
 struct debug_dirs {
@@ -24,9 +26,10 @@ struct debug_dirs {
 
 struct debug_file {
 	Elf *elf;
-	int fd;	      /* -1: in memory */
-	void *memory; /* decompressed */
-	char *path;   /* NULL: in memory */
+	int fd;		 /* -1: in memory */
+	void *memory;	 /* decompressed */
+	char *path;	 /* NULL: in memory */
+	size_t n_hidden; /* sections that are beyond the limits of elf-limits.h */
 };
 
 enum debug_file_need { DEBUG_FILE_SYMBOLS, DEBUG_FILE_DWARF };

@@ -11,6 +11,7 @@
 #include <elfutils/libdw.h>
 
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "symbolizer/debug-alt.h"
 #include "symbolizer/debug-info.h"
 #include "symbolizer/debug-sections.h"
@@ -43,9 +44,11 @@ struct debug_info {
 	struct unit_index index;
 	struct unit *units; /* as index.units */
 	const Elf_Data *lines;
-	uint64_t sections_size, tables_size;
-	uint64_t programs_size, lines_size; /* of line programs that were run, and of their rows */
-	int fd;				    /* -1: in memory */
+	uint64_t sections_size; /* of its own and of shared ones */
+	uint64_t tables_size;	/* of its units */
+	uint64_t programs_size; /* of line programs that were run */
+	bool has_package;	/* the .dwp is among its sections */
+	int fd;			/* -1: in memory */
 	struct debug_info_refused refused;
 };
 
@@ -96,19 +99,21 @@ int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *
 		return DEBUG_INFO_E_NONE;
 	if (fd >= 0)
 		debug_sections_hide_unread(elf);
-	if (debug_sections_size(elf) > DEBUG_INFO_SECTIONS_MAX)
+	if (elf_dwarf_size(elf) > DEBUG_INFO_SECTIONS_MAX)
 		return DEBUG_INFO_E_TOO_LARGE;
 	info = calloc(1, sizeof(*info));
 	if (!info)
 		return -ENOMEM;
-	info->sections_size = debug_sections_size(elf);
+	info->sections_size = elf_dwarf_size(elf);
 	info->fd = fd;
 	info->file.fd = info->alt.file.fd = -1;
 	info->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!info->dwarf)
 		return DEBUG_INFO_E_NONE;
 	info->lines = debug_sections_lines(elf);
-	r = debug_alt_attach(&info->alt, info->dwarf, path, dirs, DEBUG_INFO_SECTIONS_MAX);
+	r = debug_alt_attach(&info->alt, info->dwarf, path, dirs,
+			     DEBUG_INFO_SECTIONS_MAX - info->sections_size);
+	info->sections_size += debug_alt_size(&info->alt);
 	if (r == 0)
 		r = debug_sections_code(elf, &info->code);
 	if (r == 0)
@@ -140,6 +145,11 @@ int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
 	return DEBUG_INFO_OK;
 }
 
+static bool has_room(const struct debug_info *info, uint64_t size)
+{
+	return size <= DEBUG_INFO_TABLES_MAX - info->tables_size;
+}
+
 /*
  * Reads the lines of a unit. libdw is asked for the names of their files, but not without a
  * directory: then it (0.196) may take the length of a name that is not there. 0 or -ENOMEM.
@@ -162,18 +172,31 @@ static int read_lines(struct debug_info *info, struct unit *unit)
 	info->programs_size += size;
 	r = line_table_init(&unit->lines, (const char *)info->lines->d_buf + offset,
 			    info->lines->d_size - offset, &info->code);
-	if (r == -EBADMSG)
-		info->refused.lines++;
+	if (r == 0 && !has_room(info, line_table_size(&unit->lines))) {
+		line_table_deinit(&unit->lines);
+		r = -EFBIG;
+	}
 	unit->has_files = r == 0;
-	info->lines_size += line_table_size(&unit->lines);
+	info->tables_size += line_table_size(&unit->lines);
+	info->refused.lines += r == -EBADMSG || r == -EFBIG;
 	return r == -ENOMEM ? r : 0;
 }
 
 /* The part of a unit that is in another file; false: that cannot be had safely. */
 static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 {
-	return debug_split_is_safe(&unit->die, info->fd, DEBUG_INFO_SECTIONS_MAX) &&
-	       dwarf_cu_info(cu, NULL, NULL, NULL, &unit->described, NULL, NULL, NULL) == 0;
+	uint64_t left = DEBUG_INFO_SECTIONS_MAX - info->sections_size;
+	struct debug_split split;
+
+	if (!debug_split_find(&unit->die, info->fd, &split))
+		return false;
+	if (info->has_package) /* it is open already */
+		split.package_size = 0;
+	if (split.package_size > left || split.size > left - split.package_size)
+		return false;
+	info->has_package |= split.package_size > 0;
+	info->sections_size += split.package_size + split.size;
+	return dwarf_cu_info(cu, NULL, NULL, NULL, &unit->described, NULL, NULL, NULL) == 0;
 }
 
 /* Makes the table of a unit that is hit for the first time. 0 or -ENOMEM. */
@@ -202,13 +225,12 @@ static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 		return r;
 	info->refused.functions += unit->table.n_cut;
 	info->refused.dies += unit->table.n_refused;
-	info->tables_size += inline_table_size(&unit->table);
-	if (info->tables_size > DEBUG_INFO_TABLES_MAX) {
-		info->tables_size -= inline_table_size(&unit->table);
+	if (!has_room(info, inline_table_size(&unit->table))) {
 		info->refused.units++;
 		inline_table_deinit(&unit->table);
 		return 0;
 	}
+	info->tables_size += inline_table_size(&unit->table);
 	unit->state = UNIT_READY;
 	return 0;
 }
@@ -343,8 +365,7 @@ int debug_info_find(struct debug_info *info, uint64_t address, struct inline_cal
 
 uint64_t debug_info_size(const struct debug_info *info)
 {
-	return info->sections_size + interval_map_size(&info->index.map) + info->tables_size +
-	       info->lines_size;
+	return info->sections_size + interval_map_size(&info->index.map) + info->tables_size;
 }
 
 const struct debug_info_refused *debug_info_refused(const struct debug_info *info)

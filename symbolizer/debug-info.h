@@ -23,8 +23,9 @@ enum {
 	DEBUG_INFO_CALLS_MAX = 128, /* inlined into each other; else only the function is told */
 };
 
-#define DEBUG_INFO_SECTIONS_MAX (1ULL << 30) /* bytes of .debug_* of a file, decompressed */
-#define DEBUG_INFO_TABLES_MAX (256ULL << 20) /* bytes of all inline tables of a file */
+/* Bytes of .debug_* of a file and of those that it shares them with, decompressed. */
+#define DEBUG_INFO_SECTIONS_MAX (512ULL << 20)
+#define DEBUG_INFO_TABLES_MAX (192ULL << 20) /* bytes of all tables of a file's units */
 #define DEBUG_INFO_LINES_MAX (256ULL << 20)  /* bytes of line programs that are run, of a file */
 
 enum debug_info_outcome {

@@ -45,18 +45,6 @@ void debug_sections_hide_unread(Elf *elf)
 			elf_section_hide(&section);
 }
 
-uint64_t debug_sections_size(Elf *elf)
-{
-	struct elf_section section = elf_section_before_first(elf);
-	uint64_t sum = 0;
-
-	while (elf_section_next(&section))
-		if (elf_section_is_dwarf(&section) &&
-		    __builtin_add_overflow(sum, elf_section_size_in_memory(&section), &sum))
-			return UINT64_MAX;
-	return sum;
-}
-
 int debug_sections_code(Elf *elf, struct interval_map *ret)
 {
 	_cleanup_free_ struct interval *list = NULL;

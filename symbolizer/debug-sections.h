@@ -16,12 +16,6 @@ bool debug_sections_has_info(Elf *elf);
  */
 void debug_sections_hide_unread(Elf *elf);
 
-/*
- * Bytes that the DWARF of a file takes in memory: libdw reads it whole, and decompresses it,
- * without a limit.
- */
-uint64_t debug_sections_size(Elf *elf);
-
 /* Where the file has code. 0 or -ENOMEM. */
 int debug_sections_code(Elf *elf, struct interval_map *ret);
 

@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
+#include "common/elf-section.h"
+#include "symbolizer/debug-files.h"
 #include "symbolizer/debug-split.h"
 
 static const char *string_of(Dwarf_Die *die, unsigned int name)
@@ -16,21 +19,27 @@ static const char *string_of(Dwarf_Die *die, unsigned int name)
 	return dwarf_formstring(dwarf_attr(die, name, &attribute));
 }
 
-__attribute__((format(printf, 2, 3))) static bool is_safe(uint64_t size_max, const char *format,
-							  ...)
+/* Adds what lies at a path, if it is more; false: libdw must not open it. */
+__attribute__((format(printf, 2, 3))) static bool look(uint64_t *size, const char *format, ...)
 {
+	_cleanup_(debug_file_close) struct debug_file file = { .fd = -1 };
 	char path[PATH_MAX];
 	struct stat status;
 	va_list list;
-	int size;
+	int length;
 
 	va_start(list, format);
-	size = vsnprintf(path, sizeof(path), format, list);
+	length = vsnprintf(path, sizeof(path), format, list);
 	va_end(list);
-	if (size >= (int)sizeof(path))
+	if (length >= (int)sizeof(path))
 		return false;
-	return stat(path, &status) < 0 ||
-	       (S_ISREG(status.st_mode) && (uint64_t)status.st_size <= size_max);
+	if (stat(path, &status) < 0)
+		return true;
+	if (!debug_file_open(path, &file) || file.n_hidden)
+		return false;
+	if (elf_dwarf_size(file.elf) > *size)
+		*size = elf_dwarf_size(file.elf);
+	return true;
 }
 
 /* The path of the program itself, as libdw finds it out; empty: it has none. */
@@ -46,23 +55,24 @@ static void find_own_path(int fd, char ret[PATH_MAX])
 
 /* In the order of libdw/libdw_find_split_unit.c: all .dwo in one, beside the program, where built.
  */
-bool debug_split_is_safe(Dwarf_Die *skeleton, int fd, uint64_t size_max)
+bool debug_split_find(Dwarf_Die *skeleton, int fd, struct debug_split *ret)
 {
 	const char *dir = string_of(skeleton, DW_AT_comp_dir);
 	const char *name = string_of(skeleton, DW_AT_dwo_name);
 	char own[PATH_MAX];
 	char *slash;
 
+	*ret = (struct debug_split){ 0 };
 	if (!name)
 		name = string_of(skeleton, DW_AT_GNU_dwo_name);
 	if (!name)
 		return false;
 	find_own_path(fd, own);
-	if (*own && !is_safe(size_max, "%s.dwp", own))
+	if (*own && !look(&ret->package_size, "%s.dwp", own))
 		return false;
 	if (*name == '/')
-		return is_safe(size_max, "%s", name);
+		return look(&ret->size, "%s", name);
 	slash = strrchr(own, '/');
-	return (!slash || is_safe(size_max, "%.*s/%s", (int)(slash - own), own, name)) &&
-	       (!dir || is_safe(size_max, "%s/%s", dir, name));
+	return (!slash || look(&ret->size, "%.*s/%s", (int)(slash - own), own, name)) &&
+	       (!dir || look(&ret->size, "%s/%s", dir, name));
 }

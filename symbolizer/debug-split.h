@@ -8,9 +8,15 @@
 #include <elfutils/libdw.h>
 #include <stdbool.h>
 
+/* Bytes of DWARF that libdw takes in once it looks for a unit, at most. */
+struct debug_split {
+	uint64_t package_size; /* of the .dwp, once for all units */
+	uint64_t size;	       /* of the unit's own file */
+};
+
 /*
- * Whether libdw may look for the rest of a skeleton: at each path that it tries is a regular file
- * of `size_max` bytes at most, or nothing. `fd` is of the skeleton's file, -1: it has none. (Who
- * may replace one of these files at that very moment can make us wait for it still.)
+ * Whether libdw may look for the rest of a skeleton: at each path that it tries is an ELF file
+ * within the limits of elf-limits.h, or nothing. `fd` is of the skeleton's file, -1: it has none.
+ * (Who may replace one of these files at that very moment can make us wait for it still.)
  */
-bool debug_split_is_safe(Dwarf_Die *skeleton, int fd, uint64_t size_max);
+bool debug_split_find(Dwarf_Die *skeleton, int fd, struct debug_split *ret);

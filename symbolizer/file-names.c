@@ -140,11 +140,14 @@ int file_names_put(struct file_names *names, struct image *image, struct wire_sy
 	_cleanup_free_ char *demangled = NULL;
 	struct place_symbols *found = &names->found;
 	uint64_t address;
-	int r;
+	int r = 0;
 
 	if (!symbols || !elf_image_address(elf, symbol->offset, &address))
 		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
-	r = image_symbols_find(symbols, address, found);
+	image_symbols_find_debug(symbols);
+	image_files_weigh(&names->files, image, image_symbols_size(symbols));
+	if (image_symbols_find(symbols, address, found) < 0)
+		++*counters_get(&names->stage->counters, "refused", "memory");
 	image_files_weigh(&names->files, image, image_symbols_size(symbols));
 	tally_image(names, image, symbols);
 	symbol->start = symbol->offset - (address - found->start);

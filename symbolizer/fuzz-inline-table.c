@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "symbolizer/debug-info.h"
 #include "symbolizer/debug-sections.h"
 #include "symbolizer/inline-table.h"
@@ -151,7 +152,7 @@ static void look_at_file(Elf *elf)
 	struct debug_dirs dirs = { .n = 0 };
 	struct debug_info *info;
 
-	if (debug_sections_size(elf) > SIZE_MAX_OF_SECTIONS ||
+	if (elf_dwarf_size(elf) > SIZE_MAX_OF_SECTIONS ||
 	    debug_info_new(elf, -1, "", &dirs, &info) != DEBUG_INFO_OK)
 		return;
 	look_at_units(info, elf);

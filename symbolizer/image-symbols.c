@@ -3,10 +3,18 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/elf-section.h"
 #include "symbolizer/code-ranges.h"
 #include "symbolizer/debug-sections.h"
 #include "symbolizer/image-symbols.h"
 #include "symbolizer/symbol-table.h"
+
+/* A file with DWARF: all borrowed. */
+struct dwarf_file {
+	Elf *elf; /* NULL: none */
+	int fd;
+	const char *path;
+};
 
 struct image_symbols {
 	const struct elf_image *elf;
@@ -15,9 +23,11 @@ struct image_symbols {
 	enum image_symbols_depth depth;
 	struct symbol_table table;
 	struct code_ranges ranges;
-	bool has_ranges;	    /* they have been looked for, as has the DWARF */
-	bool has_debug;		    /* ... */
+	bool has_ranges;	    /* they have been looked for */
+	bool has_looked;	    /* for the DWARF */
 	struct debug_file separate; /* with the DWARF, if neither the image nor `table` has it */
+	struct dwarf_file dwarf;    /* as long as it was found but is not read */
+	uint64_t dwarf_size;	    /* of that, in memory */
 	struct debug_info *debug;   /* NULL: there is none */
 };
 
@@ -50,26 +60,43 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 	return 0;
 }
 
+static const struct debug_file no_file = { .fd = -1 };
+
 /* Of the image itself, else of the file that its symbols are from, else of one more. */
-static int find_debug_info(struct image_symbols *symbols)
+void image_symbols_find_debug(struct image_symbols *symbols)
 {
 	const struct debug_file *file = &symbols->table.debug;
-	int r;
 
-	symbols->has_debug = true;
-	if (debug_sections_has_info(symbols->elf->elf))
-		r = debug_info_new(symbols->elf->elf, symbols->elf->fd, symbols->path,
-				   symbols->dirs, &symbols->debug);
-	else {
+	if (symbols->has_looked || symbols->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY)
+		return;
+	symbols->has_looked = true;
+	symbols->dwarf = (struct dwarf_file){ symbols->elf->elf, symbols->elf->fd, symbols->path };
+	if (!debug_sections_has_info(symbols->elf->elf)) {
 		if (!file->elf || !debug_sections_has_info(file->elf)) {
 			file = &symbols->separate;
 			if (!debug_file_find(symbols->elf->elf, symbols->path, symbols->dirs,
 					     DEBUG_FILE_DWARF, &symbols->separate))
-				return 0;
+				file = &no_file;
 		}
-		r = debug_info_new(file->elf, file->fd, file->path ? file->path : "", symbols->dirs,
-				   &symbols->debug);
+		symbols->dwarf =
+			(struct dwarf_file){ file->elf, file->fd, file->path ? file->path : "" };
 	}
+	symbols->dwarf_size = symbols->dwarf.elf ? elf_dwarf_size(symbols->dwarf.elf) : 0;
+}
+
+/* Reads what was found, once. 0 or -ENOMEM. */
+static int read_debug(struct image_symbols *symbols)
+{
+	struct dwarf_file file;
+	int r;
+
+	image_symbols_find_debug(symbols);
+	file = symbols->dwarf;
+	symbols->dwarf = (struct dwarf_file){ 0 };
+	symbols->dwarf_size = 0;
+	if (!file.elf)
+		return 0;
+	r = debug_info_new(file.elf, file.fd, file.path, symbols->dirs, &symbols->debug);
 	return r < 0 ? r : 0;
 }
 
@@ -90,12 +117,8 @@ static void find_bounds(struct image_symbols *symbols, uint64_t address, struct 
 
 static int find_calls(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
 {
-	int r = 0;
+	int r = read_debug(symbols);
 
-	if (symbols->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY)
-		return 0;
-	if (!symbols->has_debug)
-		r = find_debug_info(symbols);
 	if (r == 0 && symbols->debug)
 		r = debug_info_find(symbols->debug, address, ret->calls, DEBUG_INFO_CALLS_MAX);
 	if (r < 0)
@@ -121,7 +144,8 @@ int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct p
 
 uint64_t image_symbols_size(const struct image_symbols *symbols)
 {
-	return sizeof(*symbols) + symbols->table.n * sizeof(*symbols->table.list) +
+	return sizeof(*symbols) + symbols->dwarf_size +
+	       symbols->table.n * sizeof(*symbols->table.list) +
 	       symbols->ranges.n * sizeof(*symbols->ranges.list) +
 	       (symbols->debug ? debug_info_size(symbols->debug) : 0);
 }

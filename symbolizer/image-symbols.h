@@ -30,7 +30,15 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 		      enum image_symbols_depth depth, struct image_symbols **ret);
 struct image_symbols *image_symbols_free(struct image_symbols *symbols);
 
-/* What is known of an address, as linked. 0 or -ENOMEM. */
+/*
+ * Looks for the image's DWARF, but does not read it yet: that it will take memory is part of
+ * image_symbols_size() from then on, so that there can be room for it.
+ */
+void image_symbols_find_debug(struct image_symbols *symbols);
+
+/*
+ * What is known of an address, as linked. 0; or -ENOMEM: in `ret` is what could be had without.
+ */
 int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret);
 
 /* Bytes that they take by now, about. */

@@ -85,6 +85,8 @@ static int add_row(struct run *run)
 {
 	struct made_row *larger;
 
+	if (run->n == LINE_ROWS_MAX)
+		return -EFBIG;
 	if (run->n == run->n_max) {
 		run->n_max = run->n_max ? 2 * run->n_max : 256;
 		larger = reallocarray(run->list, run->n_max, sizeof(*larger));
@@ -193,7 +195,7 @@ static int run_special(struct run *run, uint8_t opcode)
 	return add_row(run);
 }
 
-/* 0, -EBADMSG or -ENOMEM. */
+/* 0, -EBADMSG, -EFBIG or -ENOMEM. */
 static int run_program(struct run *run)
 {
 	int r = 0;

@@ -12,7 +12,10 @@
 
 #include "symbolizer/interval-map.h"
 
-enum { LINE_FILE_NONE = UINT16_MAX }; /* the file of a row is not known, or there is no code */
+enum {
+	LINE_FILE_NONE = UINT16_MAX, /* the file of a row is not known, or there is no code */
+	LINE_ROWS_MAX = 1 << 22,     /* of a program; one byte of it can make one */
+};
 
 /* From an address on, up to the next row. */
 struct line_row {
@@ -31,7 +34,7 @@ struct line_table {
 /*
  * Makes the table of a line program, with its header; `size` bytes are there, perhaps of others
  * behind it, too. What begins outside of `code` is of a function that the linker dropped. 0,
- * -EBADMSG: it is damaged, and the table empty; or -ENOMEM.
+ * -EBADMSG: it is damaged, -EFBIG: it has too many rows, and the table is empty; or -ENOMEM.
  */
 int line_table_init(struct line_table *table, const void *program, size_t size,
 		    const struct interval_map *code);

@@ -29,8 +29,7 @@ enum {
 	PLACES_KEPT_MAX = 1 << 16,
 };
 
-/* Debug information of one file may be a GiB (debug-info.h), and that of others is kept. */
-#define MEMORY_MAX (4ULL << 30)
+enum { MEMORY_MAX = 1 << 30 }; /* bytes of data; what may be read of an image stays below it */
 
 #define HAS_COME_NAMED UINT64_MAX /* instead of a state of the kernel's code */
 

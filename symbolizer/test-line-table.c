@@ -215,11 +215,38 @@ static void test_damaged_programs_are_not_left(void **state)
 	}
 }
 
+/* DWARF 4, without directories, files or standard opcodes; each special one makes a row. */
+static int run_special_opcodes(size_t n, struct line_table *ret)
+{
+	static const unsigned char header[] = { 0, 0, 0, 0, 4,	  0,  8, 0, 0,
+						0, 1, 1, 1, 0xfb, 14, 1, 0, 0 };
+	const struct interval_map no_code = { 0 };
+	_cleanup_free_ unsigned char *bytes = malloc(sizeof(header) + n);
+	uint32_t length = sizeof(header) + n - sizeof(length);
+
+	assert_non_null(bytes);
+	memcpy(bytes, header, sizeof(header));
+	memcpy(bytes, &length, sizeof(length));
+	memset(bytes + sizeof(header), 0x20, n);
+	return line_table_init(ret, bytes, sizeof(header) + n, &no_code);
+}
+
+static void test_there_is_a_limit_of_rows(void **state)
+{
+	struct line_table table;
+
+	assert_int_equal(run_special_opcodes(LINE_ROWS_MAX, &table), 0);
+	line_table_deinit(&table);
+	assert_int_equal(run_special_opcodes(LINE_ROWS_MAX + 1, &table), -EFBIG);
+	assert_int_equal(table.n, 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_row_is_as_libdw_has_it),
 		cmocka_unit_test(test_damaged_programs_are_not_left),
+		cmocka_unit_test(test_there_is_a_limit_of_rows),
 	};
 
 	if (argc < 2)
