@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes hostile ELF files out of a good one (elf(5), of 64 bits and little-endian)."""
 import lzma
+import os
 import struct
 import zlib
 
@@ -10,9 +11,11 @@ SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, si
 SYMBOL = struct.Struct("<IBBHQQ")
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 1, 2, 3, 7
 SHF_COMPRESSED = 0x800
-ELFCOMPRESS_ZLIB = 1
+ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD = 1, 2
 SHN_LORESERVE, SHN_XINDEX = 0xFF00, 0xFFFF
 MIB = 1 << 20
+ZSTD_BLOCK, ZSTD_REPEATED, ZSTD_LAST = 128 << 10, 1, 1
+SET_ADDRESS, SPECIAL_OPCODE = b"\0\x09\2", 0x20  # DWARF 5, 6.2.5: the latter goes on by a byte and a line
 
 
 def sections(data):
@@ -22,11 +25,15 @@ def sections(data):
     return [list(SECTION.unpack_from(data, start + i * SECTION.size)) for i in range(n)], names
 
 
+def _name(data, table, names, section):
+    at = table[names][4] + section[0]
+    return data[at:data.index(b"\0", at)]
+
+
 def _named(data, wanted):
     table, names = sections(data)
     for section in table:
-        at = table[names][4] + section[0]
-        if data[at:data.index(b"\0", at)] == wanted:
+        if _name(data, table, names, section) == wanted:
             return section
     raise AssertionError(f"there is no {wanted}")
 
@@ -46,14 +53,39 @@ def with_table(data, table, names):
 
 
 def with_section(data, name, content, flags=0):
-    """The file with one more section."""
+    """The file with one more section; another one of that name loses it (libdw would take that one)."""
     table, names = sections(data)
+    for section in table:
+        if _name(data, table, names, section) == name:
+            section[0] = 0
     text = data[table[names][4]:][:table[names][5]] + name + b"\0"
     out = bytearray(data) + text
     table[names][4], table[names][5] = len(data), len(text)
     out += bytes(-len(out) % 8)
     table.append([len(text) - len(name) - 1, SHT_PROGBITS, flags, 0, len(out), len(content), 0, 0, 8, 0])
     return with_table(bytes(out) + content, table, names)
+
+
+def with_compressed(data, name, content):
+    """The file with another content of one of its sections, which is compressed."""
+    table, names = sections(data)
+    section = next(section for section in table if _name(data, table, names, section) == name)
+    data += bytes(-len(data) % 8)
+    section[2] |= SHF_COMPRESSED
+    section[4:6] = len(data), len(content)
+    return with_table(data + content, table, names)
+
+
+def with_sparse_section(path, name, size):
+    """Lets a section of the file at a path be a hole behind its end."""
+    data = path.read_bytes()
+    section = _named(data, name)
+    table, names = sections(data)
+    index = table.index(section)
+    table[index][4:6] = len(data) + len(table) * SECTION.size + 8, size
+    path.write_bytes(with_table(data, table, names))
+    os.truncate(path, table[index][4] + size)
+    return path
 
 
 def with_many_sections(data, n):
@@ -91,6 +123,37 @@ def zlib_bomb(size):
     compressor = zlib.compressobj(9)
     parts = [compressor.compress(bytes(MIB)) for _ in range(size // MIB)]
     return struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, size, 1) + b"".join(parts) + compressor.flush()
+
+
+def zstd(*parts):
+    """A section of bytes and of (byte, n), which is it n times: of 128 KiB there are four bytes (RFC 8878)."""
+    blocks, size = [], 0
+    for part in parts:
+        kind, value, n = (ZSTD_REPEATED, bytes([part[0]]), part[1]) if isinstance(part, tuple) else (0, part, len(part))
+        size += n
+        while n:
+            now = min(n, ZSTD_BLOCK)
+            blocks.append((now << 3 | kind << 1, value if kind else value[:now]))
+            value, n = value if kind else value[now:], n - now
+    blocks[-1] = (blocks[-1][0] | ZSTD_LAST, blocks[-1][1])
+    frame = struct.pack("<IBQ", 0xFD2FB528, 0xE0, size)  # one segment, and its size
+    return (struct.pack("<IIQQ", ELFCOMPRESS_ZSTD, 0, size, 1) + frame +
+            b"".join(struct.pack("<I", header)[:3] + value for header, value in blocks))
+
+
+def zstd_bomb(size):
+    """So many zeros, of which 128 KiB take four bytes."""
+    return zstd((0, size))
+
+
+def lines_bomb(data, n):
+    """A line program that makes so many rows of the same code."""
+    section = _named(data, b".debug_line")
+    lines = data[section[4]:][:section[5]]
+    begin = lines.index(SET_ADDRESS) + len(SET_ADDRESS) + 8
+    size, *rest = struct.unpack_from("<IHBB", lines)
+    assert rest[0] == 5 and size + 4 <= len(lines)  # DWARF 5
+    return zstd(struct.pack("<I", begin + n - 4) + lines[4:begin], (SPECIAL_OPCODE, n))
 
 
 def zlib_lie(size):

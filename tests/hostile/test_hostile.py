@@ -3,6 +3,7 @@
 Programs that mean harm, one after the other beside one that does not: that one's stacks stay whole,
 every stage ends well and stays small, and what people see is clean.
 """
+import itertools
 import os
 import re
 import subprocess
@@ -15,11 +16,14 @@ import pipeline  # noqa: E402
 import streams  # noqa: E402
 
 PROGRAMS = pipeline.BUILD / "tests" / "hostile"
+CHAIN_SOURCE = Path(__file__).resolve().parents[1] / "programs" / "chain.c"
+EMBED_IMAGES = pipeline.BUILD / "tests" / "data" / "embed-images"
 STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
 SECONDS = "2.5"  # of a recording
 BRIEF = "0.3"  # CPU seconds of a hostile program; it is started again while there is time
 INTACT = 0.99  # of the good program's stacks
 MEMORY_MAX_KIB = 1 << 20
+GIGABYTES = 2 << 30
 KNOWN = ["main", "outer", "middle", "inner"]
 BELOW_MAIN = 3  # _start and two functions of libc, which have names where its symbols are
 # Of each program of bad frames: its function, how a stack in it has to end, and frames at most.
@@ -148,19 +152,60 @@ class Hostile(pipeline.RecordingTest):
                 stacks = self.beside(program, "once", BRIEF)
                 self.of(stacks, name)
 
+    def alone(self, program, *ways, engine="auto"):
+        """Records it without a sandbox, which would refuse the memory. What the stages have counted."""
+        self.run_well(self.source("--", program, "once", BRIEF), *ways,
+                      self.stage("live-unwinder", "-q", "--no-cache", f"--engine={engine}", "--sandbox=off"),
+                      self.stage("symbolizer", "-q", "--sandbox=off"),
+                      self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        for name in STAGES:
+            self.assertLess(self.stats(name)["max_rss_kib"], MEMORY_MAX_KIB, name)
+        return {name: self.stats(name) for name in STAGES}
+
     def test_call_frames_that_become_gigabytes(self):
-        """elfutils is asked of code that has none; no sandbox refuses it the memory."""
+        """elfutils is asked of code that has none, of a file and in a stream."""
         data = (PROGRAMS / "no-frames").read_bytes()
-        for section in (b".debug_frame", b".debug_line"):
+        bombs = elf_made.zlib_bomb(GIGABYTES), elf_made.zstd_bomb(GIGABYTES)
+        for section, bomb, way in itertools.product((b".debug_frame", b".debug_line"), bombs, ([], [[EMBED_IMAGES]])):
+            with self.subTest(section=section, size=len(bomb), way=way):
+                stats = self.alone(self.made("no-frames", elf_made.with_section(
+                    data, section, bomb, elf_made.SHF_COMPRESSED)), *way, engine="dwfl")
+                stacks = stats["live-unwinder"]["stacks"]
+                self.assertGreater(stacks["no-unwind-info"] + stacks["image-unavailable"], 0)
+
+    def test_tables_and_code_that_become_gigabytes(self):
+        for section in (b".strtab", b".shstrtab", b".symtab", b".dynstr", b".eh_frame", b".plt", b".note.gnu.build-id"):
             with self.subTest(section):
-                program = self.made("no-frames", elf_made.with_section(
-                    data, section, elf_made.zlib_bomb(2 << 30), elf_made.SHF_COMPRESSED))
-                self.run_well(self.source("--", program, "once", BRIEF),
-                              self.stage("live-unwinder", "-q", "--engine=dwfl", "--sandbox=off"),
-                              self.stage("capture-sink", "-q", "-f", "folded", "-"))
-                stats = self.stats("live-unwinder")
-                self.assertGreater(stats["stacks"]["no-unwind-info"], 0)
-                self.assertLess(stats["max_rss_kib"], MEMORY_MAX_KIB)
+                data = elf_made.with_compressed(pipeline.CHAIN.read_bytes(), section, elf_made.zstd_bomb(GIGABYTES))
+                stats = self.alone(self.made("compressed", data))
+                self.assertGreater(stats["symbolizer"]["images"]["too-large-sections"], 0)
+                hole = self.made("hole", pipeline.CHAIN.read_bytes())
+                stats = self.alone(elf_made.with_sparse_section(hole, section, GIGABYTES))
+                self.assertGreater(stats["symbolizer"]["images"]["too-large-sections"], 0)
+
+    def test_debug_information_that_becomes_gigabytes(self):
+        data = pipeline.CHAIN.read_bytes()
+        for section, content in {
+                b".debug_info": elf_made.zstd_bomb(GIGABYTES // 2 - (4 << 20)),
+                b".debug_str": elf_made.zstd_bomb(510 << 20),
+                b".debug_line": elf_made.lines_bomb(data, 255 << 20),
+        }.items():
+            with self.subTest(section):
+                self.alone(self.made("debug", elf_made.with_compressed(data, section, content)))
+
+    def test_split_debug_information_that_becomes_gigabytes(self):
+        program, dwo = self.directory / "split", self.directory / "split-chain.dwo"
+        subprocess.run(["cc", "-g", "-gsplit-dwarf", "-O1", "-w", "-pthread", CHAIN_SOURCE, "-o", program],
+                       check=True, cwd=self.directory)
+        good = dwo.read_bytes()
+        self.assertNotIn("refused", self.alone(program)["symbolizer"])
+        for section in (b".debug_str.dwo", b".shstrtab"):
+            with self.subTest(section):
+                dwo.write_bytes(elf_made.with_compressed(good, section, elf_made.zstd_bomb(GIGABYTES)))
+                self.assertEqual(self.alone(program)["symbolizer"]["refused"], {"symbols": 1})
+                dwo.write_bytes(good)
+                elf_made.with_sparse_section(dwo, section, GIGABYTES)
+                self.assertEqual(self.alone(program)["symbolizer"]["refused"], {"symbols": 1})
 
     def test_a_hundred_thousand_sections(self):
         program = self.made("sections", elf_made.with_many_sections(pipeline.CHAIN.read_bytes(), 100000))

@@ -16,14 +16,14 @@
 #include <time.h>
 
 /*
- * On 64 bytes, so that two of them are one bit of their addresses apart. What spins is behind the
- * first instruction: an address that leads there is looked up one before, which is in no function.
+ * On 64 bytes, so that two of them are one bit of their addresses apart. The rules begin one
+ * instruction before the function, as what leads to its first one is looked up there.
  */
 #define SPIN(name, rules)                                                                          \
 	void name(unsigned long n);                                                                \
-	__asm__(".text\n.p2align 6\n.type " #name ", @function\n.globl " #name "\n" #name          \
-		":\n.cfi_startproc\n" rules                                                        \
-		"\nnop\n1: dec %rdi\njnz 1b\nret\n.cfi_endproc\n.size " #name ", .-" #name "\n")
+	__asm__(".text\n.p2align 6\n.cfi_startproc\n" rules "\nnop\n.type " #name                  \
+		", @function\n.globl " #name "\n" #name ":\n"                                      \
+		"nop\n1: dec %rdi\njnz 1b\nret\n.cfi_endproc\n.size " #name ", .-" #name "\n")
 
 /* DW_CFA_val_expression of the return address (16): DW_OP_breg16 0. */
 SPIN(own_return, ".cfi_def_cfa rsp, 8\n.cfi_escape 0x16, 16, 2, 0x80, 0");
