@@ -14,8 +14,7 @@ enum {
 	DEBUG_DIRS_MAX = 16,
 	DEBUG_DATA_MAX = 64 * 1024 * 1024,     /* of .gnu_debugdata, decompressed */
 	DEBUG_DATA_MEMORY = 128 * 1024 * 1024, /* for decompressing it */
-	DEBUG_CRC_MAX =
-		1 << 30, /* bytes of a file that is told by its CRC; a larger one is not read */
+	DEBUG_CRC_MAX = 1 << 30,	       /* bytes of a file that is told by its CRC */
 };
 
 struct debug_dirs {

@@ -60,28 +60,34 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 	return 0;
 }
 
-static const struct debug_file no_file = { .fd = -1 };
+/* A separate file with DWARF: the one that the symbols are from, else one more; NULL: none. */
+static const struct debug_file *find_separate(struct image_symbols *symbols)
+{
+	const struct debug_file *of_symbols = &symbols->table.debug;
 
-/* Of the image itself, else of the file that its symbols are from, else of one more. */
+	if (of_symbols->elf && debug_sections_has_info(of_symbols->elf))
+		return of_symbols;
+	return debug_file_find(symbols->elf->elf, symbols->path, symbols->dirs, DEBUG_FILE_DWARF,
+			       &symbols->separate)
+		       ? &symbols->separate
+		       : NULL;
+}
+
 void image_symbols_find_debug(struct image_symbols *symbols)
 {
-	const struct debug_file *file = &symbols->table.debug;
+	const struct debug_file *separate;
+	struct dwarf_file *dwarf = &symbols->dwarf;
+	uint64_t size;
 
 	if (symbols->has_looked || symbols->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY)
 		return;
 	symbols->has_looked = true;
-	symbols->dwarf = (struct dwarf_file){ symbols->elf->elf, symbols->elf->fd, symbols->path };
-	if (!debug_sections_has_info(symbols->elf->elf)) {
-		if (!file->elf || !debug_sections_has_info(file->elf)) {
-			file = &symbols->separate;
-			if (!debug_file_find(symbols->elf->elf, symbols->path, symbols->dirs,
-					     DEBUG_FILE_DWARF, &symbols->separate))
-				file = &no_file;
-		}
-		symbols->dwarf =
-			(struct dwarf_file){ file->elf, file->fd, file->path ? file->path : "" };
-	}
-	symbols->dwarf_size = symbols->dwarf.elf ? elf_dwarf_size(symbols->dwarf.elf) : 0;
+	if (debug_sections_has_info(symbols->elf->elf))
+		*dwarf = (struct dwarf_file){ symbols->elf->elf, symbols->elf->fd, symbols->path };
+	else if ((separate = find_separate(symbols)))
+		*dwarf = (struct dwarf_file){ separate->elf, separate->fd, separate->path ?: "" };
+	size = dwarf->elf ? elf_dwarf_size(dwarf->elf) : 0;
+	symbols->dwarf_size = size <= DEBUG_INFO_SECTIONS_MAX ? size : 0; /* more is not read */
 }
 
 /* Reads what was found, once. 0 or -ENOMEM. */
