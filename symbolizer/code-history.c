@@ -35,6 +35,12 @@ void code_history_deinit(struct code_history *history)
 	*history = (struct code_history){ .depth = history->depth };
 }
 
+size_t code_history_memory(const struct code_history *history)
+{
+	return history->n * (history->depth == CODE_HISTORY_ALL ? CODE_HISTORY_PIECE_ALL
+								: CODE_HISTORY_PIECE_LATEST);
+}
+
 /* What is left of a block when its spans are taken one by one; the first may have lost a part. */
 struct remains {
 	const struct code_span *next, *end;

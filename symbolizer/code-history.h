@@ -16,13 +16,17 @@ enum {
 	CODE_HISTORY_FAN = 16,
 	CODE_HISTORY_LEVELS = 4,
 	CODE_HISTORY_MAX = 1 << 20, /* pieces: FAN blocks of the highest level */
+
+	/* Bytes of a piece, at most. */
+	CODE_HISTORY_PIECE_LATEST = 64,
+	CODE_HISTORY_PIECE_ALL = 208,
 };
 
 #define CODE_HISTORY_NONE SIZE_MAX
 
 enum code_history_depth {
-	CODE_HISTORY_LATEST, /* what is now: at most 64 bytes a piece */
-	CODE_HISTORY_ALL,    /* what was, too: at most 208 bytes a piece */
+	CODE_HISTORY_LATEST, /* what is now */
+	CODE_HISTORY_ALL,    /* what was, too */
 };
 
 struct code_piece {
@@ -53,6 +57,9 @@ struct code_history {
 };
 
 void code_history_deinit(struct code_history *history);
+
+/* Bytes that it takes, at most. */
+size_t code_history_memory(const struct code_history *history);
 
 /*
  * Adds a piece, which must not be empty. 0; -ENOSPC: there are CODE_HISTORY_MAX; -ENOMEM: the

@@ -21,6 +21,16 @@ void jit_functions_deinit(struct jit_functions *functions)
 	jit_functions_init(functions);
 }
 
+/* Lists grow to twice what they hold. */
+size_t jit_functions_memory(const struct jit_functions *functions)
+{
+	return code_history_memory(&functions->history) +
+	       2 * functions->history.n * sizeof(*functions->pieces) +
+	       2 * functions->n * sizeof(*functions->list) +
+	       functions->lines.n_allocated * sizeof(*functions->lines.list) +
+	       functions->names.n_allocated;
+}
+
 uint64_t jit_functions_time(const struct jit_functions *functions)
 {
 	size_t n = functions->history.n;

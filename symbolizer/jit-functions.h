@@ -64,6 +64,9 @@ struct jit_place {
 void jit_functions_init(struct jit_functions *functions);
 void jit_functions_deinit(struct jit_functions *functions);
 
+/* Bytes that they take, at most. */
+size_t jit_functions_memory(const struct jit_functions *functions);
+
 /* The last time that is known of. */
 uint64_t jit_functions_time(const struct jit_functions *functions);
 

@@ -38,6 +38,8 @@ struct jit_process {
 	struct pair_map by_place;     /* (image, address) → index of `places` */
 	struct met_place *places;
 	size_t n_places;
+	uint64_t memory; /* that its files take */
+	bool is_refused; /* they took too much: nothing is read any more, nor known */
 };
 
 /* A name that was found for a place. */
@@ -166,21 +168,71 @@ static void open_dump(struct jit_names *names, struct jit_process *process)
 		++*count(names, "jitdumps");
 }
 
+static void count_memory(struct jit_names *names, struct jit_process *process)
+{
+	uint64_t now =
+		perf_map_memory(&process->map) + jit_functions_memory(&process->dump.functions);
+
+	names->memory += now - process->memory;
+	process->memory = now;
+}
+
+/* What was told of its places stays. */
+static void refuse(struct jit_names *names, struct jit_process *process)
+{
+	close_file(&process->map_file);
+	close_file(&process->dump_file);
+	perf_map_deinit(&process->map);
+	jitdump_deinit(&process->dump);
+	process->is_refused = true;
+	count_memory(names, process);
+	++*count(names, "too-large");
+}
+
+static void find_larger(uint64_t number, uint64_t zero, uint64_t process, void *arg)
+{
+	struct jit_process **largest = arg, *other = (struct jit_process *)process;
+
+	if (!*largest || other->memory > (*largest)->memory)
+		*largest = other;
+}
+
+/* One that nobody could bear must not cost the others theirs. */
+static void keep_within_limit(struct jit_names *names)
+{
+	while (names->memory > JIT_MEMORY_MAX) {
+		struct jit_process *largest = NULL;
+
+		pair_map_each(&names->by_process, find_larger, &largest);
+		refuse(names, largest);
+	}
+}
+
 /* What the files have now. What cannot be read any more stays as it was. */
 static void read_files(struct jit_names *names, struct jit_process *process)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int of_dump = 0, of_map = 0;
 
 	process->read_at = now;
+	if (process->is_refused)
+		return;
 	if (process->dump_image && is_wanted(&process->dump_file, now))
 		open_dump(names, process);
 	if (process->map_image && is_wanted(&process->map_file, now))
 		open_map(names, process);
-	if (process->dump_file.fd >= 0 && process->dump.outcome == JITDUMP_OK &&
-	    jitdump_read(&process->dump, process->dump_file.fd) != JITDUMP_OK)
+	if (process->dump_file.fd >= 0 && process->dump.outcome == JITDUMP_OK)
+		of_dump = jitdump_read(&process->dump, process->dump_file.fd);
+	if (process->map_file.fd >= 0)
+		of_map = perf_map_read(&process->map, process->map_file.fd);
+	if (of_dump)
 		++*count(names, "jitdump-damaged");
-	if (process->map_file.fd >= 0 && perf_map_read(&process->map, process->map_file.fd) < 0)
+	if (of_map < 0)
 		close_file(&process->map_file);
+	count_memory(names, process);
+	if (of_dump == -ENOMEM || of_map == -ENOMEM)
+		refuse(names, process);
+	keep_within_limit(names);
 }
 
 enum source { OF_DUMP, OF_MAP };
@@ -200,7 +252,7 @@ static uint64_t make_id(const struct jit_process *process, enum source source, s
 /* Whether the files may still tell what they told then. */
 static bool is_current(const struct jit_process *process, uint64_t id)
 {
-	return id >> 33 == generation_of(process, id & 1);
+	return !process->is_refused && id >> 33 == generation_of(process, id & 1);
 }
 
 static bool find_in_dump(const struct jit_process *process, uint64_t address, uint64_t time,
@@ -384,6 +436,7 @@ int jit_names_end(struct jit_names *names, uint64_t number)
 	if (!process)
 		return 0;
 	r = end(names, process);
+	names->memory -= process->memory;
 	pair_map_remove(&names->by_process, number, 0);
 	free_process(process);
 	return r;

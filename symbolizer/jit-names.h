@@ -12,8 +12,9 @@
 #include "common/pair-map.h"
 
 enum {
-	JIT_PROCESSES_MAX = 256,  /* whose files are read; the places of others have no names */
-	JIT_PLACES_MAX = 1 << 20, /* of a process */
+	JIT_PROCESSES_MAX = 256,    /* whose files are read; the places of others have no names */
+	JIT_PLACES_MAX = 1 << 20,   /* of a process */
+	JIT_MEMORY_MAX = 320 << 20, /* bytes of all files: beyond it those of the largest go */
 };
 
 #define JIT_PATIENCE_MIN_NS 10000000ULL	  /* before a file that was not there is asked for again */
@@ -25,6 +26,7 @@ struct jit_names {
 	struct identity *identity;   /* ... */
 	struct image_client *client; /* ... */
 	struct pair_map by_process;  /* (upid, 0) → struct jit_process * */
+	uint64_t memory;	     /* that its files take */
 };
 
 void jit_names_init(struct jit_names *names, struct stage *stage, struct identity *identity,

@@ -27,6 +27,13 @@ void perf_map_deinit(struct perf_map *map)
 	*map = (struct perf_map){ 0 };
 }
 
+size_t perf_map_memory(const struct perf_map *map)
+{
+	return code_history_memory(&map->code) + map->code.n * sizeof(*map->name_list) +
+	       map->names.n_allocated +
+	       (map->readings ? PERF_MAP_READINGS_MAX * sizeof(*map->readings) : 0);
+}
+
 /* "1a2b", "0x1A2B", and the blanks behind; moves `at`. Not strtoull(): there is no zero byte. */
 static bool parse_number(const char **at, const char *end, uint64_t *ret)
 {

@@ -61,6 +61,9 @@ struct perf_map {
 /* Nothing needs to be initialized but to zero. */
 void perf_map_deinit(struct perf_map *map);
 
+/* Bytes that it takes, at most. */
+size_t perf_map_memory(const struct perf_map *map);
+
 /* Takes the next bytes of the file, cut anywhere. 0, or -ENOMEM: it may only be deinitialized. */
 int perf_map_add(struct perf_map *map, const char *bytes, size_t size);
 

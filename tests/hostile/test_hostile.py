@@ -16,6 +16,8 @@ import pipeline  # noqa: E402
 import streams  # noqa: E402
 
 PROGRAMS = pipeline.BUILD / "tests" / "hostile"
+JIT_SPIN = pipeline.BUILD / "tests" / "pipeline" / "jit-spin"
+MANY_MAPS = 8
 CHAIN_SOURCE = Path(__file__).resolve().parents[1] / "programs" / "chain.c"
 EMBED_IMAGES = pipeline.BUILD / "tests" / "data" / "embed-images"
 STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
@@ -206,6 +208,24 @@ class Hostile(pipeline.RecordingTest):
                 dwo.write_bytes(good)
                 elf_made.with_sparse_section(dwo, section, GIGABYTES)
                 self.assertEqual(self.alone(program)["symbolizer"]["refused"], {"symbols": 1})
+
+    def test_perf_maps_that_become_gigabytes(self):
+        """Those of a few processes, as large as each may be; one that is small keeps its names."""
+        large = self.directory / "map"
+        large.write_text("".join(f"{i % 999:x} {1 + i % 77:x} {'n' * 50}\n" for i in range(1000000)))
+        script = (f"for i in {' '.join(['large'] * MANY_MAPS)}; do "
+                  f"sh -c 'ln {large} /tmp/perf-$$.map; exec \"$@\"' sh {JIT_SPIN} none prompt apart /tmp 4 & done; "
+                  f"{JIT_SPIN} map prompt apart /tmp 12 & small=$!; wait; rm /tmp/perf-$small.map; "
+                  f"find /tmp -maxdepth 1 -samefile {large} -name 'perf-*.map' -delete")
+        self.run_well(self.source("--", "sh", "-c", script),
+                      self.stage("live-unwinder", "-q", "--sandbox=off"),
+                      self.stage("symbolizer", "-q", "--sandbox=off"),
+                      self.stage("capture-sink", "-q", "-f", "folded", self.directory / "out.folded"))
+        stats = self.stats("symbolizer")
+        self.assertEqual(stats["jit"]["perf-maps"], MANY_MAPS + 1)
+        self.assertGreater(stats["jit"]["too-large"], 0)
+        self.assertLess(stats["max_rss_kib"], MEMORY_MAX_KIB)
+        self.assertRegex((self.directory / "out.folded").read_text(), r";made-[0-9]+_\[j\]")
 
     def test_a_hundred_thousand_sections(self):
         program = self.made("sections", elf_made.with_many_sections(pipeline.CHAIN.read_bytes(), 100000))
