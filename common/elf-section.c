@@ -55,16 +55,23 @@ static uint64_t size_of_zdebug(const struct elf_section *section)
 	return be64toh(size);
 }
 
+/* libelf reads all of a section to tell what its first bytes say. */
 uint64_t elf_section_size_in_memory(const struct elf_section *section)
 {
+	const GElf_Shdr *header = &section->header;
+	bool is_zdebug = starts_with(section->name, ZDEBUG);
 	GElf_Chdr compressed;
 
-	if (section->header.sh_type == SHT_NOBITS)
+	if (header->sh_type == SHT_NOBITS)
 		return 0;
-	if (section->header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section->handle, &compressed))
-		return compressed.ch_size;
-	return starts_with(section->name, ZDEBUG) ? size_of_zdebug(section)
-						  : section->header.sh_size;
+	if (!(header->sh_flags & SHF_COMPRESSED) && !is_zdebug)
+		return header->sh_size;
+	if (header->sh_size > ELF_COMPRESSED_MAX)
+		return UINT64_MAX;
+	if (header->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(section->handle, &compressed) ? compressed.ch_size
+								  : header->sh_size;
+	return size_of_zdebug(section);
 }
 
 void elf_section_hide(struct elf_section *section)

@@ -13,6 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum {
+	ELF_COMPRESSED_MAX = 128 << 20
+}; /* bytes of a section in the file that may be decompressed */
+
 struct elf_section {
 	Elf *elf;	  /* borrowed */
 	size_t names;	  /* where its sections' names are; 0: nowhere */
@@ -29,12 +33,15 @@ bool elf_section_next(struct elf_section *section);
 /* Whether it has DWARF of any kind, compressed in the older way or not. */
 bool elf_section_is_dwarf(const struct elf_section *section);
 
-/* Bytes that it takes once it is read, and decompressed in either way; as it says itself. */
+/*
+ * Bytes that it takes once it is read, and decompressed in either way; as it says itself.
+ * UINT64_MAX: it is compressed, and too large as it is.
+ */
 uint64_t elf_section_size_in_memory(const struct elf_section *section);
 
 /* Hides it from libdw. Not of a file in memory: its headers would be written to there. */
 void elf_section_hide(struct elf_section *section);
 
-/* Bytes that all DWARF of a file takes once libdw has it, which reads and decompresses all without
- * a limit. */
+/* Bytes that all DWARF of a file takes in libdw, which reads and decompresses it without a limit.
+ */
 uint64_t elf_dwarf_size(Elf *elf);

@@ -195,6 +195,15 @@ class Hostile(pipeline.RecordingTest):
             with self.subTest(section):
                 self.alone(self.made("debug", elf_made.with_compressed(data, section, content)))
 
+    def test_compressed_sections_that_are_holes(self):
+        """What they would become is not even looked for."""
+        data = (PROGRAMS / "no-frames").read_bytes()
+        for section, flags in ((b".debug_info", elf_made.SHF_COMPRESSED),
+                               (b".debug_frame", elf_made.SHF_COMPRESSED), (b".zdebug_info", 0)):
+            with self.subTest(section):
+                program = self.made("hole", elf_made.with_section(data, section, bytes(32), flags))
+                self.alone(elf_made.with_sparse_section(program, section, GIGABYTES), engine="dwfl")
+
     def test_split_debug_information_that_becomes_gigabytes(self):
         program, dwo = self.directory / "split", self.directory / "split-chain.dwo"
         subprocess.run(["cc", "-g", "-gsplit-dwarf", "-O1", "-w", "-pthread", CHAIN_SOURCE, "-o", program],
