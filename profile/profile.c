@@ -516,6 +516,8 @@ int profile_add_lost(struct profile *profile, const struct wire_lost *lost)
 
 void profile_drop_samples(struct profile *profile, size_t n)
 {
+	if (!n)
+		return; /* there may be no list yet */
 	profile->n_samples -= n;
 	memmove(profile->samples, profile->samples + n,
 		profile->n_samples * sizeof(*profile->samples));
