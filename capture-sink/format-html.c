@@ -164,15 +164,17 @@ static void put_timeline(struct writing *self)
 	}
 }
 
-/* A stack that is no sample is beyond the limits of the profile. */
-static void put_moment(struct writing *self, const struct history_change *changes, size_t n)
+/* Its changes, the one `first` and those before `end`; there may be none of any moment. */
+static void put_moment(struct writing *self, size_t first, size_t end)
 {
+	const struct history_change *changes = self->capture->heap.history.changes;
 	size_t n_shown = 0;
 
-	for (size_t i = 0; i < n; i++)
+	/* A stack that is no sample is beyond the limits of the profile. */
+	for (size_t i = first; i < end; i++)
 		n_shown += self->sample_of[changes[i].stack] != 0;
 	put_number(self, n_shown);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct heap_amount amount = { changes[i].n, changes[i].bytes };
 
 		if (!self->sample_of[changes[i].stack])
@@ -193,7 +195,7 @@ static void put_moments(struct writing *self)
 		for (end = first; end < history->n_changes && history->changes[end].moment == i;)
 			end++;
 		put_time(self, &last, history->times[i]);
-		put_moment(self, history->changes + first, end - first);
+		put_moment(self, first, end);
 	}
 }
 
