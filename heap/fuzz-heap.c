@@ -10,12 +10,12 @@ enum { STACKS_REACHED = 1 << 16 }; /* larger numbers only take memory */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct heap heap;
 	static uint8_t bytes[HEAP_EVENTS_SIZE_MAX + WIRE_BLOB_PADDING];
 	const struct wire_heap_begin begin = { .process = 1, .time = 1 };
 	struct wire_heap_events record = { .time = 1, .process = 1, .n = 1 };
 	struct heap_event_reader reader;
 	struct heap_event event;
-	struct heap heap;
 
 	if (size > HEAP_EVENTS_SIZE_MAX)
 		return 0;
@@ -26,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (heap_event_next(&reader, &event))
 		if (event.kind == HEAP_EVENT_ALLOCATED && event.stack > STACKS_REACHED)
 			return 0;
+	memset(&heap, 0, sizeof(heap));
 	fuzz_check(heap_init(&heap) == 0 && heap_begin(&heap, &begin) == 0);
 	heap_add_events(&heap, &record);
 	heap_finish(&heap, 2);

@@ -2,14 +2,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/growing-list.h"
 #include "heap/heap.h"
 
 int heap_init(struct heap *heap)
 {
-	memset(heap, 0, sizeof(*heap));
 	pair_map_init(&heap->thread_of_tid, HEAP_THREADS_MAX);
 	pair_map_init(&heap->process_index, HEAP_PROCESSES_MAX);
 	heap->n_intervals = 1; /* 0: each is told */

@@ -103,7 +103,9 @@ struct heap {
 	enum heap_scope scope;
 };
 
-/* 0 or -ENOMEM, as of all of these. */
+/*
+ * Of zeroes: most of it is only touched when there is a heap. 0 or -ENOMEM, as of all of these.
+ */
 int heap_init(struct heap *heap);
 void heap_deinit(struct heap *heap);
 

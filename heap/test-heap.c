@@ -20,6 +20,7 @@ static int set_up(void **state)
 	const struct wire_heap_begin begin = { .process = PROCESS, .time = 1 };
 
 	memset(&writer, 0, sizeof(writer));
+	memset(&heap, 0, sizeof(heap));
 	assert_int_equal(heap_init(&heap), 0);
 	assert_int_equal(heap_begin(&heap, &begin), 0);
 	for (uint32_t number = 1; number <= STACKS_TOLD; number++) {
