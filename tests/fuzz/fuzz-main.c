@@ -41,6 +41,6 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s: %s\n", argv[i], strerror(errno));
 			return EXIT_FAILURE;
 		}
-	printf("%zu inputs\n", n_inputs);
+	fprintf(stderr, "%zu inputs\n", n_inputs); /* a target may have taken stdout */
 	return n_inputs ? EXIT_SUCCESS : EXIT_FAILURE;
 }

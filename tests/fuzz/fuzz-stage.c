@@ -38,7 +38,7 @@ FILE *__wrap_tmpfile64(void)
 	return fdopen(memfd_create("fuzz-temporary", MFD_CLOEXEC), "w+");
 }
 
-static void put_hello(int fd)
+static void put_hello(const struct fuzz_file *file)
 {
 	const struct wire_hello hello = {
 		.magic = WIRE_MAGIC,
@@ -56,71 +56,45 @@ static void put_hello(int fd)
 
 	fuzz_check(size && size <= sizeof(record));
 	wire_encode(wire_type(WIRE_RECORD_hello), &hello, record, NULL);
-	fuzz_check(write(fd, record, size) == (ssize_t)size);
-}
-
-static int make_stream(const uint8_t *bytes, size_t size)
-{
-	int fd = memfd_create("fuzz-stream", MFD_CLOEXEC);
-
-	fuzz_check(fd >= 0);
-	put_hello(fd);
-	fuzz_check((size_t)write(fd, bytes, size) == size && lseek(fd, 0, SEEK_SET) == 0);
-	return fd;
-}
-
-/* Puts a descriptor in the place of another one: what was there. */
-static int replace(int fd, int place)
-{
-	int before = dup(place);
-
-	fuzz_check(before >= 0 && dup2(fd, place) == place);
-	return before;
-}
-
-static void put_back(int before, int place)
-{
-	fuzz_check(dup2(before, place) == place);
-	close(before);
+	fuzz_file_put(file, record, size);
 }
 
 /* Records at least: what a stage does not care for is passed on as it is, damaged or not. */
-static void check_output(int fd)
+static void check_output(struct fuzz_file *file)
 {
-	enum wire_outcome outcome = WIRE_E_MORE;
-	struct wire_reader reader;
+	struct wire_reader reader = fuzz_file_reader(file);
+	enum wire_outcome outcome;
 	struct wire_hello hello;
 	struct wire_raw raw;
 
-	lseek(fd, 0, SEEK_SET);
-	fuzz_check(wire_reader_init(&reader, fd) == 0 && wire_reader_fill(&reader) == 0);
-	if (!reader.at_end)
-		fuzz_check(wire_reader_hello(&reader, &hello) == WIRE_OK);
-	while (!reader.at_end) {
-		while ((outcome = wire_reader_next(&reader, &raw)) == WIRE_OK)
-			;
-		fuzz_check(outcome == WIRE_E_MORE && wire_reader_fill(&reader) == 0);
-	}
-	wire_reader_deinit(&reader);
+	if (!reader.map_size)
+		return;
+	fuzz_check(wire_reader_hello(&reader, &hello) == WIRE_OK);
+	while ((outcome = wire_reader_next(&reader, &raw)) == WIRE_OK)
+		;
+	fuzz_check(outcome == WIRE_E_MORE && reader.start == reader.end);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static char *const arguments[] = { "stage", "-q", "--sandbox=off", STAGE_ARGUMENTS, NULL };
+	static struct fuzz_file in, out;
 	char *argv[sizeof(arguments) / sizeof(*arguments)];
-	_cleanup_fd_ int in = make_stream(bytes, size);
-	_cleanup_fd_ int out = memfd_create("fuzz-output", MFD_CLOEXEC);
-	int old_in = replace(in, STDIN_FILENO), old_out = replace(out, STDOUT_FILENO);
 	FILE *errors = fuzz_be_silent();
 
+	fuzz_file_start(&in);
+	put_hello(&in);
+	fuzz_file_put(&in, bytes, size);
+	fuzz_file_finish(&in);
+	fuzz_file_start(&out);
+	/* libFuzzer speaks on stderr only. */
+	fuzz_check(dup2(in.fd, STDIN_FILENO) >= 0 && dup2(out.fd, STDOUT_FILENO) >= 0);
 	memcpy(argv, arguments, sizeof(argv));
 	if (!stage_program)
 		stage_own_main(0, NULL);
 	__real_stage_main(sizeof(argv) / sizeof(*argv) - 1, argv, stage_program);
 	stderr = errors;
-	put_back(old_in, STDIN_FILENO);
-	put_back(old_out, STDOUT_FILENO);
 	if (HAS_OUTPUT)
-		check_output(out);
+		check_output(&out);
 	return 0;
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Zero pages, for targets that run a whole stage: what one run gives back, the next one gets; to
+ * map and unmap them was a quarter of a run. In between a sanitizer sees who touches their
+ * beginning.
+ */
+#include <sanitizer/asan_interface.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "common/zero-pages.h"
+
+enum {
+	BLOCKS_KEPT = 16,
+	POISONED_MAX = 64 * 1024, /* to mark more costs more than to map it */
+};
+
+static struct block {
+	void *pages; /* NULL: none is here */
+	size_t size;
+	bool is_free;
+} blocks[BLOCKS_KEPT];
+
+void *__wrap_zero_pages_get(size_t size);
+void *__real_zero_pages_get(size_t size);
+void __wrap_zero_pages_give_back(void *pages, size_t size);
+void __real_zero_pages_give_back(void *pages, size_t size);
+
+static size_t poisoned_size(size_t size)
+{
+	return size < POISONED_MAX ? size : POISONED_MAX;
+}
+
+void *__wrap_zero_pages_get(size_t size)
+{
+	void *pages;
+
+	for (struct block *block = blocks; block < blocks + BLOCKS_KEPT; block++)
+		if (block->is_free && block->size == size) {
+			ASAN_UNPOISON_MEMORY_REGION(block->pages, poisoned_size(size));
+			block->is_free = false;
+			return block->pages;
+		}
+	pages = __real_zero_pages_get(size);
+	for (struct block *block = blocks; pages && block < blocks + BLOCKS_KEPT; block++)
+		if (!block->pages) {
+			*block = (struct block){ pages, size, false };
+			break;
+		}
+	return pages;
+}
+
+void __wrap_zero_pages_give_back(void *pages, size_t size)
+{
+	for (struct block *block = blocks; pages && block < blocks + BLOCKS_KEPT; block++)
+		if (block->pages == pages && block->size == size && !block->is_free &&
+		    madvise(pages, size, MADV_DONTNEED) == 0) {
+			ASAN_POISON_MEMORY_REGION(pages, poisoned_size(size));
+			block->is_free = true;
+			return;
+		}
+	__real_zero_pages_give_back(pages, size);
+}
