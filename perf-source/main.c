@@ -193,8 +193,6 @@ static error_t check(struct perf_source_options *options, struct argp_state *sta
 {
 	if (!options->command && !strcmp(state->argv[state->argc - 1], "--"))
 		stage_usage_error(state, "there is no command behind '--'");
-	if (options->n_pids && options->command)
-		stage_usage_error(state, "-p and a command exclude each other");
 	if (options->all && options->n_pids)
 		stage_usage_error(state, "-a and -p exclude each other");
 	if (options->default_filter && options->n_events)

@@ -33,7 +33,7 @@ struct perf_source_options {
 	bool all;
 	pid_t *pids;
 	size_t n_pids;
-	char **command; /* NULL: none */
+	char **command; /* NULL: none; with `all` or `pids` it only tells how long */
 };
 
 struct perf_source {

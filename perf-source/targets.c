@@ -123,7 +123,7 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 			    paranoid());
 		break;
 	case -ESRCH:
-		if (self->options.command)
+		if (!self->options.n_pids)
 			stage_error(stage, "error: the command has gone before it was started");
 		else
 			stage_error(stage, "error: there is no process %d", pid);
@@ -374,7 +374,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	recording->setup = (struct event_setup){
 		.rate = options->rate,
 		.stack_size = options->stack_size,
-		.enable_on_exec = !options->all && options->command,
+		.enable_on_exec = !options->all && !options->n_pids && options->command,
 		.inherit = !options->all,
 	};
 	choose_events(options, &recording->setup);

@@ -153,6 +153,16 @@ class Live(pipeline.RecordingTest):
         self.assert_hold_chain(stacks, "chain", "child", 0.3)
         self.assertIsNone(process.poll(), "recording has ended the process")
 
+    def test_a_running_process_while_a_command_runs(self):
+        """The command tells how long, and is not recorded itself."""
+        clock = self.directory / "clock"
+        shutil.copy(pipeline.CHAIN, clock)
+        process = self.start_busy("once")
+        stacks = self.record_folded("-p", str(process.pid), "--", clock, "once", "0.5")
+        self.assert_hold_chain(stacks, "chain", "main", 0.9)
+        self.assertNotIn("clock", {names[0] for names, _ in stacks})
+        self.assertIsNone(process.poll(), "recording has ended the process")
+
     def test_a_process_that_ends_itself(self):
         process = self.start([pipeline.CHAIN, "once", "0.5"]).processes[0]
         stacks = self.record_folded("-p", str(process.pid))
@@ -209,8 +219,9 @@ class Live(pipeline.RecordingTest):
     def test_a_dead_process_is_told(self):
         gone = subprocess.Popen(["true"])
         gone.wait()
-        ended = self.start(self.source("-p", str(gone.pid))).end()[0]
-        self.assert_fails_in_one_line(ended, text=f"no process {gone.pid}")
+        for command in (), ("--", "sleep", "1000000"):
+            ended = self.start(self.source("-p", str(gone.pid), *command)).end()[0]
+            self.assert_fails_in_one_line(ended, text=f"no process {gone.pid}")
 
 
 class CommandStatus(pipeline.RecordingTest):

@@ -22,7 +22,6 @@ WRONG_COMMAND_LINES = [
     ("perf-source", "-d", "soon"),
     ("perf-source", "-m", "1"),
     ("perf-source", "-e", "no-such-event"),
-    ("perf-source", "-p", "1", "--", "true"),
     ("perf-source", "-a", "-p", "1"),
     ("live-unwinder", "--engine=none"),
     ("live-unwinder", "--engine="),
