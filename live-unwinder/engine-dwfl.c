@@ -103,9 +103,9 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_no_debuginfo,
 };
 
+/* With the first session: many a stream needs none, as the tables know all of its rules. */
 static bool begin_tracker(struct engine_dwfl *engine)
 {
-	pair_map_init(&engine->tracked, FILES_MAX);
 	engine->n_stale = 0;
 	engine->tracker = dwflst_tracker_begin(&callbacks);
 	return engine->tracker;
@@ -119,10 +119,7 @@ int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct en
 		return -ENOMEM;
 	engine->files = files;
 	engine->register_mask = register_mask;
-	if (!begin_tracker(engine)) {
-		free(engine);
-		return -ENOMEM;
-	}
+	pair_map_init(&engine->tracked, FILES_MAX);
 	*ret = engine;
 	return 0;
 }
