@@ -13,6 +13,8 @@
 enum {
 	BLOCKS_KEPT = 16,
 	POISONED_MAX = 64 * 1024, /* to mark more costs more than to map it */
+	STATE_MIN = 128 * 1024,
+	PAGE_SIZE = 4096,
 };
 
 static struct block {
@@ -21,6 +23,12 @@ static struct block {
 	bool is_free;
 } blocks[BLOCKS_KEPT];
 
+static struct block state;
+
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_calloc(size_t n, size_t size);
+void __wrap_free(void *block);
+void __real_free(void *block);
 void *__wrap_zero_pages_get(size_t size);
 void *__real_zero_pages_get(size_t size);
 void __wrap_zero_pages_give_back(void *pages, size_t size);
@@ -60,4 +68,31 @@ void __wrap_zero_pages_give_back(void *pages, size_t size)
 			return;
 		}
 	__real_zero_pages_give_back(pages, size);
+}
+
+/*
+ * The state of a whole stage is such a block, too: ASan would map it, mark it and unmap it. Nothing
+ * may be touched behind its end.
+ */
+void *__wrap_calloc(size_t n, size_t size)
+{
+	char *pages;
+
+	if (n != 1 || size < STATE_MIN || state.pages)
+		return __real_calloc(n, size);
+	pages = __wrap_zero_pages_get(size);
+	if (pages)
+		ASAN_POISON_MEMORY_REGION(pages + size, -size % PAGE_SIZE);
+	state = (struct block){ pages, size, false };
+	return pages;
+}
+
+void __wrap_free(void *block)
+{
+	if (!block || block != state.pages) {
+		__real_free(block);
+		return;
+	}
+	__wrap_zero_pages_give_back(state.pages, state.size);
+	state = (struct block){ 0 };
 }
