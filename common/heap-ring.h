@@ -40,9 +40,9 @@ enum {
 	HEAP_MAPPINGS_MAX = 1536,	      /* of a process, that can be told to it */
 	HEAP_TABLES_SIZE = 128 * 1024 * 1024, /* of address space; what is used of it is less */
 	HEAP_ADDRESS_BITS = 48,
-	HEAP_ADAPT_FIRST = 4096, /* mean bytes between samples */
-	HEAP_ADAPT_MAX = 1 << 30,
-	HEAP_REPLY_MS = 3000, /* a program waits no longer to be let in */
+	HEAP_ADAPT_FIRST = 4096,  /* mean bytes between samples */
+	HEAP_ADAPT_MAX = 1 << 20, /* so few that rings hold those of some seconds */
+	HEAP_REPLY_MS = 3000,	  /* a program waits no longer to be let in */
 };
 
 /* How a stack of a ring ended. */

@@ -284,19 +284,29 @@ static int tell_unheard(struct traced *traced, struct heap_teller *teller)
 	return n ? tell_lost(traced, teller, 0, &(struct heap_lost){ 0 }, n) : 0;
 }
 
-/* Sampled more thinly from now on: some ring has come near to its end. */
-static void adapt(struct traced *traced)
-{
-	uint64_t interval = traced->region->sampling;
-
-	if (interval < HEAP_ADAPT_MAX)
-		__atomic_store_n(&traced->region->sampling,
-				 interval ? interval * 2 : HEAP_ADAPT_FIRST, __ATOMIC_RELAXED);
-}
-
+/* Of what a look has found. */
 static bool is_nearly_full(const struct ring_reader *reader)
 {
 	return reader->end - reader->ring->tail > HEAP_RING_WORDS / 4 * 3;
+}
+
+/*
+ * Samples get rarer if some ring has come near to its end although all that is in it was sampled as
+ * now: where it is from before, what was done about it is still to be seen.
+ */
+static void adapt(struct traced *traced, struct traced_ring *const *rings, uint32_t n)
+{
+	uint64_t interval = traced->region->sampling;
+
+	if (traced->when_full != HEAP_ADAPT || interval >= HEAP_ADAPT_MAX)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		if (rings[i]->interval != interval || !is_nearly_full(&rings[i]->reader))
+			continue;
+		__atomic_store_n(&traced->region->sampling,
+				 interval ? interval * 2 : HEAP_ADAPT_FIRST, __ATOMIC_RELAXED);
+		return;
+	}
 }
 
 /* Whether a ring has not been read to its end because of a raw stack. */
@@ -344,14 +354,9 @@ int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t loo
 	traced->looked_at = looked_at;
 	time_map_look(&traced->time_map);
 	r = look(traced, teller, rings, &n);
+	adapt(traced, rings, n);
 	if (r == 0)
 		r = merge(traced, teller, rings, n);
-	for (uint32_t i = 0; i < n; i++) {
-		if (traced->when_full == HEAP_ADAPT && is_nearly_full(&rings[i]->reader)) {
-			adapt(traced);
-			break;
-		}
-	}
 	for (uint32_t i = 0; i < n; i++)
 		ring_reader_release(&rings[i]->reader);
 	if (r == 0)

@@ -6,8 +6,9 @@
 #include "preload-source/target/sampling.h"
 
 enum {
-	SETS = 1 << 15, /* a power of two */
-	WAYS = 8,	/* a cache line */
+	SETS = 1 << 15,	   /* a power of two */
+	WAYS = 8,	   /* a cache line */
+	SKIPPED_BITS = 20, /* of 16 MiB of memory in one piece */
 };
 
 /* A set that has been full once: some block of it may be missing, so that all its frees are told.
@@ -22,6 +23,14 @@ static __thread const void *released __attribute__((tls_model("initial-exec")));
 uint8_t sampling_filter[SAMPLING_FILTER_SIZE] = { [0 ... SAMPLING_FILTER_SIZE - 1] = FULL };
 
 static uint64_t taken[SETS][WAYS] __attribute__((aligned(64)));
+
+/*
+ * Where samples get rarer as rings get full, each block has been taken up to some time, so that
+ * those are noted that were not: else the frees of all of them would fill the rings. What is at a
+ * block's place tells it from all others of 48 bits; where it is another one's, which has come
+ * since, the free is told.
+ */
+static uint32_t skipped[1 << SKIPPED_BITS];
 
 void sampling_begin(void)
 {
@@ -85,6 +94,36 @@ static bool take_out(const void *block)
 	return __atomic_load_n(&set[0], __ATOMIC_ACQUIRE) == OVERFLOWED;
 }
 
+static bool is_adapting(void)
+{
+	return connected.region->when_full == HEAP_ADAPT;
+}
+
+static uint32_t *skipped_at(const void *block)
+{
+	return &skipped[(uint64_t)block >> 4 & ((1 << SKIPPED_BITS) - 1)];
+}
+
+/* Never 0, which is nobody's. */
+static uint32_t skipped_tag(const void *block)
+{
+	return (uint32_t)((uint64_t)block >> (SKIPPED_BITS + 4) << 4 | ((uint64_t)block & 15)) + 1;
+}
+
+static bool is_skipped(const void *block)
+{
+	return __atomic_load_n(skipped_at(block), __ATOMIC_RELAXED) == skipped_tag(block);
+}
+
+/* The program's own order of allocating and freeing a block orders what is noted of it, too. */
+static void note(const void *block, bool is_taken)
+{
+	if (!is_taken)
+		__atomic_store_n(skipped_at(block), skipped_tag(block), __ATOMIC_RELAXED);
+	else if (is_skipped(block))
+		__atomic_store_n(skipped_at(block), 0, __ATOMIC_RELAXED);
+}
+
 static uint64_t next_random(void)
 {
 	uint64_t x = thread.random += 0x9e3779b97f4a7c15ULL; /* splitmix64 */
@@ -127,25 +166,33 @@ static int64_t draw(uint64_t mean)
 	return (int64_t)(minus_log(uniform) * mean) + 1;
 }
 
-bool sampling_takes_slowly(const void *block, size_t size)
+static bool is_due(int64_t *bytes_left, size_t size)
 {
-	uint64_t mean = thread.sampling;
-
-	if (!thread.bytes_left)
-		thread.bytes_left = draw(mean);
-	if (size < (uint64_t)thread.bytes_left) {
-		thread.bytes_left -= size;
+	if (!*bytes_left)
+		*bytes_left = draw(thread.sampling);
+	if (size < (uint64_t)*bytes_left) {
+		*bytes_left -= size;
 		return false;
 	}
-	thread.bytes_left = draw(mean);
-	add(block);
+	*bytes_left = draw(thread.sampling);
 	return true;
+}
+
+bool sampling_takes_slowly(const void *block, size_t size)
+{
+	int64_t *bytes_left = is_adapting() ? &thread.noted_bytes_left : &thread.bytes_left;
+	bool is_taken = !thread.sampling || is_due(bytes_left, size);
+
+	if (is_adapting())
+		note(block, is_taken);
+	else if (is_taken)
+		add(block);
+	return is_taken;
 }
 
 bool sampling_has_slowly(const void *block)
 {
-	/* Blocks from before sampling began are not known here. */
-	bool is_taken = take_out(block) || connected.region->when_full == HEAP_ADAPT;
+	bool is_taken = is_adapting() ? !is_skipped(block) : take_out(block);
 
 	released = is_taken ? block : NULL;
 	return is_taken;
@@ -155,7 +202,8 @@ bool sampling_restores_slowly(const void *block)
 {
 	if (released != block)
 		return false;
-	add(block);
+	if (!is_adapting())
+		add(block);
 	return true;
 }
 
@@ -169,5 +217,5 @@ void sampling_tell(void)
 	record[1] = mean;
 	thread_commit(HEAP_SAMPLING_WORDS);
 	thread.sampling = mean;
-	thread.bytes_left = 0;
+	thread.bytes_left = thread.noted_bytes_left = 0;
 }

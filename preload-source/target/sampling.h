@@ -53,7 +53,8 @@ bool sampling_restores_slowly(const void *block);
 
 static inline bool sampling_takes(const void *block, size_t size)
 {
-	return __builtin_expect(!thread.sampling, 1) || sampling_takes_slowly(block, size);
+	return __builtin_expect(!connected.region->sampling, 1) ||
+	       sampling_takes_slowly(block, size);
 }
 
 /* Whether a block that goes was taken. */
