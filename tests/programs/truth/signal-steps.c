@@ -40,7 +40,8 @@ static LINK void aligned(size_t size)
 
 	KEEP(room);
 	KEEP(more);
-	tick();
+	for (int i = 0; i < 4; i++) /* there are not many instructions in it */
+		tick();
 	STAY();
 }
 
@@ -66,7 +67,7 @@ static LINK void stepped(void)
 
 static LINK void outer(void)
 {
-	__asm__ volatile("int3");
+	__asm__ volatile("int3; nop; nop; nop; nop");
 	stepped();
 	__asm__ volatile("int3");
 }
