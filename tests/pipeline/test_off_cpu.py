@@ -18,6 +18,7 @@ ROUNDS = 150
 DISK_ROUNDS = 60
 FEW_ROUNDS = 50  # less than half a second of waits
 TURNS = 1500
+TURNS_THINNED = 6000  # of which few are looked at: a twentieth of their time is chance
 FUNCTIONS = {"asleep": "wait_asleep", "for-pipe": "wait_for_pipe", "for-mutex": "wait_for_mutex",
              "for-futex": "wait_for_futex", "for-disk": "wait_for_disk"}
 CALLS = {"asleep": "clock_nanosleep", "for-pipe": "read", "for-mutex": "futex", "for-futex": "futex",
@@ -243,7 +244,7 @@ class OfAllProcesses(Waits):
         self.check_short_waits(stream, said)
 
     def test_short_waits_are_sampled(self):
-        self.check_turns(*self.record_all("--off-cpu=1500", command=[WAIT_IN_TURNS, str(TURNS)]))
+        self.check_turns(*self.record_all("--off-cpu=1500", command=[WAIT_IN_TURNS, str(TURNS_THINNED)]))
 
     def test_what_was_before_an_exec_is_of_another_program(self):
         after = shutil.copy("/bin/sleep", self.directory / "after")
