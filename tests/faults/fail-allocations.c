@@ -18,6 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { RANGES_MAX = 8192 };
 
@@ -155,4 +158,13 @@ char *strndup(const char *text, size_t most)
 		return NULL;
 	copy[size] = 0;
 	return memcpy(copy, text, size);
+}
+
+/* Of no file: an allocation like any other. With 64-bit offsets its name is mmap64, here as there.
+ */
+void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	if (flags & MAP_ANONYMOUS && must_fail(__builtin_return_address(0)))
+		return MAP_FAILED;
+	return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
 }
