@@ -4,7 +4,8 @@
     STACKPIPE_BUILD=build python3 against_perf.py [-d SECONDS] [-F HZ] [--perf PERF]… [NAME…]
 
 CPU of all processes together, user and system: median and range of a few rounds; and what each of
-them makes of the samples. --perf may be a command with arguments, like "chroot ROOT perf".
+them makes of the samples. `least` is what the replay cannot do without: to read the file, its stream's
+way through one pipe, and the kernel's names. --perf may be a command with arguments, like "chroot ROOT perf".
 """
 import argparse
 import collections
@@ -15,11 +16,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import least
 import workloads
 
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build")).resolve()
 ROUNDS = 5
-PIPELINE = ("{b}/perfdata-source/perfdata-source {f} | {b}/live-unwinder/live-unwinder -q | "
+SOURCE = "{b}/perfdata-source/perfdata-source {f}"
+PIPELINE = (SOURCE + " | {b}/live-unwinder/live-unwinder -q | "
             "{b}/symbolizer/symbolizer -q --no-inlines | {b}/capture-sink/capture-sink -q -f folded -")
 
 
@@ -69,11 +72,25 @@ def samples_in(perf, file):
     return len(text.splitlines())
 
 
+def measure_least(file, directory):
+    """{what: seconds}, and the bytes of the stream."""
+    stream = directory / "stream"
+    subprocess.run(["sh", "-c", SOURCE.format(b=BUILD, f=file) + f" > {stream}"], check=True)
+    os.sync()
+    works = {"file": lambda: least.cpu_of_file(file), "stream": lambda: least.cpu_of_stream(stream),
+             "kernel_names": least.cpu_of_kernel_names}
+    medians = {what: sorted(cpu() for _ in range(ROUNDS))[ROUNDS // 2] for what, cpu in works.items()}
+    size = stream.stat().st_size
+    stream.unlink()
+    return medians, size
+
+
 def measure(name, command, arguments, directory):
     file = directory / f"{name}.data"
     subprocess.run(["perf", "record", "-q", "-m", "16M", "-e", "cpu-clock", "-F", arguments.rate,
                     "--call-graph", f"dwarf,{arguments.stack}", "-o", file, "--", *command],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    os.sync()  # what is still written back takes time of whoever runs
     perfs = [shlex.split(perf) for perf in arguments.perf or ["perf"]]
     ours = ["sh", "-c", PIPELINE.format(b=BUILD, f=file)]
     theirs = [[*perf, "script", "-i", str(file), "-F", "ip,sym", "--no-inline"] for perf in perfs]
@@ -84,6 +101,9 @@ def measure(name, command, arguments, directory):
             times[i].append(cpu_of(["taskset", "-c", "1", *command], outputs[i]))
     median = {i: sorted(seconds)[ROUNDS // 2] for i, seconds in times.items()}
     print(f"file={name} tool=stackpipe {describe(times[0], judge_folded(outputs[0].read_text()))}")
+    leasts, stream_size = measure_least(file, directory)
+    print(f"file={name} tool=least {' '.join(f'{what}_cpu_s={cpu:.3f}' for what, cpu in leasts.items())} "
+          f"file_bytes={file.stat().st_size} stream_bytes={stream_size}")
     n_all = samples_in(perfs[0], str(file))
     for i, perf in enumerate(perfs, 1):
         version = subprocess.run([*perf, "--version"], capture_output=True, text=True).stdout.strip()
@@ -91,7 +111,8 @@ def measure(name, command, arguments, directory):
         counts["empty"] = n_all - counts["samples"]
         counts["samples"] = n_all
         print(f"file={name} tool='{version}' {describe(times[i], counts)} "
-              f"share_of_it={median[0] / median[i]:.3f}", flush=True)
+              f"share_of_it={median[0] / median[i]:.3f} "
+              f"share_of_least={sum(leasts.values()) / median[i]:.3f}", flush=True)
     file.unlink()
 
 
