@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/build-id.h"
@@ -462,6 +463,27 @@ int images_add_anonymous(struct images *images, uint32_t pid, uint64_t *ret_imag
 	*ret_image = entry->image;
 	ask_for_map(images, entry->image, pid);
 	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source, strlen(name));
+}
+
+int images_add_recording(struct images *images, const char *path, const struct stat *status,
+			 uint64_t *ret_image)
+{
+	const struct image_source source = {
+		.major = major(status->st_dev),
+		.minor = minor(status->st_dev),
+		.inode = status->st_ino,
+		.path = path,
+	};
+	const struct wire_image_state state = {
+		.image = images->n_numbers,
+		.status = WIRE_image_status_OPEN,
+		.size = status->st_size,
+		.modified = clock_nanoseconds(status->st_mtim),
+	};
+	int r = put_image(images, state.image, WIRE_image_kind_RECORDING, &source, strlen(path));
+
+	*ret_image = images->n_numbers++;
+	return r < 0 ? r : stage_put(images->stage, WIRE_RECORD_image_state, &state);
 }
 
 void images_use(struct images *images, uint64_t image, uint64_t time)

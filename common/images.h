@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "common/image-file.h"
 #include "common/stage.h"
@@ -76,6 +77,13 @@ bool images_knows(const struct images *images, const struct image_source *source
  * told that its perf map may be asked for. 0 or -errno of the output.
  */
 int images_add_anonymous(struct images *images, uint32_t pid, uint64_t *ret_image);
+
+/*
+ * A file of another recorder as an image (WIRE_image_kind_RECORDING), of which `status` tells; it
+ * stays until the stream ends. 0 or -errno of the output.
+ */
+int images_add_recording(struct images *images, const char *path, const struct stat *status,
+			 uint64_t *ret_image);
 
 /* Whether an image is memory without a file. */
 bool images_is_memory(const struct images *images, uint64_t image);

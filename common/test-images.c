@@ -157,6 +157,28 @@ static void test_memory_without_a_file_is_anonymous(void **state)
 	assert_int_not_equal(first, second);
 }
 
+static void test_a_recording_is_an_image_that_stays(void **state)
+{
+	struct stat status = { .st_size = 99, .st_mtim = { 2, 3 }, .st_ino = 5 };
+	union wire_view view;
+	uint64_t image;
+
+	assert_int_equal(images_add_recording(&images, "/perf.data", &status, &image), 0);
+	assert_int_equal(images_end_unused(&images, UINT64_MAX, 0), 0);
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image);
+	assert_int_equal(view.image.image, image);
+	assert_int_equal(view.image.kind, WIRE_image_kind_RECORDING);
+	assert_int_equal(view.image.inode, 5);
+	assert_string_equal(view.image.path.data, "/perf.data");
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_state);
+	assert_int_equal(view.image_state.image, image);
+	assert_int_equal(view.image_state.status, WIRE_image_status_OPEN);
+	assert_int_equal(view.image_state.size, 99);
+	assert_int_equal(view.image_state.modified, 2000000003);
+	assert_int_equal(test_stream_next(&stream, &view), 0);
+	assert_true(find_file("/bin/a", 5, 9) > image);
+}
+
 static void test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for(void **state)
 {
 	_Alignas(8) char record[128];
@@ -479,6 +501,7 @@ int main(void)
 		TEST(test_a_generation_that_is_told_later_belongs_to_the_same_image),
 		TEST(test_a_deleted_file_is_the_same_image),
 		TEST(test_memory_without_a_file_is_anonymous),
+		TEST(test_a_recording_is_an_image_that_stays),
 		TEST(test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for),
 		TEST(test_a_file_that_was_written_to_is_another_image),
 		TEST(test_an_inode_used_again_changes_nothing_for_its_old_image),
