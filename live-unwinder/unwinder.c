@@ -118,6 +118,7 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 	r = read_intervals(stage, self);
 	if (r < 0)
 		return r;
+	recording_init(&self->recording, stage, &self->identity.images);
 	r = image_files_init(&self->files, stage, &self->identity.images, hello);
 	if (r == 0)
 		r = engine_dwfl_new(&self->files, hello->register_mask, &self->dwfl);
@@ -190,10 +191,24 @@ static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 	return 0;
 }
 
+/* Its stack lies in a file that cannot be had: what is sampled is known all the same. */
+static void end_without_stack(const struct live_unwinder *self, struct unwinding *unwinding)
+{
+	unwinding_add_sampled(unwinding);
+	unwinding->end = WIRE_stack_end_IMAGE_UNAVAILABLE;
+	unwinding->failed_image =
+		image_table_find(&self->identity.images, unwinding->sample->stack_image);
+}
+
 static int unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
 {
-	if (unwinding->sample->registers.n != arch_host.n_registers ||
-	    is_being_executed(unwinding)) {
+	bool has_registers = unwinding->sample->registers.n == arch_host.n_registers;
+
+	if (has_registers && unwinding->sample->stack_image) {
+		end_without_stack(self, unwinding);
+		return 0;
+	}
+	if (!has_registers || is_being_executed(unwinding)) {
 		unwinding->end = WIRE_stack_end_NO_USER_REGS;
 		return 0;
 	}
@@ -240,27 +255,29 @@ static void count_end(struct stage *stage, struct live_unwinder *self,
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct live_unwinder *self = data;
-	const struct wire_sample *sample = view;
-	size_t n_kernel = add_kernel_frames(self, sample, self->frames);
+	struct wire_sample sample = *(const struct wire_sample *)view;
+	size_t n_kernel = add_kernel_frames(self, &sample, self->frames);
 	struct unwinding unwinding = {
-		.sample = sample,
-		.process = process_table_find(&self->identity.processes, sample->process),
+		.sample = &sample,
+		.process = process_table_find(&self->identity.processes, sample.process),
 		.frames = self->frames + n_kernel,
 		.n_frames_max = self->n_frames_max,
 	};
 	struct wire_stack stack = {
-		.time = sample->time,
-		.process = sample->process,
-		.tid = sample->tid,
-		.cpu = sample->cpu,
-		.weight = sample->weight,
-		.event = sample->event,
-		.flags = sample->flags,
-		.waker = sample->waker,
-		.waker_tid = sample->waker_tid,
+		.time = sample.time,
+		.process = sample.process,
+		.tid = sample.tid,
+		.cpu = sample.cpu,
+		.weight = sample.weight,
+		.event = sample.event,
+		.flags = sample.flags,
+		.waker = sample.waker,
+		.waker_tid = sample.waker_tid,
 	};
 	int r;
 
+	if (sample.stack_image)
+		recording_fetch(&self->recording, &sample); /* else it goes on to refer to it */
 	r = verify_result(stage, self, unwind_user(self, &unwinding));
 	if (r < 0)
 		return r;
@@ -344,6 +361,8 @@ int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct live_unwinder *self = data;
 
+	if (!recording_was_good(&self->recording) && stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = STAGE_EXIT_FAILED;
 	identity_count_refused(&self->identity, stage);
 	tell_of_denied(stage, &self->files);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
@@ -357,6 +376,7 @@ void unwinder_init(void *data)
 	self->verify.dump_fd = -1;
 	pair_map_init(&self->faults, UNWINDER_FAULTS_MAX);
 	self->files.client.fd = -1;
+	self->recording.fd = -1;
 	self->cache.dir_fd = -1;
 	self->keeps_tables = true;
 }
@@ -372,6 +392,7 @@ void unwinder_deinit(void *data)
 	table_cache_close(&self->cache);
 	self->dwfl = engine_dwfl_free(self->dwfl);
 	identity_deinit(&self->identity);
+	recording_deinit(&self->recording);
 	image_files_deinit(&self->files);
 	verify_deinit(&self->verify);
 	pair_map_deinit(&self->faults);

@@ -6,6 +6,7 @@
 #include "common/image-files.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/engine-table.h"
+#include "live-unwinder/recording.h"
 #include "live-unwinder/verify.h"
 
 enum {
@@ -25,6 +26,7 @@ struct live_unwinder {
 	enum unwinder_engine engine;
 	size_t n_frames_max;
 	struct image_files files;
+	struct recording recording;
 	bool keeps_tables; /* on disk, for the next time */
 	struct table_cache cache;
 	const char *intervals_path; /* of a file of rules, or NULL */

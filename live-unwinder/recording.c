@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/file-identity.h"
+#include "common/image-client.h"
+#include "common/own-file.h"
+#include "live-unwinder/recording.h"
+
+enum { CACHE_LINE = 64 };
+
+void recording_init(struct recording *recording, struct stage *stage,
+		    const struct image_table *images)
+{
+	*recording = (struct recording){ .stage = stage, .images = images, .fd = -1 };
+}
+
+void recording_deinit(struct recording *recording)
+{
+	if (recording->map)
+		munmap((void *)recording->map, recording->size);
+	if (recording->fd >= 0)
+		close(recording->fd);
+	recording->map = NULL;
+	recording->fd = -1;
+}
+
+/* The very file that the source has read; what is mapped nobody else may change. 0 or -errno. */
+static int check(int fd, const struct image *image, struct stat *ret_status)
+{
+	if (fstat(fd, ret_status) < 0)
+		return -errno;
+	if (!file_identity_is(ret_status, image->device_major, image->device_minor, image->inode))
+		return -ESTALE;
+	return file_is_our_own(ret_status) ? 0 : -EPERM;
+}
+
+static int map_file(struct recording *recording, size_t size)
+{
+	static const char magic[] = "PERFILE2"; /* nothing else is taken for stacks */
+	void *map;
+
+	if (size < sizeof(magic))
+		return -ESTALE;
+	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, recording->fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	recording->map = map;
+	recording->size = size;
+	return memcmp(map, magic, sizeof(magic) - 1) ? -ESTALE : 0;
+}
+
+static int open_file(struct recording *recording, const struct image *image)
+{
+	struct stat status;
+	int r = image_open_recorded(image->path, &image->state, &recording->fd);
+
+	if (r == 0)
+		r = check(recording->fd, image, &status);
+	if (r == 0)
+		r = map_file(recording, status.st_size);
+	if (r < 0)
+		recording_deinit(recording);
+	recording->modified = image->state.modified;
+	return r;
+}
+
+static const char *describe(int error)
+{
+	switch (error) {
+	case -ESTALE:
+		return "it is not the file any more that was replayed";
+	case -EPERM:
+		return "it belongs to somebody else";
+	default:
+		return strerror(-error);
+	}
+}
+
+/* Once: a file that cannot be had is not looked for again. */
+static void meet(struct recording *recording, uint64_t number)
+{
+	const struct image *image = image_table_find(recording->images, number);
+	int r;
+
+	if (!image || image->kind != WIRE_image_kind_RECORDING)
+		return;
+	recording->image = number;
+	r = open_file(recording, image);
+	if (r < 0)
+		stage_error(recording->stage,
+			    "error: the stacks in '%.700s' cannot be had: %s; perfdata-source "
+			    "--copy-stacks sends them along",
+			    image->path, describe(r));
+}
+
+/*
+ * The next stack will be looked at soon, and is in no cache yet. Mostly it lies as far behind this
+ * one as this one behind the last: perf's samples have the size that was asked for.
+ */
+static void look_ahead(struct recording *recording, size_t offset)
+{
+	size_t next = offset + (offset - recording->last);
+
+	recording->last = offset;
+	if (next > recording->size || recording->size - next < RECORDING_AHEAD)
+		return;
+	for (size_t i = 0; i < RECORDING_AHEAD; i += CACHE_LINE)
+		__builtin_prefetch(recording->map + next + i);
+}
+
+bool recording_fetch(struct recording *recording, struct wire_sample *sample)
+{
+	uint64_t offset = sample->stack_offset, size = sample->stack_size;
+
+	if (!recording->image)
+		meet(recording, sample->stack_image);
+	if (recording->image != sample->stack_image || !recording->map ||
+	    size > RECORDING_STACK_MAX || size > recording->size ||
+	    offset > recording->size - size || offset % sizeof(uint64_t))
+		return false;
+	look_ahead(recording, offset);
+	sample->stack = (struct wire_blob){ recording->map + offset, size };
+	sample->stack_image = sample->stack_offset = sample->stack_size = 0;
+	return true;
+}
+
+bool recording_was_good(const struct recording *recording)
+{
+	struct stat status;
+
+	if (!recording->map)
+		return !recording->image;
+	if (fstat(recording->fd, &status) == 0 && (size_t)status.st_size == recording->size &&
+	    clock_nanoseconds(status.st_mtim) == recording->modified)
+		return true;
+	stage_error(recording->stage,
+		    "error: the file with the stacks was written to while it was read: some may be "
+		    "wrong");
+	return false;
+}
