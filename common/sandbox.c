@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <seccomp.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +64,18 @@ static bool is_of_the_machine(const char *name)
 		if (!strcmp(name, names[i]))
 			return true;
 	return false;
+}
+
+bool sandbox_programs_have(const char *path)
+{
+	char name[NAME_MAX + 1];
+	size_t size = strcspn(path + 1, "/");
+
+	if (size > NAME_MAX)
+		return false;
+	memcpy(name, path + 1, size);
+	name[size] = '\0';
+	return !is_of_the_machine(name);
 }
 
 void sandbox_allow_programs(struct sandbox *sandbox)

@@ -71,6 +71,9 @@ void sandbox_allow_directory(struct sandbox *sandbox, int fd, enum sandbox_acces
  */
 void sandbox_allow_programs(struct sandbox *sandbox);
 
+/* Whether that allows to read what lies at an absolute path without links. */
+bool sandbox_programs_have(const char *path);
+
 /* Allows to signal one process: a child, whose PID is nobody else's until it was waited for. */
 void sandbox_allow_signals(struct sandbox *sandbox, pid_t pid);
 

@@ -53,9 +53,10 @@ int input_open(struct input *input, const char *path)
 			return -errno;
 	}
 	input->is_seekable = fstat(input->fd, &status) == 0 && S_ISREG(status.st_mode);
-	input->is_our_own = input->is_seekable && file_is_our_own(&status);
-	if (input->is_seekable && status.st_size)
+	if (input->is_seekable && status.st_size) {
+		input->is_our_own = file_is_our_own(&status);
 		return map_file(input, status.st_size);
+	}
 	input->buffer = malloc(INPUT_BUFFER);
 	return input->buffer ? 0 : -ENOMEM;
 }
@@ -137,6 +138,16 @@ int input_take(struct input *input, size_t size, const void **ret)
 	if (input->left != UINT64_MAX)
 		input->left -= size;
 	return 0;
+}
+
+void input_look_ahead(const struct input *input, size_t distance)
+{
+	const size_t line = 64; /* of the CPU's cache */
+
+	if (!input->map || !input_has(input, input->map_at + distance, INPUT_AHEAD))
+		return;
+	for (size_t i = 0; i < INPUT_AHEAD; i += line)
+		__builtin_prefetch(input->map + input->map_at + distance + i);
 }
 
 int input_seek(struct input *input, uint64_t offset, uint64_t size)

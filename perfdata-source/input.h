@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INPUT_BUFFER = 1024 * 1024 };
+enum {
+	INPUT_BUFFER = 1024 * 1024,
+	INPUT_AHEAD = 576, /* bytes: a sample but for its stack */
+};
 
 /* What can be wrong with a file, and what can be done about it. */
 enum perfdata_outcome {
@@ -45,6 +48,12 @@ int input_take(struct input *input, size_t size, const void **ret);
 
 /* Looks at the next bytes without taking them. */
 int input_peek(struct input *input, size_t size, const void **ret);
+
+/*
+ * Of a file: what lies `distance` bytes behind what was taken last will be looked at soon, and is
+ * in no cache yet.
+ */
+void input_look_ahead(const struct input *input, size_t distance);
 
 /* Of a file: goes on from an offset, for `size` bytes. 0 or CUT. */
 int input_seek(struct input *input, uint64_t offset, uint64_t size);

@@ -8,11 +8,22 @@
 
 enum { MEMORY_MAX = 1 << 30 };
 
+enum { KEY_COPY_STACKS = 0x100 };
+
+static const struct argp_option option_table[] = {
+	{ "copy-stacks", KEY_COPY_STACKS, NULL, 0,
+	  "Send stacks themselves into a pipe, too, not where they lie in FILE", 0 },
+	{ 0 },
+};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct replay *replay = state->input;
 
 	switch (key) {
+	case KEY_COPY_STACKS:
+		replay->copies_stacks = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (replay->path)
 			stage_usage_error(state, "one file, not '%s' too", arg);
@@ -52,6 +63,7 @@ int main(int argc, char **argv)
 		.summary = "Replays a perf.data file as a stream.",
 		.role = STAGE_SOURCE,
 		.self_size = sizeof(struct replay),
+		.options = option_table,
 		.parse_option = parse_option,
 		.init = init,
 		.open = replay_open,

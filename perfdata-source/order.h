@@ -18,6 +18,7 @@ struct ordered {
 	struct parsed_sample sample; /* of a sample: it points into `bytes` */
 	const struct event *event;
 	size_t size;
+	bool is_in_file; /* in the one with the header, where its bytes stay */
 	const struct perf_event_header *bytes; /* of a sample without what is behind its stack */
 	void *owned;			       /* the copy that `bytes` is, NULL: it lasts anyway */
 };

@@ -167,6 +167,8 @@ int records_next(struct records *records, struct perf_event_header *ret, const u
 		if (r)
 			return r == PERFDATA_END ? PERFDATA_E_CUT : r;
 		*ret_bytes = bytes;
+		/* Most are of one size: the end of the next one, and the head of that behind it. */
+		input_look_ahead(records->input, ret->size - sizeof(uint64_t));
 		if (ret->type == RECORD_COMPRESSED || ret->type == RECORD_COMPRESSED2)
 			r = take_compressed(records, ret, bytes);
 		else

@@ -45,6 +45,15 @@ static int fail(const struct stage *stage, const struct replay *replay, int outc
 	return -ECANCELED;
 }
 
+static int open_file(struct replay_file *file, const char *path)
+{
+	int r = input_open(&file->input, path);
+
+	if (r == 0)
+		records_init(&file->records, &file->input);
+	return r;
+}
+
 /* The samples of a recording by several threads are in files of their own. */
 static int open_more(struct replay *replay)
 {
@@ -54,15 +63,11 @@ static int open_more(struct replay *replay)
 	if (!replay->more)
 		return -ENOMEM;
 	while (r == 0 && replay->n_more < REPLAY_FILES_MAX) {
-		struct replay_file *file = &replay->more[replay->n_more];
 		char path[4096];
 
 		snprintf(path, sizeof(path), "%s/data.%zu", replay->path, replay->n_more);
-		r = input_open(&file->input, path);
-		if (r == 0) {
-			records_init(&file->records, &file->input);
-			replay->n_more++;
-		}
+		r = open_file(&replay->more[replay->n_more], path);
+		replay->n_more += r == 0;
 	}
 	return r == -ENOENT ? 0 : r;
 }
@@ -76,13 +81,16 @@ static int open_files(struct replay *replay)
 	int r;
 
 	snprintf(path, sizeof(path), "%s%s", replay->path, is_directory ? "/data" : "");
-	r = input_open(&replay->file.input, path);
+	r = open_file(&replay->file, path);
 	if (r < 0)
 		return r;
 	if (isatty(replay->file.input.fd))
 		return -ENOTTY;
-	records_init(&replay->file.records, &replay->file.input);
-	return is_directory ? open_more(replay) : 0;
+	if (is_directory)
+		return open_more(replay);
+	if (replay->copies_stacks)
+		return 0;
+	return stack_reference_prepare(&replay->stack_reference, &replay->file.input, path);
 }
 
 int replay_open(struct stage *stage, void *data)
@@ -267,7 +275,9 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 	if (has_user) {
 		address = registers[arch_host.ip_index];
 		out.registers = (struct wire_addrs){ registers, arch_host.n_registers };
-		out.stack = (struct wire_blob){ sample->stack, sample->stack_size };
+		if (!record->is_in_file ||
+		    !stack_reference_fill(&replay->stack_reference, sample, &out))
+			out.stack = (struct wire_blob){ sample->stack, sample->stack_size };
 	}
 	r = processes_of_sample(&replay->processes, sample->pid, address, time, &out.process);
 	if (r < 0)
@@ -291,6 +301,16 @@ static int take_lost(struct stage *stage, struct replay *replay, const struct or
 	out.n = lost->n;
 	replay->n_lost_told += lost->n;
 	return stage_put(stage, WIRE_RECORD_lost, &out);
+}
+
+/* What perf calls the kernel in its list of build-ids (tools/perf/util/machine.c). */
+static struct wire_blob kernel_build_id(const struct header *header)
+{
+	const struct header_build_id *found = header_find_build_id(header, KERNEL_NAMES_IMAGE);
+
+	if (!found || !found->is_kernel)
+		return (struct wire_blob){ "", 0 };
+	return (struct wire_blob){ found->bytes, found->size };
 }
 
 static int take(struct stage *stage, struct replay *replay, const struct ordered *record)
@@ -382,6 +402,7 @@ static int keep(struct stage *stage, struct replay *replay, struct replay_file *
 					       : parse_other(stage, &record);
 	if (r)
 		return 0;
+	record.is_in_file = is_in_place && file == &replay->file;
 	record.size = size_to_keep(&record);
 	if (record.time > file->last_time)
 		file->last_time = record.time;
@@ -556,16 +577,6 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 	return 0;
 }
 
-/* What perf calls the kernel in its list of build-ids (tools/perf/util/machine.c). */
-static struct wire_blob kernel_build_id(const struct header *header)
-{
-	const struct header_build_id *found = header_find_build_id(header, KERNEL_NAMES_IMAGE);
-
-	if (!found || !found->is_kernel)
-		return (struct wire_blob){ "", 0 };
-	return (struct wire_blob){ found->bytes, found->size };
-}
-
 static void count(struct stage *stage, struct replay *replay)
 {
 	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_told;
@@ -593,6 +604,9 @@ int replay_run(struct stage *stage, void *data)
 	stage->last_time = replay->header.first_time;
 	r = processes_add_kernel(&replay->processes, kernel_build_id(&replay->header),
 				 stage->last_time);
+	if (r == 0 && replay->header.data_size) /* else it may still be written */
+		r = stack_reference_begin(&replay->stack_reference, &replay->file.input,
+					  &replay->images);
 	if (r < 0)
 		return r;
 	outcome = replay->early_outcome;
@@ -611,6 +625,12 @@ int replay_run(struct stage *stage, void *data)
 	return outcome ? fail(stage, replay, outcome) : 0;
 }
 
+static void close_file(struct replay_file *file)
+{
+	records_deinit(&file->records);
+	input_close(&file->input);
+}
+
 void replay_deinit(void *data)
 {
 	struct replay *replay = data;
@@ -621,11 +641,9 @@ void replay_deinit(void *data)
 	if (replay->kallsyms_fd >= 0)
 		close(replay->kallsyms_fd);
 	header_deinit(&replay->header);
-	for (size_t i = 0; i < replay->n_more; i++) {
-		records_deinit(&replay->more[i].records);
-		input_close(&replay->more[i].input);
-	}
+	for (size_t i = 0; i < replay->n_more; i++)
+		close_file(&replay->more[i]);
 	free(replay->more);
-	records_deinit(&replay->file.records);
-	input_close(&replay->file.input);
+	close_file(&replay->file);
+	stack_reference_deinit(&replay->stack_reference);
 }

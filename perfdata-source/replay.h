@@ -10,6 +10,7 @@
 #include "perfdata-source/header.h"
 #include "perfdata-source/order.h"
 #include "perfdata-source/records.h"
+#include "perfdata-source/stack-reference.h"
 
 enum { REPLAY_FILES_MAX = 4096 }; /* of a recording by several threads */
 
@@ -23,7 +24,9 @@ struct replay_file {
 
 struct replay {
 	const char *path;
+	bool copies_stacks;	 /* into the stream, wherever they could be had from */
 	struct replay_file file; /* the one with the header */
+	struct stack_reference stack_reference;
 	struct replay_file *more;
 	size_t n_more;
 	struct header header;

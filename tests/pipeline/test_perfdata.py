@@ -8,6 +8,7 @@ import re
 import shutil
 import struct
 import subprocess
+import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -262,6 +263,201 @@ def samples_of(text):
     return [line for line in text.splitlines() if line.startswith("sample ")]
 
 
+@functools.cache
+def perf_refusal():
+    """Why perf cannot record here; "" if it can."""
+    if not shutil.which("perf"):
+        return f"perf {pipeline.NOT_INSTALLED}"
+    attempt = subprocess.run(["perf", "record", "-e", "cpu-clock:u", "-o", "-", "--", "true"],
+                             capture_output=True, timeout=pipeline.PATIENCE_S)
+    if attempt.returncode == 0:
+        return ""
+    return f"perf {pipeline.NOT_INSTALLED} so that it works: {attempt.stderr[-500:]}"
+
+
+def perf_command(output):
+    return ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,8192",
+            "-o", output, "--", pipeline.CHAIN, "once", "0.5"]
+
+
+class InPlace(PerfdataTest):
+    """Stacks that do not travel through a pipe, as they can be read where they are."""
+
+    @classmethod
+    def setUpClass(cls):
+        if perf_refusal():
+            raise unittest.SkipTest(perf_refusal())
+        with tempfile.NamedTemporaryFile() as file:
+            subprocess.run(perf_command(file.name), check=True, timeout=pipeline.PATIENCE_S)
+            cls.recorded = Path(file.name).read_bytes()
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.keep("perf.data", self.recorded)
+
+    def keep(self, name, data):
+        """What was mapped has to be older."""
+        path = super().keep(name, data)
+        os.utime(path)
+        return path
+
+    def stream_of(self, *options, path=None):
+        """What comes out of a pipe."""
+        source = self.stage("perfdata-source", *options, path or self.path)
+        return self.run_well(source, ["cat"])[-1].output
+
+    def n_references(self, stream):
+        return len(re.findall(r" stack_image=[1-9]", "\n".join(samples_of(self.text_of(stream)))))
+
+    def assert_refers(self, stream):
+        self.assertGreater(self.n_references(stream), 50)
+
+    def assert_has_stacks_itself(self, stream, path=None):
+        self.assertEqual(samples_of(self.text_of(stream)),
+                         samples_of(self.text_of(self.replay(path or self.path))))
+        self.assertEqual(self.n_references(stream), 0)
+
+    def unwind(self, stream, command=None, status=0):
+        """(folded stacks, what live-unwinder says)"""
+        path = self.directory / "kept.stream"
+        path.write_bytes(stream)
+        with path.open("rb") as stdin:
+            ended = self.start(command or self.stage("live-unwinder"), self.stage("symbolizer"),
+                               self.stage("capture-sink", "-q", "-f", "folded", "-"), stdin=stdin).end()
+        self.assertEqual([each.status for each in ended], [status, 0, 0], ended)
+        return ended[-1].output.decode(), ended[0].errors
+
+    def assert_stacks_are_lost(self, stream, why, command=None):
+        """One line says so, and every such sample has its instruction and this end."""
+        n_referred = self.n_references(stream)
+        self.assertGreater(n_referred, 50)
+        folded, errors = self.unwind(stream, command, status=1)
+        self.assertEqual(len(errors), 1, errors)
+        self.assertIn(f"the stacks in '{self.path}' cannot be had: {why}", errors[0])
+        self.assertIn("--copy-stacks", errors[0])
+        lost = [names for names, n in streams.folded_stacks(folded) for _ in range(n)
+                if names[1] == "[image-unavailable]"]
+        self.assertEqual(len(lost), n_referred, folded)
+        self.assertTrue(all(len(names) == 3 for names in lost), lost)
+
+    def test_the_same_stacks(self):
+        referring, copying = self.stream_of(), self.stream_of("--copy-stacks")
+        self.assert_refers(referring)
+        self.assertLess(len(referring), len(copying) / 4)
+        self.assert_has_stacks_itself(copying)
+        for options in [], ["--engine=dwfl"], ["--sandbox=off"], ["--verify=1"]:
+            with self.subTest(options=options):
+                folded, errors = self.unwind(referring, self.stage("live-unwinder", *options))
+                self.assertTrue(all(line.startswith("chain;_start;") for line in folded.splitlines()),
+                                folded)
+                self.assertEqual((folded, errors), self.unwind(copying))
+
+    def test_a_directory_of_several_files(self):
+        """They have no head that tells what they are."""
+        perf = PerfFile(self.recorded)
+        records = perf.records()
+        first = next(i for i, record in enumerate(records) if record_type(record) == SAMPLE)
+        perf.data = b"".join(records[:first])
+        perf.features[DIR_FORMAT] = struct.pack("<Q", 1)
+        self.keep("directory/data", perf.to_bytes())
+        self.keep("directory/data.0", b"".join(records[first:]))
+        path = self.directory / "directory"
+        self.assert_has_stacks_itself(self.stream_of(path=path), path)
+
+    def test_where_nobody_else_could_read_it(self):
+        self.path.chmod(0o620)
+        self.assert_has_stacks_itself(self.stream_of())
+        self.path.chmod(0o600)
+        perf = PerfFile(self.recorded)
+        perf.data = compressed(perf.data, random.Random(0))
+        path = self.keep("compressed", perf.to_bytes())
+        self.assert_has_stacks_itself(self.stream_of(path=path), path)
+        with self.path.open("rb") as stdin:
+            ended = self.run_well(self.stage("perfdata-source", "-"), ["cat"], stdin=stdin)
+        self.assert_has_stacks_itself(ended[-1].output)
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+            file.write(self.recorded)
+            file.flush()
+            self.assert_has_stacks_itself(self.stream_of(path=Path(file.name)))
+
+    def test_a_file_that_may_still_be_written(self):
+        """perf tells at the end how much it has written."""
+        path = self.keep("killed", PerfFile(self.recorded).as_killed())
+        self.assertEqual(self.n_references(self.stream_of(path=path)), 0)
+
+    def test_standard_input_is_no_file_of_that_name(self):
+        self.keep("-", b"something else")
+        with self.path.open("rb") as stdin:
+            source = ["env", "-C", self.directory, *self.stage("perfdata-source", "-")]
+            stream = self.run_well(source, ["cat"], stdin=stdin)[-1].output
+        self.assert_has_stacks_itself(stream)
+
+    @pipeline.needs_root
+    def test_in_somebody_elses_home(self):
+        """Of root's file there (sudo perf record): a stage without capabilities cannot get there."""
+        home = self.directory / "home"
+        home.mkdir(mode=0o700)
+        path = self.keep("home/perf.data", self.recorded)
+        self.assert_refers(self.stream_of(path=path))
+        os.chown(home, 65534, 65534)
+        self.assert_has_stacks_itself(self.stream_of(path=path), path)
+
+    def test_a_file_that_is_gone_or_another_one(self):
+        stream = self.stream_of()
+        moved = self.path.rename(self.directory / "perf.data.old")
+        self.assert_stacks_are_lost(stream, "No such file")
+        self.keep("perf.data", self.recorded)
+        self.assert_stacks_are_lost(stream, "it is not the file any more")
+        moved.rename(self.path)
+        self.assertEqual(self.unwind(stream), self.unwind(self.stream_of("--copy-stacks")))
+        os.utime(self.path, (2, 2))
+        self.assert_stacks_are_lost(stream, "it is not the file any more")
+
+    @pipeline.needs_root
+    def test_a_reader_of_another_user(self):
+        self.directory.chmod(0o755)
+        copy = pipeline.readable_copy(pipeline.program("live-unwinder"), self.directory)
+        as_nobody = [*pipeline.NOBODY, copy]
+        self.path.chmod(0o600)
+        self.assert_stacks_are_lost(self.stream_of(), "Permission denied", as_nobody)
+        self.path.chmod(0o644)
+        self.assert_stacks_are_lost(self.stream_of(), "it belongs to somebody else", as_nobody)
+
+    def test_a_file_that_is_written_to_while_it_is_read(self):
+        stream, stages = self.stream_of(), [self.stage("live-unwinder", "-q"), ["cat"]]
+        read_end, write_end = os.pipe()
+        with os.fdopen(read_end, "rb") as stdin:
+            started = self.start(*stages, stdin=stdin)
+        with os.fdopen(write_end, "wb") as feed:
+            at = 8 * len(stream) // 10
+            feed.write(stream[:at])
+            feed.flush()
+            name = str(self.path)
+            maps = Path(f"/proc/{started.processes[0].pid}/maps")
+            pipeline.wait_for(lambda: name in maps.read_text(), "a mapping of the file")
+            with self.path.open("r+b") as file:
+                file.seek(5000)
+                file.write(b"something else")
+            feed.write(stream[at:])
+        self.assert_fails_in_one_line(started.end()[0], text="was written to while it was read")
+
+    def test_a_file_that_is_cut_while_it_is_read(self):
+        perf = PerfFile(self.recorded)
+        perf.data *= 16 * BIG // len(perf.data)
+        path = self.keep("big", perf.to_bytes())
+        stream = self.directory / "big.stream"
+        stream.write_bytes(self.stream_of(path=path))
+        read_end, write_end = os.pipe()
+        with os.fdopen(read_end, "rb") as output, stream.open("rb") as stdin:
+            with os.fdopen(write_end, "wb") as stdout:
+                started = self.start(self.stage("live-unwinder", "-q"), stdin=stdin, stdout=stdout)
+            process = started.processes[0]
+            pipeline.wait_for(lambda: pipeline.is_output_full(process), "a full pipe")
+            os.truncate(path, 4096)
+            output.read()
+        self.assert_fails_in_one_line(started.end()[0], text="cut while it was read")
+
+
 class Damaged(PerfdataTest):
     def run_all(self, inputs):
         """[(what, ended process), …] of {what: bytes}."""
@@ -423,18 +619,6 @@ class Usage(PerfdataTest):
         self.assert_fails_in_one_line(ended, 2, "standard output is a terminal")
 
 
-@functools.cache
-def perf_refusal():
-    """Why perf cannot record here; "" if it can."""
-    if not shutil.which("perf"):
-        return f"perf {pipeline.NOT_INSTALLED}"
-    attempt = subprocess.run(["perf", "record", "-e", "cpu-clock:u", "-o", "-", "--", "true"],
-                             capture_output=True, timeout=pipeline.PATIENCE_S)
-    if attempt.returncode == 0:
-        return ""
-    return f"perf {pipeline.NOT_INSTALLED} so that it works: {attempt.stderr[-500:]}"
-
-
 class Live(PerfdataTest):
     """What perf of this machine writes, while it writes it."""
 
@@ -442,10 +626,6 @@ class Live(PerfdataTest):
         super().setUp()
         if perf_refusal():
             self.skipTest(perf_refusal())
-
-    def perf(self, output):
-        return ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "499", "--call-graph",
-                "dwarf,8192", "-o", output, "--", pipeline.CHAIN, "once", "0.5"]
 
     def rest(self):
         return [self.stage("live-unwinder"), self.stage("symbolizer"),
@@ -463,7 +643,7 @@ class Live(PerfdataTest):
 
     def test_a_pipe(self):
         self.assert_finds_chain(self.run_well(
-            self.perf("-"), self.stage("perfdata-source", "-"), *self.rest()))
+            perf_command("-"), self.stage("perfdata-source", "-"), *self.rest()))
 
     def record_kernel(self):
         path = self.directory / "perf.data"
@@ -504,7 +684,7 @@ class Live(PerfdataTest):
 
     def test_a_file(self):
         path = self.directory / "perf.data"
-        self.run_well(self.perf(path))
+        self.run_well(perf_command(path))
         self.assert_finds_chain(self.run_well(self.stage("perfdata-source", path), *self.rest()))
 
 
