@@ -147,15 +147,16 @@ static bool put_build_id_path(const char *dir, const unsigned char *build_id, si
 	       PATH_SIZE;
 }
 
-/* perf-buildid-cache(1): ~/.debug/.build-id/xx/yyyy…/elf, xx being the first byte. */
-static int open_copy(const unsigned char *build_id, size_t size, int *ret_fd)
+int image_open_copy(const unsigned char *build_id, size_t size, const char *name, int *ret_fd)
 {
 	const char *home = getenv("HOME");
-	char dir[PATH_SIZE / 2], path[PATH_SIZE];
+	char dir[PATH_SIZE / 2], file[32], path[PATH_SIZE];
 	struct stat status;
 
-	if (!home || snprintf(dir, sizeof(dir), "%s/.debug", home) >= (int)sizeof(dir) ||
-	    !put_build_id_path(dir, build_id, size, "/elf", path))
+	snprintf(file, sizeof(file), "/%s", name);
+	if (size < 2 || !home ||
+	    snprintf(dir, sizeof(dir), "%s/.debug", home) >= (int)sizeof(dir) ||
+	    !put_build_id_path(dir, build_id, size, file, path))
 		return -ENOENT;
 	*ret_fd = open_regular(path, &status);
 	return *ret_fd < 0 ? *ret_fd : 0;
@@ -170,7 +171,7 @@ int image_open_candidate(const struct image_client *client, const char *path,
 	if (size < 2 || size > WIRE_BUILD_ID_MAX || number >= 2 + client->n_dirs)
 		return -ERANGE;
 	if (number == 1)
-		return open_copy(build_id, size, ret_fd);
+		return image_open_copy(build_id, size, "elf", ret_fd);
 	if (number > 1 &&
 	    !put_build_id_path(client->dirs[number - 2], build_id, size, "", candidate))
 		return -ENOENT;

@@ -48,6 +48,12 @@ int image_open_candidate(const struct image_client *client, const char *path,
 			 const unsigned char *build_id, size_t size, size_t number, int *ret_fd);
 
 /*
+ * What perf keeps under a build-id (perf-buildid-cache(1): ~/.debug/.build-id/xx/yyyy…, xx being
+ * the first byte): "elf", or of the kernel "kallsyms". 0 and a descriptor, or -errno.
+ */
+int image_open_copy(const unsigned char *build_id, size_t size, const char *name, int *ret_fd);
+
+/*
  * The same before the stream has told that state: the file must have the recorded device and inode
  * and not have changed in any way since the stream's start.
  */

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memset(&state, 0, sizeof(state));
 	state.file.input.fd = -1;
 	state.images.server_fd = -1;
-	state.kallsyms_fd = -1;
+	state.kernel_names.kallsyms_fd = state.kernel_names.copy_fd = -1;
 	fuzz_source(&program, &state, &state.path, bytes, size);
 	return 0;
 }

@@ -1,14 +1,74 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/host-files.h"
+#include "common/image-client.h"
 #include "common/kallsyms.h"
+#include "common/kernel-build-id.h"
+#include "common/own-file.h"
 #include "perfdata-source/kernel-names.h"
+
+#define ANOTHER_BOOT "the machine was started anew since it was recorded"
+
+/* What anybody else may have written does not count. */
+static int open_copy(const struct kernel_names *names)
+{
+	_cleanup_fd_ int fd = -1;
+	struct stat status;
+
+	if (image_open_copy(names->build_id, names->build_id_size, "kallsyms", &fd) < 0 ||
+	    fstat(fd, &status) < 0 || !file_is_our_own(&status))
+		return -1;
+	return take_fd(&fd);
+}
+
+/* A kernel that cannot have any has no such file. */
+static bool are_modules_loaded(void)
+{
+	_cleanup_fd_ int fd = open("/proc/modules", O_RDONLY | O_CLOEXEC);
+	char first;
+
+	return fd < 0 ? errno != ENOENT : read(fd, &first, 1) != 0;
+}
+
+void kernel_names_open(struct kernel_names *names)
+{
+	names->kallsyms_fd = host_files_open_kallsyms();
+	names->build_id_size = kernel_build_id_read(names->build_id);
+	names->copy_fd = open_copy(names);
+	names->has_modules = are_modules_loaded();
+}
+
+void kernel_names_close(struct kernel_names *names)
+{
+	if (names->kallsyms_fd >= 0)
+		close(names->kallsyms_fd);
+	if (names->copy_fd >= 0)
+		close(names->copy_fd);
+}
+
+void kernel_names_take(struct kernel_names *names, const struct record_mmap2 *mapping)
+{
+	const size_t prefix = strlen(KERNEL_NAMES_IMAGE);
+
+	if (strncmp(mapping->path, KERNEL_NAMES_IMAGE, prefix)) {
+		names->has_modules = true;
+		return;
+	}
+	if (names->is_told) /* the kernel itself is told first */
+		return;
+	names->is_told = true;
+	snprintf(names->symbol, sizeof(names->symbol), "%s", mapping->path + prefix);
+	names->address = mapping->offset;
+}
 
 /* A file that was last written to before this machine was started is of another boot. */
 static bool is_of_this_boot(const struct input *input)
@@ -21,34 +81,90 @@ static bool is_of_this_boot(const struct input *input)
 	       status.stx_mtime.tv_sec >= (int64_t)(started / NANOSECONDS_A_SECOND);
 }
 
-/* By the symbol behind the kernel's name, whose address then is told as an offset. */
-static bool is_where_it_was(const struct record_mmap2 *kernel, const char *text, size_t size)
+/* By the symbol whose address perf has told. */
+static bool is_where_it_was(const struct kernel_names *names, const char *text, size_t size)
 {
 	uint64_t start, end;
 
-	return kallsyms_find_range(text, size, kernel->path + strlen(KERNEL_NAMES_IMAGE), &start,
-				   &end) &&
-	       start == kernel->offset;
+	return kallsyms_find_range(text, size, names->symbol, &start, &end) &&
+	       start == names->address;
 }
 
-static int refuse(struct stage *stage, const char *why)
+/* Up to the first line of "… name\t[module]": those are behind all others (kernel/kallsyms.c). */
+static size_t size_of_own(const char *text)
 {
-	stage_warn(stage, "kernel functions have no names: %s", why);
+	const char *module = strstr(text, "\t[");
+
+	if (!module)
+		return strlen(text);
+	while (module > text && module[-1] != '\n')
+		module--;
+	return module - text;
+}
+
+static bool is_recorded(const struct kernel_names *names, struct wire_blob build_id)
+{
+	return build_id.size == names->build_id_size &&
+	       !memcmp(build_id.data, names->build_id, build_id.size);
+}
+
+/* The kernel's own functions; NULL: the copy does not have them as they were. 0 or -ENOMEM. */
+static int read_copy(const struct kernel_names *names, struct wire_blob build_id, char **ret,
+		     size_t *ret_size)
+{
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	*ret = NULL;
+	if (names->copy_fd < 0 || !is_recorded(names, build_id))
+		return 0;
+	r = host_files_read_kallsyms(names->copy_fd, &text, ret_size);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	*ret_size = size_of_own(text);
+	if (is_where_it_was(names, text, *ret_size))
+		*ret = take_pointer(text);
 	return 0;
 }
 
-int kernel_names_put(struct stage *stage, int kallsyms_fd, const struct input *input,
-		     const struct record_mmap2 *kernel)
+/* `ret_why_not`: why there are none. 0 or -ENOMEM. */
+static int read_kallsyms(const struct kernel_names *names, const struct input *input, char **ret,
+			 size_t *ret_size, const char **ret_why_not)
 {
 	_cleanup_free_ char *text = NULL;
-	size_t size;
-	int r = kallsyms_fd < 0 ? -EACCES : host_files_read_kallsyms(kallsyms_fd, &text, &size);
+	int r = names->kallsyms_fd < 0
+			? -EACCES
+			: host_files_read_kallsyms(names->kallsyms_fd, &text, ret_size);
 
+	*ret = NULL;
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		return refuse(stage, HOST_FILES_KALLSYMS_NEED);
-	if (!is_of_this_boot(input) || !is_where_it_was(kernel, text, size))
-		return refuse(stage, "the machine was started anew since it was recorded");
-	return host_files_put_kallsyms(stage, text, size, stage->last_time);
+		*ret_why_not = HOST_FILES_KALLSYMS_NEED;
+	else if (!is_of_this_boot(input) || !is_where_it_was(names, text, *ret_size))
+		*ret_why_not = ANOTHER_BOOT;
+	else
+		*ret = take_pointer(text);
+	return 0;
+}
+
+int kernel_names_settle(struct kernel_names *names, struct stage *stage, const struct input *input,
+			struct wire_blob build_id)
+{
+	_cleanup_free_ char *copy = NULL, *all = NULL;
+	const char *why_not = NULL;
+	size_t copy_size, all_size;
+	int r = read_copy(names, build_id, &copy, &copy_size);
+
+	names->is_settled = true;
+	if (r == 0 && (!copy || names->has_modules))
+		r = read_kallsyms(names, input, &all, &all_size, &why_not);
+	if (r < 0)
+		return r;
+	if (why_not)
+		stage_warn(stage, "%s have no names: %s",
+			   copy ? "functions of kernel modules" : "kernel functions", why_not);
+	if (all)
+		return host_files_put_kallsyms(stage, all, all_size, stage->last_time);
+	return copy ? host_files_put_kallsyms(stage, copy, copy_size, stage->last_time) : 0;
 }

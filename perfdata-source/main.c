@@ -45,7 +45,8 @@ static void init(void *data)
 
 	replay->file.input.fd = -1;
 	replay->images.server_fd = -1;
-	replay->kallsyms_fd = -1;
+	replay->kernel_names.kallsyms_fd = -1;
+	replay->kernel_names.copy_fd = -1;
 }
 
 /* All files are open by then. */

@@ -13,7 +13,6 @@
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/host-files.h"
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/sideband.h"
 
@@ -101,7 +100,7 @@ int replay_open(struct stage *stage, void *data)
 	if (r == -ENOTTY)
 		stage->exit_status = STAGE_EXIT_USAGE;
 	images_init(&replay->images, stage, -1);
-	replay->kallsyms_fd = host_files_open_kallsyms(); /* read only if it is needed */
+	kernel_names_open(&replay->kernel_names); /* read only if they are needed */
 	return r < 0 ? fail(stage, replay, r) : 0;
 }
 
@@ -313,10 +312,23 @@ static struct wire_blob kernel_build_id(const struct header *header)
 	return (struct wire_blob){ found->bytes, found->size };
 }
 
+/* perf tells of the kernel's mappings at its start, one after the other. */
+static int settle_kernel(struct stage *stage, struct replay *replay, uint32_t type)
+{
+	if (!kernel_names_is_due(&replay->kernel_names) || type == PERF_RECORD_MMAP ||
+	    type == PERF_RECORD_MMAP2)
+		return 0;
+	return kernel_names_settle(&replay->kernel_names, stage, &replay->file.input,
+				   kernel_build_id(&replay->header));
+}
+
 static int take(struct stage *stage, struct replay *replay, const struct ordered *record)
 {
 	uint64_t time = record->time;
+	int r = settle_kernel(stage, replay, record->bytes->type);
 
+	if (r < 0)
+		return r;
 	if (time < stage->last_time) /* what perf has made up at its start has none */
 		time = stage->last_time;
 	stage->last_time = time;
@@ -638,8 +650,7 @@ void replay_deinit(void *data)
 	order_deinit(&replay->order);
 	processes_deinit(&replay->processes);
 	images_deinit(&replay->images);
-	if (replay->kallsyms_fd >= 0)
-		close(replay->kallsyms_fd);
+	kernel_names_close(&replay->kernel_names);
 	header_deinit(&replay->header);
 	for (size_t i = 0; i < replay->n_more; i++)
 		close_file(&replay->more[i]);

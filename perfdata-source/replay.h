@@ -8,6 +8,7 @@
 #include "common/processes.h"
 #include "common/stage.h"
 #include "perfdata-source/header.h"
+#include "perfdata-source/kernel-names.h"
 #include "perfdata-source/order.h"
 #include "perfdata-source/records.h"
 #include "perfdata-source/stack-reference.h"
@@ -39,8 +40,7 @@ struct replay {
 	uint64_t n_lost_told, n_lost;	     /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
 	int early_outcome;		     /* of what was read before the hello */
 	bool has_host;			     /* the file was recorded by this very kernel */
-	bool has_met_kernel;		     /* and its names were sent, if they are known */
-	int kallsyms_fd;		     /* -errno: it cannot be opened */
+	struct kernel_names kernel_names;
 };
 
 /* What stage.h asks for; `data` is a struct replay. */

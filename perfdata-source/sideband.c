@@ -103,18 +103,6 @@ static int refuse(struct stage *stage)
 	return 0;
 }
 
-/* Its places are addresses: what is of interest is where it was itself, which perf tells first. */
-static int take_kernel(struct stage *stage, struct replay *replay,
-		       const struct record_mmap2 *mapping)
-{
-	bool is_kernel = !strncmp(mapping->path, KERNEL_NAMES_IMAGE, strlen(KERNEL_NAMES_IMAGE));
-
-	if (!is_kernel || !replay->has_host || replay->has_met_kernel)
-		return 0;
-	replay->has_met_kernel = true;
-	return kernel_names_put(stage, replay->kallsyms_fd, &replay->file.input, mapping);
-}
-
 int sideband_take(struct stage *stage, struct replay *replay, const struct ordered *record,
 		  uint64_t time)
 {
@@ -128,9 +116,12 @@ int sideband_take(struct stage *stage, struct replay *replay, const struct order
 	case PERF_RECORD_MMAP2:
 		if (!make_mmap(record, &canonical))
 			return refuse(stage);
-		if (canonical.mmap.pid == UINT32_MAX)
-			return take_kernel(stage, replay, &canonical.mmap);
-		return processes_mmap(&replay->processes, &canonical.mmap, time);
+		if (canonical.mmap.pid != UINT32_MAX)
+			return processes_mmap(&replay->processes, &canonical.mmap, time);
+		/* The kernel's places are addresses: nobody needs its mappings. */
+		if (replay->has_host)
+			kernel_names_take(&replay->kernel_names, &canonical.mmap);
+		return 0;
 	case PERF_RECORD_COMM:
 		if (!make_canonical(record, sizeof(canonical.comm), &canonical))
 			return refuse(stage);

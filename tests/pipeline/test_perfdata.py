@@ -25,6 +25,7 @@ N_FLIPS = 100  # of each of the three
 
 RECORD = struct.Struct("<IHH")  # perf_event_header: type, misc, size
 SAMPLE, KSYMBOL, COMPRESSED, COMPRESSED2 = 9, 17, 81, 83
+FILE = 6  # of a stream's
 BUILD_ID, DIR_FORMAT = 2, 24  # features
 KERNEL, USER, BUILD_ID_SIZE = 1, 2, 1 << 15  # of a build-id's `misc`
 DATA_SECTION_AT, FEATURE_BITS_AT, FEATURE_BITS_SIZE = 40, 72, 32
@@ -257,6 +258,12 @@ def ksymbol(time, flags, name):
     payload = struct.pack("<QIHH", 0xffffffffc0001000, 0x80, 1, flags) + name + \
         struct.pack("<IIQ", 0, 0, time)
     return RECORD.pack(KSYMBOL, 1, RECORD.size + len(payload)) + payload
+
+
+def module_mmap(start, length, path):
+    path += bytes(8 - len(path) % 8)
+    payload = struct.pack("<iIQQQ", -1, 0, start, length, 0) + path + bytes(16)
+    return RECORD.pack(1, 1, RECORD.size + len(payload)) + payload
 
 
 def samples_of(text):
@@ -619,6 +626,20 @@ class Usage(PerfdataTest):
         self.assert_fails_in_one_line(ended, 2, "standard output is a terminal")
 
 
+def has_modules():
+    modules = Path("/proc/modules")
+    return modules.exists() and modules.read_text() != ""
+
+
+def file_data(record):
+    """What a record `file` holds; of others nothing."""
+    if streams.record_type(record) != FILE:
+        return b""
+    size = struct.unpack_from("<Q", record, 16)[0]  # of the path, behind the header and the time
+    at = 24 + (size // 8 + 1) * 8 + 8
+    return record[at + 8:at + 8 + struct.unpack_from("<Q", record, at)[0]]
+
+
 class Live(PerfdataTest):
     """What perf of this machine writes, while it writes it."""
 
@@ -645,42 +666,115 @@ class Live(PerfdataTest):
         self.assert_finds_chain(self.run_well(
             perf_command("-"), self.stage("perfdata-source", "-"), *self.rest()))
 
+    def run_at_home(self, *commands):
+        """With a home of its own, where perf keeps a copy of the kernel's names."""
+        return self.run_well(*[["env", f"HOME={self.directory}", *command] for command in commands])
+
     def record_kernel(self):
         path = self.directory / "perf.data"
         if not re.search(r"(?m)^0*[1-9a-f]", Path("/proc/kallsyms").read_text()):
             self.skipTest(f"{pipeline.NOT_HERE} us see addresses in /proc/kallsyms")
-        self.run_well(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,8192", "-o", path,
-                       "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=64K", "count=100000"])
+        self.run_at_home(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,8192", "-o", path,
+                          "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=64K", "count=100000"])
         return path
 
     def kernel_frames(self, path, *options):
-        """(with a name, without one, what was said)"""
-        ended = self.run_well([*self.stage("perfdata-source", path), *options], *self.rest())
+        """(those with a name, how many have none, what was said)"""
+        ended = self.run_at_home([*self.stage("perfdata-source", path), *options], *self.rest())
         frames = re.findall(r"[^; ]+_\[k\]", ended[-1].output.decode())
-        without = [frame for frame in frames if frame.startswith("[kernel+0x")]
-        return len(frames) - len(without), len(without), ended[0].errors
+        named = [frame for frame in frames if not frame.startswith("[kernel+0x")]
+        return named, len(frames) - len(named), ended[0].errors
+
+    def copy_of_names(self):
+        """perf's, in which each name is marked."""
+        copy, = self.directory.glob(".debug/.build-id/*/*/kallsyms")
+        copy.write_text(re.sub(r"(?m)^(\w+ [tTwW]) (?!_)", r"\1 copied_", copy.read_text()))
+        return copy
+
+    def assert_all_named(self, path, *options, are_copied):
+        """Of a kernel with modules the copy does only if there is nothing better."""
+        named, n_unnamed, errors = self.kernel_frames(path, *options)
+        self.assertEqual((n_unnamed, errors), (0, []))
+        self.assertGreater(len(named), 10)
+        self.assertEqual(any(name.startswith("copied_") for name in named),
+                         are_copied and not has_modules(), named)
 
     def test_names_of_the_kernel_with_a_sandbox_and_without(self):
         path = self.record_kernel()
         for mode in "auto", "off":
-            named, unnamed, errors = self.kernel_frames(path, f"--sandbox={mode}")
-            self.assertEqual((unnamed, errors), (0, []))
-            self.assertGreater(named, 10)
+            self.copy_of_names()
+            self.assert_all_named(path, f"--sandbox={mode}", are_copied=True)
+        shutil.rmtree(self.directory / ".debug")
+        for mode in "auto", "off":
+            self.assert_all_named(path, f"--sandbox={mode}", are_copied=False)
+
+    def test_a_copy_of_names_is_believed_if_it_is_of_the_recorded_kernel(self):
+        path = self.record_kernel()
+        copy = self.copy_of_names()
+        text, data = copy.read_text(), path.read_bytes()
+        name = data[data.index(b"[kernel.kallsyms]_") + 17:].split(b"\0")[0].decode()
+        wrong = {
+            "a kernel elsewhere": re.sub(rf"(?m)^\w+ (. {name})$", r"ffffffff81234560 \1", text),
+            "no addresses": re.sub(r"(?m)^\w+", "0" * 16, text),
+            "modules alone": re.sub(r"(?m)$", "\t[a_module]", text),
+            "nothing": "",
+        }
+        for what, content in wrong.items():
+            with self.subTest(what=what):
+                copy.write_text(content)
+                self.assert_all_named(path, are_copied=False)
+        copy.write_text(text)
+        copy.chmod(0o666)
+        self.assert_all_named(path, are_copied=False)
+        copy.chmod(0o600)
+        self.assert_all_named(path, are_copied=True)
+        build_id = bytes.fromhex(copy.parent.parent.name + copy.parent.name)
+        self.assertEqual(data.count(build_id), 1)
+        path.write_bytes(data.replace(build_id, build_id[::-1]))
+        self.assert_all_named(path, are_copied=False)
+
+    def test_of_a_copy_only_the_kernels_own_names_count(self):
+        """What comes and goes stands behind them, and may be of another time."""
+        path = self.record_kernel()
+        with self.copy_of_names().open("a") as file:
+            file.write("ffffffffc0ffe010 t f\t[stranger]\nffffffffc1000000 t g\t[bpf]\n")
+        ended = self.run_at_home(self.stage("perfdata-source", path))
+        sent = b"".join(file_data(record) for record in streams.records(ended[0].output))
+        self.assertNotIn(b"stranger", sent)
+        self.assertEqual(b"copied_" in sent, not has_modules())
+        self.assertEqual(b"\t[" in sent, has_modules())
+
+    def test_a_file_that_tells_of_modules(self):
+        """(Not every kernel has any.) Their functions are in /proc/kallsyms alone."""
+        path = self.record_kernel()
+        self.copy_of_names()
+        perf = PerfFile(path.read_bytes())
+        first = next(record for record in perf.records() if b"[kernel.kallsyms]" in record)
+        at = perf.data.index(first) + len(first)
+        module = module_mmap(0xffffffffc0ffe000, 0x1000, b"/lib/modules/6.1/a-stranger.ko.xz")
+        perf.data = perf.data[:at] + module + perf.data[at:]
+        path.write_bytes(perf.to_bytes())
+        self.assert_all_named(path, are_copied=False)
+        os.utime(path, (1, 1))
+        named, n_unnamed, errors = self.kernel_frames(path)
+        self.assertGreater(sum(name.startswith("copied_") for name in named), 10)
+        self.assertEqual(len(errors), 1)
+        self.assertIn("functions of kernel modules have no names: the machine was started anew", errors[0])
 
     def test_names_are_not_of_another_boot(self):
         path = self.record_kernel()
         data = path.read_bytes()
+        shutil.rmtree(self.directory / ".debug")
+        os.utime(path, (1, 1))
+        named, n_unnamed, errors = self.kernel_frames(path)
+        self.assertEqual(named, [])
+        self.assertGreater(n_unnamed, 10)
+        self.assertIn("kernel functions have no names: the machine was started anew", "".join(errors))
         name = data.index(b"[kernel.kallsyms]_")
         moved = bytearray(data)
         moved[name - 8:name] = struct.pack("<Q", struct.unpack("<Q", data[name - 8:name])[0] + 0x200000)
         path.write_bytes(moved)
-        named, unnamed, errors = self.kernel_frames(path)
-        self.assertEqual(named, 0)
-        self.assertGreater(unnamed, 10)
-        self.assertIn("started anew", "".join(errors))
-        path.write_bytes(data)
-        os.utime(path, (1, 1))
-        self.assertEqual(self.kernel_frames(path)[:2], (0, unnamed))
+        self.assertEqual(self.kernel_frames(path)[:2], ([], n_unnamed))
 
     def test_a_file(self):
         path = self.directory / "perf.data"
