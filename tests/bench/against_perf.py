@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A whole replay against `perf script` on the same perf.data, in turns, on one CPU each.
 
-    STACKPIPE_BUILD=build python3 against_perf.py [-d SECONDS] [-F HZ] [--perf PERF]… [NAME…]
+    STACKPIPE_BUILD=build python3 against_perf.py [-d SECONDS] [-F HZ] [--newer] [--perf PERF]… [NAME…]
 
 CPU of all processes together, user and system: median and range of a few rounds; and what each of
-them makes of the samples. `least` is what the replay cannot do without: to read the file, its stream's
-way through one pipe, and the kernel's names. --perf may be a command with arguments, like "chroot ROOT perf".
+them makes of the samples. --newer: against a perf of a newer Debian, too, which unwinds by libdw;
+it is fetched into the build directory. --perf may be a command with arguments.
 """
 import argparse
 import collections
@@ -16,13 +16,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import least
 import workloads
 
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build")).resolve()
 ROUNDS = 5
-SOURCE = "{b}/perfdata-source/perfdata-source {f}"
-PIPELINE = (SOURCE + " | {b}/live-unwinder/live-unwinder -q | "
+PIPELINE = ("{b}/perfdata-source/perfdata-source {f} | {b}/live-unwinder/live-unwinder -q | "
             "{b}/symbolizer/symbolizer -q --no-inlines | {b}/capture-sink/capture-sink -q -f folded -")
 
 
@@ -67,22 +65,15 @@ def describe(seconds, counts):
             f"to_start={100 * counts['to_start'] / max(1, counts['samples']):.2f}%")
 
 
+def fetch_newer_perf():
+    directory = BUILD / "tests" / "bench" / "newer-perf"
+    subprocess.run([Path(__file__).resolve().parent / "fetch-perf", directory], check=True)
+    return shlex.join([str(directory / "run"), "perf"])
+
+
 def samples_in(perf, file):
     text = subprocess.run([*perf, "script", "-i", file, "-F", "pid"], capture_output=True, text=True).stdout
     return len(text.splitlines())
-
-
-def measure_least(file, directory):
-    """{what: seconds}, and the bytes of the stream."""
-    stream = directory / "stream"
-    subprocess.run(["sh", "-c", SOURCE.format(b=BUILD, f=file) + f" > {stream}"], check=True)
-    os.sync()
-    works = {"file": lambda: least.cpu_of_file(file), "stream": lambda: least.cpu_of_stream(stream),
-             "kernel_names": least.cpu_of_kernel_names}
-    medians = {what: sorted(cpu() for _ in range(ROUNDS))[ROUNDS // 2] for what, cpu in works.items()}
-    size = stream.stat().st_size
-    stream.unlink()
-    return medians, size
 
 
 def measure(name, command, arguments, directory):
@@ -101,9 +92,6 @@ def measure(name, command, arguments, directory):
             times[i].append(cpu_of(["taskset", "-c", "1", *command], outputs[i]))
     median = {i: sorted(seconds)[ROUNDS // 2] for i, seconds in times.items()}
     print(f"file={name} tool=stackpipe {describe(times[0], judge_folded(outputs[0].read_text()))}")
-    leasts, stream_size = measure_least(file, directory)
-    print(f"file={name} tool=least {' '.join(f'{what}_cpu_s={cpu:.3f}' for what, cpu in leasts.items())} "
-          f"file_bytes={file.stat().st_size} stream_bytes={stream_size}")
     n_all = samples_in(perfs[0], str(file))
     for i, perf in enumerate(perfs, 1):
         version = subprocess.run([*perf, "--version"], capture_output=True, text=True).stdout.strip()
@@ -111,8 +99,7 @@ def measure(name, command, arguments, directory):
         counts["empty"] = n_all - counts["samples"]
         counts["samples"] = n_all
         print(f"file={name} tool='{version}' {describe(times[i], counts)} "
-              f"share_of_it={median[0] / median[i]:.3f} "
-              f"share_of_least={sum(leasts.values()) / median[i]:.3f}", flush=True)
+              f"share_of_it={median[0] / median[i]:.3f}", flush=True)
     file.unlink()
 
 
@@ -122,8 +109,11 @@ def main():
     parser.add_argument("-F", default="9999", dest="rate")
     parser.add_argument("-s", default="8192", dest="stack")
     parser.add_argument("--perf", action="append")
+    parser.add_argument("--newer", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
+    if arguments.newer:
+        arguments.perf = [*(arguments.perf or ["perf"]), fetch_newer_perf()]
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         directory = Path(directory)
         os.environ["XDG_CACHE_HOME"] = str(directory / "cache")
