@@ -2,7 +2,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 /*
@@ -13,4 +15,20 @@
 static inline bool file_is_our_own(const struct stat *status)
 {
 	return status->st_uid == getauxval(AT_EUID) && !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/*
+ * Maps a file that is read from its begin to its end, as mmap(2). What is not in memory yet comes
+ * in huge pages where the kernel has any for files: a replay of many small ones spends half of its
+ * time on them.
+ */
+static inline void *file_map_in_order(int fd, size_t size)
+{
+	void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (map == MAP_FAILED)
+		return map;
+	madvise(map, size, MADV_SEQUENTIAL);
+	madvise(map, size, MADV_HUGEPAGE);
+	return map;
 }

@@ -25,10 +25,9 @@ static bool map_file(struct wire_reader *reader)
 	if (fstat(reader->fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    !file_is_our_own(&status) || at < 0 || at % sizeof(uint64_t) || at >= status.st_size)
 		return false;
-	map = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, reader->fd, 0);
+	map = file_map_in_order(reader->fd, status.st_size);
 	if (map == MAP_FAILED)
 		return false;
-	madvise(map, status.st_size, MADV_SEQUENTIAL);
 	reader->buffer = map;
 	reader->map_size = status.st_size;
 	reader->start = reader->end = at;
@@ -53,17 +52,16 @@ void wire_reader_deinit(struct wire_reader *reader)
 	reader->buffer = NULL;
 }
 
-/* As much more of the file as one read(2) would have given. */
+/*
+ * As much more of the file as one read(2) would have given. Its pages are not asked for here
+ * (MADV_POPULATE_READ): that takes longer than the faults do, as each brings many of them.
+ */
 static int fill_from_map(struct wire_reader *reader)
 {
 	size_t left = reader->map_size - reader->end;
-	size_t n = left < WIRE_READER_SIZE ? left : WIRE_READER_SIZE;
-	size_t page_start = reader->end & ~(sysconf(_SC_PAGESIZE) - 1);
 
 	reader->at_end = left == 0;
-	/* All at once: a page that is not there yet can not be asked for by look_ahead() either. */
-	madvise(reader->buffer + page_start, reader->end + n - page_start, MADV_POPULATE_READ);
-	reader->end += n;
+	reader->end += left < WIRE_READER_SIZE ? left : WIRE_READER_SIZE;
 	return 0;
 }
 

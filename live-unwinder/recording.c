@@ -46,7 +46,7 @@ static int map_file(struct recording *recording, size_t size)
 
 	if (size < sizeof(magic))
 		return -ESTALE;
-	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, recording->fd, 0);
+	map = file_map_in_order(recording->fd, size);
 	if (map == MAP_FAILED)
 		return -errno;
 	recording->map = map;

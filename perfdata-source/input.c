@@ -31,11 +31,10 @@ const char *perfdata_outcome_text(enum perfdata_outcome outcome)
 static int map_file(struct input *input, size_t size)
 {
 	off_t at = lseek(input->fd, 0, SEEK_CUR);
-	void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, input->fd, 0);
+	void *map = file_map_in_order(input->fd, size);
 
 	if (map == MAP_FAILED)
 		return -errno;
-	madvise(map, size, MADV_SEQUENTIAL);
 	input->map = map;
 	input->map_size = size;
 	input->map_at = at > 0 && (size_t)at < size ? at : 0;

@@ -27,6 +27,13 @@ def program(name):
     return BUILD / name / name
 
 
+def forget(file):
+    """What is written a little at a time is in memory in other pages than what is read from a disk."""
+    os.sync()
+    with open(file, "rb") as descriptor:
+        os.posix_fadvise(descriptor.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def cpu_of_stage(stream, engine, directory):
     """Seconds: the median of a few runs behind a first one, which warms all caches."""
     seconds = []
@@ -47,6 +54,7 @@ def measure(name, command, arguments, directory):
         subprocess.run([program("perf-source"), "-q", "-F", arguments.rate, "-s", "65528", "-m", "64M",
                         "--", *command], stdout=stdout, stderr=subprocess.DEVNULL, check=True)
     subprocess.run([BUILD / "tests" / "bench" / "engines", stream], check=True)
+    forget(stream)
     table, told = cpu_of_stage(stream, "table", directory)
     dwfl, _ = cpu_of_stage(stream, "dwfl", directory)
     samples = told["samples_in"]
