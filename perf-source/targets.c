@@ -20,9 +20,10 @@
 
 enum {
 	RING_DEFAULT_MIN = 4 * 1024 * 1024,
-	RING_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
-	SAMPLE_OVERHEAD = 400,	     /* bytes of a sample beside its stack */
-	RING_MILLISECONDS_MIN = 30,  /* records wait for others for 10 ms (merge.h) */
+	RING_DEFAULT_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
+	RINGS_MAX = 256 * 1024 * 1024,	     /* of few CPUs together, which may have more each */
+	SAMPLE_OVERHEAD = 400,		     /* bytes of a sample beside its stack */
+	RING_MILLISECONDS_MIN = 30,	     /* records wait for others for 10 ms (merge.h) */
 	CLOCK_TRIES = 16,
 	CLOCK_GAP_NS = 2000,
 };
@@ -49,12 +50,18 @@ static uint64_t bytes_a_second(const struct perf_source_options *options)
 	return n_events * options->rate * (options->stack_size + SAMPLE_OVERHEAD);
 }
 
-/* Room for a second of samples, as a power of two. */
+/*
+ * Room for a second of samples, as a power of two. At 4,999 Hz with 64 KiB of stack, 32 MiB are a
+ * tenth of that, and on a busy machine it can take as long until all stages have had a CPU.
+ */
 static size_t default_ring_bytes(const struct perf_source_options *options)
 {
 	size_t wanted = bytes_a_second(options), size = RING_DEFAULT_MIN;
+	size_t most = RINGS_MAX / sysconf(_SC_NPROCESSORS_CONF);
 
-	while (size < wanted && size < RING_MAX)
+	if (most < RING_DEFAULT_MAX)
+		most = RING_DEFAULT_MAX;
+	while (size < wanted && size * 2 <= most)
 		size *= 2;
 	return size;
 }
