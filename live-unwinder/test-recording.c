@@ -142,7 +142,7 @@ static void test_a_stack_is_not_beyond_its_file(void **state)
 	assert_has_not(4, STACK);
 }
 
-static void test_only_recording_hold_stacks(void **state)
+static void test_only_recordings_hold_stacks(void **state)
 {
 	assert_has_not(0, STACK); /* nobody has told of it */
 	tell(WIRE_image_kind_FILE);
@@ -211,7 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_stacks_are_those_of_the_file),
 		TEST(test_a_stack_is_not_beyond_its_file),
-		TEST(test_only_recording_hold_stacks),
+		TEST(test_only_recordings_hold_stacks),
 		TEST(test_nothing_but_a_file_of_perf_is_one),
 		TEST(test_a_short_file),
 		TEST(test_another_content),
