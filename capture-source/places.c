@@ -392,3 +392,11 @@ bool places_cut_mark(const char *name, const char *mark, char *ret, size_t size)
 	ret[n - mark_size] = 0;
 	return true;
 }
+
+const char *places_cut_step_mark(const char *name, char *room, size_t size, uint32_t *flags)
+{
+	if (!places_cut_mark(name, "_[f]", room, size))
+		return name;
+	*flags |= WIRE_frame_flags_FRAME_POINTER;
+	return room;
+}

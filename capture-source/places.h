@@ -91,3 +91,9 @@ bool places_find_end(const char *text, uint32_t *ret_end);
 
 /* A name's part in front of a mark like "_[i]"; false: it has no such mark. */
 bool places_cut_mark(const char *name, const char *mark, char *ret, size_t size);
+
+/*
+ * The name of a frame without the mark of a caller that nothing proves, in `room` if it has one;
+ * `flags` gets what the mark stands for.
+ */
+const char *places_cut_step_mark(const char *name, char *room, size_t size, uint32_t *flags);

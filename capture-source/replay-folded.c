@@ -104,9 +104,11 @@ static bool split(struct folded *folded, char *line)
 static int make_frame(struct folded *folded, struct comm *comm, char *const *names, size_t n,
 		      struct wire_frame *ret)
 {
-	char cut[NAME_SIZE], inlined[NAME_SIZE];
+	char cut[NAME_SIZE], inlined[NAME_SIZE], proved[NAME_SIZE];
 	struct place_name name = { .name = names[0] };
 	enum place_kind kind = PLACE_CODE;
+	uint32_t flags = 0;
+	int r;
 
 	if (places_cut_mark(names[0], "_[k]", cut, sizeof(cut)))
 		kind = PLACE_KERNEL;
@@ -114,12 +116,15 @@ static int make_frame(struct folded *folded, struct comm *comm, char *const *nam
 		kind = PLACE_JIT;
 	if (kind != PLACE_CODE)
 		name.name = cut;
+	name.name = places_cut_step_mark(name.name, proved, sizeof(proved), &flags);
 	for (size_t i = n; --i && name.n_inlined < PLACES_INLINED_MAX;) {
 		if (places_cut_mark(names[i], "_[i]", inlined, sizeof(inlined)))
 			names[i][strlen(inlined)] = 0;
 		name.inlined[name.n_inlined++] = names[i];
 	}
-	return places_make_up_frame(&folded->replay->places, &comm->process, kind, &name, 0, ret);
+	r = places_make_up_frame(&folded->replay->places, &comm->process, kind, &name, 0, ret);
+	ret->flags |= flags;
+	return r;
 }
 
 static bool is_inlined(const char *name)

@@ -98,13 +98,18 @@ static int add_kernel_frame(struct taking *taking, uint64_t address, struct wire
 /* A frame whose name is all that is known. */
 static int add_named_frame(struct taking *taking, const char *text, struct wire_frame *ret)
 {
-	char cut[NAME_MAX_SIZE];
+	char cut[NAME_MAX_SIZE], proved[NAME_MAX_SIZE];
 	bool is_jit = places_cut_mark(text, "_[j]", cut, sizeof(cut));
+	uint32_t flags = 0;
+	int r;
 
-	taking->name.name = is_jit ? cut : text;
-	return places_make_up_frame(&taking->replay->places, &taking->process->process,
-				    is_jit ? PLACE_JIT : PLACE_CODE, &taking->name,
-				    taking->frame->time, ret);
+	taking->name.name =
+		places_cut_step_mark(is_jit ? cut : text, proved, sizeof(proved), &flags);
+	r = places_make_up_frame(&taking->replay->places, &taking->process->process,
+				 is_jit ? PLACE_JIT : PLACE_CODE, &taking->name,
+				 taking->frame->time, ret);
+	ret->flags |= flags;
+	return r;
 }
 
 /* A frame at a real address, with the name that the capture has for it. */
@@ -114,14 +119,18 @@ static int add_user_frame(struct taking *taking, uint64_t address, struct wire_f
 	const char *text =
 		bundle_find(&taking->replay->bundle, taking->frame->pid, address, &symbol);
 	uint32_t flags = taking->is_exact ? WIRE_frame_flags_EXACT : 0;
-	char cut[NAME_MAX_SIZE];
+	char cut[NAME_MAX_SIZE], proved[NAME_MAX_SIZE];
 	int r;
 
 	if (text && is_nameless(text, &taking->name.start)) {
 		taking->name.name = "";
 		taking->name.size = 1; /* not known, but its beginning is */
-	} else if (text && strcmp(text, "[unknown]")) {
-		taking->name.name = places_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
+	} else if (text) {
+		const char *name = places_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
+
+		name = places_cut_step_mark(name, proved, sizeof(proved), &flags);
+		if (strcmp(name, "[unknown]"))
+			taking->name.name = name;
 	}
 	r = places_make_frame(&taking->replay->places, &taking->process->process, address, flags,
 			      &taking->name, ret);

@@ -441,6 +441,7 @@ static bool step_by_frame_pointer(struct walk *walk)
 	if (!mapping_table_find(&unwinding->process->mappings, pc - 1))
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
+	unwinding->is_unproved = true;
 	note_unconfirmable(walk);
 	stack_reads_add(walk->reads, walk->fp);
 	walk->pc = pc;
@@ -505,7 +506,7 @@ static bool visit(struct walk *walk)
 }
 
 /* An image that cannot be read, or a process's first code, explains more than the walk knows. */
-static void settle_end(const struct walk *walk)
+static void explain_end(const struct walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
 	struct image_files *files = walk->engine->tables->files;
@@ -530,6 +531,16 @@ static void settle_end(const struct walk *walk)
 	}
 }
 
+/* The last frame may be an outermost one, but who knows whose. */
+static void settle_end(const struct walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+
+	explain_end(walk);
+	if (unwinding->is_unproved && unwinding->end == WIRE_stack_end_COMPLETE)
+		unwinding->end = WIRE_stack_end_UNPROVED;
+}
+
 enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding)
 {
@@ -549,7 +560,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 	};
 
 	unwinding->n_frames = unwinding->n_confirmable = 0;
-	unwinding->is_overruled = false;
+	unwinding->is_overruled = unwinding->is_unproved = false;
 	while (visit(&walk))
 		;
 	if (walk.outcome == ENGINE_TABLE_OK)

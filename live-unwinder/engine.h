@@ -23,6 +23,7 @@ struct unwinding {
 	 */
 	size_t n_confirmable;
 	bool is_overruled; /* in one of those ways that contradict elfutils */
+	bool is_unproved;  /* a frame has the flag FRAME_POINTER: such a stack is not complete */
 };
 
 /* How a stack ends whose last frame is in `image`; 0: it is an ELF file, which says more. */

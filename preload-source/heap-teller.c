@@ -74,6 +74,14 @@ static struct wire_frame make_frame(const struct heap_teller *teller,
 	return frame;
 }
 
+static bool has_unproved_step(const struct wire_frames *frames)
+{
+	for (size_t i = 0; i < frames->n; i++)
+		if (frames->data[i].flags & WIRE_frame_flags_FRAME_POINTER)
+			return true;
+	return false;
+}
+
 static int put_stack(struct heap_teller *teller, const struct heap_teller_process *process,
 		     const struct ring_record *record, uint64_t time)
 {
@@ -91,6 +99,8 @@ static int put_stack(struct heap_teller *teller, const struct heap_teller_proces
 	for (uint32_t i = 0; i < record->n; i++)
 		frames[i] = make_frame(teller, mappings, record->words[i], bound);
 	frames[record->n - 1].flags = 0; /* it has no caller */
+	if (stack.end == WIRE_stack_end_COMPLETE && has_unproved_step(&stack.frames))
+		stack.end = WIRE_stack_end_UNPROVED;
 	return stage_put(teller->stage, WIRE_RECORD_heap_stack, &stack);
 }
 

@@ -193,6 +193,16 @@ static uint32_t add_mark(struct names *names, uint32_t name, const char *mark)
 	return marked;
 }
 
+/* Of a function whose caller nothing proves: the mark is part of its name, in every format. */
+static uint32_t add_step_mark(struct names *names, uint32_t name)
+{
+	char text[NAME_SIZE_MAX];
+
+	snprintf(text, sizeof(text), "%.*s%s", (int)(sizeof(text) - 1 - strlen(NAMES_STEP_MARK)),
+		 names_text(names, name), NAMES_STEP_MARK);
+	return names_intern(names, text, strlen(text));
+}
+
 uint32_t names_plain(const struct names *names, uint32_t name)
 {
 	uint32_t plain = name && names->list[name - 1].name ? names->list[name - 1].name->plain : 0;
@@ -218,28 +228,45 @@ int names_add_inlined(struct names *names, const struct wire_inlined *inlined)
 	return 0;
 }
 
+/* What a frame of a JIT compiler's code is called. */
+static uint32_t mark_jit(struct names *names, uint32_t name, enum timed_step step)
+{
+	return add_mark(names, step == TIMED_STEP_UNPROVED ? add_step_mark(names, name) : name,
+			"_[j]");
+}
+
 /*
  * Stacks that had the place at that time or later are called by this name, if all of them are.
  * Those that come need another provisional name if some are not.
  */
+static int set_timed_name(struct names *names, struct timed_name *timed, uint32_t meaning,
+			  uint64_t since)
+{
+	timed->meaning = meaning;
+	if (!timed->provisional)
+		return 0;
+	if (since <= timed->first) {
+		names_set_meaning(names, timed->provisional, meaning);
+		return 0;
+	}
+	timed->provisional = 0;
+	return NAMES_REPLACED;
+}
+
 static int add_timed(struct names *names, const struct wire_symbol *symbol)
 {
 	struct timed_place *place = timed_places_get(&names->timed, symbol->image, symbol->offset);
 	uint32_t name = symbol->name.size
 				? names_intern(names, symbol->name.data, symbol->name.size)
 				: names_intern(names, "[unknown]", strlen("[unknown]"));
+	int r = 0;
 
 	if (!place)
 		return 0; /* its stacks count the refusal */
-	place->meaning = add_mark(names, name, "_[j]");
-	if (!place->provisional)
-		return 0;
-	if (symbol->since <= place->first) {
-		names_set_meaning(names, place->provisional, place->meaning);
-		return 0;
-	}
-	place->provisional = 0;
-	return NAMES_REPLACED;
+	for (enum timed_step step = 0; step < TIMED_STEPS; step++)
+		r |= set_timed_name(names, &place->names[step], mark_jit(names, name, step),
+				    symbol->since);
+	return r;
 }
 
 static struct named_place describe_place(struct names *names, const struct wire_symbol *symbol)
@@ -414,26 +441,27 @@ static uint32_t name_of_place(struct names *names, const struct image *image, ui
 	return place->shown = names_intern(names, text, strlen(text));
 }
 
-static uint32_t unknown_code(struct names *names)
+static uint32_t unknown_code(struct names *names, enum timed_step step)
 {
-	return add_mark(names, names_intern(names, "[unknown]", strlen("[unknown]")), "_[j]");
+	return mark_jit(names, names_intern(names, "[unknown]", strlen("[unknown]")), step);
 }
 
 /* What a place of a JIT compiler's memory is called, as far as that is known yet. */
 static uint32_t name_timed_place(struct names *names, uint64_t image, uint64_t offset,
-				 uint64_t time)
+				 enum timed_step step, uint64_t time)
 {
 	struct timed_place *place = timed_places_get(&names->timed, image, offset);
+	struct timed_name *timed = place ? &place->names[step] : NULL;
 
-	if (place && !place->provisional) {
-		place->provisional = names_add_provisional(
-			names, place->meaning ? place->meaning : unknown_code(names));
-		place->first = time;
+	if (timed && !timed->provisional) {
+		timed->provisional = names_add_provisional(
+			names, timed->meaning ? timed->meaning : unknown_code(names, step));
+		timed->first = time;
 	}
-	if (place && place->provisional)
-		return place->provisional;
+	if (timed && timed->provisional)
+		return timed->provisional;
 	names->n_refused++;
-	return unknown_code(names);
+	return unknown_code(names, step);
 }
 
 struct frame_name names_of_frame(struct names *names, const struct identity *identity,
@@ -441,6 +469,8 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 				 uint64_t time)
 {
 	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL;
+	enum timed_step step = frame->flags & WIRE_frame_flags_FRAME_POINTER ? TIMED_STEP_UNPROVED
+									     : TIMED_STEP_PROVED;
 	struct frame_name ret = { .is_final = true };
 	struct named_place *place;
 
@@ -448,7 +478,8 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 				&ret.offset))
 		ret.image = image_table_find(&identity->images, ret.image_number);
 	if (ret.image && ret.image->kind == WIRE_image_kind_ANONYMOUS) {
-		ret.name = ret.label = name_timed_place(names, ret.image_number, ret.offset, time);
+		ret.name = ret.label =
+			name_timed_place(names, ret.image_number, ret.offset, step, time);
 		ret.is_final = names_is_provisional(names, ret.name);
 		return ret;
 	}
@@ -459,8 +490,10 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 	} else {
 		ret.name = names_intern(names, "[unknown]", strlen("[unknown]"));
 	}
-	ret.label = is_kernel			      ? add_mark(names, ret.name, "_[k]")
-		    : ret.place && ret.place->inlined ? NAMES_LIST | ret.place->inlined
-						      : ret.name;
+	if (step == TIMED_STEP_UNPROVED)
+		ret.name = add_step_mark(names, ret.name);
+	else if (ret.place && ret.place->inlined)
+		ret.list = NAMES_LIST | ret.place->inlined;
+	ret.label = is_kernel ? add_mark(names, ret.name, "_[k]") : ret.list ?: ret.name;
 	return ret;
 }

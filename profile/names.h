@@ -19,6 +19,9 @@ enum {
 	PLACES_MAX = 1 << 22,
 };
 
+/* Behind the name of a function whose caller was found by a frame pointer alone: no proof. */
+#define NAMES_STEP_MARK "_[f]"
+
 #define NAMES_LIST (1u << 31) /* of a label: what else it is numbers a list of inlined calls */
 
 enum { NAMES_REPLACED = 1 };
@@ -111,6 +114,7 @@ struct frame_name {
 	uint64_t image_number, offset;
 	const struct named_place *place; /* NULL: it was not named */
 	uint32_t name;			 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
+	uint32_t list;	/* as a label: its function and the calls that were inlined; 0: none were */
 	uint32_t label; /* with flamegraph.pl's marks, and with the calls that were inlined */
 	bool is_final;	/* it holds until a symbol has NAMES_REPLACED */
 };

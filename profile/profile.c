@@ -13,6 +13,9 @@
 #define NO_IMAGE_KERNEL (UINT64_MAX - 2)
 #define NO_IMAGE_CUT (UINT64_MAX - 3)
 
+/* A place whose caller nothing proves is a location beside the one where it is proved. */
+#define UNPROVED_STEP (1ULL << 63)
+
 int profile_init(struct profile *profile, struct stacks *stacks)
 {
 	*profile = (struct profile){ .stacks = stacks };
@@ -150,17 +153,19 @@ int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 		      const struct frame_name *name, uint64_t *ret_location)
 {
 	struct profile_location location = {
-		.label = name->place && name->place->inlined ? NAMES_LIST | name->place->inlined
-							     : name->name,
+		.label = name->list ?: name->name,
 		.kind = kind_of_frame(frame, name->image),
 		.offset = name->image ? name->offset : frame->address,
 	};
 	uint64_t number = name->image			    ? name->image_number
 			  : location.kind == PROFILE_KERNEL ? NO_IMAGE_KERNEL
 							    : NO_IMAGE_USER;
-	uint64_t *known = pair_map_find(&profile->location_of_place, number, location.offset);
+	uint64_t *known;
 	int r;
 
+	if (frame->flags & WIRE_frame_flags_FRAME_POINTER)
+		number ^= UNPROVED_STEP;
+	known = pair_map_find(&profile->location_of_place, number, location.offset);
 	if (known && profile->locations[*known].label == location.label) {
 		*ret_location = *known;
 		return 0;

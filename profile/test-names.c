@@ -356,6 +356,27 @@ static void test_jit_code_is_called_as_at_the_time_of_a_stack(void **state)
 	assert_string_equal(names_text(&names, early), "first_[j]");
 }
 
+/* By the frame pointer its caller is a guess. */
+static void test_a_step_that_nothing_proves_is_marked(void **state)
+{
+	uint32_t proved, unproved;
+
+	add_process(1, "comm");
+	add_image(4, WIRE_image_kind_ANONYMOUS, "//anon");
+	map(1, 0x20000, 4);
+	proved = label_at(10);
+	frame_name(1, 0x20011, WIRE_frame_flags_FRAME_POINTER);
+	unproved = last.label;
+	assert_string_equal(names_text(&names, unproved), "[unknown]_[f]_[j]");
+	assert_int_equal(name_since(1, "late"), 0);
+	assert_string_equal(names_text(&names, unproved), "late_[f]_[j]");
+	assert_string_equal(names_text(&names, names_plain(&names, names_meaning(&names, unproved))),
+			    "late_[f]");
+	assert_string_equal(names_text(&names, proved), "late_[j]");
+	frame_name(1, 0x90011, WIRE_frame_flags_FRAME_POINTER); /* in no mapping */
+	assert_string_equal(names_text(&names, last.label), "[unknown]_[f]");
+}
+
 static void test_jit_code_that_is_named_late_was_called_so_before(void **state)
 {
 	uint32_t unnamed;
@@ -457,7 +478,7 @@ static void test_jit_code_of_images_that_have_ended_makes_room(void **state)
 	n = names.timed.n;
 	assert_int_equal(n, N + 1);
 	for (uint64_t i = 0; i < N; i++)
-		assert_int_equal(timed_places_get(&names.timed, NEXT, i)->provisional, 0);
+		assert_int_equal(timed_places_get(&names.timed, NEXT, i)->names[0].provisional, 0);
 	assert_int_equal(names.timed.n, n); /* in the places of those */
 	assert_int_equal(jit_label(1, 0x10010), first);
 	timed_places_get(&names.timed, NEXT, N);
@@ -479,6 +500,7 @@ int main(void)
 		TEST(test_marks_stand_behind_names_of_the_kernel_and_of_jit_code),
 		TEST(test_calls_that_were_inlined_stand_behind_their_function),
 		TEST(test_jit_code_is_called_as_at_the_time_of_a_stack),
+		TEST(test_a_step_that_nothing_proves_is_marked),
 		TEST(test_jit_code_that_is_named_late_was_called_so_before),
 		TEST(test_the_longest_name_is_marked_too),
 		TEST(test_places_of_images_that_have_ended_make_room),

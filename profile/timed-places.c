@@ -30,7 +30,7 @@ struct timed_place *timed_places_get(struct timed_places *places, uint64_t image
 	if (pair_map_add(&places->by_place, image, offset, index) < 0)
 		return NULL;
 	if (places->free)
-		places->free = places->list[index].meaning;
+		places->free = places->list[index].next_free;
 	else
 		places->n++;
 	places->list[index] = (struct timed_place){ 0 };
@@ -53,7 +53,7 @@ static void find_free(struct timed_places *places)
 	places->free = 0;
 	for (size_t i = 0; i < places->n; i++)
 		if (!is_used[i]) {
-			places->list[i] = (struct timed_place){ .meaning = places->free };
+			places->list[i] = (struct timed_place){ .next_free = places->free };
 			places->free = i + 1;
 		}
 }

@@ -12,11 +12,22 @@
 
 enum { TIMED_PLACES_MAX = 1 << 20 };
 
-struct timed_place {
+/* Frames of one place are named apart by how their caller was found. */
+enum timed_step {
+	TIMED_STEP_PROVED,
+	TIMED_STEP_UNPROVED, /* enum wire_frame_flags, FRAME_POINTER */
+	TIMED_STEPS,
+};
+
+struct timed_name {
 	uint64_t first;	      /* time of the first stack with the provisional name */
-	uint32_t provisional; /* 0: no stack has had the place since its last name came */
-	/* Of the provisional name, or of the next one; if it is free, the next one's index + 1. */
-	uint32_t meaning;
+	uint32_t provisional; /* 0: no stack has had it since the place's last name came */
+	uint32_t meaning;     /* of the provisional name, or of the next one */
+};
+
+struct timed_place {
+	struct timed_name names[TIMED_STEPS];
+	uint32_t next_free; /* of a place that is free: the next one's index + 1 */
 };
 
 struct timed_places {
