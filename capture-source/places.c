@@ -7,6 +7,7 @@
 
 #include "capture-source/places.h"
 #include "common/hash-table.h"
+#include "common/long-name.h"
 #include "common/text.h"
 
 /* Where the images that are made up are mapped: no addresses of any process, nor of a jitmap. */
@@ -241,21 +242,25 @@ static uint64_t hash_name(const struct place_name *name)
 static int put_name(struct places *places, uint64_t image, uint64_t offset,
 		    const struct place_name *name)
 {
+	char room[LONG_NAME_MAX + 1];
 	struct wire_symbol symbol = {
 		.image = image,
 		.offset = offset,
 		.start = name->size ? name->start : offset,
 		.size = name->size,
-		.name = wire_string(name->name, WIRE_NAME_MAX),
+		.name = wire_string(name->name ? long_name_fit(name->name, 0, room) : NULL,
+				    WIRE_NAME_MAX),
 		.module = wire_string(name->module, 255),
 	};
 	int r = 0;
 
 	for (size_t i = 0; i < name->n_inlined && r == 0; i++) {
+		char room_of_inlined[LONG_NAME_MAX + 1];
 		struct wire_inlined inlined = {
 			.image = image,
 			.offset = offset,
-			.name = wire_string(name->inlined[i], WIRE_NAME_MAX),
+			.name = wire_string(long_name_fit(name->inlined[i], 0, room_of_inlined),
+					    WIRE_NAME_MAX),
 		};
 
 		r = stage_put(places->stage, WIRE_RECORD_inlined, &inlined);

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/growing-list.h"
 #include "common/hash-table.h"
+#include "common/long-name.h"
 #include "common/text.h"
 
 static unsigned hash_text(const char *text, size_t size)
@@ -88,8 +89,11 @@ uint32_t names_intern(struct names *names, const char *text, size_t size)
 {
 	char clean[NAME_SIZE_MAX];
 	struct name *name;
+	size_t whole = size;
 
 	size = text_clean(text, size, clean, sizeof(clean));
+	if (whole >= sizeof(clean))
+		size = long_name_mark(clean, size, long_name_hash(text, whole, 0));
 	HASH_FIND(hh, names->by_text, clean, size, name);
 	if (!name && names->n < NAMES_MAX)
 		name = add(names, clean, size);
@@ -180,27 +184,24 @@ static void free_place(struct names *names, uint32_t index)
 	names->free_places = index + 1;
 }
 
+/* A name with something behind it, for which a long one makes room. */
+static uint32_t intern_marked(struct names *names, uint32_t name, const char *mark)
+{
+	const char *text = names_text(names, name);
+	char room[LONG_NAME_MAX + 1], marked[NAME_SIZE_MAX];
+
+	if (strlen(text) + strlen(mark) >= sizeof(marked))
+		text = long_name_fit(text, 0, room);
+	return names_intern(names, marked, snprintf(marked, sizeof(marked), "%s%s", text, mark));
+}
+
 static uint32_t add_mark(struct names *names, uint32_t name, const char *mark)
 {
-	char text[NAME_SIZE_MAX];
-	uint32_t marked;
+	uint32_t marked = intern_marked(names, name, mark);
 
-	snprintf(text, sizeof(text), "%.*s%s", (int)(sizeof(text) - 1 - strlen(mark)),
-		 names_text(names, name), mark);
-	marked = names_intern(names, text, strlen(text));
 	if (marked)
 		names->list[marked - 1].name->plain = name;
 	return marked;
-}
-
-/* Of a function whose caller nothing proves: the mark is part of its name, in every format. */
-static uint32_t add_step_mark(struct names *names, uint32_t name)
-{
-	char text[NAME_SIZE_MAX];
-
-	snprintf(text, sizeof(text), "%.*s%s", (int)(sizeof(text) - 1 - strlen(NAMES_STEP_MARK)),
-		 names_text(names, name), NAMES_STEP_MARK);
-	return names_intern(names, text, strlen(text));
 }
 
 uint32_t names_plain(const struct names *names, uint32_t name)
@@ -231,8 +232,9 @@ int names_add_inlined(struct names *names, const struct wire_inlined *inlined)
 /* What a frame of a JIT compiler's code is called. */
 static uint32_t mark_jit(struct names *names, uint32_t name, enum timed_step step)
 {
-	return add_mark(names, step == TIMED_STEP_UNPROVED ? add_step_mark(names, name) : name,
-			"_[j]");
+	if (step == TIMED_STEP_UNPROVED)
+		name = intern_marked(names, name, NAMES_STEP_MARK);
+	return add_mark(names, name, "_[j]");
 }
 
 /*
@@ -491,7 +493,7 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 		ret.name = names_intern(names, "[unknown]", strlen("[unknown]"));
 	}
 	if (step == TIMED_STEP_UNPROVED)
-		ret.name = add_step_mark(names, ret.name);
+		ret.name = intern_marked(names, ret.name, NAMES_STEP_MARK);
 	else if (ret.place && ret.place->inlined)
 		ret.list = NAMES_LIST | ret.place->inlined;
 	ret.label = is_kernel ? add_mark(names, ret.name, "_[k]") : ret.list ?: ret.name;

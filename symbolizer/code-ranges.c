@@ -61,7 +61,8 @@ void code_ranges_deinit(struct code_ranges *ranges)
 	*ranges = (struct code_ranges){ 0 };
 }
 
-const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address)
+/* The last range that begins at or before an address; NULL: none does. */
+static const struct code_range *find_last(const struct code_ranges *ranges, uint64_t address)
 {
 	const struct code_range *list = ranges->list;
 	size_t first = 0, n = ranges->n;
@@ -72,5 +73,19 @@ const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint
 		first += list[first + half].start <= address ? half : 0;
 		n -= half;
 	}
-	return n && address - list[first].start < list[first].size ? &list[first] : NULL;
+	return n && list[first].start <= address ? &list[first] : NULL;
+}
+
+const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address)
+{
+	const struct code_range *range = find_last(ranges, address);
+
+	return range && address - range->start < range->size ? range : NULL;
+}
+
+bool code_ranges_is_one_function(const struct code_ranges *ranges, uint64_t start, uint64_t address)
+{
+	const struct code_range *range = find_last(ranges, address);
+
+	return !range || range->start <= start;
 }

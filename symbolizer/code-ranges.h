@@ -22,3 +22,10 @@ void code_ranges_deinit(struct code_ranges *ranges);
 
 /* The function that holds an address; NULL: none is described. */
 const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address);
+
+/*
+ * Whether an address may belong to the function that begins at `start`: not if another one is
+ * described to begin between them.
+ */
+bool code_ranges_is_one_function(const struct code_ranges *ranges, uint64_t start,
+				 uint64_t address);

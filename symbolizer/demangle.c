@@ -9,6 +9,7 @@
 #include <libiberty/demangle.h>
 
 #include "common/cleanup.h"
+#include "common/long-name.h"
 #include "symbolizer/demangle.h"
 
 /*
@@ -29,8 +30,9 @@ static bool is_legacy_rust(const char *name, size_t size)
 
 /* A name on its way out of a demangler. */
 struct result {
-	char text[DEMANGLE_OUTPUT_MAX + 1];
+	char text[LONG_NAME_MAX + 1];
 	size_t size;
+	uint64_t hash; /* of the mangled name: it tells a name that is cut from others */
 	jmp_buf full;
 };
 
@@ -41,12 +43,14 @@ struct result {
 static void take_piece(const char *piece, size_t size, void *arg)
 {
 	struct result *result = arg;
-	size_t room = DEMANGLE_OUTPUT_MAX - result->size;
+	size_t room = LONG_NAME_MAX - result->size;
 
 	memcpy(result->text + result->size, piece, size < room ? size : room);
 	result->size += size < room ? size : room;
-	if (size >= room)
-		longjmp(result->full, 1);
+	if (size <= room)
+		return;
+	result->size = long_name_mark(result->text, result->size, result->hash);
+	longjmp(result->full, 1);
 }
 
 static bool run(const char *name, int (*demangler)(const char *, int, demangle_callbackref, void *),
@@ -61,19 +65,23 @@ static bool run(const char *name, int (*demangler)(const char *, int, demangle_c
 }
 
 /* D's demangler has no such way out, but its result only grows with the square of the name. */
-static bool run_d(const char *name, struct result *result)
+static int run_d(const char *name, int options, demangle_callbackref take, void *arg)
 {
-	_cleanup_free_ char *text = dlang_demangle(name, DMGL_PARAMS | DMGL_ANSI);
+	_cleanup_free_ char *text = dlang_demangle(name, options);
+	char room[LONG_NAME_MAX + 1];
+	const char *fitting;
 
-	if (text)
-		snprintf(result->text, sizeof(result->text), "%s", text);
-	return text;
+	if (!text)
+		return false;
+	fitting = long_name_fit(text, 0, room);
+	take(fitting, strlen(fitting), arg);
+	return true;
 }
 
 char *demangle(const char *name)
 {
 	size_t size = strnlen(name, DEMANGLE_INPUT_MAX + 1);
-	struct result result = { .size = 0 };
+	struct result result = { .hash = long_name_hash(name, size, 0) };
 	bool is_mangled = false;
 
 	if (size > DEMANGLE_INPUT_MAX || name[0] != '_')
@@ -83,6 +91,6 @@ char *demangle(const char *name)
 	else if (name[1] == 'Z')
 		is_mangled = run(name, cplus_demangle_v3_callback, &result);
 	else if (name[1] == 'D' && isdigit((unsigned char)name[2]))
-		is_mangled = run_d(name, &result);
+		is_mangled = run(name, run_d, &result);
 	return is_mangled ? strdup(result.text) : NULL;
 }

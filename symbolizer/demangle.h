@@ -7,8 +7,10 @@
 enum {
 	DEMANGLE_INPUT_MAX = 2048, /* a longer name stays as it is: the work can grow with its
 				      square, and worse */
-	DEMANGLE_OUTPUT_MAX = 4095,
 };
 
-/* The demangled name, which the caller frees; NULL: it is not mangled, or too long. */
+/*
+ * The demangled name, cut and marked if it is long (common/long-name.h), which the caller frees;
+ * NULL: it is not mangled, or is too long to be demangled.
+ */
 char *demangle(const char *name);

@@ -7,6 +7,7 @@
 #include "common/build-id.h"
 #include "common/cleanup.h"
 #include "symbolizer/demangle.h"
+#include "symbolizer/symbol-name.h"
 #include "symbolizer/file-names.h"
 #include "symbolizer/symbol-table.h"
 
@@ -78,10 +79,11 @@ static int put_inlined(struct file_names *names, const struct wire_symbol *symbo
 {
 	_cleanup_free_ char *demangled = call->name ? demangle(call->name) : NULL;
 	const char *name = demangled ? demangled : call->name ? call->name : "[inlined]";
+	char room[LONG_NAME_MAX + 1];
 	struct wire_inlined record = {
 		.image = symbol->image,
 		.offset = symbol->offset,
-		.name = wire_string(name, WIRE_NAME_MAX),
+		.name = symbol_name_fit(names->stage, name, 0, room),
 		.file = wire_string(call->file, PATH_MAX),
 		.line = call->line,
 		.column = call->column,
@@ -92,9 +94,10 @@ static int put_inlined(struct file_names *names, const struct wire_symbol *symbo
 }
 
 /* The function's own name; its symbol knows of copies (".cold") what DWARF does not. */
-static void name_function(const struct place_symbols *found, char **ret_demangled,
-			  struct wire_symbol *symbol)
+static void name_function(const struct file_names *names, char **ret_demangled,
+			  char room[LONG_NAME_MAX + 1], struct wire_symbol *symbol)
 {
+	const struct place_symbols *found = &names->found;
 	const struct inline_call *function =
 		found->n_calls ? &found->calls[found->n_calls - 1] : NULL;
 	const char *name = NULL;
@@ -110,7 +113,7 @@ static void name_function(const struct place_symbols *found, char **ret_demangle
 		*ret_demangled = demangle(function->name);
 		name = *ret_demangled ? *ret_demangled : function->name;
 	}
-	symbol->name = wire_string(name, WIRE_NAME_MAX);
+	symbol->name = symbol_name_fit(names->stage, name, 0, room);
 }
 
 /* Samples in files without debug information are counted, so that a person knows what to install.
@@ -139,6 +142,7 @@ int file_names_put(struct file_names *names, struct image *image, struct wire_sy
 	struct image_symbols *symbols = elf ? find_symbols(names, image, elf) : NULL;
 	_cleanup_free_ char *demangled = NULL;
 	struct place_symbols *found = &names->found;
+	char room[LONG_NAME_MAX + 1];
 	uint64_t address;
 	int r = 0;
 
@@ -152,7 +156,7 @@ int file_names_put(struct file_names *names, struct image *image, struct wire_sy
 	tally_image(names, image, symbols);
 	symbol->start = symbol->offset - (address - found->start);
 	symbol->size = found->size;
-	name_function(found, &demangled, symbol);
+	name_function(names, &demangled, room, symbol);
 	for (size_t i = 0; i + 1 < found->n_calls && r == 0; i++)
 		r = put_inlined(names, symbol, &found->calls[i]);
 	return r < 0 ? r : stage_put(names->stage, WIRE_RECORD_symbol, symbol);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/elf-section.h"
 #include "symbolizer/code-ranges.h"
 #include "symbolizer/debug-sections.h"
+#include "symbolizer/function-end.h"
 #include "symbolizer/image-symbols.h"
 #include "symbolizer/symbol-table.h"
 
@@ -106,15 +108,52 @@ static int read_debug(struct image_symbols *symbols)
 	return r < 0 ? r : 0;
 }
 
-/* Of a function without a name, so that all its places are one for those who count. */
-static void find_bounds(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+/* Read when they are first needed. */
+static const struct code_ranges *get_ranges(struct image_symbols *symbols)
 {
-	const struct code_range *range;
-
 	if (!symbols->has_ranges)
 		code_ranges_init(&symbols->ranges, symbols->elf); /* no memory: there are none */
 	symbols->has_ranges = true;
-	range = code_ranges_find(&symbols->ranges, address);
+	return &symbols->ranges;
+}
+
+/* Whether a function may end between two addresses, by its code. What is not known is so. */
+static bool has_end_between(const struct image_symbols *symbols, uint64_t start, uint64_t end)
+{
+	_cleanup_free_ unsigned char *code = NULL;
+	size_t size = end - start + 1;
+	uint64_t offset;
+
+	if (size > FUNCTION_END_SEARCH_MAX || !elf_image_offset(symbols->elf, start, &offset))
+		return true;
+	code = malloc(size + 1);
+	return !code || pread(symbols->elf->fd, code, size, offset) != (ssize_t)size ||
+	       function_end_is_within(code, size);
+}
+
+/*
+ * A symbol that does not say how far it goes (of an assembler) names nothing behind the beginning
+ * of another function: of one that unwind information describes, or, where a stripped file has lost
+ * the symbols of others, of any that may begin behind the code of this one.
+ */
+static struct symbol *find_symbol(struct image_symbols *symbols, uint64_t address)
+{
+	struct symbol *symbol = symbol_table_find(&symbols->table, address);
+
+	if (!symbol || symbol->is_sized)
+		return symbol;
+	if (!code_ranges_is_one_function(get_ranges(symbols), symbol->address, address))
+		return NULL;
+	if (symbols->table.is_stripped && has_end_between(symbols, symbol->address, address))
+		return NULL;
+	return symbol;
+}
+
+/* Of a function without a name, so that all its places are one for those who count. */
+static void find_bounds(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+{
+	const struct code_range *range = code_ranges_find(get_ranges(symbols), address);
+
 	if (range) {
 		ret->start = range->start;
 		ret->size = range->size;
@@ -135,7 +174,7 @@ static int find_calls(struct image_symbols *symbols, uint64_t address, struct pl
 
 int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
 {
-	ret->symbol = symbol_table_find(&symbols->table, address);
+	ret->symbol = find_symbol(symbols, address);
 	ret->start = address;
 	ret->size = 0;
 	ret->n_calls = 0;

@@ -12,6 +12,7 @@
 #include "symbolizer/jit-names.h"
 #include "symbolizer/jitdump.h"
 #include "symbolizer/perf-map.h"
+#include "symbolizer/symbol-name.h"
 
 /* A place since its name was last told, or since it was first met. */
 struct met_place {
@@ -309,12 +310,13 @@ static struct jit_name find_name(const struct jit_process *process, uint64_t add
 /* Tells what a place is called for all stacks since `place->first`. 0 or -errno. */
 static int tell(struct jit_names *names, const struct met_place *place, const struct jit_name *name)
 {
+	char room[LONG_NAME_MAX + 1];
 	struct wire_symbol symbol = {
 		.image = place->image,
 		.offset = place->address,
 		.start = name->start,
 		.size = name->size,
-		.name = wire_string(name->name, WIRE_NAME_MAX),
+		.name = symbol_name_fit(names->stage, name->name, name->start, room),
 		.file = wire_string(name->file, WIRE_NAME_MAX),
 		.line = name->line,
 		.column = name->column,

@@ -209,6 +209,8 @@ int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
 		r = add_section(table, elf, SHT_SYMTAB);
 	else if (debug_file_find(elf, path, dirs, DEBUG_FILE_SYMBOLS, &table->debug))
 		r = add_section(table, table->debug.elf, SHT_SYMTAB);
+	else
+		table->is_stripped = true;
 	if (r == 0)
 		r = add_section(table, elf, SHT_DYNSYM);
 	if (r == 0)

@@ -25,6 +25,7 @@ struct symbol_table {
 	struct symbol *list;
 	size_t n, n_refused;
 	struct debug_file debug; /* that some of the names are in */
+	bool is_stripped;	 /* only dynamic symbols were found */
 };
 
 /* Reads the symbols of `elf`, which must stay open. 0 or -ENOMEM; without symbols it is empty. */

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "common/long-name.h"
 #include "symbolizer/demangle.h"
 
 static void check(const char *name, const char *expected)
@@ -118,7 +119,7 @@ static void test_a_result_over_the_limit_is_cut(void **state)
 			      "S_IS4_S4_ES_IS5_S5_ES_IS6_S6_ES_IS7_S7_E");
 
 	assert_non_null(text);
-	assert_int_equal(strlen(text), DEMANGLE_OUTPUT_MAX);
+	assert_int_equal(strlen(text), LONG_NAME_MAX);
 	assert_memory_equal(text, "f(std::pair<int, int>, std::pair<std::pair<int, int>, ", 53);
 	free(text);
 }

@@ -170,7 +170,9 @@ class Jit(Recording):
         for names, n in stacks:
             user = [name for name in names[1:] if not name.endswith("_[k]")]
             if user and user[-1].endswith("_[j]"):
-                leaves[names[0], user[-1].removesuffix("_[j]")] += n
+                self.assertTrue(user[-1].endswith("_[f]_[j]"), user)  # called by a frame pointer
+                self.assertRegex(names[1], r"^\[")  # so the stack is not complete
+                leaves[names[0], user[-1].removesuffix("_[f]_[j]")] += n
         return leaves
 
     def spin(self, *arguments):

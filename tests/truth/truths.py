@@ -53,7 +53,7 @@ PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
     # A PLT's head, and a static program's, have no name: they are the first of all text.
     "PLT": ["…@plt", "[…+0x10…", "[…+0x20…"],
-    "ANON": ["[unknown]", "[unknown]_[j]", "[anon…"],
+    "ANON": ["[unknown]", "[unknown]_[j]", "[unknown]_[f]_[j]", "[anon…"],
     "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
     "HELPERS": ["LIBC", "LD", "PLT", "beside", "check", "copy_file", "copy_to", "find",
                 "open_library", "wait_for"],
