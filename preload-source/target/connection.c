@@ -14,6 +14,7 @@
 
 #include "preload-source/target/connection.h"
 #include "preload-source/target/environment.h"
+#include "preload-source/target/filtered.h"
 #include "preload-source/target/sampling.h"
 
 enum {
@@ -172,6 +173,12 @@ static bool connect_to(const struct environment *environment)
 	return is_recording;
 }
 
+/* A filter that the program has brought along would end it for a socket. */
+static bool may_connect(const struct environment *environment)
+{
+	return !filtered_is() && !filtered_from_before(environment->n_filters);
+}
+
 static enum connection_phase try_once(void)
 {
 	static struct environment environment; /* kept for children that are forked */
@@ -180,7 +187,7 @@ static enum connection_phase try_once(void)
 
 	if (!has_environment)
 		has_environment = environment_read(&environment);
-	if (has_environment && follows && connect_to(&environment)) {
+	if (has_environment && follows && may_connect(&environment) && connect_to(&environment)) {
 		if (connected.region->sampling && connected.region->when_full != HEAP_ADAPT)
 			sampling_begin();
 		__atomic_store_n(&connection->epoch, ++n_epochs, __ATOMIC_RELEASE);
@@ -238,7 +245,8 @@ void connection_ring_bell(void)
 {
 	int error = errno;
 
-	if (!__atomic_load_n(&connected.bell[1], __ATOMIC_SEQ_CST))
+	/* A reader that is not woken looks now and then. */
+	if (!__atomic_load_n(&connected.bell[1], __ATOMIC_SEQ_CST) || filtered_is())
 		return;
 	__atomic_fetch_add(&connected.bell[0], 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, connected.bell, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -264,7 +272,7 @@ bool connection_ask(void)
 	int error = errno;
 
 	connection_ring_bell();
-	if (region->when_full == HEAP_DROP) /* nothing waits then */
+	if (region->when_full == HEAP_DROP || filtered_is()) /* nothing waits then */
 		return false;
 	for (;;) {
 		answered = __atomic_load_n(&region->answered, __ATOMIC_ACQUIRE);

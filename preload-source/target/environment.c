@@ -51,12 +51,15 @@ static bool parse_digits(const char *text, uint64_t *ret)
 bool environment_read(struct environment *ret)
 {
 	const char *text = find(HEAP_ENVIRONMENT), *token = text ? strchr(text, ':') : NULL;
+	const char *filters;
 
 	if (!token || token == text || token - text >= ENVIRONMENT_ADDRESS_MAX ||
-	    strlen(token + 1) != TOKEN_DIGITS)
+	    strlen(token + 1) < TOKEN_DIGITS)
 		return false;
 	memcpy(ret->address, text, token - text);
 	ret->address[token - text] = 0;
+	filters = token + 1 + TOKEN_DIGITS;
+	ret->n_filters = *filters == ':' ? strtoul(filters + 1, NULL, 10) : 0;
 	return parse_digits(token + 1, &ret->token[0]) &&
 	       parse_digits(token + 1 + TOKEN_DIGITS / 2, &ret->token[1]);
 }

@@ -13,6 +13,7 @@ enum { ENVIRONMENT_ADDRESS_MAX = 100 };
 struct environment {
 	char address[ENVIRONMENT_ADDRESS_MAX]; /* of the reader's socket, abstract */
 	uint64_t token[2];
+	uint64_t n_filters; /* of system calls, that the reader runs under itself */
 };
 
 /* Where the reader is; false: the program was not started by one. */

@@ -11,6 +11,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "preload-source/target/next.h"
 #include "preload-source/target/recorded.h"
@@ -132,4 +134,26 @@ EXPORT void *hook_mremap(void *address, size_t size, size_t new_size, int flags,
 void *hook_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
 {
 	return recorded_mremap(address, size, new_size, flags, new_address);
+}
+
+/*
+ * A program that limits its own system calls is heard before it does. Both functions take any
+ * number of arguments; as with mremap, these pass on as many as there may be.
+ */
+EXPORT int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		      unsigned long d) __asm__("prctl");
+EXPORT long hook_syscall(long number, long a, long b, long c, long d, long e,
+			 long f) __asm__("syscall");
+
+int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	return option == PR_SET_SECCOMP ? recorded_filter_by_prctl(a, b, c, d)
+					: next.prctl(option, a, b, c, d);
+}
+
+long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	return number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP)
+		       ? recorded_filter_by_syscall(number, a, b, c, d, e)
+		       : next.syscall(number, a, b, c, d, e, f);
 }

@@ -69,6 +69,8 @@ static void look_up(void)
 	LOOK_UP(mmap);
 	LOOK_UP(munmap);
 	LOOK_UP(mremap);
+	LOOK_UP(prctl);
+	LOOK_UP(syscall);
 #undef LOOK_UP
 	is_looking = false;
 	next = found;
@@ -170,6 +172,30 @@ static void *first_mremap(void *address, size_t size, size_t new_size, int flags
 	FIRST(mremap, (void *)(intptr_t)fail(ENOSYS), address, size, new_size, flags, new_address);
 }
 
+static int first_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		       unsigned long d)
+{
+	FIRST(prctl, fail(ENOSYS), option, a, b, c, d);
+}
+
+/* The call itself, as syscall(2) makes it: that one is looked for just now. */
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long fourth __asm__("r10") = d, fifth __asm__("r8") = e, sixth __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+			 : "rcx", "r11", "memory");
+	return result < 0 && result > -4096 ? fail(-result) : result;
+}
+
+static long first_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	FIRST(syscall, call_kernel(number, a, b, c, d, e, f), number, a, b, c, d, e, f);
+}
+
 struct next next = {
 	.malloc = first_malloc,
 	.calloc = first_calloc,
@@ -184,4 +210,6 @@ struct next next = {
 	.mmap = first_mmap,
 	.munmap = first_munmap,
 	.mremap = first_mremap,
+	.prctl = first_prctl,
+	.syscall = first_syscall,
 };

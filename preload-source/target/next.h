@@ -23,6 +23,9 @@ struct next {
 	int (*dlclose)(void *handle);
 	void *(*mmap)(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 	int (*munmap)(void *address, size_t size);
+	int (*prctl)(int option, unsigned long a, unsigned long b, unsigned long c,
+		     unsigned long d);
+	long (*syscall)(long number, long a, long b, long c, long d, long e, long f);
 	void *(*mremap)(void *address, size_t size, size_t new_size, int flags, void *new_address);
 };
 

@@ -30,11 +30,15 @@ static inline __attribute__((always_inline)) void read_registers(uint64_t ret[HE
 
 __attribute__((noinline)) bool raw_put(struct walk_frame caller)
 {
+	struct stack_view *stack = &thread.scratch->walker.stack;
 	uint64_t registers[HEAP_RAW_REGISTERS], size, *record;
 	uint32_t n;
 
 	read_registers(registers);
-	size = walk_readable(&thread.scratch->walker, registers[1], HEAP_RAW_BYTES_MAX);
+	stack_view_begin(stack, &thread.stack, registers[1]);
+	stack_view_extend(stack, HEAP_RAW_BYTES_MAX);
+	size = stack->size < HEAP_RAW_BYTES_MAX ? stack->size : HEAP_RAW_BYTES_MAX;
+	size -= size % sizeof(*record);
 	n = HEAP_RAW_WORDS + size / sizeof(*record);
 	record = thread_reserve(n);
 	if (!record)
@@ -43,7 +47,7 @@ __attribute__((noinline)) bool raw_put(struct walk_frame caller)
 	record[1] = (uint64_t)(thread.scratch->generation & HEAP_GENERATION_MASK) << 32 | size;
 	record[2] = caller.pc;
 	memcpy(record + 3, registers, sizeof(registers));
-	memcpy(record + HEAP_RAW_WORDS, (const void *)registers[1], size);
+	memcpy(record + HEAP_RAW_WORDS, stack->bytes, size);
 	thread_commit(n);
 	return true;
 }

@@ -3,8 +3,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
+#include "preload-source/target/filtered.h"
 #include "preload-source/target/next.h"
 #include "preload-source/target/record.h"
 #include "preload-source/target/recorded.h"
@@ -222,5 +226,34 @@ void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, vo
 	else if (goes)
 		record_kept(address, size);
 	thread_leave();
+	return result;
+}
+
+/*
+ * Nothing of ours may be called from the moment on that the filter is there, and other threads may
+ * be in the midst of it (SECCOMP_FILTER_FLAG_TSYNC): so it is announced before.
+ */
+int recorded_filter_by_prctl(unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	int result;
+
+	filtered_begin();
+	result = next.prctl(PR_SET_SECCOMP, a, b, c, d);
+	filtered_end(result == 0);
+	return result;
+}
+
+long recorded_filter_by_syscall(long number, long a, long b, long c, long d, long e)
+{
+	bool sets = number == SYS_prctl || a == SECCOMP_SET_MODE_STRICT ||
+		    a == SECCOMP_SET_MODE_FILTER;
+	long result;
+
+	if (!sets)
+		return next.syscall(number, a, b, c, d, e, 0);
+	filtered_begin();
+	result = next.syscall(number, a, b, c, d, e, 0);
+	/* A filter with a listener is answered with a descriptor; TSYNC with a thread's number. */
+	filtered_end(result >= 0);
 	return result;
 }

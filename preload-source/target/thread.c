@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload-source/target/filtered.h"
 #include "preload-source/target/sampling.h"
 
 enum {
@@ -70,7 +71,7 @@ static bool attach(void)
 
 	if (!connection_is_recording())
 		return false;
-	ring = claim_patiently(&i);
+	ring = filtered_is() ? NULL : claim_patiently(&i); /* it asks the kernel for our number */
 	if (!ring) {
 		__atomic_fetch_add(&connected.region->n_unheard, 1, __ATOMIC_RELAXED);
 		return false;
@@ -80,6 +81,7 @@ static bool attach(void)
 		.where = THREAD_RECORDING,
 		.ring = ring,
 		.scratch = &connected.scratches[i],
+		.stack = stack_own_of_thread(ring->owner),
 		.head = ring->head,
 		.tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
 		.random = connected.region->seed ^ (uint64_t)ring->owner * 0x9e3779b97f4a7c15ULL,
@@ -197,7 +199,8 @@ uint64_t *thread_reserve_slowly(uint32_t n)
 		connection_end();
 	if (thread.has_given_up && !has_room(HEAP_RING_WORDS / 4))
 		return NULL;
-	if (!has_room(needed) && connected.region->when_full == HEAP_BLOCK && !thread.has_given_up)
+	if (!has_room(needed) && connected.region->when_full == HEAP_BLOCK && !thread.has_given_up &&
+	    !filtered_is())
 		wait_for_room(needed);
 	errno = error;
 	thread.has_given_up = !has_room(needed) || !tell_lost();

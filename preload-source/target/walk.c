@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "common/unwind-lookup.h"
 #include "preload-source/target/connection.h"
@@ -10,9 +7,7 @@
 
 enum {
 	WORD = sizeof(uint64_t),
-	GAP_MAX = 64 * 1024,	      /* below what is known to be readable, to be looked at */
-	REACH_MAX = 64 * 1024 * 1024, /* of a stack */
-	FRAME_RECORD = 2 * WORD,      /* at a frame pointer: the caller's, and the return address */
+	FRAME_RECORD = 2 * WORD, /* at a frame pointer: the caller's, and the return address */
 };
 
 /* What there is to do at a pc. */
@@ -42,78 +37,6 @@ void walk_forget(struct walker *walker)
 	for (uint32_t i = 0; i < WALK_RULES_CACHED; i++)
 		walker->rules[i].kind = KIND_NONE;
 	walker->n_links = 0;
-}
-
-/*
- * Whether a page can be read: the kernel copies the set before it refuses the operation (what
- * rt_sigprocmask(2) does with an address that is not there).
- */
-static bool is_readable(uint64_t page)
-{
-	int error = errno;
-	bool is = syscall(SYS_rt_sigprocmask, ~0, page, NULL, WORD) < 0 && errno != EFAULT;
-
-	errno = error;
-	return is;
-}
-
-/* The pages between the stack pointer and what is known, if that is near. */
-static bool extend_down(struct walker *walker, uint64_t page)
-{
-	uint64_t at = walker->low;
-
-	if (page >= walker->low || walker->low - page > GAP_MAX)
-		return false;
-	while (at > page) {
-		if (!is_readable(at - HEAP_PAGE))
-			return false;
-		at -= HEAP_PAGE;
-	}
-	walker->low = page;
-	return true;
-}
-
-/* The stack that we are on: what lies above its stack pointer stays as long as we are. */
-static void enter_stack(struct walker *walker, uint64_t sp)
-{
-	uint64_t page = sp & ~(uint64_t)(HEAP_PAGE - 1);
-
-	if (sp >= walker->low && sp < walker->high)
-		return;
-	if (walker->high && extend_down(walker, page))
-		return;
-	walker->low = page;
-	walker->high = page + HEAP_PAGE;
-	walker->n_links = 0; /* they were of another stack */
-}
-
-static bool extend_up(struct walker *walker, uint64_t address)
-{
-	if (address - walker->low > REACH_MAX)
-		return false;
-	while (walker->high < address + WORD) {
-		if (!is_readable(walker->high))
-			return false;
-		walker->high += HEAP_PAGE;
-	}
-	return true;
-}
-
-static inline bool read_word(struct walker *walker, uint64_t address, uint64_t *ret)
-{
-	if (__builtin_expect(address < walker->low, 0) || address % WORD)
-		return false;
-	if (__builtin_expect(address + WORD > walker->high, 0) && !extend_up(walker, address))
-		return false;
-	*ret = *(const uint64_t *)address;
-	return true;
-}
-
-uint64_t walk_readable(struct walker *walker, uint64_t sp, uint64_t size)
-{
-	enter_stack(walker, sp);
-	extend_up(walker, sp + size - WORD);
-	return walker->high - sp < size ? walker->high - sp : size;
 }
 
 /* The list is replaced while it is read, or not: `version` tells. */
@@ -259,8 +182,8 @@ static bool step_to(struct walker *walker, struct walk_link *link, uint64_t cfa,
 	caller->sp = cfa;
 	link->pc_at = pc_at;
 	link->fp_at = fp_at;
-	return cfa > link->frame.sp && read_word(walker, pc_at, &caller->pc) && caller->pc > 1 &&
-	       (!fp_at || read_word(walker, fp_at, &caller->fp));
+	return cfa > link->frame.sp && stack_view_word(&walker->stack, pc_at, &caller->pc) && caller->pc > 1 &&
+	       (!fp_at || stack_view_word(&walker->stack, fp_at, &caller->fp));
 }
 
 /* By the table's own rule, which reads what the packed ones do not. */
@@ -281,7 +204,7 @@ static bool step_widely(struct walker *walker, struct walk_link *link, struct wa
 	      rule->cfa_offset;
 	if (rule->cfa == UNWIND_CFA_AT_SP || rule->cfa == UNWIND_CFA_AT_FP) {
 		link->cfa_at = cfa;
-		if (!read_word(walker, cfa, &link->cfa))
+		if (!stack_view_word(&walker->stack, cfa, &link->cfa))
 			return false;
 		cfa = link->cfa + rule->cfa_addend;
 	}
@@ -326,15 +249,23 @@ static bool step_by_frame_pointer(struct walker *walker, struct walk_link *link,
 	return find_rule(walker, caller->pc)->kind != KIND_UNKNOWN;
 }
 
+static inline bool holds(struct walker *walker, uint64_t address, uint64_t value)
+{
+	uint64_t word;
+
+	return stack_view_word(&walker->stack, address, &word) && word == value;
+}
+
 /*
  * Whether a link's caller is found where it was. The outermost has none: that it ends there is
  * said by its address alone.
  */
-static inline bool still_holds(const struct walk_link *link, const struct walk_link *outer)
+static inline bool still_holds(struct walker *walker, const struct walk_link *link,
+			       const struct walk_link *outer)
 {
-	return *(const uint64_t *)link->pc_at == outer->frame.pc &&
-	       (!link->fp_at || *(const uint64_t *)link->fp_at == outer->frame.fp) &&
-	       (!link->cfa_at || *(const uint64_t *)link->cfa_at == link->cfa);
+	return holds(walker, link->pc_at, outer->frame.pc) &&
+	       (!link->fp_at || holds(walker, link->fp_at, outer->frame.fp)) &&
+	       (!link->cfa_at || holds(walker, link->cfa_at, link->cfa));
 }
 
 /*
@@ -345,7 +276,7 @@ static bool match(struct walker *walker, uint32_t i, uint32_t *n_fresh)
 {
 	uint32_t first = i;
 
-	while (i > 0 && still_holds(&walker->links[i], &walker->links[i - 1]))
+	while (i > 0 && still_holds(walker, &walker->links[i], &walker->links[i - 1]))
 		i--;
 	if (i == 0) {
 		walker->n_links = first + 1;
@@ -410,11 +341,12 @@ static uint32_t end_of_bare(const struct walk_frame *frame)
 		       : HEAP_END_NO_UNWIND_INFO;
 }
 
-enum walk_outcome walk(struct walker *walker, struct walk_frame frame)
+enum walk_outcome walk(struct walker *walker, const struct stack_own *own,
+		       struct walk_frame frame)
 {
 	uint32_t n_fresh = 0;
 
-	enter_stack(walker, frame.sp);
+	stack_view_begin(&walker->stack, own, frame.sp);
 	if (walker->is_volatile)
 		walker->n_links = 0;
 	walker->is_volatile = false;

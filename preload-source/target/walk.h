@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/heap-ring.h"
+#include "preload-source/target/stack-view.h"
 
 enum {
 	WALK_RULES_CACHED = 8192, /* a power of two */
@@ -48,7 +48,7 @@ struct walker {
 	uint32_t n_links;
 	bool is_volatile;   /* they cannot be used again */
 	uint32_t end;	    /* enum heap_stack_end, of the last stack */
-	uint64_t low, high; /* pages of the stack that are known to be readable, from the sp on */
+	struct stack_view stack;
 };
 
 enum walk_outcome {
@@ -56,10 +56,8 @@ enum walk_outcome {
 	WALK_RAW,
 };
 
-enum walk_outcome walk(struct walker *walker, struct walk_frame frame);
+enum walk_outcome walk(struct walker *walker, const struct stack_own *own,
+		       struct walk_frame frame);
 
 /* Forgets all rules and stacks: code has gone. */
 void walk_forget(struct walker *walker);
-
-/* How many of `size` bytes from the current stack pointer on can be read. */
-uint64_t walk_readable(struct walker *walker, uint64_t sp, uint64_t size);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload-source/target/filtered.h"
+
+enum { STATUS_SIZE = 8192 };
+
+bool filtered_flag;
+static uint32_t n_setting, n_set; /* calls that are on their way; those that have set one */
+
+static void update(void)
+{
+	bool is = __atomic_load_n(&n_setting, __ATOMIC_SEQ_CST) ||
+		  __atomic_load_n(&n_set, __ATOMIC_SEQ_CST);
+
+	__atomic_store_n(&filtered_flag, is, __ATOMIC_SEQ_CST);
+}
+
+void filtered_begin(void)
+{
+	__atomic_fetch_add(&n_setting, 1, __ATOMIC_SEQ_CST);
+	update();
+}
+
+void filtered_end(bool is_set)
+{
+	if (is_set)
+		__atomic_fetch_add(&n_set, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&n_setting, 1, __ATOMIC_SEQ_CST);
+	update();
+}
+
+/* A number of /proc/self/status (proc(5)); 0: it has no such line. */
+static uint64_t find_number(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+
+	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
+}
+
+bool filtered_from_before(uint64_t n_expected)
+{
+	char status[STATUS_SIZE];
+	uint64_t n;
+	ssize_t size;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false; /* no /proc: nor is there a filter that could be seen */
+	size = read(fd, status, sizeof(status) - 1);
+	close(fd);
+	status[size > 0 ? size : 0] = 0;
+	n = find_number(status, "\nSeccomp_filters:");
+	if (!n) /* before Linux 5.9 */
+		n = find_number(status, "\nSeccomp:") != 0;
+	return n > n_expected;
+}

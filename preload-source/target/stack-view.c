@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "preload-source/target/filtered.h"
+#include "preload-source/target/stack-view.h"
+
+enum {
+	/*
+	 * Nothing else is mapped so near below the first stack's end: the kernel keeps 128 MiB free
+	 * for it (mmap_base() of arch/x86/mm/mmap.c, and its like elsewhere).
+	 */
+	FIRST_STACK_REACH = 64 << 20,
+	COPIED_FIRST = 4096, /* bytes: frames are mostly small */
+	PARTS = HEAP_RAW_BYTES_MAX / HEAP_PAGE + 1,
+};
+
+/* The stack pointer with which the kernel has started the process (glibc's dynamic linker). */
+extern void *__libc_stack_end __attribute__((weak));
+
+/* Before glibc 2.34 only programs with threads have it. */
+extern __typeof__(pthread_getattr_np) pthread_getattr_np __attribute__((weak));
+extern __typeof__(pthread_attr_getstack) pthread_attr_getstack __attribute__((weak));
+extern __typeof__(pthread_attr_destroy) pthread_attr_destroy __attribute__((weak));
+
+static bool is_of_first_stack(uint64_t sp)
+{
+	uint64_t high = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
+
+	return sp < high && high - sp < FIRST_STACK_REACH;
+}
+
+struct stack_own stack_own_of_thread(uint32_t tid)
+{
+	struct stack_own own = { .tid = tid };
+	pthread_attr_t attributes;
+	size_t size;
+	void *low;
+
+	/* Of the first thread it would read /proc/self/maps. */
+	if (!pthread_getattr_np || !pthread_attr_getstack || !pthread_attr_destroy ||
+	    is_of_first_stack((uint64_t)__builtin_frame_address(0)) ||
+	    pthread_getattr_np(pthread_self(), &attributes))
+		return own;
+	if (pthread_attr_getstack(&attributes, &low, &size) == 0)
+		own = (struct stack_own){ (uint64_t)low, (uint64_t)low + size, tid };
+	pthread_attr_destroy(&attributes);
+	return own;
+}
+
+void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint64_t sp)
+{
+	view->tid = own->tid;
+	view->start = sp;
+	view->bytes = (const char *)sp;
+	view->is_in_place = true;
+	if (is_of_first_stack(sp)) {
+		view->size = (uint64_t)__libc_stack_end - sp;
+	} else if (sp >= own->low && sp < own->high) {
+		view->size = own->high - sp;
+	} else {
+		view->is_in_place = false;
+		view->bytes = view->copy;
+		view->size = 0;
+	}
+}
+
+/* A page of the target at a time: the kernel does not copy a part of one that it cannot copy all of.
+ */
+static uint64_t copy(const struct stack_view *view, uint64_t from, uint64_t size, void *to)
+{
+	struct iovec parts[PARTS], whole = { to, size };
+	uint64_t left = size, at = view->start + from;
+	int error = errno, n = 0;
+	long n_copied;
+
+	for (; left && n < PARTS; n++) {
+		uint64_t part = HEAP_PAGE - at % HEAP_PAGE;
+
+		if (part > left)
+			part = left;
+		parts[n] = (struct iovec){ (void *)at, part };
+		at += part;
+		left -= part;
+	}
+	n_copied = syscall(SYS_process_vm_readv, view->tid, &whole, 1, parts, n, 0);
+	errno = error;
+	return n_copied > 0 ? n_copied : 0;
+}
+
+bool stack_view_extend(struct stack_view *view, uint64_t size)
+{
+	uint64_t wanted = size > COPIED_FIRST ? sizeof(view->copy) : COPIED_FIRST;
+
+	if (view->is_in_place || size > sizeof(view->copy) || filtered_is())
+		return false;
+	view->size += copy(view, view->size, wanted - view->size, view->copy + view->size);
+	return view->size >= size;
+}

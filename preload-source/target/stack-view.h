@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The stack of a call, from its stack pointer on. Nothing is read in place but a stack that cannot
+ * go while we are on it: the thread's own, and the process's first. Any other (of a coroutine, of a
+ * signal, of memory that has become one) is copied by the kernel, which fails where a read would
+ * have killed the program. What was found out about such a stack holds for one call.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/heap-ring.h"
+
+/* A thread's own stack. */
+struct stack_own {
+	uint64_t low, high; /* both 0: they are not known */
+	uint32_t tid;
+};
+
+struct stack_view {
+	uint64_t start;	   /* the stack pointer */
+	uint64_t size;	   /* bytes from there on that can be read, so far */
+	const char *bytes; /* where they are: in place, or in `copy` */
+	bool is_in_place;  /* there will not be more */
+	uint32_t tid;	   /* of the thread that it is the stack of */
+	char copy[HEAP_RAW_BYTES_MAX] __attribute__((aligned(8)));
+};
+
+/* The stack that the C library has given this thread; asks it, and may allocate. */
+struct stack_own stack_own_of_thread(uint32_t tid);
+
+/* Before the first read of a call. `own` is this thread's. */
+void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint64_t sp);
+
+/* Has the kernel copy more, so that `size` bytes can be read; false: that many are not to be had.
+ */
+bool stack_view_extend(struct stack_view *view, uint64_t size);
+
+/* A word of the stack; false: it is none of what can be read. */
+static inline bool stack_view_word(struct stack_view *view, uint64_t address, uint64_t *ret)
+{
+	uint64_t end = address - view->start + sizeof(*ret);
+
+	if (__builtin_expect(end > view->size || end < sizeof(*ret) || address % sizeof(*ret), 0) &&
+	    (address < view->start || address % sizeof(*ret) || !stack_view_extend(view, end)))
+		return false;
+	*ret = *(const uint64_t *)(view->bytes + (address - view->start));
+	return true;
+}
