@@ -18,7 +18,7 @@
 #include "common/wire.h"
 
 enum {
-	SANDBOX_CALLS_MAX = 40, /* system calls that a stage may make */
+	SANDBOX_CALLS_MAX = 41, /* system calls that a stage may make */
 	SANDBOX_PATHS_MAX = 512,
 };
 

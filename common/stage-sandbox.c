@@ -8,16 +8,20 @@
 #include "common/sandbox.h"
 #include "common/stage-internal.h"
 
-/* What the runtime itself, libc's memory and its signals come to. abort(3) needs none: it ends. */
+/*
+ * What the runtime itself, libc's memory and its signals come to. abort(3) needs none: it ends.
+ * fstat(3) is newfstatat in an older glibc and fstat in a newer one.
+ */
 static const int calls_of_all[] = {
 	SCMP_SYS(read),		  SCMP_SYS(write),	  SCMP_SYS(writev),
 	SCMP_SYS(poll),		  SCMP_SYS(close),	  SCMP_SYS(lseek),
-	SCMP_SYS(fcntl),	  SCMP_SYS(newfstatat),	  SCMP_SYS(mmap),
-	SCMP_SYS(munmap),	  SCMP_SYS(mremap),	  SCMP_SYS(mprotect),
-	SCMP_SYS(madvise),	  SCMP_SYS(brk),	  SCMP_SYS(futex),
-	SCMP_SYS(alarm),	  SCMP_SYS(getrusage),	  SCMP_SYS(sysinfo),
-	SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
-	SCMP_SYS(clock_gettime),  SCMP_SYS(getrandom),	  SCMP_SYS(exit_group),
+	SCMP_SYS(fcntl),	  SCMP_SYS(newfstatat),	  SCMP_SYS(fstat),
+	SCMP_SYS(mmap),		  SCMP_SYS(munmap),	  SCMP_SYS(mremap),
+	SCMP_SYS(mprotect),	  SCMP_SYS(madvise),	  SCMP_SYS(brk),
+	SCMP_SYS(futex),	  SCMP_SYS(alarm),	  SCMP_SYS(getrusage),
+	SCMP_SYS(sysinfo),	  SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall), SCMP_SYS(clock_gettime), SCMP_SYS(getrandom),
+	SCMP_SYS(exit_group),
 };
 
 void stage_sandbox_allow_images(struct sandbox *sandbox)

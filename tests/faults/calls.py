@@ -22,6 +22,7 @@ ERRORS = {
     "dup2": [*DESCRIPTORS, "EBUSY"],
     "eventfd2": [*DESCRIPTORS, *MEMORY],
     "fcntl": ["EPERM", "EBUSY", "EMFILE"],
+    "fstat": ["EACCES", "EIO", *MEMORY],
     "fstatfs": ["EIO", "ENOSYS"],
     "ftruncate": ["EIO", "EPERM"],
     "getdents64": ["EIO", "ENOENT"],
