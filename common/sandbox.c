@@ -105,12 +105,27 @@ static bool limit(int resource, uint64_t most)
 	return setrlimit(resource, &limit) == 0;
 }
 
+/* Bytes of data and stack that there are: a preloaded allocator may have reserved a GiB. */
+static uint64_t data_size(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long n_pages;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &n_pages) != 1)
+		n_pages = 0;
+	fclose(file);
+	return (uint64_t)n_pages * sysconf(_SC_PAGESIZE);
+}
+
 /* A core file would hold what was read. Sanitizers need more memory than there is. */
 static bool enter_limits(const struct sandbox *sandbox)
 {
-	uint64_t memory_max =
-		SANDBOX_IS_FOR_TESTS || !sandbox->memory_max ? RLIM_INFINITY : sandbox->memory_max;
+	uint64_t memory_max = RLIM_INFINITY;
 
+	if (!SANDBOX_IS_FOR_TESTS && sandbox->memory_max)
+		memory_max = data_size() + sandbox->memory_max;
 	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_DATA, memory_max);
 }
 

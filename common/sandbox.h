@@ -39,7 +39,7 @@ struct sandbox {
 	struct sandbox_path paths[SANDBOX_PATHS_MAX];
 	size_t n_paths;
 	pid_t signalled_pid; /* 0: none may be signalled */
-	uint64_t memory_max; /* bytes of data (RLIMIT_DATA); 0: no limit */
+	uint64_t memory_max; /* bytes of data beside what there is (RLIMIT_DATA); 0: no limit */
 	int error;	     /* of the description: entering gives it */
 	/* Afterwards: what is in force. */
 	uint32_t parts; /* of WIRE_sandbox_part_… */
