@@ -12,7 +12,8 @@ function expect
     end
 end
 
+# fish 4 finds options by letters in the midst, too: --sh is --scheduler as well.
 expect "record report" "stackpipe re"
-expect --show-pipeline "stackpipe record --sh"
+expect --show-pipeline "stackpipe record --show"
 expect "--callees --callers" "stackpipe report --cal"
 expect "--stack-size --stats" "perf-source --sta"
