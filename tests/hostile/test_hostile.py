@@ -206,8 +206,8 @@ class Hostile(pipeline.RecordingTest):
 
     def test_split_debug_information_that_becomes_gigabytes(self):
         program, dwo = self.directory / "split", self.directory / "split-chain.dwo"
-        subprocess.run(["cc", "-g", "-gsplit-dwarf", "-O1", "-w", "-pthread", CHAIN_SOURCE, "-o", program],
-                       check=True, cwd=self.directory)
+        subprocess.run(["cc", "-g", "-gsplit-dwarf", "-O1", "-w", "-D_GNU_SOURCE", "-pthread", CHAIN_SOURCE, "-o",
+                        program], check=True, cwd=self.directory)
         good = dwo.read_bytes()
         self.assertNotIn("refused", self.alone(program)["symbolizer"])
         for section in (b".debug_str.dwo", b".shstrtab"):
