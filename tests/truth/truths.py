@@ -17,7 +17,8 @@
 `#` and what follows is a comment: why. What begins with a true chain and stops earlier is true, too:
 nobody can tell when a sample is taken. A frame is
 
-    name  "na me"                   of a function, exactly; … stands for anything
+    name  "na me"                   of a function, exactly, or of its part that a compiler has put
+                                    aside (name.cold); … stands for anything
     [file]                          a place without a name in a file, "[file+0x…]"
     (a|b)                           either
     LIBC LIBM LD GCC_S STDCXX VDSO  any function or place of that library
@@ -48,7 +49,7 @@ LIBRARIES = {
     "GCC_S": "libgcc_s.so.1",
     "STDCXX": "libstdc++.so.6",
 }
-STATIC = {"libc.so.6": "libc.a"}
+STATIC = {"libc.so.6": "libc.a", "libgcc_s.so.1": "libgcc_eh.a"}
 PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
     # A PLT's head, and a static program's, have no name: they are the first of all text.
@@ -109,7 +110,7 @@ def _matcher(text):
     if "…" in text:
         pattern = re.compile(".*".join(map(re.escape, text.split("…"))))
         return lambda name: pattern.fullmatch(name) is not None
-    return lambda name: name == text
+    return lambda name: name in (text, text + ".cold")
 
 
 class Chain:

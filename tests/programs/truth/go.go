@@ -3,10 +3,10 @@
 //
 // truth: compiler go
 // truth: chain runtime.goexit.abi0 runtime.main main.main main.outer main.middle main.spin
-// truth: chain runtime.goexit.abi0 main.main.func1 main.worker main.outer main.middle main.spin
-// truth: aside runtime.goexit.abi0 runtime.main? (main.main|main.main.func1) main.worker?
+// truth: chain runtime.goexit.abi0 (main.main.func1|main.main.gowrap1) main.worker main.outer main.middle main.spin
+// truth: aside runtime.goexit.abi0 runtime.main? (main.main|main.main.func1|main.main.gowrap1) main.worker?
 // truth: then main.outer? main.middle? main.spin? runtime.…+       # is interrupted by its scheduler
-// truth: aside runtime.goexit.abi0 runtime.main? (runtime.…|runtime/…|sync.…|internal/…|VDSO|os.…|syscall.…|time.…|….init…|gogo|gosave_systemstack_switch|callRet|…body|main.main|main.worker|main.main.func1)*
+// truth: aside runtime.goexit.abi0 runtime.main? (runtime.…|runtime/…|sync.…|internal/…|VDSO|os.…|syscall.…|time.…|….init…|gogo|gosave_systemstack_switch|callRet|…body|main.main|main.worker|main.main.func1|main.main.gowrap1)*
 // truth: aside ([go]|runtime.…|_rt0_amd64…) (runtime.…|runtime/…|internal/…|gogo|gosave_systemstack_switch|callRet|…body|VDSO)*
 // truth: ends bad-unwind-info at runtime.goexit.abi0 # "called" by 0: the end, but Go 1.19 does not say so
 // truth: ends bad-unwind-info at (runtime.clone.abi0|runtime.rt0_go.abi0)
