@@ -6,7 +6,7 @@ from collections import Counter
 import truths
 
 ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
-        "no-user-regs", "image-unavailable"]
+        "no-user-regs", "image-unavailable", "unproved"]
 EXACT_OR_ALLOWED_MIN = 0.995
 ASIDE_MAX = 0.4   # of what is not the topic: starting, ending, what the source calls so
 SEEN_MIN = 0.001  # of each chain, or the program does not do what it says

@@ -2,12 +2,13 @@
 /*
  * Code in anonymous memory without frame pointers, called by code that has them: who follows them
  * nevertheless leaves call_loop() and call_back() out. It is done, as there is nothing else to
- * follow, and such a frame is flagged; no other caller may be missing.
+ * follow, and such a frame is flagged, and its stack not complete; no other caller may be missing.
  *
  * truth: chain START main run ANON
  * truth: chain START main run ANON WORK
  * truth: aside START main run (call_loop|call_back)
  * truth: aside START main run make_code (LIBC|PLT|LD)+
+ * truth: ends unproved at _start                  # so much is said of such a stack
  * truth: ends no-unwind-info at ANON              # nothing leads through it
  */
 #include "jit.h"
