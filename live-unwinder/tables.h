@@ -77,7 +77,7 @@ struct tables {
 static inline bool tables_is_too_new(uint64_t not_before, uint64_t time)
 {
 	/* What was given a time in the future says nothing. */
-	return not_before - time - 1 < TABLES_WRITTEN_WITHIN_NS;
+	return not_before > time && not_before - time <= TABLES_WRITTEN_WITHIN_NS;
 }
 
 void tables_init(struct tables *tables, struct image_files *files, const struct table_cache *cache,

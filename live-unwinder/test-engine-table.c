@@ -410,6 +410,19 @@ static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
 }
 
+/* What has no time, or one of all bits, is older than nothing. */
+static void test_a_sample_of_any_time_of_a_file_that_was_not_written_to(void **state)
+{
+	static const uint64_t times[] = { 0, 1, TABLES_WRITTEN_WITHIN_NS, UINT64_MAX - 1, UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
+		sample.time = times[i];
+		assert_int_equal(tables_get(&world.tables, IMAGE)->not_before, 0);
+		ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
+	}
+}
+
 static void test_a_return_address_is_looked_up_at_its_call(void **state)
 {
 	SAMPLE(in(PLAIN), start_of(AFTER_BOTTOM), in(PLAIN));
@@ -933,6 +946,7 @@ int main(void)
 		TEST(test_what_a_signal_interrupted_is_looked_up_where_it_is),
 		TEST(test_what_a_signal_interrupted_has_all_its_registers),
 		TEST(test_a_sample_that_is_older_than_the_content_of_a_file),
+		TEST(test_a_sample_of_any_time_of_a_file_that_was_not_written_to),
 		TEST(test_a_return_address_is_looked_up_at_its_call),
 		TEST(test_the_sampled_instruction_is_looked_up_where_it_is),
 		TEST(test_a_return_address_in_a_register),

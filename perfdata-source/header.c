@@ -102,6 +102,8 @@ static void take_feature(struct header *header, uint64_t id, const uint8_t *at, 
 	case FEATURE_SAMPLE_TIME:
 		if (size >= 8)
 			header->first_time = layout_word(at, 0);
+		if (header->first_time == UINT64_MAX) /* samples that have none */
+			header->first_time = 0;
 		break;
 	case FEATURE_DIR_FORMAT:
 		header->is_directory = true;

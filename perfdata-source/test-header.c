@@ -302,6 +302,19 @@ static void test_features(void **state)
 	close_file();
 }
 
+/* perf writes all bits where samples have no time. */
+static void test_no_time_of_a_first_sample(void **state)
+{
+	static const uint64_t times[] = { UINT64_MAX, 0 };
+	static const struct feature feature = { FEATURE_SAMPLE_TIME, times, sizeof(times) };
+
+	begin_file(136, 1);
+	put_features(&feature, 1);
+	assert_int_equal(read_file(), 0);
+	assert_int_equal(header.first_time, 0);
+	close_file();
+}
+
 static void test_no_features(void **state)
 {
 	begin_file(136, 1);
@@ -780,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_the_dummy_event_is_not_the_main_one),
 		cmocka_unit_test(test_a_fixed_period_is_no_rate),
 		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_no_time_of_a_first_sample),
 		cmocka_unit_test(test_no_features),
 		cmocka_unit_test(test_only_zstd_is_zstd),
 		cmocka_unit_test(test_a_damaged_feature_does_not_stop_the_others),
