@@ -104,6 +104,11 @@ EXPORT int munmap(void *address, size_t size)
 	return recorded_munmap(address, size);
 }
 
+EXPORT int mprotect(void *address, size_t size, int protection)
+{
+	return recorded_mprotect(address, size, protection);
+}
+
 /*
  * The C library has it under both names; its header, where offsets have 64 bits, calls both by the
  * second.

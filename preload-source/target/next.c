@@ -68,6 +68,7 @@ static void look_up(void)
 	LOOK_UP(dlclose);
 	LOOK_UP(mmap);
 	LOOK_UP(munmap);
+	LOOK_UP(mprotect);
 	LOOK_UP(mremap);
 	LOOK_UP(prctl);
 	LOOK_UP(syscall);
@@ -167,6 +168,11 @@ static int first_munmap(void *address, size_t size)
 	FIRST(munmap, fail(ENOSYS), address, size);
 }
 
+static int first_mprotect(void *address, size_t size, int protection)
+{
+	FIRST(mprotect, fail(ENOSYS), address, size, protection);
+}
+
 static void *first_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
 {
 	FIRST(mremap, (void *)(intptr_t)fail(ENOSYS), address, size, new_size, flags, new_address);
@@ -209,6 +215,7 @@ struct next next = {
 	.dlclose = first_dlclose,
 	.mmap = first_mmap,
 	.munmap = first_munmap,
+	.mprotect = first_mprotect,
 	.mremap = first_mremap,
 	.prctl = first_prctl,
 	.syscall = first_syscall,

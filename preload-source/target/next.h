@@ -23,6 +23,7 @@ struct next {
 	int (*dlclose)(void *handle);
 	void *(*mmap)(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 	int (*munmap)(void *address, size_t size);
+	int (*mprotect)(void *address, size_t size, int protection);
 	int (*prctl)(int option, unsigned long a, unsigned long b, unsigned long c,
 		     unsigned long d);
 	long (*syscall)(long number, long a, long b, long c, long d, long e, long f);

@@ -170,6 +170,8 @@ void *recorded_mmap(void *address, size_t size, int protection, int flags, int f
 	bool is_code;
 	void *result;
 
+	if (flags & MAP_FIXED)
+		stack_own_lose(&thread.stack, address, size);
 	if (!thread_enter())
 		return next.mmap(address, size, protection, flags, fd, offset);
 	is_code = flags & MAP_FIXED && record_is_code(address, size);
@@ -184,11 +186,19 @@ void *recorded_mmap(void *address, size_t size, int protection, int flags, int f
 	return result;
 }
 
+int recorded_mprotect(void *address, size_t size, int protection)
+{
+	if (!(protection & PROT_READ))
+		stack_own_lose(&thread.stack, address, size);
+	return next.mprotect(address, size, protection);
+}
+
 int recorded_munmap(void *address, size_t size)
 {
 	bool is_code;
 	int result;
 
+	stack_own_lose(&thread.stack, address, size);
 	if (!thread_enter())
 		return next.munmap(address, size);
 	is_code = record_is_code(address, size);
@@ -211,6 +221,7 @@ void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, vo
 	bool is_code, goes = !(flags & MREMAP_DONTUNMAP);
 	void *result;
 
+	stack_own_lose(&thread.stack, address, size);
 	if (!thread_enter())
 		return next.mremap(address, size, new_size, flags, new_address);
 	is_code = record_is_code(address, size);

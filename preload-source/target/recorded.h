@@ -24,6 +24,7 @@ void *recorded_reallocarray(void *block, size_t n, size_t size);
 int recorded_dlclose(void *handle);
 void *recorded_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 int recorded_munmap(void *address, size_t size);
+int recorded_mprotect(void *address, size_t size, int protection);
 void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address);
 
 /* Whatever limits the system calls of the program, by prctl(2) or by seccomp(2) and prctl(2). */

@@ -26,6 +26,8 @@ extern __typeof__(pthread_getattr_np) pthread_getattr_np __attribute__((weak));
 extern __typeof__(pthread_attr_getstack) pthread_attr_getstack __attribute__((weak));
 extern __typeof__(pthread_attr_destroy) pthread_attr_destroy __attribute__((weak));
 
+static bool first_stack_is_lost;
+
 static bool is_of_first_stack(uint64_t sp)
 {
 	uint64_t high = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
@@ -33,9 +35,19 @@ static bool is_of_first_stack(uint64_t sp)
 	return sp < high && high - sp < FIRST_STACK_REACH;
 }
 
+void stack_own_lose(struct stack_own *own, const void *address, uint64_t size)
+{
+	uint64_t start = (uint64_t)address, end = start + size;
+
+	if (size && (is_of_first_stack(start) || is_of_first_stack(end - 1)))
+		__atomic_store_n(&first_stack_is_lost, true, __ATOMIC_RELAXED);
+	if (start < own->high && end > own->low)
+		own->low = own->high = 0;
+}
+
 struct stack_own stack_own_of_thread(uint32_t tid)
 {
-	struct stack_own own = { .tid = tid };
+	struct stack_own own = { .tid = tid, .has_first = true };
 	pthread_attr_t attributes;
 	size_t size;
 	void *low;
@@ -45,27 +57,28 @@ struct stack_own stack_own_of_thread(uint32_t tid)
 	    is_of_first_stack((uint64_t)__builtin_frame_address(0)) ||
 	    pthread_getattr_np(pthread_self(), &attributes))
 		return own;
-	if (pthread_attr_getstack(&attributes, &low, &size) == 0)
-		own = (struct stack_own){ (uint64_t)low, (uint64_t)low + size, tid };
+	if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+		own.low = (uint64_t)low;
+		own.high = own.low + size;
+	}
 	pthread_attr_destroy(&attributes);
 	return own;
 }
 
 void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint64_t sp)
 {
+	uint64_t high = 0;
+
+	if (sp >= own->low && sp < own->high)
+		high = own->high;
+	else if (own->has_first && is_of_first_stack(sp) &&
+		 !__atomic_load_n(&first_stack_is_lost, __ATOMIC_RELAXED))
+		high = (uint64_t)__libc_stack_end;
 	view->tid = own->tid;
 	view->start = sp;
-	view->bytes = (const char *)sp;
-	view->is_in_place = true;
-	if (is_of_first_stack(sp)) {
-		view->size = (uint64_t)__libc_stack_end - sp;
-	} else if (sp >= own->low && sp < own->high) {
-		view->size = own->high - sp;
-	} else {
-		view->is_in_place = false;
-		view->bytes = view->copy;
-		view->size = 0;
-	}
+	view->is_in_place = high != 0;
+	view->bytes = high ? (const char *)sp : view->copy;
+	view->size = high ? high - sp : 0;
 }
 
 /* A page of the target at a time: the kernel does not copy a part of one that it cannot copy all of.

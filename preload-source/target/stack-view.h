@@ -12,10 +12,11 @@
 
 #include "common/heap-ring.h"
 
-/* A thread's own stack. */
+/* What a thread may read in place: its own stack. */
 struct stack_own {
-	uint64_t low, high; /* both 0: they are not known */
+	uint64_t low, high; /* both 0: there is none, or a part of it was taken away */
 	uint32_t tid;
+	bool has_first; /* the process's first stack, too, while that is whole */
 };
 
 struct stack_view {
@@ -29,6 +30,12 @@ struct stack_view {
 
 /* The stack that the C library has given this thread; asks it, and may allocate. */
 struct stack_own stack_own_of_thread(uint32_t tid);
+
+/*
+ * A program takes memory away that may be a part of a stack, as guards between coroutines that it
+ * has put there: that one is not read in place any more.
+ */
+void stack_own_lose(struct stack_own *own, const void *address, uint64_t size);
 
 /* Before the first read of a call. `own` is this thread's. */
 void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint64_t sp);
