@@ -435,7 +435,8 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 	hello->token_high = self->server.token_high;
 	hello->token_low = self->server.token_low;
 	snprintf(hello->image_server, sizeof(hello->image_server), "%s", self->server.address);
-	snprintf(hello->event, sizeof(hello->event), "%s", first->name);
+	snprintf(hello->event, sizeof(hello->event), "%.*s", (int)sizeof(hello->event) - 1,
+		 first->name);
 	if (gethostname(hello->host, sizeof(hello->host) - 1) < 0)
 		hello->host[0] = 0;
 }

@@ -61,6 +61,40 @@ class Inlined(Recording):
         self.assert_spins_in(CHAIN, stacks)
         self.assertFalse([names for names, _ in self.folded([program, "1000"]) if "outer" in names])
 
+    def make_split(self, version):
+        """A program with its .dwo beside it, neither where it was built."""
+        built, moved = self.directory / f"built-{version}", self.directory / f"moved-{version}"
+        built.mkdir()
+        subprocess.run(["cc", "-O2", "-g", f"-gdwarf-{version}", "-gsplit-dwarf", "-o", "split-spin", SOURCE], cwd=built, check=True)
+        built.rename(moved)
+        return moved / "split-spin"
+
+    def assert_found_in_each_sandbox(self, program):
+        for sandbox in "off", "on", "required":
+            with self.subTest(program=program.name, sandbox=sandbox):
+                options = [] if sandbox == "on" else [f"--sandbox={sandbox}"]
+                self.assert_spins_in(CHAIN, self.folded([program, "1000"], *options))
+
+    def test_split_debug_information_lies_beside_the_program(self):
+        for version in 4, 5:
+            program = self.make_split(version)
+            self.assertEqual(len(list(program.parent.glob("*.dwo"))), 1)
+            self.assert_found_in_each_sandbox(program)
+
+    def test_split_debug_information_lies_in_a_package(self):
+        """Of DWARF 4, as binutils' dwp of today dies of 5."""
+        program = self.make_split(4)
+        subprocess.run(["dwp", "-e", program.name], cwd=program.parent, check=True)
+        for dwo in program.parent.glob("*.dwo"):
+            dwo.unlink()
+        self.assert_found_in_each_sandbox(program)
+
+    def test_split_debug_information_has_the_name_of_a_link(self):
+        """The program is run by a link elsewhere: what lies beside its file counts."""
+        program, link = self.make_split(5), self.directory / "link"
+        link.symlink_to(program)
+        self.assert_found_in_each_sandbox(link)
+
     def make_separate(self, program, debug):
         """A stripped copy, and a directory that has its debug file; its build-id."""
         identifier = build_id_of(INLINED_SPIN)
