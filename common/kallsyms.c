@@ -136,6 +136,15 @@ int kallsyms_finish(struct kallsyms *kallsyms)
 	return r;
 }
 
+/*
+ * Nothing says where the last function ends. Of a BPF program, which is the last where a kernel has
+ * no modules, all that may come behind it is told of by other means (PERF_RECORD_KSYMBOL).
+ */
+static uint64_t size_of_last(const struct kernel_symbol *symbol)
+{
+	return !strcmp(symbol->module, "bpf") ? KALLSYMS_LAST_BPF_SIZE : 0;
+}
+
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 					  uint64_t *ret_size)
 {
@@ -149,9 +158,12 @@ const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint6
 		else
 			high = middle;
 	}
-	if (low == 0 || low == kallsyms->n)
+	if (low == 0)
 		return NULL;
-	*ret_size = kallsyms->list[low].address - kallsyms->list[low - 1].address;
+	*ret_size = low < kallsyms->n ? kallsyms->list[low].address - kallsyms->list[low - 1].address
+				      : size_of_last(&kallsyms->list[low - 1]);
+	if (address - kallsyms->list[low - 1].address >= *ret_size)
+		return NULL;
 	/* Of several names of one address, the first in the file. */
 	while (low > 1 && kallsyms->list[low - 2].address == kallsyms->list[low - 1].address)
 		low--;

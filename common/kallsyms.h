@@ -9,6 +9,7 @@
 enum {
 	KALLSYMS_TEXT_MAX = 64 * 1024 * 1024, /* bytes of the file, compressed or not */
 	KALLSYMS_MAX = 1 << 21,		      /* functions; further ones are left out */
+	KALLSYMS_LAST_BPF_SIZE = 1 << 16,     /* bytes, if no other function is behind it */
 };
 
 struct kernel_symbol {
@@ -42,7 +43,8 @@ bool kallsyms_find_range(const char *text, size_t size, const char *name, uint64
 
 /*
  * The function that holds an address, and how many bytes there are to the next one; NULL: none,
- * as for what lies before the first function or behind the last.
+ * as for what lies before the first function, or behind the beginning of the last, unless that is a
+ * BPF program.
  */
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 					  uint64_t *ret_size);

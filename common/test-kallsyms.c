@@ -102,6 +102,20 @@ static void test_modules_are_told(void **state)
 	kallsyms_deinit(&kallsyms);
 }
 
+/* Of a kernel without modules the highest address is a program's. */
+static void test_the_last_program_has_its_name(void **state)
+{
+	struct kallsyms kallsyms = read_text("ffffffff81000000 T _etext\n"
+					     "ffffffffc0000000 t bpf_prog_1_first\t[bpf]\n"
+					     "ffffffffc0000100 t bpf_prog_2_last\t[bpf]\n");
+
+	check(&kallsyms, 0xffffffffc00000ff, "bpf_prog_1_first", 0x100);
+	check(&kallsyms, 0xffffffffc0000100, "bpf_prog_2_last", KALLSYMS_LAST_BPF_SIZE);
+	check(&kallsyms, 0xffffffffc00100ff, "bpf_prog_2_last", KALLSYMS_LAST_BPF_SIZE);
+	check(&kallsyms, 0xffffffffc0010100, NULL, 0);
+	kallsyms_deinit(&kallsyms);
+}
+
 static void test_of_several_names_the_first_is_taken(void **state)
 {
 	struct kallsyms kallsyms = read_text("ffffffff81000000 T zeta\n"
@@ -247,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_found_up_to_the_next),
 		cmocka_unit_test(test_modules_are_told),
+		cmocka_unit_test(test_the_last_program_has_its_name),
 		cmocka_unit_test(test_of_several_names_the_first_is_taken),
 		cmocka_unit_test(test_lines_that_do_not_parse_are_passed_over),
 		cmocka_unit_test(test_addresses_that_are_hidden_give_no_names),
