@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A program that has only the system calls left that it makes itself ends as it does alone."""
+import itertools
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import heap  # noqa: E402
+
+CONFINED = heap.PROGRAMS / "heap-confined"
+SIZE = 7001
+STATUS = 5
+EVERY = tuple(itertools.product(("start", "middle"), ("kill", "trap", "errno"),
+                                ("prctl", "seccomp", "tsync"))) + (("middle", "thread", "prctl"),)
+SOME = (("start", "kill", "prctl"), ("middle", "kill", "seccomp"), ("start", "trap", "prctl"),
+        ("middle", "errno", "prctl"), ("middle", "kill", "tsync"))
+
+
+class Confined(unittest.TestCase):
+    def check(self, *arguments, options=(), is_all_of_it=True):
+        with self.subTest(arguments, options=options):
+            command = [CONFINED, *arguments]
+            alone = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+            self.assertEqual(alone.returncode, STATUS)
+            found, errors, ended = heap.run(command, "-q", *options, stages=("live-unwinder",))
+            self.assertEqual((ended, errors, found.status), (STATUS, alone.stdout, 0))
+            told = sum(event.kind == "allocated" and event.size == SIZE for event in found.events)
+            lost = sum(loss["n_allocated"] for loss in found.lost)
+            if is_all_of_it:
+                self.assertEqual(told + lost, int(alone.stdout.split()[0]))
+
+    def check_way(self, way, is_all_of_it=True):
+        for filter_ in EVERY:
+            self.check(*filter_, way, is_all_of_it=is_all_of_it)
+        for filter_ in SOME:
+            self.check(*filter_, way, options=["--follow"], is_all_of_it=is_all_of_it)
+
+    def test_it_allocates(self):
+        self.check_way("flood")
+
+    def test_it_makes_stacks(self):
+        self.check_way("stacks")
+
+    def test_it_starts_threads(self):
+        self.check_way("threads")
+
+    def test_it_forks(self):
+        self.check_way("fork", is_all_of_it=False)
+
+    def test_another_program_in_its_place(self):
+        self.check_way("exec", is_all_of_it=False)
+
+    def test_strict_mode(self):
+        for options in ((), ("--follow",), ("--when-full=drop",)):
+            self.check("middle", "strict", "-", "flood", options=options)
+
+    def test_the_counter_may_not_be_read(self):
+        for when in ("start", "middle"):
+            for options in ((), ("--follow",)):
+                self.check(when, "tsc", "-", "flood", options=options)
+
+    def test_with_mappings_and_samples(self):
+        for options in (("--mmap",), ("-S", "512K")):
+            for filter_ in SOME:
+                self.check(*filter_, "stacks", options=options, is_all_of_it="-S" not in options)
+
+    def test_as_ssh_does_it(self):
+        found, errors, ended = heap.run([heap.PROGRAMS / "heap-filter"], "-q")
+        self.assertEqual((ended, errors, found.status), (0, b"program ended well\n", 0))
+        self.assertEqual(sum(event.kind == "allocated" and 100 <= event.size < 1100
+                             and "work" in found.names_of(event.stack) for event in found.events),
+                         1000)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
