@@ -8,6 +8,8 @@
 #include "common/cleanup.h"
 #include "common/gzip.h"
 
+enum { GATHERED_FIRST = 64 * 1024 };
+
 void syscap_files_deinit(struct syscap_files *files)
 {
 	free(files->gathered);
@@ -62,12 +64,30 @@ int syscap_files_put_whole(struct syscap_files *files, const char *name, uint64_
 	return r < 0 ? r : put_compressed(files, name, time, compressed, n, 1);
 }
 
+/* Room for so many bytes, twice as many each time: pieces are small, and a file may be large. */
+static int reserve(struct syscap_files *files, size_t size)
+{
+	size_t n = files->gathered ? files->gathered_allocated : GATHERED_FIRST;
+	char *larger;
+
+	if (files->gathered && size <= n)
+		return 0;
+	while (n < size)
+		n *= 2;
+	larger = realloc(files->gathered, n);
+	if (!larger)
+		return -ENOMEM;
+	files->gathered = larger;
+	files->gathered_allocated = n;
+	return 0;
+}
+
 /* A piece of a file that comes as it is: compressed once it is whole. */
 static int gather(struct syscap_files *files, const struct wire_file *file)
 {
 	_cleanup_free_ char *whole = NULL;
 	size_t size = files->gathered_size + file->data.size;
-	char *larger;
+	int r;
 
 	if (files->is_too_large || size > SYSCAP_FILE_GATHERED_MAX) {
 		free(take_pointer(files->gathered));
@@ -75,11 +95,10 @@ static int gather(struct syscap_files *files, const struct wire_file *file)
 		files->is_too_large = file->left > 0;
 		return SYSCAP_FILE_TOO_LARGE;
 	}
-	larger = realloc(files->gathered, size + 1);
-	if (!larger)
-		return -ENOMEM;
-	files->gathered = larger;
-	memcpy(larger + files->gathered_size, file->data.data, file->data.size);
+	r = reserve(files, size + 1);
+	if (r < 0)
+		return r;
+	memcpy(files->gathered + files->gathered_size, file->data.data, file->data.size);
 	files->gathered_size = size;
 	if (file->left)
 		return 0;

@@ -20,7 +20,7 @@ struct syscap_files {
 	bool is_compressed;    /* that file is */
 	bool is_too_large;     /* it is left out */
 	char *gathered;	       /* what has come of it, if it is not */
-	size_t gathered_size;
+	size_t gathered_size, gathered_allocated;
 };
 
 void syscap_files_deinit(struct syscap_files *files);
