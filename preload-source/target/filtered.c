@@ -11,6 +11,18 @@ enum { STATUS_SIZE = 8192 };
 bool filtered_flag;
 static uint32_t n_setting, n_set; /* calls that are on their way; those that have set one */
 
+static bool has_no_clock;
+
+void filtered_lose_clock(void)
+{
+	__atomic_store_n(&has_no_clock, true, __ATOMIC_RELAXED);
+}
+
+bool filtered_has_clock(void)
+{
+	return !__atomic_load_n(&has_no_clock, __ATOMIC_RELAXED);
+}
+
 static void update(void)
 {
 	bool is = __atomic_load_n(&n_setting, __ATOMIC_SEQ_CST) ||

@@ -15,6 +15,10 @@ static inline bool filtered_is(void)
 	return __builtin_expect(__atomic_load_n(&filtered_flag, __ATOMIC_RELAXED), 0);
 }
 
+/* Threads that come later have no clock either, and are not recorded. */
+void filtered_lose_clock(void);
+bool filtered_has_clock(void);
+
 /* Before calls that may set a filter, and what has become of them. */
 void filtered_begin(void);
 void filtered_end(bool is_set);

@@ -152,13 +152,15 @@ EXPORT long hook_syscall(long number, long a, long b, long c, long d, long e,
 
 int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-	return option == PR_SET_SECCOMP ? recorded_filter_by_prctl(a, b, c, d)
-					: next.prctl(option, a, b, c, d);
+	return option == PR_SET_SECCOMP || option == PR_SET_TSC
+		       ? recorded_filter_by_prctl(option, a, b, c, d)
+		       : next.prctl(option, a, b, c, d);
 }
 
 long hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	return number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP)
+	return number == SYS_seccomp ||
+			       (number == SYS_prctl && (a == PR_SET_SECCOMP || a == PR_SET_TSC))
 		       ? recorded_filter_by_syscall(number, a, b, c, d, e)
 		       : next.syscall(number, a, b, c, d, e, f);
 }

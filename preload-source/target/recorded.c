@@ -242,29 +242,45 @@ void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, vo
 
 /*
  * Nothing of ours may be called from the moment on that the filter is there, and other threads may
- * be in the midst of it (SECCOMP_FILTER_FLAG_TSYNC): so it is announced before.
+ * be in the midst of it (SECCOMP_FILTER_FLAG_TSYNC): so it is announced before. Strict mode takes
+ * the processor's counter from the thread as well (prctl(2), PR_SET_TSC).
  */
-int recorded_filter_by_prctl(unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+int recorded_filter_by_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+			     unsigned long d)
 {
+	bool had_no_clock = thread.has_no_clock;
 	int result;
 
+	if (option == PR_SET_TSC ? a == PR_TSC_SIGSEGV : a == SECCOMP_MODE_STRICT)
+		thread_lose_clock();
+	if (option == PR_SET_TSC) {
+		filtered_lose_clock();
+		return next.prctl(option, a, b, c, d);
+	}
 	filtered_begin();
-	result = next.prctl(PR_SET_SECCOMP, a, b, c, d);
+	result = next.prctl(option, a, b, c, d);
 	filtered_end(result == 0);
+	if (result < 0)
+		thread.has_no_clock = had_no_clock;
 	return result;
 }
 
 long recorded_filter_by_syscall(long number, long a, long b, long c, long d, long e)
 {
-	bool sets = number == SYS_prctl || a == SECCOMP_SET_MODE_STRICT ||
-		    a == SECCOMP_SET_MODE_FILTER;
+	bool is_strict = a == SECCOMP_SET_MODE_STRICT, had_no_clock = thread.has_no_clock;
 	long result;
 
-	if (!sets)
+	if (number == SYS_prctl)
+		return recorded_filter_by_prctl(a, b, c, d, e);
+	if (!is_strict && a != SECCOMP_SET_MODE_FILTER)
 		return next.syscall(number, a, b, c, d, e, 0);
+	if (is_strict)
+		thread_lose_clock();
 	filtered_begin();
 	result = next.syscall(number, a, b, c, d, e, 0);
 	/* A filter with a listener is answered with a descriptor; TSYNC with a thread's number. */
 	filtered_end(result >= 0);
+	if (result < 0)
+		thread.has_no_clock = had_no_clock;
 	return result;
 }

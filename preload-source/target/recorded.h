@@ -27,6 +27,7 @@ int recorded_munmap(void *address, size_t size);
 int recorded_mprotect(void *address, size_t size, int protection);
 void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address);
 
-/* Whatever limits the system calls of the program, by prctl(2) or by seccomp(2) and prctl(2). */
-int recorded_filter_by_prctl(unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+/* What limits a program's system calls, or its clock, by prctl(2) or by seccomp(2). */
+int recorded_filter_by_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+			     unsigned long d);
 long recorded_filter_by_syscall(long number, long a, long b, long c, long d, long e);

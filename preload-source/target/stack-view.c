@@ -54,7 +54,7 @@ struct stack_own stack_own_of_thread(uint32_t tid)
 
 	/* Of the first thread it would read /proc/self/maps. */
 	if (!pthread_getattr_np || !pthread_attr_getstack || !pthread_attr_destroy ||
-	    is_of_first_stack((uint64_t)__builtin_frame_address(0)) ||
+	    is_of_first_stack((uint64_t)__builtin_frame_address(0)) || filtered_is() ||
 	    pthread_getattr_np(pthread_self(), &attributes))
 		return own;
 	if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
@@ -77,8 +77,9 @@ void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint
 	view->tid = own->tid;
 	view->start = sp;
 	view->is_in_place = high != 0;
-	view->bytes = high ? (const char *)sp : view->copy;
-	view->size = high ? high - sp : 0;
+	view->bytes = (const char *)sp;
+	/* What lies above the stack pointer in its page is there: we write to that page. */
+	view->size = high ? high - sp : HEAP_PAGE - sp % HEAP_PAGE;
 }
 
 /* A page of the target at a time: the kernel does not copy a part of one that it cannot copy all of.
@@ -107,9 +108,14 @@ static uint64_t copy(const struct stack_view *view, uint64_t from, uint64_t size
 bool stack_view_extend(struct stack_view *view, uint64_t size)
 {
 	uint64_t wanted = size > COPIED_FIRST ? sizeof(view->copy) : COPIED_FIRST;
+	uint64_t has = view->bytes == view->copy ? view->size : 0, n;
 
 	if (view->is_in_place || size > sizeof(view->copy) || filtered_is())
 		return false;
-	view->size += copy(view, view->size, wanted - view->size, view->copy + view->size);
-	return view->size >= size;
+	n = has + copy(view, has, wanted - has, view->copy + has);
+	if (n < view->size) /* the kernel does not copy: the page has to do */
+		return false;
+	view->bytes = view->copy;
+	view->size = n;
+	return n >= size;
 }

@@ -3,7 +3,8 @@
  * The stack of a call, from its stack pointer on. Nothing is read in place but a stack that cannot
  * go while we are on it: the thread's own, and the process's first. Any other (of a coroutine, of a
  * signal, of memory that has become one) is copied by the kernel, which fails where a read would
- * have killed the program. What was found out about such a stack holds for one call.
+ * have killed the program. What was found out about such a stack holds for one call. (In
+ * its page, above the stack pointer, anything can be read: we write there ourselves.)
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -41,13 +42,33 @@ static struct heap_ring *claim(uint32_t tid, uint32_t *ret_i)
 	return NULL;
 }
 
+/* Before glibc 2.34 only programs with threads have it. */
+extern __typeof__(pthread_getcpuclockid) pthread_getcpuclockid __attribute__((weak));
+
+/*
+ * Our number; 0: it is not known. Where the kernel may not be asked, the C library has it in the
+ * clock of the thread's CPU time (the bits of such clocks: MAKE_THREAD_CPUCLOCK of
+ * include/linux/posix-timers.h).
+ */
+static uint32_t find_tid(void)
+{
+	enum { KIND_BITS = 3 };
+	clockid_t clock;
+
+	if (!filtered_is())
+		return syscall(SYS_gettid);
+	if (!pthread_getcpuclockid || pthread_getcpuclockid(pthread_self(), &clock))
+		return 0;
+	return ~(clock >> KIND_BITS);
+}
+
 /* The reader gives rings of threads that have ended back when it is asked. */
 static struct heap_ring *claim_patiently(uint32_t *ret_i)
 {
-	uint32_t tid = syscall(SYS_gettid);
-	struct heap_ring *ring = claim(tid, ret_i);
+	uint32_t tid = find_tid();
+	struct heap_ring *ring = tid ? claim(tid, ret_i) : NULL;
 
-	if (!ring && thread.n_refused++ % CLAIM_AGAIN == 0 && connection_ask())
+	if (tid && !ring && thread.n_refused++ % CLAIM_AGAIN == 0 && connection_ask())
 		ring = claim(tid, ret_i);
 	return ring;
 }
@@ -71,7 +92,7 @@ static bool attach(void)
 
 	if (!connection_is_recording())
 		return false;
-	ring = filtered_is() ? NULL : claim_patiently(&i); /* it asks the kernel for our number */
+	ring = filtered_has_clock() ? claim_patiently(&i) : NULL; /* each record has its time */
 	if (!ring) {
 		__atomic_fetch_add(&connected.region->n_unheard, 1, __ATOMIC_RELAXED);
 		return false;
@@ -106,6 +127,18 @@ bool thread_attach(void)
 	thread.where = THREAD_OUTSIDE;
 	errno = error;
 	return is_attached;
+}
+
+/* Before main() can limit what calls may be made: at its first allocation it may be too late. */
+static __attribute__((constructor)) void attach_early(void)
+{
+	if (thread.where == THREAD_OUTSIDE && thread_enter())
+		thread_leave();
+}
+
+void thread_lose_clock(void)
+{
+	thread.has_given_up = thread.has_no_clock = true;
 }
 
 void thread_forget(void)
@@ -193,7 +226,7 @@ uint64_t *thread_reserve_slowly(uint32_t n)
 	uint32_t needed = n > left ? left + n : n;
 	int error = errno;
 
-	if (n > HEAP_RING_WORDS / 2)
+	if (n > HEAP_RING_WORDS / 2 || thread.has_no_clock)
 		return NULL;
 	if (connected.region->state != HEAP_RECORDING)
 		connection_end();

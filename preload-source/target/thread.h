@@ -25,7 +25,8 @@ struct thread {
 	uint64_t sampling;     /* as last told */
 	struct heap_lost told; /* of the ring's, in a record */
 	uint32_t n_refused;    /* calls since no ring was to be had */
-	bool has_given_up;     /* on room, until a quarter of the ring is free */
+	bool has_given_up;     /* on room, until a quarter of the ring is free; or for good: */
+	bool has_no_clock;     /* a record needs its time */
 };
 
 /* What only the writer of a ring needs. It outlives threads, as the ring does. */
@@ -103,6 +104,9 @@ static inline void thread_commit(uint32_t n)
 
 /* What the scratch remembers of code may not hold any more. */
 void thread_forget(void);
+
+/* The processor's counter may not be read here any more: from now on all is counted as lost. */
+void thread_lose_clock(void);
 
 uint64_t thread_monotonic(void);
 
