@@ -234,7 +234,7 @@ class Hostile(pipeline.RecordingTest):
         self.assertEqual(stats["jit"]["perf-maps"], MANY_MAPS + 1)
         self.assertGreater(stats["jit"]["too-large"], 0)
         self.assertLess(stats["max_rss_kib"], MEMORY_MAX_KIB)
-        self.assertRegex((self.directory / "out.folded").read_text(), r";made-[0-9]+_\[j\]")
+        self.assertRegex((self.directory / "out.folded").read_text(), r";made-[0-9]+_\[f\]_\[j\]")
 
     def test_a_hundred_thousand_sections(self):
         program = self.made("sections", elf_made.with_many_sections(pipeline.CHAIN.read_bytes(), 100000))
