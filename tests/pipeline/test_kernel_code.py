@@ -103,6 +103,14 @@ class Live(pipeline.RecordingTest):
         return (self.source(*source_arguments), self.stage("live-unwinder"),
                 self.stage("symbolizer"))
 
+    def wait_for_samples(self, stream):
+        """Until a recording has read what was there already: that comes before all samples."""
+        def has_samples():
+            with stream.open("rb") as begun:
+                ended = subprocess.run(self.stage("frame-dump"), stdin=begun, capture_output=True)
+            return re.search(rb"^(sample|stack) ", ended.stdout, re.M)
+        pipeline.wait_for(has_samples, "samples")
+
     def kernel_symbols(self):
         """[(address, size, flags, name), …]"""
         text = self.run_on(self.stream, self.stage("frame-dump")).decode()
@@ -154,7 +162,7 @@ class Live(pipeline.RecordingTest):
     def test_programs_of_the_whole_machine(self):
         with self.stream.open("wb") as out:
             recording = self.start(*self.stages("-a"), stdout=out)
-        pipeline.wait_for(lambda: pipeline.has_size(self.stream, 1), "the stream")
+        self.wait_for_samples(self.stream)
         self.run_well(self.spin())
         recording.signal(signal.SIGINT)
         for stage in recording.end():
@@ -166,11 +174,11 @@ class Live(pipeline.RecordingTest):
         """The kernel tells the newest first, and those before it with a wrong size."""
         with self.stream.open("wb") as out:
             recording = self.start(*self.stages("-a"), stdout=out)
-        pipeline.wait_for(lambda: pipeline.has_size(self.stream, 1), "the stream")
+        self.wait_for_samples(self.stream)
         beside = self.directory / "beside"
         with beside.open("wb") as out:
             later = self.start(self.source("-a"), stdout=out)
-        pipeline.wait_for(lambda: pipeline.has_size(beside, 1), "the later stream")
+        self.wait_for_samples(beside)
         self.run_well(self.spin())
         for pipe in (recording, later):
             pipe.signal(signal.SIGINT)
