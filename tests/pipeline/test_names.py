@@ -39,6 +39,25 @@ class Recording(pipeline.RecordingTest):
         return streams.folded_stacks(ended[-1].output.decode())
 
 
+class Sizeless(Recording):
+    def test_a_symbol_without_a_size_ends_where_another_function_begins(self):
+        library, program = self.directory / "sizeless.so", self.directory / "sizeless"
+        programs = pipeline.TOP / "tests" / "programs"
+        subprocess.run(["cc", "-O1", "-fno-toplevel-reorder", "-fPIC", "-shared", "-o", library,
+                        programs / "sizeless.c"], check=True)
+        subprocess.run(["strip", library], check=True)
+        subprocess.run(["cc", "-O1", "-o", program, programs / "sizeless-main.c", library], check=True)
+        leaves = Counter()
+        for names, n in self.folded([program]):
+            user = [name for name in names if not name.endswith("_[k]")]
+            leaves[user[-1]] += n
+            if user[-1].startswith("[sizeless.so+") and user[1] == "_start":
+                self.assertEqual(user[-2], "enter_described")
+        self.assertEqual({name for name in leaves if name in ("sizeless", "first_bare")}, set())
+        nameless = sum(n for name, n in leaves.items() if name.startswith("[sizeless.so+"))
+        self.assertGreater(nameless, 0.9 * leaves.total())
+
+
 class Inlined(Recording):
     def assert_spins_in(self, chain, stacks):
         """An interrupt may come on top: on a busy machine the kernel has other things to do."""
