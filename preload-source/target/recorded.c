@@ -222,6 +222,8 @@ void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, vo
 	void *result;
 
 	stack_own_lose(&thread.stack, address, size);
+	if (flags & MREMAP_FIXED)
+		stack_own_lose(&thread.stack, new_address, new_size);
 	if (!thread_enter())
 		return next.mremap(address, size, new_size, flags, new_address);
 	is_code = record_is_code(address, size);
@@ -254,7 +256,8 @@ int recorded_filter_by_prctl(int option, unsigned long a, unsigned long b, unsig
 	if (option == PR_SET_TSC ? a == PR_TSC_SIGSEGV : a == SECCOMP_MODE_STRICT)
 		thread_lose_clock();
 	if (option == PR_SET_TSC) {
-		filtered_lose_clock();
+		if (a == PR_TSC_SIGSEGV)
+			filtered_lose_clock();
 		return next.prctl(option, a, b, c, d);
 	}
 	filtered_begin();

@@ -13,7 +13,7 @@ enum {
 	 * Nothing else is mapped so near below the first stack's end: the kernel keeps 128 MiB free
 	 * for it (mmap_base() of arch/x86/mm/mmap.c, and its like elsewhere).
 	 */
-	FIRST_STACK_REACH = 64 << 20,
+	STACK_REACH = 64 << 20,
 	COPIED_FIRST = 4096, /* bytes: frames are mostly small */
 	PARTS = HEAP_RAW_BYTES_MAX / HEAP_PAGE + 1,
 };
@@ -32,22 +32,27 @@ static bool is_of_first_stack(uint64_t sp)
 {
 	uint64_t high = &__libc_stack_end ? (uint64_t)__libc_stack_end : 0;
 
-	return sp < high && high - sp < FIRST_STACK_REACH;
+	return sp < high && high - sp < STACK_REACH;
 }
 
 void stack_own_lose(struct stack_own *own, const void *address, uint64_t size)
 {
 	uint64_t start = (uint64_t)address, end = start + size;
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
 
 	if (size && (is_of_first_stack(start) || is_of_first_stack(end - 1)))
 		__atomic_store_n(&first_stack_is_lost, true, __ATOMIC_RELAXED);
-	if (start < own->high && end > own->low)
+	/* Before its bounds are known, whatever is near may be a part of it. */
+	if (own->high ? start < own->high && end > own->low
+		      : start - sp < STACK_REACH || sp - start < STACK_REACH) {
 		own->low = own->high = 0;
+		own->is_lost = true;
+	}
 }
 
-struct stack_own stack_own_of_thread(uint32_t tid)
+struct stack_own stack_own_of_thread(const struct stack_own *before, uint32_t tid)
 {
-	struct stack_own own = { .tid = tid, .has_first = true };
+	struct stack_own own = { .tid = tid, .has_first = true, .is_lost = before->is_lost };
 	pthread_attr_t attributes;
 	size_t size;
 	void *low;
@@ -55,7 +60,7 @@ struct stack_own stack_own_of_thread(uint32_t tid)
 	/* Of the first thread it would read /proc/self/maps. */
 	if (!pthread_getattr_np || !pthread_attr_getstack || !pthread_attr_destroy ||
 	    is_of_first_stack((uint64_t)__builtin_frame_address(0)) || filtered_is() ||
-	    pthread_getattr_np(pthread_self(), &attributes))
+	    own.is_lost || pthread_getattr_np(pthread_self(), &attributes))
 		return own;
 	if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
 		own.low = (uint64_t)low;
@@ -82,7 +87,8 @@ void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint
 	view->size = high ? high - sp : HEAP_PAGE - sp % HEAP_PAGE;
 }
 
-/* A page of the target at a time: the kernel does not copy a part of one that it cannot copy all of.
+/* A page of the target at a time: the kernel does not copy a part of one that it cannot copy all
+ * of.
  */
 static uint64_t copy(const struct stack_view *view, uint64_t from, uint64_t size, void *to)
 {

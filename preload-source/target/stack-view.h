@@ -15,9 +15,10 @@
 
 /* What a thread may read in place: its own stack. */
 struct stack_own {
-	uint64_t low, high; /* both 0: there is none, or a part of it was taken away */
+	uint64_t low, high; /* both 0: it is not known, or lost */
 	uint32_t tid;
 	bool has_first; /* the process's first stack, too, while that is whole */
+	bool is_lost;	/* for good: a part of it was taken away */
 };
 
 struct stack_view {
@@ -29,8 +30,11 @@ struct stack_view {
 	char copy[HEAP_RAW_BYTES_MAX] __attribute__((aligned(8)));
 };
 
-/* The stack that the C library has given this thread; asks it, and may allocate. */
-struct stack_own stack_own_of_thread(uint32_t tid);
+/*
+ * The stack that the C library has given this thread; asks it, and may allocate. `before` is what
+ * was known before the thread had a number: whether the stack is lost.
+ */
+struct stack_own stack_own_of_thread(const struct stack_own *before, uint32_t tid);
 
 /*
  * A program takes memory away that may be a part of a stack, as guards between coroutines that it

@@ -102,7 +102,7 @@ static bool attach(void)
 		.where = THREAD_RECORDING,
 		.ring = ring,
 		.scratch = &connected.scratches[i],
-		.stack = stack_own_of_thread(ring->owner),
+		.stack = stack_own_of_thread(&thread.stack, ring->owner),
 		.head = ring->head,
 		.tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
 		.random = connected.region->seed ^ (uint64_t)ring->owner * 0x9e3779b97f4a7c15ULL,
@@ -232,8 +232,8 @@ uint64_t *thread_reserve_slowly(uint32_t n)
 		connection_end();
 	if (thread.has_given_up && !has_room(HEAP_RING_WORDS / 4))
 		return NULL;
-	if (!has_room(needed) && connected.region->when_full == HEAP_BLOCK && !thread.has_given_up &&
-	    !filtered_is())
+	if (!has_room(needed) && connected.region->when_full == HEAP_BLOCK &&
+	    !thread.has_given_up && !filtered_is())
 		wait_for_room(needed);
 	errno = error;
 	thread.has_given_up = !has_room(needed) || !tell_lost();
