@@ -20,7 +20,8 @@
 
 #include "common/unwind-rule.h"
 
-#define HEAP_ENVIRONMENT "STACKPIPE_HEAP" /* "<address of the socket>:<token, 32 digits>:<filters>" */
+#define HEAP_ENVIRONMENT                                                                           \
+	"STACKPIPE_HEAP" /* "<address of the socket>:<token, 32 digits>:<filters>" */
 #define HEAP_LIBRARY "libstackpipe-preload.so"
 #define HEAP_MAGIC 0x3170616568707473ULL /* "stpheap1" */
 

@@ -160,8 +160,9 @@ const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint6
 	}
 	if (low == 0)
 		return NULL;
-	*ret_size = low < kallsyms->n ? kallsyms->list[low].address - kallsyms->list[low - 1].address
-				      : size_of_last(&kallsyms->list[low - 1]);
+	*ret_size = low < kallsyms->n
+			    ? kallsyms->list[low].address - kallsyms->list[low - 1].address
+			    : size_of_last(&kallsyms->list[low - 1]);
 	if (address - kallsyms->list[low - 1].address >= *ret_size)
 		return NULL;
 	/* Of several names of one address, the first in the file. */

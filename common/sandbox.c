@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -108,15 +109,12 @@ static bool limit(int resource, uint64_t most)
 /* Bytes of data and stack that there are: a preloaded allocator may have reserved a GiB. */
 static uint64_t data_size(void)
 {
-	FILE *file = fopen("/proc/self/statm", "re");
-	unsigned long n_pages;
+	_cleanup_file_ FILE *file = fopen("/proc/self/statm", "re");
+	uint64_t n_pages;
 
-	if (!file)
+	if (!file || fscanf(file, "%*u %*u %*u %*u %*u %" SCNu64, &n_pages) != 1)
 		return 0;
-	if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &n_pages) != 1)
-		n_pages = 0;
-	fclose(file);
-	return (uint64_t)n_pages * sysconf(_SC_PAGESIZE);
+	return n_pages * sysconf(_SC_PAGESIZE);
 }
 
 /* A core file would hold what was read. Sanitizers need more memory than there is. */

@@ -13,14 +13,18 @@
  * fstat(3) is newfstatat in an older glibc and fstat in a newer one.
  */
 static const int calls_of_all[] = {
-	SCMP_SYS(read),		  SCMP_SYS(write),	  SCMP_SYS(writev),
-	SCMP_SYS(poll),		  SCMP_SYS(close),	  SCMP_SYS(lseek),
-	SCMP_SYS(fcntl),	  SCMP_SYS(newfstatat),	  SCMP_SYS(fstat),
-	SCMP_SYS(mmap),		  SCMP_SYS(munmap),	  SCMP_SYS(mremap),
-	SCMP_SYS(mprotect),	  SCMP_SYS(madvise),	  SCMP_SYS(brk),
-	SCMP_SYS(futex),	  SCMP_SYS(alarm),	  SCMP_SYS(getrusage),
-	SCMP_SYS(sysinfo),	  SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(restart_syscall), SCMP_SYS(clock_gettime), SCMP_SYS(getrandom),
+	SCMP_SYS(read),		 SCMP_SYS(write),
+	SCMP_SYS(writev),	 SCMP_SYS(poll),
+	SCMP_SYS(close),	 SCMP_SYS(lseek),
+	SCMP_SYS(fcntl),	 SCMP_SYS(newfstatat),
+	SCMP_SYS(fstat),	 SCMP_SYS(mmap),
+	SCMP_SYS(munmap),	 SCMP_SYS(mremap),
+	SCMP_SYS(mprotect),	 SCMP_SYS(madvise),
+	SCMP_SYS(brk),		 SCMP_SYS(futex),
+	SCMP_SYS(alarm),	 SCMP_SYS(getrusage),
+	SCMP_SYS(sysinfo),	 SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),	 SCMP_SYS(restart_syscall),
+	SCMP_SYS(clock_gettime), SCMP_SYS(getrandom),
 	SCMP_SYS(exit_group),
 };
 

@@ -413,7 +413,8 @@ static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
 /* What has no time, or one of all bits, is older than nothing. */
 static void test_a_sample_of_any_time_of_a_file_that_was_not_written_to(void **state)
 {
-	static const uint64_t times[] = { 0, 1, TABLES_WRITTEN_WITHIN_NS, UINT64_MAX - 1, UINT64_MAX };
+	static const uint64_t times[] = { 0, 1, TABLES_WRITTEN_WITHIN_NS, UINT64_MAX - 1,
+					  UINT64_MAX };
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));

@@ -372,8 +372,9 @@ static void test_a_step_that_nothing_proves_is_marked(void **state)
 	assert_string_equal(names_text(&names, unproved), "[unknown]_[f]_[j]");
 	assert_int_equal(name_since(1, "late"), 0);
 	assert_string_equal(names_text(&names, unproved), "late_[f]_[j]");
-	assert_string_equal(names_text(&names, names_plain(&names, names_meaning(&names, unproved))),
-			    "late_[f]");
+	assert_string_equal(
+		names_text(&names, names_plain(&names, names_meaning(&names, unproved))),
+		"late_[f]");
 	assert_string_equal(names_text(&names, proved), "late_[j]");
 	frame_name(1, 0x90011, WIRE_frame_flags_FRAME_POINTER); /* in no mapping */
 	assert_string_equal(names_text(&names, last.label), "[unknown]_[f]");

@@ -7,8 +7,8 @@
 #include "common/build-id.h"
 #include "common/cleanup.h"
 #include "symbolizer/demangle.h"
-#include "symbolizer/symbol-name.h"
 #include "symbolizer/file-names.h"
+#include "symbolizer/symbol-name.h"
 #include "symbolizer/symbol-table.h"
 
 /* Names point into the file that is about to be closed. */

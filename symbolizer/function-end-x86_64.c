@@ -8,8 +8,9 @@ enum { RET = 0xc3, NOP = 0x90, INT3 = 0xcc };
 /* Assemblers and linkers pad with these (Intel SDM, volume 2: NOP, INT3). */
 static bool is_padding(const unsigned char *code, size_t size)
 {
-	static const unsigned char nops[][2] = { { 0x66, 0x90 }, { 0x0f, 0x1f }, { 0x66, 0x0f },
-						 { 0x66, 0x66 }, { 0x66, 0x2e } };
+	static const unsigned char nops[][2] = {
+		{ 0x66, 0x90 }, { 0x0f, 0x1f }, { 0x66, 0x0f }, { 0x66, 0x66 }, { 0x66, 0x2e }
+	};
 
 	if (*code == NOP || *code == INT3)
 		return true;

@@ -17,7 +17,7 @@ struct thread {
 	uint32_t where; /* THREAD_… */
 	struct heap_ring *ring;
 	struct scratch *scratch;
-	struct stack_own stack; /* that the thread was given */
+	struct stack_own stack;	  /* that the thread was given */
 	uint64_t head, tail;	  /* of the ring: ours, and where the reader was when last looked */
 	int64_t bytes_left;	  /* until the next sample: calls of fewer pass unseen */
 	int64_t noted_bytes_left; /* the same where each is seen, as it is to be noted */

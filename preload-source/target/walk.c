@@ -182,8 +182,8 @@ static bool step_to(struct walker *walker, struct walk_link *link, uint64_t cfa,
 	caller->sp = cfa;
 	link->pc_at = pc_at;
 	link->fp_at = fp_at;
-	return cfa > link->frame.sp && stack_view_word(&walker->stack, pc_at, &caller->pc) && caller->pc > 1 &&
-	       (!fp_at || stack_view_word(&walker->stack, fp_at, &caller->fp));
+	return cfa > link->frame.sp && stack_view_word(&walker->stack, pc_at, &caller->pc) &&
+	       caller->pc > 1 && (!fp_at || stack_view_word(&walker->stack, fp_at, &caller->fp));
 }
 
 /* By the table's own rule, which reads what the packed ones do not. */
@@ -341,8 +341,7 @@ static uint32_t end_of_bare(const struct walk_frame *frame)
 		       : HEAP_END_NO_UNWIND_INFO;
 }
 
-enum walk_outcome walk(struct walker *walker, const struct stack_own *own,
-		       struct walk_frame frame)
+enum walk_outcome walk(struct walker *walker, const struct stack_own *own, struct walk_frame frame)
 {
 	uint32_t n_fresh = 0;
 

@@ -46,8 +46,8 @@ struct walker {
 	struct walk_link links[WALK_DEPTH_MAX]; /* outermost first */
 	struct walk_link fresh[WALK_DEPTH_MAX]; /* innermost first: those of the current walk */
 	uint32_t n_links;
-	bool is_volatile;   /* they cannot be used again */
-	uint32_t end;	    /* enum heap_stack_end, of the last stack */
+	bool is_volatile; /* they cannot be used again */
+	uint32_t end;	  /* enum heap_stack_end, of the last stack */
 	struct stack_view stack;
 };
 
@@ -56,8 +56,7 @@ enum walk_outcome {
 	WALK_RAW,
 };
 
-enum walk_outcome walk(struct walker *walker, const struct stack_own *own,
-		       struct walk_frame frame);
+enum walk_outcome walk(struct walker *walker, const struct stack_own *own, struct walk_frame frame);
 
 /* Forgets all rules and stacks: code has gone. */
 void walk_forget(struct walker *walker);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * heap-confined WHEN ACTION BY WAY: a program that has only the calls left that it makes itself, and
- * exits with 5 whatever happens to others. WHEN: start (before anything is allocated by it), middle.
- * ACTION: kill, thread, trap, errno, strict, tsc (which need no BY): strict mode takes the reading of
- * the processor's counter away with the calls, and tsc that alone. BY: prctl, seccomp, tsync. WAY:
- * what it does then: flood, stacks, threads, fork, exec. It says how often it has allocated SIZE
- * bytes, and how many calls were caught.
+ * heap-confined WHEN ACTION BY WAY: a program that has only the calls left that it makes itself,
+ * and exits with 5 whatever happens to others. WHEN: start (before anything is allocated by it),
+ * middle. ACTION: kill, thread, trap, errno, strict, tsc (which need no BY): strict mode takes the
+ * reading of the processor's counter away with the calls, and tsc that alone. BY: prctl, seccomp,
+ * tsync. WAY: what it does then: flood, stacks, threads, fork, exec. It says how often it has
+ * allocated SIZE bytes, and how many calls were caught.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -26,8 +26,15 @@
 
 #include "stack-switch.h"
 
-enum { SIZE = 7001, MANY = 20000, FEW = 100, PAGE = 4096, STATUS = 5, CALLS_MAX = 48,
-       PATIENCE_S = 10 };
+enum {
+	SIZE = 7001,
+	MANY = 20000,
+	FEW = 100,
+	PAGE = 4096,
+	STATUS = 5,
+	CALLS_MAX = 48,
+	PATIENCE_S = 10
+};
 
 static void *volatile kept;
 static volatile int n_allocated, n_caught;
@@ -48,17 +55,21 @@ static void on_violation(int signal)
 
 /* What the allocator needs, and what every program here does. */
 static const int plain[] = {
-	SYS_read, SYS_write, SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_madvise, SYS_mprotect,
-	SYS_futex, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_getrandom,
+	SYS_read,	SYS_write,	  SYS_brk,	 SYS_mmap,  SYS_munmap,
+	SYS_mremap,	SYS_madvise,	  SYS_mprotect,	 SYS_futex, SYS_exit,
+	SYS_exit_group, SYS_rt_sigreturn, SYS_getrandom,
 };
 
 /* For pthread_create(3), fork(2) and waitpid(2); for what execve(2) and the loader do. */
-static const int for_threads[] = { SYS_clone, SYS_clone3, SYS_rt_sigprocmask, SYS_rseq,
-				   SYS_set_robust_list, SYS_rt_sigaction, SYS_sched_getaffinity };
+static const int for_threads[] = {
+	SYS_clone,	     SYS_clone3,       SYS_rt_sigprocmask,   SYS_rseq,
+	SYS_set_robust_list, SYS_rt_sigaction, SYS_sched_getaffinity
+};
 static const int for_fork[] = { SYS_clone, SYS_set_robust_list, SYS_wait4 };
-static const int for_exec[] = { SYS_execve, SYS_openat, SYS_close, SYS_newfstatat, SYS_fstat,
-				SYS_pread64, SYS_access, SYS_arch_prctl, SYS_set_tid_address,
-				SYS_set_robust_list, SYS_rseq, SYS_prlimit64 };
+static const int for_exec[] = { SYS_execve,	     SYS_openat,     SYS_close,
+				SYS_newfstatat,	     SYS_fstat,	     SYS_pread64,
+				SYS_access,	     SYS_arch_prctl, SYS_set_tid_address,
+				SYS_set_robust_list, SYS_rseq,	     SYS_prlimit64 };
 
 static struct sock_filter filter[2 * CALLS_MAX];
 static unsigned short n_filter;
@@ -190,7 +201,8 @@ static void fork_and_wait(void)
 static void say(void)
 {
 	char text[64];
-	int size = snprintf(text, sizeof(text), "%d allocations, %d caught\n", n_allocated, n_caught);
+	int size =
+		snprintf(text, sizeof(text), "%d allocations, %d caught\n", n_allocated, n_caught);
 
 	if (write(1, text, size) != size)
 		_exit(9);

@@ -195,7 +195,8 @@ static void shrink(struct stack *stack)
 		check(mprotect(start, size, PROT_NONE) == 0, "mprotect");
 	else if (choose(3) == 0)
 		check(mmap(start, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-			   0) == start, "mmap in its place");
+			   0) == start,
+		      "mmap in its place");
 	stack->size = left;
 	if (choose(2) == 0)
 		switch_stack(&me->above, new_stack(start, begin));
@@ -272,9 +273,11 @@ int main(int argc, char **argv)
 	action.sa_flags = SA_ONSTACK;
 	sigaction(SIGUSR2, &action, NULL);
 	for (int i = 0; i < WORKERS; i++) {
-		workers[i].random = 88172645463325252ULL + (seed * WORKERS + i) * 0x9e3779b97f4a7c15ULL;
+		workers[i].random =
+			88172645463325252ULL + (seed * WORKERS + i) * 0x9e3779b97f4a7c15ULL;
 		workers[i].n_wanted = n / WORKERS;
-		check(!pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]), "a worker");
+		check(!pthread_create(&workers[i].thread, NULL, run_worker, &workers[i]),
+		      "a worker");
 	}
 	check(!pthread_create(&storm, NULL, send_signals, NULL), "a storm");
 	for (int i = 0; i < WORKERS; i++)
