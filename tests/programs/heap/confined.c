@@ -36,14 +36,14 @@ enum {
 	PATIENCE_S = 10
 };
 
-static void *volatile kept;
 static volatile int n_allocated, n_caught;
 
 static void allocate_many(int n)
 {
 	for (int i = 0; i < n; i++) {
-		kept = malloc(SIZE);
-		free(kept);
+		void *volatile block = malloc(SIZE);
+
+		free(block);
 	}
 	__atomic_fetch_add(&n_allocated, n, __ATOMIC_RELAXED);
 }

@@ -32,7 +32,6 @@ enum {
 	STATUS = 3,
 };
 
-static void *volatile kept;
 static volatile unsigned n_allocated;
 
 static void check(bool is_good, const char *what)
@@ -46,8 +45,9 @@ static void check(bool is_good, const char *what)
 static void allocate(void)
 {
 	__atomic_fetch_add(&n_allocated, 1, __ATOMIC_RELAXED);
-	kept = malloc(SIZE);
-	free(kept);
+	void *volatile block = malloc(SIZE);
+
+	free(block);
 }
 
 static void descend(int depth)

@@ -93,8 +93,9 @@ static void failures(void)
 static void allocate_many(int size, int n)
 {
 	for (int i = 0; i < n; i++) {
-		kept = malloc(size);
-		free(kept);
+		void *volatile block = malloc(size);
+
+		free(block);
 	}
 }
 
@@ -172,8 +173,9 @@ static void raw_clone(void)
 
 static void *allocate_and_end(void *arg)
 {
-	kept = malloc(SIZE);
-	free(kept);
+	void *volatile block = malloc(SIZE);
+
+	free(block);
 	return NULL;
 }
 
@@ -259,8 +261,9 @@ static void libraries(const char *directory)
 		library = dlopen(path, RTLD_NOW | (i < 38 ? 0 : RTLD_DEEPBIND));
 		check(library != NULL, dlerror());
 		*(void **)&allocate = dlsym(library, "allocate");
-		kept = allocate(SIZE + i % 2);
-		free(kept);
+		void *volatile block = allocate(SIZE + i % 2);
+
+		free(block);
 		dlclose(library);
 	}
 }
@@ -292,8 +295,9 @@ static void environment(void)
 static __attribute__((noinline)) void descend(int depth)
 {
 	if (depth % 100 == 0) {
-		kept = malloc(SIZE);
-		free(kept);
+		void *volatile block = malloc(SIZE);
+
+		free(block);
 	}
 	if (depth > 0)
 		descend(depth - 1);
