@@ -344,6 +344,7 @@ static void confine(void)
 		SCMP_SYS(openat),
 		SCMP_SYS(openat2),
 		SCMP_SYS(newfstatat),
+		SCMP_SYS(getdents64),
 		SCMP_SYS(fstat),
 		SCMP_SYS(fcntl),
 		SCMP_SYS(mmap),

@@ -212,10 +212,10 @@ static void ask_for_file(struct images *images, uint64_t number, const struct im
 }
 
 /* Asks it to find a process while it lives: what the map names is sampled before anybody asks. */
-static void ask_for_map(struct images *images, uint64_t number, uint32_t pid)
+static void ask_for_map(struct images *images, uint64_t number, uint32_t pid, uint64_t began)
 {
 	_Alignas(8) char record[64];
-	const struct wire_map_open request = { number, pid };
+	const struct wire_map_open request = { number, pid, began };
 
 	if (pid && !images->is_elsewhere)
 		ask_server(images, record,
@@ -451,7 +451,7 @@ uint64_t images_current(const struct images *images, uint64_t image)
 	return image;
 }
 
-int images_add_anonymous(struct images *images, uint32_t pid, uint64_t *ret_image)
+int images_add_anonymous(struct images *images, uint32_t pid, uint64_t began, uint64_t *ret_image)
 {
 	static const char name[] = "//anon"; /* as perf calls it */
 	struct image_source source = { .path = name };
@@ -461,7 +461,7 @@ int images_add_anonymous(struct images *images, uint32_t pid, uint64_t *ret_imag
 	if (r < 0)
 		return r;
 	*ret_image = entry->image;
-	ask_for_map(images, entry->image, pid);
+	ask_for_map(images, entry->image, pid, began);
 	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source, strlen(name));
 }
 

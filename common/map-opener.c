@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +17,16 @@
 #include "common/image-opener.h"
 #include "common/map-opener.h"
 
-enum { STATUS_SIZE_MAX = 1024 * 1024 }; /* it tells all groups of the user */
+enum {
+	STATUS_SIZE_MAX = 1024 * 1024, /* it tells all groups of the user */
+	STAT_SIZE_MAX = 4096,
+	DESCRIPTORS_MAX = 1 << 16, /* of a process that are looked at */
+	/*
+	 * What the kernel writes to an inode is the time of its last tick, and it tells the
+	 * beginning of a process in ticks of 10 ms: in that much both may be off.
+	 */
+	TICKS_NS = 20 * 1000 * 1000,
+};
 
 /*
  * The numbers of a line of /proc/PID/status, at most `n`: how many there are. No name makes another
@@ -51,6 +61,46 @@ static bool parse_status(const char *status, struct map_process *process)
 	return true;
 }
 
+/* Nanoseconds of CLOCK_REALTIME for those of another clock, as both are set now. */
+static uint64_t to_realtime(uint64_t time, clockid_t clock)
+{
+	return clock_now(CLOCK_REALTIME) - clock_now(clock) + time;
+}
+
+/* When a process was started: the 22nd value of its stat, in ticks since the machine's (proc(5)). */
+static bool parse_birth(const char *stat, uint64_t *ret)
+{
+	enum { STATE = 3, STARTTIME = 22 };
+	const char *at = strrchr(stat, ')'); /* the name before may have anything in it */
+	long a_second = sysconf(_SC_CLK_TCK);
+
+	for (int i = STATE; at && i <= STARTTIME; i++)
+		at = strchr(at + 1, ' ');
+	if (!at || a_second <= 0)
+		return false;
+	*ret = to_realtime(strtoull(at, NULL, 10) * (NANOSECONDS_A_SECOND / a_second),
+			   CLOCK_BOOTTIME);
+	return true;
+}
+
+static bool find_birth(int proc_fd, struct map_process *process)
+{
+	_cleanup_free_ char *stat = NULL;
+	char path[64];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/stat", proc_fd);
+	if (whole_file_read(path, STAT_SIZE_MAX, &stat, &size) < 0 ||
+	    !parse_birth(stat, &process->born))
+		return false;
+	if (process->began) {
+		uint64_t began = to_realtime(process->began, CLOCK_MONOTONIC);
+
+		process->born = began > process->born ? began : process->born;
+	}
+	return true;
+}
+
 /*
  * All is looked up below one descriptor of /proc/PID, which stays that of this process: another one
  * that gets its PID is not mistaken for it.
@@ -74,7 +124,7 @@ static enum wire_image_status find_process(struct map_process *process)
 	root_fd = openat(fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return image_status_of_error(errno);
-	if (!parse_status(status, process))
+	if (!parse_status(status, process) || !find_birth(fd, process))
 		return WIRE_image_status_GONE;
 	process->root_fd = take_fd(&root_fd);
 	return WIRE_image_status_OPEN;
@@ -107,6 +157,52 @@ static enum wire_image_status open_below_root(const struct map_process *process,
 	return status_of_outcome(target_file_open(process->root_fd, path, &policy, ret_fd));
 }
 
+/* Whether one of a process's descriptors writes to the file. */
+static bool is_writer(uint32_t pid, const struct stat *map)
+{
+	_cleanup_dir_ DIR *directory = NULL;
+	const struct dirent *entry;
+	struct stat status, link;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd", pid);
+	directory = opendir(path);
+	for (int n = 0; directory && n < DESCRIPTORS_MAX && (entry = readdir(directory)); n++) {
+		int fd = dirfd(directory);
+
+		/* The links' own modes tell how the files are open (proc(5)). */
+		if (entry->d_type == DT_LNK &&
+		    fstatat(fd, entry->d_name, &status, AT_STATX_DONT_SYNC) == 0 &&
+		    status.st_dev == map->st_dev && status.st_ino == map->st_ino &&
+		    fstatat(fd, entry->d_name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    link.st_mode & S_IWUSR)
+			return true;
+	}
+	return false;
+}
+
+/* Times can be given to a file, but not that of its change. */
+static bool is_older(const struct stat *map, const struct map_process *process)
+{
+	return clock_nanoseconds(map->st_ctim) + TICKS_NS < process->born;
+}
+
+static bool lives(uint32_t pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return stat(path, &status) == 0;
+}
+
+bool map_is_of_other(const struct map_process *process, const struct map_process *other)
+{
+	return process->inode && process->inode == other->inode &&
+	       process->device == other->device && process->pid != other->pid &&
+	       (other->is_writer || !process->is_writer) && lives(other->pid);
+}
+
 void map_open(struct map_process *process, struct image_file *ret)
 {
 	enum wire_image_status status = WIRE_image_status_OPEN;
@@ -120,6 +216,14 @@ void map_open(struct map_process *process, struct image_file *ret)
 	ret->status = status;
 	if (ret->fd < 0 || fstat(ret->fd, &now) < 0)
 		return;
+	if (is_older(&now, process)) {
+		close(ret->fd);
+		*ret = (struct image_file){ .fd = -1, .status = WIRE_image_status_STALE };
+		return;
+	}
+	process->device = now.st_dev;
+	process->inode = now.st_ino;
+	process->is_writer = is_writer(process->pid, &now);
 	ret->size = now.st_size;
 	ret->modified = clock_nanoseconds(now.st_mtim);
 }

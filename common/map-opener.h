@@ -6,24 +6,43 @@
  *
  * The process is found once, while it lives. Its map may be written later, and is there when the
  * process has gone.
+ *
+ * What lies there need not be its own: an earlier process may have had the PID, or, where containers
+ * share /tmp, another process has the same one in its own namespace. A file that was last changed
+ * before the process began is an earlier one's; of processes that live at the same time, it is that
+ * one's which has it open to write.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "common/image-file.h"
 
 struct map_process {
-	uint32_t pid; /* as we know it */
-	int root_fd;  /* -1: it was not found yet */
+	uint32_t pid;	/* as we know it */
+	uint64_t began; /* of CLOCK_MONOTONIC; 0: not known, nor needed: see `born` */
+	int root_fd;	/* -1: it was not found yet */
 	uint32_t own_pid;
 	uid_t user;
+	uint64_t born; /* the process or its program, the later; nanoseconds since 1970 */
+
+	/* Of the map that was opened last. */
+	dev_t device;
+	ino_t inode;	/* 0: none was opened yet */
+	bool is_writer; /* the process has it open to write */
 };
 
 /*
  * Opens the map of a process, which is found first if it was not yet. May wait for as long as a
  * file system lets it wait. The caller owns process->root_fd and ret->fd; with a root_fd that is
- * still -1 it is of no use to try again.
+ * still -1 it is of no use to try again. What is older than the process is STALE.
  */
 void map_open(struct map_process *process, struct image_file *ret);
+
+/*
+ * Whether two processes have found the same file, and it may be that of the other, which still
+ * lives. Without a writer among them it may be that of both.
+ */
+bool map_is_of_other(const struct map_process *process, const struct map_process *other);

@@ -15,6 +15,7 @@ struct process {
 	uint32_t n_threads;
 	uint64_t known_since; /* older events are already in what was read of it */
 	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
+	uint64_t began;	      /* forked or executed; 0: before it was found */
 	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
 	struct mapping_table mappings;
 	char name[PROC_NAME_MAX];

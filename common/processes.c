@@ -151,7 +151,7 @@ static int find_anonymous(struct processes *processes, struct process *process, 
 
 	if (!process->anonymous)
 		r = images_add_anonymous(processes->images, proc_pid(processes, process),
-					 &process->anonymous);
+					 process->began, &process->anonymous);
 	*ret_image = process->anonymous;
 	return r;
 }
@@ -368,6 +368,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	process = begin(processes, task->pid, parent ? parent->name : "");
 	if (!process || (parent && mapping_table_copy(&process->mappings, &parent->mappings) < 0))
 		return -ENOMEM;
+	process->began = time;
 	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
 	if (r < 0 || !parent)
 		return r;
@@ -443,6 +444,7 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	process = begin(processes, comm->pid, name);
 	if (!process)
 		return -ENOMEM;
+	process->began = time;
 	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
 	return r < 0 ? r : processes_find_cgroup(processes, process, cgroup, time);
 }

@@ -183,6 +183,7 @@ struct served_image *served_images_add_map(struct served_images *images,
 		return NULL;
 	image->kind = OPENING_MAP;
 	image->process.pid = request->pid;
+	image->process.began = request->began;
 	start_opening(images, image);
 	return image;
 }
@@ -240,6 +241,31 @@ static void check_unchanged(struct served_image *image, struct image_file *file)
 }
 
 /*
+ * Two processes may have found the same map: it is the one's that writes it. Where nobody can tell,
+ * it is nobody's. What was given away already cannot be taken back.
+ */
+static void tell_maps_apart(struct served_images *images, struct served_image *image)
+{
+	struct image_file nothing = { .fd = -1, .status = WIRE_image_status_STALE };
+	struct served_image *other, *next;
+	bool is_of_other = false;
+
+	HASH_ITER(hh, images->by_number, other, next) {
+		if (other->kind != OPENING_MAP || other == image)
+			continue;
+		is_of_other |= map_is_of_other(&image->process, &other->process);
+		if (other->file.fd >= 0 && map_is_of_other(&other->process, &image->process)) {
+			close_file(images, other);
+			other->file = nothing;
+		}
+	}
+	if (is_of_other) {
+		close(image->file.fd);
+		image->file = nothing;
+	}
+}
+
+/*
  * Takes what came of an opening. If it came too late, a file stays what was told of it; a map is
  * there for whoever asks next.
  */
@@ -255,6 +281,8 @@ static void adopt(struct served_images *images, struct served_image *image, stru
 	}
 	image->file = opening->file;
 	opening->file.fd = -1;
+	if (image->kind == OPENING_MAP && image->file.fd >= 0)
+		tell_maps_apart(images, image);
 	settle(images, image);
 }
 

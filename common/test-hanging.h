@@ -22,6 +22,12 @@ static struct {
 	size_t n_hanging;
 } file_system = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
+/* The map that all processes find; inode 0: each has its own. */
+static struct {
+	ino_t inode;
+	uint32_t writer;
+} shared_map;
+
 static inline void file_system_answers(bool answers)
 {
 	pthread_mutex_lock(&file_system.mutex);
@@ -78,4 +84,6 @@ void __wrap_map_open(struct map_process *process, struct image_file *ret)
 	}
 	ret->fd = open_something();
 	ret->status = WIRE_image_status_OPEN;
+	process->inode = shared_map.inode;
+	process->is_writer = process->pid == shared_map.writer;
 }

@@ -152,8 +152,8 @@ static void test_memory_without_a_file_is_anonymous(void **state)
 	assert_true(images_is_anonymous(&source));
 	source = file("/bin/a", 5, 0);
 	assert_false(images_is_anonymous(&source));
-	assert_int_equal(images_add_anonymous(&images, 77, &first), 0);
-	assert_int_equal(images_add_anonymous(&images, 77, &second), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, 0, &first), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, 0, &second), 0);
 	assert_int_not_equal(first, second);
 }
 
@@ -186,20 +186,20 @@ static void test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for(voi
 	uint64_t image, unknown;
 	ssize_t size;
 
-	assert_int_equal(images_add_anonymous(&images, 77, &image), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, 0, &image), 0);
 	size = recv(server, record, sizeof(record), MSG_DONTWAIT);
 	assert_int_equal(wire_decode(wire_type(WIRE_RECORD_map_open), record, size, 0, &request),
 			 WIRE_OK);
 	assert_int_equal(request.image, image);
 	assert_int_equal(request.pid, 77);
-	assert_int_equal(images_add_anonymous(&images, 0, &unknown), 0);
+	assert_int_equal(images_add_anonymous(&images, 0, 0, &unknown), 0);
 	images.is_elsewhere = true;
-	assert_int_equal(images_add_anonymous(&images, 77, &unknown), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, 0, &unknown), 0);
 	assert_int_equal(recv(server, record, sizeof(record), MSG_DONTWAIT), -1);
 	close(server);
 	server = -1;
 	images.is_elsewhere = false;
-	assert_int_equal(images_add_anonymous(&images, 77, &unknown), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, 0, &unknown), 0);
 	assert_int_equal(*counters_get(&stream.stage.counters, "images", "not-asked-for"), 1);
 }
 
@@ -397,7 +397,7 @@ static void test_what_is_unused_ends_and_the_server_is_told(void **state)
 	uint64_t kept = find_file("/bin/a", 5, 9), ended = find_file("/bin/b", 6, 9), anonymous;
 	ssize_t size;
 
-	assert_int_equal(images_add_anonymous(&images, 77, &anonymous), 0);
+	assert_int_equal(images_add_anonymous(&images, 77, 0, &anonymous), 0);
 	images_use(&images, kept, 100);
 	images_use(&images, ended, 50);
 	images_use(&images, anonymous, 50);

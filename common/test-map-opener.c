@@ -18,12 +18,14 @@
 
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "common/map-opener.h"
 
 enum {
 	NO_PID = 5000000, /* above any pid_max */
 	OTHER_USER = 12345,
 	THIRD_USER = 23456,
+	AGE_NS = 50 * 1000 * 1000,
 };
 
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";
@@ -317,6 +319,70 @@ static void test_a_process_of_another_namespace_has_its_own_number(void **state)
 	check_found("1000 10 theirs\n");
 }
 
+/* Until a file that was there is older than what begins from now on. */
+static void wait_until_older(void)
+{
+	struct stat status;
+
+	assert_int_equal(stat(path, &status), 0);
+	while (clock_now(CLOCK_REALTIME) < clock_nanoseconds(status.st_ctim) + AGE_NS)
+		;
+}
+
+/* All containers that share a /tmp have a process 1. */
+static void test_a_map_from_before_its_process_is_stale(void **state)
+{
+	if (geteuid() != 0)
+		skip();
+	snprintf(path, sizeof(path), "%s/tmp/perf-1.map", dir);
+	make_map("1000 10 earlier\n");
+	wait_until_older();
+	if (!start(leave_namespace) || !(process.pid = child_of(child)))
+		skip();
+	snprintf(path, sizeof(path), "%s/tmp/perf-1.map", dir);
+	check_not_found(WIRE_image_status_STALE);
+	assert_int_equal(truncate(path, 0), 0);
+	check_found("");
+}
+
+static void test_a_map_from_before_an_exec_is_stale(void **state)
+{
+	assert_true(start(NULL));
+	make_map("1000 10 name\n");
+	wait_until_older();
+	process.began = clock_now(CLOCK_MONOTONIC);
+	check_not_found(WIRE_image_status_STALE);
+}
+
+static int write_map(void)
+{
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	return open(path, O_WRONLY | O_CREAT, 0600) < 0 ? -1 : 0;
+}
+
+static void test_a_map_is_of_who_writes_it(void **state)
+{
+	struct map_process other;
+
+	assert_true(start(write_map));
+	check_found("");
+	assert_true(process.is_writer);
+	other = process;
+	other.pid = getpid();
+	assert_true(map_is_of_other(&process, &other)); /* both write it */
+	other.is_writer = false;
+	assert_false(map_is_of_other(&process, &other));
+	assert_true(map_is_of_other(&other, &process));
+	process.is_writer = false;
+	assert_true(map_is_of_other(&process, &other)); /* nobody can tell */
+	other.inode++;
+	assert_false(map_is_of_other(&process, &other));
+	other.inode--;
+	process.is_writer = true;
+	end_child();
+	assert_false(map_is_of_other(&other, &process));
+}
+
 static int take_lying_name(void)
 {
 	return prctl(PR_SET_NAME, "\nUid:\t0\t0");
@@ -373,6 +439,9 @@ int main(void)
 		TEST(test_a_process_that_may_not_be_looked_at_is_denied),
 		TEST(test_a_map_is_looked_for_below_the_root_of_the_process),
 		TEST(test_a_process_of_another_namespace_has_its_own_number),
+		TEST(test_a_map_from_before_its_process_is_stale),
+		TEST(test_a_map_from_before_an_exec_is_stale),
+		TEST(test_a_map_is_of_who_writes_it),
 		TEST(test_a_process_cannot_pass_for_another),
 		TEST(test_no_descriptor_is_left_open),
 	};

@@ -197,6 +197,37 @@ static void test_a_map_that_was_closed_is_opened_again(void **state)
 	assert_int_equal(map->file.status, WIRE_image_status_OPEN);
 }
 
+/* The processes live: map_is_of_other() looks for them. */
+static void check_shared(uint32_t writer, enum wire_image_status of_first,
+			 enum wire_image_status of_second)
+{
+	struct served_image *first = add_map(1, getpid()), *second = add_map(2, 1);
+
+	shared_map.inode = 5;
+	shared_map.writer = writer;
+	wait_for_ready(2);
+	assert_true(served_images_open(images, first));
+	wait_for_ready(1);
+	assert_int_equal(first->file.status, WIRE_image_status_OPEN);
+	assert_true(served_images_open(images, second));
+	wait_for_ready(1);
+	shared_map.inode = 0;
+	assert_int_equal(first->file.status, of_first);
+	assert_int_equal(second->file.status, of_second);
+	assert_int_equal(images->n_open,
+			 (of_first == WIRE_image_status_OPEN) +
+				 (of_second == WIRE_image_status_OPEN));
+	served_images_forget(images, first);
+	served_images_forget(images, second);
+}
+
+static void test_a_map_that_two_find_is_of_who_writes_it(void **state)
+{
+	check_shared(getpid(), WIRE_image_status_OPEN, WIRE_image_status_STALE);
+	check_shared(1, WIRE_image_status_STALE, WIRE_image_status_OPEN);
+	check_shared(0, WIRE_image_status_STALE, WIRE_image_status_STALE);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
@@ -206,6 +237,7 @@ int main(void)
 		TEST(test_what_is_forgotten_is_closed_even_while_it_is_opened),
 		TEST(test_there_are_only_so_many_roots),
 		TEST(test_a_map_that_was_closed_is_opened_again),
+		TEST(test_a_map_that_two_find_is_of_who_writes_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

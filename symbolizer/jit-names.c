@@ -157,6 +157,8 @@ static void open_map(struct jit_names *names, struct jit_process *process)
 		++*count(names, "perf-maps");
 	else if (state.status == WIRE_image_status_REFUSED)
 		++*count(names, "perf-map-refused");
+	else if (state.status == WIRE_image_status_STALE)
+		++*count(names, "perf-map-stale");
 }
 
 static void open_dump(struct jit_names *names, struct jit_process *process)

@@ -263,6 +263,13 @@ class Jit(Recording):
         self.spin("map", "prompt", "turns")
         self.spin("map", "late", "turns")
 
+    def test_a_map_of_an_earlier_program_names_nothing(self):
+        """The shell that becomes the program has the same PID; its map has to be older by ticks."""
+        make = 'echo "0 ffffffffffff everything" >$map; sleep 0.1'
+        leaves = self.jit_leaves([JIT_SPIN, "none", "prompt", "apart", "/tmp", "20"], make)
+        self.assertEqual({name for _, name in leaves}, {"[unknown]"})
+        self.assertGreater(self.stats("symbolizer")["jit"]["perf-map-stale"], 0)
+
     def check_refused(self, make):
         """With something else at the path of the process's map, its code has no names."""
         leaves = self.jit_leaves([JIT_SPIN, "none", "prompt", "apart", "/tmp", "20"], make)
