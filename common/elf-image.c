@@ -17,18 +17,13 @@
 /* From the server, else from the recorded path. */
 int elf_image_open_file(const struct image *image, struct image_client *client)
 {
-	const struct wire_image record = {
-		.device_major = image->device_major,
-		.device_minor = image->device_minor,
-		.inode = image->inode,
-		.path = { image->path, strlen(image->path) },
-	};
+	const struct wire_image record = image_record(image);
 	struct wire_image_state state;
 	int fd = -1, r;
 
 	r = image_client_open(client, image->number, &state, &fd);
 	if (r == -ENOTCONN && image->state.status)
-		r = image_open_recorded(image->path, &image->state, &fd);
+		r = image_open_recorded(&record, &image->state, &fd);
 	else if (r == -ENOTCONN)
 		r = image_open_unconfirmed(client, &record, &fd);
 	client->was_denied = client->is_recorded && r == -EACCES;

@@ -5,16 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 /*
- * File systems that make up device numbers (overlay, btrfs: major 0) may report another one to
- * stat(2) than in /proc/PID/maps and perf's records, so there the inode decides alone.
+ * `status` is that of `fd`, which may be an O_PATH descriptor. The same inode number on another
+ * file system is another file: each container has a tmpfs of its own, and files come to lie there
+ * in the same order. Of a device that is not known (0:0) no file is the one.
  */
-static inline bool file_identity_is(const struct stat *status, uint32_t device_major,
-				    uint32_t device_minor, uint64_t inode)
-{
-	if (status->st_ino != inode || major(status->st_dev) != device_major)
-		return false;
-	return device_major == 0 || minor(status->st_dev) == device_minor;
-}
+bool file_identity_is(int fd, const struct stat *status, uint32_t device_major,
+		      uint32_t device_minor, uint64_t inode);

@@ -104,17 +104,24 @@ static int open_regular(const char *path, struct stat *ret_status)
 	return fd < 0 ? -errno : fd;
 }
 
-int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd)
+static bool is_recorded(int fd, const struct stat *status, const struct wire_image *record)
+{
+	return file_identity_is(fd, status, record->device_major, record->device_minor,
+				record->inode);
+}
+
+int image_open_recorded(const struct wire_image *record, const struct wire_image_state *state,
+			int *ret_fd)
 {
 	struct stat status;
 	_cleanup_fd_ int fd = -1;
 
 	if (state->status != WIRE_image_status_OPEN)
 		return -ESTALE;
-	fd = open_regular(path, &status);
+	fd = open_regular(record->path.data, &status);
 	if (fd < 0)
 		return fd;
-	if ((uint64_t)status.st_size != state->size ||
+	if (!is_recorded(fd, &status, record) || (uint64_t)status.st_size != state->size ||
 	    clock_nanoseconds(status.st_mtim) != state->modified)
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);
@@ -129,7 +136,7 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 
 	if (fd < 0)
 		return fd;
-	if (!file_identity_is(&status, record->device_major, record->device_minor, record->inode) ||
+	if (!is_recorded(fd, &status, record) ||
 	    clock_nanoseconds(status.st_ctim) >= client->recorded_at)
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);

@@ -35,9 +35,11 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 
 /*
  * Opens the recorded path instead. `state` is what the image server once found: 0 and a
- * descriptor, or -ESTALE: the file is another one now, or -errno.
+ * descriptor, or -ESTALE: the file is another one now (its device, inode, size or last change), or
+ * -errno.
  */
-int image_open_recorded(const char *path, const struct wire_image_state *state, int *ret_fd);
+int image_open_recorded(const struct wire_image *record, const struct wire_image_state *state,
+			int *ret_fd);
 
 /*
  * The same by its build-id alone, which whoever opens it as an ELF file compares. Candidates are

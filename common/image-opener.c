@@ -70,7 +70,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 
 	if (found < 0 || fstat(found, &status) < 0)
 		return image_status_of_error(errno);
-	if (!file_identity_is(&status, request->device_major, request->device_minor,
+	if (!file_identity_is(found, &status, request->device_major, request->device_minor,
 			      request->inode))
 		return WIRE_image_status_GONE;
 	if (!S_ISREG(status.st_mode))

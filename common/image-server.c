@@ -346,6 +346,7 @@ static void confine(void)
 		SCMP_SYS(newfstatat),
 		SCMP_SYS(getdents64),
 		SCMP_SYS(fstat),
+		SCMP_SYS(fstatfs),
 		SCMP_SYS(fcntl),
 		SCMP_SYS(mmap),
 		SCMP_SYS(munmap),

@@ -33,6 +33,18 @@ struct image *image_table_find(const struct image_table *table, uint64_t number)
 	return image;
 }
 
+struct wire_image image_record(const struct image *image)
+{
+	return (struct wire_image){
+		.image = image->number,
+		.kind = image->kind,
+		.device_major = image->device_major,
+		.device_minor = image->device_minor,
+		.inode = image->inode,
+		.path = { image->path, strlen(image->path) },
+	};
+}
+
 int image_table_add(struct image_table *table, const struct wire_image *record)
 {
 	struct image *image;

@@ -51,6 +51,9 @@ void image_table_set_id(struct image_table *table, const struct wire_image_id *r
 /* Fills in the record that image_table_set_id() has taken; it points into the image. */
 void image_table_get_id(const struct image *image, struct wire_image_id *ret);
 
+/* The record that image_table_add() has taken, but the generation; its path is the image's. */
+struct wire_image image_record(const struct image *image);
+
 /* An image is no more; whoever has pointers to it must have let them go. */
 void image_table_exit(struct image_table *table, const struct wire_image_exit *record);
 

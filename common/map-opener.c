@@ -67,7 +67,8 @@ static uint64_t to_realtime(uint64_t time, clockid_t clock)
 	return clock_now(CLOCK_REALTIME) - clock_now(clock) + time;
 }
 
-/* When a process was started: the 22nd value of its stat, in ticks since the machine's (proc(5)). */
+/* When a process was started: the 22nd value of its stat, in ticks since the machine's (proc(5)).
+ */
 static bool parse_birth(const char *stat, uint64_t *ret)
 {
 	enum { STATE = 3, STARTTIME = 22 };

@@ -7,10 +7,10 @@
  * The process is found once, while it lives. Its map may be written later, and is there when the
  * process has gone.
  *
- * What lies there need not be its own: an earlier process may have had the PID, or, where containers
- * share /tmp, another process has the same one in its own namespace. A file that was last changed
- * before the process began is an earlier one's; of processes that live at the same time, it is that
- * one's which has it open to write.
+ * What lies there need not be its own: an earlier process may have had the PID, or, where
+ * containers share /tmp, another process has the same one in its own namespace. A file that was
+ * last changed before the process began is an earlier one's; of processes that live at the same
+ * time, it is that one's which has it open to write.
  */
 #pragma once
 

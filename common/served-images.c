@@ -250,7 +250,8 @@ static void tell_maps_apart(struct served_images *images, struct served_image *i
 	struct served_image *other, *next;
 	bool is_of_other = false;
 
-	HASH_ITER(hh, images->by_number, other, next) {
+	HASH_ITER(hh, images->by_number, other, next)
+	{
 		if (other->kind != OPENING_MAP || other == image)
 			continue;
 		is_of_other |= map_is_of_other(&image->process, &other->process);

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/elf-image.h"
+#include "common/test-recorded-file.h"
 
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";
 static char path[64];
@@ -51,13 +51,8 @@ static int tear_down(void **state)
 static struct image recorded(const char *file)
 {
 	struct image image = { .kind = WIRE_image_kind_FILE, .path = (char *)file };
-	struct stat status;
 
-	assert_int_equal(stat(file, &status), 0);
-	image.state.status = WIRE_image_status_OPEN;
-	image.state.size = status.st_size;
-	image.state.modified =
-		status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
+	record_file(&image);
 	return image;
 }
 

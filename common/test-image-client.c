@@ -208,6 +208,7 @@ static void test_only_one_descriptor_is_taken(void **state)
 /* image_open_recorded() */
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";
 static char path[64];
+static struct wire_image record;
 
 static int set_up(void **state)
 {
@@ -234,9 +235,23 @@ static struct wire_image_state make_file(void)
 	assert_int_equal(write(fd, "0123456789", 10), 10);
 	fstat(fd, &status);
 	close(fd);
+	record = (struct wire_image){
+		.device_major = major(status.st_dev),
+		.device_minor = minor(status.st_dev),
+		.inode = status.st_ino,
+		.path = wire_string(path, 4096),
+	};
 	recorded.size = status.st_size;
 	recorded.modified = status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
 	return recorded;
+}
+
+static int open_at(const char *other, const struct wire_image_state *recorded, int *ret_fd)
+{
+	struct wire_image moved = record;
+
+	moved.path = wire_string(other, 4096);
+	return image_open_recorded(&moved, recorded, ret_fd);
 }
 
 static void test_the_recorded_file_is_opened_if_it_is_the_same(void **state)
@@ -245,7 +260,7 @@ static void test_the_recorded_file_is_opened_if_it_is_the_same(void **state)
 	char bytes[10];
 	int fd = -1;
 
-	assert_int_equal(image_open_recorded(path, &recorded, &fd), 0);
+	assert_int_equal(image_open_recorded(&record, &recorded, &fd), 0);
 	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_int_equal(read(fd, bytes, sizeof(bytes)), 10);
 	close(fd);
@@ -257,10 +272,16 @@ static void test_another_size_or_time_is_another_file(void **state)
 	int fd = -1;
 
 	recorded.size++;
-	assert_int_equal(image_open_recorded(path, &recorded, &fd), -ESTALE);
+	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
 	recorded.size--;
 	recorded.modified++;
-	assert_int_equal(image_open_recorded(path, &recorded, &fd), -ESTALE);
+	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
+	recorded.modified--;
+	record.inode++;
+	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
+	record.inode--;
+	record.device_minor++;
+	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
 	assert_int_equal(fd, -1);
 }
 
@@ -273,7 +294,7 @@ static void test_what_was_never_opened_is_not_opened_now(void **state)
 		if (status == WIRE_image_status_OPEN)
 			continue;
 		recorded.status = status;
-		assert_int_equal(image_open_recorded(path, &recorded, &fd), -ESTALE);
+		assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
 	}
 	assert_int_equal(fd, -1);
 }
@@ -286,9 +307,9 @@ static void test_a_relative_path_is_not_opened(void **state)
 
 	assert_non_null(getcwd(here, sizeof(here)));
 	assert_int_equal(chdir(dir), 0);
-	assert_int_equal(image_open_recorded("file", &recorded, &fd), -ESTALE);
-	assert_int_equal(image_open_recorded("", &recorded, &fd), -ESTALE);
-	assert_int_equal(image_open_recorded("[vdso]", &recorded, &fd), -ESTALE);
+	assert_int_equal(open_at("file", &recorded, &fd), -ESTALE);
+	assert_int_equal(open_at("", &recorded, &fd), -ESTALE);
+	assert_int_equal(open_at("[vdso]", &recorded, &fd), -ESTALE);
 	assert_int_equal(chdir(here), 0);
 	assert_int_equal(fd, -1);
 }
@@ -302,13 +323,13 @@ static void test_only_regular_files_are_opened_and_none_is_waited_for(void **sta
 	assert_int_equal(mkfifo(path, 0600), 0);
 	stat(path, &status);
 	recorded.modified = status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
-	assert_int_equal(image_open_recorded(path, &recorded, &fd), -ESTALE);
+	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
 	stat(dir, &status);
 	recorded.size = status.st_size;
 	recorded.modified = status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
-	assert_int_equal(image_open_recorded(dir, &recorded, &fd), -ESTALE);
+	assert_int_equal(open_at(dir, &recorded, &fd), -ESTALE);
 	unlink(path);
-	assert_int_equal(image_open_recorded(path, &recorded, &fd), -ENOENT);
+	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ENOENT);
 	assert_int_equal(fd, -1);
 }
 
@@ -316,16 +337,12 @@ static void test_only_regular_files_are_opened_and_none_is_waited_for(void **sta
 static void test_an_unconfirmed_file_must_be_older_than_the_recording(void **state)
 {
 	struct image_client client = { .fd = -1 };
-	struct wire_image record = { .path = wire_string(path, 4096) };
 	struct stat status;
 	uint64_t changed;
 	int fd = -1;
 
 	make_file();
 	stat(path, &status);
-	record.device_major = major(status.st_dev);
-	record.device_minor = minor(status.st_dev);
-	record.inode = status.st_ino;
 	changed = status.st_ctim.tv_sec * NANOSECONDS_A_SECOND + status.st_ctim.tv_nsec;
 	assert_int_equal(image_open_unconfirmed(&client, &record, &fd), -ESTALE); /* not known */
 	client.recorded_at = changed;

@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/file-id.h"
 #include "common/image-files.h"
+#include "common/test-recorded-file.h"
 #include "common/test-stream.h"
 
 enum { IMAGE = 3, PAGE = 4096 };
@@ -24,7 +25,6 @@ static struct test_stream stream;
 static struct image_table table;
 static struct image_files files;
 static char own[4096];
-static struct wire_image_state own_state; /* of `own` */
 
 static int set_up(void **state)
 {
@@ -59,16 +59,8 @@ static struct image *add(enum wire_image_kind kind, const char *path)
 static struct image *add_file(const char *path)
 {
 	struct image *image = add(WIRE_image_kind_FILE, path);
-	struct stat status;
 
-	assert_int_equal(stat(path, &status), 0);
-	image_table_set_state(&table, &(struct wire_image_state){
-					      IMAGE,
-					      WIRE_image_status_OPEN,
-					      status.st_size,
-					      status.st_mtim.tv_sec * NANOSECONDS_A_SECOND +
-						      status.st_mtim.tv_nsec,
-				      });
+	record_file(image);
 	return image;
 }
 
@@ -182,7 +174,7 @@ static struct image *add_numbered(uint64_t number)
 
 	assert_int_equal(image_table_add(&table, &record), 0);
 	image = image_table_find(&table, number);
-	image->state = own_state;
+	record_file(image);
 	return image;
 }
 
@@ -198,7 +190,6 @@ static void test_the_file_that_was_not_asked_for_the_longest_is_closed(void **st
 	uint64_t closed = 0;
 
 	add_file(own);
-	own_state = image_table_find(&table, IMAGE)->state;
 	files.n_open_max = 2;
 	files.before_close = note;
 	files.arg = &closed;

@@ -214,9 +214,8 @@ static void check_shared(uint32_t writer, enum wire_image_status of_first,
 	shared_map.inode = 0;
 	assert_int_equal(first->file.status, of_first);
 	assert_int_equal(second->file.status, of_second);
-	assert_int_equal(images->n_open,
-			 (of_first == WIRE_image_status_OPEN) +
-				 (of_second == WIRE_image_status_OPEN));
+	assert_int_equal(images->n_open, (of_first == WIRE_image_status_OPEN) +
+						 (of_second == WIRE_image_status_OPEN));
 	served_images_forget(images, first);
 	served_images_forget(images, second);
 }

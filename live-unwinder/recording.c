@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/file-identity.h"
 #include "common/image-client.h"
 #include "common/own-file.h"
 #include "live-unwinder/recording.h"
@@ -30,12 +29,10 @@ void recording_deinit(struct recording *recording)
 }
 
 /* The very file that the source has read; what is mapped nobody else may change. 0 or -errno. */
-static int check(int fd, const struct image *image, struct stat *ret_status)
+static int check(int fd, struct stat *ret_status)
 {
 	if (fstat(fd, ret_status) < 0)
 		return -errno;
-	if (!file_identity_is(ret_status, image->device_major, image->device_minor, image->inode))
-		return -ESTALE;
 	return file_is_our_own(ret_status) ? 0 : -EPERM;
 }
 
@@ -56,11 +53,12 @@ static int map_file(struct recording *recording, size_t size)
 
 static int open_file(struct recording *recording, const struct image *image)
 {
+	const struct wire_image record = image_record(image);
 	struct stat status;
-	int r = image_open_recorded(image->path, &image->state, &recording->fd);
+	int r = image_open_recorded(&record, &image->state, &recording->fd);
 
 	if (r == 0)
-		r = check(recording->fd, image, &status);
+		r = check(recording->fd, &status);
 	if (r == 0)
 		r = map_file(recording, status.st_size);
 	if (r < 0)

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "common/clock.h"
+#include "common/test-recorded-file.h"
 #include "live-unwinder/engine.h"
 #include "live-unwinder/test-world.h"
 
@@ -310,41 +310,32 @@ static const char *file_path(void)
 	return path;
 }
 
-static struct wire_image_state write_file(const struct made *elf)
+static void write_file(const struct made *elf)
 {
 	_cleanup_fd_ int fd = open(file_path(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct stat status;
 
 	assert_int_equal(write(fd, elf->bytes, elf->n), elf->n);
-	assert_int_equal(fstat(fd, &status), 0);
-	return (struct wire_image_state){
-		.image = LARGE,
-		.status = WIRE_image_status_OPEN,
-		.size = status.st_size,
-		.modified = status.st_mtim.tv_sec * 1000000000ULL + status.st_mtim.tv_nsec,
-	};
 }
 
-static void add_file(const struct wire_image_state *file)
+static void add_file(void)
 {
-	add_image(&world, LARGE, WIRE_image_kind_FILE, file_path());
-	image_table_set_state(&world.identity.images, file);
+	record_file(add_image(&world, LARGE, WIRE_image_kind_FILE, file_path()));
 }
 
 static void test_a_table_comes_from_disk_the_second_time(void **state)
 {
 	struct made elf = make_large();
-	struct wire_image_state file = write_file(&elf);
 
+	write_file(&elf);
 	made_deinit(&elf);
 	begin(TABLES_WAIT);
-	add_file(&file);
+	add_file();
 	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
 	assert_int_equal(*world.tables.n_from_disk, 0);
 	assert_int_equal(*world.tables.n_compiled, 1);
 	world_deinit(&world);
 	begin(TABLES_DO_WITHOUT);
-	add_file(&file);
+	add_file();
 	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
 	assert_int_equal(cfa_offset(get(LARGE), FUNCTIONS - 1), 8);
 	assert_int_equal(*world.tables.n_from_disk, 1);
@@ -356,15 +347,15 @@ static void test_a_table_comes_from_disk_the_second_time(void **state)
 static void test_an_image_that_is_undecided_is_asked_for_again(void **state)
 {
 	struct made elf = make_large();
-	struct wire_image_state file = write_file(&elf);
 
+	write_file(&elf);
 	made_deinit(&elf);
 	world_init(&world, &(struct wire_hello){ .image_server = "stackpipe-no-such-server" },
 		   TABLES_WAIT);
 	add_image(&world, LARGE, WIRE_image_kind_FILE, file_path());
 	assert_int_equal(get(LARGE)->state, TABLE_PENDING);
 	assert_int_equal(get(LARGE)->state, TABLE_PENDING);
-	image_table_set_state(&world.identity.images, &file);
+	record_file(image_table_find(&world.identity.images, LARGE));
 	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
 }
 
@@ -433,12 +424,9 @@ static const char *own_path(void)
 static const struct image_table_entry *get_own(uint64_t mapped_at, uint64_t *ret_modified)
 {
 	struct image *image = add_image(&world, OTHER, WIRE_image_kind_FILE, own_path());
-	struct stat status;
 
-	assert_int_equal(stat(image->path, &status), 0);
-	*ret_modified = status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec;
-	image->state = (struct wire_image_state){ OTHER, WIRE_image_status_OPEN, status.st_size,
-						  *ret_modified };
+	record_file(image);
+	*ret_modified = image->state.modified;
 	image->mapped_at = mapped_at;
 	return get(OTHER);
 }

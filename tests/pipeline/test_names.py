@@ -209,6 +209,52 @@ class Inlined(Recording):
         self.assertRegex(text, r'(?m)^symbol .* name="outer" .* file=".*/inlined-spin\.c" line=\d+')
 
 
+TWIN = r"""
+volatile long n;
+__attribute__((noinline)) void NAME(long k) { for (long i = 0; i < k; i++) n++; }
+int main(void) { NAME(400000000); return 0; }
+"""
+
+
+class Twins(Recording):
+    """Each container has file systems of its own, and files on them are numbered alike."""
+
+    def make(self, name):
+        program = self.directory / name
+        (self.directory / "twin.c").write_text(TWIN)
+        subprocess.run(["cc", "-O1", "-Wl,--build-id=none", f"-DNAME={name}", "-o", program,
+                        self.directory / "twin.c"], check=True)
+        os.utime(program, (0, 0))
+        return program
+
+    def mount(self, at, program):
+        return f"mount -t tmpfs none {at} && cp -p {program} {at}/prog"
+
+    @pipeline.needs_root
+    def test_the_same_inode_on_another_file_system_is_another_file(self):
+        ours, theirs = self.make("ours_inner"), self.make("theirs_inner")
+        at, stream = self.directory / "mnt", self.directory / "stream"
+        at.mkdir()
+        self.record(stream, self.stage("live-unwinder"), self.stage("symbolizer"), command=[
+            "unshare", "-m", "sh", "-c", f"{self.mount(at, theirs)} && exec {at}/prog"])
+        names = self.names(stream, [pipeline.program("frame-dump")])
+        self.assertIn("theirs_inner", names)
+        self.assertNotIn("ours_inner", names)
+        subprocess.run(["sh", "-c", self.mount(at, ours)], check=True)
+        self.addCleanup(subprocess.run, ["umount", at], check=True)
+        raw = self.record(self.directory / "raw", command=[
+            "unshare", "-m", "sh", "-c", f"{self.mount(at, theirs)} && exec {at}/prog"])
+        replay = (self.stage("live-unwinder"), self.stage("symbolizer"),
+                  [pipeline.program("frame-dump")])
+        while "theirs_inner" in (names := self.names(raw, *replay)):
+            pass  # the image server has not ended yet
+        self.assertNotIn("ours_inner", names)
+
+    def names(self, stream, *commands):
+        text = self.run_on(stream, *commands).decode()
+        return set(re.findall(r'^symbol .* name="([^"]*)"', text, re.M))
+
+
 class Jit(Recording):
     def jit_leaves(self, command, make=":"):
         """{(thread, name of its JIT code): samples} of stacks that end in such code.
