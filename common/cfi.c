@@ -201,6 +201,7 @@ static bool read_description(const struct cfi_section *section, const struct cfi
 	struct dwarf_cursor cursor = entry->body;
 	uint64_t length, size;
 
+	ret->range = cursor.at;
 	ret->start = cfi_take_encoded(&cursor, common->encoding, cfi_address(section, cursor.at));
 	length = take_format(&cursor, common->encoding & 0x0f);
 	if (common->has_augmentation_size) {

@@ -40,7 +40,8 @@ struct cfi_common {
 struct cfi_description {
 	uint64_t start, end; /* addresses as linked; end: the first one behind */
 	const uint8_t *program, *program_end;
-	uint64_t common; /* its index in struct cfi */
+	const uint8_t *range; /* where the section says `start` and how long it is */
+	uint64_t common;      /* its index in struct cfi */
 };
 
 struct cfi {

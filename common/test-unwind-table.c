@@ -394,7 +394,8 @@ static void test_debug_frame_has_all_that_eh_frame_does_not_speak_of(void **stat
 }
 
 /* Its first row is about code in front of the segment, but it holds in the segment, too. */
-static void test_what_is_left_may_begin_where_the_segment_does(void **state)
+/* The linker has dropped what it was about. */
+static void test_what_does_not_begin_in_code_counts_for_nothing(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -403,8 +404,24 @@ static void test_what_is_left_may_begin_where_the_segment_does(void **state)
 	put_code(&file, EH, 0x0f00, 0x1000, 16);
 	put_code(&file, DEBUG, 0x0f80, 0x1010, 24);
 	table = compile(&file);
-	assert_marked(&table, 0, 0x10, 24);
-	assert_marked(&table, 0x10, 0x1000, NONE);
+	assert_null(unwind_table_find(&table, 0));
+	assert_int_equal(table.header->n_refused, 2);
+}
+
+static void test_headers_in_a_segment_are_no_code(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0, 0x2000, 0, .code = 0x1000 };
+	put_code(&file, EH, 0x1100, 0x1200, 16);
+	put_code(&file, DEBUG, 0, 0x1800, 24);
+	put_code(&file, DEBUG, 0x1000, 0x1010, 32);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1010, 32);
+	assert_marked(&table, 0x1010, 0x1100, NONE);
+	assert_marked(&table, 0x1100, 0x1200, 16);
+	assert_null(unwind_table_find(&table, 0x1400));
 	assert_int_equal(table.header->n_refused, 1);
 }
 
@@ -736,7 +753,8 @@ int main(void)
 		cmocka_unit_test(test_of_duplicates_the_last_one_holds),
 		cmocka_unit_test(test_debug_frame_fills_what_eh_frame_leaves),
 		cmocka_unit_test(test_debug_frame_has_all_that_eh_frame_does_not_speak_of),
-		cmocka_unit_test(test_what_is_left_may_begin_where_the_segment_does),
+		cmocka_unit_test(test_what_does_not_begin_in_code_counts_for_nothing),
+		cmocka_unit_test(test_headers_in_a_segment_are_no_code),
 		cmocka_unit_test(test_any_two_sections_are_merged_place_by_place),
 		cmocka_unit_test(test_a_part_of_the_file_that_is_loaded_twice_has_one_rule),
 		cmocka_unit_test(test_a_file_larger_than_a_table_loses_its_end),

@@ -5,10 +5,13 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/unwind-rule.h"
+
+enum { UNWIND_CODE_BEFORE = 8 }; /* bytes: the longest instructions that are looked for */
 
 struct unwind_register {
 	const char *name;
@@ -22,6 +25,13 @@ struct unwind_arch {
 	enum unwind_value initial_return_address;
 	/* A CFA that is an expression, as one of the forms; UNWIND_CFA_FALLBACK: none of them. */
 	void (*classify_cfa)(const uint8_t *expression, size_t size, struct unwind_rule *rule);
+	/*
+	 * Whether the last of UNWIND_CODE_BEFORE bytes of code have popped the frame pointer; and
+	 * the same where a restored stack pointer follows: by how many bytes, 0: they have not.
+	 * NULL: no compiler leaves it to the code to tell.
+	 */
+	bool (*is_pop_of_fp)(const uint8_t *before);
+	size_t (*find_pop_of_realigned)(const uint8_t *before);
 	/* Names as an assembler has them; `sp` and `fp` are among them. NULL ends them. */
 	const struct unwind_register *registers;
 	/* Of code that keeps a frame pointer, behind its prologue. */

@@ -10,13 +10,12 @@
 #include "common/unwind-source.h"
 
 /*
- * A copy of a section's bytes, decompressed. A section that takes no room in the file has none, as
- * the .eh_frame that ld leaves where all is in .debug_frame.
+ * A section's bytes, decompressed, as libelf keeps them. A section that takes no room in the file
+ * has none, as the .eh_frame that ld leaves where all is in .debug_frame.
  */
-static int copy_section(const struct elf_section *section, uint8_t **ret, size_t *ret_size)
+static int get_section(const struct elf_section *section, Elf_Data **ret)
 {
 	const GElf_Shdr *header = &section->header;
-	Elf_Data *data;
 
 	if (header->sh_type == SHT_NOBITS || header->sh_size == 0)
 		return -ENODATA;
@@ -25,9 +24,17 @@ static int copy_section(const struct elf_section *section, uint8_t **ret, size_t
 		return -EFBIG;
 	if (header->sh_flags & SHF_COMPRESSED && elf_compress(section->handle, 0, 0) < 0)
 		return -EBADMSG;
-	data = elf_getdata(section->handle, NULL);
-	if (!data || !data->d_buf)
-		return -EBADMSG;
+	*ret = elf_getdata(section->handle, NULL);
+	return *ret && (*ret)->d_buf ? 0 : -EBADMSG;
+}
+
+static int copy_section(const struct elf_section *section, uint8_t **ret, size_t *ret_size)
+{
+	Elf_Data *data;
+	int r = get_section(section, &data);
+
+	if (r < 0)
+		return r;
 	*ret = malloc(data->d_size + 1);
 	if (!*ret)
 		return -ENOMEM;
@@ -131,6 +138,28 @@ static int read_debug_frame(Elf *elf, struct cfi_section *section, uint8_t **ret
 	return r;
 }
 
+/* A segment may begin with the file's headers, or with data (ld -z noseparate-code). */
+static void find_code(const struct elf_image *image, const GElf_Ehdr *header,
+		      struct unwind_bytes *bytes)
+{
+	uint64_t headers_end = header->e_phoff + (uint64_t)header->e_phnum * header->e_phentsize;
+
+	for (size_t i = 0; i < bytes->source.n_segments; i++) {
+		struct unwind_segment *segment = &bytes->segments[i];
+		struct elf_section section = elf_section_before_first(image->elf);
+		uint64_t first = UINT64_MAX;
+
+		while (elf_section_next(&section))
+			if (section.header.sh_flags & SHF_EXECINSTR &&
+			    section.header.sh_addr - segment->address < segment->size &&
+			    section.header.sh_addr < first)
+				first = section.header.sh_addr;
+		segment->code = first;
+		if (first == UINT64_MAX) /* there are no sections, or only those of debug files */
+			segment->code = segment->address + (segment->offset ? 0 : headers_end);
+	}
+}
+
 static void take_segments(const struct elf_image *image, struct unwind_bytes *bytes)
 {
 	bytes->source.segments = bytes->segments;
@@ -139,11 +168,46 @@ static void take_segments(const struct elf_image *image, struct unwind_bytes *by
 
 		if (segment->is_executable)
 			bytes->segments[bytes->source.n_segments++] = (struct unwind_segment){
-				segment->offset,
-				segment->size,
-				segment->address,
+				.offset = segment->offset,
+				.size = segment->size,
+				.address = segment->address,
 			};
 	}
+}
+
+static void hide_dropped(const struct unwind_source *source, const struct cfi *cfi)
+{
+	for (size_t i = 0; i < cfi->n; i++) {
+		const struct cfi_description *description = &cfi->list[i];
+		uint64_t nowhere = UINT64_MAX - (description->end - description->start);
+
+		if (cfi->commons[description->common].encoding == DW_EH_PE_absptr &&
+		    !unwind_source_is_code(source, description->start))
+			memcpy((uint8_t *)description->range, &nowhere, sizeof(nowhere));
+	}
+}
+
+void unwind_source_hide_dropped(const struct elf_image *image)
+{
+	_cleanup_(unwind_bytes_deinit) struct unwind_bytes bytes = { 0 };
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+	struct elf_section section = elf_section_before_first(image->elf);
+	struct cfi_section frames;
+	GElf_Ehdr header;
+	Elf_Data *data;
+
+	if (!gelf_getehdr(image->elf, &header))
+		return;
+	take_segments(image, &bytes);
+	find_code(image, &header, &bytes);
+	while (elf_section_next(&section))
+		if (!strcmp(section.name, ".debug_frame"))
+			break;
+	if (!section.handle || get_section(&section, &data) < 0)
+		return;
+	frames = (struct cfi_section){ CFI_DEBUG_FRAME, data->d_buf, data->d_size, 0 };
+	if (cfi_read(&frames, &cfi) == 0)
+		hide_dropped(&bytes.source, &cfi);
 }
 
 int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret)
@@ -163,7 +227,10 @@ int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret)
 	if (!source->arch)
 		return -ENOTSUP;
 	take_segments(image, ret);
+	find_code(image, &header, ret);
 	source->sections = ret->sections;
+	source->code = &ret->code;
+	r = unwind_code_open(image, &ret->code);
 	for (size_t i = 0; i < 2 && r >= 0; i++) {
 		r = readers[i](image->elf, &ret->sections[source->n_sections],
 			       &ret->owned[source->n_sections]);
@@ -181,5 +248,6 @@ void unwind_bytes_deinit(struct unwind_bytes *bytes)
 {
 	for (size_t i = 0; i < 2; i++)
 		free(take_pointer(bytes->owned[i]));
+	unwind_code_close(&bytes->code);
 	bytes->source.n_sections = 0;
 }

@@ -15,6 +15,7 @@ struct unwind_bytes {
 	struct unwind_segment segments[ELF_IMAGE_SEGMENTS_MAX];
 	struct cfi_section sections[2]; /* .eh_frame, .debug_frame */
 	uint8_t *owned[2];
+	struct unwind_code code;
 };
 
 /*
@@ -24,3 +25,10 @@ struct unwind_bytes {
  */
 int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret);
 void unwind_bytes_deinit(struct unwind_bytes *bytes);
+
+/*
+ * Has libdw, too, find nothing by the descriptions in .debug_frame that do not begin in code
+ * (unwind_source_drop_others()): in the section's bytes as libelf has read them they get another
+ * address, at which nothing can be. Not of a file in memory.
+ */
+void unwind_source_hide_dropped(const struct elf_image *image);

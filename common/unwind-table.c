@@ -30,6 +30,8 @@ struct builder {
 	size_t n_pieces;
 	const struct piece *piece; /* that is being run */
 	struct popped_fp popped;   /* in it */
+	struct unwind_rule last;   /* that has come of it, and where */
+	uint64_t last_at;
 	struct unwind_rule *rules;
 	size_t n_rules, n_rules_allocated;
 	uint16_t *by_rule; /* open addressing: an index + 1 */
@@ -197,22 +199,37 @@ static int append(struct builder *builder, uint64_t offset, uint16_t rule)
 	return r;
 }
 
-static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
+static int append_rule(struct builder *builder, uint64_t address, const struct unwind_rule *rule)
 {
-	struct builder *builder = arg;
 	const struct piece *piece = builder->piece;
-	struct unwind_rule mended = *rule;
 	uint64_t first = piece->from - piece->bias, end = piece->to - piece->bias;
 	uint16_t index;
 	int r;
 
-	popped_fp_mend(&builder->popped, &mended);
 	if (address >= end)
 		return 0;
 	if (address < first) /* it may even lie before all that is in the file */
 		address = first;
-	r = intern_rule(builder, &mended, &index);
+	r = intern_rule(builder, rule, &index);
 	return r < 0 ? r : append(builder, address + piece->bias, index);
+}
+
+static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
+{
+	struct builder *builder = arg;
+	const struct unwind_source *source = builder->source;
+	struct unwind_rule mended = *rule, before = builder->last;
+	size_t n = popped_fp_mend(&builder->popped, source->arch, source->code,
+				  address + builder->piece->bias, &mended);
+	int r = 0;
+
+	if (n && builder->last_at < address - n) {
+		popped_fp_set(&before);
+		r = append_rule(builder, address - n, &before);
+	}
+	builder->last = mended;
+	builder->last_at = address;
+	return r < 0 ? r : append_rule(builder, address, &mended);
 }
 
 static const struct unwind_segment *find_segment(const struct unwind_source *source,
@@ -222,6 +239,24 @@ static const struct unwind_segment *find_segment(const struct unwind_source *sou
 		if (address - source->segments[i].address < source->segments[i].size)
 			return &source->segments[i];
 	return NULL;
+}
+
+bool unwind_source_is_code(const struct unwind_source *source, uint64_t address)
+{
+	const struct unwind_segment *segment = find_segment(source, address);
+
+	return segment && address >= segment->code;
+}
+
+size_t unwind_source_drop_others(const struct unwind_source *source, struct cfi *cfi)
+{
+	size_t n = 0, n_before = cfi->n;
+
+	for (size_t i = 0; i < cfi->n; i++)
+		if (unwind_source_is_code(source, cfi->list[i].start))
+			cfi->list[n++] = cfi->list[i];
+	cfi->n = n;
+	return n_before - n;
 }
 
 /* A part of a description's code, from its first address up to, not including, its last one. */
@@ -310,7 +345,8 @@ static int find_pieces(struct builder *builder)
 
 		if (r < 0)
 			return r;
-		builder->n_refused += builder->cfis[i].n_refused;
+		builder->n_refused += builder->cfis[i].n_refused +
+				      unwind_source_drop_others(source, &builder->cfis[i]);
 		/* One each, and one more for each gap in the section before. */
 		n_most += builder->cfis[i].n + (i ? builder->cfis[i - 1].n : 0);
 	}
@@ -348,6 +384,7 @@ static int run_pieces(struct builder *builder)
 		}
 		builder->piece = piece;
 		builder->popped = (struct popped_fp){ 0 };
+		builder->last_at = UINT64_MAX;
 		end = piece->to;
 		r = cfi_run(piece->cfi, piece->description, builder->source->arch, &rows);
 		if (r == 0)

@@ -8,6 +8,7 @@
 
 #include "common/cfi.h"
 #include "common/unwind-arch.h"
+#include "common/unwind-code.h"
 #include "common/unwind-lookup.h"
 
 enum {
@@ -20,16 +21,28 @@ enum {
 struct unwind_segment {
 	uint64_t offset, size; /* in the file */
 	uint64_t address;      /* as linked */
+	uint64_t code;	       /* the address of the first code in it */
 };
 
-/* What a table is made of: plain bytes, so that anything can be compiled anywhere. */
+/* What a table is made of: bytes of any file, so that anything can be compiled anywhere. */
 struct unwind_source {
 	const struct unwind_arch *arch;
 	const struct unwind_segment *segments; /* executable ones */
 	size_t n_segments;
 	const struct cfi_section *sections; /* in the order of their precedence */
 	size_t n_sections;
+	struct unwind_code *code; /* NULL: what it alone tells is left as the sections have it */
 };
+
+/* Whether code lies at an address, as linked, or behind it in its segment. */
+bool unwind_source_is_code(const struct unwind_source *source, uint64_t address);
+
+/*
+ * Takes the descriptions that do not begin in code out: how many. Of a function that a linker has
+ * dropped its description in .debug_frame stays, with an address that means nothing: mostly 0,
+ * where the file's headers and data lie, and from there it would cover the code of others.
+ */
+size_t unwind_source_drop_others(const struct unwind_source *source, struct cfi *cfi);
 
 /* 0 or -ENOMEM. What is damaged in the source makes rows of FALLBACK, or none. */
 int unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret);

@@ -2,6 +2,7 @@
 /* x86-64: DWARF's numbers are those of the psABI, figure 3.36. */
 #include <dwarf.h>
 #include <elf.h>
+#include <string.h>
 
 #include "common/cfi.h"
 #include "common/unwind-arch.h"
@@ -80,6 +81,35 @@ static void classify_cfa(const uint8_t *expression, size_t size, struct unwind_r
 		rule->cfa = UNWIND_CFA_FALLBACK;
 }
 
+/*
+ * leave, or pop %rbp, unless a prefix with REX.B makes another register of it (Intel SDM
+ * 2A, 2.2.1). No other instruction that raises the stack pointer ends with these bytes: it would
+ * have to add what is no multiple of 8, or more than 1 GiB.
+ */
+static bool is_pop_of_fp(const uint8_t *before)
+{
+	enum { POP_RBP = 0x5d, LEAVE = 0xc9, REX_B = 0x41, REX_B_MASK = 0xf1 };
+	const uint8_t *last = before + UNWIND_CODE_BEFORE - 1;
+
+	return *last == LEAVE || (*last == POP_RBP && (last[-1] & REX_B_MASK) != REX_B);
+}
+
+/* The same before lea -8(%r10), %rsp, or of %r13 where %r10 has another use (gcc's ix86 DRAP). */
+static size_t find_pop_of_realigned(const uint8_t *before)
+{
+	static const uint8_t restore[][4] = { { 0x49, 0x8d, 0x62, 0xf8 },
+					      { 0x49, 0x8d, 0x65, 0xf8 } };
+	const size_t n = sizeof(restore[0]);
+	uint8_t earlier[UNWIND_CODE_BEFORE] = { 0 };
+
+	memcpy(earlier + n, before, UNWIND_CODE_BEFORE - n);
+	for (size_t i = 0; i < sizeof(restore) / n; i++)
+		if (!memcmp(before + UNWIND_CODE_BEFORE - n, restore[i], n) &&
+		    is_pop_of_fp(earlier))
+			return n;
+	return 0;
+}
+
 static const struct unwind_register registers[] = {
 	{ "rax", 0 },  { "rdx", 1 },   { "rcx", 2 },   { "rbx", 3 },  { "rsi", 4 },
 	{ "rdi", 5 },  { "rbp", RBP }, { "rsp", RSP }, { "r8", 8 },   { "r9", 9 },
@@ -94,6 +124,8 @@ const struct unwind_arch unwind_x86_64 = {
 	.return_address = RETURN_ADDRESS,
 	.initial_return_address = UNWIND_VALUE_FALLBACK,
 	.classify_cfa = classify_cfa,
+	.is_pop_of_fp = is_pop_of_fp,
+	.find_pop_of_realigned = find_pop_of_realigned,
 	.registers = registers,
 	.usual_frame = {
 		.cfa = UNWIND_CFA_FP,

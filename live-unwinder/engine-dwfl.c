@@ -83,6 +83,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	if (fd >= 0)
 		return fd;
 	hide_what_is_not_needed(file->elf);
+	unwind_source_hide_dropped(file);
 	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one reference more */
 	*ret_file_name = strdup(path);
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0); /* the tracker closes what it is given */

@@ -69,7 +69,8 @@ struct walk {
 	uint64_t stack_start;
 	uint64_t pc, sp, fp;
 	bool knows_fp;
-	bool is_sampled; /* the innermost frame: all of its registers are known */
+	enum wire_stack_end without_fp; /* why not */
+	bool is_sampled;		/* the innermost frame: all of its registers are known */
 	/* Those of a frame that a signal has interrupted are from here on, 0: it is no such frame.
 	 */
 	uint64_t interrupted_at;
@@ -251,7 +252,7 @@ static bool fetch_word(struct walk *walk, uint64_t address, uint64_t *ret)
 static bool fetch_word_at_fp(struct walk *walk, int32_t offset, uint64_t *ret)
 {
 	if (!walk->knows_fp)
-		return end(walk, WIRE_stack_end_TRUNCATED);
+		return end(walk, walk->without_fp);
 	return fetch_word(walk, walk->fp + offset, ret);
 }
 
@@ -263,8 +264,8 @@ static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t
 		*ret = walk->sp + rule->cfa_offset;
 		return true;
 	case UNWIND_CFA_FP:
-		if (!walk->knows_fp) /* it was saved where nothing was captured */
-			return end(walk, WIRE_stack_end_TRUNCATED);
+		if (!walk->knows_fp)
+			return end(walk, walk->without_fp);
 		*ret = walk->fp + rule->cfa_offset;
 		return true;
 	case UNWIND_CFA_REGISTER:
@@ -314,15 +315,16 @@ static bool find_return_address(struct walk *walk, const struct unwind_rule *rul
 }
 
 /*
- * A realigned frame has its caller's frame pointer "at the frame pointer" up to the return, and gcc
- * does not say that leave has taken it from there: then the place is none of the frame's, as a
- * caller's frame pointer never lies in a frame that it has called.
+ * A realigned frame has its caller's frame pointer "at the frame pointer" up to the return. Where
+ * the code was seen to pop it the table says so (common/unwind-popped.h). If the place is none of
+ * the frame's all the same, the frame pointer may have been popped in another way, and what is read
+ * there would be that of another frame: nobody knows.
  */
-static bool is_popped(const struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
+static bool may_be_popped(const struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
 {
 	uint64_t place = walk->fp + rule->fp_offset;
 
-	return walk->knows_fp && cfa > walk->sp && place - walk->sp >= cfa - walk->sp;
+	return cfa > walk->sp && place - walk->sp >= cfa - walk->sp;
 }
 
 /* What cannot be read is not known from here on: that is no error as long as nobody needs it. */
@@ -341,9 +343,10 @@ static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t 
 		walk->knows_fp = read_word(walk, walk->sp + rule->fp_offset, &walk->fp);
 		return true;
 	case UNWIND_VALUE_AT_FP:
-		if (is_popped(walk, rule, cfa)) {
+		if (walk->knows_fp && may_be_popped(walk, rule, cfa)) {
 			overrule(walk);
-			return true;
+			walk->knows_fp = false;
+			walk->without_fp = WIRE_stack_end_BAD_UNWIND_INFO;
 		}
 		walk->knows_fp =
 			walk->knows_fp && read_word(walk, walk->fp + rule->fp_offset, &walk->fp);
@@ -555,6 +558,8 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 		.sp = registers[arch_host.sp_index],
 		.fp = registers[arch_host.fp_index],
 		.knows_fp = true,
+		.without_fp =
+			WIRE_stack_end_TRUNCATED, /* it was saved where nothing was captured */
 		.is_sampled = true,
 		.is_exact = true,
 	};

@@ -319,12 +319,13 @@ static void test_a_realigned_frame_before_it_is_left(void **state)
 	assert_int_equal(answer.n_confirmable, 0);
 }
 
-static void test_a_realigned_frame_behind_its_leave(void **state)
+/* Unless the code was seen to pop it: elfutils takes the word there for it. */
+static void test_a_realigned_frame_without_its_place_has_no_frame_pointer(void **state)
 {
 	SAMPLE(in(LEAVING), 0, in(FP), 0, address_of_word(6), in(FP), 0, 0, in(BOTTOM));
-	set_register(RBP, address_of_word(3)); /* elfutils takes the word there for it */
+	set_register(RBP, address_of_word(3));
 	set_register(R10, address_of_word(2));
-	ASSERT_STACK(COMPLETE, in(LEAVING), in(FP), in(FP), in(BOTTOM));
+	ASSERT_STACK(BAD_UNWIND_INFO, in(LEAVING), in(FP));
 	assert_int_equal(answer.n_confirmable, 1);
 	assert_true(answer.is_overruled);
 }
@@ -939,7 +940,7 @@ int main(void)
 		TEST(test_a_saved_cfa_near_a_file_is_left_to_others),
 		TEST(test_a_realigned_frame),
 		TEST(test_a_realigned_frame_before_it_is_left),
-		TEST(test_a_realigned_frame_behind_its_leave),
+		TEST(test_a_realigned_frame_without_its_place_has_no_frame_pointer),
 		TEST(test_a_stub_has_pushed_nothing_before_its_limit),
 		TEST(test_a_stub_has_pushed_a_word_from_its_limit_on),
 		TEST(test_a_stub_that_has_called_is_judged_by_its_return_address),

@@ -9,7 +9,8 @@
 /* Further descriptions are left out: 64 MiB of ranges. */
 enum { CODE_RANGES_MAX = 1 << 22 };
 
-static int add_section(struct code_ranges *ranges, const struct cfi_section *section)
+static int add_section(struct code_ranges *ranges, const struct unwind_source *source,
+		       const struct cfi_section *section)
 {
 	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
 	struct code_range *list;
@@ -18,6 +19,7 @@ static int add_section(struct code_ranges *ranges, const struct cfi_section *sec
 
 	if (r < 0)
 		return r;
+	unwind_source_drop_others(source, &cfi);
 	n = cfi.n < CODE_RANGES_MAX - ranges->n ? cfi.n : CODE_RANGES_MAX - ranges->n;
 	list = reallocarray(ranges->list, ranges->n + n + 1, sizeof(*list));
 	if (!list)
@@ -47,7 +49,7 @@ int code_ranges_init(struct code_ranges *ranges, const struct elf_image *elf)
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; i < bytes.source.n_sections && r == 0; i++)
-		r = add_section(ranges, &bytes.source.sections[i]);
+		r = add_section(ranges, &bytes.source, &bytes.source.sections[i]);
 	if (r < 0)
 		code_ranges_deinit(ranges);
 	else if (bytes.source.n_sections > 1)

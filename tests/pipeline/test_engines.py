@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Both engines give the same stacks, whatever the cache of tables holds."""
 import os
+import shutil
+import subprocess
 import sys
+from collections import Counter
 
 import pipeline
+import streams
 
 ENGINES = "dwfl", "table", "auto"
 PYTHON_WORKLOAD = "sum(i * i for i in range(5_000_000))"
@@ -55,6 +59,58 @@ class EnginesTest(pipeline.PipelineTest):
     def cached(self):
         """Files of the cache."""
         return [path for path in self.cache.rglob("*") if path.is_file()]
+
+
+class Information(EnginesTest, pipeline.RecordingTest):
+    """Unwind information that is not about the code that it covers, or only seems not to be."""
+    PROGRAMS = pipeline.TOP / "tests" / "programs" / "frames"
+
+    def compile(self, name, *arguments):
+        path = self.directory / name
+        subprocess.run(["cc", "-O1", "-o", path, *arguments], check=True)
+        return path
+
+    def assert_true(self, stream, *chains):
+        """By both engines each stack is one of the chains below main(), or cut from outside."""
+        for engine in "auto", "dwfl":
+            folded = self.run_on(stream, self.unwinder(f"--engine={engine}", "--no-cache", "-q"),
+                                 self.stage("symbolizer", "-q"),
+                                 self.stage("capture-sink", "-q", "-f", "folded", "-")).decode()
+            met = Counter()
+            for names, n in streams.folded_stacks(folded):
+                user = [name for name in names[1:] if not name.endswith("_[k]")]
+                for chain in chains:
+                    if user and user[-1] == chain[-1]:
+                        met[chain[-1]] += n
+                        self.assert_part(user, chain, engine)
+            self.assertEqual(len(met), len(chains), met)
+            self.assertGreater(met.total(), 50)
+
+    def assert_part(self, user, chain, engine):
+        if user[0].startswith("["):
+            self.assertEqual(user[1:], chain[len(chain) - len(user) + 1:], engine)
+        else:
+            self.assertEqual(user[user.index("main"):], chain, engine)
+
+    def test_what_a_linker_has_dropped_describes_nothing(self):
+        for linker in "-fuse-ld=bfd", "-fuse-ld=bfd -Wl,-z,noseparate-code", "-fuse-ld=gold", "-fuse-ld=lld":
+            name = linker.split()[0].removeprefix("-fuse-ld=")
+            if not shutil.which(f"ld.{name}"):
+                continue
+            library = self.compile(
+                "libdropped.so", *linker.split(), "-g", "-fPIC", "-shared", "-nostartfiles", "-ffunction-sections",
+                "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--gc-sections",
+                self.PROGRAMS / "dropped.c")
+            program = self.compile("enter", self.PROGRAMS / "enter.c", library, f"-Wl,-rpath,{self.directory}")
+            stream = self.record(self.directory / "stream", command=[program])
+            self.assert_true(stream, ["main", "enter", "middle", "innermost", "loop"])
+
+    def test_a_frame_pointer_that_is_saved_was_not_popped(self):
+        program = self.compile("saved", "-fno-omit-frame-pointer", self.PROGRAMS / "saved.c",
+                               self.PROGRAMS / "saved.S")
+        stream = self.record(self.directory / "stream", command=[program])
+        self.assert_true(stream, ["main", "red_outer", "red_inner", "in_red_zone"],
+                         ["main", "context_outer", "context_middle", "context_inner", "in_context"])
 
 
 class Small(EnginesTest):
