@@ -136,6 +136,8 @@ static enum wire_image_kind kind_of_path(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
 		return WIRE_image_kind_VDSO;
+	if (!strcmp(path, "[uprobes]"))
+		return WIRE_image_kind_SPECIAL;
 	return *path != '/' || path[1] == '/' ? WIRE_image_kind_ANONYMOUS : WIRE_image_kind_FILE;
 }
 

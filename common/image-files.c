@@ -249,7 +249,7 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
 {
 	struct image_file *file;
 
-	if (image->kind == WIRE_image_kind_ANONYMOUS || image->kind == WIRE_image_kind_KERNEL)
+	if (image->kind != WIRE_image_kind_FILE && image->kind != WIRE_image_kind_VDSO)
 		return NULL;
 	file = find_file(files, image);
 	if (!file)

@@ -69,7 +69,7 @@ static void forget_all(struct images *images)
 {
 	struct image_entry *entry, *next;
 
-	images->n_gone = 0;
+	images->n_gone = images->special = 0;
 	HASH_CLEAR(hh, images->by_file);
 	HASH_ITER(hh_number, images->by_number, entry, next)
 	{
@@ -151,12 +151,21 @@ static int add_vdso(struct images *images)
 	return stage_put(images->stage, WIRE_RECORD_image_data, &data);
 }
 
+/*
+ * Where the kernel executes the instructions that uprobes stand in place of, one at a time: each
+ * for its function, and nothing there tells for which.
+ */
+static bool is_special(const struct image_source *source)
+{
+	return !strcmp(source->path, "[uprobes]");
+}
+
 /* "", "[heap]", "//anon", "/dev/zero", … and whatever JIT compilers use. */
 bool images_is_anonymous(const struct image_source *source)
 {
 	static const char *const prefixes[] = { "/dev/zero", "/anon_hugepage", "/SYSV" };
 
-	if (!strcmp(source->path, "[vdso]"))
+	if (!strcmp(source->path, "[vdso]") || is_special(source))
 		return false;
 	if (source->path[0] != '/' || source->path[1] == '/' ||
 	    (source->inode == 0 && !source->build_id_size))
@@ -236,6 +245,8 @@ static void forget_one(struct images *images, struct image_entry *entry)
 {
 	struct image_entry *current = NULL;
 
+	if (images->special == entry->image)
+		images->special = 0;
 	if (entry->is_file)
 		HASH_FIND_STR(images->by_file, entry->key, current);
 	if (current == entry)
@@ -366,6 +377,8 @@ bool images_knows(const struct images *images, const struct image_source *source
 
 	if (!strcmp(source->path, "[vdso]"))
 		return images->vdso_is_known;
+	if (is_special(source))
+		return images->special;
 	entry = find_entry(images, source, path_size(source->path, &flags), key);
 	return entry && !is_another_inode(entry, source) &&
 	       entry->file.status != WIRE_image_status_GONE;
@@ -522,6 +535,25 @@ int images_end_unused(struct images *images, uint64_t since, uint64_t time)
 	return r;
 }
 
+/* One for all processes. */
+static int find_special(struct images *images, const struct image_source *source, size_t size,
+			uint64_t *ret_image)
+{
+	struct image_source memory = { .path = source->path };
+	struct image_entry *entry;
+	int r = 0;
+
+	if (!images->special) {
+		r = add_entry(images, "", &entry);
+		if (r < 0)
+			return r;
+		images->special = entry->image;
+		r = put_image(images, entry->image, WIRE_image_kind_SPECIAL, &memory, size);
+	}
+	*ret_image = images->special;
+	return r;
+}
+
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
 		uint32_t *ret_flags)
 {
@@ -531,7 +563,8 @@ int images_find(struct images *images, const struct image_source *source, uint64
 		*ret_image = IMAGE_VDSO;
 		return add_vdso(images);
 	}
-	return find_file(images, source, size, ret_image);
+	return is_special(source) ? find_special(images, source, size, ret_image)
+				  : find_file(images, source, size, ret_image);
 }
 
 /* Keeps the descriptor of a file, unless too many are open. Takes `fd` over. */
@@ -560,7 +593,7 @@ bool images_is_memory(const struct images *images, uint64_t image)
 {
 	const struct image_entry *entry = find_number(images, image);
 
-	return entry && !entry->is_file;
+	return entry && !entry->is_file && image != images->special;
 }
 
 int images_descriptor(const struct images *images, uint64_t image)

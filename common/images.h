@@ -34,6 +34,7 @@ struct images {
 	int highest_fd; /* beyond it no descriptors are kept */
 	int server_fd;	/* of the image server; -1: none */
 	bool vdso_is_known;
+	uint64_t special; /* 0: none is known */
 	bool is_elsewhere; /* the processes are not of this kernel: its vDSO is not theirs */
 };
 

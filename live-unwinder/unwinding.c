@@ -17,7 +17,7 @@ static uint64_t last_code(const struct unwinding *unwinding)
 
 enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *files)
 {
-	if (image->kind == WIRE_image_kind_ANONYMOUS)
+	if (image->kind == WIRE_image_kind_ANONYMOUS || image->kind == WIRE_image_kind_SPECIAL)
 		return WIRE_stack_end_NO_UNWIND_INFO;
 	if (!image_files_get(files, image))
 		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO

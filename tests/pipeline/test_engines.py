@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Both engines give the same stacks, whatever the cache of tables holds."""
 import os
+import re
 import shutil
 import subprocess
 import sys
+import unittest
 from collections import Counter
 
 import pipeline
 import streams
 
+pipeline.mount_tracefs()
+UPROBES = pipeline.TRACEFS / "uprobe_events"
 ENGINES = "dwfl", "table", "auto"
 PYTHON_WORKLOAD = "sum(i * i for i in range(5_000_000))"
 SIGNALS = pipeline.CHAIN.with_name("signal-chain")
@@ -111,6 +115,44 @@ class Information(EnginesTest, pipeline.RecordingTest):
         stream = self.record(self.directory / "stream", command=[program])
         self.assert_true(stream, ["main", "red_outer", "red_inner", "in_red_zone"],
                          ["main", "context_outer", "context_middle", "context_inner", "in_context"])
+
+
+    def define(self, text):
+        """Without a seek to the end, which tracefs refuses."""
+        definitions = os.open(UPROBES, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(definitions, text.encode())
+        finally:
+            os.close(definitions)
+
+    @unittest.skipUnless(os.access(UPROBES, os.W_OK), f"{pipeline.NOT_HERE} uprobes be set")
+    def test_an_instruction_under_a_uprobe_has_no_caller(self):
+        """It is executed elsewhere, and the frame pointer is still that of the function's caller."""
+        program = self.compile("probed", "-no-pie", "-fno-omit-frame-pointer", self.PROGRAMS / "probed.c")
+        symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+        address = int(re.search(r"(\w+) T probed", symbols)[1], 16)
+        offset = address - int(re.search(r"LOAD\s+0x\w+ 0x(\w+)", subprocess.run(
+            ["readelf", "-lW", program], capture_output=True, text=True, check=True).stdout)[1], 16)
+        name = f"stackpipe_test_{os.getpid()}"
+        self.define(f"p:{name}/probed {program}:{offset:#x}\n")
+        try:
+            (pipeline.TRACEFS / "events" / name / "enable").write_text("1")
+            stream = self.record(self.directory / "stream", command=[program])
+        finally:
+            (pipeline.TRACEFS / "events" / name / "enable").write_text("0")
+            self.define(f"-:{name}/probed\n")
+        text = self.run_on(stream, self.unwinder("-q"), self.stage("symbolizer", "-q"),
+                           self.stage("capture-sink", "-q", "-f", "folded", "-")).decode()
+        ends = Counter()
+        for names, n in streams.folded_stacks(text):
+            user = [name for name in names[1:] if not name.endswith("_[k]")]
+            if user and user[-1].startswith("[uprobes+"):
+                self.assertEqual(user[:-1], ["[no-unwind-info]"])
+                ends["cut"] += n
+            elif "middle" in user and user[-1] != "middle":
+                self.assertEqual(user[user.index("main"):-1], ["main", "middle"])
+                ends["whole"] += n
+        self.assertGreater(min(ends["cut"], ends["whole"]), 10, ends)
 
 
 class Small(EnginesTest):

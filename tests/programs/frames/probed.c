@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The instruction at `probed` is executed out of line where a uprobe stands: it is none that the
+ * kernel leaves out. */
+#define FAR __attribute__((noipa))
+
+long sum;
+
+FAR __attribute__((optimize("omit-frame-pointer"))) void inner(long n)
+{
+	for (; n > 0; n--)
+		__asm__ volatile(".globl probed\n"
+				 "probed: add %0, sum(%%rip)"
+				 :
+				 : "r"(n)
+				 : "memory", "cc");
+}
+
+FAR void middle(long n)
+{
+	inner(n);
+	__asm__ volatile("");
+}
+
+int main(void)
+{
+	for (int i = 0; i < 2000; i++)
+		middle(100);
+	return 0;
+}
