@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/unwind-code.h"
 #include "common/unwind-rule.h"
 
 enum { UNWIND_CODE_BEFORE = 8 }; /* bytes: the longest instructions that are looked for */
@@ -32,6 +33,13 @@ struct unwind_arch {
 	 */
 	bool (*is_pop_of_fp)(const uint8_t *before);
 	size_t (*find_pop_of_realigned)(const uint8_t *before);
+	/*
+	 * Where a function that ends with __builtin_eh_return() begins to overwrite the registers
+	 * that it has saved, if `rule`, which holds from `offset` on, is that of its end; 0: it is
+	 * none, or that cannot be told. Both are offsets in the file.
+	 */
+	uint64_t (*find_install)(const struct unwind_rule *rule, struct unwind_code *code,
+				 uint64_t offset);
 	/* Names as an assembler has them; `sp` and `fp` are among them. NULL ends them. */
 	const struct unwind_register *registers;
 	/* Of code that keeps a frame pointer, behind its prologue. */

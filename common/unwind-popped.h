@@ -15,7 +15,6 @@
 #include <stdbool.h>
 
 #include "common/unwind-arch.h"
-#include "common/unwind-code.h"
 #include "common/unwind-rule.h"
 
 /* Follows the rules of one description, in the order of its code. */

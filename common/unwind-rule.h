@@ -15,7 +15,8 @@ enum unwind_cfa {
 				alone */
 	UNWIND_CFA_AT_SP,    /* the word at sp + cfa_offset, + cfa_addend */
 	UNWIND_CFA_AT_FP,    /* the word at fp + cfa_offset, + cfa_addend */
-	UNWIND_CFA_PLT, /* sp + cfa_offset, 8 more from byte cfa_register of a 16-byte stub on */
+	UNWIND_CFA_PLT,	 /* sp + cfa_offset, 8 more from byte cfa_register of a 16-byte stub on */
+	UNWIND_CFA_LOST, /* the frame is being overwritten: who has called is nowhere any more */
 	UNWIND_CFA_FALLBACK,
 };
 

@@ -32,6 +32,7 @@ struct builder {
 	struct popped_fp popped;   /* in it */
 	struct unwind_rule last;   /* that has come of it, and where */
 	uint64_t last_at;
+	bool has_last;
 	struct unwind_rule *rules;
 	size_t n_rules, n_rules_allocated;
 	uint16_t *by_rule; /* open addressing: an index + 1 */
@@ -214,21 +215,56 @@ static int append_rule(struct builder *builder, uint64_t address, const struct u
 	return r < 0 ? r : append(builder, address + piece->bias, index);
 }
 
+/* The last part of the row before, from so many bytes before its end on, has another rule. */
+static int split_last(struct builder *builder, uint64_t end, uint64_t n,
+		      const struct unwind_rule *rule)
+{
+	uint64_t from = end - n > builder->last_at ? end - n : builder->last_at;
+
+	return append_rule(builder, from, rule);
+}
+
+/*
+ * While an exception installs its handler libgcc overwrites what it has saved of its caller, the
+ * frame pointer and the return address among it, by what the handler's function is to have.
+ */
+static int lose_installing(struct builder *builder, const struct unwind_rule *rule,
+			   uint64_t address)
+{
+	const struct unwind_source *source = builder->source;
+	uint64_t offset = address + builder->piece->bias, install = 0;
+	const struct unwind_rule lost = { .cfa = UNWIND_CFA_LOST, .flags = UNWIND_FLAG_MENDED };
+
+	if (builder->has_last && source->code && source->arch->find_install)
+		install = source->arch->find_install(rule, source->code, offset);
+	return install ? split_last(builder, address, offset - install, &lost) : 0;
+}
+
+/* In a realigned function the pop comes before the row that tells of the frame's end. */
+static int mend_popped(struct builder *builder, struct unwind_rule *rule, uint64_t address)
+{
+	const struct unwind_source *source = builder->source;
+	struct unwind_rule last = builder->last;
+	size_t n = popped_fp_mend(&builder->popped, source->arch, source->code,
+				  address + builder->piece->bias, rule);
+
+	if (!n || !builder->has_last)
+		return 0;
+	popped_fp_set(&last);
+	return split_last(builder, address, n, &last);
+}
+
 static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 {
 	struct builder *builder = arg;
-	const struct unwind_source *source = builder->source;
-	struct unwind_rule mended = *rule, before = builder->last;
-	size_t n = popped_fp_mend(&builder->popped, source->arch, source->code,
-				  address + builder->piece->bias, &mended);
-	int r = 0;
+	struct unwind_rule mended = *rule;
+	int r = mend_popped(builder, &mended, address);
 
-	if (n && builder->last_at < address - n) {
-		popped_fp_set(&before);
-		r = append_rule(builder, address - n, &before);
-	}
+	if (r == 0)
+		r = lose_installing(builder, rule, address);
 	builder->last = mended;
 	builder->last_at = address;
+	builder->has_last = true;
 	return r < 0 ? r : append_rule(builder, address, &mended);
 }
 
@@ -384,7 +420,7 @@ static int run_pieces(struct builder *builder)
 		}
 		builder->piece = piece;
 		builder->popped = (struct popped_fp){ 0 };
-		builder->last_at = UINT64_MAX;
+		builder->has_last = false;
 		end = piece->to;
 		r = cfi_run(piece->cfi, piece->description, builder->source->arch, &rows);
 		if (r == 0)

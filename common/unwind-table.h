@@ -8,7 +8,6 @@
 
 #include "common/cfi.h"
 #include "common/unwind-arch.h"
-#include "common/unwind-code.h"
 #include "common/unwind-lookup.h"
 
 enum {

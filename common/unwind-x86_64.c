@@ -110,6 +110,55 @@ static size_t find_pop_of_realigned(const uint8_t *before)
 	return 0;
 }
 
+/* The last call before an offset, to code of the same file; 0: there is none in the last bytes. */
+static uint64_t find_call(struct unwind_code *code, uint64_t offset, uint64_t *ret_target)
+{
+	enum { CALL = 0xe8, CALL_SIZE = 5, REACH = 256, FILE_REACH = 1 << 24 };
+
+	for (size_t n = CALL_SIZE; n <= REACH && n <= offset; n++) {
+		const uint8_t *at = unwind_code_before(code, offset - n + CALL_SIZE, CALL_SIZE);
+		int32_t distance;
+
+		if (!at)
+			return 0;
+		memcpy(&distance, at + 1, sizeof(distance));
+		*ret_target = offset - n + CALL_SIZE + distance;
+		/* The byte may be another instruction's: then this leads far away. */
+		if (*at == CALL && distance > -FILE_REACH && distance < FILE_REACH &&
+		    *ret_target < offset + FILE_REACH)
+			return offset - n;
+	}
+	return 0;
+}
+
+/* A function that does nothing: _Unwind_DebugHook(), for debuggers. */
+static bool is_empty(struct unwind_code *code, uint64_t offset)
+{
+	static const uint8_t empty[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xc3 }; /* endbr64; ret */
+	const size_t n = sizeof(empty), n_return = 1;
+	const uint8_t *at = unwind_code_before(code, offset + n, n);
+
+	return at && (!memcmp(at, empty, n) || *at == empty[n - n_return]);
+}
+
+/*
+ * libgcc's uw_install_context(): uw_install_context_1() writes the handler's registers to the places
+ * where this function has saved its caller's, the return address among them; then debuggers may
+ * look; then they are restored, and the stack pointer becomes %rcx: from there on the rule is the
+ * handler's.
+ */
+static uint64_t find_install(const struct unwind_rule *rule, struct unwind_code *code,
+			     uint64_t offset)
+{
+	enum { RCX = 2 };
+	uint64_t call, target;
+
+	if (rule->cfa != UNWIND_CFA_REGISTER || rule->cfa_register != RCX || rule->cfa_offset != 8)
+		return 0;
+	call = find_call(code, offset, &target);
+	return call && is_empty(code, target) ? find_call(code, call, &target) : call;
+}
+
 static const struct unwind_register registers[] = {
 	{ "rax", 0 },  { "rdx", 1 },   { "rcx", 2 },   { "rbx", 3 },  { "rsi", 4 },
 	{ "rdi", 5 },  { "rbp", RBP }, { "rsp", RSP }, { "r8", 8 },   { "r9", 9 },
@@ -126,6 +175,7 @@ const struct unwind_arch unwind_x86_64 = {
 	.classify_cfa = classify_cfa,
 	.is_pop_of_fp = is_pop_of_fp,
 	.find_pop_of_realigned = find_pop_of_realigned,
+	.find_install = find_install,
 	.registers = registers,
 	.usual_frame = {
 		.cfa = UNWIND_CFA_FP,

@@ -287,6 +287,9 @@ static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t
 		*ret = walk->sp + rule->cfa_offset +
 		       ((walk->pc & 15) >= rule->cfa_register ? 8 : 0);
 		return true;
+	case UNWIND_CFA_LOST:
+		overrule(walk);
+		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	default:
 		return give_up(walk, ENGINE_TABLE_E_RULE);
 	}

@@ -20,11 +20,13 @@ NO_INFO = "no-info"  # a true beginning: what follows has no unwind information
 CUT = "cut"  # a true beginning: what follows was not captured
 LOST = "lost"  # a true beginning: what follows was captured, but not found
 MISNAMED = "misnamed"  # the same, or cut, and good unwind information is called bad
+INSTALLING = "installing"  # a true beginning, cut where an exception installs its handler
 LEAVING = "leaving"  # functions are being left by longjmp() or an exception
 WRONG = "wrong"
 
-# Their callees copy the handler's registers over those that they have saved themselves, and then
-# its address over their own return address: no unwind information can tell of that.
+# Their callees copy the handler's registers over those that they have saved themselves, the return
+# address among them: unwind information cannot tell of that. The tables know the place from the
+# code; elfutils does not, and what it says is a matter of luck.
 INSTALL_HANDLERS = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_ForcedUnwind",
                     "_Unwind_Resume_or_Rethrow"}
 LEAVES_WITHIN = 300  # instructions from there to the handler
@@ -118,8 +120,8 @@ class Stacks:
 class Comparison:
     """The stacks of one engine, judged."""
 
-    def __init__(self, truth, stacks):
-        self.truth, self.stacks = truth, stacks
+    def __init__(self, truth, stacks, is_of_elfutils):
+        self.truth, self.stacks, self.is_of_elfutils = truth, stacks, is_of_elfutils
         assert len(truth.chains) == len(stacks.chains)
         self.outcomes = [self._judge(i) for i in range(len(truth.chains))]
         self.counts = Counter(self.outcomes)
@@ -132,7 +134,7 @@ class Comparison:
         if chain == true and end == "no-unwind-info" and not self.stacks.has_info(last):
             return WHOLE
         if self.truth.is_leaving[i]:
-            return LEAVING
+            return INSTALLING if self._is_installing(end, last) else LEAVING
         if true.startswith(chain + " "):
             outcome = self._judge_end(i, end, chain.count(" ") + 1, last)
             if outcome != WRONG:
@@ -142,6 +144,8 @@ class Comparison:
     def _judge_end(self, i, end, n_frames, last):
         if end == "no-unwind-info":
             return WRONG if self.stacks.has_info(last) else NO_INFO
+        if self._is_installing(end, last):
+            return INSTALLING
         if end == "bad-unwind-info":
             return MISNAMED
         if end != "stack-truncated":
@@ -150,9 +154,12 @@ class Comparison:
             return CUT
         return LOST
 
+    def _is_installing(self, end, last):
+        return end == "bad-unwind-info" and self.stacks.name(last) in INSTALL_HANDLERS
+
     def _is_about_to_leave(self, i, chain):
         frames = chain.split(" ")
-        if any(self.stacks.name(frame) in INSTALL_HANDLERS for frame in frames[:2]):
+        if self.is_of_elfutils and any(self.stacks.name(frame) in INSTALL_HANDLERS for frame in frames[:2]):
             return any(self.truth.is_leaving[i:i + LEAVES_WITHIN])
         return len(frames) > 1 and self._jumps_to(i, [frames[1] + ":exact", *frames[2:]])
 
@@ -165,7 +172,7 @@ class Comparison:
 
     def share(self, outcome):
         """Of the samples whose chains can be had."""
-        had = len(self.outcomes) - sum(self.counts[each] for each in (NO_INFO, CUT, LEAVING))
+        had = len(self.outcomes) - sum(self.counts[each] for each in (NO_INFO, CUT, INSTALLING, LEAVING))
         return self.counts[outcome] / had if had else 0
 
     def examples(self, outcome):
