@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "symbolizer/demangle.h"
+#include "symbolizer/folded-names.h"
 #include "symbolizer/plt.h"
 #include "symbolizer/symbol-table.h"
 
@@ -125,10 +126,12 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 			continue;
 		if (versions)
 			gelf_getversym(versions, i, &version);
+		table->has_versions |= (version & ~VERSION_HIDDEN) > VER_NDX_GLOBAL;
 		list[table->n++] = (struct symbol){
 			.address = symbol.st_value,
 			.size = size_of(elf, &symbol),
 			.is_sized = symbol.st_size > 0,
+			.binding = GELF_ST_BIND(symbol.st_info),
 			.name = name,
 			.suffix = "",
 			.rank = rank(&symbol, name, version),
@@ -180,9 +183,15 @@ static void sort(struct symbol_table *table)
 
 	if (table->n)
 		qsort(table->list, table->n, sizeof(*table->list), compare);
-	for (size_t i = 0; i < table->n; i++)
-		if (!n || table->list[i].address != table->list[n - 1].address)
-			table->list[n++] = table->list[i];
+	for (size_t i = 0, end; i < table->n; i = end) {
+		struct symbol best = table->list[i];
+
+		end = i + 1;
+		while (end < table->n && table->list[end].address == best.address)
+			end++;
+		best.n_folded = folded_names_count(&table->list[i], end - i, table->has_versions);
+		table->list[n++] = best;
+	}
 	table->n = n;
 	for (size_t i = 0; i + 1 < n; i++) {
 		struct symbol *symbol = &table->list[i];
@@ -264,17 +273,26 @@ struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t addr
 	return NULL;
 }
 
+/* NULL: as the file has it. */
+static char *make_name(const struct symbol *symbol)
+{
+	_cleanup_free_ char *demangled = demangle(symbol->name);
+	const char *name = demangled ? demangled : symbol->name;
+	char *full = NULL;
+
+	if (symbol->n_folded)
+		return asprintf(&full, "%s%s (+%u)", name, symbol->suffix, symbol->n_folded) < 0
+			       ? NULL
+			       : full;
+	if (!*symbol->suffix)
+		return take_pointer(demangled);
+	return asprintf(&full, "%s%s", name, symbol->suffix) < 0 ? NULL : full;
+}
+
 const char *symbol_name(struct symbol *symbol)
 {
-	if (!symbol->is_asked) {
-		_cleanup_free_ char *demangled = demangle(symbol->name);
-
-		symbol->is_asked = true;
-		if (!*symbol->suffix)
-			symbol->full_name = take_pointer(demangled);
-		else if (asprintf(&symbol->full_name, "%s%s", demangled ? demangled : symbol->name,
-				  symbol->suffix) < 0)
-			symbol->full_name = NULL;
-	}
+	if (!symbol->is_asked)
+		symbol->full_name = make_name(symbol);
+	symbol->is_asked = true;
 	return symbol->full_name ? symbol->full_name : symbol->name;
 }

@@ -16,6 +16,8 @@ struct symbol {
 	const char *name;   /* points into one of the ELF files */
 	const char *suffix; /* "@plt" of a stub, else empty */
 	char *full_name;    /* demangled, with its suffix; NULL: not asked for yet, or as `name` */
+	uint16_t n_folded;  /* other functions that are this one, too (folded-names.h) */
+	uint8_t binding;    /* STB_… */
 	uint8_t rank;	    /* among those of one address the highest is kept */
 	bool is_sized;	    /* else it ends with its section, or where the next one begins */
 	bool is_asked;
@@ -26,6 +28,7 @@ struct symbol_table {
 	size_t n, n_refused;
 	struct debug_file debug; /* that some of the names are in */
 	bool is_stripped;	 /* only dynamic symbols were found */
+	bool has_versions;	 /* its dynamic symbols have some */
 };
 
 /* Reads the symbols of `elf`, which must stay open. 0 or -ENOMEM; without symbols it is empty. */

@@ -209,6 +209,24 @@ class Inlined(Recording):
         self.assertRegex(text, r'(?m)^symbol .* name="outer" .* file=".*/inlined-spin\.c" line=\d+')
 
 
+class Folded(Recording):
+    def test_a_function_that_others_were_folded_into_says_so(self):
+        for linker in "gold", "lld":
+            if not shutil.which(f"ld.{linker}"):
+                continue
+            program = self.directory / "folded"
+            subprocess.run(["cc", "-O1", f"-fuse-ld={linker}", "-ffunction-sections", "-Wl,--icf=all", "-o", program,
+                            pipeline.TOP / "tests" / "programs" / "folded.c"], check=True)
+            callees = {}
+            for names, _ in self.folded([program]):
+                for caller in "reader", "painter", "main":
+                    if caller in names[:-1]:
+                        callees.setdefault(caller, set()).add(names[names.index(caller) + 1])
+            self.assertEqual(callees["reader"], callees["painter"])
+            self.assertIn(callees["reader"].pop(), {"parse (+2)", "draw (+2)", "another (+2)"})
+            self.assertEqual(callees["main"], {"reader", "painter", "alone"})
+
+
 TWIN = r"""
 volatile long n;
 __attribute__((noinline)) void NAME(long k) { for (long i = 0; i < k; i++) n++; }

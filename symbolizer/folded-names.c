@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <elf.h>
+#include <string.h>
+
+#include "symbolizer/folded-names.h"
+
+enum { NAMES_MAX = 256 }; /* of one address: further ones are not looked at */
+
+static bool is_mangled(const char *name)
+{
+	return !strncmp(name, "_Z", 2);
+}
+
+/* Without the hash of the older mangling of Rust: "17h", 16 digits, "E". */
+static size_t size_without_hash(const char *name)
+{
+	const size_t hash = 20;
+	size_t size = strlen(name);
+
+	return is_mangled(name) && size > hash && !strncmp(name + size - hash, "17h", 3) &&
+			       name[size - 1] == 'E'
+		       ? size - hash
+		       : size;
+}
+
+/* C1, C2, D0 …: the same digit but one, behind the same letter. */
+static bool differ_in_kind(const char *a, const char *b, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size && a[at] == b[at])
+		at++;
+	return at > 0 && at < size && (a[at - 1] == 'C' || a[at - 1] == 'D') && a[at] >= '0' &&
+	       a[at] <= '5' && b[at] >= '0' && b[at] <= '5' &&
+	       !memcmp(a + at + 1, b + at + 1, size - at - 1);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	size_t size;
+
+	if (!is_mangled(a) || !is_mangled(b))
+		return !strcmp(a + strspn(a, "_"), b + strspn(b, "_"));
+	size = size_without_hash(a);
+	return size == size_without_hash(b) && (!memcmp(a, b, size) || differ_in_kind(a, b, size));
+}
+
+static bool is_function_of_its_own(const struct symbol *symbol, const struct symbol *kept,
+				   bool has_versions)
+{
+	return symbol->is_sized && symbol->size == kept->size && !*symbol->suffix &&
+	       (is_mangled(symbol->name) ||
+		(!has_versions && symbol->binding == kept->binding && symbol->binding != STB_WEAK));
+}
+
+size_t folded_names_count(const struct symbol *symbols, size_t n, bool has_versions)
+{
+	size_t count = 0;
+
+	if (n > NAMES_MAX)
+		n = NAMES_MAX;
+	for (size_t i = 1; i < n; i++) {
+		bool is_new = is_function_of_its_own(&symbols[i], &symbols[0], has_versions) &&
+			      is_function_of_its_own(&symbols[0], &symbols[0], has_versions);
+
+		for (size_t k = 0; k < i && is_new; k++)
+			is_new = !is_same(symbols[i].name, symbols[k].name);
+		count += is_new;
+	}
+	return count;
+}
