@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -226,18 +228,29 @@ void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX])
 }
 
 /* No name makes another line look like this one: its newlines are escaped. */
-uint32_t proc_find_process(uint32_t tid)
+/* A number that a task's status tells behind a name; 0: it does not. */
+static uint32_t find_in_status(uint32_t tid, const char *name)
 {
 	_cleanup_file_ FILE *file = NULL;
 	char path[64], line[256];
-	uint32_t pid = 0;
+	size_t size = strlen(name);
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
 	file = fopen(path, "re");
-	while (file && !pid && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Tgid:\t%" SCNu32, &pid) != 1)
-			pid = 0;
-	return pid;
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, size))
+			return strtoul(line + size, NULL, 10);
+	return 0;
+}
+
+uint32_t proc_find_process(uint32_t tid)
+{
+	return find_in_status(tid, "Tgid:\t");
+}
+
+uint32_t proc_find_parent(uint32_t pid)
+{
+	return find_in_status(pid, "PPid:\t");
 }
 
 /* Entries of a directory whose names are numbers. */
@@ -277,6 +290,11 @@ int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *a
 int proc_each_process(int (*each)(uint32_t pid, void *arg), void *arg)
 {
 	return each_number("/proc", each, arg);
+}
+
+bool proc_share_memory(uint32_t pid, uint32_t other)
+{
+	return syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;
 }
 
 bool proc_is_ours(void)

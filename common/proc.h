@@ -57,8 +57,17 @@ void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX]);
 /* The process that a thread is of; 0: there is no such thread. */
 uint32_t proc_find_process(uint32_t tid);
 
+/*
+ * Whether two processes have one memory (kcmp(2), KCMP_VM), as a vforked child until its exec, and
+ * what clone(2) makes with CLONE_VM. false, too, if that may not be asked.
+ */
+bool proc_share_memory(uint32_t pid, uint32_t other);
+
 /* Whether /proc belongs to our own PID namespace: elsewhere its PIDs are other processes'. */
 bool proc_is_ours(void);
+
+/* The parent of a process, 0: it has none, or is not there. */
+uint32_t proc_find_parent(uint32_t pid);
 
 /* Calls for each thread; how many there were, or -errno. */
 int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *arg);

@@ -20,6 +20,8 @@ struct process {
 	struct mapping_table mappings;
 	char name[PROC_NAME_MAX];
 	struct cgroup *cgroup; /* NULL: the root, or not known */
+	uint64_t
+		memory; /* the same number: one memory; 0: nobody else has it, as far as is known */
 	bool has_exited;
 };
 

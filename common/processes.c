@@ -268,6 +268,22 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 	return 0;
 }
 
+/*
+ * Processes may share their memory without being threads of one (clone(CLONE_VM)): the kernel tells
+ * of a mapping as of that one's alone which has made it.
+ */
+static void note_shared_memory(struct processes *processes, struct process *process,
+			       uint32_t parent_pid)
+{
+	struct process *parent = find(processes, parent_pid);
+
+	if (!parent || processes->is_proc_foreign || !proc_share_memory(process->pid, parent_pid))
+		return;
+	if (!parent->memory)
+		parent->memory = parent->upid;
+	process->memory = parent->memory;
+}
+
 /* A process that is not known, from /proc, or without anything if it cannot be had there. */
 static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_origin origin,
 			 uint64_t time)
@@ -294,6 +310,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	if (r == 0) {
 		process->known_since = before;
 		process->n_threads = n_threads > 0 ? n_threads : 1;
+		note_shared_memory(processes, process, proc_find_parent(pid));
 	}
 	r = put_process(processes, process, origin, 0, time);
 	if (r == 0)
@@ -373,6 +390,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	if (r < 0 || !parent)
 		return r;
 	process->cgroup = cgroup_share(parent->cgroup);
+	note_shared_memory(processes, process, task->parent_pid);
 	return own_anonymous(processes, process, parent->anonymous, time);
 }
 
@@ -505,8 +523,34 @@ static bool mapped_code(const struct processes *processes, const struct record_m
 	return true;
 }
 
+static int map_into(struct processes *processes, struct process *process,
+		    const struct image_source *source, uint64_t offset, uint64_t time)
+{
+	if (time < process->known_since)
+		return 0;
+	/* Full of what was mapped once: there is no event when it goes. */
+	if (process->mappings.n >= MAPPING_TABLE_MAX - 2)
+		return renew(processes, process, time);
+	return add_mapping(processes, process, source, offset, time);
+}
+
+static int map_into_others(struct processes *processes, uint32_t pid, uint64_t memory,
+			   const struct image_source *source, uint64_t offset, uint64_t time)
+{
+	struct process *process, *next;
+	int r = 0;
+
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		if (r == 0 && process->memory == memory && process->pid != pid)
+			r = map_into(processes, process, source, offset, time);
+	}
+	return r;
+}
+
 int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
 {
+	uint64_t memory;
 	struct process *process = find(processes, mmap->pid);
 	struct image_source source;
 	int r;
@@ -519,12 +563,11 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 			return r;
 		process = find(processes, mmap->pid);
 	}
-	if (time < process->known_since)
-		return 0;
-	/* Full of what was mapped once: there is no event when it goes. */
-	if (process->mappings.n >= MAPPING_TABLE_MAX - 2)
-		return renew(processes, process, time);
-	return add_mapping(processes, process, &source, mmap->offset, time);
+	memory = process->memory; /* it may be another incarnation then */
+	r = map_into(processes, process, &source, mmap->offset, time);
+	if (r < 0 || !memory)
+		return r;
+	return map_into_others(processes, mmap->pid, memory, &source, mmap->offset, time);
 }
 
 static bool is_new_code(const struct processes *processes, const struct record_mmap2 *mmap)
