@@ -25,6 +25,16 @@ struct process {
 	bool has_exited;
 };
 
+/*
+ * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
+ * when it is, unless it tells of another mapping of that process since `began`.
+ */
+struct maps_to_compare {
+	uint64_t upid;
+	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
+	struct proc_maps maps;
+};
+
 /* Whether an event that makes another incarnation of the PID still waits. */
 bool processes_is_changing(const struct processes *processes, uint32_t pid);
 

@@ -30,12 +30,20 @@ static void forget(struct processes *processes, struct process *process)
 	free(process);
 }
 
+static void drop_compared(struct processes *processes)
+{
+	if (processes->compared)
+		proc_maps_deinit(&processes->compared->maps);
+	free(take_pointer(processes->compared));
+}
+
 void processes_deinit(struct processes *processes)
 {
 	struct process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 	forget(processes, process);
+	drop_compared(processes);
 	free(processes->exited);
 	processes->exited = NULL;
 }
@@ -203,6 +211,20 @@ static int add_mapping(struct processes *processes, struct process *process,
 	return r < 0 ? r : put_new_mapping(processes, process, &mapping, flags, time);
 }
 
+static struct image_source source_of(const struct proc_maps *maps,
+				     const struct proc_mapping *mapping)
+{
+	return (struct image_source){
+		.task = maps->task,
+		.start = mapping->start,
+		.length = mapping->end - mapping->start,
+		.major = mapping->major,
+		.minor = mapping->minor,
+		.inode = mapping->inode,
+		.path = mapping->path,
+	};
+}
+
 static int add_maps(struct processes *processes, struct process *process,
 		    const struct proc_maps *maps, uint64_t time)
 {
@@ -210,15 +232,7 @@ static int add_maps(struct processes *processes, struct process *process,
 
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
 		const struct proc_mapping *mapping = &maps->list[i];
-		struct image_source source = {
-			.task = maps->task,
-			.start = mapping->start,
-			.length = mapping->end - mapping->start,
-			.major = mapping->major,
-			.minor = mapping->minor,
-			.inode = mapping->inode,
-			.path = mapping->path,
-		};
+		const struct image_source source = source_of(maps, mapping);
 
 		r = add_mapping(processes, process, &source, mapping->offset, time);
 	}
@@ -497,6 +511,114 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 	return processes_name_thread(processes, comm->pid, comm->tid, name, time);
 }
 
+/* Tells that nobody knows what is mapped where something else lies by now. */
+static int forget_moved(struct processes *processes, struct process *process,
+			const struct mapping *now, uint64_t time)
+{
+	struct mapping_table *mappings = &process->mappings;
+	int r = 0;
+
+	for (size_t i = mapping_table_behind(mappings, now->start);
+	     r == 0 && i < mappings->n && mappings->list[i].start < now->end;) {
+		const struct mapping *old = &mappings->list[i];
+		const struct mapping nothing = {
+			.start = old->start > now->start ? old->start : now->start,
+			.end = old->end < now->end ? old->end : now->end,
+		};
+
+		if (old->image == now->image &&
+		    old->start - old->offset == now->start - now->offset) {
+			i++;
+			continue;
+		}
+		processes->n_moved++;
+		r = put_mapping(processes, process->upid, &nothing, 0, time);
+		if (r == 0)
+			r = mapping_table_remove(mappings, nothing.start, nothing.end);
+	}
+	return r;
+}
+
+/*
+ * Code may move without an event (mremap(2)). If no event is on its way, what lies elsewhere now
+ * than the stream has told has moved since it was compared last, some time before now: until then
+ * nobody knows.
+ */
+static int find_moved(struct processes *processes, struct process *process,
+		      const struct proc_maps *maps, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct proc_mapping *mapping = &maps->list[i];
+		const struct image_source source = source_of(maps, mapping);
+		struct mapping now = {
+			.start = mapping->start,
+			.end = mapping->end,
+			.offset = images_is_anonymous(&source) ? mapping->start : mapping->offset,
+		};
+		uint32_t flags;
+
+		r = find_image(processes, process, &source, &now.image, &flags);
+		if (r == 0)
+			r = forget_moved(processes, process, &now, time);
+	}
+	return r;
+}
+
+static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
+{
+	struct maps_to_compare *compared = calloc(1, sizeof(*compared));
+	uint64_t pause;
+	int r;
+
+	if (!compared)
+		return -ENOMEM;
+	compared->upid = process->upid;
+	compared->began = clock_now(CLOCK_MONOTONIC);
+	r = read_maps(processes, process->pid, &compared->maps);
+	compared->ended = clock_now(CLOCK_MONOTONIC);
+	pause = (compared->ended - compared->began) * PROCESSES_COMPARE_SHARE;
+	processes->compare_at =
+		compared->ended + (pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
+	processes->compared = compared;
+	if (r == 0 && !processes->is_mapping(process->pid, processes->arg))
+		return find_moved(processes, process, &compared->maps, time);
+	drop_compared(processes);
+	return r == -ENOMEM ? r : 0;
+}
+
+/*
+ * A process that is sampled: takes what was read of it when the stream has come so far, and reads
+ * again. Those that are sampled most are met first.
+ */
+static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
+{
+	const struct maps_to_compare *compared = processes->compared;
+	int r = 0;
+
+	if (compared && time < compared->ended)
+		return 0;
+	if (compared && compared->upid == process->upid) {
+		r = add_maps(processes, process, &compared->maps, time);
+		processes->n_compared++;
+	} else if (compared && time - compared->ended < PROCESSES_COMPARE_NS) {
+		return 0; /* that one may be sampled again */
+	}
+	drop_compared(processes);
+	if (r == 0 && clock_now(CLOCK_MONOTONIC) >= processes->compare_at && !process->has_exited)
+		r = read_to_compare(processes, process, time);
+	return r;
+}
+
+/* What the stream tells now is newer than what was read. */
+static void note_mapped(struct processes *processes, const struct process *process, uint64_t time)
+{
+	if (processes->compared && processes->compared->upid == process->upid &&
+	    time >= processes->compared->began)
+		drop_compared(processes);
+}
+
 /* What is mapped to be executed; false: something else, or nobody's. */
 static bool mapped_code(const struct processes *processes, const struct record_mmap2 *mmap,
 			struct image_source *ret)
@@ -526,6 +648,7 @@ static bool mapped_code(const struct processes *processes, const struct record_m
 static int map_into(struct processes *processes, struct process *process,
 		    const struct image_source *source, uint64_t offset, uint64_t time)
 {
+	note_mapped(processes, process, time);
 	if (time < process->known_since)
 		return 0;
 	/* Full of what was mapped once: there is no event when it goes. */
@@ -638,6 +761,14 @@ static int read_again(struct processes *processes, struct process *process, uint
 	return read_again_into(processes, process, time, &maps);
 }
 
+/* Whether it was read already what will be mapped where nothing is known for now. */
+static bool is_moving(const struct processes *processes, const struct process *process,
+		      uint64_t time)
+{
+	return processes->compared && processes->compared->upid == process->upid &&
+	       time < processes->compared->ended;
+}
+
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid)
 {
@@ -653,13 +784,17 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		if (r < 0)
 			return r;
 		process = find(processes, pid);
-	} else if (address && !process->has_exited &&
+	} else if (address && !process->has_exited && !is_moving(processes, process, time) &&
 		   !mapping_table_find(&process->mappings, address) &&
 		   clock_now(CLOCK_MONOTONIC) - process->read_at >= PROCESSES_REREAD_NS) {
 		r = read_again(processes, process, time);
 		if (r < 0 && r != -ESRCH)
 			return r;
 		process = find(processes, pid);
+	} else if (address && processes->is_mapping) {
+		r = compare_maps(processes, process, time);
+		if (r < 0)
+			return r;
 	}
 	*ret_upid = process->upid;
 	return 0;

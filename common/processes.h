@@ -16,6 +16,8 @@
 
 #define PROCESSES_LINGER_NS 100000000ULL
 #define PROCESSES_REREAD_NS 100000000ULL /* a process's maps are read again no faster than this */
+#define PROCESSES_COMPARE_NS 50000000ULL /* what is mapped is compared with /proc no faster */
+#define PROCESSES_COMPARE_SHARE 500	 /* and at most this part of the time goes into that */
 #define PROCESSES_SWEEP_NS 10000000000ULL
 #define PROCESSES_IMAGES_LINGER_NS 30000000000ULL
 
@@ -36,8 +38,13 @@ struct processes {
 	struct exited_process *exited; /* a queue, by time */
 	size_t n_exited, n_exited_allocated;
 	uint64_t swept_at;
+	struct maps_to_compare *compared; /* NULL: none are waiting */
+	uint64_t compare_at;		  /* the time of the next comparison, or later */
+	uint64_t n_compared, n_moved;
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
+	/* Whether an event of something that `pid` has mapped does; of those that are compared. */
+	bool (*is_mapping)(uint32_t pid, void *arg);
 	/* What else is known of a file's build-id: its size, 0: nothing. May be NULL. */
 	size_t (*find_build_id)(const char *path, const uint8_t **ret, void *arg);
 	/* /proc/PID/maps of a process, open, or -errno; NULL: we can open it ourselves. */

@@ -48,17 +48,36 @@ static int changes_process(const struct perf_event_header *header, void *arg)
 	}
 }
 
-static bool is_changing(uint32_t pid, void *arg)
+/* Whether an event of the side-band that was not taken yet is one of a PID's. */
+static bool waits_in_rings(struct perf_source *self,
+			   int (*is_one)(const struct perf_event_header *header, void *arg),
+			   uint32_t pid)
 {
-	struct perf_source *self = arg;
-
 	for (size_t i = 0; i < self->recording.n_cpus; i++) {
 		uint64_t from = 0;
 
-		if (merge_look_ahead(&self->merge, i, &from, changes_process, &pid))
+		if (merge_look_ahead(&self->merge, i, &from, is_one, &pid))
 			return true;
 	}
 	return false;
+}
+
+static bool is_changing(uint32_t pid, void *arg)
+{
+	return waits_in_rings(arg, changes_process, pid);
+}
+
+static int maps_code(const struct perf_event_header *header, void *arg)
+{
+	const struct record_mmap2 *mmap = (const void *)header;
+
+	return record_is_whole(header) && header->type == PERF_RECORD_MMAP2 &&
+	       mmap->pid == *(uint32_t *)arg;
+}
+
+static bool is_mapping(uint32_t pid, void *arg)
+{
+	return waits_in_rings(arg, maps_code, pid);
 }
 
 /* What tells of waits by its data. */
@@ -478,6 +497,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 
 	processes_init(&self->processes, stage, &self->images);
 	self->processes.is_changing = is_changing;
+	self->processes.is_mapping = is_mapping;
 	self->processes.arg = self;
 	self->processes.is_proc_foreign = !proc_is_ours();
 	if (self->processes.is_proc_foreign)
@@ -615,6 +635,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 	*counters_get(&stage->counters, "processes", "incarnations") += self->processes.n_upids;
 	*counters_get(&stage->counters, "processes", "maps-read-again") +=
 		self->processes.n_rereads;
+	*counters_get(&stage->counters, "processes", "maps-compared") += self->processes.n_compared;
+	*counters_get(&stage->counters, "processes", "mappings-moved") += self->processes.n_moved;
 	stage->end_time = clock_now(CLOCK_MONOTONIC);
 	return r;
 }

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Many short processes: each stack is of the process that it is said to be of."""
+import subprocess
+from collections import Counter
+
 import churned
 import pipeline
+import streams
 
 PROGRAM = pipeline.CHAIN.with_name("churn")
 N_PROCESSES, SECONDS = "600", "3"
@@ -60,6 +64,43 @@ class Churn(pipeline.RecordingTest):
     @pipeline.needs_root
     def test_pids_that_are_used_again(self):
         self.assert_each_has_its_own(self.churn("reuse", N_COPIES))
+
+
+class Moved(pipeline.RecordingTest):
+    """Code that the kernel does not tell of: whoever is called "second" runs the second library's."""
+    PROGRAMS = pipeline.TOP / "tests" / "programs"
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.directory / "moved"
+        subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-o", self.program, self.PROGRAMS / "moved.c"], check=True)
+        self.libraries = [self.directory / f"lib{name}.so" for name in ("alpha", "beta")]
+        for library, name in zip(self.libraries, ("alpha", "beta")):
+            subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"-DNAME={name}", "-o", library,
+                            self.PROGRAMS / "moved-library.c"], check=True)
+
+    def leaves(self, way):
+        ended = self.run_well(self.source("-F", "999", "--", self.program, way, *self.libraries),
+                              self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
+                              self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        leaves = Counter()
+        for names, n in streams.folded_stacks(ended[-1].output.decode()):
+            user = [name for name in names[1:] if not name.endswith("_[k]")]
+            if user and user[-1].endswith("_inner"):
+                leaves[names[0], user[-1]] += n
+        return leaves
+
+    def check(self, way):
+        leaves = self.leaves(way)
+        self.assertEqual(set(leaves), {("moved", "alpha_inner"), ("second", "beta_inner")}, leaves)
+        self.assertGreater(leaves["second", "beta_inner"], 300)
+
+    def test_code_that_is_moved_over_other_code(self):
+        self.check("move")
+        self.assertGreater(self.stats("perf-source")["processes"]["mappings-moved"], 0)
+
+    def test_a_process_that_shares_the_memory_of_another(self):
+        self.check("share")
 
 
 if __name__ == "__main__":
