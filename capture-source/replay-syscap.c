@@ -13,6 +13,7 @@
 #include "capture-source/replay-events.h"
 #include "capture-source/replay-heap.h"
 #include "common/clock.h"
+#include "common/perf-counter.h"
 
 enum {
 	PROCESSES_MAX = 1 << 22,
@@ -118,8 +119,7 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 	copy_text(syscap, "stackpipe.event", "samples", hello->event, sizeof(hello->event));
 	copy_text(syscap, "stackpipe.host", "", hello->host, sizeof(hello->host));
 	copy_text(syscap, "stackpipe.stages", "sysprof", hello->stages, sizeof(hello->stages));
-	if (hello->rate &&
-	    (!strcmp(hello->event, "cpu-clock") || !strcmp(hello->event, "task-clock")))
+	if (hello->rate && perf_counter_name_is_clock(hello->event))
 		replay->period = NANOSECONDS_A_SECOND / hello->rate;
 	return read_names(stage, replay);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/perf-counter.h"
 #include "perf-source/sampled-event.h"
 #include "perf-source/tracepoint.h"
 #include "perf-source/uprobe-place.h"
@@ -12,36 +13,9 @@
 
 #define UPROBE_PREFIX "uprobe:"
 
-static const struct counter {
-	const char *name;
-	uint32_t type;
-	uint64_t config;
-} counters[] = {
-	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
-	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
-	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
-	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
-	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
-	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
-	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
-	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
-	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
-	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
-};
-
-static const struct counter *find_counter(const char *name)
-{
-	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		if (!strcmp(counters[i].name, name))
-			return &counters[i];
-	return NULL;
-}
-
 bool sampled_event_is_clock(const struct sampled_event *event)
 {
-	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
-						     event->config == PERF_COUNT_SW_TASK_CLOCK);
+	return perf_counter_is_clock(event->type, event->config);
 }
 
 /* "GROUP:NAME" */
@@ -93,7 +67,7 @@ bool sampled_event_is_uprobe(const char *text)
 
 int sampled_event_find(const char *text, struct sampled_event *ret)
 {
-	const struct counter *counter = find_counter(text);
+	const struct perf_counter *counter = perf_counter_find(text);
 
 	*ret = (struct sampled_event){ .file_fd = -1, .filter_program_fd = -1 };
 	if (sampled_event_is_uprobe(text))
