@@ -8,7 +8,7 @@
 
 #include "capture-source/replay-sample.h"
 
-enum { REPLAY_EVENTS_MAX = 32 };
+enum { REPLAY_EVENTS_MAX = WIRE_EVENTS_MAX };
 
 /* Of an embedded file. */
 struct lines {

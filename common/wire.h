@@ -34,6 +34,7 @@ enum {
 	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
 	WIRE_FRAMES_MAX = 8192,	      /* of a stack */
 	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
+	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers leave out those of larger numbers */
 	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
 	WIRE_NAME_MAX = 4096,	      /* bytes of a function's or source file's name */
 	WIRE_BLOB_PADDING = 8,	      /* zero bytes that follow a blob, at least */

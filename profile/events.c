@@ -2,13 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/perf-counter.h"
 #include "profile/events.h"
 
-/* Of streams and captures that tell an event by its name alone. */
-static bool is_clock(const char *name)
-{
-	return !strcmp(name, "cpu-clock") || !strcmp(name, "task-clock");
-}
+/* Names of views that are of no single event, or of whichever it is. */
+static const char samples_view[] = "samples", wall_view[] = "wall-clock", on_view[] = "on-cpu",
+		  off_view[] = "off-cpu";
 
 void events_init(struct events *events, const struct wire_hello *hello)
 {
@@ -16,8 +15,48 @@ void events_init(struct events *events, const struct wire_hello *hello)
 
 	*events = (struct events){ .n = 1 };
 	first->kind = WIRE_event_kind_ON_CPU;
-	first->unit = is_clock(hello->event) ? WIRE_event_unit_NANOSECONDS : WIRE_event_unit_EVENTS;
+	/* Streams and captures of one event tell it by its name alone. */
+	first->unit = perf_counter_name_is_clock(hello->event) ? WIRE_event_unit_NANOSECONDS
+							       : WIRE_event_unit_EVENTS;
 	memcpy(first->name, hello->event, sizeof(hello->event));
+}
+
+static bool is_wait(const struct event_info *event)
+{
+	return event->kind == WIRE_event_kind_OFF_CPU;
+}
+
+static bool is_of_another_view(const char *name)
+{
+	static const char *const others[] = { samples_view, wall_view, on_view, off_view };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(name, others[i]))
+			return true;
+	return false;
+}
+
+static bool is_taken(const struct events *events, const struct event_info *whose, const char *name)
+{
+	for (const struct event_info *event = events->list; event < events->list + events->n;
+	     event++)
+		if (event != whose && !strcmp(event->name, name))
+			return true;
+	return is_of_another_view(name);
+}
+
+/* By its name a view is asked for: of two events that have one, the second becomes "name#2". */
+static void make_unique(const struct events *events, struct event_info *event)
+{
+	char name[EVENT_NAME_SIZE];
+
+	memcpy(name, event->name, sizeof(name));
+	for (unsigned i = 2; is_taken(events, event, event->name); i++) {
+		int size = snprintf(NULL, 0, "#%u", i);
+
+		snprintf(event->name, sizeof(event->name), "%.*s#%u", (int)sizeof(name) - 1 - size,
+			 name, i);
+	}
 }
 
 void events_add(struct events *events, const struct wire_event *event)
@@ -32,11 +71,8 @@ void events_add(struct events *events, const struct wire_event *event)
 	info = &events->list[event->number];
 	*info = (struct event_info){ .kind = event->kind, .unit = event->unit };
 	memcpy(info->name, event->name.data, size);
-}
-
-static bool is_wait(const struct event_info *event)
-{
-	return event->kind == WIRE_event_kind_OFF_CPU;
+	if (!is_wait(info))
+		make_unique(events, info);
 }
 
 bool events_is_wait(const struct events *events, uint32_t number)
@@ -86,12 +122,12 @@ const char *view_name(const struct events *events, struct view view)
 	const struct event_info *event = &events->list[view.event];
 
 	if (view.kind == VIEW_SAMPLES)
-		return "samples";
+		return samples_view;
 	if (view.kind == VIEW_WALL)
-		return "wall-clock";
+		return wall_view;
 	if (is_wait(event))
-		return "off-cpu";
-	return view.event == find_clock(events) && events_have_waits(events) ? "on-cpu"
+		return off_view;
+	return view.event == find_clock(events) && events_have_waits(events) ? on_view
 									     : event->name;
 }
 

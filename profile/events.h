@@ -12,7 +12,7 @@
 #include "common/wire.h"
 
 enum {
-	EVENTS_MAX = 32,
+	EVENTS_MAX = WIRE_EVENTS_MAX,
 	EVENT_NAME_SIZE = 65,
 	VIEWS_MAX = EVENTS_MAX + 2,
 	EVENTS_VIEW_NAMES = 256,
@@ -44,7 +44,10 @@ struct view {
 /* The one event that `hello` names, until others are told. */
 void events_init(struct events *events, const struct wire_hello *hello);
 
-/* An event that is beyond the limit is not taken in. */
+/*
+ * An event that is beyond the limit is not taken in. One that is called like another, or like a
+ * view that is not its own, gets a name of its own: "cpu-clock#2".
+ */
 void events_add(struct events *events, const struct wire_event *event);
 
 /* Whether there are waits among the samples. */
