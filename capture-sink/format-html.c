@@ -359,7 +359,8 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 	json_number(&json, "start_ms", hello->start_unix_time / 1000000);
 	json_number(&json, "duration_us",
 		    (stacks->last_time - hello->start_time) / NANOSECONDS_A_MICROSECOND);
-	json_number(&json, "lost", stacks->n_dropped);
+	json_number(&json, "lost", stacks->n_lost);
+	json_number(&json, "left_out", stacks->n_left_out);
 	json_number(&json, "refused", profile->n_refused);
 	json_number(&json, "incomplete", end != STAGE_STREAM_WHOLE);
 	put_ends(stacks, &json);

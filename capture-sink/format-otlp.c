@@ -242,7 +242,8 @@ static void put_totals(struct writing *self, struct protobuf *profile, enum stag
 	struct protobuf indices = { 0 };
 	char key[64];
 
-	protobuf_add_uint(&indices, find_attribute(self, "stackpipe.lost", stacks->n_dropped));
+	protobuf_add_uint(&indices, find_attribute(self, "stackpipe.lost", stacks->n_lost));
+	protobuf_add_uint(&indices, find_attribute(self, "stackpipe.left-out", stacks->n_left_out));
 	protobuf_add_uint(&indices,
 			  find_attribute(self, "stackpipe.incomplete", end != STAGE_STREAM_WHOLE));
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {

@@ -729,7 +729,9 @@ static int put_totals(struct capture *capture, enum stage_stream_end end)
 	if (r == 0)
 		r = put_metadata_number(capture, "stackpipe.samples", n_samples);
 	if (r == 0)
-		r = put_metadata_number(capture, "stackpipe.lost", capture->stacks.n_dropped);
+		r = put_metadata_number(capture, "stackpipe.lost", capture->stacks.n_lost);
+	if (r == 0 && capture->stacks.n_left_out)
+		r = put_metadata_number(capture, "stackpipe.left-out", capture->stacks.n_left_out);
 	if (r == 0)
 		r = put_metadata(capture, "stackpipe.state",
 				 end == STAGE_STREAM_WHOLE ? "complete" : "incomplete");
@@ -741,7 +743,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	struct syscap_format *self = capture->format_data;
 	int r = put_totals(capture, end);
 
-	self->counters.n_lost = capture->stacks.n_dropped;
+	self->counters.n_lost = capture->stacks.n_lost;
 	if (r == 0)
 		r = put_events(capture);
 	if (r == 0)

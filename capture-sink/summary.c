@@ -159,7 +159,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 {
 	_cleanup_free_ struct stack_count *list = NULL;
 	uint64_t n_samples = 0;
-	char waits[64] = "";
+	char waits[64] = "", left_out[64] = "";
 	size_t n;
 
 	if (heap_is_there(&capture->heap)) {
@@ -170,11 +170,14 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 		n_samples += capture->stacks.n_ends[i];
 	if (capture->n_waits)
 		snprintf(waits, sizeof(waits), " and %" PRIu64 " waits", capture->n_waits);
-	fprintf(stderr, "%s: %" PRIu64 " samples%s in %.1f s of '%s', %" PRIu64 " lost%s\n",
+	if (capture->stacks.n_left_out)
+		snprintf(left_out, sizeof(left_out), ", %" PRIu64 " left out",
+			 capture->stacks.n_left_out);
+	fprintf(stderr, "%s: %" PRIu64 " samples%s in %.1f s of '%s', %" PRIu64 " lost%s%s\n",
 		strcmp(capture->path, "-") ? capture->path : "standard output",
 		n_samples - capture->n_waits, waits,
 		(capture->stacks.last_time - capture->stacks.hello.start_time) / 1e9,
-		capture->stacks.hello.event, capture->stacks.n_dropped,
+		capture->stacks.hello.event, capture->stacks.n_lost, left_out,
 		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
 	if (capture->format->lacks)
 		fprintf(stderr, "  a file of format %s does not hold %s\n", capture->format->name,

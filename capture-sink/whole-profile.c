@@ -97,7 +97,10 @@ bool whole_profile_remark(const struct capture *capture, enum stage_stream_end e
 		return true;
 	}
 	if (number == 1) {
-		snprintf(ret, size, "lost: %" PRIu64, stacks->n_dropped);
+		snprintf(ret, size, "lost: %" PRIu64, stacks->n_lost);
+		if (stacks->n_left_out)
+			snprintf(ret, size, "lost: %" PRIu64 "; left out: %" PRIu64, stacks->n_lost,
+				 stacks->n_left_out);
 		return true;
 	}
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {

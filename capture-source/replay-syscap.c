@@ -498,10 +498,13 @@ static int finish(struct stage *stage, struct replay *replay)
 	const struct syscap_file *syscap = &replay->syscap;
 	const char *state = syscap_file_metadata(syscap, "stackpipe.state");
 	uint64_t lost = number_of(syscap, "stackpipe.lost", 0);
+	uint64_t left_out = number_of(syscap, "stackpipe.left-out", 0);
 
-	stage->samples_in += lost;
+	stage->samples_in += lost + left_out;
+	if (left_out)
+		stage_drop(stage, "left-out", left_out);
 	if (lost)
-		stage_drop(stage, "kernel-lost", lost);
+		stage_drop(stage, STAGE_KERNEL_LOST, lost);
 	if (syscap->n_skipped)
 		*counters_get(&stage->counters, "events", "skipped") = syscap->n_skipped;
 	if (syscap->n_refused + replay->bundle.n_refused)

@@ -131,6 +131,9 @@ void stage_usage_error(const struct argp_state *state, const char *format, ...)
 /* Counts samples that go no further, by reason (a literal). */
 void stage_drop(struct stage *stage, const char *reason, uint64_t n);
 
+/* The reason of samples that the kernel had no room for: these, and no others, are lost. */
+#define STAGE_KERNEL_LOST "kernel-lost"
+
 /* For descriptions of sandboxes: what asking for images needs, and a thread of one's own. */
 void stage_sandbox_allow_images(struct sandbox *sandbox);
 void stage_sandbox_allow_thread(struct sandbox *sandbox);

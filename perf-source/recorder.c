@@ -617,7 +617,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 		       ? self->lost_told
 		       : recording_lost(&self->recording, RING_SAMPLES);
 	stage->samples_in += lost;
-	stage_drop(stage, "kernel-lost", lost);
+	stage_drop(stage, STAGE_KERNEL_LOST, lost);
 	if ((self->recording.has_waits || self->scheduler) &&
 	    !self->recording.setup.no_lost_format) {
 		/* Also what was lost at the very end, which no record tells. */

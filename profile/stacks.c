@@ -307,8 +307,12 @@ int stacks_handle_count(struct stage *stage, void *data, const void *view)
 	struct stacks *stacks = data;
 	const struct wire_count *count = view;
 
-	if (!strcmp(count->group.data, "dropped"))
-		stacks->n_dropped += count->value;
+	if (strcmp(count->group.data, "dropped"))
+		return 0;
+	if (!strcmp(count->name.data, STAGE_KERNEL_LOST))
+		stacks->n_lost += count->value;
+	else
+		stacks->n_left_out += count->value;
 	return 0;
 }
 

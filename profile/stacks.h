@@ -70,7 +70,8 @@ struct stacks {
 	struct events events;
 	bool has_symbols; /* a symbolizer has seen the stream, or it came with names */
 	uint64_t n_ends[STACKS_ENDS];
-	uint64_t n_dropped;			       /* by the stages before, and by the kernel */
+	uint64_t n_lost;			       /* by the kernel, which had no room */
+	uint64_t n_left_out;			       /* by the stages before */
 	uint64_t last_time;			       /* of the stream so far */
 	struct wire_frame raw_frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
 	struct named_frame named_frames[WIRE_FRAMES_MAX];

@@ -43,7 +43,8 @@ static void put_summary(const struct report *report, FILE *out)
 		  : report->options->view.kind == VIEW_WEIGHTS ? "weights"
 							       : "samples");
 	json_number(&json, "sum", report->counts.sum);
-	json_number(&json, "lost", stacks->n_dropped);
+	json_number(&json, "lost", stacks->n_lost);
+	json_number(&json, "left_out", stacks->n_left_out);
 	fprintf(out, ", \"complete\": %s", report->end == STAGE_STREAM_WHOLE ? "true" : "false");
 	json_begin(&json, "ends");
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)

@@ -64,7 +64,10 @@ static void print_summary(const struct report *report, FILE *out)
 	fprintf(out, "\n%" PRIu64 " samples", n - n_waits);
 	if (n_waits)
 		fprintf(out, " and %" PRIu64 " waits", n_waits);
-	fprintf(out, ", %" PRIu64 " lost%s\n", stacks->n_dropped,
+	fprintf(out, ", %" PRIu64 " lost", stacks->n_lost);
+	if (stacks->n_left_out)
+		fprintf(out, ", %" PRIu64 " left out", stacks->n_left_out);
+	fprintf(out, "%s\n",
 		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording was cut");
 	fputs("stacks:", out);
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)

@@ -157,6 +157,8 @@ function tellCounts() {
 		warnings.push("INCOMPLETE: the stream was cut.");
 	if (header.lost)
 		warnings.push(`${number(header.lost)} samples were lost.`);
+	if (header.left_out)
+		warnings.push(`${number(header.left_out)} samples were left out.`);
 	if (header.refused)
 		warnings.push(`${number(header.refused)} samples are not shown: too many stacks.`);
 	$("warning").textContent = warnings.join(" ");
