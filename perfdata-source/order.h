@@ -23,6 +23,15 @@ struct ordered {
 	void *owned;			       /* the copy that `bytes` is, NULL: it lasts anyway */
 };
 
+/* Whether it tells when it was, even if that is 0: what perf has made up at its start. */
+static inline bool ordered_has_time(const struct ordered *record)
+{
+	const struct layout *layout = &record->event->layout;
+
+	return layout->sample_type & PERF_SAMPLE_TIME &&
+	       (record->bytes->type == PERF_RECORD_SAMPLE || layout->sample_id_all);
+}
+
 struct order {
 	struct ordered *list;
 	size_t n, n_allocated;

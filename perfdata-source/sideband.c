@@ -11,7 +11,10 @@
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/sideband.h"
 
-enum { MISC_MMAP_DATA = 1 << 13 }; /* PERF_RECORD_MISC_MMAP_DATA: of MMAP alone, not executable */
+enum {
+	MISC_MMAP_DATA = 1 << 13, /* PERF_RECORD_MISC_MMAP_DATA: of MMAP alone, not executable */
+	MISC_FORK_EXEC = 1 << 13, /* PERF_RECORD_MISC_FORK_EXEC, of FORK */
+};
 
 /* PERF_RECORD_MMAP, which came before MMAP2. */
 struct old_mmap {
@@ -84,6 +87,16 @@ static bool make_mmap(const struct ordered *record, union canonical *ret)
 	return true;
 }
 
+/*
+ * perf marks forks that it has made up (tools/perf/util/synthetic-events.c), since 4.20: before
+ * that they had no time where others have one.
+ */
+static bool is_made_up(const struct ordered *record)
+{
+	return record->bytes->misc & MISC_FORK_EXEC ||
+	       (ordered_has_time(record) && record->time == 0);
+}
+
 static int take_task(struct replay *replay, const struct ordered *record, uint64_t time)
 {
 	struct record_task task;
@@ -92,7 +105,7 @@ static int take_task(struct replay *replay, const struct ordered *record, uint64
 	if (record->bytes->type == PERF_RECORD_EXIT)
 		return processes_exit(&replay->processes, &task, time);
 	/* What perf has found in /proc at its start has mappings of its own to follow. */
-	if (record->time == 0 && task.pid != task.parent_pid)
+	if (is_made_up(record) && task.pid != task.parent_pid)
 		task.parent_pid = 0;
 	return processes_fork(&replay->processes, &task, time);
 }
