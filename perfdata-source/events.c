@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <string.h>
 
+#include "common/perf-counter.h"
+#include "common/text.h"
+#include "perfdata-source/event-names.h"
 #include "perfdata-source/events.h"
 
 enum { ATTR_LEAST = PERF_ATTR_SIZE_VER0 }; /* 64 bytes: of the first kernels that had perf */
@@ -8,6 +12,7 @@ enum { ATTR_LEAST = PERF_ATTR_SIZE_VER0 }; /* 64 bytes: of the first kernels tha
 void events_init(struct events *events)
 {
 	events->n = 0;
+	events->n_numbers = 0;
 	pair_map_init(&events->by_id, EVENT_IDS_MAX);
 }
 
@@ -16,14 +21,39 @@ void events_deinit(struct events *events)
 	pair_map_deinit(&events->by_id);
 }
 
+/* Where each register that unwinding needs stands in a sample; none may be missing. */
+static void find_registers(struct event *event)
+{
+	uint64_t mask = event->layout.register_mask;
+	size_t n = 0;
+
+	event->has_registers = (mask & arch_host.register_mask) == arch_host.register_mask;
+	for (int bit = 0; bit < 64; bit++)
+		if (arch_host.register_mask >> bit & 1)
+			event->register_at[n++] = __builtin_popcountll(mask & ((1ULL << bit) - 1));
+}
+
+static int add_ids(struct events *events, const uint8_t *ids, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (!pair_map_find(&events->by_id, layout_word(ids, i), 0))
+			r = pair_map_add(&events->by_id, layout_word(ids, i), 0, events->n);
+	return r == -ENOSPC ? PERFDATA_E_DAMAGED : r;
+}
+
 int events_add(struct events *events, const void *attr_bytes, size_t size, const uint8_t *ids,
 	       size_t n_ids)
 {
 	struct perf_event_attr attr = { 0 };
 	struct event *event = &events->list[events->n];
+	int r;
 
-	if (size < ATTR_LEAST || events->n == EVENTS_MAX)
+	if (size < ATTR_LEAST)
 		return PERFDATA_E_DAMAGED;
+	if (events->n == EVENTS_MAX)
+		return PERFDATA_E_TOO_MANY_EVENTS;
 	/* What an older kernel did not have is 0, what a newer one has is of no use here. */
 	memcpy(&attr, attr_bytes, size < sizeof(attr) ? size : sizeof(attr));
 	*event = (struct event){
@@ -39,57 +69,198 @@ int events_add(struct events *events, const void *attr_bytes, size_t size, const
 		.rate = attr.freq ? attr.sample_freq : 0,
 		.period = attr.freq ? 0 : attr.sample_period,
 		.stack_size = attr.sample_stack_user,
+		.is_inherited = attr.inherit,
 		.is_clockid = attr.use_clockid,
 		.clockid = attr.clockid,
 	};
-	for (size_t i = 0; i < n_ids; i++)
-		if (!pair_map_find(&events->by_id, layout_word(ids, i), 0) &&
-		    pair_map_add(&events->by_id, layout_word(ids, i), 0, events->n) < 0)
-			return PERFDATA_E_DAMAGED;
-	events->n++;
-	return 0;
+	event_name_make(&attr, event->name);
+	find_registers(event);
+	r = add_ids(events, ids, n_ids);
+	events->n += r == 0;
+	return r;
+}
+
+/* What is left of the feature. */
+struct description {
+	const uint8_t *at;
+	size_t size;
+};
+
+/* NULL: so much is not left. */
+static const uint8_t *take(struct description *description, uint64_t size)
+{
+	const uint8_t *at = description->at;
+
+	if (size > description->size)
+		return NULL;
+	description->at += size;
+	description->size -= size;
+	return at;
+}
+
+static bool take_number(struct description *description, uint32_t *ret)
+{
+	const uint8_t *at = take(description, sizeof(*ret));
+
+	if (at)
+		memcpy(ret, at, sizeof(*ret));
+	return at;
+}
+
+/* Whether an attr of `size` bytes can be that of the event. */
+static bool is_of(const struct event *event, const uint8_t *attr, size_t size)
+{
+	uint32_t type;
+
+	if (size < ATTR_LEAST)
+		return false;
+	memcpy(&type, attr, sizeof(type));
+	return type == event->type && layout_word(attr, 1) == event->config;
+}
+
+/* attr; how many ids; the name behind its size, padded with zeros; the ids. */
+static bool take_name(struct description *description, uint32_t attr_size, struct event *event)
+{
+	const uint8_t *attr = take(description, attr_size), *name;
+	uint32_t n_ids, name_size;
+
+	if (!attr || !is_of(event, attr, attr_size) || !take_number(description, &n_ids) ||
+	    !take_number(description, &name_size))
+		return false;
+	name = take(description, name_size);
+	if (!name || !take(description, n_ids * sizeof(uint64_t)))
+		return false;
+	name_size = strnlen((const char *)name, name_size);
+	if (name_size)
+		text_clean((const char *)name, name_size, event->name, sizeof(event->name));
+	return true;
+}
+
+bool events_take_names(struct events *events, const uint8_t *bytes, size_t size)
+{
+	struct description description = { bytes, size };
+	uint32_t n, attr_size;
+
+	if (!take_number(&description, &n) || !take_number(&description, &attr_size) ||
+	    n != events->n)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!take_name(&description, attr_size, &events->list[i]))
+			return false;
+	return true;
+}
+
+static bool is_dummy(const struct event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
+}
+
+/* Of a recording of nothing else, dummies are the events that never occurred. */
+static bool are_dummies_alone(const struct events *events)
+{
+	for (size_t i = 0; i < events->n; i++)
+		if (!is_dummy(&events->list[i]))
+			return false;
+	return true;
+}
+
+/* Whether both are one event, on the same PMU or on two. */
+static bool are_namesakes(const struct event *a, const struct event *b)
+{
+	char a_name[EVENT_NAME_SIZE], b_name[EVENT_NAME_SIZE];
+
+	if (!a->pmu || !b->pmu)
+		return false;
+	event_name_without_pmu(a->name, a_name);
+	event_name_without_pmu(b->name, b_name);
+	return !strcmp(a_name, b_name);
+}
+
+/*
+ * An event before that one which is the same on another PMU: of several namesakes the first of one
+ * PMU belongs to the first of another. NULL: it is the first one.
+ */
+static const struct event *find_same(const struct events *events, const struct event *event)
+{
+	const struct event *list = events->list;
+	size_t n_before = 0;
+	uint32_t other_pmu = 0;
+
+	for (const struct event *before = list; before < event; before++)
+		n_before += before->pmu == event->pmu && are_namesakes(before, event);
+	for (const struct event *before = list; before < event; before++) {
+		if (before->pmu == event->pmu || !are_namesakes(before, event))
+			continue;
+		other_pmu = other_pmu ? other_pmu : before->pmu;
+		if (before->pmu == other_pmu && n_before-- == 0)
+			return before;
+	}
+	return NULL;
+}
+
+void events_number(struct events *events)
+{
+	bool are_alone = are_dummies_alone(events);
+
+	for (size_t i = 0; i < events->n; i++) {
+		struct event *event = &events->list[i];
+		const struct event *same;
+
+		event->number = EVENT_NOT_SAMPLED;
+		if (is_dummy(event) && !are_alone)
+			continue;
+		event->pmu = event_pmu(event->type, event->config, event->name);
+		same = find_same(events, event);
+		event->number = same ? same->number : events->n_numbers++;
+	}
+}
+
+void events_title(const struct events *events, uint32_t number, char ret[EVENT_NAME_SIZE])
+{
+	const struct event *first = events_first(events, number);
+	size_t n = 0;
+
+	for (size_t i = 0; i < events->n; i++)
+		n += events->list[i].number == number;
+	if (n > 1)
+		event_name_without_pmu(first->name, ret);
+	else
+		strcpy(ret, first->name);
+}
+
+const struct event *events_of_id(const struct events *events, uint64_t id)
+{
+	const uint64_t *index = pair_map_find(&events->by_id, id, 0);
+
+	return index ? &events->list[*index] : NULL;
 }
 
 const struct event *events_of_record(const struct events *events,
 				     const struct perf_event_header *header)
 {
-	uint64_t id, *index;
+	const struct event *first = &events->list[0], *event;
+	uint64_t id;
 
-	if (events->n == 1)
-		return &events->list[0];
-	if (!events->n || !layout_find_id(events->list[0].layout.sample_type, header, &id))
+	if (!events->n)
 		return NULL;
-	index = pair_map_find(&events->by_id, id, 0);
-	if (index)
-		return &events->list[*index];
+	if (events->n == 1 || (header->type != PERF_RECORD_SAMPLE && !first->layout.sample_id_all))
+		return first;
+	if (!layout_find_id(first->layout.sample_type, header, &id))
+		return NULL;
+	event = events_of_id(events, id);
 	/* What perf itself has made up tells the id 0. */
-	return id == 0 ? &events->list[0] : NULL;
+	return event || id ? event : first;
 }
 
-const struct event *events_main(const struct events *events)
+const struct event *events_first(const struct events *events, uint32_t number)
 {
 	for (size_t i = 0; i < events->n; i++)
-		if (events->list[i].type != PERF_TYPE_SOFTWARE ||
-		    events->list[i].config != PERF_COUNT_SW_DUMMY)
+		if (events->list[i].number == number)
 			return &events->list[i];
 	return NULL;
 }
 
-const char *event_title(const struct event *event)
+bool event_is_clock(const struct event *event)
 {
-	static const struct {
-		uint32_t type;
-		uint64_t config;
-		const char *name;
-	} names[] = {
-		{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cycles" },
-		{ PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, "instructions" },
-		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "cpu-clock" },
-		{ PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, "task-clock" },
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].type == event->type && names[i].config == event->config)
-			return names[i].name;
-	return "event";
+	return perf_counter_is_clock(event->type, event->config);
 }

@@ -99,6 +99,9 @@ static void take_feature(struct header *header, uint64_t id, const uint8_t *at, 
 		if (size >= 4)
 			header->n_cpus = half_word(at);
 		break;
+	case FEATURE_EVENT_DESC:
+		header->n_left_out += !events_take_names(&header->events, at, size);
+		break;
 	case FEATURE_SAMPLE_TIME:
 		if (size >= 8)
 			header->first_time = layout_word(at, 0);

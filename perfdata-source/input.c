@@ -21,6 +21,8 @@ const char *perfdata_outcome_text(enum perfdata_outcome outcome)
 		return "it was recorded on a machine with the other byte order";
 	case PERFDATA_E_DAMAGED:
 		return "it contradicts itself";
+	case PERFDATA_E_TOO_MANY_EVENTS:
+		return "it has more than 1024 events";
 	case PERFDATA_E_UNSUPPORTED:
 		return "it is compressed in a way that is not known here";
 	default:

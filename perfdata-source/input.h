@@ -14,11 +14,12 @@ enum {
 /* What can be wrong with a file, and what can be done about it. */
 enum perfdata_outcome {
 	PERFDATA_OK = 0,
-	PERFDATA_END,		/* there is nothing more */
-	PERFDATA_E_CUT,		/* it ends in the middle of something */
-	PERFDATA_E_NOT_PERF,	/* not a file of perf's */
-	PERFDATA_E_BYTE_ORDER,	/* of a machine with the other byte order */
-	PERFDATA_E_DAMAGED,	/* it contradicts itself */
+	PERFDATA_END,	       /* there is nothing more */
+	PERFDATA_E_CUT,	       /* it ends in the middle of something */
+	PERFDATA_E_NOT_PERF,   /* not a file of perf's */
+	PERFDATA_E_BYTE_ORDER, /* of a machine with the other byte order */
+	PERFDATA_E_DAMAGED,    /* it contradicts itself */
+	PERFDATA_E_TOO_MANY_EVENTS,
 	PERFDATA_E_UNSUPPORTED, /* compressed in a way that is not known here, … */
 };
 

@@ -50,7 +50,8 @@ static const uint8_t *take_many(struct cursor *cursor, uint64_t n, uint64_t size
 	return take_bytes(cursor, n * size);
 }
 
-static void skip_read(struct cursor *cursor, uint64_t format)
+/* PERF_FORMAT_GROUP: n, times, n times value and id; else a value, times, and the id. */
+static void take_read(struct cursor *cursor, uint64_t format, struct parsed_sample *sample)
 {
 	uint64_t n_times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 			   !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
@@ -58,9 +59,15 @@ static void skip_read(struct cursor *cursor, uint64_t format)
 
 	if (format & PERF_FORMAT_GROUP) {
 		uint64_t n = take(cursor);
+		const uint8_t *values;
 
 		take_many(cursor, n_times, 8);
-		take_many(cursor, n, n_values * 8);
+		values = take_many(cursor, n, n_values * 8);
+		if (format & PERF_FORMAT_ID) { /* else nobody knows whose they are */
+			sample->values = values;
+			sample->n_values = n;
+			sample->value_words = n_values;
+		}
 	} else {
 		take_many(cursor, n_times + n_values, 8);
 	}
@@ -136,7 +143,7 @@ bool layout_parse_sample(const struct layout *layout, const struct perf_event_he
 	if (type & PERF_SAMPLE_PERIOD)
 		sample.period = take(&cursor);
 	if (type & PERF_SAMPLE_READ)
-		skip_read(&cursor, layout->read_format);
+		take_read(&cursor, layout->read_format, &sample);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		sample.n_chain = take(&cursor);
 		sample.chain = take_many(&cursor, sample.n_chain, 8);

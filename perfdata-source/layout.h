@@ -21,6 +21,8 @@ struct layout {
 struct parsed_sample {
 	uint64_t identifier, address, time, id, period;
 	uint32_t pid, tid, cpu;
+	const uint8_t *values; /* of a group: of each member its value, its id, and more */
+	uint64_t n_values, value_words;
 	const uint8_t *chain; /* of 8 bytes each, not aligned */
 	uint64_t n_chain;
 	uint64_t abi;

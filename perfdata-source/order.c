@@ -50,6 +50,7 @@ int order_add_copy(struct order *order, const struct ordered *record)
 	if (!copy.owned)
 		return -ENOMEM;
 	copy.bytes = memcpy(copy.owned, bytes, record->size);
+	copy.sample.values = rebase(record->sample.values, bytes, copy.owned);
 	copy.sample.chain = rebase(record->sample.chain, bytes, copy.owned);
 	copy.sample.registers = rebase(record->sample.registers, bytes, copy.owned);
 	copy.sample.stack = rebase(record->sample.stack, bytes, copy.owned);

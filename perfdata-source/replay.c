@@ -14,12 +14,19 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "perfdata-source/kernel-names.h"
+#include "perfdata-source/samples.h"
 #include "perfdata-source/sideband.h"
 
 enum {
-	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
-	PIECE_RECORDS = 4096, /* of several files, before some go on */
+	MISC_LOST_SAMPLES_BPF = 1 << 15, /* tools/lib/perf/include/perf/event.h */
+	PIECE_RECORDS = 4096,		 /* of several files, before some go on */
 };
+
+/*
+ * From here on a time is none: perf gives such to what it puts at the end of a file
+ * (OFF_CPU_TIMESTAMP of tools/perf/util/bpf_off_cpu.c).
+ */
+#define NO_TIME_FROM (~0ULL << 32)
 
 #define SLACK_NS NANOSECONDS_A_SECOND /* records of one thread's rings are so much out of order */
 
@@ -137,18 +144,6 @@ static int read_pipe_head(struct replay *replay)
 	return r;
 }
 
-/* Where each register that unwinding needs stands in a sample; none may be missing. */
-static void find_registers(struct replay *replay)
-{
-	uint64_t mask = replay->main_event->layout.register_mask;
-	size_t n = 0;
-
-	replay->has_registers = (mask & arch_host.register_mask) == arch_host.register_mask;
-	for (int bit = 0; bit < 64; bit++)
-		if (arch_host.register_mask >> bit & 1)
-			replay->register_at[n++] = __builtin_popcountll(mask & ((1ULL << bit) - 1));
-}
-
 /* The earliest time at which the file can have been begun: its own, since nothing tells it. */
 static uint64_t begun_at(const struct replay *replay)
 {
@@ -171,20 +166,32 @@ static bool is_of_this_kernel(const struct header *header)
 	       !strcmp(name.release, header->os_release);
 }
 
+static uint32_t largest_stack(const struct events *events)
+{
+	uint32_t largest = 0;
+
+	for (size_t i = 0; i < events->n; i++)
+		if (events->list[i].stack_size > largest)
+			largest = events->list[i].stack_size;
+	return largest;
+}
+
 static void fill_hello(const struct replay *replay, struct wire_hello *hello)
 {
-	const struct event *event = replay->main_event;
+	const struct event *event = events_first(&replay->header.events, 0);
+	char title[EVENT_NAME_SIZE];
 
 	hello->clock = event->is_clockid && event->clockid == CLOCK_MONOTONIC ? WIRE_clock_MONOTONIC
 									      : WIRE_clock_PERF;
 	hello->start_time = replay->header.first_time;
 	hello->start_unix_time = begun_at(replay);
 	hello->rate = event->rate;
-	hello->stack_size = event->stack_size;
+	hello->stack_size = largest_stack(&replay->header.events);
 	hello->register_mask = arch_host.register_mask;
 	hello->machine = arch_host.machine;
 	hello->n_cpus = replay->header.n_cpus;
-	snprintf(hello->event, sizeof(hello->event), "%s", event_title(event));
+	events_title(&replay->header.events, 0, title);
+	snprintf(hello->event, sizeof(hello->event), "%.*s", (int)sizeof(hello->event) - 1, title);
 	snprintf(hello->host, sizeof(hello->host), "%s", replay->header.host);
 }
 
@@ -197,93 +204,6 @@ static size_t find_build_id(const char *path, const uint8_t **ret, void *arg)
 		return 0;
 	*ret = found->bytes;
 	return found->size;
-}
-
-/* A part of a call chain: addresses of one side. */
-static size_t take_chain(const struct parsed_sample *sample, uint64_t side, uint64_t *ret,
-			 size_t n_max)
-{
-	uint64_t context = 0;
-	size_t n = 0;
-
-	for (uint64_t i = 0; i < sample->n_chain && n < n_max; i++) {
-		uint64_t address = layout_word(sample->chain, i);
-
-		if (address >= (uint64_t)-CONTEXT_MARKS)
-			context = address;
-		else if (context == side)
-			ret[n++] = address;
-	}
-	return n;
-}
-
-/* A sample whose user side only perf's own call chain tells. */
-static int put_stack(struct stage *stage, struct replay *replay, const struct parsed_sample *sample,
-		     const struct wire_sample *common)
-{
-	static uint64_t user[WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX];
-	static struct wire_frame frames[WIRE_FRAMES_MAX];
-	size_t n_user = take_chain(sample, PERF_CONTEXT_USER, user, sizeof(user) / sizeof(*user));
-	size_t n = 0;
-	struct wire_stack stack = {
-		.time = common->time,
-		.process = common->process,
-		.tid = common->tid,
-		.cpu = common->cpu,
-		.weight = common->weight,
-		.end = n_user ? WIRE_stack_end_NOT_UNWOUND : WIRE_stack_end_NO_USER_REGS,
-	};
-
-	for (size_t i = 0; i < common->kernel.n; i++)
-		frames[n++] = (struct wire_frame){
-			common->kernel.data[i],
-			MAPPING_KERNEL,
-			WIRE_frame_flags_KERNEL | (i ? 0 : WIRE_frame_flags_EXACT),
-		};
-	for (size_t i = 0; i < n_user; i++)
-		frames[n++] = (struct wire_frame){
-			user[i],
-			processes_find_mapping(&replay->processes, sample->pid, user[i] - (i > 0)),
-			i ? 0 : WIRE_frame_flags_EXACT,
-		};
-	stack.frames = (struct wire_frames){ frames, n };
-	return stage_put(stage, WIRE_RECORD_stack, &stack);
-}
-
-static int take_sample(struct stage *stage, struct replay *replay, const struct ordered *record,
-		       uint64_t time)
-{
-	const struct parsed_sample *sample = &record->sample;
-	uint64_t registers[ARCH_REGISTERS_MAX], kernel[WIRE_KERNEL_FRAMES_MAX], address = 0;
-	bool has_user = sample->abi && sample->registers && replay->has_registers &&
-			record->event->stack_size;
-	struct wire_sample out = {
-		.time = time,
-		.tid = sample->tid,
-		.cpu = sample->cpu,
-		.weight = sample->period ? sample->period : record->event->period,
-		.address = sample->address,
-		.abi = has_user ? sample->abi : 0,
-		.kernel = { kernel, take_chain(sample, PERF_CONTEXT_KERNEL, kernel,
-					       WIRE_KERNEL_FRAMES_MAX) },
-	};
-	int r;
-
-	for (size_t i = 0; has_user && i < arch_host.n_registers; i++)
-		registers[i] = layout_word(sample->registers, replay->register_at[i]);
-	if (has_user) {
-		address = registers[arch_host.ip_index];
-		out.registers = (struct wire_addrs){ registers, arch_host.n_registers };
-		if (!record->is_in_file ||
-		    !stack_reference_fill(&replay->stack_reference, sample, &out))
-			out.stack = (struct wire_blob){ sample->stack, sample->stack_size };
-	}
-	r = processes_of_sample(&replay->processes, sample->pid, address, time, &out.process);
-	if (r < 0)
-		return r;
-	if (!has_user && !record->event->stack_size)
-		return put_stack(stage, replay, sample, &out);
-	return stage_put(stage, WIRE_RECORD_sample, &out);
 }
 
 static int take_lost(struct stage *stage, struct replay *replay, const struct ordered *record,
@@ -334,7 +254,7 @@ static int take(struct stage *stage, struct replay *replay, const struct ordered
 	stage->last_time = time;
 	switch (record->bytes->type) {
 	case PERF_RECORD_SAMPLE:
-		return take_sample(stage, replay, record, time);
+		return samples_take(stage, replay, record, time);
 	case PERF_RECORD_LOST:
 		return take_lost(stage, replay, record, time);
 	default:
@@ -369,19 +289,18 @@ static size_t size_to_keep(const struct ordered *record)
 }
 
 /* 0; 1: it is a sample that goes no further. */
-static int parse_sample(struct stage *stage, const struct replay *replay, struct ordered *record)
+static int parse_sample(struct stage *stage, struct ordered *record)
 {
+	const char *wrong = !record->event ? "unknown-event" : "damaged";
+
+	if (record->event &&
+	    layout_parse_sample(&record->event->layout, record->bytes, &record->sample)) {
+		record->time = record->sample.time;
+		return 0;
+	}
 	stage->samples_in++;
-	if (record->event != replay->main_event) {
-		stage_drop(stage, "other-event", 1);
-		return 1;
-	}
-	if (!layout_parse_sample(&record->event->layout, record->bytes, &record->sample)) {
-		stage_drop(stage, "damaged", 1);
-		return 1;
-	}
-	record->time = record->sample.time;
-	return 0;
+	stage_drop(stage, wrong, 1);
+	return 1;
 }
 
 static int parse_other(struct stage *stage, struct ordered *record)
@@ -410,23 +329,35 @@ static int keep(struct stage *stage, struct replay *replay, struct replay_file *
 		memcpy(copy, header, sizeof(*header));
 	}
 	record.event = events_of_record(&replay->header.events, record.bytes);
-	r = header->type == PERF_RECORD_SAMPLE ? parse_sample(stage, replay, &record)
+	r = header->type == PERF_RECORD_SAMPLE ? parse_sample(stage, &record)
 					       : parse_other(stage, &record);
 	if (r)
 		return 0;
 	record.is_in_file = is_in_place && file == &replay->file;
 	record.size = size_to_keep(&record);
+	/* What has no time came behind what was read before it. */
+	if (!ordered_has_time(&record) || record.time >= NO_TIME_FROM)
+		record.time = file->previous_time;
+	file->previous_time = record.time;
 	if (record.time > file->last_time)
 		file->last_time = record.time;
 	return is_in_place ? order_add(&replay->order, &record)
 			   : order_add_copy(&replay->order, &record);
 }
 
-static void take_lost_samples(struct replay *replay, const struct perf_event_header *header,
-			      const uint8_t *bytes)
+/* perf tells with the same record what the filter of an event has not let pass (--filter). */
+static void take_lost_samples(struct stage *stage, struct replay *replay,
+			      const struct perf_event_header *header, const uint8_t *bytes)
 {
-	if (header->size >= sizeof(*header) + sizeof(uint64_t))
-		replay->n_lost += layout_word(bytes + sizeof(*header), 0);
+	uint64_t n;
+
+	if (header->size < sizeof(*header) + sizeof(n))
+		return;
+	n = layout_word(bytes + sizeof(*header), 0);
+	if (header->misc & MISC_LOST_SAMPLES_BPF)
+		*counters_get(&stage->counters, "records", "filtered") += n;
+	else
+		replay->n_lost += n;
 }
 
 static int dispatch(struct stage *stage, struct replay *replay, struct replay_file *file,
@@ -443,7 +374,7 @@ static int dispatch(struct stage *stage, struct replay *replay, struct replay_fi
 	case PERF_RECORD_LOST:
 		return keep(stage, replay, file, header, bytes);
 	case PERF_RECORD_LOST_SAMPLES:
-		take_lost_samples(replay, header, bytes);
+		take_lost_samples(stage, replay, header, bytes);
 		return 0;
 	case RECORD_FINISHED_ROUND:
 		return let_go(stage, replay, order_end_round(&replay->order));
@@ -511,12 +442,24 @@ static int read_more(struct stage *stage, struct replay *replay)
 	return r;
 }
 
-/* One record that waits until the hello has gone; `earliest` is of the samples among them. */
-static int read_early(struct stage *stage, struct replay *replay, uint64_t *earliest,
+/* Of records that wait until the hello has gone; UINT64_MAX: there is none. */
+struct earliest {
+	uint64_t sample, other;
+};
+
+static void take_earliest(struct earliest *earliest, const struct ordered *record)
+{
+	uint64_t *time =
+		record->bytes->type == PERF_RECORD_SAMPLE ? &earliest->sample : &earliest->other;
+
+	if (record->time && record->time < *time)
+		*time = record->time;
+}
+
+static int read_early(struct stage *stage, struct replay *replay, struct earliest *earliest,
 		      uint64_t *until)
 {
 	struct perf_event_header header;
-	const struct ordered *added;
 	const uint8_t *bytes;
 	size_t n = replay->order.n;
 	int r = records_next(&replay->file.records, &header, &bytes);
@@ -528,33 +471,65 @@ static int read_early(struct stage *stage, struct replay *replay, uint64_t *earl
 		return 0;
 	}
 	r = dispatch(stage, replay, &replay->file, &header, bytes);
-	if (r || replay->order.n == n)
-		return r;
-	added = &replay->order.list[n];
-	if (header.type == PERF_RECORD_SAMPLE && added->time < *earliest)
-		*earliest = added->time;
-	return 0;
+	if (r == 0 && replay->order.n > n)
+		take_earliest(earliest, &replay->order.list[n]);
+	return r;
+}
+
+static bool has_times(const struct events *events)
+{
+	for (size_t i = 0; i < events->n; i++)
+		if (events->list[i].layout.sample_type & PERF_SAMPLE_TIME)
+			return true;
+	return false;
 }
 
 /*
  * When the recording began, for the hello. A file tells it; of a pipe, or where a recording was
  * killed, records are kept until the earliest sample is known: the first one that is read is that
- * of one ring, and the next ring may have older ones.
+ * of one ring, and the next ring may have older ones. Without any sample it is the earliest record.
  */
 static int find_first_time(struct stage *stage, struct replay *replay)
 {
-	uint64_t earliest = UINT64_MAX, until = 0;
+	struct earliest earliest = { UINT64_MAX, UINT64_MAX };
+	uint64_t until = 0;
 	int r = 0;
 
-	if (replay->header.first_time)
+	if (replay->header.first_time || !has_times(&replay->header.events))
 		return 0;
-	while (r == 0 && (earliest == UINT64_MAX || earliest > until) &&
+	while (r == 0 && (earliest.sample == UINT64_MAX || earliest.sample > until) &&
 	       !order_is_full(&replay->order) && !stage_should_stop())
 		r = read_early(stage, replay, &earliest, &until);
-	if (earliest != UINT64_MAX)
-		replay->header.first_time = earliest;
+	if (earliest.sample == UINT64_MAX)
+		earliest.sample = earliest.other;
+	if (earliest.sample != UINT64_MAX)
+		replay->header.first_time = earliest.sample;
 	replay->early_outcome = r;
 	return r < 0 ? r : 0;
+}
+
+/* The first one whose samples are to be unwound, but have no stacks; NULL: there is none. */
+static const struct event *find_without_stack(const struct events *events)
+{
+	for (size_t i = 0; i < events->n; i++)
+		if (!events->list[i].stack_size && events->list[i].number != EVENT_NOT_SAMPLED)
+			return &events->list[i];
+	return NULL;
+}
+
+static void warn_of_missing_stacks(struct stage *stage, const struct events *events)
+{
+	const struct event *without = find_without_stack(events);
+
+	if (without && !largest_stack(events))
+		stage_warn(stage,
+			   "the file has no stacks (perf record --call-graph dwarf): its own "
+			   "call chains are passed on");
+	else if (without)
+		stage_warn(stage,
+			   "samples of '%s' have no stacks (perf record --call-graph dwarf): their "
+			   "own call chains are passed on",
+			   without->name);
 }
 
 int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
@@ -568,23 +543,19 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 		r = read_pipe_head(replay);
 	if (r)
 		return fail(stage, replay, r);
-	replay->main_event = events_main(&replay->header.events);
-	if (!replay->main_event)
+	events_number(&replay->header.events);
+	if (!replay->header.events.n)
 		return fail(stage, replay, PERFDATA_E_DAMAGED);
 	if (*replay->header.arch && strcmp(replay->header.arch, arch_host.name)) {
 		stage_error(stage, "error: '%s' was recorded on %s, and can be replayed there",
 			    replay->path, replay->header.arch);
 		return -ECANCELED;
 	}
-	find_registers(replay);
 	r = find_first_time(stage, replay);
 	if (r)
 		return fail(stage, replay, r);
 	replay->has_host = is_of_this_kernel(&replay->header);
-	if (!replay->main_event->stack_size)
-		stage_warn(stage,
-			   "the file has no stacks (perf record --call-graph dwarf): its own "
-			   "call chains are passed on");
+	warn_of_missing_stacks(stage, &replay->header.events);
 	fill_hello(replay, hello);
 	return 0;
 }
@@ -594,12 +565,15 @@ static void count(struct stage *stage, struct replay *replay)
 	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_told;
 
 	stage->samples_in += lost;
-	stage_drop(stage, "kernel-lost", lost);
+	stage_drop(stage, STAGE_KERNEL_LOST, lost);
 	*counters_get(&stage->counters, "processes", "incarnations") = replay->processes.n_upids;
 	if (replay->order.n_forced)
 		*counters_get(&stage->counters, "events", "order-forced") = replay->order.n_forced;
 	if (replay->header.n_left_out)
 		*counters_get(&stage->counters, "refused", "features") = replay->header.n_left_out;
+	if (replay->samples.values.n_refused)
+		*counters_get(&stage->counters, "refused", "group-values") =
+			replay->samples.values.n_refused;
 	stage->end_time = stage->last_time;
 }
 
@@ -614,6 +588,9 @@ int replay_run(struct stage *stage, void *data)
 	replay->processes.find_build_id = find_build_id;
 	replay->processes.arg = replay;
 	stage->last_time = replay->header.first_time;
+	r = samples_begin(stage, replay);
+	if (r < 0)
+		return r;
 	r = processes_add_kernel(&replay->processes, kernel_build_id(&replay->header),
 				 stage->last_time);
 	if (r == 0 && replay->header.data_size) /* else it may still be written */
@@ -634,6 +611,7 @@ int replay_run(struct stage *stage, void *data)
 	if (r < 0)
 		return r;
 	count(stage, replay);
+	samples_warn_of_left_out(stage, replay);
 	return outcome ? fail(stage, replay, outcome) : 0;
 }
 
@@ -648,6 +626,7 @@ void replay_deinit(void *data)
 	struct replay *replay = data;
 
 	order_deinit(&replay->order);
+	group_values_deinit(&replay->samples.values);
 	processes_deinit(&replay->processes);
 	images_deinit(&replay->images);
 	kernel_names_close(&replay->kernel_names);

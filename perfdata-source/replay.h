@@ -3,10 +3,10 @@
  * them. */
 #pragma once
 
-#include "common/arch.h"
 #include "common/images.h"
 #include "common/processes.h"
 #include "common/stage.h"
+#include "perfdata-source/group-values.h"
 #include "perfdata-source/header.h"
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/order.h"
@@ -15,11 +15,21 @@
 
 enum { REPLAY_FILES_MAX = 4096 }; /* of a recording by several threads */
 
+/* What samples are, as they go on. */
+struct samples {
+	/* Of each number of an event (events.h) that of the stream, from 1 on; 0: not told yet. */
+	uint8_t stream_number[EVENTS_MAX];
+	uint32_t n_told, n_left_out; /* events */
+	uint64_t n_samples_left_out;
+	struct group_values values;
+};
+
 /* One file of records. */
 struct replay_file {
 	struct input input;
 	struct records records;
-	uint64_t last_time; /* of its records so far */
+	uint64_t last_time; /* of its records so far: the latest one's, and that read before */
+	uint64_t previous_time;
 	bool is_over;
 };
 
@@ -34,12 +44,10 @@ struct replay {
 	struct order order;
 	struct images images;
 	struct processes processes;
-	const struct event *main_event;
-	int register_at[ARCH_REGISTERS_MAX]; /* of each of our registers in the event's */
-	bool has_registers;		     /* all that unwinding needs */
-	uint64_t n_lost_told, n_lost;	     /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
-	int early_outcome;		     /* of what was read before the hello */
-	bool has_host;			     /* the file was recorded by this very kernel */
+	struct samples samples;
+	uint64_t n_lost_told, n_lost; /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
+	int early_outcome;	      /* of what was read before the hello */
+	bool has_host;		      /* the file was recorded by this very kernel */
 	struct kernel_names kernel_names;
 };
 

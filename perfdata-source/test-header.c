@@ -238,20 +238,224 @@ static void test_no_attrs_at_all(void **state)
 {
 	begin_file(136, 0);
 	assert_int_equal(read_file(), 0);
-	assert_null(events_main(&header.events));
+	events_number(&header.events);
+	assert_null(events_first(&header.events, 0));
 	assert_null(event_of(0));
 	close_file();
 }
 
+static void assert_title(uint32_t number, const char *expected)
+{
+	char title[EVENT_NAME_SIZE];
+
+	events_title(&header.events, number, title);
+	assert_string_equal(title, expected);
+}
+
+static void set_type(size_t i, uint32_t type, uint64_t config)
+{
+	size_t at = ATTRS_AT + i * (136 + sizeof(struct section));
+
+	memcpy(file + at, &type, sizeof(type));
+	set_word(at + offsetof(struct perf_event_attr, config), config);
+}
+
 /* perf record -a opens an event that is never sampled. */
-static void test_the_dummy_event_is_not_the_main_one(void **state)
+static void test_the_dummy_event_has_no_samples(void **state)
 {
 	begin_file(136, 2);
-	set_word(ATTRS_AT + offsetof(struct perf_event_attr, config), PERF_COUNT_SW_DUMMY);
+	set_type(0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	assert_int_equal(read_file(), 0);
-	assert_ptr_equal(events_main(&header.events), &header.events.list[1]);
-	assert_string_equal(event_title(&header.events.list[1]), "cpu-clock");
-	assert_string_equal(event_title(&header.events.list[0]), "event");
+	events_number(&header.events);
+	assert_int_equal(header.events.n_numbers, 1);
+	assert_int_equal(header.events.list[0].number, EVENT_NOT_SAMPLED);
+	assert_ptr_equal(events_first(&header.events, 0), &header.events.list[1]);
+	assert_title(0, "cpu-clock");
+	close_file();
+}
+
+/* perf record -e dummy: nothing else was asked for. */
+static void test_a_dummy_alone_is_the_event(void **state)
+{
+	begin_file(136, 1);
+	set_type(0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	assert_int_equal(read_file(), 0);
+	events_number(&header.events);
+	assert_int_equal(header.events.n_numbers, 1);
+	assert_title(0, "type-1/config=0x9/");
+	close_file();
+}
+
+/* The feature EVENT_DESC of those attrs, with these names. */
+static size_t describe(uint8_t *ret, size_t n, const char *const names[])
+{
+	const uint32_t head[] = { n, 136 };
+	size_t size = sizeof(head);
+
+	memcpy(ret, head, sizeof(head));
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t sizes[] = { 2, 64 };
+
+		memcpy(ret + size, file + ATTRS_AT + i * (136 + sizeof(struct section)), 136);
+		memcpy(ret + size + 136, sizes, sizeof(sizes));
+		memset(ret + size + 144, 0, 64 + 16);
+		memcpy(ret + size + 144, names[i], strlen(names[i]));
+		size += 144 + 64 + 16;
+	}
+	return size;
+}
+
+static void put_names(size_t n, const char *const names[])
+{
+	static uint8_t bytes[4096];
+	const struct feature feature = { FEATURE_EVENT_DESC, bytes, describe(bytes, n, names) };
+
+	put_features(&feature, 1);
+}
+
+static void test_names(void **state)
+{
+	begin_file(136, 3);
+	set_type(2, PERF_TYPE_TRACEPOINT, 123);
+	put_names(3, (const char *const[]){ "cpu-clock:u", "", "sched:\033[1m\tswitch" });
+	assert_int_equal(read_file(), 0);
+	events_number(&header.events);
+	assert_int_equal(header.n_left_out, 0);
+	assert_int_equal(header.events.n_numbers, 3);
+	assert_title(0, "cpu-clock:u");
+	assert_title(1, "cpu-clock"); /* by what it counts */
+	assert_title(2, "sched:?[1m?switch");
+	close_file();
+}
+
+static void test_names_of_other_events_are_not_believed(void **state)
+{
+	begin_file(136, 2);
+	put_names(2, (const char *const[]){ "a", "b" });
+	set_type(1, PERF_TYPE_RAW, 0xc0);
+	assert_int_equal(read_file(), 0);
+	events_number(&header.events);
+	assert_int_equal(header.n_left_out, 1);
+	assert_title(0, "a");
+	assert_title(1, "type-4/config=0xc0/");
+	close_file();
+}
+
+static void test_damaged_names(void **state)
+{
+	static uint8_t bytes[4096];
+	size_t size;
+
+	begin_file(136, 2);
+	size = describe(bytes, 2, (const char *const[]){ "a", "b" });
+	assert_int_equal(read_file(), 0);
+	assert_true(events_take_names(&header.events, bytes, size));
+	for (size_t cut = 0; cut < size; cut++) {
+		uint8_t *part = malloc(cut + 1); /* of that size, for the sanitizer */
+
+		memcpy(part, bytes, cut);
+		assert_false(events_take_names(&header.events, part, cut));
+		free(part);
+	}
+	for (size_t at = 0; at < size; at++) { /* whatever comes of it */
+		bytes[at] ^= 0xff;
+		events_take_names(&header.events, bytes, size);
+		bytes[at] ^= 0xff;
+	}
+	close_file();
+}
+
+/* The kernel takes the number of a PMU in the upper half of `config`. */
+static void test_cycles_of_several_pmus_are_one(void **state)
+{
+	static const char *const names[] = { "cpu_atom/cycles/P", "cpu_core/cycles/P",
+					     "cpu_core/instructions/", "cpu_atom/instructions/" };
+
+	begin_file(136, 4);
+	set_type(0, PERF_TYPE_HARDWARE, 10ULL << 32 | PERF_COUNT_HW_CPU_CYCLES);
+	set_type(1, PERF_TYPE_HARDWARE, 4ULL << 32 | PERF_COUNT_HW_CPU_CYCLES);
+	set_type(2, PERF_TYPE_HARDWARE, 4ULL << 32 | PERF_COUNT_HW_INSTRUCTIONS);
+	set_type(3, PERF_TYPE_HARDWARE, 10ULL << 32 | PERF_COUNT_HW_INSTRUCTIONS);
+	put_names(4, names);
+	assert_int_equal(read_file(), 0);
+	events_number(&header.events);
+	assert_int_equal(header.events.n_numbers, 2);
+	assert_int_equal(header.events.list[1].number, 0);
+	assert_int_equal(header.events.list[3].number, 1);
+	assert_title(0, "cycles:P");
+	assert_title(1, "instructions");
+	close_file();
+}
+
+/* As far as that without names: a recording that was killed. */
+static void test_cycles_of_several_pmus_without_names(void **state)
+{
+	begin_file(136, 3);
+	set_type(0, PERF_TYPE_HARDWARE, 10ULL << 32 | PERF_COUNT_HW_CPU_CYCLES);
+	set_type(1, PERF_TYPE_HARDWARE, 4ULL << 32 | PERF_COUNT_HW_CPU_CYCLES);
+	set_type(2, PERF_TYPE_HARDWARE, 4ULL << 32 | PERF_COUNT_HW_CACHE_MISSES);
+	assert_int_equal(read_file(), 0);
+	events_number(&header.events);
+	assert_int_equal(header.events.n_numbers, 2);
+	assert_title(0, "cycles");
+	assert_title(1, "cache-misses");
+	close_file();
+}
+
+/* Events that only a PMU knows have its type. */
+static void test_named_events_of_several_pmus_are_one(void **state)
+{
+	static const char *const names[] = { "cpu_core/mem-loads/u", "cpu_atom/mem-loads/u",
+					     "ibs_op//", "ibs_fetch//", "cpu_core/other/" };
+
+	begin_file(136, 5);
+	set_type(0, PERF_TYPE_RAW, 0x1cd);
+	set_type(1, 10, 0x5d0);
+	set_type(2, 11, 0);
+	set_type(3, 12, 0);
+	set_type(4, PERF_TYPE_RAW, 0x2cd);
+	put_names(5, names);
+	assert_int_equal(read_file(), 0);
+	events_number(&header.events);
+	assert_int_equal(header.events.n_numbers, 4);
+	assert_title(0, "mem-loads:u");
+	assert_title(1, "ibs_op//");
+	assert_title(2, "ibs_fetch//");
+	assert_title(3, "cpu_core/other/"); /* of one PMU alone */
+	close_file();
+}
+
+/* perf record -e cycles -e cycles, and one PMU that has it only once. */
+static void test_the_same_event_twice_is_two(void **state)
+{
+	begin_file(136, 5);
+	set_type(0, PERF_TYPE_HARDWARE, 4ULL << 32);
+	set_type(1, PERF_TYPE_HARDWARE, 10ULL << 32);
+	set_type(2, PERF_TYPE_HARDWARE, 4ULL << 32);
+	set_type(3, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	set_type(4, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	assert_int_equal(read_file(), 0);
+	events_number(&header.events);
+	assert_int_equal(header.events.n_numbers, 4);
+	assert_int_equal(header.events.list[1].number, 0);
+	assert_int_equal(header.events.list[2].number, 1);
+	close_file();
+}
+
+/* Records that tell no id are those of the first event. */
+static void test_records_without_ids(void **state)
+{
+	const struct {
+		struct perf_event_header header;
+		uint64_t words[4];
+	} record = { { PERF_RECORD_COMM, 0, sizeof(record) }, { 1, 2, 3, 4 } };
+	struct perf_event_attr attr = make_attr(0);
+
+	begin_file(sizeof(attr), 2);
+	attr.sample_id_all = 0;
+	memcpy(file + ATTRS_AT, &attr, sizeof(attr));
+	assert_int_equal(read_file(), 0);
+	assert_ptr_equal(events_of_record(&header.events, &record.header), &header.events.list[0]);
 	close_file();
 }
 
@@ -625,7 +829,7 @@ static void test_more_events_than_there_may_be(void **state)
 	assert_int_equal(header.events.n, EVENTS_MAX);
 	close_file();
 	begin_file(64, EVENTS_MAX + 1);
-	assert_outcome(PERFDATA_E_DAMAGED);
+	assert_outcome(PERFDATA_E_TOO_MANY_EVENTS);
 }
 
 /* Of each bit by itself: an outcome, whichever, and nothing beyond the file. */
@@ -790,7 +994,16 @@ int main(void)
 		cmocka_unit_test(test_several_attrs_are_told_apart_by_their_ids),
 		cmocka_unit_test(test_of_one_attr_everything_is),
 		cmocka_unit_test(test_no_attrs_at_all),
-		cmocka_unit_test(test_the_dummy_event_is_not_the_main_one),
+		cmocka_unit_test(test_the_dummy_event_has_no_samples),
+		cmocka_unit_test(test_a_dummy_alone_is_the_event),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_of_other_events_are_not_believed),
+		cmocka_unit_test(test_damaged_names),
+		cmocka_unit_test(test_cycles_of_several_pmus_are_one),
+		cmocka_unit_test(test_cycles_of_several_pmus_without_names),
+		cmocka_unit_test(test_named_events_of_several_pmus_are_one),
+		cmocka_unit_test(test_the_same_event_twice_is_two),
+		cmocka_unit_test(test_records_without_ids),
 		cmocka_unit_test(test_a_fixed_period_is_no_rate),
 		cmocka_unit_test(test_features),
 		cmocka_unit_test(test_no_time_of_a_first_sample),

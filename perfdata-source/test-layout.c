@@ -269,6 +269,27 @@ static void test_no_more_stack_is_told_than_there_is(void **state)
 	}
 }
 
+/* Whatever else the group tells; without their ids nobody knows whose the values are. */
+static void test_the_values_of_a_group(void **state)
+{
+	for (uint64_t format = 0; format < 1 << 5; format++) {
+		struct layout layout = layout_of(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN);
+		uint64_t n_words = 2 + !!(format & FORMAT_LOST);
+		struct parsed_sample sample;
+
+		layout.read_format = format;
+		assert_true(layout_parse_sample(&layout, build(&layout), &sample));
+		if (!(format & PERF_FORMAT_GROUP) || !(format & PERF_FORMAT_ID)) {
+			assert_null(sample.values);
+			continue;
+		}
+		assert_int_equal(sample.n_values, N_MEMBERS);
+		assert_int_equal(sample.value_words, n_words);
+		for (uint64_t i = 0; i < N_MEMBERS * n_words; i++)
+			assert_int_equal(layout_word(sample.values, i), 0x910 + i);
+	}
+}
+
 /* Numbers that overflow when they are multiplied, or that no record can hold. */
 static void test_counts_beyond_the_record_are_refused(void **state)
 {
@@ -507,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_abi_0_has_no_registers),
 		cmocka_unit_test(test_a_stack_of_no_bytes),
 		cmocka_unit_test(test_no_more_stack_is_told_than_there_is),
+		cmocka_unit_test(test_the_values_of_a_group),
 		cmocka_unit_test(test_counts_beyond_the_record_are_refused),
 		cmocka_unit_test(test_every_truncation_is_refused),
 		cmocka_unit_test(test_every_flipped_bit_stays_inside_the_record),

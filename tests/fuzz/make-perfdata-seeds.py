@@ -18,6 +18,9 @@ import test_perfdata as perfdata  # noqa: E402: it is no package
 STACK, KEPT, BEHIND = 1024, 64, 16  # bytes: recorded, kept, of dyn_size and DATA_SRC
 N_SAMPLES = 2
 FEATURES = 2, 3, 4, 6, 7, 21, 27
+EVENT_DESC, SOFTWARE = 12, 1
+TYPE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 6  # IP, TID, TIME, READ, ID
+GROUP = 1 << 2 | 1 << 3  # read_format: ID, GROUP
 ATTR, FEATURE = 64, 80
 TRACING_DATA, AUXTRACE, MMAP, LOST, FORK, KSYMBOL = 66, 71, 1, 2, 7, 17
 PID, TIME = 30780, 5445500000000  # of the recorded program
@@ -87,6 +90,27 @@ def compressed():
     return perf
 
 
+def several_events():
+    """A group of two, the same on two PMUs, and an event whose name is told twice."""
+    events = [(SOFTWARE, 0, b"cpu-clock"), (SOFTWARE, 2, b"page-faults"), (SOFTWARE, 2, b"page-faults"),
+              (0, 4 << 32, b"cpu_core/cycles/P"), (0, 10 << 32, b"cpu_atom/cycles/P")]
+    ids = [struct.pack("<Q", i + 1) for i in range(len(events))]
+    attrs = [struct.pack("<IIQQQQ24x", kind, 64, config, 99, TYPE, GROUP) for kind, config, _ in events]
+    at = 104 + len(events) * (64 + 16)
+    head = struct.pack("<8sQQQQ", b"PERFILE2", 104, 64 + 16, 104, at - 104).ljust(104, b"\0")
+    head += b"".join(attr + struct.pack("<QQ", at + i * 8, 8) for i, attr in enumerate(attrs)) + b"".join(ids)
+    perf = perfdata.PerfFile(bytearray(head[:40]) + struct.pack("<QQ", len(head), 0) + head[56:])
+    for i in range(4):
+        values = struct.pack("<QQQQQ", 2, 1000 * i, 1, 3 * i, 2)
+        perf.data += record(perfdata.SAMPLE, struct.pack("<QIIQQ", 0x1000, PID, PID, TIME + i, 1) + values)
+        perf.data += record(perfdata.SAMPLE, struct.pack("<QIIQQ", 0x1000, PID, PID, TIME + i, i + 2) +
+                            struct.pack("<QQQ", 1, i, i + 2))
+    named = b"".join(attr + struct.pack("<II32s", 1, 32, name) + number
+                     for attr, number, (_, _, name) in zip(attrs, ids, events))
+    perf.features = {EVENT_DESC: struct.pack("<II", len(events), 64) + named}
+    return perf
+
+
 def main():
     directory = Path(sys.argv[1])
     seeds = {
@@ -96,6 +120,7 @@ def main():
         "compressed": compressed().to_bytes(),
         "zstd": small(perfdata.ZSTD).to_bytes(),
         "pipe": pipe(),
+        "several-events": several_events().to_bytes(),
         "more-records": more_records().to_bytes(),
     }
     for name, data in seeds.items():

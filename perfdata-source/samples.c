@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which events a stream has is told before their samples, as perf-source does. A stream has room
+ * for WIRE_EVENTS_MAX of them. Of a file with more (perf record -e 'syscalls:*'), most of which
+ * have never occurred, an event is told with its first sample, and what comes when there is no more
+ * room is left out, and counted by its name.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/perf-counter.h"
+#include "perfdata-source/samples.h"
+
+enum {
+	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+};
+
+static int put_event(struct stage *stage, struct replay *replay, uint32_t number)
+{
+	const struct events *events = &replay->header.events;
+	bool is_clock = event_is_clock(events_first(events, number));
+	char title[EVENT_NAME_SIZE];
+	struct wire_event event = {
+		.number = replay->samples.n_told++,
+		.kind = WIRE_event_kind_ON_CPU,
+		.unit = is_clock ? WIRE_event_unit_NANOSECONDS : WIRE_event_unit_EVENTS,
+	};
+
+	replay->samples.stream_number[number] = event.number + 1;
+	events_title(events, number, title);
+	if (events->n_numbers == 1 && perf_counter_name_is_clock(title) == is_clock)
+		return 0; /* the hello tells it */
+	event.name = wire_string(title, sizeof(title));
+	return stage_put(stage, WIRE_RECORD_event, &event);
+}
+
+int samples_begin(struct stage *stage, struct replay *replay)
+{
+	uint32_t n = replay->header.events.n_numbers;
+	int r = 0;
+
+	group_values_init(&replay->samples.values);
+	for (uint32_t i = 0; n <= WIRE_EVENTS_MAX && i < n && r == 0; i++)
+		r = put_event(stage, replay, i);
+	return r;
+}
+
+/* Goes no further: there is no room for its event. */
+static void leave_out(struct stage *stage, struct samples *samples, const struct event *event)
+{
+	uint64_t *n = counters_get(&stage->counters, "too-many-events", event->name);
+
+	samples->n_left_out += *n == 0;
+	samples->n_samples_left_out++;
+	++*n;
+	stage_drop(stage, "too-many-events", 1);
+}
+
+void samples_warn_of_left_out(struct stage *stage, const struct replay *replay)
+{
+	if (replay->samples.n_left_out)
+		stage_warn(stage,
+			   "%" PRIu64 " samples of %" PRIu32
+			   " events are left out (too-many-events of "
+			   "--stats names them): a stream has %d events at most",
+			   replay->samples.n_samples_left_out, replay->samples.n_left_out,
+			   WIRE_EVENTS_MAX);
+}
+
+/* A part of a call chain: addresses of one side. */
+static size_t take_chain(const struct parsed_sample *sample, uint64_t side, uint64_t *ret,
+			 size_t n_max)
+{
+	uint64_t context = 0;
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < sample->n_chain && n < n_max; i++) {
+		uint64_t address = layout_word(sample->chain, i);
+
+		if (address >= (uint64_t)-CONTEXT_MARKS)
+			context = address;
+		else if (context == side)
+			ret[n++] = address;
+	}
+	return n;
+}
+
+/* A sample whose user side only perf's own call chain tells. */
+static int put_stack(struct stage *stage, struct replay *replay, const struct parsed_sample *sample,
+		     const struct wire_sample *common)
+{
+	static uint64_t user[WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX];
+	static struct wire_frame frames[WIRE_FRAMES_MAX];
+	size_t n_user = take_chain(sample, PERF_CONTEXT_USER, user, sizeof(user) / sizeof(*user));
+	size_t n = 0;
+	struct wire_stack stack = {
+		.time = common->time,
+		.process = common->process,
+		.tid = common->tid,
+		.cpu = common->cpu,
+		.weight = common->weight,
+		.event = common->event,
+		.end = n_user ? WIRE_stack_end_NOT_UNWOUND : WIRE_stack_end_NO_USER_REGS,
+	};
+
+	for (size_t i = 0; i < common->kernel.n; i++)
+		frames[n++] = (struct wire_frame){
+			common->kernel.data[i],
+			MAPPING_KERNEL,
+			WIRE_frame_flags_KERNEL | (i ? 0 : WIRE_frame_flags_EXACT),
+		};
+	for (size_t i = 0; i < n_user; i++)
+		frames[n++] = (struct wire_frame){
+			user[i],
+			processes_find_mapping(&replay->processes, sample->pid, user[i] - (i > 0)),
+			i ? 0 : WIRE_frame_flags_EXACT,
+		};
+	stack.frames = (struct wire_frames){ frames, n };
+	return stage_put(stage, WIRE_RECORD_stack, &stack);
+}
+
+/* A sample of one event, NULL: not known; `common` has all of it but for whose it is. */
+static int put_sample(struct stage *stage, struct replay *replay, const struct ordered *record,
+		      const struct event *event, struct wire_sample *common)
+{
+	struct samples *samples = &replay->samples;
+	int r = 0;
+
+	stage->samples_in++;
+	if (!event || event->number == EVENT_NOT_SAMPLED) {
+		stage_drop(stage, "unknown-event", 1);
+		return 0;
+	}
+	if (!samples->stream_number[event->number]) {
+		if (samples->n_told == WIRE_EVENTS_MAX) {
+			leave_out(stage, samples, event);
+			return 0;
+		}
+		r = put_event(stage, replay, event->number);
+	}
+	if (r < 0)
+		return r;
+	common->event = samples->stream_number[event->number] - 1;
+	return record->event->stack_size ? stage_put(stage, WIRE_RECORD_sample, common)
+					 : put_stack(stage, replay, &record->sample, common);
+}
+
+/* Those that have counted something since the sample before. */
+static int put_members(struct stage *stage, struct replay *replay, const struct ordered *record,
+		       struct wire_sample *common)
+{
+	const struct parsed_sample *sample = &record->sample;
+	int r = 0;
+
+	for (uint64_t i = 0; i < sample->n_values && r == 0; i++) {
+		const uint8_t *value = sample->values + i * sample->value_words * sizeof(uint64_t);
+		uint64_t id = layout_word(value, 1);
+		const struct event *event = events_of_id(&replay->header.events, id);
+
+		r = group_values_take(&replay->samples.values, record->event, sample->tid, id,
+				      layout_word(value, 0), &common->weight);
+		if (r == 0 && common->weight)
+			r = put_sample(stage, replay, record, event, common);
+	}
+	return r;
+}
+
+int samples_take(struct stage *stage, struct replay *replay, const struct ordered *record,
+		 uint64_t time)
+{
+	const struct parsed_sample *sample = &record->sample;
+	uint64_t registers[ARCH_REGISTERS_MAX], kernel[WIRE_KERNEL_FRAMES_MAX], address = 0;
+	bool has_user = sample->abi && sample->registers && record->event->has_registers &&
+			record->event->stack_size;
+	struct wire_sample out = {
+		.time = time,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.weight = sample->period ? sample->period : record->event->period,
+		.address = sample->address,
+		.abi = has_user ? sample->abi : 0,
+		.kernel = { kernel, take_chain(sample, PERF_CONTEXT_KERNEL, kernel,
+					       WIRE_KERNEL_FRAMES_MAX) },
+	};
+	int r;
+
+	for (size_t i = 0; has_user && i < arch_host.n_registers; i++)
+		registers[i] = layout_word(sample->registers, record->event->register_at[i]);
+	if (has_user) {
+		address = registers[arch_host.ip_index];
+		out.registers = (struct wire_addrs){ registers, arch_host.n_registers };
+		if (!record->is_in_file ||
+		    !stack_reference_fill(&replay->stack_reference, sample, &out))
+			out.stack = (struct wire_blob){ sample->stack, sample->stack_size };
+	}
+	r = processes_of_sample(&replay->processes, sample->pid, address, time, &out.process);
+	if (r < 0)
+		return r;
+	return sample->values ? put_members(stage, replay, record, &out)
+			      : put_sample(stage, replay, record, record->event, &out);
+}
