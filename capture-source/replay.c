@@ -5,6 +5,7 @@
 
 #include "capture-source/replay.h"
 #include "common/arch.h"
+#include "common/compression.h"
 
 enum { LOOKED_AT = 4096 }; /* bytes, to tell text from anything else */
 
@@ -36,6 +37,24 @@ static bool is_folded(const struct capture_file *file)
 			 : size == LOOKED_AT);
 }
 
+static int fail_of_other_data(struct stage *stage, const struct replay *replay)
+{
+	const char *program = compression_program(replay->file.data, replay->file.size);
+	char why[128];
+
+	if (is_stream(&replay->file))
+		return fail(stage, replay,
+			    "it is a stream already: live-unwinder < FILE | symbolizer | "
+			    "capture-sink out.syscap");
+	if (!program)
+		return fail(stage, replay,
+			    "neither a Sysprof capture nor folded stacks (capture-sink writes "
+			    "other formats, but they cannot be read back)");
+	snprintf(why, sizeof(why),
+		 strcmp(replay->path, "-") ? COMPRESSION_OF_FILE : COMPRESSION_OF_INPUT, program);
+	return fail(stage, replay, why);
+}
+
 int replay_open(struct stage *stage, void *self)
 {
 	struct replay *replay = self;
@@ -56,14 +75,8 @@ int replay_start(struct stage *stage, void *self, struct wire_hello *hello)
 	if (syscap_file_is(replay->file.data, replay->file.size))
 		return replay_syscap_start(stage, replay, hello);
 	replay->is_folded = true;
-	if (is_stream(&replay->file))
-		return fail(stage, replay,
-			    "it is a stream already: live-unwinder < FILE | symbolizer | "
-			    "capture-sink out.syscap");
 	if (replay->file.size && !is_folded(&replay->file))
-		return fail(stage, replay,
-			    "neither a Sysprof capture nor folded stacks (capture-sink writes "
-			    "other formats, but they cannot be read back)");
+		return fail_of_other_data(stage, replay);
 	snprintf(hello->event, sizeof(hello->event), "samples");
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/compression.h"
 #include "common/stage-internal.h"
 
 enum {
@@ -155,9 +156,23 @@ static void tell_of_neighbour(const struct stage *stage, const char *text)
 		stage_error(stage, "%s", text);
 }
 
+/* What came instead of a stream; `text` is what to say if nothing better is known. */
+static const char *describe_input(const struct wire_reader *reader, const char *text, char *room,
+				  size_t size)
+{
+	const char *program =
+		compression_program(reader->buffer + reader->start, reader->end - reader->start);
+
+	if (!program)
+		return text;
+	snprintf(room, size, "error: standard input: " COMPRESSION_OF_INPUT, program);
+	return room;
+}
+
 static int read_hello(struct stage *stage, void *self)
 {
 	enum wire_outcome outcome;
+	char room[128];
 	int r;
 
 	while ((outcome = wire_reader_hello(&stage->reader, &stage->hello)) == WIRE_E_MORE) {
@@ -165,8 +180,11 @@ static int read_hello(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 		if (stage->reader.at_end) {
-			tell_of_neighbour(stage,
-					  "error: standard input ended before a stream began");
+			tell_of_neighbour(
+				stage,
+				describe_input(&stage->reader,
+					       "error: standard input ended before a stream began",
+					       room, sizeof(room)));
 			return -ECANCELED;
 		}
 	}
@@ -174,7 +192,10 @@ static int read_hello(struct stage *stage, void *self)
 		stage_error(stage, "error: the stream is of another version of the protocol: use "
 				   "stages of one release");
 	else if (outcome)
-		stage_error(stage, "error: standard input is not a stackpipe stream");
+		stage_error(stage, "%s",
+			    describe_input(&stage->reader,
+					   "error: standard input is not a stackpipe stream", room,
+					   sizeof(room)));
 	return outcome ? -EBADMSG : 0;
 }
 

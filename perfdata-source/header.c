@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/compression.h"
 #include "common/growing-list.h"
 #include "perfdata-source/header.h"
 
@@ -217,8 +218,10 @@ int header_read(struct header *header, struct input *input)
 	bytes = at;
 	if (!memcmp(bytes, swapped_magic, sizeof(magic)))
 		return PERFDATA_E_BYTE_ORDER;
-	if (memcmp(bytes, magic, sizeof(magic)))
-		return PERFDATA_E_NOT_PERF;
+	if (memcmp(bytes, magic, sizeof(magic))) {
+		header->compression = compression_program(bytes, PIPE_HEADER);
+		return header->compression ? PERFDATA_E_COMPRESSED : PERFDATA_E_NOT_PERF;
+	}
 	if (layout_word(bytes, 1) == PIPE_HEADER) {
 		header->is_pipe = true;
 		return 0;

@@ -47,7 +47,8 @@ struct header {
 	uint64_t first_time; /* of a sample, 0: not known */
 	bool is_directory;   /* the samples are in files beside this one */
 	bool is_zstd;
-	uint64_t n_left_out; /* features that were damaged or too large */
+	const char *compression; /* E_COMPRESSED: the program that undoes it */
+	uint64_t n_left_out;	 /* features that were damaged or too large */
 };
 
 /* Reads it, up to the first record. 0, a positive outcome, or -errno. */

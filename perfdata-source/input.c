@@ -17,6 +17,8 @@ const char *perfdata_outcome_text(enum perfdata_outcome outcome)
 		return "it ends in the middle of a record";
 	case PERFDATA_E_NOT_PERF:
 		return "it is not a perf.data file";
+	case PERFDATA_E_COMPRESSED:
+		return "it is compressed";
 	case PERFDATA_E_BYTE_ORDER:
 		return "it was recorded on a machine with the other byte order";
 	case PERFDATA_E_DAMAGED:

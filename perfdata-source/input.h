@@ -17,6 +17,7 @@ enum perfdata_outcome {
 	PERFDATA_END,	       /* there is nothing more */
 	PERFDATA_E_CUT,	       /* it ends in the middle of something */
 	PERFDATA_E_NOT_PERF,   /* not a file of perf's */
+	PERFDATA_E_COMPRESSED, /* as a whole, by a program like gzip */
 	PERFDATA_E_BYTE_ORDER, /* of a machine with the other byte order */
 	PERFDATA_E_DAMAGED,    /* it contradicts itself */
 	PERFDATA_E_TOO_MANY_EVENTS,

@@ -13,6 +13,7 @@
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/compression.h"
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/samples.h"
 #include "perfdata-source/sideband.h"
@@ -44,6 +45,11 @@ static int fail(const struct stage *stage, const struct replay *replay, int outc
 		stage_error(stage,
 			    "error: '%s' is a terminal: pipe what perf record -o - writes into it",
 			    path);
+	else if (outcome == PERFDATA_E_COMPRESSED)
+		stage_error(stage,
+			    strcmp(replay->path, "-") ? "error: '%s': " COMPRESSION_OF_FILE
+						      : "error: '%s': " COMPRESSION_OF_INPUT,
+			    path, replay->header.compression);
 	else if (outcome < 0)
 		stage_error(stage, "error: could not read '%s': %s", path, strerror(-outcome));
 	else

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whatever arrives on standard input: one line and status 1, never a crash, never a hang."""
+import bz2
+import gzip
+import lzma
 import os
 import random
 import subprocess
@@ -12,6 +15,7 @@ N_FLIPS = 200
 N_CUTS = 50
 N_MISSING = 10
 RECORD_BEGINNING = 160  # bytes of a record that hold its numbers, lengths and texts
+ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 DATA = pipeline.TOP / "tests" / "data"
 
 READERS = {
@@ -25,7 +29,7 @@ READERS = {
 }
 
 
-class Garbage(pipeline.PipelineTest):
+class ReaderTest(pipeline.PipelineTest):
     def run_reader(self, command, data):
         name, *arguments = command
         return subprocess.run([pipeline.program(name), "-q", *arguments], input=data,
@@ -53,6 +57,8 @@ class Garbage(pipeline.PipelineTest):
                     with self.subTest(reader=title, input=what):
                         assertion(done, command[0])
 
+
+class Garbage(ReaderTest):
     def test_that_is_no_stream(self):
         self.check(foreign_inputs, self.assert_refused)
 
@@ -76,6 +82,39 @@ class Garbage(pipeline.PipelineTest):
     def test_streams_themselves_are_good(self):
         self.check(lambda stream: {"whole": stream},
                    lambda done, name: self.assertEqual((done.returncode, done.stderr), (0, b"")))
+
+
+COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress,
+              "zstd": lambda data: ZSTD_MAGIC + b"\0\x58" + data}  # its blocks are not looked at
+
+
+class Compressed(ReaderTest):
+    """One line says what it is, and which program undoes it."""
+
+    def assert_told(self, done, name, program):
+        self.assert_refused(done, name)
+        self.assertIn("compressed: ", done.stderr.decode())
+        self.assertIn(f"{program} -dc", done.stderr.decode())
+
+    def test_streams(self):
+        for program, compress in COMPRESSED.items():
+            self.check(lambda stream: {program: compress(stream), f"nothing, {program}": compress(b"")},
+                       lambda done, name: self.assert_told(done, name, program))
+
+    def test_files_of_sources(self):
+        capture = self.directory / "small.syscap"
+        self.run_on(DATA / "small.symbolized.stream", [pipeline.program("capture-sink"), "-q", capture])
+        for source, file in (("perfdata-source", DATA / "small.perf.data"), ("perfdata-source", DATA / "small.perf.pipe"),
+                             ("capture-source", capture), ("capture-source", DATA / "small.folded")):
+            for program, compress in COMPRESSED.items():
+                with self.subTest(file=file.name, program=program):
+                    path = self.directory / f"file.{program}"
+                    path.write_bytes(compress(file.read_bytes()))
+                    self.assert_told(self.run_reader([source, path], b""), source, program)
+                    self.assert_told(self.run_reader([source, "-"], path.read_bytes()), source, program)
+                    done = subprocess.run([pipeline.program("stackpipe"), "report", path], capture_output=True, timeout=pipeline.PATIENCE_S)
+                    self.assertEqual((done.returncode, done.stdout), (1, b""))
+                    self.assert_told(done, "capture-source", program)
 
 
 def foreign_inputs(stream):
