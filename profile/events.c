@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/perf-counter.h"
+#include "common/text.h"
 #include "profile/events.h"
 
 /* Names of views that are of no single event, or of whichever it is. */
@@ -18,7 +19,8 @@ void events_init(struct events *events, const struct wire_hello *hello)
 	/* Streams and captures of one event tell it by its name alone. */
 	first->unit = perf_counter_name_is_clock(hello->event) ? WIRE_event_unit_NANOSECONDS
 							       : WIRE_event_unit_EVENTS;
-	memcpy(first->name, hello->event, sizeof(hello->event));
+	text_clean(hello->event, strnlen(hello->event, sizeof(hello->event)), first->name,
+		   sizeof(first->name));
 }
 
 static bool is_wait(const struct event_info *event)
@@ -62,7 +64,6 @@ static void make_unique(const struct events *events, struct event_info *event)
 void events_add(struct events *events, const struct wire_event *event)
 {
 	struct event_info *info;
-	size_t size = event->name.size < EVENT_NAME_SIZE ? event->name.size : EVENT_NAME_SIZE - 1;
 
 	if (event->number >= EVENTS_MAX)
 		return;
@@ -70,7 +71,7 @@ void events_add(struct events *events, const struct wire_event *event)
 		events->n = event->number + 1;
 	info = &events->list[event->number];
 	*info = (struct event_info){ .kind = event->kind, .unit = event->unit };
-	memcpy(info->name, event->name.data, size);
+	text_clean(event->name.data, event->name.size, info->name, sizeof(info->name));
 	if (!is_wait(info))
 		make_unique(events, info);
 }

@@ -94,16 +94,29 @@ static void test_an_event_that_is_told_again_keeps_its_name(void **state)
 	assert_string_equal(events.list[1].name, "page-faults");
 }
 
+/* They go to terminals, and anybody can have written a stream. */
+static void test_names_are_clean(void **state)
+{
+	begin("\033[1m");
+	add_sampled(1, "a\nb");
+	assert_string_equal(events.list[0].name, "?[1m");
+	assert_string_equal(events.list[1].name, "a?b");
+}
+
 /* What perf says of it beside its name does not make time of it, or no time. */
 static void test_clocks_weigh_time(void **state)
 {
 	static const struct {
 		const char *name;
 		bool is_time;
-	} names[] = { { "cpu-clock", true },	 { "task-clock:u", true },
-		      { "cpu-clock/call-graph=no/u", true }, { "cpu-clocks", false },
-		      { "cpu", false },		 { "cycles:u", false },
-		      { "a:cpu-clock", false },	 { "", false } };
+	} names[] = { { "cpu-clock", true },
+		      { "task-clock:u", true },
+		      { "cpu-clock/call-graph=no/u", true },
+		      { "cpu-clocks", false },
+		      { "cpu", false },
+		      { "cycles:u", false },
+		      { "a:cpu-clock", false },
+		      { "", false } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		begin(names[i].name);
@@ -118,6 +131,7 @@ int main(void)
 		cmocka_unit_test(test_names_that_are_as_long_as_may_be),
 		cmocka_unit_test(test_events_that_are_called_like_views),
 		cmocka_unit_test(test_an_event_that_is_told_again_keeps_its_name),
+		cmocka_unit_test(test_names_are_clean),
 		cmocka_unit_test(test_clocks_weigh_time),
 	};
 
