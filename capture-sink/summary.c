@@ -155,11 +155,35 @@ static void print_heap(const struct capture *capture, enum stage_stream_end end)
 	print_amount("freed at once", heap->totals.temporary);
 }
 
+static void print_totals(const struct capture *capture, uint64_t n_samples,
+			 enum stage_stream_end end)
+{
+	const struct stacks *stacks = &capture->stacks;
+	const struct events *events = &stacks->events;
+	const char *separator = "";
+
+	fprintf(stderr, "%s: %" PRIu64 " samples",
+		strcmp(capture->path, "-") ? capture->path : "standard output",
+		n_samples - capture->n_waits);
+	if (capture->n_waits)
+		fprintf(stderr, " and %" PRIu64 " waits", capture->n_waits);
+	fprintf(stderr, " in %.1f s of ", (stacks->last_time - stacks->hello.start_time) / 1e9);
+	for (uint32_t i = 0; i < events->n; i++) {
+		if (events_is_wait(events, i))
+			continue;
+		fprintf(stderr, "%s'%s'", separator, events->list[i].name);
+		separator = ", ";
+	}
+	fprintf(stderr, ", %" PRIu64 " lost", stacks->n_lost);
+	if (stacks->n_left_out)
+		fprintf(stderr, ", %" PRIu64 " left out", stacks->n_left_out);
+	fputs(end == STAGE_STREAM_WHOLE ? "\n" : "; INCOMPLETE: the stream was cut\n", stderr);
+}
+
 void summary_print_capture(const struct capture *capture, enum stage_stream_end end)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
 	uint64_t n_samples = 0;
-	char waits[64] = "", left_out[64] = "";
 	size_t n;
 
 	if (heap_is_there(&capture->heap)) {
@@ -168,17 +192,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	}
 	for (size_t i = 0; i < STACKS_ENDS; i++)
 		n_samples += capture->stacks.n_ends[i];
-	if (capture->n_waits)
-		snprintf(waits, sizeof(waits), " and %" PRIu64 " waits", capture->n_waits);
-	if (capture->stacks.n_left_out)
-		snprintf(left_out, sizeof(left_out), ", %" PRIu64 " left out",
-			 capture->stacks.n_left_out);
-	fprintf(stderr, "%s: %" PRIu64 " samples%s in %.1f s of '%s', %" PRIu64 " lost%s%s\n",
-		strcmp(capture->path, "-") ? capture->path : "standard output",
-		n_samples - capture->n_waits, waits,
-		(capture->stacks.last_time - capture->stacks.hello.start_time) / 1e9,
-		capture->stacks.hello.event, capture->stacks.n_lost, left_out,
-		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
+	print_totals(capture, n_samples, end);
 	if (capture->format->lacks)
 		fprintf(stderr, "  a file of format %s does not hold %s\n", capture->format->name,
 			capture->format->lacks);
