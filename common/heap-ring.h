@@ -26,7 +26,7 @@
 #define HEAP_MAGIC 0x3170616568707473ULL /* "stpheap1" */
 
 enum {
-	HEAP_VERSION = 2,
+	HEAP_VERSION = 3,
 	HEAP_RINGS_MAX = 128,		       /* threads of a process at a time */
 	HEAP_RING_WORDS = 1 << 17,	       /* 1 MiB; a power of two */
 	HEAP_RING_STEP = HEAP_RING_WORDS / 16, /* how often a writer looks how full its ring is */
@@ -203,10 +203,17 @@ struct heap_mappings {
 	struct heap_mapping list[HEAP_MAPPINGS_MAX]; /* in order */
 };
 
+/* What a program comes for. */
+enum heap_purpose {
+	HEAP_TO_BE_TRACED = 1,
+	HEAP_HAS_SANITIZER, /* it goes on without us, and waits for no answer */
+};
+
 /* What a program says first, and what it is answered: with descriptors of rings, tables, bell. */
 struct heap_hello {
 	uint64_t magic;
-	uint32_t version, pid; /* in its own namespace */
+	uint32_t version, pid;	   /* in its own namespace */
+	uint32_t purpose, padding; /* enum heap_purpose */
 	uint64_t token[2];
 };
 

@@ -133,9 +133,10 @@ static int read_hello(const struct door *door, int fd, struct door_visitor *ret)
 		return -errno;
 	pid = find_sender(&message);
 	if (n != sizeof(hello) || hello.magic != HEAP_MAGIC || hello.version != HEAP_VERSION ||
+	    (hello.purpose != HEAP_TO_BE_TRACED && hello.purpose != HEAP_HAS_SANITIZER) ||
 	    ((hello.token[0] ^ door->token[0]) | (hello.token[1] ^ door->token[1])) || pid <= 0)
 		return -EPROTO;
-	*ret = (struct door_visitor){ fd, pid, hello.pid };
+	*ret = (struct door_visitor){ fd, pid, hello.pid, hello.purpose };
 	return 0;
 }
 

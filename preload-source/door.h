@@ -34,6 +34,7 @@ struct door {
 struct door_visitor {
 	int fd;		       /* to be answered and closed */
 	uint32_t pid, own_pid; /* for us; for itself */
+	enum heap_purpose purpose;
 };
 
 /* 0 or -errno */

@@ -39,6 +39,7 @@ struct preload_source {
 	struct bell bell;
 	struct traced *traced;	/* a list */
 	size_t n_traced, n_met; /* now; ever */
+	uint64_t n_sanitizers;	/* programs that went on without us for theirs */
 	uint64_t start_time, checked_at;
 };
 

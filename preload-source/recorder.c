@@ -155,6 +155,14 @@ static bool is_of_the_process(int r)
 	return r == -ESRCH || r == -ENOSPC || r == -EMFILE || r == -ETIMEDOUT || r == -ENOTCONN;
 }
 
+/* Nobody waits for an answer. */
+static void count_sanitizer(struct preload_source *self, const struct door_visitor *visitor)
+{
+	close(visitor->fd);
+	if (is_wanted(self, visitor->pid))
+		self->n_sanitizers++;
+}
+
 static int answer_visitor(struct stage *stage, struct preload_source *self,
 			  struct door_visitor *visitor)
 {
@@ -169,6 +177,10 @@ static int answer_visitor(struct stage *stage, struct preload_source *self,
 
 	if (traced) /* it has executed another program */
 		r = end_traced(self, traced);
+	if (visitor->purpose == HEAP_HAS_SANITIZER) {
+		count_sanitizer(self, visitor);
+		return r;
+	}
 	if (r == 0 && is_wanted(self, visitor->pid)) {
 		r = begin_traced(self, visitor, &traced);
 		if (is_of_the_process(r)) {
@@ -421,7 +433,13 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 {
 	const char *reason = target_check(&self->target);
 
-	if (!self->n_met)
+	if (self->n_sanitizers)
+		stage_warn(stage,
+			   "%" PRIu64 " %s not traced, nor was what they have started: they have "
+			   "a sanitizer (AddressSanitizer, ...), which has an allocator of its own",
+			   self->n_sanitizers,
+			   self->n_sanitizers == 1 ? "program was" : "programs were");
+	if (!self->n_met && !self->n_sanitizers)
 		stage_warn(stage, "the program never connected: %s",
 			   reason ? reason
 				  : "it has not allocated anything, or was started without "
@@ -460,6 +478,9 @@ static int finish(struct stage *stage, struct preload_source *self)
 		r = images_take_states(&self->images);
 	explain_silence(stage, self);
 	*counters_get(&stage->counters, "processes", "traced") += self->n_met;
+	if (self->n_sanitizers)
+		*counters_get(&stage->counters, "processes", "with-sanitizer") +=
+			self->n_sanitizers;
 	*counters_get(&stage->counters, "heap", "stacks") += self->teller.n_stacks;
 	if (self->door.n_refused)
 		*counters_get(&stage->counters, "refused", "visitors") += self->door.n_refused;

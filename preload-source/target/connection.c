@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -16,6 +14,9 @@
 #include "preload-source/target/environment.h"
 #include "preload-source/target/filtered.h"
 #include "preload-source/target/sampling.h"
+#include "preload-source/target/sanitizer.h"
+#include "preload-source/target/system-call.h"
+#include "preload-source/target/text.h"
 
 enum {
 	DESCRIPTORS = 3, /* rings, tables, bell */
@@ -28,16 +29,27 @@ struct connected connected;
 static uint32_t n_epochs;
 static bool follows = true; /* until a reader has said otherwise */
 
+/* What is not to be had is NULL. */
+static void *map(uint64_t size, int protection, int flags, int fd)
+{
+	long memory = system_call(SYS_mmap, NULL, size, protection, flags, fd, 0);
+
+	return memory < 0 && memory > -HEAP_PAGE ? NULL : (void *)memory;
+}
+
+static void unmap(const void *memory, uint64_t size)
+{
+	if (memory)
+		system_call(SYS_munmap, memory, size);
+}
+
 /* The page is zero in each child, even one that no handler hears of (madvise(2), Linux 4.14). */
 static struct connection *make_page(void)
 {
-	void *page =
-		mmap(NULL, HEAP_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = map(HEAP_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
-	if (page == MAP_FAILED)
-		return NULL;
-	if (madvise(page, HEAP_PAGE, MADV_WIPEONFORK) < 0) {
-		munmap(page, HEAP_PAGE);
+	if (page && system_call(SYS_madvise, page, HEAP_PAGE, MADV_WIPEONFORK) < 0) {
+		unmap(page, HEAP_PAGE);
 		return NULL;
 	}
 	return page;
@@ -47,34 +59,36 @@ static int open_socket(const struct environment *environment)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const struct timeval patience = { .tv_sec = HEAP_REPLY_MS / 1000 };
-	size_t size = strlen(environment->address);
-	int fd;
+	size_t size = text_size(environment->address);
+	long fd;
 
 	if (size + 1 > sizeof(address.sun_path))
 		return -1;
-	memcpy(address.sun_path + 1, environment->address, size);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	for (size_t i = 0; i < size; i++)
+		address.sun_path[1 + i] = environment->address[i];
+	fd = system_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (connect(fd, (struct sockaddr *)&address,
-		    offsetof(struct sockaddr_un, sun_path) + 1 + size) < 0) {
-		close(fd);
+	system_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (system_call(SYS_connect, fd, &address,
+			offsetof(struct sockaddr_un, sun_path) + 1 + size) < 0) {
+		system_call(SYS_close, fd);
 		return -1;
 	}
 	return fd;
 }
 
-static bool say_hello(int fd, const struct environment *environment)
+static bool say_hello(int fd, const struct environment *environment, enum heap_purpose purpose)
 {
 	struct heap_hello hello = {
 		.magic = HEAP_MAGIC,
 		.version = HEAP_VERSION,
-		.pid = getpid(),
+		.purpose = purpose,
+		.pid = system_call(SYS_getpid, 0),
 		.token = { environment->token[0], environment->token[1] },
 	};
 
-	return send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello);
+	return system_call(SYS_sendto, fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello);
 }
 
 /* The answer, and as many descriptors as came with it. */
@@ -89,12 +103,12 @@ static bool receive(int fd, struct heap_welcome *ret, int fds[DESCRIPTORS], int 
 		.msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *header;
-	ssize_t size;
+	long size;
 
 	*n_fds = 0;
 	do {
-		size = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	} while (size < 0 && errno == EINTR);
+		size = system_call(SYS_recvmsg, fd, &message, MSG_CMSG_CLOEXEC);
+	} while (size == -EINTR);
 	header = size == sizeof(*ret) ? CMSG_FIRSTHDR(&message) : NULL;
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
 		*n_fds = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -106,23 +120,21 @@ static bool receive(int fd, struct heap_welcome *ret, int fds[DESCRIPTORS], int 
 /* No child has it: what it writes would be taken for ours. */
 static void *map_shared(int fd, uint64_t size, int protection)
 {
-	void *memory = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+	void *memory = map(size, protection, MAP_SHARED, fd);
 
-	if (memory == MAP_FAILED)
-		return NULL;
-	madvise(memory, size, MADV_DONTFORK);
+	if (memory)
+		system_call(SYS_madvise, memory, size, MADV_DONTFORK);
 	return memory;
 }
 
 static void *map_scratches(void)
 {
 	uint64_t size = HEAP_RINGS_MAX * sizeof(struct scratch);
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory =
+		map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
-	if (memory == MAP_FAILED)
-		return NULL;
-	madvise(memory, size, MADV_DONTFORK);
+	if (memory)
+		system_call(SYS_madvise, memory, size, MADV_DONTFORK);
 	return memory;
 }
 
@@ -142,14 +154,10 @@ static bool map_all(const struct heap_welcome *welcome, const int fds[DESCRIPTOR
 		connected = maps;
 		return true;
 	}
-	if (maps.region)
-		munmap(maps.region, heap_region_size());
-	if (maps.tables)
-		munmap((void *)maps.tables, HEAP_TABLES_SIZE);
-	if (maps.bell)
-		munmap(maps.bell, HEAP_PAGE);
-	if (maps.scratches)
-		munmap(maps.scratches, HEAP_RINGS_MAX * sizeof(struct scratch));
+	unmap(maps.region, heap_region_size());
+	unmap(maps.tables, HEAP_TABLES_SIZE);
+	unmap(maps.bell, HEAP_PAGE);
+	unmap(maps.scratches, HEAP_RINGS_MAX * sizeof(struct scratch));
 	return false;
 }
 
@@ -162,14 +170,14 @@ static bool connect_to(const struct environment *environment)
 
 	if (fd < 0)
 		return false;
-	if (say_hello(fd, environment) && receive(fd, &welcome, fds, &n_fds)) {
+	if (say_hello(fd, environment, HEAP_TO_BE_TRACED) && receive(fd, &welcome, fds, &n_fds)) {
 		follows = welcome.follows;
 		is_recording = welcome.answer == HEAP_WELCOME && n_fds == DESCRIPTORS &&
 			       map_all(&welcome, fds);
 	}
 	for (int i = 0; i < n_fds; i++)
-		close(fds[i]);
-	close(fd);
+		system_call(SYS_close, fds[i]);
+	system_call(SYS_close, fd);
 	return is_recording;
 }
 
@@ -177,6 +185,16 @@ static bool connect_to(const struct environment *environment)
 static bool may_connect(const struct environment *environment)
 {
 	return !filtered_is() && !filtered_from_before(environment->n_filters);
+}
+
+void connection_tell_sanitizer(const struct environment *environment)
+{
+	int fd = open_socket(environment);
+
+	if (fd < 0)
+		return;
+	say_hello(fd, environment, HEAP_HAS_SANITIZER);
+	system_call(SYS_close, fd);
 }
 
 static enum connection_phase try_once(void)
@@ -208,6 +226,8 @@ bool connection_is_recording(void)
 		uint32_t none = CONNECTION_NONE;
 		struct connection *page;
 
+		if (sanitizer_is_here())
+			return false;
 		/* One thread makes the page; before that there is hardly another. */
 		if (!__atomic_compare_exchange_n(&unconnected.phase, &none, CONNECTION_TRYING,
 						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -249,7 +269,7 @@ void connection_ring_bell(void)
 	if (!__atomic_load_n(&connected.bell[1], __ATOMIC_SEQ_CST) || filtered_is())
 		return;
 	__atomic_fetch_add(&connected.bell[0], 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, connected.bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	system_call(SYS_futex, connected.bell, FUTEX_WAKE, 1, NULL, NULL, 0);
 	errno = error;
 }
 
@@ -279,7 +299,7 @@ bool connection_ask(void)
 		if ((int32_t)(answered - wanted) >= 0 || region->state != HEAP_RECORDING ||
 		    milliseconds() >= until)
 			break;
-		syscall(SYS_futex, &region->answered, FUTEX_WAIT, answered, &pause, NULL, 0);
+		system_call(SYS_futex, &region->answered, FUTEX_WAIT, answered, &pause, NULL, 0);
 	}
 	errno = error;
 	return (int32_t)(answered - wanted) >= 0;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/heap-ring.h"
+#include "preload-source/target/environment.h"
 
 enum connection_phase {
 	CONNECTION_NONE, /* not tried: a new program, or a forked child of a traced one */
@@ -41,6 +42,9 @@ extern struct connected connected;
 
 /* Whether this process is recorded, which it tries to be if it has not been tried yet. */
 bool connection_is_recording(void);
+
+/* Tells the reader that this process goes on without us, as it has a sanitizer. */
+void connection_tell_sanitizer(const struct environment *environment);
 
 /* The reader wants no more: all threads go on as if there had never been one. */
 void connection_end(void);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/heap-ring.h"
 #include "preload-source/target/environment.h"
+#include "preload-source/target/text.h"
 
 enum { TOKEN_DIGITS = 32 };
 
@@ -12,24 +11,29 @@ enum { TOKEN_DIGITS = 32 };
  */
 extern void *__libc_stack_end __attribute__((weak));
 
-static char **first(void)
+char **environment_arguments(void)
 {
-	if (environ)
-		return environ;
-	return &__libc_stack_end && __libc_stack_end
-		       ? (char **)__libc_stack_end + *(long *)__libc_stack_end + 2
-		       : NULL;
+	return &__libc_stack_end && __libc_stack_end ? (char **)__libc_stack_end + 1 : NULL;
 }
 
+char **environment_variables(void)
+{
+	char **arguments = environment_arguments();
+
+	if (environ)
+		return environ;
+	return arguments ? arguments + *(long *)__libc_stack_end + 1 : NULL;
+}
+
+/* The value of a variable, whose '=' is part of the name here; NULL: it is not there. */
 static char *find(const char *name)
 {
-	char **variable = first();
-	size_t size = strlen(name);
+	char **variable = environment_variables();
+	const char *value = NULL;
 
-	for (; variable && *variable; variable++)
-		if (!strncmp(*variable, name, size) && (*variable)[size] == '=')
-			return *variable + size + 1;
-	return NULL;
+	for (; variable && *variable && !value; variable++)
+		value = text_behind(*variable, name);
+	return (char *)value;
 }
 
 static bool parse_digits(const char *text, uint64_t *ret)
@@ -50,18 +54,22 @@ static bool parse_digits(const char *text, uint64_t *ret)
 
 bool environment_read(struct environment *ret)
 {
-	const char *text = find(HEAP_ENVIRONMENT), *token = text ? strchr(text, ':') : NULL;
-	const char *filters;
+	const char *text = find(HEAP_ENVIRONMENT "=");
+	size_t size = 0;
 
-	if (!token || token == text || token - text >= ENVIRONMENT_ADDRESS_MAX ||
-	    strlen(token + 1) < TOKEN_DIGITS)
+	if (!text)
 		return false;
-	memcpy(ret->address, text, token - text);
-	ret->address[token - text] = 0;
-	filters = token + 1 + TOKEN_DIGITS;
-	ret->n_filters = *filters == ':' ? strtoul(filters + 1, NULL, 10) : 0;
-	return parse_digits(token + 1, &ret->token[0]) &&
-	       parse_digits(token + 1 + TOKEN_DIGITS / 2, &ret->token[1]);
+	for (; *text && *text != ':' && size < ENVIRONMENT_ADDRESS_MAX - 1; text++)
+		ret->address[size++] = *text;
+	ret->address[size] = 0;
+	if (!size || *text++ != ':' || !parse_digits(text, &ret->token[0]))
+		return false;
+	text += TOKEN_DIGITS / 2;
+	if (!parse_digits(text, &ret->token[1]))
+		return false;
+	text += TOKEN_DIGITS / 2;
+	ret->n_filters = *text == ':' ? text_number(text + 1) : 0;
+	return true;
 }
 
 /* Takes the variable at `at` away; the others move up. */
@@ -72,43 +80,57 @@ static void remove_variable(char **at)
 	} while (*at++);
 }
 
-/* Our library out of a list, in place; the list may be empty then. */
-static void remove_library(char *list)
+/* Whether an item of a list, up to `end`, is our library, in whatever directory. */
+static bool is_library(const char *item, const char *end)
 {
-	char *item = list;
+	const char *name = item;
 
-	while (*item) {
-		size_t size = strcspn(item, ": ");
-		const char *name = memrchr(item, '/', size);
-		size_t behind = size + (item[size] != 0);
-
-		name = name ? name + 1 : item;
-		if ((size_t)(item + size - name) != strlen(HEAP_LIBRARY) ||
-		    strncmp(name, HEAP_LIBRARY, strlen(HEAP_LIBRARY))) {
-			item += behind;
-			continue;
-		}
-		memmove(item, item + behind, strlen(item + behind) + 1);
-		if (!*item && item > list) /* the ':' in front of it */
-			item[-1] = 0;
-	}
+	for (; item < end; item++)
+		if (*item == '/')
+			name = item + 1;
+	return text_behind(name, HEAP_LIBRARY) == end;
 }
 
-void environment_hide(void)
+/* Our library out of a list, in place; the list may be empty then. false: it is not there. */
+static bool remove_library(char *list)
 {
-	char *preload = find("LD_PRELOAD");
+	char *kept = list, *item = list;
+	bool is_removed = false;
+
+	while (*item) {
+		char *end = item;
+
+		while (*end && *end != ':' && *end != ' ')
+			end++;
+		if (is_library(item, end)) {
+			is_removed = true;
+			item = end + (*end != 0);
+			continue;
+		}
+		while (item < end)
+			*kept++ = *item++;
+		if (*item)
+			*kept++ = *item++;
+	}
+	if (is_removed && kept > list && (kept[-1] == ':' || kept[-1] == ' '))
+		kept--; /* what separated it from ours */
+	*kept = 0;
+	return is_removed;
+}
+
+bool environment_hide(void)
+{
+	char *preload = find("LD_PRELOAD=");
+	bool is_removed = preload && remove_library(preload);
 	char **variable;
 
-	if (preload)
-		remove_library(preload);
-	for (variable = first(); variable && *variable;) {
-		bool is_ours =
-			!strncmp(*variable, HEAP_ENVIRONMENT "=", strlen(HEAP_ENVIRONMENT) + 1);
-		bool is_empty = !strcmp(*variable, "LD_PRELOAD=");
+	for (variable = environment_variables(); variable && *variable;) {
+		const char *list = text_behind(*variable, "LD_PRELOAD=");
 
-		if (is_ours || is_empty)
+		if (text_behind(*variable, HEAP_ENVIRONMENT "=") || (list && !*list))
 			remove_variable(variable);
 		else
 			variable++;
 	}
+	return is_removed;
 }

@@ -19,5 +19,15 @@ struct environment {
 /* Where the reader is; false: the program was not started by one. */
 bool environment_read(struct environment *ret);
 
-/* Takes us out of it, so that programs that this one starts are not traced. */
-void environment_hide(void);
+/*
+ * Takes us out of it, so that programs that this one starts are not traced. false: our library was
+ * not told to be preloaded there.
+ */
+bool environment_hide(void);
+
+/*
+ * What the program was started with; NULL: that is not known (another C library). Behind the
+ * variables, as long as none was taken out, is the auxiliary vector.
+ */
+char **environment_arguments(void);
+char **environment_variables(void);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <stddef.h>
+#include <sys/syscall.h>
 
 #include "preload-source/target/filtered.h"
+#include "preload-source/target/system-call.h"
+#include "preload-source/target/text.h"
 
 enum { STATUS_SIZE = 8192 };
 
@@ -48,22 +49,24 @@ void filtered_end(bool is_set)
 /* A number of /proc/self/status (proc(5)); 0: it has no such line. */
 static uint64_t find_number(const char *status, const char *name)
 {
-	const char *line = strstr(status, name);
+	const char *number = NULL;
 
-	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
+	for (; *status && !number; status++)
+		number = text_behind(status, name);
+	return number ? text_number(number) : 0;
 }
 
 bool filtered_from_before(uint64_t n_expected)
 {
 	char status[STATUS_SIZE];
 	uint64_t n;
-	ssize_t size;
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	long size,
+		fd = system_call(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return false; /* no /proc: nor is there a filter that could be seen */
-	size = read(fd, status, sizeof(status) - 1);
-	close(fd);
+	size = system_call(SYS_read, fd, status, sizeof(status) - 1);
+	system_call(SYS_close, fd);
 	status[size > 0 ? size : 0] = 0;
 	n = find_number(status, "\nSeccomp_filters:");
 	if (!n) /* before Linux 5.9 */

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "preload-source/target/hooks.h"
 #include "preload-source/target/next.h"
 #include "preload-source/target/recorded.h"
 #include "preload-source/target/sampling.h"
@@ -23,6 +24,17 @@
 EXPORT void *malloc(size_t size)
 {
 	return sampling_skips(size) ? next.malloc(size) : recorded_malloc(size);
+}
+
+/* The same function, by a name that nobody else can have defined. */
+__asm__(".hidden own_malloc\n\t.set own_malloc, malloc");
+extern void *own_malloc(size_t size) __attribute__((visibility("hidden")));
+
+bool hooks_are_first(void)
+{
+	void *(*volatile found)(size_t size) = malloc; /* by the dynamic linker */
+
+	return found == own_malloc;
 }
 
 EXPORT void free(void *block)

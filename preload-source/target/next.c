@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "preload-source/target/next.h"
+#include "preload-source/target/sanitizer.h"
+#include "preload-source/target/system-call.h"
 
 char next_pool[NEXT_POOL_SIZE] __attribute__((aligned(4096)));
 static size_t pool_used;
@@ -49,6 +51,7 @@ static void look_up(void)
 {
 	struct next found = next;
 
+	sanitizer_step_aside(); /* what is looked up would be its own */
 	is_looking = true;
 #define LOOK_UP(name)                                                                              \
 	do {                                                                                       \
@@ -184,16 +187,11 @@ static int first_prctl(int option, unsigned long a, unsigned long b, unsigned lo
 	FIRST(prctl, fail(ENOSYS), option, a, b, c, d);
 }
 
-/* The call itself, as syscall(2) makes it: that one is looked for just now. */
+/* As syscall(2) makes it: that one is looked for just now. */
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f)
 {
-	register long fourth __asm__("r10") = d, fifth __asm__("r8") = e, sixth __asm__("r9") = f;
-	long result;
+	long result = system_call(number, a, b, c, d, e, f);
 
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-			 : "rcx", "r11", "memory");
 	return result < 0 && result > -4096 ? fail(-result) : result;
 }
 

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "preload-source/target/filtered.h"
+#include "preload-source/target/hooks.h"
 #include "preload-source/target/sampling.h"
+#include "preload-source/target/sanitizer.h"
+#include "preload-source/target/system-call.h"
 
 enum {
 	CLAIM_AGAIN = 1024, /* calls after no ring was to be had */
@@ -56,7 +59,7 @@ static uint32_t find_tid(void)
 	clockid_t clock;
 
 	if (!filtered_is())
-		return syscall(SYS_gettid);
+		return system_call(SYS_gettid, 0);
 	if (!pthread_getcpuclockid || pthread_getcpuclockid(pthread_self(), &clock))
 		return 0;
 	return ~(clock >> KIND_BITS);
@@ -129,10 +132,15 @@ bool thread_attach(void)
 	return is_attached;
 }
 
-/* Before main() can limit what calls may be made: at its first allocation it may be too late. */
+/*
+ * Before main() can limit what calls may be made: at its first allocation it may be too late. We
+ * are the first to be called, so that what stands in front of us, as a sanitizer that is linked
+ * statically, is not ready yet: then it has to wait.
+ */
 static __attribute__((constructor)) void attach_early(void)
 {
-	if (thread.where == THREAD_OUTSIDE && thread_enter())
+	sanitizer_step_aside();
+	if (hooks_are_first() && thread.where == THREAD_OUTSIDE && thread_enter())
 		thread_leave();
 }
 
@@ -179,7 +187,7 @@ static void wait_for_room(uint32_t n)
 		connection_ring_bell();
 		if (has_room(n))
 			break;
-		syscall(SYS_futex, &ring->n_waits, FUTEX_WAIT, n_waits, &pause, NULL, 0);
+		system_call(SYS_futex, &ring->n_waits, FUTEX_WAIT, n_waits, &pause, NULL, 0);
 		waited = thread_monotonic() - began;
 	}
 	__atomic_store_n(&ring->is_waiting, 0, __ATOMIC_RELAXED);

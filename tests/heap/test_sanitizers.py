@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs with a sanitizer, which no library may come before, run as they do alone."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import heap  # noqa: E402
+import pipeline  # noqa: E402
+
+STARTER = heap.PROGRAMS / "heap-starter"
+SOURCE = Path(__file__).resolve().parents[1] / "programs" / "heap" / "sanitized.c"
+STATUS = 7
+SIZE, SANITIZED_SIZE = 7001, 7002
+COMPILERS = "gcc", "clang"
+SANITIZERS = "address", "thread", "leak"
+WAYS = "spawn", "vfork", "list", "system-call"  # in which what the kernel calls it stays
+OTHER_WAYS = "by-descriptor", "from-memory"
+COUNT = "processes", "with-sanitizer"
+
+
+def build(compiler, program, *options):
+    """Whether the compiler has that sanitizer, and its runtime works here."""
+    built = subprocess.run([compiler, "-O1", "-g", "-fno-builtin", *options, "-o", program, SOURCE],
+                           stderr=subprocess.DEVNULL, check=False)
+    return built.returncode == 0 and subprocess.run(
+        [program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        check=False).returncode == STATUS
+
+
+class Sanitizers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.programs = [program for compiler in COMPILERS if shutil.which(compiler)
+                        for sanitizer in SANITIZERS
+                        if build(compiler, program := cls.directory / f"{compiler}-{sanitizer}",
+                                 f"-fsanitize={sanitizer}")]
+
+    def setUp(self):
+        if not self.programs:
+            self.skipTest(f"a compiler with sanitizers {pipeline.NOT_INSTALLED}")
+
+    def check(self, *command, n=1, options=("--follow",), environment=None, is_same=True):
+        """It ends and says what it does alone; so many have a sanitizer, and are told."""
+        with self.subTest(command, options=options):
+            env = dict(os.environ, **(environment or {}))
+            alone = subprocess.run(command, capture_output=True, env=env, check=False)
+            found, errors, status = heap.run(command, *options, environment=environment)
+            *lines, told = errors.decode().splitlines() if n else [*errors.decode().splitlines(), ""]
+            self.assertEqual((status, found.status), (alone.returncode, 0), errors)
+            self.assertEqual(found.counts.get(COUNT, 0), n)
+            if n:
+                self.assertRegex(told, rf"{n} programs? (was|were) not traced, .* sanitizer")
+            if is_same:
+                self.assertEqual(lines, [line for line in alone.stdout.decode().splitlines()])
+            sizes = [event.size for event in found.events if event.kind == "allocated"]
+            self.assertNotIn(SANITIZED_SIZE, sizes)
+            return found, lines
+
+    def test_children_of_a_shell(self):
+        for program in self.programs:
+            found, _ = self.check("sh", "-c", f"{program} a 'b c'; echo $?; {STARTER} spawn {STARTER};"
+                                  f" {program}; exit 9", n=2)
+            others = [event for event in found.events
+                      if event.kind == "allocated" and event.size == SIZE]
+            self.assertEqual(len(others), 2)
+
+    def test_ways_to_start_one(self):
+        for program in self.programs:
+            for way in WAYS:
+                self.check(STARTER, way, program, "a")
+
+    def test_ways_without_a_name(self):
+        """What it was executed by is gone, so that the process has another name; all else stays."""
+        for program in self.programs:
+            for way in OTHER_WAYS:
+                _, lines = self.check(STARTER, way, program, "a", is_same=False)
+                self.assertEqual(lines[0].split()[1:3], [str(program), "a"])
+                self.assertEqual(lines[0].split()[4:], ["-", "-"])
+
+    def test_found_in_path(self):
+        for program in self.programs:
+            for way in ("by-path", "spawn-by-path"):
+                path = f"{program.parent}:{os.environ['PATH']}"
+                self.check(STARTER, way, program.name, "a", environment={"PATH": path})
+
+    def test_in_the_place_of_another(self):
+        for program in self.programs:
+            for options in ((), ("--follow",)):
+                self.check("sh", "-c", f"true; exec {program} a", options=options)
+
+    def test_who_is_not_to_be_followed_runs_too(self):
+        for program in self.programs:
+            self.check("sh", "-c", f"{program}; exit 4", n=0, options=())
+            self.check(STARTER, "vfork", program, "a", n=0, options=())
+
+    def test_by_a_link_that_is_named_otherwise(self):
+        link = self.directory / "link"
+        link.symlink_to(self.programs[0])
+        self.addCleanup(link.unlink)
+        self.check(STARTER, "spawn", link, "a")
+
+    def test_an_interpreter(self):
+        script = self.directory / "script"
+        script.write_text(f"#!{self.programs[0]} option\n", encoding="ascii")
+        script.chmod(0o755)
+        _, lines = self.check(STARTER, "spawn", script, "a", is_same=False)
+        self.assertEqual(lines[0].split()[1:3], [str(self.programs[0]), "option"])
+
+    def test_under_a_filter_it_is_not_heard_of(self):
+        for program in self.programs:
+            _, lines = self.check(STARTER, "filtered", program, "a", n=0, is_same=False)
+            self.assertEqual(lines[0].split()[1:3], [str(program), "a"])
+
+    def test_what_a_sanitizer_finds_it_finds(self):
+        for program in self.programs:
+            if not program.name.endswith("address"):
+                continue
+            alone = subprocess.run([program, "overflow"], capture_output=True, check=False)
+            _, lines = self.check(STARTER, "spawn", program, "overflow", is_same=False)
+            self.assertIn(b"heap-buffer-overflow", alone.stderr)
+            frames = [re.sub(r"0x[0-9a-f]+|==\d+==", "", line)
+                      for line in alone.stderr.decode().splitlines()]
+            self.assertEqual([line for line in frames if "#" in line],
+                             [re.sub(r"0x[0-9a-f]+|==\d+==", "", line) for line in lines if "#" in line])
+
+    def test_what_the_user_preloads_stays(self):
+        library = heap.PROGRAMS / "libheap-one.so"
+        for program in self.programs:
+            if program.name == "gcc-address":  # has to come first in front of this one, too
+                continue
+            self.check(STARTER, "spawn", program, "a", environment={"LD_PRELOAD": str(library)})
+
+    def test_linked_statically(self):
+        """Nothing shows which allocator it has: it is not told, and not hurt."""
+        n_built = 0
+        for sanitizer in SANITIZERS:
+            program = self.directory / f"static-{sanitizer}"
+            if build("gcc", program, f"-fsanitize={sanitizer}",
+                     f"-static-lib{sanitizer[0]}san"):
+                n_built += 1
+                self.check(STARTER, "spawn", program, "a", n=0, is_same=False)
+        if not n_built:
+            self.skipTest(f"static sanitizers {pipeline.NOT_INSTALLED}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
