@@ -26,7 +26,7 @@ enum {
 
 struct capture_sink {
 	struct capture capture; /* first: it begins with the stacks */
-	enum output_mode mode;
+	enum output_file_mode mode;
 	enum stage_stream_end end;
 	uint32_t counted[STACK_COUNT_NAMES_MAX];
 };
@@ -76,7 +76,7 @@ static int check_output(struct stage *stage, void *data)
 		stage->exit_status = STAGE_EXIT_USAGE;
 		return -ECANCELED;
 	}
-	r = output_check(capture->path, self->mode);
+	r = output_file_check(capture->path, self->mode);
 	if (r < 0)
 		return refuse_path(stage, capture, r);
 	return capture->base_path ? read_base(stage, capture) : 0;
@@ -407,7 +407,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			stage_usage_error(state, "there is no format '%s': " FORMATS, arg);
 		return 0;
 	case KEY_FORCE:
-		self->mode = OUTPUT_REPLACE;
+		self->mode = OUTPUT_FILE_REPLACE;
 		return 0;
 	case KEY_BASE:
 		capture->base_path = arg;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,49 +11,7 @@
 #include "common/cleanup.h"
 #include "common/zero-pages.h"
 
-/*
- * O_EXCL follows no link and opens nothing that somebody else has put there. A file to be replaced
- * is removed first for the same reason; a device or FIFO is written to as it is.
- */
-static int open_path(const char *path, enum output_mode mode)
-{
-	struct stat status;
-	int fd;
-
-	if (mode == OUTPUT_REPLACE && lstat(path, &status) == 0) {
-		if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) {
-			if (unlink(path) < 0)
-				return -errno;
-		} else {
-			fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-			return fd < 0 ? -errno : fd;
-		}
-	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : fd;
-}
-
-int output_check(const char *path, enum output_mode mode)
-{
-	_cleanup_free_ char *copy = strdup(path);
-	struct stat status;
-
-	if (!copy)
-		return -ENOMEM;
-	if (!strcmp(path, "-"))
-		return 0;
-	if (lstat(path, &status) == 0) {
-		if (S_ISDIR(status.st_mode))
-			return -EISDIR;
-		if (mode == OUTPUT_NEW)
-			return -EEXIST;
-		if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-			return access(path, W_OK) < 0 ? -errno : 0;
-	}
-	return access(dirname(copy), W_OK | X_OK) < 0 ? -errno : 0;
-}
-
-int output_open(struct output *output, const char *path, enum output_mode mode)
+int output_open(struct output *output, const char *path, enum output_file_mode mode)
 {
 	struct stat status;
 	off_t position;
@@ -66,7 +23,7 @@ int output_open(struct output *output, const char *path, enum output_mode mode)
 	if (!output->buffer || !output->units)
 		return -ENOMEM;
 	if (strcmp(path, "-")) {
-		output->fd = open_path(path, mode);
+		output->fd = output_file_open(path, mode);
 		if (output->fd < 0)
 			return output->fd;
 		output->is_ours = true;

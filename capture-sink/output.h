@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/output-file.h"
+
 enum {
 	OUTPUT_BUFFER = 512 * 1024,
 	OUTPUT_UNITS_MAX = 16 * 1024, /* in the buffer */
@@ -25,16 +27,8 @@ struct output {
 	uint64_t n_written; /* bytes in the file, all of them whole units */
 };
 
-enum output_mode {
-	OUTPUT_NEW,	/* -EEXIST if there is such a file */
-	OUTPUT_REPLACE, /* in its place */
-};
-
-/* Whether output_open() may do, without doing anything. 0 or -errno. */
-int output_check(const char *path, enum output_mode mode);
-
-/* Creates `path` ("-": standard output) with mode 0600. 0 or -errno. */
-int output_open(struct output *output, const char *path, enum output_mode mode);
+/* Opens `path` (output-file.h), or standard output if that is "-". 0 or -errno. */
+int output_open(struct output *output, const char *path, enum output_file_mode mode);
 
 /* Adds a unit: 0 or -errno; after an error the file has been cut to its last whole unit. */
 int output_add(struct output *output, const void *data, size_t size);

@@ -41,7 +41,7 @@ static void write_lines(enum output_compression compression, size_t n)
 	FILE *stream;
 
 	memset(&output, 0, sizeof(output));
-	assert_int_equal(output_open(&output, path, OUTPUT_REPLACE), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_REPLACE), 0);
 	stream = output_stream_open(&output, compression);
 	assert_non_null(stream);
 	for (size_t i = 0; i < n; i++)
@@ -92,7 +92,7 @@ static void test_a_full_disk_is_told(void **state)
 		FILE *stream;
 
 		memset(&output, 0, sizeof(output));
-		assert_int_equal(output_open(&output, "/dev/full", OUTPUT_REPLACE), 0);
+		assert_int_equal(output_open(&output, "/dev/full", OUTPUT_FILE_REPLACE), 0);
 		stream = output_stream_open(&output, i ? OUTPUT_GZIP : OUTPUT_PLAIN);
 		for (size_t k = 0; k < 2000000; k++)
 			fprintf(stream, "%d", rand());
@@ -108,7 +108,7 @@ static void test_a_full_disk_is_told_when_it_is_closed(void **state)
 	struct output output;
 	FILE *stream;
 
-	assert_int_equal(output_open(&output, "/dev/full", OUTPUT_REPLACE), 0);
+	assert_int_equal(output_open(&output, "/dev/full", OUTPUT_FILE_REPLACE), 0);
 	stream = output_stream_open(&output, OUTPUT_GZIP);
 	assert_int_equal(output_add(&output, filler, sizeof(filler)), 0);
 	assert_int_equal(output_stream_close(stream), -ENOSPC);

@@ -106,7 +106,7 @@ static void test_units_arrive_in_their_order(void **state)
 {
 	struct output output;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	assert_true(output.is_seekable);
 	assert_int_equal(add_units(&output, 3000), 0); /* several buffers */
 	assert_int_equal(output_position(&output), 3000 * UNIT);
@@ -120,7 +120,7 @@ static void test_what_waits_is_written_when_it_is_closed(void **state)
 	struct output output;
 	struct stat status;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	assert_int_equal(output_add(&output, "text", 4), 0);
 	assert_int_equal(size_of(path), 0);
 	assert_int_equal(output_position(&output), 4);
@@ -134,7 +134,7 @@ static void test_very_many_small_units(void **state)
 {
 	struct output output;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	for (int i = 0; i < 3 * OUTPUT_UNITS_MAX + 5; i++)
 		assert_int_equal(output_add(&output, "x", 1), 0);
 	assert_int_equal(output_close(&output), 0);
@@ -146,7 +146,7 @@ static void test_the_largest_unit_and_one_too_large(void **state)
 	char *unit = calloc(1, OUTPUT_BUFFER + 1);
 	struct output output;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	assert_int_equal(output_add(&output, unit, OUTPUT_BUFFER), 0);
 	assert_int_equal(output_add(&output, unit, OUTPUT_BUFFER + 1), -EMSGSIZE);
 	assert_int_equal(output_add(&output, unit, SIZE_MAX), -EMSGSIZE);
@@ -160,14 +160,14 @@ static void test_a_file_that_is_there_is_not_touched(void **state)
 	struct output output;
 
 	write_file(path, "precious");
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), -EEXIST);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), -EEXIST);
 	output_close(&output);
 	check_content(path, "precious");
 	assert_int_equal(symlink(path, other), 0);
-	assert_int_equal(output_open(&output, other, OUTPUT_NEW), -EEXIST);
+	assert_int_equal(output_open(&output, other, OUTPUT_FILE_NEW), -EEXIST);
 	output_close(&output);
 	unlink(path); /* the link leads nowhere now: still nothing is made behind it */
-	assert_int_equal(output_open(&output, other, OUTPUT_NEW), -EEXIST);
+	assert_int_equal(output_open(&output, other, OUTPUT_FILE_NEW), -EEXIST);
 	output_close(&output);
 	assert_int_equal(size_of(path), -1);
 }
@@ -180,7 +180,7 @@ static void test_a_file_that_is_replaced_is_another_file(void **state)
 	write_file(path, "precious");
 	assert_int_equal(link(path, other), 0);
 	stat(path, &before);
-	assert_int_equal(output_open(&output, path, OUTPUT_REPLACE), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_REPLACE), 0);
 	output_add(&output, "new", 3);
 	assert_int_equal(output_close(&output), 0);
 	stat(path, &after);
@@ -196,7 +196,7 @@ static void test_a_link_is_replaced_not_followed(void **state)
 
 	write_file(path, "precious");
 	assert_int_equal(symlink(path, other), 0);
-	assert_int_equal(output_open(&output, other, OUTPUT_REPLACE), 0);
+	assert_int_equal(output_open(&output, other, OUTPUT_FILE_REPLACE), 0);
 	output_add(&output, "new", 3);
 	assert_int_equal(output_close(&output), 0);
 	check_content(path, "precious");
@@ -207,7 +207,7 @@ static void test_replacing_what_is_not_there_makes_it(void **state)
 {
 	struct output output;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_REPLACE), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_REPLACE), 0);
 	assert_int_equal(output_close(&output), 0);
 	assert_int_equal(size_of(path), 0);
 }
@@ -216,12 +216,12 @@ static void test_a_directory_is_not_replaced(void **state)
 {
 	struct output output;
 
-	assert_int_equal(output_open(&output, dir, OUTPUT_REPLACE), -EISDIR);
+	assert_int_equal(output_open(&output, dir, OUTPUT_FILE_REPLACE), -EISDIR);
 	output_close(&output);
-	assert_int_equal(output_open(&output, dir, OUTPUT_NEW), -EEXIST);
+	assert_int_equal(output_open(&output, dir, OUTPUT_FILE_NEW), -EEXIST);
 	output_close(&output);
 	snprintf(other, sizeof(other), "%s/nowhere/file", dir);
-	assert_int_equal(output_open(&output, other, OUTPUT_NEW), -ENOENT);
+	assert_int_equal(output_open(&output, other, OUTPUT_FILE_NEW), -ENOENT);
 	output_close(&output);
 }
 
@@ -233,7 +233,7 @@ static void test_a_fifo_is_written_to(void **state)
 
 	assert_int_equal(mkfifo(path, 0600), 0);
 	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	assert_int_equal(output_open(&output, path, OUTPUT_REPLACE), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_REPLACE), 0);
 	assert_false(output.is_seekable);
 	output_add(&output, "text", 4);
 	output_patch(&output, 0, "XX", 2); /* nothing to patch there */
@@ -247,7 +247,7 @@ static void test_a_patch_overwrites_and_adds_nothing(void **state)
 {
 	struct output output;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	output_add(&output, "0123456789", 10);
 	output_flush(&output);
 	output_add(&output, "abc", 3);
@@ -265,7 +265,7 @@ static void test_a_patch_adds_nothing_to_a_file_that_is_appended_to(void **state
 	fflush(stdout);
 	kept = dup(STDOUT_FILENO);
 	dup2(fd, STDOUT_FILENO);
-	output_open(&output, "-", OUTPUT_NEW);
+	output_open(&output, "-", OUTPUT_FILE_NEW);
 	output_add(&output, "0123456789", 10);
 	output_flush(&output);
 	output_patch(&output, 0, "XY", 2);
@@ -286,7 +286,7 @@ static void test_standard_output_stays_open(void **state)
 	fflush(stdout);
 	kept = dup(STDOUT_FILENO);
 	dup2(ends[1], STDOUT_FILENO);
-	output_open(&output, "-", OUTPUT_NEW);
+	output_open(&output, "-", OUTPUT_FILE_NEW);
 	output_add(&output, "text", 4);
 	output_close(&output);
 	assert_int_equal(write(STDOUT_FILENO, "!", 1), 1);
@@ -311,7 +311,7 @@ static void test_a_file_over_its_limit_ends_behind_a_whole_unit(void **state)
 		struct output output;
 		int r, again;
 
-		assert_int_equal(output_open(&output, path, OUTPUT_REPLACE), 0);
+		assert_int_equal(output_open(&output, path, OUTPUT_FILE_REPLACE), 0);
 		limit = (struct rlimit){ limits[i], kept.rlim_max };
 		setrlimit(RLIMIT_FSIZE, &limit);
 		r = add_units(&output, 3000);
@@ -338,7 +338,7 @@ static int fill_a_tiny_file_system(void)
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("tiny", dir, "tmpfs", 0, "size=64k") < 0)
 		return 2;
-	if (output_open(&output, path, OUTPUT_NEW) < 0)
+	if (output_open(&output, path, OUTPUT_FILE_NEW) < 0)
 		return 1;
 	r = add_units(&output, 3000);
 	if (r != -ENOSPC || size_of(path) != 64 * 1024 / UNIT * UNIT)
@@ -363,7 +363,7 @@ static void test_an_error_of_a_device_is_told(void **state)
 {
 	struct output output;
 
-	assert_int_equal(output_open(&output, "/dev/full", OUTPUT_REPLACE), 0);
+	assert_int_equal(output_open(&output, "/dev/full", OUTPUT_FILE_REPLACE), 0);
 	assert_false(output.is_seekable);
 	assert_int_equal(output_add(&output, "text", 4), 0);
 	assert_int_equal(output_flush(&output), -ENOSPC);
@@ -388,7 +388,7 @@ static void test_what_cannot_be_removed_is_not_replaced(void **state)
 
 	if (child == 0) {
 		mount_over_itself();
-		_exit(output_open(&output, path, OUTPUT_REPLACE) == -EBUSY ? 0 : 1);
+		_exit(output_open(&output, path, OUTPUT_FILE_REPLACE) == -EBUSY ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (WEXITSTATUS(status) == 77)
@@ -399,9 +399,10 @@ static void test_what_cannot_be_removed_is_not_replaced(void **state)
 
 static void test_what_is_no_file_may_be_written_to(void **state)
 {
-	assert_int_equal(output_check("/dev/null", OUTPUT_REPLACE), 0);
-	assert_int_equal(output_check(dir, OUTPUT_REPLACE), -EISDIR);
-	assert_int_equal(output_check(dir, OUTPUT_NEW), -EISDIR); /* to choose --force is no help */
+	assert_int_equal(output_file_check("/dev/null", OUTPUT_FILE_REPLACE), 0);
+	assert_int_equal(output_file_check(dir, OUTPUT_FILE_REPLACE), -EISDIR);
+	assert_int_equal(output_file_check(dir, OUTPUT_FILE_NEW),
+			 -EISDIR); /* to choose --force is no help */
 }
 
 static void test_standard_output_that_is_closed(void **state)
@@ -412,7 +413,7 @@ static void test_standard_output_that_is_closed(void **state)
 	fflush(stdout);
 	kept = dup(STDOUT_FILENO);
 	close(STDOUT_FILENO);
-	r = output_open(&output, "-", OUTPUT_NEW);
+	r = output_open(&output, "-", OUTPUT_FILE_NEW);
 	output_close(&output);
 	dup2(kept, STDOUT_FILENO);
 	close(kept);
@@ -437,7 +438,7 @@ static void test_a_file_whose_position_is_not_known_is_refused(void **state)
 	struct output output;
 
 	seeking_fails = true;
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), -EIO);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), -EIO);
 	seeking_fails = false;
 	output_close(&output);
 }
@@ -450,7 +451,7 @@ static void test_a_pipe_that_does_not_block_is_waited_for(void **state)
 	pid_t child;
 
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	dup2(ends[1], output.fd);
 	output.is_seekable = false;
 	child = fork();
@@ -478,7 +479,7 @@ static void test_errors_of_the_last_calls_are_told(void **state)
 	struct output output;
 	int fd;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	dup2(fd, output.fd);
 	close(fd);
@@ -493,7 +494,7 @@ static void test_a_unit_is_filled_in_place(void **state)
 	int error;
 	char *at;
 
-	assert_int_equal(output_open(&output, path, OUTPUT_NEW), 0);
+	assert_int_equal(output_open(&output, path, OUTPUT_FILE_NEW), 0);
 	at = output_reserve(&output, 100, &error);
 	assert_non_null(at);
 	assert_int_equal(error, 0);

@@ -51,7 +51,7 @@ static int set_up(void **state)
 		return -1;
 	snprintf(path, sizeof(path), "%s/file", dir);
 	file = NULL;
-	if (output_open(&output, path, OUTPUT_NEW) < 0)
+	if (output_open(&output, path, OUTPUT_FILE_NEW) < 0)
 		return -1;
 	return syscap_begin(&syscap, &output, 1000, 86400 * 1000000000ULL);
 }

@@ -9,7 +9,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/json.h"
+#include "common/output-file.h"
 #include "common/peak-memory.h"
 #include "common/stage-internal.h"
 
@@ -73,13 +75,19 @@ int stage_send_end(struct stage *stage, enum stage_stream_end end)
  */
 int stage_open_stats(struct stage *stage)
 {
+	_cleanup_fd_ int fd = -1;
+
 	if (!stage->stats_path)
 		return 0;
 	stage->memory_fd = peak_memory_open();
-	stage->stats_file = fopen(stage->stats_path, "we");
-	if (stage->stats_file)
+	fd = output_file_open(stage->stats_path, OUTPUT_FILE_REPLACE);
+	stage->stats_file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (stage->stats_file) {
+		take_fd(&fd); /* the file's */
 		return 0;
-	stage_error(stage, "error: could not write '%s': %s", stage->stats_path, strerror(errno));
+	}
+	stage_error(stage, "error: could not write '%s': %s", stage->stats_path,
+		    strerror(fd < 0 ? -fd : errno));
 	return -ECANCELED;
 }
 

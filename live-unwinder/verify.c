@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/output-file.h"
 #include "live-unwinder/verify.h"
 
 static int open_dump(struct verify *verify, const struct wire_hello *hello)
@@ -12,9 +12,9 @@ static int open_dump(struct verify *verify, const struct wire_hello *hello)
 	struct wire_hello copy = *hello;
 	int r;
 
-	verify->dump_fd = open(verify->dump_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	verify->dump_fd = output_file_open(verify->dump_path, OUTPUT_FILE_NEW);
 	if (verify->dump_fd < 0)
-		return -errno;
+		return verify->dump_fd;
 	r = wire_writer_init(&verify->dump, verify->dump_fd);
 	if (r < 0)
 		return r;

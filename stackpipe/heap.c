@@ -5,7 +5,6 @@
  * became of the memory.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "common/arguments.h"
 #include "common/clock.h"
+#include "common/output-file.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/heap-report.h"
 #include "stackpipe/input.h"
@@ -256,27 +256,30 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+static int fail_to_create(int error)
+{
+	if (error == -EEXIST)
+		fprintf(stderr,
+			"stackpipe heap: error: '%s' exists: choose another name, or --force\n",
+			output);
+	else
+		fprintf(stderr, "stackpipe heap: error: could not create '%s': %s\n", output,
+			strerror(-error));
+	return error;
+}
+
 /* The stream itself is the file. 0 or -errno */
 static int open_output(void)
 {
 	bool is_usual = !strcmp(output, DEFAULT_FILE);
-	int fd;
+	int fd = is_usual && !is_forced ? output_file_put_aside(output) : 0; /* as perf does it */
 
-	if (is_usual && !is_forced && !access(output, F_OK))
-		rename(output, DEFAULT_FILE ".old"); /* as perf does it */
-	fd = open(output,
-		  O_WRONLY | O_CREAT | O_CLOEXEC | (is_forced || is_usual ? O_TRUNC : O_EXCL),
-		  0666);
-	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
-		if (errno == EEXIST)
-			fprintf(stderr,
-				"stackpipe heap: error: '%s' exists: choose another name, or --force\n",
-				output);
-		else
-			fprintf(stderr, "stackpipe heap: error: could not create '%s': %s\n",
-				output, strerror(errno));
-		return -errno;
-	}
+	if (fd == 0)
+		fd = output_file_open(output, is_forced ? OUTPUT_FILE_REPLACE : OUTPUT_FILE_NEW);
+	if (fd < 0)
+		return fail_to_create(fd);
+	if (dup2(fd, STDOUT_FILENO) < 0)
+		return fail_to_create(-errno);
 	close(fd);
 	return 0;
 }

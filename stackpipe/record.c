@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/arguments.h"
+#include "common/output-file.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
@@ -204,11 +205,18 @@ static int run(struct pipeline *pipeline)
 	return STAGE_EXIT_FAILED;
 }
 
-/* What the last one has left under the usual name, which nobody has chosen: as perf does it. */
-static void keep_last(const char *output)
+/*
+ * What the last one has left under the usual name, which nobody has chosen: as perf does it. 0, or
+ * -errno, which was told.
+ */
+static int keep_last(const char *output)
 {
-	if (!strcmp(output, DEFAULT_OUTPUT) && !access(output, F_OK))
-		rename(output, DEFAULT_OUTPUT ".old");
+	int r = strcmp(output, DEFAULT_OUTPUT) ? 0 : output_file_put_aside(output);
+
+	if (r < 0)
+		fprintf(stderr, "stackpipe record: error: could not rename '%s' to '%s.old': %s\n",
+			output, output, strerror(-r));
+	return r;
 }
 
 int command_record(int argc, char **argv)
@@ -226,11 +234,11 @@ int command_record(int argc, char **argv)
 	arguments_parse(&argp, "stackpipe record", argc, argv, ARGP_IN_ORDER, &recording);
 	if (recording.is_forced || !strcmp(recording.output, DEFAULT_OUTPUT))
 		add(&recording, SINK, "--force");
-	if (!recording.is_forced && !recording.is_shown)
-		keep_last(recording.output);
 	add(&recording, SINK, recording.output);
 	if (recording.is_shown)
 		pipeline_print(&recording.pipeline, stdout);
+	else if (!recording.is_forced && keep_last(recording.output) < 0)
+		status = STAGE_EXIT_FAILED;
 	else
 		status = run(&recording.pipeline);
 	pipeline_deinit(&recording.pipeline);

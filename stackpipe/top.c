@@ -10,6 +10,7 @@
 
 #include "common/arguments.h"
 #include "common/clock.h"
+#include "common/output-file.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 #include "stackpipe/regex-option.h"
@@ -75,12 +76,13 @@ static void save(struct top *top)
 	time_t now = time(NULL);
 	struct tm broken_down;
 	FILE *out;
-	int r;
+	int fd, r;
 
 	localtime_r(&now, &broken_down);
 	strftime(path, sizeof(path), "stackpipe-top-%Y%m%d-%H%M%S.folded", &broken_down);
-	out = fopen(path, "wxe");
-	r = out ? top_save(top, out) : -errno;
+	fd = output_file_open(path, OUTPUT_FILE_NEW);
+	out = fd < 0 ? NULL : fdopen(fd, "w"); /* which fails for want of memory alone */
+	r = out ? top_save(top, out) : fd < 0 ? fd : -ENOMEM;
 	if (out && fclose(out) != 0 && r == 0)
 		r = -errno;
 	if (r < 0)

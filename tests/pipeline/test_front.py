@@ -242,6 +242,26 @@ class Front(pipeline.RecordingTest):
             run("record", "-q", "--", "true", cwd=self.directory)
         self.assertTrue((self.directory / "stackpipe.syscap.old").exists())
 
+    @pipeline.needs_root
+    def test_links_of_others_are_not_followed(self):
+        """Where anybody may put something, as in /tmp."""
+        shared, precious = self.directory / "shared", self.directory / "precious"
+        shared.mkdir()
+        shared.chmod(0o1777)
+        for name, command in (("stackpipe.heap", [STACKPIPE, "heap", "-q", "--", "true"]),
+                              ("a.heap", [STACKPIPE, "heap", "-q", "--force", "-o", "a.heap", "--", "true"]),
+                              ("stackpipe.syscap", [STACKPIPE, "record", "-q", "--", "true"]),
+                              ("stats", [pipeline.program("frame-dump"), "--stats=stats"])):
+            with self.subTest(name), pipeline.SMALL_STREAM.open("rb") as stdin:
+                precious.write_text("precious", encoding="ascii")
+                link = shared / name
+                link.symlink_to(precious)
+                os.lchown(link, 65534, 65534)
+                subprocess.run(command, cwd=shared, check=True, stdin=stdin, stdout=subprocess.DEVNULL)
+                self.assertEqual(precious.read_text(encoding="ascii"), "precious")
+                self.assertFalse(link.is_symlink())
+                self.assertEqual(link.stat().st_mode & 0o7777, 0o600)
+
     def test_top_needs_a_terminal(self):
         done = subprocess.run([STACKPIPE, "top", "--", "sleep", "600"], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, start_new_session=True,
