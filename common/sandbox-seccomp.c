@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * seccomp(2): a call that is not on the stage's list ends it. Two kinds of call are answered with
- * an error instead, as libraries make them for reasons of their own, and can do without: those that
- * look for a file by a name (which a hostile file may have told), or care for one, and those that
- * libc does without where a kernel has none: clone3(2), whose arguments cannot be seen, so that it
- * falls back to clone(2), and what a new thread registers of itself.
+ * seccomp(2): a call that is not on the stage's list ends it (sandbox-trap.c). Two kinds of call
+ * are answered with an error instead, as libraries make them for reasons of their own, and can do
+ * without: those that look for a file by a name (which a hostile file may have told), or care for
+ * one, and those that libc does without where a kernel has none: clone3(2), whose arguments cannot
+ * be seen, so that it falls back to clone(2), and what a new thread registers of itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -102,12 +102,29 @@ static int add_open_rule(scmp_filter_ctx filter, const struct sandbox *sandbox, 
 				SCMP_A2(SCMP_CMP_MASKED_EQ, WRITING, 0));
 }
 
+/*
+ * Of the signals that the C library has for its threads (32 to 34), but no others: not of SIGSYS,
+ * which ends us (sandbox-trap.c). The kernel looks at 32 bits of the number.
+ */
+static int add_handler_rules(scmp_filter_ctx filter, int call)
+{
+	static const unsigned signals[] = { 32, 33, 34 };
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals) && r == 0; i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+				     SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, signals[i]));
+	return r;
+}
+
 static int allow(scmp_filter_ctx filter, const struct sandbox *sandbox, int call)
 {
 	switch (call) {
 	case SCMP_SYS(mmap):
 	case SCMP_SYS(mprotect):
 		return add_mapping_rule(filter, call);
+	case SCMP_SYS(rt_sigaction):
+		return add_handler_rules(filter, call);
 	case SCMP_SYS(clone):
 		return add_clone_rule(filter, call);
 	case SCMP_SYS(fcntl):
@@ -166,11 +183,14 @@ static int refuse(scmp_filter_ctx filter, const struct sandbox *sandbox)
 int sandbox_enter_seccomp(const struct sandbox *sandbox)
 {
 	_cleanup_(release) scmp_filter_ctx filter =
-		seccomp_init(SANDBOX_IS_FOR_TESTS ? SCMP_ACT_LOG : SCMP_ACT_KILL_PROCESS);
+		seccomp_init(SANDBOX_IS_FOR_TESTS ? SCMP_ACT_LOG : SCMP_ACT_TRAP);
 	int r;
 
 	if (!filter)
 		return -ENOMEM;
+	r = SANDBOX_IS_FOR_TESTS ? 0 : sandbox_tell_refused_calls();
+	if (r < 0)
+		return r;
 	/* A call of another ABI (32 bits, x32) has other numbers: none is allowed. */
 	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	for (size_t i = 0; i < sandbox->n_calls && r == 0; i++)

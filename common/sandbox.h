@@ -89,3 +89,7 @@ void sandbox_deinit(struct sandbox *sandbox);
 /* The two large parts; for sandbox_enter(). 0 or -errno. */
 int sandbox_enter_landlock(const struct sandbox *sandbox, uint32_t *ret_version);
 int sandbox_enter_seccomp(const struct sandbox *sandbox);
+
+/* For the latter: from here on SIGSYS ends the process with a line of what it is for. 0 or -errno.
+ */
+int sandbox_tell_refused_calls(void);

@@ -90,7 +90,7 @@ static void confine(void)
 	static const int calls[] = {
 		SCMP_SYS(recvfrom),	   SCMP_SYS(sendmsg),	 SCMP_SYS(openat),
 		SCMP_SYS(pidfd_open),	   SCMP_SYS(close),	 SCMP_SYS(rt_sigreturn),
-		SCMP_SYS(restart_syscall), SCMP_SYS(exit_group),
+		SCMP_SYS(restart_syscall), SCMP_SYS(exit_group), SCMP_SYS(write),
 	};
 
 	helper_process_confine(capabilities, sizeof(capabilities) / sizeof(*capabilities), calls,

@@ -2,6 +2,7 @@
 """What somebody can do who has got hold of a stage: nothing but what the stage does anyway."""
 import ctypes
 import os
+import re
 import shutil
 import signal
 import struct
@@ -13,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 import pipeline  # noqa: E402
 import streams  # noqa: E402
 
+FORBIDDEN_CALL = pipeline.BUILD / "tests" / "sandbox" / "libforbidden-call.so"
 TRY_SYSCALL = pipeline.BUILD / "tests" / "sandbox" / "try-syscall"
 CALLS_MAX = 41
 AT_FDCWD, O_WRONLY, O_CREAT = -100 & (2**64 - 1), 1, 0o100
@@ -61,6 +63,8 @@ FORBIDDEN = {
     "use keys": ("keyctl", 0, 0, 0),
     "raise a limit": ("prlimit64", 0, 9, 0, 0),
     "load a module": ("init_module", 0, 0, ":"),
+    "live on after a refused call": ("rt_sigaction", signal.SIGSYS.value, 0, 0, 8),
+    "live on by a number that the kernel cuts": ("rt_sigaction", 1 << 32 | signal.SIGSYS, 0, 0, 8),
 }
 # Of those what a helper must not do that opens files and mappings of others.
 HELPERS_MAY = {
@@ -285,6 +289,51 @@ class Inside(pipeline.RecordingTest):
             for field in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
                 self.assertIn(f"{field}:\t0000000000000000\n", status, name)
             self.assertIn("NoNewPrivs:\t1\n", status, name)
+
+
+class Killed(pipeline.PipelineTest):
+    """Who makes a call that nobody knew of says which one it was, and ends as without a word."""
+
+    CALLS = {"getpgrp": 111, "sync": 162, "sched_yield": 24, "getcwd": 79}  # of x86-64
+
+    def run_forbidden(self, name, call, command, **options):
+        environment = dict(os.environ, LD_PRELOAD=str(FORBIDDEN_CALL), FORBIDDEN_NAME=name,
+                           FORBIDDEN_CALL=str(call))
+        return subprocess.run([str(word) for word in command], env=environment, capture_output=True,
+                              check=False, timeout=pipeline.PATIENCE_S, **options)
+
+    def check(self, name, call, number, command, **options):
+        with self.subTest(name, call=call):
+            ended = self.run_forbidden(name, number, command, **options)
+            self.assertEqual(ended.returncode, -signal.SIGSYS)
+            self.assertEqual(ended.stderr.decode().splitlines(),
+                             [f"{name}: error: its sandbox does not allow the system call {call}: "
+                              "please report this; --sandbox=off does without"])
+
+    def test_it_says_which_call(self):
+        for call in ("getpgrp", "sync", "sched_yield"):
+            for name in (*STAGES, "frame-dump"):
+                output = [self.directory / f"{call}.folded"] if name == "capture-sink" else []
+                with pipeline.SMALL_STREAM.open("rb") as stdin:
+                    self.check(name, call, self.CALLS[call],
+                               [pipeline.program(name), *output], stdin=stdin)
+
+    def test_a_number_without_a_name(self):
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            self.check("live-unwinder", "511", 511, [pipeline.program("live-unwinder")], stdin=stdin)
+
+    def test_what_is_answered_with_an_error_goes_on(self):
+        with pipeline.SMALL_STREAM.open("rb") as stdin:
+            ended = self.run_forbidden("live-unwinder", self.CALLS["getcwd"],
+                                       [pipeline.program("live-unwinder")], stdin=stdin)
+        self.assertEqual((ended.returncode, ended.stderr), (0, b""))
+
+    def test_helpers_say_it_too(self):
+        for name in ("image-server", "process-opener"):
+            ended = self.run_forbidden(name, self.CALLS["sync"],
+                                       [pipeline.program("preload-source"), "--", "true"])
+            self.assertIn(f"{name}: error: its sandbox does not allow the system call sync",
+                          ended.stderr.decode())
 
 
 class Privileged(pipeline.RecordingTest):

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Preloaded, the process called FORBIDDEN_NAME makes the system call FORBIDDEN_CALL, a number, as soon
+ * as it is in its sandbox: as a libc does that makes a call of which nobody knew.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int seccomp_load(const scmp_filter_ctx filter)
+{
+	int (*next)(const scmp_filter_ctx filter) = dlsym(RTLD_NEXT, "seccomp_load");
+	const char *name = getenv("FORBIDDEN_NAME"), *call = getenv("FORBIDDEN_CALL");
+	int r = next(filter);
+
+	if (name && call && !strcmp(program_invocation_short_name, name))
+		syscall(atoi(call), 0, 0, 0, 0, 0, 0);
+	return r;
+}
