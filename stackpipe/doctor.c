@@ -15,7 +15,7 @@
 #include "common/cleanup.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
-#include "stackpipe/pipeline.h"
+#include "stackpipe/doctor.h"
 
 enum { WORDS_MAX = 12, LINE_SIZE = 1024 };
 
@@ -52,50 +52,51 @@ static int add_stage(struct pipeline *pipeline, const struct check *check)
 	return r;
 }
 
-/* Runs it with its messages in `log`, and its stream nowhere. An exit status. */
-static int try(struct pipeline *pipeline, FILE *log)
+int doctor_try(struct pipeline *pipeline, FILE *log)
 {
 	_cleanup_fd_ int errors = dup(STDERR_FILENO);
+	int status = STAGE_EXIT_FAILED, fd;
 	char bytes[4096];
-	int fd, r;
 
 	if (errors < 0 || dup2(fileno(log), STDERR_FILENO) < 0)
 		return STAGE_EXIT_FAILED;
-	r = pipeline_start(pipeline, &fd);
+	if (pipeline_start(pipeline, &fd) == 0) {
+		while (read(fd, bytes, sizeof(bytes)) > 0)
+			;
+		close(fd);
+		status = pipeline_wait(pipeline);
+	}
 	dup2(errors, STDERR_FILENO);
-	if (r < 0)
-		return STAGE_EXIT_FAILED;
-	while (read(fd, bytes, sizeof(bytes)) > 0)
-		;
-	close(fd);
-	return pipeline_wait(pipeline);
+	return status;
 }
 
-/* What the stage has said, without its name. */
-static void print_log(FILE *log)
+void doctor_print(enum doctor_answer answer, const char *what, FILE *log)
 {
+	static const char *const answers[] = {
+		[DOCTOR_YES] = "yes",
+		[DOCTOR_NO] = "no",
+		[DOCTOR_BROKEN] = "NO",
+	};
 	char line[LINE_SIZE];
 
+	printf("%-6s  %s\n", answers[answer], what);
+	if (!log)
+		return;
 	rewind(log);
-	while (fgets(line, sizeof(line), log)) {
-		const char *text = strstr(line, ": ");
-
-		printf("        %s", text ? text + 2 : line);
-	}
+	while (fgets(line, sizeof(line), log))
+		printf("        %s", line);
 }
 
-static int check_one(const struct check *check)
+static enum doctor_answer check_one(const struct check *check)
 {
 	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
 	_cleanup_file_ FILE *log = tmpfile();
-	int status = STAGE_EXIT_FAILED;
+	enum doctor_answer answer = check->is_needed ? DOCTOR_BROKEN : DOCTOR_NO;
 
-	if (log && add_stage(&pipeline, check) == 0)
-		status = try(&pipeline, log);
-	printf("%-6s  %s\n", status ? (check->is_needed ? "NO" : "no") : "yes", check->what);
-	if (log)
-		print_log(log);
-	return status && check->is_needed ? STAGE_EXIT_FAILED : STAGE_EXIT_OK;
+	if (log && add_stage(&pipeline, check) == 0 && doctor_try(&pipeline, log) == 0)
+		answer = DOCTOR_YES;
+	doctor_print(answer, check->what, log);
+	return answer;
 }
 
 static void print_setting(const char *name, const char *path)
@@ -131,12 +132,27 @@ int command_doctor(int argc, char **argv)
 	static const struct argp argp = {
 		NULL, NULL, NULL, "Says what this machine allows, and how to get the rest."
 	};
-	int status = STAGE_EXIT_OK;
+	/* What is sampled has something to do; without samples, stacks are those of allocations. */
+	static const char *const samples[] = {
+		"perf-source", "-q",
+		"-e",	       "cpu-clock",
+		"-F",	       "4999",
+		"--",	       "sh",
+		"-c",	       "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done",
+		NULL
+	};
+	static const char *const allocations[] = { "preload-source", "-q", "--sandbox=off", "--",
+						   "true",	     NULL };
+	enum doctor_answer answers[N_CHECKS];
+	enum doctor_answer worst = DOCTOR_YES, answer;
 
 	arguments_parse(&argp, "stackpipe doctor", argc, argv, 0, NULL);
 	print_machine();
-	for (size_t i = 0; i < N_CHECKS; i++)
-		if (check_one(&checks[i]) != STAGE_EXIT_OK)
-			status = STAGE_EXIT_FAILED;
-	return status;
+	for (size_t i = 0; i < N_CHECKS; i++) {
+		answers[i] = check_one(&checks[i]);
+		worst = answers[i] > worst ? answers[i] : worst;
+	}
+	answer = doctor_try_sandboxes(answers[0] == DOCTOR_YES ? samples : allocations);
+	worst = answer > worst ? answer : worst;
+	return worst == DOCTOR_BROKEN ? STAGE_EXIT_FAILED : STAGE_EXIT_OK;
 }

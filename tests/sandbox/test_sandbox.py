@@ -328,6 +328,27 @@ class Killed(pipeline.PipelineTest):
                                        [pipeline.program("live-unwinder")], stdin=stdin)
         self.assertEqual((ended.returncode, ended.stderr), (0, b""))
 
+    def test_the_doctor_finds_it(self):
+        for name in (*STAGES, "preload-source", "capture-source", "perfdata-source", "frame-dump"):
+            with self.subTest(name):
+                ended = self.run_forbidden(name, self.CALLS["sync"], [pipeline.program("stackpipe"), "doctor"])
+                self.assertEqual(ended.returncode, 1)
+                answers = re.findall(r"(?m)^(\w+) +run (\S+) in its sandbox$", ended.stdout.decode())
+                self.assertEqual([answer for answer in answers if answer[0] != "yes"], [("NO", name)])
+                self.assertIn(f"        {name}: error: its sandbox does not allow the system call sync: ",
+                              ended.stdout.decode())
+
+    def test_the_doctor_finds_helpers_that_are_killed(self):
+        ended = self.run_forbidden("process-opener", self.CALLS["sync"],
+                                   [pipeline.program("stackpipe"), "doctor"])
+        self.assertRegex(ended.stdout.decode(), r"(?m)^no +run preload-source in its sandbox\n"
+                         " +process-opener: error: its sandbox does not allow the system call sync: ")
+
+    def test_the_doctor_finds_nothing(self):
+        ended = subprocess.run([pipeline.program("stackpipe"), "doctor"], capture_output=True, text=True,
+                               check=True)
+        self.assertEqual(len(re.findall(r"(?m)^yes +run \S+ in its sandbox$", ended.stdout)), 7, ended.stdout)
+
     def test_helpers_say_it_too(self):
         for name in ("image-server", "process-opener"):
             ended = self.run_forbidden(name, self.CALLS["sync"],

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of stackpipe doctor share. */
+#pragma once
+
+#include <stdio.h>
+
+#include "stackpipe/pipeline.h"
+
+enum doctor_answer {
+	DOCTOR_YES,
+	DOCTOR_NO,     /* it can be done without */
+	DOCTOR_BROKEN, /* it cannot: stackpipe fails here */
+};
+
+/* Runs it with its messages in `log`, and its stream nowhere. An exit status. */
+int doctor_try(struct pipeline *pipeline, FILE *log);
+
+/* The answer to "can it …?", and below it what was said, but for the name of who has said it. */
+void doctor_print(enum doctor_answer answer, const char *what, FILE *log);
+
+/* Tries each stage in its sandbox; `source` and its arguments say where a stream comes from. */
+enum doctor_answer doctor_try_sandboxes(const char *const *source);
