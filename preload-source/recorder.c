@@ -435,10 +435,10 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 
 	if (self->n_sanitizers)
 		stage_warn(stage,
-			   "%" PRIu64 " %s not traced, nor was what they have started: they have "
-			   "a sanitizer (AddressSanitizer, ...), which has an allocator of its own",
-			   self->n_sanitizers,
-			   self->n_sanitizers == 1 ? "program was" : "programs were");
+			   "not traced: %" PRIu64 " program%s with a sanitizer (AddressSanitizer, "
+			   "...), which has an allocator of its own, and what %s started",
+			   self->n_sanitizers, self->n_sanitizers == 1 ? "" : "s",
+			   self->n_sanitizers == 1 ? "it has" : "they have");
 	if (!self->n_met && !self->n_sanitizers)
 		stage_warn(stage, "the program never connected: %s",
 			   reason ? reason

@@ -6,7 +6,7 @@
 Programs that make, switch to and destroy stacks under signals (heap-stack-stress), that leave themselves few
 system calls (heap-confined), and children with sanitizers in all ways to start one (heap-starter), some of
 them beside the first; each alone and traced, with --follow and without, until so many calls of the allocator
-(10 million) were traced in each row. A row says how many runs there were, how many calls, how many were ended
+(10 million) were made in each row. A row says how many runs there were, how many calls, how many were ended
 by a signal, and how many ended otherwise than alone: by their status, or by what they wrote. Nothing is
 asserted; the exit status is 1 if one of the last two is not 0.
 """

@@ -16,6 +16,7 @@ import pipeline  # noqa: E402
 
 STARTER = heap.PROGRAMS / "heap-starter"
 SOURCE = Path(__file__).resolve().parents[1] / "programs" / "heap" / "sanitized.c"
+LINKER = Path("/lib64/ld-linux-x86-64.so.2")
 STATUS = 7
 SIZE, SANITIZED_SIZE = 7001, 7002
 COMPILERS = "gcc", "clang"
@@ -58,7 +59,7 @@ class Sanitizers(unittest.TestCase):
             self.assertEqual((status, found.status), (alone.returncode, 0), errors)
             self.assertEqual(found.counts.get(COUNT, 0), n)
             if n:
-                self.assertRegex(told, rf"{n} programs? (was|were) not traced, .* sanitizer")
+                self.assertRegex(told, rf"not traced: {n} programs? with a sanitizer")
             if is_same:
                 self.assertEqual(lines, [line for line in alone.stdout.decode().splitlines()])
             sizes = [event.size for event in found.events if event.kind == "allocated"]
@@ -118,6 +119,14 @@ class Sanitizers(unittest.TestCase):
     def test_under_a_filter_it_is_not_heard_of(self):
         for program in self.programs:
             _, lines = self.check(STARTER, "filtered", program, "a", n=0, is_same=False)
+            self.assertEqual(lines[0].split()[1:3], [str(program), "a"])
+
+    @unittest.skipUnless(LINKER.exists(), f"{LINKER} {pipeline.NOT_INSTALLED}")
+    def test_where_it_cannot_be_executed_again_nothing_is_touched(self):
+        """The linker, executed by hand, had arguments of its own."""
+        for program in self.programs:
+            _, lines = self.check(STARTER, "spawn", LINKER, program, "a", n=0, is_same=False,
+                                  environment={"ASAN_OPTIONS": "verify_asan_link_order=0"})
             self.assertEqual(lines[0].split()[1:3], [str(program), "a"])
 
     def test_what_a_sanitizer_finds_it_finds(self):
