@@ -295,6 +295,12 @@ class Ways(unittest.TestCase):
                 self.check_whole(found)
                 self.assertEqual(len(sizes(found, SIZE)), n)
 
+    def test_a_look_up_that_allocates(self):
+        found = self.run_way("entries", environment={
+            "LD_PRELOAD": str(heap.PROGRAMS / "libheap-allocating-dlsym.so")})
+        self.check_whole(found)
+        self.assertEqual(len(sizes(found, SIZE)), 1)
+
     def test_who_cannot_be_traced_is_told(self):
         static = heap.PROGRAMS / "heap-static"
         _, errors, status = heap.run([static])
