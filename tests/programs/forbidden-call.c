@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Preloaded, the process called FORBIDDEN_NAME makes the system call FORBIDDEN_CALL, a number, as soon
- * as it is in its sandbox: as a libc does that makes a call of which nobody knew.
+ * Preloaded, the process called FORBIDDEN_NAME makes the system call FORBIDDEN_CALL, a number, as
+ * soon as it is in its sandbox: as a libc does that makes a call of which nobody knew.
  */
 #include <dlfcn.h>
 #include <errno.h>
