@@ -56,6 +56,13 @@ static uint64_t size_of_zdebug(const struct elf_section *section)
 }
 
 /* libelf reads all of a section to tell what its first bytes say. */
+bool elf_section_is_plt(const struct elf_section *section)
+{
+	return section->header.sh_type == SHT_PROGBITS &&
+	       section->header.sh_flags & SHF_EXECINSTR &&
+	       (!strncmp(section->name, ".plt", 4) || !strcmp(section->name, ".iplt"));
+}
+
 uint64_t elf_section_size_in_memory(const struct elf_section *section)
 {
 	const GElf_Shdr *header = &section->header;

@@ -33,6 +33,9 @@ bool elf_section_next(struct elf_section *section);
 /* Whether it has DWARF of any kind, compressed in the older way or not. */
 bool elf_section_is_dwarf(const struct elf_section *section);
 
+/* Whether it is code of a procedure linkage table; linkers call these by fixed names. */
+bool elf_section_is_plt(const struct elf_section *section);
+
 /*
  * Bytes that it takes once it is read, and decompressed in either way; as it says itself.
  * UINT64_MAX: it is compressed, and too large as it is.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Hostile unwind information, and hostile tables. An input is a struct header and then the bytes of
- * one or two sections, which are compiled, or those of a table itself.
+ * one or two sections, which are compiled, or those of a table itself. The second section may be
+ * code of a PLT.
  */
 #include "common/cleanup.h"
 #include "common/unwind-table.h"
@@ -13,6 +14,7 @@ enum {
 	MODE_TWO_SECTIONS = 4,	 /* the second begins `split` bytes behind the first */
 	MODE_DEBUG_FRAME = 8,	 /* the first section is one; else .eh_frame */
 	MODE_THEN_EH_FRAME = 16, /* the second one is; else .debug_frame */
+	MODE_THEN_PLT = 32,	 /* or it is this */
 
 	SEGMENTS_MAX = 3,
 	ROWS_MAX = 256,	  /* rows of a table that are looked at, evenly spread */
@@ -157,6 +159,7 @@ static void take_sections(const struct header *header, struct fuzz_input *input)
 		{ .kind = header->mode & MODE_DEBUG_FRAME ? CFI_DEBUG_FRAME : CFI_EH_FRAME },
 		{ .kind = header->mode & MODE_THEN_EH_FRAME ? CFI_EH_FRAME : CFI_DEBUG_FRAME },
 	};
+	struct plt_code plt;
 	struct unwind_source source = {
 		.arch = header->mode & MODE_AARCH64 ? &unwind_aarch64 : &unwind_x86_64,
 		.segments = header->segments,
@@ -171,6 +174,12 @@ static void take_sections(const struct header *header, struct fuzz_input *input)
 	sections[1].bytes = second;
 	for (size_t i = 0; i < 2; i++)
 		sections[i].address = header->section_addresses[i];
+	if (has_two && header->mode & MODE_THEN_PLT) {
+		source.n_sections = 1;
+		source.plts = &plt;
+		source.n_plts = source.arch->plt_rows ? 1 : 0;
+		plt = (struct plt_code){ sections[1].address, second, sections[1].size };
+	}
 	check_source(&source, header->seed);
 }
 

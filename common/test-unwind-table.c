@@ -22,6 +22,8 @@ struct file {
 	struct made sections[2]; /* .eh_frame, .debug_frame */
 	struct unwind_segment segments[2];
 	size_t n_segments;
+	struct plt_code plts[2];
+	size_t n_plts;
 };
 
 static void file_deinit(struct file *file)
@@ -86,6 +88,8 @@ static struct unwind_table compile(const struct file *file)
 		.n_segments = file->n_segments,
 		.sections = sections,
 		.n_sections = 2,
+		.plts = file->plts,
+		.n_plts = file->n_plts,
 	};
 	struct unwind_table table;
 
@@ -734,6 +738,112 @@ static void test_every_flipped_bit_of_a_source_gives_a_table(void **state)
 		}
 }
 
+#define PUT_PLT(file, address, ...)                                                                \
+	do {                                                                                       \
+		static const uint8_t code[] = { __VA_ARGS__ };                                     \
+                                                                                                   \
+		put_plt(file, address, code, sizeof(code));                                        \
+	} while (0)
+#define ENDBR64 0xf3, 0x0f, 0x1e, 0xfa
+#define SLOT 1, 2, 3, 4 /* anywhere else */
+#define BACK(n) 0x100 - (n), 0xff, 0xff, 0xff
+
+static void put_plt(struct file *file, uint64_t address, const uint8_t *code, size_t size)
+{
+	file->plts[file->n_plts++] = (struct plt_code){ address, code, size };
+}
+
+/* `pushed` has a digit for each byte of code: how many words are above the return address. */
+static void assert_pushed(const struct file *file, uint64_t from, const char *pushed)
+{
+	_cleanup_table_ struct unwind_table table = compile(file);
+
+	for (size_t i = 0; pushed[i]; i++)
+		assert_int_equal(mark_at(&table, from + i), 8 + 8 * (pushed[i] - '0'));
+	assert_int_equal(mark_at(&table, from - 1), NONE);
+	assert_int_equal(mark_at(&table, from + strlen(pushed)), NONE);
+	assert_int_equal(unwind_table_find(&table, from)->flags, UNWIND_FLAG_MENDED);
+}
+
+static void test_a_plt_without_information_speaks_for_itself(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+
+	PUT_PLT(&file, 0x2000, 0xff, 0x35, SLOT, 0xff, 0x25, SLOT, 0x0f, 0x1f, 0x40, 0, /* head */
+		0xff, 0x25, SLOT, 0x68, 0, 0, 0, 0, 0xe9, BACK(0x20),			/* stub */
+		0xff, 0x25, SLOT, 0x68, 1, 0, 0, 0, 0xe9, BACK(0x30));			/* stub */
+	assert_pushed(&file, 0x2000,
+		      "1111112222220000"
+		      "0000000000011111"
+		      "0000000000011111");
+}
+
+static void test_a_plt_with_endbr64_speaks_for_itself(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+
+	PUT_PLT(&file, 0x2000, 0xff, 0x35, SLOT, 0xf2, 0xff, 0x25, SLOT, 0x0f, 0x1f, 0, ENDBR64,
+		0x68, 0, 0, 0, 0, 0xf2, 0xe9, BACK(0x1f), 0x90);
+	PUT_PLT(&file, 0x2020, ENDBR64, 0xff, 0x25, SLOT, 0x66, 0x0f, 0x1f, 0x44, 0, 0);
+	assert_pushed(&file, 0x2000,
+		      "1111112222222000"
+		      "0000000001111110"
+		      "0000000000000000");
+}
+
+static void test_the_plt_of_mold_pushes_in_its_head(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+
+	PUT_PLT(&file, 0x2000, ENDBR64, 0x41, 0x53, 0xff, 0x35, SLOT, 0xff, 0x25, SLOT, 0xcc, 0xcc,
+		ENDBR64, 0x41, 0xbb, 0, 0, 0, 0, 0xff, 0x25, SLOT);
+	assert_pushed(&file, 0x2000,
+		      "00000011111122222200"
+		      "0000000000000000");
+}
+
+static void test_a_plt_of_code_that_is_not_known_has_no_rule(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	/* add $8, %rsp; jmp: and a jump into the middle of a stub */
+	PUT_PLT(&file, 0x2000, 0x48, 0x83, 0xc4, 8, 0xff, 0x25, SLOT);
+	PUT_PLT(&file, 0x3000, 0xff, 0x25, SLOT, 0xe9, BACK(9));
+	table = compile(&file);
+	assert_marked(&table, 0x2000, 0x4000, NONE);
+	assert_int_equal(table.header->n_refused, 2);
+}
+
+static void test_a_plt_that_lies_nowhere_or_has_no_end_is_refused(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	PUT_PLT(&file, CODE - 6, 0xff, 0x25, SLOT, 0x66, 0x90);
+	PUT_PLT(&file, 0x3000, 0xff, 0x25, SLOT, 0x68, 0, 0, 0, 0);
+	table = compile(&file);
+	assert_marked(&table, 0x2000, CODE, NONE);
+	assert_int_equal(table.header->n_refused, 2);
+}
+
+static void test_what_describes_a_plt_is_believed_instead(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	PUT_PLT(&file, 0x2000, 0xff, 0x25, SLOT, 0x66, 0x90, 0xff, 0x25, SLOT, 0x66, 0x90, 0xff,
+		0x25, SLOT, 0x66, 0x90);
+	put_code(&file, EH, 0x1000, 0x2004, 40);
+	put_code(&file, DEBUG, 0x2008, 0x2010, 48);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x2004, 40);
+	assert_marked(&table, 0x2004, 0x2008, 8);
+	assert_marked(&table, 0x2008, 0x2010, 48);
+	assert_marked(&table, 0x2010, 0x2018, 8);
+	assert_marked(&table, 0x2018, 0x3000, NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -759,6 +869,12 @@ int main(void)
 		cmocka_unit_test(test_a_part_of_the_file_that_is_loaded_twice_has_one_rule),
 		cmocka_unit_test(test_a_file_larger_than_a_table_loses_its_end),
 		cmocka_unit_test(test_rules_beyond_the_limit_are_fallback_and_the_others_intact),
+		cmocka_unit_test(test_a_plt_without_information_speaks_for_itself),
+		cmocka_unit_test(test_a_plt_with_endbr64_speaks_for_itself),
+		cmocka_unit_test(test_the_plt_of_mold_pushes_in_its_head),
+		cmocka_unit_test(test_a_plt_of_code_that_is_not_known_has_no_rule),
+		cmocka_unit_test(test_a_plt_that_lies_nowhere_or_has_no_end_is_refused),
+		cmocka_unit_test(test_what_describes_a_plt_is_believed_instead),
 		cmocka_unit_test(test_the_bytes_of_a_table_are_a_table),
 		cmocka_unit_test(test_every_truncation_of_a_table_is_refused),
 		cmocka_unit_test(test_a_table_with_bytes_behind_it_is_refused),

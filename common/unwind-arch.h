@@ -13,6 +13,8 @@
 #include "common/unwind-rule.h"
 
 enum { UNWIND_CODE_BEFORE = 8 }; /* bytes: the longest instructions that are looked for */
+struct cfi_rows;
+struct plt_code;
 
 struct unwind_register {
 	const char *name;
@@ -40,6 +42,8 @@ struct unwind_arch {
 	 */
 	uint64_t (*find_install)(const struct unwind_rule *rule, struct unwind_code *code,
 				 uint64_t offset);
+	/* Rules from the code of a PLT: see plt_x86_64_rows(). NULL: none can be told. */
+	int (*plt_rows)(const struct plt_code *code, const struct cfi_rows *rows);
 	/* Names as an assembler has them; `sp` and `fp` are among them. NULL ends them. */
 	const struct unwind_register *registers;
 	/* Of code that keeps a frame pointer, behind its prologue. */

@@ -160,6 +160,32 @@ static void find_code(const struct elf_image *image, const GElf_Ehdr *header,
 	}
 }
 
+/* What is too large, or one too many, stays without rules. 0 or -ENOMEM. */
+static int read_plts(Elf *elf, struct unwind_bytes *bytes)
+{
+	struct unwind_source *source = &bytes->source;
+	struct elf_section section = elf_section_before_first(elf);
+
+	source->plts = bytes->plts;
+	while (source->n_plts < UNWIND_PLTS_MAX && elf_section_next(&section)) {
+		struct plt_code *plt = &bytes->plts[source->n_plts];
+		uint8_t **owned = &bytes->owned_plts[source->n_plts];
+		int r;
+
+		if (!elf_section_is_plt(&section))
+			continue;
+		r = copy_section(&section, owned, &plt->size);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			continue;
+		plt->address = section.header.sh_addr;
+		plt->bytes = *owned;
+		source->n_plts++;
+	}
+	return 0;
+}
+
 static void take_segments(const struct elf_image *image, struct unwind_bytes *bytes)
 {
 	bytes->source.segments = bytes->segments;
@@ -239,6 +265,8 @@ int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret)
 		if (r == -ENODATA)
 			r = 0;
 	}
+	if (r >= 0 && source->arch->plt_rows)
+		r = read_plts(image->elf, ret);
 	if (r < 0)
 		unwind_bytes_deinit(ret);
 	return r;
@@ -249,5 +277,7 @@ void unwind_bytes_deinit(struct unwind_bytes *bytes)
 	for (size_t i = 0; i < 2; i++)
 		free(take_pointer(bytes->owned[i]));
 	unwind_code_close(&bytes->code);
-	bytes->source.n_sections = 0;
+	for (size_t i = 0; i < UNWIND_PLTS_MAX; i++)
+		free(take_pointer(bytes->owned_plts[i]));
+	bytes->source.n_sections = bytes->source.n_plts = 0;
 }

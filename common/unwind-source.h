@@ -8,6 +8,7 @@
 
 enum {
 	UNWIND_SECTION_MAX = ELF_LOADED_MAX, /* bytes; a larger one is not read */
+	UNWIND_PLTS_MAX = 8,		     /* of a file; linkers make up to 4 */
 };
 
 struct unwind_bytes {
@@ -16,10 +17,13 @@ struct unwind_bytes {
 	struct cfi_section sections[2]; /* .eh_frame, .debug_frame */
 	uint8_t *owned[2];
 	struct unwind_code code;
+	struct plt_code plts[UNWIND_PLTS_MAX];
+	uint8_t *owned_plts[UNWIND_PLTS_MAX];
 };
 
 /*
- * Reads what `image` has: .eh_frame, found by its section or by PT_GNU_EH_FRAME, and .debug_frame.
+ * Reads what `image` has: .eh_frame, found by its section or by PT_GNU_EH_FRAME, .debug_frame, and
+ * the code of its PLTs, found by their sections.
  * 0; -ENOTSUP: not of a machine that tables are made for; -EFBIG: a section is too large; -EBADMSG:
  * one cannot be read; -ENOMEM. Without any information there are no sections.
  */

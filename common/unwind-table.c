@@ -9,6 +9,7 @@
 
 #include "common/cfi-program.h"
 #include "common/cleanup.h"
+#include "common/unwind-made.h"
 #include "common/unwind-popped.h"
 #include "common/unwind-table.h"
 
@@ -33,6 +34,8 @@ struct builder {
 	struct unwind_rule last;   /* that has come of it, and where */
 	uint64_t last_at;
 	bool has_last;
+	struct unwind_made made; /* for what no piece is about */
+	size_t n_made_used;	 /* of those */
 	struct unwind_rule *rules;
 	size_t n_rules, n_rules_allocated;
 	uint16_t *by_rule; /* open addressing: an index + 1 */
@@ -51,6 +54,7 @@ static void builder_deinit(struct builder *builder)
 		cfi_deinit(&builder->cfis[i]);
 	free(builder->cfis);
 	free(builder->pieces);
+	unwind_made_deinit(&builder->made);
 	free(builder->rules);
 	free(builder->by_rule);
 	free(builder->pages);
@@ -268,18 +272,9 @@ static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 	return r < 0 ? r : append_rule(builder, address, &mended);
 }
 
-static const struct unwind_segment *find_segment(const struct unwind_source *source,
-						 uint64_t address)
-{
-	for (size_t i = 0; i < source->n_segments; i++)
-		if (address - source->segments[i].address < source->segments[i].size)
-			return &source->segments[i];
-	return NULL;
-}
-
 bool unwind_source_is_code(const struct unwind_source *source, uint64_t address)
 {
-	const struct unwind_segment *segment = find_segment(source, address);
+	const struct unwind_segment *segment = unwind_source_segment(source, address);
 
 	return segment && address >= segment->code;
 }
@@ -299,7 +294,7 @@ size_t unwind_source_drop_others(const struct unwind_source *source, struct cfi 
 static void add_piece(struct builder *builder, const struct cfi *cfi,
 		      const struct cfi_description *description, uint64_t from, uint64_t to)
 {
-	const struct unwind_segment *segment = find_segment(builder->source, from);
+	const struct unwind_segment *segment = unwind_source_segment(builder->source, from);
 	struct piece *piece = &builder->pieces[builder->n_pieces];
 
 	if (!segment) {
@@ -400,24 +395,68 @@ static int find_pieces(struct builder *builder)
 	return 0;
 }
 
+static bool is_in_table(const struct builder *builder, uint64_t to)
+{
+	return to / UNWIND_PAGE_SIZE - builder->first_page < UNWIND_PAGES_MAX;
+}
+
+/* What is known in other ways of a part of the file that no piece is about. */
+static int fill_gap(struct builder *builder, uint64_t from, uint64_t to)
+{
+	const struct unwind_made *made = &builder->made;
+	int r = 0;
+
+	for (; builder->n_made_used < made->n && r == 0; builder->n_made_used++) {
+		const struct unwind_made_row *row = &made->list[builder->n_made_used];
+		uint64_t first = row->from > from ? row->from : from;
+		uint64_t end = row->to < to ? row->to : to;
+		uint16_t index;
+
+		if (row->from >= to)
+			break;
+		if (first < end && is_in_table(builder, end)) {
+			r = intern_rule(builder, &row->rule, &index);
+			if (r == 0)
+				r = append(builder, first, index);
+			if (r == 0)
+				r = append(builder, end, UNWIND_RULE_NONE);
+		}
+		if (row->to > to)
+			break;
+	}
+	return r;
+}
+
+static uint64_t find_first_offset(const struct builder *builder)
+{
+	uint64_t piece = builder->n_pieces ? builder->pieces[0].from : UINT64_MAX;
+	uint64_t made = builder->made.n ? builder->made.list[0].from : UINT64_MAX;
+
+	return piece < made ? piece : made;
+}
+
 static int run_pieces(struct builder *builder)
 {
 	const struct cfi_rows rows = { add_row, builder };
 	uint64_t end = 0;
 	int r = 0;
 
+	builder->n_refused += builder->made.n_refused;
+	builder->first_page = find_first_offset(builder) / UNWIND_PAGE_SIZE;
+	if (!builder->n_pieces && !builder->made.n)
+		builder->first_page = 0;
 	for (size_t i = 0; i < builder->n_pieces && r == 0; i++) {
 		struct piece *piece = &builder->pieces[i];
 
-		if (i == 0)
-			builder->first_page = piece->from / UNWIND_PAGE_SIZE;
 		if (piece->from < end) /* two segments of one part of the file */
 			piece->from = end;
-		if (piece->from >= piece->to ||
-		    piece->to / UNWIND_PAGE_SIZE - builder->first_page >= UNWIND_PAGES_MAX) {
+		if (piece->from >= piece->to || !is_in_table(builder, piece->to)) {
 			builder->n_refused++;
 			continue;
 		}
+		r = fill_gap(builder, end, piece->from);
+		if (r < 0)
+			break;
 		builder->piece = piece;
 		builder->popped = (struct popped_fp){ 0 };
 		builder->has_last = false;
@@ -426,7 +465,7 @@ static int run_pieces(struct builder *builder)
 		if (r == 0)
 			r = append(builder, piece->to, UNWIND_RULE_NONE);
 	}
-	return r;
+	return r < 0 ? r : fill_gap(builder, end, UINT64_MAX);
 }
 
 static void *put(void *at, const void *data, size_t size)
@@ -464,6 +503,15 @@ static int assemble(const struct builder *builder, struct unwind_table *ret)
 	return 0;
 }
 
+const struct unwind_segment *unwind_source_segment(const struct unwind_source *source,
+						   uint64_t address)
+{
+	for (size_t i = 0; i < source->n_segments; i++)
+		if (address - source->segments[i].address < source->segments[i].size)
+			return &source->segments[i];
+	return NULL;
+}
+
 int unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret)
 {
 	static const struct unwind_rule fallback = { .cfa = UNWIND_CFA_FALLBACK };
@@ -473,6 +521,8 @@ int unwind_table_compile(const struct unwind_source *source, struct unwind_table
 
 	if (r == 0)
 		r = find_pieces(&builder);
+	if (r == 0)
+		r = unwind_made_find(source, &builder.made);
 	if (r == 0)
 		r = run_pieces(&builder);
 	return r < 0 ? r : assemble(&builder, ret);

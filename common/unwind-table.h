@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/cfi.h"
+#include "common/plt-code.h"
 #include "common/unwind-arch.h"
 #include "common/unwind-lookup.h"
 
@@ -30,7 +31,9 @@ struct unwind_source {
 	size_t n_segments;
 	const struct cfi_section *sections; /* in the order of their precedence */
 	size_t n_sections;
-	struct unwind_code *code; /* NULL: what it alone tells is left as the sections have it */
+	struct unwind_code *code;    /* NULL: what it alone tells is left as the sections have it */
+	const struct plt_code *plts; /* which speak for themselves where no section does */
+	size_t n_plts;
 };
 
 /* Whether code lies at an address, as linked, or behind it in its segment. */
@@ -42,6 +45,10 @@ bool unwind_source_is_code(const struct unwind_source *source, uint64_t address)
  * where the file's headers and data lie, and from there it would cover the code of others.
  */
 size_t unwind_source_drop_others(const struct unwind_source *source, struct cfi *cfi);
+
+/* The part of the file that is loaded to an address; NULL: none. */
+const struct unwind_segment *unwind_source_segment(const struct unwind_source *source,
+						   uint64_t address);
 
 /* 0 or -ENOMEM. What is damaged in the source makes rows of FALLBACK, or none. */
 int unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret);

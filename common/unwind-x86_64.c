@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cfi.h"
+#include "common/plt-code.h"
 #include "common/unwind-arch.h"
 
 enum { RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
@@ -142,10 +143,10 @@ static bool is_empty(struct unwind_code *code, uint64_t offset)
 }
 
 /*
- * libgcc's uw_install_context(): uw_install_context_1() writes the handler's registers to the places
- * where this function has saved its caller's, the return address among them; then debuggers may
- * look; then they are restored, and the stack pointer becomes %rcx: from there on the rule is the
- * handler's.
+ * libgcc's uw_install_context(): uw_install_context_1() writes the handler's registers to the
+ * places where this function has saved its caller's, the return address among them; then debuggers
+ * may look; then they are restored, and the stack pointer becomes %rcx: from there on the rule is
+ * the handler's.
  */
 static uint64_t find_install(const struct unwind_rule *rule, struct unwind_code *code,
 			     uint64_t offset)
@@ -176,6 +177,7 @@ const struct unwind_arch unwind_x86_64 = {
 	.is_pop_of_fp = is_pop_of_fp,
 	.find_pop_of_realigned = find_pop_of_realigned,
 	.find_install = find_install,
+	.plt_rows = plt_x86_64_rows,
 	.registers = registers,
 	.usual_frame = {
 		.cfa = UNWIND_CFA_FP,

@@ -8,12 +8,13 @@
 #include "common/elf-section.h"
 #include "symbolizer/plt.h"
 
-enum { STUB_SIZE = 16 }; /* where a section does not tell */
+enum { STUB_SIZE = 16 }; /* of one whose code is not known */
 
-/* A slot that the dynamic linker fills with the address of a symbol. */
+/* A slot that the dynamic linker fills with the address of a symbol, or what a resolver returns. */
 struct slot {
 	uint64_t address;
-	const char *name;
+	const char *name; /* NULL: */
+	uint64_t resolver;
 };
 
 struct slots {
@@ -56,11 +57,18 @@ static int add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct
 		GElf_Rela relocation;
 		const char *name;
 
-		if (!gelf_getrela(data, i, &relocation) || !GELF_R_SYM(relocation.r_info))
+		if (!gelf_getrela(data, i, &relocation))
+			continue;
+		if (GELF_R_TYPE(relocation.r_info) == plt_resolved_relocation) {
+			list[slots->n++] =
+				(struct slot){ relocation.r_offset, NULL, relocation.r_addend };
+			continue;
+		}
+		if (!GELF_R_SYM(relocation.r_info))
 			continue;
 		name = symbol_name_of(elf, header, GELF_R_SYM(relocation.r_info));
 		if (name && *name)
-			list[slots->n++] = (struct slot){ relocation.r_offset, name };
+			list[slots->n++] = (struct slot){ relocation.r_offset, name, 0 };
 	}
 	return 0;
 }
@@ -79,59 +87,82 @@ static int find_slots(Elf *elf, struct slots *slots)
 	return r;
 }
 
-/* The stubs of one section. */
+static const struct slot *find_slot(const struct slots *slots, uint64_t address)
+{
+	const struct slot wanted = { .address = address };
+
+	return address ? bsearch(&wanted, slots->list, slots->n, sizeof(wanted), compare) : NULL;
+}
+
+/* Stubs as they are found, in memory that doubles. */
+struct stubs {
+	struct plt_stub *list;
+	size_t n, n_allocated, n_refused;
+};
+
+static int add_stub(struct stubs *stubs, uint64_t address, uint64_t size, const struct slot *slot)
+{
+	if (stubs->n == PLT_MAX) {
+		stubs->n_refused++;
+		return 0;
+	}
+	if (stubs->n == stubs->n_allocated) {
+		size_t n = stubs->n ? stubs->n * 2 : 64;
+		struct plt_stub *list = reallocarray(stubs->list, n, sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		stubs->list = list;
+		stubs->n_allocated = n;
+	}
+	stubs->list[stubs->n++] = (struct plt_stub){ address, size, slot->name, slot->resolver };
+	return 0;
+}
+
+/* The stubs of one section. What is not known of it is skipped. */
 static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slots *slots,
-		     struct plt_stub **stubs, size_t *n_stubs, size_t *n_refused)
+		     struct stubs *stubs)
 {
 	Elf_Data *data = elf_rawdata(section, NULL);
-	size_t size = header->sh_entsize >= 8 && header->sh_entsize <= 64 ? header->sh_entsize
-									  : STUB_SIZE;
-	size_t n = data && data->d_buf ? data->d_size / size : 0;
-	struct plt_stub *list;
+	size_t size = data && data->d_buf ? data->d_size : 0, at = 0;
+	int r = 0;
 
-	if (n > PLT_MAX - *n_stubs) {
-		*n_refused += n - (PLT_MAX - *n_stubs);
-		n = PLT_MAX - *n_stubs;
-	}
-	list = reallocarray(*stubs, *n_stubs + n + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	*stubs = list;
-	for (size_t i = 0; i < n; i++) {
-		struct slot wanted = {
-			.address = plt_slot((unsigned char *)data->d_buf + i * size, size,
-					    header->sh_addr + i * size),
+	while (at < size && r == 0) {
+		const struct plt_code rest = {
+			.address = header->sh_addr + at,
+			.bytes = (const uint8_t *)data->d_buf + at,
+			.size = size - at,
 		};
-		const struct slot *slot =
-			wanted.address && slots->n
-				? bsearch(&wanted, slots->list, slots->n, sizeof(wanted), compare)
-				: NULL;
+		uint64_t address;
+		size_t stub_size = plt_first_stub(&rest, &address);
+		const struct slot *slot = find_slot(slots, address);
 
 		if (slot)
-			list[(*n_stubs)++] =
-				(struct plt_stub){ header->sh_addr + i * size, size, slot->name };
+			r = add_stub(stubs, rest.address, stub_size, slot);
+		at += stub_size ? stub_size : STUB_SIZE;
 	}
-	return 0;
+	return r;
 }
 
 int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n, size_t *ret_n_refused)
 {
 	struct slots slots = { 0 };
-	_cleanup_free_ struct plt_stub *stubs = NULL;
+	struct stubs stubs = { 0 };
 	struct elf_section section = elf_section_before_first(elf);
-	size_t n = 0;
 	int r = find_slots(elf, &slots);
 
-	*ret_n_refused = 0;
 	while (r == 0 && slots.n && elf_section_next(&section))
-		if (section.header.sh_type == SHT_PROGBITS &&
-		    section.header.sh_flags & SHF_EXECINSTR && !strncmp(section.name, ".plt", 4))
-			r = add_stubs(section.handle, &section.header, &slots, &stubs, &n,
-				      ret_n_refused);
+		if (elf_section_is_plt(&section))
+			r = add_stubs(section.handle, &section.header, &slots, &stubs);
 	free(slots.list);
-	if (r == 0) {
-		*ret = take_pointer(stubs);
-		*ret_n = n;
+	*ret = NULL;
+	*ret_n = 0;
+	*ret_n_refused = stubs.n_refused;
+	if (r < 0) {
+		free(stubs.list);
+		return r;
 	}
-	return r;
+	*ret = stubs.list;
+	*ret_n = stubs.n;
+	return 0;
 }

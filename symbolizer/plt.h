@@ -6,21 +6,23 @@
 #pragma once
 
 #include <libelf.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "common/plt-code.h"
 
 enum { PLT_MAX = 1 << 18 }; /* stubs of an image; further ones stay unnamed */
 
 struct plt_stub {
 	uint64_t address, size;
-	const char *target; /* points into the Elf */
+	const char *target; /* points into the Elf; NULL: what the code at `resolver` chooses */
+	uint64_t resolver;
 };
 
 /* All stubs of a file, which the caller frees, and how many were too many: 0 or -ENOMEM. */
 int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n, size_t *ret_n_refused);
 
 /*
- * Of one architecture (plt-<cpu>.c): the address of the slot that the code of a stub jumps
- * through, 0: it is no stub. `address` is where its first byte is linked to.
+ * Of one architecture (plt-<cpu>.c): the relocation whose symbol is what its addend is the
+ * resolver of, and plt_x86_64_stub().
  */
-uint64_t plt_slot(const unsigned char *code, size_t size, uint64_t address);
+extern const uint32_t plt_resolved_relocation;
+size_t plt_first_stub(const struct plt_code *code, uint64_t *ret_slot);

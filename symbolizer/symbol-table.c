@@ -134,34 +134,10 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 			.binding = GELF_ST_BIND(symbol.st_info),
 			.name = name,
 			.suffix = "",
+			.is_chosen = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
 			.rank = rank(&symbol, name, version),
 		};
 	}
-	return 0;
-}
-
-static int add_stubs(struct symbol_table *table, Elf *elf)
-{
-	_cleanup_free_ struct plt_stub *stubs = NULL;
-	struct symbol *list;
-	size_t n, n_refused;
-	int r = plt_find_stubs(elf, &stubs, &n, &n_refused);
-
-	table->n_refused += n_refused;
-	if (r < 0 || !n)
-		return r;
-	list = reallocarray(table->list, table->n + n, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	table->list = list;
-	for (size_t i = 0; i < n; i++)
-		list[table->n++] = (struct symbol){
-			.address = stubs[i].address,
-			.size = stubs[i].size,
-			.is_sized = true,
-			.name = stubs[i].target,
-			.suffix = "@plt",
-		};
 	return 0;
 }
 
@@ -199,6 +175,89 @@ static void sort(struct symbol_table *table)
 		if (!symbol->is_sized && symbol->size > symbol[1].address - symbol->address)
 			symbol->size = symbol[1].address - symbol->address;
 	}
+}
+
+/* The functions that a resolver chooses, sorted as all are; in memory of the caller's. */
+struct chosen {
+	struct symbol *list;
+	size_t n;
+};
+
+static void chosen_deinit(struct chosen *chosen)
+{
+	free(chosen->list);
+}
+
+static int find_chosen(const struct symbol_table *table, struct chosen *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n; i++)
+		n += table->list[i].is_chosen;
+	ret->list = calloc(n + 1, sizeof(*ret->list));
+	if (!ret->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->n; i++)
+		if (table->list[i].is_chosen)
+			ret->list[ret->n++] = table->list[i];
+	qsort(ret->list, ret->n, sizeof(*ret->list), compare);
+	return 0;
+}
+
+/* The best name of what the code at an address chooses; NULL: there is none. */
+static const char *name_of_chosen(const struct chosen *chosen, uint64_t resolver)
+{
+	size_t low = 0, high = chosen->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (chosen->list[middle].address < resolver)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < chosen->n && chosen->list[low].address == resolver ? chosen->list[low].name
+									: NULL;
+}
+
+/* Their names are better than those that mold gives to its stubs. */
+static int name_stubs(struct symbol_table *table, const struct plt_stub *stubs, size_t n)
+{
+	_cleanup_(chosen_deinit) struct chosen chosen = { 0 };
+	int r = find_chosen(table, &chosen);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const char *name = stubs[i].target ?: name_of_chosen(&chosen, stubs[i].resolver);
+
+		if (name)
+			table->list[table->n++] = (struct symbol){
+				.address = stubs[i].address,
+				.size = stubs[i].size,
+				.is_sized = true,
+				.name = name,
+				.suffix = "@plt",
+				.rank = UINT8_MAX,
+			};
+	}
+	return r;
+}
+
+static int add_stubs(struct symbol_table *table, Elf *elf)
+{
+	_cleanup_free_ struct plt_stub *stubs = NULL;
+	struct symbol *list;
+	size_t n, n_refused;
+	int r = plt_find_stubs(elf, &stubs, &n, &n_refused);
+
+	table->n_refused += n_refused;
+	if (r < 0 || !n)
+		return r;
+	list = reallocarray(table->list, table->n + n, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	table->list = list;
+	return name_stubs(table, stubs, n);
 }
 
 static bool has_symtab(Elf *elf)

@@ -20,6 +20,7 @@ struct symbol {
 	uint8_t binding;    /* STB_… */
 	uint8_t rank;	    /* among those of one address the highest is kept */
 	bool is_sized;	    /* else it ends with its section, or where the next one begins */
+	bool is_chosen;	    /* its address is that of the code that chooses it (STT_GNU_IFUNC) */
 	bool is_asked;
 };
 

@@ -13,7 +13,7 @@ import os
 import struct
 import sys
 
-EH_FRAME, DEBUG_FRAME = "eh", "debug"
+EH_FRAME, DEBUG_FRAME, PLT = "eh", "debug", "plt"
 PLT_EXPRESSION = bytes.fromhex("0f0b770880003f1a3b2a332422")
 SIGNAL_AUGMENTATION = b"zRS\0"
 AX, BX, CX, DX, SI, DI, BP, SP, IP = range(9)  # in a sample
@@ -101,6 +101,10 @@ class Section:
         """An entry, from its id on."""
         body += bytes(-(len(body) + 4) % 8)
         self.bytes += struct.pack("<I", len(body)) + body
+        return self
+
+    def code(self, digits):
+        self.bytes += bytes.fromhex(digits)
         return self
 
     def cie(self, program=USUAL, augmentation=None, return_address=RIP, data_factor=-8):
@@ -195,7 +199,7 @@ def table_input(sections=(), segments=((0, 1 << 20, 0),), is_aarch64=False, read
     kinds = [section.kind for section in sections] + [None] * 2
     mode = ((1 if ready_table else 0) | (2 if is_aarch64 else 0) |
             (4 if len(sections) == 2 else 0) | (8 if kinds[0] == DEBUG_FRAME else 0) |
-            (16 if kinds[1] == EH_FRAME else 0))
+            (16 if kinds[1] == EH_FRAME else 0) | (32 if kinds[1] == PLT else 0))
     addresses = [section.address for section in sections] + [0] * 2
     split = len(sections[0].bytes) if len(sections) == 2 else 0
     flat = [number for segment in segments for number in segment] + [0] * 9
@@ -275,6 +279,10 @@ def table_seeds(libc, small, aarch64, debug):
             bytes(4) + b"\x01zR\0\x01\x78\x10" + uleb((1 << 64) - 4) + b"\x1b").fde(0x1000, 16)]),
         "long-cie": table_input([Section(EH_FRAME, 0).cie(USUAL + bytes(300)).fde(0x1000, 16)]),
         "many-pieces": table_input([many, Section(DEBUG_FRAME, 0).cie().fde(0x800, 0x2000)]),
+        "plt-of-lld": table_input([eh, Section(PLT, 0x1800).code(
+            "ff3501020304ff25010203040f1f4000 ff25010203046800000000e9e0ffffff")]),
+        "plt-of-mold": table_input([eh, Section(PLT, 0x0ff0).code(
+            "f30f1efa4153ff3501020304ff2501020304cccc f30f1efa41bb00000000ff2501020304")]),
         "two-sections-reversed": table_input([over, eh]),
         "two-of-one-kind": table_input([every_form, Section(EH_FRAME, 0x9000).cie().fde(
             0x0800, 0x1000, program)]),

@@ -12,6 +12,7 @@ IMAGE = re.compile(r'image image=(\d+) kind=(\S+) .* path="([^"]*)"')
 SYMBOL = re.compile(r'symbol image=(\d+) offset=(\w+) .* name="([^"]*)"')
 LOAD = re.compile(r"^ +LOAD +(\w+) (\w+) \w+ (\w+)", re.MULTILINE)
 DESCRIBED = re.compile(r" FDE .* pc=(\w+)\.\.(\w+)")
+PLT = re.compile(r"^ +\[ *\d+\] \.i?plt[.\w]* +PROGBITS +(\w+) \w+ (\w+)", re.MULTILINE)
 
 # What becomes of a sample.
 EXACT = "exact"  # the true chain, complete
@@ -46,21 +47,25 @@ class Truth:
 
 
 class UnwindInfo:
-    """Which addresses of a file have unwind information, by binutils' word."""
+    """Which addresses of a file have unwind information, or are a PLT's, by binutils' word."""
 
     def __init__(self, path):
-        headers = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
+        headers = subprocess.run(["readelf", "-lSW", path], capture_output=True, text=True).stdout
         frames = subprocess.run(["readelf", "-wf", path], capture_output=True, text=True).stdout
         self.loads = [[int(number, 16) for number in load] for load in LOAD.findall(headers)]
         self.ranges = sorted((int(start, 16), int(end, 16))
                              for start, end in DESCRIBED.findall(frames))
+        self.plts = [(int(start, 16), int(start, 16) + int(size, 16))
+                     for start, size in PLT.findall(headers)]
         assert self.loads and self.ranges, f"readelf says nothing of {path}"
 
-    def covers(self, offset):
+    def covers(self, offset, knows_plts):
         for start, address, size in self.loads:
             if start <= offset < start + size:
                 offset += address - start
                 break
+        if knows_plts and any(start <= offset < end for start, end in self.plts):
+            return True
         i = bisect.bisect(self.ranges, (offset, 1 << 64)) - 1
         return i >= 0 and offset < self.ranges[i][1]
 
@@ -70,7 +75,8 @@ class Stacks:
 
     infos = {}  # by path, for all dumps
 
-    def __init__(self, text):
+    def __init__(self, text, knows_plts):
+        self.knows_plts = knows_plts  # whether the engine reads the code of PLTs
         self.ends, self.chains = [], []
         self.mappings, self.images, self.names = [], {}, {}
         for line in text.splitlines():
@@ -114,7 +120,7 @@ class Stacks:
             return bool(path)
         if path not in self.infos:
             self.infos[path] = UnwindInfo(path)
-        return self.infos[path].covers(place[1])
+        return self.infos[path].covers(place[1], self.knows_plts)
 
 
 class Comparison:

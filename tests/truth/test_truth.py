@@ -98,8 +98,9 @@ class Truth(pipeline.RecordingTest):
     def skip_unless_built(self, program):
         if program.needs_root and os.geteuid():
             self.skipTest("only root may do what this program does")
-        if program.compiler and not (BUILT / program.name).exists():
-            self.skipTest(f"{program.compiler} {pipeline.NOT_INSTALLED}")
+        needed = program.compiler or program.linker
+        if needed and not (BUILT / program.name).exists():
+            self.skipTest(f"{needed} {pipeline.NOT_INSTALLED}")
 
 
 def add_tests():

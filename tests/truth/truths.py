@@ -7,7 +7,8 @@
     truth: ends REASON at FRAME     an end other than `complete` that is allowed, and which frame is
                                     the outermost that is shown then
     truth: comm NAME                what follows is of threads of this name (else: the program's)
-    truth: builds NAME…             programs that are built of this source (else: the file's name)
+    truth: builds NAME…             programs that are built of this source (else: the file's name);
+                                    NAME-lld only where that linker is, and so on
     truth: compiler NAME            without it the program is not built
     truth: needs root               for namespaces, chosen PIDs
     truth: runs copied              as a copy in a directory of its own
@@ -52,7 +53,7 @@ LIBRARIES = {
 STATIC = {"libc.so.6": "libc.a", "libgcc_s.so.1": "libgcc_eh.a"}
 PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
-    # A PLT's head, and a static program's, have no name: they are the first of all text.
+    # A PLT's head has no name: it is the first of all text.
     "PLT": ["…@plt", "[…+0x10…", "[…+0x20…"],
     "ANON": ["[unknown]", "[unknown]_[j]", "[unknown]_[f]_[j]", "[anon…"],
     "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
@@ -60,6 +61,7 @@ PATTERNS = {
                 "open_library", "wait_for"],
     "RUST": ["std::…", "core::…", "alloc::…", "__rustc::…", "<…"],
 }
+LINKERS = {"lld": "ld.lld", "mold": "mold", "gold": "ld.gold"}
 NAME = r'"[^"]+"|[^\s()|"?*+{}#]+'
 FRAME = re.compile(rf'\s*(?:\((?P<group>(?:{NAME})(?:\|(?:{NAME}))*)\)|(?P<name>{NAME}))'
                    r'(?P<times>[?*+]|\{(?P<least>\d+)(?:,(?P<most>\d+))?\})?(?=\s|$)')
@@ -205,6 +207,7 @@ class Program:
         self.source = source
         self.threads = {}  # by comm
         self.compiler = self.of("compiler", lines)
+        self.linker = LINKERS.get(name.rpartition("-")[2])
         self.needs_root = self.of("needs", lines) == "root"
         self.runs_copied = self.of("runs", lines) == "copied"
         self.source_options = shlex.split(self.of("source", lines))

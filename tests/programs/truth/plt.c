@@ -2,6 +2,7 @@
 /*
  * Calls a function that does next to nothing through its PLT stub, once it is resolved.
  *
+ * truth: builds plt plt-lld plt-mold plt-gold
  * truth: chain START main outer tiny
  * truth: chain START main outer tiny@plt
  * truth: aside START main outer tiny@plt? LD+     # the first call
