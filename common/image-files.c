@@ -168,7 +168,7 @@ bool image_files_has_other_data(const struct image *image)
 bool image_files_is_undecided(const struct image_files *files, const struct image *image)
 {
 	return files->client.has_server && image->kind == WIRE_image_kind_FILE &&
-	       !image->state.status;
+	       !image->state.status && !image_files_has_other_data(image);
 }
 
 /* At the cost of the one that was not asked for the longest time. */
@@ -205,9 +205,9 @@ static bool open_file(struct image_file *file)
 		tell_elf(files, image, &file->elf);
 		return true;
 	}
+	file->is_other_data = outcome == ELF_IMAGE_E_NOT_ELF;
 	if (image_files_is_undecided(files, image))
 		return false;
-	file->is_other_data = outcome == ELF_IMAGE_E_NOT_ELF;
 	file->patience = file->patience ? file->patience * 2 : IMAGE_FILES_PATIENCE;
 	file->n_asked = 0;
 	if (file->state != CLOSED)

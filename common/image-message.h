@@ -4,6 +4,12 @@
 
 #include "common/wire.h"
 
+/*
+ * Beside the number of an image of a file that may hold code of a JIT compiler (jit-memory.h): the
+ * perf map of the process that mapped it first.
+ */
+#define IMAGE_MESSAGE_MAP_OF (1ULL << 63)
+
 /* A record to the server: `flags` as of sendmsg(2). 0 or -errno. */
 int image_message_ask(int socket, const void *record, size_t size, int flags);
 

@@ -181,10 +181,14 @@ static void take_map_open(struct server *server, const struct wire_map_open *req
 /* It knows that nobody has an image mapped any more. */
 static void take_exit(struct server *server, const struct wire_image_exit *exit)
 {
-	struct served_image *image = served_images_find(&server->images, exit->image);
+	const uint64_t numbers[] = { exit->image, exit->image | IMAGE_MESSAGE_MAP_OF };
 
-	if (image)
-		served_images_forget(&server->images, image);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct served_image *image = served_images_find(&server->images, numbers[i]);
+
+		if (image)
+			served_images_forget(&server->images, image);
+	}
 }
 
 static void take_from_source(struct server *server, const void *record, size_t size)

@@ -34,7 +34,10 @@ struct image_entry {
 	struct image_file file; /* as the server found it */
 	uint64_t asked_at;	/* the server; of CLOCK_MONOTONIC */
 	bool is_mapped_again;	/* since the server was asked, which has not answered yet */
-	uint32_t task;		/* these three: as it was mapped last until it answered */
+	bool has_map_process;	/* map_pid was told */
+	uint32_t map_pid;	/* as the next, of images_offer_map() */
+	uint64_t map_began;
+	uint32_t task; /* these three: as it was mapped last until it answered */
 	uint64_t start, length;
 	size_t path_at; /* of the path in `key` */
 	char key[];	/* "major:minor:inode:", the build-id if it is known, the path */
@@ -318,16 +321,33 @@ static int add_file(struct images *images, const char *key, const struct image_s
 			 });
 }
 
+static void offer_map(struct images *images, struct image_entry *entry, uint32_t pid,
+		      uint64_t began)
+{
+	entry->has_map_process = true;
+	entry->map_pid = pid;
+	entry->map_began = began;
+	ask_for_map(images, entry->image | IMAGE_MESSAGE_MAP_OF, pid, began);
+}
+
 /* The file of `entry` has another content now, and with that another number: for everybody. */
 static int replace(struct images *images, const char *key, struct image_entry *entry,
 		   const struct image_source *source, size_t size, struct image_entry **ret)
 {
+	bool has_map_process = entry->has_map_process;
+	uint32_t map_pid = entry->map_pid;
+	uint64_t map_began = entry->map_began;
+	int r;
+
 	HASH_DELETE(hh, images->by_file, entry);
 	set_status(images, entry, 0);
 	close_file(entry);
 	entry->successor = images->n_numbers;
 	images->n_replaced++;
-	return add_file(images, key, source, size, ret);
+	r = add_file(images, key, source, size, ret);
+	if (r == 0 && has_map_process)
+		offer_map(images, *ret, map_pid, map_began);
+	return r;
 }
 
 /* The same inode number used again has another generation; /proc does not tell any. */
@@ -451,6 +471,14 @@ static struct image_entry *find_number(const struct images *images, uint64_t ima
 
 	HASH_FIND(hh_number, images->by_number, &image, sizeof(image), entry);
 	return entry;
+}
+
+void images_offer_map(struct images *images, uint64_t image, uint32_t pid, uint64_t began)
+{
+	struct image_entry *entry = find_number(images, image);
+
+	if (entry && !entry->has_map_process)
+		offer_map(images, entry, pid, began);
 }
 
 uint64_t images_current(const struct images *images, uint64_t image)

@@ -34,7 +34,7 @@ struct images {
 	int highest_fd; /* beyond it no descriptors are kept */
 	int server_fd;	/* of the image server; -1: none */
 	bool vdso_is_known;
-	uint64_t special; /* 0: none is known */
+	uint64_t special;  /* 0: none is known */
 	bool is_elsewhere; /* the processes are not of this kernel: its vDSO is not theirs */
 };
 
@@ -79,6 +79,13 @@ bool images_knows(const struct images *images, const struct image_source *source
  * it was found). 0 or -errno of the output.
  */
 int images_add_anonymous(struct images *images, uint32_t pid, uint64_t began, uint64_t *ret_image);
+
+/*
+ * An image may hold code of a JIT compiler (jit-memory.h). The process that /proc shows as `pid`
+ * (0: as none) is the first that has it mapped: its perf map can be asked for by
+ * IMAGE_MESSAGE_MAP_OF. Later ones change nothing.
+ */
+void images_offer_map(struct images *images, uint64_t image, uint32_t pid, uint64_t began);
 
 /*
  * A file of another recorder as an image (WIRE_image_kind_RECORDING), of which `status` tells; it

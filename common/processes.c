@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/jit-memory.h"
 #include "common/processes-internal.h"
 
 struct exited_process {
@@ -167,10 +168,16 @@ static int find_anonymous(struct processes *processes, struct process *process, 
 static int find_image(struct processes *processes, struct process *process,
 		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
 {
-	if (!images_is_anonymous(source))
-		return images_find(processes->images, source, ret_image, ret_flags);
+	int r;
+
 	*ret_flags = 0;
-	return find_anonymous(processes, process, ret_image);
+	if (images_is_anonymous(source))
+		return find_anonymous(processes, process, ret_image);
+	r = images_find(processes->images, source, ret_image, ret_flags);
+	if (r == 0 && jit_memory_is_path(source->path))
+		images_offer_map(processes->images, *ret_image, proc_pid(processes, process),
+				 process->began);
+	return r;
 }
 
 /* Tells of a mapping, unless it is known. */

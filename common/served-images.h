@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The images that the image server knows, and their descriptors: of files, and of perf maps, which
- * are had by the numbers of anonymous images. They are opened by threads (common/openers.h).
+ * are had by the numbers of anonymous images, or IMAGE_MESSAGE_MAP_OF. They are opened by threads (common/openers.h).
  *
  * Of descriptors there are only so many: what was not used for the longest time is closed. A file
  * is opened again when it is asked for, and is gone if it is another one by then. A map is looked

@@ -459,10 +459,11 @@ static bool step_by_frame_pointer(struct walk *walk)
 	return true;
 }
 
-static bool is_anonymous(const struct walk *walk)
+/* Memory without a file, or a file that is no ELF file: JIT compilers use a memfd, too. */
+static bool may_be_made(const struct walk *walk)
 {
-	return walk->mapping && walk->entry && walk->entry->image &&
-	       walk->entry->image->kind == WIRE_image_kind_ANONYMOUS;
+	return walk->mapping && walk->entry && walk->entry->state == TABLE_NO_FILE &&
+	       walk->entry->end == WIRE_stack_end_NO_UNWIND_INFO;
 }
 
 /* A frame in a content of a file that nobody has: its address is all that is known. */
@@ -507,8 +508,8 @@ static bool visit(struct walk *walk)
 		return false;
 	if (rule)
 		return step(walk, rule);
-	return is_anonymous(walk) ? step_by_frame_pointer(walk)
-				  : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	return may_be_made(walk) ? step_by_frame_pointer(walk)
+				 : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
 /* An image that cannot be read, or a process's first code, explains more than the walk knows. */

@@ -41,6 +41,7 @@ void names_init(struct names *names)
 {
 	*names = (struct names){ 0 };
 	pair_map_init(&names->places, PLACES_MAX);
+	pair_map_init(&names->made, IMAGE_TABLE_MAX);
 	pair_map_init(&names->threads, PLACES_MAX);
 	timed_places_init(&names->timed);
 }
@@ -53,6 +54,7 @@ void names_deinit(struct names *names)
 	free(names->list);
 	free(names->named_places);
 	pair_map_deinit(&names->places);
+	pair_map_deinit(&names->made);
 	pair_map_deinit(&names->threads);
 	inlined_calls_deinit(&names->inlined);
 	timed_places_deinit(&names->timed);
@@ -300,6 +302,13 @@ static int replace_place(struct named_place *known, struct named_place place)
 	return NAMES_REPLACED;
 }
 
+/* Whether an image is code of a JIT compiler, which may change: memory, or a file made for it. */
+static bool is_made(const struct names *names, const struct image *image)
+{
+	return image && (image->kind == WIRE_image_kind_ANONYMOUS ||
+			 pair_map_find(&names->made, image->number, 0));
+}
+
 int names_add_symbol(struct names *names, const struct identity *identity,
 		     const struct wire_symbol *symbol)
 {
@@ -308,7 +317,10 @@ int names_add_symbol(struct names *names, const struct identity *identity,
 	uint32_t index;
 	int r;
 
-	if (image && image->kind == WIRE_image_kind_ANONYMOUS)
+	if (image && symbol->since && !is_made(names, image))
+		pair_map_add(&names->made, symbol->image, 0,
+			     0); /* no memory: the last name counts */
+	if (is_made(names, image))
 		return add_timed(names, symbol);
 	known = names_find_place(names, symbol->image, symbol->offset);
 	if (known)
@@ -375,6 +387,7 @@ void names_forget_ended(struct names *names, const struct identity *identity)
 	if (pair_map_prune(&names->places, is_of_living_image, (void *)identity))
 		find_free_places(names);
 	pair_map_prune(&names->threads, is_of_living_process, (void *)identity);
+	pair_map_prune(&names->made, is_of_living_image, (void *)identity);
 	timed_places_forget_ended(&names->timed, is_of_living_image, (void *)identity);
 }
 
@@ -479,7 +492,8 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 	if (process_table_place(&identity->processes, process, frame, &ret.image_number,
 				&ret.offset))
 		ret.image = image_table_find(&identity->images, ret.image_number);
-	if (ret.image && ret.image->kind == WIRE_image_kind_ANONYMOUS) {
+	ret.is_made = is_made(names, ret.image);
+	if (ret.is_made) {
 		ret.name = ret.label =
 			name_timed_place(names, ret.image_number, ret.offset, step, time);
 		ret.is_final = names_is_provisional(names, ret.name);

@@ -37,6 +37,7 @@ struct names {
 	struct numbered_name *list; /* by number - 1 */
 	size_t n;
 	struct pair_map places; /* (image, offset) → index of `named_places` */
+	struct pair_map made;	/* (image, 0): files with code that has a name since a time */
 	struct named_place *named_places;
 	size_t n_places;
 	uint32_t free_places;	 /* index + 1 of the first that is free, 0: none */
@@ -116,6 +117,7 @@ struct frame_name {
 	uint32_t name;			 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
 	uint32_t list;	/* as a label: its function and the calls that were inlined; 0: none were */
 	uint32_t label; /* with flamegraph.pl's marks, and with the calls that were inlined */
+	bool is_made;	/* by a JIT compiler */
 	bool is_final;	/* it holds until a symbol has NAMES_REPLACED */
 };
 

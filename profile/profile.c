@@ -142,11 +142,11 @@ static int add_location(struct profile *profile, uint64_t image, uint64_t offset
 }
 
 static enum profile_location_kind kind_of_frame(const struct wire_frame *frame,
-						const struct image *image)
+						const struct frame_name *name)
 {
 	if (frame->flags & WIRE_frame_flags_KERNEL)
 		return PROFILE_KERNEL;
-	return image && image->kind == WIRE_image_kind_ANONYMOUS ? PROFILE_JIT : PROFILE_USER;
+	return name->is_made ? PROFILE_JIT : PROFILE_USER;
 }
 
 int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
@@ -154,7 +154,7 @@ int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 {
 	struct profile_location location = {
 		.label = name->list ?: name->name,
-		.kind = kind_of_frame(frame, name->image),
+		.kind = kind_of_frame(frame, name),
 		.offset = name->image ? name->offset : frame->address,
 	};
 	uint64_t number = name->image			    ? name->image_number

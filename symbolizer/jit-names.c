@@ -8,6 +8,8 @@
 #include "common/clock.h"
 #include "common/elf-image.h"
 #include "common/growing-list.h"
+#include "common/image-message.h"
+#include "common/jit-memory.h"
 #include "common/jitdump-path.h"
 #include "symbolizer/jit-names.h"
 #include "symbolizer/jitdump.h"
@@ -16,7 +18,7 @@
 
 /* A place since its name was last told, or since it was first met. */
 struct met_place {
-	uint64_t image, address;
+	struct made_place at;
 	uint64_t first, last; /* times of stacks that had it */
 	uint64_t told;	      /* find_name()'s number; 0: it has no name */
 };
@@ -36,7 +38,7 @@ struct jit_process {
 	struct jitdump dump;
 	uint64_t read_at, settled_at; /* of CLOCK_MONOTONIC */
 	uint64_t size_settled;	      /* bytes that were known then */
-	struct pair_map by_place;     /* (image, address) → index of `places` */
+	struct pair_map by_place;     /* (image, offset) → index of `places` */
 	struct met_place *places;
 	size_t n_places;
 	uint64_t memory; /* that its files take */
@@ -74,6 +76,7 @@ void jit_names_init(struct jit_names *names, struct stage *stage, struct identit
 {
 	*names = (struct jit_names){ .stage = stage, .identity = identity, .client = client };
 	pair_map_init(&names->by_process, JIT_PROCESSES_MAX);
+	pair_map_init(&names->makers, JIT_MAKERS_MAX);
 }
 
 static void free_each(uint64_t number, uint64_t zero, uint64_t process, void *arg)
@@ -85,6 +88,7 @@ void jit_names_deinit(struct jit_names *names)
 {
 	pair_map_each(&names->by_process, free_each, NULL);
 	pair_map_deinit(&names->by_process);
+	pair_map_deinit(&names->makers);
 }
 
 static uint64_t *count(struct jit_names *names, const char *name)
@@ -120,12 +124,29 @@ static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 	return process;
 }
 
+/* 0 or -ENOMEM. */
+static int note_maker(struct jit_names *names, const struct wire_mapping *mapping)
+{
+	int r;
+
+	if (pair_map_find(&names->makers, mapping->image, 0))
+		return 0;
+	r = pair_map_add(&names->makers, mapping->image, 0, mapping->process);
+	if (r == -ENOSPC)
+		++*count(names, "refused");
+	return r == -ENOMEM ? r : 0;
+}
+
 int jit_names_map(struct jit_names *names, const struct wire_mapping *mapping)
 {
 	struct image *image = image_table_find(&names->identity->images, mapping->image);
 	struct jit_process *process;
 
-	if (!image || image->kind != WIRE_image_kind_FILE || !jitdump_path_is(image->path))
+	if (!image || image->kind != WIRE_image_kind_FILE)
+		return 0;
+	if (jit_memory_is_path(image->path))
+		return note_maker(names, mapping);
+	if (!jitdump_path_is(image->path))
 		return 0;
 	process = get_process(names, mapping->process);
 	if (!process)
@@ -133,6 +154,25 @@ int jit_names_map(struct jit_names *names, const struct wire_mapping *mapping)
 	if (!process->dump_image)
 		process->dump_image = mapping->image;
 	return 0;
+}
+
+bool jit_names_is_maker(const struct jit_names *names, uint64_t process, uint64_t image)
+{
+	const uint64_t *maker = pair_map_find(&names->makers, image, 0);
+
+	return maker && *maker == process;
+}
+
+static bool is_of_living_image(uint64_t image, uint64_t zero, uint64_t maker, void *arg)
+{
+	const struct jit_names *names = arg;
+
+	return image_table_find(&names->identity->images, image);
+}
+
+void jit_names_forget_ended(struct jit_names *names)
+{
+	pair_map_prune(&names->makers, is_of_living_image, names);
 }
 
 /* Whether it is time to ask for a file that is not open. */
@@ -314,9 +354,9 @@ static int tell(struct jit_names *names, const struct met_place *place, const st
 {
 	char room[LONG_NAME_MAX + 1];
 	struct wire_symbol symbol = {
-		.image = place->image,
-		.offset = place->address,
-		.start = name->start,
+		.image = place->at.image,
+		.offset = place->at.offset,
+		.start = place->at.offset - (place->at.address - name->start),
 		.size = name->size,
 		.name = symbol_name_fit(names->stage, name->name, name->start, room),
 		.file = wire_string(name->file, WIRE_NAME_MAX),
@@ -329,16 +369,15 @@ static int tell(struct jit_names *names, const struct met_place *place, const st
 }
 
 /* A place that was not met before; NULL: there are too many, or no memory. */
-static struct met_place *add_place(struct jit_process *process, uint64_t image, uint64_t address,
+static struct met_place *add_place(struct jit_process *process, const struct made_place *at,
 				   uint64_t time)
 {
 	if (GROWING_LIST_MAKE_ROOM(process->places, process->n_places) < 0)
 		return NULL;
-	if (pair_map_add(&process->by_place, image, address, process->n_places) < 0)
+	if (pair_map_add(&process->by_place, at->image, at->offset, process->n_places) < 0)
 		return NULL;
 	process->places[process->n_places] = (struct met_place){
-		.image = image,
-		.address = address,
+		.at = *at,
 		.first = time,
 	};
 	return &process->places[process->n_places++];
@@ -348,7 +387,7 @@ static struct met_place *add_place(struct jit_process *process, uint64_t image, 
 static int change(struct jit_names *names, const struct jit_process *process,
 		  struct met_place *place, const struct jit_name *name, uint64_t time)
 {
-	if (place->told || find_name(process, place->address, place->first).id != name->id)
+	if (place->told || find_name(process, place->at.address, place->first).id != name->id)
 		place->first = time;
 	place->told = name->id;
 	return tell(names, place, name);
@@ -361,8 +400,8 @@ static int change(struct jit_names *names, const struct jit_process *process,
 static int settle_place(struct jit_names *names, const struct jit_process *process,
 			struct met_place *place)
 {
-	struct jit_name name = find_name(process, place->address, place->first);
-	bool is_one = name.id == find_name(process, place->address, place->last).id;
+	struct jit_name name = find_name(process, place->at.address, place->first);
+	bool is_one = name.id == find_name(process, place->at.address, place->last).id;
 
 	if (is_one ? name.id == place->told : !place->told)
 		return 0;
@@ -370,7 +409,7 @@ static int settle_place(struct jit_names *names, const struct jit_process *proce
 		return 0;
 	if (!is_one) {
 		++*count(names, "ambiguous-places");
-		name = (struct jit_name){ .start = place->address };
+		name = (struct jit_name){ .start = place->at.address };
 	}
 	place->told = name.id;
 	return tell(names, place, &name);
@@ -394,10 +433,18 @@ static int settle(struct jit_names *names, struct jit_process *process)
 	return r;
 }
 
-int jit_names_meet(struct jit_names *names, uint64_t process_number, uint64_t image,
-		   uint64_t address, uint64_t time)
+static bool is_in_file(const struct jit_names *names, const struct made_place *at)
+{
+	const struct image *image = image_table_find(&names->identity->images, at->image);
+
+	return image && image->kind == WIRE_image_kind_FILE;
+}
+
+int jit_names_meet(struct jit_names *names, uint64_t process_number, const struct made_place *at,
+		   uint64_t time)
 {
 	struct jit_process *process = get_process(names, process_number);
+	bool is_file = is_in_file(names, at);
 	struct met_place *place;
 	struct jit_name name;
 	uint64_t *known;
@@ -407,22 +454,26 @@ int jit_names_meet(struct jit_names *names, uint64_t process_number, uint64_t im
 		++*count(names, "refused");
 		return 0;
 	}
-	process->map_image = image;
+	process->map_image = is_file ? at->image | IMAGE_MESSAGE_MAP_OF : at->image;
 	if (process->read_at <= time) /* what was made before this stack is in the files by now */
 		read_files(names, process);
 	if (process->read_at - process->settled_at >= JIT_SETTLE_NS)
 		r = settle(names, process);
 	if (r < 0)
 		return r;
-	name = find_name(process, address, time);
-	known = pair_map_find(&process->by_place, image, address);
-	place = known ? &process->places[*known] : add_place(process, image, address, time);
+	name = find_name(process, at->address, time);
+	known = pair_map_find(&process->by_place, at->image, at->offset);
+	place = known ? &process->places[*known] : add_place(process, at, time);
 	if (!place) {
 		++*count(names, "refused");
 		return 0;
 	}
 	place->last = time;
-	return place->told == name.id ? 0 : change(names, process, place, &name, time);
+	/* Of a file nobody else knows that code there has names of its time, even where it has
+	 * none. */
+	if (place->told == name.id && (known || !is_file))
+		return 0;
+	return change(names, process, place, &name, time);
 }
 
 static int end(struct jit_names *names, struct jit_process *process)

@@ -14,6 +14,7 @@
 enum {
 	JIT_PROCESSES_MAX = 256,    /* whose files are read; the places of others have no names */
 	JIT_PLACES_MAX = 1 << 20,   /* of a process */
+	JIT_MAKERS_MAX = 1 << 16,   /* files for code; that in further ones has no names */
 	JIT_MEMORY_MAX = 320 << 20, /* bytes of all files: beyond it those of the largest go */
 };
 
@@ -26,22 +27,39 @@ struct jit_names {
 	struct identity *identity;   /* ... */
 	struct image_client *client; /* ... */
 	struct pair_map by_process;  /* (upid, 0) → struct jit_process * */
-	uint64_t memory;	     /* that its files take */
+	struct pair_map makers; /* (image of a file for code, 0) → upid of who mapped it first */
+	uint64_t memory;	/* that its files take */
 };
 
 void jit_names_init(struct jit_names *names, struct stage *stage, struct identity *identity,
 		    struct image_client *client);
 void jit_names_deinit(struct jit_names *names);
 
-/* A process has mapped something: maybe its jitdump. 0 or -ENOMEM. */
+/* A place in code of a JIT compiler that a stack has. */
+struct made_place {
+	uint64_t image, offset; /* in the image: what it is known by downstream */
+	uint64_t address;	/* in the process */
+};
+
+/* A process has mapped something: maybe its jitdump, or a memfd for code. 0 or -ENOMEM. */
 int jit_names_map(struct jit_names *names, const struct wire_mapping *mapping);
 
 /*
- * A stack of a process had the place (`image`, `address`) at a time: tells what that is called, if
- * it is not what was told last. 0 or -errno.
+ * Whether code in a file is a process's to name: it is one for such code (jit-memory.h), and the
+ * process was the first to map it. What others have there it may share with them, but not its
+ * address.
  */
-int jit_names_meet(struct jit_names *names, uint64_t process, uint64_t image, uint64_t address,
+bool jit_names_is_maker(const struct jit_names *names, uint64_t process, uint64_t image);
+
+/*
+ * A stack of a process had a place in anonymous memory, or in a file that it is the maker of:
+ * tells what that is called at that time, if it is not what was told last. 0 or -errno.
+ */
+int jit_names_meet(struct jit_names *names, uint64_t process, const struct made_place *place,
 		   uint64_t time);
+
+/* Of images that are no more nothing is known any more. */
+void jit_names_forget_ended(struct jit_names *names);
 
 /* Tells what is known once and for all of the places of a process that ends, or of all. */
 int jit_names_end(struct jit_names *names, uint64_t process);

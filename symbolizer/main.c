@@ -116,11 +116,16 @@ static bool is_decided(struct symbolizer *self, uint64_t number)
 	       !image_files_is_undecided(&self->file_names.files, image);
 }
 
-static bool is_anonymous(struct symbolizer *self, uint64_t number)
+/* Code of a JIT compiler that a process has made: in anonymous memory, or in a file of its own. */
+static bool is_made(struct symbolizer *self, uint64_t process, uint64_t number)
 {
-	const struct image *image = image_table_find(&self->identity.images, number);
+	struct image *image = image_table_find(&self->identity.images, number);
 
-	return image && image->kind == WIRE_image_kind_ANONYMOUS;
+	if (!image || image->kind != WIRE_image_kind_FILE)
+		return image && image->kind == WIRE_image_kind_ANONYMOUS;
+	return jit_names_is_maker(&self->jit, process, number) &&
+	       !image_files_get(&self->file_names.files, image) &&
+	       image_files_has_other_data(image);
 }
 
 /* Begins anew: whoever has kept our names need not keep them any longer. 0 or -errno. */
@@ -178,9 +183,15 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 
 	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset))
 		return 0;
-	if (is_anonymous(self, image)) { /* a JIT compiler may put other code there */
+	if (is_made(self, stack->process, image)) { /* there may be other code a moment later */
+		const struct made_place place = {
+			.image = image,
+			.offset = offset,
+			.address = frame->address - !(frame->flags & WIRE_frame_flags_EXACT),
+		};
+
 		frame_cache_forget(&self->frames, entry);
-		return jit_names_meet(&self->jit, stack->process, image, offset, stack->time);
+		return jit_names_meet(&self->jit, stack->process, &place, stack->time);
 	}
 	r = name_place(stage, self, image, offset, frame, entry);
 	entry->value = (uintptr_t)file_names_tally(&self->file_names, image);
@@ -264,6 +275,7 @@ static int handle_image_exit(struct stage *stage, void *data, const void *view)
 
 	pair_map_prune(&self->places, is_of_living_image, self);
 	file_names_forget_ended(&self->file_names);
+	jit_names_forget_ended(&self->jit);
 	return r;
 }
 

@@ -294,9 +294,9 @@ class Jit(Recording):
                 leaves[names[0], user[-1].removesuffix("_[f]_[j]")] += n
         return leaves
 
-    def spin(self, *arguments):
+    def spin(self, *arguments, where="memory"):
         directory = "/tmp" if arguments[0] == "map" else self.directory
-        leaves = self.jit_leaves([JIT_SPIN, *arguments, directory, "20"])
+        leaves = self.jit_leaves([JIT_SPIN, *arguments, directory, "20", where])
         self.assertGreater(sum(leaves.values()), 500)
         for thread, name in leaves:
             if name != "[unknown]":
@@ -321,6 +321,14 @@ class Jit(Recording):
     def test_a_perf_map_names_code(self):
         self.assert_nearly_all_named(self.spin("map", "prompt", "apart"))
         self.assert_nearly_all_named(self.spin("map", "late", "apart"))
+
+    def test_code_in_a_memfd_has_names_like_any(self):
+        self.assert_nearly_all_named(self.spin("dump", "prompt", "same", where="memfd"))
+        self.assert_nearly_all_named(self.spin("map", "prompt", "apart", where="memfd"))
+        self.spin("map", "late", "turns", where="memfd")
+
+    def test_code_in_a_file_of_dev_shm_has_names_like_any(self):
+        self.assert_nearly_all_named(self.spin("map", "prompt", "apart", where="shm"))
 
     def test_a_perf_map_has_no_times_and_names_nothing_wrong(self):
         self.spin("map", "prompt", "same")

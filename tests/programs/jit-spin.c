@@ -3,16 +3,18 @@
  * A JIT compiler that runs each function that it has made for a while, under the thread name of the
  * function, so that samples tell which one was running:
  *
- *	jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS
+ *	jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS [memory|memfd|shm]
  *
  * It tells of them in DIR/jit-PID.dump or DIR/perf-PID.map or nowhere; `prompt`: before one runs,
  * `late`: all at the end; at the `same` place one after the other, two there in `turns`, or `apart`
- * from each other.
+ * from each other. The code is in anonymous memory, or in a file without a name that is mapped
+ * twice, as .NET does.
  */
 #include <elf.h>
 #include <err.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,19 +100,44 @@ __attribute__((noinline)) static void run(const unsigned char *at, long rounds)
 	__asm__ volatile("" ::: "memory"); /* no tail call */
 }
 
+/* A page for code; how far behind it the page is where it can be written, goes to `ret_writable`.
+ */
+static unsigned char *map_code(const char *where, ptrdiff_t *ret_writable)
+{
+	static const char path[] = "/dev/shm/stackpipe-jit-spin";
+	int fd = -1, prot = PROT_READ | PROT_EXEC;
+	unsigned char *code, *writable;
+
+	*ret_writable = 0;
+	if (!strcmp(where, "memory"))
+		return mmap(NULL, PAGE, prot | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!strcmp(where, "memfd"))
+		fd = memfd_create("doublemapper", MFD_CLOEXEC);
+	else if (!strcmp(where, "shm"))
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, PAGE) < 0)
+		return MAP_FAILED;
+	writable = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	code = writable == MAP_FAILED ? writable : mmap(NULL, PAGE, prot, MAP_SHARED, fd, 0);
+	if (!strcmp(where, "shm"))
+		unlink(path);
+	*ret_writable = writable - code;
+	return code;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned char *code;
+	ptrdiff_t writable;
 	char text[4096];
 
-	if (argc != 6)
-		errx(2, "jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS");
+	if (argc < 6 || argc > 7)
+		errx(2, "jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS WHERE");
 	is_dump = !strcmp(argv[1], "dump");
 	snprintf(text, sizeof(text), "%s/%s-%d.%s", argv[4], is_dump ? "jit" : "perf", getpid(),
 		 is_dump ? "dump" : "map");
 	out = fopen(strcmp(argv[1], "none") ? text : "/dev/null", "w+e");
-	code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		    0);
+	code = map_code(argc > 6 ? argv[6] : "memory", &writable);
 	if (!out || code == MAP_FAILED)
 		err(1, "%s", text);
 	setvbuf(out, NULL, _IOFBF, 1 << 20);
@@ -121,7 +148,7 @@ int main(int argc, char **argv)
 
 		snprintf(text, sizeof(text), "made-%d", strcmp(argv[3], "turns") ? i : i % 2);
 		prctl(PR_SET_NAME, text);
-		memcpy(at, spin, sizeof(spin));
+		memcpy(at + writable, spin, sizeof(spin));
 		tell(at, text, i);
 		if (!strcmp(argv[2], "prompt"))
 			fflush(out);

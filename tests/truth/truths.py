@@ -23,7 +23,7 @@ nobody can tell when a sample is taken. A frame is
     [file]                          a place without a name in a file, "[file+0x…]"
     (a|b)                           either
     LIBC LIBM LD GCC_S STDCXX VDSO  any function or place of that library
-    PLT ANON                        any PLT stub; any place that lies in no file
+    PLT ANON                        any PLT stub; any place of a JIT compiler's
     RUNTIME RUST                    what C++, and Rust, have in their libraries
     HELPERS                         functions of use-sides.h, and what they call
     START THREAD                    what the C library calls main() by, a thread by
@@ -55,7 +55,7 @@ PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
     # A PLT's head has no name: it is the first of all text.
     "PLT": ["…@plt", "[…+0x10…", "[…+0x20…"],
-    "ANON": ["[unknown]", "[unknown]_[j]", "[unknown]_[f]_[j]", "[anon…"],
+    "ANON": ["[unknown]", "[unknown]_[j]", "[unknown]_[f]_[j]", "[anon…", "[memfd:code+0x…"],
     "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
     "HELPERS": ["LIBC", "LD", "PLT", "beside", "check", "copy_file", "copy_to", "find",
                 "open_library", "wait_for"],

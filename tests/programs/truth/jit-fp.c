@@ -2,6 +2,7 @@
 /*
  * Code in anonymous memory with frame pointers: they alone lead through it.
  *
+ * truth: builds jit-fp jit-fp-memfd
  * truth: chain START main run call_loop ANON
  * truth: chain START main run call_back ANON WORK
  * truth: aside START main run ANON             # its frame is not there yet, or no more: flagged

@@ -4,6 +4,7 @@
  * nevertheless leaves call_loop() and call_back() out. It is done, as there is nothing else to
  * follow, and such a frame is flagged, and its stack not complete; no other caller may be missing.
  *
+ * truth: builds jit-nofp jit-nofp-memfd
  * truth: chain START main run ANON
  * truth: chain START main run ANON WORK
  * truth: aside START main run (call_loop|call_back)

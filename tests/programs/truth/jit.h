@@ -1,13 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Machine code in anonymous memory, as compilers make it that run together with the program. */
+/*
+ * Machine code in anonymous memory, or with CODE_IN_MEMFD in a memfd, as compilers make it that run
+ * together with the program.
+ */
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "truth.h"
 
+#ifdef CODE_IN_MEMFD
+static void *map_code(size_t size)
+{
+	int fd = memfd_create("code", MFD_CLOEXEC);
+
+	return fd < 0 || ftruncate(fd, size) < 0
+		       ? MAP_FAILED
+		       : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+#else
+static void *map_code(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+#endif
+
 static void *make_code(const unsigned char *bytes, size_t size)
 {
-	void *code = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *code = map_code(size);
 
 	if (code == MAP_FAILED)
 		exit(1);
