@@ -40,6 +40,7 @@ struct symbolizer {
 	struct kernel_code kernel_code;
 	struct jit_names jit;
 	struct pair_map places;	   /* that have been named → kernel_code_state(), of others 0 */
+	struct pair_map unnamed;   /* that have come without a name → pack_bounds() */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
 	bool has_met_samples;
@@ -82,6 +83,24 @@ static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbo
 	symbol->module = wire_string(found.module, 255);
 }
 
+/* How far a place lies behind the start of its function, and the size of that: 32 bits each. */
+static uint64_t pack_bounds(const struct wire_symbol *symbol)
+{
+	uint64_t behind = symbol->offset - symbol->start;
+
+	return behind > UINT32_MAX || symbol->size > UINT32_MAX ? 0 : behind << 32 | symbol->size;
+}
+
+/* A place that nobody can name stays as it has come: what its bounds were read of may not be here.
+ */
+static void take_bounds(const struct symbolizer *self, struct wire_symbol *symbol)
+{
+	const uint64_t *known = pair_map_find(&self->unnamed, symbol->image, symbol->offset);
+
+	symbol->start = symbol->offset - (known ? *known >> 32 : 0);
+	symbol->size = known ? (uint32_t)*known : 0;
+}
+
 /* Tells the name of a place, or that it has none. 0 or -errno. */
 static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t image_number,
 		      uint64_t offset)
@@ -90,12 +109,12 @@ static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t ima
 	struct wire_symbol symbol = {
 		.image = image_number,
 		.offset = offset,
-		.start = offset,
 	};
 	int r;
 
 	if (!image)
 		return 0;
+	take_bounds(self, &symbol);
 	++*self->n_places;
 	if (image->kind == WIRE_image_kind_KERNEL) {
 		name_kernel_place(self, &symbol);
@@ -274,9 +293,24 @@ static int handle_image_exit(struct stage *stage, void *data, const void *view)
 	int r = identity_handle_image_exit(stage, data, view);
 
 	pair_map_prune(&self->places, is_of_living_image, self);
+	pair_map_prune(&self->unnamed, is_of_living_image, self);
 	file_names_forget_ended(&self->file_names);
 	jit_names_forget_ended(&self->jit);
 	return r;
+}
+
+/* One that is not noted only has other bounds. 0 or -errno. */
+static int note_unnamed(struct symbolizer *self, const struct wire_symbol *symbol)
+{
+	uint64_t *known = pair_map_find(&self->unnamed, symbol->image, symbol->offset);
+	int r = 0;
+
+	if (known)
+		*known = pack_bounds(symbol);
+	else if (pack_bounds(symbol))
+		r = pair_map_add(&self->unnamed, symbol->image, symbol->offset,
+				 pack_bounds(symbol));
+	return r == -ENOMEM ? r : STAGE_PASS;
 }
 
 /* A place that came with a name keeps it: what the name was made of may not be here. */
@@ -287,7 +321,7 @@ static int handle_symbol(struct stage *stage, void *data, const void *view)
 	int r;
 
 	if (!symbol->name.size)
-		return STAGE_PASS;
+		return note_unnamed(self, symbol);
 	self->has_names_of_others = true;
 	r = remember_place(self, symbol->image, symbol->offset, HAS_COME_NAMED);
 	return r < 0 ? r : STAGE_PASS;
@@ -390,6 +424,7 @@ static void init(void *data)
 
 	file_names_init(&self->file_names);
 	pair_map_init(&self->places, PLACES_MAX);
+	pair_map_init(&self->unnamed, PLACES_MAX);
 }
 
 static void deinit(void *data)
@@ -398,6 +433,7 @@ static void deinit(void *data)
 
 	identity_deinit(&self->identity); /* with the files, and their tables */
 	pair_map_deinit(&self->places);
+	pair_map_deinit(&self->unnamed);
 	frame_cache_deinit(&self->frames);
 	kallsyms_deinit(&self->kallsyms);
 	jit_names_deinit(&self->jit);

@@ -58,6 +58,26 @@ class Sizeless(Recording):
         self.assertGreater(nameless, 0.9 * leaves.total())
 
 
+class Captured(Recording):
+    def fold_capture(self, capture, *filters):
+        ended = self.run_well([pipeline.program("capture-source"), "-q", capture], *filters,
+                              [pipeline.program("capture-sink"), "-q", "-f", "folded", "-"])
+        return Counter(dict((tuple(names), n) for names, n in
+                            streams.folded_stacks(ended[-1].output.decode())))
+
+    def test_what_had_no_name_in_a_capture_stays_one_function(self):
+        program, capture = self.directory / "stripped", self.directory / "out.syscap"
+        shutil.copy(INLINED_SPIN, program)
+        subprocess.run(["strip", program], check=True)
+        self.run_well(self.source("-F", "4999", "--", program, "500"),
+                      self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
+                      self.stage("capture-sink", "-q", capture))
+        program.unlink()  # as on another machine
+        stacks = self.fold_capture(capture)
+        self.assertTrue(any(names[-1].startswith("[stripped+0x") for names in stacks), stacks)
+        self.assertEqual(self.fold_capture(capture, [pipeline.program("symbolizer"), "-q"]), stacks)
+
+
 class Inlined(Recording):
     def assert_spins_in(self, chain, stacks):
         """An interrupt may come on top: on a busy machine the kernel has other things to do."""
