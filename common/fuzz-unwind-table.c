@@ -101,7 +101,8 @@ static void check_rule(const struct unwind_rule *rule)
 	fuzz_check(rule->fp >= UNWIND_VALUE_SAME && rule->fp <= UNWIND_VALUE_FALLBACK);
 	fuzz_check(!(rule->flags & ~(UNWIND_FLAG_SIGNAL | UNWIND_FLAG_MENDED)));
 	if (rule->flags & UNWIND_FLAG_MENDED)
-		fuzz_check(rule->cfa == UNWIND_CFA_SP && rule->fp == UNWIND_VALUE_SAME);
+		fuzz_check(rule->cfa == UNWIND_CFA_SP &&
+			   (rule->fp == UNWIND_VALUE_SAME || rule->fp == UNWIND_VALUE_UNDEFINED));
 }
 
 /* A table that was compiled: a row is found at its offset, and the one before it before that. */

@@ -33,7 +33,8 @@ enum unwind_value {
 
 enum {
 	UNWIND_FLAG_SIGNAL = 1, /* a signal frame: its caller was interrupted, not called from */
-	UNWIND_FLAG_GIVEN = 2,	/* by a person, against what the file may say */
+	UNWIND_FLAG_GIVEN = 2,	/* by somebody who knows better, against what the unwind
+				   information may say */
 	UNWIND_FLAG_MENDED = 4, /* the file says less */
 };
 

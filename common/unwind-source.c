@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/elf-section.h"
+#include "common/go-elf.h"
 #include "common/unwind-source.h"
 
 /*
@@ -186,6 +187,20 @@ static int read_plts(Elf *elf, struct unwind_bytes *bytes)
 	return 0;
 }
 
+/* A copy of what a Go program has; one of a version that is not known has none. 0 or -ENOMEM. */
+static int read_go(Elf *elf, struct unwind_bytes *bytes)
+{
+	if (go_elf_read(elf, &bytes->go) != GO_PCLNTAB_OK)
+		return 0;
+	bytes->owned_go = malloc(bytes->go.size + 1);
+	if (!bytes->owned_go)
+		return -ENOMEM;
+	memcpy(bytes->owned_go, bytes->go.bytes, bytes->go.size);
+	bytes->go.bytes = bytes->owned_go;
+	bytes->source.go = &bytes->go;
+	return 0;
+}
+
 static void take_segments(const struct elf_image *image, struct unwind_bytes *bytes)
 {
 	bytes->source.segments = bytes->segments;
@@ -267,6 +282,8 @@ int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret)
 	}
 	if (r >= 0 && source->arch->plt_rows)
 		r = read_plts(image->elf, ret);
+	if (r >= 0)
+		r = read_go(image->elf, ret);
 	if (r < 0)
 		unwind_bytes_deinit(ret);
 	return r;
@@ -279,5 +296,7 @@ void unwind_bytes_deinit(struct unwind_bytes *bytes)
 	unwind_code_close(&bytes->code);
 	for (size_t i = 0; i < UNWIND_PLTS_MAX; i++)
 		free(take_pointer(bytes->owned_plts[i]));
+	free(take_pointer(bytes->owned_go));
 	bytes->source.n_sections = bytes->source.n_plts = 0;
+	bytes->source.go = NULL;
 }

@@ -19,11 +19,13 @@ struct unwind_bytes {
 	struct unwind_code code;
 	struct plt_code plts[UNWIND_PLTS_MAX];
 	uint8_t *owned_plts[UNWIND_PLTS_MAX];
+	struct go_pclntab go;
+	uint8_t *owned_go;
 };
 
 /*
- * Reads what `image` has: .eh_frame, found by its section or by PT_GNU_EH_FRAME, .debug_frame, and
- * the code of its PLTs, found by their sections.
+ * Reads what `image` has: .eh_frame, found by its section or by PT_GNU_EH_FRAME, .debug_frame,
+ * the code of its PLTs, found by their sections, and what a Go program tells its runtime.
  * 0; -ENOTSUP: not of a machine that tables are made for; -EFBIG: a section is too large; -EBADMSG:
  * one cannot be read; -ENOMEM. Without any information there are no sections.
  */

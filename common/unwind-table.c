@@ -34,8 +34,9 @@ struct builder {
 	struct unwind_rule last;   /* that has come of it, and where */
 	uint64_t last_at;
 	bool has_last;
-	struct unwind_made made; /* for what no piece is about */
-	size_t n_made_used;	 /* of those */
+	struct unwind_made made;	  /* for what no piece is about */
+	size_t n_made_used;		  /* of those */
+	const struct unwind_rule *better; /* that holds in `piece` instead; NULL: none */
 	struct unwind_rule *rules;
 	size_t n_rules, n_rules_allocated;
 	uint16_t *by_rule; /* open addressing: an index + 1 */
@@ -211,6 +212,8 @@ static int append_rule(struct builder *builder, uint64_t address, const struct u
 	uint16_t index;
 	int r;
 
+	if (builder->better)
+		rule = builder->better;
 	if (address >= end)
 		return 0;
 	if (address < first) /* it may even lie before all that is in the file */
@@ -460,6 +463,7 @@ static int run_pieces(struct builder *builder)
 		builder->piece = piece;
 		builder->popped = (struct popped_fp){ 0 };
 		builder->has_last = false;
+		builder->better = unwind_made_better(&builder->made, piece->from);
 		end = piece->to;
 		r = cfi_run(piece->cfi, piece->description, builder->source->arch, &rows);
 		if (r == 0)

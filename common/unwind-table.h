@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/cfi.h"
+#include "common/go-pclntab.h"
 #include "common/plt-code.h"
 #include "common/unwind-arch.h"
 #include "common/unwind-lookup.h"
@@ -34,6 +35,7 @@ struct unwind_source {
 	struct unwind_code *code;    /* NULL: what it alone tells is left as the sections have it */
 	const struct plt_code *plts; /* which speak for themselves where no section does */
 	size_t n_plts;
+	const struct go_pclntab *go; /* likewise, and which functions nobody calls; NULL: none */
 };
 
 /* Whether code lies at an address, as linked, or behind it in its segment. */

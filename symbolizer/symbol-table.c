@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/go-elf.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/folded-names.h"
 #include "symbolizer/plt.h"
@@ -177,6 +178,44 @@ static void sort(struct symbol_table *table)
 	}
 }
 
+/* Of a Go program that was stripped: what it tells its own runtime. */
+static int add_go(struct symbol_table *table, Elf *elf)
+{
+	struct go_pclntab go;
+	struct symbol *list;
+	enum go_pclntab_outcome outcome = go_elf_read(elf, &go);
+	uint64_t n = outcome == GO_PCLNTAB_OK ? go.n : 0;
+
+	if (outcome != GO_PCLNTAB_OK && outcome != GO_PCLNTAB_E_NONE)
+		table->n_refused++;
+	if (n > SYMBOL_TABLE_MAX - table->n) {
+		table->n_refused += n - (SYMBOL_TABLE_MAX - table->n);
+		n = SYMBOL_TABLE_MAX - table->n;
+	}
+	if (!n)
+		return 0;
+	list = reallocarray(table->list, table->n + n, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	table->list = list;
+	for (uint64_t i = 0; i < n; i++) {
+		struct go_function function;
+
+		if (!go_pclntab_function(&go, i, &function) || !*function.name) {
+			table->n_refused++;
+			continue;
+		}
+		list[table->n++] = (struct symbol){
+			.address = function.start,
+			.size = go_function_code_end(&go, &function) - function.start,
+			.is_sized = true,
+			.name = function.name,
+			.suffix = "",
+		};
+	}
+	return 0;
+}
+
 /* The functions that a resolver chooses, sorted as all are; in memory of the caller's. */
 struct chosen {
 	struct symbol *list;
@@ -281,6 +320,8 @@ int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
 		table->is_stripped = true;
 	if (r == 0)
 		r = add_section(table, elf, SHT_DYNSYM);
+	if (r == 0 && table->is_stripped)
+		r = add_go(table, elf);
 	if (r == 0)
 		r = add_stubs(table, elf);
 	if (r < 0)
