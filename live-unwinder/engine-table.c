@@ -486,23 +486,42 @@ static bool has_said_all(const struct image_table_entry *entry)
 	return entry && entry->state != TABLE_PENDING && entry->state != TABLE_UNUSABLE;
 }
 
+/*
+ * In the system call that ends a signal handler the pc is behind the last instruction that the
+ * description of sigreturn covers. false: it is not there.
+ */
+static bool find_signal_return(struct walk *walk, uint64_t place, struct unwind_rule *ret)
+{
+	const struct unwind_rule *rule =
+		walk->is_exact && place ? find_rule(walk->engine, walk->entry, place - 1) : NULL;
+
+	if (!rule || !(rule->flags & UNWIND_FLAG_SIGNAL))
+		return false;
+	*ret = *rule;
+	ret->flags |= UNWIND_FLAG_MENDED;
+	return true;
+}
+
 /* One frame: false: it is the last one. */
 static bool visit(struct walk *walk)
 {
 	uint64_t code = walk->pc - !walk->is_exact;
 	const struct unwind_rule *rule = NULL;
+	struct unwind_rule of_signal;
 
 	find_mapping(walk, code);
 	if (walk->mapping) {
 		const struct image_table_entry *entry = walk->entry;
+		uint64_t place = code - walk->mapping->start + walk->mapping->offset;
 
 		if (entry && tables_is_too_new(entry->not_before, walk->unwinding->sample->time))
 			return add_lost_frame(walk);
 		if (entry)
-			rule = find_rule(walk->engine, entry,
-					 code - walk->mapping->start + walk->mapping->offset);
+			rule = find_rule(walk->engine, entry, place);
 		if (!rule && !has_said_all(entry))
 			return give_up(walk, ENGINE_TABLE_E_PENDING);
+		if (!rule && find_signal_return(walk, place, &of_signal))
+			rule = &of_signal;
 	}
 	if (!add_frame(walk, rule))
 		return false;

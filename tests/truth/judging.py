@@ -16,11 +16,12 @@ RUNTIME = f"(RUNTIME|VDSO|[lib…|{CRT})"
 STARTING = [truths.Chain(f"LD+ {RUNTIME}*"), truths.Chain(f"_start {RUNTIME}*"),
             truths.Chain("START main rounds_of? (LIBC|LD|PLT)*"), truths.Chain("THREAD (LIBC|LD)*")]
 # Without unwind information are the loader's first instructions, the compiler's own objects (which
-# begin and end each library, too) and the C library's clone(). Of a stack
-# that is just growing, its first page not being there yet, nothing can be captured; of one that
-# execve() is throwing away, neither.
+# begin and end each library, too) and the C library's clone(). Of a stack that is just growing, its
+# first page not being there yet, nothing can be captured; of one that execve() is throwing away,
+# neither.
 STARTING_CUT = {
-    "no-unwind-info": [truths.Chain("LD+"), truths.Chain(f"({CRT}|[lib…) {RUNTIME}*"),
+    "no-unwind-info": [truths.Chain("(_start|_dl_start_user|[ld-linux-x86-64.so.2]) LD*"),
+                       truths.Chain(f"({CRT}|[lib…) {RUNTIME}*"),
                        truths.Chain("(clone3|__clone3|clone|__clone|[libc.so.6])")],
     "stack-truncated": [truths.Chain("(LD|LIBC)")],
 }

@@ -63,7 +63,8 @@ class Judging(unittest.TestCase):
     def test_starting_and_ending(self):
         self.assertEqual(verdict("_start", "_dl_catch_error", "_dl_catch_exception"), "starting")
         self.assertEqual(verdict(*START, "exit"), "starting")
-        self.assertEqual(verdict("[no-unwind-info]", "_dl_debug_state"), "starting")
+        self.assertEqual(verdict("[no-unwind-info]", "_dl_start_user"), "starting")
+        self.assertEqual(verdict("[no-unwind-info]", "__restore_rt"), "other")
         self.assertEqual(verdict("_start", "outer"), "wrong")
 
     def test_an_aside(self):
