@@ -411,10 +411,12 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 {
 	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
 	const struct wire_sample *sample = unwinding->sample;
+	uint64_t missing = 0;
 	struct stack_end_question question = {
 		.address = last->address - !(last->flags & WIRE_frame_flags_EXACT),
 		.stack_start = sample->registers.data[arch_host.sp_index],
 		.stack = sample->stack,
+		.missing = &missing,
 	};
 	struct second_walk again = { unwinding->n_frames, &question };
 	enum wire_stack_end end;
@@ -424,7 +426,10 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 	if (end)
 		return end;
 	walk_frames(engine, session, on_frame_again, &again, sample);
-	return stack_end_of_registers(&question);
+	end = stack_end_of_registers(&question);
+	return end == WIRE_stack_end_TRUNCATED && missing
+		       ? unwinding_end_without_word(unwinding, missing)
+		       : end;
 }
 
 /* Why the walk did not go on, once it was over. */

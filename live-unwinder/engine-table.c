@@ -16,11 +16,10 @@
 #include "live-unwinder/stack-reads.h"
 
 enum {
-	RULES_CACHED = 16384,  /* a power of two */
-	TABLES_CACHED = 64,    /* a power of two */
-	STACK_REACH = 1 << 20, /* what is so near above a stack pointer is the stack */
-	FILE_REACH = 1 << 28,  /* no file goes on so far before or behind its code */
-	USER_BITS = 56,	       /* of an address, with five-level page tables */
+	RULES_CACHED = 16384, /* a power of two */
+	TABLES_CACHED = 64,   /* a power of two */
+	FILE_REACH = 1 << 28, /* no file goes on so far before or behind its code */
+	USER_BITS = 56,	      /* of an address, with five-level page tables */
 };
 
 /* The rule for a place; without one `rule.cfa` is 0. */
@@ -239,7 +238,7 @@ static bool miss(struct walk *walk, uint64_t address)
 	/* Beyond these bits is no user address at all. */
 	if (address >> USER_BITS || !is_beyond_files(walk, address))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
-	return end(walk, WIRE_stack_end_TRUNCATED);
+	return end(walk, unwinding_end_without_word(walk->unwinding, address));
 }
 
 /* A word that the way to the caller needs. */

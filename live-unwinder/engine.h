@@ -9,6 +9,8 @@
 #include "common/process-table.h"
 #include "common/wire.h"
 
+enum { STACK_REACH = 1 << 20 }; /* bytes: what is so near above a stack pointer is the stack */
+
 /* The user side of one sample, and room for its answer. */
 struct unwinding {
 	const struct wire_sample *sample;
@@ -16,6 +18,8 @@ struct unwinding {
 	struct wire_frame *frames; /* innermost first */
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
+	uint32_t
+		stack_asked; /* bytes of the stack that the kernel was to copy; 0: not the kernel */
 	const struct image *failed_image; /* that the end is about, or NULL */
 	/*
 	 * Up to and with the first frame that was left in a way that elfutils does not know: by a
@@ -31,6 +35,12 @@ enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *fi
 
 /* The same of the last frame's image, which is noted as `failed_image`. */
 enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files);
+
+/*
+ * How a stack ends for which the word at `address` was not captured: STACK_ABSENT where the kernel
+ * has copied less than it was asked for, up to the end of a page; else TRUNCATED.
+ */
+enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding, uint64_t address);
 
 /*
  * Whether the last frame, whose stack pointer is `sp`, is where the kernel has started the process:

@@ -104,6 +104,7 @@ static enum finding dereference(const struct stack_end_question *question,
 	top = &operands->list[operands->n - 1];
 	if (read_word(&question->stack, question->stack_start, *top, top))
 		return FINDING_VALUE;
+	*question->missing = *top;
 	return *top >> USER_BITS ? FINDING_WRONG : FINDING_CUT;
 }
 
@@ -186,6 +187,7 @@ enum wire_stack_end stack_end_of_registers(const struct stack_end_question *ques
 	}
 	if (where >> USER_BITS || read_word(&question->stack, question->stack_start, where, &word))
 		return WIRE_stack_end_BAD_UNWIND_INFO;
+	*question->missing = where;
 	return WIRE_stack_end_TRUNCATED;
 }
 

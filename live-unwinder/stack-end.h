@@ -22,6 +22,8 @@ struct stack_end_question {
 	/* Of the last frame, by DWARF's numbers; for stack_end_of_registers() alone. */
 	Dwarf_Word registers[STACK_END_REGISTERS_MAX];
 	bool has_register[STACK_END_REGISTERS_MAX];
+	/* Is told where the word is that was not captured, if TRUNCATED is because of one. */
+	uint64_t *missing;
 };
 
 /* COMPLETE, NO_UNWIND_INFO, or 0: there is a rule for the return address. */

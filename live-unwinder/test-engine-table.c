@@ -91,7 +91,7 @@ enum {
 	BASE = 0x10000000,	 /* where the image begins in a process */
 	OTHER_BASE = 0x20000000, /* and in another one */
 	FRAMES = 8,
-	WORDS = 32,
+	WORDS = 512, /* a page */
 	NOWHERE = 0x1234,
 };
 
@@ -516,6 +516,44 @@ static void test_nothing_was_captured(void **state)
 {
 	sample_at(in(PLAIN), NULL, 0);
 	ASSERT_STACK(TRUNCATED, in(PLAIN));
+}
+
+static void test_the_next_page_of_the_stack_was_not_there(void **state)
+{
+	uint64_t words[WORDS] = { [WORDS - 1] = in(SP_16) };
+
+	sample_at(in(FP), words, WORDS);
+	set_register(RBP, address_of_word(WORDS - 2));
+	ASSERT_STACK(TRUNCATED, in(FP), in(SP_16));
+	answer.stack_asked = sizeof(words); /* as many as were captured */
+	ASSERT_STACK(TRUNCATED, in(FP), in(SP_16));
+	answer.stack_asked = 2 * sizeof(words);
+	ASSERT_STACK(STACK_ABSENT, in(FP), in(SP_16));
+}
+
+static void test_not_even_the_first_word_was_there(void **state)
+{
+	answer.stack_asked = 4096;
+	sample_at(in(PLAIN), NULL, 0);
+	ASSERT_STACK(STACK_ABSENT, in(PLAIN));
+}
+
+static void test_a_stack_that_ends_within_a_page_was_cut(void **state)
+{
+	answer.stack_asked = 4096;
+	SAMPLE(in(PLAIN), in(SP_16), 0);
+	ASSERT_STACK(TRUNCATED, in(PLAIN), in(SP_16));
+}
+
+static void test_what_a_signal_has_interrupted_is_on_another_stack(void **state)
+{
+	uint64_t words[WORDS] = { [WORDS - 3] = address_of_word(WORDS), in(PLAIN), 0 };
+
+	sample_at(in(FP), words, WORDS);
+	stack[WORDS - 4] = in(SIGNAL);
+	set_register(RBP, address_of_word(WORDS - 5));
+	answer.stack_asked = 2 * sizeof(words);
+	ASSERT_STACK(TRUNCATED, in(FP), in(SIGNAL), in(PLAIN));
 }
 
 /* As when a handler runs on a stack of its own: what it interrupted was not captured. */
@@ -963,6 +1001,10 @@ int main(void)
 		TEST(test_a_stack_that_was_cut),
 		TEST(test_a_stack_that_was_cut_within_a_word),
 		TEST(test_nothing_was_captured),
+		TEST(test_the_next_page_of_the_stack_was_not_there),
+		TEST(test_not_even_the_first_word_was_there),
+		TEST(test_a_stack_that_ends_within_a_page_was_cut),
+		TEST(test_what_a_signal_has_interrupted_is_on_another_stack),
 		TEST(test_the_stack_of_a_handler_is_not_the_one_it_interrupted),
 		TEST(test_a_stack_near_a_file_is_left_to_others),
 		TEST(test_a_return_address_at_no_user_address_is_left_to_others),

@@ -62,7 +62,10 @@ static const char captured[0x1000];
 
 static struct stack_end_question ask_at(const void *address)
 {
+	static uint64_t missing;
+
 	return (struct stack_end_question){
+		.missing = &missing,
 		.module = module,
 		.address = (uintptr_t)address,
 		.stack_start = 0x7000,

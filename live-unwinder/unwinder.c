@@ -52,6 +52,7 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 		[ENGINE_TABLE_E_PENDING] = "no-table",
 	};
 
+	self->stack_asked = hello->stack_size;
 	self->n_by_table = counters_get(&stage->counters, "engine", "table");
 	self->n_by_dwfl = counters_get(&stage->counters, "engine", "dwfl");
 	for (size_t i = ENGINE_TABLE_OK + 1; i < ENGINE_TABLE_OUTCOMES; i++)
@@ -262,6 +263,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 		.process = process_table_find(&self->identity.processes, sample.process),
 		.frames = self->frames + n_kernel,
 		.n_frames_max = self->n_frames_max,
+		.stack_asked = self->stack_asked,
 	};
 	struct wire_stack stack = {
 		.time = sample.time,

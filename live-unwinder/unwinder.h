@@ -25,6 +25,7 @@ struct live_unwinder {
 	struct identity identity; /* first: see identity.h */
 	enum unwinder_engine engine;
 	size_t n_frames_max;
+	uint32_t stack_asked; /* bytes of each sample's, by the hello */
 	struct image_files files;
 	struct recording recording;
 	bool keeps_tables; /* on disk, for the next time */

@@ -5,7 +5,10 @@
 #include "live-unwinder/engine.h"
 #include "live-unwinder/stack-end.h"
 
-enum { ENTRY_CODE_MAX = 256 }; /* bytes from a file's entry point that are taken for its code */
+enum {
+	PAGE = 4096,
+	ENTRY_CODE_MAX = 256, /* bytes from a file's entry point that are taken for its code */
+};
 
 /* The address that tells what the last frame's code is: behind a call may be another function. */
 static uint64_t last_code(const struct unwinding *unwinding)
@@ -33,6 +36,29 @@ enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct i
 
 	unwinding->failed_image = image;
 	return image ? unwinding_end_in(image, files) : WIRE_stack_end_NO_MAPPING;
+}
+
+/* Whether a signal has interrupted a frame: that one may be on another stack. */
+static bool has_signal_frame(const struct unwinding *unwinding)
+{
+	for (size_t i = 1; i < unwinding->n_frames; i++)
+		if (unwinding->frames[i].flags & WIRE_frame_flags_EXACT)
+			return true;
+	return false;
+}
+
+enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding, uint64_t address)
+{
+	const struct wire_sample *sample = unwinding->sample;
+	uint64_t end = sample->registers.data[arch_host.sp_index] + sample->stack.size;
+	bool is_short = sample->stack.size < unwinding->stack_asked;
+
+	/* Of a page that is just being begun not even the first word is there. */
+	return is_short && (sample->stack.size == 0 || end % PAGE == 0) &&
+			       address + sizeof(address) - 1 - end < STACK_REACH &&
+			       !has_signal_frame(unwinding)
+		       ? WIRE_stack_end_STACK_ABSENT
+		       : WIRE_stack_end_TRUNCATED;
 }
 
 bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,

@@ -6,7 +6,7 @@ from collections import Counter
 import truths
 
 ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
-        "no-user-regs", "image-unavailable", "unproved"]
+        "no-user-regs", "image-unavailable", "unproved", "stack-absent"]
 EXACT_OR_ALLOWED_MIN = 0.995
 ASIDE_MAX = 0.4   # of what is not the topic: starting, ending, what the source calls so
 SEEN_MIN = 0.001  # of each chain, or the program does not do what it says
@@ -23,7 +23,7 @@ STARTING_CUT = {
     "no-unwind-info": [truths.Chain("(_start|_dl_start_user|[ld-linux-x86-64.so.2]) LD*"),
                        truths.Chain(f"({CRT}|[lib…) {RUNTIME}*"),
                        truths.Chain("(clone3|__clone3|clone|__clone|[libc.so.6])")],
-    "stack-truncated": [truths.Chain("(LD|LIBC)")],
+    "stack-absent": [truths.Chain("(LD|LIBC)")],
 }
 NAMELESS = re.compile(r"\[.*\]")
 NOBODY = truths.Thread()  # of whom nothing is said: a command before it is called by its name
