@@ -294,6 +294,17 @@ static bool find_address(const struct judged *judged, uint64_t offset, uint64_t 
 	return false;
 }
 
+/* Of a PLT that nothing describes its code tells, which libdw does not read. */
+static bool is_of_plt(const struct judged *judged, uint64_t address, const struct unwind_rule *rule)
+{
+	const struct unwind_source *source = &judged->bytes.source;
+
+	for (size_t i = 0; i < source->n_plts; i++)
+		if (address - source->plts[i].address < source->plts[i].size)
+			return rule->flags & UNWIND_FLAG_MENDED;
+	return false;
+}
+
 static void judge_place(struct judged *judged, uint64_t offset)
 {
 	const struct unwind_rule *rule = unwind_table_find(&judged->table, offset);
@@ -308,6 +319,8 @@ static void judge_place(struct judged *judged, uint64_t offset)
 	else
 		judged->n_none++;
 	if (rule ? is_known && (is_same(&expected, rule) || is_mended(rule, &expected)) : !is_known)
+		return;
+	if (rule && !is_known && is_of_plt(judged, address, rule))
 		return;
 	if (judged->n_wrong++ >= COMPLAINTS_MAX)
 		return;
