@@ -57,29 +57,49 @@ void image_client_deinit(struct image_client *client)
 	client->fd = -1;
 }
 
-static int send_request(const struct image_client *client, uint64_t image)
+static int ask(struct image_client *client, const struct wire_image_request *request,
+	       struct wire_image_state *ret, int *ret_fd)
 {
-	_Alignas(8) char record[128];
-	struct wire_image_request request = { client->token_high, client->token_low, image };
-	size_t size = wire_encode(wire_type(WIRE_RECORD_image_request), &request, record, NULL);
-
-	return image_message_ask(client->fd, record, size, 0);
-}
-
-int image_client_open(struct image_client *client, uint64_t image, struct wire_image_state *ret,
-		      int *ret_fd)
-{
+	_Alignas(8) char record[256];
+	size_t size = wire_encode(wire_type(WIRE_RECORD_image_request), request, record, NULL);
 	int r;
 
 	if (client->fd < 0)
 		return -ENOTCONN;
-	r = send_request(client, image);
+	r = image_message_ask(client->fd, record, size, 0);
 	if (r == 0)
 		r = image_message_receive(client->fd, 0, ret, ret_fd);
 	if (r == 0)
 		return 0;
 	image_client_deinit(client);
 	return -ENOTCONN;
+}
+
+int image_client_open(struct image_client *client, uint64_t image, struct wire_image_state *ret,
+		      int *ret_fd)
+{
+	const struct wire_image_request request = {
+		.token_high = client->token_high,
+		.token_low = client->token_low,
+		.image = image,
+	};
+
+	return ask(client, &request, ret, ret_fd);
+}
+
+int image_client_open_debug(struct image_client *client, uint64_t image,
+			    const unsigned char *build_id, size_t size, int *ret_fd)
+{
+	const struct wire_image_request request = {
+		.token_high = client->token_high,
+		.token_low = client->token_low,
+		.image = image,
+		.build_id = { build_id, size },
+	};
+	struct wire_image_state state;
+	int r = ask(client, &request, &state, ret_fd);
+
+	return r < 0 ? r : *ret_fd < 0 ? -ENOENT : 0;
 }
 
 /*

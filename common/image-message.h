@@ -10,6 +10,9 @@
  */
 #define IMAGE_MESSAGE_MAP_OF (1ULL << 63)
 
+/* Likewise: the debug file of an image, where the process that mapped it first would have it. */
+#define IMAGE_MESSAGE_DEBUG_OF (1ULL << 62)
+
 /* A record to the server: `flags` as of sendmsg(2). 0 or -errno. */
 int image_message_ask(int socket, const void *record, size_t size, int flags);
 

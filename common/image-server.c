@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/build-id.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
@@ -181,7 +182,11 @@ static void take_map_open(struct server *server, const struct wire_map_open *req
 /* It knows that nobody has an image mapped any more. */
 static void take_exit(struct server *server, const struct wire_image_exit *exit)
 {
-	const uint64_t numbers[] = { exit->image, exit->image | IMAGE_MESSAGE_MAP_OF };
+	const uint64_t numbers[] = {
+		exit->image,
+		exit->image | IMAGE_MESSAGE_MAP_OF,
+		exit->image | IMAGE_MESSAGE_DEBUG_OF,
+	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		struct served_image *image = served_images_find(&server->images, numbers[i]);
@@ -224,16 +229,45 @@ static void read_source(struct server *server)
 	}
 }
 
+/*
+ * The debug file of an image, where the process would have it that has mapped the image. Only
+ * digits of the build-id get into the path; whoever asks compares it with the file's. NULL: there
+ * is no such image.
+ */
+static struct served_image *find_debug(struct server *server,
+				       const struct wire_image_request *request)
+{
+	const struct served_image *image = served_images_find(&server->images, request->image);
+	struct wire_map_open below = { .image = request->image | IMAGE_MESSAGE_DEBUG_OF };
+	struct served_image *debug = served_images_find(&server->images, below.image);
+	char hex[BUILD_ID_TEXT], path[BUILD_ID_TEXT + 64];
+
+	if (debug || !image || image->kind != OPENING_FILE || request->build_id.size < 2)
+		return debug;
+	below.pid = image->request.pid;
+	build_id_text(request->build_id.data, request->build_id.size, hex);
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+	return served_images_add_below_root(&server->images, &below, path);
+}
+
+/* false: whoever asks knows no key. */
+static bool is_trusted(const struct server *server, const struct wire_image_request *request)
+{
+	return request->token_high == server->token_high && request->token_low == server->token_low;
+}
+
 static void take_request(struct server *server, struct client *client,
 			 const struct wire_image_request *request)
 {
 	struct wire_image_state unknown = { request->image, WIRE_image_status_UNKNOWN, 0, 0 };
-	struct served_image *image;
+	struct served_image *image = NULL;
 
 	read_source(server); /* what was asked for before this client could ask */
-	image = served_images_find(&server->images, request->image);
-	if (!image || request->token_high != server->token_high ||
-	    request->token_low != server->token_low) {
+	if (is_trusted(server, request))
+		image = request->build_id.size
+				? find_debug(server, request)
+				: served_images_find(&server->images, request->image);
+	if (!image) {
 		if (image_message_send(client->fd, &unknown, -1) < 0)
 			drop_client(server, client);
 		return;
@@ -246,7 +280,7 @@ static void take_request(struct server *server, struct client *client,
 
 static void read_client(struct server *server, struct client *client)
 {
-	_Alignas(8) char record[128];
+	_Alignas(8) char record[256];
 	struct wire_image_request request;
 	ssize_t size = recv(client->fd, record, sizeof(record), MSG_DONTWAIT);
 

@@ -150,12 +150,13 @@ static enum wire_image_status open_below_root(const struct map_process *process,
 {
 	const struct target_file_policy policy = {
 		.user = process->user,
-		.size_max = PERF_MAP_SIZE_MAX,
+		.size_max = process->path ? DEBUG_FILE_SIZE_MAX : PERF_MAP_SIZE_MAX,
 	};
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", process->own_pid);
-	return status_of_outcome(target_file_open(process->root_fd, path, &policy, ret_fd));
+	return status_of_outcome(target_file_open(
+		process->root_fd, process->path ? process->path : path, &policy, ret_fd));
 }
 
 /* Whether one of a process's descriptors writes to the file. */
@@ -188,6 +189,17 @@ static bool is_older(const struct stat *map, const struct map_process *process)
 	return clock_nanoseconds(map->st_ctim) + TICKS_NS < process->born;
 }
 
+/* A map that may be the process's; false: it is an earlier one's. */
+static bool claim(struct map_process *process, const struct stat *map)
+{
+	if (is_older(map, process))
+		return false;
+	process->device = map->st_dev;
+	process->inode = map->st_ino;
+	process->is_writer = is_writer(process->pid, map);
+	return true;
+}
+
 static bool lives(uint32_t pid)
 {
 	struct stat status;
@@ -217,14 +229,11 @@ void map_open(struct map_process *process, struct image_file *ret)
 	ret->status = status;
 	if (ret->fd < 0 || fstat(ret->fd, &now) < 0)
 		return;
-	if (is_older(&now, process)) {
+	if (!process->path && !claim(process, &now)) {
 		close(ret->fd);
 		*ret = (struct image_file){ .fd = -1, .status = WIRE_image_status_STALE };
 		return;
 	}
-	process->device = now.st_dev;
-	process->inode = now.st_ino;
-	process->is_writer = is_writer(process->pid, &now);
 	ret->size = now.st_size;
 	ret->modified = clock_nanoseconds(now.st_mtim);
 }

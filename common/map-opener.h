@@ -4,6 +4,8 @@
  * function is. It is /tmp/perf-PID.map as the process sees it: below its root, and with the PID
  * that it has in its own namespace.
  *
+ * Or it is another file below its root: the debug file of a program of a container.
+ *
  * The process is found once, while it lives. Its map may be written later, and is there when the
  * process has gone.
  *
@@ -20,6 +22,8 @@
 
 #include "common/image-file.h"
 
+#define DEBUG_FILE_SIZE_MAX (1ULL << 33) /* bytes; a browser's has 4 GiB */
+
 struct map_process {
 	uint32_t pid;	/* as we know it */
 	uint64_t began; /* of CLOCK_MONOTONIC; 0: not known, nor needed: see `born` */
@@ -32,6 +36,7 @@ struct map_process {
 	dev_t device;
 	ino_t inode;	/* 0: none was opened yet */
 	bool is_writer; /* the process has it open to write */
+	const char *path; /* NULL: of its perf map; else of another file that is wanted */
 };
 
 /*

@@ -39,12 +39,15 @@ struct opening *opening_new_file(const struct wire_image_open *request)
 struct opening *opening_new_map(uint64_t image, const struct map_process *process)
 {
 	_cleanup_fd_ int root_fd = process->root_fd;
-	struct opening *opening = new_opening(image, 0);
+	size_t path_size = process->path ? strlen(process->path) : 0;
+	struct opening *opening = new_opening(image, path_size);
 
 	if (!opening)
 		return NULL;
 	opening->kind = OPENING_MAP;
 	opening->process = *process;
+	if (process->path)
+		opening->process.path = memcpy(opening->path, process->path, path_size + 1);
 	take_fd(&root_fd);
 	return opening;
 }

@@ -21,7 +21,7 @@ enum {
 
 enum opening_kind {
 	OPENING_FILE, /* that is mapped */
-	OPENING_MAP,  /* the perf map of a process */
+	OPENING_MAP,  /* the perf map of a process, or another file below its root */
 };
 
 /* Something to open, and what came of it. Whoever has it owns it and its descriptors. */
@@ -45,7 +45,8 @@ struct openers {
 	int done_fds[2]; /* pointers to openings, from the threads; to be polled: done_fds[0] */
 };
 
-/* NULL: there is no memory. The process is taken over, whatever becomes of it. */
+/* NULL: there is no memory. The process is taken over, whatever becomes of it; its path is copied.
+ */
 struct opening *opening_new_file(const struct wire_image_open *request);
 struct opening *opening_new_map(uint64_t image, const struct map_process *process);
 void opening_free(struct opening *opening);

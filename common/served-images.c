@@ -188,6 +188,21 @@ struct served_image *served_images_add_map(struct served_images *images,
 	return image;
 }
 
+struct served_image *served_images_add_below_root(struct served_images *images,
+						  const struct wire_map_open *request,
+						  const char *path)
+{
+	struct served_image *image = add(images, request->image, strlen(path));
+
+	if (!image)
+		return NULL;
+	image->kind = OPENING_MAP;
+	image->process.pid = request->pid;
+	image->process.path = strcpy(image->path, path);
+	start_opening(images, image);
+	return image;
+}
+
 /* A map may be there by now, if the root of its process is known. */
 static bool is_enough(const struct served_image *image)
 {
@@ -276,7 +291,7 @@ static void adopt(struct served_images *images, struct served_image *image, stru
 		if (image->state != SERVED_OPENING)
 			return;
 		check_unchanged(image, &opening->file);
-	} else {
+	} else if (!image->process.path) { /* other files are there now, or not at all */
 		keep_process(images, image, &opening->process);
 		opening->process.root_fd = -1;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The images that the image server knows, and their descriptors: of files, and of perf maps, which
- * are had by the numbers of anonymous images, or IMAGE_MESSAGE_MAP_OF. They are opened by threads (common/openers.h).
+ * are had by the numbers of anonymous images, or IMAGE_MESSAGE_MAP_OF. They are opened by threads
+ * (common/openers.h).
  *
  * Of descriptors there are only so many: what was not used for the longest time is closed. A file
  * is opened again when it is asked for, and is gone if it is another one by then. A map is looked
@@ -67,6 +68,11 @@ struct served_image *served_images_add_file(struct served_images *images,
 					    const struct wire_image_open *request);
 struct served_image *served_images_add_map(struct served_images *images,
 					   const struct wire_map_open *request);
+
+/* Likewise, a file at `path` below the root of the process. */
+struct served_image *served_images_add_below_root(struct served_images *images,
+						  const struct wire_map_open *request,
+						  const char *path);
 
 /*
  * Opens an image if that is needed. false: it is ready as it is; true: on_ready tells when it is,

@@ -32,13 +32,13 @@ void debug_file_close(struct debug_file *file)
 	*file = (struct debug_file){ .fd = -1 };
 }
 
-bool debug_file_open(const char *path, struct debug_file *ret)
+/* Takes the descriptor over. */
+static bool open_descriptor(int fd, const char *path, struct debug_file *ret)
 {
-	_cleanup_(debug_file_close) struct debug_file file = { .fd = -1 };
+	_cleanup_(debug_file_close) struct debug_file file = { .fd = fd };
 	char magic[SELFMAG];
 	struct stat status;
 
-	file.fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (file.fd < 0 || fstat(file.fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    pread(file.fd, magic, SELFMAG, 0) != SELFMAG || memcmp(magic, ELFMAG, SELFMAG))
 		return false;
@@ -50,6 +50,11 @@ bool debug_file_open(const char *path, struct debug_file *ret)
 	*ret = file;
 	file = (struct debug_file){ .fd = -1 };
 	return true;
+}
+
+bool debug_file_open(const char *path, struct debug_file *ret)
+{
+	return open_descriptor(open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), path, ret);
 }
 
 static bool has_same_build_id(Elf *elf, Elf *candidate)
@@ -90,15 +95,32 @@ bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t s
 	       (int)ret_size;
 }
 
-static bool try_build_id(Elf *elf, const char *path, enum debug_file_need need,
-			 struct debug_file *ret)
+/* Whether a file that was opened is the one; else it is closed. */
+static bool is_wanted(Elf *elf, enum debug_file_need need, struct debug_file *ret)
 {
-	if (!debug_file_open(path, ret))
-		return false;
 	if (has_same_build_id(elf, ret->elf) && has_what_is_needed(ret->elf, need))
 		return true;
 	debug_file_close(ret);
 	return false;
+}
+
+static bool try_build_id(Elf *elf, const char *path, enum debug_file_need need,
+			 struct debug_file *ret)
+{
+	return debug_file_open(path, ret) && is_wanted(elf, need, ret);
+}
+
+/* Of a program of a container: in its own /usr/lib/debug, which the image server sees. */
+static bool find_in_container(Elf *elf, const struct debug_dirs *dirs, enum debug_file_need need,
+			      struct debug_file *ret)
+{
+	const unsigned char *id;
+	ssize_t size = dwelf_elf_gnu_build_id(elf, (const void **)&id);
+	int fd;
+
+	return dirs->client && size >= 2 && size <= WIRE_BUILD_ID_MAX &&
+	       image_client_open_debug(dirs->client, dirs->image, id, size, &fd) == 0 &&
+	       open_descriptor(fd, "", ret) && is_wanted(elf, need, ret);
 }
 
 /* In each of the directories, and where debuginfod's clients keep what they have downloaded. */
@@ -236,6 +258,7 @@ static bool find_debug_data(Elf *elf, struct debug_file *ret)
 bool debug_file_find(Elf *elf, const char *path, const struct debug_dirs *dirs,
 		     enum debug_file_need need, struct debug_file *ret)
 {
-	return find_by_build_id(elf, dirs, need, ret) || find_by_link(elf, path, dirs, need, ret) ||
+	return find_by_build_id(elf, dirs, need, ret) || find_in_container(elf, dirs, need, ret) ||
+	       find_by_link(elf, path, dirs, need, ret) ||
 	       (need == DEBUG_FILE_SYMBOLS && find_debug_data(elf, ret));
 }

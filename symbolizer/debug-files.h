@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/image-client.h"
+
 enum {
 	DEBUG_DIRS_MAX = 16,
 	DEBUG_DATA_MAX = 64 * 1024 * 1024,     /* of .gnu_debugdata, decompressed */
@@ -20,6 +22,8 @@ enum {
 struct debug_dirs {
 	const char *list[DEBUG_DIRS_MAX]; /* like /usr/lib/debug */
 	size_t n;
+	struct image_client *client;  /* has those of a container's own; NULL: nobody has */
+	uint64_t image;		      /* … of this image */
 	const char *debuginfod_cache; /* what debuginfod clients have downloaded; NULL: not used */
 };
 

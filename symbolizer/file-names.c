@@ -63,11 +63,16 @@ static struct image_symbols *find_symbols(struct file_names *names, struct image
 					  const struct elf_image *elf)
 {
 	uint64_t *known = pair_map_find(&names->symbols, image->number, 0);
+	struct debug_dirs dirs = names->dirs;
 	struct image_symbols *symbols = NULL;
 
 	if (known)
 		return (struct image_symbols *)*known;
-	if (image_symbols_new(elf, image->path, &names->dirs, names->depth, &symbols) < 0)
+	if (image->kind == WIRE_image_kind_FILE) {
+		dirs.client = &names->files.client;
+		dirs.image = image->number;
+	}
+	if (image_symbols_new(elf, image->path, &dirs, names->depth, &symbols) < 0)
 		symbols = NULL;
 	pair_map_add(&names->symbols, image->number, 0, (uintptr_t)symbols);
 	return symbols;

@@ -21,7 +21,7 @@ struct dwarf_file {
 struct image_symbols {
 	const struct elf_image *elf;
 	const char *path;
-	const struct debug_dirs *dirs;
+	struct debug_dirs dirs;
 	enum image_symbols_depth depth;
 	struct symbol_table table;
 	struct code_ranges ranges;
@@ -55,7 +55,7 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 		return r;
 	symbols->elf = elf;
 	symbols->path = path;
-	symbols->dirs = dirs;
+	symbols->dirs = *dirs;
 	symbols->depth = depth;
 	symbols->separate.fd = -1;
 	*ret = take_pointer(symbols);
@@ -69,7 +69,7 @@ static const struct debug_file *find_separate(struct image_symbols *symbols)
 
 	if (of_symbols->elf && debug_sections_has_info(of_symbols->elf))
 		return of_symbols;
-	return debug_file_find(symbols->elf->elf, symbols->path, symbols->dirs, DEBUG_FILE_DWARF,
+	return debug_file_find(symbols->elf->elf, symbols->path, &symbols->dirs, DEBUG_FILE_DWARF,
 			       &symbols->separate)
 		       ? &symbols->separate
 		       : NULL;
@@ -104,7 +104,7 @@ static int read_debug(struct image_symbols *symbols)
 	symbols->dwarf_size = 0;
 	if (!file.elf)
 		return 0;
-	r = debug_info_new(file.elf, file.fd, file.path, symbols->dirs, &symbols->debug);
+	r = debug_info_new(file.elf, file.fd, file.path, &symbols->dirs, &symbols->debug);
 	return r < 0 ? r : 0;
 }
 

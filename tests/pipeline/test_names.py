@@ -293,6 +293,47 @@ class Twins(Recording):
         return set(re.findall(r'^symbol .* name="([^"]*)"', text, re.M))
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root may change its root")
+class Container(Recording):
+    """A program in a root of its own, which has the program's debug file, too."""
+
+    def setUp(self):
+        super().setUp()
+        source, full = self.directory / "spin.c", self.directory / "full"
+        source.write_text("""static __attribute__((noinline)) void only_in_debug_file(long n) {
+            while (n--) __asm__ volatile("" : "+r"(n)); __asm__ volatile(""); }
+            int main(void) { only_in_debug_file(1500000000); return 0; }""")
+        subprocess.run(["cc", "-O1", "-static", "-Wl,--build-id", "-o", full, source], check=True)
+        self.root = self.directory / "root"
+        build_id = build_id_of(full)
+        self.debug = self.root / f"usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+        self.debug.parent.mkdir(parents=True)
+        subprocess.run(["objcopy", "--only-keep-debug", full, self.debug], check=True)
+        subprocess.run(["strip", "-o", self.root / "spin", full], check=True)
+
+    def n_named(self):
+        stacks = self.folded(["chroot", self.root, "/spin"], source_options=("-F", "999"))
+        self.assertGreater(sum(n for names, n in stacks if names[0] == "spin"), 100)
+        return sum(n for names, n in stacks if "only_in_debug_file" in names)
+
+    def test_the_debug_file_is_the_containers_own(self):
+        self.assertGreater(self.n_named(), 100)
+
+    def test_a_debug_file_of_another_program_is_not_believed(self):
+        other = self.directory / "other"
+        subprocess.run(["cc", "-O2", "-static", "-Wl,--build-id", "-o", other,
+                        self.directory / "spin.c"], check=True)
+        self.assertNotEqual(build_id_of(other), build_id_of(self.directory / "full"))
+        shutil.copy(other, self.debug)
+        self.assertEqual(self.n_named(), 0)
+
+    def test_a_link_out_of_the_container_is_not_followed(self):
+        outside = self.directory / "outside"
+        self.debug.rename(outside)
+        self.debug.symlink_to(outside)
+        self.assertEqual(self.n_named(), 0)
+
+
 class Jit(Recording):
     def jit_leaves(self, command, make=":"):
         """{(thread, name of its JIT code): samples} of stacks that end in such code.
