@@ -13,6 +13,7 @@ SYMBOL = re.compile(r'symbol image=(\d+) offset=(\w+) .* name="([^"]*)"')
 LOAD = re.compile(r"^ +LOAD +(\w+) (\w+) \w+ (\w+)", re.MULTILINE)
 DESCRIBED = re.compile(r" FDE .* pc=(\w+)\.\.(\w+)")
 PLT = re.compile(r"^ +\[ *\d+\] \.i?plt[.\w]* +PROGBITS +(\w+) \w+ (\w+)", re.MULTILINE)
+CFA_ROW = re.compile(r"^([0-9a-f]{16}) ([a-z]\w*)", re.MULTILINE)
 
 # What becomes of a sample.
 EXACT = "exact"  # the true chain, complete
@@ -20,6 +21,7 @@ WHOLE = "whole"  # the same, but its outermost code has no unwind information
 NO_INFO = "no-info"  # a true beginning: what follows has no unwind information
 CUT = "cut"  # a true beginning: what follows was not captured
 LOST = "lost"  # a true beginning: what follows was captured, but not found
+BY_RBX = "by-rbx"  # the same: the CFA of the caller where it ends is told by rbx, which is not followed
 MISNAMED = "misnamed"  # the same, or cut, and good unwind information is called bad
 INSTALLING = "installing"  # a true beginning, cut where an exception installs its handler
 LEAVING = "leaving"  # functions are being left by longjmp() or an exception
@@ -47,27 +49,36 @@ class Truth:
 
 
 class UnwindInfo:
-    """Which addresses of a file have unwind information, or are a PLT's, by binutils' word."""
+    """What a file's unwind information says of its addresses, and which are a PLT's, by binutils' word."""
 
     def __init__(self, path):
         headers = subprocess.run(["readelf", "-lSW", path], capture_output=True, text=True).stdout
-        frames = subprocess.run(["readelf", "-wf", path], capture_output=True, text=True).stdout
+        frames = subprocess.run(["readelf", "-wF", path], capture_output=True, text=True).stdout
         self.loads = [[int(number, 16) for number in load] for load in LOAD.findall(headers)]
         self.ranges = sorted((int(start, 16), int(end, 16))
                              for start, end in DESCRIBED.findall(frames))
+        self.rows = sorted((int(start, 16), register) for start, register in CFA_ROW.findall(frames))
         self.plts = [(int(start, 16), int(start, 16) + int(size, 16))
                      for start, size in PLT.findall(headers)]
-        assert self.loads and self.ranges, f"readelf says nothing of {path}"
+        assert self.loads and self.ranges and self.rows, f"readelf says nothing of {path}"
 
-    def covers(self, offset, knows_plts):
+    def _address(self, offset):
         for start, address, size in self.loads:
             if start <= offset < start + size:
-                offset += address - start
-                break
-        if knows_plts and any(start <= offset < end for start, end in self.plts):
+                return offset + address - start
+        return offset
+
+    def covers(self, offset, knows_plts):
+        address = self._address(offset)
+        if knows_plts and any(start <= address < end for start, end in self.plts):
             return True
-        i = bisect.bisect(self.ranges, (offset, 1 << 64)) - 1
-        return i >= 0 and offset < self.ranges[i][1]
+        i = bisect.bisect(self.ranges, (address, 1 << 64)) - 1
+        return i >= 0 and address < self.ranges[i][1]
+
+    def cfa_register(self, offset):
+        """What tells the CFA at an address that is covered; "exp" for an expression."""
+        i = bisect.bisect(self.rows, (self._address(offset), "~")) - 1
+        return self.rows[i][1]
 
 
 class Stacks:
@@ -113,14 +124,25 @@ class Stacks:
             return frame
         return f"{Path(self.images[place[0]]).name}+{place[1]:#x}({self.name(frame)})"
 
+    def _info(self, path):
+        if path not in self.infos:
+            self.infos[path] = UnwindInfo(path)
+        return self.infos[path]
+
     def has_info(self, frame):
         place = self.place(frame)
         path = place and self.images[place[0]]
         if not path or not path.startswith("/"):
             return bool(path)
-        if path not in self.infos:
-            self.infos[path] = UnwindInfo(path)
-        return self.infos[path].covers(place[1], self.knows_plts)
+        return self._info(path).covers(place[1], self.knows_plts)
+
+    def cfa_register(self, frame):
+        """What tells its CFA, of a frame that has unwind information in a file; else "" """
+        place = self.place(frame)
+        path = place and self.images[place[0]]
+        if not path or not path.startswith("/") or not self._info(path).covers(place[1], False):
+            return ""
+        return self._info(path).cfa_register(place[1])
 
 
 class Comparison:
@@ -158,7 +180,8 @@ class Comparison:
             return WRONG
         if n_frames >= self.truth.n_captured[i]:
             return CUT
-        return LOST
+        is_by_rbx = n_frames > 1 and self.stacks.cfa_register(last) == "rbx"
+        return BY_RBX if is_by_rbx else LOST
 
     def _is_installing(self, end, last):
         return end == "bad-unwind-info" and self.stacks.name(last) in INSTALL_HANDLERS
@@ -178,7 +201,8 @@ class Comparison:
 
     def share(self, outcome):
         """Of the samples whose chains can be had."""
-        had = len(self.outcomes) - sum(self.counts[each] for each in (NO_INFO, CUT, INSTALLING, LEAVING))
+        had = len(self.outcomes) - sum(self.counts[each]
+                                       for each in (NO_INFO, CUT, INSTALLING, LEAVING, BY_RBX))
         return self.counts[outcome] / had if had else 0
 
     def examples(self, outcome):
