@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -89,6 +90,28 @@ EXPORT void *pvalloc(size_t size)
 EXPORT int posix_memalign(void **ret, size_t alignment, size_t size)
 {
 	return recorded_posix_memalign(ret, alignment, size);
+}
+
+/* Those of the C library call malloc: there they are seen. */
+EXPORT char *strdup(const char *text)
+{
+	size_t size;
+
+	if (!next_has_own_copies())
+		return next.strdup(text);
+	size = strlen(text) + 1;
+	return sampling_skips(size) ? next.strdup(text) : recorded_strdup(text, size);
+}
+
+EXPORT char *strndup(const char *text, size_t size_max)
+{
+	size_t size;
+
+	if (!next_has_own_copies())
+		return next.strndup(text, size_max);
+	size = strnlen(text, size_max) + 1;
+	return sampling_skips(size) ? next.strndup(text, size_max)
+				    : recorded_strndup(text, size_max, size);
 }
 
 /* C23 tells sizes that nobody needs; not every C library has these. */

@@ -47,6 +47,13 @@ size_t next_pooled_size(const void *block)
 	return size;
 }
 
+static const void *object_of(const void *function)
+{
+	Dl_info info;
+
+	return dladdr(function, &info) ? info.dli_fbase : NULL;
+}
+
 /* Two threads that do this at the same time find the same. */
 static void look_up(void)
 {
@@ -69,6 +76,8 @@ static void look_up(void)
 	LOOK_UP(memalign);
 	LOOK_UP(valloc);
 	LOOK_UP(pvalloc);
+	LOOK_UP(strdup);
+	LOOK_UP(strndup);
 	LOOK_UP(dlclose);
 	LOOK_UP(mmap);
 	LOOK_UP(munmap);
@@ -77,6 +86,8 @@ static void look_up(void)
 	LOOK_UP(prctl);
 	LOOK_UP(syscall);
 #undef LOOK_UP
+	/* No allocator has a prctl(). */
+	found.has_own_copies = object_of(found.strdup) != object_of(found.prctl);
 	is_looking = false;
 	next = found;
 }
@@ -156,6 +167,30 @@ static void *first_pvalloc(size_t size)
 	FIRST(pvalloc, pool_allocate(4096, (size + 4095) & ~(size_t)4095), size);
 }
 
+static char *first_copy(const char *text, size_t length)
+{
+	char *copy = pool_allocate(0, length + 1);
+
+	return copy ? memcpy(copy, text, length) : NULL; /* the pool is zero */
+}
+
+static char *first_strdup(const char *text)
+{
+	FIRST(strdup, first_copy(text, strlen(text)), text);
+}
+
+static char *first_strndup(const char *text, size_t size_max)
+{
+	FIRST(strndup, first_copy(text, strnlen(text, size_max)), text, size_max);
+}
+
+bool next_has_own_copies(void)
+{
+	if (next.strdup == first_strdup && !is_looking)
+		look_up();
+	return next.has_own_copies;
+}
+
 static int first_dlclose(void *handle)
 {
 	FIRST(dlclose, fail(ENOSYS), handle);
@@ -211,6 +246,8 @@ struct next next = {
 	.memalign = first_memalign,
 	.valloc = first_valloc,
 	.pvalloc = first_pvalloc,
+	.strdup = first_strdup,
+	.strndup = first_strndup,
 	.dlclose = first_dlclose,
 	.mmap = first_mmap,
 	.munmap = first_munmap,

@@ -20,6 +20,8 @@ struct next {
 	void *(*memalign)(size_t alignment, size_t size);
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
+	char *(*strdup)(const char *text);
+	char *(*strndup)(const char *text, size_t size_max);
 	int (*dlclose)(void *handle);
 	void *(*mmap)(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 	int (*munmap)(void *address, size_t size);
@@ -28,6 +30,7 @@ struct next {
 		     unsigned long d);
 	long (*syscall)(long number, long a, long b, long c, long d, long e, long f);
 	void *(*mremap)(void *address, size_t size, size_t new_size, int flags, void *new_address);
+	bool has_own_copies;
 };
 
 extern struct next next;
@@ -41,6 +44,12 @@ static inline bool next_is_pooled(const void *block)
 {
 	return (size_t)((const char *)block - next_pool) < NEXT_POOL_SIZE;
 }
+
+/*
+ * Whether the allocator brings a strdup() and strndup() of its own, as mimalloc does: those of the
+ * C library call malloc, where they are seen, and those of an allocator what it has inside.
+ */
+bool next_has_own_copies(void);
 
 /* How much of the pool has been given out: no more will be after the first look-up. */
 size_t next_pool_used(void);

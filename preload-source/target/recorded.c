@@ -69,6 +69,16 @@ void *recorded_pvalloc(size_t size)
 	ALLOCATED(size, next.pvalloc(size));
 }
 
+char *recorded_strdup(const char *text, size_t size)
+{
+	ALLOCATED(size, next.strdup(text));
+}
+
+char *recorded_strndup(const char *text, size_t size_max, size_t size)
+{
+	ALLOCATED(size, next.strndup(text, size_max));
+}
+
 int recorded_posix_memalign(void **ret, size_t alignment, size_t size)
 {
 	struct walk_frame caller = CALLER();

@@ -17,6 +17,8 @@ void *recorded_aligned_alloc(size_t alignment, size_t size);
 void *recorded_memalign(size_t alignment, size_t size);
 void *recorded_valloc(size_t size);
 void *recorded_pvalloc(size_t size);
+char *recorded_strdup(const char *text, size_t size); /* of the copy */
+char *recorded_strndup(const char *text, size_t size_max, size_t size);
 int recorded_posix_memalign(void **ret, size_t alignment, size_t size);
 void recorded_free(void *block);
 void *recorded_realloc(void *block, size_t size);

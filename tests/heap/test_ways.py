@@ -29,6 +29,12 @@ def sizes(found, size, process=None):
             and process in (None, event.process)]
 
 
+def copies(found, *callers):
+    """How many blocks of strdup() and strndup() heap-ways has, of these as the innermost callers."""
+    return [sum(caller in found.names_of(event.stack)[0] for event in sizes(found, size))
+            for caller, size in zip(callers, (61, 46))]
+
+
 class Ways(unittest.TestCase):
     def run_way(self, *arguments, options=(), status=0, environment=None):
         found, errors, ended = heap.run([WAYS, *arguments], *options, environment=environment)
@@ -47,11 +53,16 @@ class Ways(unittest.TestCase):
         for size in range(SIZE, SIZE + 9):
             self.assertEqual(len(sizes(found, size)), 1, size)
             self.assertIn("every_entry", found.names_of(sizes(found, size)[0].stack))
-        string = sizes(found, 61)
-        self.assertTrue(any("__strdup" in found.names_of(event.stack) for event in string))
+        self.assertEqual(copies(found, "strdup", "strndup"), [1, 1])
         empty = [event for event in sizes(found, 0) if "every_entry" in found.names_of(event.stack)]
         self.assertEqual(len(empty), 1)
         self.assertNotIn((empty[0].process, empty[0].address), found.live()[0])
+
+    def test_copies_of_an_allocators_own_are_seen(self):
+        own = heap.PROGRAMS / "libheap-own-copies.so"
+        found = self.run_way("entries", environment={"LD_PRELOAD": str(own)})
+        self.check_whole(found)
+        self.assertEqual(copies(found, "every_entry", "every_entry"), [1, 1])
 
     def test_calls_that_fail_change_nothing(self):
         found = self.run_way("failures")

@@ -60,6 +60,8 @@ static void every_entry(void)
 	kept = pvalloc(size++);
 	kept = strdup("a string whose size is told by the one byte more that it has");
 	free(kept);
+	kept = strndup("and of another one the first forty-five characters alone", 45);
+	free(kept);
 	kept = malloc(0);
 	check(kept != NULL, "malloc(0)");
 	free(kept);
