@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +15,10 @@
 #include "symbolizer/debuginfod-cache.h"
 #include "symbolizer/debuginfod-download.h"
 
-enum { DAY_S = 24 * 60 * 60 };
+enum {
+	DAY_S = 24 * 60 * 60,
+	DESCRIPTORS_MAX = 256, /* of the library's, from 0: a few and one for each server */
+};
 
 /* The one download of this process, for the library's callback. */
 static struct {
@@ -22,7 +26,7 @@ static struct {
 	long size_max;
 	enum debuginfod_outcome stopped_as; /* 0: it was not stopped by us */
 } download;
-static volatile sig_atomic_t is_cancelled;
+static volatile sig_atomic_t is_cancelled, is_too_large;
 
 int debuginfod_library_load(struct debuginfod_library *ret)
 {
@@ -58,31 +62,84 @@ struct debuginfod_limits debuginfod_limits_read(void)
 	};
 }
 
-static void on_cancel(int signal)
+static void handle(int signal, void (*handler)(int signal))
 {
-	is_cancelled = 1;
-}
-
-void debuginfod_download_cancel_by(int signal)
-{
-	struct sigaction action = { .sa_handler = on_cancel };
+	struct sigaction action = { .sa_handler = handler };
 
 	sigemptyset(&action.sa_mask);
 	sigaction(signal, &action, NULL);
 }
 
+static bool is_of_the_network(int fd)
+{
+	int domain;
+	socklen_t size = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+	       (domain == AF_INET || domain == AF_INET6);
+}
+
 /*
- * The library calls this every second at least, unless it hangs. Not 0: it shall stop. `done` and
- * `total` count bytes, or some few other things before the first byte has come.
+ * Makes connections fail: elfutils 0.192 (Debian 13's) asks whether it shall go on only once there
+ * is an answer, but cleans up after an error. An error it must be (connect(2) to AF_UNSPEC
+ * resets): an answer may say that it ends where the connection ends. Again each second, as the
+ * library may connect to another server.
+ */
+static void disconnect(void)
+{
+	static const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	int error = errno;
+
+	for (int fd = 0; fd < DESCRIPTORS_MAX; fd++)
+		if (is_of_the_network(fd))
+			connect(fd, &nobody, sizeof(nobody));
+	alarm(1);
+	errno = error;
+}
+
+static void on_cancel(int signal)
+{
+	is_cancelled = 1;
+	disconnect();
+}
+
+static void on_deadline(int signal)
+{
+	disconnect();
+}
+
+static void on_file_limit(int signal)
+{
+	is_too_large = 1;
+}
+
+void debuginfod_download_cancel_by(int signal)
+{
+	handle(signal, on_cancel);
+}
+
+/* Why we have stopped it, if we have. */
+static enum debuginfod_outcome stopped_as(void)
+{
+	if (download.stopped_as)
+		return download.stopped_as;
+	if (is_too_large)
+		return DEBUGINFOD_TOO_LARGE;
+	if (is_cancelled)
+		return DEBUGINFOD_FAILED;
+	return clock_now(CLOCK_MONOTONIC) >= download.deadline ? DEBUGINFOD_TIMEOUT : 0;
+}
+
+/*
+ * The library calls this every second at least, unless it hangs or (elfutils 0.192) has no answer.
+ * Not 0: it shall stop. `done` and `total` count bytes, or some few other things before the first
+ * byte has come.
  */
 static int check_progress(struct debuginfod_client *client, long done, long total)
 {
-	if (is_cancelled)
-		download.stopped_as = DEBUGINFOD_FAILED;
-	else if (done > download.size_max || total > download.size_max)
+	download.stopped_as = stopped_as();
+	if (!download.stopped_as && (done > download.size_max || total > download.size_max))
 		download.stopped_as = DEBUGINFOD_TOO_LARGE;
-	else if (clock_now(CLOCK_MONOTONIC) >= download.deadline)
-		download.stopped_as = DEBUGINFOD_TIMEOUT;
 	return download.stopped_as != 0;
 }
 
@@ -131,7 +188,7 @@ static void limit_file_size(long size)
 	rlim_t most = 2 * (rlim_t)size;
 	struct rlimit limit;
 
-	signal(SIGXFSZ, SIG_IGN); /* a write says it too */
+	handle(SIGXFSZ, on_file_limit); /* a write fails, too, which the library makes little of */
 	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur <= most)
 		return;
 	limit.rlim_cur = most;
@@ -151,9 +208,12 @@ enum debuginfod_outcome debuginfod_download(const struct debuginfod_library *lib
 	download.size_max = limits->size;
 	limit_file_size(limits->size);
 	library->set_progressfn(client, check_progress);
+	handle(SIGALRM, on_deadline);
+	alarm(limits->time_s);
 	r = library->find_debuginfo(client, build_id, size, NULL);
 	if (r >= 0)
 		return DEBUGINFOD_ARRIVED;
+	download.stopped_as = stopped_as();
 	if (!download.stopped_as)
 		return outcome_of(r);
 	forget_miss(build_id, size);

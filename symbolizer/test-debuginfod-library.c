@@ -254,7 +254,7 @@ static void test_a_file_that_unfolds_does_not_fill_the_disk(void **state)
 	ask();
 	assert_int_equal(
 		told_after("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n", packed, size),
-		DEBUGINFOD_FAILED);
+		DEBUGINFOD_TOO_LARGE);
 	assert_int_equal(count_cached(), 0);
 	free(packed);
 	free(zeros);
@@ -268,6 +268,19 @@ static void test_a_stop_leaves_nothing_behind(void **state)
 	ask();
 	fd = accept_request();
 	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
+	debuginfod_fetcher_stop(&fetcher);
+	assert_true(is_readable(end));
+	assert_int_equal(count_cached(), 0);
+	close(end);
+	close(fd);
+}
+
+static void test_a_stop_before_an_answer_leaves_nothing_behind(void **state)
+{
+	int end = watch(fetcher.pid), fd;
+
+	ask();
+	fd = accept_request();
 	debuginfod_fetcher_stop(&fetcher);
 	assert_true(is_readable(end));
 	assert_int_equal(count_cached(), 0);
@@ -309,6 +322,7 @@ int main(void)
 		with_server(test_a_file_that_turns_out_too_large_is_not_taken),
 		with_server(test_a_file_that_unfolds_does_not_fill_the_disk),
 		with_server(test_a_stop_leaves_nothing_behind),
+		with_server(test_a_stop_before_an_answer_leaves_nothing_behind),
 		with_server(test_a_library_that_hangs_is_killed),
 	};
 	struct debuginfod_library library;
