@@ -65,7 +65,7 @@ static const int for_threads[] = {
 	SYS_clone,	     SYS_clone3,       SYS_rt_sigprocmask,   SYS_rseq,
 	SYS_set_robust_list, SYS_rt_sigaction, SYS_sched_getaffinity
 };
-static const int for_fork[] = { SYS_clone, SYS_set_robust_list, SYS_wait4 };
+static const int for_fork[] = { SYS_clone, SYS_set_robust_list, SYS_wait4, SYS_rt_sigprocmask };
 static const int for_exec[] = { SYS_execve,	     SYS_openat,     SYS_close,
 				SYS_newfstatat,	     SYS_fstat,	     SYS_pread64,
 				SYS_access,	     SYS_arch_prctl, SYS_set_tid_address,

@@ -22,7 +22,8 @@ int main(void)
 	int ok[] = { SCMP_SYS(read),	      SCMP_SYS(write),	    SCMP_SYS(brk),
 		     SCMP_SYS(mmap),	      SCMP_SYS(munmap),	    SCMP_SYS(mremap),
 		     SCMP_SYS(madvise),	      SCMP_SYS(futex),	    SCMP_SYS(exit_group),
-		     SCMP_SYS(clock_gettime), SCMP_SYS(newfstatat), SCMP_SYS(close) };
+		     SCMP_SYS(clock_gettime), SCMP_SYS(newfstatat), SCMP_SYS(fstat),
+		     SCMP_SYS(close) };
 	for (unsigned i = 0; i < sizeof ok / sizeof *ok; i++)
 		seccomp_rule_add(c, SCMP_ACT_ALLOW, ok[i], 0);
 	p = malloc(10);
