@@ -44,7 +44,7 @@ static void start(struct server *server, struct image_client *client)
 	assert_true(server->fd >= 0);
 }
 
-static void stop(struct server *server, struct image_client *client)
+static void stop_server(struct server *server, struct image_client *client)
 {
 	image_client_deinit(client);
 	close(server->fd);
@@ -132,7 +132,7 @@ static void test_the_request_carries_number_and_token(void **state)
 	assert_int_equal(request.token_low, 22);
 	close(fd);
 	close(file);
-	stop(&server, &client);
+	stop_server(&server, &client);
 }
 
 static void test_an_answer_without_descriptor_gives_none(void **state)
@@ -148,7 +148,7 @@ static void test_an_answer_without_descriptor_gives_none(void **state)
 	assert_int_equal(image_client_open(&client, 5, &found, &fd), 0);
 	assert_int_equal(found.status, WIRE_image_status_GONE);
 	assert_int_equal(fd, -1);
-	stop(&server, &client);
+	stop_server(&server, &client);
 }
 
 static void test_a_server_that_has_gone_is_not_asked_again(void **state)
@@ -163,7 +163,7 @@ static void test_a_server_that_has_gone_is_not_asked_again(void **state)
 	assert_int_equal(image_client_open(&client, 5, &found, &fd), -ENOTCONN);
 	assert_int_equal(client.fd, -1);
 	assert_int_equal(image_client_open(&client, 5, &found, &fd), -ENOTCONN);
-	stop(&server, &client);
+	stop_server(&server, &client);
 }
 
 /* `hello` is data: what it names may be anybody. Garbage ends the connection and leaks nothing. */
@@ -181,7 +181,7 @@ static void test_a_garbled_answer_leaves_no_descriptor(void **state)
 		size = encode_state(WIRE_image_status_OPEN, record);
 		answer(&server, record, size - cut, &file, 1);
 		assert_int_equal(image_client_open(&client, 5, &found, &fd), -ENOTCONN);
-		stop(&server, &client);
+		stop_server(&server, &client);
 	}
 	assert_int_equal(count_descriptors(), before);
 	close(file);
@@ -200,7 +200,7 @@ static void test_only_one_descriptor_is_taken(void **state)
 	answer(&server, record, encode_state(WIRE_image_status_OPEN, record), both, 2);
 	if (image_client_open(&client, 5, &found, &fd) == 0 && fd >= 0)
 		close(fd);
-	stop(&server, &client);
+	stop_server(&server, &client);
 	assert_int_equal(count_descriptors(), before);
 	close(file);
 }
