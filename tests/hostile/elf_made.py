@@ -118,11 +118,17 @@ def with_build_id(data, build_id):
     return data[:at] + build_id + data[at + len(build_id):]
 
 
+def deflated_zeros(size):
+    """What deflate makes of each MiB by itself, over and over (RFC 1951), and an empty last block."""
+    compressor = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    block = compressor.compress(bytes(MIB)) + compressor.flush(zlib.Z_FULL_FLUSH)
+    return block * (size // MIB) + compressor.flush()
+
+
 def zlib_bomb(size):
-    """So many zeros, compressed as a section is."""
-    compressor = zlib.compressobj(9)
-    parts = [compressor.compress(bytes(MIB)) for _ in range(size // MIB)]
-    return struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, size, 1) + b"".join(parts) + compressor.flush()
+    """So many zeros, compressed as a section is; their Adler-32 (RFC 1950)."""
+    check = struct.pack(">HH", size % 65521, 1)
+    return struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, size, 1) + b"\x78\xda" + deflated_zeros(size) + check
 
 
 def zstd(*parts):
@@ -169,7 +175,9 @@ def xz_bomb(size):
 
 def gzip_bomb(size):
     """A file that libdwfl would take for a compressed ELF file, on whole pages."""
-    compressor = zlib.compressobj(9, wbits=31)
-    parts = [compressor.compress(bytes(MIB)) for _ in range(size // MIB)]
-    data = b"".join(parts) + compressor.flush()
+    check = 0
+    for _ in range(size // MIB):
+        check = zlib.crc32(bytes(MIB), check)
+    data = (b"\x1f\x8b\x08\0\0\0\0\0\2\xff" + deflated_zeros(size) +  # RFC 1952
+            struct.pack("<II", check, size & 0xFFFFFFFF))
     return data + bytes(-len(data) % 4096)
