@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
@@ -72,6 +73,8 @@ HELPERS_MAY = {
     "read a directory of the machine", "open a file the new way"}
 RINGS_NEED = {"make a file in memory"}  # which their programs share
 STAGES = "live-unwinder", "symbolizer", "capture-sink"
+CONFINED = *STAGES, "capture-source", "perfdata-source", "preload-source", "frame-dump"
+SMALL_PERF_DATA = pipeline.TOP / "tests" / "data" / "small.perf.data"
 
 
 def is_confined(process):
@@ -413,15 +416,24 @@ class Outside(pipeline.PipelineTest):
         page = (pipeline.TOP / "docs" / "stackpipe.7.scd").read_text()
         section = page.split("\nAll of them\n", 1)[1].split("\n\n", 1)[0]
         of_all, *entries = section.split("\n*")
+        folded = self.directory / "small.folded"
+        folded.write_text("a;b 1\n")
         self.run_on(pipeline.SMALL_STREAM, *self.stages("auto", self.directory / "out.syscap"))
-        self.run_well(self.stage("preload-source", "--", "true"),
-                      [pipeline.program("frame-dump"), "--summary"])
+        for source in (["preload-source", "--", "true"], ["capture-source", folded],
+                       ["perfdata-source", SMALL_PERF_DATA]):
+            self.run_well(self.stage(*source), self.stage("frame-dump", "--summary"))
+        self.assertEqual({entry.split("*")[0] for entry in entries}, {*CONFINED})
         for entry in entries:
             name, calls = entry.split("*\n")
-            if name not in (*STAGES, "preload-source"):
-                continue
-            documented = {*of_all.split(), *calls.split(";")[0].split()}
-            self.assertEqual(documented, {*self.stats(name)["sandbox-calls"]}, name)
+            usually, _, with_debuginfod = calls.partition("; with *--debuginfod=on*")
+            documented = {*of_all.split(), *usually.split()} - {"none"}
+            with self.subTest(name):
+                self.assertEqual(documented, {*self.stats(name)["sandbox-calls"]})
+            if with_debuginfod:
+                with unittest.mock.patch.dict(os.environ, {"DEBUGINFOD_URLS": "http://127.0.0.1:1"}):
+                    self.run_on(pipeline.SMALL_STREAM, self.stage(name, "--debuginfod=on"))
+                self.assertEqual(documented | {*with_debuginfod.split()},
+                                 {*self.stats(name)["sandbox-calls"]}, name)
 
     def test_off_is_off(self):
         out = self.run_on(pipeline.SMALL_STREAM, self.stage("live-unwinder", "--sandbox=off"),
