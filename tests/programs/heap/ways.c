@@ -371,9 +371,10 @@ static void mappings(void)
 /* A thread that has a name, and ends when somebody has looked at it. */
 static void *name_and_allocate(void *arg)
 {
-	void *library = dlopen("libm.so.6", RTLD_NOW);
+	void *library;
 
-	prctl(PR_SET_NAME, arg);
+	prctl(PR_SET_NAME, arg); /* before anybody has met it */
+	library = dlopen("libm.so.6", RTLD_NOW);
 	allocate_many(SIZE, 1000);
 	dlclose(library);
 	return NULL;
