@@ -75,7 +75,7 @@ class Events(pipeline.RecordingTest):
         names = {function["function"]: function["total"] for function in probed["functions"]}
         self.assertEqual(names["probed"], CALLS + 2 * CHILDREN)
         self.assertEqual(names["call_often"], CALLS)
-        self.assertEqual(names["call_once"], 2 * CHILDREN)
+        self.assertEqual(names["call_one_time"], 2 * CHILDREN)
         self.assertEqual(names["run_thread"], CHILDREN)
         self.assertEqual(self.report(capture, FORKS)["summary"]["sum"], 2 * CHILDREN)
         faults = self.report(capture, FAULTS, "--symbol=^touch_pages$")

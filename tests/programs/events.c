@@ -28,14 +28,14 @@ static EACH_OF_ITS_OWN int call_often(int n)
 	return sum;
 }
 
-static EACH_OF_ITS_OWN int call_once(void)
+static EACH_OF_ITS_OWN int call_one_time(void)
 {
 	return probed(1) - 1;
 }
 
 static void *run_thread(void *arg)
 {
-	call_once();
+	call_one_time();
 	return arg;
 }
 
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		pid_t pid = fork();
 
 		if (pid == 0)
-			_exit(call_once());
+			_exit(call_one_time());
 		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 1 << 8)
 			return 1;
 		if (pthread_create(&thread, NULL, run_thread, NULL) || pthread_join(thread, NULL))
