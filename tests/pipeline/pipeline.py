@@ -55,6 +55,13 @@ def paranoid():
     return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
 
 
+def in_group(group):
+    """How subprocess starts a process in a group of processes, 0 for its own: Python 3.9 cannot itself."""
+    if sys.version_info >= (3, 11):
+        return {"process_group": group}
+    return {"preexec_fn": functools.partial(os.setpgid, 0, group)}
+
+
 class Ended:
     """What is left of a stage that has ended."""
 
@@ -92,7 +99,7 @@ class Pipeline:
         self.processes.append(subprocess.Popen(
             command, stdin=before.stdout if before else stdin, stderr=errors,
             stdout=(stdout or self.output) if is_last else subprocess.PIPE,
-            process_group=self.group if before else 0))
+            **in_group(self.group if before else 0)))
         if before:
             before.stdout.close()
 

@@ -452,7 +452,7 @@ class Outside(pipeline.PipelineTest):
 
     def test_auto_does_with_what_there_is(self):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
-            subprocess.run(self.stage("live-unwinder"), stdin=stdin, check=True,
+            subprocess.run(self.stage("live-unwinder", "--sandbox=auto"), stdin=stdin, check=True,
                            stdout=subprocess.DEVNULL, preexec_fn=without_landlock)
         sandbox = self.stats("live-unwinder")["sandbox"]
         self.assertEqual((sandbox["landlock"], sandbox["seccomp"]), (0, 1))
