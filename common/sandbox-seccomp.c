@@ -64,8 +64,15 @@ static int add_fcntl_rules(scmp_filter_ctx filter, int call)
 /* isatty(3), how wide a terminal is, what a pipe holds, what is mapped (procmap-query.h). */
 static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 {
-	static const unsigned long commands[] = { TCGETS, TIOCGWINSZ, FIONREAD,
-						  PROCMAP_QUERY_COMMAND };
+	/* TCGETS2 is what glibc 2.42 asks of a terminal; its struct is the kernel's alone. */
+	enum { TERMIOS2_SIZE = 44 }; /* asm-generic/termbits.h */
+	static const unsigned long commands[] = {
+		TCGETS,
+		_IOC(_IOC_READ, 'T', 0x2a, TERMIOS2_SIZE),
+		TIOCGWINSZ,
+		FIONREAD,
+		PROCMAP_QUERY_COMMAND,
+	};
 
 	return add_command_rules(filter, call, commands, sizeof(commands) / sizeof(*commands));
 }
