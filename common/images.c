@@ -624,6 +624,13 @@ bool images_is_memory(const struct images *images, uint64_t image)
 	return entry && !entry->is_file && image != images->special;
 }
 
+bool images_is_file(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	return entry && entry->is_file;
+}
+
 int images_descriptor(const struct images *images, uint64_t image)
 {
 	const struct image_entry *entry = find_number(images, image);

@@ -97,6 +97,9 @@ int images_add_recording(struct images *images, const char *path, const struct s
 /* Whether an image is memory without a file. */
 bool images_is_memory(const struct images *images, uint64_t image);
 
+/* Whether an image is a content of a file. */
+bool images_is_file(const struct images *images, uint64_t image);
+
 /*
  * The descriptor of an image as the server has opened it, borrowed. -EAGAIN: it has not answered
  * yet; -ENOENT: the image is no file, or cannot be had.

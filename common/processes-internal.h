@@ -6,6 +6,7 @@
 #include "common/hash-table.h"
 #include "common/proc.h"
 #include "common/processes.h"
+#include "common/replaced-text.h"
 
 /* The current incarnation of a PID. */
 struct process {
@@ -18,6 +19,7 @@ struct process {
 	uint64_t began;	      /* forked or executed; 0: before it was found */
 	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
 	struct mapping_table mappings;
+	struct replaced_texts *replaced; /* NULL: there never were any */
 	char name[PROC_NAME_MAX];
 	struct cgroup *cgroup; /* NULL: the root, or not known */
 	uint64_t

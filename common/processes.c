@@ -27,6 +27,7 @@ static void forget(struct processes *processes, struct process *process)
 {
 	HASH_DEL(processes->by_pid, process);
 	mapping_table_deinit(&process->mappings);
+	free(process->replaced);
 	cgroup_drop(process->cgroup);
 	free(process);
 }
@@ -232,6 +233,14 @@ static struct image_source source_of(const struct proc_maps *maps,
 	};
 }
 
+/* Whether /proc shows memory without a file where a file's text is known to be. */
+static bool is_replaced_text(const struct process *process, const struct image_source *source)
+{
+	return process->replaced && images_is_anonymous(source) &&
+	       replaced_texts_are_same(process->replaced, source->start,
+				       source->start + source->length);
+}
+
 static int add_maps(struct processes *processes, struct process *process,
 		    const struct proc_maps *maps, uint64_t time)
 {
@@ -241,6 +250,8 @@ static int add_maps(struct processes *processes, struct process *process,
 		const struct proc_mapping *mapping = &maps->list[i];
 		const struct image_source source = source_of(maps, mapping);
 
+		if (is_replaced_text(process, &source))
+			continue;
 		r = add_mapping(processes, process, &source, mapping->offset, time);
 	}
 	if (maps->n_refused)
@@ -411,6 +422,12 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	if (r < 0 || !parent)
 		return r;
 	process->cgroup = cgroup_share(parent->cgroup);
+	if (parent->replaced) {
+		process->replaced = malloc(sizeof(*process->replaced));
+		if (!process->replaced)
+			return -ENOMEM;
+		*process->replaced = *parent->replaced;
+	}
 	note_shared_memory(processes, process, task->parent_pid);
 	return own_anonymous(processes, process, parent->anonymous, time);
 }
@@ -566,6 +583,8 @@ static int find_moved(struct processes *processes, struct process *process,
 		};
 		uint32_t flags;
 
+		if (is_replaced_text(process, &source))
+			continue;
 		r = find_image(processes, process, &source, &now.image, &flags);
 		if (r == 0)
 			r = forget_moved(processes, process, &now, time);
@@ -652,6 +671,43 @@ static bool mapped_code(const struct processes *processes, const struct record_m
 	return true;
 }
 
+/* What is mapped anonymously over a file may be a copy of it. 0 or -ENOMEM. */
+static int note_replaced(struct processes *processes, struct process *process,
+			 const struct image_source *source, bool is_writable)
+{
+	uint64_t end = source->start + source->length;
+	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
+
+	if (images_is_anonymous(source))
+		replaced_texts_note(texts, processes->images, &process->mappings, source->start,
+				    end, is_writable);
+	else
+		replaced_texts_forget(texts, source->start, end);
+	if (texts != &none || !none.n) /* of most processes there never are any */
+		return 0;
+	process->replaced = malloc(sizeof(*process->replaced));
+	if (!process->replaced)
+		return -ENOMEM;
+	*process->replaced = none;
+	return 0;
+}
+
+/* Parts of a file's text that are there again. */
+static int map_back(struct processes *processes, struct process *process, uint64_t address,
+		    uint64_t time)
+{
+	struct mapping parts[REPLACED_TEXT_PARTS_MAX];
+	int n = replaced_texts_compare(process->replaced, &processes->text_comparer,
+				       processes->images, process->pid, address, time, parts);
+	int r = n < 0 ? n : 0;
+
+	for (int i = 0; i < n && r == 0; i++)
+		r = put_new_mapping(processes, process, &parts[i], 0, time);
+	if (n > 0)
+		*counters_get(&processes->stage->counters, "processes", "replaced-text") += n;
+	return r;
+}
+
 static int map_into(struct processes *processes, struct process *process,
 		    const struct image_source *source, uint64_t offset, uint64_t time)
 {
@@ -694,6 +750,11 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 		process = find(processes, mmap->pid);
 	}
 	memory = process->memory; /* it may be another incarnation then */
+	if (!processes->is_proc_foreign && time >= process->known_since) {
+		r = note_replaced(processes, process, &source, mmap->protection & PROT_WRITE);
+		if (r < 0)
+			return r;
+	}
 	r = map_into(processes, process, &source, mmap->offset, time);
 	if (r < 0 || !memory)
 		return r;
@@ -768,6 +829,17 @@ static int read_again(struct processes *processes, struct process *process, uint
 	return read_again_into(processes, process, time, &maps);
 }
 
+/* Whether what is known to be mapped is still there, and what replaces a file's text is a copy. */
+static int look_again(struct processes *processes, struct process *process, uint64_t address,
+		      uint64_t time)
+{
+	int r = process->replaced ? map_back(processes, process, address, time) : 0;
+
+	if (r == 0 && processes->is_mapping)
+		r = compare_maps(processes, process, time);
+	return r;
+}
+
 /* Whether it was read already what will be mapped where nothing is known for now. */
 static bool is_moving(const struct processes *processes, const struct process *process,
 		      uint64_t time)
@@ -798,8 +870,8 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		if (r < 0 && r != -ESRCH)
 			return r;
 		process = find(processes, pid);
-	} else if (address && processes->is_mapping) {
-		r = compare_maps(processes, process, time);
+	} else if (address) {
+		r = look_again(processes, process, address, time);
 		if (r < 0)
 			return r;
 	}

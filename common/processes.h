@@ -41,6 +41,7 @@ struct processes {
 	struct maps_to_compare *compared; /* NULL: none are waiting */
 	uint64_t compare_at;		  /* the time of the next comparison, or later */
 	uint64_t n_compared, n_moved;
+	struct text_comparer *text_comparer; /* NULL: none was needed yet */
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
 	/* Whether an event of something that `pid` has mapped does; of those that are compared. */

@@ -103,5 +103,42 @@ class Moved(pipeline.RecordingTest):
         self.check("share")
 
 
+class Replaced(pipeline.RecordingTest):
+    """Text that was replaced by a copy of itself, at its own address."""
+    CHAIN = ["main", "outer", "middle", "inner", "spin"]
+
+    def stacks(self, way):
+        program = self.directory / "replaced"
+        subprocess.run(["cc", "-O1", "-fomit-frame-pointer", "-D_GNU_SOURCE", "-o", program,
+                        pipeline.TOP / "tests" / "programs" / "replaced.c"], check=True)
+        ended = self.run_well(self.source("-F", "999", "--", program, way), self.stage("live-unwinder", "-q"),
+                              self.stage("symbolizer", "-q"), self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        stacks = Counter()
+        for names, n in streams.folded_stacks(ended[-1].output.decode()):
+            user = [name for name in names[1:] if not name.endswith("_[k]")]
+            stacks[tuple(user)] += n
+        return stacks
+
+    def check(self, way):
+        """What is told before the copy was found to be one is not complete."""
+        stacks, n_whole = self.stacks(way), 0
+        for user, n in stacks.items():
+            if user and user[0] == "_start" and "main" in user:
+                if user[-1] == "spin":
+                    self.assertEqual(list(user[user.index("main"):]), self.CHAIN)
+                    n_whole += n
+        self.assertGreater(n_whole, 0.8 * stacks.total(), stacks)
+        self.assertGreater(self.stats("perf-source")["processes"]["replaced-text"], 0)
+
+    def test_text_that_is_copied_back(self):
+        self.check("copy")
+
+    def test_text_that_is_moved_over(self):
+        self.check("move")
+
+    def test_what_is_changed_elsewhere_does_not_matter(self):
+        self.check("change")
+
+
 if __name__ == "__main__":
     pipeline.main()

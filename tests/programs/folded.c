@@ -7,11 +7,9 @@
 			__asm__ volatile("");                                                      \
 	}
 
-FAR void parse(long n) BODY
-FAR void draw(long n) BODY
-FAR void another(long n) BODY
+FAR void parse(long n) BODY FAR void draw(long n) BODY FAR void another(long n) BODY
 
-FAR void alone(long n)
+	FAR void alone(long n)
 {
 	for (; n > 0; n--)
 		__asm__ volatile("nop");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs one library's code, and then another one's at the same address, in a way that the kernel tells
- * nobody of:
+ * Runs one library's code, and then another one's at the same address, in a way that the kernel
+ *tells nobody of:
  *
  *	moved move FIRST SECOND		mremap(2) of the second over the first
  *	moved share FIRST SECOND	a process that shares this one's memory maps it there
