@@ -300,6 +300,12 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 	return 0;
 }
 
+/* Whether what the events do not tell of memory is looked for. */
+static bool watches_memory(const struct processes *processes)
+{
+	return processes->is_mapping && !processes->is_proc_foreign;
+}
+
 /*
  * Processes may share their memory without being threads of one (clone(CLONE_VM)): the kernel tells
  * of a mapping as of that one's alone which has made it.
@@ -309,7 +315,7 @@ static void note_shared_memory(struct processes *processes, struct process *proc
 {
 	struct process *parent = find(processes, parent_pid);
 
-	if (!parent || processes->is_proc_foreign || !proc_share_memory(process->pid, parent_pid))
+	if (!parent || !watches_memory(processes) || !proc_share_memory(process->pid, parent_pid))
 		return;
 	if (!parent->memory)
 		parent->memory = parent->upid;
@@ -750,7 +756,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 		process = find(processes, mmap->pid);
 	}
 	memory = process->memory; /* it may be another incarnation then */
-	if (!processes->is_proc_foreign && time >= process->known_since) {
+	if (watches_memory(processes) && time >= process->known_since) {
 		r = note_replaced(processes, process, &source, mmap->protection & PROT_WRITE);
 		if (r < 0)
 			return r;
@@ -835,7 +841,7 @@ static int look_again(struct processes *processes, struct process *process, uint
 {
 	int r = process->replaced ? map_back(processes, process, address, time) : 0;
 
-	if (r == 0 && processes->is_mapping)
+	if (r == 0 && watches_memory(processes))
 		r = compare_maps(processes, process, time);
 	return r;
 }

@@ -44,7 +44,10 @@ struct processes {
 	struct text_comparer *text_comparer; /* NULL: none was needed yet */
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
-	/* Whether an event of something that `pid` has mapped does; of those that are compared. */
+	/*
+	 * Whether an event of something that `pid` has mapped does. NULL: nothing is looked for
+	 * that events do not tell of: code that has moved, shared memory, copies of text.
+	 */
 	bool (*is_mapping)(uint32_t pid, void *arg);
 	/* What else is known of a file's build-id: its size, 0: nothing. May be NULL. */
 	size_t (*find_build_id)(const char *path, const uint8_t **ret, void *arg);
