@@ -556,7 +556,8 @@ static int forget_moved(struct processes *processes, struct process *process,
 			.end = old->end < now->end ? old->end : now->end,
 		};
 
-		if (old->image == now->image &&
+		/* A file that was written to has another number: that is no move. */
+		if (images_current(processes->images, old->image) == now->image &&
 		    old->start - old->offset == now->start - now->offset) {
 			i++;
 			continue;

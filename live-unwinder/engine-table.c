@@ -462,7 +462,8 @@ static bool step_by_frame_pointer(struct walk *walk)
 static bool may_be_made(const struct walk *walk)
 {
 	return walk->mapping && walk->entry && walk->entry->state == TABLE_NO_FILE &&
-	       walk->entry->end == WIRE_stack_end_NO_UNWIND_INFO;
+	       walk->entry->end == WIRE_stack_end_NO_UNWIND_INFO && walk->entry->image &&
+	       walk->entry->image->kind != WIRE_image_kind_SPECIAL;
 }
 
 /* A frame in a content of a file that nobody has: its address is all that is known. */

@@ -223,9 +223,9 @@ class Hostile(pipeline.RecordingTest):
         large = self.directory / "map"
         large.write_text("".join(f"{i % 999:x} {1 + i % 77:x} {'n' * 50}\n" for i in range(1000000)))
         script = (f"for i in {' '.join(['large'] * MANY_MAPS)}; do "
-                  f"sh -c 'ln {large} /tmp/perf-$$.map; exec \"$@\"' sh {JIT_SPIN} none prompt apart /tmp 4 & done; "
-                  f"{JIT_SPIN} map prompt apart /tmp 12 & small=$!; wait; rm /tmp/perf-$small.map; "
-                  f"find /tmp -maxdepth 1 -samefile {large} -name 'perf-*.map' -delete")
+                  f"sh -c 'cp {large} /tmp/perf-$$.map & exec \"$@\"' sh {JIT_SPIN} none prompt apart /tmp 12 & "
+                  "maps=\"$maps /tmp/perf-$!.map\"; done; "
+                  f"{JIT_SPIN} map prompt apart /tmp 12 & maps=\"$maps /tmp/perf-$!.map\"; wait; rm $maps")
         self.run_well(self.source("--", "sh", "-c", script),
                       self.stage("live-unwinder", "-q", "--sandbox=off"),
                       self.stage("symbolizer", "-q", "--sandbox=off"),

@@ -188,7 +188,7 @@ class Files(PerfEventsTest):
     def test_more_events_than_a_stream_may_have(self):
         """The first ones that occur are there, of the others it is told how many samples they had."""
         n = EVENTS_MAX + 8
-        path = self.record(*["-emajor-faults"] * n, *["-ecpu-clock"] * n, command=ALONE)
+        path = self.record(*["-ealignment-faults"] * n, *["-ecpu-clock"] * n, command=ALONE)
         perf_says = self.of_perf(path)["cpu-clock"]
         ended = self.run_well(self.stage("perfdata-source", path), self.stage("frame-dump"))
         self.assert_stats_add_up("perfdata-source", "frame-dump")
@@ -257,7 +257,7 @@ class Lengths(PerfEventsTest):
         return seconds
 
     def test_a_first_event_that_never_occurs(self):
-        path = self.record("-emajor-faults:k,cpu-clock")
+        path = self.record("-ealignment-faults:k,cpu-clock")
         self.assertGreater(self.assert_is_short(path), 0.2)
         killed = self.keep("killed", perfdata.PerfFile(path.read_bytes()).as_killed())
         self.assertGreater(self.assert_is_short(killed), 0.2)
