@@ -40,7 +40,7 @@ static bool is_same(const char *a, const char *b)
 	size_t size;
 
 	if (!is_mangled(a) || !is_mangled(b))
-		return !strcmp(a + strspn(a, "_"), b + strspn(b, "_"));
+		return !strcmp(a, b);
 	size = size_without_hash(a);
 	return size == size_without_hash(b) && (!memcmp(a, b, size) || differ_in_kind(a, b, size));
 }
@@ -50,7 +50,8 @@ static bool is_function_of_its_own(const struct symbol *symbol, const struct sym
 {
 	return symbol->is_sized && symbol->size == kept->size && !*symbol->suffix &&
 	       (is_mangled(symbol->name) ||
-		(!has_versions && symbol->binding == kept->binding && symbol->binding != STB_WEAK));
+		(!has_versions && *symbol->name != '_' && symbol->binding == kept->binding &&
+		 symbol->binding != STB_WEAK));
 }
 
 size_t folded_names_count(const struct symbol *symbols, size_t n, bool has_versions)
