@@ -82,14 +82,7 @@ struct unwinding verify_begin(const struct verify *verify, const struct unwindin
 
 static int put_image(struct verify *verify, const struct image *image)
 {
-	const struct wire_image record = {
-		.image = image->number,
-		.kind = image->kind,
-		.device_major = image->device_major,
-		.device_minor = image->device_minor,
-		.inode = image->inode,
-		.path = { image->path, strlen(image->path) },
-	};
+	const struct wire_image record = image_record(image);
 	const struct wire_image_data data = { image->number, { image->bytes, image->n_bytes } };
 	struct wire_image_id id;
 	int r = wire_writer_put(&verify->dump, WIRE_RECORD_image, &record);

@@ -96,6 +96,22 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name, GElf_Versym versio
 	return rank;
 }
 
+/* Makes room for `n` symbols more, or as many as there may be; the others are refused. */
+static int make_room(struct symbol_table *table, size_t *n)
+{
+	struct symbol *list;
+
+	if (*n > SYMBOL_TABLE_MAX - table->n) {
+		table->n_refused += *n - (SYMBOL_TABLE_MAX - table->n);
+		*n = SYMBOL_TABLE_MAX - table->n;
+	}
+	list = reallocarray(table->list, table->n + *n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	table->list = list;
+	return 0;
+}
+
 static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 {
 	GElf_Shdr header;
@@ -103,18 +119,11 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	size_t n = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
 	Elf_Data *versions = type == SHT_DYNSYM ? find_versions(elf) : NULL;
-	struct symbol *list;
+	int r;
 
-	if (n > SYMBOL_TABLE_MAX - table->n) {
-		table->n_refused += n - (SYMBOL_TABLE_MAX - table->n);
-		n = SYMBOL_TABLE_MAX - table->n;
-	}
-	if (!n)
-		return 0;
-	list = reallocarray(table->list, table->n + n, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	table->list = list;
+	r = make_room(table, &n);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < n; i++) {
 		GElf_Versym version = 0;
 		GElf_Sym symbol;
@@ -128,7 +137,7 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 		if (versions)
 			gelf_getversym(versions, i, &version);
 		table->has_versions |= (version & ~VERSION_HIDDEN) > VER_NDX_GLOBAL;
-		list[table->n++] = (struct symbol){
+		table->list[table->n++] = (struct symbol){
 			.address = symbol.st_value,
 			.size = size_of(elf, &symbol),
 			.is_sized = symbol.st_size > 0,
@@ -182,30 +191,23 @@ static void sort(struct symbol_table *table)
 static int add_go(struct symbol_table *table, Elf *elf)
 {
 	struct go_pclntab go;
-	struct symbol *list;
 	enum go_pclntab_outcome outcome = go_elf_read(elf, &go);
-	uint64_t n = outcome == GO_PCLNTAB_OK ? go.n : 0;
+	size_t n = outcome == GO_PCLNTAB_OK ? go.n : 0;
+	int r;
 
 	if (outcome != GO_PCLNTAB_OK && outcome != GO_PCLNTAB_E_NONE)
 		table->n_refused++;
-	if (n > SYMBOL_TABLE_MAX - table->n) {
-		table->n_refused += n - (SYMBOL_TABLE_MAX - table->n);
-		n = SYMBOL_TABLE_MAX - table->n;
-	}
-	if (!n)
-		return 0;
-	list = reallocarray(table->list, table->n + n, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	table->list = list;
-	for (uint64_t i = 0; i < n; i++) {
+	r = make_room(table, &n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
 		struct go_function function;
 
 		if (!go_pclntab_function(&go, i, &function) || !*function.name) {
 			table->n_refused++;
 			continue;
 		}
-		list[table->n++] = (struct symbol){
+		table->list[table->n++] = (struct symbol){
 			.address = function.start,
 			.size = go_function_code_end(&go, &function) - function.start,
 			.is_sized = true,
