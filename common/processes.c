@@ -602,7 +602,6 @@ static int find_moved(struct processes *processes, struct process *process,
 static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
 {
 	struct maps_to_compare *compared = calloc(1, sizeof(*compared));
-	uint64_t pause;
 	int r;
 
 	if (!compared)
@@ -611,14 +610,20 @@ static int read_to_compare(struct processes *processes, struct process *process,
 	compared->began = clock_now(CLOCK_MONOTONIC);
 	r = read_maps(processes, process->pid, &compared->maps);
 	compared->ended = clock_now(CLOCK_MONOTONIC);
-	pause = (compared->ended - compared->began) * PROCESSES_COMPARE_SHARE;
-	processes->compare_at =
-		compared->ended + (pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
 	processes->compared = compared;
 	if (r == 0 && !processes->is_mapping(process->pid, processes->arg))
 		return find_moved(processes, process, &compared->maps, time);
 	drop_compared(processes);
 	return r == -ENOMEM ? r : 0;
+}
+
+/* The next time is as far away as the share of the time wants it. */
+static void rest_from_comparing(struct processes *processes, uint64_t began)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	uint64_t pause = (now - began) * PROCESSES_COMPARE_SHARE;
+
+	processes->compare_at = now + (pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
 }
 
 /*
@@ -628,6 +633,7 @@ static int read_to_compare(struct processes *processes, struct process *process,
 static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
 {
 	const struct maps_to_compare *compared = processes->compared;
+	uint64_t began;
 	int r = 0;
 
 	if (compared && time < compared->ended)
@@ -639,8 +645,11 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 		return 0; /* that one may be sampled again */
 	}
 	drop_compared(processes);
-	if (r == 0 && clock_now(CLOCK_MONOTONIC) >= processes->compare_at && !process->has_exited)
-		r = read_to_compare(processes, process, time);
+	began = clock_now(CLOCK_MONOTONIC);
+	if (r < 0 || began < processes->compare_at || process->has_exited)
+		return r;
+	r = read_to_compare(processes, process, time);
+	rest_from_comparing(processes, began);
 	return r;
 }
 
