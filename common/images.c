@@ -372,6 +372,13 @@ static bool is_worth_another_look(const struct image_entry *entry)
 	       clock_now(CLOCK_MONOTONIC) - entry->asked_at >= IMAGES_ASK_AGAIN_NS;
 }
 
+/* What a file is known by, however it is called: the beginning of its images' keys. */
+static int put_file(char key[static KEY_MAX], const struct image_source *source)
+{
+	return snprintf(key, KEY_MAX, "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":", source->major,
+			source->minor, source->inode);
+}
+
 /* The current image of a file, NULL: none yet; and the key that it has, or will have. */
 static struct image_entry *find_entry(const struct images *images,
 				      const struct image_source *source, size_t size,
@@ -381,10 +388,10 @@ static struct image_entry *find_entry(const struct images *images,
 	struct image_entry *entry;
 	int n;
 
-	n = snprintf(key, KEY_MAX, "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":%s", source->major,
-		     source->minor, source->inode,
-		     build_id_text(source->build_id, source->build_id_size, build_id));
-	snprintf(key + n, KEY_MAX - n, "%.*s", (int)size, source->path);
+	n = put_file(key, source);
+	snprintf(key + n, KEY_MAX - n, "%s%.*s",
+		 build_id_text(source->build_id, source->build_id_size, build_id), (int)size,
+		 source->path);
 	HASH_FIND_STR(images->by_file, key, entry);
 	return entry;
 }
@@ -629,6 +636,16 @@ bool images_is_file(const struct images *images, uint64_t image)
 	const struct image_entry *entry = find_number(images, image);
 
 	return entry && entry->is_file;
+}
+
+bool images_is_of_file(const struct images *images, uint64_t image,
+		       const struct image_source *source)
+{
+	const struct image_entry *entry = find_number(images, image);
+	char file[KEY_MAX];
+	int n = put_file(file, source);
+
+	return entry && entry->is_file && !strncmp(entry->key, file, n);
 }
 
 int images_descriptor(const struct images *images, uint64_t image)

@@ -97,8 +97,10 @@ int images_add_recording(struct images *images, const char *path, const struct s
 /* Whether an image is memory without a file. */
 bool images_is_memory(const struct images *images, uint64_t image);
 
-/* Whether an image is a content of a file. */
+/* Whether an image is a content of a file; and of the file that `source` names, by any path. */
 bool images_is_file(const struct images *images, uint64_t image);
+bool images_is_of_file(const struct images *images, uint64_t image,
+		       const struct image_source *source);
 
 /*
  * The descriptor of an image as the server has opened it, borrowed. -EAGAIN: it has not answered

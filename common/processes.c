@@ -541,24 +541,39 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 	return processes_name_thread(processes, comm->pid, comm->tid, name, time);
 }
 
+/*
+ * Whether /proc says the same of a piece of memory as is known of it. A process of a container has
+ * another path there than in the kernel's events, and a file that was written to has another image.
+ */
+static bool is_as_known(const struct process *process, const struct images *images,
+			const struct mapping *known, const struct image_source *source,
+			uint64_t offset)
+{
+	if (images_is_anonymous(source))
+		return known->image == process->anonymous || is_replaced_text(process, source);
+	return images_is_file(images, known->image)
+		       ? images_is_of_file(images, known->image, source) &&
+				 known->start - known->offset == source->start - offset
+		       : *source->path == '['; /* what the kernel has put there never moves */
+}
+
 /* Tells that nobody knows what is mapped where something else lies by now. */
 static int forget_moved(struct processes *processes, struct process *process,
-			const struct mapping *now, uint64_t time)
+			const struct image_source *now, uint64_t offset, uint64_t time)
 {
 	struct mapping_table *mappings = &process->mappings;
+	uint64_t end = now->start + now->length;
 	int r = 0;
 
 	for (size_t i = mapping_table_behind(mappings, now->start);
-	     r == 0 && i < mappings->n && mappings->list[i].start < now->end;) {
-		const struct mapping *old = &mappings->list[i];
+	     r == 0 && i < mappings->n && mappings->list[i].start < end;) {
+		const struct mapping *known = &mappings->list[i];
 		const struct mapping nothing = {
-			.start = old->start > now->start ? old->start : now->start,
-			.end = old->end < now->end ? old->end : now->end,
+			.start = known->start > now->start ? known->start : now->start,
+			.end = known->end < end ? known->end : end,
 		};
 
-		/* A file that was written to has another number: that is no move. */
-		if (images_current(processes->images, old->image) == now->image &&
-		    old->start - old->offset == now->start - now->offset) {
+		if (is_as_known(process, processes->images, known, now, offset)) {
 			i++;
 			continue;
 		}
@@ -581,20 +596,27 @@ static int find_moved(struct processes *processes, struct process *process,
 	int r = 0;
 
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
-		const struct proc_mapping *mapping = &maps->list[i];
-		const struct image_source source = source_of(maps, mapping);
-		struct mapping now = {
-			.start = mapping->start,
-			.end = mapping->end,
-			.offset = images_is_anonymous(&source) ? mapping->start : mapping->offset,
-		};
-		uint32_t flags;
+		const struct image_source source = source_of(maps, &maps->list[i]);
 
-		if (is_replaced_text(process, &source))
+		r = forget_moved(processes, process, &source, maps->list[i].offset, time);
+	}
+	return r;
+}
+
+/* Of what was read then only that is told of which nothing is known. */
+static int add_moved(struct processes *processes, struct process *process,
+		     const struct proc_maps *maps, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct image_source source = source_of(maps, &maps->list[i]);
+		const struct mapping *known = mapping_table_find(&process->mappings, source.start);
+
+		if ((known && known->end >= source.start + source.length) ||
+		    is_replaced_text(process, &source))
 			continue;
-		r = find_image(processes, process, &source, &now.image, &flags);
-		if (r == 0)
-			r = forget_moved(processes, process, &now, time);
+		r = add_mapping(processes, process, &source, maps->list[i].offset, time);
 	}
 	return r;
 }
@@ -639,7 +661,7 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 	if (compared && time < compared->ended)
 		return 0;
 	if (compared && compared->upid == process->upid) {
-		r = add_maps(processes, process, &compared->maps, time);
+		r = add_moved(processes, process, &compared->maps, time);
 		processes->n_compared++;
 	} else if (compared && time - compared->ended < PROCESSES_COMPARE_NS) {
 		return 0; /* that one may be sampled again */
