@@ -638,14 +638,30 @@ bool images_is_file(const struct images *images, uint64_t image)
 	return entry && entry->is_file;
 }
 
-bool images_is_of_file(const struct images *images, uint64_t image,
-		       const struct image_source *source)
+/* The last part of a path of that size. */
+static const char *last_part(const char *path, size_t size)
+{
+	const char *slash = memrchr(path, '/', size);
+
+	return slash ? slash + 1 : path;
+}
+
+bool images_may_be_file(const struct images *images, uint64_t image,
+			const struct image_source *source)
 {
 	const struct image_entry *entry = find_number(images, image);
 	char file[KEY_MAX];
 	int n = put_file(file, source);
+	uint32_t flags;
+	size_t size = path_size(source->path, &flags);
+	const char *name = last_part(source->path, size), *known;
 
-	return entry && entry->is_file && !strncmp(entry->key, file, n);
+	if (!entry || !entry->is_file)
+		return false;
+	known = last_part(entry->key + entry->path_at, strlen(entry->key + entry->path_at));
+	size -= name - source->path;
+	return !strncmp(entry->key, file, n) ||
+	       (strlen(known) == size && !memcmp(known, name, size));
 }
 
 int images_descriptor(const struct images *images, uint64_t image)

@@ -97,10 +97,16 @@ int images_add_recording(struct images *images, const char *path, const struct s
 /* Whether an image is memory without a file. */
 bool images_is_memory(const struct images *images, uint64_t image);
 
-/* Whether an image is a content of a file; and of the file that `source` names, by any path. */
+/* Whether an image is a content of a file. */
 bool images_is_file(const struct images *images, uint64_t image);
-bool images_is_of_file(const struct images *images, uint64_t image,
-		       const struct image_source *source);
+
+/*
+ * Whether that may be the file that `source` names: the same device and inode, by any path, or the
+ * same name in any directory. The kernel may tell other numbers of an overlayfs in its events than
+ * in /proc.
+ */
+bool images_may_be_file(const struct images *images, uint64_t image,
+			const struct image_source *source);
 
 /*
  * The descriptor of an image as the server has opened it, borrowed. -EAGAIN: it has not answered

@@ -552,7 +552,7 @@ static bool is_as_known(const struct process *process, const struct images *imag
 	if (images_is_anonymous(source))
 		return known->image == process->anonymous || is_replaced_text(process, source);
 	return images_is_file(images, known->image)
-		       ? images_is_of_file(images, known->image, source) &&
+		       ? images_may_be_file(images, known->image, source) &&
 				 known->start - known->offset == source->start - offset
 		       : *source->path == '['; /* what the kernel has put there never moves */
 }
