@@ -255,13 +255,26 @@ static bool is_same(const struct unwind_rule *rule, const struct unwind_rule *ot
 	       (rule->fp == UNWIND_VALUE_FALLBACK || rule->fp_offset == other->fp_offset);
 }
 
-/* The same, but that the frame pointer was popped: its slot is below the stack pointer. */
+/* Where the code pops the frame pointer, and its slot is said to be below the stack pointer. */
+static bool is_below(const struct unwind_rule *rule)
+{
+	return rule->cfa == UNWIND_CFA_SP && rule->fp == UNWIND_VALUE_AT_CFA &&
+	       rule->cfa_offset + rule->fp_offset < 0;
+}
+
+/*
+ * The same, but that the frame pointer was popped; or nothing at all, where an exception's handler
+ * is being installed.
+ */
 static bool is_mended(const struct unwind_rule *rule, const struct unwind_rule *other)
 {
 	struct unwind_rule mended = *other;
 
-	if (!(rule->flags & UNWIND_FLAG_MENDED) || other->cfa != UNWIND_CFA_SP ||
-	    other->fp != UNWIND_VALUE_AT_CFA || other->cfa_offset + other->fp_offset >= 0)
+	if (!(rule->flags & UNWIND_FLAG_MENDED))
+		return false;
+	if (rule->cfa == UNWIND_CFA_LOST)
+		return other->fp == UNWIND_VALUE_AT_CFA;
+	if (!is_below(other) && other->fp != UNWIND_VALUE_AT_FP)
 		return false;
 	mended.fp = UNWIND_VALUE_SAME;
 	mended.fp_offset = 0;
