@@ -51,12 +51,12 @@ struct judged {
 };
 
 /* elf_image_open() takes none but the host's; what a table needs is the same on all. */
-static void open_image(Elf *elf, struct elf_image *ret)
+static void open_image(int fd, Elf *elf, struct elf_image *ret)
 {
 	size_t n;
 
 	assert_int_equal(elf_getphdrnum(elf, &n), 0);
-	*ret = (struct elf_image){ .fd = -1, .elf = elf };
+	*ret = (struct elf_image){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .elf = elf };
 	ret->segments = calloc(n, sizeof(*ret->segments));
 	assert_non_null(ret->segments);
 	for (size_t i = 0; i < n; i++) {
@@ -74,11 +74,11 @@ static void open_image(Elf *elf, struct elf_image *ret)
 }
 
 /* Compiles a table of what libelf has open, as the unwinder does. */
-static void compile(Elf *elf, struct elf_image *image, struct unwind_bytes *bytes,
+static void compile(int fd, Elf *elf, struct elf_image *image, struct unwind_bytes *bytes,
 		    struct unwind_table *ret)
 {
 	assert_non_null(elf);
-	open_image(elf, image);
+	open_image(fd, elf, image);
 	assert_int_equal(unwind_bytes_read(image, bytes), 0);
 	assert_int_equal(unwind_table_compile(&bytes->source, ret), 0);
 }
@@ -88,7 +88,8 @@ static void judged_init(struct judged *judged, int fd)
 {
 	*judged = (struct judged){ .fd = fd };
 	elf_version(EV_CURRENT);
-	compile(elf_begin(fd, ELF_C_READ, NULL), &judged->image, &judged->bytes, &judged->table);
+	compile(fd, elf_begin(fd, ELF_C_READ, NULL), &judged->image, &judged->bytes,
+		&judged->table);
 	judged->elf = elf_begin(fd, ELF_C_READ, NULL);
 	judged->dwarf = dwarf_begin_elf(judged->elf, DWARF_C_READ, NULL);
 	judged->eh_frame = dwarf_getcfi_elf(judged->elf);

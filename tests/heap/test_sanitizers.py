@@ -141,6 +141,7 @@ class Sanitizers(unittest.TestCase):
             self.assertEqual([line for line in frames if "#" in line],
                              [re.sub(r"0x[0-9a-f]+|==\d+==", "", line) for line in lines if "#" in line])
 
+    @heap.needs_plain_stages
     def test_what_the_user_preloads_stays(self):
         library = heap.PROGRAMS / "libheap-one.so"
         for program in self.programs:

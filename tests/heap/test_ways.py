@@ -58,6 +58,7 @@ class Ways(unittest.TestCase):
         self.assertEqual(len(empty), 1)
         self.assertNotIn((empty[0].process, empty[0].address), found.live()[0])
 
+    @heap.needs_plain_stages
     def test_copies_of_an_allocators_own_are_seen(self):
         own = heap.PROGRAMS / "libheap-own-copies.so"
         found = self.run_way("entries", environment={"LD_PRELOAD": str(own)})
@@ -306,6 +307,7 @@ class Ways(unittest.TestCase):
                 self.check_whole(found)
                 self.assertEqual(len(sizes(found, SIZE)), n)
 
+    @heap.needs_plain_stages
     def test_a_look_up_that_allocates(self):
         found = self.run_way("entries", environment={
             "LD_PRELOAD": str(heap.PROGRAMS / "libheap-allocating-dlsym.so")})
@@ -341,8 +343,7 @@ class Ways(unittest.TestCase):
             self.check_whole(found)
 
 
-@unittest.skipIf(b"__asan_init" in heap.PRELOAD.read_bytes(),
-                 f"{pipeline.NOT_HERE} another allocator be preloaded into what has a sanitizer")
+@heap.needs_plain_stages
 class Allocators(unittest.TestCase):
     """Those of others, which preload-source has in front of its own, too."""
 
