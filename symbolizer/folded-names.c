@@ -48,9 +48,10 @@ static bool is_same(const char *a, const char *b)
 static bool is_function_of_its_own(const struct symbol *symbol, const struct symbol *kept,
 				   bool has_versions)
 {
-	return symbol->is_sized && symbol->size == kept->size && !*symbol->suffix &&
+	return !has_versions && symbol->is_sized && symbol->size == kept->size &&
+	       !*symbol->suffix &&
 	       (is_mangled(symbol->name) ||
-		(!has_versions && *symbol->name != '_' && symbol->binding == kept->binding &&
+		(*symbol->name != '_' && symbol->binding == kept->binding &&
 		 symbol->binding != STB_WEAK));
 }
 

@@ -3,7 +3,7 @@
  * A static program has a PLT for the functions that have several versions (IFUNC).
  *
  * truth: builds plt-static plt-static-lld plt-static-mold plt-static-gold
- * truth: chain START main outer versions@plt
+ * truth: chain START main outer (versions@plt|versions) # newer molds give the stub the name itself
  * truth: chain START main outer only_version
  */
 #include "truth.h"
