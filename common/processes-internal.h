@@ -22,19 +22,8 @@ struct process {
 	struct replaced_texts *replaced; /* NULL: there never were any */
 	char name[PROC_NAME_MAX];
 	struct cgroup *cgroup; /* NULL: the root, or not known */
-	uint64_t
-		memory; /* the same number: one memory; 0: nobody else has it, as far as is known */
+	uint64_t memory; /* the same number: one memory; 0: nobody else's, as far as is known */
 	bool has_exited;
-};
-
-/*
- * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
- * when it is, unless it tells of another mapping of that process since `began`.
- */
-struct maps_to_compare {
-	uint64_t upid;
-	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
-	struct proc_maps maps;
 };
 
 /* Whether an event that makes another incarnation of the PID still waits. */
@@ -54,3 +43,57 @@ int processes_name_threads(struct processes *processes, const struct process *pr
 
 /* Ends a process that nothing follows on: 0 or -errno of the output. */
 int processes_end(struct processes *processes, struct process *process, uint64_t time);
+
+/* processes.c: all of these return 0 or -errno of the output or of memory. */
+
+int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
+			  uint32_t flags, uint64_t time);
+
+/* Tells of a mapping, unless it is known; gives it its number. */
+int processes_put_new_mapping(struct processes *processes, struct process *process,
+			      struct mapping *mapping, uint32_t flags, uint64_t time);
+
+/* Adds what is mapped at `source`, from an offset in the file on, to a process. */
+int processes_add_mapping(struct processes *processes, struct process *process,
+			  const struct image_source *source, uint64_t offset, uint64_t time);
+
+/*
+ * What /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing that belongs
+ * to the incarnation that is current in the stream; -ENOMEM.
+ */
+int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret);
+
+struct image_source processes_source_of(const struct proc_maps *maps,
+					const struct proc_mapping *mapping);
+
+/*
+ * process-memory.c. A process is new, and its parent is known, or NULL: they may have one memory,
+ * as clone(2) makes it with CLONE_VM.
+ */
+void processes_note_shared(struct processes *processes, struct process *process,
+			   struct process *parent);
+
+/* The stream tells that a process has something mapped: what was read of it before is out of date.
+ */
+void processes_note_mapped(struct processes *processes, const struct process *process,
+			   uint64_t time);
+
+/* The same, before it is added: anonymous memory over a file may be a copy of it. 0 or -ENOMEM. */
+int processes_note_replaced(struct processes *processes, struct process *process,
+			    const struct image_source *source, bool is_writable);
+
+/* Whether /proc shows memory without a file where a file's text is known to be. */
+bool processes_is_replaced_text(const struct process *process, const struct image_source *source);
+
+/* Whether it was read already what is mapped where the stream says nothing for now. */
+bool processes_is_moving(const struct processes *processes, const struct process *process,
+			 uint64_t time);
+
+/*
+ * At a sample: whether what is known to be mapped is still there, and what replaces a file's text
+ * is a copy of it. 0 or -errno of the output or of memory.
+ */
+int processes_look_again(struct processes *processes, struct process *process, uint64_t address,
+			 uint64_t time);
+
+void processes_drop_compared(struct processes *processes);

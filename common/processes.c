@@ -32,20 +32,13 @@ static void forget(struct processes *processes, struct process *process)
 	free(process);
 }
 
-static void drop_compared(struct processes *processes)
-{
-	if (processes->compared)
-		proc_maps_deinit(&processes->compared->maps);
-	free(take_pointer(processes->compared));
-}
-
 void processes_deinit(struct processes *processes)
 {
 	struct process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 	forget(processes, process);
-	drop_compared(processes);
+	processes_drop_compared(processes);
 	free(processes->exited);
 	processes->exited = NULL;
 }
@@ -80,8 +73,8 @@ static int put_exit(struct processes *processes, const struct process *process, 
 	return stage_put(processes->stage, WIRE_RECORD_process_exit, &record);
 }
 
-static int put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
-		       uint32_t flags, uint64_t time)
+int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
+			  uint32_t flags, uint64_t time)
 {
 	struct wire_mapping record = {
 		.mapping = mapping->number,
@@ -108,7 +101,7 @@ int processes_add_kernel(struct processes *processes, struct wire_blob build_id,
 	};
 	int r = images_add_kernel(processes->images, build_id);
 
-	return r < 0 ? r : put_mapping(processes, 0, &kernel, 0, time);
+	return r < 0 ? r : processes_put_mapping(processes, 0, &kernel, 0, time);
 }
 
 /* A new incarnation; the one before it, if any, is over. The caller tells of it. */
@@ -182,8 +175,8 @@ static int find_image(struct processes *processes, struct process *process,
 }
 
 /* Tells of a mapping, unless it is known. */
-static int put_new_mapping(struct processes *processes, struct process *process,
-			   struct mapping *mapping, uint32_t flags, uint64_t time)
+int processes_put_new_mapping(struct processes *processes, struct process *process,
+			      struct mapping *mapping, uint32_t flags, uint64_t time)
 {
 	int r;
 
@@ -198,15 +191,15 @@ static int put_new_mapping(struct processes *processes, struct process *process,
 	if (r < 0)
 		return r;
 	processes->n_mappings++;
-	return put_mapping(processes, process->upid, mapping, flags, time);
+	return processes_put_mapping(processes, process->upid, mapping, flags, time);
 }
 
 /*
  * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one
  * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
  */
-static int add_mapping(struct processes *processes, struct process *process,
-		       const struct image_source *source, uint64_t offset, uint64_t time)
+int processes_add_mapping(struct processes *processes, struct process *process,
+			  const struct image_source *source, uint64_t offset, uint64_t time)
 {
 	struct mapping mapping = {
 		.start = source->start,
@@ -216,11 +209,11 @@ static int add_mapping(struct processes *processes, struct process *process,
 	uint32_t flags;
 	int r = find_image(processes, process, source, &mapping.image, &flags);
 
-	return r < 0 ? r : put_new_mapping(processes, process, &mapping, flags, time);
+	return r < 0 ? r : processes_put_new_mapping(processes, process, &mapping, flags, time);
 }
 
-static struct image_source source_of(const struct proc_maps *maps,
-				     const struct proc_mapping *mapping)
+struct image_source processes_source_of(const struct proc_maps *maps,
+					const struct proc_mapping *mapping)
 {
 	return (struct image_source){
 		.task = maps->task,
@@ -233,14 +226,6 @@ static struct image_source source_of(const struct proc_maps *maps,
 	};
 }
 
-/* Whether /proc shows memory without a file where a file's text is known to be. */
-static bool is_replaced_text(const struct process *process, const struct image_source *source)
-{
-	return process->replaced && images_is_anonymous(source) &&
-	       replaced_texts_are_same(process->replaced, source->start,
-				       source->start + source->length);
-}
-
 static int add_maps(struct processes *processes, struct process *process,
 		    const struct proc_maps *maps, uint64_t time)
 {
@@ -248,11 +233,11 @@ static int add_maps(struct processes *processes, struct process *process,
 
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
 		const struct proc_mapping *mapping = &maps->list[i];
-		const struct image_source source = source_of(maps, mapping);
+		const struct image_source source = processes_source_of(maps, mapping);
 
-		if (is_replaced_text(process, &source))
+		if (processes_is_replaced_text(process, &source))
 			continue;
-		r = add_mapping(processes, process, &source, mapping->offset, time);
+		r = processes_add_mapping(processes, process, &source, mapping->offset, time);
 	}
 	if (maps->n_refused)
 		*counters_get(&processes->stage->counters, "refused", "mapping") += maps->n_refused;
@@ -282,7 +267,7 @@ static int read_found_maps(struct processes *processes, uint32_t pid, struct pro
  * What /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing that belongs
  * to the incarnation that is current in the stream; -ENOMEM.
  */
-static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret)
+int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret)
 {
 	int r;
 
@@ -300,28 +285,6 @@ static int read_maps(struct processes *processes, uint32_t pid, struct proc_maps
 	return 0;
 }
 
-/* Whether what the events do not tell of memory is looked for. */
-static bool watches_memory(const struct processes *processes)
-{
-	return processes->is_mapping && !processes->is_proc_foreign;
-}
-
-/*
- * Processes may share their memory without being threads of one (clone(CLONE_VM)): the kernel tells
- * of a mapping as of that one's alone which has made it.
- */
-static void note_shared_memory(struct processes *processes, struct process *process,
-			       uint32_t parent_pid)
-{
-	struct process *parent = find(processes, parent_pid);
-
-	if (!parent || !watches_memory(processes) || !proc_share_memory(process->pid, parent_pid))
-		return;
-	if (!parent->memory)
-		parent->memory = parent->upid;
-	process->memory = parent->memory;
-}
-
 /* A process that is not known, from /proc, or without anything if it cannot be had there. */
 static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_origin origin,
 			 uint64_t time)
@@ -333,7 +296,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	 */
 	uint64_t before = clock_now(CLOCK_MONOTONIC);
 	int n_threads = processes->is_proc_foreign ? 0 : proc_each_thread(pid, count_thread, NULL);
-	int r = read_maps(processes, pid, &maps);
+	int r = processes_read_maps(processes, pid, &maps);
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
 		return r == -ENOMEM ? r : 0;
@@ -348,7 +311,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	if (r == 0) {
 		process->known_since = before;
 		process->n_threads = n_threads > 0 ? n_threads : 1;
-		note_shared_memory(processes, process, proc_find_parent(pid));
+		processes_note_shared(processes, process, find(processes, proc_find_parent(pid)));
 	}
 	r = put_process(processes, process, origin, 0, time);
 	if (r == 0)
@@ -392,7 +355,7 @@ static int own_anonymous(struct processes *processes, struct process *child, uin
 		if (r < 0)
 			break;
 		mapping->number = processes->n_mappings++;
-		r = put_mapping(processes, child->upid, mapping, 0, time);
+		r = processes_put_mapping(processes, child->upid, mapping, 0, time);
 	}
 	return r;
 }
@@ -434,7 +397,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 			return -ENOMEM;
 		*process->replaced = *parent->replaced;
 	}
-	note_shared_memory(processes, process, task->parent_pid);
+	processes_note_shared(processes, process, parent);
 	return own_anonymous(processes, process, parent->anonymous, time);
 }
 
@@ -541,148 +504,6 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 	return processes_name_thread(processes, comm->pid, comm->tid, name, time);
 }
 
-/*
- * Whether /proc says the same of a piece of memory as is known of it. A process of a container has
- * another path there than in the kernel's events, and a file that was written to has another image.
- */
-static bool is_as_known(const struct process *process, const struct images *images,
-			const struct mapping *known, const struct image_source *source,
-			uint64_t offset)
-{
-	if (images_is_anonymous(source))
-		return known->image == process->anonymous || is_replaced_text(process, source);
-	return images_is_file(images, known->image)
-		       ? images_may_be_file(images, known->image, source) &&
-				 known->start - known->offset == source->start - offset
-		       : *source->path == '['; /* what the kernel has put there never moves */
-}
-
-/* Tells that nobody knows what is mapped where something else lies by now. */
-static int forget_moved(struct processes *processes, struct process *process,
-			const struct image_source *now, uint64_t offset, uint64_t time)
-{
-	struct mapping_table *mappings = &process->mappings;
-	uint64_t end = now->start + now->length;
-	int r = 0;
-
-	for (size_t i = mapping_table_behind(mappings, now->start);
-	     r == 0 && i < mappings->n && mappings->list[i].start < end;) {
-		const struct mapping *known = &mappings->list[i];
-		const struct mapping nothing = {
-			.start = known->start > now->start ? known->start : now->start,
-			.end = known->end < end ? known->end : end,
-		};
-
-		if (is_as_known(process, processes->images, known, now, offset)) {
-			i++;
-			continue;
-		}
-		processes->n_moved++;
-		r = put_mapping(processes, process->upid, &nothing, 0, time);
-		if (r == 0)
-			r = mapping_table_remove(mappings, nothing.start, nothing.end);
-	}
-	return r;
-}
-
-/*
- * Code may move without an event (mremap(2)). If no event is on its way, what lies elsewhere now
- * than the stream has told has moved since it was compared last, some time before now: until then
- * nobody knows.
- */
-static int find_moved(struct processes *processes, struct process *process,
-		      const struct proc_maps *maps, uint64_t time)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < maps->n && r == 0; i++) {
-		const struct image_source source = source_of(maps, &maps->list[i]);
-
-		r = forget_moved(processes, process, &source, maps->list[i].offset, time);
-	}
-	return r;
-}
-
-/* Of what was read then only that is told of which nothing is known. */
-static int add_moved(struct processes *processes, struct process *process,
-		     const struct proc_maps *maps, uint64_t time)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < maps->n && r == 0; i++) {
-		const struct image_source source = source_of(maps, &maps->list[i]);
-		const struct mapping *known = mapping_table_find(&process->mappings, source.start);
-
-		if ((known && known->end >= source.start + source.length) ||
-		    is_replaced_text(process, &source))
-			continue;
-		r = add_mapping(processes, process, &source, maps->list[i].offset, time);
-	}
-	return r;
-}
-
-static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
-{
-	struct maps_to_compare *compared = calloc(1, sizeof(*compared));
-	int r;
-
-	if (!compared)
-		return -ENOMEM;
-	compared->upid = process->upid;
-	compared->began = clock_now(CLOCK_MONOTONIC);
-	r = read_maps(processes, process->pid, &compared->maps);
-	compared->ended = clock_now(CLOCK_MONOTONIC);
-	processes->compared = compared;
-	if (r == 0 && !processes->is_mapping(process->pid, processes->arg))
-		return find_moved(processes, process, &compared->maps, time);
-	drop_compared(processes);
-	return r == -ENOMEM ? r : 0;
-}
-
-/* The next time is as far away as the share of the time wants it. */
-static void rest_from_comparing(struct processes *processes, uint64_t began)
-{
-	uint64_t now = clock_now(CLOCK_MONOTONIC);
-	uint64_t pause = (now - began) * PROCESSES_COMPARE_SHARE;
-
-	processes->compare_at = now + (pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
-}
-
-/*
- * A process that is sampled: takes what was read of it when the stream has come so far, and reads
- * again. Those that are sampled most are met first.
- */
-static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
-{
-	const struct maps_to_compare *compared = processes->compared;
-	uint64_t began;
-	int r = 0;
-
-	if (compared && time < compared->ended)
-		return 0;
-	if (compared && compared->upid == process->upid) {
-		r = add_moved(processes, process, &compared->maps, time);
-		processes->n_compared++;
-	} else if (compared && time - compared->ended < PROCESSES_COMPARE_NS) {
-		return 0; /* that one may be sampled again */
-	}
-	drop_compared(processes);
-	began = clock_now(CLOCK_MONOTONIC);
-	if (r < 0 || began < processes->compare_at || process->has_exited)
-		return r;
-	r = read_to_compare(processes, process, time);
-	rest_from_comparing(processes, began);
-	return r;
-}
-
-/* What the stream tells now is newer than what was read. */
-static void note_mapped(struct processes *processes, const struct process *process, uint64_t time)
-{
-	if (processes->compared && processes->compared->upid == process->upid &&
-	    time >= processes->compared->began)
-		drop_compared(processes);
-}
-
 /* What is mapped to be executed; false: something else, or nobody's. */
 static bool mapped_code(const struct processes *processes, const struct record_mmap2 *mmap,
 			struct image_source *ret)
@@ -709,53 +530,16 @@ static bool mapped_code(const struct processes *processes, const struct record_m
 	return true;
 }
 
-/* What is mapped anonymously over a file may be a copy of it. 0 or -ENOMEM. */
-static int note_replaced(struct processes *processes, struct process *process,
-			 const struct image_source *source, bool is_writable)
-{
-	uint64_t end = source->start + source->length;
-	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
-
-	if (images_is_anonymous(source))
-		replaced_texts_note(texts, processes->images, &process->mappings, source->start,
-				    end, is_writable);
-	else
-		replaced_texts_forget(texts, source->start, end);
-	if (texts != &none || !none.n) /* of most processes there never are any */
-		return 0;
-	process->replaced = malloc(sizeof(*process->replaced));
-	if (!process->replaced)
-		return -ENOMEM;
-	*process->replaced = none;
-	return 0;
-}
-
-/* Parts of a file's text that are there again. */
-static int map_back(struct processes *processes, struct process *process, uint64_t address,
-		    uint64_t time)
-{
-	struct mapping parts[REPLACED_TEXT_PARTS_MAX];
-	int n = replaced_texts_compare(process->replaced, &processes->text_comparer,
-				       processes->images, process->pid, address, time, parts);
-	int r = n < 0 ? n : 0;
-
-	for (int i = 0; i < n && r == 0; i++)
-		r = put_new_mapping(processes, process, &parts[i], 0, time);
-	if (n > 0)
-		*counters_get(&processes->stage->counters, "processes", "replaced-text") += n;
-	return r;
-}
-
 static int map_into(struct processes *processes, struct process *process,
 		    const struct image_source *source, uint64_t offset, uint64_t time)
 {
-	note_mapped(processes, process, time);
+	processes_note_mapped(processes, process, time);
 	if (time < process->known_since)
 		return 0;
 	/* Full of what was mapped once: there is no event when it goes. */
 	if (process->mappings.n >= MAPPING_TABLE_MAX - 2)
 		return renew(processes, process, time);
-	return add_mapping(processes, process, source, offset, time);
+	return processes_add_mapping(processes, process, source, offset, time);
 }
 
 static int map_into_others(struct processes *processes, uint32_t pid, uint64_t memory,
@@ -788,8 +572,9 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 		process = find(processes, mmap->pid);
 	}
 	memory = process->memory; /* it may be another incarnation then */
-	if (watches_memory(processes) && time >= process->known_since) {
-		r = note_replaced(processes, process, &source, mmap->protection & PROT_WRITE);
+	if (time >= process->known_since) {
+		r = processes_note_replaced(processes, process, &source,
+					    mmap->protection & PROT_WRITE);
 		if (r < 0)
 			return r;
 	}
@@ -842,7 +627,7 @@ static int read_again_into(struct processes *processes, struct process *process,
 
 	process->read_at = clock_now(CLOCK_MONOTONIC);
 	processes->n_rereads++;
-	r = read_maps(processes, process->pid, ret_maps);
+	r = processes_read_maps(processes, process->pid, ret_maps);
 	if (r < 0)
 		return r;
 	/* A zombie, or a kernel thread: it shows nothing, and nothing is learnt. */
@@ -867,25 +652,6 @@ static int read_again(struct processes *processes, struct process *process, uint
 	return read_again_into(processes, process, time, &maps);
 }
 
-/* Whether what is known to be mapped is still there, and what replaces a file's text is a copy. */
-static int look_again(struct processes *processes, struct process *process, uint64_t address,
-		      uint64_t time)
-{
-	int r = process->replaced ? map_back(processes, process, address, time) : 0;
-
-	if (r == 0 && watches_memory(processes))
-		r = compare_maps(processes, process, time);
-	return r;
-}
-
-/* Whether it was read already what will be mapped where nothing is known for now. */
-static bool is_moving(const struct processes *processes, const struct process *process,
-		      uint64_t time)
-{
-	return processes->compared && processes->compared->upid == process->upid &&
-	       time < processes->compared->ended;
-}
-
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid)
 {
@@ -901,7 +667,8 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		if (r < 0)
 			return r;
 		process = find(processes, pid);
-	} else if (address && !process->has_exited && !is_moving(processes, process, time) &&
+	} else if (address && !process->has_exited &&
+		   !processes_is_moving(processes, process, time) &&
 		   !mapping_table_find(&process->mappings, address) &&
 		   clock_now(CLOCK_MONOTONIC) - process->read_at >= PROCESSES_REREAD_NS) {
 		r = read_again(processes, process, time);
@@ -909,7 +676,7 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 			return r;
 		process = find(processes, pid);
 	} else if (address) {
-		r = look_again(processes, process, address, time);
+		r = processes_look_again(processes, process, address, time);
 		if (r < 0)
 			return r;
 	}
@@ -954,7 +721,7 @@ static int remove_unmapped(struct processes *processes, struct process *process,
 			i++;
 			continue;
 		}
-		r = put_mapping(processes, process->upid, &nothing, 0, time);
+		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
 		if (r == 0)
 			r = mapping_table_remove(mappings, nothing.start, nothing.end);
 	}
@@ -1025,7 +792,7 @@ static int follow_images(struct processes *processes, struct process *process, u
 		struct mapping mapping = process->mappings.list[i];
 
 		mapping.image = images_current(processes->images, mapping.image);
-		r = put_new_mapping(processes, process, &mapping, 0, time);
+		r = processes_put_new_mapping(processes, process, &mapping, 0, time);
 	}
 	return r;
 }

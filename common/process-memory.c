@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the kernel's events do not tell of a process's memory: that it is another one's, too, that
+ * code has moved (mremap(2)), that a program has replaced its text by a copy (replaced-text.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/processes-internal.h"
+
+/*
+ * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
+ * when it is, unless it tells of another mapping of that process since `began`.
+ */
+struct maps_to_compare {
+	uint64_t upid;
+	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
+	struct proc_maps maps;
+};
+
+void processes_drop_compared(struct processes *processes)
+{
+	if (processes->compared)
+		proc_maps_deinit(&processes->compared->maps);
+	free(take_pointer(processes->compared));
+}
+
+/* Whether /proc shows memory without a file where a file's text is known to be. */
+bool processes_is_replaced_text(const struct process *process, const struct image_source *source)
+{
+	return process->replaced && images_is_anonymous(source) &&
+	       replaced_texts_are_same(process->replaced, source->start,
+				       source->start + source->length);
+}
+
+/* Whether what the events do not tell of memory is looked for. */
+static bool watches_memory(const struct processes *processes)
+{
+	return processes->is_mapping && !processes->is_proc_foreign;
+}
+
+/*
+ * Processes may share their memory without being threads of one (clone(CLONE_VM)): the kernel tells
+ * of a mapping as of that one's alone which has made it.
+ */
+void processes_note_shared(struct processes *processes, struct process *process,
+			   struct process *parent)
+{
+	if (!parent || !watches_memory(processes) || !proc_share_memory(process->pid, parent->pid))
+		return;
+	if (!parent->memory)
+		parent->memory = parent->upid;
+	process->memory = parent->memory;
+}
+
+/*
+ * Whether /proc says the same of a piece of memory as is known of it. A process of a container has
+ * another path there than in the kernel's events, and a file that was written to has another image.
+ */
+static bool is_as_known(const struct process *process, const struct images *images,
+			const struct mapping *known, const struct image_source *source,
+			uint64_t offset)
+{
+	if (images_is_anonymous(source))
+		return known->image == process->anonymous ||
+		       processes_is_replaced_text(process, source);
+	return images_is_file(images, known->image)
+		       ? images_may_be_file(images, known->image, source) &&
+				 known->start - known->offset == source->start - offset
+		       : *source->path == '['; /* what the kernel has put there never moves */
+}
+
+/* Tells that nobody knows what is mapped where something else lies by now. */
+static int forget_moved(struct processes *processes, struct process *process,
+			const struct image_source *now, uint64_t offset, uint64_t time)
+{
+	struct mapping_table *mappings = &process->mappings;
+	uint64_t end = now->start + now->length;
+	int r = 0;
+
+	for (size_t i = mapping_table_behind(mappings, now->start);
+	     r == 0 && i < mappings->n && mappings->list[i].start < end;) {
+		const struct mapping *known = &mappings->list[i];
+		const struct mapping nothing = {
+			.start = known->start > now->start ? known->start : now->start,
+			.end = known->end < end ? known->end : end,
+		};
+
+		if (is_as_known(process, processes->images, known, now, offset)) {
+			i++;
+			continue;
+		}
+		processes->n_moved++;
+		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
+		if (r == 0)
+			r = mapping_table_remove(mappings, nothing.start, nothing.end);
+	}
+	return r;
+}
+
+/*
+ * Code may move without an event (mremap(2)). If no event is on its way, what lies elsewhere now
+ * than the stream has told has moved since it was compared last, some time before now: until then
+ * nobody knows.
+ */
+static int find_moved(struct processes *processes, struct process *process,
+		      const struct proc_maps *maps, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct image_source source = processes_source_of(maps, &maps->list[i]);
+
+		r = forget_moved(processes, process, &source, maps->list[i].offset, time);
+	}
+	return r;
+}
+
+/* Of what was read then only that is told of which nothing is known. */
+static int add_moved(struct processes *processes, struct process *process,
+		     const struct proc_maps *maps, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct image_source source = processes_source_of(maps, &maps->list[i]);
+		const struct mapping *known = mapping_table_find(&process->mappings, source.start);
+
+		if ((known && known->end >= source.start + source.length) ||
+		    processes_is_replaced_text(process, &source))
+			continue;
+		r = processes_add_mapping(processes, process, &source, maps->list[i].offset, time);
+	}
+	return r;
+}
+
+static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
+{
+	struct maps_to_compare *compared = calloc(1, sizeof(*compared));
+	int r;
+
+	if (!compared)
+		return -ENOMEM;
+	compared->upid = process->upid;
+	compared->began = clock_now(CLOCK_MONOTONIC);
+	r = processes_read_maps(processes, process->pid, &compared->maps);
+	compared->ended = clock_now(CLOCK_MONOTONIC);
+	processes->compared = compared;
+	if (r == 0 && !processes->is_mapping(process->pid, processes->arg))
+		return find_moved(processes, process, &compared->maps, time);
+	processes_drop_compared(processes);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* The next time is as far away as the share of the time wants it. */
+static void rest_from_comparing(struct processes *processes, uint64_t began)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	uint64_t pause = (now - began) * PROCESSES_COMPARE_SHARE;
+
+	processes->compare_at = now + (pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
+}
+
+/*
+ * A process that is sampled: takes what was read of it when the stream has come so far, and reads
+ * again. Those that are sampled most are met first.
+ */
+static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
+{
+	const struct maps_to_compare *compared = processes->compared;
+	uint64_t began;
+	int r = 0;
+
+	if (compared && time < compared->ended)
+		return 0;
+	if (compared && compared->upid == process->upid) {
+		r = add_moved(processes, process, &compared->maps, time);
+		processes->n_compared++;
+	} else if (compared && time - compared->ended < PROCESSES_COMPARE_NS) {
+		return 0; /* that one may be sampled again */
+	}
+	processes_drop_compared(processes);
+	began = clock_now(CLOCK_MONOTONIC);
+	if (r < 0 || began < processes->compare_at || process->has_exited)
+		return r;
+	r = read_to_compare(processes, process, time);
+	rest_from_comparing(processes, began);
+	return r;
+}
+
+/* What the stream tells now is newer than what was read. */
+void processes_note_mapped(struct processes *processes, const struct process *process,
+			   uint64_t time)
+{
+	if (processes->compared && processes->compared->upid == process->upid &&
+	    time >= processes->compared->began)
+		processes_drop_compared(processes);
+}
+
+/* What is mapped anonymously over a file may be a copy of it. 0 or -ENOMEM. */
+int processes_note_replaced(struct processes *processes, struct process *process,
+			    const struct image_source *source, bool is_writable)
+{
+	uint64_t end = source->start + source->length;
+	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
+
+	if (!watches_memory(processes))
+		return 0;
+	if (images_is_anonymous(source))
+		replaced_texts_note(texts, processes->images, &process->mappings, source->start,
+				    end, is_writable);
+	else
+		replaced_texts_forget(texts, source->start, end);
+	if (texts != &none || !none.n) /* of most processes there never are any */
+		return 0;
+	process->replaced = malloc(sizeof(*process->replaced));
+	if (!process->replaced)
+		return -ENOMEM;
+	*process->replaced = none;
+	return 0;
+}
+
+/* Parts of a file's text that are there again. */
+static int map_back(struct processes *processes, struct process *process, uint64_t address,
+		    uint64_t time)
+{
+	struct mapping parts[REPLACED_TEXT_PARTS_MAX];
+	int n = replaced_texts_compare(process->replaced, &processes->text_comparer,
+				       processes->images, process->pid, address, time, parts);
+	int r = n < 0 ? n : 0;
+
+	for (int i = 0; i < n && r == 0; i++)
+		r = processes_put_new_mapping(processes, process, &parts[i], 0, time);
+	if (n > 0)
+		*counters_get(&processes->stage->counters, "processes", "replaced-text") += n;
+	return r;
+}
+
+/* Whether what is known to be mapped is still there, and what replaces a file's text is a copy. */
+int processes_look_again(struct processes *processes, struct process *process, uint64_t address,
+			 uint64_t time)
+{
+	int r = process->replaced ? map_back(processes, process, address, time) : 0;
+
+	if (r == 0 && watches_memory(processes))
+		r = compare_maps(processes, process, time);
+	return r;
+}
+
+/* Whether it was read already what will be mapped where nothing is known for now. */
+bool processes_is_moving(const struct processes *processes, const struct process *process,
+			 uint64_t time)
+{
+	return processes->compared && processes->compared->upid == process->upid &&
+	       time < processes->compared->ended;
+}
