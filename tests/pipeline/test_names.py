@@ -400,7 +400,8 @@ class Jit(Recording):
 
     def test_a_map_of_an_earlier_program_names_nothing(self):
         """The shell that becomes the program has the same PID; its map has to be older by ticks."""
-        make = 'echo "0 ffffffffffff everything" >$map; sleep 0.1'
+        make = ('echo "0 ffffffffffff everything" >$map; now() { date +%s%N; }; made=$(now); '
+                'while [ $(($(now) - made)) -lt 100000000 ]; do :; done')
         leaves = self.jit_leaves([JIT_SPIN, "none", "prompt", "apart", "/tmp", "20"], make)
         self.assertEqual({name for _, name in leaves}, {"[unknown]"})
         self.assertGreater(self.stats("symbolizer")["jit"]["perf-map-stale"], 0)
