@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/growing-list.h"
 #include "common/unwind-made.h"
 
 /* Of code that nobody calls. */
@@ -41,15 +42,8 @@ static int add(struct unwind_made *made, uint64_t from, uint64_t to, const struc
 		made->n_refused++;
 		return 0;
 	}
-	if (made->n == made->n_allocated) {
-		size_t n = made->n ? made->n * 2 : 64;
-		struct unwind_made_row *list = reallocarray(made->list, n, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		made->list = list;
-		made->n_allocated = n;
-	}
+	if (GROWING_LIST_MAKE_ROOM(made->list, made->n) < 0)
+		return -ENOMEM;
 	made->list[made->n++] = (struct unwind_made_row){ from, to, *rule };
 	return 0;
 }

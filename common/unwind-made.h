@@ -15,7 +15,7 @@ struct unwind_made_row {
 
 struct unwind_made {
 	struct unwind_made_row *list; /* by `from`; none overlap */
-	size_t n, n_allocated;
+	size_t n;
 	struct unwind_made_row *better; /* likewise: these hold whatever a description says */
 	size_t n_better;
 	uint64_t n_refused; /* sections with code that is not known, or lies nowhere in the file */

@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/elf-section.h"
+#include "common/growing-list.h"
 #include "symbolizer/plt.h"
 
 enum { STUB_SIZE = 16 }; /* of one whose code is not known */
@@ -97,7 +98,7 @@ static const struct slot *find_slot(const struct slots *slots, uint64_t address)
 /* Stubs as they are found, in memory that doubles. */
 struct stubs {
 	struct plt_stub *list;
-	size_t n, n_allocated, n_refused;
+	size_t n, n_refused;
 };
 
 static int add_stub(struct stubs *stubs, uint64_t address, uint64_t size, const struct slot *slot)
@@ -106,15 +107,8 @@ static int add_stub(struct stubs *stubs, uint64_t address, uint64_t size, const 
 		stubs->n_refused++;
 		return 0;
 	}
-	if (stubs->n == stubs->n_allocated) {
-		size_t n = stubs->n ? stubs->n * 2 : 64;
-		struct plt_stub *list = reallocarray(stubs->list, n, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		stubs->list = list;
-		stubs->n_allocated = n;
-	}
+	if (GROWING_LIST_MAKE_ROOM(stubs->list, stubs->n) < 0)
+		return -ENOMEM;
 	stubs->list[stubs->n++] = (struct plt_stub){ address, size, slot->name, slot->resolver };
 	return 0;
 }
