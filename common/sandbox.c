@@ -41,6 +41,8 @@ void sandbox_allow_path(struct sandbox *sandbox, const char *path, enum sandbox_
 
 	if (fd >= 0)
 		add_path(sandbox, fd, access);
+	else if (errno != ENOENT && errno != EACCES)
+		sandbox->error = -errno;
 }
 
 void sandbox_allow_directory(struct sandbox *sandbox, int fd, enum sandbox_access access)
@@ -49,6 +51,8 @@ void sandbox_allow_directory(struct sandbox *sandbox, int fd, enum sandbox_acces
 
 	if (copy >= 0)
 		add_path(sandbox, copy, access);
+	else
+		sandbox->error = -errno;
 }
 
 void sandbox_allow_signals(struct sandbox *sandbox, pid_t pid)
