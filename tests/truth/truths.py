@@ -102,8 +102,8 @@ def _matcher(text):
     text = text.strip('"')
     if text in LIBRARIES:
         file = LIBRARIES[text]
-        functions = library_functions(file)  # an older version of one is called "name@version"
-        return lambda name: name.split("@")[0] in functions or _is_place(file, name)
+        functions = library_functions(file)  # one is called "name@version" or "name (+1)", too
+        return lambda name: re.sub(r"@.*| \(\+\d+\)", "", name) in functions or _is_place(file, name)
     if text in PATTERNS:
         matchers = [_matcher(pattern) for pattern in PATTERNS[text]]
         return lambda name: any(matches(name) for matches in matchers)
