@@ -222,10 +222,10 @@ class Hostile(pipeline.RecordingTest):
         """Those of a few processes, as large as each may be; one that is small keeps its names."""
         large = self.directory / "map"
         large.write_text("".join(f"{i % 999:x} {1 + i % 77:x} {'n' * 50}\n" for i in range(1000000)))
+        spin = f'{JIT_SPIN} map prompt apart /tmp 12 memory'
         script = (f"for i in {' '.join(['large'] * MANY_MAPS)}; do "
-                  f"sh -c 'cp {large} /tmp/perf-$$.map & exec \"$@\"' sh {JIT_SPIN} none prompt apart /tmp 12 & "
-                  "maps=\"$maps /tmp/perf-$!.map\"; done; "
-                  f"{JIT_SPIN} map prompt apart /tmp 12 & maps=\"$maps /tmp/perf-$!.map\"; wait; rm $maps")
+                  f'{spin} {large} & maps="$maps /tmp/perf-$!.map"; done; '
+                  f'{spin} & maps="$maps /tmp/perf-$!.map"; wait; rm $maps')
         self.run_well(self.source("--", "sh", "-c", script),
                       self.stage("live-unwinder", "-q", "--sandbox=off"),
                       self.stage("symbolizer", "-q", "--sandbox=off"),

@@ -3,12 +3,12 @@
  * A JIT compiler that runs each function that it has made for a while, under the thread name of the
  * function, so that samples tell which one was running:
  *
- *	jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS [memory|memfd|shm]
+ *	jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS [memory|memfd|shm [FILE]]
  *
  * It tells of them in DIR/jit-PID.dump or DIR/perf-PID.map or nowhere; `prompt`: before one runs,
  * `late`: all at the end; at the `same` place one after the other, two there in `turns`, or `apart`
  * from each other. The code is in anonymous memory, or in a file without a name that is mapped
- * twice, as .NET does.
+ * twice, as .NET does. What FILE holds is told first.
  */
 #include <elf.h>
 #include <err.h>
@@ -68,6 +68,19 @@ static void begin_dump(void)
 	fflush(out);
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(out), 0) == MAP_FAILED)
 		err(1, "mmap");
+}
+
+static void tell_all_of(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char text[BUFSIZ];
+	size_t size;
+
+	if (!file)
+		err(1, "%s", path);
+	while ((size = fread(text, 1, sizeof(text), file)) > 0)
+		fwrite(text, 1, size, out);
+	fclose(file);
 }
 
 static void tell(const unsigned char *at, const char *name, uint64_t index)
@@ -131,8 +144,8 @@ int main(int argc, char **argv)
 	ptrdiff_t writable;
 	char text[4096];
 
-	if (argc < 6 || argc > 7)
-		errx(2, "jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS WHERE");
+	if (argc < 6 || argc > 8)
+		errx(2, "jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS WHERE FILE");
 	is_dump = !strcmp(argv[1], "dump");
 	snprintf(text, sizeof(text), "%s/%s-%d.%s", argv[4], is_dump ? "jit" : "perf", getpid(),
 		 is_dump ? "dump" : "map");
@@ -143,6 +156,8 @@ int main(int argc, char **argv)
 	setvbuf(out, NULL, _IOFBF, 1 << 20);
 	if (is_dump)
 		begin_dump();
+	if (argc > 7)
+		tell_all_of(argv[7]);
 	for (int i = 0; i < FUNCTIONS_MAX / 4; i++) {
 		unsigned char *at = strcmp(argv[3], "apart") ? code : code + i * SLOT;
 
