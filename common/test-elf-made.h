@@ -12,7 +12,14 @@ enum {
 	MADE_CODE = 0x1000,    /* offset of the first function */
 	MADE_FUNCTION = 0x40,  /* bytes of a function */
 	MADE_FRAMES_MAX = 128, /* bytes of its descriptions */
+	/* Behind a function's calls, and behind none. */
+	MADE_BEHIND_CALL = 5,
+	MADE_BEHIND_INDIRECT = 7,
+	MADE_BEHIND_NONE = 16,
 };
+
+/* call rel32; call *%rax */
+static const uint8_t made_code[MADE_BEHIND_INDIRECT] = { 0xe8, 0, 0, 0, 0, 0xff, 0xd0 };
 
 /* Nothing of it runs: only the places count. */
 struct made_function {
@@ -112,6 +119,8 @@ static inline struct made made_elf(const struct made_function *functions, size_t
 		.p_memsz = size,
 		.p_align = 0x1000,
 	};
+	for (size_t i = 0; i < n; i++)
+		memcpy(elf.bytes + made_offset(i), made_code, sizeof(made_code));
 	memcpy(elf.bytes + frames_at, frames.bytes, frames.n);
 	memcpy(elf.bytes + names_at, names, sizeof(names));
 	((Elf64_Shdr *)(elf.bytes + sections_at))[1] = (Elf64_Shdr){

@@ -16,6 +16,14 @@ enum { UNWIND_CODE_BEFORE = 8 }; /* bytes: the longest instructions that are loo
 struct cfi_rows;
 struct plt_code;
 
+/* What is in front of a return address. */
+enum unwind_call {
+	UNWIND_CALL_UNKNOWN, /* it cannot be read, or not be told */
+	UNWIND_CALL_NONE,
+	UNWIND_CALL_DIRECT,
+	UNWIND_CALL_INDIRECT, /* of what a register or memory holds */
+};
+
 struct unwind_register {
 	const char *name;
 	uint8_t number;
@@ -35,6 +43,8 @@ struct unwind_arch {
 	 */
 	bool (*is_pop_of_fp)(const uint8_t *before);
 	size_t (*find_pop_of_realigned)(const uint8_t *before);
+	/* Which call the last of UNWIND_CODE_BEFORE bytes may be. NULL: that is not told. */
+	enum unwind_call (*find_call_before)(const uint8_t *before);
 	/*
 	 * Where a function that ends with __builtin_eh_return() begins to overwrite the registers
 	 * that it has saved, if `rule`, which holds from `offset` on, is that of its end; 0: it is

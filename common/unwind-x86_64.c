@@ -111,6 +111,40 @@ static size_t find_pop_of_realigned(const uint8_t *before)
 	return 0;
 }
 
+/* Bytes of a ModRM byte's operand behind it, SIB and displacement (Intel SDM 2A, table 2-2). */
+static size_t operand_size(const uint8_t *modrm)
+{
+	enum { SIB = 4, BASE_NONE = 5 };
+	uint8_t mod = *modrm >> 6, rm = *modrm & 7;
+	bool has_sib = mod != 3 && rm == SIB;
+
+	if (mod == 3)
+		return 0;
+	if (mod == 1)
+		return has_sib + 1;
+	if (mod == 2 || rm == BASE_NONE || (has_sib && (modrm[1] & 7) == BASE_NONE))
+		return has_sib + 4;
+	return has_sib;
+}
+
+/* call rel32, or call of a register or of memory, FF /2 (Intel SDM 2A, CALL). */
+static enum unwind_call find_call_before(const uint8_t *before)
+{
+	enum { CALL = 0xe8, CALL_SIZE = 5, GROUP = 0xff, CALL_INDIRECT = 2, INDIRECT_MAX = 7 };
+	uint8_t code[UNWIND_CODE_BEFORE + 1] = { 0 }; /* an operand may seem to go on */
+	const uint8_t *end = code + UNWIND_CODE_BEFORE;
+
+	memcpy(code, before, UNWIND_CODE_BEFORE);
+	for (size_t size = 2; size <= INDIRECT_MAX; size++) {
+		const uint8_t *at = end - size;
+
+		if (*at == GROUP && (at[1] >> 3 & 7) == CALL_INDIRECT &&
+		    2 + operand_size(at + 1) == size)
+			return UNWIND_CALL_INDIRECT;
+	}
+	return end[-CALL_SIZE] == CALL ? UNWIND_CALL_DIRECT : UNWIND_CALL_NONE;
+}
+
 /* The last call before an offset, to code of the same file; 0: there is none in the last bytes. */
 static uint64_t find_call(struct unwind_code *code, uint64_t offset, uint64_t *ret_target)
 {
@@ -176,6 +210,7 @@ const struct unwind_arch unwind_x86_64 = {
 	.classify_cfa = classify_cfa,
 	.is_pop_of_fp = is_pop_of_fp,
 	.find_pop_of_realigned = find_pop_of_realigned,
+	.find_call_before = find_call_before,
 	.find_install = find_install,
 	.plt_rows = plt_x86_64_rows,
 	.registers = registers,

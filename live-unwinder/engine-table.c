@@ -13,6 +13,7 @@
 #include "common/arch.h"
 #include "common/zero-pages.h"
 #include "live-unwinder/engine-table.h"
+#include "live-unwinder/frame-record.h"
 #include "live-unwinder/stack-reads.h"
 
 enum {
@@ -41,6 +42,7 @@ struct engine_table {
 	struct stack_reads reads[STACK_READS_THREADS];
 	uint64_t n_removed; /* of the tables, when they were cached */
 	struct tables *tables;
+	struct call_sites *call_sites;
 } __attribute__((aligned(CACHE_LINE)));
 
 int engine_table_new(struct tables *tables, struct engine_table **ret)
@@ -50,14 +52,25 @@ int engine_table_new(struct tables *tables, struct engine_table **ret)
 	if (!engine)
 		return -ENOMEM;
 	engine->tables = tables;
+	if (call_sites_new(tables->files, &engine->call_sites) < 0) {
+		engine_table_free(engine);
+		return -ENOMEM;
+	}
 	*ret = engine;
 	return 0;
 }
 
 struct engine_table *engine_table_free(struct engine_table *engine)
 {
+	if (engine)
+		call_sites_free(engine->call_sites);
 	zero_pages_give_back(engine, sizeof(*engine));
 	return NULL;
+}
+
+void engine_table_forget_image(struct engine_table *engine, uint64_t image)
+{
+	call_sites_forget(engine->call_sites, image);
 }
 
 /* A frame on the way out. */
@@ -428,30 +441,23 @@ static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
 	return mapping || end(walk, WIRE_stack_end_NO_MAPPING);
 }
 
-/*
- * Code of a JIT compiler has no unwind information, but many such compilers keep frame pointers.
- * It is believed as long as the chain stays in the captured stack and leads to code; the frame is
- * marked for what it is.
- */
+/* It is believed where nothing disproves it; the frame is marked for what it is. */
 static bool step_by_frame_pointer(struct walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
-	uint64_t fp, pc;
+	struct frame_record record;
 
-	if (!arch_host.frame_record_size || !walk->knows_fp || walk->fp < walk->sp ||
-	    walk->fp % sizeof(fp) || !read_word(walk, walk->fp, &fp) ||
-	    !read_word(walk, walk->fp + sizeof(fp), &pc))
-		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
-	pc &= arch_host.code_mask;
-	if (!mapping_table_find(&unwinding->process->mappings, pc - 1))
+	if (!walk->knows_fp ||
+	    !frame_record_find(unwinding, walk->engine->tables, walk->engine->call_sites, walk->sp,
+			       walk->fp, &record))
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
 	unwinding->is_unproved = true;
 	note_unconfirmable(walk);
-	stack_reads_add(walk->reads, walk->fp);
-	walk->pc = pc;
-	walk->sp = walk->fp + arch_host.frame_record_size;
-	walk->fp = fp;
+	stack_reads_add(walk->reads, record.at);
+	walk->pc = record.pc;
+	walk->sp = record.at + arch_host.frame_record_size;
+	walk->fp = record.fp;
 	walk->is_sampled = false;
 	walk->interrupted_at = 0;
 	walk->is_exact = false;

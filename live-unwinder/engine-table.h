@@ -26,6 +26,9 @@ struct engine_table;
 int engine_table_new(struct tables *tables, struct engine_table **ret);
 struct engine_table *engine_table_free(struct engine_table *engine);
 
+/* An image is no more. */
+void engine_table_forget_image(struct engine_table *engine, uint64_t image);
+
 /* Fills in frames, end and failed_image; with another outcome than OK they mean nothing. */
 enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding);

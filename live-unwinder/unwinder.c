@@ -342,6 +342,7 @@ int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view
 	const struct wire_image_exit *exit = view;
 
 	tables_forget(&self->tables, exit->image);
+	engine_table_forget_image(self->table, exit->image);
 	engine_dwfl_forget_image(self->dwfl, exit->image);
 	forget_faults(self, exit->image);
 	return identity_handle_image_exit(stage, data, view);

@@ -5,10 +5,10 @@
  * truth: builds jit-fp jit-fp-memfd
  * truth: chain START main run call_loop ANON
  * truth: chain START main run call_back ANON WORK
- * truth: aside START main run ANON             # its frame is not there yet, or no more: flagged
+ * truth: aside START main run (call_loop|call_back)
  * truth: aside START main run make_code (LIBC|PLT|LD)+
  * truth: ends unproved at _start                 # a frame pointer proves nothing
- * truth: ends no-unwind-info at ANON              # there is no file that could have it
+ * truth: ends no-unwind-info at ANON              # its frame is not there yet, or no more
  */
 #include "jit.h"
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Code in anonymous memory without frame pointers, called by code that has them: who follows them
- * nevertheless leaves call_loop() and call_back() out. It is done, as there is nothing else to
- * follow, and such a frame is flagged, and its stack not complete; no other caller may be missing.
+ * nevertheless leaves call_loop() and call_back() out. As these lie between, it is known that the
+ * frame pointer is none of the code's, and there is nothing else to follow.
  *
  * truth: builds jit-nofp jit-nofp-memfd
- * truth: chain START main run ANON
- * truth: chain START main run ANON WORK
+ * truth: chain START main run call_loop ANON
+ * truth: chain START main run call_back ANON WORK
  * truth: aside START main run (call_loop|call_back)
  * truth: aside START main run make_code (LIBC|PLT|LD)+
- * truth: ends unproved at _start                  # so much is said of such a stack
  * truth: ends no-unwind-info at ANON              # nothing leads through it
  */
 #include "jit.h"

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a return address returns behind: in most files the bytes in front of it tell whether it is
+ * one at all. What was seen is kept at hand, as the same places come again and again.
+ */
+#pragma once
+
+#include "common/image-files.h"
+#include "common/unwind-arch.h"
+
+enum { CALL_SITES_CACHED = 1024 }; /* a power of two */
+
+struct call_site {
+	uint64_t image; /* 0: nothing is here */
+	uint64_t offset;
+	enum unwind_call call;
+};
+
+struct call_sites {
+	struct image_files *files; /* borrowed */
+	const struct unwind_arch *arch;
+	struct call_site cached[CALL_SITES_CACHED];
+};
+
+/* 0 or -ENOMEM. */
+int call_sites_new(struct image_files *files, struct call_sites **ret);
+struct call_sites *call_sites_free(struct call_sites *sites);
+
+/* What is in front of an offset in an image's file; UNWIND_CALL_UNKNOWN: that cannot be read. */
+enum unwind_call call_sites_find(struct call_sites *sites, uint64_t image, uint64_t offset);
+
+/* An image is no more. */
+void call_sites_forget(struct call_sites *sites, uint64_t image);

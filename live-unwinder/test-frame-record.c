@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stacks made by hand, of code without unwind information that file's code has called. */
+#include <dwarf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "live-unwinder/frame-record.h"
+#include "live-unwinder/test-world.h"
+
+enum { RBP = 6 };
+
+/* As their unwind information has them. */
+enum function {
+	SP_8,  /* the return address is on top */
+	SP_24, /* 16 bytes further */
+	BY_FP, /* it keeps a frame pointer */
+	OUTERMOST,
+	N_FUNCTIONS,
+};
+
+static const struct made_function functions[N_FUNCTIONS] = {
+	[SP_8] = { 0 },
+	[SP_24] = { PROGRAM(DW_CFA_def_cfa_offset, 24) },
+	[BY_FP] = { PROGRAM(DW_CFA_def_cfa, RBP, 16, DW_CFA_offset | RBP, 2) },
+	[OUTERMOST] = { PROGRAM(DW_CFA_undefined, 16) },
+};
+
+enum {
+	FILE_IMAGE = 5,
+	BASE = 0x10000000,
+	CODE_IMAGE = 6,
+	CODE = 0x20000000, /* without a file */
+	WORDS = 64,
+	OTHER = 0x1234,
+};
+
+static const uint64_t stack_start = 0x7ffd00001000;
+
+static struct world world;
+static struct made file;
+static struct process *process;
+static struct call_sites *sites;
+static uint64_t stack[WORDS], registers[ARCH_REGISTERS_MAX];
+static struct frame_record record;
+
+static int set_up(void **state)
+{
+	world_init(&world, &(struct wire_hello){ 0 }, TABLES_WAIT);
+	file = made_elf(functions, N_FUNCTIONS, 0);
+	add_bytes(&world, FILE_IMAGE, file.bytes, file.n);
+	add_image(&world, CODE_IMAGE, WIRE_image_kind_ANONYMOUS, "//anon");
+	process = add_process(&world, 1);
+	add_mapping(&world, process, FILE_IMAGE, BASE, 0x2000, 0);
+	add_mapping(&world, process, CODE_IMAGE, CODE, 0x1000, 0);
+	assert_int_equal(call_sites_new(&world.files, &sites), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	sites = call_sites_free(sites);
+	world_deinit(&world);
+	made_deinit(&file);
+	return 0;
+}
+
+static uint64_t in(enum function function, size_t behind)
+{
+	return BASE + made_offset(function) + behind;
+}
+
+static uint64_t address_of_word(size_t i)
+{
+	return stack_start + i * sizeof(stack[0]);
+}
+
+/* Whether the frame pointer, at the word of that number, leads to a record of the code's. */
+static bool find(size_t fp, const uint64_t *words, size_t n)
+{
+	const struct wire_sample sample = {
+		.process = 1,
+		.registers = { registers, arch_host.n_registers },
+		.stack = { stack, n * sizeof(*words) },
+	};
+	const struct unwinding unwinding = { .sample = &sample, .process = process };
+
+	memcpy(stack, words, n * sizeof(*words));
+	registers[arch_host.sp_index] = stack_start;
+	return frame_record_find(&unwinding, &world.tables, sites, stack_start, address_of_word(fp),
+				 &record);
+}
+
+#define FIND(fp, ...)                                                                              \
+	find(fp, (const uint64_t[]){ __VA_ARGS__ },                                                \
+	     sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static void test_a_record_is_found(void **state)
+{
+	assert_true(FIND(1, OTHER, 77, in(SP_8, MADE_BEHIND_CALL)));
+	assert_int_equal(record.at, address_of_word(1));
+	assert_int_equal(record.fp, 77);
+	assert_int_equal(record.pc, in(SP_8, MADE_BEHIND_CALL));
+	assert_true(FIND(1, OTHER, 77, in(SP_8, MADE_BEHIND_INDIRECT)));
+	assert_true(FIND(1, OTHER, 77, CODE + 99)); /* of its bytes nobody knows */
+}
+
+static void test_what_returns_behind_no_call_is_no_record(void **state)
+{
+	assert_false(FIND(1, OTHER, 77, in(SP_8, MADE_BEHIND_NONE)));
+	assert_false(FIND(1, OTHER, 77, OTHER));
+}
+
+/* 0: what has called the code; 1: its caller; 2: a record of that one or of another. */
+static void test_a_record_above_another_frame_is_not_the_codes(void **state)
+{
+	const uint64_t above = in(OUTERMOST, MADE_BEHIND_CALL);
+
+	assert_false(
+		FIND(2, in(SP_8, MADE_BEHIND_INDIRECT), in(SP_8, MADE_BEHIND_CALL), 77, above));
+	assert_false(FIND(2, in(OUTERMOST, MADE_BEHIND_INDIRECT), OTHER, 77, above));
+	assert_false(FIND(3, OTHER, in(SP_8, MADE_BEHIND_INDIRECT), in(SP_8, MADE_BEHIND_CALL), 77,
+			  above));
+}
+
+static void test_a_record_within_another_frame_is_not_the_codes(void **state)
+{
+	assert_false(FIND(1, in(SP_24, MADE_BEHIND_INDIRECT), 77, in(SP_8, MADE_BEHIND_CALL),
+			  in(OUTERMOST, MADE_BEHIND_CALL)));
+	assert_false(FIND(1, in(BY_FP, MADE_BEHIND_INDIRECT), 77, in(OUTERMOST, MADE_BEHIND_CALL)));
+}
+
+/* Words that were left over. */
+static void test_what_only_looks_like_a_frame_is_none(void **state)
+{
+	const uint64_t above = in(OUTERMOST, MADE_BEHIND_CALL);
+
+	assert_true(FIND(2, in(SP_8, MADE_BEHIND_INDIRECT), OTHER, 77, above));
+	assert_true(FIND(2, in(SP_8, MADE_BEHIND_INDIRECT), in(SP_8, MADE_BEHIND_NONE), 77, above));
+	assert_true(FIND(2, in(SP_8, MADE_BEHIND_CALL), in(SP_8, MADE_BEHIND_CALL), 77, above));
+	assert_true(FIND(2, in(SP_8, MADE_BEHIND_NONE), in(SP_8, MADE_BEHIND_CALL), 77, above));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_record_is_found),
+		TEST(test_what_returns_behind_no_call_is_no_record),
+		TEST(test_a_record_above_another_frame_is_not_the_codes),
+		TEST(test_a_record_within_another_frame_is_not_the_codes),
+		TEST(test_what_only_looks_like_a_frame_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
