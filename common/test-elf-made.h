@@ -16,10 +16,13 @@ enum {
 	MADE_BEHIND_CALL = 5,
 	MADE_BEHIND_INDIRECT = 7,
 	MADE_BEHIND_NONE = 16,
+	MADE_BEHIND_LATE = 0x1a, /* of a PLT's second stub */
 };
 
-/* call rel32; call *%rax */
-static const uint8_t made_code[MADE_BEHIND_INDIRECT] = { 0xe8, 0, 0, 0, 0, 0xff, 0xd0 };
+/* call rel32; call *%rax; …; call *%rax */
+static const uint8_t made_code[MADE_BEHIND_LATE] = {
+	0xe8, 0, 0, 0, 0, 0xff, 0xd0, [MADE_BEHIND_LATE - 2] = 0xff, 0xd0
+};
 
 /* Nothing of it runs: only the places count. */
 struct made_function {

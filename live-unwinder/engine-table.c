@@ -18,6 +18,8 @@
 
 enum {
 	RULES_CACHED = 16384, /* a power of two */
+	/* A flag of cached rules: no call is in front of the place behind. */
+	NO_CALL = 1 << 30,
 	TABLES_CACHED = 64,   /* a power of two */
 	FILE_REACH = 1 << 28, /* no file goes on so far before or behind its code */
 	USER_BITS = 56,	      /* of an address, with five-level page tables */
@@ -166,6 +168,38 @@ static const struct unwind_rule *look_up_rule(const struct image_table_entry *en
 	return entry->state == TABLE_READY ? unwind_table_find(&entry->table, offset) : NULL;
 }
 
+/*
+ * Whether what returns to the place behind an offset shows that the way there was wrong. Where the
+ * kernel, or a runtime, has made the return address there is no call.
+ */
+static bool needs_call(const struct unwind_rule *rule)
+{
+	return !(rule->flags & (UNWIND_FLAG_SIGNAL | UNWIND_FLAG_GIVEN)) &&
+	       rule->return_address != UNWIND_VALUE_UNDEFINED;
+}
+
+static bool lacks_call(struct engine_table *engine, const struct image_table_entry *entry,
+		       const struct unwind_rule *rule, uint64_t offset)
+{
+	return needs_call(rule) && entry->image &&
+	       call_sites_find(engine->call_sites, entry->image->number, offset + 1) ==
+		       UNWIND_CALL_NONE;
+}
+
+static void cache_rule(struct engine_table *engine, const struct image_table_entry *entry,
+		       uint64_t offset, struct unwind_rule *ret)
+{
+	const struct unwind_rule *rule = look_up_rule(entry, offset);
+
+	if (!rule) {
+		ret->cfa = 0;
+		return;
+	}
+	*ret = *rule;
+	if (lacks_call(engine, entry, rule, offset))
+		ret->flags |= NO_CALL;
+}
+
 /* The same with the cache, for a table that will not change any more. */
 static const struct unwind_rule *find_rule(struct engine_table *engine,
 					   const struct image_table_entry *entry, uint64_t offset)
@@ -173,17 +207,12 @@ static const struct unwind_rule *find_rule(struct engine_table *engine,
 	uint64_t place = (uint64_t)entry->id << 32 | (uint32_t)offset;
 	uint64_t hash = place * 0x9e3779b97f4a7c15ULL;
 	struct cached_rule *cached = &engine->cached_rules[hash >> 40 & (RULES_CACHED - 1)];
-	const struct unwind_rule *rule;
 
 	if (offset >> 32 || entry->state == TABLE_PENDING)
 		return look_up_rule(entry, offset);
 	if (cached->place != place) {
-		rule = look_up_rule(entry, offset);
+		cache_rule(engine, entry, offset, &cached->rule);
 		cached->place = place;
-		if (rule)
-			cached->rule = *rule;
-		else
-			cached->rule.cfa = 0;
 	}
 	return cached->rule.cfa ? &cached->rule : NULL;
 }
@@ -508,6 +537,73 @@ static bool find_signal_return(struct walk *walk, uint64_t place, struct unwind_
 	return true;
 }
 
+/* What a pc that was returned to turns out to be. */
+enum returned_to {
+	RETURNED_BEHIND_CALL, /* as far as that can be told */
+	RETURNED_TO_START,    /* of a function */
+	RETURNED_TO_NOWHERE,  /* it was no return address, and the frame before was left wrongly */
+};
+
+/*
+ * A stack that was made by hand, a coroutine's, returns to the first instruction of a function. The
+ * instruction in front of it is another function's, or none.
+ */
+static const struct unwind_rule *find_start(const struct walk *walk, uint64_t place)
+{
+	enum { ALIGNMENT = 16, CALL_PUSHES = 8 };
+	const struct unwind_rule *rule =
+		place % ALIGNMENT ? NULL : find_rule(walk->engine, walk->entry, place);
+
+	return rule && (rule->return_address == UNWIND_VALUE_UNDEFINED ||
+			(rule->cfa == UNWIND_CFA_SP && rule->cfa_offset == CALL_PUSHES))
+		       ? rule
+		       : NULL;
+}
+
+/* `place` is one byte early. */
+static enum returned_to look_for_call(const struct walk *walk, uint64_t place,
+				      const struct unwind_rule *rule)
+{
+	const struct image *image = walk->entry->image;
+	bool has_call = rule ? !(rule->flags & NO_CALL)
+			     : !image || call_sites_find(walk->engine->call_sites, image->number,
+							 place + 1) != UNWIND_CALL_NONE;
+
+	if (has_call)
+		return RETURNED_BEHIND_CALL;
+	if (find_start(walk, place + 1))
+		return RETURNED_TO_START;
+	return rule ? RETURNED_TO_NOWHERE : RETURNED_BEHIND_CALL;
+}
+
+/* Who was not called has no caller; if its rule does not say so, nobody knows. */
+static bool visit_start(struct walk *walk, uint64_t place)
+{
+	const struct unwind_rule *rule = find_start(walk, place);
+
+	overrule(walk);
+	walk->is_exact = true;
+	if (!add_frame(walk, rule))
+		return false;
+	return end(walk, rule->return_address == UNWIND_VALUE_UNDEFINED
+				 ? WIRE_stack_end_COMPLETE
+				 : WIRE_stack_end_NO_UNWIND_INFO);
+}
+
+/* A frame that was returned to; false: it is more, or less, than that. */
+static bool is_returned_to(struct walk *walk, uint64_t place, const struct unwind_rule *rule)
+{
+	switch (look_for_call(walk, place, rule)) {
+	case RETURNED_TO_START:
+		return visit_start(walk, place + 1);
+	case RETURNED_TO_NOWHERE:
+		overrule(walk);
+		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+	default:
+		return true;
+	}
+}
+
 /* One frame: false: it is the last one. */
 static bool visit(struct walk *walk)
 {
@@ -528,6 +624,8 @@ static bool visit(struct walk *walk)
 			return give_up(walk, ENGINE_TABLE_E_PENDING);
 		if (!rule && find_signal_return(walk, place, &of_signal))
 			rule = &of_signal;
+		if (!walk->is_exact && !is_returned_to(walk, place, rule))
+			return false;
 	}
 	if (!add_frame(walk, rule))
 		return false;

@@ -345,8 +345,8 @@ static void test_a_stub_has_pushed_a_word_from_its_limit_on(void **state)
 /* Called from it or not: a return address is compared as it is, not one less. */
 static void test_a_stub_that_has_called_is_judged_by_its_return_address(void **state)
 {
-	SAMPLE(in(PLAIN), start_of(PLT) + 0x1a, in(PLAIN), in(BOTTOM));
-	ASSERT_STACK(COMPLETE, in(PLAIN), start_of(PLT) + 0x1a, in(BOTTOM));
+	SAMPLE(in(PLAIN), start_of(PLT) + MADE_BEHIND_LATE, in(PLAIN), in(BOTTOM));
+	ASSERT_STACK(COMPLETE, in(PLAIN), start_of(PLT) + MADE_BEHIND_LATE, in(BOTTOM));
 }
 
 static void test_what_a_signal_interrupted_is_exact(void **state)
