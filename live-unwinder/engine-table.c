@@ -14,38 +14,19 @@
 #include "common/zero-pages.h"
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/frame-record.h"
+#include "live-unwinder/rule-cache.h"
 #include "live-unwinder/stack-reads.h"
 
 enum {
-	RULES_CACHED = 16384, /* a power of two */
-	/* A flag of cached rules: no call is in front of the place behind. */
-	NO_CALL = 1 << 30,
-	TABLES_CACHED = 64,   /* a power of two */
 	FILE_REACH = 1 << 28, /* no file goes on so far before or behind its code */
 	USER_BITS = 56,	      /* of an address, with five-level page tables */
 };
 
-/* The rule for a place; without one `rule.cfa` is 0. */
-struct cached_rule {
-	uint64_t place; /* the table's id and the offset in its file */
-	struct unwind_rule rule;
-};
-
-struct cached_table {
-	uint64_t image;
-	const struct image_table_entry *entry; /* NULL: nothing is here */
-};
-
-enum { CACHE_LINE = 64 };
-
 struct engine_table {
-	struct cached_rule cached_rules[RULES_CACHED]; /* two a cache line, none across two */
-	struct cached_table cached_tables[TABLES_CACHED];
+	struct rule_cache cache;
 	struct stack_reads reads[STACK_READS_THREADS];
-	uint64_t n_removed; /* of the tables, when they were cached */
 	struct tables *tables;
-	struct call_sites *call_sites;
-} __attribute__((aligned(CACHE_LINE)));
+};
 
 int engine_table_new(struct tables *tables, struct engine_table **ret)
 {
@@ -54,7 +35,7 @@ int engine_table_new(struct tables *tables, struct engine_table **ret)
 	if (!engine)
 		return -ENOMEM;
 	engine->tables = tables;
-	if (call_sites_new(tables->files, &engine->call_sites) < 0) {
+	if (rule_cache_init(&engine->cache, tables) < 0) {
 		engine_table_free(engine);
 		return -ENOMEM;
 	}
@@ -65,14 +46,14 @@ int engine_table_new(struct tables *tables, struct engine_table **ret)
 struct engine_table *engine_table_free(struct engine_table *engine)
 {
 	if (engine)
-		call_sites_free(engine->call_sites);
+		rule_cache_deinit(&engine->cache);
 	zero_pages_give_back(engine, sizeof(*engine));
 	return NULL;
 }
 
 void engine_table_forget_image(struct engine_table *engine, uint64_t image)
 {
-	call_sites_forget(engine->call_sites, image);
+	call_sites_forget(engine->cache.call_sites, image);
 }
 
 /* A frame on the way out. */
@@ -119,31 +100,6 @@ static bool find_register(const struct walk *walk, int64_t number, uint64_t *ret
 	       read_word(walk, walk->interrupted_at + arch_host.interrupted_at[number], ret);
 }
 
-/* Whether an entry says the same the next time. */
-static bool is_settled(const struct image_table_entry *entry)
-{
-	return entry && entry->state != TABLE_PENDING &&
-	       (entry->state != TABLE_NO_FILE || !entry->image ||
-		entry->image->kind != WIRE_image_kind_FILE);
-}
-
-static const struct image_table_entry *find_table(struct engine_table *engine, uint64_t image)
-{
-	struct cached_table *cached = &engine->cached_tables[image & (TABLES_CACHED - 1)];
-	const struct image_table_entry *entry;
-
-	if (engine->n_removed != engine->tables->n_removed) {
-		memset(engine->cached_tables, 0, sizeof(engine->cached_tables));
-		engine->n_removed = engine->tables->n_removed;
-	}
-	if (cached->image == image && cached->entry)
-		return cached->entry;
-	entry = tables_get(engine->tables, image);
-	cached->image = image;
-	cached->entry = is_settled(entry) ? entry : NULL;
-	return entry;
-}
-
 /* The mapping of the current pc, and its image's table. */
 static void find_mapping(struct walk *walk, uint64_t code)
 {
@@ -153,68 +109,8 @@ static void find_mapping(struct walk *walk, uint64_t code)
 		return;
 	mapping = mapping_table_find(&walk->unwinding->process->mappings, code);
 	if (mapping && (!walk->mapping || mapping->image != walk->mapping->image))
-		walk->entry = find_table(walk->engine, mapping->image);
+		walk->entry = rule_cache_table(&walk->engine->cache, mapping->image);
 	walk->mapping = mapping;
-}
-
-/* The rule at an offset in the file of a table, past the cache; NULL: none. */
-static const struct unwind_rule *look_up_rule(const struct image_table_entry *entry,
-					      uint64_t offset)
-{
-	const struct unwind_rule *given = image_intervals_find(&entry->intervals, offset);
-
-	if (given)
-		return given;
-	return entry->state == TABLE_READY ? unwind_table_find(&entry->table, offset) : NULL;
-}
-
-/*
- * Whether what returns to the place behind an offset shows that the way there was wrong. Where the
- * kernel, or a runtime, has made the return address there is no call.
- */
-static bool needs_call(const struct unwind_rule *rule)
-{
-	return !(rule->flags & (UNWIND_FLAG_SIGNAL | UNWIND_FLAG_GIVEN)) &&
-	       rule->return_address != UNWIND_VALUE_UNDEFINED;
-}
-
-static bool lacks_call(struct engine_table *engine, const struct image_table_entry *entry,
-		       const struct unwind_rule *rule, uint64_t offset)
-{
-	return needs_call(rule) && entry->image &&
-	       call_sites_find(engine->call_sites, entry->image->number, offset + 1) ==
-		       UNWIND_CALL_NONE;
-}
-
-static void cache_rule(struct engine_table *engine, const struct image_table_entry *entry,
-		       uint64_t offset, struct unwind_rule *ret)
-{
-	const struct unwind_rule *rule = look_up_rule(entry, offset);
-
-	if (!rule) {
-		ret->cfa = 0;
-		return;
-	}
-	*ret = *rule;
-	if (lacks_call(engine, entry, rule, offset))
-		ret->flags |= NO_CALL;
-}
-
-/* The same with the cache, for a table that will not change any more. */
-static const struct unwind_rule *find_rule(struct engine_table *engine,
-					   const struct image_table_entry *entry, uint64_t offset)
-{
-	uint64_t place = (uint64_t)entry->id << 32 | (uint32_t)offset;
-	uint64_t hash = place * 0x9e3779b97f4a7c15ULL;
-	struct cached_rule *cached = &engine->cached_rules[hash >> 40 & (RULES_CACHED - 1)];
-
-	if (offset >> 32 || entry->state == TABLE_PENDING)
-		return look_up_rule(entry, offset);
-	if (cached->place != place) {
-		cache_rule(engine, entry, offset, &cached->rule);
-		cached->place = place;
-	}
-	return cached->rule.cfa ? &cached->rule : NULL;
 }
 
 static bool end(struct walk *walk, enum wire_stack_end reason)
@@ -477,8 +373,7 @@ static bool step_by_frame_pointer(struct walk *walk)
 	struct frame_record record;
 
 	if (!walk->knows_fp ||
-	    !frame_record_find(unwinding, walk->engine->tables, walk->engine->call_sites, walk->sp,
-			       walk->fp, &record))
+	    !frame_record_find(unwinding, &walk->engine->cache, walk->sp, walk->fp, &record))
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
 	unwinding->is_unproved = true;
@@ -528,7 +423,9 @@ static bool has_said_all(const struct image_table_entry *entry)
 static bool find_signal_return(struct walk *walk, uint64_t place, struct unwind_rule *ret)
 {
 	const struct unwind_rule *rule =
-		walk->is_exact && place ? find_rule(walk->engine, walk->entry, place - 1) : NULL;
+		walk->is_exact && place
+			? rule_cache_find(&walk->engine->cache, walk->entry, place - 1)
+			: NULL;
 
 	if (!rule || !(rule->flags & UNWIND_FLAG_SIGNAL))
 		return false;
@@ -552,7 +449,8 @@ static const struct unwind_rule *find_start(const struct walk *walk, uint64_t pl
 {
 	enum { ALIGNMENT = 16, CALL_PUSHES = 8 };
 	const struct unwind_rule *rule =
-		place % ALIGNMENT ? NULL : find_rule(walk->engine, walk->entry, place);
+		place % ALIGNMENT ? NULL
+				  : rule_cache_find(&walk->engine->cache, walk->entry, place);
 
 	return rule && (rule->return_address == UNWIND_VALUE_UNDEFINED ||
 			(rule->cfa == UNWIND_CFA_SP && rule->cfa_offset == CALL_PUSHES))
@@ -565,9 +463,10 @@ static enum returned_to look_for_call(const struct walk *walk, uint64_t place,
 				      const struct unwind_rule *rule)
 {
 	const struct image *image = walk->entry->image;
-	bool has_call = rule ? !(rule->flags & NO_CALL)
-			     : !image || call_sites_find(walk->engine->call_sites, image->number,
-							 place + 1) != UNWIND_CALL_NONE;
+	bool has_call =
+		rule ? !(rule->flags & RULE_NO_CALL)
+		     : !image || call_sites_find(walk->engine->cache.call_sites, image->number,
+						 place + 1) != UNWIND_CALL_NONE;
 
 	if (has_call)
 		return RETURNED_BEHIND_CALL;
@@ -619,7 +518,7 @@ static bool visit(struct walk *walk)
 		if (entry && tables_is_too_new(entry->not_before, walk->unwinding->sample->time))
 			return add_lost_frame(walk);
 		if (entry)
-			rule = find_rule(walk->engine, entry, place);
+			rule = rule_cache_find(&walk->engine->cache, entry, place);
 		if (!rule && !has_said_all(entry))
 			return give_up(walk, ENGINE_TABLE_E_PENDING);
 		if (!rule && find_signal_return(walk, place, &of_signal))
@@ -712,9 +611,28 @@ static void cut_at(struct unwinding *unwinding, size_t frame, enum wire_stack_en
 static bool is_given(struct engine_table *engine, uint64_t image, uint64_t offset)
 {
 	const struct image_table_entry *entry =
-		engine->tables->intervals ? find_table(engine, image) : NULL;
+		engine->tables->intervals ? rule_cache_table(&engine->cache, image) : NULL;
 
 	return entry && image_intervals_find(&entry->intervals, offset);
+}
+
+/*
+ * Whether a frame of elfutils' was found where no call returns to. The frame of a signal handler's
+ * return has an interrupted one for its caller; who ends the stack may have been called by nobody.
+ */
+static bool lacks_call(struct engine_table *engine, const struct unwinding *unwinding, size_t i,
+		       const struct mapping *mapping)
+{
+	const struct wire_frame *frame = &unwinding->frames[i], *caller = frame + 1;
+	bool is_last = i + 1 == unwinding->n_frames;
+
+	if (frame->flags & WIRE_frame_flags_EXACT ||
+	    (is_last ? unwinding->end == WIRE_stack_end_COMPLETE
+		     : caller->flags & WIRE_frame_flags_EXACT))
+		return false;
+	return call_sites_find(engine->cache.call_sites, mapping->image,
+			       frame->address - mapping->start + mapping->offset) ==
+	       UNWIND_CALL_NONE;
 }
 
 /* false: nothing is to be cut here. */
@@ -731,6 +649,10 @@ static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, 
 	if (tables_is_too_new(image_files_not_before(files, image), unwinding->sample->time)) {
 		frame->mapping = 0;
 		cut_at(unwinding, i, WIRE_stack_end_IMAGE_UNAVAILABLE, image);
+		return true;
+	}
+	if (lacks_call(engine, unwinding, i, mapping)) {
+		cut_at(unwinding, i - 1, WIRE_stack_end_BAD_UNWIND_INFO, NULL);
 		return true;
 	}
 	if (!is_given(engine, image->number, code - mapping->start + mapping->offset))

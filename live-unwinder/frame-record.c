@@ -7,8 +7,7 @@
 /* Of a sample, what is looked at. */
 struct look {
 	const struct unwinding *unwinding;
-	struct tables *tables;
-	struct call_sites *sites;
+	struct rule_cache *cache;
 	uint64_t sp, fp;
 };
 
@@ -35,15 +34,15 @@ static bool find_place(const struct look *look, uint64_t pc, struct return_place
 	const struct mapping *mapping =
 		pc ? mapping_table_find(&look->unwinding->process->mappings, pc - 1) : NULL;
 	const struct image_table_entry *entry =
-		mapping ? tables_get(look->tables, mapping->image) : NULL;
+		mapping ? rule_cache_table(look->cache, mapping->image) : NULL;
 	uint64_t offset;
 
 	if (!entry || entry->state != TABLE_READY)
 		return false;
 	offset = pc - mapping->start + mapping->offset;
 	*ret = (struct return_place){
-		.call = call_sites_find(look->sites, mapping->image, offset),
-		.rule = unwind_table_find(&entry->table, offset - 1),
+		.call = call_sites_find(look->cache->call_sites, mapping->image, offset),
+		.rule = rule_cache_look_up(entry, offset - 1),
 	};
 	return true;
 }
@@ -91,10 +90,10 @@ static bool is_above_other_frame(const struct look *look)
 	return false;
 }
 
-bool frame_record_find(const struct unwinding *unwinding, struct tables *tables,
-		       struct call_sites *sites, uint64_t sp, uint64_t fp, struct frame_record *ret)
+bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t sp,
+		       uint64_t fp, struct frame_record *ret)
 {
-	const struct look look = { unwinding, tables, sites, sp, fp };
+	const struct look look = { unwinding, cache, sp, fp };
 	struct return_place place;
 
 	ret->at = fp;

@@ -8,9 +8,8 @@
  */
 #pragma once
 
-#include "live-unwinder/call-sites.h"
 #include "live-unwinder/engine.h"
-#include "live-unwinder/tables.h"
+#include "live-unwinder/rule-cache.h"
 
 /* Words of a frame that are looked at for what returns to another image. */
 enum { FRAME_RECORD_WORDS_MAX = 4096 };
@@ -24,6 +23,5 @@ struct frame_record {
  * Reads the record that a frame pointer leads to, of code whose stack pointer is `sp`; false: it is
  * none, or not of this code.
  */
-bool frame_record_find(const struct unwinding *unwinding, struct tables *tables,
-		       struct call_sites *sites, uint64_t sp, uint64_t fp,
-		       struct frame_record *ret);
+bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t sp,
+		       uint64_t fp, struct frame_record *ret);

@@ -43,7 +43,7 @@ static const uint64_t stack_start = 0x7ffd00001000;
 static struct world world;
 static struct made file;
 static struct process *process;
-static struct call_sites *sites;
+static struct rule_cache cache;
 static uint64_t stack[WORDS], registers[ARCH_REGISTERS_MAX];
 static struct frame_record record;
 
@@ -56,13 +56,14 @@ static int set_up(void **state)
 	process = add_process(&world, 1);
 	add_mapping(&world, process, FILE_IMAGE, BASE, 0x2000, 0);
 	add_mapping(&world, process, CODE_IMAGE, CODE, 0x1000, 0);
-	assert_int_equal(call_sites_new(&world.files, &sites), 0);
+	memset(&cache, 0, sizeof(cache));
+	assert_int_equal(rule_cache_init(&cache, &world.tables), 0);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	sites = call_sites_free(sites);
+	rule_cache_deinit(&cache);
 	world_deinit(&world);
 	made_deinit(&file);
 	return 0;
@@ -90,8 +91,7 @@ static bool find(size_t fp, const uint64_t *words, size_t n)
 
 	memcpy(stack, words, n * sizeof(*words));
 	registers[arch_host.sp_index] = stack_start;
-	return frame_record_find(&unwinding, &world.tables, sites, stack_start, address_of_word(fp),
-				 &record);
+	return frame_record_find(&unwinding, &cache, stack_start, address_of_word(fp), &record);
 }
 
 #define FIND(fp, ...)                                                                              \

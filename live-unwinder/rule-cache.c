@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "live-unwinder/rule-cache.h"
+
+int rule_cache_init(struct rule_cache *cache, struct tables *tables)
+{
+	cache->tables = tables;
+	return call_sites_new(tables->files, &cache->call_sites);
+}
+
+void rule_cache_deinit(struct rule_cache *cache)
+{
+	cache->call_sites = call_sites_free(cache->call_sites);
+}
+
+/* Whether an entry says the same the next time. */
+static bool is_settled(const struct image_table_entry *entry)
+{
+	return entry && entry->state != TABLE_PENDING &&
+	       (entry->state != TABLE_NO_FILE || !entry->image ||
+		entry->image->kind != WIRE_image_kind_FILE);
+}
+
+const struct image_table_entry *rule_cache_table(struct rule_cache *cache, uint64_t image)
+{
+	struct cached_table *cached = &cache->entries[image & (TABLES_CACHED - 1)];
+	const struct image_table_entry *entry;
+
+	if (cache->n_removed != cache->tables->n_removed) {
+		memset(cache->entries, 0, sizeof(cache->entries));
+		cache->n_removed = cache->tables->n_removed;
+	}
+	if (cached->image == image && cached->entry)
+		return cached->entry;
+	entry = tables_get(cache->tables, image);
+	cached->image = image;
+	cached->entry = is_settled(entry) ? entry : NULL;
+	return entry;
+}
+
+const struct unwind_rule *rule_cache_look_up(const struct image_table_entry *entry, uint64_t offset)
+{
+	const struct unwind_rule *given = image_intervals_find(&entry->intervals, offset);
+
+	if (given)
+		return given;
+	return entry->state == TABLE_READY ? unwind_table_find(&entry->table, offset) : NULL;
+}
+
+/* Where the kernel, or a runtime, has made the return address there need be no call. */
+static bool needs_call(const struct unwind_rule *rule)
+{
+	return !(rule->flags & (UNWIND_FLAG_SIGNAL | UNWIND_FLAG_GIVEN)) &&
+	       rule->return_address != UNWIND_VALUE_UNDEFINED;
+}
+
+static bool lacks_call(struct rule_cache *cache, const struct image_table_entry *entry,
+		       const struct unwind_rule *rule, uint64_t offset)
+{
+	return needs_call(rule) && entry->image &&
+	       call_sites_find(cache->call_sites, entry->image->number, offset + 1) ==
+		       UNWIND_CALL_NONE;
+}
+
+void rule_cache_fill(struct rule_cache *cache, const struct image_table_entry *entry,
+		     uint64_t offset, struct unwind_rule *ret)
+{
+	const struct unwind_rule *rule = rule_cache_look_up(entry, offset);
+
+	if (!rule) {
+		ret->cfa = 0;
+		return;
+	}
+	*ret = *rule;
+	if (lacks_call(cache, entry, rule, offset))
+		ret->flags |= RULE_NO_CALL;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The rules that frames were left by lately, which all processes share, and the tables that they
+ * come from: a frame mostly is where another one was. What a rule is kept for is a place in a file,
+ * so what the bytes there tell is kept with it.
+ */
+#pragma once
+
+#include "live-unwinder/call-sites.h"
+#include "live-unwinder/tables.h"
+
+enum {
+	RULES_CACHED = 16384, /* a power of two */
+	TABLES_CACHED = 64,   /* a power of two */
+	/* A flag of what is kept: whatever returns to the place behind came from no call. */
+	RULE_NO_CALL = 1 << 30,
+};
+
+/* The rule for a place; without one `rule.cfa` is 0. */
+struct cached_rule {
+	uint64_t place; /* the table's id and the offset in its file */
+	struct unwind_rule rule;
+};
+
+struct cached_table {
+	uint64_t image;
+	const struct image_table_entry *entry; /* NULL: nothing is here */
+};
+
+enum { CACHE_LINE = 64 };
+
+struct rule_cache {
+	struct cached_rule rules[RULES_CACHED]; /* two a cache line, none across two */
+	struct cached_table entries[TABLES_CACHED];
+	uint64_t n_removed; /* of the tables, when they were kept */
+	struct tables *tables;
+	struct call_sites *call_sites; /* owned */
+} __attribute__((aligned(CACHE_LINE)));
+
+/* Of memory that is all zero, as it is large; `tables` is borrowed. 0 or -ENOMEM. */
+int rule_cache_init(struct rule_cache *cache, struct tables *tables);
+void rule_cache_deinit(struct rule_cache *cache);
+
+/* The table of an image, as tables_get(). */
+const struct image_table_entry *rule_cache_table(struct rule_cache *cache, uint64_t image);
+
+/* The rule at an offset in the file of a table, past what is kept; NULL: none. */
+const struct unwind_rule *rule_cache_look_up(const struct image_table_entry *entry,
+					     uint64_t offset);
+
+/* Keeps the rule of a place, or that there is none. */
+void rule_cache_fill(struct rule_cache *cache, const struct image_table_entry *entry,
+		     uint64_t offset, struct unwind_rule *ret);
+
+/* The rule at an offset; NULL: none. It stays until the next call. */
+static inline const struct unwind_rule *rule_cache_find(struct rule_cache *cache,
+							const struct image_table_entry *entry,
+							uint64_t offset)
+{
+	uint64_t place = (uint64_t)entry->id << 32 | (uint32_t)offset;
+	uint64_t hash = place * 0x9e3779b97f4a7c15ULL;
+	struct cached_rule *cached = &cache->rules[hash >> 40 & (RULES_CACHED - 1)];
+
+	/* A table may still change. */
+	if (offset >> 32 || entry->state == TABLE_PENDING)
+		return rule_cache_look_up(entry, offset);
+	if (cached->place != place) {
+		rule_cache_fill(cache, entry, offset, &cached->rule);
+		cached->place = place;
+	}
+	return cached->rule.cfa ? &cached->rule : NULL;
+}
