@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/arch.h"
+#include "common/zero-pages.h"
 #include "live-unwinder/call-sites.h"
 
 int call_sites_new(struct image_files *files, struct call_sites **ret)
 {
-	struct call_sites *sites = calloc(1, sizeof(*sites));
+	struct call_sites *sites = zero_pages_get(sizeof(*sites));
 
 	if (!sites)
 		return -ENOMEM;
@@ -21,7 +21,7 @@ int call_sites_new(struct image_files *files, struct call_sites **ret)
 
 struct call_sites *call_sites_free(struct call_sites *sites)
 {
-	free(sites);
+	zero_pages_give_back(sites, sizeof(*sites));
 	return NULL;
 }
 
@@ -48,20 +48,31 @@ static enum unwind_call read_call(const struct call_sites *sites, uint64_t numbe
 	return sites->arch->find_call_before(before);
 }
 
+/* The image is never 0, so no place is. */
+static uint64_t pack(uint64_t image, uint64_t offset)
+{
+	return (image << CALL_SITE_OFFSET_BITS | offset) << CALL_SITE_CALL_BITS;
+}
+
 enum unwind_call call_sites_find(struct call_sites *sites, uint64_t image, uint64_t offset)
 {
-	uint64_t hash = (image << 32 ^ offset) * 0x9e3779b97f4a7c15ULL;
-	struct call_site *site = &sites->cached[hash >> 40 & (CALL_SITES_CACHED - 1)];
+	const uint64_t call_mask = (1 << CALL_SITE_CALL_BITS) - 1;
+	uint64_t place = pack(image, offset);
+	uint64_t *cached =
+		&sites->cached[place * 0x9e3779b97f4a7c15ULL >> 40 & (CALL_SITES_CACHED - 1)];
 
-	if (site->image == image && site->offset == offset)
-		return site->call;
-	*site = (struct call_site){ image, offset, read_call(sites, image, offset) };
-	return site->call;
+	if (offset >> CALL_SITE_OFFSET_BITS || image >> CALL_SITE_IMAGE_BITS)
+		return read_call(sites, image, offset);
+	if ((*cached & ~call_mask) != place)
+		*cached = place | read_call(sites, image, offset);
+	return *cached & call_mask;
 }
 
 void call_sites_forget(struct call_sites *sites, uint64_t image)
 {
+	const unsigned int shift = CALL_SITE_OFFSET_BITS + CALL_SITE_CALL_BITS;
+
 	for (size_t i = 0; i < CALL_SITES_CACHED; i++)
-		if (sites->cached[i].image == image)
-			sites->cached[i].image = 0;
+		if (sites->cached[i] >> shift == image)
+			sites->cached[i] = 0;
 }

@@ -8,21 +8,21 @@
 #include "common/image-files.h"
 #include "common/unwind-arch.h"
 
-enum { CALL_SITES_CACHED = 1024 }; /* a power of two */
-
-struct call_site {
-	uint64_t image; /* 0: nothing is here */
-	uint64_t offset;
-	enum unwind_call call;
+enum {
+	CALL_SITES_CACHED = 65536, /* a power of two */
+	/* Bits of what is kept, in 64; of a place beyond them nothing is. */
+	CALL_SITE_CALL_BITS = 2,
+	CALL_SITE_OFFSET_BITS = 34,
+	CALL_SITE_IMAGE_BITS = 28,
 };
 
 struct call_sites {
-	struct image_files *files; /* borrowed */
+	uint64_t cached[CALL_SITES_CACHED]; /* image, offset and enum unwind_call; 0: none */
+	struct image_files *files;	    /* borrowed */
 	const struct unwind_arch *arch;
-	struct call_site cached[CALL_SITES_CACHED];
 };
 
-/* 0 or -ENOMEM. */
+/* `files` is borrowed. 0 or -ENOMEM. */
 int call_sites_new(struct image_files *files, struct call_sites **ret);
 struct call_sites *call_sites_free(struct call_sites *sites);
 

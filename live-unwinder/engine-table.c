@@ -458,17 +458,23 @@ static const struct unwind_rule *find_start(const struct walk *walk, uint64_t pl
 		       : NULL;
 }
 
+/* Where no rule is, the stack ends anyway, but perhaps at the start of a function. */
+static bool lacks_call(const struct walk *walk, uint64_t place, const struct unwind_rule *rule)
+{
+	struct rule_cache *cache = &walk->engine->cache;
+	const struct image *image = walk->entry->image;
+
+	if (rule)
+		return rule_cache_lacks_call(cache, walk->entry, place, rule);
+	return image &&
+	       call_sites_find(cache->call_sites, image->number, place + 1) == UNWIND_CALL_NONE;
+}
+
 /* `place` is one byte early. */
 static enum returned_to look_for_call(const struct walk *walk, uint64_t place,
 				      const struct unwind_rule *rule)
 {
-	const struct image *image = walk->entry->image;
-	bool has_call =
-		rule ? !(rule->flags & RULE_NO_CALL)
-		     : !image || call_sites_find(walk->engine->cache.call_sites, image->number,
-						 place + 1) != UNWIND_CALL_NONE;
-
-	if (has_call)
+	if (!lacks_call(walk, place, rule))
 		return RETURNED_BEHIND_CALL;
 	if (find_start(walk, place + 1))
 		return RETURNED_TO_START;
@@ -620,8 +626,8 @@ static bool is_given(struct engine_table *engine, uint64_t image, uint64_t offse
  * Whether a frame of elfutils' was found where no call returns to. The frame of a signal handler's
  * return has an interrupted one for its caller; who ends the stack may have been called by nobody.
  */
-static bool lacks_call(struct engine_table *engine, const struct unwinding *unwinding, size_t i,
-		       const struct mapping *mapping)
+static bool judge_lacks_call(struct engine_table *engine, const struct unwinding *unwinding,
+			     size_t i, const struct mapping *mapping)
 {
 	const struct wire_frame *frame = &unwinding->frames[i], *caller = frame + 1;
 	bool is_last = i + 1 == unwinding->n_frames;
@@ -651,7 +657,7 @@ static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, 
 		cut_at(unwinding, i, WIRE_stack_end_IMAGE_UNAVAILABLE, image);
 		return true;
 	}
-	if (lacks_call(engine, unwinding, i, mapping)) {
+	if (judge_lacks_call(engine, unwinding, i, mapping)) {
 		cut_at(unwinding, i - 1, WIRE_stack_end_BAD_UNWIND_INFO, NULL);
 		return true;
 	}

@@ -56,23 +56,20 @@ static bool needs_call(const struct unwind_rule *rule)
 }
 
 static bool lacks_call(struct rule_cache *cache, const struct image_table_entry *entry,
-		       const struct unwind_rule *rule, uint64_t offset)
+		       uint64_t offset, const struct unwind_rule *rule)
 {
 	return needs_call(rule) && entry->image &&
 	       call_sites_find(cache->call_sites, entry->image->number, offset + 1) ==
 		       UNWIND_CALL_NONE;
 }
 
-void rule_cache_fill(struct rule_cache *cache, const struct image_table_entry *entry,
-		     uint64_t offset, struct unwind_rule *ret)
+bool rule_cache_look_for_call(struct rule_cache *cache, const struct image_table_entry *entry,
+			      uint64_t offset, const struct unwind_rule *rule)
 {
-	const struct unwind_rule *rule = rule_cache_look_up(entry, offset);
+	bool lacks = lacks_call(cache, entry, offset, rule);
+	struct cached_rule *cached = cached_rule_at(cache, cached_rule_place(entry, offset));
 
-	if (!rule) {
-		ret->cfa = 0;
-		return;
-	}
-	*ret = *rule;
-	if (lacks_call(cache, entry, rule, offset))
-		ret->flags |= RULE_NO_CALL;
+	if (rule == &cached->rule)
+		cached->rule.flags |= lacks ? RULE_NO_CALL : RULE_CALL;
+	return lacks;
 }

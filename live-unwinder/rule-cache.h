@@ -12,7 +12,9 @@
 enum {
 	RULES_CACHED = 16384, /* a power of two */
 	TABLES_CACHED = 64,   /* a power of two */
-	/* A flag of what is kept: whatever returns to the place behind came from no call. */
+	/* Flags of what is kept: whether a call returns to the place behind, once it was looked at.
+	 */
+	RULE_CALL = 1 << 29,
 	RULE_NO_CALL = 1 << 30,
 };
 
@@ -48,25 +50,49 @@ const struct image_table_entry *rule_cache_table(struct rule_cache *cache, uint6
 const struct unwind_rule *rule_cache_look_up(const struct image_table_entry *entry,
 					     uint64_t offset);
 
-/* Keeps the rule of a place, or that there is none. */
-void rule_cache_fill(struct rule_cache *cache, const struct image_table_entry *entry,
-		     uint64_t offset, struct unwind_rule *ret);
+static inline uint64_t cached_rule_place(const struct image_table_entry *entry, uint64_t offset)
+{
+	return (uint64_t)entry->id << 32 | (uint32_t)offset;
+}
+
+static inline struct cached_rule *cached_rule_at(struct rule_cache *cache, uint64_t place)
+{
+	return &cache->rules[place * 0x9e3779b97f4a7c15ULL >> 40 & (RULES_CACHED - 1)];
+}
 
 /* The rule at an offset; NULL: none. It stays until the next call. */
 static inline const struct unwind_rule *rule_cache_find(struct rule_cache *cache,
 							const struct image_table_entry *entry,
 							uint64_t offset)
 {
-	uint64_t place = (uint64_t)entry->id << 32 | (uint32_t)offset;
-	uint64_t hash = place * 0x9e3779b97f4a7c15ULL;
-	struct cached_rule *cached = &cache->rules[hash >> 40 & (RULES_CACHED - 1)];
+	uint64_t place = cached_rule_place(entry, offset);
+	struct cached_rule *cached = cached_rule_at(cache, place);
+	const struct unwind_rule *rule;
 
 	/* A table may still change. */
 	if (offset >> 32 || entry->state == TABLE_PENDING)
 		return rule_cache_look_up(entry, offset);
 	if (cached->place != place) {
-		rule_cache_fill(cache, entry, offset, &cached->rule);
+		rule = rule_cache_look_up(entry, offset);
 		cached->place = place;
+		if (rule)
+			cached->rule = *rule;
+		else
+			cached->rule.cfa = 0;
 	}
 	return cached->rule.cfa ? &cached->rule : NULL;
+}
+
+/* Looks at the bytes in front of the place behind an offset, where the rule is `rule`. */
+bool rule_cache_look_for_call(struct rule_cache *cache, const struct image_table_entry *entry,
+			      uint64_t offset, const struct unwind_rule *rule);
+
+/* Whether what has returned there came from no call. */
+static inline bool rule_cache_lacks_call(struct rule_cache *cache,
+					 const struct image_table_entry *entry, uint64_t offset,
+					 const struct unwind_rule *rule)
+{
+	if (rule->flags & (RULE_CALL | RULE_NO_CALL))
+		return rule->flags & RULE_NO_CALL;
+	return rule_cache_look_for_call(cache, entry, offset, rule);
 }
