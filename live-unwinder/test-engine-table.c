@@ -349,6 +349,22 @@ static void test_a_stub_that_has_called_is_judged_by_its_return_address(void **s
 	ASSERT_STACK(COMPLETE, in(PLAIN), start_of(PLT) + MADE_BEHIND_LATE, in(BOTTOM));
 }
 
+static void test_what_returns_behind_no_call_is_none_of_the_stack(void **state)
+{
+	SAMPLE(in(PLAIN), in(SP_16), 0, start_of(SP_16) + MADE_BEHIND_NONE, 0, in(BOTTOM));
+	ASSERT_STACK(BAD_UNWIND_INFO, in(PLAIN), in(SP_16));
+}
+
+static void test_what_returns_to_a_function_has_no_caller(void **state)
+{
+	SAMPLE(in(PLAIN), start_of(PLAIN), in(BOTTOM));
+	ASSERT_STACK(NO_UNWIND_INFO, in(PLAIN), start_of(PLAIN));
+	assert_int_equal(frames[1].flags, WIRE_frame_flags_EXACT);
+	SAMPLE(in(PLAIN), start_of(BOTTOM), in(PLAIN), in(BOTTOM));
+	ASSERT_STACK(COMPLETE, in(PLAIN), start_of(BOTTOM));
+	assert_int_equal(frames[1].flags, WIRE_frame_flags_EXACT);
+}
+
 static void test_what_a_signal_interrupted_is_exact(void **state)
 {
 	SAMPLE(in(PLAIN), in(SIGNAL), address_of_word(5), in(FP), address_of_word(6), 0, 0, 0,
@@ -982,6 +998,8 @@ int main(void)
 		TEST(test_a_stub_has_pushed_nothing_before_its_limit),
 		TEST(test_a_stub_has_pushed_a_word_from_its_limit_on),
 		TEST(test_a_stub_that_has_called_is_judged_by_its_return_address),
+		TEST(test_what_returns_behind_no_call_is_none_of_the_stack),
+		TEST(test_what_returns_to_a_function_has_no_caller),
 		TEST(test_what_a_signal_interrupted_is_exact),
 		TEST(test_what_a_signal_interrupted_is_looked_up_where_it_is),
 		TEST(test_what_a_signal_interrupted_has_all_its_registers),
