@@ -12,7 +12,7 @@
 #include "common/jit-memory.h"
 #include "common/jitdump-path.h"
 #include "symbolizer/jit-names.h"
-#include "symbolizer/jitdump.h"
+#include "common/jitdump.h"
 #include "symbolizer/perf-map.h"
 #include "symbolizer/symbol-name.h"
 

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "common/target-file.h" /* PERF_MAP_SIZE_MAX */
-#include "symbolizer/code-history.h"
-#include "symbolizer/growing-file.h"
-#include "symbolizer/name-store.h"
+#include "common/code-history.h"
+#include "common/growing-file.h"
+#include "common/name-store.h"
 
 enum {
 	PERF_MAP_ENTRIES_MAX = CODE_HISTORY_MAX, /* with one more, all before it are forgotten */

@@ -23,7 +23,7 @@
 
 #include "common/cleanup.h"
 #include "common/target-file.h"
-#include "symbolizer/jitdump.h"
+#include "common/jitdump.h"
 #include "symbolizer/perf-map.h"
 
 #define NOW UINT64_MAX

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "symbolizer/jitdump.h"
+#include "common/jitdump.h"
 
 enum {
 	MAGIC = 0x4a695444, /* "JiTD" */

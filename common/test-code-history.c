@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "symbolizer/code-history.h"
+#include "common/code-history.h"
 
 static void add(struct code_history *history, uint64_t start, uint64_t end)
 {

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "symbolizer/jitdump.h"
-#include "symbolizer/test-jitdump-made.h"
+#include "common/jitdump.h"
+#include "common/test-jitdump-made.h"
 
 #define NOW UINT64_MAX
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "common/cleanup.h"
-#include "symbolizer/jitdump.h"
+#include "common/jitdump.h"
 #include "tests/fuzz/fuzz.h"
 
 #define _cleanup_dump_ _cleanup_(jitdump_deinit)

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "symbolizer/jit-functions.h"
+#include "common/jit-functions.h"
 
 enum { NO_FUNCTION = UINT32_MAX };
 

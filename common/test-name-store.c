@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "symbolizer/name-store.h"
+#include "common/name-store.h"
 
 static uint32_t add(struct name_store *store, const char *name, size_t size)
 {

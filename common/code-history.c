@@ -7,7 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/growing-list.h"
-#include "symbolizer/code-history.h"
+#include "common/code-history.h"
 
 static_assert(CODE_HISTORY_FAN == 1 << 4 && CODE_HISTORY_MAX == 1 << 4 * (CODE_HISTORY_LEVELS + 1),
 	      "blocks are numbered by hexadecimal digits");

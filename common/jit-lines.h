@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/name-store.h"
+#include "common/name-store.h"
 
 enum { JIT_LINES_MAX = 1 << 21 }; /* 32 MiB */
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "symbolizer/growing-file.h"
+#include "common/growing-file.h"
 
 static int fd;
 static struct growing_file file;

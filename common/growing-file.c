@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbolizer/growing-file.h"
+#include "common/growing-file.h"
 
 static int read_at(int fd, uint64_t offset, void *ret, size_t size, size_t *ret_size)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/name-store.h"
+#include "common/name-store.h"
 
 enum { FIRST_SIZE = 4096 };
 

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/growing-file.h"
-#include "symbolizer/jit-functions.h"
+#include "common/growing-file.h"
+#include "common/jit-functions.h"
 
 enum {
 	JITDUMP_SIZE_MAX = 1 << 30,	  /* bytes of the file; then nothing is known */

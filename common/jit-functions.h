@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/code-history.h"
-#include "symbolizer/jit-lines.h"
-#include "symbolizer/name-store.h"
+#include "common/code-history.h"
+#include "common/jit-lines.h"
+#include "common/name-store.h"
 
 enum { JIT_PIECES_MAX = 1 << 18 }; /* functions at a place, and places that were left */
 

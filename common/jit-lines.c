@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/jit-lines.h"
+#include "common/jit-lines.h"
 
 enum {
 	/*
