@@ -70,6 +70,7 @@ int jit_functions_add(struct jit_functions *functions, const struct jit_load *lo
 		.start = load->start,
 		.size = load->size,
 		.index = load->index,
+		.code_at = load->code_at,
 	};
 	int r;
 

@@ -18,6 +18,7 @@ enum { JIT_PIECES_MAX = 1 << 18 }; /* functions at a place, and places that were
 struct jit_function {
 	uint64_t start, size; /* where it was first; it is as large wherever it is */
 	uint64_t index;	      /* the compiler's number for it */
+	uint64_t code_at;     /* where its code is in the file; 0: that is not known */
 	uint32_t name;
 	uint32_t first_line, n_lines;
 };
@@ -40,6 +41,7 @@ struct jit_functions {
 /* What a function is when it is added. */
 struct jit_load {
 	uint64_t start, size, index, time;
+	uint64_t code_at;
 	const char *name;
 	size_t name_size;
 };

@@ -61,6 +61,7 @@ static void begin(struct jitdump *dump)
 	dump->outcome = JITDUMP_OK;
 	dump->part_size = 0;
 	dump->skip = 0;
+	dump->part_end = 0;
 	dump->size = 0;
 	dump->is_closed = false;
 	expect(dump, sizeof(struct file_header), read_file_header);
@@ -147,6 +148,7 @@ static int read_load_name(struct jitdump *dump)
 {
 	const char *name = dump->part + sizeof(struct load_record);
 	size_t room = dump->part_size - sizeof(struct load_record), size = strnlen(name, room);
+	uint64_t code_at = dump->part_end - room + size + 1;
 	struct load_record record;
 	int r;
 
@@ -161,6 +163,7 @@ static int read_load_name(struct jitdump *dump)
 				 .size = record.code_size,
 				 .index = record.code_index,
 				 .time = record.header.time,
+				 .code_at = size == room ? 0 : code_at,
 				 .name = name,
 				 .name_size = size > JITDUMP_NAME_MAX ? JITDUMP_NAME_MAX : size,
 			 });
@@ -285,6 +288,7 @@ static int fill_part(struct jitdump *dump, const char **bytes, size_t *size)
 		n = *size;
 	memcpy(dump->part + dump->part_size, *bytes, n);
 	dump->part_size += n;
+	dump->part_end += n;
 	*bytes += n;
 	*size -= n;
 	return 0;
@@ -295,6 +299,7 @@ static void skip(struct jitdump *dump, const char **bytes, size_t *size)
 	size_t n = dump->skip < *size ? dump->skip : *size;
 
 	dump->skip -= n;
+	dump->part_end += n;
 	*bytes += n;
 	*size -= n;
 }
@@ -342,6 +347,7 @@ static int read_chunk(struct jitdump *dump, int fd, size_t *ret_size)
 	if (dump->skip >= sizeof(chunk)) {
 		r = growing_file_skip(&dump->file, fd, dump->skip, &n);
 		dump->skip -= n;
+		dump->part_end += n;
 		*ret_size = n > 0;
 		return r < 0 || count_bytes(dump, n) ? r : 0;
 	}

@@ -48,7 +48,8 @@ struct jitdump {
 	int (*read_next)(struct jitdump *dump); /* once it is there */
 	char *part;
 	size_t part_size, part_wanted, part_allocated;
-	uint64_t skip; /* bytes to leave out before it */
+	uint64_t skip;	   /* bytes to leave out before it */
+	uint64_t part_end; /* where what there is of it ends in the file */
 
 	/* Since it was initialized, whatever was read anew. */
 	uint64_t n_anew;

@@ -120,6 +120,30 @@ static void test_a_longer_header_is_passed_over(void **state)
 	give_as(JITDUMP_E_DAMAGED);
 }
 
+/* So many bytes of a function are there, of a file that was given as a whole. */
+static void check_code(uint64_t address, size_t size)
+{
+	struct jit_code code;
+
+	assert_true(jit_functions_find(&dump.functions, address, NOW, &code));
+	assert_true(code.function->code_at + size <= sizeof(made.bytes));
+	for (size_t i = 0; i < size; i++)
+		assert_int_equal((uint8_t)made.bytes[code.function->code_at + i], 0x90);
+	assert_int_not_equal((uint8_t)made.bytes[code.function->code_at - 1], 0x90);
+}
+
+static void test_it_is_told_where_the_code_is(void **state)
+{
+	made_put_load(&made, 10, 0x1000, 16, 1, "first");
+	made_put_lines(&made, 0x2000, NULL, 0);
+	made_put_load(&made, 20, 0x2000, 4000, 2, "second");
+	made_put_load(&made, 30, 0x4000, 1, 3, "");
+	give();
+	check_code(0x1000, 16);
+	check_code(0x2000, 4000);
+	check_code(0x4000, 1);
+}
+
 static void test_an_address_has_the_name_of_its_time(void **state)
 {
 	made_put_load(&made, 100, 0x1000, 16, 1, "first");
@@ -442,6 +466,7 @@ int main(void)
 		TEST(test_the_other_byte_order_is_refused),
 		TEST(test_other_versions_are_refused),
 		TEST(test_a_longer_header_is_passed_over),
+		TEST(test_it_is_told_where_the_code_is),
 		TEST(test_an_address_has_the_name_of_its_time),
 		TEST(test_code_that_was_moved_is_elsewhere_from_then_on),
 		TEST(test_what_is_not_there_is_not_moved),

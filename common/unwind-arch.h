@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/code-frame.h"
 #include "common/unwind-code.h"
 #include "common/unwind-rule.h"
 
@@ -54,6 +55,8 @@ struct unwind_arch {
 				 uint64_t offset);
 	/* Rules from the code of a PLT: see plt_x86_64_rows(). NULL: none can be told. */
 	int (*plt_rows)(const struct plt_code *code, const struct cfi_rows *rows);
+	/* What code tells of its frame: see code-frame.h. NULL: nothing. */
+	enum code_frame (*find_frame)(const struct code_place *place, struct unwind_rule *ret);
 	/* Names as an assembler has them; `sp` and `fp` are among them. NULL ends them. */
 	const struct unwind_register *registers;
 	/* Of code that keeps a frame pointer, behind its prologue. */

@@ -213,6 +213,7 @@ const struct unwind_arch unwind_x86_64 = {
 	.find_call_before = find_call_before,
 	.find_install = find_install,
 	.plt_rows = plt_x86_64_rows,
+	.find_frame = code_frame_x86_64,
 	.registers = registers,
 	.usual_frame = {
 		.cfa = UNWIND_CFA_FP,

@@ -14,6 +14,7 @@
 #include "common/zero-pages.h"
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/frame-record.h"
+#include "live-unwinder/made-code.h"
 #include "live-unwinder/rule-cache.h"
 #include "live-unwinder/stack-reads.h"
 
@@ -26,6 +27,7 @@ struct engine_table {
 	struct rule_cache cache;
 	struct stack_reads reads[STACK_READS_THREADS];
 	struct tables *tables;
+	struct made_code made;
 };
 
 int engine_table_new(struct tables *tables, struct engine_table **ret)
@@ -35,6 +37,7 @@ int engine_table_new(struct tables *tables, struct engine_table **ret)
 	if (!engine)
 		return -ENOMEM;
 	engine->tables = tables;
+	made_code_init(&engine->made, tables->files);
 	if (rule_cache_init(&engine->cache, tables) < 0) {
 		engine_table_free(engine);
 		return -ENOMEM;
@@ -45,8 +48,10 @@ int engine_table_new(struct tables *tables, struct engine_table **ret)
 
 struct engine_table *engine_table_free(struct engine_table *engine)
 {
-	if (engine)
+	if (engine) {
+		made_code_deinit(&engine->made);
 		rule_cache_deinit(&engine->cache);
+	}
 	zero_pages_give_back(engine, sizeof(*engine));
 	return NULL;
 }
@@ -54,6 +59,11 @@ struct engine_table *engine_table_free(struct engine_table *engine)
 void engine_table_forget_image(struct engine_table *engine, uint64_t image)
 {
 	call_sites_forget(engine->cache.call_sites, image);
+}
+
+void engine_table_forget(struct engine_table *engine, const struct process *process)
+{
+	made_code_forget(&engine->made, process->number);
 }
 
 /* A frame on the way out. */
@@ -388,6 +398,22 @@ static bool step_by_frame_pointer(struct walk *walk)
 	return true;
 }
 
+/* Who has made the code may have told it. */
+static bool step_out_of_made_code(struct walk *walk)
+{
+	struct unwind_rule rule;
+
+	switch (made_code_find(&walk->engine->made, walk->unwinding, walk->pc, walk->is_exact,
+			       &rule)) {
+	case CODE_FRAME_RULE:
+		return step(walk, &rule);
+	case CODE_FRAME_NONE:
+		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	default:
+		return step_by_frame_pointer(walk);
+	}
+}
+
 /* Memory without a file, or a file that is no ELF file: JIT compilers use a memfd, too. */
 static bool may_be_made(const struct walk *walk)
 {
@@ -536,7 +562,7 @@ static bool visit(struct walk *walk)
 		return false;
 	if (rule)
 		return step(walk, rule);
-	return may_be_made(walk) ? step_by_frame_pointer(walk)
+	return may_be_made(walk) ? step_out_of_made_code(walk)
 				 : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 

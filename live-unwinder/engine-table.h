@@ -26,6 +26,9 @@ struct engine_table;
 int engine_table_new(struct tables *tables, struct engine_table **ret);
 struct engine_table *engine_table_free(struct engine_table *engine);
 
+/* A process is no more, or has another program. */
+void engine_table_forget(struct engine_table *engine, const struct process *process);
+
 /* An image is no more. */
 void engine_table_forget_image(struct engine_table *engine, uint64_t image);
 

@@ -15,6 +15,8 @@ static void forget_process(struct process *process, void *arg)
 
 	if (self->dwfl)
 		engine_dwfl_forget(self->dwfl, process);
+	if (self->table)
+		engine_table_forget(self->table, process);
 }
 
 /* 0, or -ECANCELED: it is told what is wrong. */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The code that JIT compilers tell in jitdumps: its bytes show at which instructions of a function
+ * a frame pointer is set up, and where the caller is at the others (common/code-frame.h). The files
+ * grow while we read.
+ */
+#pragma once
+
+#include "common/jitdump.h"
+#include "common/pair-map.h"
+#include "common/unwind-arch.h"
+#include "live-unwinder/engine.h"
+
+enum {
+	MADE_CODE_PROCESSES_MAX = 256,	  /* with jitdumps; the code of others is not known */
+	MADE_CODE_MEMORY_MAX = 128 << 20, /* bytes of what is known; who brings more is refused */
+	MADE_CODE_CACHED = 1024,	  /* a power of two */
+};
+
+/* What was found for a place, which is the same as long as the code is. */
+struct made_place {
+	uint64_t process, generation;
+	uint64_t place; /* the piece of code and the offset in it */
+	enum code_frame frame;
+	struct unwind_rule rule;
+};
+
+struct made_code {
+	struct image_files *files; /* borrowed */
+	const struct unwind_arch *arch;
+	struct pair_map by_process; /* (upid, 0) → struct made_process * */
+	uint64_t memory;
+	struct made_place cached[MADE_CODE_CACHED];
+};
+
+void made_code_init(struct made_code *made, struct image_files *files);
+void made_code_deinit(struct made_code *made);
+
+/* A process is no more, or has another program. */
+void made_code_forget(struct made_code *made, uint64_t process);
+
+/*
+ * What the code at a pc, or in front of it if that is not exact, tells of the frame there;
+ * CODE_FRAME_UNKNOWN: nobody has told of that code. `ret` is the rule of CODE_FRAME_RULE.
+ */
+enum code_frame made_code_find(struct made_code *made, const struct unwinding *unwinding,
+			       uint64_t pc, bool is_exact, struct unwind_rule *ret);

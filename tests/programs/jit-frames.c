@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Code that a JIT compiler has made and tells in DIR/jit-PID.dump, its bytes included: "outer"
+ *calls functions that are little else than prologue and epilogue.
+ *
+ *	jit-frames kept|bare|framed DIR ROUNDS
+ *
+ * "kept" keeps a frame pointer, "bare" has no frame, "framed" has one without a frame pointer.
+ */
+#include <elf.h>
+#include <err.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, CALLEE_AT = 64, CALL_END = 14 };
+
+/* Calls the other one %edi times. */
+static unsigned char outer[] = {
+	0x55,			   /* push %rbp */
+	0x48, 0x89, 0xe5,	   /* mov %rsp, %rbp */
+	0x53,			   /* push %rbx */
+	0x50,			   /* push %rax: the stack stays aligned */
+	0x48, 0x89, 0xfb,	   /* mov %rdi, %rbx */
+	0xe8, 0,    0,	  0,	0, /* call */
+	0x48, 0xff, 0xcb,	   /* dec %rbx */
+	0x75, 0xf6,		   /* jnz */
+	0x58, 0x5b, 0x5d, 0xc3,	   /* pop %rax; pop %rbx; pop %rbp; ret */
+};
+static const unsigned char kept[] = { 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3 };
+static const unsigned char bare[] = { 0xc3 };
+static const unsigned char framed[] = { 0x48, 0x83, 0xec, 0x18, 0x48, 0x83, 0xc4, 0x18, 0xc3 };
+
+static const struct callee {
+	const char *name;
+	const unsigned char *code;
+	size_t size;
+} callees[] = {
+	{ "kept", kept, sizeof(kept) },
+	{ "bare", bare, sizeof(bare) },
+	{ "framed", framed, sizeof(framed) },
+};
+
+struct file_header {
+	uint32_t magic, version, size, machine, padding, pid;
+	uint64_t time, flags;
+};
+
+struct load {
+	uint32_t id, record_size;
+	uint64_t time;
+	uint32_t pid, tid;
+	uint64_t vma, address, size, index;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static FILE *begin_dump(const char *directory)
+{
+	struct file_header header = { 0x4a695444, 1,	    sizeof(header), EM_X86_64,
+				      0,	  getpid(), now(),	    0 };
+	char path[4096];
+	FILE *dump;
+
+	snprintf(path, sizeof(path), "%s/jit-%d.dump", directory, getpid());
+	dump = fopen(path, "w+e");
+	if (!dump)
+		err(1, "%s", path);
+	fwrite(&header, sizeof(header), 1, dump);
+	fflush(dump);
+	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
+		err(1, "mmap");
+	return dump;
+}
+
+static void make(unsigned char *at, const unsigned char *code, size_t size, const char *name,
+		 FILE *dump)
+{
+	static uint64_t index;
+	struct load load = {
+		.record_size = sizeof(load) + strlen(name) + 1 + size,
+		.time = now(),
+		.pid = getpid(),
+		.tid = getpid(),
+		.vma = (uintptr_t)at,
+		.address = (uintptr_t)at,
+		.size = size,
+		.index = index++,
+	};
+
+	memcpy(at, code, size);
+	fwrite(&load, sizeof(load), 1, dump);
+	fwrite(name, strlen(name) + 1, 1, dump);
+	fwrite(code, size, 1, dump);
+	fflush(dump);
+}
+
+static const struct callee *find_callee(const char *name)
+{
+	for (size_t i = 0; i < sizeof(callees) / sizeof(callees[0]); i++)
+		if (!strcmp(callees[i].name, name))
+			return &callees[i];
+	errx(2, "'%s' is none of kept, bare, framed", name);
+}
+
+int main(int argc, char **argv)
+{
+	const struct callee *callee;
+	int32_t distance = CALLEE_AT - CALL_END;
+	unsigned char *code;
+	FILE *dump;
+
+	if (argc != 4)
+		errx(2, "jit-frames kept|bare|framed DIR ROUNDS");
+	callee = find_callee(argv[1]);
+	code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+	if (code == MAP_FAILED)
+		err(1, "mmap");
+	dump = begin_dump(argv[2]);
+	memcpy(outer + CALL_END - sizeof(distance), &distance, sizeof(distance));
+	make(code, outer, sizeof(outer), "outer", dump);
+	make(code + CALLEE_AT, callee->code, callee->size, callee->name, dump);
+	for (long rounds = atol(argv[3]); rounds > 0; rounds--)
+		((void (*)(uint64_t))(uintptr_t)code)(1000000);
+	return 0;
+}
