@@ -278,6 +278,13 @@ static bool may_be_popped(const struct walk *walk, const struct unwind_rule *rul
 }
 
 /* What cannot be read is not known from here on: that is no error as long as nobody needs it. */
+static void load_fp(struct walk *walk, uint64_t address)
+{
+	walk->knows_fp = read_word(walk, address, &walk->fp);
+	if (!walk->knows_fp)
+		walk->without_fp = unwinding_end_without_word(walk->unwinding, address);
+}
+
 static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
 {
 	switch (rule->fp) {
@@ -287,19 +294,19 @@ static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t 
 		walk->knows_fp = false;
 		return true;
 	case UNWIND_VALUE_AT_CFA:
-		walk->knows_fp = read_word(walk, cfa + rule->fp_offset, &walk->fp);
+		load_fp(walk, cfa + rule->fp_offset);
 		return true;
 	case UNWIND_VALUE_AT_SP:
-		walk->knows_fp = read_word(walk, walk->sp + rule->fp_offset, &walk->fp);
+		load_fp(walk, walk->sp + rule->fp_offset);
 		return true;
 	case UNWIND_VALUE_AT_FP:
 		if (walk->knows_fp && may_be_popped(walk, rule, cfa)) {
 			overrule(walk);
 			walk->knows_fp = false;
 			walk->without_fp = WIRE_stack_end_BAD_UNWIND_INFO;
+		} else if (walk->knows_fp) {
+			load_fp(walk, walk->fp + rule->fp_offset);
 		}
-		walk->knows_fp =
-			walk->knows_fp && read_word(walk, walk->fp + rule->fp_offset, &walk->fp);
 		return true;
 	case UNWIND_VALUE_REGISTER:
 		return find_register(walk, rule->fp_offset, &walk->fp) ||
