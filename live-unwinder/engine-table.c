@@ -383,32 +383,39 @@ static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
 	return mapping || end(walk, WIRE_stack_end_NO_MAPPING);
 }
 
-/* It is believed where nothing disproves it; the frame is marked for what it is. */
-static bool step_by_frame_pointer(struct walk *walk)
+/* Nothing proves it: the frame is marked for what it is. */
+static bool step_by_record(struct walk *walk, const struct frame_record *record)
 {
 	struct unwinding *unwinding = walk->unwinding;
-	struct frame_record record;
 
-	if (!walk->knows_fp ||
-	    !frame_record_find(unwinding, &walk->engine->cache, walk->sp, walk->fp, &record))
-		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
 	unwinding->is_unproved = true;
 	note_unconfirmable(walk);
-	stack_reads_add(walk->reads, record.at);
-	walk->pc = record.pc;
-	walk->sp = record.at + arch_host.frame_record_size;
-	walk->fp = record.fp;
+	stack_reads_add(walk->reads, record->at);
+	walk->pc = record->pc;
+	walk->sp = record->at + arch_host.frame_record_size;
+	walk->fp = record->fp;
 	walk->is_sampled = false;
 	walk->interrupted_at = 0;
 	walk->is_exact = false;
 	return true;
 }
 
+static bool step_by_frame_pointer(struct walk *walk)
+{
+	struct frame_record record;
+
+	if (!walk->knows_fp ||
+	    !frame_record_find(walk->unwinding, &walk->engine->cache, walk->sp, walk->fp, &record))
+		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	return step_by_record(walk, &record);
+}
+
 /* Who has made the code may have told it. */
 static bool step_out_of_made_code(struct walk *walk)
 {
 	struct unwind_rule rule;
+	struct frame_record record;
 
 	switch (made_code_find(&walk->engine->made, walk->unwinding, walk->pc, walk->is_exact,
 			       &rule)) {
@@ -416,17 +423,15 @@ static bool step_out_of_made_code(struct walk *walk)
 		return step(walk, &rule);
 	case CODE_FRAME_NONE:
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	case CODE_FRAME_POINTER:
+		return step_by_frame_pointer(walk);
 	default:
+		if (walk->is_exact && walk->knows_fp &&
+		    frame_record_find_unmade(walk->unwinding, &walk->engine->cache, walk->sp,
+					     walk->fp, &record))
+			return step_by_record(walk, &record);
 		return step_by_frame_pointer(walk);
 	}
-}
-
-/* Memory without a file, or a file that is no ELF file: JIT compilers use a memfd, too. */
-static bool may_be_made(const struct walk *walk)
-{
-	return walk->mapping && walk->entry && walk->entry->state == TABLE_NO_FILE &&
-	       walk->entry->end == WIRE_stack_end_NO_UNWIND_INFO && walk->entry->image &&
-	       walk->entry->image->kind != WIRE_image_kind_SPECIAL;
 }
 
 /* A frame in a content of a file that nobody has: its address is all that is known. */
@@ -569,8 +574,9 @@ static bool visit(struct walk *walk)
 		return false;
 	if (rule)
 		return step(walk, rule);
-	return may_be_made(walk) ? step_out_of_made_code(walk)
-				 : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	return walk->mapping && frame_record_may_be_made(walk->entry)
+		       ? step_out_of_made_code(walk)
+		       : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
 /* An image that cannot be read, or a process's first code, explains more than the walk knows. */

@@ -107,3 +107,38 @@ bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cac
 		return false;
 	return !is_above_other_frame(&look);
 }
+
+bool frame_record_may_be_made(const struct image_table_entry *entry)
+{
+	return entry && entry->state == TABLE_NO_FILE &&
+	       entry->end == WIRE_stack_end_NO_UNWIND_INFO && entry->image &&
+	       entry->image->kind != WIRE_image_kind_SPECIAL;
+}
+
+/* A word of the stack that leads to made code. */
+static bool read_made(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t address,
+		      uint64_t *ret)
+{
+	const struct mapping *mapping =
+		read_word(unwinding, address, ret) && *ret
+			? mapping_table_find(&unwinding->process->mappings, *ret - 1)
+			: NULL;
+
+	return mapping && frame_record_may_be_made(rule_cache_table(cache, mapping->image));
+}
+
+bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cache *cache,
+			      uint64_t sp, uint64_t fp, struct frame_record *ret)
+{
+	uint64_t pushed;
+
+	ret->fp = fp;
+	ret->at = sp - sizeof(fp);
+	if (!arch_host.frame_record_size || fp == sp)
+		return false;
+	if (read_made(unwinding, cache, sp, &ret->pc))
+		return true;
+	ret->at = sp;
+	return read_word(unwinding, sp, &pushed) && pushed == fp &&
+	       read_made(unwinding, cache, sp + sizeof(fp), &ret->pc);
+}

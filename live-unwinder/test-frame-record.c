@@ -144,6 +144,47 @@ static void test_what_only_looks_like_a_frame_is_none(void **state)
 	assert_true(FIND(2, in(SP_8, MADE_BEHIND_NONE), in(SP_8, MADE_BEHIND_CALL), 77, above));
 }
 
+static bool find_unmade(uint64_t fp, const uint64_t *words, size_t n)
+{
+	const struct wire_sample sample = {
+		.process = 1,
+		.registers = { registers, arch_host.n_registers },
+		.stack = { stack, n * sizeof(*words) },
+	};
+	const struct unwinding unwinding = { .sample = &sample, .process = process };
+
+	memcpy(stack, words, n * sizeof(*words));
+	registers[arch_host.sp_index] = stack_start;
+	return frame_record_find_unmade(&unwinding, &cache, stack_start, fp, &record);
+}
+
+#define FIND_UNMADE(fp, ...)                                                                       \
+	find_unmade(fp, (const uint64_t[]){ __VA_ARGS__ },                                         \
+		    sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static void test_a_record_that_is_not_made_yet(void **state)
+{
+	const uint64_t callers = address_of_word(9);
+
+	assert_true(FIND_UNMADE(callers, CODE + 99, OTHER)); /* nothing was pushed */
+	assert_int_equal(record.pc, CODE + 99);
+	assert_int_equal(record.fp, callers);
+	assert_int_equal(record.at + arch_host.frame_record_size, address_of_word(1));
+	assert_true(FIND_UNMADE(callers, callers, CODE + 99)); /* the frame pointer was */
+	assert_int_equal(record.pc, CODE + 99);
+	assert_int_equal(record.fp, callers);
+	assert_int_equal(record.at + arch_host.frame_record_size, address_of_word(2));
+}
+
+static void test_a_record_that_is_made(void **state)
+{
+	assert_false(FIND_UNMADE(stack_start, CODE + 99, CODE + 88));
+	assert_false(FIND_UNMADE(address_of_word(9), OTHER, CODE + 99));
+	assert_false(FIND_UNMADE(address_of_word(9), in(SP_8, MADE_BEHIND_CALL), CODE + 99));
+	assert_false(FIND_UNMADE(address_of_word(9), address_of_word(9), OTHER));
+	assert_false(FIND_UNMADE(address_of_word(9), 0, 0));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -154,6 +195,8 @@ int main(void)
 		TEST(test_a_record_above_another_frame_is_not_the_codes),
 		TEST(test_a_record_within_another_frame_is_not_the_codes),
 		TEST(test_what_only_looks_like_a_frame_is_none),
+		TEST(test_a_record_that_is_not_made_yet),
+		TEST(test_a_record_that_is_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

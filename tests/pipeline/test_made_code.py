@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code of a JIT compiler that is told with its bytes: its prologues and epilogues have their caller."""
+"""Code of a JIT compiler whose prologues and epilogues have a caller."""
 from collections import Counter
+from pathlib import Path
 
 import pipeline
 import streams
@@ -12,14 +13,14 @@ def plain(name):
     return name.split("_[")[0]
 
 
-class MadeCode(pipeline.RecordingTest):
-    def callers(self, callee):
-        """Of its samples: (the caller, or how the stack ends) → how many."""
+class Recording(pipeline.RecordingTest):
+    def callers(self, *arguments):
+        """Of its samples: (the caller, or how the stack ends) → how many; and the ends."""
+        callee = arguments[1]
         ended = self.run_well(
-            self.source("-F", "9999", "--", JIT_FRAMES, callee, self.directory, "300"),
+            self.source("-F", "9999", "--", JIT_FRAMES, *arguments, "300"),
             self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
             self.stage("capture-sink", "-q", "-f", "folded", "-"))
-        self.assertEqual(self.stats("live-unwinder")["made-code"]["jitdumps"], 1)
         callers, ends = Counter(), Counter()
         for names, n in streams.folded_stacks(ended[-1].output.decode()):
             names = [plain(name) for name in names if not name.endswith("_[k]")]
@@ -28,6 +29,15 @@ class MadeCode(pipeline.RecordingTest):
                 ends[next((name for name in names if name.startswith("[")), "complete")] += n
         self.assertGreater(sum(callers.values()), 50)
         return callers, ends
+
+
+class Told(Recording):
+    """Its bytes are in a jitdump."""
+
+    def callers(self, callee):
+        found = super().callers("dump", callee, self.directory)
+        self.assertEqual(self.stats("live-unwinder")["made-code"]["jitdumps"], 1)
+        return found
 
     def test_where_a_frame_pointer_is_not_set_up_the_caller_is_found_by_the_stack_pointer(self):
         callers, ends = self.callers("kept")
@@ -43,6 +53,25 @@ class MadeCode(pipeline.RecordingTest):
         callers, ends = self.callers("framed")
         self.assertEqual(list(callers), ["outer"])
         self.assertEqual(list(ends), ["[unproved]"])
+
+
+class Guessed(Recording):
+    """It has names alone, in a perf map: the stack shows where there is no frame yet."""
+
+    def callers(self, callee):
+        try:
+            return super().callers("map", callee, "/tmp")
+        finally:
+            for path in Path("/tmp").glob("perf-*.map"):
+                if f" {callee}\n" in path.read_text(errors="replace"):
+                    path.unlink()
+
+    def test_where_a_frame_pointer_is_not_set_up_the_caller_is_on_top_of_the_stack(self):
+        for callee in "kept", "bare":
+            with self.subTest(callee):
+                callers, ends = self.callers(callee)
+                self.assertEqual(list(callers), ["outer"])
+                self.assertEqual(list(ends), ["[unproved]"])
 
 
 if __name__ == "__main__":

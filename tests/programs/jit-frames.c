@@ -9,6 +9,7 @@
  */
 #include <elf.h>
 #include <err.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,26 +66,35 @@ static uint64_t now(void)
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
-static FILE *begin_dump(const char *directory)
+static FILE *out;
+static bool is_dump;
+
+static void begin_dump(void)
 {
 	struct file_header header = { 0x4a695444, 1,	    sizeof(header), EM_X86_64,
 				      0,	  getpid(), now(),	    0 };
-	char path[4096];
-	FILE *dump;
 
-	snprintf(path, sizeof(path), "%s/jit-%d.dump", directory, getpid());
-	dump = fopen(path, "w+e");
-	if (!dump)
-		err(1, "%s", path);
-	fwrite(&header, sizeof(header), 1, dump);
-	fflush(dump);
-	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
+	fwrite(&header, sizeof(header), 1, out);
+	fflush(out);
+	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(out), 0) == MAP_FAILED)
 		err(1, "mmap");
-	return dump;
 }
 
-static void make(unsigned char *at, const unsigned char *code, size_t size, const char *name,
-		 FILE *dump)
+static void open_out(const char *how, const char *directory)
+{
+	char path[4096];
+
+	is_dump = !strcmp(how, "dump");
+	snprintf(path, sizeof(path), is_dump ? "%s/jit-%d.dump" : "%s/perf-%d.map", directory,
+		 getpid());
+	out = fopen(path, "w+e");
+	if (!out)
+		err(1, "%s", path);
+	if (is_dump)
+		begin_dump();
+}
+
+static void make(unsigned char *at, const unsigned char *code, size_t size, const char *name)
 {
 	static uint64_t index;
 	struct load load = {
@@ -99,10 +109,14 @@ static void make(unsigned char *at, const unsigned char *code, size_t size, cons
 	};
 
 	memcpy(at, code, size);
-	fwrite(&load, sizeof(load), 1, dump);
-	fwrite(name, strlen(name) + 1, 1, dump);
-	fwrite(code, size, 1, dump);
-	fflush(dump);
+	if (is_dump) {
+		fwrite(&load, sizeof(load), 1, out);
+		fwrite(name, strlen(name) + 1, 1, out);
+		fwrite(code, size, 1, out);
+	} else {
+		fprintf(out, "%lx %zx %s\n", (unsigned long)(uintptr_t)at, size, name);
+	}
+	fflush(out);
 }
 
 static const struct callee *find_callee(const char *name)
@@ -118,20 +132,19 @@ int main(int argc, char **argv)
 	const struct callee *callee;
 	int32_t distance = CALLEE_AT - CALL_END;
 	unsigned char *code;
-	FILE *dump;
 
-	if (argc != 4)
-		errx(2, "jit-frames kept|bare|framed DIR ROUNDS");
-	callee = find_callee(argv[1]);
+	if (argc != 5)
+		errx(2, "jit-frames dump|map kept|bare|framed DIR ROUNDS");
+	callee = find_callee(argv[2]);
 	code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	if (code == MAP_FAILED)
 		err(1, "mmap");
-	dump = begin_dump(argv[2]);
+	open_out(argv[1], argv[3]);
 	memcpy(outer + CALL_END - sizeof(distance), &distance, sizeof(distance));
-	make(code, outer, sizeof(outer), "outer", dump);
-	make(code + CALLEE_AT, callee->code, callee->size, callee->name, dump);
-	for (long rounds = atol(argv[3]); rounds > 0; rounds--)
+	make(code, outer, sizeof(outer), "outer");
+	make(code + CALLEE_AT, callee->code, callee->size, callee->name);
+	for (long rounds = atol(argv[4]); rounds > 0; rounds--)
 		((void (*)(uint64_t))(uintptr_t)code)(1000000);
 	return 0;
 }
