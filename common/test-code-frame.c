@@ -159,6 +159,35 @@ static void test_code_that_ends_early(void **state)
 		}
 }
 
+/* Bytes of anything, mostly such as instructions have: what is read is theirs, and a rule is whole.
+ */
+static void test_code_that_is_none(void **state)
+{
+	static const uint8_t often[] = {
+		0x55, 0x48, 0x89, 0x8b, 0xe5, 0xec, 0x83, 0x81, 0xc4, 0x5d,
+		0xc9, 0xc3, 0x41, 0x58, 0x50, 0x90, 0x0f, 0x87, 0xf3, 0xff
+	};
+	uint32_t random = 1;
+
+	for (int i = 0; i < 200000; i++) {
+		size_t size = 1 + i % 24;
+		uint8_t *code = malloc(size);
+		struct code_place place = { size, i % (size + 1), i % 2, code, size };
+
+		for (size_t k = 0; k < size; k++) {
+			random = random * 1664525 + 1013904223;
+			code[k] = often[(random >> 16) % sizeof(often)];
+		}
+		place.at = code + place.offset;
+		place.n_at = size - place.offset;
+		if (unwind_x86_64.find_frame(&place, &rule) == CODE_FRAME_RULE) {
+			assert_true(rule.cfa == UNWIND_CFA_SP || rule.cfa == UNWIND_CFA_FP);
+			assert_true(rule.cfa_offset >= 8);
+		}
+		free(code);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_large_code_is_no_function),
 		cmocka_unit_test(test_a_place_within_an_instruction_is_none),
 		cmocka_unit_test(test_code_that_ends_early),
+		cmocka_unit_test(test_code_that_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
