@@ -336,22 +336,52 @@ static int put_line_alone(struct unit *unit, uint64_t address, struct inline_cal
 	return list[0].file ? 1 : 0;
 }
 
+/* The unit that an address is of, with its table; NULL: it is not known. 0 or -ENOMEM. */
+static int find_unit(struct debug_info *info, uint64_t address, struct unit **ret)
+{
+	uint32_t number = interval_map_find(&info->index.map, address);
+	struct unit *unit = number == INTERVAL_NONE ? NULL : &info->units[number];
+	int r = 0;
+
+	if (unit && unit->state == UNIT_NEW)
+		r = make_table(info, unit, info->index.units[number]);
+	*ret = r == 0 && unit && unit->state == UNIT_READY ? unit : NULL;
+	return r;
+}
+
+static bool is_shared(const struct debug_info *info, const struct unit *unit, uint64_t address)
+{
+	return unit->table.n_refused || info->refused.units || info->refused.ranges ||
+	       interval_map_find(&info->index.shared, address) != INTERVAL_NONE ||
+	       interval_map_find(&unit->table.shared, address) != INTERVAL_NONE;
+}
+
+int debug_info_find_only_function(struct debug_info *info, uint64_t address, const char **ret)
+{
+	const struct inline_entry *entry;
+	struct inline_call function;
+	struct unit *unit;
+	int r = find_unit(info, address, &unit);
+
+	*ret = NULL;
+	if (!unit || is_shared(info, unit, address))
+		return r;
+	entry = inline_table_find(&unit->table, address);
+	if (entry && put_function(unit, entry, &function) == 1)
+		*ret = function.name;
+	return 0;
+}
+
 int debug_info_find(struct debug_info *info, uint64_t address, struct inline_call *list,
 		    size_t n_max)
 {
-	uint32_t number = interval_map_find(&info->index.map, address);
 	const struct inline_entry *entry, *outer;
 	struct unit *unit;
 	size_t n = 0;
-	int r = 0;
+	int r = find_unit(info, address, &unit);
 
 	assert(n_max > 0);
-	if (number == INTERVAL_NONE)
-		return 0;
-	unit = &info->units[number];
-	if (unit->state == UNIT_NEW)
-		r = make_table(info, unit, info->index.units[number]);
-	if (r < 0 || unit->state == UNIT_REFUSED)
+	if (!unit)
 		return r;
 	entry = inline_table_find(&unit->table, address);
 	if (!entry)
@@ -365,7 +395,8 @@ int debug_info_find(struct debug_info *info, uint64_t address, struct inline_cal
 
 uint64_t debug_info_size(const struct debug_info *info)
 {
-	return info->sections_size + interval_map_size(&info->index.map) + info->tables_size;
+	return info->sections_size + interval_map_size(&info->index.map) +
+	       interval_map_size(&info->index.shared) + info->tables_size;
 }
 
 const struct debug_info_refused *debug_info_refused(const struct debug_info *info)

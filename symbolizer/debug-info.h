@@ -78,4 +78,10 @@ struct debug_info *debug_info_free(struct debug_info *info);
 int debug_info_find(struct debug_info *info, uint64_t address, struct inline_call *list,
 		    size_t n_max);
 
+/*
+ * The name of the function at an address, as above; NULL: there is none, or several claim to be
+ * there, or some of the file's could not be read. 0 or -ENOMEM.
+ */
+int debug_info_find_only_function(struct debug_info *info, uint64_t address, const char **ret);
+
 const struct debug_info_refused *debug_info_refused(const struct debug_info *info);

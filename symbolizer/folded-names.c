@@ -4,8 +4,6 @@
 
 #include "symbolizer/folded-names.h"
 
-enum { NAMES_MAX = 256 }; /* of one address: further ones are not looked at */
-
 static bool is_mangled(const char *name)
 {
 	return !strncmp(name, "_Z", 2);
@@ -35,7 +33,7 @@ static bool differ_in_kind(const char *a, const char *b, size_t size)
 	       !memcmp(a + at + 1, b + at + 1, size - at - 1);
 }
 
-static bool is_same(const char *a, const char *b)
+bool folded_names_are_same(const char *a, const char *b)
 {
 	size_t size;
 
@@ -55,19 +53,28 @@ static bool is_function_of_its_own(const struct symbol *symbol, const struct sym
 		 symbol->binding != STB_WEAK));
 }
 
-size_t folded_names_count(const struct symbol *symbols, size_t n, bool has_versions)
+static bool is_new(const char *name, const struct symbol *kept, const char **list, size_t n)
 {
-	size_t count = 0;
+	if (folded_names_are_same(name, kept->name))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (folded_names_are_same(name, list[i]))
+			return false;
+	return true;
+}
 
-	if (n > NAMES_MAX)
-		n = NAMES_MAX;
-	for (size_t i = 1; i < n; i++) {
-		bool is_new = is_function_of_its_own(&symbols[i], &symbols[0], has_versions) &&
-			      is_function_of_its_own(&symbols[0], &symbols[0], has_versions);
+size_t folded_names_find(const struct symbol *symbols, size_t n, bool has_versions,
+			 const char *ret[FOLDED_NAMES_MAX])
+{
+	size_t n_found = 0;
 
-		for (size_t k = 0; k < i && is_new; k++)
-			is_new = !is_same(symbols[i].name, symbols[k].name);
-		count += is_new;
-	}
-	return count;
+	if (!is_function_of_its_own(&symbols[0], &symbols[0], has_versions))
+		return 0;
+	if (n > FOLDED_NAMES_MAX)
+		n = FOLDED_NAMES_MAX;
+	for (size_t i = 1; i < n; i++)
+		if (is_function_of_its_own(&symbols[i], &symbols[0], has_versions) &&
+		    is_new(symbols[i].name, &symbols[0], ret, n_found))
+			ret[n_found++] = symbols[i].name;
+	return n_found;
 }

@@ -11,8 +11,11 @@
 
 #include "symbolizer/symbol-table.h"
 
+enum { FOLDED_NAMES_MAX = 256 }; /* of one address: further ones are not looked at */
+
 /*
- * How many other functions were folded into the first of `n` symbols of one address; none in a
+ * Fills `ret` with the other functions that were folded into the first of `n` symbols of one
+ * address, and returns how many there are: fewer than FOLDED_NAMES_MAX, and none in a
  * library whose symbols have versions, which are its interface, with aliases (libstdc++ has one of
  * std::ios_base::Init::Init()). Of C those of the same size and binding are other functions, but
  * weak ones, which are made to be aliases (ld(1)), and names that begin with an underscore, which
@@ -20,4 +23,8 @@
  * functions and templates are. Names that differ in the kind of a constructor or destructor
  * (Itanium C++ ABI, 5.1.4.3), or in Rust's hash, are one function's.
  */
-size_t folded_names_count(const struct symbol *symbols, size_t n, bool has_versions);
+size_t folded_names_find(const struct symbol *symbols, size_t n, bool has_versions,
+			 const char *ret[FOLDED_NAMES_MAX]);
+
+/* Whether two names are one function's in that sense. */
+bool folded_names_are_same(const char *a, const char *b);

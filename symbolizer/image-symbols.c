@@ -172,8 +172,24 @@ static int find_calls(struct image_symbols *symbols, uint64_t address, struct pl
 	return 0;
 }
 
+/* Of functions that were folded into one, the one that is described, if only one is. */
+static int prefer_described(struct image_symbols *symbols, struct symbol *symbol)
+{
+	const char *name = NULL;
+	int r;
+
+	if (!symbol || !symbol->n_folded || symbol->is_asked || !symbols->debug)
+		return 0;
+	r = debug_info_find_only_function(symbols->debug, symbol->address, &name);
+	if (name)
+		symbol_table_prefer(&symbols->table, symbol, name);
+	return r;
+}
+
 int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
 {
+	int r;
+
 	ret->symbol = find_symbol(symbols, address);
 	ret->start = address;
 	ret->size = 0;
@@ -184,13 +200,15 @@ int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct p
 	} else {
 		find_bounds(symbols, address, ret);
 	}
-	return find_calls(symbols, address, ret);
+	r = find_calls(symbols, address, ret);
+	return r < 0 ? r : prefer_described(symbols, ret->symbol);
 }
 
 uint64_t image_symbols_size(const struct image_symbols *symbols)
 {
 	return sizeof(*symbols) + symbols->dwarf_size +
 	       symbols->table.n * sizeof(*symbols->table.list) +
+	       symbols->table.n_folded * sizeof(*symbols->table.folded) +
 	       symbols->ranges.n * sizeof(*symbols->ranges.list) +
 	       (symbols->debug ? debug_info_size(symbols->debug) : 0);
 }

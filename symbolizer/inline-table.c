@@ -262,6 +262,17 @@ static int walk_unit(struct walk *walk, Dwarf_Die *unit)
 	return 0;
 }
 
+/* Functions that a linker has folded into one (gold); what is inlined into them is left out. */
+static int find_shared(struct inline_table *table, struct interval *list, size_t n)
+{
+	size_t n_functions = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (table->entries[list[i].number].parent == INTERVAL_NONE)
+			list[n_functions++] = list[i];
+	return interval_map_init_overlaps(&table->shared, list, n_functions);
+}
+
 int inline_table_init(struct inline_table *table, Dwarf_Die *unit, const struct interval_map *code,
 		      const struct inline_limits *limits)
 {
@@ -275,6 +286,8 @@ int inline_table_init(struct inline_table *table, Dwarf_Die *unit, const struct 
 	intervals = walk.intervals;
 	if (r == 0)
 		r = interval_map_init(&table->map, intervals, walk.n_intervals);
+	if (r == 0)
+		r = find_shared(table, intervals, walk.n_intervals);
 	if (r < 0) {
 		inline_table_deinit(table);
 		return r;
@@ -288,12 +301,14 @@ void inline_table_deinit(struct inline_table *table)
 {
 	free(table->entries);
 	interval_map_deinit(&table->map);
+	interval_map_deinit(&table->shared);
 	*table = (struct inline_table){ 0 };
 }
 
 size_t inline_table_size(const struct inline_table *table)
 {
-	return table->n_entries * sizeof(*table->entries) + interval_map_size(&table->map);
+	return table->n_entries * sizeof(*table->entries) + interval_map_size(&table->map) +
+	       interval_map_size(&table->shared);
 }
 
 const struct inline_entry *inline_table_find(const struct inline_table *table, uint64_t address)

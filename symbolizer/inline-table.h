@@ -33,9 +33,10 @@ struct inline_entry {
 struct inline_table {
 	struct inline_entry *entries; /* from the outside in */
 	size_t n_entries;
-	struct interval_map map; /* an address → index of the innermost entry */
-	size_t n_cut;		 /* functions without their inlined calls */
-	size_t n_refused;	 /* DIEs with all that is in them, as they are damaged */
+	struct interval_map map;    /* an address → index of the innermost entry */
+	struct interval_map shared; /* addresses of more than one function */
+	size_t n_cut;		    /* functions without their inlined calls */
+	size_t n_refused;	    /* DIEs with all that is in them, as they are damaged */
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
@@ -112,6 +113,37 @@ int interval_map_init(struct interval_map *map, struct interval *list, size_t n)
 	sweep(map, &active, list, n);
 	trim(map);
 	return 0;
+}
+
+/* What two intervals share; it is empty if they share nothing. */
+static struct interval intersect(const struct interval *later, uint64_t end)
+{
+	return (struct interval){ later->start, end < later->end ? end : later->end, 0 };
+}
+
+int interval_map_init_overlaps(struct interval_map *map, const struct interval *list, size_t n)
+{
+	_cleanup_free_ struct interval *overlaps = calloc(n + 1, sizeof(*overlaps));
+	struct interval longest = { .number = INTERVAL_NONE };
+	uint64_t end_of_others = 0; /* of other numbers than the one that goes on the longest */
+	size_t n_overlaps = 0;
+
+	*map = (struct interval_map){ 0 };
+	if (!overlaps)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		bool is_same = list[i].number == longest.number;
+
+		overlaps[n_overlaps] = intersect(&list[i], is_same ? end_of_others : longest.end);
+		n_overlaps += overlaps[n_overlaps].start < overlaps[n_overlaps].end;
+		if (list[i].end > longest.end) {
+			end_of_others = is_same ? end_of_others : longest.end;
+			longest = list[i];
+		} else if (!is_same && list[i].end > end_of_others) {
+			end_of_others = list[i].end;
+		}
+	}
+	return interval_map_init(map, overlaps, n_overlaps);
 }
 
 void interval_map_deinit(struct interval_map *map)

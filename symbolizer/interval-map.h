@@ -26,6 +26,12 @@ struct interval_map {
 int interval_map_init(struct interval_map *map, struct interval *list, size_t n);
 void interval_map_deinit(struct interval_map *map);
 
+/*
+ * Makes a map of where intervals of different numbers in `list` overlap; the numbers in it mean
+ * nothing. `list` must be as interval_map_init() has left it. 0 or -ENOMEM.
+ */
+int interval_map_init_overlaps(struct interval_map *map, const struct interval *list, size_t n);
+
 /* The highest number that holds an address, or INTERVAL_NONE. */
 uint32_t interval_map_find(const struct interval_map *map, uint64_t address);
 

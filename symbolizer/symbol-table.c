@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/go-elf.h"
+#include "common/growing-list.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/folded-names.h"
 #include "symbolizer/plt.h"
@@ -162,29 +163,54 @@ static int compare(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* Sorts by address, keeps the best name of each, and lets none without a size overlap. */
-static void sort(struct symbol_table *table)
+/* What was folded into the first of `n` symbols of one address. 0 or -ENOMEM. */
+static int add_folded(struct symbol_table *table, struct symbol *symbols, size_t n)
+{
+	const char *names[FOLDED_NAMES_MAX];
+	size_t n_names = folded_names_find(symbols, n, table->has_versions, names);
+
+	symbols->n_folded = n_names;
+	for (size_t i = 0; i < n_names; i++) {
+		if (GROWING_LIST_MAKE_ROOM(table->folded, table->n_folded) < 0)
+			return -ENOMEM;
+		table->folded[table->n_folded++] =
+			(struct folded_symbol){ symbols->address, names[i] };
+	}
+	return 0;
+}
+
+/* Of each address the best name. 0 or -ENOMEM. */
+static int keep_best(struct symbol_table *table)
 {
 	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0, end; i < table->n && r == 0; i = end) {
+		end = i + 1;
+		while (end < table->n && table->list[end].address == table->list[i].address)
+			end++;
+		r = add_folded(table, &table->list[i], end - i);
+		table->list[n++] = table->list[i];
+	}
+	table->n = n;
+	return r;
+}
+
+/* Sorts by address, keeps the best name of each, and lets none without a size overlap. */
+static int sort(struct symbol_table *table)
+{
+	int r;
 
 	if (table->n)
 		qsort(table->list, table->n, sizeof(*table->list), compare);
-	for (size_t i = 0, end; i < table->n; i = end) {
-		struct symbol best = table->list[i];
-
-		end = i + 1;
-		while (end < table->n && table->list[end].address == best.address)
-			end++;
-		best.n_folded = folded_names_count(&table->list[i], end - i, table->has_versions);
-		table->list[n++] = best;
-	}
-	table->n = n;
-	for (size_t i = 0; i + 1 < n; i++) {
+	r = keep_best(table);
+	for (size_t i = 0; i + 1 < table->n; i++) {
 		struct symbol *symbol = &table->list[i];
 
 		if (!symbol->is_sized && symbol->size > symbol[1].address - symbol->address)
 			symbol->size = symbol[1].address - symbol->address;
 	}
+	return r;
 }
 
 /* Of a Go program that was stripped: what it tells its own runtime. */
@@ -326,10 +352,10 @@ int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
 		r = add_go(table, elf);
 	if (r == 0)
 		r = add_stubs(table, elf);
+	if (r == 0)
+		r = sort(table);
 	if (r < 0)
 		symbol_table_deinit(table);
-	else
-		sort(table);
 	return r;
 }
 
@@ -338,6 +364,7 @@ void symbol_table_deinit(struct symbol_table *table)
 	for (size_t i = 0; i < table->n; i++)
 		free(table->list[i].full_name);
 	free(table->list);
+	free(table->folded);
 	debug_file_close(&table->debug);
 	*table = (struct symbol_table){ .debug.fd = -1 };
 }
@@ -373,6 +400,23 @@ struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t addr
 			break;
 	}
 	return NULL;
+}
+
+void symbol_table_prefer(const struct symbol_table *table, struct symbol *symbol, const char *name)
+{
+	size_t low = 0, high = table->n_folded;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->folded[middle].address < symbol->address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < table->n_folded && table->folded[low].address == symbol->address; low++)
+		if (folded_names_are_same(table->folded[low].name, name))
+			symbol->name = table->folded[low].name;
 }
 
 /* NULL: as the file has it. */

@@ -24,9 +24,17 @@ struct symbol {
 	bool is_asked;
 };
 
+/* Another name of a symbol whose `n_folded` is not 0. */
+struct folded_symbol {
+	uint64_t address;
+	const char *name;
+};
+
 struct symbol_table {
 	struct symbol *list;
 	size_t n, n_refused;
+	struct folded_symbol *folded; /* by address */
+	size_t n_folded;
 	struct debug_file debug; /* that some of the names are in */
 	bool is_stripped;	 /* only dynamic symbols were found */
 	bool has_versions;	 /* its dynamic symbols have some */
@@ -39,6 +47,9 @@ void symbol_table_deinit(struct symbol_table *table);
 
 /* The function that holds an address; NULL: none does. */
 struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+/* Has a symbol go by the name of one of the functions that were folded into it, if it is one. */
+void symbol_table_prefer(const struct symbol_table *table, struct symbol *symbol, const char *name);
 
 /* Its name, demangled. */
 const char *symbol_name(struct symbol *symbol);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -91,6 +92,38 @@ static void test_any_overlap_is_answered_by_the_highest_number(void **state)
 	}
 }
 
+static bool is_shared(const struct interval *list, size_t n, uint64_t address)
+{
+	uint32_t found = find_slowly(list, n, address);
+
+	for (size_t i = 0; i < n; i++)
+		if (list[i].start <= address && address < list[i].end && list[i].number != found)
+			return true;
+	return false;
+}
+
+static void test_where_several_numbers_overlap_is_known(void **state)
+{
+	enum { ROUNDS = 2000, INTERVALS = 6, ADDRESSES = 64 };
+
+	srand(2);
+	for (int round = 0; round < ROUNDS; round++) {
+		_cleanup_(interval_map_deinit) struct interval_map map, overlaps;
+		struct interval list[INTERVALS];
+
+		for (size_t i = 0; i < INTERVALS; i++) {
+			list[i].start = rand() % ADDRESSES;
+			list[i].end = list[i].start + rand() % 20;
+			list[i].number = rand() % 4;
+		}
+		assert_int_equal(interval_map_init(&map, list, INTERVALS), 0);
+		assert_int_equal(interval_map_init_overlaps(&overlaps, list, INTERVALS), 0);
+		for (uint64_t address = 0; address < ADDRESSES + 32; address++)
+			assert_int_equal(interval_map_find(&overlaps, address) != INTERVAL_NONE,
+					 is_shared(list, INTERVALS, address));
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -99,6 +132,7 @@ int main(void)
 		cmocka_unit_test(test_empty_and_reversed_intervals_are_ignored),
 		cmocka_unit_test(test_the_last_address_can_be_held),
 		cmocka_unit_test(test_any_overlap_is_answered_by_the_highest_number),
+		cmocka_unit_test(test_where_several_numbers_overlap_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

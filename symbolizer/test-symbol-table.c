@@ -400,7 +400,7 @@ static void test_a_symbol_within_another_does_not_hide_what_follows_it(void **st
 		{ .address = 0x1100, .size = 0x10, .name = "inner", .suffix = "" },
 		{ .address = 0x3000, .size = 0, .name = "empty", .suffix = "" },
 	};
-	struct symbol_table table = { list, 3, 0, { .fd = -1 } };
+	struct symbol_table table = { .list = list, .n = 3, .debug.fd = -1 };
 
 	assert_string_equal(name_at(&table, 0x1000), "outer");
 	assert_string_equal(name_at(&table, 0x1100), "inner");

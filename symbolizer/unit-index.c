@@ -197,6 +197,8 @@ int unit_index_init(struct unit_index *index, Dwarf *dwarf, const struct interva
 	if (r == 0) {
 		number_backwards(&builder);
 		r = interval_map_init(&index->map, list, builder.n);
+		if (r == 0)
+			r = interval_map_init_overlaps(&index->shared, list, builder.n);
 	}
 	if (r < 0)
 		unit_index_deinit(index);
@@ -207,5 +209,6 @@ void unit_index_deinit(struct unit_index *index)
 {
 	free(index->units);
 	interval_map_deinit(&index->map);
+	interval_map_deinit(&index->shared);
 	*index = (struct unit_index){ 0 };
 }

@@ -16,7 +16,8 @@ struct unit_limits {
 struct unit_index {
 	Dwarf_CU **units; /* that may have code, the last in the file first */
 	size_t n_units;
-	struct interval_map map; /* an address → index in `units` */
+	struct interval_map map;    /* an address → index in `units` */
+	struct interval_map shared; /* addresses that more than one claims */
 	size_t n_units_refused, n_ranges_refused;
 };
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records that no program makes at will, put together by hand (docs/protocol.md)."""
+import os
 import struct
 
 import streams
 from streams import blob, numbers, string
 
-FILE, PROCESS, PROCESS_EXIT, IMAGE, MAPPING, STACK, SYMBOL = 6, 7, 8, 10, 14, 16, 17
+FILE, PROCESS, PROCESS_EXIT, IMAGE, IMAGE_STATE, MAPPING, STACK, SYMBOL = 6, 7, 8, 10, 11, 14, 16, 17
 INLINED, HEAP_BEGIN, HEAP_STACK, HEAP_EVENTS, EVENT, COUNTER, COUNTER_VALUES = 20, 23, 25, 26, 29, 35, 36
-SCANNED, COMPLETE, EXACT, ON_CPU, OFF_CPU, NANOSECONDS, EVENTS = 1, 1, 2, 1, 2, 1, 2
+OPEN, SCANNED, COMPLETE, EXACT, ON_CPU, OFF_CPU, NANOSECONDS, EVENTS = 1, 1, 1, 2, 1, 2, 1, 2
 UPID, PID = 7, 70
 CODE = 0x10000
 
@@ -18,6 +19,14 @@ def process(number=UPID, pid=PID, name="program"):
 
 def image(number=1, path="/usr/bin/program"):
     return streams.make_record(IMAGE, numbers(number, 1, 0, 0, number, 0) + string(path))
+
+
+def file_image(path, number=1):
+    """Of a file that is there, and was at hand when it was recorded."""
+    status = os.stat(path)
+    device = os.major(status.st_dev), os.minor(status.st_dev)
+    return [streams.make_record(IMAGE, numbers(number, 1, *device, status.st_ino, 0) + string(str(path))),
+            streams.make_record(IMAGE_STATE, numbers(number, OPEN, status.st_size, status.st_mtime_ns))]
 
 
 def mapping(number=1, of_image=1, length=0x10000000):

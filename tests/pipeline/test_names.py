@@ -10,6 +10,7 @@ import unittest.mock
 from collections import Counter
 from pathlib import Path
 
+import made
 import pipeline
 import streams
 
@@ -21,6 +22,7 @@ SPIN_LINE = SOURCE.read_text().splitlines().index(next(
     line for line in SOURCE.read_text().splitlines() if "samples are in" in line)) + 1
 CHAIN = ["main", "outer", "middle_[i]", "innermost_[i]"]
 NAMED_MIN = 0.99
+LOAD = re.compile(r"^ +LOAD +(\w+) (\w+) \w+ (\w+)", re.MULTILINE)
 
 
 def build_id_of(path):
@@ -37,6 +39,36 @@ class Recording(pipeline.RecordingTest):
             self.stage("capture-sink", "-q", "-f", "folded", "-"))
         self.assert_stats_add_up("perf-source", "live-unwinder", "symbolizer", "capture-sink")
         return streams.folded_stacks(ended[-1].output.decode())
+
+
+class PlacesTest(pipeline.PipelineTest):
+    """A test that asks for names of single addresses of a file."""
+
+    def compile(self, name, *arguments):
+        path = self.directory / name
+        subprocess.run(["cc", "-o", path, *arguments], check=True)
+        return path
+
+    def addresses(self, path):
+        """{symbol: address as linked}"""
+        lines = subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout.splitlines()
+        return {line.split()[2]: int(line.split()[0], 16) for line in lines if len(line.split()) == 3}
+
+    def names_at(self, path, addresses, *options):
+        """The name of each address; "" of those that have none."""
+        loads = [[int(number, 16) for number in load] for load in LOAD.findall(subprocess.run(
+            ["readelf", "-lW", path], check=True, capture_output=True, text=True).stdout)]
+        offsets = [next(address - start + offset for offset, start, size in loads if start <= address < start + size)
+                   for address in addresses]
+        hello, *_, end = streams.records(pipeline.SMALL_STREAM.read_bytes())
+        stream = self.directory / "stream"
+        stream.write_bytes(streams.between(hello, [
+            made.process(), *made.file_image(path), made.mapping(),
+            *(made.stack([(made.CODE + offset, 1)]) for offset in offsets)], end))
+        text = self.run_on(stream, self.stage("symbolizer", *options), self.stage("frame-dump")).decode()
+        names = {int(offset, 16): name for offset, name in re.findall(
+            r'^symbol image=1 offset=(\w+) .* name="([^"]*)" module', text, re.M)}
+        return [names[offset] for offset in offsets]
 
 
 class Sizeless(Recording):
@@ -229,22 +261,44 @@ class Inlined(Recording):
         self.assertRegex(text, r'(?m)^symbol .* name="outer" .* file=".*/inlined-spin\.c" line=\d+')
 
 
-class Folded(Recording):
+class Folded(Recording, PlacesTest):
+    SOURCE = pipeline.TOP / "tests" / "programs" / "folded.c"
+
+    def callees(self, linker, *arguments):
+        """What functions of the program that is made call, {name: names}."""
+        program, callees = self.directory / "folded", {}
+        subprocess.run(["cc", "-O1", f"-fuse-ld={linker}", "-ffunction-sections", "-fno-toplevel-reorder",
+                        "-Wl,--icf=all", "-o", program, *arguments], check=True)
+        for names, _ in self.folded([program]):
+            for caller in "reader", "painter", "main":
+                if caller in names[:-1]:
+                    callees.setdefault(caller, set()).add(names[names.index(caller) + 1])
+        return callees
+
     def test_a_function_that_others_were_folded_into_says_so(self):
-        for linker in "gold", "lld":
-            if not shutil.which(f"ld.{linker}"):
-                continue
-            program = self.directory / "folded"
-            subprocess.run(["cc", "-O1", f"-fuse-ld={linker}", "-ffunction-sections", "-Wl,--icf=all", "-o", program,
-                            pipeline.TOP / "tests" / "programs" / "folded.c"], check=True)
-            callees = {}
-            for names, _ in self.folded([program]):
-                for caller in "reader", "painter", "main":
-                    if caller in names[:-1]:
-                        callees.setdefault(caller, set()).add(names[names.index(caller) + 1])
-            self.assertEqual(callees["reader"], callees["painter"])
-            self.assertIn(callees["reader"].pop(), {"parse (+2)", "draw (+2)", "another (+2)"})
-            self.assertEqual(callees["main"], {"reader", "painter", "alone"})
+        for linker in filter(lambda name: shutil.which(f"ld.{name}"), ("gold", "lld")):
+            callees = self.callees(linker, self.SOURCE)
+            self.assertEqual(callees["reader"], {"another (+2)"}, linker)
+            self.assertEqual(callees["painter"], {"another (+2)"}, linker)
+            self.assertEqual(callees["main"], {"reader", "painter", "alone"}, linker)
+
+    def name_of_folded(self, linker, *arguments):
+        program = self.compile("folded", "-O1", f"-fuse-ld={linker}", "-ffunction-sections", "-fno-toplevel-reorder",
+                               "-fno-asynchronous-unwind-tables", "-Wl,--icf=all", *arguments)
+        return self.names_at(program, [self.addresses(program)["parse"]])[0]
+
+    def test_the_one_that_debug_information_describes_is_shown(self):
+        """gold lets all of them be described at one address, others the one whose code is kept."""
+        first = self.directory / "first.c"
+        first.write_text("""__attribute__((noipa)) void first(long n)
+            { for (; n > 0; n--) __asm__ volatile(""); }
+            void (*volatile first_used)(long) = first;""")
+        for linker, of_one_unit, of_two in (("gold", "another (+2)", "another (+3)"), ("lld", "parse (+2)", "first (+3)"),
+                                            ("mold", "parse (+2)", "first (+3)")):
+            if shutil.which(f"ld.{linker}"):
+                self.assertEqual(self.name_of_folded(linker, self.SOURCE), "another" + of_one_unit[-5:], linker)
+                self.assertEqual(self.name_of_folded(linker, "-g", self.SOURCE), of_one_unit, linker)
+                self.assertEqual(self.name_of_folded(linker, "-g", first, self.SOURCE), of_two, linker)
 
 
 TWIN = r"""
