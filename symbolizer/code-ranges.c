@@ -85,9 +85,16 @@ const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint
 	return range && address - range->start < range->size ? range : NULL;
 }
 
-bool code_ranges_is_one_function(const struct code_ranges *ranges, uint64_t start, uint64_t address)
+bool code_ranges_begins_another(const struct code_ranges *ranges, uint64_t start, uint64_t address)
 {
 	const struct code_range *range = find_last(ranges, address);
 
-	return !range || range->start <= start;
+	return range && range->start > start;
+}
+
+bool code_ranges_has_ended(const struct code_ranges *ranges, uint64_t start, uint64_t address)
+{
+	const struct code_range *range = code_ranges_find(ranges, start);
+
+	return range && address - range->start >= range->size;
 }

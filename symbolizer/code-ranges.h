@@ -23,9 +23,8 @@ void code_ranges_deinit(struct code_ranges *ranges);
 /* The function that holds an address; NULL: none is described. */
 const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address);
 
-/*
- * Whether an address may belong to the function that begins at `start`: not if another one is
- * described to begin between them.
- */
-bool code_ranges_is_one_function(const struct code_ranges *ranges, uint64_t start,
-				 uint64_t address);
+/* Whether another function is described to begin behind `start`, up to an address. */
+bool code_ranges_begins_another(const struct code_ranges *ranges, uint64_t start, uint64_t address);
+
+/* Whether the function at `start` is described, and ends before an address. */
+bool code_ranges_has_ended(const struct code_ranges *ranges, uint64_t start, uint64_t address);

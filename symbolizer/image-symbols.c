@@ -128,23 +128,40 @@ static bool has_end_between(const struct image_symbols *symbols, uint64_t start,
 		return true;
 	code = malloc(size + 1);
 	return !code || pread(symbols->elf->fd, code, size, offset) != (ssize_t)size ||
-	       function_end_is_within(code, size);
+	       function_end_is_within(code, size, start);
+}
+
+/* The function that a label lies in, if it does not begin one that unwind information describes. */
+static struct symbol *find_around(struct image_symbols *symbols, struct symbol *label,
+				  uint64_t address)
+{
+	struct symbol *outer = symbol_table_find_around(&symbols->table, label, address);
+
+	return outer && !code_ranges_begins_another(get_ranges(symbols), outer->address,
+						    label->address)
+		       ? outer
+		       : NULL;
 }
 
 /*
- * A symbol that does not say how far it goes (of an assembler) names nothing behind the beginning
- * of another function: of one that unwind information describes, or, where a stripped file has lost
- * the symbols of others, of any that may begin behind the code of this one.
+ * A symbol that does not say how far it goes (of an assembler) names nothing behind its end, or the
+ * beginning of another function, as unwind information describes them; or, where a stripped file
+ * has lost the symbols of others, behind what may be its end.
  */
 static struct symbol *find_symbol(struct image_symbols *symbols, uint64_t address)
 {
-	struct symbol *symbol = symbol_table_find(&symbols->table, address);
+	struct symbol *symbol = symbol_table_find(&symbols->table, address), *outer;
+	const struct code_ranges *ranges;
 
 	if (!symbol || symbol->is_sized)
 		return symbol;
-	if (!code_ranges_is_one_function(get_ranges(symbols), symbol->address, address))
+	if (symbol->is_label && (outer = find_around(symbols, symbol, address)))
+		return outer;
+	ranges = get_ranges(symbols);
+	if (code_ranges_begins_another(ranges, symbol->address, address) ||
+	    code_ranges_has_ended(ranges, symbol->address, address))
 		return NULL;
-	if (symbols->table.is_stripped && has_end_between(symbols, symbol->address, address))
+	if (!symbols->table.has_locals && has_end_between(symbols, symbol->address, address))
 		return NULL;
 	return symbol;
 }

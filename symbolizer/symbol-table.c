@@ -62,16 +62,28 @@ static uint64_t size_of(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_addr + header.sh_size - symbol->st_value;
 }
 
-/* Code, and not a mark that an assembler left ("$x", ".L5"). */
-static bool is_function(Elf *elf, const GElf_Sym *symbol, const char *name)
+/* What assemblers and compilers leave ("$x", ".L5", and Fedora's compilers at each unit). */
+static bool is_mark(const char *name)
+{
+	static const char *const marks[] = { "$", ".L", ".annobin_" };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (!strncmp(name, marks[i], strlen(marks[i])))
+			return true;
+	return false;
+}
+
+/* Functions, labels in code, and data among it. What is nowhere in the file has no code. */
+static bool is_wanted(Elf *elf, const GElf_Sym *symbol, const char *name)
 {
 	switch (GELF_ST_TYPE(symbol->st_info)) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC:
-		return symbol->st_shndx != SHN_UNDEF && *name;
+		return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && *name;
 	case STT_NOTYPE:
-		return *name && *name != '$' && strncmp(name, ".L", 2) &&
-		       is_executable_section(elf, symbol->st_shndx);
+		return *name && !is_mark(name) && is_executable_section(elf, symbol->st_shndx);
+	case STT_OBJECT:
+		return symbol->st_size && is_executable_section(elf, symbol->st_shndx);
 	default:
 		return false;
 	}
@@ -86,6 +98,8 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name, GElf_Versym versio
 	size_t n_underscores = strspn(name, "_");
 	uint8_t rank = n_underscores < 7 ? 7 - n_underscores : 0;
 
+	if (GELF_ST_TYPE(symbol->st_info) == STT_OBJECT)
+		return 0;
 	if (!(version & VERSION_HIDDEN))
 		rank += 8;
 	if (GELF_ST_BIND(symbol->st_info) == STB_GLOBAL)
@@ -113,6 +127,30 @@ static int make_room(struct symbol_table *table, size_t *n)
 	return 0;
 }
 
+static void add_symbol(struct symbol_table *table, Elf *elf, const GElf_Sym *symbol,
+		       const char *name, GElf_Versym version)
+{
+	uint8_t type = GELF_ST_TYPE(symbol->st_info), binding = GELF_ST_BIND(symbol->st_info);
+	uint64_t size = size_of(elf, symbol);
+
+	if (!size) /* it marks the end of its section */
+		return;
+	table->has_versions |= (version & ~VERSION_HIDDEN) > VER_NDX_GLOBAL;
+	table->has_locals |= type != STT_OBJECT && binding == STB_LOCAL;
+	table->list[table->n++] = (struct symbol){
+		.address = symbol->st_value,
+		.size = size,
+		.is_sized = symbol->st_size > 0 && type != STT_OBJECT,
+		.is_label = !symbol->st_size && type == STT_NOTYPE,
+		.is_data = type == STT_OBJECT,
+		.binding = binding,
+		.name = name,
+		.suffix = "",
+		.is_chosen = type == STT_GNU_IFUNC,
+		.rank = rank(symbol, name, version),
+	};
+}
+
 static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 {
 	GElf_Shdr header;
@@ -133,21 +171,11 @@ static int add_section(struct symbol_table *table, Elf *elf, GElf_Word type)
 		if (!gelf_getsym(data, i, &symbol))
 			continue;
 		name = elf_strptr(elf, header.sh_link, symbol.st_name);
-		if (!name || !is_function(elf, &symbol, name))
+		if (!name || !is_wanted(elf, &symbol, name))
 			continue;
 		if (versions)
 			gelf_getversym(versions, i, &version);
-		table->has_versions |= (version & ~VERSION_HIDDEN) > VER_NDX_GLOBAL;
-		table->list[table->n++] = (struct symbol){
-			.address = symbol.st_value,
-			.size = size_of(elf, &symbol),
-			.is_sized = symbol.st_size > 0,
-			.binding = GELF_ST_BIND(symbol.st_info),
-			.name = name,
-			.suffix = "",
-			.is_chosen = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
-			.rank = rank(&symbol, name, version),
-		};
+		add_symbol(table, elf, &symbol, name, version);
 	}
 	return 0;
 }
@@ -196,6 +224,37 @@ static int keep_best(struct symbol_table *table)
 	return r;
 }
 
+/* A function without a size ends where the next one begins, or one ends that it lies in. */
+static void cut_sizeless(struct symbol_table *table)
+{
+	uint64_t end_of_sized = 0;
+
+	for (size_t i = 0; i < table->n; i++) {
+		struct symbol *symbol = &table->list[i];
+		uint64_t end = symbol->address + symbol->size;
+
+		if (symbol->is_sized) {
+			end_of_sized = end > end_of_sized ? end : end_of_sized;
+			continue;
+		}
+		if (i + 1 < table->n && symbol[1].address < end)
+			end = symbol[1].address;
+		if (symbol->address < end_of_sized && end_of_sized < end)
+			end = end_of_sized;
+		symbol->size = end - symbol->address;
+	}
+}
+
+static void drop_data(struct symbol_table *table)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n; i++)
+		if (!table->list[i].is_data)
+			table->list[n++] = table->list[i];
+	table->n = n;
+}
+
 /* Sorts by address, keeps the best name of each, and lets none without a size overlap. */
 static int sort(struct symbol_table *table)
 {
@@ -204,12 +263,8 @@ static int sort(struct symbol_table *table)
 	if (table->n)
 		qsort(table->list, table->n, sizeof(*table->list), compare);
 	r = keep_best(table);
-	for (size_t i = 0; i + 1 < table->n; i++) {
-		struct symbol *symbol = &table->list[i];
-
-		if (!symbol->is_sized && symbol->size > symbol[1].address - symbol->address)
-			symbol->size = symbol[1].address - symbol->address;
-	}
+	cut_sizeless(table);
+	drop_data(table);
 	return r;
 }
 
@@ -398,6 +453,19 @@ struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t addr
 			return symbol;
 		if (i == 0)
 			break;
+	}
+	return NULL;
+}
+
+struct symbol *symbol_table_find_around(const struct symbol_table *table,
+					const struct symbol *symbol, uint64_t address)
+{
+	for (size_t back = 1; back < LOOK_BACK_MAX && symbol - table->list >= (ptrdiff_t)back;
+	     back++) {
+		const struct symbol *outer = symbol - back;
+
+		if (outer->is_sized && address - outer->address < outer->size)
+			return &table->list[outer - table->list];
 	}
 	return NULL;
 }

@@ -22,6 +22,8 @@ struct symbol {
 	bool is_sized;	    /* else it ends with its section, or where the next one begins */
 	bool is_chosen;	    /* its address is that of the code that chooses it (STT_GNU_IFUNC) */
 	bool is_asked;
+	bool is_label; /* neither size nor type: perhaps a place within another function */
+	bool is_data;  /* among code: it is not found, but what is before it ends there */
 };
 
 /* Another name of a symbol whose `n_folded` is not 0. */
@@ -37,6 +39,7 @@ struct symbol_table {
 	size_t n_folded;
 	struct debug_file debug; /* that some of the names are in */
 	bool is_stripped;	 /* only dynamic symbols were found */
+	bool has_locals;	 /* functions that are not exported have symbols, too */
 	bool has_versions;	 /* its dynamic symbols have some */
 };
 
@@ -47,6 +50,10 @@ void symbol_table_deinit(struct symbol_table *table);
 
 /* The function that holds an address; NULL: none does. */
 struct symbol *symbol_table_find(const struct symbol_table *table, uint64_t address);
+
+/* The function with a size that a symbol and an address behind it lie in; NULL: none is near. */
+struct symbol *symbol_table_find_around(const struct symbol_table *table,
+					const struct symbol *symbol, uint64_t address);
 
 /* Has a symbol go by the name of one of the functions that were folded into it, if it is one. */
 void symbol_table_prefer(const struct symbol_table *table, struct symbol *symbol, const char *name);

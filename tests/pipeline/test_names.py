@@ -90,6 +90,119 @@ class Sizeless(Recording):
         self.assertGreater(nameless, 0.9 * leaves.total())
 
 
+# Assembler, in which nops are the code: how it is made smaller, and the names of places in it.
+BOUNDS = {
+    "a label within a function is no function":
+        ("""function whole; nop; nop; label: nop; nop; size whole; hidden: ret
+            function plain; nop; described: .cfi_startproc; nop; .cfi_endproc; size plain""", [],
+         {"whole+1": "whole", "label": "whole", "label+1": "whole", "hidden": "hidden",
+          "plain": "plain", "described": "described"}),
+    "nor does one name what lies behind its function":
+        ("function whole; nop; label: nop; size whole; bare: ret; ret", ["objcopy", "-N", "bare"],
+         {"label": "whole", "bare": "", "bare+1": ""}),
+    "a size that is too large hides no neighbour":
+        ("""function large; nop; nop; function inner; nop; size inner; function sizeless; nop; nop
+            size large; nop; function behind; ret; size behind""", [],
+         {"large": "large", "inner": "inner", "sizeless": "sizeless", "sizeless+1": "sizeless",
+          "sizeless+2": "", "behind": "behind"}),
+    "of two names of an address the one with a size is believed":
+        (".globl a; .type a, @function; a: function sized; nop; size sized; nop; function behind; ret; size behind", [],
+         {"sized": "sized", "sized+1": "", "behind": "behind"}),
+    "a function of several parts with unwind information is one":
+        ("function parts; .cfi_startproc; nop; .cfi_endproc; nop; .cfi_startproc; nop; .cfi_endproc; size parts",
+         ["strip"], {"parts": "parts", "parts+1": "parts", "parts+2": "parts"}),
+    "what is nowhere or ends something is no function":
+        (""".globl absolute; .type absolute, @function; .set absolute, 0x1000000
+            .section first, "ax"; nop; stop: .section second, "ax"; .type local, @function; local: nop; nop""",
+         ["-Wl,--section-start=first=0xffffff,--section-start=second=0x1000000", "objcopy", "--globalize-symbol=stop"],
+         {"local": "local", "local+1": "local"}),
+    "marks that compilers leave are no functions":
+        ("""function work; nop; .annobin_work.end: nop; size work; .hidden .annobin_next
+            .globl .annobin_next; .annobin_next: .type next, @function; next: nop; nop""", [],
+         {"work": "work", ".annobin_work.end": "work", "next": "next", "next+1": "next"}),
+    "data between functions is neither's":
+        ("function reader; ret; .type table, @object; table: .quad 0; size table; hidden: nop; ret",
+         ["objcopy", "-N", "hidden"], {"reader": "reader", "table": "", "hidden": "", "hidden+1": ""}),
+    "behind its own unwind information a function has ended":
+        ("function sizeless; .cfi_startproc; jmp other@PLT; .cfi_endproc; bare: nop; nop; function other; ret",
+         ["strip"], {"sizeless": "sizeless", "sizeless+4": "sizeless", "bare": "", "other": "other"}),
+    "so has it where that of a part of another one begins":
+        ("function sizeless; nop; ret; work.cold: .cfi_startproc; nop; nop; .cfi_endproc", ["strip"],
+         {"sizeless+1": "sizeless", "work.cold": "", "work.cold+1": ""}),
+    "behind an exported function with a size there is none":
+        ("function exported; nop; size exported; bare: nop; nop; .p2align 4; function other; ret; size other",
+         ["strip"], {"exported": "exported", "bare": "", "bare+1": "", "other": "other"}),
+    "a tail call or a trap may be the end":
+        ("""function calls; jmp other@PLT; .p2align 4; bare: nop; ret; .p2align 4
+            function traps; nop; ud2; .p2align 4; second: nop; ret; .p2align 4
+            function jumps; jmp *%rax; .p2align 4; third: nop; ret; .p2align 4
+            function loops; dec %rdi; jz 2f; jmp 1f; .p2align 4; 1: jnz 1b; 2: dec %rdi; inside: ret; .p2align 4
+            function other; ret""", ["strip"],
+         {"calls": "calls", "bare": "", "traps+1": "traps", "second": "", "jumps+1": "jumps", "third": "",
+          "loops": "loops", "inside": "loops", "other": "other"}),
+    "a return before an aligned function needs no padding":
+        (""".p2align 4; function fits; .skip 15, 0x90; ret; bare: dec %rdi; ret; .p2align 4
+            function returns; nop; ret; goes_on: dec %rdi; ret""", ["strip"],
+         {"fits": "fits", "bare": "", "returns+1": "returns", "goes_on": "returns"}),
+    "where only local symbols are missing an end is looked for":
+        ("function sizeless; nop; ret; .p2align 4; bare: nop; ret", ["strip", "-x"], {"sizeless": "sizeless", "bare": ""}),
+    "where they are not, the symbols tell":
+        ("function sizeless; jz 1f; ret; .p2align 4; 1: nop; inside: ret; .p2align 4; bare: nop; ret", ["objcopy", "-N", "inside"],
+         {"sizeless": "sizeless", "inside": "sizeless", "bare": "bare"}),
+    "code in another section is another's":
+        ("""function sizeless; nop; ret; .section behind, "ax"; bare: nop; ret""",
+         ["-Wl,-z,noseparate-code", "strip"], {"sizeless": "sizeless", "bare": ""}),
+}
+
+
+class Bounds(PlacesTest):
+    """Where a function ends of which its symbol does not say it, or that has lost its symbol."""
+
+    def make(self, text, *linker_options):
+        """A library, with `function x` and `size x` for what assembler takes several lines for."""
+        source = self.directory / "bounds.S"
+        text = re.sub(r"\bfunction (\w+)", r".globl \1; .type \1, @function; \1:", text)
+        source.write_text(".text\n" + re.sub(r"\bsize (\w+)", r".size \1, . - \1", text) + "\n")
+        return self.compile("bounds", "-shared", "-nostdlib", *linker_options, source)
+
+    def assert_names(self, path, addresses, expected, *options):
+        where = [addresses[place.partition("+")[0]] + int(place.partition("+")[2] or 0) for place in expected]
+        self.assertEqual(dict(zip(expected, self.names_at(path, where, *options))), expected)
+
+    def test_no_name_goes_beyond_its_function(self):
+        for title, (text, commands, expected) in BOUNDS.items():
+            with self.subTest(title):
+                linker_options = [each for each in commands if each.startswith("-Wl,")]
+                path = self.make(text, *linker_options)
+                addresses = self.addresses(path)
+                if len(commands) > len(linker_options):
+                    subprocess.run([*commands[len(linker_options):], path], check=True)
+                self.assert_names(path, addresses, expected)
+
+    def test_a_debug_file_knows_sizes_that_a_file_does_not_tell(self):
+        text = "function exported; dec %rdi; END gap: dec %rdi; .type local, @function; local: dec %rdi; nop; size local"
+        build_id = "-Wl,--build-id=0x12345678"
+        debug = self.directory / ".build-id" / "12" / "345678.debug"
+        debug.parent.mkdir(parents=True)
+        full = self.make(text.replace("END", "size exported;"), build_id)
+        subprocess.run(["objcopy", "--only-keep-debug", "-N", "gap", full, debug], check=True)
+        path = self.make(text.replace("END", ""), build_id)
+        addresses = self.addresses(path)
+        subprocess.run(["strip", path], check=True)
+        self.assert_names(path, addresses, {"exported": "exported", "gap": "", "local": "local", "local+3": "local"},
+                          f"--debug-dir={self.directory}")
+
+    def test_compressed_symbols_end_what_has_no_size(self):
+        """As Fedora has them: of functions alone, and only of those that are not exported."""
+        path = self.make("function exported; dec %rdi; .type local, @function; local: dec %rdi; size local; ret; bare: ret")
+        addresses, small = self.addresses(path), self.directory / "small"
+        subprocess.run(["objcopy", "-S", "-K", "local", path, small], check=True)
+        subprocess.run(["xz", small], check=True)
+        subprocess.run(["strip", path], check=True)
+        subprocess.run(["objcopy", f"--add-section=.gnu_debugdata={small}.xz", path], check=True)
+        self.assert_names(path, addresses, {"exported": "exported", "local": "local", "local+2": "local", "bare": ""})
+
+
 class Captured(Recording):
     def fold_capture(self, capture, *filters):
         ended = self.run_well([pipeline.program("capture-source"), "-q", capture], *filters,
