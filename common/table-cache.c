@@ -21,7 +21,7 @@
 #include "common/table-cache.h"
 
 /* The number changes with the layout of a table, of a rule, or with what they mean. */
-#define MAGIC "stackpipe unwind table 3"
+#define MAGIC "stackpipe unwind table 4"
 
 enum {
 	NAME_MAX_SIZE = 48,

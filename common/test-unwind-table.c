@@ -24,6 +24,7 @@ struct file {
 	size_t n_segments;
 	struct plt_code plts[2];
 	size_t n_plts;
+	struct unwind_code code; /* of 0 on; all zero: there is none */
 };
 
 static void file_deinit(struct file *file)
@@ -82,8 +83,10 @@ static struct unwind_table compile(const struct file *file)
 {
 	const struct cfi_section sections[] = { made_section(&file->sections[EH]),
 						made_section(&file->sections[DEBUG]) };
+	struct unwind_code code = file->code;
 	const struct unwind_source source = {
 		.arch = &unwind_x86_64,
+		.code = code.size ? &code : NULL,
 		.segments = file->segments,
 		.n_segments = file->n_segments,
 		.sections = sections,
@@ -844,6 +847,91 @@ static void test_what_describes_a_plt_is_believed_instead(void **state)
 	assert_marked(&table, 0x2018, 0x3000, NONE);
 }
 
+#define PAUSE_LFENCE 0xf3, 0x90, 0x0f, 0xae, 0xe8
+
+/*
+ * A description of `code` at 0x1000, by a program. `pushed` has a '0' or '1' for each byte, as
+ * above, or '@' or 'A' where that is not what the program says.
+ */
+static void assert_thunk(const uint8_t *code, size_t size, const void *program, size_t program_size,
+			 const char *pushed)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+	uint8_t bytes[0x1100] = { 0 };
+
+	memcpy(bytes + 0x1000, code, size);
+	file.code = (struct unwind_code){ .file = bytes, .size = sizeof(bytes) };
+	put_program(&file, EH, 0x1000, 0x1000 + size, program, program_size);
+	put_code(&file, EH, 0x1000 + size, 0x1040, 40);
+	table = compile(&file);
+	assert_int_equal(strlen(pushed), size);
+	for (size_t i = 0; i < size; i++) {
+		const struct unwind_rule *rule = unwind_table_find(&table, 0x1000 + i);
+
+		assert_int_equal(rule->cfa_offset, 8 + 8 * (pushed[i] & 1));
+		assert_int_equal(rule->flags, pushed[i] & 0x40 ? UNWIND_FLAG_MENDED : 0);
+	}
+	assert_marked(&table, 0x1000 + size, 0x1040, 40);
+}
+
+static void test_a_thunk_of_clang_has_pushed_what_its_call_has(void **state)
+{
+	static const uint8_t code[] = {
+		0xe8, 11,   0, 0,    0,	   PAUSE_LFENCE, 0xeb, 0xf9, 0x0f,
+		0x1f, 0x40, 0, 0x4c, 0x89, 0x1c,	 0x24, 0xc3,
+	};
+	static const uint8_t unoptimized[] = {
+		0xe8, 11,   0,	  0,	0,    PAUSE_LFENCE, 0xe9, 0xf6, 0xff,
+		0xff, 0xff, 0x90, 0x4c, 0x89, 0x1c,	    0x24, 0xc3,
+	};
+
+	assert_thunk(code, sizeof(code), "", 0, "0000000000000000AAAAA");
+	assert_thunk(unoptimized, sizeof(unoptimized), "", 0, "0000000000000000AAAAA");
+}
+
+/* gcc tells what the call has pushed, and not that it has been dropped. */
+static void test_a_thunk_of_gcc_has_dropped_it_before_it_returns(void **state)
+{
+	static const uint8_t program[] = { DW_CFA_advance_loc | 12, DW_CFA_def_cfa_offset, 16 };
+	static const uint8_t to_register[] = {
+		0xe8, 7, 0, 0, 0, PAUSE_LFENCE, 0xeb, 0xf9, 0x48, 0x89, 0x04, 0x24, 0xc3,
+	};
+	static const uint8_t back[] = {
+		0xe8, 7, 0, 0, 0, PAUSE_LFENCE, 0xeb, 0xf9, 0x48, 0x8d, 0x64, 0x24, 8, 0xc3, 0xcc,
+	};
+
+	assert_thunk(to_register, sizeof(to_register), program, sizeof(program),
+		     "00000000000011111");
+	assert_thunk(back, sizeof(back) - 1, program, sizeof(program),
+		     "000000000000"
+		     "11111"
+		     "@");
+	assert_thunk(back, sizeof(back), program, sizeof(program),
+		     "000000000000"
+		     "11111"
+		     "@@");
+}
+
+static void test_code_like_a_thunk_is_none(void **state)
+{
+	static const uint8_t thunk[] = {
+		0xe8, 11,   0, 0,    0,	   PAUSE_LFENCE, 0xeb, 0xf9, 0x0f,
+		0x1f, 0x40, 0, 0x4c, 0x89, 0x1c,	 0x24, 0xc3,
+	};
+	uint8_t code[sizeof(thunk)];
+
+	for (size_t i = 0; i < sizeof(thunk); i++) {
+		bool is_padding = i >= 12 && i < 16, is_register = i == 18, is_rex = i == 16;
+
+		if (is_padding || is_register || is_rex)
+			continue;
+		memcpy(code, thunk, sizeof(code));
+		code[i] ^= 0x81;
+		assert_thunk(code, sizeof(code), "", 0, "000000000000000000000");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -875,6 +963,9 @@ int main(void)
 		cmocka_unit_test(test_a_plt_of_code_that_is_not_known_has_no_rule),
 		cmocka_unit_test(test_a_plt_that_lies_nowhere_or_has_no_end_is_refused),
 		cmocka_unit_test(test_what_describes_a_plt_is_believed_instead),
+		cmocka_unit_test(test_a_thunk_of_clang_has_pushed_what_its_call_has),
+		cmocka_unit_test(test_a_thunk_of_gcc_has_dropped_it_before_it_returns),
+		cmocka_unit_test(test_code_like_a_thunk_is_none),
 		cmocka_unit_test(test_the_bytes_of_a_table_are_a_table),
 		cmocka_unit_test(test_every_truncation_of_a_table_is_refused),
 		cmocka_unit_test(test_a_table_with_bytes_behind_it_is_refused),

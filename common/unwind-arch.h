@@ -13,7 +13,11 @@
 #include "common/unwind-code.h"
 #include "common/unwind-rule.h"
 
-enum { UNWIND_CODE_BEFORE = 8 }; /* bytes: the longest instructions that are looked for */
+enum {
+	UNWIND_CODE_BEFORE = 8, /* bytes: the longest instructions that are looked for */
+	UNWIND_THUNK_MIN = 17,	/* bytes of thunks */
+	UNWIND_THUNK_MAX = 24,
+};
 struct cfi_rows;
 struct plt_code;
 
@@ -23,6 +27,11 @@ enum unwind_call {
 	UNWIND_CALL_NONE,
 	UNWIND_CALL_DIRECT,
 	UNWIND_CALL_INDIRECT, /* of what a register or memory holds */
+};
+
+/* Where in a thunk what its own call has pushed is on the stack. */
+struct unwind_thunk {
+	uint64_t from, to; /* offsets from its beginning; `to` may be its end */
 };
 
 struct unwind_register {
@@ -53,6 +62,11 @@ struct unwind_arch {
 	 */
 	uint64_t (*find_install)(const struct unwind_rule *rule, struct unwind_code *code,
 				 uint64_t offset);
+	/*
+	 * Whether this is all of a thunk against speculation, which calls a place in itself and
+	 * never returns to where it has called from. NULL: there are none.
+	 */
+	bool (*find_thunk)(const uint8_t *code, size_t size, struct unwind_thunk *ret);
 	/* Rules from the code of a PLT: see plt_x86_64_rows(). NULL: none can be told. */
 	int (*plt_rows)(const struct plt_code *code, const struct cfi_rows *rows);
 	/* What code tells of its frame: see code-frame.h. NULL: nothing. */

@@ -16,6 +16,8 @@
 /* Slots that are looked at for a rule; only rules that were made to collide would need more. */
 enum { RULE_PROBES_MAX = 128 };
 
+enum { WORD = 8 }; /* bytes that a call pushes */
+
 /* What one description is about, as offsets in the file. */
 struct piece {
 	const struct cfi *cfi;
@@ -275,6 +277,44 @@ static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 	return r < 0 ? r : append_rule(builder, address, &mended);
 }
 
+static const uint8_t *code_of_thunk(const struct builder *builder)
+{
+	const struct unwind_source *source = builder->source;
+	uint64_t size = builder->piece->to - builder->piece->from;
+
+	if (!source->code || !source->arch->find_thunk || size < UNWIND_THUNK_MIN ||
+	    size > UNWIND_THUNK_MAX)
+		return NULL;
+	if (!builder->has_last || builder->last.cfa != UNWIND_CFA_SP ||
+	    builder->last.cfa_offset < WORD || builder->last.cfa_offset > 2 * WORD)
+		return NULL;
+	return unwind_code_before(source->code, builder->piece->to, size);
+}
+
+/*
+ * Of what a thunk pushes on the stack clang says nothing, and gcc says nothing of its end (of
+ * __x86_return_thunk): called once all that is said of a piece is known.
+ */
+static int mend_thunk(struct builder *builder)
+{
+	const struct piece *piece = builder->piece;
+	const uint8_t *code = code_of_thunk(builder);
+	uint64_t start = piece->from - piece->bias, size = piece->to - piece->from;
+	struct unwind_rule rule = builder->last;
+	struct unwind_thunk thunk;
+	int r = 0;
+
+	if (!code || !builder->source->arch->find_thunk(code, size, &thunk))
+		return 0;
+	rule.flags |= UNWIND_FLAG_MENDED;
+	if (builder->last_at < start + thunk.from) {
+		rule.cfa_offset += WORD;
+		r = append_rule(builder, start + thunk.from, &rule);
+	}
+	rule.cfa_offset -= WORD;
+	return r < 0 || thunk.to == size ? r : append_rule(builder, start + thunk.to, &rule);
+}
+
 bool unwind_source_is_code(const struct unwind_source *source, uint64_t address)
 {
 	const struct unwind_segment *segment = unwind_source_segment(source, address);
@@ -466,6 +506,8 @@ static int run_pieces(struct builder *builder)
 		builder->better = unwind_made_better(&builder->made, piece->from);
 		end = piece->to;
 		r = cfi_run(piece->cfi, piece->description, builder->source->arch, &rows);
+		if (r == 0)
+			r = mend_thunk(builder);
 		if (r == 0)
 			r = append(builder, piece->to, UNWIND_RULE_NONE);
 	}

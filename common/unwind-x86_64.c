@@ -194,6 +194,52 @@ static uint64_t find_install(const struct unwind_rule *rule, struct unwind_code 
 	return call && is_empty(code, target) ? find_call(code, call, &target) : call;
 }
 
+/* What a call or jump at an offset leads to; 0: it is none. */
+static size_t target_of(const uint8_t *code, size_t at, uint8_t opcode)
+{
+	int32_t distance;
+
+	memcpy(&distance, code + at + 1, sizeof(distance));
+	return code[at] == opcode ? at + 1 + sizeof(distance) + distance : 0;
+}
+
+/* Nobody comes here but a processor that guesses: pause; lfence; jmp to the pause. */
+static bool has_trap(const uint8_t *code)
+{
+	static const uint8_t trap[] = { 0xf3, 0x90, 0x0f, 0xae, 0xe8 };
+	enum { CALL_SIZE = 5, BACK = CALL_SIZE + sizeof(trap), JMP = 0xe9 };
+	static const uint8_t back[] = { 0xeb, 0xf9 };
+
+	return !memcmp(code + CALL_SIZE, trap, sizeof(trap)) &&
+	       (!memcmp(code + BACK, back, sizeof(back)) ||
+		target_of(code, BACK, JMP) == CALL_SIZE);
+}
+
+/*
+ * Retpolines: __x86_indirect_thunk_* and __x86_return_thunk (gcc), __llvm_retpoline_* (clang). A
+ * call to behind the trap; then mov of a register to where it has pushed its return address, or
+ * lea 8(%rsp), %rsp; and ret.
+ */
+static bool find_thunk(const uint8_t *code, size_t size, struct unwind_thunk *ret)
+{
+	enum { CALL = 0xe8, RET = 0xc3, INT3 = 0xcc, REX_W = 0x48, REX_R = 0x04, MOV = 0x89 };
+	static const uint8_t drop[] = { 0x48, 0x8d, 0x64, 0x24, 0x08 };
+	size_t target = target_of(code, 0, CALL), n = size;
+
+	if (code[size - 1] == INT3) /* gcc -mharden-sls */
+		n--;
+	if (code[n - 1] != RET || !has_trap(code))
+		return false;
+	if (target == n - 5 && (code[target] & ~REX_R) == REX_W && code[target + 1] == MOV &&
+	    (code[target + 2] & 0xc7) == 0x04 && code[target + 3] == 0x24)
+		*ret = (struct unwind_thunk){ target, size };
+	else if (target == n - 1 - sizeof(drop) && !memcmp(code + target, drop, sizeof(drop)))
+		*ret = (struct unwind_thunk){ target, n - 1 };
+	else
+		return false;
+	return true;
+}
+
 static const struct unwind_register registers[] = {
 	{ "rax", 0 },  { "rdx", 1 },   { "rcx", 2 },   { "rbx", 3 },  { "rsi", 4 },
 	{ "rdi", 5 },  { "rbp", RBP }, { "rsp", RSP }, { "r8", 8 },   { "r9", 9 },
@@ -212,6 +258,7 @@ const struct unwind_arch unwind_x86_64 = {
 	.find_pop_of_realigned = find_pop_of_realigned,
 	.find_call_before = find_call_before,
 	.find_install = find_install,
+	.find_thunk = find_thunk,
 	.plt_rows = plt_x86_64_rows,
 	.find_frame = code_frame_x86_64,
 	.registers = registers,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdbool.h>
 #include <string.h>
 
 #include "tests/steps/instruction.h"
@@ -28,6 +29,19 @@ static enum instruction decode_group(uint8_t operands)
 	}
 }
 
+/*
+ * Of the call of a thunk against speculation: it leads over a trap for the processor's guesses
+ * (pause), and what it has left on the stack is overwritten or dropped, and not returned to.
+ */
+static bool is_over_trap(const uint8_t *operands, size_t size)
+{
+	static const uint8_t distances[][4] = { { 7 }, { 11 } }, pause[] = { 0xf3, 0x90 };
+	const size_t n = sizeof(distances[0]);
+
+	return size >= n + sizeof(pause) && !memcmp(operands + n, pause, sizeof(pause)) &&
+	       (!memcmp(operands, distances[0], n) || !memcmp(operands, distances[1], n));
+}
+
 enum instruction instruction_decode(const uint8_t *bytes, size_t size)
 {
 	size_t at = skip_prefixes(bytes, size);
@@ -37,7 +51,8 @@ enum instruction instruction_decode(const uint8_t *bytes, size_t size)
 		return INSTRUCTION_OTHER;
 	switch (bytes[at]) {
 	case 0xe8:
-		return INSTRUCTION_CALL;
+		return is_over_trap(bytes + at + 1, size - at - 1) ? INSTRUCTION_OTHER
+								   : INSTRUCTION_CALL;
 	case 0xc2:
 	case 0xc3:
 		return INSTRUCTION_RETURN;

@@ -102,7 +102,7 @@ static void take_return(struct shadow_stack *shadow, uint64_t sp_before)
 {
 	if (shadow->n && !top(shadow)->is_signal && top(shadow)->place == sp_before)
 		shadow->n--;
-	else
+	else if (!shadow->n || top(shadow)->place != sp_before + WORD) /* else a thunk's jump */
 		shadow->n_unmatched++;
 }
 

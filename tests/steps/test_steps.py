@@ -15,6 +15,7 @@ import steps  # noqa: E402
 PROGRAMS = pipeline.BUILD / "tests" / "steps"
 SINGLE_STEP = PROGRAMS / "single-step"
 ENGINES = "table", "dwfl", "auto"
+THUNKS = "__x86_indirect_thunk_", "__x86_return_thunk", "__llvm_retpoline_"
 LEAST_PROGRAMS = 15
 
 # A step is two switches between processes: what takes 5 s alone may take minutes beside others.
@@ -108,6 +109,20 @@ class Steps(pipeline.PipelineTest):
                              LEAVING_MAX * len(comparison.outcomes),
                              comparison.examples(steps.INSTALLING))
 
+    def compare_thunks(self, program):
+        """The tables read their code; elfutils is wrong there, and nowhere else."""
+        stream, truth = self.step([], [program])
+        self.assertGreater(len(truth.chains), 1000)
+        for engine in ENGINES:
+            comparison = steps.Comparison(truth, self.stacks(stream, engine), engine == "dwfl")
+            self.report(program.name, engine, comparison)
+            if engine != "dwfl":
+                self.judge(program.name, engine, comparison)
+                continue
+            wrong = {comparison.stacks.name(chain.split(" ", 1)[0]) for chain, outcome
+                     in zip(truth.chains, comparison.outcomes) if outcome in (steps.WRONG, steps.MISNAMED)}
+            self.assertEqual([name for name in wrong if not name.startswith(THUNKS)], [])
+
     def test_there_are_programs(self):
         self.assertGreater(len(built()), LEAST_PROGRAMS)
 
@@ -124,6 +139,14 @@ def add_test(name, options, command):
     setattr(Steps, f"test_{name.replace('-', '_')}", test)
 
 
+def add_test_of_thunks(path):
+    def test(self):
+        self.compare_thunks(path)
+    setattr(Steps, f"test_{path.name.replace('-', '_')}", test)
+
+
+for thunks in sorted(path for path in PROGRAMS.glob("thunks-*") if path.is_file()):
+    add_test_of_thunks(thunks)
 for program in built():
     short = program.name.removeprefix("steps-")
     add_test(short, OPTIONS.get(short, []), [program])
