@@ -432,6 +432,59 @@ static void test_headers_in_a_segment_are_no_code(void **state)
 	assert_int_equal(table.header->n_refused, 1);
 }
 
+static void put_dropped(struct file *file, uint64_t first_end, uint64_t second)
+{
+	file->segments[0] = (struct unwind_segment){ 0, 0x2000, 0, .code = 0x1000 };
+	put_code(file, DEBUG, 0, first_end, 16);
+	put_code(file, DEBUG, 0, 0x20, 16); /* of another section */
+	put_code(file, DEBUG, second, 0x1400, 24);
+	put_code(file, DEBUG, 0x20, 0x30, 16);
+	put_code(file, DEBUG, 0x1400, 0x1500, 24);
+}
+
+static void test_what_was_dropped_behind_it_counts_for_nothing_either(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_dropped(&file, 0x1017, 0x1020);
+	put_code(&file, DEBUG, 0x1200, 0x1240, 32);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1200, NONE);
+	assert_marked(&table, 0x1200, 0x1240, 32);
+	assert_marked(&table, 0x1240, 0x2000, NONE);
+	assert_int_equal(table.header->n_refused, 5);
+}
+
+static void test_what_contradicts_nothing_is_believed(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_dropped(&file, 0x1017, 0x1020);
+	put_code(&file, DEBUG, 0x1500, 0x1540, 32);
+	table = compile(&file);
+	assert_marked(&table, 0x1020, 0x1500, 24);
+	assert_marked(&table, 0x1500, 0x1540, 32);
+}
+
+static void test_what_is_not_behind_what_was_dropped_is_believed(void **state)
+{
+	static const uint64_t seconds[] = { 0x1018 + 64, 0x1019, 0x1016 };
+
+	for (size_t i = 0; i < 3; i++) {
+		_cleanup_files_ struct file file = file_new();
+		_cleanup_table_ struct unwind_table table = { 0 };
+
+		put_dropped(&file, 0x1017, seconds[i]);
+		put_code(&file, DEBUG, 0x1200, 0x1240, 32);
+		table = compile(&file);
+		assert_marked(&table, seconds[i], 0x1200, 24);
+		assert_marked(&table, 0x1200, 0x1240, 32);
+		assert_marked(&table, 0x1400, 0x1500, 24);
+	}
+}
+
 /* The description of a place: of those that begin there or before, the last. */
 static int mark_of(const uint64_t (*ranges)[2], size_t n, uint64_t place, uint8_t first_mark)
 {
@@ -953,6 +1006,9 @@ int main(void)
 		cmocka_unit_test(test_debug_frame_has_all_that_eh_frame_does_not_speak_of),
 		cmocka_unit_test(test_what_does_not_begin_in_code_counts_for_nothing),
 		cmocka_unit_test(test_headers_in_a_segment_are_no_code),
+		cmocka_unit_test(test_what_was_dropped_behind_it_counts_for_nothing_either),
+		cmocka_unit_test(test_what_contradicts_nothing_is_believed),
+		cmocka_unit_test(test_what_is_not_behind_what_was_dropped_is_believed),
 		cmocka_unit_test(test_any_two_sections_are_merged_place_by_place),
 		cmocka_unit_test(test_a_part_of_the_file_that_is_loaded_twice_has_one_rule),
 		cmocka_unit_test(test_a_file_larger_than_a_table_loses_its_end),

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/elf-section.h"
 #include "common/go-elf.h"
+#include "common/unwind-dropped.h"
 #include "common/unwind-source.h"
 
 /*
@@ -216,14 +217,15 @@ static void take_segments(const struct elf_image *image, struct unwind_bytes *by
 	}
 }
 
-static void hide_dropped(const struct unwind_source *source, const struct cfi *cfi)
+static void hide_dropped(const struct unwind_source *source, struct cfi *cfi)
 {
-	for (size_t i = 0; i < cfi->n; i++) {
+	size_t n_dropped = unwind_source_drop_others(source, cfi);
+
+	for (size_t i = cfi->n; i < cfi->n + n_dropped; i++) {
 		const struct cfi_description *description = &cfi->list[i];
 		uint64_t nowhere = UINT64_MAX - (description->end - description->start);
 
-		if (cfi->commons[description->common].encoding == DW_EH_PE_absptr &&
-		    !unwind_source_is_code(source, description->start))
+		if (cfi->commons[description->common].encoding == DW_EH_PE_absptr)
 			memcpy((uint8_t *)description->range, &nowhere, sizeof(nowhere));
 	}
 }

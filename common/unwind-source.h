@@ -33,7 +33,7 @@ int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret);
 void unwind_bytes_deinit(struct unwind_bytes *bytes);
 
 /*
- * Has libdw, too, find nothing by the descriptions in .debug_frame that do not begin in code
+ * Has libdw, too, find nothing by the descriptions in .debug_frame of what was dropped
  * (unwind_source_drop_others()): in the section's bytes as libelf has read them they get another
  * address, at which nothing can be. Not of a file in memory.
  */

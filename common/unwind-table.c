@@ -9,6 +9,7 @@
 
 #include "common/cfi-program.h"
 #include "common/cleanup.h"
+#include "common/unwind-dropped.h"
 #include "common/unwind-made.h"
 #include "common/unwind-popped.h"
 #include "common/unwind-table.h"
@@ -313,24 +314,6 @@ static int mend_thunk(struct builder *builder)
 	}
 	rule.cfa_offset -= WORD;
 	return r < 0 || thunk.to == size ? r : append_rule(builder, start + thunk.to, &rule);
-}
-
-bool unwind_source_is_code(const struct unwind_source *source, uint64_t address)
-{
-	const struct unwind_segment *segment = unwind_source_segment(source, address);
-
-	return segment && address >= segment->code;
-}
-
-size_t unwind_source_drop_others(const struct unwind_source *source, struct cfi *cfi)
-{
-	size_t n = 0, n_before = cfi->n;
-
-	for (size_t i = 0; i < cfi->n; i++)
-		if (unwind_source_is_code(source, cfi->list[i].start))
-			cfi->list[n++] = cfi->list[i];
-	cfi->n = n;
-	return n_before - n;
 }
 
 /* A part of a description's code, from its first address up to, not including, its last one. */

@@ -38,16 +38,6 @@ struct unwind_source {
 	const struct go_pclntab *go; /* likewise, and which functions nobody calls; NULL: none */
 };
 
-/* Whether code lies at an address, as linked, or behind it in its segment. */
-bool unwind_source_is_code(const struct unwind_source *source, uint64_t address);
-
-/*
- * Takes the descriptions that do not begin in code out: how many. Of a function that a linker has
- * dropped its description in .debug_frame stays, with an address that means nothing: mostly 0,
- * where the file's headers and data lie, and from there it would cover the code of others.
- */
-size_t unwind_source_drop_others(const struct unwind_source *source, struct cfi *cfi);
-
 /* The part of the file that is loaded to an address; NULL: none. */
 const struct unwind_segment *unwind_source_segment(const struct unwind_source *source,
 						   uint64_t address);

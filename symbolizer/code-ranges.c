@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/unwind-dropped.h"
 #include "common/unwind-source.h"
 #include "symbolizer/code-ranges.h"
 

@@ -109,6 +109,17 @@ class Information(EnginesTest, pipeline.RecordingTest):
             stream = self.record(self.directory / "stream", command=[program])
             self.assert_true(stream, ["main", "enter", "middle", "innermost", "loop"])
 
+    def test_what_a_linker_has_dropped_describes_nothing_where_it_seems_to_lie(self):
+        for linker in filter(lambda name: shutil.which(f"ld.{name}"), ("bfd", "gold", "lld", "mold")):
+            options = "-g", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"
+            whole = self.compile("whole.o", *options, "-c", self.PROGRAMS / "dropped-whole.c")
+            library = self.compile(
+                "libdropped.so", *options, f"-fuse-ld={linker}", "-shared", "-nostartfiles", "-ffunction-sections",
+                "-Wl,--gc-sections", whole, self.PROGRAMS / "dropped.c")
+            program = self.compile("enter", self.PROGRAMS / "enter.c", library, f"-Wl,-rpath,{self.directory}")
+            stream = self.record(self.directory / "stream", command=[program])
+            self.assert_true(stream, ["main", "enter", "middle", "innermost", "loop"])
+
     def test_a_frame_pointer_that_is_saved_was_not_popped(self):
         program = self.compile("saved", "-fno-omit-frame-pointer", self.PROGRAMS / "saved.c",
                                self.PROGRAMS / "saved.S")
