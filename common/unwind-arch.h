@@ -15,7 +15,8 @@
 
 enum {
 	UNWIND_CODE_BEFORE = 8, /* bytes: the longest instructions that are looked for */
-	UNWIND_THUNK_MIN = 17,	/* bytes of thunks */
+	UNWIND_CODE_BEHIND = 5,
+	UNWIND_THUNK_MIN = 17, /* bytes of thunks */
 	UNWIND_THUNK_MAX = 24,
 };
 struct cfi_rows;
@@ -53,8 +54,11 @@ struct unwind_arch {
 	 */
 	bool (*is_pop_of_fp)(const uint8_t *before);
 	size_t (*find_pop_of_realigned)(const uint8_t *before);
-	/* Which call the last of UNWIND_CODE_BEFORE bytes may be. NULL: that is not told. */
-	enum unwind_call (*find_call_before)(const uint8_t *before);
+	/*
+	 * Which call the last of UNWIND_CODE_BEFORE bytes may be, and UNWIND_CODE_BEHIND bytes
+	 * follow (zero: they cannot be read). NULL: that is not told.
+	 */
+	enum unwind_call (*find_call_before)(const uint8_t *before, const uint8_t *behind);
 	/*
 	 * Where a function that ends with __builtin_eh_return() begins to overwrite the registers
 	 * that it has saved, if `rule`, which holds from `offset` on, is that of its end; 0: it is

@@ -127,8 +127,25 @@ static size_t operand_size(const uint8_t *modrm)
 	return has_sib;
 }
 
+static bool is_trap(const uint8_t *code)
+{
+	static const uint8_t trap[UNWIND_CODE_BEHIND] = { 0xf3, 0x90, 0x0f, 0xae, 0xe8 };
+
+	return !memcmp(code, trap, sizeof(trap));
+}
+
+/* Of a thunk against speculation (find_thunk()): nobody returns to behind it. */
+static bool is_over_trap(const uint8_t *distance, const uint8_t *behind)
+{
+	static const uint8_t distances[][4] = { { 7 }, { 11 } };
+	const size_t n = sizeof(distances[0]);
+
+	return is_trap(behind) &&
+	       (!memcmp(distance, distances[0], n) || !memcmp(distance, distances[1], n));
+}
+
 /* call rel32, or call of a register or of memory, FF /2 (Intel SDM 2A, CALL). */
-static enum unwind_call find_call_before(const uint8_t *before)
+static enum unwind_call find_call_before(const uint8_t *before, const uint8_t *behind)
 {
 	enum { CALL = 0xe8, CALL_SIZE = 5, GROUP = 0xff, CALL_INDIRECT = 2, INDIRECT_MAX = 7 };
 	uint8_t code[UNWIND_CODE_BEFORE + 1] = { 0 }; /* an operand may seem to go on */
@@ -142,7 +159,9 @@ static enum unwind_call find_call_before(const uint8_t *before)
 		    2 + operand_size(at + 1) == size)
 			return UNWIND_CALL_INDIRECT;
 	}
-	return end[-CALL_SIZE] == CALL ? UNWIND_CALL_DIRECT : UNWIND_CALL_NONE;
+	return end[-CALL_SIZE] == CALL && !is_over_trap(end - CALL_SIZE + 1, behind)
+		       ? UNWIND_CALL_DIRECT
+		       : UNWIND_CALL_NONE;
 }
 
 /* The last call before an offset, to code of the same file; 0: there is none in the last bytes. */
@@ -206,13 +225,11 @@ static size_t target_of(const uint8_t *code, size_t at, uint8_t opcode)
 /* Nobody comes here but a processor that guesses: pause; lfence; jmp to the pause. */
 static bool has_trap(const uint8_t *code)
 {
-	static const uint8_t trap[] = { 0xf3, 0x90, 0x0f, 0xae, 0xe8 };
-	enum { CALL_SIZE = 5, BACK = CALL_SIZE + sizeof(trap), JMP = 0xe9 };
+	enum { CALL_SIZE = 5, BACK = CALL_SIZE + UNWIND_CODE_BEHIND, JMP = 0xe9 };
 	static const uint8_t back[] = { 0xeb, 0xf9 };
 
-	return !memcmp(code + CALL_SIZE, trap, sizeof(trap)) &&
-	       (!memcmp(code + BACK, back, sizeof(back)) ||
-		target_of(code, BACK, JMP) == CALL_SIZE);
+	return is_trap(code + CALL_SIZE) && (!memcmp(code + BACK, back, sizeof(back)) ||
+					     target_of(code, BACK, JMP) == CALL_SIZE);
 }
 
 /*

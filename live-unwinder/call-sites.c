@@ -40,12 +40,14 @@ static enum unwind_call read_call(const struct call_sites *sites, uint64_t numbe
 {
 	struct image *image = image_table_find(sites->files->table, number);
 	const struct elf_image *file = image ? image_files_get(sites->files, image) : NULL;
-	uint8_t before[UNWIND_CODE_BEFORE];
+	uint8_t before[UNWIND_CODE_BEFORE], behind[UNWIND_CODE_BEHIND] = { 0 };
 
 	if (!file || !sites->arch || !sites->arch->find_call_before || offset < sizeof(before) ||
 	    !read_code(image, file, offset - sizeof(before), before, sizeof(before)))
 		return UNWIND_CALL_UNKNOWN;
-	return sites->arch->find_call_before(before);
+	if (!read_code(image, file, offset, behind, sizeof(behind)))
+		memset(behind, 0, sizeof(behind));
+	return sites->arch->find_call_before(before, behind);
 }
 
 /* The image is never 0, so no place is. */
