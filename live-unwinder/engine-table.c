@@ -652,13 +652,14 @@ static void cut_at(struct unwinding *unwinding, size_t frame, enum wire_stack_en
 	unwinding->failed_image = failed_image;
 }
 
-/* Whether a person has a rule for a place. (Without any rules no table is made to tell.) */
-static bool is_given(struct engine_table *engine, uint64_t image, uint64_t offset)
+/* Whether only we know that a frame must not be left as its unwind information says. */
+static bool is_not_to_be_left(struct engine_table *engine, uint64_t image, uint64_t offset)
 {
-	const struct image_table_entry *entry =
-		engine->tables->intervals ? rule_cache_table(&engine->cache, image) : NULL;
+	const struct image_table_entry *entry = rule_cache_table(&engine->cache, image);
+	const struct unwind_rule *rule =
+		entry ? rule_cache_find(&engine->cache, entry, offset) : NULL;
 
-	return entry && image_intervals_find(&entry->intervals, offset);
+	return rule && (rule->flags & UNWIND_FLAG_GIVEN || rule->cfa == UNWIND_CFA_LOST);
 }
 
 /*
@@ -700,7 +701,7 @@ static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, 
 		cut_at(unwinding, i - 1, WIRE_stack_end_BAD_UNWIND_INFO, NULL);
 		return true;
 	}
-	if (!is_given(engine, image->number, code - mapping->start + mapping->offset))
+	if (!is_not_to_be_left(engine, image->number, code - mapping->start + mapping->offset))
 		return false;
 	cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, image);
 	return true;

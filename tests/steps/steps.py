@@ -29,10 +29,9 @@ WRONG = "wrong"
 
 # Their callees copy the handler's registers over those that they have saved themselves, the return
 # address among them: unwind information cannot tell of that. The tables know the place from the
-# code; elfutils does not, and what it says is a matter of luck.
+# code, and elfutils' stacks are cut there, too.
 INSTALL_HANDLERS = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_ForcedUnwind",
                     "_Unwind_Resume_or_Rethrow"}
-LEAVES_WITHIN = 300  # instructions from there to the handler
 JUMPS_WITHIN = 20  # instructions of longjmp(), from where it has read the place to the jump
 
 
@@ -148,8 +147,8 @@ class Stacks:
 class Comparison:
     """The stacks of one engine, judged."""
 
-    def __init__(self, truth, stacks, is_of_elfutils):
-        self.truth, self.stacks, self.is_of_elfutils = truth, stacks, is_of_elfutils
+    def __init__(self, truth, stacks):
+        self.truth, self.stacks = truth, stacks
         assert len(truth.chains) == len(stacks.chains)
         self.outcomes = [self._judge(i) for i in range(len(truth.chains))]
         self.counts = Counter(self.outcomes)
@@ -188,8 +187,6 @@ class Comparison:
 
     def _is_about_to_leave(self, i, chain):
         frames = chain.split(" ")
-        if self.is_of_elfutils and any(self.stacks.name(frame) in INSTALL_HANDLERS for frame in frames[:2]):
-            return any(self.truth.is_leaving[i:i + LEAVES_WITHIN])
         return len(frames) > 1 and self._jumps_to(i, [frames[1] + ":exact", *frames[2:]])
 
     def _jumps_to(self, i, frames):

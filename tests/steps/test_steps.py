@@ -66,7 +66,7 @@ class Steps(pipeline.PipelineTest):
     def compare(self, name, options, command):
         stream, truth = self.step(options, command)
         self.assertGreater(len(truth.chains), 1000)
-        found = {engine: steps.Comparison(truth, self.stacks(stream, engine), engine == "dwfl")
+        found = {engine: steps.Comparison(truth, self.stacks(stream, engine))
                  for engine in ENGINES}
         for engine, comparison in found.items():
             self.report(name, engine, comparison)
@@ -114,7 +114,7 @@ class Steps(pipeline.PipelineTest):
         stream, truth = self.step([], [program])
         self.assertGreater(len(truth.chains), 1000)
         for engine in ENGINES:
-            comparison = steps.Comparison(truth, self.stacks(stream, engine), engine == "dwfl")
+            comparison = steps.Comparison(truth, self.stacks(stream, engine))
             self.report(program.name, engine, comparison)
             if engine != "dwfl":
                 self.judge(program.name, engine, comparison)

@@ -4,7 +4,7 @@
  *
  * truth: chain START main spawner outer WORK
  * truth: aside START main spawner? HELPERS*
- * truth: aside LIBC{1,3}                          # the child, on its own stack
+ * truth: aside LIBC{1,4}                          # the child, on its own stack
  * truth: comm side-left
  * truth: chain START main left_enter left_outer left_spin
  * truth: comm side-right
