@@ -355,9 +355,9 @@ static int read_chunk(struct jitdump *dump, int fd, size_t *ret_size)
 	return r < 0 ? r : jitdump_add(dump, chunk, *ret_size);
 }
 
-int jitdump_read(struct jitdump *dump, int fd)
+int jitdump_read(struct jitdump *dump, int fd, uint64_t most)
 {
-	uint64_t file_size;
+	uint64_t file_size, n_read = 0;
 	size_t n = 1;
 	int r = growing_file_check(&dump->file, fd, &file_size);
 
@@ -367,7 +367,9 @@ int jitdump_read(struct jitdump *dump, int fd)
 		begin(dump);
 		r = 0;
 	}
-	while (r == 0 && n && dump->outcome == JITDUMP_OK && dump->size < JITDUMP_SIZE_MAX)
+	for (; r == 0 && n && n_read < most && dump->outcome == JITDUMP_OK &&
+	       dump->size < JITDUMP_SIZE_MAX;
+	     n_read += n)
 		r = read_chunk(dump, fd, &n);
 	return r < 0 ? r : (int)dump->outcome;
 }

@@ -74,6 +74,7 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size);
 
 /*
  * Reads what was added to the file since, or all of it if it was written anew; without the code
- * itself. `fd` is of a regular file (common/target-file.h). A jitdump_outcome or -errno.
+ * itself, and about `most` bytes now, if there are more. `fd` is of a regular file
+ * (common/target-file.h). A jitdump_outcome or -errno.
  */
-int jitdump_read(struct jitdump *dump, int fd);
+int jitdump_read(struct jitdump *dump, int fd, uint64_t most);

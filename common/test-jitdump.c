@@ -408,16 +408,16 @@ static void test_a_file_is_read_as_it_grows(void **state)
 	size_t at = made_put_load(&made, 100, 0x1000, LARGE, 1, "large");
 
 	made_lie_about_size(&made, at, made.size - at + LARGE);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	append(fd);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	check(0x1000, NOW, "large");
 	assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) + LARGE - 10), 0);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	made_put(&made, "0123456789", 10);
 	made_put_load(&made, 100, 0x1010, 16, 2, "small");
 	append(fd);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	check(0x1000, NOW, "large");
 	check(0x1010, NOW, "small");
 	assert_int_equal(dump.n_anew, 0);
@@ -431,12 +431,12 @@ static void test_a_file_that_was_written_anew_is_read_anew(void **state)
 	made_put_load(&made, 100, 0x1000, 16, 1, "first");
 	made_lie_about_size(&made, made_begin_record(&made, MADE_CLOSE, 200), 15);
 	append(fd);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_E_DAMAGED);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_E_DAMAGED);
 	assert_int_equal(ftruncate(fd, 0), 0);
 	made_put_header(&made, 0);
 	made_put_load(&made, 50, 0x2000, 16, 1, "second");
 	append(fd);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	assert_int_equal(dump.n_anew, 1);
 	check(0x1000, NOW, NULL);
 	check(0x2000, 50, "second");
@@ -449,10 +449,10 @@ static void test_of_a_file_that_is_too_large_nothing_is_known(void **state)
 	made_put_load(&made, 100, 0x1000, 16, 1, "first");
 	made_lie_about_size(&made, made_begin_record(&made, MADE_CLOSE, 200), UINT32_MAX);
 	append(fd);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	check(0x1000, NOW, "first");
 	assert_int_equal(ftruncate(fd, JITDUMP_SIZE_MAX + 1LL), 0); /* a hole */
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	assert_true(dump.n_refused_bytes > 0);
 	check(0x1000, NOW, NULL);
 }

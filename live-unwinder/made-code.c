@@ -14,6 +14,7 @@ struct made_process {
 	uint64_t version; /* of its mappings, when the jitdump was looked for */
 	uint64_t read_at; /* of CLOCK_MONOTONIC */
 	uint64_t memory;
+	bool is_behind; /* there is more in the file */
 	bool is_refused;
 };
 
@@ -114,21 +115,41 @@ static void open_dump(struct made_code *made, struct made_process *made_process,
 		count(made, "jitdumps");
 }
 
-/* What cannot be read any more stays as it was. */
-static void read_dump(struct made_code *made, struct made_process *process)
+static void count_memory(struct made_code *made, struct made_process *process)
 {
-	int r;
-
-	process->read_at = clock_now(CLOCK_MONOTONIC);
-	r = jitdump_read(&process->dump, process->fd);
 	made->memory -= process->memory;
 	process->memory = jit_functions_memory(&process->dump.functions);
 	made->memory += process->memory;
-	if (r != -ENOMEM && made->memory <= MADE_CODE_MEMORY_MAX)
-		return;
+}
+
+static void refuse(struct made_code *made, struct made_process *process)
+{
 	close_dump(made, process);
 	process->is_refused = true;
 	count(made, "refused-jitdumps");
+}
+
+/*
+ * What cannot be read any more stays as it was. A program may write more than we can read, and all
+ * others wait meanwhile: of a live stream as much of the time as is left to them.
+ */
+static void read_dump(struct made_code *made, struct made_process *process)
+{
+	bool is_live = made->files->client.has_server;
+	uint64_t most = is_live ? MADE_CODE_READ_MAX : UINT64_MAX, before = process->dump.size;
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int r;
+
+	if (is_live && now < made->rest_until)
+		return;
+	process->read_at = now;
+	r = jitdump_read(&process->dump, process->fd, most);
+	process->is_behind = process->dump.size - before >= most;
+	now = clock_now(CLOCK_MONOTONIC);
+	made->rest_until = now + (now - process->read_at) * MADE_CODE_REST;
+	count_memory(made, process);
+	if (r == -ENOMEM || made->memory > MADE_CODE_MEMORY_MAX)
+		refuse(made, process);
 }
 
 /* What is known of a process's code at a time; NULL: nothing. */
@@ -142,10 +163,13 @@ static const struct made_process *look_at(struct made_code *made, const struct p
 	if (found->fd < 0)
 		open_dump(made, found, process);
 	/* What was made before this sample is in the file by now. */
-	if (found->fd >= 0 && found->read_at <= time)
+	if (found->fd >= 0 && (found->read_at <= time || found->is_behind))
 		read_dump(made, found);
+	if (found->fd < 0 || found->is_behind ||
+	    (made->files->client.has_server && found->read_at <= time))
+		return NULL;
 	/* The CPU's counter tells nothing of the stream's time. */
-	return found->fd >= 0 && !found->dump.has_arch_clock ? found : NULL;
+	return found->dump.has_arch_clock ? NULL : found;
 }
 
 static size_t read_bytes(const struct made_process *process, const struct jit_code *code,

@@ -15,6 +15,8 @@ enum {
 	MADE_CODE_PROCESSES_MAX = 256,	  /* with jitdumps; the code of others is not known */
 	MADE_CODE_MEMORY_MAX = 128 << 20, /* bytes of what is known; who brings more is refused */
 	MADE_CODE_CACHED = 1024,	  /* a power of two */
+	MADE_CODE_READ_MAX = 1 << 20,	  /* bytes of a jitdump at once, of a live stream */
+	MADE_CODE_REST = 9,		  /* times as long as they took, others have their turn */
 };
 
 /* What was found for a place, which is the same as long as the code is. */
@@ -30,6 +32,7 @@ struct made_code {
 	const struct unwind_arch *arch;
 	struct pair_map by_process; /* (upid, 0) → struct made_process * */
 	uint64_t memory;
+	uint64_t rest_until; /* of CLOCK_MONOTONIC: none is read */
 	struct made_place cached[MADE_CODE_CACHED];
 };
 

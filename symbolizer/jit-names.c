@@ -265,7 +265,7 @@ static void read_files(struct jit_names *names, struct jit_process *process)
 	if (process->map_image && is_wanted(&process->map_file, now))
 		open_map(names, process);
 	if (process->dump_file.fd >= 0 && process->dump.outcome == JITDUMP_OK)
-		of_dump = jitdump_read(&process->dump, process->dump_file.fd);
+		of_dump = jitdump_read(&process->dump, process->dump_file.fd, UINT64_MAX);
 	if (process->map_file.fd >= 0)
 		of_map = perf_map_read(&process->map, process->map_file.fd);
 	if (of_dump)

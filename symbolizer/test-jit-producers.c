@@ -103,13 +103,13 @@ static void test_code_that_replaces_and_moves_is_known_at_each_time(void **state
 	     n++) {
 		if (fd < 0)
 			fd = open_written(path);
-		assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+		assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 		check_truth(&dump, &truths[n]);
 		assert_true(n < TRUTHS_MAX - 1);
 	}
 	assert_int_equal(pclose(says), 0);
 	assert_true(n > 30);
-	assert_int_equal(jitdump_read(&dump, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	assert_true(dump.is_closed);
 	assert_int_equal(dump.n_late + dump.n_refused_records + dump.n_refused_lines, 0);
 	for (size_t i = 0; i < n; i++) /* what was, when all is known */
@@ -153,7 +153,7 @@ static bool follow_jitdump(pid_t pid, const char *path, struct jitdump *ret)
 		if (fd < 0)
 			fd = open_written(path);
 		if (fd >= 0)
-			assert_int_equal(jitdump_read(ret, fd), JITDUMP_OK);
+			assert_int_equal(jitdump_read(ret, fd, UINT64_MAX), JITDUMP_OK);
 		usleep(INTERVAL_US);
 	} while (!ended);
 	return fd >= 0;
@@ -221,7 +221,7 @@ static void check_at_once(const struct jitdump *dump, const char *path)
 	struct jit_code code, other;
 
 	jitdump_init(&at_once);
-	assert_int_equal(jitdump_read(&at_once, fd), JITDUMP_OK);
+	assert_int_equal(jitdump_read(&at_once, fd, UINT64_MAX), JITDUMP_OK);
 	assert_int_equal(history->n, at_once.functions.history.n);
 	for (size_t i = 0; i < history->n; i++) {
 		uint64_t address = history->pieces[i].start, time = dump->functions.pieces[i].time;
