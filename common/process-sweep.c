@@ -23,6 +23,8 @@ static void use_images(struct processes *processes, const struct process *proces
 	for (size_t i = 0; i < process->mappings.n; i++)
 		images_use(processes->images, process->mappings.list[i].image, time);
 	images_use(processes->images, process->anonymous, time); /* it may map such memory again */
+	for (size_t i = 0; process->replaced && i < process->replaced->n; i++)
+		images_use(processes->images, process->replaced->list[i].file.image, time);
 }
 
 int processes_sweep(struct processes *processes, uint64_t time)

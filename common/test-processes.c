@@ -975,6 +975,34 @@ static void test_an_anonymous_image_does_not_end_before_its_process(void **state
 	assert_null(images.by_number);
 }
 
+static bool nothing_waits(uint32_t pid, void *arg)
+{
+	return false;
+}
+
+/* A copy of its text may be sampled, and compared with the file, much later. */
+static void test_the_image_of_replaced_text_does_not_end_before_its_process(void **state)
+{
+	pid_t living = start_child(false);
+	uint64_t time = PROCESSES_SWEEP_NS;
+	struct mapping text;
+
+	processes.is_mapping = nothing_waits;
+	begin_with_one_mapping(living);
+	text = *processes_mappings(&processes, living)->list;
+	do_mmap(living, text.start, text.end - text.start, text.start, "//anon", 0, 12);
+	test_stream_text(&stream);
+	for (; time <= 3 * PROCESSES_IMAGES_LINGER_NS; time += PROCESSES_SWEEP_NS) {
+		sweep(time);
+		assert_false(has_line("image-exit"));
+	}
+	kill(living, SIGKILL);
+	waitpid(living, NULL, 0);
+	for (int i = 0; i < 5; i++, time += PROCESSES_SWEEP_NS)
+		sweep(time);
+	assert_null(images.by_number);
+}
+
 static bool is_news(const void *event)
 {
 	return processes_is_news(&processes, event);
@@ -1082,6 +1110,7 @@ int main(void)
 		TEST(test_a_sweep_asks_for_no_process_of_another_namespace),
 		TEST(test_images_end_some_time_behind_the_last_process_that_had_them),
 		TEST(test_an_anonymous_image_does_not_end_before_its_process),
+		TEST(test_the_image_of_replaced_text_does_not_end_before_its_process),
 		TEST(test_what_is_known_is_no_news),
 		TEST(test_another_inode_is_news),
 		TEST(test_the_first_anonymous_memory_of_a_process_is_news),
