@@ -34,7 +34,7 @@ static void unescape_newlines(char *path)
 	*to = 0;
 }
 
-bool proc_parse_mapping(char *line, struct proc_mapping *ret)
+static bool parse_any_mapping(char *line, struct proc_mapping *ret)
 {
 	char rights[5];
 	int path_at = 0;
@@ -44,8 +44,10 @@ bool proc_parse_mapping(char *line, struct proc_mapping *ret)
 		   &ret->start, &ret->end, rights, &ret->offset, &ret->major, &ret->minor,
 		   &ret->inode, &path_at) != 7)
 		return false;
-	if (strlen(rights) != 4 || rights[2] != 'x' || ret->end <= ret->start)
+	if (strlen(rights) != 4 || ret->end <= ret->start)
 		return false;
+	ret->is_writable = rights[1] == 'w';
+	ret->is_executable = rights[2] == 'x';
 	line += path_at;
 	while (*line == ' ')
 		line++;
@@ -53,6 +55,11 @@ bool proc_parse_mapping(char *line, struct proc_mapping *ret)
 	unescape_newlines(line);
 	ret->path = line;
 	return strlen(line) < PROC_PATH_MAX;
+}
+
+bool proc_parse_mapping(char *line, struct proc_mapping *ret)
+{
+	return parse_any_mapping(line, ret) && ret->is_executable;
 }
 
 static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mapping)
@@ -67,19 +74,21 @@ static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mappin
 	return 0;
 }
 
-static int parse_maps(struct proc_maps *maps)
+typedef bool (*parser)(char *line, struct proc_mapping *ret);
+
+static int parse_maps(struct proc_maps *maps, parser parse)
 {
 	struct proc_mapping mapping;
 	char *line, *rest = maps->text;
 	int r = 0;
 
 	while (r == 0 && (line = strsep(&rest, "\n")))
-		if (proc_parse_mapping(line, &mapping))
+		if (parse(line, &mapping))
 			r = add_mapping(maps, &mapping);
 	return r;
 }
 
-int proc_read_maps_text(int fd, struct proc_maps *maps)
+static int read_text(int fd, struct proc_maps *maps, parser parse)
 {
 	size_t size;
 	int r = lseek(fd, 0, SEEK_SET) < 0
@@ -88,7 +97,12 @@ int proc_read_maps_text(int fd, struct proc_maps *maps)
 
 	if (r == 0 && !size)
 		free(take_pointer(maps->text));
-	return r < 0 || !maps->text ? r : parse_maps(maps);
+	return r < 0 || !maps->text ? r : parse_maps(maps, parse);
+}
+
+int proc_read_maps_text(int fd, struct proc_maps *maps)
+{
+	return read_text(fd, maps, proc_parse_mapping);
 }
 
 static int add_query(struct proc_maps *maps, const struct procmap *found, const char *path)
@@ -157,20 +171,28 @@ int proc_read_open_maps(int fd, struct proc_maps *ret)
 	return r;
 }
 
+static int open_maps(uint32_t tid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 /* Takes what /proc/TID/maps holds: 1 if that is anything, 0 if it is empty, or -errno. */
 static int read_task(uint32_t tid, void *arg)
 {
 	struct proc_maps *maps = arg;
 	_cleanup_fd_ int fd = -1;
-	char path[64];
 	int r;
 
 	if (maps->text)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open_maps(tid);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	r = take_maps(fd, maps);
 	maps->task = tid;
 	return r < 0 ? r : maps->text != NULL;
@@ -189,6 +211,20 @@ int proc_read_maps(uint32_t pid, struct proc_maps *ret)
 	}
 	*ret = maps;
 	return 0;
+}
+
+int proc_read_all_maps(uint32_t tid, struct proc_maps *ret)
+{
+	_cleanup_fd_ int fd = open_maps(tid);
+	int r;
+
+	*ret = (struct proc_maps){ .task = tid };
+	if (fd < 0)
+		return fd;
+	r = read_text(fd, ret, parse_any_mapping);
+	if (r < 0)
+		proc_maps_deinit(ret);
+	return r;
 }
 
 void proc_maps_deinit(struct proc_maps *maps)

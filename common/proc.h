@@ -15,12 +15,14 @@ enum {
 	PROC_MAPPINGS_MAX = 65536,
 };
 
-/* An executable line of /proc/PID/maps. */
+/* A line of /proc/PID/maps. */
 struct proc_mapping {
 	uint64_t start, end, offset;
 	uint32_t major, minor;
 	uint64_t inode;
 	const char *path; /* empty for anonymous memory; within the line that was parsed */
+	bool is_writable; /* as the next, of proc_read_all_maps() alone */
+	bool is_executable;
 };
 
 /* Parses one line in place; false: it is no line of an executable mapping. */
@@ -48,6 +50,8 @@ int proc_read_maps(uint32_t pid, struct proc_maps *ret);
 int proc_read_open_maps(int fd, struct proc_maps *ret);
 /* The way of kernels before 6.11: parses a file like /proc/PID/maps. `maps` is all zero before. */
 int proc_read_maps_text(int fd, struct proc_maps *maps);
+/* All that a task has mapped, whatever the rights. 0 or -errno. */
+int proc_read_all_maps(uint32_t tid, struct proc_maps *ret);
 void proc_maps_deinit(struct proc_maps *maps);
 
 /* The main thread's name, or any thread's; empty if it cannot be read. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the kernel's events do not tell of a process's memory: that it is another one's, too, that
- * code has moved (mremap(2)), that a program has replaced its text by a copy (replaced-text.h).
+ * What the kernel's events do not tell of a process's memory: that it is another one's, too, and
+ * that code has moved (mremap(2)).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,16 +27,8 @@ void processes_drop_compared(struct processes *processes)
 	free(take_pointer(processes->compared));
 }
 
-/* Whether /proc shows memory without a file where a file's text is known to be. */
-bool processes_is_replaced_text(const struct process *process, const struct image_source *source)
-{
-	return process->replaced && images_is_anonymous(source) &&
-	       replaced_texts_are_same(process->replaced, source->start,
-				       source->start + source->length);
-}
-
 /* Whether what the events do not tell of memory is looked for. */
-static bool watches_memory(const struct processes *processes)
+bool processes_watch_memory(const struct processes *processes)
 {
 	return processes->is_mapping && !processes->is_proc_foreign;
 }
@@ -48,7 +40,8 @@ static bool watches_memory(const struct processes *processes)
 void processes_note_shared(struct processes *processes, struct process *process,
 			   struct process *parent)
 {
-	if (!parent || !watches_memory(processes) || !proc_share_memory(process->pid, parent->pid))
+	if (!parent || !processes_watch_memory(processes) ||
+	    !proc_share_memory(process->pid, parent->pid))
 		return;
 	if (!parent->memory)
 		parent->memory = parent->upid;
@@ -122,6 +115,7 @@ static int find_moved(struct processes *processes, struct process *process,
 static int add_moved(struct processes *processes, struct process *process,
 		     const struct proc_maps *maps, uint64_t time)
 {
+	uint32_t n_before = processes->n_mappings;
 	int r = 0;
 
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
@@ -133,7 +127,9 @@ static int add_moved(struct processes *processes, struct process *process,
 			continue;
 		r = processes_add_mapping(processes, process, &source, maps->list[i].offset, time);
 	}
-	return r;
+	return r < 0 || processes->n_mappings == n_before
+		       ? r
+		       : processes_note_holes(processes, process, maps);
 }
 
 static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
@@ -199,52 +195,13 @@ void processes_note_mapped(struct processes *processes, const struct process *pr
 		processes_drop_compared(processes);
 }
 
-/* What is mapped anonymously over a file may be a copy of it. 0 or -ENOMEM. */
-int processes_note_replaced(struct processes *processes, struct process *process,
-			    const struct image_source *source, bool is_writable)
-{
-	uint64_t end = source->start + source->length;
-	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
-
-	if (!watches_memory(processes))
-		return 0;
-	if (images_is_anonymous(source))
-		replaced_texts_note(texts, processes->images, &process->mappings, source->start,
-				    end, is_writable);
-	else
-		replaced_texts_forget(texts, source->start, end);
-	if (texts != &none || !none.n) /* of most processes there never are any */
-		return 0;
-	process->replaced = malloc(sizeof(*process->replaced));
-	if (!process->replaced)
-		return -ENOMEM;
-	*process->replaced = none;
-	return 0;
-}
-
-/* Parts of a file's text that are there again. */
-static int map_back(struct processes *processes, struct process *process, uint64_t address,
-		    uint64_t time)
-{
-	struct mapping parts[REPLACED_TEXT_PARTS_MAX];
-	int n = replaced_texts_compare(process->replaced, &processes->text_comparer,
-				       processes->images, process->pid, address, time, parts);
-	int r = n < 0 ? n : 0;
-
-	for (int i = 0; i < n && r == 0; i++)
-		r = processes_put_new_mapping(processes, process, &parts[i], 0, time);
-	if (n > 0)
-		*counters_get(&processes->stage->counters, "processes", "replaced-text") += n;
-	return r;
-}
-
 /* Whether what is known to be mapped is still there, and what replaces a file's text is a copy. */
 int processes_look_again(struct processes *processes, struct process *process, uint64_t address,
 			 uint64_t time)
 {
-	int r = process->replaced ? map_back(processes, process, address, time) : 0;
+	int r = processes_compare_text(processes, process, address, time);
 
-	if (r == 0 && watches_memory(processes))
+	if (r == 0 && processes_watch_memory(processes))
 		r = compare_maps(processes, process, time);
 	return r;
 }

@@ -67,7 +67,28 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 					const struct proc_mapping *mapping);
 
 /*
- * process-memory.c. A process is new, and its parent is known, or NULL: they may have one memory,
+ * process-text.c: all of these return 0 or -errno of the output or of memory. Something is to be
+ * mapped: anonymous memory over a file may be a copy of it.
+ */
+int processes_note_replaced(struct processes *processes, struct process *process,
+			    const struct image_source *source, bool is_writable);
+
+/* What /proc shows: memory without a file may be where a file's text was before anybody looked. */
+int processes_note_holes(struct processes *processes, struct process *process,
+			 const struct proc_maps *maps);
+
+/* At a sample: whether what replaces a file's text there is a copy of it. */
+int processes_compare_text(struct processes *processes, struct process *process, uint64_t address,
+			   uint64_t time);
+
+/* Whether /proc shows memory without a file where a file's text is known to be. */
+bool processes_is_replaced_text(const struct process *process, const struct image_source *source);
+
+/* process-memory.c. Whether what the events do not tell of memory is looked for. */
+bool processes_watch_memory(const struct processes *processes);
+
+/*
+ * A process is new, and its parent is known, or NULL: they may have one memory,
  * as clone(2) makes it with CLONE_VM.
  */
 void processes_note_shared(struct processes *processes, struct process *process,
@@ -77,13 +98,6 @@ void processes_note_shared(struct processes *processes, struct process *process,
  */
 void processes_note_mapped(struct processes *processes, const struct process *process,
 			   uint64_t time);
-
-/* The same, before it is added: anonymous memory over a file may be a copy of it. 0 or -ENOMEM. */
-int processes_note_replaced(struct processes *processes, struct process *process,
-			    const struct image_source *source, bool is_writable);
-
-/* Whether /proc shows memory without a file where a file's text is known to be. */
-bool processes_is_replaced_text(const struct process *process, const struct image_source *source);
 
 /* Whether it was read already what is mapped where the stream says nothing for now. */
 bool processes_is_moving(const struct processes *processes, const struct process *process,

@@ -229,6 +229,7 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 static int add_maps(struct processes *processes, struct process *process,
 		    const struct proc_maps *maps, uint64_t time)
 {
+	uint32_t n_before = processes->n_mappings;
 	int r = 0;
 
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
@@ -241,7 +242,9 @@ static int add_maps(struct processes *processes, struct process *process,
 	}
 	if (maps->n_refused)
 		*counters_get(&processes->stage->counters, "refused", "mapping") += maps->n_refused;
-	return r;
+	return r < 0 || processes->n_mappings == n_before
+		       ? r
+		       : processes_note_holes(processes, process, maps);
 }
 
 bool processes_is_changing(const struct processes *processes, uint32_t pid)

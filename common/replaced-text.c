@@ -21,6 +21,7 @@ struct comparison {
 	uint32_t pid;
 	int fd; /* of the file, owned until it is done */
 	struct mapping whole;
+	struct text_hole hole; /* with neighbours: the offset of `whole` is still to be found */
 	struct mapping parts[REPLACED_TEXT_PARTS_MAX]; /* that are the same */
 	size_t n;
 };
@@ -65,6 +66,16 @@ static struct mapping cut(const struct mapping *mapping, uint64_t start, uint64_
 	return part;
 }
 
+static void add(struct replaced_texts *texts, const struct images *images,
+		const struct replaced_text *text)
+{
+	if (texts->n < REPLACED_TEXTS_MAX &&
+	    text->file.end - text->file.start <= REPLACED_TEXT_SIZE_MAX)
+		texts->list[texts->n++] = *text;
+	else
+		++*counters_get(&images->stage->counters, "refused", "replaced-text");
+}
+
 void replaced_texts_note(struct replaced_texts *texts, const struct images *images,
 			 const struct mapping_table *mappings, uint64_t start, uint64_t end,
 			 bool is_writable)
@@ -73,20 +84,43 @@ void replaced_texts_note(struct replaced_texts *texts, const struct images *imag
 	     i < mappings->n && mappings->list[i].start < end; i++) {
 		struct mapping file = cut(&mappings->list[i], start, end);
 
-		if (!images_is_file(images, file.image) ||
-		    file.end - file.start > REPLACED_TEXT_SIZE_MAX)
+		if (!images_is_file(images, file.image))
 			continue;
 		replaced_texts_forget(texts, file.start, file.end);
-		if (texts->n < REPLACED_TEXTS_MAX)
-			texts->list[texts->n++] = (struct replaced_text){ .file = file };
+		add(texts, images, &(struct replaced_text){ .file = file });
 	}
 	for (size_t i = 0; i < texts->n; i++) {
 		struct replaced_text *text = &texts->list[i];
 
 		if (!overlaps(&text->file, start, end))
 			continue;
-		*text = (struct replaced_text){ .file = text->file, .is_writable = is_writable };
+		*text = (struct replaced_text){
+			.file = text->file,
+			.hole = text->hole,
+			.is_writable = is_writable,
+		};
 	}
+}
+
+void replaced_texts_note_hole(struct replaced_texts *texts, const struct images *images,
+			      const struct text_hole *hole, uint64_t image)
+{
+	const struct replaced_text text = {
+		.file = { .start = hole->start, .end = hole->end, .image = image },
+		.hole = *hole,
+		.is_writable = hole->is_writable,
+	};
+
+	if (!replaced_texts_know(texts, hole->start, hole->end))
+		add(texts, images, &text);
+}
+
+bool replaced_texts_know(const struct replaced_texts *texts, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < texts->n; i++)
+		if (overlaps(&texts->list[i].file, start, end))
+			return true;
+	return false;
 }
 
 bool replaced_texts_are_same(const struct replaced_texts *texts, uint64_t start, uint64_t end)
@@ -129,8 +163,10 @@ static void add_page(struct comparison *job, uint64_t start, uint64_t end)
 static void compare(struct comparison *job)
 {
 	static uint8_t there[CHUNK], file[CHUNK]; /* of the only thread */
-	const struct mapping *whole = &job->whole;
+	struct mapping *whole = &job->whole;
 
+	if (job->hole.n_beside && !text_hole_offset(&job->hole, job->fd, &whole->offset))
+		return;
 	for (uint64_t at = whole->start; at < whole->end; at += CHUNK) {
 		size_t size = whole->end - at < CHUNK ? whole->end - at : CHUNK;
 		size_t n = read_target(job->pid, at, there, size);
@@ -201,6 +237,7 @@ static void ask(struct text_comparer *comparer, struct replaced_text *text, uint
 		.pid = pid,
 		.fd = fd,
 		.whole = text->file,
+		.hole = text->hole,
 	};
 	text->job = comparer->n_jobs;
 	pthread_mutex_lock(&comparer->mutex);

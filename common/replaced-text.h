@@ -4,7 +4,7 @@
  * anonymous memory over the file's, at its own address. The kernel then tells of memory without a
  * file, as that of a JIT compiler. Where the bytes are the file's still, the file's unwind
  * information and names hold; that is looked at when it is sampled, page by page, and only while it
- * cannot be written to.
+ * cannot be written to. What was replaced before anybody looked is known by the hole that it fills.
  *
  * What is read is the target's: nothing but whether it is the same comes of it. A page of it may be
  * of a file system that never answers, or in the hands of userfaultfd(2), so a thread reads. If it
@@ -17,6 +17,7 @@
 
 #include "common/images.h"
 #include "common/mapping-table.h"
+#include "common/text-hole.h"
 
 enum {
 	REPLACED_TEXTS_MAX = 32, /* of a process; further ones stay memory without a file */
@@ -27,9 +28,10 @@ enum {
 #define REPLACED_TEXT_AGAIN_NS 50000000ULL /* the second look, and twice as long each time */
 
 struct replaced_text {
-	struct mapping file; /* what was there before; its number means nothing */
-	bool is_writable;    /* what is there now */
-	bool is_same;	     /* a part of it, at least */
+	struct mapping file;   /* what was there before; its number means nothing */
+	struct text_hole hole; /* without neighbours: the file's offset is known */
+	bool is_writable;      /* what is there now */
+	bool is_same;	       /* a part of it, at least */
 	uint32_t n_looks;
 	uint64_t look_at; /* the time of the next */
 	uint64_t job;	  /* that compares it; 0: none does */
@@ -50,6 +52,13 @@ void replaced_texts_forget(struct replaced_texts *texts, uint64_t start, uint64_
 void replaced_texts_note(struct replaced_texts *texts, const struct images *images,
 			 const struct mapping_table *mappings, uint64_t start, uint64_t end,
 			 bool is_writable);
+
+/* Memory without a file is where an image's text belongs. What is known already stays. */
+void replaced_texts_note_hole(struct replaced_texts *texts, const struct images *images,
+			      const struct text_hole *hole, uint64_t image);
+
+/* Whether anything of it is to be compared, or was. */
+bool replaced_texts_know(const struct replaced_texts *texts, uint64_t start, uint64_t end);
 
 /* Whether what is there is known to be a file's text, as far as it is. */
 bool replaced_texts_are_same(const struct replaced_texts *texts, uint64_t start, uint64_t end);

@@ -106,12 +106,17 @@ class Moved(pipeline.RecordingTest):
 class Replaced(pipeline.RecordingTest):
     """Text that was replaced by a copy of itself, at its own address."""
     CHAIN = ["main", "outer", "middle", "inner", "spin"]
+    LINKED = ()
 
-    def stacks(self, way):
-        program = self.directory / "replaced"
-        subprocess.run(["cc", "-O1", "-fomit-frame-pointer", "-D_GNU_SOURCE", "-o", program,
+    def setUp(self):
+        super().setUp()
+        self.program = self.directory / "replaced"
+        subprocess.run(["cc", "-O1", "-fomit-frame-pointer", "-D_GNU_SOURCE", *self.LINKED, "-o", self.program,
                         pipeline.TOP / "tests" / "programs" / "replaced.c"], check=True)
-        ended = self.run_well(self.source("-F", "999", "--", program, way), self.stage("live-unwinder", "-q"),
+
+    def stacks(self, *what):
+        """{(how it ended, or nothing, outermost, …, leaf): n} of what is recorded of a user's side."""
+        ended = self.run_well(self.source("-F", "999", *what), self.stage("live-unwinder", "-q"),
                               self.stage("symbolizer", "-q"), self.stage("capture-sink", "-q", "-f", "folded", "-"))
         stacks = Counter()
         for names, n in streams.folded_stacks(ended[-1].output.decode()):
@@ -119,9 +124,9 @@ class Replaced(pipeline.RecordingTest):
             stacks[tuple(user)] += n
         return stacks
 
-    def check(self, way):
+    def check(self, stacks):
         """What is told before the copy was found to be one is not complete."""
-        stacks, n_whole = self.stacks(way), 0
+        n_whole = 0
         for user, n in stacks.items():
             if user and user[0] == "_start" and "main" in user:
                 if user[-1] == "spin":
@@ -130,14 +135,47 @@ class Replaced(pipeline.RecordingTest):
         self.assertGreater(n_whole, 0.8 * stacks.total(), stacks)
         self.assertGreater(self.stats("perf-source")["processes"]["replaced-text"], 0)
 
+    def check_started(self, way):
+        self.check(self.stacks("--", self.program, way, "2"))
+
+    def attached(self, way):
+        """The stacks of a program that had replaced its text before anybody looked."""
+        process = self.start([self.program, way, str(pipeline.PATIENCE_S)]).processes[0]
+        name = pipeline.Path(f"/proc/{process.pid}/comm")
+        pipeline.wait_for(lambda: name.read_text() == "moved\n", "the text to be replaced")
+        return self.stacks("-d", "1", "-p", str(process.pid))
+
     def test_text_that_is_copied_back(self):
-        self.check("copy")
+        self.check_started("copy")
 
     def test_text_that_is_moved_over(self):
-        self.check("move")
+        self.check_started("move")
 
     def test_what_is_changed_elsewhere_does_not_matter(self):
-        self.check("change")
+        self.check_started("change")
+
+    def test_text_that_was_copied_back_before(self):
+        self.check(self.attached("copy"))
+
+    def test_text_that_was_moved_over_before(self):
+        self.check(self.attached("move"))
+
+    def test_a_part_of_the_text_that_was_copied_back_before(self):
+        self.check(self.attached("part"))
+
+    def test_what_was_changed_elsewhere_before_does_not_matter(self):
+        self.check(self.attached("change"))
+
+    def test_what_was_changed_before_is_no_copy(self):
+        stacks = self.attached("patch")
+        self.assertGreater(stacks.total(), 300)
+        self.assertEqual([user for user in stacks if user and user[0] == "_start"], [])
+        self.assertEqual({name for user in stacks for name in user} & set(self.CHAIN), set())
+
+
+class ReplacedJoined(Replaced):
+    """The same of programs in which a segment ends in the page where the next one begins."""
+    LINKED = ("-Wl,-z,noseparate-code",)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Replaces its own text by a copy in memory without a file, as programs do that want huge pages,
- *and runs on, in functions of which only one keeps a frame pointer:
+ * and runs on, in functions of which only one keeps a frame pointer:
  *
- *	replaced copy	maps memory over it and copies the text back
- *	replaced move	moves a copy over it, by mremap(2)
- *	replaced change	as copy, and the copy has other code in it, beside what runs
+ *	replaced copy SECONDS	maps memory over it and copies the text back
+ *	replaced move SECONDS	moves a copy over it, by mremap(2)
+ *	replaced part SECONDS	as copy, of the page that runs alone
+ *	replaced change SECONDS	as copy, and the copy has other code in it, in another page than
+ *runs replaced patch SECONDS	the same, in the page that runs
+ *
+ * It is called "moved" from then on.
  */
 #include <alloca.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define FAR __attribute__((noipa))
 
-enum { SECONDS = 1, ROUNDS = 1000000, PAGE = 4096 };
+enum { ROUNDS = 1000000, PAGE = 4096 };
+
+/* Never called. */
+FAR void beside(void)
+{
+	for (int i = 0; i < 16; i++)
+		__asm__ volatile("nop");
+}
 
 FAR void spin(long n)
 {
@@ -99,21 +112,34 @@ static char *map(size_t size)
 		    0);
 }
 
+/* What the copy has instead of the text: no difference to what runs. */
+static void change(const char *way, char *copy, uintptr_t text)
+{
+	if (!strcmp(way, "change"))
+		memset(copy + ((uintptr_t)replace - text), 0x90, 16);
+	if (!strcmp(way, "patch"))
+		memset(copy + ((uintptr_t)beside - text), 0x90, 1);
+}
+
 int main(int argc, char *argv[])
 {
-	time_t until = time(NULL) + SECONDS + 1;
+	time_t until = time(NULL) + (argc == 3 ? atol(argv[2]) : 0);
 	char *copy, *elsewhere = map(PAGE);
 	uintptr_t text;
 	size_t size;
 
-	if (argc != 2 || find_text(&text, &size) < 0)
+	if (argc != 3 || find_text(&text, &size) < 0)
 		return 1;
+	if (!strcmp(argv[1], "part")) {
+		text = (uintptr_t)spin & -PAGE;
+		size = PAGE;
+	}
 	copy = map(size);
 	memcpy(copy, (char *)text, size);
 	memcpy(elsewhere, (char *)replace, PAGE / 2);
-	if (!strcmp(argv[1], "change"))
-		memset(copy + ((uintptr_t)replace - text), 0x90, 16);
+	change(argv[1], copy, text);
 	((__typeof__(&replace))elsewhere)(text, size, copy, !strcmp(argv[1], "move"));
+	prctl(PR_SET_NAME, "moved");
 	while (time(NULL) < until)
 		outer(ROUNDS);
 	return 0;
