@@ -328,9 +328,12 @@ int proc_each_process(int (*each)(uint32_t pid, void *arg), void *arg)
 	return each_number("/proc", each, arg);
 }
 
-bool proc_share_memory(uint32_t pid, uint32_t other)
+int proc_share_memory(uint32_t pid, uint32_t other)
 {
-	return syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0;
+	long r =
+		syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0); /* else 1 to 3: how they are sorted */
+
+	return r < 0 ? -errno : r == 0;
 }
 
 bool proc_is_ours(void)

@@ -63,9 +63,9 @@ uint32_t proc_find_process(uint32_t tid);
 
 /*
  * Whether two processes have one memory (kcmp(2), KCMP_VM), as a vforked child until its exec, and
- * what clone(2) makes with CLONE_VM. false, too, if that may not be asked.
+ * what clone(2) makes with CLONE_VM: 1 or 0; -errno: that may not be asked, or one has gone.
  */
-bool proc_share_memory(uint32_t pid, uint32_t other);
+int proc_share_memory(uint32_t pid, uint32_t other);
 
 /* Whether /proc belongs to our own PID namespace: elsewhere its PIDs are other processes'. */
 bool proc_is_ours(void);

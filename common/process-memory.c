@@ -10,6 +10,8 @@
 #include "common/clock.h"
 #include "common/processes-internal.h"
 
+enum { SHARERS_MAX = 8 }; /* that are asked one after the other */
+
 /*
  * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
  * when it is, unless it tells of another mapping of that process since `began`.
@@ -37,15 +39,51 @@ bool processes_watch_memory(const struct processes *processes)
  * Processes may share their memory without being threads of one (clone(CLONE_VM)): the kernel tells
  * of a mapping as of that one's alone which has made it.
  */
-void processes_note_shared(struct processes *processes, struct process *process,
-			   struct process *parent)
+static void share(struct process *process, struct process *parent)
 {
-	if (!parent || !processes_watch_memory(processes) ||
-	    !proc_share_memory(process->pid, parent->pid))
-		return;
 	if (!parent->memory)
 		parent->memory = parent->upid;
 	process->memory = parent->memory;
+	process->unsure_parent = 0;
+}
+
+/* Another process that has, or may have, the memory of one that has gone; NULL: none is known. */
+static struct process *find_sharer(const struct processes *processes, const struct process *gone)
+{
+	struct process *process, *next;
+
+	if (gone->unsure_parent)
+		return processes_find(processes, gone->unsure_parent);
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		if (gone->memory && process->memory == gone->memory && process != gone &&
+		    !process->has_exited)
+			return process;
+	}
+	return NULL;
+}
+
+/*
+ * A child of vfork(2) may have ended or executed a program before it is asked for. A parent may
+ * have gone before its child is: then whoever it had its memory with is asked.
+ */
+void processes_note_shared(struct processes *processes, struct process *process,
+			   struct process *parent)
+{
+	const uint32_t first = parent ? parent->pid : 0;
+	int r = -ESRCH;
+
+	if (!parent || !processes_watch_memory(processes))
+		return;
+	for (int i = 0; r < 0 && parent && i < SHARERS_MAX; i++) {
+		r = proc_share_memory(process->pid, parent->pid);
+		if (r > 0)
+			share(process, parent);
+		else if (r < 0)
+			parent = find_sharer(processes, parent);
+	}
+	if (r < 0 || (r == 0 && processes_is_changing(processes, process->pid)))
+		process->unsure_parent = first;
 }
 
 /*
@@ -63,6 +101,41 @@ static bool is_as_known(const struct process *process, const struct images *imag
 		       ? images_may_be_file(images, known->image, source) &&
 				 known->start - known->offset == source->start - offset
 		       : *source->path == '['; /* what the kernel has put there never moves */
+}
+
+/* Whether /proc shows that a process has mapped what another one is known to have at an address. */
+static int has_mapped(struct processes *processes, const struct process *process,
+		      const struct process *other, uint64_t address)
+{
+	const struct mapping *known = mapping_table_find(&other->mappings, address);
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	int r = known ? processes_read_maps(processes, process->pid, &maps) : 0;
+
+	for (size_t i = 0; r == 0 && i < maps.n; i++) {
+		const struct image_source source = processes_source_of(&maps, &maps.list[i]);
+
+		if (maps.list[i].start <= address && address < maps.list[i].end)
+			return is_as_known(other, processes->images, known, &source,
+					   maps.list[i].offset);
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+/* What a child maps that could not be asked tells by itself whether its parent has it, too. */
+int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
+			  uint64_t *ret)
+{
+	struct process *process = processes_find(processes, pid), *parent = NULL;
+	int r = 0;
+
+	if (process && process->unsure_parent)
+		parent = processes_find(processes, process->unsure_parent);
+	if (parent)
+		r = has_mapped(processes, parent, process, address);
+	if (r > 0)
+		share(process, parent);
+	*ret = process ? process->memory : 0;
+	return r < 0 ? r : 0;
 }
 
 /* Tells that nobody knows what is mapped where something else lies by now. */

@@ -23,8 +23,12 @@ struct process {
 	char name[PROC_NAME_MAX];
 	struct cgroup *cgroup; /* NULL: the root, or not known */
 	uint64_t memory; /* the same number: one memory; 0: nobody else's, as far as is known */
+	uint32_t unsure_parent; /* that it may have one memory with; 0: that is known */
 	bool has_exited;
 };
+
+/* The current incarnation of a PID; NULL: it is not known. */
+struct process *processes_find(const struct processes *processes, uint32_t pid);
 
 /* Whether an event that makes another incarnation of the PID still waits. */
 bool processes_is_changing(const struct processes *processes, uint32_t pid);
@@ -93,6 +97,13 @@ bool processes_watch_memory(const struct processes *processes);
  */
 void processes_note_shared(struct processes *processes, struct process *process,
 			   struct process *parent);
+
+/*
+ * A process has something mapped at an address since now: the number of the memory that it shares,
+ * 0: of none. 0 or -ENOMEM.
+ */
+int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
+			  uint64_t *ret);
 
 /* The stream tells that a process has something mapped: what was read of it before is out of date.
  */

@@ -43,7 +43,7 @@ void processes_deinit(struct processes *processes)
 	processes->exited = NULL;
 }
 
-static struct process *find(const struct processes *processes, uint32_t pid)
+struct process *processes_find(const struct processes *processes, uint32_t pid)
 {
 	struct process *process;
 
@@ -107,7 +107,7 @@ int processes_add_kernel(struct processes *processes, struct wire_blob build_id,
 /* A new incarnation; the one before it, if any, is over. The caller tells of it. */
 static struct process *begin(struct processes *processes, uint32_t pid, const char *name)
 {
-	struct process *process = find(processes, pid);
+	struct process *process = processes_find(processes, pid);
 
 	if (process)
 		forget(processes, process);
@@ -314,7 +314,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	if (r == 0) {
 		process->known_since = before;
 		process->n_threads = n_threads > 0 ? n_threads : 1;
-		processes_note_shared(processes, process, find(processes, proc_find_parent(pid)));
+		processes_note_shared(processes, process,
+				      processes_find(processes, proc_find_parent(pid)));
 	}
 	r = put_process(processes, process, origin, 0, time);
 	if (r == 0)
@@ -335,7 +336,7 @@ static int renew(struct processes *processes, struct process *process, uint64_t 
 
 int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
 {
-	if (find(processes, pid))
+	if (processes_find(processes, pid))
 		return 0;
 	return add_from_proc(processes, pid, WIRE_origin_SCANNED, time);
 }
@@ -365,7 +366,7 @@ static int own_anonymous(struct processes *processes, struct process *child, uin
 
 int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time)
 {
-	struct process *parent, *process = find(processes, task->pid);
+	struct process *parent, *process = processes_find(processes, task->pid);
 	uint64_t parent_upid;
 	int r;
 
@@ -384,7 +385,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 		r = 0;
 	if (r < 0)
 		return r;
-	parent = find(processes, task->parent_pid);
+	parent = processes_find(processes, task->parent_pid);
 	parent_upid = parent ? parent->upid : 0;
 	process = begin(processes, task->pid, parent ? parent->name : "");
 	if (!process || (parent && mapping_table_copy(&process->mappings, &parent->mappings) < 0))
@@ -423,7 +424,7 @@ static int queue_exited(struct processes *processes, struct process *process, ui
 
 int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)
 {
-	struct process *process = find(processes, task->pid);
+	struct process *process = processes_find(processes, task->pid);
 
 	if (!process || time < process->known_since)
 		return 0;
@@ -441,7 +442,7 @@ int processes_bury(struct processes *processes, uint64_t time)
 
 	for (; n < processes->n_exited && r == 0; n++) {
 		const struct exited_process *exited = &processes->exited[n];
-		struct process *process = find(processes, exited->pid);
+		struct process *process = processes_find(processes, exited->pid);
 
 		if (exited->time + PROCESSES_LINGER_NS > time)
 			break;
@@ -459,7 +460,7 @@ int processes_bury(struct processes *processes, uint64_t time)
 static int execute(struct processes *processes, const struct record_comm *comm, const char *name,
 		   uint64_t time)
 {
-	struct process *process = find(processes, comm->pid);
+	struct process *process = processes_find(processes, comm->pid);
 	uint64_t predecessor = process ? process->upid : 0;
 	_cleanup_(cgroup_dropp) struct cgroup *cgroup =
 		process ? cgroup_share(process->cgroup) : NULL;
@@ -480,7 +481,7 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t tid, const char *name,
 			  uint64_t time)
 {
-	struct process *process = find(processes, pid);
+	struct process *process = processes_find(processes, pid);
 	const struct wire_thread thread = {
 		.time = time,
 		.process = process ? process->upid : 0,
@@ -498,7 +499,7 @@ int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t ti
 int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time)
 {
 	const char *name = record_text(&comm->header, sizeof(*comm));
-	struct process *process = find(processes, comm->pid);
+	struct process *process = processes_find(processes, comm->pid);
 
 	if (comm->pid == 0 || !name || (process && time < process->known_since))
 		return 0;
@@ -562,7 +563,7 @@ static int map_into_others(struct processes *processes, uint32_t pid, uint64_t m
 int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
 {
 	uint64_t memory;
-	struct process *process = find(processes, mmap->pid);
+	struct process *process = processes_find(processes, mmap->pid);
 	struct image_source source;
 	int r;
 
@@ -572,7 +573,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 		r = add_from_proc(processes, mmap->pid, WIRE_origin_FOUND, time);
 		if (r < 0)
 			return r;
-		process = find(processes, mmap->pid);
+		process = processes_find(processes, mmap->pid);
 	}
 	memory = process->memory; /* it may be another incarnation then */
 	if (time >= process->known_since) {
@@ -582,6 +583,8 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 			return r;
 	}
 	r = map_into(processes, process, &source, mmap->offset, time);
+	if (r == 0 && !memory)
+		r = processes_find_memory(processes, mmap->pid, source.start, &memory);
 	if (r < 0 || !memory)
 		return r;
 	return map_into_others(processes, mmap->pid, memory, &source, mmap->offset, time);
@@ -589,7 +592,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 
 static bool is_new_code(const struct processes *processes, const struct record_mmap2 *mmap)
 {
-	const struct process *process = find(processes, mmap->pid);
+	const struct process *process = processes_find(processes, mmap->pid);
 	struct image_source source;
 
 	if (!mapped_code(processes, mmap, &source))
@@ -664,12 +667,12 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 	if (pid == 0 &&
 	    address) /* the idle task has no user side: it is outside of our namespace */
 		pid = PID_UNKNOWN;
-	process = find(processes, pid);
+	process = processes_find(processes, pid);
 	if (!process) {
 		r = add_from_proc(processes, pid, WIRE_origin_FOUND, time);
 		if (r < 0)
 			return r;
-		process = find(processes, pid);
+		process = processes_find(processes, pid);
 	} else if (address && !process->has_exited &&
 		   !processes_is_moving(processes, process, time) &&
 		   !mapping_table_find(&process->mappings, address) &&
@@ -677,7 +680,7 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		r = read_again(processes, process, time);
 		if (r < 0 && r != -ESRCH)
 			return r;
-		process = find(processes, pid);
+		process = processes_find(processes, pid);
 	} else if (address) {
 		r = processes_look_again(processes, process, address, time);
 		if (r < 0)
@@ -690,12 +693,12 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin origin,
 		   uint64_t time, uint64_t *ret_upid)
 {
-	struct process *process = find(processes, pid);
+	struct process *process = processes_find(processes, pid);
 	int r = process ? processes_end(processes, process, time) : 0;
 
 	if (r == 0)
 		r = add_from_proc(processes, pid, origin, time);
-	process = find(processes, pid);
+	process = processes_find(processes, pid);
 	*ret_upid = process ? process->upid : 0;
 	return r;
 }
@@ -734,32 +737,32 @@ static int remove_unmapped(struct processes *processes, struct process *process,
 int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	struct process *process = find(processes, pid);
+	struct process *process = processes_find(processes, pid);
 	int r = process ? read_again_into(processes, process, time, &maps) : -ESRCH;
 
 	if (r < 0)
 		return r;
-	process = find(processes, pid); /* it may have begun anew */
+	process = processes_find(processes, pid); /* it may have begun anew */
 	return process && maps.n ? remove_unmapped(processes, process, &maps, time) : -ESRCH;
 }
 
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid)
 {
-	const struct process *process = find(processes, pid);
+	const struct process *process = processes_find(processes, pid);
 
 	return process ? &process->mappings : NULL;
 }
 
 int processes_finish(struct processes *processes, uint32_t pid, uint64_t time)
 {
-	struct process *process = find(processes, pid);
+	struct process *process = processes_find(processes, pid);
 
 	return process ? processes_end(processes, process, time) : 0;
 }
 
 uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid, uint64_t address)
 {
-	const struct process *process = find(processes, pid);
+	const struct process *process = processes_find(processes, pid);
 	const struct mapping *mapping =
 		process ? mapping_table_find(&process->mappings, address) : NULL;
 

@@ -103,6 +103,76 @@ class Moved(pipeline.RecordingTest):
         self.check("share")
 
 
+class Moving(pipeline.RecordingTest):
+    """Code in whose place other code comes, in ways of all kinds: a thread is called by what it runs."""
+    PROGRAMS = pipeline.TOP / "tests" / "programs"
+    RAN = {"alpha": ["alpha_outer", "alpha_inner"], "beta": ["beta_outer", "beta_inner"],
+           "alpha-beta": ["alpha_outer", "beta_inner"], "alpha-other": ["alpha_outer", "alpha_other"]}
+    INSIDE = {"entry", "[unknown]", *sum(RAN.values(), [])}
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.directory / "moving"
+        subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-o", self.program, self.PROGRAMS / "moving.c"], check=True)
+        self.libraries = [self.directory / f"lib{name}.so" for name in ("alpha", "beta")]
+        for library, name in zip(self.libraries, ("alpha", "beta")):
+            subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"-DNAME={name}", "-o", library,
+                            self.PROGRAMS / "moving-library.c"], check=True)
+
+    def check(self, way, *threads):
+        """What is not known for a while has no mapping; no name is wrong, and no stack that is called complete."""
+        ended = self.run_well(self.source("-F", "999", "--", self.program, way, *self.libraries),
+                              self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
+                              self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        n_whole = Counter()
+        for names, n in streams.folded_stacks(ended[-1].output.decode()):
+            user = streams.user_side(names)
+            if names[0] not in self.RAN or not user:
+                continue
+            if user[0] == "[no-mapping]":
+                self.assertEqual(user, ["[no-mapping]", "[unknown]"])
+            elif self.INSIDE & set(user):
+                self.assertIn(user[0], ("_start", "__clone"), names)
+                below = user[user.index("run"):]
+                self.assertEqual(below, ["run", "entry", *self.RAN[names[0]]][:len(below)], names)
+                n_whole[names[0]] += n if len(below) == 4 else 0
+        self.assertEqual(set(n_whole), {"alpha", *threads})
+        self.assertTrue(all(n > 50 for n in n_whole.values()), n_whole)
+
+    def test_a_move_that_leaves_its_place_mapped(self):
+        self.check("move-and-stay", "beta")
+
+    def test_a_mapping_over_a_part(self):
+        self.check("map-over-part", "alpha-beta")
+
+    def test_mappings_that_take_turns(self):
+        self.check("map-in-turns", "beta")
+
+    def test_pages_of_one_file_that_change_places(self):
+        self.check("remap-pages", "alpha-other")
+
+    def test_rights_that_split_a_mapping(self):
+        self.check("change-rights")
+
+    def test_code_that_was_overwritten_and_is_the_files_again(self):
+        self.check("write-and-drop")
+
+    def test_a_vforked_child_that_maps_and_has_ended_when_it_is_looked_for(self):
+        self.check("map-in-vfork", "beta")
+
+    def test_a_vforked_child_that_maps_and_runs(self):
+        self.check("map-and-run-in-vfork", "beta")
+
+    def test_a_grandchild_that_shares_memory(self):
+        self.check("share-with-grandchild", "beta")
+
+    def test_orphans_that_share_memory(self):
+        self.check("share-with-orphans", "beta")
+
+    def test_memory_that_is_changed_by_one_that_ends(self):
+        self.check("share-with-one-that-ends", "beta")
+
+
 class Replaced(pipeline.RecordingTest):
     """Text that was replaced by a copy of itself, at its own address."""
     CHAIN = ["main", "outer", "middle", "inner", "spin"]
