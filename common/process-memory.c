@@ -162,6 +162,7 @@ static int forget_moved(struct processes *processes, struct process *process,
 		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
 		if (r == 0)
 			r = mapping_table_remove(mappings, nothing.start, nothing.end);
+		i = mapping_table_behind(mappings, nothing.end); /* it may have become two */
 	}
 	return r;
 }

@@ -142,6 +142,9 @@ class Moving(pipeline.RecordingTest):
     def test_a_move_that_leaves_its_place_mapped(self):
         self.check("move-and-stay", "beta")
 
+    def test_a_move_of_a_part(self):
+        self.check("move-part", "alpha-beta")
+
     def test_a_mapping_over_a_part(self):
         self.check("map-over-part", "alpha-beta")
 
