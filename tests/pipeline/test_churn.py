@@ -105,23 +105,16 @@ class Moved(pipeline.RecordingTest):
 
 class Moving(pipeline.RecordingTest):
     """Code in whose place other code comes, in ways of all kinds: a thread is called by what it runs."""
-    PROGRAMS = pipeline.TOP / "tests" / "programs"
     RAN = {"alpha": ["alpha_outer", "alpha_inner"], "beta": ["beta_outer", "beta_inner"],
            "alpha-beta": ["alpha_outer", "beta_inner"], "alpha-other": ["alpha_outer", "alpha_other"]}
     INSIDE = {"entry", "[unknown]", *sum(RAN.values(), [])}
 
-    def setUp(self):
-        super().setUp()
-        self.program = self.directory / "moving"
-        subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-o", self.program, self.PROGRAMS / "moving.c"], check=True)
-        self.libraries = [self.directory / f"lib{name}.so" for name in ("alpha", "beta")]
-        for library, name in zip(self.libraries, ("alpha", "beta")):
-            subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"-DNAME={name}", "-o", library,
-                            self.PROGRAMS / "moving-library.c"], check=True)
+    MOVING = pipeline.CHAIN.with_name("moving")
+    LIBRARIES = [pipeline.CHAIN.with_name(f"libmoving-{name}.so") for name in ("alpha", "beta")]
 
     def check(self, way, *threads):
         """What is not known for a while has no mapping; no name is wrong, and no stack that is called complete."""
-        ended = self.run_well(self.source("-F", "999", "--", self.program, way, *self.libraries),
+        ended = self.run_well(self.source("-F", "999", "--", self.MOVING, way, *self.LIBRARIES),
                               self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
                               self.stage("capture-sink", "-q", "-f", "folded", "-"))
         n_whole = Counter()

@@ -5,7 +5,7 @@
  */
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
-#define FAR __attribute__((noipa, visibility("hidden")))
+#define FAR __attribute__((noipa, used)) static
 #define ON_A_PAGE __attribute__((aligned(4096)))
 
 ON_A_PAGE FAR void JOIN(NAME, _inner)(volatile long *sum, long n)
@@ -26,10 +26,12 @@ ON_A_PAGE FAR void JOIN(NAME, _outer)(volatile long *sum, long n)
 	++*sum;
 }
 
+void entry(volatile long *sum, long n);
 void entry(volatile long *sum, long n)
 {
 	JOIN(NAME, _outer)(sum, n);
 	++*sum;
 }
 
+extern void *inner_page;
 void *inner_page = (void *)JOIN(NAME, _inner);
