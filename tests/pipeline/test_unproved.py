@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Code that no file describes, with frame pointers in part or not at all: what is called complete is true."""
+import operator
+import re
+from collections import Counter
+
+import pipeline
+import streams
+
+PROGRAMS = {name: pipeline.BUILD / "tests" / "pipeline" / name
+            for name in ("unproved", "unproved-bare", "unproved-joined", "unproved-nested")}
+ENDS = ("[unproved]", "[no-unwind-info]", "[bad-unwind-info]")
+N_MIN = 100  # of some 300 that each program has
+
+
+def is_made(name):
+    """Code without a file, or in the program's data."""
+    return name.startswith("[unknown]") or re.match(r"\[unproved[a-z-]*\+0x", name)
+
+
+class Unproved(pipeline.RecordingTest):
+    """
+    `calls` are the true ones between functions of the program, and none of those between it and code that
+    was made; nobody calls what is called by such code alone.
+    """
+
+    def record(self, program, way, engine):
+        """{user side: n}, and the share of those that the summary calls complete."""
+        out = self.directory / "out.folded"
+        out.unlink(missing_ok=True)
+        ended = self.run_well(self.source("-F", "999", "--", PROGRAMS[program], way),
+                              self.stage("live-unwinder", "-q", f"--engine={engine}"),
+                              self.stage("symbolizer", "-q"), self.stage("capture-sink", "-f", "folded", out))
+        stacks = Counter()
+        for names, n in streams.folded_stacks(out.read_text()):
+            stacks[tuple(names[1:])] += n
+        share = re.search(r"complete (\S+) %", "\n".join(ended[-1].errors))
+        return stacks, float(share.group(1)) if share else 0.0
+
+    def check_one(self, program, way, calls, engine):
+        """How many stacks end where nothing more is known for sure, and how many are complete."""
+        stacks, share = self.record(program, way, engine)
+        functions = {name for call in calls for name in call}
+        n_complete = n_cut = 0
+        for names, n in stacks.items():
+            user = [name for name in names if not name.endswith("_[k]")]
+            is_complete = not names[0].startswith("[") or not user
+            n_complete += n if is_complete else 0
+            n_cut += n if names[0] in ENDS else 0
+            if any(is_made(name) for name in user):
+                self.assertIn(user[0], ENDS, names)
+            elif is_complete and "main" in user:
+                below = user[user.index("main"):]
+                for call in zip(below, below[1:]):
+                    if not functions.issuperset(call):
+                        break
+                    self.assertIn(call, calls, names)
+        self.assertAlmostEqual(share, 100 * n_complete / stacks.total(), delta=0.01)
+        return n_cut, n_complete
+
+    def check(self, way, *calls, programs=("unproved", "unproved-bare"), least=(N_MIN, 0)):
+        """`least`: how many stacks are cut, or not proved, and are complete."""
+        calls = {tuple(call.split()) for call in calls}
+        for program in programs:
+            for engine in ("auto", "dwfl") if program == programs[0] else ("auto",):
+                with self.subTest(program=program, engine=engine):
+                    counts = self.check_one(program, way, calls, engine)
+                    self.assertTrue(all(map(operator.ge, counts, least)), counts)
+
+    def check_common(self, way, *calls, **options):
+        self.check(way, f"main run_{way.replace('-', '_')}", f"run_{way.replace('-', '_')} run", "run via",
+                   "run is_over", *calls, **options)
+
+    def test_a_frame_pointer_that_points_to_what_looks_like_a_frame(self):
+        self.check_common("register", "nobody decoy")
+
+    def test_a_leaf_without_a_frame(self):
+        self.check_common("leaf")
+
+    def test_a_caller_without_a_frame_between_others(self):
+        self.check_common("middle", "to_middle spin")
+
+    def test_a_trampoline(self):
+        """It leaves nothing on the stack: what it jumps to is complete, and nothing else was made."""
+        self.check_common("trampoline", "via spin", least=(0, N_MIN))
+
+    def test_code_in_a_memfd(self):
+        self.check_common("memfd", "nobody spin")
+
+    def test_code_in_a_files_data(self):
+        self.check_common("data", "nobody spin", programs=("unproved", "unproved-bare", "unproved-joined"))
+
+    def test_a_leaf_in_a_files_data(self):
+        self.check_common("data-leaf", programs=("unproved", "unproved-bare", "unproved-joined"))
+
+    def test_a_signal_on_top_of_it(self):
+        self.check_common("signal", "handle spin")
+
+    def test_a_fiber_that_is_switched_to_within_it(self):
+        self.check_common("fiber", "in_fiber via", "to_fiber spin")
+
+    def test_code_that_goes_to_another_stack(self):
+        self.check_common("switching", "nobody spin")
+
+    def test_a_copy_of_a_functions_code_elsewhere(self):
+        self.check_common("copy", "nobody spin")
+
+    def test_a_function_within_a_function(self):
+        """The trampoline is on the stack itself, which is executable."""
+        self.check("nested", "main run_nested", "run_nested call", "call nested.0", "run_nested is_over",
+                   programs=("unproved-nested",), least=(10, N_MIN))
+
+
+if __name__ == "__main__":
+    pipeline.main()
