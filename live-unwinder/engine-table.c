@@ -652,36 +652,27 @@ static void cut_at(struct unwinding *unwinding, size_t frame, enum wire_stack_en
 	unwinding->failed_image = failed_image;
 }
 
-/* Whether only we know that a frame must not be left as its unwind information says. */
-static bool is_not_to_be_left(struct engine_table *engine, uint64_t image, uint64_t offset)
-{
-	const struct image_table_entry *entry = rule_cache_table(&engine->cache, image);
-	const struct unwind_rule *rule =
-		entry ? rule_cache_find(&engine->cache, entry, offset) : NULL;
-
-	return rule && (rule->flags & UNWIND_FLAG_GIVEN || rule->cfa == UNWIND_CFA_LOST);
-}
-
-/*
- * Whether a frame of elfutils' was found where no call returns to. The frame of a signal handler's
- * return has an interrupted one for its caller; who ends the stack may have been called by nobody.
- */
-static bool judge_lacks_call(struct engine_table *engine, const struct unwinding *unwinding,
-			     size_t i, const struct mapping *mapping)
-{
-	const struct wire_frame *frame = &unwinding->frames[i], *caller = frame + 1;
-	bool is_last = i + 1 == unwinding->n_frames;
-
-	if (frame->flags & WIRE_frame_flags_EXACT ||
-	    (is_last ? unwinding->end == WIRE_stack_end_COMPLETE
-		     : caller->flags & WIRE_frame_flags_EXACT))
-		return false;
-	return call_sites_find(engine->cache.call_sites, mapping->image,
-			       frame->address - mapping->start + mapping->offset) ==
-	       UNWIND_CALL_NONE;
-}
-
 /* false: nothing is to be cut here. */
+static bool cut_where_tables_know_better(struct engine_table *engine, struct unwinding *unwinding,
+					 size_t i, uint64_t place, const struct image *image)
+{
+	const struct image_table_entry *entry = rule_cache_table(&engine->cache, image->number);
+	const struct unwind_rule *rule =
+		entry ? rule_cache_find(&engine->cache, entry, place) : NULL;
+	bool is_exact = unwinding->frames[i].flags & WIRE_frame_flags_EXACT;
+
+	if (!rule)
+		return false;
+	if (i && !is_exact && rule_cache_lacks_call(&engine->cache, entry, place, rule))
+		cut_at(unwinding, i - 1, WIRE_stack_end_BAD_UNWIND_INFO, NULL);
+	else if (rule->flags & UNWIND_FLAG_GIVEN || rule->cfa == UNWIND_CFA_LOST)
+		cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, image);
+	else
+		return false;
+	return true;
+}
+
+/* The same. */
 static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, size_t i)
 {
 	struct image_files *files = engine->tables->files;
@@ -692,18 +683,11 @@ static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, 
 
 	if (!image)
 		return false;
-	if (tables_is_too_new(image_files_not_before(files, image), unwinding->sample->time)) {
-		frame->mapping = 0;
-		cut_at(unwinding, i, WIRE_stack_end_IMAGE_UNAVAILABLE, image);
-		return true;
-	}
-	if (judge_lacks_call(engine, unwinding, i, mapping)) {
-		cut_at(unwinding, i - 1, WIRE_stack_end_BAD_UNWIND_INFO, NULL);
-		return true;
-	}
-	if (!is_not_to_be_left(engine, image->number, code - mapping->start + mapping->offset))
-		return false;
-	cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, image);
+	if (!tables_is_too_new(image_files_not_before(files, image), unwinding->sample->time))
+		return cut_where_tables_know_better(engine, unwinding, i,
+						    code - mapping->start + mapping->offset, image);
+	frame->mapping = 0;
+	cut_at(unwinding, i, WIRE_stack_end_IMAGE_UNAVAILABLE, image);
 	return true;
 }
 
