@@ -75,8 +75,8 @@ bool images_knows(const struct images *images, const struct image_source *source
 
 /*
  * Another anonymous image, of the process that /proc shows as `pid` (0: as none): the server is
- * told that its perf map may be asked for. The process was forked or executed at `began` (0: before
- * it was found). 0 or -errno of the output.
+ * told that its perf map may be asked for. The process was started or executed at `began` (0: not
+ * known). 0 or -errno of the output.
  */
 int images_add_anonymous(struct images *images, uint32_t pid, uint64_t began, uint64_t *ret_image);
 

@@ -133,6 +133,11 @@ int jit_lines_add(struct jit_lines *lines, struct name_store *names, const char 
 	return r;
 }
 
+void jit_lines_drop(struct jit_lines *lines)
+{
+	lines->n = lines->pending;
+}
+
 void jit_lines_take(struct jit_lines *lines, uint64_t start, uint32_t *ret_first, uint32_t *ret_n)
 {
 	*ret_first = lines->pending;

@@ -41,6 +41,9 @@ int jit_lines_add(struct jit_lines *lines, struct name_store *names, const char 
 /* Gives the lines that were added last to the function at `start`, if they are its. */
 void jit_lines_take(struct jit_lines *lines, uint64_t start, uint32_t *ret_first, uint32_t *ret_n);
 
+/* Lines that were added last are nobody's. */
+void jit_lines_drop(struct jit_lines *lines);
+
 /* The line of an offset in the function that has these; NULL: it is not known. */
 const struct jit_line *jit_lines_find(const struct jit_lines *lines, uint32_t first, uint32_t n,
 				      uint64_t offset);

@@ -122,6 +122,36 @@ static int read_file_header(struct jitdump *dump)
 	return end_record(dump, header.size);
 }
 
+/* The process has inherited the file, or the PID of an earlier one. */
+static bool is_file_of_other(const struct jitdump *dump)
+{
+	if (dump->process.own_pid && dump->process.own_pid != dump->pid)
+		return true;
+	return dump->created_at && dump->created_at < dump->process.began;
+}
+
+/*
+ * A compiler may tell no PID, or no time. In a namespace of its own the process has the PID of the
+ * header.
+ */
+static bool is_of_other(const struct jitdump *dump, uint32_t pid, uint64_t time)
+{
+	if (dump->has_arch_clock)
+		return false;
+	if (time && time < dump->process.began)
+		return true;
+	if (pid && (pid == dump->process.pid || pid == dump->process.own_pid))
+		return false;
+	return is_file_of_other(dump) || (pid && pid != dump->pid);
+}
+
+static int leave_to_other(struct jitdump *dump, size_t size)
+{
+	dump->n_of_others++;
+	jit_lines_drop(&dump->functions.lines);
+	return end_record(dump, size);
+}
+
 static void forget_at_limit(struct jitdump *dump)
 {
 	dump->n_forgotten_pieces += dump->functions.history.n;
@@ -177,6 +207,8 @@ static int read_load(struct jitdump *dump)
 
 	memcpy(&load, dump->part, sizeof(load));
 	room = load.header.size - sizeof(load);
+	if (is_of_other(dump, load.pid, load.header.time))
+		return leave_to_other(dump, load.header.size);
 	if (!load.code_size) /* an empty function is nowhere */
 		return end_record(dump, load.header.size);
 	if (load.code_size >= room || load.code_address + load.code_size < load.code_address)
@@ -194,6 +226,8 @@ static int read_move(struct jitdump *dump)
 	int r;
 
 	memcpy(&record, dump->part, sizeof(record));
+	if (is_of_other(dump, record.pid, record.header.time))
+		return leave_to_other(dump, record.header.size);
 	count_late(dump, &record.header);
 	r = jit_functions_move(&dump->functions, &(struct jit_move){
 							 .from = record.old_address,

@@ -30,7 +30,19 @@ enum jitdump_outcome {
 	JITDUMP_E_DAMAGED, /* of a record it is not known where it ends; what was before it stays */
 };
 
+/*
+ * Whose code is to be named. A forked child has its parent's file mapped, too, of which what comes
+ * later tells nothing of it; and a file may be left of an earlier process with the same PID.
+ */
+struct jitdump_process {
+	uint32_t pid;	  /* as others see it */
+	uint32_t own_pid; /* in its namespace; 0: not known */
+	uint64_t began;	  /* nothing is its own that was made before; 0: not known */
+};
+
 struct jitdump {
+	struct jitdump_process process; /* set by who reads it, before it does */
+
 	/* What the header says. */
 	uint32_t machine; /* of ELF, 0: it does not say (CPython) */
 	uint32_t pid;	  /* as the program itself sees it */
@@ -56,6 +68,7 @@ struct jitdump {
 	uint64_t n_refused_bytes;    /* behind JITDUMP_SIZE_MAX */
 	uint64_t n_forgotten_pieces; /* at JIT_PIECES_MAX or NAME_STORE_MAX */
 	uint64_t n_refused_records;  /* that contradict themselves, or move what is not there */
+	uint64_t n_of_others;	     /* records of other processes' code */
 	uint64_t n_refused_lines;    /* too many, too large a record, or of no function */
 	uint64_t n_cut_names;
 	uint64_t n_late;      /* with a time before the one before them: that one is taken */

@@ -16,11 +16,11 @@
 #include "common/whole-file.h"
 #include "common/image-opener.h"
 #include "common/map-opener.h"
+#include "common/proc.h"
 
 enum {
 	STATUS_SIZE_MAX = 1024 * 1024, /* it tells all groups of the user */
-	STAT_SIZE_MAX = 4096,
-	DESCRIPTORS_MAX = 1 << 16, /* of a process that are looked at */
+	DESCRIPTORS_MAX = 1 << 16,     /* of a process that are looked at */
 	/*
 	 * What the kernel writes to an inode is the time of its last tick, and it tells the
 	 * beginning of a process in ticks of 10 ms: in that much both may be off.
@@ -67,33 +67,18 @@ static uint64_t to_realtime(uint64_t time, clockid_t clock)
 	return clock_now(CLOCK_REALTIME) - clock_now(clock) + time;
 }
 
-/* When a process was started: the 22nd value of its stat, in ticks since the machine's (proc(5)).
- */
-static bool parse_birth(const char *stat, uint64_t *ret)
-{
-	enum { STATE = 3, STARTTIME = 22 };
-	const char *at = strrchr(stat, ')'); /* the name before may have anything in it */
-	long a_second = sysconf(_SC_CLK_TCK);
-
-	for (int i = STATE; at && i <= STARTTIME; i++)
-		at = strchr(at + 1, ' ');
-	if (!at || a_second <= 0)
-		return false;
-	*ret = to_realtime(strtoull(at, NULL, 10) * (NANOSECONDS_A_SECOND / a_second),
-			   CLOCK_BOOTTIME);
-	return true;
-}
-
 static bool find_birth(int proc_fd, struct map_process *process)
 {
 	_cleanup_free_ char *stat = NULL;
+	uint64_t born;
 	char path[64];
 	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/stat", proc_fd);
-	if (whole_file_read(path, STAT_SIZE_MAX, &stat, &size) < 0 ||
-	    !parse_birth(stat, &process->born))
+	if (whole_file_read(path, PROC_STAT_SIZE_MAX, &stat, &size) < 0 ||
+	    !proc_parse_start(stat, &born))
 		return false;
+	process->born = to_realtime(born, CLOCK_BOOTTIME);
 	if (process->began) {
 		uint64_t began = to_realtime(process->began, CLOCK_MONOTONIC);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/growing-list.h"
 #include "common/proc.h"
 #include "common/procmap-query.h"
@@ -263,19 +264,21 @@ void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX])
 	read_name(path, ret);
 }
 
-/* No name makes another line look like this one: its newlines are escaped. */
-/* A number that a task's status tells behind a name; 0: it does not. */
+/*
+ * The last of the numbers that a task's status tells behind a name; 0: it does not. No name makes
+ * another line look like this one: its newlines are escaped.
+ */
 static uint32_t find_in_status(uint32_t tid, const char *name)
 {
 	_cleanup_file_ FILE *file = NULL;
-	char path[64], line[256];
+	char path[64], line[512];
 	size_t size = strlen(name);
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", tid);
 	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (!strncmp(line, name, size))
-			return strtoul(line + size, NULL, 10);
+			return strtoul(strrchr(line, '\t') + 1, NULL, 10);
 	return 0;
 }
 
@@ -287,6 +290,41 @@ uint32_t proc_find_process(uint32_t tid)
 uint32_t proc_find_parent(uint32_t pid)
 {
 	return find_in_status(pid, "PPid:\t");
+}
+
+uint32_t proc_find_own_pid(uint32_t pid)
+{
+	return find_in_status(pid, "NSpid:\t");
+}
+
+bool proc_parse_start(const char *stat, uint64_t *ret)
+{
+	enum { STATE = 3, STARTTIME = 22 };  /* its value of that number, in ticks (proc(5)) */
+	const char *at = strrchr(stat, ')'); /* the name before may have anything in it */
+	long a_second = sysconf(_SC_CLK_TCK);
+
+	for (int i = STATE; at && i <= STARTTIME; i++)
+		at = strchr(at + 1, ' ');
+	if (!at || a_second <= 0)
+		return false;
+	*ret = strtoull(at, NULL, 10) * (NANOSECONDS_A_SECOND / a_second);
+	return true;
+}
+
+uint64_t proc_find_start(uint32_t pid)
+{
+	_cleanup_free_ char *stat = NULL;
+	uint64_t start, now, asleep;
+	char path[64];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	if (whole_file_read(path, PROC_STAT_SIZE_MAX, &stat, &size) < 0 ||
+	    !proc_parse_start(stat, &start))
+		return 0;
+	now = clock_now(CLOCK_MONOTONIC);
+	asleep = clock_now(CLOCK_BOOTTIME) - now;
+	return start > asleep ? start - asleep : 0;
 }
 
 /* Entries of a directory whose names are numbers. */

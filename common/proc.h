@@ -13,6 +13,7 @@ enum {
 	PROC_PATH_MAX = 4096,
 	PROC_NAME_MAX = 64,
 	PROC_MAPPINGS_MAX = 65536,
+	PROC_STAT_SIZE_MAX = 4096,
 };
 
 /* A line of /proc/PID/maps. */
@@ -72,6 +73,17 @@ bool proc_is_ours(void);
 
 /* The parent of a process, 0: it has none, or is not there. */
 uint32_t proc_find_parent(uint32_t pid);
+
+/* The PID of a process in the innermost of its namespaces; 0: it is not known. */
+uint32_t proc_find_own_pid(uint32_t pid);
+
+/*
+ * When a process was started, in nanoseconds of CLOCK_BOOTTIME: what its /proc/PID/stat says, which
+ * is rounded down to a tick. false: it does not.
+ */
+bool proc_parse_start(const char *stat, uint64_t *ret);
+/* The same of CLOCK_MONOTONIC, or earlier where the machine has slept; 0: it is not known. */
+uint64_t proc_find_start(uint32_t pid);
 
 /* Calls for each thread; how many there were, or -errno. */
 int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *arg);

@@ -48,6 +48,8 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 	process->version = ++table->n_versions;
 	process->pid = record->pid;
 	process->origin = record->origin;
+	process->began = record->began;
+	process->own_pid = record->own_pid;
 	snprintf(process->name, sizeof(process->name), "%s", record->name.data);
 	HASH_ADD(hh, table->by_number, number, sizeof(process->number), process);
 	if (!HASH_HAS(hh, process)) {

@@ -16,8 +16,10 @@ struct process {
 	UT_hash_handle hh;
 	uint64_t number; /* upid */
 	uint32_t pid;
+	uint32_t own_pid; /* in its own namespace; 0: not known */
 	enum wire_origin origin;
 	uint64_t version; /* changes with its mappings; no two processes have the same */
+	uint64_t began;	  /* 0: not known */
 	char name[65];
 	struct mapping_table mappings;
 	struct cgroup *cgroup; /* NULL: the root, not known, or nobody takes the records in */

@@ -13,10 +13,11 @@ struct process {
 	UT_hash_handle hh;
 	uint64_t upid;
 	uint32_t pid;
+	uint32_t own_pid; /* in its own namespace; 0: not known */
 	uint32_t n_threads;
 	uint64_t known_since; /* older events are already in what was read of it */
 	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
-	uint64_t began;	      /* forked or executed; 0: before it was found */
+	uint64_t began;	      /* forked, executed, or (before it was found) started; 0: not known */
 	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
 	struct mapping_table mappings;
 	struct replaced_texts *replaced; /* NULL: there never were any */

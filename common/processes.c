@@ -61,6 +61,8 @@ static int put_process(struct processes *processes, const struct process *proces
 		.origin = origin,
 		.parent = parent,
 		.name = wire_string(process->name, PROC_NAME_MAX),
+		.began = process->began,
+		.own_pid = process->own_pid,
 	};
 
 	return stage_put(processes->stage, WIRE_RECORD_process, &record);
@@ -313,6 +315,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	process->read_at = before;
 	if (r == 0) {
 		process->known_since = before;
+		process->began = proc_find_start(pid);
+		process->own_pid = proc_find_own_pid(pid);
 		process->n_threads = n_threads > 0 ? n_threads : 1;
 		processes_note_shared(processes, process,
 				      processes_find(processes, proc_find_parent(pid)));

@@ -88,6 +88,82 @@ static void test_the_header_is_told(void **state)
 	assert_true(dump.has_arch_clock);
 }
 
+static void put_load_of(uint32_t pid, uint64_t time, uint64_t start, const char *name)
+{
+	size_t at = made_put_load(&made, time, start, 16, 1, name);
+
+	memcpy(made.bytes + at + 16, &pid, sizeof(pid));
+}
+
+static void test_a_file_from_before_the_process_is_anothers(void **state)
+{
+	dump.process = (struct jitdump_process){ .pid = 5000, .began = 100 };
+	put_load_of(4711, 99, 0x1000, "inherited");
+	put_load_of(4711, 101, 0x2000, "of the parent");
+	made_put_lines(&made, 0x3000, &(struct made_line){ 0x3000, 1, 1, "parent" }, 1);
+	put_load_of(4711, 102, 0x3000, "of the parent");
+	put_load_of(5000, 103, 0x3000, "its own");
+	give();
+	check(0x1000, NOW, NULL);
+	check(0x2000, NOW, NULL);
+	check(0x3000, NOW, "its own");
+	check_line(0x3000, NULL, 0, 0);
+	assert_int_equal(dump.n_of_others, 3);
+}
+
+static void test_what_has_the_pid_of_an_earlier_process_is_its(void **state)
+{
+	dump.process = (struct jitdump_process){ .pid = 4711, .began = 100 };
+	put_load_of(4711, 99, 0x1000, "earlier");
+	put_load_of(4711, 100, 0x2000, "its own");
+	give();
+	check(0x1000, NOW, NULL);
+	check(0x2000, NOW, "its own");
+	assert_int_equal(dump.n_of_others, 1);
+}
+
+static void test_what_a_child_tells_is_not_its_parents(void **state)
+{
+	dump.process = (struct jitdump_process){ .pid = 4711, .began = 98 };
+	put_load_of(4711, 101, 0x1000, "its own");
+	put_load_of(5000, 102, 0x1000, "of a child");
+	put_load_of(0, 103, 0x2000, "of whoever");
+	give();
+	check(0x1000, NOW, "its own");
+	check(0x2000, NOW, "of whoever");
+	assert_int_equal(dump.n_of_others, 1);
+}
+
+static void test_a_namespace_has_pids_of_its_own(void **state)
+{
+	const uint32_t own_pids[] = { 0, 4711 }; /* not known, or it is */
+
+	for (size_t i = 0; i < sizeof(own_pids) / sizeof(*own_pids); i++) {
+		tear_down(state);
+		set_up(state);
+		dump.process = (struct jitdump_process){ 5000, own_pids[i], .began = 98 };
+		put_load_of(4711, 101, 0x1000, "its own");
+		made_put_move(&made, 102, 0x1000, 0x2000, 1);
+		put_load_of(8, 103, 0x2000, "of a child");
+		give();
+		check(0x1000, NOW, NULL);
+		check(0x2000, NOW, "its own");
+		assert_int_equal(dump.n_of_others, 1);
+	}
+}
+
+/* It was forked so soon that its beginning, which is told in ticks, is not behind the file's. */
+static void test_a_file_with_anothers_pid_is_anothers(void **state)
+{
+	dump.process = (struct jitdump_process){ .pid = 5000, .own_pid = 8, .began = 98 };
+	put_load_of(4711, 101, 0x1000, "of the parent");
+	put_load_of(8, 102, 0x2000, "its own");
+	give();
+	check(0x1000, NOW, NULL);
+	check(0x2000, NOW, "its own");
+	assert_int_equal(dump.n_of_others, 1);
+}
+
 static void test_what_is_no_jitdump_is_refused(void **state)
 {
 	made.bytes[0] ^= 1;
@@ -462,6 +538,11 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_header_is_told),
+		TEST(test_a_file_from_before_the_process_is_anothers),
+		TEST(test_what_has_the_pid_of_an_earlier_process_is_its),
+		TEST(test_what_a_child_tells_is_not_its_parents),
+		TEST(test_a_namespace_has_pids_of_its_own),
+		TEST(test_a_file_with_anothers_pid_is_anothers),
 		TEST(test_what_is_no_jitdump_is_refused),
 		TEST(test_the_other_byte_order_is_refused),
 		TEST(test_other_versions_are_refused),

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "common/proc.h"
 
 static char line[8192];
@@ -315,6 +316,26 @@ static void test_a_name_may_hold_anything(void **state)
 	assert_string_equal(name, "0123456789abcde");
 }
 
+static void test_a_process_starts_when_it_is_forked(void **state)
+{
+	const uint64_t tick = NANOSECONDS_A_SECOND / sysconf(_SC_CLK_TCK);
+	uint64_t before = clock_now(CLOCK_MONOTONIC), start, value;
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_NAME, "a b) R 1 1");
+		pause();
+	}
+	assert_int_equal(proc_find_own_pid(child), child);
+	start = proc_find_start(child);
+	assert_true(start + 2 * tick > before);
+	assert_true(start <= clock_now(CLOCK_MONOTONIC));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(proc_find_start(child), 0);
+	assert_false(proc_parse_start("1 (name) R 1 2", &value));
+}
+
 static int find_number(uint32_t number, void *arg)
 {
 	uint32_t *wanted = arg;
@@ -356,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_a_newline_in_a_files_name_makes_no_second_line),
 		cmocka_unit_test(test_a_process_that_is_not_there_is_an_error),
 		cmocka_unit_test(test_a_name_may_hold_anything),
+		cmocka_unit_test(test_a_process_starts_when_it_is_forked),
 		cmocka_unit_test(test_threads_and_processes_are_listed),
 	};
 

@@ -32,6 +32,8 @@ static void test_numbers_and_names(void **state)
 		.origin = WIRE_origin_FORKED,
 		.parent = 7,
 		.name = wire_string("a b", 64),
+		.began = 4,
+		.own_pid = 1,
 	};
 	struct wire_mapping mapping = {
 		.mapping = 1,
@@ -46,7 +48,7 @@ static void test_numbers_and_names(void **state)
 
 	check(WIRE_RECORD_process, &process,
 	      "process process=18446744073709551615 time=5 pid=4294967295 origin=forked parent=7 "
-	      "name=\"a b\"\n");
+	      "name=\"a b\" began=4 own_pid=1\n");
 	check(WIRE_RECORD_mapping, &mapping,
 	      "mapping mapping=1 flags=deleted process=2 time=3 start=0xffffffff81000000 "
 	      "length=0x1000 offset=0x0 image=4\n");
@@ -54,7 +56,7 @@ static void test_numbers_and_names(void **state)
 	process.name = wire_string("", 64);
 	check(WIRE_RECORD_process, &process,
 	      "process process=18446744073709551615 time=5 pid=4294967295 origin=99 parent=7 "
-	      "name=\"\"\n");
+	      "name=\"\" began=4 own_pid=1\n");
 	mapping.flags = 0;
 	mapping.start = 0;
 	check(WIRE_RECORD_mapping, &mapping,

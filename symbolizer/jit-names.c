@@ -41,8 +41,9 @@ struct jit_process {
 	struct pair_map by_place;     /* (image, offset) → index of `places` */
 	struct met_place *places;
 	size_t n_places;
-	uint64_t memory; /* that its files take */
-	bool is_refused; /* they took too much: nothing is read any more, nor known */
+	uint64_t memory;      /* that its files take */
+	uint64_t n_of_others; /* records of its jitdump that were counted */
+	bool is_refused;      /* they took too much: nothing is read any more, nor known */
 };
 
 /* A name that was found for a place. */
@@ -103,6 +104,21 @@ static struct jit_process *find_process(struct jit_names *names, uint64_t number
 	return known ? (struct jit_process *)*known : NULL;
 }
 
+/* Jitdumps have times of CLOCK_MONOTONIC, which those of a stream cannot be compared with always.
+ */
+static struct jitdump_process describe(const struct jit_names *names, uint64_t number)
+{
+	const struct process *process = process_table_find(&names->identity->processes, number);
+
+	if (!process)
+		return (struct jitdump_process){ 0 };
+	return (struct jitdump_process){
+		.pid = process->pid,
+		.own_pid = process->own_pid,
+		.began = names->stage->hello.clock == WIRE_clock_MONOTONIC ? process->began : 0,
+	};
+}
+
 /* NULL: there are too many, or there is no memory. */
 static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 {
@@ -116,6 +132,7 @@ static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 	process->number = number;
 	process->map_file.fd = process->dump_file.fd = -1;
 	jitdump_init(&process->dump);
+	process->dump.process = describe(names, number);
 	pair_map_init(&process->by_place, JIT_PLACES_MAX);
 	if (pair_map_add(&names->by_process, number, 0, (uintptr_t)process) < 0) {
 		free_process(process);
@@ -220,6 +237,15 @@ static void count_memory(struct jit_names *names, struct jit_process *process)
 	process->memory = now;
 }
 
+static void count_records(struct jit_names *names, struct jit_process *process)
+{
+	uint64_t n = process->dump.n_of_others;
+
+	if (n > process->n_of_others)
+		*count(names, "jitdump-records-of-others") += n - process->n_of_others;
+	process->n_of_others = n;
+}
+
 /* What was told of its places stays. */
 static void refuse(struct jit_names *names, struct jit_process *process)
 {
@@ -270,6 +296,7 @@ static void read_files(struct jit_names *names, struct jit_process *process)
 		of_map = perf_map_read(&process->map, process->map_file.fd);
 	if (of_dump)
 		++*count(names, "jitdump-damaged");
+	count_records(names, process);
 	if (of_map < 0)
 		close_file(&process->map_file);
 	count_memory(names, process);

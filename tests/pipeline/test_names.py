@@ -15,6 +15,7 @@ import pipeline
 import streams
 
 INLINED_SPIN = pipeline.BUILD / "tests" / "pipeline" / "inlined-spin"
+JIT_OTHERS = pipeline.BUILD / "tests" / "pipeline" / "jit-others"
 JIT_SPIN = pipeline.BUILD / "tests" / "pipeline" / "jit-spin"
 SPIN_JS = pipeline.TOP / "tests" / "programs" / "spin.js"
 SOURCE = pipeline.TOP / "tests" / "programs" / "inlined-spin.c"
@@ -517,6 +518,9 @@ class Jit(Recording):
                                   'exec "$@"', "sh", *command])
         finally:
             Path(f"/tmp/perf-{int(process.read_text())}.map").unlink(missing_ok=True)
+        return self.leaves_of(stacks)
+
+    def leaves_of(self, stacks):
         leaves = Counter()
         for names, n in stacks:
             user = [name for name in names[1:] if not name.endswith("_[k]")]
@@ -531,6 +535,15 @@ class Jit(Recording):
             self.assertRegex(user[0], r"^\[")  # the stack is not complete
         elif "made-code" not in self.stats("live-unwinder"):
             self.assertEqual(user, ["[no-unwind-info]", user[-1]])
+
+    def assert_named(self, leaves, names):
+        """Each thread's code has the name that is said here, but for what was sampled too early."""
+        self.assertEqual({thread for thread, _ in leaves}, set(names))
+        for (thread, name), n in leaves.items():
+            self.assertIn(name, (names[thread], "[unknown]"), leaves)
+        for thread, name in names.items():
+            n_all = sum(n for (other, _), n in leaves.items() if other == thread)
+            self.assertGreater(leaves[thread, name], NAMED_MIN * n_all, leaves)
 
     def spin(self, *arguments, where="memory"):
         directory = "/tmp" if arguments[0] == "map" else self.directory
@@ -600,6 +613,32 @@ class Jit(Recording):
     @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
     def test_another_users_file_is_no_perf_map(self):
         self.check_refused('echo "0 ffffffffffff everything" >$map; chown 12345 $map')
+
+    def test_a_child_that_was_forked_before_is_not_named_by_its_parent(self):
+        os.mkfifo(self.directory / "go")
+        os.mkfifo(self.directory / "done")
+        program = subprocess.Popen([JIT_OTHERS, "fork", self.directory], stdout=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(program.stdout.close)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        go_on = f"echo >{self.directory}/go; exec cat {self.directory}/done"
+        leaves = self.leaves_of(self.folded(["sh", "-c", go_on], source_options=(
+            "-F", "4999", "-p", program.stdout.readline().strip())))
+        self.assert_named(leaves, {"parent": "parent", "child": "child", "nameless": "[unknown]"})
+        self.assertEqual(program.wait(), 0)
+        self.assertEqual(self.stats("symbolizer")["jit"]["jitdump-records-of-others"], 4)
+
+    def test_an_earlier_programs_jitdump_names_nothing(self):
+        leaves = self.leaves_of(self.folded([JIT_OTHERS, "exec", self.directory]))
+        self.assert_named(leaves, {"parent": "parent", "nameless": "[unknown]"})
+        self.assertEqual(self.stats("symbolizer")["jit"]["jitdump-records-of-others"], 1)
+
+    @pipeline.needs_root
+    def test_a_jitdump_of_a_namespace_has_its_pids(self):
+        leaves = self.leaves_of(self.folded(["unshare", "-pf", JIT_SPIN, "dump", "prompt", "same", self.directory, "20"]))
+        self.assertGreater(sum(leaves.values()), 500)
+        self.assert_named(leaves, {f"made-{i}": f"made-{i}" for i in range(16)})
 
     def check_node(self, option):
         if not shutil.which("node"):

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A JIT compiler whose jitdump is mapped in another process than the one that it tells of:
+ *
+ *	jit-others fork DIR: in a child, too, which puts code of its own where the parent has some,
+ *		and goes on to write to the same file. It waits for DIR/go to be written to, then
+ *		holds DIR/done open until both have run.
+ *	jit-others exec DIR: in the program that it executes, of the same PID.
+ *
+ * A thread that runs code which the file tells of as its own is called as that is.
+ */
+#include <elf.h>
+#include <err.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, TOLD = 0, UNTOLD = 64, LOOPS = 400000000 };
+
+/* Counts %rdi down. It has the frame pointer that alone leads out of it. */
+static const unsigned char spin[] = {
+	0x55,		  /* push rbp */
+	0x48, 0x89, 0xe5, /* mov rbp, rsp */
+	0x48, 0xff, 0xcf, /* dec rdi */
+	0x75, 0xfb,	  /* jnz */
+	0x5d, 0xc3,	  /* pop rbp; ret */
+};
+
+struct file_header {
+	uint32_t magic, version, size, machine, padding, pid;
+	uint64_t time, flags;
+};
+
+struct load {
+	uint32_t id, record_size;
+	uint64_t time;
+	uint32_t pid, tid;
+	uint64_t vma, address, size, index;
+};
+
+static FILE *out;
+static unsigned char *code;
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static void map_dump(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		err(1, "%s", path);
+}
+
+static void begin_dump(const char *path)
+{
+	struct file_header header = { 0x4a695444, 1,	    sizeof(header), EM_X86_64,
+				      0,	  getpid(), now(),	    0 };
+
+	out = fopen(path, "w+e");
+	if (!out)
+		err(1, "%s", path);
+	fwrite(&header, sizeof(header), 1, out);
+	fflush(out);
+	map_dump(path);
+}
+
+static void tell(const unsigned char *at, const char *name)
+{
+	struct load load = {
+		.record_size = sizeof(load) + strlen(name) + 1 + sizeof(spin),
+		.time = now(),
+		.pid = getpid(),
+		.tid = getpid(),
+		.vma = (uintptr_t)at,
+		.address = (uintptr_t)at,
+		.size = sizeof(spin),
+	};
+
+	fwrite(&load, sizeof(load), 1, out);
+	fwrite(name, strlen(name) + 1, 1, out);
+	fwrite(spin, sizeof(spin), 1, out);
+	fflush(out);
+}
+
+/* At the same address in each program. */
+static void make_code(void)
+{
+	code = mmap((void *)0x10000000, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (code == MAP_FAILED)
+		err(1, "mmap");
+	memcpy(code + TOLD, spin, sizeof(spin));
+	memcpy(code + UNTOLD, spin, sizeof(spin));
+}
+
+__attribute__((noinline)) static void run(const unsigned char *at, const char *thread)
+{
+	void (*function)(uint64_t n) = (void (*)(uint64_t))(uintptr_t)at;
+
+	prctl(PR_SET_NAME, thread);
+	function(LOOPS);
+	__asm__ volatile("" ::: "memory"); /* no tail call */
+	prctl(PR_SET_NAME, "between");
+}
+
+static void await(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		err(1, "waiting");
+}
+
+/* What each of them tells comes in turns: neither has told of the code at UNTOLD that it runs. */
+static void run_child(int from_parent, int to_parent)
+{
+	await(from_parent); /* that has told of UNTOLD */
+	tell(code + TOLD, "child");
+	if (write(to_parent, "", 1) != 1)
+		err(1, "write");
+	run(code + TOLD, "child");
+	run(code + UNTOLD, "nameless");
+}
+
+static void run_parent(int from_child, int to_child)
+{
+	tell(code + TOLD, "parent");
+	tell(code + UNTOLD, "untold");
+	if (write(to_child, "", 1) != 1)
+		err(1, "write");
+	await(from_child); /* that has told of TOLD */
+	run(code + TOLD, "parent");
+}
+
+static void run_both(void)
+{
+	int down[2], up[2], go, done = -1, status;
+	pid_t child;
+
+	if (pipe(down) < 0 || pipe(up) < 0 || (child = fork()) < 0)
+		err(1, "fork");
+	if (child == 0) {
+		run_child(down[0], up[1]);
+		exit(0);
+	}
+	printf("%d,%d\n", getpid(), child);
+	fflush(stdout);
+	go = open("go", O_RDONLY | O_CLOEXEC);
+	if (go < 0)
+		err(1, "go");
+	await(go);
+	done = open("done", O_WRONLY | O_CLOEXEC);
+	if (done < 0)
+		err(1, "done");
+	run_parent(up[0], down[1]);
+	if (waitpid(child, &status, 0) != child || status)
+		errx(1, "the child has failed");
+}
+
+int main(int argc, char **argv)
+{
+	char path[64];
+
+	if (argc != 3 || chdir(argv[2]) < 0)
+		errx(2, "jit-others fork|exec|executed DIR");
+	snprintf(path, sizeof(path), "jit-%d.dump", getpid());
+	make_code();
+	if (!strcmp(argv[1], "executed")) {
+		map_dump(path);
+		run(code + TOLD, "nameless");
+		return 0;
+	}
+	begin_dump(path);
+	tell(code + TOLD, "parent");
+	if (!strcmp(argv[1], "fork")) {
+		run_both();
+		return 0;
+	}
+	run(code + TOLD, "parent");
+	execl("/proc/self/exe", argv[0], "executed", argv[2], NULL);
+	err(1, "exec");
+}
