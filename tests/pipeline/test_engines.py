@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 from collections import Counter
+from pathlib import Path
 
 import pipeline
 import streams
@@ -15,6 +16,7 @@ pipeline.mount_tracefs()
 UPROBES = pipeline.TRACEFS / "uprobe_events"
 ENGINES = "dwfl", "table", "auto"
 PYTHON_WORKLOAD = "sum(i * i for i in range(5_000_000))"
+HANDLER_RETURN = bytes.fromhex("48c7c00f0000000f05")  # mov $SYS_rt_sigreturn, %rax; syscall
 SIGNALS = pipeline.CHAIN.with_name("signal-chain")
 
 
@@ -50,13 +52,33 @@ class EnginesTest(pipeline.PipelineTest):
     def count(self, group, name):
         return self.stats("live-unwinder")[group][name]
 
+    def handler_returns(self, stream):
+        """Frames in the system call by which a handler returns, behind which its description ends."""
+        text = self.run_on(stream, self.stage("frame-dump")).decode()
+        paths = dict(re.findall(r'(?m)^image image=(\d+) kind=file .* path="([^"]*)"', text))
+        for mapping, start, offset, image in re.findall(
+                r"(?m)^mapping mapping=(\d+) .* start=(\w+) length=\w+ offset=(\w+) image=(\d+)", text):
+            code = Path(paths[image]).read_bytes() if image in paths else b""
+            for found in re.finditer(re.escape(HANDLER_RETURN), code):
+                yield f"{int(start, 16) + found.end() - int(offset, 16):#x}@{mapping}:exact"
+
+    def assert_goes_on(self, stack, shorter, frames):
+        """It is whole where elfutils cuts it, in one of these frames."""
+        cut = re.fullmatch(r"(stack .*) end=no-unwind-info frames=\[(.* )?(\S+)\] .*", shorter)
+        self.assertTrue(cut and cut[3] in frames, (stack, shorter))
+        self.assertTrue(stack.startswith(f"{cut[1]} end=complete frames=[{cut[2] or ''}{cut[3]} "), (stack, shorter))
+
     def assert_engines_agree(self, stream):
         """… and each has done what it was asked for; returns the stacks."""
-        judge = self.stacks(stream, "dwfl")
+        judge, returns = self.stacks(stream, "dwfl"), set(self.handler_returns(stream))
         self.assertGreater(len(judge), 0)
         self.assertEqual(self.count("engine", "table"), 0)
         for engine in "table", "auto":
-            self.assertEqual(self.stacks(stream, engine), judge, engine)
+            stacks = self.stacks(stream, engine)
+            self.assertEqual(len(stacks), len(judge))
+            for stack, shorter in zip(stacks, judge):
+                if stack != shorter:
+                    self.assert_goes_on(stack, shorter, returns)
             self.assertGreater(self.count("engine", "table"), 0.9 * len(judge), engine)
         return judge
 
@@ -223,6 +245,15 @@ class Live(EnginesTest, pipeline.RecordingTest):
         stacks = self.assert_engines_agree(self.recorded(SIGNALS, "0.3"))
         interrupted = [line for line in stacks if line.count(":exact") >= 2]
         self.assertGreater(len(interrupted), 0.5 * len(stacks), stacks)
+
+    def test_a_handler_that_returns_is_cut_by_elfutils_alone(self):
+        program = self.directory / "returns"
+        subprocess.run(["cc", "-O1", "-x", "c", "-o", program, "-"], check=True, text=True, input="""
+            #include <signal.h>
+            static void handle(int number) {}
+            int main(void) { signal(SIGUSR1, handle); for (int i = 0; i < 200000; i++) raise(SIGUSR1); }""")
+        stacks = self.assert_engines_agree(self.recorded(program))
+        self.assertGreater(sum("end=no-unwind-info" in line for line in stacks), 5)
 
     def test_engines_agree_on_processes_that_come_and_go(self):
         self.assert_engines_agree(self.recorded(pipeline.CHAIN, "forks", "0.3"))
