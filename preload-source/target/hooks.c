@@ -144,6 +144,16 @@ EXPORT int mprotect(void *address, size_t size, int protection)
 	return recorded_mprotect(address, size, protection);
 }
 
+EXPORT int pkey_mprotect(void *address, size_t size, int protection, int key)
+{
+	return recorded_pkey_mprotect(address, size, protection, key);
+}
+
+EXPORT int madvise(void *address, size_t size, int advice)
+{
+	return recorded_madvise(address, size, advice);
+}
+
 /*
  * The C library has it under both names; its header, where offsets have 64 bits, calls both by the
  * second.

@@ -82,6 +82,8 @@ static void look_up(void)
 	LOOK_UP(mmap);
 	LOOK_UP(munmap);
 	LOOK_UP(mprotect);
+	LOOK_UP(pkey_mprotect);
+	LOOK_UP(madvise);
 	LOOK_UP(mremap);
 	LOOK_UP(prctl);
 	LOOK_UP(syscall);
@@ -212,6 +214,16 @@ static int first_mprotect(void *address, size_t size, int protection)
 	FIRST(mprotect, fail(ENOSYS), address, size, protection);
 }
 
+static int first_pkey_mprotect(void *address, size_t size, int protection, int key)
+{
+	FIRST(pkey_mprotect, fail(ENOSYS), address, size, protection, key);
+}
+
+static int first_madvise(void *address, size_t size, int advice)
+{
+	FIRST(madvise, fail(ENOSYS), address, size, advice);
+}
+
 static void *first_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
 {
 	FIRST(mremap, (void *)(intptr_t)fail(ENOSYS), address, size, new_size, flags, new_address);
@@ -252,6 +264,8 @@ struct next next = {
 	.mmap = first_mmap,
 	.munmap = first_munmap,
 	.mprotect = first_mprotect,
+	.pkey_mprotect = first_pkey_mprotect,
+	.madvise = first_madvise,
 	.mremap = first_mremap,
 	.prctl = first_prctl,
 	.syscall = first_syscall,

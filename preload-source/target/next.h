@@ -26,6 +26,8 @@ struct next {
 	void *(*mmap)(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 	int (*munmap)(void *address, size_t size);
 	int (*mprotect)(void *address, size_t size, int protection);
+	int (*pkey_mprotect)(void *address, size_t size, int protection, int key);
+	int (*madvise)(void *address, size_t size, int advice);
 	int (*prctl)(int option, unsigned long a, unsigned long b, unsigned long c,
 		     unsigned long d);
 	long (*syscall)(long number, long a, long b, long c, long d, long e, long f);

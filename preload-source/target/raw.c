@@ -37,7 +37,7 @@ __attribute__((noinline)) bool raw_put(struct walk_frame caller)
 	read_registers(registers);
 	/* As it comes, whatever lies there: a program may put anything behind a frame of its own.
 	 */
-	stack_view_begin(stack, &(struct stack_own){ .tid = thread.stack.tid }, registers[1]);
+	stack_view_begin(stack, &(struct stack_own){ .tid = thread.stack->tid }, registers[1]);
 	stack_view_extend(stack, HEAP_RAW_BYTES_MAX);
 	size = stack->size < HEAP_RAW_BYTES_MAX ? stack->size : HEAP_RAW_BYTES_MAX;
 	size -= size % sizeof(*record);

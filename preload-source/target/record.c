@@ -84,7 +84,7 @@ static int32_t find_stack(struct walk_frame caller)
 	if (__builtin_expect(scratch->generation != connected.region->generation, 0))
 		thread_forget();
 	if (__builtin_expect(!connection->n_closing, 1) &&
-	    walk(&scratch->walker, &thread.stack, caller) == WALK_DONE)
+	    walk(&scratch->walker, thread.stack, caller) == WALK_DONE)
 		return find_slot(scratch);
 	return raw_put(caller) ? HEAP_SLOT_RAW : -1;
 }

@@ -181,7 +181,7 @@ void *recorded_mmap(void *address, size_t size, int protection, int flags, int f
 	void *result;
 
 	if (flags & MAP_FIXED)
-		stack_own_lose(&thread.stack, address, size);
+		thread_lose_stacks(address, size);
 	if (!thread_enter())
 		return next.mmap(address, size, protection, flags, fd, offset);
 	is_code = flags & MAP_FIXED && record_is_code(address, size);
@@ -190,8 +190,10 @@ void *recorded_mmap(void *address, size_t size, int protection, int flags, int f
 	result = next.mmap(address, size, protection, flags, fd, offset);
 	if (is_code)
 		record_closed();
-	if (result != MAP_FAILED)
+	if (result != MAP_FAILED) {
+		stack_lose_first(result, size);
 		record_mapped(result, size, caller);
+	}
 	thread_leave();
 	return result;
 }
@@ -199,8 +201,25 @@ void *recorded_mmap(void *address, size_t size, int protection, int flags, int f
 int recorded_mprotect(void *address, size_t size, int protection)
 {
 	if (!(protection & PROT_READ))
-		stack_own_lose(&thread.stack, address, size);
+		thread_lose_stacks(address, size);
 	return next.mprotect(address, size, protection);
+}
+
+/* What a key denies a thread cannot be read, whatever the protection says (pkeys(7)). */
+int recorded_pkey_mprotect(void *address, size_t size, int protection, int key)
+{
+	if (!(protection & PROT_READ) || key > 0)
+		thread_lose_stacks(address, size);
+	return next.pkey_mprotect(address, size, protection, key);
+}
+
+int recorded_madvise(void *address, size_t size, int advice)
+{
+	enum { GUARD_INSTALL = 102 }; /* MADV_GUARD_INSTALL of Linux 6.13 */
+
+	if (advice == GUARD_INSTALL)
+		thread_lose_stacks(address, size);
+	return next.madvise(address, size, advice);
 }
 
 int recorded_munmap(void *address, size_t size)
@@ -208,7 +227,7 @@ int recorded_munmap(void *address, size_t size)
 	bool is_code;
 	int result;
 
-	stack_own_lose(&thread.stack, address, size);
+	thread_lose_stacks(address, size);
 	if (!thread_enter())
 		return next.munmap(address, size);
 	is_code = record_is_code(address, size);
@@ -231,9 +250,9 @@ void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, vo
 	bool is_code, goes = !(flags & MREMAP_DONTUNMAP);
 	void *result;
 
-	stack_own_lose(&thread.stack, address, size);
+	thread_lose_stacks(address, size);
 	if (flags & MREMAP_FIXED)
-		stack_own_lose(&thread.stack, new_address, new_size);
+		thread_lose_stacks(new_address, new_size);
 	if (!thread_enter())
 		return next.mremap(address, size, new_size, flags, new_address);
 	is_code = record_is_code(address, size);

@@ -27,6 +27,8 @@ int recorded_dlclose(void *handle);
 void *recorded_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 int recorded_munmap(void *address, size_t size);
 int recorded_mprotect(void *address, size_t size, int protection);
+int recorded_pkey_mprotect(void *address, size_t size, int protection, int key);
+int recorded_madvise(void *address, size_t size, int advice);
 void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address);
 
 /* What limits a program's system calls, or its clock, by prctl(2) or by seccomp(2). */

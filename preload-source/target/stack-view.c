@@ -7,6 +7,7 @@
 
 #include "preload-source/target/filtered.h"
 #include "preload-source/target/stack-view.h"
+#include "preload-source/target/system-call.h"
 
 enum {
 	/*
@@ -35,24 +36,34 @@ static bool is_of_first_stack(uint64_t sp)
 	return sp < high && high - sp < STACK_REACH;
 }
 
-void stack_own_lose(struct stack_own *own, const void *address, uint64_t size)
+bool stack_own_lose(struct stack_own *own, const void *address, uint64_t size)
 {
 	uint64_t start = (uint64_t)address, end = start + size;
-	uint64_t sp = (uint64_t)__builtin_frame_address(0);
 
-	if (size && (is_of_first_stack(start) || is_of_first_stack(end - 1)))
-		__atomic_store_n(&first_stack_is_lost, true, __ATOMIC_RELAXED);
-	/* Before its bounds are known, whatever is near may be a part of it. */
-	if (own->high ? start < own->high && end > own->low
-		      : start - sp < STACK_REACH || sp - start < STACK_REACH) {
-		own->low = own->high = 0;
-		own->is_lost = true;
-	}
+	if (start >= own->high || end <= own->low)
+		return false;
+	__atomic_store_n(&own->is_lost, true, __ATOMIC_RELAXED);
+	return true;
 }
 
-struct stack_own stack_own_of_thread(const struct stack_own *before, uint32_t tid)
+bool stack_is_near(const void *address, uint64_t size)
 {
-	struct stack_own own = { .tid = tid, .has_first = true, .is_lost = before->is_lost };
+	uint64_t start = (uint64_t)address, sp = (uint64_t)__builtin_frame_address(0);
+
+	return start - sp < STACK_REACH || sp - start < STACK_REACH;
+}
+
+void stack_lose_first(const void *address, uint64_t size)
+{
+	uint64_t start = (uint64_t)address;
+
+	if (size && (is_of_first_stack(start) || is_of_first_stack(start + size - 1)))
+		__atomic_store_n(&first_stack_is_lost, true, __ATOMIC_RELAXED);
+}
+
+struct stack_own stack_own_of_thread(uint32_t tid)
+{
+	struct stack_own own = { .tid = tid, .has_first = true };
 	pthread_attr_t attributes;
 	size_t size;
 	void *low;
@@ -60,7 +71,7 @@ struct stack_own stack_own_of_thread(const struct stack_own *before, uint32_t ti
 	/* Of the first thread it would read /proc/self/maps. */
 	if (!pthread_getattr_np || !pthread_attr_getstack || !pthread_attr_destroy ||
 	    is_of_first_stack((uint64_t)__builtin_frame_address(0)) || filtered_is() ||
-	    own.is_lost || pthread_getattr_np(pthread_self(), &attributes))
+	    pthread_getattr_np(pthread_self(), &attributes))
 		return own;
 	if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
 		own.low = (uint64_t)low;
@@ -74,7 +85,7 @@ void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint
 {
 	uint64_t high = 0;
 
-	if (sp >= own->low && sp < own->high)
+	if (sp >= own->low && sp < own->high && !__atomic_load_n(&own->is_lost, __ATOMIC_RELAXED))
 		high = own->high;
 	else if (own->has_first && is_of_first_stack(sp) &&
 		 !__atomic_load_n(&first_stack_is_lost, __ATOMIC_RELAXED))
@@ -87,13 +98,31 @@ void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint
 	view->size = high ? high - sp : HEAP_PAGE - sp % HEAP_PAGE;
 }
 
+/*
+ * How much of it is in memory: a stack's pages are, as somebody has written to them. Any other page
+ * may have to be provided first (userfaultfd(2), a file system of FUSE), and whoever does that may
+ * wait for us.
+ */
+static uint64_t find_present(uint64_t start, uint64_t size)
+{
+	unsigned char is_present[PARTS] = { 0 };
+	uint64_t page = start - start % HEAP_PAGE, n = 0;
+
+	/* Up to what is not mapped it answers, and fails. */
+	system_call(SYS_mincore, page, start + size - page, is_present);
+	while (n < PARTS && is_present[n] & 1)
+		n++;
+	page += n * HEAP_PAGE;
+	return page <= start ? 0 : page - start < size ? page - start : size;
+}
+
 /* A page of the target at a time: the kernel does not copy a part of one that it cannot copy all
  * of.
  */
 static uint64_t copy(const struct stack_view *view, uint64_t from, uint64_t size, void *to)
 {
 	struct iovec parts[PARTS], whole = { to, size };
-	uint64_t left = size, at = view->start + from;
+	uint64_t at = view->start + from, left = find_present(at, size);
 	int error = errno, n = 0;
 	long n_copied;
 

@@ -18,7 +18,7 @@ struct stack_own {
 	uint64_t low, high; /* both 0: it is not known, or lost */
 	uint32_t tid;
 	bool has_first; /* the process's first stack, too, while that is whole */
-	bool is_lost;	/* for good: a part of it was taken away */
+	bool is_lost;	/* for good: a part of it was taken away, maybe by another thread */
 };
 
 struct stack_view {
@@ -30,17 +30,20 @@ struct stack_view {
 	char copy[HEAP_RAW_BYTES_MAX] __attribute__((aligned(8)));
 };
 
-/*
- * The stack that the C library has given this thread; asks it, and may allocate. `before` is what
- * was known before the thread had a number: whether the stack is lost.
- */
-struct stack_own stack_own_of_thread(const struct stack_own *before, uint32_t tid);
+/* The stack that the C library has given this thread; asks it, and may allocate. */
+struct stack_own stack_own_of_thread(uint32_t tid);
 
 /*
  * A program takes memory away that may be a part of a stack, as guards between coroutines that it
- * has put there: that one is not read in place any more.
+ * has put there: that one is not read in place any more. Whether it is of this one.
  */
-void stack_own_lose(struct stack_own *own, const void *address, uint64_t size);
+bool stack_own_lose(struct stack_own *own, const void *address, uint64_t size);
+
+/* Whether it is so near that it may be of this thread's stack, whose bounds are not known. */
+bool stack_is_near(const void *address, uint64_t size);
+
+/* The same of the first stack, or something else has come to lie where only that was to be. */
+void stack_lose_first(const void *address, uint64_t size);
 
 /* Before the first read of a call. `own` is this thread's. */
 void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint64_t sp);

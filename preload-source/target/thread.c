@@ -18,6 +18,9 @@ enum {
 	WAIT_MS = 100,	    /* at a time */
 };
 
+/* Of each ring's thread, or the last one that it had. */
+static struct stack_own stacks[HEAP_RINGS_MAX];
+
 __thread struct thread thread __attribute__((tls_model("initial-exec")));
 
 uint64_t thread_monotonic(void)
@@ -100,12 +103,15 @@ static bool attach(void)
 		__atomic_fetch_add(&connected.region->n_unheard, 1, __ATOMIC_RELAXED);
 		return false;
 	}
+	stacks[i] = stack_own_of_thread(ring->owner);
+	stacks[i].is_lost = thread.has_lost_stack;
 	thread = (struct thread){
 		.epoch = connection->epoch,
 		.where = THREAD_RECORDING,
 		.ring = ring,
 		.scratch = &connected.scratches[i],
-		.stack = stack_own_of_thread(&thread.stack, ring->owner),
+		.stack = &stacks[i],
+		.has_lost_stack = thread.has_lost_stack,
 		.head = ring->head,
 		.tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
 		.random = connected.region->seed ^ (uint64_t)ring->owner * 0x9e3779b97f4a7c15ULL,
@@ -142,6 +148,19 @@ static __attribute__((constructor)) void attach_early(void)
 	sanitizer_step_aside();
 	if (hooks_are_first() && thread.where == THREAD_OUTSIDE && thread_enter())
 		thread_leave();
+}
+
+/* Any thread's: guards between coroutines in one may be set by another. */
+void thread_lose_stacks(const void *address, size_t size)
+{
+	bool is_own = !thread.stack && stack_is_near(address, size);
+
+	stack_lose_first(address, size);
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++)
+		if (stack_own_lose(&stacks[i], address, size) && &stacks[i] == thread.stack)
+			is_own = true;
+	if (is_own)
+		thread.has_lost_stack = true;
 }
 
 void thread_lose_clock(void)

@@ -17,7 +17,8 @@ struct thread {
 	uint32_t where; /* THREAD_… */
 	struct heap_ring *ring;
 	struct scratch *scratch;
-	struct stack_own stack;	  /* that the thread was given */
+	struct stack_own *stack;  /* that the thread was given; others may tell that it is lost */
+	bool has_lost_stack;	  /* for good, with any ring */
 	uint64_t head, tail;	  /* of the ring: ours, and where the reader was when last looked */
 	int64_t bytes_left;	  /* until the next sample: calls of fewer pass unseen */
 	int64_t noted_bytes_left; /* the same where each is seen, as it is to be noted */
@@ -101,6 +102,9 @@ static inline void thread_commit(uint32_t n)
 	if (__builtin_expect((was ^ thread.head) & HEAP_RING_STEP, 0))
 		thread_look_how_full();
 }
+
+/* Memory that may be a part of any stack cannot be read from now on, or is another one. */
+void thread_lose_stacks(const void *address, size_t size);
 
 /* What the scratch remembers of code may not hold any more. */
 void thread_forget(void);

@@ -6,13 +6,17 @@
  * bytes, and exits with 3 if all went as it should.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,6 +34,8 @@ enum {
 	ROUNDS = 20,
 	THREADS = 200, /* more than there are rings */
 	STATUS = 3,
+	NOT_HERE = 77,
+	PATIENCE_S = 60,
 };
 
 static volatile unsigned n_allocated;
@@ -328,28 +334,6 @@ static void setstack(void)
 		start_on(memory, LEFT);
 }
 
-/* Stacks that are a part of a thread's own, with a page between that nobody may touch. */
-static void *carve(void *arg)
-{
-	char room[ALL + PAGE], *memory = (char *)(((uintptr_t)room + PAGE - 1) & -(uintptr_t)PAGE);
-
-	run_on(memory + ALL, descend_all);
-	protect(memory + LEFT, PAGE);
-	run_on(memory + LEFT, descend_all);
-	check(mprotect(memory + LEFT, PAGE, PROT_READ | PROT_WRITE) == 0, "mprotect back");
-	return NULL;
-}
-
-static void carved(void)
-{
-	pthread_t thread;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		check(!pthread_create(&thread, NULL, carve, NULL), "a thread");
-		pthread_join(thread, NULL);
-	}
-}
-
 /*
  * Code of a compiler at run time that has something else in the frame pointer: an address in what
  * was there.
@@ -362,7 +346,7 @@ static void call_code(void)
 	call_with(was_there, allocate);
 }
 
-static void frame_pointer(void)
+static void make_code(void)
 {
 	/* push %rbp; mov %rdi, %rbp; call *%rsi; pop %rbp; ret */
 	const unsigned char code[] = { 0x55, 0x48, 0x89, 0xfd, 0xff, 0xd6, 0x5d, 0xc3 };
@@ -371,6 +355,175 @@ static void frame_pointer(void)
 	memcpy(place, code, sizeof(code));
 	check(mprotect(place, PAGE, PROT_READ | PROT_EXEC) == 0, "mprotect of code");
 	memcpy(&call_with, &place, sizeof(place));
+}
+
+static void protect_by_key(char *start, size_t size)
+{
+	check(pkey_mprotect(start, size, PROT_NONE, -1) == 0, "pkey_mprotect");
+}
+
+/* A guard that no mapping shows (madvise(2), Linux 6.13); false: the kernel has none. */
+static bool set_guard(char *start, size_t size)
+{
+	enum { GUARD_INSTALL = 102 };
+
+	return madvise(start, size, GUARD_INSTALL) == 0;
+}
+
+static void remove_guard(char *start, size_t size)
+{
+	enum { GUARD_REMOVE = 103 };
+
+	madvise(start, size, GUARD_REMOVE);
+}
+
+static void guard(char *start, size_t size)
+{
+	if (!set_guard(start, size))
+		protect(start, size);
+}
+
+static void *protect_page(void *page)
+{
+	protect(page, PAGE);
+	return NULL;
+}
+
+static void protect_by_another(char *start, size_t size)
+{
+	pthread_t thread;
+
+	check(!pthread_create(&thread, NULL, protect_page, start), "another thread");
+	pthread_join(thread, NULL);
+}
+
+static void (*take_page)(char *start, size_t size);
+
+/* Stacks that are a part of a thread's own, with a page between that nobody may touch. */
+static void *carve(void *arg)
+{
+	char room[ALL + PAGE], *memory = (char *)(((uintptr_t)room + PAGE - 1) & -(uintptr_t)PAGE);
+
+	run_on(memory + ALL, descend_all);
+	take_page(memory + LEFT, PAGE);
+	run_on(memory + LEFT, descend_all);
+	was_there = memory + LEFT;
+	run_on(memory + LEFT, call_code);
+	check(mprotect(memory + LEFT, PAGE, PROT_READ | PROT_WRITE) == 0, "mprotect back");
+	remove_guard(memory + LEFT, PAGE);
+	return NULL;
+}
+
+static void carve_threads(void (*take)(char *start, size_t size))
+{
+	pthread_t thread;
+
+	take_page = take;
+	make_code();
+	for (int i = 0; i < ROUNDS; i++) {
+		check(!pthread_create(&thread, NULL, carve, NULL), "a thread");
+		pthread_join(thread, NULL);
+	}
+}
+
+static void carve_first(void (*take)(char *start, size_t size))
+{
+	take_page = take;
+	make_code();
+	for (int i = 0; i < ROUNDS; i++)
+		carve(NULL);
+}
+
+/* Stacks that grow by themselves (mmap(2)): what lies above one was never a part of it. */
+static void growing(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		char *room = map_anonymous(ALL * 8), *memory = room + ALL * 7;
+
+		unmap(room, ALL * 8);
+		check(mmap(memory, PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED_NOREPLACE, -1,
+			   0) == memory,
+		      "mmap of what grows");
+		run_on(memory + PAGE, descend_all);
+		munmap(room, ALL * 8);
+	}
+}
+
+/* It borrows memory and thread pointer, too, but runs beside its parent, which only waits. */
+static void clone_beside(char *memory, size_t size)
+{
+	pid_t child = clone(run_cloned, memory + size, CLONE_VM | CLONE_FS | SIGCHLD, NULL);
+	int status;
+
+	check(child > 0, "clone");
+	while (waitpid(child, &status, 0) != child)
+		;
+	check(status == 0, "clone's status");
+}
+
+static void cloned_beside(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		char *memory = map_anonymous(ALL);
+
+		clone_beside(memory, ALL);
+		unmap_by_itself(memory + LEFT, ALL - LEFT);
+		clone_beside(memory, LEFT);
+		munmap(memory, LEFT);
+	}
+}
+
+static char *handled_stack;
+static sem_t has_come, may_go;
+
+/* What was interrupted goes meanwhile; the handler's own stack stays. */
+static void on_signal_wait(int signal)
+{
+	sem_post(&has_come);
+	while (sem_wait(&may_go) < 0)
+		;
+	descend(DEPTH);
+	syscall(SYS_exit, 0); /* there is nothing to return to */
+}
+
+static void wait_for_signal(void)
+{
+	raise(SIGUSR2);
+}
+
+static void *run_interrupted(void *arg)
+{
+	const stack_t stack = { .ss_sp = arg, .ss_size = ALL };
+
+	check(sigaltstack(&stack, NULL) == 0, "sigaltstack");
+	run_on(handled_stack + ALL, wait_for_signal);
+	return NULL;
+}
+
+static void interrupted(void)
+{
+	struct sigaction action = { .sa_handler = on_signal_wait, .sa_flags = SA_ONSTACK };
+
+	sigaction(SIGUSR2, &action, NULL);
+	sem_init(&has_come, 0, 0);
+	sem_init(&may_go, 0, 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_t thread;
+
+		handled_stack = map_anonymous(ALL);
+		check(!pthread_create(&thread, NULL, run_interrupted, map_anonymous(ALL)),
+		      "a thread");
+		sem_wait(&has_come);
+		unmap(handled_stack, ALL);
+		sem_post(&may_go);
+		pthread_join(thread, NULL);
+	}
+}
+
+static void frame_pointer(void)
+{
+	make_code();
 	for (int i = 0; i < ROUNDS; i++) {
 		char *memory = map_anonymous(ALL);
 
@@ -379,6 +532,49 @@ static void frame_pointer(void)
 		munmap(memory + LEFT, ALL - LEFT);
 		run_on(memory + LEFT, call_code);
 		munmap(memory, LEFT);
+	}
+}
+
+/* Stacks where the kernel keeps room for the first one, with nothing between. */
+static void hinted(void)
+{
+	enum { BELOW_FIRST = 16 << 20 };
+	char *near = (char *)((uintptr_t)__builtin_frame_address(0) / PAGE * PAGE - BELOW_FIRST);
+
+	make_code();
+	for (int i = 0; i < ROUNDS; i++) {
+		char *memory = mmap(near, LEFT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				    -1, 0);
+
+		check(memory == near, "mmap near the first stack");
+		was_there = memory + ALL;
+		run_on(memory + LEFT, call_code);
+		unmap_by_itself(memory, LEFT);
+	}
+}
+
+/*
+ * Memory above a stack whose pages somebody has to provide (userfaultfd(2)): whoever reads there
+ * waits for this thread for ever.
+ */
+static void provided(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	alarm(PATIENCE_S);
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) < 0)
+		exit(NOT_HERE);
+	for (int i = 0; i < ROUNDS; i++) {
+		char *memory = map_anonymous(ALL);
+		struct uffdio_register all = {
+			.range = { (uintptr_t)memory + LEFT, ALL - LEFT },
+			.mode = UFFDIO_REGISTER_MODE_MISSING,
+		};
+
+		check(ioctl(fd, UFFDIO_REGISTER, &all) == 0, "what is to be provided");
+		run_on(memory + LEFT, descend_all);
+		munmap(memory, ALL);
 	}
 }
 
@@ -416,7 +612,27 @@ int main(int argc, char **argv)
 	else if (!strcmp(way, "setstack"))
 		setstack();
 	else if (!strcmp(way, "carved"))
-		carved();
+		carve_threads(protect);
+	else if (!strcmp(way, "carved-by-another"))
+		carve_threads(protect_by_another);
+	else if (!strcmp(way, "carved-by-key"))
+		carve_threads(protect_by_key);
+	else if (!strcmp(way, "carved-by-guard"))
+		carve_threads(guard);
+	else if (!strcmp(way, "carved-first"))
+		carve_first(protect_by_another);
+	else if (!strcmp(way, "carved-first-by-guard"))
+		carve_first(guard);
+	else if (!strcmp(way, "growing"))
+		growing();
+	else if (!strcmp(way, "cloned-beside"))
+		cloned_beside();
+	else if (!strcmp(way, "interrupted"))
+		interrupted();
+	else if (!strcmp(way, "hinted"))
+		hinted();
+	else if (!strcmp(way, "provided"))
+		provided();
 	else if (!strcmp(way, "frame-pointer"))
 		frame_pointer();
 	else
