@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "preload-source/target/command-line.h"
 #include "preload-source/target/connection.h"
 #include "preload-source/target/environment.h"
 #include "preload-source/target/filtered.h"
@@ -75,21 +76,28 @@ static const char *find_file(const char *executed, char room[static PATH_MAX])
 	return is_own_file(room) ? room : OWN_FILE;
 }
 
+static const char *name_of_file(char **variables)
+{
+	return (const char *)find_auxiliary(variables, AT_EXECFN);
+}
+
 static void execute_again(void)
 {
 	static struct environment environment;
-	char room[PATH_MAX], **arguments = environment_arguments();
-	char **variables = environment_variables();
+	char room[PATH_MAX], **variables = environment_variables(), **arguments;
 	const char *file = OWN_FILE;
+	bool is_by_hand; /* the dynamic linker was executed: it has none */
 
-	/* Without a linker of its own it is one: which other arguments that had is not known here.
-	 */
-	if (!arguments || !variables || !find_auxiliary(variables, AT_BASE))
+	if (!variables)
+		return;
+	is_by_hand = !find_auxiliary(variables, AT_BASE);
+	arguments = is_by_hand ? command_line_find() : environment_arguments();
+	if (!arguments)
 		return;
 	/* A filter that was there before has let the program be executed; what else is not known.
 	 */
 	if (environment_read(&environment) && !filtered_from_before(environment.n_filters)) {
-		file = find_file((const char *)find_auxiliary(variables, AT_EXECFN), room);
+		file = find_file(is_by_hand ? arguments[0] : name_of_file(variables), room);
 		connection_tell_sanitizer(&environment);
 	}
 	if (environment_hide())

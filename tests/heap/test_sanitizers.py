@@ -122,12 +122,13 @@ class Sanitizers(unittest.TestCase):
             self.assertEqual(lines[0].split()[1:3], [str(program), "a"])
 
     @unittest.skipUnless(LINKER.exists(), f"{LINKER} {pipeline.NOT_INSTALLED}")
-    def test_where_it_cannot_be_executed_again_nothing_is_touched(self):
-        """The linker, executed by hand, had arguments of its own."""
+    def test_by_the_dynamic_linker(self):
+        """It is the linker that is executed again, with the arguments that it had for itself."""
         for program in self.programs:
-            _, lines = self.check(STARTER, "spawn", LINKER, program, "a", n=0, is_same=False,
-                                  environment={"ASAN_OPTIONS": "verify_asan_link_order=0"})
-            self.assertEqual(lines[0].split()[1:3], [str(program), "a"])
+            for options in ((), ("--library-path", self.directory)):
+                self.check(STARTER, "spawn", LINKER, *options, program, "a")
+                self.check(LINKER, *options, program, "a", options=())
+                self.check("sh", "-c", 'exec "$@"', "sh", LINKER, *options, program, "a b", "")
 
     def test_what_a_sanitizer_finds_it_finds(self):
         for program in self.programs:
