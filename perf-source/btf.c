@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/btf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,12 @@
 #include "common/whole-file.h"
 #include "perf-source/btf.h"
 
-enum { BTF_SIZE_MAX = 64 * 1024 * 1024, BITS_A_BYTE = 8 };
+enum {
+	BTF_SIZE_MAX = 64 * 1024 * 1024,
+	BITS_A_BYTE = 8,
+	/* What is needed of it: headers of newer kernels than the running one know of more. */
+	HEADER_SIZE = offsetof(struct btf_header, str_len) + sizeof(uint32_t),
+};
 
 struct types {
 	const char *at, *end; /* of those that were not looked at yet */
@@ -21,10 +27,10 @@ static int begin(const char *data, size_t size, struct types *ret)
 {
 	struct btf_header header;
 
-	if (size < sizeof(header))
+	if (size < HEADER_SIZE)
 		return -EINVAL;
-	memcpy(&header, data, sizeof(header));
-	if (header.magic != BTF_MAGIC || header.hdr_len < sizeof(header) || header.hdr_len > size)
+	memcpy(&header, data, HEADER_SIZE);
+	if (header.magic != BTF_MAGIC || header.hdr_len < HEADER_SIZE || header.hdr_len > size)
 		return -EINVAL;
 	size -= header.hdr_len;
 	if (header.type_off > size || header.type_len > size - header.type_off ||
