@@ -110,7 +110,7 @@ class Information(EnginesTest, pipeline.RecordingTest):
                         met[chain[-1]] += n
                         self.assert_part(user, chain, engine)
             self.assertEqual(len(met), len(chains), met)
-            self.assertGreater(met.total(), 50)
+            self.assertGreater(sum(met.values()), 50)
 
     def assert_part(self, user, chain, engine):
         if user[0].startswith("["):

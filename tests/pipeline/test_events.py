@@ -34,7 +34,7 @@ def is_there(path):
 def is_recording(pid):
     """Whether it has given up what it needs to begin, and waits for the rings (in poll, or says nothing)."""
     status = Path(f"/proc/{pid}/status").read_text()
-    has_begun = int(re.search(r"CapEff:\s+(\S+)", status)[1], 16).bit_count() < 10
+    has_begun = bin(int(re.search(r"CapEff:\s+(\S+)", status)[1], 16)).count("1") < 10
     return has_begun and Path(f"/proc/{pid}/syscall").read_text().split()[0] == str(POLL)
 
 

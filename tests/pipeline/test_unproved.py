@@ -55,7 +55,7 @@ class Unproved(pipeline.RecordingTest):
                     if not functions.issuperset(call):
                         break
                     self.assertIn(call, calls, names)
-        self.assertAlmostEqual(share, 100 * n_complete / stacks.total(), delta=0.01)
+        self.assertAlmostEqual(share, 100 * n_complete / sum(stacks.values()), delta=0.01)
         return n_cut, n_complete
 
     def check(self, way, *calls, programs=("unproved", "unproved-bare"), least=(N_MIN, 0)):
