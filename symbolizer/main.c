@@ -476,8 +476,10 @@ static void describe_sandbox(const void *data, struct sandbox *sandbox)
 	stage_sandbox_allow_images(sandbox);
 	if (self->file_names.downloads.has_fetcher)
 		SANDBOX_ALLOW(sandbox, SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(wait4));
-	/* Split debug information is looked for beside the file of a descriptor. */
-	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(readlink));
+	/* Split debug information is looked for beside the file of a descriptor: realpath(3), which
+	 * calls lstat(2) before glibc 2.33. */
+	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(readlink),
+		      SCMP_SYS(lstat));
 	sandbox_allow_programs(sandbox);
 	for (size_t i = 1; i < self->file_names.dirs.n; i++)
 		sandbox_allow_path(sandbox, self->file_names.dirs.list[i], SANDBOX_READ);
