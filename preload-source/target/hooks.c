@@ -8,6 +8,7 @@
  * instructions and without a frame. Each ends with a jump.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "preload-source/target/next.h"
 #include "preload-source/target/recorded.h"
 #include "preload-source/target/sampling.h"
+#include "preload-source/target/sanitizer.h"
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
@@ -133,6 +135,19 @@ EXPORT int dlclose(void *handle)
 {
 	return recorded_dlclose(handle);
 }
+
+#if !__GLIBC_PREREQ(2, 34)
+/*
+ * libpthread is initialized before us there, and AddressSanitizer, too. It looks with this one
+ * whether another library comes first, before it does anything else.
+ */
+EXPORT int dl_iterate_phdr(int (*each)(struct dl_phdr_info *info, size_t size, void *arg),
+			   void *arg)
+{
+	sanitizer_step_aside();
+	return next.dl_iterate_phdr(each, arg);
+}
+#endif
 
 EXPORT int munmap(void *address, size_t size)
 {

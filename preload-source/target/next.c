@@ -79,6 +79,7 @@ static void look_up(void)
 	LOOK_UP(strdup);
 	LOOK_UP(strndup);
 	LOOK_UP(dlclose);
+	LOOK_UP(dl_iterate_phdr);
 	LOOK_UP(mmap);
 	LOOK_UP(munmap);
 	LOOK_UP(mprotect);
@@ -198,6 +199,12 @@ static int first_dlclose(void *handle)
 	FIRST(dlclose, fail(ENOSYS), handle);
 }
 
+static int first_dl_iterate_phdr(int (*each)(struct dl_phdr_info *info, size_t size, void *arg),
+				 void *arg)
+{
+	FIRST(dl_iterate_phdr, fail(ENOSYS), each, arg);
+}
+
 static void *first_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
 	FIRST(mmap, (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset),
@@ -261,6 +268,7 @@ struct next next = {
 	.strdup = first_strdup,
 	.strndup = first_strndup,
 	.dlclose = first_dlclose,
+	.dl_iterate_phdr = first_dl_iterate_phdr,
 	.mmap = first_mmap,
 	.munmap = first_munmap,
 	.mprotect = first_mprotect,

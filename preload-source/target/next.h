@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -23,6 +24,8 @@ struct next {
 	char *(*strdup)(const char *text);
 	char *(*strndup)(const char *text, size_t size_max);
 	int (*dlclose)(void *handle);
+	int (*dl_iterate_phdr)(int (*each)(struct dl_phdr_info *info, size_t size, void *arg),
+			       void *arg);
 	void *(*mmap)(void *address, size_t size, int protection, int flags, int fd, off_t offset);
 	int (*munmap)(void *address, size_t size);
 	int (*mprotect)(void *address, size_t size, int protection);
