@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/jitdump.h"
+#include "common/process-table.h"
 
 enum {
 	MAGIC = 0x4a695444, /* "JiTD" */
@@ -72,6 +73,17 @@ void jitdump_init(struct jitdump *dump)
 	*dump = (struct jitdump){ 0 };
 	jit_functions_init(&dump->functions);
 	begin(dump);
+}
+
+/* Its times are of CLOCK_MONOTONIC; those of a file of perf's cannot be compared with them. */
+void jitdump_set_process(struct jitdump *dump, const struct process *process, uint32_t clock)
+{
+	if (process)
+		dump->process = (struct jitdump_process){
+			.pid = process->pid,
+			.own_pid = process->own_pid,
+			.began = clock == WIRE_clock_MONOTONIC ? process->began : 0,
+		};
 }
 
 void jitdump_deinit(struct jitdump *dump)

@@ -16,6 +16,8 @@
 #include "common/growing-file.h"
 #include "common/jit-functions.h"
 
+struct process; /* process-table.h */
+
 enum {
 	JITDUMP_SIZE_MAX = 1 << 30,	  /* bytes of the file; then nothing is known */
 	JITDUMP_NAME_MAX = 4095,	  /* bytes; a longer one is cut */
@@ -41,7 +43,7 @@ struct jitdump_process {
 };
 
 struct jitdump {
-	struct jitdump_process process; /* set by who reads it, before it does */
+	struct jitdump_process process; /* all zero: not known */
 
 	/* What the header says. */
 	uint32_t machine; /* of ELF, 0: it does not say (CPython) */
@@ -78,6 +80,9 @@ struct jitdump {
 
 void jitdump_init(struct jitdump *dump);
 void jitdump_deinit(struct jitdump *dump);
+
+/* Before it is read: whose it is, if that is known, in a stream of that clock. */
+void jitdump_set_process(struct jitdump *dump, const struct process *process, uint32_t clock);
 
 /*
  * Takes the next bytes of the file, cut anywhere. A jitdump_outcome, or -ENOMEM: it may only be

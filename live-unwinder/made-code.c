@@ -77,6 +77,7 @@ static struct made_process *get_process(struct made_code *made, const struct pro
 		return NULL;
 	added->fd = -1;
 	jitdump_init(&added->dump);
+	jitdump_set_process(&added->dump, process, made->files->stage->hello.clock);
 	if (pair_map_add(&made->by_process, process->number, 0, (uintptr_t)added) == 0)
 		return added;
 	count(made, "refused-processes");
@@ -115,6 +116,12 @@ static void open_dump(struct made_code *made, struct made_process *made_process,
 		count(made, "jitdumps");
 }
 
+static void count_of_others(struct made_code *made, uint64_t n)
+{
+	while (n--)
+		count(made, "records-of-others");
+}
+
 static void count_memory(struct made_code *made, struct made_process *process)
 {
 	made->memory -= process->memory;
@@ -137,13 +144,14 @@ static void read_dump(struct made_code *made, struct made_process *process)
 {
 	bool is_live = made->files->client.has_server;
 	uint64_t most = is_live ? MADE_CODE_READ_MAX : UINT64_MAX, before = process->dump.size;
-	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	uint64_t now = clock_now(CLOCK_MONOTONIC), n_of_others = process->dump.n_of_others;
 	int r;
 
 	if (is_live && now < made->rest_until)
 		return;
 	process->read_at = now;
 	r = jitdump_read(&process->dump, process->fd, most);
+	count_of_others(made, process->dump.n_of_others - n_of_others);
 	process->is_behind = process->dump.size - before >= most;
 	now = clock_now(CLOCK_MONOTONIC);
 	made->rest_until = now + (now - process->read_at) * MADE_CODE_REST;

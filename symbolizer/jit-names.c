@@ -104,21 +104,6 @@ static struct jit_process *find_process(struct jit_names *names, uint64_t number
 	return known ? (struct jit_process *)*known : NULL;
 }
 
-/* Jitdumps have times of CLOCK_MONOTONIC, which those of a stream cannot be compared with always.
- */
-static struct jitdump_process describe(const struct jit_names *names, uint64_t number)
-{
-	const struct process *process = process_table_find(&names->identity->processes, number);
-
-	if (!process)
-		return (struct jitdump_process){ 0 };
-	return (struct jitdump_process){
-		.pid = process->pid,
-		.own_pid = process->own_pid,
-		.began = names->stage->hello.clock == WIRE_clock_MONOTONIC ? process->began : 0,
-	};
-}
-
 /* NULL: there are too many, or there is no memory. */
 static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 {
@@ -132,7 +117,8 @@ static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 	process->number = number;
 	process->map_file.fd = process->dump_file.fd = -1;
 	jitdump_init(&process->dump);
-	process->dump.process = describe(names, number);
+	jitdump_set_process(&process->dump, process_table_find(&names->identity->processes, number),
+			    names->stage->hello.clock);
 	pair_map_init(&process->by_place, JIT_PLACES_MAX);
 	if (pair_map_add(&names->by_process, number, 0, (uintptr_t)process) < 0) {
 		free_process(process);

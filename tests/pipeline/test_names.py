@@ -628,6 +628,7 @@ class Jit(Recording):
         self.assert_named(leaves, {"parent": "parent", "child": "child", "nameless": "[unknown]"})
         self.assertEqual(program.wait(), 0)
         self.assertEqual(self.stats("symbolizer")["jit"]["jitdump-records-of-others"], 4)
+        self.assertEqual(self.stats("live-unwinder")["made-code"]["records-of-others"], 4)
 
     def test_an_earlier_programs_jitdump_names_nothing(self):
         leaves = self.leaves_of(self.folded([JIT_OTHERS, "exec", self.directory]))
