@@ -63,10 +63,16 @@ class EnginesTest(pipeline.PipelineTest):
                 yield f"{int(start, 16) + found.end() - int(offset, 16):#x}@{mapping}:exact"
 
     def assert_goes_on(self, stack, shorter, frames):
-        """It is whole where elfutils cuts it, in one of these frames."""
+        """It is whole where elfutils cuts it, in one of these frames.
+
+        Or cut there for another reason: the kernel may be just putting the registers back, one by one.
+        """
         cut = re.fullmatch(r"(stack .*) end=no-unwind-info frames=\[(.* )?(\S+)\] .*", shorter)
         self.assertTrue(cut and cut[3] in frames, (stack, shorter))
-        self.assertTrue(stack.startswith(f"{cut[1]} end=complete frames=[{cut[2] or ''}{cut[3]} "), (stack, shorter))
+        frames = f"{cut[2] or ''}{cut[3]}"
+        self.assertTrue(stack.startswith(f"{cut[1]} end=complete frames=[{frames} ") or
+                        re.match(re.escape(cut[1]) + r" end=(no-mapping|bad-unwind-info) frames=\["
+                                 + re.escape(frames) + r"\]", stack), (stack, shorter))
 
     def assert_engines_agree(self, stream):
         """… and each has done what it was asked for; returns the stacks."""
