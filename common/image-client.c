@@ -57,6 +57,31 @@ void image_client_deinit(struct image_client *client)
 	client->fd = -1;
 }
 
+/* -EAGAIN: nobody has asked in vain, but it is no answer yet. */
+static int receive(struct image_client *client, int flags, struct wire_image_state *ret,
+		   int *ret_fd)
+{
+	int r = image_message_receive(client->fd, flags, ret, ret_fd);
+
+	client->is_late = r == -EAGAIN;
+	if (r == 0 || r == -EAGAIN)
+		return r;
+	image_client_deinit(client);
+	return -ENOTCONN;
+}
+
+/*
+ * On a busy machine the server may be late. It takes one question at a time, so the answer to the
+ * last one, which nobody waits for any more, has to come first.
+ */
+static int forget_late_answer(struct image_client *client)
+{
+	struct wire_image_state state;
+	_cleanup_fd_ int fd = -1;
+
+	return client->is_late ? receive(client, MSG_DONTWAIT, &state, &fd) : 0;
+}
+
 static int ask(struct image_client *client, const struct wire_image_request *request,
 	       struct wire_image_state *ret, int *ret_fd)
 {
@@ -64,13 +89,14 @@ static int ask(struct image_client *client, const struct wire_image_request *req
 	size_t size = wire_encode(wire_type(WIRE_RECORD_image_request), request, record, NULL);
 	int r;
 
+	*ret_fd = -1;
 	if (client->fd < 0)
 		return -ENOTCONN;
-	r = image_message_ask(client->fd, record, size, 0);
-	if (r == 0)
-		r = image_message_receive(client->fd, 0, ret, ret_fd);
-	if (r == 0)
-		return 0;
+	r = forget_late_answer(client);
+	if (r < 0)
+		return r;
+	if (image_message_ask(client->fd, record, size, 0) == 0)
+		return receive(client, 0, ret, ret_fd);
 	image_client_deinit(client);
 	return -ENOTCONN;
 }

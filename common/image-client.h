@@ -11,7 +11,8 @@
 enum { IMAGE_CLIENT_PATIENCE_MS = 900 }; /* longer than the server's own with a file system */
 
 struct image_client {
-	int fd; /* -1: no server */
+	int fd;	      /* -1: no server */
+	bool is_late; /* it has not answered yet what it was asked last */
 	uint64_t token_high, token_low;
 	uint64_t recorded_at; /* nanoseconds since 1970 at the stream's start, 0: not known */
 	bool has_server;      /* the stream has, or had, one: it tells what that has found */
@@ -28,7 +29,7 @@ void image_client_deinit(struct image_client *client);
 
 /*
  * Asks for an image: its state, and with WIRE_image_status_OPEN a read-only descriptor that the
- * caller owns. -ENOTCONN: there is no server (any more).
+ * caller owns. -ENOTCONN: there is no server (any more); -EAGAIN: it takes its time, ask again.
  */
 int image_client_open(struct image_client *client, uint64_t image, struct wire_image_state *ret,
 		      int *ret_fd);
@@ -36,7 +37,7 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 /*
  * Asks for the debug file of an image, by its build-id, where the process would have it that has
  * mapped the image: below a container's root. Whoever opens it compares the build-id. 0 and a
- * descriptor; -ENOENT: there is none; -ENOTCONN.
+ * descriptor; -ENOENT: there is none; -ENOTCONN; -EAGAIN.
  */
 int image_client_open_debug(struct image_client *client, uint64_t image,
 			    const unsigned char *build_id, size_t size, int *ret_fd);

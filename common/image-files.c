@@ -168,7 +168,8 @@ bool image_files_has_other_data(const struct image *image)
 bool image_files_is_undecided(const struct image_files *files, const struct image *image)
 {
 	return files->client.has_server && image->kind == WIRE_image_kind_FILE &&
-	       !image->state.status && !image_files_has_other_data(image);
+	       (!image->state.status || files->client.is_late) &&
+	       !image_files_has_other_data(image);
 }
 
 /* At the cost of the one that was not asked for the longest time. */

@@ -64,6 +64,6 @@ bool image_files_has_other_data(const struct image *image);
 
 /*
  * Whether a file that could not be had is worth another try: in a recorded stream what the image
- * server found comes a little later than the image itself.
+ * server found comes a little later than the image itself, and in a live one its answer may.
  */
 bool image_files_is_undecided(const struct image_files *files, const struct image *image);

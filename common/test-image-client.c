@@ -166,6 +166,29 @@ static void test_a_server_that_has_gone_is_not_asked_again(void **state)
 	stop_server(&server, &client);
 }
 
+/* Nobody waits for ever; and what comes late is not taken for what was asked next. */
+static void test_a_late_answer_is_none_to_the_next_question(void **state)
+{
+	_Alignas(8) char record[128];
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd, before = count_descriptors();
+	struct wire_image_state found;
+	struct image_client client;
+	struct server server;
+
+	start(&server, &client);
+	assert_int_equal(image_client_open(&client, 4, &found, &fd), -EAGAIN);
+	assert_int_equal(image_client_open(&client, 5, &found, &fd), -EAGAIN);
+	assert_int_equal(fd, -1);
+	answer(&server, record, encode_state(WIRE_image_status_OPEN, record), &file, 1);
+	answer(&server, record, encode_state(WIRE_image_status_GONE, record), NULL, 0);
+	assert_int_equal(image_client_open(&client, 5, &found, &fd), 0);
+	assert_int_equal(found.status, WIRE_image_status_GONE);
+	assert_int_equal(fd, -1);
+	stop_server(&server, &client);
+	assert_int_equal(count_descriptors(), before);
+	close(file);
+}
+
 /* `hello` is data: what it names may be anybody. Garbage ends the connection and leaks nothing. */
 static void test_a_garbled_answer_leaves_no_descriptor(void **state)
 {
@@ -374,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_the_request_carries_number_and_token),
 		cmocka_unit_test(test_an_answer_without_descriptor_gives_none),
 		cmocka_unit_test(test_a_server_that_has_gone_is_not_asked_again),
+		cmocka_unit_test(test_a_late_answer_is_none_to_the_next_question),
 		cmocka_unit_test(test_a_garbled_answer_leaves_no_descriptor),
 		cmocka_unit_test(test_only_one_descriptor_is_taken),
 		cmocka_unit_test_setup_teardown(test_the_recorded_file_is_opened_if_it_is_the_same,
