@@ -17,13 +17,15 @@
 
 /*
  * On 64 bytes, so that two of them are one bit of their addresses apart. The rules begin one
- * instruction before the function, as what leads to its first one is looked up there.
+ * instruction before the function, as what leads to its first one is looked up there. What spins
+ * looks like a return address: a call is in front of it, which never runs.
  */
 #define SPIN(name, rules)                                                                          \
 	void name(unsigned long n);                                                                \
 	__asm__(".text\n.p2align 6\n.cfi_startproc\n" rules "\nnop\n.type " #name                  \
 		", @function\n.globl " #name "\n" #name ":\n"                                      \
-		"nop\n1: dec %rdi\njnz 1b\nret\n.cfi_endproc\n.size " #name ", .-" #name "\n")
+		"nop\nmov %rdi, %rcx\njmp 1f\ncall *%rax\n1: loop 1b\nret\n"                       \
+		".cfi_endproc\n.size " #name ", .-" #name "\n")
 
 /* DW_CFA_val_expression of the return address (16): DW_OP_breg16 0. */
 SPIN(own_return, ".cfi_def_cfa rsp, 8\n.cfi_escape 0x16, 16, 2, 0x80, 0");
