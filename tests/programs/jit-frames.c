@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code that a JIT compiler has made and tells in DIR/jit-PID.dump, its bytes included: "outer"
- *calls functions that are little else than prologue and epilogue.
+ * Code that a JIT compiler has made: "outer" calls a function that is little else than prologue
+ * and epilogue.
  *
- *	jit-frames kept|bare|framed DIR ROUNDS
+ *	jit-frames dump|map kept|bare|framed DIR ROUNDS
  *
- * "kept" keeps a frame pointer, "bare" has no frame, "framed" has one without a frame pointer.
+ * "kept" keeps a frame pointer, "bare" has no frame, "framed" has one without a frame pointer. They
+ * are told in DIR/jit-PID.dump with their bytes, or in DIR/perf-PID.map without.
  */
-#include <elf.h>
-#include <err.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { PAGE = 4096, CALLEE_AT = 64, CALL_END = 14 };
+#include "jit-told.h"
+
+enum { CALLEE_AT = 64, CALL_END = 14 };
 
 /* Calls the other one %edi times. */
 static unsigned char outer[] = {
@@ -46,39 +41,8 @@ static const struct callee {
 	{ "framed", framed, sizeof(framed) },
 };
 
-struct file_header {
-	uint32_t magic, version, size, machine, padding, pid;
-	uint64_t time, flags;
-};
-
-struct load {
-	uint32_t id, record_size;
-	uint64_t time;
-	uint32_t pid, tid;
-	uint64_t vma, address, size, index;
-};
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
-
 static FILE *out;
 static bool is_dump;
-
-static void begin_dump(void)
-{
-	struct file_header header = { 0x4a695444, 1,	    sizeof(header), EM_X86_64,
-				      0,	  getpid(), now(),	    0 };
-
-	fwrite(&header, sizeof(header), 1, out);
-	fflush(out);
-	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(out), 0) == MAP_FAILED)
-		err(1, "mmap");
-}
 
 static void open_out(const char *how, const char *directory)
 {
@@ -91,31 +55,18 @@ static void open_out(const char *how, const char *directory)
 	if (!out)
 		err(1, "%s", path);
 	if (is_dump)
-		begin_dump();
+		dump_begin(out);
 }
 
 static void make(unsigned char *at, const unsigned char *code, size_t size, const char *name)
 {
 	static uint64_t index;
-	struct load load = {
-		.record_size = sizeof(load) + strlen(name) + 1 + size,
-		.time = now(),
-		.pid = getpid(),
-		.tid = getpid(),
-		.vma = (uintptr_t)at,
-		.address = (uintptr_t)at,
-		.size = size,
-		.index = index++,
-	};
 
 	memcpy(at, code, size);
-	if (is_dump) {
-		fwrite(&load, sizeof(load), 1, out);
-		fwrite(name, strlen(name) + 1, 1, out);
-		fwrite(code, size, 1, out);
-	} else {
-		fprintf(out, "%lx %zx %s\n", (unsigned long)(uintptr_t)at, size, name);
-	}
+	if (is_dump)
+		dump_tell(out, at, code, size, name, index++);
+	else
+		map_tell(out, at, size, name);
 	fflush(out);
 }
 

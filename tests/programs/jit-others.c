@@ -9,89 +9,38 @@
  *
  * A thread that runs code which the file tells of as its own is called as that is.
  */
-#include <elf.h>
-#include <err.h>
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { PAGE = 4096, TOLD = 0, UNTOLD = 64, LOOPS = 400000000 };
+#include "jit-told.h"
 
-/* Counts %rdi down. It has the frame pointer that alone leads out of it. */
-static const unsigned char spin[] = {
-	0x55,		  /* push rbp */
-	0x48, 0x89, 0xe5, /* mov rbp, rsp */
-	0x48, 0xff, 0xcf, /* dec rdi */
-	0x75, 0xfb,	  /* jnz */
-	0x5d, 0xc3,	  /* pop rbp; ret */
-};
-
-struct file_header {
-	uint32_t magic, version, size, machine, padding, pid;
-	uint64_t time, flags;
-};
-
-struct load {
-	uint32_t id, record_size;
-	uint64_t time;
-	uint32_t pid, tid;
-	uint64_t vma, address, size, index;
-};
+enum { TOLD = 0, UNTOLD = 64, LOOPS = 400000000 };
 
 static FILE *out;
 static unsigned char *code;
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
 
 static void map_dump(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+	if (fd < 0)
 		err(1, "%s", path);
+	dump_map(fd);
 }
 
 static void begin_dump(const char *path)
 {
-	struct file_header header = { 0x4a695444, 1,	    sizeof(header), EM_X86_64,
-				      0,	  getpid(), now(),	    0 };
-
 	out = fopen(path, "w+e");
 	if (!out)
 		err(1, "%s", path);
-	fwrite(&header, sizeof(header), 1, out);
-	fflush(out);
-	map_dump(path);
+	dump_begin(out);
 }
 
 static void tell(const unsigned char *at, const char *name)
 {
-	struct load load = {
-		.record_size = sizeof(load) + strlen(name) + 1 + sizeof(spin),
-		.time = now(),
-		.pid = getpid(),
-		.tid = getpid(),
-		.vma = (uintptr_t)at,
-		.address = (uintptr_t)at,
-		.size = sizeof(spin),
-	};
-
-	fwrite(&load, sizeof(load), 1, out);
-	fwrite(name, strlen(name) + 1, 1, out);
-	fwrite(spin, sizeof(spin), 1, out);
+	dump_tell(out, at, spin, sizeof(spin), name, 0);
 	fflush(out);
 }
 

@@ -10,65 +10,18 @@
  * from each other. The code is in anonymous memory, or in a file without a name that is mapped
  * twice, as .NET does. What FILE holds is told first.
  */
-#include <elf.h>
-#include <err.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { PAGE = 4096, SLOT = 64, FUNCTIONS_MAX = PAGE / SLOT, LOOPS_A_ROUND = 2000000 };
+#include "jit-told.h"
 
-/* Counts %rdi down. It has the frame pointer that alone leads out of it. */
-static const unsigned char spin[] = {
-	0x55,		  /* push rbp */
-	0x48, 0x89, 0xe5, /* mov rbp, rsp */
-	0x48, 0xff, 0xcf, /* dec rdi */
-	0x75, 0xfb,	  /* jnz */
-	0x5d, 0xc3,	  /* pop rbp; ret */
-};
-
-struct file_header {
-	uint32_t magic, version, size, machine, padding, pid;
-	uint64_t time, flags;
-};
-
-struct load {
-	uint32_t id, record_size;
-	uint64_t time;
-	uint32_t pid, tid;
-	uint64_t vma, address, size, index;
-};
+enum { SLOT = 64, FUNCTIONS_MAX = PAGE / SLOT, LOOPS_A_ROUND = 2000000 };
 
 static FILE *out;
 static bool is_dump;
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
-
-/* How a profiler gets to know of the file: it is mapped as code. */
-static void begin_dump(void)
-{
-	struct file_header header = { 0x4a695444, 1,	    sizeof(header), EM_X86_64,
-				      0,	  getpid(), now(),	    0 };
-
-	fwrite(&header, sizeof(header), 1, out);
-	fflush(out);
-	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(out), 0) == MAP_FAILED)
-		err(1, "mmap");
-}
 
 static void tell_all_of(const char *path)
 {
@@ -85,24 +38,10 @@ static void tell_all_of(const char *path)
 
 static void tell(const unsigned char *at, const char *name, uint64_t index)
 {
-	struct load load = {
-		.record_size = sizeof(load) + strlen(name) + 1 + sizeof(spin),
-		.time = now(),
-		.pid = getpid(),
-		.tid = getpid(),
-		.vma = (uintptr_t)at,
-		.address = (uintptr_t)at,
-		.size = sizeof(spin),
-		.index = index,
-	};
-
-	if (!is_dump) {
-		fprintf(out, "%lx %zx %s\n", (unsigned long)(uintptr_t)at, sizeof(spin), name);
-		return;
-	}
-	fwrite(&load, sizeof(load), 1, out);
-	fwrite(name, strlen(name) + 1, 1, out);
-	fwrite(spin, sizeof(spin), 1, out);
+	if (is_dump)
+		dump_tell(out, at, spin, sizeof(spin), name, index);
+	else
+		map_tell(out, at, sizeof(spin), name);
 }
 
 __attribute__((noinline)) static void run(const unsigned char *at, long rounds)
@@ -145,7 +84,8 @@ int main(int argc, char **argv)
 	char text[4096];
 
 	if (argc < 6 || argc > 8)
-		errx(2, "jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS WHERE FILE");
+		errx(2,
+		     "jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS WHERE FILE");
 	is_dump = !strcmp(argv[1], "dump");
 	snprintf(text, sizeof(text), "%s/%s-%d.%s", argv[4], is_dump ? "jit" : "perf", getpid(),
 		 is_dump ? "dump" : "map");
@@ -155,7 +95,7 @@ int main(int argc, char **argv)
 		err(1, "%s", text);
 	setvbuf(out, NULL, _IOFBF, 1 << 20);
 	if (is_dump)
-		begin_dump();
+		dump_begin(out);
 	if (argc > 7)
 		tell_all_of(argv[7]);
 	for (int i = 0; i < FUNCTIONS_MAX / 4; i++) {
