@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/arch.h"
+#include "common/clock.h"
 #include "common/zero-pages.h"
 #include "live-unwinder/call-sites.h"
 
@@ -25,29 +27,43 @@ struct call_sites *call_sites_free(struct call_sites *sites)
 	return NULL;
 }
 
-static bool read_code(const struct image *image, const struct elf_image *file, uint64_t offset,
-		      uint8_t *to, size_t size)
+/* A file that was written to since it was opened has the bytes of other code. */
+static bool is_unchanged(const struct elf_image *file)
 {
-	if (file->fd >= 0)
-		return pread(file->fd, to, size, offset) == (ssize_t)size;
-	if (offset > image->n_bytes || size > image->n_bytes - offset)
-		return false;
+	struct stat status;
+
+	return fstat(file->fd, &status) == 0 && clock_nanoseconds(status.st_mtim) == file->modified;
+}
+
+/* How many bytes of the code there are; a file may end within them. */
+static size_t read_code(const struct image *image, const struct elf_image *file, uint64_t offset,
+			uint8_t *to, size_t size)
+{
+	ssize_t n;
+
+	if (file->fd >= 0) {
+		n = pread(file->fd, to, size, offset);
+		return n > 0 && is_unchanged(file) ? n : 0;
+	}
+	if (offset > image->n_bytes)
+		return 0;
+	if (size > image->n_bytes - offset)
+		size = image->n_bytes - offset;
 	memcpy(to, (const char *)image->bytes + offset, size);
-	return true;
+	return size;
 }
 
 static enum unwind_call read_call(const struct call_sites *sites, uint64_t number, uint64_t offset)
 {
 	struct image *image = image_table_find(sites->files->table, number);
 	const struct elf_image *file = image ? image_files_get(sites->files, image) : NULL;
-	uint8_t before[UNWIND_CODE_BEFORE], behind[UNWIND_CODE_BEHIND] = { 0 };
+	uint8_t code[UNWIND_CODE_BEFORE + UNWIND_CODE_BEHIND] = { 0 };
+	uint64_t from = offset - UNWIND_CODE_BEFORE;
 
-	if (!file || !sites->arch || !sites->arch->find_call_before || offset < sizeof(before) ||
-	    !read_code(image, file, offset - sizeof(before), before, sizeof(before)))
+	if (!file || !sites->arch || !sites->arch->find_call_before || from > offset ||
+	    read_code(image, file, from, code, sizeof(code)) < UNWIND_CODE_BEFORE)
 		return UNWIND_CALL_UNKNOWN;
-	if (!read_code(image, file, offset, behind, sizeof(behind)))
-		memset(behind, 0, sizeof(behind));
-	return sites->arch->find_call_before(before, behind);
+	return sites->arch->find_call_before(code, code + UNWIND_CODE_BEFORE);
 }
 
 /* The image is never 0, so no place is. */
