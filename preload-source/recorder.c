@@ -390,11 +390,14 @@ static bool goes_on(struct preload_source *self)
 	return self->n_traced || !has_ended(self->command.pid_fd);
 }
 
+/* Whoever has come before the last one ended is heard, as the door is looked at after that. */
 static int record(struct stage *stage, struct preload_source *self)
 {
+	bool is_over = false;
 	int r = 0;
 
-	while (r == 0 && !stage_should_stop() && goes_on(self)) {
+	while (r == 0 && !stage_should_stop() && !is_over) {
+		is_over = !goes_on(self);
 		r = answer_door(stage, self);
 		if (r == 0)
 			r = attend_all(self);
@@ -405,7 +408,8 @@ static int record(struct stage *stage, struct preload_source *self)
 		stage->last_time = clock_now(CLOCK_MONOTONIC);
 		if (r == 0)
 			r = wire_writer_flush(&stage->writer);
-		if (r == 0 && goes_on(self))
+		is_over = is_over && !goes_on(self);
+		if (r == 0 && !is_over)
 			r = wait_for_news(self);
 	}
 	return r;

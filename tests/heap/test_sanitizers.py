@@ -66,6 +66,14 @@ class Sanitizers(unittest.TestCase):
             self.assertNotIn(SANITIZED_SIZE, sizes)
             return found, lines
 
+    def test_what_has_ended_before_it_is_heard(self):
+        """The source is stopped meanwhile."""
+        script = ('kill -STOP $PPID; (unset LD_PRELOAD; while ! grep -q ") Z" /proc/$$/stat; do :; done; '
+                  'kill -CONT $PPID) & exec "$@"')
+        for program in self.programs:
+            found, errors, status = heap.run(["sh", "-c", script, "sh", program, "a"])
+            self.assertEqual((status, found.counts.get(COUNT, 0)), (STATUS, 1), errors)
+
     def test_children_of_a_shell(self):
         for program in self.programs:
             found, _ = self.check("sh", "-c", f"{program} a 'b c'; echo $?; {STARTER} spawn {STARTER};"
