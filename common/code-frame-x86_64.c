@@ -27,7 +27,7 @@ struct frame {
 	int32_t depth; /* of the stack pointer */
 	int32_t saved; /* of the caller's frame pointer; 0: it is in its register */
 	bool has_pointer;
-	bool is_by_pointer; /* the stack pointer comes back from the frame pointer, `depth` above */
+	bool is_by_pointer; /* the CFA is told by the frame pointer, not by the stack pointer */
 };
 
 static const uint8_t *match(const struct pattern *patterns, size_t n_patterns, const uint8_t *at,
@@ -113,7 +113,6 @@ static size_t do_prologue(struct frame *frame, const uint8_t *at, size_t n)
 	return MATCH(without_effect, at, n, &size) ? size : 0;
 }
 
-/* Whether a path that was followed to the return is through, by `*ret_size` bytes. */
 static bool is_return(const uint8_t *at, size_t n)
 {
 	return (n >= 1 && (*at == RET || *at == RET_N)) ||
@@ -162,7 +161,7 @@ static size_t do_epilogue(struct frame *frame, const uint8_t *at, size_t n)
 static struct unwind_rule rule_of(const struct frame *frame)
 {
 	return (struct unwind_rule){
-		.cfa = UNWIND_CFA_SP,
+		.cfa = frame->is_by_pointer ? UNWIND_CFA_FP : UNWIND_CFA_SP,
 		.cfa_offset = frame->depth,
 		.return_address = UNWIND_VALUE_AT_CFA,
 		.return_address_offset = -WORD,
@@ -172,33 +171,35 @@ static struct unwind_rule rule_of(const struct frame *frame)
 	};
 }
 
+/* The frame before an epilogue, of what is above the stack pointer when it returns. */
+static struct frame frame_before(const struct frame *at_return)
+{
+	int32_t depth = at_return->depth + WORD;
+
+	return (struct frame){
+		.depth = depth,
+		.saved = at_return->saved ? depth - (at_return->saved - 1) : 0,
+		.is_by_pointer = at_return->is_by_pointer,
+	};
+}
+
 /*
  * From an instruction straight to the return, nothing is left to doubt: that takes the return
  * address from where the stack pointer will be. A branch on the way does not move it.
  */
-static bool find_epilogue(const struct code_place *place, struct unwind_rule *ret)
+static bool find_epilogue(const struct code_place *place, struct frame *ret)
 {
-	struct frame frame = { 0 };
+	struct frame above = { 0 };
 	size_t at = 0;
 
 	for (int i = 0; i < INSTRUCTIONS_MAX; i++) {
 		size_t size;
 
 		if (is_return(place->at + at, place->n_at - at)) {
-			int32_t cfa = frame.depth + WORD;
-
-			*ret = (struct unwind_rule){
-				.cfa = frame.is_by_pointer ? UNWIND_CFA_FP : UNWIND_CFA_SP,
-				.cfa_offset = cfa,
-				.return_address = UNWIND_VALUE_AT_CFA,
-				.return_address_offset = -WORD,
-				.fp = frame.saved ? UNWIND_VALUE_AT_CFA : UNWIND_VALUE_SAME,
-				.fp_offset = frame.saved ? frame.saved - 1 - cfa : 0,
-				.flags = UNWIND_FLAG_MENDED,
-			};
+			*ret = frame_before(&above);
 			return true;
 		}
-		size = do_epilogue(&frame, place->at + at, place->n_at - at);
+		size = do_epilogue(&above, place->at + at, place->n_at - at);
 		if (!size)
 			return false;
 		at += size;
@@ -209,15 +210,12 @@ static bool find_epilogue(const struct code_place *place, struct unwind_rule *re
 /* Where a frame pointer is set up; the number of bytes: nowhere in them. */
 static size_t find_setup(const struct code_place *place, size_t from)
 {
-	static const struct pattern setup[] = {
-		{ { 0x55, 0x48, 0x89, 0xe5 }, 4, 4 },
-		{ { 0x55, 0x48, 0x8b, 0xec }, 4, 4 },
-	};
 	size_t size;
 
-	for (size_t at = from; at < place->n_begin; at++)
-		if (MATCH(setup, place->begin + at, place->n_begin - at, &size))
-			return at + size;
+	for (size_t at = from; at + 1 < place->n_begin; at++)
+		if (place->begin[at] == (PUSH | RBP) &&
+		    MATCH(set_pointer, place->begin + at + 1, place->n_begin - at - 1, &size))
+			return at + 1 + size;
 	return place->n_begin;
 }
 
@@ -226,8 +224,10 @@ enum code_frame code_frame_x86_64(const struct code_place *place, struct unwind_
 	struct frame frame = { .depth = WORD };
 	size_t at = 0, size = 1, setup;
 
-	if (place->is_exact && find_epilogue(place, ret))
+	if (place->is_exact && find_epilogue(place, &frame)) {
+		*ret = rule_of(&frame);
 		return CODE_FRAME_RULE;
+	}
 	while (size && at < place->offset && at < place->n_begin) {
 		size = do_prologue(&frame, place->begin + at, place->n_begin - at);
 		at += size;

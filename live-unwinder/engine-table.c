@@ -88,13 +88,7 @@ struct walk {
 
 static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
 {
-	const struct wire_blob *stack = &walk->unwinding->sample->stack;
-	uint64_t offset = address - walk->stack_start;
-
-	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
-		return false;
-	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
-	return true;
+	return unwinding_read_word(walk->unwinding, walk->stack_start, address, ret);
 }
 
 /* Of other frames than the sampled one and those that were interrupted it is not known. */
@@ -472,13 +466,6 @@ static bool find_signal_return(struct walk *walk, uint64_t place, struct unwind_
 	return true;
 }
 
-/* What a pc that was returned to turns out to be. */
-enum returned_to {
-	RETURNED_BEHIND_CALL, /* as far as that can be told */
-	RETURNED_TO_START,    /* of a function */
-	RETURNED_TO_NOWHERE,  /* it was no return address, and the frame before was left wrongly */
-};
-
 /*
  * A stack that was made by hand, a coroutine's, returns to the first instruction of a function. The
  * instruction in front of it is another function's, or none.
@@ -508,22 +495,9 @@ static bool lacks_call(const struct walk *walk, uint64_t place, const struct unw
 	       call_sites_find(cache->call_sites, image->number, place + 1) == UNWIND_CALL_NONE;
 }
 
-/* `place` is one byte early. */
-static enum returned_to look_for_call(const struct walk *walk, uint64_t place,
-				      const struct unwind_rule *rule)
-{
-	if (!lacks_call(walk, place, rule))
-		return RETURNED_BEHIND_CALL;
-	if (find_start(walk, place + 1))
-		return RETURNED_TO_START;
-	return rule ? RETURNED_TO_NOWHERE : RETURNED_BEHIND_CALL;
-}
-
 /* Who was not called has no caller; if its rule does not say so, nobody knows. */
-static bool visit_start(struct walk *walk, uint64_t place)
+static bool visit_start(struct walk *walk, const struct unwind_rule *rule)
 {
-	const struct unwind_rule *rule = find_start(walk, place);
-
 	overrule(walk);
 	walk->is_exact = true;
 	if (!add_frame(walk, rule))
@@ -533,18 +507,23 @@ static bool visit_start(struct walk *walk, uint64_t place)
 				 : WIRE_stack_end_NO_UNWIND_INFO);
 }
 
-/* A frame that was returned to; false: it is more, or less, than that. */
+/*
+ * A frame that was returned to, by a rule that is of one byte early. false: it is the start of a
+ * function, or it is none, and the frame before was left wrongly.
+ */
 static bool is_returned_to(struct walk *walk, uint64_t place, const struct unwind_rule *rule)
 {
-	switch (look_for_call(walk, place, rule)) {
-	case RETURNED_TO_START:
-		return visit_start(walk, place + 1);
-	case RETURNED_TO_NOWHERE:
-		overrule(walk);
-		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
-	default:
+	const struct unwind_rule *start;
+
+	if (!lacks_call(walk, place, rule))
 		return true;
-	}
+	start = find_start(walk, place + 1);
+	if (start)
+		return visit_start(walk, start);
+	if (!rule)
+		return true;
+	overrule(walk);
+	return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 }
 
 /* One frame: false: it is the last one. */

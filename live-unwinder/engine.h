@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "common/image-files.h"
 #include "common/process-table.h"
 #include "common/wire.h"
@@ -29,6 +31,19 @@ struct unwinding {
 	bool is_overruled; /* in one of those ways that contradict elfutils */
 	bool is_unproved;  /* a frame has the flag FRAME_POINTER: such a stack is not complete */
 };
+
+/* A word of the sampled stack, which begins at its stack pointer; false: it was not captured. */
+static inline bool unwinding_read_word(const struct unwinding *unwinding, uint64_t stack_start,
+				       uint64_t address, uint64_t *ret)
+{
+	const struct wire_blob *stack = &unwinding->sample->stack;
+	uint64_t offset = address - stack_start;
+
+	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
+		return false;
+	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
+	return true;
+}
 
 /* How a stack ends whose last frame is in `image`; 0: it is an ELF file, which says more. */
 enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *files);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
 #include "common/arch.h"
 #include "live-unwinder/frame-record.h"
 
@@ -13,13 +11,9 @@ struct look {
 
 static bool read_word(const struct unwinding *unwinding, uint64_t address, uint64_t *ret)
 {
-	const struct wire_blob *stack = &unwinding->sample->stack;
-	uint64_t offset = address - unwinding->sample->registers.data[arch_host.sp_index];
+	uint64_t stack_start = unwinding->sample->registers.data[arch_host.sp_index];
 
-	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
-		return false;
-	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
-	return true;
+	return unwinding_read_word(unwinding, stack_start, address, ret);
 }
 
 /* A return address to a file of which a table tells how to go on. */

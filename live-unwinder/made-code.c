@@ -59,9 +59,10 @@ void made_code_forget(struct made_code *made, uint64_t process)
 	pair_map_remove(&made->by_process, process, 0);
 }
 
-static void count(struct made_code *made, const char *name)
+static void count(struct made_code *made, const char *name, uint64_t n)
 {
-	++*counters_get(&made->files->stage->counters, "made-code", name);
+	if (n) /* a counter is shown once it was asked for */
+		*counters_get(&made->files->stage->counters, "made-code", name) += n;
 }
 
 /* NULL: there are too many, or there is no memory. */
@@ -80,7 +81,7 @@ static struct made_process *get_process(struct made_code *made, const struct pro
 	jitdump_set_process(&added->dump, process, made->files->stage->hello.clock);
 	if (pair_map_add(&made->by_process, process->number, 0, (uintptr_t)added) == 0)
 		return added;
-	count(made, "refused-processes");
+	count(made, "refused-processes", 1);
 	free(added);
 	return NULL;
 }
@@ -113,13 +114,7 @@ static void open_dump(struct made_code *made, struct made_process *made_process,
 	if (made_process->fd < 0)
 		made_process->fd = -1;
 	else
-		count(made, "jitdumps");
-}
-
-static void count_of_others(struct made_code *made, uint64_t n)
-{
-	while (n--)
-		count(made, "records-of-others");
+		count(made, "jitdumps", 1);
 }
 
 static void count_memory(struct made_code *made, struct made_process *process)
@@ -133,7 +128,7 @@ static void refuse(struct made_code *made, struct made_process *process)
 {
 	close_dump(made, process);
 	process->is_refused = true;
-	count(made, "refused-jitdumps");
+	count(made, "refused-jitdumps", 1);
 }
 
 /*
@@ -151,7 +146,7 @@ static void read_dump(struct made_code *made, struct made_process *process)
 		return;
 	process->read_at = now;
 	r = jitdump_read(&process->dump, process->fd, most);
-	count_of_others(made, process->dump.n_of_others - n_of_others);
+	count(made, "records-of-others", process->dump.n_of_others - n_of_others);
 	process->is_behind = process->dump.size - before >= most;
 	now = clock_now(CLOCK_MONOTONIC);
 	made->rest_until = now + (now - process->read_at) * MADE_CODE_REST;

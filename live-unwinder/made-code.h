@@ -12,7 +12,7 @@
 #include "live-unwinder/engine.h"
 
 enum {
-	MADE_CODE_PROCESSES_MAX = 256,	  /* with jitdumps; the code of others is not known */
+	MADE_CODE_PROCESSES_MAX = 256,	  /* with such code; that of others is not looked at */
 	MADE_CODE_MEMORY_MAX = 128 << 20, /* bytes of what is known; who brings more is refused */
 	MADE_CODE_CACHED = 1024,	  /* a power of two */
 	MADE_CODE_READ_MAX = 1 << 20,	  /* bytes of a jitdump at once, of a live stream */
