@@ -49,7 +49,7 @@ int processes_name_threads(struct processes *processes, const struct process *pr
 /* Ends a process that nothing follows on: 0 or -errno of the output. */
 int processes_end(struct processes *processes, struct process *process, uint64_t time);
 
-/* processes.c: all of these return 0 or -errno of the output or of memory. */
+/* process-mappings.c: all of these return 0 or -errno of the output or of memory. */
 
 int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
 			  uint32_t flags, uint64_t time);
@@ -63,13 +63,21 @@ int processes_add_mapping(struct processes *processes, struct process *process,
 			  const struct image_source *source, uint64_t offset, uint64_t time);
 
 /*
- * What /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing that belongs
- * to the incarnation that is current in the stream; -ENOMEM.
+ * A child shares all mappings of its parent but those of anonymous memory, whose image is
+ * `inherited`: its JIT compiler goes on to make other code there, and tells of it in a map of its
+ * own.
  */
-int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret);
+int processes_own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
+			    uint64_t time);
 
 struct image_source processes_source_of(const struct proc_maps *maps,
 					const struct proc_mapping *mapping);
+
+/*
+ * processes.c: what /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing
+ * that belongs to the incarnation that is current in the stream; -ENOMEM.
+ */
+int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret);
 
 /*
  * process-text.c: all of these return 0 or -errno of the output or of memory. Something is to be

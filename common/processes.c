@@ -6,7 +6,6 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/jit-memory.h"
 #include "common/processes-internal.h"
 
 struct exited_process {
@@ -75,23 +74,6 @@ static int put_exit(struct processes *processes, const struct process *process, 
 	return stage_put(processes->stage, WIRE_RECORD_process_exit, &record);
 }
 
-int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
-			  uint32_t flags, uint64_t time)
-{
-	struct wire_mapping record = {
-		.mapping = mapping->number,
-		.flags = flags,
-		.process = upid,
-		.time = time,
-		.start = mapping->start,
-		.length = mapping->end - mapping->start,
-		.offset = mapping->offset,
-		.image = mapping->image,
-	};
-
-	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
-}
-
 int processes_add_kernel(struct processes *processes, struct wire_blob build_id, uint64_t time)
 {
 	const struct mapping kernel = {
@@ -133,99 +115,6 @@ int processes_end(struct processes *processes, struct process *process, uint64_t
 
 	forget(processes, process);
 	return r;
-}
-
-/* Whether the table has exactly this already. */
-static bool has_mapping(const struct process *process, const struct mapping *mapping)
-{
-	const struct mapping *old = mapping_table_find(&process->mappings, mapping->start);
-
-	return old && old->start == mapping->start && old->end == mapping->end &&
-	       old->offset == mapping->offset && old->image == mapping->image;
-}
-
-/* Under which PID /proc shows a process; 0: under none that is known. */
-static uint32_t proc_pid(const struct processes *processes, const struct process *process)
-{
-	return processes->is_proc_foreign || process->pid == PID_UNKNOWN ? 0 : process->pid;
-}
-
-static int find_anonymous(struct processes *processes, struct process *process, uint64_t *ret_image)
-{
-	int r = 0;
-
-	if (!process->anonymous)
-		r = images_add_anonymous(processes->images, proc_pid(processes, process),
-					 process->began, &process->anonymous);
-	*ret_image = process->anonymous;
-	return r;
-}
-
-static int find_image(struct processes *processes, struct process *process,
-		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
-{
-	int r;
-
-	*ret_flags = 0;
-	if (images_is_anonymous(source))
-		return find_anonymous(processes, process, ret_image);
-	r = images_find(processes->images, source, ret_image, ret_flags);
-	if (r == 0 && jit_memory_is_path(source->path))
-		images_offer_map(processes->images, *ret_image, proc_pid(processes, process),
-				 process->began);
-	return r;
-}
-
-/* Tells of a mapping, unless it is known. */
-int processes_put_new_mapping(struct processes *processes, struct process *process,
-			      struct mapping *mapping, uint32_t flags, uint64_t time)
-{
-	int r;
-
-	if (has_mapping(process, mapping))
-		return 0;
-	mapping->number = processes->n_mappings;
-	r = mapping_table_add(&process->mappings, mapping);
-	if (r == -EINVAL || r == -ENOSPC) {
-		++*counters_get(&processes->stage->counters, "refused", "mapping");
-		return 0;
-	}
-	if (r < 0)
-		return r;
-	processes->n_mappings++;
-	return processes_put_mapping(processes, process->upid, mapping, flags, time);
-}
-
-/*
- * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one
- * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
- */
-int processes_add_mapping(struct processes *processes, struct process *process,
-			  const struct image_source *source, uint64_t offset, uint64_t time)
-{
-	struct mapping mapping = {
-		.start = source->start,
-		.end = source->start + source->length,
-		.offset = images_is_anonymous(source) ? source->start : offset,
-	};
-	uint32_t flags;
-	int r = find_image(processes, process, source, &mapping.image, &flags);
-
-	return r < 0 ? r : processes_put_new_mapping(processes, process, &mapping, flags, time);
-}
-
-struct image_source processes_source_of(const struct proc_maps *maps,
-					const struct proc_mapping *mapping)
-{
-	return (struct image_source){
-		.task = maps->task,
-		.start = mapping->start,
-		.length = mapping->end - mapping->start,
-		.major = mapping->major,
-		.minor = mapping->minor,
-		.inode = mapping->inode,
-		.path = mapping->path,
-	};
 }
 
 static int add_maps(struct processes *processes, struct process *process,
@@ -345,29 +234,6 @@ int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
 	return add_from_proc(processes, pid, WIRE_origin_SCANNED, time);
 }
 
-/*
- * A child shares all mappings of its parent but those of anonymous memory: its JIT compiler goes on
- * to make other code there, and tells of it in a map of its own.
- */
-static int own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
-			 uint64_t time)
-{
-	int r = 0;
-
-	for (size_t i = 0; inherited && i < child->mappings.n && r == 0; i++) {
-		struct mapping *mapping = &child->mappings.list[i];
-
-		if (mapping->image != inherited)
-			continue;
-		r = find_anonymous(processes, child, &mapping->image);
-		if (r < 0)
-			break;
-		mapping->number = processes->n_mappings++;
-		r = processes_put_mapping(processes, child->upid, mapping, 0, time);
-	}
-	return r;
-}
-
 int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time)
 {
 	struct process *parent, *process = processes_find(processes, task->pid);
@@ -406,7 +272,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 		*process->replaced = *parent->replaced;
 	}
 	processes_note_shared(processes, process, parent);
-	return own_anonymous(processes, process, parent->anonymous, time);
+	return processes_own_anonymous(processes, process, parent->anonymous, time);
 }
 
 static int queue_exited(struct processes *processes, struct process *process, uint64_t time)
