@@ -224,13 +224,16 @@ static int read_to_compare(struct processes *processes, struct process *process,
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The next time is as far away as the share of the time wants it. */
-static void rest_from_comparing(struct processes *processes, uint64_t began)
+/*
+ * The next time is as far away as the share of the time wants it: of what the CPU has done, as to
+ * wait for it on a busy machine costs nobody anything.
+ */
+static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
 {
-	uint64_t now = clock_now(CLOCK_MONOTONIC);
-	uint64_t pause = (now - began) * PROCESSES_COMPARE_SHARE;
+	uint64_t pause = (clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu_began) * PROCESSES_COMPARE_SHARE;
 
-	processes->compare_at = now + (pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
+	processes->compare_at = clock_now(CLOCK_MONOTONIC) +
+				(pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
 }
 
 /*
@@ -240,7 +243,7 @@ static void rest_from_comparing(struct processes *processes, uint64_t began)
 static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
 {
 	const struct maps_to_compare *compared = processes->compared;
-	uint64_t began;
+	uint64_t cpu_began;
 	int r = 0;
 
 	if (compared && time < compared->ended)
@@ -252,11 +255,11 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 		return 0; /* that one may be sampled again */
 	}
 	processes_drop_compared(processes);
-	began = clock_now(CLOCK_MONOTONIC);
-	if (r < 0 || began < processes->compare_at || process->has_exited)
+	if (r < 0 || clock_now(CLOCK_MONOTONIC) < processes->compare_at || process->has_exited)
 		return r;
+	cpu_began = clock_now(CLOCK_THREAD_CPUTIME_ID);
 	r = read_to_compare(processes, process, time);
-	rest_from_comparing(processes, began);
+	rest_from_comparing(processes, cpu_began);
 	return r;
 }
 
