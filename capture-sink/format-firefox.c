@@ -60,6 +60,7 @@ struct writing {
 	struct view view;		/* whose samples are put */
 	struct firefox_marker *markers; /* of the thread that is put; owned */
 	size_t n_markers, n_threads;	/* n_threads: that have been put */
+	uint64_t n_put;			/* of the view */
 	bool has_failed;		/* for want of memory */
 };
 
@@ -343,7 +344,7 @@ static void put_samples(struct writing *self, const struct profile_thread_sample
 
 	fprintf(out, ",\n\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\"weight\":", samples->n,
 		view_is_time(&profile->stacks->events, self->view) ? "tracing-ms" : "samples");
-	if (self->view.kind == VIEW_SAMPLES)
+	if (self->view.kind == VIEW_SAMPLES && !profile->has_repeats)
 		fputs("null", out);
 	else
 		put_weights(self, samples);
@@ -351,9 +352,12 @@ static void put_samples(struct writing *self, const struct profile_thread_sample
 		   (int64_t)find_stack(self, profile->samples[samples->list[i]].node, path) - 1,
 		   -1);
 	fputs(",\"time\":[", out);
-	for (size_t i = 0; i < samples->n; i++)
-		fprintf(out, i ? ",%.3f" : "%.3f",
-			when(self, profile->samples[samples->list[i]].time));
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct profile_sample *sample = &profile->samples[samples->list[i]];
+
+		fprintf(out, i ? ",%.3f" : "%.3f", when(self, sample->time));
+		self->n_put += profile_amount(profile, self->view, sample);
+	}
 	fputs("]}", out);
 }
 
@@ -529,6 +533,7 @@ static int put_threads(struct writing *self, struct view view, uint32_t *path)
 	int r = profile_threads_init(&threads, self->profile, view);
 
 	self->view = view;
+	self->n_put = 0;
 	for (size_t i = 0; i < threads.n && r == 0 && (threads.list[i].n || !self->n_threads);
 	     i++) {
 		fputs(self->n_threads ? ",\n" : "\n", self->out);
@@ -536,7 +541,7 @@ static int put_threads(struct writing *self, struct view view, uint32_t *path)
 		r = self->has_failed ? -ENOMEM : 0;
 		self->n_threads++;
 	}
-	return r;
+	return r < 0 ? r : profile_check_sum(self->profile, view, self->n_put);
 }
 
 /* Whether threads are put again for a view: the samples of the first event are its time, too. */

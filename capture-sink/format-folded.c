@@ -87,7 +87,7 @@ static int put_line(struct capture *capture, const struct stack_count *count, st
 static int put_other(struct capture *capture)
 {
 	char text[64];
-	int size = sprintf(text, "[too-many-stacks] %" PRIu64 "\n",
+	int size = sprintf(text, "[more-stacks-than-fit] %" PRIu64 "\n",
 			   shown(capture, capture->counts.n_other));
 
 	return output_add(&capture->output, text, size);
@@ -114,6 +114,15 @@ static size_t put_path(const struct profile *profile, uint32_t node, uint32_t th
 	return STACK_COUNT_NAMES_MAX - first;
 }
 
+static int begin(struct capture *capture)
+{
+	char text[STACKS_END_TEXT];
+
+	stacks_end_text(WIRE_stack_end_MORE_STACKS, text);
+	capture->counts.crowd = names_intern(&capture->stacks.names, text, strlen(text));
+	return whole_profile_begin(capture);
+}
+
 /* The stacks of a heap take the place of those of samples. */
 static int count_heap(struct capture *capture)
 {
@@ -128,6 +137,16 @@ static int count_heap(struct capture *capture)
 		r = stack_counts_add_many(&capture->counts, names, n, sample->weight);
 	}
 	return r;
+}
+
+/* What stands in the lines is what was counted. */
+static int check_sum(const struct capture *capture, const struct stack_count *list, size_t n)
+{
+	uint64_t sum = capture->counts.n_other;
+
+	for (size_t i = 0; i < n; i++)
+		sum += list[i].n_samples;
+	return sum == capture->n_counted ? 0 : -ENOTRECOVERABLE;
 }
 
 static int end_file(struct capture *capture, enum stage_stream_end end)
@@ -150,14 +169,14 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 		r = put_line(capture, &list[i], line);
 	if (r == 0 && capture->counts.n_other)
 		r = put_other(capture);
-	return r;
+	return r < 0 || heap_is_there(&capture->heap) ? r : check_sum(capture, list, n);
 }
 
 const struct format format_folded = {
 	.name = "folded",
 	.lacks = "times, losses, source lines, and which binary a function is in",
 	.data_size = sizeof(struct whole_profile),
-	.begin = whole_profile_begin,
+	.begin = begin,
 	.add_frame = whole_profile_add_frame,
 	.add_heap_stack = whole_profile_add_heap_stack,
 	.free = whole_profile_free,

@@ -6,11 +6,11 @@
  *	a JSON object: what was recorded, "strings", and how many there are of each of the following
  *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
  *	the parent is, function), processes (pid, name, control group), threads (process, tid,
- *	name), samples (microseconds since the one before, thread, node, and what it weighs in
- *	each of "units"; where "waits" is not -1 also what for, and the thread that has ended it +
- *	1), losses (the same, events), counters (category, name, description, divisor) and their
- *	values (microseconds since the one before, counter, value), marks (the same, how many they
- *	took, process + 1, TID, group, name, text), of a heap what was alive over time
+ *	name), samples (microseconds since the one before, thread, node; with "repeats" how many
+ *	it is; what it weighs in each of "units"; where "waits" is not -1 also what for, and the
+ *thread that has ended it + 1), losses (the same, events), counters (category, name, description,
+ *divisor) and their values (microseconds since the one before, counter, value), marks (the same,
+ *how many they took, process + 1, TID, group, name, text), of a heap what was alive over time
  *	(bytes, blocks), and its moments (microseconds since the one before, how many stacks have
  *	changed, of each which sample it is, bytes, blocks that are alive)
  *
@@ -45,6 +45,8 @@ struct writing {
 	struct used_names strings;
 	struct protobuf numbers;
 	struct view views[VIEWS_MAX]; /* in which samples weigh something else than 1 each */
+	uint64_t sums[VIEWS_MAX];     /* of what has been put */
+	uint64_t n_put;		      /* samples */
 	size_t n_views;
 	size_t n_samples;
 	bool is_heap;	     /* then samples are stacks, and weigh their amounts */
@@ -105,8 +107,10 @@ static void put_time(struct writing *self, uint64_t *last, uint64_t time)
 
 static bool are_weighted(const struct profile *profile)
 {
+	const struct profile_sample *samples = profile->samples;
+
 	for (size_t i = 1; i < profile->n_samples; i++)
-		if (profile->samples[i].weight != profile->samples[0].weight)
+		if (samples[i].weight / samples[i].n != samples[0].weight / samples[0].n)
 			return true;
 	return false;
 }
@@ -214,6 +218,26 @@ static void put_wait(struct writing *self, const struct profile_sample *sample)
 	put_number(self, sample->waker);
 }
 
+static void put_amounts(struct writing *self, const struct profile_sample *sample)
+{
+	for (size_t i = 0; i < self->n_views; i++) {
+		uint64_t n = profile_amount(self->profile, self->views[i], sample);
+
+		put_number(self, n);
+		self->sums[i] += n;
+	}
+}
+
+static int check_sums(const struct writing *self)
+{
+	const struct profile *profile = self->profile;
+	int r = self->n_put == profile->n_taken - profile->n_unknown ? 0 : -ENOTRECOVERABLE;
+
+	for (size_t i = 0; i < self->n_views && r == 0; i++)
+		r = profile_check_sum(profile, self->views[i], self->sums[i]);
+	return r;
+}
+
 static void put_samples(struct writing *self)
 {
 	const struct profile *profile = self->profile;
@@ -224,9 +248,10 @@ static void put_samples(struct writing *self)
 		put_time(self, &last, profile->samples[i].time);
 		put_number(self, profile->samples[i].thread);
 		put_number(self, self->tree.node_of[profile->samples[i].node]);
-		for (size_t k = 0; k < self->n_views; k++)
-			put_number(self,
-				   profile_amount(profile, self->views[k], &profile->samples[i]));
+		if (profile->has_repeats)
+			put_number(self, profile->samples[i].n);
+		self->n_put += profile->samples[i].n;
+		put_amounts(self, &profile->samples[i]);
 		if (have_waits)
 			put_wait(self, &profile->samples[i]);
 	}
@@ -361,7 +386,6 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 		    (stacks->last_time - hello->start_time) / NANOSECONDS_A_MICROSECOND);
 	json_number(&json, "lost", stacks->n_lost);
 	json_number(&json, "left_out", stacks->n_left_out);
-	json_number(&json, "refused", profile->n_refused);
 	json_number(&json, "incomplete", end != STAGE_STREAM_WHOLE);
 	put_ends(stacks, &json);
 	json_number(&json, "functions", self->tree.n_functions);
@@ -369,6 +393,7 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 	json_number(&json, "processes", profile->n_processes);
 	json_number(&json, "threads", profile->n_threads);
 	json_number(&json, "samples", self->n_samples);
+	json_number(&json, "repeats", !self->is_heap && profile->has_repeats);
 	put_units(self, &json);
 	json_number(&json, "losses", profile->n_losses);
 	json_number(&json, "counters", profile->n_counters ? profile->n_counters - 1 : 0);
@@ -441,6 +466,8 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 	}
 	if (self->numbers.has_failed || self->strings.has_failed)
 		return -ENOMEM;
+	if (!self->is_heap && check_sums(self) < 0)
+		return -ENOTRECOVERABLE;
 	r = join(self, end, &plain, &size);
 	if (r < 0)
 		return r;

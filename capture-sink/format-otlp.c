@@ -68,7 +68,10 @@ struct writing {
 	const struct profile *profile;
 	struct profile_groups groups;
 	struct wait_reasons reasons;
-	uint32_t cgroup; /* a name: whose resource is put */
+	uint32_t cgroup;	      /* a name: whose resource is put */
+	struct view views[VIEWS_MAX]; /* each a profile of its own */
+	uint64_t sums[VIEWS_MAX];     /* of what has been put of it */
+	size_t n_views;
 	bool has_totals;
 	struct used_names strings;
 	struct pair_map functions;  /* (name, file) → index */
@@ -199,18 +202,20 @@ static void put_values(struct writing *self, const struct profile_group *group, 
 }
 
 /* All samples of a thread with the same stack that are in a view: one for each time. */
-static void put_sample(struct writing *self, const struct profile_group *group, struct view view)
+static void put_sample(struct writing *self, const struct profile_group *group, size_t view_number)
 {
 	uint32_t stack, process = self->profile->threads[group->thread].process;
+	struct view view = self->views[view_number];
+	uint64_t sum = profile_group_amount(&self->groups, self->profile, group, view);
 
-	if (self->profile->processes[process].cgroup != self->cgroup ||
-	    !profile_group_amount(&self->groups, self->profile, group, view))
+	if (self->profile->processes[process].cgroup != self->cgroup || !sum)
 		return;
+	self->sums[view_number] += sum;
 	stack = find_stack(self, group->node);
 	protobuf_reset(&self->message);
 	protobuf_put_uint(&self->message, SAMPLE_STACK, stack);
 	put_attributes(self, profile_group_sample(&self->groups, self->profile, group));
-	if (view.kind != VIEW_SAMPLES)
+	if (view.kind != VIEW_SAMPLES || self->profile->has_repeats)
 		put_values(self, group, view);
 	protobuf_reset(&self->list);
 	for (size_t i = 0; i < group->n; i++) {
@@ -259,15 +264,16 @@ static void put_totals(struct writing *self, struct protobuf *profile, enum stag
 	protobuf_deinit(&indices);
 }
 
-static void put_profile(struct writing *self, struct protobuf *scope, struct view view,
+static void put_profile(struct writing *self, struct protobuf *scope, size_t number,
 			enum stage_stream_end end)
 {
 	const struct stacks *stacks = &self->capture->stacks;
+	struct view view = self->views[number];
 	bool is_clock = event_is_time(&stacks->events.list[0]);
 
 	protobuf_reset(&self->samples);
 	for (size_t i = 0; i < self->groups.n; i++)
-		put_sample(self, &self->groups.list[i], view);
+		put_sample(self, &self->groups.list[i], number);
 	put_value_type(self, &self->samples, PROFILE_SAMPLE_TYPE, view_name(&stacks->events, view),
 		       view_is_time(&stacks->events, view) ? "nanoseconds" : "count");
 	protobuf_put_fixed64(&self->samples, PROFILE_TIME, stacks->hello.start_unix_time);
@@ -287,12 +293,25 @@ static void put_profile(struct writing *self, struct protobuf *scope, struct vie
 /* One of each view, as they have one kind of value; of a single event that of its samples. */
 static void put_profiles(struct writing *self, struct protobuf *scope, enum stage_stream_end end)
 {
-	const struct events *events = &self->capture->stacks.events;
-	struct view views[VIEWS_MAX];
-	size_t n = events_views(events, views);
+	for (size_t i = 0; i < self->n_views; i++)
+		put_profile(self, scope, i, end);
+}
 
-	for (size_t i = 0; i < (events->n > 1 ? n : 1); i++)
-		put_profile(self, scope, views[i], end);
+static void choose_views(struct writing *self)
+{
+	const struct events *events = &self->capture->stacks.events;
+	size_t n = events_views(events, self->views);
+
+	self->n_views = events->n > 1 ? n : 1;
+}
+
+static int check_sums(const struct writing *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < self->n_views && r == 0; i++)
+		r = profile_check_sum(self->profile, self->views[i], self->sums[i]);
+	return r;
 }
 
 /* One that is empty is not put. */
@@ -508,8 +527,11 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	pair_map_init(&self.attributes, PROFILE_CALLS_MAX);
 	if (r == 0)
 		r = used_names_init(&self.strings, &capture->stacks.names);
+	choose_views(&self);
 	if (r == 0)
 		r = put_all(&self, end);
+	if (r == 0)
+		r = check_sums(&self);
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
 		protobuf_deinit(messages[i]);
 	free(self.stack_of_node);

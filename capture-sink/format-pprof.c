@@ -67,6 +67,7 @@ struct writing {
 	struct pair_map functions; /* (name, file) → id */
 	struct protobuf field, message, inner, list;
 	struct view views[VIEWS_MAX]; /* of each sample a value each */
+	uint64_t sums[VIEWS_MAX];     /* of what has been put */
 	size_t n_views;
 };
 
@@ -227,9 +228,12 @@ static void put_sample(struct writing *self, const struct profile_groups *groups
 	const struct profile_process *process = &profile->processes[thread->process];
 
 	protobuf_reset(&self->list);
-	for (size_t i = 0; i < self->n_views; i++)
-		protobuf_add_uint(&self->list,
-				  profile_group_amount(groups, profile, group, self->views[i]));
+	for (size_t i = 0; i < self->n_views; i++) {
+		uint64_t n = profile_group_amount(groups, profile, group, self->views[i]);
+
+		protobuf_add_uint(&self->list, n);
+		self->sums[i] += n;
+	}
 	begin_sample(self, group->node);
 	add_label(self, "process", used_names_index(&self->strings, process->name), 0);
 	add_label(self, "pid", 0, process->pid);
@@ -346,6 +350,15 @@ static void put_samples(struct writing *self, const struct profile_groups *group
 		put_sample(self, groups, &groups->list[i]);
 }
 
+static int check_sums(const struct writing *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < self->n_views && r == 0 && !heap_is_there(&self->capture->heap); i++)
+		r = profile_check_sum(self->profile, self->views[i], self->sums[i]);
+	return r;
+}
+
 static int put_all(struct writing *self, enum stage_stream_end end)
 {
 	struct profile_groups groups;
@@ -358,6 +371,8 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 			put_location(self, i);
 		r = put_mappings(self);
 		put_strings(self);
+		if (r == 0)
+			r = check_sums(self);
 	}
 	profile_groups_deinit(&groups);
 	return r;

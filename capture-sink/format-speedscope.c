@@ -48,9 +48,10 @@ static void put_stack(FILE *out, const struct tree *tree, uint32_t node, uint32_
 	putc_unlocked(']', out);
 }
 
-static void put_thread(FILE *out, const struct tree *tree,
-		       const struct profile_thread_samples *samples, struct view view,
-		       uint32_t *path)
+/* What all its samples are in the view. */
+static uint64_t put_thread(FILE *out, const struct tree *tree,
+			   const struct profile_thread_samples *samples, struct view view,
+			   uint32_t *path)
 {
 	const struct profile *profile = tree->profile;
 	const struct profile_thread *thread = &profile->threads[samples->thread];
@@ -79,6 +80,7 @@ static void put_thread(FILE *out, const struct tree *tree,
 		fprintf(out, i ? ",%" PRIu64 : "%" PRIu64,
 			profile_amount(profile, view, &profile->samples[samples->list[i]]));
 	fputs("]}", out);
+	return whole;
 }
 
 static int put_threads(FILE *out, const struct tree *tree, struct view view, uint32_t *path,
@@ -86,12 +88,13 @@ static int put_threads(FILE *out, const struct tree *tree, struct view view, uin
 {
 	_cleanup_(profile_threads_deinit) struct profile_threads threads = { 0 };
 	int r = profile_threads_init(&threads, tree->profile, view);
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < threads.n && r == 0 && threads.list[i].n; i++) {
 		fputs((*n_put)++ ? ",\n" : "\n", out);
-		put_thread(out, tree, &threads.list[i], view, path);
+		sum += put_thread(out, tree, &threads.list[i], view, path);
 	}
-	return r;
+	return r < 0 ? r : profile_check_sum(tree->profile, view, sum);
 }
 
 /* Each thread in each view; of a single event in one. */

@@ -36,6 +36,13 @@ static int result(struct stage *stage, const struct capture *capture, int r)
 {
 	if (r >= 0)
 		return r;
+	if (r == -ENOTRECOVERABLE) {
+		stage_error(stage,
+			    "error: what '%s' holds is not what came: this is a defect of "
+			    "stackpipe, please report it",
+			    capture->path);
+		return -ECANCELED;
+	}
 	stage_error(stage, "error: could not write '%s': %s; it ends behind its last whole record",
 		    capture->path, strerror(-r));
 	return -ECANCELED;
@@ -158,12 +165,14 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 	struct capture *capture = &self->capture;
 	const struct wire_stack *record = stack->record;
 	uint64_t amount = capture->has_view ? view_amount(&capture->stacks.events, capture->view,
-							  record->event, record->weight)
+							  record->event, wire_stack_samples(record),
+							  record->weight)
 					    : 0;
 	char reason[STACKS_END_TEXT];
 	size_t n = 0;
 
-	capture->n_waits += events_is_wait(&capture->stacks.events, record->event);
+	if (events_is_wait(&capture->stacks.events, record->event))
+		capture->n_waits += wire_stack_samples(record);
 	if (!amount)
 		return 0;
 	capture->n_counted += amount;

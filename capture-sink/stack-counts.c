@@ -108,6 +108,40 @@ static const uint32_t *keep(struct stack_counts *counts, const uint32_t *names, 
 	return memcpy(kept, names, n * sizeof(*names));
 }
 
+static bool is_full(const struct stack_counts *counts, size_t n_names)
+{
+	return counts->n >= STACK_COUNTS_MAX || counts->n_names + n_names > STACK_COUNTS_NAMES_MAX;
+}
+
+static bool is_crowd(const struct stack_counts *counts, const uint32_t *names, size_t n_names)
+{
+	return counts->crowd && n_names == 2 && names[1] == counts->crowd;
+}
+
+/* The stack of all those of a thread for which there is no room; the thread is its first name. */
+static int add_to_crowd(struct stack_counts *counts, const uint32_t *names, size_t n_names,
+			uint64_t n_samples)
+{
+	const uint32_t crowd[] = { names[0], counts->crowd };
+
+	if (!counts->crowd || is_crowd(counts, names, n_names)) {
+		counts->n_other += n_samples;
+		return 0;
+	}
+	counts->n_crowded += n_samples;
+	return stack_counts_add_many(counts, crowd, 2, n_samples);
+}
+
+/* Makes room once, for many; where that is of no use it is not tried again. */
+static void make_room(struct stack_counts *counts, size_t n_names)
+{
+	if (!counts->crowd || counts->is_packed || !is_full(counts, n_names))
+		return;
+	stack_counts_forget_rare(counts);
+	counts->is_packed = counts->n > STACK_COUNTS_MAX / 4 * 3 ||
+			    counts->n_names > STACK_COUNTS_NAMES_MAX / 4 * 3;
+}
+
 int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, size_t n_names,
 			  uint64_t n_samples)
 {
@@ -115,6 +149,7 @@ int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, si
 	struct stack_slot *slot;
 	const uint32_t *kept;
 
+	make_room(counts, n_names);
 	if (counts->n * 2 >= counts->n_slots && grow(counts) < 0)
 		return -ENOMEM;
 	slot = find_slot(counts, hash, names, n_names);
@@ -122,10 +157,8 @@ int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, si
 		counts->list[slot->number - 1].n_samples += n_samples;
 		return 0;
 	}
-	if (counts->n >= STACK_COUNTS_MAX || counts->n_names + n_names > STACK_COUNTS_NAMES_MAX) {
-		counts->n_other += n_samples;
-		return 0;
-	}
+	if (is_full(counts, n_names))
+		return add_to_crowd(counts, names, n_names, n_samples);
 	kept = keep(counts, names, n_names);
 	if (!kept)
 		return -ENOMEM;
@@ -143,32 +176,38 @@ int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t 
 static uint64_t find_threshold(const struct stack_counts *counts)
 {
 	for (uint64_t threshold = 2;; threshold *= 2) {
-		size_t n = 0;
+		size_t n = 0, n_names = 0;
 
-		for (size_t i = 0; i < counts->n; i++)
-			n += counts->list[i].n_samples >= threshold;
-		if (n <= counts->n / 2)
+		for (size_t i = 0; i < counts->n; i++) {
+			if (counts->list[i].n_samples < threshold)
+				continue;
+			n++;
+			n_names += counts->list[i].n_names;
+		}
+		if ((n <= counts->n / 2 && n_names <= counts->n_names / 2) || threshold >> 63)
 			return threshold;
 	}
 }
 
 void stack_counts_forget_rare(struct stack_counts *counts)
 {
-	struct stack_counts kept = { .n_other = counts->n_other };
+	struct stack_counts kept = { .crowd = counts->crowd,
+				     .n_crowded = counts->n_crowded,
+				     .n_other = counts->n_other };
 	uint64_t threshold = find_threshold(counts);
+	int r = 0;
 
-	for (size_t i = 0; i < counts->n; i++) {
+	for (size_t i = 0; i < counts->n && r == 0; i++) {
 		const struct stack_count *count = &counts->list[i];
+		bool stays = count->n_samples >= threshold ||
+			     is_crowd(counts, count->names, count->n_names);
 
-		if (count->n_samples < threshold) {
-			kept.n_other += count->n_samples;
-			continue;
-		}
-		if (stack_counts_add_many(&kept, count->names, count->n_names, count->n_samples) <
-		    0) {
-			stack_counts_deinit(&kept);
-			return;
-		}
+		r = (stays ? stack_counts_add_many
+			   : add_to_crowd)(&kept, count->names, count->n_names, count->n_samples);
+	}
+	if (r < 0) {
+		stack_counts_deinit(&kept);
+		return;
 	}
 	stack_counts_deinit(counts);
 	*counts = kept;
@@ -178,7 +217,9 @@ int stack_counts_rename(struct stack_counts *counts, uint32_t (*rename)(uint32_t
 			void *arg)
 {
 	_cleanup_free_ uint32_t *names = calloc(STACK_COUNT_NAMES_MAX, sizeof(*names));
-	struct stack_counts renamed = { .n_other = counts->n_other };
+	struct stack_counts renamed = { .crowd = counts->crowd,
+					.n_crowded = counts->n_crowded,
+					.n_other = counts->n_other };
 
 	for (size_t i = 0; i < counts->n; i++) {
 		const struct stack_count *count = &counts->list[i];

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,8 @@ enum {
 				  << 14, /* calls that were inlined into all of a stack's frames */
 	/* Of one stack: its thread, why it ends, its frames, and what was inlined into them. */
 	STACK_COUNT_NAMES_MAX = 2 + WIRE_FRAMES_MAX + STACK_COUNT_INLINED_MAX,
-	STACK_COUNTS_MAX = 1 << 20,	  /* further stacks are counted together */
-	STACK_COUNTS_NAMES_MAX = 1 << 26, /* and those behind so many names in all */
+	STACK_COUNTS_MAX = 1 << 20,	  /* stacks: then the rarest make room */
+	STACK_COUNTS_NAMES_MAX = 1 << 25, /* and so they do for names in all of them */
 };
 
 struct stack_count {
@@ -31,7 +32,10 @@ struct stack_counts {
 	struct stack_slot *slots;
 	size_t n_slots; /* a power of two, at least twice n; or 0 */
 	struct stack_block *newest;
-	uint64_t n_other; /* samples of stacks beyond the limits */
+	uint32_t crowd;	    /* a name: of a thread's stacks for which there is no room; 0: none */
+	uint64_t n_crowded; /* samples of those, at least */
+	uint64_t n_other;   /* samples of stacks beyond the limits that are in no crowd either */
+	bool is_packed;	    /* nothing would make room any more */
 };
 
 void stack_counts_deinit(struct stack_counts *counts);
@@ -44,8 +48,8 @@ int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, si
 			  uint64_t n_samples);
 
 /*
- * Forgets those that were met least often, at least half of them; they count as others from then
- * on. (Without memory to do so, all stay.)
+ * Forgets those that were met least often, at least half of them; they are of their thread's crowd
+ * from then on, or, without one, others. (Without memory to do so, all stay.)
  */
 void stack_counts_forget_rare(struct stack_counts *counts);
 

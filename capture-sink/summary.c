@@ -94,7 +94,9 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 			 uint64_t n_samples)
 {
 	fprintf(stderr, "Hottest stacks (leaf first%s):\n",
-		capture->counts.n_other ? "; at least" : ""); /* some were forgotten meanwhile */
+		capture->counts.n_other + capture->counts.n_crowded
+			? "; at least" /* some were forgotten meanwhile */
+			: "");
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
 		const char *between = "";
@@ -180,6 +182,16 @@ static void print_totals(const struct capture *capture, uint64_t n_samples,
 	fputs(end == STAGE_STREAM_WHOLE ? "\n" : "; INCOMPLETE: the stream was cut\n", stderr);
 }
 
+/* Of folded stacks: where others had no room, they end so. */
+static void print_crowded(const struct capture *capture)
+{
+	if (capture->counts.n_crowded)
+		fprintf(stderr,
+			"  more stacks than fit: the file tells of %" PRIu64
+			" samples only whose they are\n",
+			capture->counts.n_crowded);
+}
+
 void summary_print_capture(const struct capture *capture, enum stage_stream_end end)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
@@ -196,6 +208,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	if (capture->format->lacks)
 		fprintf(stderr, "  a file of format %s does not hold %s\n", capture->format->name,
 			capture->format->lacks);
+	print_crowded(capture);
 	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
 		return;
 	print_ends(capture, n_samples);

@@ -67,15 +67,11 @@ void whole_profile_free(struct capture *capture)
 int whole_profile_settle(struct capture *capture)
 {
 	struct profile *profile = profile_of(capture);
-	int r = 0;
+	int r = profile_settle(profile, capture->stage);
 
-	profile_settle(profile);
-	if (heap_is_there(&capture->heap))
+	if (r == 0 && heap_is_there(&capture->heap))
 		r = heap_profile_select(&capture->heap, profile, capture->heap_metric,
 					capture->heap_unit);
-	if (profile->n_refused)
-		*counters_get(&capture->stage->counters, "refused", "samples") +=
-			profile->n_refused;
 	return r;
 }
 

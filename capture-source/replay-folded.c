@@ -4,6 +4,7 @@
  * time, as there is none; each comm is a process. Names are all that is known.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ enum {
 	NAME_SIZE = 4096,
 };
 
-#define SAMPLES_MAX (1ULL << 32) /* of all lines */
+#define SAMPLES_MAX (1ULL << 53) /* of all lines: as many as numbers in JSON can tell */
 
 struct comm {
 	UT_hash_handle hh;
@@ -153,44 +154,38 @@ static int make_frames(struct folded *folded, struct comm *comm, size_t first,
 	return r;
 }
 
-static int put_stacks(struct stage *stage, struct folded *folded, const struct wire_stack *stack,
-		      uint64_t n)
+/* A line that is no stack, or beyond our limits, counts as one sample that is left out. */
+static int refuse_line(struct stage *stage, struct folded *folded)
 {
-	int r = 0;
-
-	for (; n && r == 0 && !stage_should_stop(); n--) {
-		stage->samples_in++;
-		r = stage_put(stage, WIRE_RECORD_stack, stack);
-	}
-	return r;
+	folded->n_refused++;
+	stage->samples_in++;
+	stage_drop(stage, "unreadable-line", 1);
+	return 0;
 }
 
 static int take_line(struct stage *stage, struct folded *folded, char *line)
 {
-	struct wire_stack stack = { .weight = 1, .end = WIRE_stack_end_COMPLETE };
 	uint64_t n = cut_count(line);
+	struct wire_stack stack = { .weight = n, .n_samples = n, .end = WIRE_stack_end_COMPLETE };
 	struct comm *comm;
 	size_t first = 1;
 	int r;
 
-	if (!n || n > SAMPLES_MAX - folded->n_samples || !split(folded, line)) {
-		folded->n_refused++;
-		return 0;
-	}
-	folded->n_samples += n;
+	if (!n || n > SAMPLES_MAX - folded->n_samples || !split(folded, line))
+		return refuse_line(stage, folded);
 	r = find_comm(folded, folded->names[0], &comm);
-	if (r == -ENOSPC) {
-		folded->n_refused++;
-		return 0;
-	}
+	if (r == -ENOSPC)
+		return refuse_line(stage, folded);
 	if (r < 0)
 		return r;
+	folded->n_samples += n;
+	stage->samples_in += n;
 	if (folded->n_names > 1 && places_find_end(folded->names[1], &stack.end))
 		first = 2;
 	stack.process = comm->process.number;
 	stack.tid = comm->process.pid;
 	r = make_frames(folded, comm, first, &stack.frames);
-	return r < 0 ? r : put_stacks(stage, folded, &stack, n);
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);
 }
 
 /* A line without its end, as a text of its own. */
@@ -204,6 +199,16 @@ static int take_text(struct stage *stage, struct folded *folded, const char *tex
 	memcpy(line, text, size);
 	line[size] = 0;
 	return size ? take_line(stage, folded, line) : 0;
+}
+
+static void tell_refused(struct stage *stage, uint64_t n)
+{
+	*counters_get(&stage->counters, "refused", "lines") = n;
+	stage_warn(stage,
+		   "%" PRIu64 " line%s left out: no stack with a count behind it, or more than the "
+		   "limits allow",
+		   n, n == 1 ? " was" : "s were");
+	stage->exit_status = STAGE_EXIT_FAILED;
 }
 
 int replay_folded_run(struct stage *stage, struct replay *replay)
@@ -224,7 +229,7 @@ int replay_folded_run(struct stage *stage, struct replay *replay)
 	if (!folded)
 		return r;
 	if (folded->n_refused)
-		*counters_get(&stage->counters, "refused", "lines") = folded->n_refused;
+		tell_refused(stage, folded->n_refused);
 	free_comms(folded);
 	free(folded->line);
 	return r;

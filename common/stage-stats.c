@@ -15,14 +15,6 @@
 #include "common/peak-memory.h"
 #include "common/stage-internal.h"
 
-static uint64_t samples_out(const struct stage *stage)
-{
-	if (stage->program->role == STAGE_SINK)
-		return stage->samples_out;
-	return stage->writer.totals[WIRE_RECORD_sample] + stage->writer.totals[WIRE_RECORD_stack] +
-	       stage->heap_events_out;
-}
-
 static int send_stats(struct stage *stage)
 {
 	struct wire_string name = wire_string(stage->program->name, 64);
@@ -31,7 +23,7 @@ static int send_stats(struct stage *stage)
 		.records_in = stage->reader.n_records,
 		.records_out = stage->writer.n_records,
 		.samples_in = stage->samples_in,
-		.samples_out = samples_out(stage),
+		.samples_out = stage->samples_out,
 	};
 	int r = stage_put(stage, WIRE_RECORD_stats, &stats);
 
@@ -136,7 +128,7 @@ void stage_write_stats(struct stage *stage)
 	json_number(&json, "bytes_in", stage->reader.n_bytes);
 	json_number(&json, "bytes_out", stage->writer.n_bytes);
 	json_number(&json, "samples_in", stage->samples_in);
-	json_number(&json, "samples_out", samples_out(stage));
+	json_number(&json, "samples_out", stage->samples_out);
 	write_group(&json, &stage->counters, "dropped"); /* be it empty */
 	write_groups(&json, &stage->counters);
 	write_groups(&json, &stage->own_counters);

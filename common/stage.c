@@ -229,61 +229,50 @@ static int decode(struct stage *stage, const struct wire_raw *raw, union wire_vi
 	return outcome ? report_damage(stage, raw, outcome) : 0;
 }
 
-/* One record to a stage that wants them all. */
-static int dispatch_each(struct stage *stage, void *self, const struct wire_raw *raw)
+/* Counts the samples of a record, which has been decoded unless it is a sample. */
+static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
+			     const union wire_view *view)
 {
-	union wire_view view;
-	int r;
+	uint16_t type = raw->header->type;
+	uint64_t n = stage_samples_of(type, view);
 
-	if (!wire_type(raw->header->type))
-		return stage->program->each(stage, self, raw, NULL);
-	r = decode(stage, raw, &view);
-	return r < 0 ? r : stage->program->each(stage, self, raw, &view);
-}
-
-/* Both begin with their time. */
-static void take_sample(struct stage *stage, const struct wire_raw *raw)
-{
-	stage->samples_in++;
-	if (raw->header->size >= sizeof(*raw->header) + sizeof(uint64_t))
+	stage->samples_in += n;
+	/* Both begin with their time. */
+	if ((type == WIRE_RECORD_sample || type == WIRE_RECORD_stack) &&
+	    raw->header->size >= sizeof(*raw->header) + sizeof(uint64_t))
 		stage->last_time = *(const uint64_t *)(raw->header + 1);
+	return n;
 }
 
-/* Allocations and frees count one by one, and no filter takes any out. */
-static int take_heap_events(struct stage *stage, const struct wire_raw *raw)
+/* Whether a record is looked into: by a handler, or because it tells of how many samples it is. */
+static bool is_decoded(const struct stage *stage, uint16_t type, bool has_handler)
 {
-	union wire_view view;
-	int r = decode(stage, raw, &view);
-
-	if (r < 0)
-		return r;
-	stage->samples_in += view.heap_events.n;
-	stage->heap_events_out += view.heap_events.n;
-	return 0;
+	return wire_type(type) && (has_handler || stage->program->each ||
+				   type == WIRE_RECORD_stack || type == WIRE_RECORD_heap_events);
 }
 
 /* One record through its handler, or past it. 0 or -errno. */
 static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 {
-	const struct stage_handler *handler = find_handler(stage, raw->header->type);
+	uint16_t type = raw->header->type;
+	const struct stage_handler *handler = find_handler(stage, type);
 	union wire_view view;
+	uint64_t n_samples;
 	int r = STAGE_PASS;
 
-	if (raw->header->type == WIRE_RECORD_sample || raw->header->type == WIRE_RECORD_stack)
-		take_sample(stage, raw);
-	if (raw->header->type == WIRE_RECORD_heap_events && take_heap_events(stage, raw) < 0)
-		return -EBADMSG;
-	if (!wire_type(raw->header->type))
+	if (!wire_type(type))
 		++*counters_get(&stage->counters, "records", "unknown-type");
+	if (is_decoded(stage, type, handler != NULL) && decode(stage, raw, &view) < 0)
+		return -EBADMSG;
+	n_samples = take_samples(stage, raw, &view);
 	if (stage->program->each)
-		return dispatch_each(stage, self, raw);
-	if (handler) {
-		r = decode(stage, raw, &view);
-		if (r == 0)
-			r = handler->handle(stage, self, &view);
-	}
-	if (r == STAGE_PASS && stage->program->role == STAGE_FILTER)
+		return stage->program->each(stage, self, raw, wire_type(type) ? &view : NULL);
+	if (handler)
+		r = handler->handle(stage, self, &view);
+	if (r == STAGE_PASS && stage->program->role == STAGE_FILTER) {
+		stage->samples_out += n_samples;
 		r = wire_writer_pass(&stage->writer, raw);
+	}
 	return r < 0 ? r : 0;
 }
 

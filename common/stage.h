@@ -103,10 +103,9 @@ struct stage {
 	struct wire_hello hello;      /* as it goes downstream */
 	struct counters counters;     /* they go downstream, too: the same for the same input */
 	struct counters own_counters; /* what depends on this run: in the file of --stats alone */
-	uint64_t samples_in, samples_out;
-	uint64_t heap_events_out; /* allocations and frees are samples, too: many a record */
-	uint64_t last_time;	  /* of the stream so far: a source sets it, elsewhere samples do */
-	uint64_t end_time;	  /* of the `end` record */
+	uint64_t samples_in, samples_out; /* allocations and frees are samples, too */
+	uint64_t last_time; /* of the stream so far: a source sets it, elsewhere samples do */
+	uint64_t end_time;  /* of the `end` record */
 	char *early[STAGE_EARLY_MAX];
 	size_t n_early;
 	bool quiet, neighbours_are_told;

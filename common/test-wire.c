@@ -288,6 +288,12 @@ static void test_header(void **state)
 	assert_int_equal(wire_check_header(&header, 8), WIRE_E_PADDING);
 }
 
+static void test_ends_of_stacks_fit_tables(void **state)
+{
+	for (size_t i = 0; i < wire_names_stack_end.n; i++)
+		assert_true(wire_names_stack_end.names[i].number < WIRE_STACK_ENDS_MAX);
+}
+
 static void test_each_outcome_has_a_text_of_its_own(void **state)
 {
 	for (int i = WIRE_OK; i <= WIRE_E_VERSION + 1; i++)
@@ -310,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_an_image_id_of_version_1_0_is_read),
 		cmocka_unit_test(test_ids_are_unique_and_limits_hold),
 		cmocka_unit_test(test_header),
+		cmocka_unit_test(test_ends_of_stacks_fit_tables),
 		cmocka_unit_test(test_each_outcome_has_a_text_of_its_own),
 	};
 

@@ -27,13 +27,14 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 8
+#define WIRE_VERSION_MINOR 9
 
 enum {
 	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
 	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
 	WIRE_FRAMES_MAX = 8192,	      /* of a stack */
 	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
+	WIRE_STACK_ENDS_MAX = 32,     /* reasons for a stack's end are below this */
 	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers leave out those of larger numbers */
 	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
 	WIRE_NAME_MAX = 4096,	      /* bytes of a function's or source file's name */
@@ -203,6 +204,12 @@ union wire_view {
 #undef ITEM
 #undef ITEM_FIELD
 #undef ITEM_END
+
+/* How many samples a stack is of. */
+static inline uint64_t wire_stack_samples(const struct wire_stack *stack)
+{
+	return stack->n_samples ? stack->n_samples : 1;
+}
 
 struct wire_name {
 	uint32_t number;

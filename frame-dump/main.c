@@ -49,10 +49,7 @@ static int each(struct stage *stage, void *data, const struct wire_raw *raw, con
 	const union wire_view *view = data_view;
 	uint16_t type = raw->header->type;
 
-	if (type == WIRE_RECORD_sample || type == WIRE_RECORD_stack)
-		stage->samples_out++;
-	if (type == WIRE_RECORD_heap_events)
-		stage->samples_out += view->heap_events.n;
+	stage->samples_out = self->summary.n_samples = stage->samples_in;
 	if (!self->summarize && type == WIRE_RECORD_heap_events && self->lists_heap_events)
 		record_text_print_heap_events(stdout, &view->heap_events);
 	else if (!self->summarize && view)
@@ -63,8 +60,6 @@ static int each(struct stage *stage, void *data, const struct wire_raw *raw, con
 		summary_add_stats(&self->summary, &view->stats);
 	else if (type == WIRE_RECORD_count)
 		summary_add_count(&self->summary, &view->count);
-	else if (type == WIRE_RECORD_heap_events)
-		self->summary.n_heap_events += view->heap_events.n;
 	else if (type == WIRE_RECORD_stack)
 		summary_add_stack(&self->summary, &view->stack);
 	return ferror(stdout) ? -EIO : 0;

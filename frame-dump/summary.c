@@ -39,9 +39,9 @@ void summary_add_count(struct summary *summary, const struct wire_count *count)
 
 void summary_add_stack(struct summary *summary, const struct wire_stack *stack)
 {
-	summary->n_stacks++;
+	summary->n_stacks += wire_stack_samples(stack);
 	if (stack->end < ARRAY_SIZE(summary->stack_ends))
-		summary->stack_ends[stack->end]++;
+		summary->stack_ends[stack->end] += wire_stack_samples(stack);
 }
 
 static void print_totals(FILE *out, const uint64_t *totals)
@@ -90,8 +90,7 @@ static bool check_stage(FILE *out, const struct summary_stage *stage,
 
 bool summary_print(FILE *out, const struct summary *summary, const uint64_t *totals)
 {
-	uint64_t present =
-		totals[WIRE_RECORD_sample] + totals[WIRE_RECORD_stack] + summary->n_heap_events;
+	uint64_t present = summary->n_samples;
 	bool good = summary->n_refused == 0;
 
 	print_totals(out, totals);

@@ -16,9 +16,11 @@ struct summary_stage {
 struct summary {
 	struct summary_stage stages[SUMMARY_STAGES_MAX];
 	size_t n_stages;
-	uint64_t n_refused;	 /* stats records beyond the limit */
-	uint64_t stack_ends[16]; /* of the stacks that passed, by enum wire_stack_end */
-	uint64_t n_stacks, n_samples, n_heap_events;
+	uint64_t n_refused;			  /* stats records beyond the limit */
+	uint64_t stack_ends[WIRE_STACK_ENDS_MAX]; /* of the stacks that passed, by enum
+						     wire_stack_end */
+	uint64_t n_stacks;			  /* samples of them */
+	uint64_t n_samples; /* that are there in whatever form; allocations and frees are, too */
 };
 
 void summary_add_stats(struct summary *summary, const struct wire_stats *stats);

@@ -65,6 +65,7 @@ static bool print(void)
 
 	free(text);
 	out = open_memstream(&text, &size);
+	summary.n_samples = totals[WIRE_RECORD_sample] + totals[WIRE_RECORD_stack];
 	good = summary_print(out, &summary, totals);
 	fclose(out);
 	return good;

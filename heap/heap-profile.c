@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-
 #include "heap/heap-profile.h"
 
 int heap_profile_add_stack(struct heap *heap, struct profile *profile,
@@ -9,10 +7,6 @@ int heap_profile_add_stack(struct heap *heap, struct profile *profile,
 	uint32_t node, thread = 0;
 	int r = profile_find_stack(profile, stack, &node, &thread);
 
-	if (r == -ENOSPC) {
-		node = 0;
-		r = 0;
-	}
 	return r < 0 ? r : heap_add_stack(heap, record, node, thread);
 }
 
@@ -25,6 +19,7 @@ int heap_profile_select(const struct heap *heap, struct profile *profile, enum h
 	for (size_t i = 0; i < heap->n_stacks && r == 0; i++) {
 		const struct heap_stack *stack = &heap->stacks[i];
 		const struct profile_sample sample = {
+			.n = 1,
 			.weight = heap_amount_in(heap_stack_amount(stack, metric), unit),
 			.node = stack->node,
 			.thread = stack->thread,

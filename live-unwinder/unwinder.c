@@ -243,7 +243,7 @@ static uint64_t *find_fault(struct stage *stage, struct live_unwinder *self,
 
 static void forget_faults(struct live_unwinder *self, uint64_t image)
 {
-	for (size_t end = 0; end < UNWINDER_ENDS; end++)
+	for (size_t end = 0; end < WIRE_STACK_ENDS_MAX; end++)
 		pair_map_remove(&self->faults, image, end);
 }
 

@@ -10,7 +10,6 @@
 #include "live-unwinder/verify.h"
 
 enum {
-	UNWINDER_ENDS = 16,	       /* more than there are reasons for a stack's end */
 	UNWINDER_MEMORY_MAX = 1 << 30, /* bytes of data */
 	UNWINDER_FAULTS_MAX = 1 << 20, /* images and reasons whose counts are kept at hand */
 };
@@ -38,8 +37,8 @@ struct live_unwinder {
 	struct verify verify;
 	struct wire_frame *frames; /* room for the kernel's and the user's */
 	/* Counters of the stage. */
-	uint64_t *n_ends[UNWINDER_ENDS]; /* by enum wire_stack_end */
-	struct pair_map faults;		 /* (image, end) → the counter of such stacks */
+	uint64_t *n_ends[WIRE_STACK_ENDS_MAX]; /* by enum wire_stack_end */
+	struct pair_map faults;		       /* (image, end) → the counter of such stacks */
 	uint64_t *n_by_table, *n_by_dwfl;
 	uint64_t *n_left[ENGINE_TABLE_OUTCOMES]; /* to dwfl, by enum engine_table_outcome */
 };

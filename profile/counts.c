@@ -27,7 +27,8 @@ static uint64_t amount(const struct profile *profile, const struct counts_filter
 	uint64_t n = profile_amount(profile, filter->view, sample);
 	bool is_wait = events->list[sample->event].kind == WIRE_event_kind_OFF_CPU;
 	uint64_t to = filter->to ? filter->to : UINT64_MAX;
-	uint64_t begin = is_wait ? sample->time - sample->weight : sample->time, end = sample->time;
+	uint64_t weight = sample->weight < sample->time ? sample->weight : sample->time;
+	uint64_t begin = is_wait ? sample->time - weight : sample->time, end = sample->time;
 
 	if (end < filter->from || begin > to)
 		return 0;
@@ -63,7 +64,7 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 			counts->of_waker[sample->waker - 1] += n;
 		counts->of_thread[sample->thread] += n;
 		counts->sum += n;
-		counts->n++;
+		counts->n += sample->n;
 	}
 	return 0;
 }

@@ -80,13 +80,13 @@ bool view_is_waits(const struct events *events, struct view view);
 /* false: there is no view of that name. */
 bool view_find(const struct events *events, const char *name, struct view *ret);
 
-/* What a sample is in a view; 0: it is not in it. */
+/* What samples of an event, which weigh so much, are in a view; 0: they are not in it. */
 static inline uint64_t view_amount(const struct events *events, struct view view, uint32_t event,
-				   uint64_t weight)
+				   uint64_t n_samples, uint64_t weight)
 {
 	if (view.kind == VIEW_WALL && events_is_wait(events, event))
 		return weight;
 	if (event != view.event)
 		return 0;
-	return view.kind == VIEW_SAMPLES ? 1 : weight;
+	return view.kind == VIEW_SAMPLES ? n_samples : weight;
 }

@@ -32,11 +32,13 @@ static uint32_t *find_slot(const struct node_index *index, const struct node *no
 	}
 }
 
-/* Four times as many, as all nodes are looked up again. */
+/* Four times as many as it takes, as all nodes are looked up again. */
 static int grow(struct node_index *index, const struct node *nodes, size_t n)
 {
-	size_t n_slots = index->n_slots ? index->n_slots * 4 : SLOTS_MIN;
+	size_t n_slots = SLOTS_MIN;
 
+	while (n_slots <= 4 * n)
+		n_slots *= 2;
 	free(index->slots);
 	index->slots = calloc(n_slots, sizeof(*index->slots));
 	index->n_slots = index->slots ? n_slots : 0;

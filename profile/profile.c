@@ -6,7 +6,8 @@
 
 #include "common/build-id.h"
 #include "common/growing-list.h"
-#include "profile/profile.h"
+#include "profile/merge.h"
+#include "profile/prune.h"
 
 /* Instead of an image, in the place of what is in none. */
 #define NO_IMAGE_USER (UINT64_MAX - 1)
@@ -16,12 +17,23 @@
 /* A place whose caller nothing proves is a location beside the one where it is proved. */
 #define UNPROVED_STEP (1ULL << 63)
 
+/* Beyond the limits, so that there is always room to say why a stack is cut. */
+enum { ROOM_FOR_CUTS = STACKS_ENDS };
+
+/* A stack whose frames have each a function that was inlined; of what tests set, a quarter. */
+#define ROOM_FOR_STACK(limit)                                                                      \
+	((limit) / 4 < 2 * WIRE_FRAMES_MAX ? (limit) / 4 : 2 * WIRE_FRAMES_MAX)
+
 int profile_init(struct profile *profile, struct stacks *stacks)
 {
-	*profile = (struct profile){ .stacks = stacks };
-	pair_map_init(&profile->location_of_place, PROFILE_LOCATIONS_MAX);
+	*profile = (struct profile){
+		.stacks = stacks,
+		.limits = { PROFILE_SAMPLES_MAX, PROFILE_NODES_MAX, PROFILE_LOCATIONS_MAX,
+			    PROFILE_CALLS_MAX, PROFILE_THREADS_MAX, PROFILE_PROCESSES_MAX },
+	};
+	pair_map_init(&profile->location_of_place, PROFILE_LOCATIONS_MAX + ROOM_FOR_CUTS);
 	pair_map_init(&profile->module_of_image, PROFILE_MODULES_MAX);
-	pair_map_init(&profile->process_of_number, PROFILE_THREADS_MAX);
+	pair_map_init(&profile->process_of_number, PROFILE_PROCESSES_MAX);
 	pair_map_init(&profile->thread_of_tid, PROFILE_THREADS_MAX);
 	/* The first of each is none. */
 	profile->locations = calloc(1, sizeof(*profile->locations));
@@ -121,10 +133,12 @@ static int add_location(struct profile *profile, uint64_t image, uint64_t offset
 			uint64_t *ret)
 {
 	uint64_t *known = pair_map_find(&profile->location_of_place, image, offset);
+	size_t room = location.kind == PROFILE_CUT ? ROOM_FOR_CUTS : 0;
 	int r = 0;
 
 	*ret = 0;
-	if (profile->n_locations == PROFILE_LOCATIONS_MAX || profile->n_calls >= PROFILE_CALLS_MAX)
+	if (profile->n_locations >= profile->limits.locations + room ||
+	    profile->n_calls >= profile->limits.calls + room)
 		return 0;
 	if (known)
 		*known = profile->n_locations;
@@ -185,13 +199,15 @@ static int find_node(struct profile *profile, struct node node, uint32_t *ret)
 {
 	uint32_t *slot =
 		node_index_find(&profile->node_index, profile->nodes, profile->n_nodes, node);
+	bool is_cut = profile->locations[node.location].kind == PROFILE_CUT;
+	size_t room = is_cut ? ROOM_FOR_CUTS : 0;
 	int r;
 
 	*ret = 0;
 	if (!slot)
 		return -ENOMEM;
 	if (!*slot) {
-		if (profile->n_nodes == PROFILE_NODES_MAX)
+		if (profile->n_nodes >= profile->limits.nodes + room)
 			return 0;
 		r = GROWING_LIST_MAKE_ROOM(profile->nodes, profile->n_nodes);
 		if (r < 0)
@@ -267,33 +283,85 @@ static void label(struct profile *profile, struct profile_process *process, cons
 	process->unit = *text ? intern(profile, text) : 0;
 }
 
+static const char *name_of_process(const struct named_stack *stack)
+{
+	return stack->process && *stack->process->name ? stack->process->name : "[unknown]";
+}
+
+static int put_process(struct profile *profile, struct profile_process process)
+{
+	int r = GROWING_LIST_MAKE_ROOM(profile->processes, profile->n_processes);
+
+	if (r == 0)
+		profile->processes[profile->n_processes++] = process;
+	return r;
+}
+
+/* The process of all for which there is no room. 0 or -ENOMEM. */
+static int find_crowd_of_processes(struct profile *profile, uint32_t *ret)
+{
+	struct profile_process crowd = { .number = UINT64_MAX };
+	int r = 0;
+
+	if (!profile->crowd) {
+		crowd.name = intern(profile, "[more-processes-than-fit]");
+		r = put_process(profile, crowd);
+		if (r == 0)
+			profile->crowd = profile->n_processes;
+	}
+	*ret = profile->crowd - 1;
+	return r;
+}
+
 static int find_process(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
 {
 	uint64_t number = stack->record->process;
 	uint64_t *known = pair_map_find(&profile->process_of_number, number, 0);
-	const char *name =
-		stack->process && *stack->process->name ? stack->process->name : "[unknown]";
+	struct profile_process process = {
+		.number = number,
+		.pid = stack->process ? stack->process->pid : 0,
+	};
 	int r;
 
 	*ret = known ? *known : profile->n_processes;
 	if (known)
 		return 0;
-	r = pair_map_add(&profile->process_of_number, number, 0, profile->n_processes);
-	if (r == 0)
-		r = GROWING_LIST_MAKE_ROOM(profile->processes, profile->n_processes);
-	if (r < 0)
-		return r;
-	profile->processes[profile->n_processes++] = (struct profile_process){
-		.number = number,
-		.pid = stack->process ? stack->process->pid : 0,
-		.name = intern(profile, name),
-	};
+	if (profile->n_processes >= profile->limits.processes)
+		return find_crowd_of_processes(profile, ret);
+	process.name = intern(profile, name_of_process(stack));
 	if (stack->process && stack->process->cgroup)
-		label(profile, &profile->processes[*ret], stack->process->cgroup->path);
-	return 0;
+		label(profile, &process, stack->process->cgroup->path);
+	r = pair_map_add(&profile->process_of_number, number, 0, profile->n_processes);
+	return r < 0 ? r : put_process(profile, process);
 }
 
-/* 0; -ENOSPC: there is no room for one more; -ENOMEM. */
+static int put_thread(struct profile *profile, struct profile_thread thread)
+{
+	int r = GROWING_LIST_MAKE_ROOM(profile->threads, profile->n_threads);
+
+	if (r == 0)
+		profile->threads[profile->n_threads++] = thread;
+	return r;
+}
+
+/* The thread of all those of a process for which there is no room. 0 or -ENOMEM. */
+static int find_crowd_of_threads(struct profile *profile, uint32_t process, uint32_t *ret)
+{
+	struct profile_thread crowd = { .process = process };
+	int r = 0;
+
+	profile->n_crowded++;
+	if (!profile->processes[process].crowd) {
+		crowd.name = intern(profile, "[more-threads-than-fit]");
+		r = put_thread(profile, crowd);
+		if (r == 0)
+			profile->processes[process].crowd = profile->n_threads;
+	}
+	*ret = profile->processes[process].crowd - 1;
+	return r;
+}
+
+/* 0 or -ENOMEM. What a thread is called is what it was called last. */
 static int find_thread(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
 {
 	const struct wire_stack *record = stack->record;
@@ -305,15 +373,16 @@ static int find_thread(struct profile *profile, const struct named_stack *stack,
 	*ret = known ? *known : profile->n_threads;
 	if (!known) {
 		r = find_process(profile, stack, &process);
-		if (r == 0)
-			r = GROWING_LIST_MAKE_ROOM(profile->threads, profile->n_threads);
+		if (r == 0 && (profile->n_threads >= profile->limits.threads ||
+			       profile->processes[process].number == UINT64_MAX))
+			return find_crowd_of_threads(profile, process, ret);
 		if (r == 0)
 			r = pair_map_add(&profile->thread_of_tid, record->process, record->tid,
 					 profile->n_threads);
+		if (r == 0)
+			r = put_thread(profile, (struct profile_thread){ process, record->tid });
 		if (r < 0)
 			return r;
-		profile->threads[profile->n_threads++] =
-			(struct profile_thread){ process, record->tid };
 	}
 	thread = &profile->threads[*ret];
 	thread->name = names_of_thread(&profile->stacks->names, stack->process, record->process,
@@ -323,28 +392,53 @@ static int find_thread(struct profile *profile, const struct named_stack *stack,
 	return 0;
 }
 
+/* The node of all stacks for which there is no room: that of one which ends for that reason. */
+int profile_find_crowd(struct profile *profile, uint32_t *ret_node)
+{
+	const struct wire_stack record = { .end = WIRE_stack_end_MORE_STACKS };
+	const struct named_stack stack = { .record = &record };
+
+	return find_stack(profile, &stack, ret_node);
+}
+
 int profile_find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret_node,
 		       uint32_t *ret_thread)
 {
 	int r = find_stack(profile, stack, ret_node);
 
-	if (r == -ENOSPC) {
-		*ret_node = 0;
-		r = 0;
-	}
+	profile->holds_still = true;
+	if (r == 0 && !*ret_node && profile->n_path)
+		r = profile_find_crowd(profile, ret_node);
 	return r < 0 ? r : find_thread(profile, stack, ret_thread);
+}
+
+/* Room for one more sample, if need be. 0; -ENOMEM; -ENOSPC: there is none. */
+static int make_room_for_sample(struct profile *profile)
+{
+	uint32_t crowd;
+	int r = 0;
+
+	if (profile->n_samples >= profile->limits.samples) {
+		if (profile->holds_still)
+			return -ENOSPC;
+		r = profile_find_crowd(profile, &crowd);
+		if (r == 0)
+			profile_merge(profile, crowd);
+	}
+	if (r == 0 && profile->n_samples >= profile->limits.samples)
+		return -ENOSPC;
+	return r < 0 ? r : GROWING_LIST_MAKE_ROOM(profile->samples, profile->n_samples);
 }
 
 int profile_add_sample(struct profile *profile, const struct profile_sample *sample)
 {
-	int r = profile->n_samples == PROFILE_SAMPLES_MAX ? -ENOSPC : 0;
+	int r = make_room_for_sample(profile);
 
-	if (r == 0)
-		r = GROWING_LIST_MAKE_ROOM(profile->samples, profile->n_samples);
-	if (r == 0)
-		profile->samples[profile->n_samples++] = *sample;
-	profile->n_refused += r == -ENOSPC;
-	return r == -ENOSPC ? 0 : r;
+	if (r < 0)
+		return r;
+	profile->samples[profile->n_samples++] = *sample;
+	profile->has_repeats |= sample->n != 1;
+	return 0;
 }
 
 int profile_add_thread_time(struct profile *profile, const struct wire_thread_time *record)
@@ -359,14 +453,14 @@ int profile_add_thread_time(struct profile *profile, const struct wire_thread_ti
 	int r = find_thread(profile, &stack, &number);
 
 	if (r < 0)
-		return r == -ENOSPC ? 0 : r;
+		return r;
 	profile->threads[number].on_ns += record->on_cpu;
 	profile->threads[number].off_ns += record->off_cpu;
 	profile->threads[number].n_waits += record->n_waits;
 	return 0;
 }
 
-static_assert(sizeof(struct profile_sample) == 32, "there are many of them");
+static_assert(sizeof(struct profile_sample) == 40, "there are many of them");
 static_assert(EVENTS_MAX <= 1 << 5, "events fit");
 
 /* Whoever has ended a wait. */
@@ -381,31 +475,55 @@ static int find_waker(struct profile *profile, const struct wire_stack *record, 
 	int r = find_thread(profile, &stack, &thread);
 
 	*ret = r == 0 ? thread + 1 : 0;
-	return r == -ENOSPC ? 0 : r;
+	return r;
 }
 
 int profile_add_known_stack(struct profile *profile, const struct named_stack *stack, uint32_t node)
 {
 	const struct wire_stack *record = stack->record;
-	bool is_known = record->event < profile->stacks->events.n;
 	struct profile_sample sample = {
 		.time = record->time,
+		.n = wire_stack_samples(record),
 		.weight = record->weight,
 		.node = node,
-		.cpu = record->cpu,
 		.end = record->end,
 		.event = record->event,
 		.flags = record->flags,
 	};
-	int r = is_known ? find_thread(profile, stack, &sample.thread) : -ENOSPC;
+	int r = 0;
 
+	profile->n_taken += sample.n;
+	if (record->event >= profile->stacks->events.n) {
+		profile->n_unknown += sample.n;
+		return 0;
+	}
+	r = find_thread(profile, stack, &sample.thread);
 	if (r == 0 && record->waker_tid)
 		r = find_waker(profile, record, &sample.waker);
+	return r < 0 ? r : profile_add_sample(profile, &sample);
+}
 
-	if (r == 0)
-		return profile_add_sample(profile, &sample);
-	profile->n_refused += r == -ENOSPC;
-	return r == -ENOSPC ? 0 : r;
+/* A stack for which there is no room, as one of which only that is known. */
+static int add_to_crowd(struct profile *profile, const struct named_stack *stack)
+{
+	struct wire_stack record = *stack->record;
+	const struct named_stack crowded = { &record, stack->process, NULL };
+	uint32_t node;
+	int r = profile_find_crowd(profile, &node);
+
+	stacks_find_no_room(profile->stacks, record.end, wire_stack_samples(&record));
+	record.end = WIRE_stack_end_MORE_STACKS;
+	return r < 0 ? r : profile_add_known_stack(profile, &crowded, node);
+}
+
+/* Whether there is room for any stack that may come next, unless the limits are those of a test. */
+static bool is_full(const struct profile *profile)
+{
+	const struct profile_limits *limits = &profile->limits;
+
+	return profile->n_nodes + ROOM_FOR_STACK(limits->nodes) > limits->nodes ||
+	       profile->n_locations + ROOM_FOR_STACK(limits->locations) > limits->locations ||
+	       profile->n_calls + ROOM_FOR_STACK(limits->calls) > limits->calls;
 }
 
 int profile_add_stack(struct profile *profile, const struct named_stack *stack, uint64_t *ret_node)
@@ -414,11 +532,14 @@ int profile_add_stack(struct profile *profile, const struct named_stack *stack, 
 	int r = find_stack(profile, stack, &node);
 
 	*ret_node = r == 0 ? node : 0;
-	if (r == -ENOSPC || (r == 0 && !node && profile->n_path)) {
-		profile->n_refused++;
-		return 0;
-	}
-	return r < 0 ? r : profile_add_known_stack(profile, stack, node);
+	if (r == 0 && !node && profile->n_path)
+		r = add_to_crowd(profile, stack);
+	else if (r == 0)
+		r = profile_add_known_stack(profile, stack, node);
+	if (r < 0 || profile->holds_still || !is_full(profile))
+		return r;
+	*ret_node = 0; /* the number is another one's */
+	return profile_prune(profile);
 }
 
 static uint32_t intern_string(struct profile *profile, struct wire_string string)
@@ -444,7 +565,7 @@ static int find_process_of_mark(struct profile *profile, const struct wire_mark 
 	r = find_process(profile, &stack, &process);
 	if (r == 0)
 		*ret = process + 1;
-	return r == -ENOSPC ? 0 : r;
+	return r;
 }
 
 int profile_add_mark(struct profile *profile, const struct wire_mark *mark)
@@ -523,6 +644,8 @@ void profile_drop_samples(struct profile *profile, size_t n)
 {
 	if (!n)
 		return; /* there may be no list yet */
+	for (size_t i = 0; i < n; i++)
+		profile->n_taken -= profile->samples[i].n;
 	profile->n_samples -= n;
 	memmove(profile->samples, profile->samples + n,
 		profile->n_samples * sizeof(*profile->samples));
@@ -535,7 +658,30 @@ static int by_end(const void *a, const void *b)
 	return left->time < right->time ? -1 : left->time > right->time;
 }
 
-void profile_settle(struct profile *profile)
+static uint64_t count_samples(const struct profile *profile)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < profile->n_samples; i++)
+		n += profile->samples[i].n;
+	return n;
+}
+
+uint64_t profile_sum(const struct profile *profile, struct view view)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < profile->n_samples; i++)
+		sum += profile_amount(profile, view, &profile->samples[i]);
+	return sum;
+}
+
+int profile_check_sum(const struct profile *profile, struct view view, uint64_t n_put)
+{
+	return profile_sum(profile, view) == n_put ? 0 : -ENOTRECOVERABLE;
+}
+
+int profile_settle(struct profile *profile, struct stage *stage)
 {
 	const struct names *names = &profile->stacks->names;
 
@@ -547,4 +693,12 @@ void profile_settle(struct profile *profile)
 	/* A capture that is read back has them in the order of their beginnings. */
 	if (profile->n_marks)
 		qsort(profile->marks, profile->n_marks, sizeof(*profile->marks), by_end);
+	if (profile->n_unknown) {
+		stage->samples_out -= profile->n_unknown;
+		stage_drop(stage, "unknown-event", profile->n_unknown);
+	}
+	if (profile->n_crowded)
+		*counters_get(&stage->counters, "refused", "threads") += profile->n_crowded;
+	return count_samples(profile) + profile->n_unknown == profile->n_taken ? 0
+									       : -ENOTRECOVERABLE;
 }

@@ -3,19 +3,27 @@
  * A whole recording in memory: every sample with its time, thread and stack. Stacks are nodes of
  * one tree, whose edges are locations: a place of a file, with the functions that are there. What
  * is to be written once all is known is made of this.
+ *
+ * No sample is left out for want of room. Where there is none for nodes, the rarest stacks of those
+ * processes that have the most give way (prune.h): their samples stay with their thread, and end
+ * with "more-stacks-than-fit". Where there is none for samples, those of the same thread and stack
+ * that are close in time become one (merge.h). And where there is none for threads, a process has
+ * one more, for all that are too many.
  */
 #pragma once
 
 #include "profile/node-index.h"
 #include "profile/stacks.h"
 
+/* With all of these full, a profile takes 700 MiB; half of that are samples. */
 enum {
-	PROFILE_SAMPLES_MAX = 1 << 24,
-	PROFILE_NODES_MAX = 1 << 24,
-	PROFILE_LOCATIONS_MAX = 1 << 22,
-	PROFILE_CALLS_MAX = 1 << 24,
+	PROFILE_SAMPLES_MAX = 1 << 23,
+	PROFILE_NODES_MAX = 1 << 22,
+	PROFILE_LOCATIONS_MAX = 1 << 20,
+	PROFILE_CALLS_MAX = 1 << 22, /* at all locations */
+	PROFILE_THREADS_MAX = 1 << 20,
+	PROFILE_PROCESSES_MAX = 1 << 19,
 	PROFILE_MODULES_MAX = 1 << 18,
-	PROFILE_THREADS_MAX = 1 << 22,
 	PROFILE_LOSSES_MAX = 1 << 20,
 	PROFILE_COUNTERS_MAX = 1024,
 	PROFILE_MARKS_MAX = 1 << 20,
@@ -53,6 +61,7 @@ struct profile_process {
 	uint64_t number; /* of the incarnation */
 	uint32_t pid, name;
 	uint32_t cgroup, container, unit; /* names; 0: not known, or none (cgroup.h) */
+	uint32_t crowd; /* the thread of those that are too many: its index + 1; 0: none */
 };
 
 struct profile_thread {
@@ -61,10 +70,11 @@ struct profile_thread {
 };
 
 struct profile_sample {
-	uint64_t time, weight;
+	uint64_t time;	 /* of the first, where it is several */
+	uint64_t n;	 /* samples that it is */
+	uint64_t weight; /* of all of them */
 	uint32_t node, thread;
-	uint32_t waker; /* of a wait: a thread's index + 1; 0: not known */
-	uint16_t cpu;
+	uint32_t waker;		      /* of a wait: a thread's index + 1; 0: not known */
 	uint8_t end;		      /* enum wire_stack_end */
 	uint8_t event : 5, flags : 3; /* below EVENTS_MAX; enum wire_sample_flags */
 };
@@ -91,8 +101,14 @@ struct profile_loss {
 	uint32_t cpu;
 };
 
+/* How much there is room for; but for tests, PROFILE_…_MAX. */
+struct profile_limits {
+	size_t samples, nodes, locations, calls, threads, processes;
+};
+
 struct profile {
 	struct stacks *stacks; /* borrowed; whose names these are */
+	struct profile_limits limits;
 	struct profile_location *locations;
 	struct profile_call *calls;
 	struct profile_module *modules; /* the first is none */
@@ -106,7 +122,12 @@ struct profile {
 	struct profile_mark *marks;
 	size_t n_locations, n_calls, n_modules, n_nodes, n_processes, n_threads, n_samples,
 		n_losses, n_counters, n_counter_values, n_marks;
-	uint64_t n_refused; /* samples beyond the limits */
+	uint64_t n_taken;   /* samples that came; those that are there are as many */
+	uint64_t n_unknown; /* that came, and were not taken: of an event of which nobody told */
+	uint64_t n_crowded; /* whose thread or process had no room of its own */
+	bool has_repeats;   /* a sample may be several */
+	bool holds_still;   /* others know nodes and samples by their numbers: none may change */
+	uint32_t crowd;	    /* the process of those that are too many: its index + 1; 0: none */
 	struct pair_map location_of_place, module_of_image, process_of_number, thread_of_tid;
 	struct node_index node_index;
 	uint32_t path[WIRE_FRAMES_MAX + 1]; /* the nodes of the last stack, the outermost first */
@@ -119,27 +140,31 @@ void profile_deinit(struct profile *profile);
 
 /*
  * The location of a frame, for stacks.h's `add_frame`. 0 or -ENOMEM; beyond the limits it is 0, and
- * stacks with it are refused.
+ * there is no room for stacks with it.
  */
 int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 		      const struct frame_name *name, uint64_t *ret_location);
 
 /*
  * A sample whose frames' values are locations. 0 or -ENOMEM; `ret_node` is where its stack is, 0 if
- * it has no frames or was refused. The other takes that node instead of the frames.
+ * it has no frames, or nodes have new numbers since. The other takes that node instead of the
+ * frames.
  */
 int profile_add_stack(struct profile *profile, const struct named_stack *stack, uint64_t *ret_node);
 int profile_add_known_stack(struct profile *profile, const struct named_stack *stack,
 			    uint32_t node);
 
 /*
- * Where a stack is, and whose it is, without a sample of it. 0 or -ENOMEM; node 0: it has no
- * frames, or is beyond the limits; -ENOSPC: there are too many threads.
+ * Where a stack is, and whose it is, without a sample of it; nodes keep their numbers from then on.
+ * 0 or -ENOMEM; node 0: it has no frames.
  */
 int profile_find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret_node,
 		       uint32_t *ret_thread);
 
-/* A sample that was made up of what is known of a node. 0 or -ENOMEM. */
+/* The node of stacks for which there is no room. 0 or -ENOMEM. */
+int profile_find_crowd(struct profile *profile, uint32_t *ret_node);
+
+/* Samples that were made up of what is known of a node. 0 or -ENOMEM. */
 int profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 
 /* Where a thread's time has gone. 0 or -ENOMEM. */
@@ -155,14 +180,27 @@ int profile_add_lost(struct profile *profile, const struct wire_lost *lost);
 /* Forgets the first `n` samples; what they were made of stays. */
 void profile_drop_samples(struct profile *profile, size_t n);
 
-/* All is known: names are what they mean. */
-void profile_settle(struct profile *profile);
+/*
+ * All is known: names are what they mean, and what was refused is counted. 0; -ENOTRECOVERABLE: the
+ * samples are not those that came, which is a defect of ours.
+ */
+int profile_settle(struct profile *profile, struct stage *stage);
+
+/* What all samples are in a view. */
+uint64_t profile_sum(const struct profile *profile, struct view view);
+
+/*
+ * At the end of whatever writes all samples of a view: -ENOTRECOVERABLE if what it has put is not
+ * what they are, which is a defect of ours.
+ */
+int profile_check_sum(const struct profile *profile, struct view view, uint64_t n_put);
 
 /* What a sample is in a view; 0: it is not in it. */
 static inline uint64_t profile_amount(const struct profile *profile, struct view view,
 				      const struct profile_sample *sample)
 {
-	return view_amount(&profile->stacks->events, view, sample->event, sample->weight);
+	return view_amount(&profile->stacks->events, view, sample->event, sample->n,
+			   sample->weight);
 }
 
 static inline const char *profile_text(const struct profile *profile, uint32_t name)

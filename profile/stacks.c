@@ -144,6 +144,12 @@ static int add_stack(struct stage *stage, struct stacks *stacks, const struct na
 	return r;
 }
 
+/* By which a stack is counted; 0: one that is not known here. */
+static uint32_t end_of(const struct wire_stack *stack)
+{
+	return stack->end < STACKS_ENDS ? stack->end : 0;
+}
+
 int stacks_handle_stack(struct stage *stage, void *data, const void *view)
 {
 	struct stacks *stacks = data;
@@ -156,9 +162,9 @@ int stacks_handle_stack(struct stage *stage, void *data, const void *view)
 	int r;
 
 	pass_time(stacks, record->time);
-	stacks->n_ends[record->end < STACKS_ENDS ? record->end : 0]++;
+	stacks->n_ends[end_of(record)] += wire_stack_samples(record);
 	r = add_stack(stage, stacks, &stack);
-	stage->samples_out += r == 0;
+	stage->samples_out += r == 0 ? wire_stack_samples(record) : 0;
 	return r;
 }
 
@@ -314,6 +320,12 @@ int stacks_handle_count(struct stage *stage, void *data, const void *view)
 	else
 		stacks->n_left_out += count->value;
 	return 0;
+}
+
+void stacks_find_no_room(struct stacks *stacks, uint32_t end, uint64_t n_samples)
+{
+	stacks->n_ends[end < STACKS_ENDS ? end : 0] -= n_samples;
+	stacks->n_ends[WIRE_stack_end_MORE_STACKS] += n_samples;
 }
 
 bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT])

@@ -14,7 +14,7 @@
 
 enum {
 	STACKS_END_TEXT = 64,
-	STACKS_ENDS = 16, /* more than there are reasons for a stack's end */
+	STACKS_ENDS = WIRE_STACK_ENDS_MAX,
 };
 
 struct named_frame {
@@ -68,11 +68,11 @@ struct stacks {
 	const struct stacks_user *user;
 	struct wire_hello hello;
 	struct events events;
-	bool has_symbols; /* a symbolizer has seen the stream, or it came with names */
-	uint64_t n_ends[STACKS_ENDS];
-	uint64_t n_lost;			       /* by the kernel, which had no room */
-	uint64_t n_left_out;			       /* by the stages before */
-	uint64_t last_time;			       /* of the stream so far */
+	bool has_symbols;	      /* a symbolizer has seen the stream, or it came with names */
+	uint64_t n_ends[STACKS_ENDS]; /* samples */
+	uint64_t n_lost;	      /* by the kernel, which had no room */
+	uint64_t n_left_out;	      /* by the stages before */
+	uint64_t last_time;	      /* of the stream so far */
 	struct wire_frame raw_frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
 	struct named_frame named_frames[WIRE_FRAMES_MAX];
 };
@@ -86,6 +86,9 @@ int stacks_start(struct stacks *stacks, const struct wire_hello *hello);
 
 /* The stream is over: adds what was refused to the stage's counts. */
 void stacks_finish(struct stacks *stacks, struct stage *stage);
+
+/* Samples that were counted with another end have none but WIRE_stack_end_MORE_STACKS after all. */
+void stacks_find_no_room(struct stacks *stacks, uint32_t end, uint64_t n_samples);
 
 /* Handlers of stage.h, in front of those of identity.h, which they call. */
 int stacks_handle_process(struct stage *stage, void *self, const void *view);

@@ -338,7 +338,9 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	int r;
 
 	stacks_finish(&gathering->gathering.stacks, stage);
-	profile_settle(&gathering->gathering.profile);
+	r = profile_settle(&gathering->gathering.profile, stage);
+	if (r < 0)
+		return r;
 	heap_finish(&gathering->heap, stage->end_time);
 	report.heap = gathering;
 	report.end = end;

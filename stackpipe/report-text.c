@@ -51,10 +51,11 @@ static void print_summary(const struct report *report, FILE *out)
 	const struct wire_hello *hello = &stacks->hello;
 	const struct events *events = &stacks->events;
 	const struct profile *profile = &report->gathering->profile;
-	uint64_t n = profile->n_samples, n_waits = 0;
+	uint64_t n = profile->n_taken - profile->n_unknown, n_waits = 0;
 
-	for (size_t i = 0; i < n; i++)
-		n_waits += events_is_wait(events, profile->samples[i].event);
+	for (size_t i = 0; i < profile->n_samples; i++)
+		if (events_is_wait(events, profile->samples[i].event))
+			n_waits += profile->samples[i].n;
 	for (size_t i = 0; i < events->n; i++)
 		fprintf(out, "%s%s", i ? ", " : "", events->list[i].name);
 	fprintf(out, " of %s, %.1f s", *hello->host ? hello->host : "an unnamed host",

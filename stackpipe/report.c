@@ -244,8 +244,12 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	int r;
 
 	stacks_finish(&report.gathering->stacks, stage);
-	profile_settle(&report.gathering->profile);
-	r = choose_view(stage, &report.gathering->stacks.events);
+	r = profile_settle(&report.gathering->profile, stage);
+	if (r == -ENOTRECOVERABLE)
+		stage_error(stage, "error: the samples do not add up: this is a defect of "
+				   "stackpipe, please report it");
+	if (r == 0)
+		r = choose_view(stage, &report.gathering->stacks.events);
 	if (r == 0)
 		r = tree_init(&report.tree, &report.gathering->profile);
 	report.is_thread = select_threads(&report.gathering->profile);

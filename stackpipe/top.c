@@ -225,6 +225,7 @@ static int make_room(struct top *top)
 	profile_deinit(profile);
 	frame_cache_forget_all(&top->gathering.stacks.frames);
 	r = profile_init(profile, &top->gathering.stacks);
+	profile->holds_still = true;
 	live_counts_init(&top->counts, profile);
 	top->counts.view = view;
 	top->counts.cgroups = cgroups;
@@ -295,6 +296,7 @@ static int start(struct stage *stage, void *self, struct wire_hello *hello)
 
 	if (r < 0)
 		return r;
+	top->gathering.profile.holds_still = true;
 	top->stage = stage;
 	top->target = target;
 	top->window_s = WINDOW_DEFAULT_S;

@@ -53,12 +53,13 @@ function readNodes(numbers, n) {
 }
 
 /**
- * `nUnits`: in how many units each tells what it weighs; 0: all weigh the same. Where some are waits, each tells what for,
- * and the thread that has ended it + 1.
+ * `nUnits`: in how many units each tells what it weighs; 0: all weigh the same. Where one may be several (`haveCounts`), each
+ * tells how many it is. Where some are waits, each tells what for, and the thread that has ended it + 1.
  */
-function readSamples(numbers, n, nUnits, haveWaits) {
+function readSamples(numbers, n, nUnits, haveWaits, haveCounts) {
 	const samples = {
 		n, time: new Float64Array(n), thread: new Uint32Array(n), node: new Uint32Array(n),
+		count: haveCounts ? new Float64Array(n) : null, /* null: 1 each */
 		weights: Array.from({ length: nUnits }, () => new Float64Array(n)),
 		reason: new Uint32Array(haveWaits ? n : 0), waker: new Uint32Array(haveWaits ? n : 0),
 	};
@@ -67,6 +68,8 @@ function readSamples(numbers, n, nUnits, haveWaits) {
 		samples.time[i] = time;
 		samples.thread[i] = numbers.next();
 		samples.node[i] = numbers.next();
+		if (haveCounts)
+			samples.count[i] = numbers.next();
 		for (const weight of samples.weights)
 			weight[i] = numbers.next();
 		if (haveWaits) {
@@ -102,6 +105,13 @@ function readMoments(numbers, n) {
 		moments.push(moment);
 	}
 	return moments;
+}
+
+/** How many samples all are, or those of a list. */
+function sampleCount(samples, list) {
+	if (!samples.count)
+		return list ? list.length : samples.n;
+	return list ? list.reduce((sum, i) => sum + samples.count[i], 0) : samples.count.reduce((sum, n) => sum + n, 0);
 }
 
 /** What each sample has alive at the last moment up to a time, which is told, too; at first, nothing. */
@@ -188,7 +198,7 @@ function readProfile(bytes) {
 		processes.push({ pid: numbers.next(), name: strings[numbers.next()], cgroup: strings[numbers.next()] });
 	for (let i = 0; i < header.threads; i++)
 		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
-	const samples = readSamples(numbers, header.samples, header.units.length, header.waits >= 0);
+	const samples = readSamples(numbers, header.samples, header.units.length, header.waits >= 0, header.repeats);
 	const losses = readLosses(numbers, header.losses);
 	const counters = readCounters(numbers, header.counters || 0, header.counter_values || 0, strings);
 	const marks = readMarks(numbers, header.marks || 0, strings, processes);

@@ -139,7 +139,7 @@ function showView() {
 
 function tellCounts() {
 	const { header } = page.profile;
-	const n = page.profile.samples.n;
+	const n = sampleCount(page.profile.samples);
 	const cut = Object.entries(header.ends).filter(([end]) => end !== "complete").map(([end, n_]) => `${number(n_)} ${end}`);
 	const complete = header.ends.complete || 0;
 	if (header.heap) {
@@ -159,8 +159,8 @@ function tellCounts() {
 		warnings.push(`${number(header.lost)} samples were lost.`);
 	if (header.left_out)
 		warnings.push(`${number(header.left_out)} samples were left out.`);
-	if (header.refused)
-		warnings.push(`${number(header.refused)} samples are not shown: too many stacks.`);
+	if (header.ends["more-stacks-than-fit"])
+		warnings.push(`${number(header.ends["more-stacks-than-fit"])} samples have no stack here: more stacks than fit.`);
 	$("warning").textContent = warnings.join(" ");
 	$("warning").hidden = !warnings.length;
 }

@@ -31,7 +31,7 @@ class Timeline {
 		}
 		const { samples } = this.profile;
 		const columns = Math.min(width, Math.ceil(samples.n / SAMPLES_A_COLUMN) || 1);
-		this.columns = this.spread(columns, unit >= 0 ? samples.weights[unit] : null);
+		this.columns = this.spread(columns, unit >= 0 ? samples.weights[unit] : samples.count);
 		this.draw();
 	}
 

@@ -129,7 +129,7 @@ function beginOf(profile, i) {
 /** What each sample counts, null: 1. Of a wait, as much as is within the selection. */
 function amountsOf(profile, selection) {
 	const { samples, header } = profile, { from, to, unit } = selection;
-	const weights = selection.weights || (unit >= 0 ? samples.weights[unit] : null);
+	const weights = selection.weights || (unit >= 0 ? samples.weights[unit] : samples.count);
 	if (!weights || selection.weights || !(header.waits >= 0) || !header.times[unit] || (from <= 0 && to === Infinity))
 		return weights;
 	return weights.map((weight, i) => {
@@ -191,7 +191,7 @@ function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 			count[node] = 0;
 		}
 	}
-	return list.length;
+	return sampleCount(samples, list);
 }
 
 /** Share of all samples whose stack has a matching function: none is counted twice. */

@@ -6,7 +6,7 @@ import json
 import re
 import zlib
 
-Page = collections.namedtuple("Page", "header sums counters marks")
+Page = collections.namedtuple("Page", "header n_samples sums counters marks")
 Mark = collections.namedtuple("Mark", "time duration process tid group name text")
 
 
@@ -33,16 +33,17 @@ def skip(numbers, n):
 
 
 def read_sums(header, numbers):
-    """{unit: what all samples are in it}"""
-    units = header["units"]
+    """(how many samples there are, {unit: what they are in it})"""
+    units, n = header["units"], 0
     sums = dict.fromkeys(units, 0)
     for _ in range(header["samples"]):
         skip(numbers, 3)
+        n += numbers.next() if header["repeats"] else 1
         for unit in units:
             sums[unit] += numbers.next()
         if header["waits"] >= 0:
             skip(numbers, 2)
-    return sums
+    return n, sums
 
 
 def read_counters(header, numbers):
@@ -89,6 +90,6 @@ def read(path):
     header, rest = unpack(path.read_text())
     numbers = Numbers(rest)
     skip(numbers, 3 * header["functions"] + 2 * (header["nodes"] - 1) + 3 * header["processes"] + 3 * header["threads"])
-    sums = read_sums(header, numbers)
+    n_samples, sums = read_sums(header, numbers)
     skip(numbers, 2 * header["losses"])
-    return Page(header, sums, read_counters(header, numbers), read_marks(header, numbers))
+    return Page(header, n_samples, sums, read_counters(header, numbers), read_marks(header, numbers))

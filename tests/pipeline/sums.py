@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How many samples a file of each format holds, by process, read by nothing of ours."""
+import gzip
+import json
+from collections import Counter
+
+import pages
+import streams
+
+SAMPLE_FRAME, PROCESS_FRAME = 2, 4  # of a capture
+
+
+def fields(data):
+    """A protobuf message: (number, value), where a value is an integer or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        number, kind = divmod(varint(), 8)
+        if kind == 0:
+            yield number, varint()
+            continue
+        size = {1: 8, 5: 4}.get(kind) or varint()
+        yield number, data[at:at + size]
+        at += size
+
+
+def varints(data):
+    return [value for _, value in fields(b"".join(b"\x08" + each for each in split_varints(data)))]
+
+
+def split_varints(data):
+    begin = 0
+    for at, byte in enumerate(data):
+        if byte < 0x80:
+            yield data[begin:at + 1]
+            begin = at + 1
+
+
+def of_folded(path):
+    found = Counter()
+    for line in path.read_text().splitlines():
+        stack, _, n = line.rpartition(" ")
+        found[stack.split(";")[0]] += int(n)
+    return found
+
+
+def of_pprof(path):
+    message = list(fields(gzip.decompress(path.read_bytes())))
+    strings, found = [value.decode() for number, value in message if number == 6], Counter()
+    for sample in (list(fields(value)) for number, value in message if number == 2):
+        labels = [dict(fields(value)) for number, value in sample if number == 3]
+        process, = (strings[label[2]] for label in labels if strings[label[1]] == "process")
+        found[process] += varints(dict(sample)[2])[0]
+    return found
+
+
+def of_otlp(path):
+    """All of them: whose they are is in attributes of attributes."""
+    n = 0
+    for resource in (value for number, value in fields(path.read_bytes()) if number == 1):
+        for scope in (value for number, value in fields(resource) if number == 2):
+            for profile in (value for number, value in fields(scope) if number == 2):
+                for sample in (value for number, value in fields(profile) if number == 2):
+                    sample = dict(fields(sample))
+                    n += sum(varints(sample[4])) if 4 in sample else len(sample[5]) // 8
+    return Counter({"": n})
+
+
+def of_firefox(path):
+    found = Counter()
+    for thread in json.loads(path.read_text())["threads"]:
+        samples = thread["samples"]
+        found[thread["processName"]] += sum(samples["weight"] or [1] * samples["length"])
+    return found
+
+
+def of_speedscope(path):
+    found = Counter()
+    for thread in json.loads(path.read_text())["profiles"]:
+        found[thread["name"].rsplit(" ", 1)[0].split(" ")[0]] += sum(thread["weights"])
+    return found
+
+
+def of_page(path):
+    return Counter({"": pages.read(path).n_samples})
+
+
+def of_capture(path):
+    frames, _ = streams.syscap_frames(path.read_bytes())
+    return Counter({"": sum(number == SAMPLE_FRAME for number, _ in frames)})
+
+
+READERS = {"folded": of_folded, "pb.gz": of_pprof, "otlp": of_otlp, "firefox.json": of_firefox,
+           "speedscope.json": of_speedscope, "html": of_page, "syscap": of_capture}
