@@ -206,7 +206,7 @@ static int set_filter(int fd, const struct sampled_event *event)
 	if (event->filter && sampled_event_is_tracepoint(event)) {
 		if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
 			return errno == EINVAL ? -EBADMSG : -errno;
-	} else if (event->filter) {
+	} else if (event->filter_program_fd >= 0) {
 		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, event->filter_program_fd) < 0)
 			return -errno;
 	}
@@ -287,6 +287,14 @@ bool event_kernel_tells_lost(void)
 int event_read_id(int fd, uint64_t *ret)
 {
 	return ioctl(fd, PERF_EVENT_IOC_ID, ret) < 0 ? -errno : 0;
+}
+
+/* The value comes first, whatever else is read. */
+uint64_t event_read_value(int fd)
+{
+	uint64_t values[2];
+
+	return read(fd, values, sizeof(values)) >= (ssize_t)sizeof(*values) ? values[0] : 0;
 }
 
 uint64_t event_read_lost(const struct event_setup *setup, int fd)

@@ -68,5 +68,8 @@ bool event_kernel_tells_lost(void);
 /* By which its samples name an event. 0 or -errno. */
 int event_read_id(int fd, uint64_t *ret);
 
+/* What it has counted, of a clock nanoseconds; 0 if the kernel does not say. */
+uint64_t event_read_value(int fd);
+
 /* How many samples the kernel lost of an event, 0 if it does not say: PERF_FORMAT_LOST. */
 uint64_t event_read_lost(const struct event_setup *setup, int fd);

@@ -292,6 +292,7 @@ static void init(void *data)
 		self->switch_program.stacks_fd = self->switch_program.events_fd = -1;
 	self->images.server_fd = self->instruments.thread.stop_fd = -1;
 	self->instruments.oldest = UINT64_MAX;
+	self->followed.program = (struct follow_program){ -1, -1 };
 	marks_init(&self->marks);
 }
 

@@ -6,9 +6,11 @@
 #include "common/command.h"
 #include "common/image-server.h"
 #include "common/images.h"
+#include "perf-source/followed.h"
 #include "perf-source/instruments.h"
 #include "perf-source/marks.h"
 #include "perf-source/merge.h"
+#include "perf-source/missing.h"
 #include "common/processes.h"
 #include "perf-source/off-cpu.h"
 #include "perf-source/recording.h"
@@ -40,6 +42,9 @@ struct perf_source {
 	struct perf_source_options options;
 	struct command command;
 	int *pid_fds; /* of the options' pids */
+	bool follows; /* events are those of CPUs, and of them what `followed` concerns */
+	struct followed followed;
+	struct missing missing;
 	struct image_server server;
 	struct recording recording;
 	struct sample_filter filters[SAMPLED_EVENTS_MAX]; /* of its counters */

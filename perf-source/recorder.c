@@ -113,8 +113,11 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 		stage_drop(stage, "damaged", 1);
 		return 0;
 	}
+	if (self->follows && !followed_has_sample(&self->followed, sample.pid))
+		return 0;
 	if (kind == RING_WAITS)
 		return off_cpu_take_stack(&self->off_cpu, &sample);
+	self->missing.n_sampled += event->number == 0;
 	of.event = event->number;
 	of.weight = sample.period;
 	return sample_put(stage, &self->processes, &sample, record->time, &of);
@@ -191,6 +194,8 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 		++*counters_get(&stage->counters, "refused", "short-records");
 		return 0;
 	}
+	if (self->follows && !followed_take(&self->followed, record->header))
+		return 0;
 	r = take_task(self, record);
 	if (r < 0)
 		return r;
@@ -213,7 +218,9 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 	case PERF_RECORD_LOST:
 		return take_lost(stage, self, record);
 	case PERF_RECORD_THROTTLE:
-		++*counters_get(&stage->counters, "events", "throttled");
+	case PERF_RECORD_UNTHROTTLE:
+		missing_take_throttle(self, stage, record->header->type, record->ring,
+				      record->time);
 		return 0;
 	default:
 		return 0;
@@ -515,7 +522,9 @@ static int begin(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	give_up_capabilities();
-	r = start_instruments(stage, self);
+	r = missing_init(&self->missing, self);
+	if (r == 0)
+		r = start_instruments(stage, self);
 	if (r == 0)
 		r = marks_start(&self->marks, self->realtime_ahead);
 	if (r < 0)
@@ -618,6 +627,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 		       : recording_lost(&self->recording, RING_SAMPLES);
 	stage->samples_in += lost;
 	stage_drop(stage, STAGE_KERNEL_LOST, lost);
+	missing_tell(self, stage, lost);
 	if ((self->recording.has_waits || self->scheduler) &&
 	    !self->recording.setup.no_lost_format) {
 		/* Also what was lost at the very end, which no record tells. */
@@ -629,6 +639,10 @@ static int finish(struct stage *stage, struct perf_source *self)
 	for (size_t i = 0; i < self->n_filters; i++)
 		*counters_get(&stage->counters, "samples", "not-wanted") +=
 			sample_filter_left_out(&self->filters[i]);
+	if (self->followed.n_refused || follow_program_count_refused(&self->followed.program))
+		*counters_get(&stage->counters, "refused", "processes") +=
+			self->followed.n_refused +
+			follow_program_count_refused(&self->followed.program);
 	if (self->marks.n_refused)
 		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
@@ -684,6 +698,8 @@ void perf_source_deinit(void *data)
 	scheduler_free(self->scheduler);
 	off_cpu_deinit(&self->off_cpu);
 	switch_program_deinit(&self->switch_program);
+	followed_deinit(&self->followed);
+	missing_deinit(&self->missing);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
 	merge_deinit(&self->merge);

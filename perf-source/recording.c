@@ -260,6 +260,16 @@ void recording_disable(struct recording *recording)
 		ioctl(recording->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+uint64_t recording_time(const struct recording *recording)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < recording->n_events; i++)
+		if (recording->events[i].kind == RING_SAMPLES && recording->events[i].number == 0)
+			ns += event_read_value(recording->events[i].fd);
+	return ns;
+}
+
 uint64_t recording_lost(const struct recording *recording, enum ring_kind kind)
 {
 	uint64_t lost = 0;

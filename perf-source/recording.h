@@ -87,6 +87,9 @@ int recording_each_output(const struct recording *recording,
 int recording_enable(struct recording *recording);
 void recording_disable(struct recording *recording);
 
+/* Nanoseconds that tasks have run under the first event, which is a clock of theirs. */
+uint64_t recording_time(const struct recording *recording);
+
 /* Records of that kind's events that the kernel says were lost in all. */
 uint64_t recording_lost(const struct recording *recording, enum ring_kind kind);
 

@@ -239,10 +239,31 @@ static void put_leave_out(struct bpf_code *code, int left_out_fd)
 	bpf_exit(code);
 }
 
-static void put_filter(struct bpf_code *code, const struct sample_filter *filter)
+/* Others than those that are followed go, and nobody counts them. */
+static void put_followed(struct bpf_code *code, int followed_fd)
+{
+	enum { KEY = -8 };
+	size_t is_followed;
+
+	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
+	bpf_do_value(code, BPF_RSH, 0, PID_SHIFT);
+	bpf_store(code, BPF_WIDTH_4, BPF_STACK_REGISTER, KEY, 0);
+	bpf_set_map(code, 1, followed_fd);
+	bpf_copy(code, 2, BPF_STACK_REGISTER);
+	bpf_do_value(code, BPF_ADD, 2, KEY);
+	bpf_call(code, BPF_FUNC_map_lookup_elem);
+	is_followed = bpf_jump_if_value(code, BPF_JNE, 0, 0);
+	bpf_set(code, 0, 0);
+	bpf_exit(code);
+	bpf_land(code, is_followed);
+}
+
+static void put_filter(struct bpf_code *code, const struct sample_filter *filter, int followed_fd)
 {
 	size_t holds[SAMPLE_FILTER_TERMS_MAX], n = 0;
 
+	if (followed_fd >= 0)
+		put_followed(code, followed_fd);
 	for (size_t i = 0; i < filter->n; i++) {
 		holds[n++] = put_term(code, &filter->terms[i]);
 		if (!filter->terms[i].ends_group)
@@ -255,7 +276,7 @@ static void put_filter(struct bpf_code *code, const struct sample_filter *filter
 	bpf_exit(code);
 }
 
-int sample_filter_load(struct sample_filter *filter)
+int sample_filter_load(struct sample_filter *filter, int followed_fd)
 {
 	struct bpf_code code = { .n = 0 };
 
@@ -263,7 +284,7 @@ int sample_filter_load(struct sample_filter *filter)
 		bpf_make_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(uint64_t), 1);
 	if (filter->left_out_fd < 0)
 		return filter->left_out_fd;
-	put_filter(&code, filter);
+	put_filter(&code, filter, followed_fd);
 	filter->program_fd = bpf_load_program(&code, BPF_PROG_TYPE_PERF_EVENT);
 	return filter->program_fd < 0 ? filter->program_fd : 0;
 }

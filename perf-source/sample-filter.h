@@ -50,8 +50,12 @@ struct sample_filter {
  */
 int sample_filter_parse(const char *text, struct sample_filter *ret, const char **ret_at);
 
-/* Makes the program of it: 0 or -errno: -EPERM: that takes CAP_BPF. */
-int sample_filter_load(struct sample_filter *filter);
+/*
+ * Makes the program of it: 0 or -errno: -EPERM: that takes CAP_BPF. With `followed_fd`
+ * (follow-program.h; -1: none) it passes none but those of the set, and does not count others; a
+ * filter without terms passes all of them.
+ */
+int sample_filter_load(struct sample_filter *filter, int followed_fd);
 void sample_filter_unload(struct sample_filter *filter);
 
 /* Samples that it has left out so far. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "perf-source/btf.h"
+#include "perf-source/pid-namespace.h"
 #include "perf-source/switch-code.h"
 
 enum {
-	INITIAL_PID_NAMESPACE = 0xEFFFFFFC,  /* PROC_PID_INIT_INO of linux/proc_ns.h */
 	VISITS_MAX = 2 * SWITCH_THREADS_MAX, /* where threads end meanwhile, it begins anew */
 };
 
@@ -92,20 +91,12 @@ static int load(struct switch_program *program)
 	return 0;
 }
 
-/* Programs know threads by the numbers that they have there. */
-static bool is_in_initial_pid_namespace(void)
-{
-	struct stat status;
-
-	return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == INITIAL_PID_NAMESPACE;
-}
-
 int switch_program_init(struct switch_program *program, size_t n_cpus)
 {
 	int r;
 
 	*program = (struct switch_program){ -1, -1, -1, -1 };
-	if (!is_in_initial_pid_namespace())
+	if (!pid_namespace_is_initial())
 		return -EOPNOTSUPP;
 	r = find_fields(program);
 	if (r == 0)

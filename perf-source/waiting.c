@@ -44,7 +44,12 @@ void waiting_deinit(struct waiting *waiting)
 
 static int is_news(const struct perf_event_header *event, void *arg)
 {
-	return processes_is_news(arg, event);
+	const struct perf_source *self = arg;
+
+	if (self->follows &&
+	    (!record_is_whole(event) || !followed_concerns(&self->followed, event)))
+		return 0;
+	return processes_is_news(&self->processes, event);
 }
 
 static bool has_news(struct waiting *waiting, struct perf_source *self)
@@ -54,7 +59,7 @@ static bool has_news(struct waiting *waiting, struct perf_source *self)
 
 		if (ring->fd < 0) /* of a CPU that is offline */
 			continue;
-		if (merge_look_ahead(&self->merge, i, &waiting->seen[i], is_news, &self->processes))
+		if (merge_look_ahead(&self->merge, i, &waiting->seen[i], is_news, self))
 			return true;
 		if (waiting->seen[i] - ring->position > ring->size / FILLED_PART)
 			return true;
@@ -82,9 +87,18 @@ static bool may_wait(struct waiting *waiting, struct perf_source *self, int news
 	return !has_sideband || !has_news(waiting, self);
 }
 
-/* A task's event hangs up for good when it ends, and a pidfd is readable then. */
-static void leave_ended(struct waiting *waiting)
+/* Those of a command are the only ones that its rings begin with. */
+static void note_hang_up(const struct waiting *waiting, struct perf_source *self)
 {
+	for (size_t i = 0; i < waiting->n_sideband && self->options.command; i++)
+		if (waiting->fds[i].revents & POLLHUP && !self->missing.hung_up_at)
+			self->missing.hung_up_at = clock_now(CLOCK_MONOTONIC);
+}
+
+/* A task's event hangs up for good when it ends, and a pidfd is readable then. */
+static void leave_ended(struct waiting *waiting, struct perf_source *self)
+{
+	note_hang_up(waiting, self);
 	for (size_t i = 0; i < waiting->n; i++) {
 		bool is_process =
 			i >= waiting->n_rings && i < waiting->n_rings + waiting->n_processes;
@@ -115,7 +129,7 @@ bool waiting_wait(struct waiting *waiting, struct perf_source *self)
 		if (poll(waiting->fds, waiting->n, (until - now) / NANOSECONDS_A_MILLISECOND + 1) <=
 		    0)
 			break;
-		leave_ended(waiting);
+		leave_ended(waiting, self);
 		if (!may_wait(waiting, self, news_wait_ms))
 			break;
 		news_wait_ms = NO_NEWS_WAIT_MS;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "perf-source/cpu-time.h"
+
+/* What /proc/PID/stat says of a process, with its children that it has waited for. */
+struct proc_stat {
+	uint64_t user, kernel, children_user, children_kernel; /* ticks */
+};
+
+static int read_stat(pid_t pid, struct proc_stat *ret)
+{
+	_cleanup_file_ FILE *file = NULL;
+	char path[64], line[1024], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file || !fgets(line, sizeof(line), file))
+		return -ESRCH;
+	/* The name may hold anything, but nothing behind it has a bracket. */
+	at = strrchr(line, ')');
+	if (!at ||
+	    sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &ret->user,
+		   &ret->kernel, &ret->children_user, &ret->children_kernel) != 4)
+		return -EBADMSG;
+	return 0;
+}
+
+static uint64_t nanoseconds_of_ticks(uint64_t ticks)
+{
+	return ticks * (NANOSECONDS_A_SECOND / sysconf(_SC_CLK_TCK));
+}
+
+static uint64_t nanoseconds_of(struct timeval time)
+{
+	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_usec * NANOSECONDS_A_MICROSECOND;
+}
+
+/* glibc's waitid() does not tell what the system call does (wait4(2), NOTES). */
+int cpu_time_of_child(pid_t pid, struct cpu_time *ret)
+{
+	siginfo_t info = { .si_pid = 0 };
+	struct rusage usage;
+	struct proc_stat stat;
+	int r;
+
+	if (syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) < 0)
+		return -errno;
+	if (info.si_pid == pid) {
+		*ret = (struct cpu_time){ nanoseconds_of(usage.ru_utime),
+					  nanoseconds_of(usage.ru_stime) };
+		return 0;
+	}
+	r = read_stat(pid, &stat);
+	if (r == 0)
+		*ret = (struct cpu_time){
+			nanoseconds_of_ticks(stat.user + stat.children_user),
+			nanoseconds_of_ticks(stat.kernel + stat.children_kernel),
+		};
+	return r;
+}
+
+int cpu_time_of_process(pid_t pid, struct cpu_time *ret)
+{
+	struct proc_stat stat;
+	int r = read_stat(pid, &stat);
+
+	if (r == 0)
+		*ret = (struct cpu_time){ nanoseconds_of_ticks(stat.user),
+					  nanoseconds_of_ticks(stat.kernel) };
+	return r;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "perf-source/missing.h"
+#include "perf-source/perf-source.h"
+
+enum {
+	TOLERANCE_PART = 50, /* of what is expected; less is chance */
+	MISSING_MIN = 10,    /* samples */
+};
+
+/* Events of what really ends hang up right before we are told that it has ended. */
+#define END_TO_STOP_NS (100 * NANOSECONDS_A_MILLISECOND)
+
+static void add(struct cpu_time *sum, struct cpu_time time)
+{
+	sum->user_ns += time.user_ns;
+	sum->kernel_ns += time.kernel_ns;
+}
+
+/* Of all that are attached to, and still there. */
+static struct cpu_time of_processes(const struct perf_source *self)
+{
+	struct cpu_time sum = { 0 }, time;
+
+	for (size_t i = 0; i < self->options.n_pids; i++)
+		if (cpu_time_of_process(self->options.pids[i], &time) == 0)
+			add(&sum, time);
+	return sum;
+}
+
+int missing_init(struct missing *missing, const struct perf_source *self)
+{
+	*missing = (struct missing){ .begun = of_processes(self) };
+	missing->throttled_since =
+		calloc(self->recording.n_rings, sizeof(*missing->throttled_since));
+	return missing->throttled_since ? 0 : -ENOMEM;
+}
+
+void missing_deinit(struct missing *missing)
+{
+	free(missing->throttled_since);
+	missing->throttled_since = NULL;
+}
+
+static uint64_t samples_in(const struct perf_source *self, uint64_t ns)
+{
+	return (double)ns * self->options.rate / NANOSECONDS_A_SECOND;
+}
+
+void missing_take_throttle(struct perf_source *self, struct stage *stage, uint32_t type,
+			   size_t ring, uint64_t time)
+{
+	uint64_t *since = &self->missing.throttled_since[ring], n;
+
+	if (type == PERF_RECORD_THROTTLE) {
+		++*counters_get(&stage->counters, "events", "throttled");
+		*since = time;
+		return;
+	}
+	n = *since && time > *since ? samples_in(self, time - *since) : 0;
+	*since = 0;
+	stage->samples_in += n;
+	if (n)
+		stage_drop(stage, "throttled", n);
+}
+
+/* Since the recording began; both parts 0: it is not known. */
+static struct cpu_time spent(const struct perf_source *self)
+{
+	struct cpu_time time = { 0 }, begun = self->missing.begun;
+
+	if (self->options.command) {
+		cpu_time_of_child(self->command.pid, &time);
+		return time;
+	}
+	time = of_processes(self);
+	if (time.user_ns < begun.user_ns || time.kernel_ns < begun.kernel_ns)
+		return (struct cpu_time){ 0 }; /* some have gone */
+	return (struct cpu_time){ time.user_ns - begun.user_ns, time.kernel_ns - begun.kernel_ns };
+}
+
+/* Since when the command has been hidden from us; 0: it was not. */
+static uint64_t hidden_since(const struct perf_source *self)
+{
+	uint64_t hung_up_at = self->missing.hung_up_at;
+
+	return hung_up_at && clock_now(CLOCK_MONOTONIC) - hung_up_at > END_TO_STOP_NS ? hung_up_at
+										      : 0;
+}
+
+static void tell(struct perf_source *self, struct stage *stage, uint64_t n, uint64_t expected)
+{
+	uint64_t hidden = hidden_since(self);
+
+	stage->samples_in += n;
+	stage_drop(stage, "not-sampled", n);
+	if (hidden)
+		stage_warn(
+			stage,
+			"%" PRIu64 " of %" PRIu64
+			" samples are missing: from %.3f s on the command was a program that runs "
+			"as another user, or may not be read: record it as root",
+			n, expected, (hidden - self->start_time) / 1e9);
+	else if (self->follows)
+		stage_warn(stage,
+			   "%" PRIu64 " of %" PRIu64
+			   " samples are missing: CPUs were offline, or too busy",
+			   n, expected);
+	else
+		stage_warn(
+			stage,
+			"%" PRIu64 " of %" PRIu64
+			" samples are missing: threads that run for less than a period have none, "
+			"nor have programs of other users (set-user-ID): record as root, or with "
+			"CAP_PERFMON and CAP_BPF",
+			n, expected);
+}
+
+void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
+{
+	const struct event_setup *setup = &self->recording.setup;
+	struct cpu_time time = self->options.all ? (struct cpu_time){ 0 } : spent(self);
+	uint64_t ns = time.user_ns + time.kernel_ns, of_events = 0, expected, missing, kernel;
+
+	if (!sampled_event_is_clock(&setup->events[0]) || setup->events[0].is_each_time ||
+	    setup->events[0].filter || self->options.all)
+		return;
+	if (!self->follows)
+		of_events = recording_time(&self->recording);
+	expected = samples_in(self, ns > of_events ? ns : of_events);
+	if (expected <= self->missing.n_sampled + lost)
+		return;
+	missing = expected - self->missing.n_sampled - lost;
+	kernel = setup->no_kernel ? samples_in(self, time.kernel_ns) : 0;
+	if (kernel > missing)
+		kernel = missing;
+	stage->samples_in += kernel;
+	if (kernel)
+		stage_drop(stage, "kernel-side", kernel);
+	missing -= kernel;
+	if (missing >= MISSING_MIN && missing >= expected / TOLERANCE_PART)
+		tell(self, stage, missing, expected);
+}
