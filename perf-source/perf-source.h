@@ -7,6 +7,7 @@
 #include "common/image-server.h"
 #include "common/images.h"
 #include "perf-source/followed.h"
+#include "perf-source/hotplug.h"
 #include "perf-source/instruments.h"
 #include "perf-source/marks.h"
 #include "perf-source/merge.h"
@@ -45,6 +46,7 @@ struct perf_source {
 	bool follows; /* events are those of CPUs, and of them what `followed` concerns */
 	struct followed followed;
 	struct missing missing;
+	struct hotplug hotplug;
 	struct image_server server;
 	struct recording recording;
 	struct sample_filter filters[SAMPLED_EVENTS_MAX]; /* of its counters */

@@ -524,6 +524,8 @@ static int begin(struct stage *stage, struct perf_source *self)
 	give_up_capabilities();
 	r = missing_init(&self->missing, self);
 	if (r == 0)
+		r = hotplug_init(&self->hotplug, self);
+	if (r == 0)
 		r = start_instruments(stage, self);
 	if (r == 0)
 		r = marks_start(&self->marks, self->realtime_ahead);
@@ -585,6 +587,8 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 			r = images_take_states(&self->images);
 		if (r == 0)
 			r = check_images(self);
+		if (r == 0)
+			r = hotplug_follow(self, stage);
 		if (r == 0)
 			r = read_again_if_lost(self);
 		goes_on = waiting_wait(waiting, self);
@@ -700,6 +704,7 @@ void perf_source_deinit(void *data)
 	switch_program_deinit(&self->switch_program);
 	followed_deinit(&self->followed);
 	missing_deinit(&self->missing);
+	hotplug_deinit(&self->hotplug);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
 	merge_deinit(&self->merge);

@@ -6,33 +6,20 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "perf-source/cpus.h"
 #include "perf-source/recording.h"
 
-/* "0-3,8" of /sys/devices/system/cpu/online; all that are configured where that is not to be had.
- */
 static int find_cpus(struct recording *recording)
 {
-	_cleanup_file_ FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-	long n_configured = sysconf(_SC_NPROCESSORS_CONF);
-	int first, last;
+	int r = cpus_find(&recording->cpus, &recording->n_cpus);
 
-	recording->cpus = calloc(n_configured, sizeof(*recording->cpus));
-	if (!recording->cpus)
+	if (r < 0)
+		return r;
+	recording->is_online = calloc(recording->n_cpus, sizeof(*recording->is_online));
+	if (!recording->is_online)
 		return -ENOMEM;
-	while (file && fscanf(file, "%d", &first) == 1) {
-		last = first;
-		if (fscanf(file, "-%d", &last) < 0)
-			last = first;
-		while (first <= last && (long)recording->n_cpus < n_configured)
-			recording->cpus[recording->n_cpus++] = first++;
-		if (fgetc(file) != ',')
-			break;
-	}
-	while (!file && (long)recording->n_cpus < n_configured) {
-		recording->cpus[recording->n_cpus] = recording->n_cpus;
-		recording->n_cpus++;
-	}
-	return recording->n_cpus ? 0 : -ENODEV;
+	cpus_look(recording->cpus, recording->n_cpus, recording->is_online);
+	return 0;
 }
 
 static size_t n_kinds(const struct recording *recording)
@@ -71,6 +58,7 @@ void recording_deinit(struct recording *recording)
 		ring_close(&recording->rings[i]);
 	free(recording->rings);
 	free(recording->cpus);
+	free(recording->is_online);
 	free(recording->events);
 	*recording = (struct recording){ 0 };
 }
@@ -157,6 +145,8 @@ int recording_add(struct recording *recording, pid_t pid)
 	int r;
 
 	for (size_t i = 0; i < recording->n_cpus; i++) {
+		if (!recording->is_online[i])
+			continue;
 		r = 0;
 		for (size_t kind = 0; kind < n_kinds(recording) && r == 0; kind++)
 			r = add_kind(recording, kind, pid, i);
@@ -165,6 +155,25 @@ int recording_add(struct recording *recording, pid_t pid)
 		n_cpus += r == 0;
 	}
 	return n_cpus ? 0 : -ENODEV;
+}
+
+/*
+ * The events that it had keep their rings. Where a program tells of switches, it goes on to tell
+ * those of this CPU to events that are closed.
+ */
+int recording_open_again(struct recording *recording, size_t cpu)
+{
+	size_t n = recording->n_events;
+	int r = 0;
+
+	for (size_t kind = 0; kind < n_kinds(recording) && r == 0; kind++)
+		if (kind < RING_SWITCHES || !recording->setup.has_switch_program)
+			r = add_kind(recording, kind, -1, cpu);
+	for (; n < recording->n_events && r == 0; n++)
+		if (ioctl(recording->events[n].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			r = -errno;
+	recording_sort_events(recording);
+	return r;
 }
 
 int recording_add_kernel_code(struct recording *recording)

@@ -42,7 +42,8 @@ struct recording {
 	bool has_switches;  /* each is told, whatever it is for */
 	size_t ring_bytes;  /* of a ring of samples */
 	size_t waits_bytes; /* of a ring of waits */
-	int *cpus;
+	int *cpus;	    /* that are there, online or not */
+	bool *is_online;
 	size_t n_cpus;
 	struct ring *rings; /* by kind, then by CPU */
 	size_t n_rings;
@@ -60,6 +61,9 @@ void recording_deinit(struct recording *recording);
  * -EACCES, -EPERM: not allowed; -ENOENT: no such event; -EMFILE; -ENOBUFS: smaller rings might do.
  */
 int recording_add(struct recording *recording, pid_t pid);
+
+/* Opens the events of all tasks again on a CPU, by its index, that was offline; they are on. */
+int recording_open_again(struct recording *recording, size_t cpu);
 
 /*
  * Opens the events that tell of code of the kernel, behind all others; they are on at once. 0 or

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "perf-source/hotplug.h"
+#include "perf-source/cpus.h"
+#include "perf-source/perf-source.h"
+
+#define LOOK_NS (100 * NANOSECONDS_A_MILLISECOND)
+
+int hotplug_init(struct hotplug *hotplug, const struct perf_source *self)
+{
+	const struct recording *recording = &self->recording;
+
+	*hotplug = (struct hotplug){ .looked_at = self->start_time };
+	hotplug->offline_since = calloc(recording->n_cpus + 1, sizeof(*hotplug->offline_since));
+	if (!hotplug->offline_since)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->n_cpus; i++)
+		if (!recording->is_online[i])
+			hotplug->offline_since[i] = self->start_time;
+	return 0;
+}
+
+void hotplug_deinit(struct hotplug *hotplug)
+{
+	free(hotplug->offline_since);
+	hotplug->offline_since = NULL;
+}
+
+static double seconds(const struct perf_source *self, uint64_t time)
+{
+	return (time - self->start_time) / 1e9;
+}
+
+/* At most what it did since we looked last, when it was not there. */
+static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, uint64_t now)
+{
+	struct hotplug *hotplug = &self->hotplug;
+	uint64_t since = hotplug->offline_since[cpu], looked_at = hotplug->looked_at;
+	uint64_t n = (now - looked_at) * self->options.rate / NANOSECONDS_A_SECOND;
+	int r = recording_open_again(&self->recording, cpu);
+
+	if (r < 0) {
+		stage_warn(stage, "CPU %d is online again, and cannot be sampled: %s",
+			   self->recording.cpus[cpu], strerror(-r));
+		return r == -ENOMEM ? r : 0;
+	}
+	hotplug->offline_since[cpu] = 0;
+	stage->samples_in += n;
+	stage_drop(stage, "cpu-came-online", n);
+	stage_warn(
+		stage,
+		"CPU %d was offline from %.3f s on, and is sampled again from %.3f s on: in up to "
+		"%.3f s before that it may have done something",
+		self->recording.cpus[cpu], seconds(self, since), seconds(self, now),
+		(now - looked_at) / 1e9);
+	return 0;
+}
+
+int hotplug_follow(struct perf_source *self, struct stage *stage)
+{
+	struct recording *recording = &self->recording;
+	struct hotplug *hotplug = &self->hotplug;
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int r = 0;
+
+	if ((!self->options.all && !self->follows) || now - hotplug->looked_at < LOOK_NS)
+		return 0;
+	cpus_look(recording->cpus, recording->n_cpus, recording->is_online);
+	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
+		if (recording->is_online[i] && hotplug->offline_since[i])
+			r = take_back(self, stage, i, now);
+		else if (!recording->is_online[i] && !hotplug->offline_since[i])
+			hotplug->offline_since[i] = now;
+	}
+	hotplug->looked_at = now;
+	return r;
+}
