@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Samples are as many as the CPU time says, or the rest is told: of threads and programs of any length, of CPUs that go."""
+import os
+import re
+import shutil
+import signal
+import time
+import unittest
+from pathlib import Path
+
+import pipeline
+
+HZ = 999
+TOLERANCE = 0.05  # of some 1,000 samples: chance, and what counts as chance
+SHORT_LIVED = pipeline.BUILD / "tests" / "pipeline" / "short-lived"
+CPU_1 = Path("/sys/devices/system/cpu/cpu1/online")
+SAMPLE = re.compile(r"^sample time=(\d+) process=\d+ tid=\d+ cpu=(\d+) ", re.MULTILINE)
+AWAY_NS = 600_000_000
+
+
+class Missing:
+    def expect(self, cpu_seconds, stats):
+        """That all samples are there, or told to be missing: returns what part of them is there."""
+        expected = cpu_seconds * HZ
+        self.assertLess(abs(stats["samples_in"] - expected), TOLERANCE * expected + 10, (expected, stats))
+        self.assertEqual(stats["samples_in"], stats["samples_out"] + sum(stats["dropped"].values()))
+        return stats["samples_out"] / expected
+
+    def cpu_seconds(self, ended):
+        return float(next(line for line in ended.errors if line.startswith("CPU ")).split()[1])
+
+    def record(self, *arguments):
+        """A command and what was counted of it."""
+        ended, = self.run_well(self.stage("perf-source", "-F", str(HZ), "--", *arguments))
+        return self.cpu_seconds(ended), self.stats("perf-source"), "\n".join(ended.errors)
+
+    def record_all_of(self, *arguments):
+        seconds, stats, _ = self.record(*arguments)
+        self.assertGreater(self.expect(seconds, stats), 0.9)
+
+    def test_threads_that_live_for_microseconds(self):
+        self.record_all_of(SHORT_LIVED, "threads", "20000")
+
+    def test_processes_that_live_for_microseconds(self):
+        self.record_all_of(SHORT_LIVED, "forks", "2000")
+
+    def test_many_threads_of_a_command(self):
+        self.record_all_of(SHORT_LIVED, "together", "500")
+
+
+@pipeline.needs_root
+class OfNobody(Missing, pipeline.RecordingTest):
+    """The same as a user, whose events are those of tasks: what is missing is told."""
+
+    def setUp(self):
+        super().setUp()
+        if pipeline.paranoid() > 2:
+            self.skipTest(f"{pipeline.NOT_HERE}: users may not record anything")
+        self.directory.chmod(0o755)
+        self.source = pipeline.readable_copy(pipeline.program("perf-source"), self.directory)
+        self.program = pipeline.readable_copy(SHORT_LIVED, self.directory)
+
+    def record(self, program, *arguments):
+        stats = self.directory / "perf-source.json"
+        stats.touch()
+        shutil.chown(stats, "nobody")
+        (self.directory / "out").mkdir(exist_ok=True)
+        shutil.chown(self.directory / "out", "nobody")
+        ended, = self.run_well([*pipeline.NOBODY, self.source, f"--stats={self.directory / 'out' / 'stats.json'}",
+                                "-F", str(HZ), "--", self.program, *arguments])
+        shutil.copy(self.directory / "out" / "stats.json", stats)
+        return self.cpu_seconds(ended), self.stats("perf-source"), "\n".join(ended.errors)
+
+    def record_all_of(self, *arguments):
+        seconds, stats, _ = self.record(*arguments)
+        self.expect(seconds, stats)
+
+    def check_hidden(self, mode):
+        other = self.directory / "other"
+        shutil.copy(SHORT_LIVED, other)
+        other.chmod(mode)
+        seconds, stats, errors = self.record(SHORT_LIVED, "exec", other)
+        self.assertIn("runs as another user, or may not be read", errors)
+        self.assertLess(self.expect(seconds, stats), 0.6)
+        self.assertGreater(stats["samples_out"], 0)
+        self.assertGreater(stats["dropped"]["not-sampled"], stats["samples_out"])
+
+    def test_a_program_of_another_user(self):
+        self.check_hidden(0o4755)
+
+    def test_a_program_that_may_not_be_read(self):
+        self.check_hidden(0o711)
+
+
+@pipeline.needs_root
+class OfRoot(Missing, pipeline.RecordingTest):
+    def test_many_threads_of_a_process_that_is_attached_to(self):
+        busy = self.start([SHORT_LIVED, "together", "64"])
+        pid = busy.processes[0].pid
+        pipeline.wait_for(lambda: len(os.listdir(f"/proc/{pid}/task")) == 65, "its threads")
+        before = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+        self.run_well(self.stage("perf-source", "-q", "-F", str(HZ), "-p", str(pid)))
+        seconds = self.cpu_seconds(busy.end()[0]) - before / os.sysconf("SC_CLK_TCK")
+        # What it did before the events were on is not ours to tell; they are within a second.
+        self.assertGreater(self.stats("perf-source")["samples_out"], (seconds - 2 * 1) * HZ * 0.9)
+        self.assertLess(self.stats("perf-source")["samples_in"], seconds * HZ * (1 + TOLERANCE))
+
+    def test_a_program_of_another_user_is_seen(self):
+        other = self.directory / "other"
+        shutil.copy(SHORT_LIVED, other)
+        shutil.chown(other, "nobody")
+        other.chmod(0o4755)
+        self.directory.chmod(0o755)
+        self.record_all_of(SHORT_LIVED, "exec", other)
+
+    def samples_of_cpu_1(self, path, since):
+        return sum(cpu == "1" and int(time) > since for time, cpu in SAMPLE.findall(path.read_text()))
+
+    @unittest.skipUnless(CPU_1.exists(), f"{pipeline.NOT_HERE}: no second CPU that can go offline")
+    def test_a_cpu_that_goes_and_comes(self):
+        self.addCleanup(CPU_1.write_text, "1")
+        self.start_busy()
+        self.start_busy()
+        self.start_busy()
+        path = self.directory / "dump"
+        with path.open("wb") as out:
+            recording = self.start(self.stage("perf-source", "-a", "-s", "8"), self.stage("frame-dump"), stdout=out)
+        pipeline.wait_for(lambda: self.samples_of_cpu_1(path, 0), "samples of CPU 1")
+        CPU_1.write_text("0")
+        gone = time.monotonic_ns()
+        # It is to be seen that it has gone.
+        pipeline.wait_for(lambda: time.monotonic_ns() - gone > AWAY_NS, "the time that it is away")
+        CPU_1.write_text("1")
+        back = time.monotonic_ns()
+        pipeline.wait_for(lambda: self.samples_of_cpu_1(path, back), "samples of CPU 1 when it is back")
+        recording.signal(signal.SIGINT)
+        source, dump = recording.end()
+        self.assertEqual((source.status, dump.status), (0, 0), source)
+        self.assertIn("CPU 1 was offline from", "\n".join(source.errors))
+        self.assertGreater(self.stats("perf-source")["dropped"]["cpu-came-online"], 0)
+
+
+if __name__ == "__main__":
+    pipeline.main()
