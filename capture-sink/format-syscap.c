@@ -65,7 +65,7 @@ struct syscap_format {
 	uint32_t n_jitmap;
 	bool has_kallsyms; /* the whole one, as there are no names in the stream */
 	struct syscap_notes notes;
-	uint64_t n_put, n_left_out, n_copies; /* samples */
+	uint64_t n_put, n_copies; /* samples */
 };
 
 static int put_metadata(struct capture *capture, const char *id, const char *value)
@@ -490,19 +490,20 @@ static int add_thread_time(struct capture *capture, const struct wire_thread_tim
 
 /* A sample of a capture cannot be several: there are as many of it as there is room for. */
 static int put_samples(struct capture *capture, struct syscap_time when, int32_t tid,
-		       const struct addresses *addresses, uint64_t n)
+		       const struct addresses *addresses, const struct wire_stack *record)
 {
 	struct syscap_format *self = capture->format_data;
-	uint64_t n_put = n - 1 < COPIES_MAX - self->n_copies ? n : COPIES_MAX - self->n_copies + 1;
+	uint64_t n = wire_stack_samples(record), room = COPIES_MAX - self->n_copies;
+	uint64_t n_put = n - 1 < room ? n : room + 1;
 	int r = 0;
 
 	self->n_copies += n_put - 1;
+	self->n_put += n_put;
 	if (n_put < n) {
 		capture->stage->samples_out -= n - n_put;
 		stage_drop(capture->stage, "more-copies-than-fit", n - n_put);
-		self->n_left_out += n - n_put;
+		stacks_leave_out(&capture->stacks, record->end, n - n_put);
 	}
-	self->n_put += n_put;
 	for (; n_put && r == 0; n_put--)
 		r = syscap_put_sample(&self->syscap, when, tid, addresses->list, addresses->n);
 	return r;
@@ -531,7 +532,7 @@ static int add_stack(struct capture *capture, const struct named_stack *stack)
 	if (r == 0 && record->event)
 		r = add_event(capture, when, tid, record, &addresses);
 	if (r == 0)
-		r = put_samples(capture, when, tid, &addresses, wire_stack_samples(record));
+		r = put_samples(capture, when, tid, &addresses, record);
 	if (r == 0 && record->time - self->counters.time >= NANOSECONDS_A_SECOND)
 		r = syscap_counters_put(&self->counters, record->time);
 	return r;
@@ -749,7 +750,7 @@ static int put_totals(struct capture *capture, enum stage_stream_end end)
 		snprintf(id, sizeof(id), "stackpipe.%s", name);
 		r = put_metadata_number(capture, id, capture->stacks.n_ends[i]);
 	}
-	if (r == 0 && n_samples != self->n_put + self->n_left_out)
+	if (r == 0 && n_samples != self->n_put)
 		r = -ENOTRECOVERABLE;
 	if (r == 0)
 		r = put_metadata_number(capture, "stackpipe.samples", n_samples);

@@ -495,6 +495,7 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 	profile->n_taken += sample.n;
 	if (record->event >= profile->stacks->events.n) {
 		profile->n_unknown += sample.n;
+		stacks_leave_out(profile->stacks, record->end, sample.n);
 		return 0;
 	}
 	r = find_thread(profile, stack, &sample.thread);

@@ -328,6 +328,12 @@ void stacks_find_no_room(struct stacks *stacks, uint32_t end, uint64_t n_samples
 	stacks->n_ends[WIRE_stack_end_MORE_STACKS] += n_samples;
 }
 
+void stacks_leave_out(struct stacks *stacks, uint32_t end, uint64_t n_samples)
+{
+	stacks->n_ends[end < STACKS_ENDS ? end : 0] -= n_samples;
+	stacks->n_left_out += n_samples;
+}
+
 bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT])
 {
 	const char *name = wire_name_text(&wire_names_stack_end, end);

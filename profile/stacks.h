@@ -90,6 +90,9 @@ void stacks_finish(struct stacks *stacks, struct stage *stage);
 /* Samples that were counted with another end have none but WIRE_stack_end_MORE_STACKS after all. */
 void stacks_find_no_room(struct stacks *stacks, uint32_t end, uint64_t n_samples);
 
+/* Samples that were counted are left out after all. */
+void stacks_leave_out(struct stacks *stacks, uint32_t end, uint64_t n_samples);
+
 /* Handlers of stage.h, in front of those of identity.h, which they call. */
 int stacks_handle_process(struct stage *stage, void *self, const void *view);
 int stacks_handle_process_exit(struct stage *stage, void *self, const void *view);

@@ -55,9 +55,13 @@ def of_folded(path):
     return found
 
 
+def strings_of_pprof(path):
+    return [value.decode() for number, value in fields(gzip.decompress(path.read_bytes())) if number == 6]
+
+
 def of_pprof(path):
     message = list(fields(gzip.decompress(path.read_bytes())))
-    strings, found = [value.decode() for number, value in message if number == 6], Counter()
+    strings, found = strings_of_pprof(path), Counter()
     for sample in (list(fields(value)) for number, value in message if number == 2):
         labels = [dict(fields(value)) for number, value in sample if number == 3]
         process, = (strings[label[2]] for label in labels if strings[label[1]] == "process")

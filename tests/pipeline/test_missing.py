@@ -8,6 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
+import accounting
 import pipeline
 
 HZ = 999
@@ -31,7 +32,10 @@ class Missing:
 
     def record(self, *arguments):
         """A command and what was counted of it."""
-        ended, = self.run_well(self.stage("perf-source", "-F", str(HZ), "--", *arguments))
+        stream = self.directory / "stream"
+        with stream.open("wb") as out:
+            ended, = self.run_well(self.stage("perf-source", "-F", str(HZ), "--", *arguments), stdout=out)
+        accounting.check(self, stream)
         return self.cpu_seconds(ended), self.stats("perf-source"), "\n".join(ended.errors)
 
     def record_all_of(self, *arguments):
@@ -66,8 +70,11 @@ class OfNobody(Missing, pipeline.RecordingTest):
         shutil.chown(stats, "nobody")
         (self.directory / "out").mkdir(exist_ok=True)
         shutil.chown(self.directory / "out", "nobody")
-        ended, = self.run_well([*pipeline.NOBODY, self.source, f"--stats={self.directory / 'out' / 'stats.json'}",
-                                "-F", str(HZ), "--", self.program, *arguments])
+        stream = self.directory / "stream"
+        with stream.open("wb") as out:
+            ended, = self.run_well([*pipeline.NOBODY, self.source, f"--stats={self.directory / 'out' / 'stats.json'}",
+                                    "-F", str(HZ), "--", self.program, *arguments], stdout=out)
+        accounting.check(self, stream)
         shutil.copy(self.directory / "out" / "stats.json", stats)
         return self.cpu_seconds(ended), self.stats("perf-source"), "\n".join(ended.errors)
 

@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 
+import accounting
 import pipeline
 import sums
 
@@ -46,6 +47,16 @@ class Sums(pipeline.PipelineTest):
         ended, = self.run_well(self.stage("capture-source", path))
         self.assertLess(len(ended.output), 4096)
         self.assertEqual(self.stats("capture-source")["samples_out"], 9000000000000)
+
+    def test_a_second_reader_of_the_account_agrees(self):
+        stream = self.directory / "in.stream"
+        for lines in (["a;b 2000", "c;d 3"], ["a;b 3", "no count", "c;d 4294967296000", "e;f 18446744073709551616"]):
+            with stream.open("wb") as out:
+                self.start(self.stage("capture-source", "-q", self.folded(lines)), stdout=out).end()
+            if "no count" not in lines:
+                accounting.check(self, stream)
+            told = accounting.of_stream(stream)
+            self.assertEqual((told["left_out"], told["adds_up"]), (2 * ("no count" in lines), True))
 
     def test_a_capture_has_as_many_copies_as_fit_and_says_so(self):
         path = self.folded(["a;b 3", "a;c 100000000"])
