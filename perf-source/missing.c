@@ -54,18 +54,16 @@ static uint64_t samples_in(const struct perf_source *self, uint64_t ns)
 void missing_take_throttle(struct perf_source *self, struct stage *stage, uint32_t type,
 			   size_t ring, uint64_t time)
 {
-	uint64_t *since = &self->missing.throttled_since[ring], n;
+	uint64_t *since = &self->missing.throttled_since[ring];
 
 	if (type == PERF_RECORD_THROTTLE) {
 		++*counters_get(&stage->counters, "events", "throttled");
 		*since = time;
 		return;
 	}
-	n = *since && time > *since ? samples_in(self, time - *since) : 0;
+	if (*since && time > *since)
+		self->missing.n_throttled += samples_in(self, time - *since);
 	*since = 0;
-	stage->samples_in += n;
-	if (n)
-		stage_drop(stage, "throttled", n);
 }
 
 /* Since the recording began; both parts 0: it is not known. */
@@ -120,28 +118,46 @@ static void tell(struct perf_source *self, struct stage *stage, uint64_t n, uint
 			n, expected);
 }
 
+static void drop(struct stage *stage, const char *reason, uint64_t n)
+{
+	stage->samples_in += n;
+	if (n)
+		stage_drop(stage, reason, n);
+}
+
+/* What is known of one cause, of as many as are missing; the rest has others. */
+static uint64_t drop_known(struct stage *stage, const char *reason, uint64_t n, uint64_t missing)
+{
+	n = n < missing ? n : missing;
+	drop(stage, reason, n);
+	return missing - n;
+}
+
 void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
 {
 	const struct event_setup *setup = &self->recording.setup;
-	struct cpu_time time = self->options.all ? (struct cpu_time){ 0 } : spent(self);
-	uint64_t ns = time.user_ns + time.kernel_ns, of_events = 0, expected, missing, kernel;
+	struct cpu_time time;
+	uint64_t of_events, expected, missing;
 
 	if (!sampled_event_is_clock(&setup->events[0]) || setup->events[0].is_each_time ||
-	    setup->events[0].filter || self->options.all)
+	    setup->events[0].filter)
 		return;
-	if (!self->follows)
-		of_events = recording_time(&self->recording);
-	expected = samples_in(self, ns > of_events ? ns : of_events);
+	if (self->options.all) {
+		drop(stage, "throttled", self->missing.n_throttled);
+		return;
+	}
+	time = spent(self);
+	of_events = self->follows ? 0 : recording_time(&self->recording);
+	expected = samples_in(self, time.user_ns + time.kernel_ns > of_events
+					    ? time.user_ns + time.kernel_ns
+					    : of_events);
 	if (expected <= self->missing.n_sampled + lost)
 		return;
 	missing = expected - self->missing.n_sampled - lost;
-	kernel = setup->no_kernel ? samples_in(self, time.kernel_ns) : 0;
-	if (kernel > missing)
-		kernel = missing;
-	stage->samples_in += kernel;
-	if (kernel)
-		stage_drop(stage, "kernel-side", kernel);
-	missing -= kernel;
+	missing = drop_known(stage, "throttled", self->missing.n_throttled, missing);
+	if (setup->no_kernel)
+		missing =
+			drop_known(stage, "kernel-side", samples_in(self, time.kernel_ns), missing);
 	if (missing >= MISSING_MIN && missing >= expected / TOLERANCE_PART)
 		tell(self, stage, missing, expected);
 }

@@ -26,6 +26,7 @@ struct missing {
 	struct cpu_time begun;	   /* of the processes that are attached to */
 	uint64_t n_sampled;	   /* of the first event */
 	uint64_t hung_up_at;	   /* when the command's events did; 0: not yet */
+	uint64_t n_throttled;	   /* samples, if what was throttled had run all the time */
 	uint64_t *throttled_since; /* by ring; 0: it is not */
 };
 

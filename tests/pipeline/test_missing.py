@@ -14,6 +14,7 @@ import pipeline
 HZ = 999
 TOLERANCE = 0.05  # of some 1,000 samples: chance, and what counts as chance
 SHORT_LIVED = pipeline.BUILD / "tests" / "pipeline" / "short-lived"
+MAX_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
 CPU_1 = Path("/sys/devices/system/cpu/cpu1/online")
 SAMPLE = re.compile(r"^sample time=(\d+) process=\d+ tid=\d+ cpu=(\d+) ", re.MULTILINE)
 AWAY_NS = 600_000_000
@@ -119,6 +120,21 @@ class OfRoot(Missing, pipeline.RecordingTest):
         other.chmod(0o4755)
         self.directory.chmod(0o755)
         self.record_all_of(SHORT_LIVED, "exec", other)
+
+    def test_what_is_throttled_is_told(self):
+        before = MAX_RATE.read_text()
+        self.addCleanup(MAX_RATE.write_text, before)
+        path = self.directory / "stream"
+        with path.open("wb") as out:
+            recording = self.start(self.stage("perf-source", "-F", "20000", "-s", "8", "--", SHORT_LIVED, "together", "4"),
+                                   stdout=out)
+        pipeline.wait_for(lambda: pipeline.has_size(path, 1 << 20), "samples")
+        MAX_RATE.write_text("1000")
+        ended, = recording.end()
+        seconds, stats = self.cpu_seconds(ended), self.stats("perf-source")
+        self.assertGreater(stats["dropped"]["throttled"], 100)
+        self.assertLess(abs(stats["samples_in"] - 20000 * seconds), 20000 * seconds * TOLERANCE)
+        accounting.check(self, path)
 
     def samples_of_cpu_1(self, path, since):
         return sum(cpu == "1" and int(time) > since for time, cpu in SAMPLE.findall(path.read_text()))
