@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/proc.h"
 #include "perf-source/cpu-time.h"
 
 /* What /proc/PID/stat says of a process, with its children that it has waited for. */
@@ -68,13 +70,32 @@ int cpu_time_of_child(pid_t pid, struct cpu_time *ret)
 	return r;
 }
 
-int cpu_time_of_process(pid_t pid, struct cpu_time *ret)
+int cpu_time_of_process(pid_t pid, struct cpu_time *ret, struct cpu_time *ret_children)
 {
 	struct proc_stat stat;
 	int r = read_stat(pid, &stat);
 
-	if (r == 0)
-		*ret = (struct cpu_time){ nanoseconds_of_ticks(stat.user),
-					  nanoseconds_of_ticks(stat.kernel) };
-	return r;
+	if (r < 0)
+		return r;
+	*ret = (struct cpu_time){ nanoseconds_of_ticks(stat.user),
+				  nanoseconds_of_ticks(stat.kernel) };
+	*ret_children = (struct cpu_time){ nanoseconds_of_ticks(stat.children_user),
+					   nanoseconds_of_ticks(stat.children_kernel) };
+	return 0;
+}
+
+static int look_for_children(uint32_t tid, void *arg)
+{
+	_cleanup_file_ FILE *file = NULL;
+	pid_t pid = *(pid_t *)arg;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/children", pid, tid);
+	file = fopen(path, "re");
+	return !file || getc(file) != EOF;
+}
+
+bool cpu_time_has_children(pid_t pid)
+{
+	return proc_each_thread(pid, look_for_children, &pid) != 0;
 }

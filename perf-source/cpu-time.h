@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,5 +19,11 @@ struct cpu_time {
  */
 int cpu_time_of_child(pid_t pid, struct cpu_time *ret);
 
-/* Any process alone, in ticks of 10 ms (proc(5)). 0 or -errno; -ESRCH: it has gone. */
-int cpu_time_of_process(pid_t pid, struct cpu_time *ret);
+/*
+ * Any process, in ticks of 10 ms (proc(5)): itself, and its children that it has waited for. 0 or
+ * -errno; -ESRCH: it has gone.
+ */
+int cpu_time_of_process(pid_t pid, struct cpu_time *ret, struct cpu_time *ret_children);
+
+/* Whether it has children now; true where the kernel does not say (CONFIG_PROC_CHILDREN). */
+bool cpu_time_has_children(pid_t pid);

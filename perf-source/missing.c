@@ -21,29 +21,47 @@ static void add(struct cpu_time *sum, struct cpu_time time)
 	sum->kernel_ns += time.kernel_ns;
 }
 
-/* Of all that are attached to, and still there. */
+/*
+ * Of all that are attached to, and still there; with their children, unless some of those had begun
+ * before, and what they did then would be counted when they end.
+ */
 static struct cpu_time of_processes(const struct perf_source *self)
 {
-	struct cpu_time sum = { 0 }, time;
+	struct cpu_time sum = { 0 }, time, children;
 
-	for (size_t i = 0; i < self->options.n_pids; i++)
-		if (cpu_time_of_process(self->options.pids[i], &time) == 0)
-			add(&sum, time);
+	for (size_t i = 0; i < self->options.n_pids; i++) {
+		if (cpu_time_of_process(self->options.pids[i], &time, &children) < 0)
+			continue;
+		add(&sum, time);
+		if (!self->missing.had_children[i])
+			add(&sum, children);
+	}
 	return sum;
 }
 
-int missing_init(struct missing *missing, const struct perf_source *self)
+int missing_init(struct perf_source *self)
 {
-	*missing = (struct missing){ .begun = of_processes(self) };
-	missing->throttled_since =
-		calloc(self->recording.n_rings, sizeof(*missing->throttled_since));
-	return missing->throttled_since ? 0 : -ENOMEM;
+	struct missing *missing = &self->missing;
+
+	*missing = (struct missing){
+		.throttled_since =
+			calloc(self->recording.n_rings, sizeof(*missing->throttled_since)),
+		.had_children = calloc(self->options.n_pids + 1, sizeof(*missing->had_children)),
+	};
+	if (!missing->throttled_since || !missing->had_children)
+		return -ENOMEM;
+	for (size_t i = 0; i < self->options.n_pids; i++)
+		missing->had_children[i] = cpu_time_has_children(self->options.pids[i]);
+	missing->begun = of_processes(self);
+	return 0;
 }
 
 void missing_deinit(struct missing *missing)
 {
 	free(missing->throttled_since);
+	free(missing->had_children);
 	missing->throttled_since = NULL;
+	missing->had_children = NULL;
 }
 
 static uint64_t samples_in(const struct perf_source *self, uint64_t ns)

@@ -24,6 +24,7 @@ struct perf_source;
 
 struct missing {
 	struct cpu_time begun;	   /* of the processes that are attached to */
+	bool *had_children;	   /* of each of those: children that had begun before */
 	uint64_t n_sampled;	   /* of the first event */
 	uint64_t hung_up_at;	   /* when the command's events did; 0: not yet */
 	uint64_t n_throttled;	   /* samples, if what was throttled had run all the time */
@@ -31,7 +32,7 @@ struct missing {
 };
 
 /* When everything is open. 0 or -ENOMEM. */
-int missing_init(struct missing *missing, const struct perf_source *self);
+int missing_init(struct perf_source *self);
 void missing_deinit(struct missing *missing);
 
 /* An event is throttled, or not any more. */

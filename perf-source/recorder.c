@@ -522,7 +522,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	give_up_capabilities();
-	r = missing_init(&self->missing, self);
+	r = missing_init(self);
 	if (r == 0)
 		r = hotplug_init(&self->hotplug, self);
 	if (r == 0)

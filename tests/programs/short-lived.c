@@ -3,7 +3,9 @@
  * Threads and processes that live for microseconds, many that run side by side, or a program that
  * becomes another one; at the end "CPU SECONDS" on stderr, of all of them.
  *
- *	short-lived threads N | forks N | together N | exec PROGRAM
+ *	short-lived threads N | forks N | together N | exec PROGRAM [go]
+ *
+ * With "go" it begins when there is something on standard input.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -103,6 +105,8 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 2 ? argv[1] : "";
 
+	if (argc > 3)
+		getchar();
 	if (!strcmp(mode, "threads"))
 		run_threads(atoi(argv[2]));
 	else if (!strcmp(mode, "forks"))
