@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,6 +14,7 @@
 
 /* What /proc/PID/stat says of a process, with its children that it has waited for. */
 struct proc_stat {
+	int parent;
 	uint64_t user, kernel, children_user, children_kernel; /* ticks */
 };
 
@@ -30,8 +30,8 @@ static int read_stat(pid_t pid, struct proc_stat *ret)
 	/* The name may hold anything, but nothing behind it has a bracket. */
 	at = strrchr(line, ')');
 	if (!at ||
-	    sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &ret->user,
-		   &ret->kernel, &ret->children_user, &ret->children_kernel) != 4)
+	    sscanf(at, ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &ret->parent,
+		   &ret->user, &ret->kernel, &ret->children_user, &ret->children_kernel) != 5)
 		return -EBADMSG;
 	return 0;
 }
@@ -84,18 +84,14 @@ int cpu_time_of_process(pid_t pid, struct cpu_time *ret, struct cpu_time *ret_ch
 	return 0;
 }
 
-static int look_for_children(uint32_t tid, void *arg)
+static int is_child(uint32_t pid, void *arg)
 {
-	_cleanup_file_ FILE *file = NULL;
-	pid_t pid = *(pid_t *)arg;
-	char path[96];
+	struct proc_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%" PRIu32 "/children", pid, tid);
-	file = fopen(path, "re");
-	return !file || getc(file) != EOF;
+	return read_stat(pid, &stat) == 0 && stat.parent == *(pid_t *)arg;
 }
 
 bool cpu_time_has_children(pid_t pid)
 {
-	return proc_each_thread(pid, look_for_children, &pid) != 0;
+	return proc_each_process(is_child, &pid) > 0;
 }

@@ -25,5 +25,5 @@ int cpu_time_of_child(pid_t pid, struct cpu_time *ret);
  */
 int cpu_time_of_process(pid_t pid, struct cpu_time *ret, struct cpu_time *ret_children);
 
-/* Whether it has children now; true where the kernel does not say (CONFIG_PROC_CHILDREN). */
+/* Whether it has children now. */
 bool cpu_time_has_children(pid_t pid);

@@ -74,7 +74,7 @@ class Bench:
             time.sleep(0.01)
         recording = subprocess.Popen(self.command(user, "-p", str(program.pid)), stdout=subprocess.PIPE)
         recording.stdout.read(1)  # the events are on when there is a stream
-        time.sleep(1)
+        time.sleep(2)  # … or soon
         program.stdin.write("\n")
         program.stdin.flush()
         while recording.stdout.read(1 << 20):
