@@ -734,7 +734,7 @@ static int put_events(struct capture *capture)
 	return r < 0 ? r : syscap_notes_end(&self->notes, capture->stacks.last_time);
 }
 
-static int put_totals(struct capture *capture, enum stage_stream_end end)
+static int put_totals(struct capture *capture)
 {
 	const struct syscap_format *self = capture->format_data;
 	uint64_t n_samples = 0;
@@ -758,16 +758,23 @@ static int put_totals(struct capture *capture, enum stage_stream_end end)
 		r = put_metadata_number(capture, "stackpipe.lost", capture->stacks.n_lost);
 	if (r == 0 && capture->stacks.n_left_out)
 		r = put_metadata_number(capture, "stackpipe.left-out", capture->stacks.n_left_out);
-	if (r == 0)
-		r = put_metadata(capture, "stackpipe.state",
-				 end == STAGE_STREAM_WHOLE ? "complete" : "incomplete");
 	return r;
+}
+
+/* The last frame, when all else is where it belongs: without it a capture was cut. */
+static int put_state(struct capture *capture, enum stage_stream_end end)
+{
+	int r = put_metadata(capture, SYSCAP_STATE_ID,
+			     end == STAGE_STREAM_WHOLE ? SYSCAP_STATE_COMPLETE
+						       : SYSCAP_STATE_INCOMPLETE);
+
+	return r < 0 ? r : output_flush(&capture->output);
 }
 
 static int end_file(struct capture *capture, enum stage_stream_end end)
 {
 	struct syscap_format *self = capture->format_data;
-	int r = put_totals(capture, end);
+	int r = put_totals(capture);
 
 	self->counters.n_lost = capture->stacks.n_lost;
 	if (r == 0)
@@ -783,6 +790,8 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 		r = output_flush(&capture->output);
 	if (r == 0)
 		r = syscap_set_end_time(&self->syscap, capture->stacks.last_time);
+	if (r == 0)
+		r = put_state(capture, end);
 	return r;
 }
 

@@ -15,6 +15,7 @@ int syscap_begin(struct syscap *syscap, struct output *output, uint64_t start_ti
 		.magic = SYSCAP_MAGIC,
 		.flags = SYSCAP_VERSION | SYSCAP_LITTLE_ENDIAN_BIT,
 		.time = start_time,
+		.last_id = SYSCAP_STATE_ID,
 	};
 	time_t seconds = start_unix_time / NANOSECONDS_A_SECOND;
 	struct tm broken_down;

@@ -76,5 +76,5 @@ int syscap_define_counters(struct syscap *syscap, struct syscap_time when,
 int syscap_set_counters(struct syscap *syscap, struct syscap_time when,
 			const struct syscap_counter *counters, size_t n);
 
-/* Writes down how far the capture goes. */
+/* Writes down how far the capture goes. The header promises that SYSCAP_STATE_ID comes behind. */
 int syscap_set_end_time(struct syscap *syscap, uint64_t end_time);

@@ -122,7 +122,9 @@ static void test_the_header(void **state)
 	assert_int_equal(number(72, 8), 1000);
 	assert_int_equal(number(80, 8), 9000);
 	assert_int_equal(number(88, 8), 0);
-	check_zero(96, HEADER);
+	check_zero(96, 216);
+	assert_string_equal((char *)file + 216, "stackpipe.state"); /* what will stand last */
+	check_zero(216 + strlen("stackpipe.state"), HEADER);
 }
 
 static void test_samples(void **state)

@@ -492,11 +492,22 @@ static void free_process(uint64_t pid, uint64_t zero, uint64_t process, void *ar
 	free(replayed);
 }
 
+static const char *describe_end(enum syscap_file_end end)
+{
+	switch (end) {
+	case SYSCAP_FILE_STOPPED:
+		return "recording it was stopped";
+	case SYSCAP_FILE_CUT:
+		return "its end is missing: it was cut, or writing it was";
+	default:
+		return "it ends with something that is no frame";
+	}
+}
+
 /* What the capture says of itself, in the counts that go downstream. */
 static int finish(struct stage *stage, struct replay *replay)
 {
 	const struct syscap_file *syscap = &replay->syscap;
-	const char *state = syscap_file_metadata(syscap, "stackpipe.state");
 	uint64_t lost = number_of(syscap, "stackpipe.lost", 0);
 	uint64_t left_out = number_of(syscap, "stackpipe.left-out", 0);
 
@@ -513,11 +524,10 @@ static int finish(struct stage *stage, struct replay *replay)
 	stage->end_time = syscap_file_header(syscap)->end_time > stage->last_time
 				  ? syscap_file_header(syscap)->end_time
 				  : stage->last_time;
-	if (!syscap->is_cut && (!replay->is_ours || (state && !strcmp(state, "complete"))))
+	if (syscap->end == SYSCAP_FILE_WHOLE)
 		return 0;
 	stage_error(stage, "error: '%s' is incomplete: %s", replay->path,
-		    syscap->is_cut ? "it ends with something that is no frame"
-				   : "recording it was stopped");
+		    describe_end(syscap->end));
 	return -ECANCELED;
 }
 

@@ -172,10 +172,39 @@ static int read_frames(struct syscap_file *file)
 		    frame->size > file->size - at)
 			break;
 		r = add_frame(file, frame);
+		file->last_frame = at;
 		at += frame->size;
 	}
-	file->is_cut = at != file->size;
+	if (at != file->size)
+		file->end = SYSCAP_FILE_TORN;
 	return r;
+}
+
+/* Whether the last frame is the metadata that the header says it is. */
+static bool has_last_frame(const struct syscap_file *file)
+{
+	const struct syscap_metadata_frame *last = (const void *)(file->data + file->last_frame);
+
+	return file->last_frame && (last->frame.type & 0xff) == SYSCAP_METADATA &&
+	       judge(&last->frame) == USED &&
+	       !strncmp(last->id, syscap_file_header(file)->last_id, sizeof(last->id));
+}
+
+/*
+ * Captures of stackpipe from before the header told what stands last, or that Sysprof has saved
+ * anew, have the state somewhere.
+ */
+static enum syscap_file_end find_end(const struct syscap_file *file)
+{
+	const struct syscap_file_header *header = syscap_file_header(file);
+	const char *state = syscap_file_metadata(file, SYSCAP_STATE_ID);
+	bool is_ours = *header->last_id || syscap_file_metadata(file, "stackpipe.version");
+
+	if (header->last_index >= file->size || (*header->last_id && !has_last_frame(file)) ||
+	    (is_ours && !state))
+		return SYSCAP_FILE_CUT;
+	return is_ours && strcmp(state, SYSCAP_STATE_COMPLETE) ? SYSCAP_FILE_STOPPED
+							       : SYSCAP_FILE_WHOLE;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -257,6 +286,8 @@ int syscap_file_init(struct syscap_file *file, const char *data, size_t size)
 		return r;
 	if (!is_sorted(file))
 		qsort(file->items, file->n_items, sizeof(*file->items), compare_items);
+	if (file->end == SYSCAP_FILE_WHOLE)
+		file->end = find_end(file);
 	return read_chunks(file);
 }
 

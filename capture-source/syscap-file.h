@@ -16,6 +16,14 @@ enum {
 	SYSCAP_FILES_BYTES_MAX = 256 * 1024 * 1024, /* of all together, as they are embedded */
 };
 
+/* How a capture ends, by what its writer has said of that. */
+enum syscap_file_end {
+	SYSCAP_FILE_WHOLE,   /* Sysprof's own say nothing: then this, too */
+	SYSCAP_FILE_STOPPED, /* whoever has written it says that something is missing */
+	SYSCAP_FILE_CUT,     /* what was to stand last is not there */
+	SYSCAP_FILE_TORN,    /* it ends with something that is no frame */
+};
+
 struct syscap_item {
 	int64_t time;
 	uint64_t offset; /* of the frame */
@@ -36,9 +44,10 @@ struct syscap_file {
 	struct pair_map jitmap; /* (address, 0) → offset of its name in the data */
 	struct syscap_embedded_file *files;
 	size_t n_files;
-	uint64_t n_skipped; /* frames that are of no use here: counters, marks, allocations, … */
-	uint64_t n_refused; /* that contradict themselves, or are beyond the limits */
-	bool is_cut;	    /* it ends with something that is no frame */
+	uint64_t n_skipped;  /* frames that are of no use here: counters, marks, allocations, … */
+	uint64_t n_refused;  /* that contradict themselves, or are beyond the limits */
+	uint64_t last_frame; /* offset of the last one that is whole, 0: there is none */
+	enum syscap_file_end end;
 };
 
 /* Whether this is such a file at all, and written by a machine like this one. */

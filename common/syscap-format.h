@@ -15,7 +15,13 @@ enum {
 	SYSCAP_LITTLE_ENDIAN_BIT = 1 << 8,
 	SYSCAP_INDEX_MARK = 0x53504958, /* "XIPS" in padding2: this timestamp is an index */
 	SYSCAP_COUNTERS_A_GROUP = 8,
+	SYSCAP_ID_SIZE = 40, /* of metadata */
 };
+
+/* The metadata that stands last, and its value if nothing is missing. */
+#define SYSCAP_STATE_ID "stackpipe.state"
+#define SYSCAP_STATE_COMPLETE "complete"
+#define SYSCAP_STATE_INCOMPLETE "incomplete"
 
 /* What is lost of allocations, as a message: for printf(3) and scanf(3) of uint64_t. */
 #define SYSCAP_LOST_ALLOCATIONS "Lost %lu allocations (%lu bytes), %lu frees and %lu other calls"
@@ -64,8 +70,14 @@ struct __attribute__((packed)) syscap_file_header {
 	char capture_time[64];
 	uint64_t time;
 	uint64_t end_time;
-	uint64_t last_index;
-	char zero[160];
+	uint64_t last_index; /* where the newest index frame is; 0: there is none, or an older
+				Sysprof */
+	char zero[120];
+	/*
+	 * Sysprof ignores it, and has zeros there. Of ours, the id of the metadata that the last
+	 * frame is: whoever reads a capture without that frame has one that was cut.
+	 */
+	char last_id[SYSCAP_ID_SIZE];
 };
 static_assert(sizeof(struct syscap_file_header) == 256, "Sysprof's file header");
 
@@ -130,7 +142,7 @@ struct __attribute__((packed)) syscap_mark_frame {
 
 struct __attribute__((packed)) syscap_metadata_frame {
 	struct syscap_frame frame;
-	char id[40];
+	char id[SYSCAP_ID_SIZE];
 	char value[];
 };
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A capture that was cut, wherever that may be, is told from a whole one by all that read captures."""
+import struct
+
+import pipeline
+import streams
+
+SYMBOLIZED = pipeline.TOP / "tests" / "data" / "small.symbolized.stream"
+METADATA = 11
+LAST_ID_AT = 216  # in the header: the metadata that the last frame is
+LAST_INDEX_AT = 88
+OURS = b"stackpipe."
+IS_INCOMPLETE = "is incomplete"
+
+
+def joined(header, frames):
+    return header + b"".join(data for _, data in frames)
+
+
+def is_ours(frame):
+    number, data = frame
+    return number == METADATA and data[streams.SYSCAP_FRAME.size:].startswith(OURS)
+
+
+def of_sysprof(header):
+    """The same header without what Sysprof does not write."""
+    return header[:LAST_ID_AT] + bytes(len(header) - LAST_ID_AT)
+
+
+class Cut(pipeline.PipelineTest):
+    def setUp(self):
+        super().setUp()
+        whole = self.directory / "whole.syscap"
+        self.run_on(SYMBOLIZED, self.stage("capture-sink", "-q", whole))
+        data = whole.read_bytes()
+        self.header = data[:streams.SYSCAP_HEADER_SIZE]
+        self.frames, n_cut = streams.syscap_frames(data)
+        self.assertEqual(n_cut, 0)
+        self.path = self.directory / "some.syscap"
+
+    def read(self, data, *command):
+        """How a reader of captures has ended with one of these bytes."""
+        self.path.write_bytes(data)
+        return self.start([*(command or self.stage("capture-source")), self.path]).end()[0]
+
+    def assert_is_whole(self, data):
+        ended = self.read(data)
+        self.assertEqual((ended.status, ended.errors), (0, []), ended)
+
+    def test_behind_each_frame(self):
+        for n in range(len(self.frames)):
+            with self.subTest(frames=n):
+                self.assert_fails_in_one_line(self.read(joined(self.header, self.frames[:n])), text="its end is missing")
+        self.assert_is_whole(joined(self.header, self.frames))
+
+    def test_without_its_header_or_within_a_frame(self):
+        data = joined(self.header, self.frames)
+        self.assert_fails_in_one_line(self.read(data[:-8]), text=IS_INCOMPLETE)
+        for size in (0, 8, streams.SYSCAP_HEADER_SIZE - 8):
+            self.assertEqual(self.read(data[:size] or b"\0").status, 1)
+
+    def test_something_follows_the_end(self):
+        self.assert_fails_in_one_line(self.read(joined(self.header, self.frames + self.frames[-2:-1])),
+                                      text="its end is missing")
+
+    def test_each_reader_says_so(self):
+        cut = joined(self.header, self.frames[:-1])
+        stackpipe = pipeline.program("stackpipe")
+        for arguments in (["report"], ["report", "--json"], ["diff", self.directory / "whole.syscap"]):
+            ended = self.read(cut, stackpipe, *arguments)
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn(IS_INCOMPLETE, "\n".join(ended.errors))
+        for name in ("out.html", "out.pb.gz", "out.syscap", "out.folded"):
+            self.path.write_bytes(cut)
+            ended = self.start([stackpipe, "convert", "-q", self.path, self.directory / name]).end()[0]
+            self.assertEqual(ended.status, 1, ended)
+            self.assertIn(IS_INCOMPLETE, "\n".join(ended.errors))
+
+    def test_what_is_made_of_a_cut_one_is_incomplete_as_well(self):
+        self.path.write_bytes(joined(self.header, self.frames[:-1]))
+        copy = self.directory / "copy.syscap"
+        self.start([pipeline.program("stackpipe"), "convert", "-q", self.path, copy]).end()
+        self.assert_fails_in_one_line(self.read(copy.read_bytes()), text="was stopped")
+
+    def test_sysprof_says_nothing_of_its_end(self):
+        frames = [frame for frame in self.frames if not is_ours(frame)]
+        for n in range(0, len(frames) + 1, 7):
+            with self.subTest(frames=n):
+                self.assert_is_whole(joined(of_sysprof(self.header), frames[:n]))
+
+    def test_sysprof_says_where_its_last_index_is(self):
+        header = bytearray(of_sysprof(self.header))
+        frames = [frame for frame in self.frames if not is_ours(frame)]
+        data = joined(bytes(header), frames)
+        for at, is_there in ((len(data) - 8, True), (len(data), False), (1 << 63, False)):
+            struct.pack_into("<Q", header, LAST_INDEX_AT, at)
+            ended = self.read(joined(bytes(header), frames))
+            self.assertEqual(ended.status, 0 if is_there else 1, ended)
+
+    def test_a_capture_of_an_older_release(self):
+        self.assert_is_whole(joined(of_sysprof(self.header), self.frames))
+        self.assert_fails_in_one_line(self.read(joined(of_sysprof(self.header), self.frames[:-1])),
+                                      text="its end is missing")
+
+    def test_into_a_pipe_it_ends_the_same_way(self):
+        self.assert_is_whole(self.run_on(SYMBOLIZED, self.stage("capture-sink", "-q", "-f", "syscap", "-")))
+
+
+if __name__ == "__main__":
+    pipeline.main()
