@@ -326,9 +326,9 @@ static void put_ends(const struct stacks *stacks, struct json *json)
 {
 	json_begin(json, "ends");
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {
-		const char *name = wire_name_text(&wire_names_stack_end, i);
+		const char *name = stacks_end_name(i);
 
-		if (name && stacks->n_ends[i])
+		if (stacks->n_ends[i])
 			json_number(json, name, stacks->n_ends[i]);
 	}
 	json_end(json);
@@ -359,8 +359,7 @@ static void put_units(const struct writing *self, struct json *json)
 	if (!self->is_heap)
 		return;
 	json_number(json, "heap_sampled", heap->is_sampled);
-	json_number(json, "heap_lost",
-		    heap->losses.n_allocated + heap->losses.n_freed + heap->losses.n_calls);
+	json_number(json, "heap_lost", heap_losses_n(&heap->losses));
 	json_number(json, "heap_events", heap->n_events);
 	json_number(json, "timeline", heap->timeline.n);
 	json_number(json, "interval_ns", heap->timeline.length);

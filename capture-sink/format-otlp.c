@@ -115,6 +115,12 @@ static uint64_t find_attribute(struct writing *self, const char *key, uint64_t v
 	return self->attributes.n;
 }
 
+/* Of a number: what does not fit into the format's int64 is as large as that can be. */
+static uint64_t find_number(struct writing *self, const char *key, uint64_t value)
+{
+	return find_attribute(self, key, value < IS_TEXT ? value : IS_TEXT - 1);
+}
+
 static uint64_t find_function(struct writing *self, const struct profile_call *call)
 {
 	uint64_t *known = pair_map_find(&self->functions, call->name, call->line.file);
@@ -161,7 +167,7 @@ static void add_wait_attributes(struct writing *self, const struct profile_sampl
 		return;
 	protobuf_add_uint(&self->list,
 			  find_attribute(self, "stackpipe.waker.name", IS_TEXT | waker->name));
-	protobuf_add_uint(&self->list, find_attribute(self, "stackpipe.waker.id", waker->tid));
+	protobuf_add_uint(&self->list, find_number(self, "stackpipe.waker.id", waker->tid));
 }
 
 static void put_attributes(struct writing *self, const struct profile_sample *sample)
@@ -170,10 +176,10 @@ static void put_attributes(struct writing *self, const struct profile_sample *sa
 	const struct profile_process *process = &self->profile->processes[thread->process];
 
 	protobuf_reset(&self->list);
-	protobuf_add_uint(&self->list, find_attribute(self, "process.pid", process->pid));
+	protobuf_add_uint(&self->list, find_number(self, "process.pid", process->pid));
 	protobuf_add_uint(&self->list,
 			  find_attribute(self, "process.executable.name", IS_TEXT | process->name));
-	protobuf_add_uint(&self->list, find_attribute(self, "thread.id", thread->tid));
+	protobuf_add_uint(&self->list, find_number(self, "thread.id", thread->tid));
 	protobuf_add_uint(&self->list, find_attribute(self, "thread.name", IS_TEXT | thread->name));
 	add_wait_attributes(self, sample);
 	protobuf_put_bytes(&self->message, SAMPLE_ATTRIBUTES, self->list.data, self->list.size);
@@ -247,17 +253,17 @@ static void put_totals(struct writing *self, struct protobuf *profile, enum stag
 	struct protobuf indices = { 0 };
 	char key[64];
 
-	protobuf_add_uint(&indices, find_attribute(self, "stackpipe.lost", stacks->n_lost));
-	protobuf_add_uint(&indices, find_attribute(self, "stackpipe.left-out", stacks->n_left_out));
+	protobuf_add_uint(&indices, find_number(self, "stackpipe.lost", stacks->n_lost));
+	protobuf_add_uint(&indices, find_number(self, "stackpipe.left-out", stacks->n_left_out));
 	protobuf_add_uint(&indices,
-			  find_attribute(self, "stackpipe.incomplete", end != STAGE_STREAM_WHOLE));
+			  find_number(self, "stackpipe.incomplete", end != STAGE_STREAM_WHOLE));
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {
-		const char *name = wire_name_text(&wire_names_stack_end, i);
+		const char *name = stacks_end_name(i);
 
-		if (!name || !stacks->n_ends[i])
+		if (!stacks->n_ends[i])
 			continue;
 		snprintf(key, sizeof(key), "stackpipe.%s", name);
-		protobuf_add_uint(&indices, find_attribute(self, key, stacks->n_ends[i]));
+		protobuf_add_uint(&indices, find_number(self, key, stacks->n_ends[i]));
 	}
 	protobuf_put_bytes(profile, PROFILE_ATTRIBUTE_INDICES, indices.data, indices.size);
 	self->has_failed |= indices.has_failed;

@@ -32,6 +32,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/gzip.h"
+#include "common/sum.h"
 #include "common/text.h"
 #include "common/zero-pages.h"
 
@@ -658,7 +659,7 @@ static int add_lost(struct capture *capture, const struct wire_lost *lost)
 	int r;
 
 	snprintf(text, sizeof(text), "Lost %" PRIu64 " events", lost->n);
-	self->counters.n_lost += lost->n;
+	sum_add(&self->counters.n_lost, lost->n);
 	r = syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe", text);
 	return r < 0 ? r : syscap_counters_put(&self->counters, lost->time);
 }
@@ -742,10 +743,10 @@ static int put_totals(struct capture *capture)
 	int r = 0;
 
 	for (uint32_t i = 0; i < STACKS_ENDS && r == 0; i++) {
-		const char *name = wire_name_text(&wire_names_stack_end, i);
+		const char *name = stacks_end_name(i);
 
-		n_samples += capture->stacks.n_ends[i];
-		if (!name || !capture->stacks.n_ends[i])
+		sum_add(&n_samples, capture->stacks.n_ends[i]);
+		if (!capture->stacks.n_ends[i])
 			continue;
 		snprintf(id, sizeof(id), "stackpipe.%s", name);
 		r = put_metadata_number(capture, id, capture->stacks.n_ends[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture-sink/leaf-counts.h"
+#include "common/sum.h"
 
 void leaf_counts_deinit(struct leaf_counts *counts)
 {
@@ -28,6 +29,6 @@ int leaf_counts_add(struct leaf_counts *counts, uint32_t name, size_t n_names, u
 {
 	if (name >= counts->n && grow(counts, name < n_names ? n_names : name) < 0)
 		return -ENOMEM;
-	counts->n_samples[name] += n;
+	sum_add(&counts->n_samples[name], n);
 	return 0;
 }

@@ -172,10 +172,10 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 	size_t n = 0;
 
 	if (events_is_wait(&capture->stacks.events, record->event))
-		capture->n_waits += wire_stack_samples(record);
+		sum_add(&capture->n_waits, wire_stack_samples(record));
 	if (!amount)
 		return 0;
-	capture->n_counted += amount;
+	stage_sum(capture->stage, &capture->n_counted, amount);
 	self->counted[n++] = name_thread(capture, stack);
 	if (stacks_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->stacks.names, reason, strlen(reason));
@@ -237,7 +237,8 @@ static int handle_heap_events(struct stage *stage, void *data, const void *view)
 	const struct wire_heap_events *events = view;
 	int r = heap_add_events(&capture->heap, events);
 
-	stage->samples_out += events->n;
+	stage_sum(stage, &stage->samples_out, events->n);
+	stage->has_full_sum |= heap_is_full(&capture->heap);
 	if (r == 0 && capture->format->add_heap_events)
 		r = capture->format->add_heap_events(capture, events);
 	return result(stage, capture, r);
@@ -249,6 +250,7 @@ static int handle_heap_lost(struct stage *stage, void *data, const void *view)
 	struct capture *capture = &self->capture;
 
 	heap_add_lost(&capture->heap, view);
+	stage->has_full_sum |= heap_is_full(&capture->heap);
 	return capture->format->add_heap_lost
 		       ? result(stage, capture, capture->format->add_heap_lost(capture, view))
 		       : 0;
@@ -291,7 +293,7 @@ static int handle_lost(struct stage *stage, void *data, const void *view)
 	const struct format *format = self->capture.format;
 	const struct wire_lost *lost = view;
 
-	self->capture.progress.n_lost += lost->n;
+	stage_sum(stage, &self->capture.progress.n_lost, lost->n);
 	return format->add_lost
 		       ? result(stage, &self->capture, format->add_lost(&self->capture, view))
 		       : 0;

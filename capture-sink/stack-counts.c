@@ -5,6 +5,7 @@
 
 #include "capture-sink/stack-counts.h"
 #include "common/cleanup.h"
+#include "common/sum.h"
 
 enum {
 	SLOTS_AT_FIRST = 1024,
@@ -125,10 +126,10 @@ static int add_to_crowd(struct stack_counts *counts, const uint32_t *names, size
 	const uint32_t crowd[] = { names[0], counts->crowd };
 
 	if (!counts->crowd || is_crowd(counts, names, n_names)) {
-		counts->n_other += n_samples;
+		sum_add(&counts->n_other, n_samples);
 		return 0;
 	}
-	counts->n_crowded += n_samples;
+	sum_add(&counts->n_crowded, n_samples);
 	return stack_counts_add_many(counts, crowd, 2, n_samples);
 }
 
@@ -154,7 +155,7 @@ int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, si
 		return -ENOMEM;
 	slot = find_slot(counts, hash, names, n_names);
 	if (slot->number) {
-		counts->list[slot->number - 1].n_samples += n_samples;
+		sum_add(&counts->list[slot->number - 1].n_samples, n_samples);
 		return 0;
 	}
 	if (is_full(counts, n_names))
@@ -172,7 +173,10 @@ int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t 
 	return stack_counts_add_many(counts, names, n_names, 1);
 }
 
-/* How often those must have been met that are kept: so that it is at most half of them. */
+/*
+ * How often those must have been met that are kept: so that it is at most half of them, unless a
+ * hostile stream tells of as many with more than anybody has counted.
+ */
 static uint64_t find_threshold(const struct stack_counts *counts)
 {
 	for (uint64_t threshold = 2;; threshold *= 2) {
@@ -199,7 +203,7 @@ void stack_counts_forget_rare(struct stack_counts *counts)
 
 	for (size_t i = 0; i < counts->n && r == 0; i++) {
 		const struct stack_count *count = &counts->list[i];
-		bool stays = count->n_samples >= threshold ||
+		bool stays = (count->n_samples >= threshold && kept.n <= counts->n / 2) ||
 			     is_crowd(counts, count->names, count->n_names);
 
 		r = (stays ? stack_counts_add_many

@@ -48,7 +48,7 @@ static void print_ends(const struct capture *capture, uint64_t n_samples)
 	fprintf(stderr, "Stacks ended:");
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)
 		if (capture->stacks.n_ends[end])
-			fprintf(stderr, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
+			fprintf(stderr, "  %s %.2f %%", stacks_end_name(end),
 				percent(capture->stacks.n_ends[end], n_samples));
 	fputc('\n', stderr);
 	print_hint(capture, percent(capture->stacks.n_ends[WIRE_stack_end_TRUNCATED], n_samples));
@@ -203,7 +203,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 		return;
 	}
 	for (size_t i = 0; i < STACKS_ENDS; i++)
-		n_samples += capture->stacks.n_ends[i];
+		sum_add(&n_samples, capture->stacks.n_ends[i]);
 	print_totals(capture, n_samples, end);
 	if (capture->format->lacks)
 		fprintf(stderr, "  a file of format %s does not hold %s\n", capture->format->name,

@@ -10,7 +10,7 @@ enum { SYSCAP_MACHINE_COUNTERS_MAX = 1024 };
 struct syscap_counters {
 	struct syscap *syscap; /* borrowed */
 	uint64_t time;	       /* our own were last written */
-	int64_t n_lost, n_incomplete;
+	uint64_t n_lost, n_incomplete;
 	uint32_t divisors[SYSCAP_MACHINE_COUNTERS_MAX + 1]; /* by number; 0: not defined */
 };
 

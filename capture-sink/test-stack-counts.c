@@ -126,6 +126,19 @@ static void test_rare_stacks_make_room_and_count_as_others(void **state)
 	stack_counts_deinit(&counts);
 }
 
+/* As a forged stream has them: none is rarer than any power of two that there is. */
+static void test_stacks_of_any_weight_make_room(void **state)
+{
+	struct stack_counts counts = { 0 };
+
+	for (uint32_t i = 1; i <= 1000; i++)
+		assert_int_equal(stack_counts_add_many(&counts, &i, 1, UINT64_MAX), 0);
+	stack_counts_forget_rare(&counts);
+	assert_in_range(counts.n, 0, 501);
+	assert_true(counts.n_other == UINT64_MAX);
+	stack_counts_deinit(&counts);
+}
+
 static void test_at_most_half_of_the_stacks_stay(void **state)
 {
 	struct stack_counts counts = { 0 };
@@ -220,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_a_deep_stack_is_kept_whole),
 		cmocka_unit_test(test_stacks_beyond_the_limit_are_counted_together),
 		cmocka_unit_test(test_rare_stacks_make_room_and_count_as_others),
+		cmocka_unit_test(test_stacks_of_any_weight_make_room),
 		cmocka_unit_test(test_at_most_half_of_the_stacks_stay),
 		cmocka_unit_test(test_stacks_whose_names_become_equal_are_one),
 		cmocka_unit_test(test_without_memory_the_rare_stay),

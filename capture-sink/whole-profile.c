@@ -100,8 +100,8 @@ bool whole_profile_remark(const struct capture *capture, enum stage_stream_end e
 		return true;
 	}
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {
-		name = wire_name_text(&wire_names_stack_end, i);
-		if (!name || !stacks->n_ends[i] || number-- > 2)
+		name = stacks_end_name(i);
+		if (!stacks->n_ends[i] || number-- > 2)
 			continue;
 		snprintf(ret, size, "%s: %" PRIu64, name, stacks->n_ends[i]);
 		return true;

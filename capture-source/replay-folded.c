@@ -178,8 +178,8 @@ static int take_line(struct stage *stage, struct folded *folded, char *line)
 		return refuse_line(stage, folded);
 	if (r < 0)
 		return r;
-	folded->n_samples += n;
-	stage->samples_in += n;
+	sum_add(&folded->n_samples, n);
+	stage_sum(stage, &stage->samples_in, n);
 	if (folded->n_names > 1 && places_find_end(folded->names[1], &stack.end))
 		first = 2;
 	stack.process = comm->process.number;

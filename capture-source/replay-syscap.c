@@ -511,7 +511,8 @@ static int finish(struct stage *stage, struct replay *replay)
 	uint64_t lost = number_of(syscap, "stackpipe.lost", 0);
 	uint64_t left_out = number_of(syscap, "stackpipe.left-out", 0);
 
-	stage->samples_in += lost + left_out;
+	stage_sum(stage, &stage->samples_in, lost);
+	stage_sum(stage, &stage->samples_in, left_out);
 	if (left_out)
 		stage_drop(stage, "left-out", left_out);
 	if (lost)

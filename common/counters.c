@@ -5,6 +5,7 @@
 
 #include "common/counters.h"
 #include "common/hash-table.h"
+#include "common/sum.h"
 
 enum { KEY_MAX = 64 + 4096 + 2 };
 
@@ -71,6 +72,6 @@ uint64_t counters_sum(const struct counters *counters, const char *group)
 
 	for (size_t i = 0; i < counters->n; i++)
 		if (!strcmp(counters->list[i]->group, group))
-			sum += counters->list[i]->value;
+			sum_add(&sum, counters->list[i]->value);
 	return sum;
 }

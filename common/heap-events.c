@@ -14,7 +14,7 @@ int heap_events_send(struct heap_event_writer *writer, struct stage *stage, uint
 
 	if (!writer->size)
 		return 0;
-	stage->samples_in += writer->n;
+	stage_sum(stage, &stage->samples_in, writer->n);
 	r = stage_put(stage, WIRE_RECORD_heap_events, &record);
 	writer->size = writer->n = 0;
 	return r < 0 ? r : wire_writer_flush(&stage->writer); /* the bytes are borrowed */

@@ -28,13 +28,13 @@ int stage_put(struct stage *stage, enum wire_record_id id, const void *view)
 {
 	if (stage->program->role == STAGE_SINK)
 		return 0;
-	stage->samples_out += stage_samples_of(id, view);
+	stage_sum(stage, &stage->samples_out, stage_samples_of(id, view));
 	return wire_writer_put(&stage->writer, id, view);
 }
 
 void stage_drop(struct stage *stage, const char *reason, uint64_t n)
 {
-	*counters_get(&stage->counters, "dropped", reason) += n;
+	stage_sum(stage, counters_get(&stage->counters, "dropped", reason), n);
 }
 
 enum { LINE_MAX_SIZE = 1024 };

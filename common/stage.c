@@ -236,7 +236,7 @@ static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 	uint16_t type = raw->header->type;
 	uint64_t n = stage_samples_of(type, view);
 
-	stage->samples_in += n;
+	stage_sum(stage, &stage->samples_in, n);
 	/* Both begin with their time. */
 	if ((type == WIRE_RECORD_sample || type == WIRE_RECORD_stack) &&
 	    raw->header->size >= sizeof(*raw->header) + sizeof(uint64_t))
@@ -270,7 +270,7 @@ static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 	if (handler)
 		r = handler->handle(stage, self, &view);
 	if (r == STAGE_PASS && stage->program->role == STAGE_FILTER) {
-		stage->samples_out += n_samples;
+		stage_sum(stage, &stage->samples_out, n_samples);
 		r = wire_writer_pass(&stage->writer, raw);
 	}
 	return r < 0 ? r : 0;
@@ -340,16 +340,28 @@ static int read_records(struct stage *stage, void *self)
 	}
 }
 
+/* How a stream has ended whose numbers may be more than can be counted. */
+static enum stage_stream_end judge_sums(const struct stage *stage, enum stage_stream_end end)
+{
+	if (!stage->has_full_sum || end != STAGE_STREAM_WHOLE)
+		return end;
+	stage_error(stage, "error: damaged %s: it tells of more than can be counted",
+		    stage->program->role == STAGE_SOURCE ? "input" : "stream");
+	return STAGE_STREAM_DAMAGED;
+}
+
 /* What is left to say when the input's end has been reached in one way or another. */
 static int end_stream(struct stage *stage, void *self, enum stage_stream_end end)
 {
 	const struct stage_program *program = stage->program;
 	int r = 0;
 
-	if (end != STAGE_STREAM_WHOLE && stage->exit_status == STAGE_EXIT_OK)
-		stage->exit_status = STAGE_EXIT_FAILED;
+	end = judge_sums(stage, end);
 	if (program->finish)
 		r = program->finish(stage, self, end);
+	end = judge_sums(stage, end);
+	if (end != STAGE_STREAM_WHOLE && stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = STAGE_EXIT_FAILED;
 	if (r == 0)
 		r = stage_send_end(stage, end);
 	if (r == 0)

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "common/counters.h"
+#include "common/sum.h"
 #include "common/wire-reader.h"
 #include "common/wire-writer.h"
 #include "common/wire.h"
@@ -115,6 +116,7 @@ struct stage {
 	enum stage_sandbox_mode sandbox_mode;
 	struct wire_sandbox sandbox; /* what is in force */
 	int exit_status;
+	bool has_full_sum; /* what its input tells cannot be counted: see stage_sum() */
 };
 
 /* Runs a stage to its end; what main() returns. */
@@ -126,6 +128,15 @@ int stage_put(struct stage *stage, enum wire_record_id id, const void *view);
 /* For option parsers: one line on what is wrong with the command line, and exit. */
 void stage_usage_error(const struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
+
+/*
+ * Adds a number that the input tells. If there is no room for it (sum.h), the input is damaged or
+ * forged: the stage says so at its end, which is that of an incomplete stream.
+ */
+static inline void stage_sum(struct stage *stage, uint64_t *sum, uint64_t more)
+{
+	stage->has_full_sum |= !sum_add(sum, more);
+}
 
 /* Counts samples that go no further, by reason (a literal). */
 void stage_drop(struct stage *stage, const char *reason, uint64_t n);

@@ -6,6 +6,7 @@
 
 #include "common/sandbox.h"
 #include "common/stage.h"
+#include "common/sum.h"
 #include "frame-dump/record-text.h"
 #include "frame-dump/summary.h"
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "frame-dump/summary.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -34,7 +35,7 @@ void summary_add_count(struct summary *summary, const struct wire_count *count)
 	struct summary_stage *stage = find_stage(summary, &count->stage);
 
 	if (stage && !strcmp(count->group.data, "dropped"))
-		stage->dropped += count->value;
+		sum_add(&stage->dropped, count->value);
 }
 
 void summary_add_stack(struct summary *summary, const struct wire_stack *stack)
@@ -74,7 +75,8 @@ static void print_stack_ends(FILE *out, const struct summary *summary)
 static bool check_stage(FILE *out, const struct summary_stage *stage,
 			const struct summary_stage *before)
 {
-	bool good = stage->samples_in == stage->samples_out + stage->dropped;
+	uint64_t accounted = stage->samples_out;
+	bool good = sum_add(&accounted, stage->dropped) && stage->samples_in == accounted;
 
 	fprintf(out,
 		"  %-16s samples_in=%" PRIu64 " samples_out=%" PRIu64 " dropped=%" PRIu64 "%s\n",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/growing-list.h"
+#include "common/sum.h"
 #include "heap/heap.h"
 
 int heap_init(struct heap *heap)
@@ -34,14 +35,14 @@ static bool is_mapping(uint64_t key)
 
 static void add(struct heap_amount *amount, struct heap_amount more)
 {
-	amount->n += more.n;
-	amount->bytes += more.bytes;
+	sum_add(&amount->n, more.n);
+	sum_add(&amount->bytes, more.bytes);
 }
 
 static void take_off(struct heap_amount *amount, struct heap_amount less)
 {
-	amount->n -= less.n;
-	amount->bytes -= less.bytes;
+	sum_take_off(&amount->n, less.n);
+	sum_take_off(&amount->bytes, less.bytes);
 }
 
 static unsigned class_of(uint64_t value)
@@ -131,7 +132,7 @@ static uint8_t find_interval(struct heap *heap, uint64_t interval)
 	for (size_t i = 0; i < heap->n_intervals; i++)
 		if (heap->intervals[i] == interval)
 			return i;
-	if (heap->n_intervals == HEAP_INTERVALS_MAX) {
+	if (heap->n_intervals == HEAP_INTERVALS_MAX || interval > HEAP_BLOCK_MAX) {
 		heap->n_refused++;
 		return 0;
 	}
@@ -357,6 +358,10 @@ static int take_event(struct heap *heap, uint64_t process, uint32_t thread,
 	struct timeline_interval *interval = timeline_at(&heap->timeline, heap->last_time);
 	int r = 0;
 
+	if (event->size > HEAP_BLOCK_MAX) {
+		heap->n_refused++;
+		return 0;
+	}
 	switch (event->kind) {
 	case HEAP_EVENT_MAPPED:
 		key |= MAPPING;
@@ -397,7 +402,7 @@ int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
 	int r = 0;
 
 	if (!process) { /* more than can be told apart */
-		heap->n_refused += events->n;
+		sum_add(&heap->n_refused, events->n);
 		return 0;
 	}
 	while (r == 0 && heap_event_next(&reader, &event)) {
@@ -425,11 +430,33 @@ void heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost)
 
 	if (!losses->since)
 		losses->since = lost->time;
-	losses->n_allocated += lost->n_allocated;
-	losses->n_freed += lost->n_freed;
-	losses->n_bytes += lost->n_bytes;
-	losses->n_calls += lost->n_calls;
-	losses->blocked_ns += lost->blocked;
+	sum_add(&losses->n_allocated, lost->n_allocated);
+	sum_add(&losses->n_freed, lost->n_freed);
+	sum_add(&losses->n_bytes, lost->n_bytes);
+	sum_add(&losses->n_calls, lost->n_calls);
+	sum_add(&losses->blocked_ns, lost->blocked);
+}
+
+uint64_t heap_losses_n(const struct heap_losses *losses)
+{
+	uint64_t n = losses->n_allocated;
+
+	sum_add(&n, losses->n_freed);
+	sum_add(&n, losses->n_calls);
+	return n;
+}
+
+bool heap_is_full(const struct heap *heap)
+{
+	const uint64_t sums[] = {
+		heap->totals.allocated.n, heap->totals.allocated.bytes, heap->losses.n_allocated,
+		heap->losses.n_freed,	  heap->losses.n_bytes,		heap->losses.n_calls,
+	};
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++)
+		if (sums[i] == SUM_FULL)
+			return true;
+	return false;
 }
 
 void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)

@@ -25,7 +25,10 @@ enum {
 			      ones */
 };
 
-/* Blocks, as HEAP_ONE each, and their bytes. */
+/* Bytes: no process has more addresses, so no block is larger, nor the mean between samples. */
+#define HEAP_BLOCK_MAX (1ULL << 47)
+
+/* Blocks, as HEAP_ONE each, and their bytes: sums of sum.h. */
 struct heap_amount {
 	uint64_t n, bytes;
 };
@@ -116,6 +119,12 @@ int heap_add_stack(struct heap *heap, const struct wire_heap_stack *stack, uint3
 		   uint32_t thread);
 int heap_add_events(struct heap *heap, const struct wire_heap_events *events);
 void heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost);
+
+/* How many allocations and frees were lost. */
+uint64_t heap_losses_n(const struct heap_losses *losses);
+
+/* Whether more was told than can be counted: the stream is damaged or forged. */
+bool heap_is_full(const struct heap *heap);
 
 /* A process has ended: what it has not freed is leaked. */
 void heap_end_process(struct heap *heap, uint64_t process, uint64_t time);

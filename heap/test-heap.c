@@ -425,12 +425,62 @@ static void test_a_stack_that_was_not_told_is_none(void **state)
 	check_amount(heap.stacks[0].totals.live, 1, 100);
 }
 
+/* A forged stream can tell any: no sum of it wraps, and what takes off again makes no honest one.
+ */
+static void test_more_than_can_be_counted_is_told(void **state)
+{
+	struct wire_heap_lost lost = { .time = 10, .n_freed = UINT64_MAX - 1 };
+
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, HEAP_BLOCK_MAX + 1, 1);
+	happen(HEAP_EVENT_MAPPED, 10, 1, 0x1000, HEAP_BLOCK_MAX + 1, 1);
+	tell();
+	assert_int_equal(heap.n_refused, 2);
+	check_amount(heap.totals.allocated, 0, 0);
+	heap_add_lost(&heap, &lost);
+	assert_false(heap_is_full(&heap));
+	heap_add_lost(&heap, &lost);
+	assert_true(heap_is_full(&heap));
+	assert_true(heap_losses_n(&heap.losses) == UINT64_MAX);
+}
+
+static void test_blocks_that_no_memory_holds(void **state)
+{
+	enum { TIMES = 1 << 17, A_RECORD = 1000 };
+
+	for (uint32_t i = 0; i <= TIMES; i++) {
+		happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, HEAP_BLOCK_MAX, 1);
+		if (i % A_RECORD == 0)
+			tell();
+	}
+	tell();
+	assert_true(heap.totals.allocated.bytes == UINT64_MAX);
+	assert_true(heap_is_full(&heap));
+	happen(HEAP_EVENT_FREED, 10, 1, 0x1000, 0, 0);
+	tell();
+	assert_int_equal(heap.totals.live.bytes, 0);
+}
+
+/* Of a mean that no sampling has one block would stand for more than there can be. */
+static void test_a_mean_between_samples_has_a_limit(void **state)
+{
+	struct heap_event event = { HEAP_EVENT_ALLOCATED, 1, 1, 10, 0x1000, 1, 0 };
+
+	event.interval = HEAP_BLOCK_MAX + 1;
+	heap_event_write(&writer, &event);
+	tell();
+	assert_int_equal(heap.n_refused, 1);
+	check_amount(heap.totals.allocated, 1, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_stack_that_was_not_told_is_none),
+		TEST(test_more_than_can_be_counted_is_told),
+		TEST(test_blocks_that_no_memory_holds),
+		TEST(test_a_mean_between_samples_has_a_limit),
 		TEST(test_the_peak_is_of_the_stacks_that_made_it),
 		TEST(test_a_later_peak_takes_the_place_of_the_first),
 		TEST(test_who_frees_and_when),

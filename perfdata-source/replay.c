@@ -224,7 +224,7 @@ static int take_lost(struct stage *stage, struct replay *replay, const struct or
 	layout_parse_id(&record->event->layout, record->bytes, &id);
 	out.cpu = id.cpu;
 	out.n = lost->n;
-	replay->n_lost_told += lost->n;
+	stage_sum(stage, &replay->n_lost_told, lost->n);
 	return stage_put(stage, WIRE_RECORD_lost, &out);
 }
 
@@ -361,9 +361,9 @@ static void take_lost_samples(struct stage *stage, struct replay *replay,
 		return;
 	n = layout_word(bytes + sizeof(*header), 0);
 	if (header->misc & MISC_LOST_SAMPLES_BPF)
-		*counters_get(&stage->counters, "records", "filtered") += n;
+		stage_sum(stage, counters_get(&stage->counters, "records", "filtered"), n);
 	else
-		replay->n_lost += n;
+		stage_sum(stage, &replay->n_lost, n);
 }
 
 static int dispatch(struct stage *stage, struct replay *replay, struct replay_file *file,
@@ -570,7 +570,7 @@ static void count(struct stage *stage, struct replay *replay)
 {
 	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_told;
 
-	stage->samples_in += lost;
+	stage_sum(stage, &stage->samples_in, lost);
 	stage_drop(stage, STAGE_KERNEL_LOST, lost);
 	*counters_get(&stage->counters, "processes", "incarnations") = replay->processes.n_upids;
 	if (replay->order.n_forced)

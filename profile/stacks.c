@@ -162,9 +162,10 @@ int stacks_handle_stack(struct stage *stage, void *data, const void *view)
 	int r;
 
 	pass_time(stacks, record->time);
-	stacks->n_ends[end_of(record)] += wire_stack_samples(record);
+	sum_add(&stacks->n_ends[end_of(record)], wire_stack_samples(record));
 	r = add_stack(stage, stacks, &stack);
-	stage->samples_out += r == 0 ? wire_stack_samples(record) : 0;
+	if (r == 0)
+		stage_sum(stage, &stage->samples_out, wire_stack_samples(record));
 	return r;
 }
 
@@ -316,16 +317,23 @@ int stacks_handle_count(struct stage *stage, void *data, const void *view)
 	if (strcmp(count->group.data, "dropped"))
 		return 0;
 	if (!strcmp(count->name.data, STAGE_KERNEL_LOST))
-		stacks->n_lost += count->value;
+		stage_sum(stage, &stacks->n_lost, count->value);
 	else
-		stacks->n_left_out += count->value;
+		stage_sum(stage, &stacks->n_left_out, count->value);
 	return 0;
 }
 
 void stacks_find_no_room(struct stacks *stacks, uint32_t end, uint64_t n_samples)
 {
-	stacks->n_ends[end < STACKS_ENDS ? end : 0] -= n_samples;
-	stacks->n_ends[WIRE_stack_end_MORE_STACKS] += n_samples;
+	sum_take_off(&stacks->n_ends[end < STACKS_ENDS ? end : 0], n_samples);
+	sum_add(&stacks->n_ends[WIRE_stack_end_MORE_STACKS], n_samples);
+}
+
+const char *stacks_end_name(uint32_t end)
+{
+	const char *name = wire_name_text(&wire_names_stack_end, end);
+
+	return name ? name : "unknown-end";
 }
 
 void stacks_leave_out(struct stacks *stacks, uint32_t end, uint64_t n_samples)
@@ -336,10 +344,8 @@ void stacks_leave_out(struct stacks *stacks, uint32_t end, uint64_t n_samples)
 
 bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT])
 {
-	const char *name = wire_name_text(&wire_names_stack_end, end);
-
 	if (end == WIRE_stack_end_COMPLETE)
 		return false;
-	snprintf(ret, STACKS_END_TEXT, "[%s]", name ? name : "unknown-end");
+	snprintf(ret, STACKS_END_TEXT, "[%s]", stacks_end_name(end));
 	return true;
 }

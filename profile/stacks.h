@@ -125,5 +125,8 @@ int stacks_handle_cgroup(struct stage *stage, void *self, const void *view);
 		WIRE_RECORD_count, stacks_handle_count                                             \
 	}
 
+/* What a reason for a stack's end is called: "unknown-end", if a later release has told it. */
+const char *stacks_end_name(uint32_t end);
+
 /* Why a stack ends, as a frame: "[stack-truncated]"; false: it is complete. */
 bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT]);

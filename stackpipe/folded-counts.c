@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "common/sum.h"
 #include "stackpipe/folded-counts.h"
 
 static struct folded_function *find(struct folded_counts *counts, const char *name)
@@ -34,7 +35,7 @@ static int add_line(struct folded_counts *counts, char *line, uint64_t n, int si
 
 	strsep(&rest, ";");
 	counts->n_lines++;
-	counts->n[side] += n;
+	sum_add(&counts->n[side], n);
 	for (char *name; (name = strsep(&rest, ";"));) {
 		function = find(counts, name);
 		if (!function)
@@ -42,10 +43,10 @@ static int add_line(struct folded_counts *counts, char *line, uint64_t n, int si
 		if (function->last_line == counts->n_lines)
 			continue;
 		function->last_line = counts->n_lines;
-		function->total[side] += n;
+		sum_add(&function->total[side], n);
 	}
 	if (function)
-		function->self[side] += n;
+		sum_add(&function->self[side], n);
 	return 0;
 }
 

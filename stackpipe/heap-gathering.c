@@ -66,9 +66,11 @@ int heap_gathering_handle_events(struct stage *stage, void *data, const void *vi
 {
 	struct heap_gathering *self = data;
 	const struct wire_heap_events *events = view;
+	int r = heap_add_events(&self->heap, events);
 
-	stage->samples_out += events->n;
-	return heap_add_events(&self->heap, events);
+	stage_sum(stage, &stage->samples_out, events->n);
+	stage->has_full_sum |= heap_is_full(&self->heap);
+	return r;
 }
 
 int heap_gathering_handle_lost(struct stage *stage, void *data, const void *view)
@@ -76,6 +78,7 @@ int heap_gathering_handle_lost(struct stage *stage, void *data, const void *view
 	struct heap_gathering *self = data;
 
 	heap_add_lost(&self->heap, view);
+	stage->has_full_sum |= heap_is_full(&self->heap);
 	return 0;
 }
 

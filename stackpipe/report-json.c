@@ -50,8 +50,7 @@ static void put_summary(const struct report *report, FILE *out)
 	json_begin(&json, "ends");
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)
 		if (stacks->n_ends[end])
-			json_number(&json, wire_name_text(&wire_names_stack_end, end),
-				    stacks->n_ends[end]);
+			json_number(&json, stacks_end_name(end), stacks->n_ends[end]);
 	json_end(&json);
 	json_end(&json);
 }

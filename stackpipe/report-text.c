@@ -73,7 +73,7 @@ static void print_summary(const struct report *report, FILE *out)
 	fputs("stacks:", out);
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)
 		if (stacks->n_ends[end])
-			fprintf(out, "  %s %.2f %%", wire_name_text(&wire_names_stack_end, end),
+			fprintf(out, "  %s %.2f %%", stacks_end_name(end),
 				100.0 * stacks->n_ends[end] / n);
 	putc('\n', out);
 	if (report->options->view_name)

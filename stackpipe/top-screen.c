@@ -120,7 +120,7 @@ static void draw_head(const struct top *top)
 	attroff(COLOR_PAIR(1));
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)
 		if (stacks->n_ends[end])
-			printw("  %s %.1f %%", wire_name_text(&wire_names_stack_end, end),
+			printw("  %s %.1f %%", stacks_end_name(end),
 			       percent(stacks->n_ends[end], n));
 	move(2, 0);
 	clrtoeol(); /* the line before may have been too long */

@@ -314,7 +314,7 @@ static int handle_lost(struct stage *stage, void *self, const void *view)
 	const struct wire_lost *lost = view;
 	struct top *top = self;
 
-	top->n_lost += lost->n;
+	stage_sum(stage, &top->n_lost, lost->n);
 	return 0;
 }
 
