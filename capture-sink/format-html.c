@@ -339,6 +339,7 @@ static void put_units(const struct writing *self, struct json *json)
 {
 	const struct heap *heap = &self->capture->heap;
 	const struct events *events = &self->capture->stacks.events;
+	char forgers[HEAP_FORGERS_TEXT];
 
 	fputs(", \"units\": [", json->out);
 	for (size_t i = 0; i < self->n_views; i++) {
@@ -360,6 +361,7 @@ static void put_units(const struct writing *self, struct json *json)
 		return;
 	json_number(json, "heap_sampled", heap->is_sampled);
 	json_number(json, "heap_lost", heap_losses_n(&heap->losses));
+	json_text(json, "heap_forged", heap_forgers_text(heap, forgers));
 	json_number(json, "heap_events", heap->n_events);
 	json_number(json, "timeline", heap->timeline.n);
 	json_number(json, "interval_ns", heap->timeline.length);

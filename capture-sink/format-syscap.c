@@ -604,10 +604,17 @@ static int add_heap_lost(struct capture *capture, const struct wire_heap_lost *l
 	struct syscap_format *self = capture->format_data;
 	struct syscap_time when = { lost->time, -1, -1 };
 	char text[128];
+	int r = 0;
 
 	snprintf(text, sizeof(text), SYSCAP_LOST_ALLOCATIONS, lost->n_allocated, lost->n_bytes,
 		 lost->n_freed, lost->n_calls);
-	return syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe", text);
+	if (lost->flags & WIRE_heap_lost_flags_FORGED)
+		r = find_pid_of(capture, lost->process, lost->time, &when.pid);
+	if (r == 0 && when.pid >= 0)
+		r = syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe",
+				   SYSCAP_FORGED_ALLOCATIONS);
+	when.pid = -1;
+	return r < 0 ? r : syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe", text);
 }
 
 static bool is_living(uint64_t pid, void *arg)

@@ -248,12 +248,15 @@ static int handle_heap_lost(struct stage *stage, void *data, const void *view)
 {
 	struct capture_sink *self = data;
 	struct capture *capture = &self->capture;
+	const struct process_table *processes = &capture->stacks.identity.processes;
+	const struct wire_heap_lost *lost = view;
+	int r;
 
-	heap_add_lost(&capture->heap, view);
+	r = heap_add_lost(&capture->heap, lost, process_table_find(processes, lost->process));
 	stage->has_full_sum |= heap_is_full(&capture->heap);
-	return capture->format->add_heap_lost
-		       ? result(stage, capture, capture->format->add_heap_lost(capture, view))
-		       : 0;
+	if (r == 0 && capture->format->add_heap_lost)
+		r = capture->format->add_heap_lost(capture, view);
+	return result(stage, capture, r);
 }
 
 static int exit_process(struct stage *stage, struct stacks *stacks, const struct process *process,

@@ -139,6 +139,7 @@ static void print_amount(const char *what, struct heap_amount amount)
 static void print_heap(const struct capture *capture, enum stage_stream_end end)
 {
 	const struct heap *heap = &capture->heap;
+	char forgers[HEAP_FORGERS_TEXT];
 
 	fprintf(stderr, "%s: %" PRIu64 " allocations and frees in %.1f s%s\n", capture->path,
 		heap->n_events, (heap->last_time - heap->first_time) / 1e9,
@@ -149,6 +150,8 @@ static void print_heap(const struct capture *capture, enum stage_stream_end end)
 			" other calls were lost from %.3f s on\n",
 			heap->losses.n_allocated, heap->losses.n_freed, heap->losses.n_calls,
 			(heap->losses.since - heap->first_time) / 1e9);
+	if (heap->n_forgers)
+		fprintf(stderr, "  " HEAP_FORGED "\n", heap_forgers_text(heap, forgers));
 	if (heap->is_sampled)
 		fputs("  sampled: amounts are estimates\n", stderr);
 	print_amount("allocated", heap->totals.allocated);

@@ -85,11 +85,16 @@ bool whole_profile_remark(const struct capture *capture, enum stage_stream_end e
 {
 	const struct stacks *stacks = &capture->stacks;
 	const char *name;
+	char forgers[HEAP_FORGERS_TEXT];
 
 	if (number == 0) {
 		snprintf(ret, size, "stackpipe %s of host %s%s", STACKPIPE_VERSION,
 			 stacks->hello.host,
 			 end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
+		return true;
+	}
+	if (capture->heap.n_forgers && number-- == 1) {
+		snprintf(ret, size, HEAP_FORGED, heap_forgers_text(&capture->heap, forgers));
 		return true;
 	}
 	if (number == 1) {

@@ -332,7 +332,21 @@ static int take_allocation(struct replay *replay, const struct syscap_frame *fra
 	return r < 0 ? r : heap_replay_take(replay->heap, replay->taking, process, frame);
 }
 
-static int take_log(struct stage *stage, const struct syscap_frame *frame)
+/* Whose allocations cannot be believed. */
+static int put_forged(struct replay *replay, const struct syscap_frame *frame)
+{
+	struct wire_heap_lost record = { .time = frame->time,
+					 .flags = WIRE_heap_lost_flags_FORGED };
+	struct replayed_process *process;
+	int r = find_process(replay, frame, NULL, &process);
+
+	if (r < 0)
+		return r;
+	record.process = process->process.number;
+	return stage_put(replay->stage, WIRE_RECORD_heap_lost, &record);
+}
+
+static int take_log(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
 {
 	const struct syscap_log_frame *log = (const void *)frame;
 	struct wire_message message = {
@@ -348,7 +362,8 @@ static int take_log(struct stage *stage, const struct syscap_frame *frame)
 	if (sscanf(log->text, SYSCAP_LOST_ALLOCATIONS, &heap_lost.n_allocated, &heap_lost.n_bytes,
 		   &heap_lost.n_freed, &heap_lost.n_calls) == 4)
 		return stage_put(stage, WIRE_RECORD_heap_lost, &heap_lost);
-
+	if (!strcmp(log->text, SYSCAP_FORGED_ALLOCATIONS))
+		return put_forged(replay, frame);
 	if (sscanf(log->text, "Lost %" SCNu64 " events", &lost.n) == 1 ||
 	    sscanf(log->text, "Lost %" SCNu64 " samples", &lost.n) == 1)
 		return stage_put(stage, WIRE_RECORD_lost, &lost);
@@ -405,7 +420,7 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	case SYSCAP_EXIT:
 		return take_exit(replay, frame);
 	case SYSCAP_LOG:
-		return take_log(stage, frame);
+		return take_log(stage, replay, frame);
 	default:
 		return 0;
 	}

@@ -46,6 +46,16 @@ enum {
 	HEAP_REPLY_MS = 3000,	  /* a program waits no longer to be let in */
 };
 
+/*
+ * What no program has that tells the truth: bytes in a block (x86-64 has no more addresses) and in
+ * all that a process has ever allocated; lost calls of a thread (two days of nothing else), and
+ * their bytes.
+ */
+#define HEAP_SIZE_MAX (1ULL << 47)
+#define HEAP_TOTAL_MAX (1ULL << 60)
+#define HEAP_LOST_MAX (1ULL << 44)
+#define HEAP_LOST_BYTES_MAX (1ULL << 56)
+
 /* How a stack of a ring ended. */
 enum heap_stack_end {
 	HEAP_END_COMPLETE = 1,
@@ -134,6 +144,12 @@ static inline struct heap_lost heap_lost_of(const struct heap_ring *ring)
 		.n_bytes = __atomic_load_n(&ring->lost.n_bytes, __ATOMIC_RELAXED),
 		.blocked_ns = __atomic_load_n(&ring->lost.blocked_ns, __ATOMIC_RELAXED),
 	};
+}
+
+static inline int heap_lost_is_possible(const struct heap_lost *lost)
+{
+	return lost->n_allocated <= HEAP_LOST_MAX && lost->n_freed <= HEAP_LOST_MAX &&
+	       lost->n_bytes <= HEAP_LOST_BYTES_MAX;
 }
 
 enum heap_state {

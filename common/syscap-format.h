@@ -23,6 +23,11 @@ enum {
 #define SYSCAP_STATE_COMPLETE "complete"
 #define SYSCAP_STATE_INCOMPLETE "incomplete"
 
+/* Of the process that the frame is of: its allocations cannot be believed (wire.def, heap_lost). */
+#define SYSCAP_FORGED_ALLOCATIONS                                                                  \
+	"It wrote to the memory by which its allocations are told: none of them can be believed, " \
+	"from its beginning on"
+
 /* What is lost of allocations, as a message: for printf(3) and scanf(3) of uint64_t. */
 #define SYSCAP_LOST_ALLOCATIONS "Lost %lu allocations (%lu bytes), %lu frees and %lu other calls"
 

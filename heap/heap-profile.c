@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "heap/heap-profile.h"
+
+/* Behind the name of a process whose heap nobody can believe. */
+#define FORGED_MARK "[forged-heap]"
+
+enum { NAME_SIZE = 128 };
 
 int heap_profile_add_stack(struct heap *heap, struct profile *profile,
 			   const struct named_stack *stack, const struct wire_heap_stack *record)
@@ -10,10 +19,31 @@ int heap_profile_add_stack(struct heap *heap, struct profile *profile,
 	return r < 0 ? r : heap_add_stack(heap, record, node, thread);
 }
 
+/* Every format shows whose a stack is: so no file has such an amount without saying what it is. */
+static int mark_forgers(const struct heap *heap, struct profile *profile)
+{
+	struct names *names = &profile->stacks->names;
+
+	for (size_t i = 0; heap->n_forgers && i < profile->n_processes; i++) {
+		struct profile_process *process = &profile->processes[i];
+		const char *name = names_text(names, process->name);
+		char text[NAME_SIZE];
+		int size;
+
+		if (!heap_is_forged(heap, process->number) || strstr(name, FORGED_MARK))
+			continue;
+		size = snprintf(text, sizeof(text), "%.64s %s", name, FORGED_MARK);
+		process->name = names_intern(names, text, size);
+		if (!process->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int heap_profile_select(const struct heap *heap, struct profile *profile, enum heap_metric metric,
 			enum heap_unit unit)
 {
-	int r = 0;
+	int r = mark_forgers(heap, profile);
 
 	profile_drop_samples(profile, profile->n_samples);
 	for (size_t i = 0; i < heap->n_stacks && r == 0; i++) {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/growing-list.h"
 #include "common/sum.h"
+#include "common/text.h"
 #include "heap/heap.h"
 
 int heap_init(struct heap *heap)
 {
 	pair_map_init(&heap->thread_of_tid, HEAP_THREADS_MAX);
 	pair_map_init(&heap->process_index, HEAP_PROCESSES_MAX);
+	pair_map_init(&heap->forged, HEAP_PROCESSES_MAX);
 	heap->n_intervals = 1; /* 0: each is told */
 	return 0;
 }
@@ -23,6 +27,7 @@ void heap_deinit(struct heap *heap)
 	history_deinit(&heap->history);
 	pair_map_deinit(&heap->thread_of_tid);
 	pair_map_deinit(&heap->process_index);
+	pair_map_deinit(&heap->forged);
 }
 
 /* Mappings begin with a page, and blocks with at least two bytes: so the lowest bit tells. */
@@ -424,17 +429,59 @@ int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
 	return r;
 }
 
-void heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost)
+/* What the process has told before counts no more than what it tells now. */
+static int add_forger(struct heap *heap, uint64_t number, const struct process *process)
+{
+	struct heap_forger *forger;
+
+	if (heap_is_forged(heap, number))
+		return 0;
+	heap->losses.since = heap->first_time;
+	if (heap->n_forgers < HEAP_FORGERS_NAMED) {
+		forger = &heap->forgers[heap->n_forgers];
+		forger->pid = process ? process->pid : 0;
+		text_clean_string(process ? process->name : "", forger->name, sizeof(forger->name));
+	}
+	heap->n_forgers++;
+	return pair_map_add(&heap->forged, number, 0, 1);
+}
+
+int heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost,
+		  const struct process *process)
 {
 	struct heap_losses *losses = &heap->losses;
+	int r = 0;
 
 	if (!losses->since)
 		losses->since = lost->time;
+	if (lost->flags & WIRE_heap_lost_flags_FORGED)
+		r = add_forger(heap, lost->process, process);
 	sum_add(&losses->n_allocated, lost->n_allocated);
 	sum_add(&losses->n_freed, lost->n_freed);
 	sum_add(&losses->n_bytes, lost->n_bytes);
 	sum_add(&losses->n_calls, lost->n_calls);
 	sum_add(&losses->blocked_ns, lost->blocked);
+	return r == -ENOSPC ? 0 : r;
+}
+
+/* Where there are more of them than can be told apart, any may be one. */
+bool heap_is_forged(const struct heap *heap, uint64_t process)
+{
+	return heap->n_forgers > HEAP_PROCESSES_MAX || pair_map_find(&heap->forged, process, 0);
+}
+
+const char *heap_forgers_text(const struct heap *heap, char ret[HEAP_FORGERS_TEXT])
+{
+	size_t used = 0;
+
+	*ret = 0;
+	for (uint64_t i = 0; i < heap->n_forgers && i < HEAP_FORGERS_NAMED; i++)
+		used += snprintf(ret + used, HEAP_FORGERS_TEXT - used, "%s%s (%" PRIu32 ")",
+				 i ? ", " : "", heap->forgers[i].name, heap->forgers[i].pid);
+	if (heap->n_forgers > HEAP_FORGERS_NAMED)
+		snprintf(ret + used, HEAP_FORGERS_TEXT - used, " and %" PRIu64 " more",
+			 heap->n_forgers - HEAP_FORGERS_NAMED);
+	return ret;
 }
 
 uint64_t heap_losses_n(const struct heap_losses *losses)

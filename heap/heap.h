@@ -8,6 +8,7 @@
 
 #include "common/heap-events.h"
 #include "common/pair-map.h"
+#include "common/process-table.h"
 #include "heap/blocks.h"
 #include "heap/history.h"
 #include "heap/timeline.h"
@@ -20,6 +21,8 @@ enum {
 	HEAP_THREADS_MAX = 1 << 20,
 	HEAP_INTERVALS_MAX = 256, /* different ones between samples */
 	HEAP_POINTS_MAX = 2,
+	HEAP_FORGERS_NAMED = 4,
+	HEAP_FORGERS_TEXT = 512,
 	HEAP_CLASSES = 64, /* of sizes and lifetimes: class n is of what has n bits */
 	HEAP_ONE = 256,	   /* of counts: a sampled block stands for more than one, and not for whole
 			      ones */
@@ -77,6 +80,12 @@ struct heap_losses {
 	uint64_t n_allocated, n_freed, n_bytes, n_calls, blocked_ns;
 };
 
+/* A process that has written to the memory by which it tells of its heap: wire.def, "heap_lost". */
+struct heap_forger {
+	uint32_t pid;
+	char name[64]; /* without what would be an order to a terminal */
+};
+
 struct heap {
 	struct heap_stack *stacks; /* by number; the first is none */
 	size_t n_stacks;
@@ -100,6 +109,9 @@ struct heap {
 	size_t n_points_passed;
 	uint64_t first_time, last_time;
 	struct heap_losses losses;
+	struct pair_map forged; /* (process, 0) of forgers */
+	struct heap_forger forgers[HEAP_FORGERS_NAMED];
+	uint64_t n_forgers; /* of which only the first are named */
 	uint64_t n_events, n_unknown_frees, n_refused, n_damaged;
 	uint64_t n_processes, n_ended; /* n_ended: of these */
 	bool is_sampled;
@@ -118,7 +130,19 @@ int heap_begin(struct heap *heap, const struct wire_heap_begin *begin);
 int heap_add_stack(struct heap *heap, const struct wire_heap_stack *stack, uint32_t node,
 		   uint32_t thread);
 int heap_add_events(struct heap *heap, const struct wire_heap_events *events);
-void heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost);
+
+/* `process`: whose, NULL: not known. 0 or -ENOMEM. */
+int heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost,
+		  const struct process *process);
+
+/* What to say of them, with their names. */
+#define HEAP_FORGED                                                                                  \
+	"NOT TO BE BELIEVED: %s wrote to the memory by which its heap is told; whatever it is part " \
+	"of may be wrong, from the beginning on"
+
+/* Whether nothing of a process's heap can be believed, and which ones that is true of. */
+bool heap_is_forged(const struct heap *heap, uint64_t process);
+const char *heap_forgers_text(const struct heap *heap, char ret[HEAP_FORGERS_TEXT]);
 
 /* How many allocations and frees were lost. */
 uint64_t heap_losses_n(const struct heap_losses *losses);

@@ -436,11 +436,37 @@ static void test_more_than_can_be_counted_is_told(void **state)
 	tell();
 	assert_int_equal(heap.n_refused, 2);
 	check_amount(heap.totals.allocated, 0, 0);
-	heap_add_lost(&heap, &lost);
+	assert_int_equal(heap_add_lost(&heap, &lost, NULL), 0);
 	assert_false(heap_is_full(&heap));
-	heap_add_lost(&heap, &lost);
+	assert_int_equal(heap_add_lost(&heap, &lost, NULL), 0);
 	assert_true(heap_is_full(&heap));
 	assert_true(heap_losses_n(&heap.losses) == UINT64_MAX);
+}
+
+/* Whoever has lied once may have lied before. */
+static void test_a_forger_is_named_and_tainted_from_its_beginning(void **state)
+{
+	struct process process = { .number = PROCESS, .pid = 123, .name = "evil\033" };
+	struct wire_heap_lost lost = { .time = 900, .process = PROCESS };
+	char text[HEAP_FORGERS_TEXT];
+
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	tell();
+	assert_int_equal(heap_add_lost(&heap, &lost, &process), 0);
+	assert_false(heap_is_forged(&heap, PROCESS));
+	assert_string_equal(heap_forgers_text(&heap, text), "");
+	assert_int_equal(heap.losses.since, 900);
+	lost.flags = WIRE_heap_lost_flags_FORGED;
+	for (uint32_t i = 0; i < HEAP_FORGERS_NAMED + 2; i++) {
+		assert_int_equal(heap_add_lost(&heap, &lost, i ? NULL : &process), 0);
+		assert_int_equal(heap_add_lost(&heap, &lost, &process), 0); /* told twice */
+		lost.process++;
+	}
+	assert_int_equal(heap.losses.since, heap.first_time);
+	assert_true(heap_is_forged(&heap, PROCESS));
+	assert_int_equal(heap.n_forgers, HEAP_FORGERS_NAMED + 2);
+	assert_string_equal(heap_forgers_text(&heap, text),
+			    "evil? (123),  (0),  (0),  (0) and 2 more");
 }
 
 static void test_blocks_that_no_memory_holds(void **state)
@@ -479,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_stack_that_was_not_told_is_none),
 		TEST(test_more_than_can_be_counted_is_told),
+		TEST(test_a_forger_is_named_and_tainted_from_its_beginning),
 		TEST(test_blocks_that_no_memory_holds),
 		TEST(test_a_mean_between_samples_has_a_limit),
 		TEST(test_the_peak_is_of_the_stacks_that_made_it),

@@ -14,9 +14,14 @@ static uint64_t word_at(const struct ring_reader *reader, uint64_t position)
 	return __atomic_load_n(&reader->ring->words[position & MASK], __ATOMIC_RELAXED);
 }
 
-static enum ring_outcome break_off(struct ring_reader *reader)
+void ring_reader_give_up(struct ring_reader *reader)
 {
 	reader->is_broken = true;
+}
+
+static enum ring_outcome break_off(struct ring_reader *reader)
+{
+	ring_reader_give_up(reader);
 	return RING_E_BROKEN;
 }
 
@@ -115,7 +120,7 @@ static bool parse_fixed(const struct ring_reader *reader, uint64_t first,
 	case HEAP_RECORD_MAPPED:
 		record->slot = second >> HEAP_ADDRESS_BITS;
 		record->size = word_at(reader, at + 2);
-		return record->slot <= HEAP_SLOT_RAW;
+		return record->slot <= HEAP_SLOT_RAW && record->size <= HEAP_SIZE_MAX;
 	case HEAP_RECORD_UNMAPPED:
 	case HEAP_RECORD_KEPT:
 		record->size = word_at(reader, at + 2);
@@ -127,7 +132,7 @@ static bool parse_fixed(const struct ring_reader *reader, uint64_t first,
 		record->lost =
 			(struct heap_lost){ second, word_at(reader, at + 2),
 					    word_at(reader, at + 3), word_at(reader, at + 4) };
-		return true;
+		return heap_lost_is_possible(&record->lost);
 	case HEAP_RECORD_SAMPLING:
 		record->sampling = second;
 		return true;

@@ -50,5 +50,8 @@ enum ring_outcome ring_reader_next(struct ring_reader *reader, struct ring_recor
 /* What the next record is, which is still to be read; SKIP: nothing that is known. */
 enum heap_record ring_reader_peek(const struct ring_reader *reader);
 
+/* What a record said cannot be true: nothing further is read. */
+void ring_reader_give_up(struct ring_reader *reader);
+
 /* Everything that was read may be written over; wakes a writer that waits for that. */
 void ring_reader_release(const struct ring_reader *reader);

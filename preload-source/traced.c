@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "preload-source/forgery.h"
 #include "preload-source/mapping-teller.h"
 #include "preload-source/traced.h"
 
@@ -39,6 +40,7 @@ int traced_begin(const struct traced_process *process, const struct traced_polic
 	traced->last_ns = traced->time_map.to_ns;
 	traced->region = traced->memory.bytes;
 	traced->when_full = policy->when_full;
+	traced->sampling = traced->first_sampling = policy->sampling;
 	*traced->region = (struct heap_region){
 		.magic = HEAP_MAGIC,
 		.version = HEAP_VERSION,
@@ -98,15 +100,30 @@ static int tell_lost(struct traced *traced, struct heap_teller *teller, uint32_t
 		.n_calls = n_calls,
 		.blocked = lost->blocked_ns,
 	};
-	uint64_t n = lost->n_allocated + lost->n_freed + n_calls;
+	uint64_t n = lost->n_allocated + lost->n_freed + n_calls; /* each has a limit */
 	int r = heap_teller_flush(teller);
 
-	teller->stage->samples_in += n;
+	stage_sum(teller->stage, &teller->stage->samples_in, n);
 	stage_drop(teller->stage, "ring-full", lost->n_allocated + lost->n_freed);
 	stage_drop(teller->stage, "unheard", n_calls);
 	*counters_get(&teller->stage->counters, "heap", "blocked-ms") +=
 		lost->blocked_ns / NANOSECONDS_A_MILLISECOND;
 	return r < 0 ? r : stage_put(teller->stage, WIRE_RECORD_heap_lost, &record);
+}
+
+static int take_lost(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
+{
+	const struct heap_lost *lost = &ring->next.lost;
+	struct heap_lost *told = &ring->told;
+
+	told->n_allocated += lost->n_allocated;
+	told->n_freed += lost->n_freed;
+	told->n_bytes += lost->n_bytes;
+	told->blocked_ns += lost->blocked_ns;
+	if (heap_lost_is_possible(told))
+		return tell_lost(traced, teller, ring->tid, lost, 0);
+	forgery_found(traced, ring);
+	return 0;
 }
 
 /* What is no event: stacks, and what is said of the ring itself. */
@@ -128,13 +145,11 @@ static int take_other(struct traced *traced, struct heap_teller *teller, struct 
 		traced->has_new_threads = true;
 		return 0;
 	case HEAP_RECORD_LOST:
-		ring->told.n_allocated += record->lost.n_allocated;
-		ring->told.n_freed += record->lost.n_freed;
-		ring->told.n_bytes += record->lost.n_bytes;
-		ring->told.blocked_ns += record->lost.blocked_ns;
-		return tell_lost(traced, teller, ring->tid, &record->lost, 0);
+		return take_lost(traced, teller, ring);
 	case HEAP_RECORD_SAMPLING:
 		ring->interval = record->sampling & HEAP_TIME_MASK;
+		if (!forgery_is_sampling_ours(traced, ring->interval))
+			forgery_found(traced, ring);
 		return 0;
 	default:
 		return 0;
@@ -200,6 +215,8 @@ static int hand_out(struct traced *traced, struct heap_teller *teller, struct tr
 		.size = record->size,
 	};
 
+	if (forgery_is_beyond_all(traced, record))
+		forgery_found(traced, ring);
 	if (record->kind >= HEAP_RECORD_MAPPED)
 		return hand_out_mapping(traced, teller, ring, &event);
 	event.kind = kinds[record->kind];
@@ -259,22 +276,16 @@ static int look(struct traced *traced, struct heap_teller *teller, struct traced
 /* How many calls more there were that found no ring, or came while another one was recorded. */
 static uint64_t count_unheard(struct traced *traced)
 {
-	uint64_t n = __atomic_load_n(&traced->region->n_unheard, __ATOMIC_RELAXED), n_new = 0;
+	uint64_t n = forgery_count_on(traced, &traced->region->n_unheard, &traced->n_unheard);
 
-	if (n > traced->n_unheard)
-		n_new += n - traced->n_unheard;
-	traced->n_unheard = n;
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
 		struct traced_ring *ring = &traced->rings[i];
 
-		if (!ring->stacks) /* it was never used */
-			continue;
-		n = __atomic_load_n(&ring->reader.ring->n_nested, __ATOMIC_RELAXED);
-		if (n > ring->n_nested)
-			n_new += n - ring->n_nested;
-		ring->n_nested = n;
+		if (ring->stacks) /* else it was never used */
+			n += forgery_count_on(traced, &ring->reader.ring->n_nested,
+					      &ring->n_nested);
 	}
-	return n_new;
+	return n;
 }
 
 static int tell_unheard(struct traced *traced, struct heap_teller *teller)
@@ -296,15 +307,15 @@ static bool is_nearly_full(const struct ring_reader *reader)
  */
 static void adapt(struct traced *traced, struct traced_ring *const *rings, uint32_t n)
 {
-	uint64_t interval = traced->region->sampling;
+	uint64_t interval = traced->sampling;
 
 	if (traced->when_full != HEAP_ADAPT || interval >= HEAP_ADAPT_MAX)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		if (rings[i]->interval != interval || !is_nearly_full(&rings[i]->reader))
 			continue;
-		__atomic_store_n(&traced->region->sampling,
-				 interval ? interval * 2 : HEAP_ADAPT_FIRST, __ATOMIC_RELAXED);
+		traced->sampling = traced_next_sampling(interval);
+		__atomic_store_n(&traced->region->sampling, traced->sampling, __ATOMIC_RELAXED);
 		return;
 	}
 }
@@ -353,14 +364,18 @@ int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t loo
 
 	traced->looked_at = looked_at;
 	time_map_look(&traced->time_map);
+	forgery_find_times_ahead(traced);
 	r = look(traced, teller, rings, &n);
 	adapt(traced, rings, n);
 	if (r == 0)
 		r = merge(traced, teller, rings, n);
 	for (uint32_t i = 0; i < n; i++)
 		ring_reader_release(&rings[i]->reader);
+	forgery_find_broken(traced);
 	if (r == 0)
 		r = tell_unheard(traced, teller);
+	if (r == 0)
+		r = forgery_tell(traced, teller);
 	if (r == 0)
 		r = heap_teller_flush(teller);
 	return r < 0 || !has_raw_left(rings, n) ? r : -EAGAIN;
@@ -423,6 +438,21 @@ void traced_recycle(struct traced *traced)
 	}
 }
 
+/* What no record has told: the ring was full to the end. */
+static int tell_rest(struct traced *traced, struct heap_teller *teller,
+		     const struct traced_ring *ring, const struct heap_lost *lost)
+{
+	const struct heap_lost rest = {
+		.n_allocated = lost->n_allocated - ring->told.n_allocated,
+		.n_freed = lost->n_freed - ring->told.n_freed,
+		.n_bytes = lost->n_bytes - ring->told.n_bytes,
+		.blocked_ns = lost->blocked_ns - ring->told.blocked_ns,
+	};
+
+	return rest.n_allocated || rest.n_freed ? tell_lost(traced, teller, ring->tid, &rest, 0)
+						: 0;
+}
+
 int traced_finish(struct traced *traced, struct heap_teller *teller)
 {
 	/* What is mapped cannot be looked at any more. */
@@ -444,18 +474,12 @@ int traced_finish(struct traced *traced, struct heap_teller *teller)
 		const struct traced_ring *ring = &traced->rings[i];
 		struct heap_lost lost = heap_lost_of(ring->reader.ring);
 
-		if (ring->reader.is_broken) {
+		if (ring->reader.is_broken)
 			++*counters_get(&teller->stage->counters, "refused", "damaged-rings");
-			r = tell_lost(traced, teller, ring->tid, &(struct heap_lost){ 0 }, 1);
-			continue;
-		}
-		/* What no record has told: the ring was full to the end. */
-		lost.n_allocated -= ring->told.n_allocated;
-		lost.n_freed -= ring->told.n_freed;
-		lost.n_bytes -= ring->told.n_bytes;
-		lost.blocked_ns -= ring->told.blocked_ns;
-		if (lost.n_allocated || lost.n_freed)
-			r = tell_lost(traced, teller, ring->tid, &lost, 0);
+		else if (!forgery_has_counted_on(&lost, &ring->told))
+			traced->is_forged = true;
+		else
+			r = tell_rest(traced, teller, ring, &lost);
 	}
-	return r;
+	return r < 0 ? r : forgery_tell(traced, teller);
 }

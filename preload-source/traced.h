@@ -62,6 +62,12 @@ struct traced {
 	uint64_t last_ns;   /* of what was handed out */
 	uint32_t looked_at; /* how much was wanted when its mappings were looked at last */
 	uint64_t n_unheard;
+	/* Mean bytes between samples, at first and as we have set it last: others may write there.
+	 */
+	uint64_t first_sampling, sampling;
+	uint64_t n_bytes; /* allocated in all */
+	bool is_forged;	  /* what cannot be was told: somebody writes to the rings */
+	bool is_forged_told;
 	bool has_new_threads; /* whose names have not been read */
 	struct mapped_ranges mapped;
 	struct traced_ring rings[HEAP_RINGS_MAX];
@@ -83,6 +89,12 @@ int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t loo
 
 /* Whether it is to be looked at at once: it wants something, or a ring is a third full. */
 bool traced_is_due(const struct traced *traced);
+
+/* How samples get rarer: the mean bytes between them behind this one. */
+static inline uint64_t traced_next_sampling(uint64_t sampling)
+{
+	return sampling ? sampling * 2 : HEAP_ADAPT_FIRST;
+}
 
 /* Tells names of threads that are new, or that they have given themselves since. */
 int traced_name_threads(struct traced *traced, struct processes *processes);

@@ -76,10 +76,13 @@ int heap_gathering_handle_events(struct stage *stage, void *data, const void *vi
 int heap_gathering_handle_lost(struct stage *stage, void *data, const void *view)
 {
 	struct heap_gathering *self = data;
+	const struct process_table *processes = &self->gathering.stacks.identity.processes;
+	const struct wire_heap_lost *lost = view;
+	int r;
 
-	heap_add_lost(&self->heap, view);
+	r = heap_add_lost(&self->heap, lost, process_table_find(processes, lost->process));
 	stage->has_full_sum |= heap_is_full(&self->heap);
-	return 0;
+	return r;
 }
 
 int heap_gathering_handle_exit(struct stage *stage, void *data, const void *view)

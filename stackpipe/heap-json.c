@@ -75,6 +75,19 @@ static void put_losses(FILE *out, const struct heap *heap)
 		losses->n_freed, losses->n_bytes, losses->n_calls, losses->blocked_ns / 1e9);
 }
 
+/* Those that are named, and how many there are. */
+static void put_forgers(FILE *out, const struct heap *heap)
+{
+	fprintf(out, ",\n\"n_forged\":%" PRIu64 ",\"forged\":[", heap->n_forgers);
+	for (uint64_t i = 0; i < heap->n_forgers && i < HEAP_FORGERS_NAMED; i++) {
+		fprintf(out, "%s{\"pid\":%" PRIu32 ",\"name\":", i ? "," : "",
+			heap->forgers[i].pid);
+		json_put_text(out, heap->forgers[i].name);
+		fputs("}", out);
+	}
+	fputs("]", out);
+}
+
 static int put_functions(FILE *out, struct heap_report *report, const char *name,
 			 enum heap_metric metric)
 {
@@ -134,6 +147,7 @@ int heap_report_print_json(struct heap_report *report, FILE *out)
 		heap->peak_time ? (heap->peak_time - heap->first_time) / 1e9 : 0,
 		heap->n_unknown_frees, heap->n_refused);
 	put_losses(out, heap);
+	put_forgers(out, heap);
 	put_classes(out, "sizes", heap->sizes);
 	put_classes(out, "lifetimes", heap->lifetimes);
 	put_timeline(out, heap);

@@ -36,6 +36,7 @@ static void print_losses(const struct heap_report *report, FILE *out)
 {
 	const struct heap *heap = &report->heap->heap;
 	const struct heap_losses *losses = &heap->losses;
+	char forgers[HEAP_FORGERS_TEXT];
 
 	if (report->end != STAGE_STREAM_WHOLE)
 		fputs("INCOMPLETE: the recording was cut\n", out);
@@ -47,6 +48,8 @@ static void print_losses(const struct heap_report *report, FILE *out)
 			"be\n",
 			(losses->since - heap->first_time) / 1e9, losses->n_allocated,
 			losses->n_bytes, losses->n_freed, losses->n_calls);
+	if (heap->n_forgers)
+		fprintf(out, HEAP_FORGED "\n", heap_forgers_text(heap, forgers));
 	if (heap->is_sampled)
 		fputs("sampled: amounts are estimates\n", out);
 	if (heap->n_refused)

@@ -146,7 +146,8 @@ function tellCounts() {
 		$("counts").textContent = `${number(header.heap_events)} allocations and frees · ${number(page.tree.total[0])} ${unit()}`
 			+ (header.heap_sampled ? " (estimated from samples)" : "");
 		$("warning").textContent = [header.incomplete ? "INCOMPLETE: the stream was cut." : "",
-			header.heap_lost ? `TAINTED: ${number(header.heap_lost)} allocations or frees were lost; what seems to be alive may not be.` : ""].join(" ").trim();
+			header.heap_lost ? `TAINTED: ${number(header.heap_lost)} allocations or frees were lost; what seems to be alive may not be.` : "",
+			header.heap_forged ? `NOT TO BE BELIEVED: ${header.heap_forged} wrote to the memory by which its heap is told; whatever it is part of may be wrong, from the beginning on.` : ""].join(" ").trim();
 		$("warning").hidden = !$("warning").textContent;
 		return;
 	}

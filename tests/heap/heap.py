@@ -59,7 +59,7 @@ class Heap:
             self.frames[int(fields["number"])] = fields["frames"].strip("[]").split()
             self.ends[int(fields["number"])] = fields["end"]
         elif record == "heap_lost":
-            self.lost.append({key: int(value) for key, value in fields.items()})
+            self.lost.append({key: int(value) for key, value in fields.items() if key != "flags"})
         elif record == "message":
             self.messages.append(fields["text"])
         elif record == "thread":
