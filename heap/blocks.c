@@ -4,7 +4,7 @@
 
 #include "heap/blocks.h"
 
-enum { PLACES_FIRST = 1 << 12 };
+enum { PLACES_FIRST = 1 << 4 }; /* there are processes with a block, and very many of them */
 
 void blocks_deinit(struct blocks *blocks)
 {

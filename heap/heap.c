@@ -23,7 +23,9 @@ void heap_deinit(struct heap *heap)
 {
 	free(heap->stacks);
 	free(heap->threads);
-	blocks_deinit(&heap->blocks);
+	for (size_t i = 0; i < heap->n_blocks; i++)
+		blocks_deinit(&heap->blocks[i]);
+	free(heap->blocks);
 	history_deinit(&heap->history);
 	pair_map_deinit(&heap->thread_of_tid);
 	pair_map_deinit(&heap->process_index);
@@ -70,10 +72,30 @@ static struct heap_amount amount_of(const struct heap *heap, const struct block 
 	return (struct heap_amount){ llround(HEAP_ONE / share), llround(block->size / share) };
 }
 
+/* The blocks of the process that a key is of. */
+static struct blocks *blocks_of(const struct heap *heap, uint64_t key)
+{
+	return &heap->blocks[key >> BLOCKS_ADDRESS_BITS];
+}
+
+/* A list of blocks for each index up to this one. 0 or -ENOMEM. */
+static int make_blocks(struct heap *heap, uint64_t index)
+{
+	while (heap->n_blocks <= index) {
+		if (GROWING_LIST_MAKE_ROOM(heap->blocks, heap->n_blocks) < 0)
+			return -ENOMEM;
+		heap->blocks[heap->n_blocks++] = (struct blocks){ 0 };
+	}
+	return 0;
+}
+
 int heap_begin(struct heap *heap, const struct wire_heap_begin *begin)
 {
-	int r = pair_map_add(&heap->process_index, begin->process, 0, heap->n_processes + 1);
+	uint64_t index = heap->process_index.n + 1;
+	int r = make_blocks(heap, index);
 
+	if (r == 0 && !pair_map_find(&heap->process_index, begin->process, 0))
+		r = pair_map_add(&heap->process_index, begin->process, 0, index);
 	heap->n_processes++;
 	heap->is_sampled |= begin->interval != 0;
 	if (!heap->first_time)
@@ -206,7 +228,7 @@ static void add_to_all(struct heap *heap, const struct block *block, size_t whic
 static void forget_block(struct heap *heap, struct block *block)
 {
 	live_no_more(heap, block, amount_of(heap, block));
-	blocks_remove(&heap->blocks, block);
+	blocks_remove(blocks_of(heap, block->key), block);
 }
 
 /* A stack that was never told is none. */
@@ -234,14 +256,14 @@ static struct block make_block(struct heap *heap, uint64_t key, uint32_t thread,
 /* A block that is alive from here on; whatever was there is not. */
 static int begin_block(struct heap *heap, const struct block *block)
 {
-	struct block *old = blocks_find(&heap->blocks, block->key);
+	struct block *old = blocks_find(blocks_of(heap, block->key), block->key);
 	int r;
 
 	if (old)
 		forget_block(heap, old);
 	r = make_stack(heap, block->stack);
 	if (r == 0)
-		r = blocks_add(&heap->blocks, block);
+		r = blocks_add(blocks_of(heap, block->key), block);
 	if (r == 0)
 		live_on(heap, block, amount_of(heap, block));
 	return r;
@@ -287,7 +309,7 @@ static void count_short_or_foreign(struct heap *heap, const struct block *block,
 static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 		       const struct heap_event *event)
 {
-	struct block *found = blocks_find(&heap->blocks, key), block;
+	struct block *found = blocks_find(blocks_of(heap, key), key), block;
 	struct heap_amount amount;
 
 	if (!found) { /* allocated before anybody looked, or not in the sample */
@@ -295,7 +317,7 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 		return;
 	}
 	block = *found;
-	blocks_remove(&heap->blocks, found);
+	blocks_remove(blocks_of(heap, key), found);
 	amount = amount_of(heap, &block);
 	live_no_more(heap, &block, amount);
 	add(&heap->freed, amount);
@@ -319,7 +341,7 @@ static int take_restored(struct heap *heap, uint64_t key, uint32_t thread)
 	live_on(heap, &block, amount);
 	take_off(&heap->freed, amount);
 	take_off(&heap->threads[thread].freed, amount);
-	return blocks_add(&heap->blocks, &block);
+	return blocks_add(blocks_of(heap, key), &block);
 }
 
 /*
@@ -336,7 +358,7 @@ static int take_remained(struct heap *heap, uint64_t key, uint32_t thread,
 
 	if (r < 0 || whole->stack != block.stack || !is_mapping(whole->key))
 		return r;
-	blocks_find(&heap->blocks, key)->time = whole->time;
+	blocks_find(blocks_of(heap, key), key)->time = whole->time;
 	if (whole->size) {
 		whole->size = 0; /* it counts once */
 	} else {
@@ -509,6 +531,7 @@ bool heap_is_full(const struct heap *heap)
 void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
 {
 	uint64_t *process = pair_map_find(&heap->process_index, number, 0);
+	struct blocks *blocks;
 
 	if (!process)
 		return;
@@ -517,21 +540,21 @@ void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
 		history_end(heap, time);
 	else
 		history_pass(heap, time);
-	for (size_t i = 0; i < heap->blocks.n_places;) {
-		struct block *block = &heap->blocks.places[i];
+	blocks = &heap->blocks[*process];
+	for (size_t i = 0; i < blocks->n_places; i++) {
+		const struct block *block = &blocks->places[i];
 		struct heap_amount amount;
 
-		if (!block->key || block->key >> BLOCKS_ADDRESS_BITS != *process) {
-			i++;
+		if (!block->key)
 			continue;
-		}
 		amount = amount_of(heap, block);
 		add(&heap->stacks[block->stack].leaked, amount);
 		add(&heap->leaked, amount);
 		if (is_mapping(block->key))
 			add(&heap->mapped_leaked, amount);
-		forget_block(heap, block); /* another one may be in its place now */
+		live_no_more(heap, block, amount);
 	}
+	blocks_deinit(blocks);
 }
 
 static void end_process(uint64_t process, uint64_t zero, uint64_t index, void *arg)

@@ -93,7 +93,8 @@ struct heap {
 	size_t n_threads;
 	struct pair_map thread_of_tid; /* (process, tid) → index */
 	struct pair_map process_index; /* (process, 0) → index from 1 on, for the keys of blocks */
-	struct blocks blocks;
+	struct blocks *blocks; /* by that index: so the end of one is no concern of others */
+	size_t n_blocks;       /* length of that list */
 	struct heap_totals totals;
 	struct heap_amount freed, leaked, peak;
 	struct heap_amount mapped, mapped_leaked; /* of all, by mmap(2) */

@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/growing-list.h"
+#include "common/sum.h"
 #include "heap/heap.h"
 
 #define LENGTH_FIRST_NS 1000000
@@ -115,10 +116,14 @@ static void add_moment(struct heap *heap, uint64_t time)
 	history->turn++;
 }
 
+/* A stream may tell of the last nanosecond that there is: no moment is behind it. */
 static uint64_t next_moment(const struct history *history)
 {
-	return (history->n_moments ? history->times[history->n_moments - 1] : history->start) +
-	       history->length;
+	uint64_t moment =
+		history->n_moments ? history->times[history->n_moments - 1] : history->start;
+
+	sum_add(&moment, history->length);
+	return moment;
 }
 
 void history_pass(struct heap *heap, uint64_t time)

@@ -425,6 +425,42 @@ static void test_a_stack_that_was_not_told_is_none(void **state)
 	check_amount(heap.stacks[0].totals.live, 1, 100);
 }
 
+/* A stream can tell of the last nanosecond that there is: time must not go round. */
+static void test_the_end_of_time(void **state)
+{
+	history_keep(&heap);
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
+	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x2000, 100, 2);
+	tell();
+	happen(HEAP_EVENT_FREED, UINT64_MAX - 1, 1, 0x1000, 0, 0);
+	tell();
+	happen(HEAP_EVENT_FREED, UINT64_MAX, 1, 0x2000, 0, 0);
+	tell();
+	heap_finish(&heap, UINT64_MAX);
+	assert_in_range(heap.history.n_moments, 1, HISTORY_MOMENTS);
+	assert_int_equal(heap.totals.live.bytes, 0);
+}
+
+/* Whoever has nothing is found to have nothing, however much others have. */
+static void test_many_processes_end(void **state)
+{
+	enum { PROCESSES = 20000 };
+
+	for (uint64_t number = 1; number <= PROCESSES; number++) {
+		const struct wire_heap_begin begin = { .process = PROCESS + number };
+
+		assert_int_equal(heap_begin(&heap, &begin), 0);
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000 + 16 * i, 1, 1);
+	tell();
+	for (uint64_t number = 1; number <= PROCESSES; number++)
+		heap_end_process(&heap, PROCESS + number, 20);
+	check_amount(heap.totals.live, 1000, 1000);
+	heap_finish(&heap, 30);
+	check_amount(heap.leaked, 1000, 1000);
+}
+
 /* A forged stream can tell any: no sum of it wraps, and what takes off again makes no honest one.
  */
 static void test_more_than_can_be_counted_is_told(void **state)
@@ -504,6 +540,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_stack_that_was_not_told_is_none),
+		TEST(test_the_end_of_time),
+		TEST(test_many_processes_end),
 		TEST(test_more_than_can_be_counted_is_told),
 		TEST(test_a_forger_is_named_and_tainted_from_its_beginning),
 		TEST(test_blocks_that_no_memory_holds),
