@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/elf-limits.h"
 #include "common/elf-section.h"
+#include "common/sum.h"
 
 static bool is_table(const GElf_Shdr *header)
 {
@@ -51,6 +52,18 @@ size_t elf_limits_apply(Elf *elf)
 			n_hidden++;
 		}
 	return n_hidden;
+}
+
+uint64_t elf_tables_size(Elf *elf)
+{
+	Elf_Scn *handle = NULL;
+	GElf_Shdr header;
+	uint64_t sum = 0;
+
+	while ((handle = elf_nextscn(elf, handle)))
+		if (gelf_getshdr(handle, &header) && is_table(&header))
+			sum_add(&sum, header.sh_size);
+	return sum;
 }
 
 bool elf_limits_hold(Elf *elf)

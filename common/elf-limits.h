@@ -23,5 +23,11 @@ enum {
  */
 size_t elf_limits_apply(Elf *elf);
 
+/*
+ * Bytes of all symbols, strings, relocations, … that are not hidden: what libelf keeps of them
+ * until the file is closed, once each has been asked for.
+ */
+uint64_t elf_tables_size(Elf *elf);
+
 /* Of a file in memory, in which nothing can be hidden: whether nothing in it unfolds. */
 bool elf_limits_hold(Elf *elf);

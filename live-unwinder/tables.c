@@ -30,6 +30,7 @@ void tables_init(struct tables *tables, struct image_files *files, const struct 
 	};
 	tables->queue_end = &tables->queue;
 	pair_map_init(&tables->by_image, IMAGE_TABLE_MAX);
+	same_files_init(&tables->same_files);
 	tables->n_compiled = counters_get(&files->stage->own_counters, "tables", "compiled");
 	tables->n_evicted = counters_get(&files->stage->own_counters, "tables", "evicted");
 	tables->n_from_disk = counters_get(&files->stage->own_counters, "tables", "from-disk");
@@ -106,6 +107,7 @@ void tables_deinit(struct tables *tables)
 	}
 	pair_map_each(&tables->by_image, free_each, NULL);
 	pair_map_deinit(&tables->by_image);
+	same_files_deinit(&tables->same_files);
 }
 
 /* false: the thread cannot be had. */
@@ -253,6 +255,31 @@ static int add_intervals(struct tables *tables, const struct image *image,
 				  file_id, &entry->intervals);
 }
 
+static struct image_table_entry *find_entry(const struct tables *tables, uint64_t image)
+{
+	uint64_t *known = pair_map_find(&tables->by_image, image, 0);
+
+	return known ? (struct image_table_entry *)*known : NULL;
+}
+
+/* Whether another image has the same file, and its samples may be as old. */
+static bool is_known(struct tables *tables, uint64_t number, const struct elf_image *file,
+		     struct image_table_entry *entry)
+{
+	uint64_t first = same_files_find(&tables->same_files, file, number);
+	const struct image_table_entry *same = first != number ? find_entry(tables, first) : NULL;
+
+	if (first == number)
+		return false;
+	if (!same || same->same_as || same->not_before != entry->not_before) {
+		same_files_replace(&tables->same_files, file, number);
+		return false;
+	}
+	entry->same_as = first;
+	entry->state = TABLE_PENDING; /* if that one goes, it is to be asked for again */
+	return true;
+}
+
 static void begin(struct tables *tables, uint64_t number, struct image_table_entry *entry)
 {
 	struct image *image = image_table_find(tables->files->table, number);
@@ -261,6 +288,8 @@ static void begin(struct tables *tables, uint64_t number, struct image_table_ent
 	entry->image = image;
 	if (file) {
 		entry->not_before = image_files_not_before(tables->files, image);
+		if (is_known(tables, number, file, entry))
+			return;
 		if (add_intervals(tables, image, file, entry) < 0)
 			entry->state = TABLE_UNUSABLE;
 		else
@@ -289,26 +318,45 @@ static struct image_table_entry *add_entry(struct tables *tables, uint64_t image
 	return entry;
 }
 
-const struct image_table_entry *tables_get(struct tables *tables, uint64_t image)
+static void attend(struct tables *tables, uint64_t image, struct image_table_entry *entry)
 {
-	uint64_t *known = pair_map_find(&tables->by_image, image, 0);
-	struct image_table_entry *entry =
-		known ? (struct image_table_entry *)*known : add_entry(tables, image);
-
-	if (!entry)
-		return NULL;
-	entry->used_at = ++tables->n_uses;
 	if ((entry->state == TABLE_PENDING && !entry->job) || entry->state == TABLE_NO_FILE)
 		begin(tables, image, entry);
 	if (entry->job)
 		attend_job(tables, entry);
+}
+
+/* The entry that stands for an image's, if it is still there. */
+static struct image_table_entry *find_same(const struct tables *tables,
+					   struct image_table_entry *entry)
+{
+	struct image_table_entry *same = find_entry(tables, entry->same_as);
+
+	if (!same)
+		entry->same_as = 0;
+	return same;
+}
+
+const struct image_table_entry *tables_get(struct tables *tables, uint64_t image)
+{
+	struct image_table_entry *entry = find_entry(tables, image) ?: add_entry(tables, image);
+
+	if (!entry)
+		return NULL;
+	entry->used_at = ++tables->n_uses;
+	if (!entry->same_as || !find_same(tables, entry))
+		attend(tables, image, entry);
+	if (!entry->same_as)
+		return entry;
+	entry = find_entry(tables, entry->same_as);
+	entry->used_at = tables->n_uses;
+	attend(tables, entry->image->number, entry);
 	return entry;
 }
 
 void tables_forget(struct tables *tables, uint64_t image)
 {
-	uint64_t *known = pair_map_find(&tables->by_image, image, 0);
-	struct image_table_entry *entry = known ? (struct image_table_entry *)*known : NULL;
+	struct image_table_entry *entry = find_entry(tables, image);
 
 	if (!entry)
 		return;

@@ -10,6 +10,7 @@
 
 #include "common/image-files.h"
 #include "common/pair-map.h"
+#include "common/same-file.h"
 #include "common/unwind-source.h"
 #include "live-unwinder/intervals.h"
 #include "common/table-cache.h"
@@ -42,6 +43,7 @@ struct image_table_entry {
 	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
 	const struct image *image; /* NULL: the stream has not told it */
 	struct table_job *job;	   /* that makes the table, NULL: none */
+	uint64_t same_as;	   /* image with the same file, whose entry is used; 0: none */
 	size_t size;		   /* of the table in bytes, as far as it counts */
 	uint64_t used_at;	   /* on the clock of `n_uses` */
 };
@@ -58,6 +60,7 @@ struct tables {
 	const struct intervals *intervals; /* borrowed; NULL: a person has given no rules */
 	enum tables_patience patience;
 	struct pair_map by_image; /* (image, 0) → struct image_table_entry * */
+	struct same_files same_files;
 	uint32_t n;
 	size_t size, size_max; /* of all of them */
 	uint64_t n_uses;       /* a clock: how often a table was asked for */

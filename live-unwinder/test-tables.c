@@ -343,6 +343,47 @@ static void test_a_table_comes_from_disk_the_second_time(void **state)
 	assert_false(world.tables.has_thread);
 }
 
+static void add_file_as(uint64_t number)
+{
+	record_file(add_image(&world, number, WIRE_image_kind_FILE, file_path()));
+}
+
+/* A stream can give a file any number of numbers. */
+static void test_images_of_one_file_share_its_table(void **state)
+{
+	struct made elf = make_large();
+
+	write_file(&elf);
+	made_deinit(&elf);
+	begin(TABLES_WAIT);
+	add_file_as(LARGE);
+	add_file_as(LARGE_TOO);
+	add_file_as(OTHER);
+	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
+	assert_ptr_equal(get(LARGE_TOO), get(LARGE));
+	assert_ptr_equal(get(OTHER), get(LARGE));
+	assert_int_equal(*world.tables.n_compiled + *world.tables.n_from_disk, 1);
+	tables_forget(&world.tables, LARGE);
+	assert_int_equal(cfa_offset(get(OTHER), 0), 16);
+	assert_ptr_equal(get(LARGE_TOO), get(OTHER));
+	assert_int_equal(*world.tables.n_compiled + *world.tables.n_from_disk, 2);
+}
+
+static void test_what_was_written_to_is_another_file(void **state)
+{
+	struct made elf = make_large();
+
+	write_file(&elf);
+	begin(TABLES_WAIT);
+	add_file_as(LARGE);
+	get(LARGE);
+	elf.n--;
+	write_file(&elf); /* as long as it was needed, but for a byte */
+	made_deinit(&elf);
+	add_file_as(LARGE_TOO);
+	assert_ptr_not_equal(get(LARGE_TOO), get(LARGE));
+}
+
 /* What the stream tells later decides. */
 static void test_an_image_that_is_undecided_is_asked_for_again(void **state)
 {
@@ -478,6 +519,8 @@ int main(void)
 		TEST(test_an_image_without_a_file_has_no_table),
 		TEST(test_an_image_that_is_not_known_has_no_table),
 		TEST(test_a_table_comes_from_disk_the_second_time),
+		TEST(test_images_of_one_file_share_its_table),
+		TEST(test_what_was_written_to_is_another_file),
 		TEST(test_an_image_that_is_undecided_is_asked_for_again),
 		TEST(test_an_image_that_ends_takes_its_table_along),
 		TEST(test_an_image_ends_while_the_thread_works_for_it),

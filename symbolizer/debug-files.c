@@ -22,6 +22,17 @@
 
 enum { PATH_SIZE = 4096 };
 
+uint64_t debug_file_size(const struct debug_file *file)
+{
+	size_t size = 0;
+
+	if (!file->elf)
+		return 0;
+	if (file->memory)
+		elf_rawfile(file->elf, &size);
+	return size + elf_tables_size(file->elf);
+}
+
 void debug_file_close(struct debug_file *file)
 {
 	elf_end(file->elf);

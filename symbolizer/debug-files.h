@@ -43,6 +43,9 @@ bool debug_file_find(Elf *elf, const char *path, const struct debug_dirs *dirs,
 		     enum debug_file_need need, struct debug_file *ret);
 void debug_file_close(struct debug_file *file);
 
+/* Bytes that it takes while it is open, but for DWARF; 0: there is none. */
+uint64_t debug_file_size(const struct debug_file *file);
+
 /* Opens what lies at a path, if it is a regular file and ELF. Whether it is meant is another thing.
  */
 bool debug_file_open(const char *path, struct debug_file *ret);

@@ -24,6 +24,7 @@ static void forget_symbols(struct image *image, void *arg)
 		names->n_refused += image_symbols_refused(symbols);
 	image_symbols_free(symbols);
 	pair_map_remove(&names->symbols, image->number, 0);
+	pair_map_remove(&names->same, image->number, 0);
 }
 
 void file_names_init(struct file_names *names)
@@ -32,6 +33,8 @@ void file_names_init(struct file_names *names)
 	names->files.client.fd = -1;
 	pair_map_init(&names->symbols, IMAGE_TABLE_MAX);
 	pair_map_init(&names->tallies, IMAGE_TABLE_MAX);
+	pair_map_init(&names->same, IMAGE_TABLE_MAX);
+	same_files_init(&names->same_files);
 	downloads_init(&names->downloads);
 }
 
@@ -54,6 +57,8 @@ void file_names_deinit(struct file_names *names)
 {
 	pair_map_deinit(&names->symbols);
 	pair_map_deinit(&names->tallies);
+	pair_map_deinit(&names->same);
+	same_files_deinit(&names->same_files);
 	downloads_deinit(&names->downloads);
 	image_files_deinit(&names->files);
 }
@@ -78,6 +83,33 @@ static struct image_symbols *find_symbols(struct file_names *names, struct image
 	return symbols;
 }
 
+static struct image *find_image(const struct file_names *names, uint64_t number)
+{
+	return image_table_find(names->files.table, number);
+}
+
+/*
+ * The image whose symbols are used for one: the first that had the same file, as long as its
+ * symbols are there. Where they have gone, it is this one for those that come.
+ */
+static struct image *find_first(struct file_names *names, struct image *image,
+				const struct elf_image *elf)
+{
+	uint64_t *known = pair_map_find(&names->same, image->number, 0);
+	uint64_t first = known ? *known : same_files_find(&names->same_files, elf, image->number);
+
+	if (first != image->number &&
+	    (!pair_map_find(&names->symbols, first, 0) || !find_image(names, first))) {
+		same_files_replace(&names->same_files, elf, image->number);
+		first = image->number;
+	}
+	if (known)
+		*known = first;
+	else /* without memory it is found again with the next place */
+		pair_map_add(&names->same, image->number, 0, first);
+	return first == image->number ? image : find_image(names, first);
+}
+
 /* A call that was inlined at the place of `symbol`. 0 or -errno. */
 static int put_inlined(struct file_names *names, const struct wire_symbol *symbol,
 		       const struct inline_call *call)
@@ -99,8 +131,9 @@ static int put_inlined(struct file_names *names, const struct wire_symbol *symbo
 }
 
 /* The function's own name; its symbol knows of copies (".cold") what DWARF does not. */
-static void name_function(const struct file_names *names, char **ret_demangled,
-			  char room[LONG_NAME_MAX + 1], struct wire_symbol *symbol)
+static void name_function(const struct file_names *names, struct image_symbols *symbols,
+			  char **ret_demangled, char room[LONG_NAME_MAX + 1],
+			  struct wire_symbol *symbol)
 {
 	const struct place_symbols *found = &names->found;
 	const struct inline_call *function =
@@ -113,7 +146,7 @@ static void name_function(const struct file_names *names, char **ret_demangled,
 		symbol->column = function->column;
 	}
 	if (found->symbol) {
-		name = symbol_name(found->symbol);
+		name = image_symbols_name(symbols, found->symbol);
 	} else if (function && function->name) {
 		*ret_demangled = demangle(function->name);
 		name = *ret_demangled ? *ret_demangled : function->name;
@@ -141,9 +174,12 @@ static void tally_image(struct file_names *names, const struct image *image,
 		     (uintptr_t)counters_get(&names->stage->counters, "no-debug-info", name));
 }
 
-int file_names_put(struct file_names *names, struct image *image, struct wire_symbol *symbol)
+int file_names_put(struct file_names *names, struct image *of_place, struct wire_symbol *symbol)
 {
-	const struct elf_image *elf = image_files_get(&names->files, image);
+	const struct elf_image *own = image_files_get(&names->files, of_place);
+	struct image *image = own ? find_first(names, of_place, own) : of_place;
+	const struct elf_image *elf =
+		image == of_place ? own : image_files_get(&names->files, image);
 	struct image_symbols *symbols = elf ? find_symbols(names, image, elf) : NULL;
 	_cleanup_free_ char *demangled = NULL;
 	struct place_symbols *found = &names->found;
@@ -158,10 +194,10 @@ int file_names_put(struct file_names *names, struct image *image, struct wire_sy
 	if (image_symbols_find(symbols, address, found) < 0)
 		++*counters_get(&names->stage->counters, "refused", "memory");
 	image_files_weigh(&names->files, image, image_symbols_size(symbols));
-	tally_image(names, image, symbols);
+	tally_image(names, of_place, symbols);
 	symbol->start = symbol->offset - (address - found->start);
 	symbol->size = found->size;
-	name_function(names, &demangled, room, symbol);
+	name_function(names, symbols, &demangled, room, symbol);
 	for (size_t i = 0; i + 1 < found->n_calls && r == 0; i++)
 		r = put_inlined(names, symbol, &found->calls[i]);
 	return r < 0 ? r : stage_put(names->stage, WIRE_RECORD_symbol, symbol);

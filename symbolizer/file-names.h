@@ -7,10 +7,11 @@
 
 #include "common/image-files.h"
 #include "common/pair-map.h"
+#include "common/same-file.h"
 #include "symbolizer/downloads.h"
 #include "symbolizer/image-symbols.h"
 
-#define FILE_NAMES_SIZE_MAX (512ULL << 20) /* bytes of all images' symbols; one may be larger */
+#define FILE_NAMES_SIZE_MAX (448ULL << 20) /* bytes of all images' symbols; one may be larger */
 
 struct file_names {
 	struct stage *stage; /* borrowed */
@@ -19,6 +20,8 @@ struct file_names {
 	enum image_symbols_depth depth;
 	struct downloads downloads;
 	struct pair_map symbols; /* (image, 0) → struct image_symbols * */
+	struct pair_map same; /* (image, 0) → the image with the same file whose symbols are used */
+	struct same_files same_files;
 	struct pair_map tallies; /* (image, 0) → count of samples in it: it has no DWARF */
 	struct place_symbols found;
 	uint64_t *n_inlined;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/elf-limits.h"
 #include "common/elf-section.h"
 #include "symbolizer/code-ranges.h"
 #include "symbolizer/debug-sections.h"
@@ -30,6 +32,8 @@ struct image_symbols {
 	struct debug_file separate; /* with the DWARF, if neither the image nor `table` has it */
 	struct dwarf_file dwarf;    /* as long as it was found but is not read */
 	uint64_t dwarf_size;	    /* of that, in memory */
+	uint64_t tables_size;	    /* of all files together: what libelf has read of them */
+	uint64_t names_size;	    /* of those that are not as the file has them */
 	struct debug_info *debug;   /* NULL: there is none */
 };
 
@@ -58,6 +62,7 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 	symbols->dirs = *dirs;
 	symbols->depth = depth;
 	symbols->separate.fd = -1;
+	symbols->tables_size = elf_tables_size(elf->elf) + debug_file_size(&symbols->table.debug);
 	*ret = take_pointer(symbols);
 	return 0;
 }
@@ -69,10 +74,11 @@ static const struct debug_file *find_separate(struct image_symbols *symbols)
 
 	if (of_symbols->elf && debug_sections_has_info(of_symbols->elf))
 		return of_symbols;
-	return debug_file_find(symbols->elf->elf, symbols->path, &symbols->dirs, DEBUG_FILE_DWARF,
-			       &symbols->separate)
-		       ? &symbols->separate
-		       : NULL;
+	if (!debug_file_find(symbols->elf->elf, symbols->path, &symbols->dirs, DEBUG_FILE_DWARF,
+			     &symbols->separate))
+		return NULL;
+	symbols->tables_size += debug_file_size(&symbols->separate);
+	return &symbols->separate;
 }
 
 void image_symbols_find_debug(struct image_symbols *symbols)
@@ -221,9 +227,19 @@ int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct p
 	return r < 0 ? r : prefer_described(symbols, ret->symbol);
 }
 
+const char *image_symbols_name(struct image_symbols *symbols, struct symbol *symbol)
+{
+	bool is_new = !symbol->is_asked;
+	const char *name = symbol_name(symbol);
+
+	if (is_new && symbol->full_name)
+		symbols->names_size += strlen(name) + 1;
+	return name;
+}
+
 uint64_t image_symbols_size(const struct image_symbols *symbols)
 {
-	return sizeof(*symbols) + symbols->dwarf_size +
+	return sizeof(*symbols) + symbols->dwarf_size + symbols->tables_size + symbols->names_size +
 	       symbols->table.n * sizeof(*symbols->table.list) +
 	       symbols->table.n_folded * sizeof(*symbols->table.folded) +
 	       symbols->ranges.n * sizeof(*symbols->ranges.list) +

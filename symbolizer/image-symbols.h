@@ -41,6 +41,9 @@ void image_symbols_find_debug(struct image_symbols *symbols);
  */
 int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret);
 
+/* The name of a symbol that was found, demangled. */
+const char *image_symbols_name(struct image_symbols *symbols, struct symbol *symbol);
+
 /* Bytes that they take by now, about. */
 uint64_t image_symbols_size(const struct image_symbols *symbols);
 
