@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 import bad_streams  # noqa: E402
+import elf_made  # noqa: E402
 import made  # noqa: E402
 import pipeline  # noqa: E402
 
@@ -20,7 +21,7 @@ SHORT = 1_000_000
 WORST = ("heaps-that-end-beside-many-blocks", "heaps-of-one-block", "a-heap-at-the-end-of-time",
          "inlined-calls-in-deep-stacks", "one-file-as-many-images")
 FORMATS = "html", "syscap", "otlp", "pb.gz", "folded", "speedscope.json"
-N_COPIES = 300
+N_COPIES, STRINGS = 60, 20 << 20  # bytes of names: together more than a stage may have
 
 
 class Streams(pipeline.PipelineTest):
@@ -74,11 +75,10 @@ class Streams(pipeline.PipelineTest):
 
     def test_copies_of_a_large_file(self):
         """Each is another one, and what is kept of all has one limit."""
-        source = max((pipeline.BUILD / name / name for name in ("live-unwinder", "symbolizer", "capture-sink")),
-                     key=lambda path: path.stat().st_size)
+        source = pipeline.program("frame-dump")
         records = [made.process()]
         for i in range(1, N_COPIES + 1):
-            path = Path(shutil.copy(source, self.directory / f"{i}"))
+            path = elf_made.with_sparse_section(Path(shutil.copy(source, self.directory / f"{i}")), b".strtab", STRINGS)
             records += [*made.file_image(path, i), bad_streams.mapping(i, made.CODE, 0x40000000, image=i),
                         bad_streams.sample(made.CODE + text_of(path) + 64, data=bytes(64))]
         stream = self.directory / "copies.stream"
