@@ -257,9 +257,12 @@ int event_open_all_switches(const struct event_setup *setup, int cpu)
 	return open_event(switches_attr(setup), -1, cpu);
 }
 
-int event_open_wakings(const struct event_setup *setup, int cpu)
+int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	return open_event(wakings_attr(setup), -1, cpu);
+	struct perf_event_attr attr = wakings_attr(setup);
+
+	attr.inherit = pid >= 0 && setup->inherit;
+	return open_event(attr, pid, cpu);
 }
 
 int event_open_kernel_code(const struct event_setup *setup, int cpu)

@@ -53,8 +53,8 @@ int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu);
 /* Each switch of all tasks, beside what a program tells of them. */
 int event_open_all_switches(const struct event_setup *setup, int cpu);
 
-/* Who wakes whom, of all tasks: RECORD_RAW_TYPE. Only with `waking_tracepoint`. */
-int event_open_wakings(const struct event_setup *setup, int cpu);
+/* Whom a task wakes, with pid -1 each: RECORD_RAW_TYPE. Only with `waking_tracepoint`. */
+int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu);
 
 /*
  * The same for code of the kernel, always of all tasks. -EINVAL: the kernel does not tell of it

@@ -249,8 +249,8 @@ void off_cpu_take_waking(struct off_cpu *off_cpu, const struct record_raw *raw)
 	struct off_cpu_thread *thread;
 	uint32_t woken;
 
-	if (!record_raw_has(raw, off_cpu->woken.offset, sizeof(woken)) || !raw->tid ||
-	    is_of_interrupt(raw))
+	if (!off_cpu->woken.size || !record_raw_has(raw, off_cpu->woken.offset, sizeof(woken)) ||
+	    !raw->tid || is_of_interrupt(raw))
 		return;
 	memcpy(&woken, raw->data + off_cpu->woken.offset, sizeof(woken));
 	thread = off_cpu_find_thread(off_cpu, woken);

@@ -297,8 +297,8 @@ static int set_output(int cpu, int waits_fd, int switches_fd, void *arg)
 }
 
 /*
- * Of all tasks, the kernel's program knows who wakes whom; without it, a tracepoint can tell, and
- * where that is not to be had, waits have no wakers.
+ * Of all tasks, the kernel's program knows who wakes whom; without it, a tracepoint can tell, of
+ * some tasks whom they wake themselves. Where that is not to be had, waits have no wakers.
  */
 static int prepare_waits(struct stage *stage, struct perf_source *self)
 {
@@ -316,9 +316,13 @@ static int prepare_waits(struct stage *stage, struct perf_source *self)
 		stage_warn(stage, "each switch is told one by one, which costs several times as "
 				  "much: that needs CAP_BPF and Linux 6.0");
 	if (!setup->waking_tracepoint ||
-	    tracepoint_find_field("sched", "sched_waking", "pid", &off_cpu->woken) < 0)
+	    tracepoint_find_field("sched", "sched_waking", "pid", &off_cpu->woken) < 0) {
+		stage_warn(stage,
+			   "who ends a wait is not told: that needs root, or CAP_PERFMON and "
+			   "tracefs (/sys/kernel/tracing), and the first PID namespace");
 		return 0;
-	r = recording_add_wakings(&self->recording);
+	}
+	r = self->options.all ? recording_add_wakings(&self->recording) : 0;
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -139,6 +139,23 @@ static int add_kind(struct recording *recording, enum ring_kind kind, pid_t pid,
 	return r;
 }
 
+/*
+ * Whom a task wakes: with the same of all others that are recorded, who has ended their waits.
+ * Where that cannot be had, waits have no wakers, and the rest is as it would be.
+ */
+static int add_wakings(struct recording *recording, pid_t pid, size_t cpu)
+{
+	struct recorded_event event = { .kind = RING_SWITCHES, .number = SWITCHES_WAKING };
+	int r;
+
+	event.fd = event_open_wakings(&recording->setup, pid, recording->cpus[cpu]);
+	r = event.fd < 0 ? event.fd : attach_ring(recording, event, cpu);
+	if (r == 0 || r == -ENODEV || r == -ESRCH || r == -EMFILE || r == -ENOMEM)
+		return r;
+	recording->setup.waking_tracepoint = 0;
+	return 0;
+}
+
 int recording_add(struct recording *recording, pid_t pid)
 {
 	size_t n_cpus = 0;
@@ -150,6 +167,9 @@ int recording_add(struct recording *recording, pid_t pid)
 		r = 0;
 		for (size_t kind = 0; kind < n_kinds(recording) && r == 0; kind++)
 			r = add_kind(recording, kind, pid, i);
+		if (r == 0 && pid >= 0 && recording->has_waits &&
+		    recording->setup.waking_tracepoint)
+			r = add_wakings(recording, pid, i);
 		if (r < 0 && r != -ENODEV)
 			return r;
 		n_cpus += r == 0;
@@ -215,9 +235,14 @@ int recording_add_switches(struct recording *recording)
 	return add_to_switches(recording, event_open_all_switches, SWITCHES_TOLD);
 }
 
+static int open_all_wakings(const struct event_setup *setup, int cpu)
+{
+	return event_open_wakings(setup, -1, cpu);
+}
+
 int recording_add_wakings(struct recording *recording)
 {
-	return add_to_switches(recording, event_open_wakings, SWITCHES_WAKING);
+	return add_to_switches(recording, open_all_wakings, SWITCHES_WAKING);
 }
 
 static int compare_ids(const void *left, const void *right)

@@ -74,7 +74,7 @@ int recording_add_kernel_code(struct recording *recording);
 /* Opens events that tell of each switch where a program does it for waits, likewise. */
 int recording_add_switches(struct recording *recording);
 
-/* Opens the events that tell of who wakes whom, likewise. */
+/* Opens the events that tell of who wakes whom, of all tasks, likewise: others have theirs. */
 int recording_add_wakings(struct recording *recording);
 
 /* When all are open that are to be found. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -413,7 +414,24 @@ static void prepare_switches(struct perf_source *self)
 	setup->has_switch_program =
 		event_kernel_tells_lost() &&
 		switch_program_init(&self->switch_program, highest_cpu() + 1) == 0;
-	if (!setup->has_switch_program)
+}
+
+/*
+ * A tracepoint tells numbers of the first PID namespace, whoever listens: in another one they are
+ * those of other threads (include/linux/proc_ns.h, PROC_PID_INIT_INO).
+ */
+static bool is_in_first_pid_namespace(void)
+{
+	enum { FIRST = 0xEFFFFFFC };
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == FIRST;
+}
+
+/* Who ends a wait is told by whom a thread wakes, unless the kernel's program does it. */
+static void prepare_wakings(struct event_setup *setup)
+{
+	if (!setup->has_switch_program && is_in_first_pid_namespace())
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
 
@@ -440,6 +458,8 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		return r;
 	if (options->has_waits && options->all)
 		prepare_switches(self);
+	if (options->has_waits)
+		prepare_wakings(&recording->setup);
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);

@@ -62,6 +62,9 @@ def pairs_in_kernel(pid):
     return False
 
 
+pipeline.mount_tracefs()
+
+
 class Waits(pipeline.RecordingTest):
     def record_waits(self, *options, command):
         """A stream of it, and what it says of its threads: {name: (tid, off_ns, wall_ns)}."""
@@ -133,6 +136,19 @@ class Waits(pipeline.RecordingTest):
         self.assertLess(abs(little / (little + more) - in_truth), 5 * (in_truth * (1 - in_truth) / n) ** 0.5)
         self.assertLess(totals.get("[short-waits]", 0), 0.3 * report["summary"]["sum"])
         self.assertEqual(report["summary"]["sum"], sum(each["off_cpu_ns"] for each in report["thread_times"]))
+
+    def wakers(self, text, tid):
+        """Who has ended each wait of a thread that was not one for the CPU."""
+        return [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
+                if line.startswith("stack ") and f" tid={tid} " in line and "event=1" in line and "preempted" not in line
+                and "end=short-waits" not in line and "end=no-stack" not in line]
+
+    def assert_knows_wakers(self, stream, tid):
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        wakers = self.wakers(text, tid)
+        main = max(set(wakers), key=wakers.count)
+        self.assertGreater(wakers.count(main), 40, wakers)
+        self.assertTrue(re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text), wakers)
 
 
 class OffCpu(Waits):
@@ -223,6 +239,26 @@ class OffCpu(Waits):
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertNotRegex(text, "(?m)^(event|thread_time) ")
 
+    def test_who_ends_a_wait_of_a_command_is_known(self):
+        stream, said = self.record_waits("--off-cpu=1", command=[WAITS, self.directory / "read", "50"])
+        self.assert_knows_wakers(stream, said["for-pipe"][0])
+
+    def test_who_ends_a_wait_of_a_process_is_known(self):
+        waits = subprocess.Popen([WAITS, self.directory / "read", "500"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(waits.wait)
+        self.addCleanup(waits.kill)
+        names = pipeline.wait_for(lambda: self.threads_of(waits.pid, "for-pipe"), "its threads")
+        stream = self.directory / "process.stream"
+        with stream.open("wb") as out:
+            self.run_well(self.source("--off-cpu=1", "-p", str(waits.pid), "-d", "2"), self.stage("live-unwinder"), stdout=out)
+        self.assert_knows_wakers(stream, names[0])
+
+    @staticmethod
+    def threads_of(pid, name):
+        """The threads of a process that are called so."""
+        return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
+                if (task / "comm").read_text().strip() == name]
+
 
 @unittest.skipUnless(Path("/sys/kernel/btf/vmlinux").exists(), f"{pipeline.NOT_HERE} programs know the kernel's types")
 @pipeline.needs_root
@@ -263,12 +299,6 @@ class OfAllProcesses(Waits):
         self.assertEqual(len(report["processes"]), 2)
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertRegex(text, "(?m)^stack .*flags=still-away")
-
-    def wakers(self, text, tid):
-        """Who has ended each wait of a thread that was not one for the CPU."""
-        return [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
-                if line.startswith("stack ") and f" tid={tid} " in line and "event=1" in line and "preempted" not in line
-                and "end=short-waits" not in line and "end=no-stack" not in line]
 
     def test_who_ends_a_wait_is_known(self):
         for _ in range(os.cpu_count()):  # else the timer, which ends sleeping, interrupts nobody
