@@ -164,8 +164,8 @@ int stacks_handle_stack(struct stage *stage, void *data, const void *view)
 	pass_time(stacks, record->time);
 	sum_add(&stacks->n_ends[end_of(record)], wire_stack_samples(record));
 	r = add_stack(stage, stacks, &stack);
-	if (r == 0)
-		stage_sum(stage, &stage->samples_out, wire_stack_samples(record));
+	/* A part of samples_in, which tells if it is full; the user may have taken some off. */
+	stage->samples_out += r == 0 ? wire_stack_samples(record) : 0;
 	return r;
 }
 
