@@ -377,11 +377,11 @@ bool places_find_end(const char *text, uint32_t *ret_end)
 
 	if (size < 2 || text[0] != '[' || text[size - 1] != ']')
 		return false;
-	for (uint32_t end = WIRE_stack_end_COMPLETE + 1; wire_name_text(&wire_names_stack_end, end);
-	     end++) {
+	/* Some numbers are nobody's yet. */
+	for (uint32_t end = WIRE_stack_end_COMPLETE + 1; end < WIRE_STACK_ENDS_MAX; end++) {
 		const char *name = wire_name_text(&wire_names_stack_end, end);
 
-		if (strlen(name) == size - 2 && !strncmp(text + 1, name, size - 2)) {
+		if (name && strlen(name) == size - 2 && !strncmp(text + 1, name, size - 2)) {
 			*ret_end = end;
 			return true;
 		}

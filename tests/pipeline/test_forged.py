@@ -13,6 +13,7 @@ SYMBOLIZED = pipeline.TOP / "tests" / "data" / "small.symbolized.stream"
 MOST = (1 << 64) - 1
 LOST, LOST_SAMPLES = 2, 13  # of perf's
 STREAM_LOST, HEAP_LOST = 18, 27
+MORE_STACKS = 17
 SAID = "more than can be counted"
 FORMATS = "syscap", "html", "folded", "pb.gz", "speedscope.json", "firefox.json", "otlp"
 
@@ -99,6 +100,15 @@ class Forged(pipeline.PipelineTest):
             self.path.write_bytes(streams.between(self.hello, [*self.records, unknown], self.end))
             report = self.start([pipeline.program("stackpipe"), "report", "--json", self.path]).end()[0]
             self.assertIn(1, json.loads(report.output)["summary"]["ends"].values())
+
+    def test_every_end_is_read_back(self):
+        """Out of a capture and folded stacks, also behind numbers that are nobody's."""
+        cut = streams.make_record(made.STACK, numbers(0, made.UPID, 1, 0, 1, MORE_STACKS, 1) +
+                                  struct.pack("<QII", made.CODE, 0, 2) + numbers(0, 0, 0, 0))
+        for name in "out.syscap", "out.folded":
+            self.assertEqual(self.sink([made.process(), cut], name).status, 0)
+            report = self.start([pipeline.program("stackpipe"), "report", "--json", self.directory / name]).end()[0]
+            self.assertEqual(json.loads(report.output)["summary"]["ends"], {"more-stacks-than-fit": 1})
 
     def test_a_capture(self):
         whole = self.directory / "whole.syscap"
