@@ -84,14 +84,15 @@ int cpu_time_of_process(pid_t pid, struct cpu_time *ret, struct cpu_time *ret_ch
 	return 0;
 }
 
-static int is_child(uint32_t pid, void *arg)
+/* The first child ends the search. */
+static int refuse_child(uint32_t pid, void *arg)
 {
 	struct proc_stat stat;
 
-	return read_stat(pid, &stat) == 0 && stat.parent == *(pid_t *)arg;
+	return read_stat(pid, &stat) == 0 && stat.parent == *(pid_t *)arg ? -EEXIST : 0;
 }
 
 bool cpu_time_has_children(pid_t pid)
 {
-	return proc_each_process(is_child, &pid) > 0;
+	return proc_each_process(refuse_child, &pid) == -EEXIST;
 }
