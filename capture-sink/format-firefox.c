@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "capture-sink/firefox-markers.h"
 #include "capture-sink/output-stream.h"
 #include "capture-sink/whole-profile.h"
@@ -356,7 +357,7 @@ static void put_samples(struct writing *self, const struct profile_thread_sample
 		const struct profile_sample *sample = &profile->samples[samples->list[i]];
 
 		fprintf(out, i ? ",%.3f" : "%.3f", when(self, sample->time));
-		self->n_put += profile_amount(profile, self->view, sample);
+		sum_add(&self->n_put, profile_amount(profile, self->view, sample));
 	}
 	fputs("]}", out);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "capture-sink/whole-profile.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -145,7 +146,7 @@ static int check_sum(const struct capture *capture, const struct stack_count *li
 	uint64_t sum = capture->counts.n_other;
 
 	for (size_t i = 0; i < n; i++)
-		sum += list[i].n_samples;
+		sum_add(&sum, list[i].n_samples);
 	return sum == capture->n_counted ? 0 : -ENOTRECOVERABLE;
 }
 

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "common/sum.h"
 #include "capture-sink/base64.h"
 #include "capture-sink/memory-stream.h"
 #include "capture-sink/output-stream.h"
@@ -224,14 +225,14 @@ static void put_amounts(struct writing *self, const struct profile_sample *sampl
 		uint64_t n = profile_amount(self->profile, self->views[i], sample);
 
 		put_number(self, n);
-		self->sums[i] += n;
+		sum_add(&self->sums[i], n);
 	}
 }
 
 static int check_sums(const struct writing *self)
 {
 	const struct profile *profile = self->profile;
-	int r = self->n_put == profile->n_taken - profile->n_unknown ? 0 : -ENOTRECOVERABLE;
+	int r = self->n_put == profile->n_taken ? 0 : -ENOTRECOVERABLE;
 
 	for (size_t i = 0; i < self->n_views && r == 0; i++)
 		r = profile_check_sum(profile, self->views[i], self->sums[i]);
@@ -250,7 +251,7 @@ static void put_samples(struct writing *self)
 		put_number(self, self->tree.node_of[profile->samples[i].node]);
 		if (profile->has_repeats)
 			put_number(self, profile->samples[i].n);
-		self->n_put += profile->samples[i].n;
+		sum_add(&self->n_put, profile->samples[i].n);
 		put_amounts(self, &profile->samples[i]);
 		if (have_waits)
 			put_wait(self, &profile->samples[i]);

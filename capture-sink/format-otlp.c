@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "capture-sink/output-stream.h"
 #include "capture-sink/protobuf.h"
 #include "capture-sink/whole-profile.h"
@@ -216,7 +217,7 @@ static void put_sample(struct writing *self, const struct profile_group *group, 
 
 	if (self->profile->processes[process].cgroup != self->cgroup || !sum)
 		return;
-	self->sums[view_number] += sum;
+	sum_add(&self->sums[view_number], sum);
 	stack = find_stack(self, group->node);
 	protobuf_reset(&self->message);
 	protobuf_put_uint(&self->message, SAMPLE_STACK, stack);

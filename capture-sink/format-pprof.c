@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "capture-sink/output-stream.h"
 #include "capture-sink/protobuf.h"
 #include "capture-sink/whole-profile.h"
@@ -232,7 +233,7 @@ static void put_sample(struct writing *self, const struct profile_groups *groups
 		uint64_t n = profile_group_amount(groups, profile, group, self->views[i]);
 
 		protobuf_add_uint(&self->list, n);
-		self->sums[i] += n;
+		sum_add(&self->sums[i], n);
 	}
 	begin_sample(self, group->node);
 	add_label(self, "process", used_names_index(&self->strings, process->name), 0);

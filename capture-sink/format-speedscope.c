@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/sum.h"
 #include "capture-sink/output-stream.h"
 #include "capture-sink/whole-profile.h"
 #include "common/cleanup.h"
@@ -61,7 +62,7 @@ static uint64_t put_thread(FILE *out, const struct tree *tree,
 	char name[256];
 
 	for (size_t i = 0; i < samples->n; i++)
-		whole += profile_amount(profile, view, &profile->samples[samples->list[i]]);
+		sum_add(&whole, profile_amount(profile, view, &profile->samples[samples->list[i]]));
 	snprintf(name, sizeof(name), "%s %" PRIu32 " / %s %" PRIu32 "%s%s",
 		 profile_text(profile, process->name), process->pid,
 		 profile_text(profile, thread->name), thread->tid, events->n > 1 ? " / " : "",
@@ -92,7 +93,7 @@ static int put_threads(FILE *out, const struct tree *tree, struct view view, uin
 
 	for (size_t i = 0; i < threads.n && r == 0 && threads.list[i].n; i++) {
 		fputs((*n_put)++ ? ",\n" : "\n", out);
-		sum += put_thread(out, tree, &threads.list[i], view, path);
+		sum_add(&sum, put_thread(out, tree, &threads.list[i], view, path));
 	}
 	return r < 0 ? r : profile_check_sum(tree->profile, view, sum);
 }

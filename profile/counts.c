@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "common/cleanup.h"
 #include "profile/counts.h"
 
@@ -54,17 +55,17 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		if (!n || (filter->threads && !filter->threads[sample->thread]) ||
 		    (matches && !matches[node]))
 			continue;
-		counts->self[node] += n;
+		sum_add(&counts->self[node], n);
 		if (events_is_wait(&profile->stacks->events, sample->event)) {
-			counts->waited[node] += n;
+			sum_add(&counts->waited[node], n);
 			if (sample->flags & WIRE_sample_flags_PREEMPTED)
-				counts->preempted[node] += n;
+				sum_add(&counts->preempted[node], n);
 		}
 		if (sample->waker)
-			counts->of_waker[sample->waker - 1] += n;
-		counts->of_thread[sample->thread] += n;
-		counts->sum += n;
-		counts->n += sample->n;
+			sum_add(&counts->of_waker[sample->waker - 1], n);
+		sum_add(&counts->of_thread[sample->thread], n);
+		sum_add(&counts->sum, n);
+		sum_add(&counts->n, sample->n);
 	}
 	return 0;
 }
@@ -94,9 +95,9 @@ static void count_functions(struct counts *counts, struct recursion *recursion)
 	while (node) {
 		struct function_count *count = &counts->functions[nodes[node].function];
 
-		count->self += counts->self[node];
+		sum_add(&count->self, counts->self[node]);
 		if (!recursion->on_path[nodes[node].function]++)
-			count->total += counts->total[node];
+			sum_add(&count->total, counts->total[node]);
 		if (recursion->first_child[node]) {
 			node = recursion->first_child[node];
 			continue;
@@ -124,7 +125,7 @@ static int sum_up(struct counts *counts)
 		return -ENOMEM;
 	memcpy(counts->total, counts->self, tree->n_nodes * sizeof(*counts->total));
 	for (size_t i = tree->n_nodes; --i;)
-		counts->total[tree->nodes[i].parent] += counts->total[i];
+		sum_add(&counts->total[tree->nodes[i].parent], counts->total[i]);
 	for (size_t i = 0; i < tree->n_functions; i++)
 		counts->functions[i].function = i;
 	link_children(tree, &recursion);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "common/sum.h"
 #include "common/growing-list.h"
 #include "profile/groups.h"
 
@@ -71,7 +72,7 @@ uint64_t profile_group_amount(const struct profile_groups *groups, const struct 
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < group->n; i++)
-		sum += profile_amount(profile, view,
-				      &profile->samples[groups->order[group->first + i]]);
+		sum_add(&sum, profile_amount(profile, view,
+					     &profile->samples[groups->order[group->first + i]]));
 	return sum;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "profile/merge.h"
 
 enum {
@@ -48,8 +49,8 @@ static int by_kind(const void *a, const void *b)
 static void add(const struct profile *profile, struct profile_sample *sample,
 		const struct profile_sample *other)
 {
-	sample->n += other->n;
-	sample->weight += other->weight;
+	sum_add(&sample->n, other->n);
+	sum_add(&sample->weight, other->weight);
 	if (events_is_wait(&profile->stacks->events, sample->event))
 		sample->flags |= WIRE_sample_flags_SAMPLED;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "common/build-id.h"
 #include "common/growing-list.h"
 #include "profile/merge.h"
@@ -454,9 +455,9 @@ int profile_add_thread_time(struct profile *profile, const struct wire_thread_ti
 
 	if (r < 0)
 		return r;
-	profile->threads[number].on_ns += record->on_cpu;
-	profile->threads[number].off_ns += record->off_cpu;
-	profile->threads[number].n_waits += record->n_waits;
+	sum_add(&profile->threads[number].on_ns, record->on_cpu);
+	sum_add(&profile->threads[number].off_ns, record->off_cpu);
+	sum_add(&profile->threads[number].n_waits, record->n_waits);
 	return 0;
 }
 
@@ -492,12 +493,12 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 	};
 	int r = 0;
 
-	profile->n_taken += sample.n;
 	if (record->event >= profile->stacks->events.n) {
-		profile->n_unknown += sample.n;
+		sum_add(&profile->n_unknown, sample.n);
 		stacks_leave_out(profile->stacks, record->end, sample.n);
 		return 0;
 	}
+	sum_add(&profile->n_taken, sample.n);
 	r = find_thread(profile, stack, &sample.thread);
 	if (r == 0 && record->waker_tid)
 		r = find_waker(profile, record, &sample.waker);
@@ -646,7 +647,7 @@ void profile_drop_samples(struct profile *profile, size_t n)
 	if (!n)
 		return; /* there may be no list yet */
 	for (size_t i = 0; i < n; i++)
-		profile->n_taken -= profile->samples[i].n;
+		sum_take_off(&profile->n_taken, profile->samples[i].n);
 	profile->n_samples -= n;
 	memmove(profile->samples, profile->samples + n,
 		profile->n_samples * sizeof(*profile->samples));
@@ -664,7 +665,7 @@ static uint64_t count_samples(const struct profile *profile)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < profile->n_samples; i++)
-		n += profile->samples[i].n;
+		sum_add(&n, profile->samples[i].n);
 	return n;
 }
 
@@ -673,7 +674,7 @@ uint64_t profile_sum(const struct profile *profile, struct view view)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < profile->n_samples; i++)
-		sum += profile_amount(profile, view, &profile->samples[i]);
+		sum_add(&sum, profile_amount(profile, view, &profile->samples[i]));
 	return sum;
 }
 
@@ -700,6 +701,5 @@ int profile_settle(struct profile *profile, struct stage *stage)
 	}
 	if (profile->n_crowded)
 		*counters_get(&stage->counters, "refused", "threads") += profile->n_crowded;
-	return count_samples(profile) + profile->n_unknown == profile->n_taken ? 0
-									       : -ENOTRECOVERABLE;
+	return count_samples(profile) == profile->n_taken ? 0 : -ENOTRECOVERABLE;
 }

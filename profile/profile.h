@@ -123,7 +123,7 @@ struct profile {
 	size_t n_locations, n_calls, n_modules, n_nodes, n_processes, n_threads, n_samples,
 		n_losses, n_counters, n_counter_values, n_marks;
 	uint64_t n_taken;   /* samples that came; those that are there are as many */
-	uint64_t n_unknown; /* that came, and were not taken: of an event of which nobody told */
+	uint64_t n_unknown; /* others: of an event of which nobody told */
 	uint64_t n_crowded; /* whose thread or process had no room of its own */
 	bool has_repeats;   /* a sample may be several */
 	bool holds_still;   /* others know nodes and samples by their numbers: none may change */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/sum.h"
 #include "common/cleanup.h"
 #include "profile/prune.h"
 
@@ -61,14 +62,14 @@ static void count(struct pruning *pruning)
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 
-		pruning->totals[sample->node] += sample->n;
+		sum_add(&pruning->totals[sample->node], sample->n);
 		add_owner(&pruning->owners[sample->node],
 			  profile->threads[sample->thread].process + 1);
 	}
 	for (size_t i = profile->n_nodes; --i;) {
 		uint32_t parent = profile->nodes[i].parent;
 
-		pruning->totals[parent] += pruning->totals[i];
+		sum_add(&pruning->totals[parent], pruning->totals[i]);
 		add_owner(&pruning->owners[parent], pruning->owners[i]);
 		if (pruning->owners[i] != OF_SEVERAL)
 			pruning->n_owned[pruning->owners[i]]++;

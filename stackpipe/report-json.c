@@ -37,7 +37,7 @@ static void put_summary(const struct report *report, FILE *out)
 	json_text(&json, "event", stacks->hello.event);
 	json_number(&json, "rate", stacks->hello.rate);
 	json_seconds(&json, "seconds", (stacks->last_time - stacks->hello.start_time) / 1e9);
-	json_number(&json, "samples", profile->n_taken - profile->n_unknown);
+	json_number(&json, "samples", profile->n_taken);
 	json_number(&json, "looked_at", report->counts.n);
 	json_text(&json, "counted",
 		  report->options->view_name		       ? report->options->view_name

@@ -51,7 +51,7 @@ static void print_summary(const struct report *report, FILE *out)
 	const struct wire_hello *hello = &stacks->hello;
 	const struct events *events = &stacks->events;
 	const struct profile *profile = &report->gathering->profile;
-	uint64_t n = profile->n_taken - profile->n_unknown, n_waits = 0;
+	uint64_t n = profile->n_taken, n_waits = 0;
 
 	for (size_t i = 0; i < profile->n_samples; i++)
 		if (events_is_wait(events, profile->samples[i].event))
