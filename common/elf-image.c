@@ -9,7 +9,6 @@
 #include <elfutils/libdwelf.h>
 
 #include "common/arch.h"
-#include "common/clock.h"
 #include "common/cleanup.h"
 #include "common/elf-image.h"
 #include "common/elf-limits.h"
@@ -113,12 +112,19 @@ static int read_segments(struct elf_image *elf_image)
 	return 0;
 }
 
-/* In nanoseconds since 1970; 0: it is no file. */
-static uint64_t find_modified(int fd)
+static struct file_state find_state(int fd)
 {
 	struct stat status;
 
-	return fd >= 0 && fstat(fd, &status) == 0 ? clock_nanoseconds(status.st_mtim) : 0;
+	return fd >= 0 && fstat(fd, &status) == 0 ? file_state_of(&status)
+						  : (struct file_state){ 0 };
+}
+
+bool elf_image_is_unchanged(const struct elf_image *elf_image)
+{
+	const struct file_state now = find_state(elf_image->fd);
+
+	return !file_state_may_differ(&elf_image->state, &now);
 }
 
 /* Goes on from what has been begun with `outcome`. */
@@ -132,7 +138,8 @@ static int finish(struct elf_image *elf_image, int outcome, struct elf_image *re
 		elf_image_close(elf_image);
 		return outcome;
 	}
-	elf_image->modified = find_modified(elf_image->fd);
+	elf_image->state = find_state(elf_image->fd);
+	elf_image->modified = elf_image->state.modified;
 	*ret = *elf_image;
 	return 0;
 }
@@ -164,6 +171,12 @@ static int open_by_build_id(const struct image *image, const struct image_client
 	return ELF_IMAGE_E_UNAVAILABLE;
 }
 
+/* A stream of before 1.9 does not: what was done to the file since may be anything. */
+static bool tells_change(const struct image *image)
+{
+	return !image->state.status || image->state.changed;
+}
+
 int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret)
 {
 	struct elf_image elf_image = { .fd = -1 };
@@ -177,7 +190,11 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 	if (outcome == ELF_IMAGE_E_UNAVAILABLE && image->kind == WIRE_image_kind_FILE &&
 	    image->build_id_size)
 		return open_by_build_id(image, client, ret);
-	return finish(&elf_image, outcome, ret);
+	outcome = finish(&elf_image, outcome, ret);
+	/* Where the build-id has not told that it is the file, mtime alone is not believed. */
+	if (outcome == ELF_IMAGE_OK && tells_change(image))
+		ret->modified = file_state_written(&ret->state);
+	return outcome;
 }
 
 int elf_image_open_descriptor(int fd, struct elf_image *ret)

@@ -7,6 +7,7 @@
 
 #include <libelf.h>
 
+#include "common/file-state.h"
 #include "common/image-client.h"
 #include "common/image-table.h"
 
@@ -29,10 +30,11 @@ struct elf_image {
 	Elf *elf; /* NULL: it is suspended */
 	struct elf_segment *segments;
 	size_t n_segments;
-	uint64_t low, high; /* addresses that it takes when loaded, as linked */
-	uint64_t entry;	    /* where the kernel starts it, as linked; 0: nowhere */
-	size_t n_hidden;    /* sections that are beyond the limits of elf-limits.h */
-	uint64_t modified;  /* when its content was, as stat(2) tells; 0: it is in memory */
+	uint64_t low, high;	 /* addresses that it takes when loaded, as linked */
+	uint64_t entry;		 /* where the kernel starts it, as linked; 0: nowhere */
+	size_t n_hidden;	 /* sections that are beyond the limits of elf-limits.h */
+	struct file_state state; /* when it was opened; all zero: it is in memory */
+	uint64_t modified;	 /* when its content was, or later; 0: it is in memory */
 };
 
 /* Opens an image. A positive outcome, or -ENOMEM. */
@@ -52,6 +54,9 @@ void elf_image_close(struct elf_image *elf_image);
 void elf_image_suspend(struct elf_image *elf_image);
 int elf_image_resume(const struct image *image, struct image_client *client,
 		     struct elf_image *elf_image);
+
+/* Whether what is read of the file now is what was opened. */
+bool elf_image_is_unchanged(const struct elf_image *elf_image);
 
 /* The address, as linked, of an offset in the file; false: no segment holds it. */
 bool elf_image_address(const struct elf_image *elf_image, uint64_t offset, uint64_t *ret);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/file-id.h"
+#include "common/file-state.h"
 
 enum { END_SIZE = 4096 }; /* of a file's beginning and of its end */
 
@@ -53,9 +54,9 @@ static int read_whole(int fd, char *ret, size_t size, off_t offset)
 
 static bool is_same_content(const struct stat *before, const struct stat *after)
 {
-	return before->st_size == after->st_size &&
-	       before->st_mtim.tv_sec == after->st_mtim.tv_sec &&
-	       before->st_mtim.tv_nsec == after->st_mtim.tv_nsec;
+	const struct file_state then = file_state_of(before), now = file_state_of(after);
+
+	return !file_state_may_differ(&then, &now);
 }
 
 /* Not mapped: a file that is cut under us would kill us. */

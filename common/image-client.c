@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file-identity.h"
+#include "common/file-state.h"
 #include "common/image-client.h"
 #include "common/image-message.h"
 
@@ -159,6 +160,12 @@ static bool is_recorded(int fd, const struct stat *status, const struct wire_ima
 int image_open_recorded(const struct wire_image *record, const struct wire_image_state *state,
 			int *ret_fd)
 {
+	const struct file_state then = {
+		.size = state->size,
+		.modified = state->modified,
+		.changed = state->changed,
+	};
+	struct file_state now;
 	struct stat status;
 	_cleanup_fd_ int fd = -1;
 
@@ -167,8 +174,8 @@ int image_open_recorded(const struct wire_image *record, const struct wire_image
 	fd = open_regular(record->path.data, &status);
 	if (fd < 0)
 		return fd;
-	if (!is_recorded(fd, &status, record) || (uint64_t)status.st_size != state->size ||
-	    clock_nanoseconds(status.st_mtim) != state->modified)
+	now = file_state_of(&status);
+	if (!is_recorded(fd, &status, record) || file_state_may_differ(&then, &now))
 		return -ESTALE;
 	*ret_fd = take_fd(&fd);
 	return 0;

@@ -2,14 +2,18 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "common/clock.h"
 #include "common/image-file.h"
 
-bool image_file_has_changed(const struct image_file *file)
+bool image_file_has_changed(struct image_file *file)
 {
-	struct stat now;
+	struct file_state now;
+	struct stat status;
 
-	return fstatat(file->fd, "", &now, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) == 0 &&
-	       ((uint64_t)now.st_size != file->size ||
-		clock_nanoseconds(now.st_mtim) != file->modified);
+	if (fstatat(file->fd, "", &status, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) < 0)
+		return false;
+	now = file_state_of(&status);
+	if (file_state_may_differ(&file->state, &now))
+		return true;
+	file->state = now;
+	return false;
 }

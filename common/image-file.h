@@ -2,20 +2,18 @@
 /* A file that an image was opened as. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "common/file-state.h"
 #include "common/wire.h"
 
 struct image_file {
 	int fd; /* read-only; -1: not opened */
 	enum wire_image_status status;
-	uint64_t size;
-	uint64_t modified; /* nanoseconds since 1970 */
+	struct file_state state;
 };
 
 /*
- * Whether an opened file is of another size or was changed since. It does not wait for a network:
- * what this host knows decides (AT_STATX_DONT_SYNC, which fstatat(2) takes since Linux 4.11, too).
+ * Whether an opened file may hold something else since. It does not wait for a network: what this
+ * host knows decides (AT_STATX_DONT_SYNC, which fstatat(2) takes since Linux 4.11, too). One that
+ * has lost its last name is looked at as it is then, from then on.
  */
-bool image_file_has_changed(const struct image_file *file);
+bool image_file_has_changed(struct image_file *file);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/file-identity.h"
 #include "common/image-opener.h"
 
@@ -78,8 +77,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 	file->fd = reopen(found);
 	if (file->fd < 0)
 		return image_status_of_error(errno);
-	file->size = status.st_size;
-	file->modified = clock_nanoseconds(status.st_mtim);
+	file->state = file_state_of(&status);
 	return WIRE_image_status_OPEN;
 }
 

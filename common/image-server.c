@@ -66,8 +66,9 @@ static struct wire_image_state state_of(const struct served_image *image)
 	return (struct wire_image_state){
 		.image = image->number,
 		.status = image->file.status,
-		.size = image->file.size,
-		.modified = image->file.modified,
+		.size = image->file.state.size,
+		.modified = image->file.state.modified,
+		.changed = image->file.state.changed,
 	};
 }
 
@@ -166,6 +167,10 @@ static void refuse(const struct server *server, uint64_t number)
 /* perf-source has met a new image. */
 static void take_open(struct server *server, const struct wire_image_open *request)
 {
+	struct served_image *before = served_images_find(&server->images, request->replaces);
+
+	if (before)
+		served_images_replaced(&server->images, before);
 	if (served_images_find(&server->images, request->image))
 		return;
 	if (!served_images_add_file(&server->images, request))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,9 +204,9 @@ static void ask_server(struct images *images, const void *record, size_t size)
 		++*counters_get(&images->stage->counters, "images", "not-asked-for");
 }
 
-/* Asks the server to open a new image. */
+/* Asks the server to open a new image, which was `replaces` until its file was written to. */
 static void ask_for_file(struct images *images, uint64_t number, const struct image_source *source,
-			 size_t size)
+			 size_t size, uint64_t replaces)
 {
 	_Alignas(8) char record[PROC_PATH_MAX + 256];
 	struct wire_image_open request = {
@@ -217,6 +218,7 @@ static void ask_for_file(struct images *images, uint64_t number, const struct im
 		.start = source->start,
 		.length = source->length,
 		.path = { source->path, size },
+		.replaces = replaces,
 	};
 
 	ask_server(images, record,
@@ -291,7 +293,7 @@ static void note_mapped(struct image_entry *entry, const struct image_source *so
 }
 
 static int add_file(struct images *images, const char *key, const struct image_source *source,
-		    size_t size, struct image_entry **ret)
+		    size_t size, uint64_t replaces, struct image_entry **ret)
 {
 	struct image_entry *entry;
 	int r = add_entry(images, key, &entry);
@@ -310,7 +312,7 @@ static int add_file(struct images *images, const char *key, const struct image_s
 	}
 	*ret = entry;
 	entry->asked_at = clock_now(CLOCK_MONOTONIC);
-	ask_for_file(images, entry->image, source, size);
+	ask_for_file(images, entry->image, source, size, replaces);
 	r = put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
 	if (r < 0 || !source->build_id_size)
 		return r;
@@ -337,6 +339,7 @@ static int replace(struct images *images, const char *key, struct image_entry *e
 	bool has_map_process = entry->has_map_process;
 	uint32_t map_pid = entry->map_pid;
 	uint64_t map_began = entry->map_began;
+	uint64_t written = entry->file.fd >= 0 ? entry->image : 0; /* else it was gone */
 	int r;
 
 	HASH_DELETE(hh, images->by_file, entry);
@@ -344,7 +347,7 @@ static int replace(struct images *images, const char *key, struct image_entry *e
 	close_file(entry);
 	entry->successor = images->n_numbers;
 	images->n_replaced++;
-	r = add_file(images, key, source, size, ret);
+	r = add_file(images, key, source, size, written, ret);
 	if (r == 0 && has_map_process)
 		offer_map(images, *ret, map_pid, map_began);
 	return r;
@@ -356,7 +359,7 @@ static bool is_another_inode(const struct image_entry *entry, const struct image
 	return entry->generation && source->generation && entry->generation != source->generation;
 }
 
-static bool has_changed(const struct image_entry *entry)
+static bool has_changed(struct image_entry *entry)
 {
 	return entry->file.fd >= 0 && !jitdump_path_is(entry->key + entry->path_at) &&
 	       image_file_has_changed(&entry->file);
@@ -424,7 +427,7 @@ static int find_file(struct images *images, const struct image_source *source, s
 		entry = NULL;
 	}
 	if (!entry) {
-		r = add_file(images, key, source, size, &entry);
+		r = add_file(images, key, source, size, 0, &entry);
 	} else if (has_changed(entry) || is_worth_another_look(entry)) {
 		r = replace(images, key, entry, source, size, &entry);
 	} else if (!entry->file.status) { /* should the server find that it was gone */
@@ -602,6 +605,15 @@ int images_find(struct images *images, const struct image_source *source, uint64
 				  : find_file(images, source, size, ret_image);
 }
 
+/* Whether the file had no name any more when the server looked. */
+static bool is_nameless(int fd, const struct wire_image_state *state)
+{
+	struct stat now;
+
+	return fstatat(fd, "", &now, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) == 0 && !now.st_nlink &&
+	       clock_nanoseconds(now.st_ctim) == state->changed;
+}
+
 /* Keeps the descriptor of a file, unless too many are open. Takes `fd` over. */
 static void watch(struct images *images, const struct wire_image_state *state, int fd)
 {
@@ -619,8 +631,12 @@ static void watch(struct images *images, const struct wire_image_state *state, i
 	entry->file = (struct image_file){
 		.fd = take_fd(&owned),
 		.status = state->status,
-		.size = state->size,
-		.modified = state->modified,
+		.state = {
+			.size = state->size,
+			.modified = state->modified,
+			.changed = state->changed,
+			.is_nameless = is_nameless(fd, state),
+		},
 	};
 }
 

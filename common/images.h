@@ -89,7 +89,8 @@ void images_offer_map(struct images *images, uint64_t image, uint32_t pid, uint6
 
 /*
  * A file of another recorder as an image (WIRE_image_kind_RECORDING), of which `status` tells; it
- * stays until the stream ends. 0 or -errno of the output.
+ * stays until the stream ends. Its ctime is not told: who reads it takes a file of his own alone,
+ * which he may have moved since. 0 or -errno of the output.
  */
 int images_add_recording(struct images *images, const char *path, const struct stat *status,
 			 uint64_t *ret_image);

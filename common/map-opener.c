@@ -220,6 +220,5 @@ void map_open(struct map_process *process, struct image_file *ret)
 		*ret = (struct image_file){ .fd = -1, .status = WIRE_image_status_STALE };
 		return;
 	}
-	ret->size = now.st_size;
-	ret->modified = clock_nanoseconds(now.st_mtim);
+	ret->state = file_state_of(&now);
 }

@@ -34,8 +34,8 @@ struct map_process {
 
 	/* Of the map that was opened last. */
 	dev_t device;
-	ino_t inode;	/* 0: none was opened yet */
-	bool is_writer; /* the process has it open to write */
+	ino_t inode;	  /* 0: none was opened yet */
+	bool is_writer;	  /* the process has it open to write */
 	const char *path; /* NULL: of its perf map; else of another file that is wanted */
 };
 

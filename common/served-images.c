@@ -227,17 +227,26 @@ static bool may_grow(const struct served_image *image)
 	return image->kind != OPENING_FILE || jitdump_path_is(image->path);
 }
 
-static bool has_changed(const struct served_image *image)
+static bool has_changed(struct served_image *image)
 {
 	return image->file.fd >= 0 && !may_grow(image) && image_file_has_changed(&image->file);
 }
 
+void served_images_replaced(struct served_images *images, struct served_image *image)
+{
+	if (image->kind != OPENING_FILE || may_grow(image))
+		return;
+	if (image->file.fd >= 0)
+		close_file(images, image);
+	if (image->state == SERVED_EVICTED)
+		image->state = SERVED_READY;
+	image->file.status = WIRE_image_status_GONE; /* what it was is nowhere any more */
+}
+
 void served_images_use(struct served_images *images, struct served_image *image)
 {
-	if (has_changed(image)) {
-		close_file(images, image); /* what it was is nowhere any more */
-		image->file.status = WIRE_image_status_GONE;
-	}
+	if (has_changed(image))
+		served_images_replaced(images, image);
 	if (image->file.fd < 0)
 		return;
 	DL_DELETE2(images->open, image, older, newer);
@@ -248,7 +257,7 @@ void served_images_use(struct served_images *images, struct served_image *image)
 static void check_unchanged(struct served_image *image, struct image_file *file)
 {
 	if (image->was_open && file->fd >= 0 && !may_grow(image) &&
-	    (file->size != image->file.size || file->modified != image->file.modified)) {
+	    file_state_may_differ(&image->file.state, &file->state)) {
 		close(file->fd);
 		*file = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
 	}

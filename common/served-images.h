@@ -83,6 +83,12 @@ bool served_images_open(struct served_images *images, struct served_image *image
 /* One that is ready is used: it may be found to be gone. */
 void served_images_use(struct served_images *images, struct served_image *image);
 
+/*
+ * The file of an image was written to: what the image was cannot be had any more, by whoever has
+ * not opened it yet.
+ */
+void served_images_replaced(struct served_images *images, struct served_image *image);
+
 /* Nobody will ask for it again. */
 void served_images_forget(struct served_images *images, struct served_image *image);
 

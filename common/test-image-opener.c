@@ -69,7 +69,7 @@ static void check_open(const struct wire_image_open *request)
 	image_open(request, &file);
 	assert_int_equal(file.status, WIRE_image_status_OPEN);
 	assert_true(file.fd >= 0);
-	assert_int_equal(file.size, 10);
+	assert_int_equal(file.state.size, 10);
 	assert_int_equal(fcntl(file.fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_int_equal(fcntl(file.fd, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(read(file.fd, bytes, sizeof(bytes)), 10);
@@ -102,7 +102,7 @@ static void test_a_file_of_a_process_that_has_gone_is_opened_by_its_path(void **
 	check_open(&request);
 	stat(path, &status);
 	image_open(&request, &file);
-	assert_int_equal(file.modified,
+	assert_int_equal(file.state.modified,
 			 status.st_mtim.tv_sec * NANOSECONDS_A_SECOND + status.st_mtim.tv_nsec);
 	close(file.fd);
 }

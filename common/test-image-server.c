@@ -80,14 +80,15 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* What perf-source sends of a new image. */
-static void ask(uint64_t number, const char *file)
+/* What perf-source sends of a new image, whose file has been another one. */
+static void ask_instead(uint64_t number, const char *file, uint64_t replaces)
 {
 	_Alignas(8) char record[8192];
 	struct wire_image_open request = {
 		.image = number,
 		.pid = getpid(),
 		.path = wire_string(file, 4096),
+		.replaces = replaces,
 	};
 	struct stat status = { 0 };
 
@@ -98,6 +99,11 @@ static void ask(uint64_t number, const char *file)
 	assert_true(send(server.fd, record,
 			 wire_encode(wire_type(WIRE_RECORD_image_open), &request, record, NULL),
 			 MSG_NOSIGNAL) > 0);
+}
+
+static void ask(uint64_t number, const char *file)
+{
+	ask_instead(number, file, 0);
 }
 
 /* What it sends of a new process with anonymous memory. */
@@ -232,6 +238,30 @@ static void test_a_file_that_was_written_to_since_is_gone(void **state)
 	ask(4, path); /* as it is now */
 	assert_int_equal(image_client_open(&client, 4, &found, &fd), 0);
 	check_content(fd, "contentmore");
+	image_client_deinit(&client);
+}
+
+/* Of the same size and mtime; and its last name goes, which alone is no change. */
+static void test_what_was_written_and_looks_the_same_is_gone(void **state)
+{
+	struct image_client client = join();
+	struct wire_image_state found;
+	struct stat status;
+	int fd;
+
+	ask(3, path);
+	told();
+	stat(path, &status);
+	const struct timespec times[] = { status.st_atim, status.st_mtim };
+	write_map(path, 0, "CONTENT");
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	ask_instead(4, path, 3);
+	assert_int_equal(told().image, 4);
+	unlink(path);
+	check_state(&client, 3, WIRE_image_status_GONE);
+	assert_int_equal(image_client_open(&client, 4, &found, &fd), 0);
+	assert_true(found.changed > found.modified);
+	check_content(fd, "CONTENT");
 	image_client_deinit(&client);
 }
 
@@ -723,6 +753,7 @@ int main(void)
 		TEST(test_who_has_the_token_gets_the_file),
 		TEST(test_a_file_that_was_removed_since_is_still_there),
 		TEST(test_a_file_that_was_written_to_since_is_gone),
+		TEST(test_what_was_written_and_looks_the_same_is_gone),
 		TEST(test_who_has_another_token_gets_nothing),
 		TEST(test_an_image_that_nobody_knows_is_unknown),
 		TEST(test_what_cannot_be_opened_is_told_with_its_reason),

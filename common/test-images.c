@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "common/image-message.h"
 #include "common/images.h"
 #include "common/proc.h"
@@ -215,7 +216,8 @@ static uint64_t find_opened_file(const char *path, const char *content)
 	assert_int_equal(fstat(fd, &status), 0);
 	found.image = find_file(path, 5, 9);
 	found.size = status.st_size;
-	found.modified = status.st_mtim.tv_sec * 1000000000ULL + status.st_mtim.tv_nsec;
+	found.modified = clock_nanoseconds(status.st_mtim);
+	found.changed = clock_nanoseconds(status.st_ctim);
 	assert_int_equal(image_message_send(server, &found, fd), 0);
 	assert_int_equal(images_take_states(&images), 0);
 	close(fd);
@@ -252,6 +254,67 @@ static void test_a_file_that_was_written_to_is_another_image(void **state)
 	assert_int_equal(images_check(&images), 0);
 	assert_int_equal(images_current(&images, first), third);
 	unlink(path);
+}
+
+/* What the server was asked for last. */
+static struct wire_image_open asked_for(void)
+{
+	static _Alignas(8) char record[8192];
+	struct wire_image_open request = { 0 };
+	ssize_t size;
+
+	while ((size = recv(server, record, sizeof(record), MSG_DONTWAIT)) > 0)
+		assert_int_equal(
+			wire_decode(wire_type(WIRE_RECORD_image_open), record, size, 0, &request),
+			WIRE_OK);
+	return request;
+}
+
+static void test_the_mtime_that_it_had_does_not_hide_what_was_written(void **state)
+{
+	char path[] = "/tmp/stackpipe-test-XXXXXX";
+	uint64_t first, second;
+	struct stat status;
+
+	close(mkstemp(path));
+	first = find_opened_file(path, "content");
+	assert_int_equal(asked_for().replaces, 0);
+	assert_int_equal(stat(path, &status), 0);
+	write_again(path, "CONTENT");
+	const struct timespec times[] = { status.st_atim, status.st_mtim };
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	second = find_file(path, 5, 9);
+	assert_int_not_equal(second, first);
+	assert_int_equal(asked_for().replaces, first);
+	unlink(path);
+}
+
+static void test_a_file_that_is_deleted_is_the_same_image(void **state)
+{
+	char path[] = "/tmp/stackpipe-test-XXXXXX";
+	uint64_t first;
+
+	close(mkstemp(path));
+	first = find_opened_file(path, "content");
+	unlink(path);
+	assert_int_equal(images_check(&images), 0);
+	assert_int_equal(find_file(path, 5, 9), first);
+}
+
+static void test_a_file_without_a_name_is_watched_as_any_other(void **state)
+{
+	char path[] = "/tmp/stackpipe-test-XXXXXX";
+	uint64_t first;
+	int fd = mkstemp(path);
+
+	first = find_opened_file(path, "content");
+	unlink(path);
+	assert_int_equal(images_check(&images), 0);
+	assert_int_equal(write(fd, "CONTENT", 7), 7);
+	assert_int_equal(futimens(fd, (struct timespec[]){ { 1, 0 }, { 1, 0 } }), 0);
+	assert_int_equal(images_check(&images), 0);
+	assert_int_not_equal(images_current(&images, first), first);
+	close(fd);
 }
 
 static void test_an_inode_used_again_changes_nothing_for_its_old_image(void **state)
@@ -504,6 +567,9 @@ int main(void)
 		TEST(test_a_recording_is_an_image_that_stays),
 		TEST(test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for),
 		TEST(test_a_file_that_was_written_to_is_another_image),
+		TEST(test_the_mtime_that_it_had_does_not_hide_what_was_written),
+		TEST(test_a_file_that_is_deleted_is_the_same_image),
+		TEST(test_a_file_without_a_name_is_watched_as_any_other),
 		TEST(test_an_inode_used_again_changes_nothing_for_its_old_image),
 		TEST(test_the_vdso_comes_once_with_its_bytes),
 		TEST(test_the_kernel_has_a_number_of_its_own),

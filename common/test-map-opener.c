@@ -124,8 +124,8 @@ static void check_found(const char *content)
 	map_open(&process, &file);
 	assert_int_equal(file.status, WIRE_image_status_OPEN);
 	assert_true(file.fd >= 0);
-	assert_int_equal(file.size, strlen(content));
-	assert_true(file.modified > 0);
+	assert_int_equal(file.state.size, strlen(content));
+	assert_true(file.state.modified > 0);
 	assert_int_equal(fcntl(file.fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_int_equal(fcntl(file.fd, F_GETFD), FD_CLOEXEC);
 	assert_int_equal(pread(file.fd, bytes, sizeof(bytes), 0), strlen(content));

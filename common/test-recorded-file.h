@@ -21,5 +21,6 @@ static inline void record_file(struct image *image)
 		.status = WIRE_image_status_OPEN,
 		.size = status.st_size,
 		.modified = clock_nanoseconds(status.st_mtim),
+		.changed = clock_nanoseconds(status.st_ctim),
 	};
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/arch.h"
-#include "common/clock.h"
 #include "common/zero-pages.h"
 #include "live-unwinder/call-sites.h"
 
@@ -27,14 +25,6 @@ struct call_sites *call_sites_free(struct call_sites *sites)
 	return NULL;
 }
 
-/* A file that was written to since it was opened has the bytes of other code. */
-static bool is_unchanged(const struct elf_image *file)
-{
-	struct stat status;
-
-	return fstat(file->fd, &status) == 0 && clock_nanoseconds(status.st_mtim) == file->modified;
-}
-
 /* How many bytes of the code there are; a file may end within them. */
 static size_t read_code(const struct image *image, const struct elf_image *file, uint64_t offset,
 			uint8_t *to, size_t size)
@@ -43,7 +33,7 @@ static size_t read_code(const struct image *image, const struct elf_image *file,
 
 	if (file->fd >= 0) {
 		n = pread(file->fd, to, size, offset);
-		return n > 0 && is_unchanged(file) ? n : 0;
+		return n > 0 && elf_image_is_unchanged(file) ? n : 0;
 	}
 	if (offset > image->n_bytes)
 		return 0;

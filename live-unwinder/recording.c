@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/clock.h"
 #include "common/image-client.h"
 #include "common/own-file.h"
 #include "live-unwinder/recording.h"
@@ -63,7 +62,11 @@ static int open_file(struct recording *recording, const struct image *image)
 		r = map_file(recording, status.st_size);
 	if (r < 0)
 		recording_deinit(recording);
-	recording->modified = image->state.modified;
+	else
+		recording->state = (struct file_state){
+			.size = image->state.size,
+			.modified = image->state.modified,
+		};
 	return r;
 }
 
@@ -129,13 +132,16 @@ bool recording_fetch(struct recording *recording, struct wire_sample *sample)
 
 bool recording_was_good(const struct recording *recording)
 {
+	struct file_state now;
 	struct stat status;
 
 	if (!recording->map)
 		return !recording->image;
-	if (fstat(recording->fd, &status) == 0 && (size_t)status.st_size == recording->size &&
-	    clock_nanoseconds(status.st_mtim) == recording->modified)
-		return true;
+	if (fstat(recording->fd, &status) == 0) {
+		now = file_state_of(&status);
+		if (!file_state_may_differ(&recording->state, &now))
+			return true;
+	}
 	stage_error(recording->stage,
 		    "error: the file with the stacks was written to while it was read: some may be "
 		    "wrong");

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "common/file-state.h"
 #include "common/image-table.h"
 #include "common/stage.h"
 
@@ -19,8 +20,8 @@ struct recording {
 	const struct image_table *images; /* borrowed */
 	uint64_t image;			  /* the only one of a stream; 0: not met yet */
 	int fd;
-	const char *map;   /* NULL: it cannot be had */
-	uint64_t modified; /* nanoseconds since 1970 */
+	const char *map; /* NULL: it cannot be had */
+	struct file_state state;
 	size_t size;
 	size_t last; /* stack that was fetched: where it is */
 };

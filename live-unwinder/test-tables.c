@@ -462,12 +462,12 @@ static const char *own_path(void)
 }
 
 /* The test's own file, mapped at a time. */
-static const struct image_table_entry *get_own(uint64_t mapped_at, uint64_t *ret_modified)
+static const struct image_table_entry *get_own(uint64_t mapped_at, uint64_t *ret_changed)
 {
 	struct image *image = add_image(&world, OTHER, WIRE_image_kind_FILE, own_path());
 
 	record_file(image);
-	*ret_modified = image->state.modified;
+	*ret_changed = image->state.changed;
 	image->mapped_at = mapped_at;
 	return get(OTHER);
 }
@@ -475,29 +475,29 @@ static const struct image_table_entry *get_own(uint64_t mapped_at, uint64_t *ret
 static void test_a_file_that_was_written_to_while_it_was_mapped_is_not_believed_before(void **state)
 {
 	const struct image_table_entry *entry;
-	uint64_t modified;
+	uint64_t changed;
 
 	begin(TABLES_WAIT);
 	world.files.unix_time_ahead = 1000;
-	entry = get_own(1, &modified);
-	assert_int_equal(entry->not_before, modified - 1000 + IMAGE_FILES_TICK_NS);
+	entry = get_own(1, &changed);
+	assert_int_equal(entry->not_before, changed - 1000 + IMAGE_FILES_TICK_NS);
 }
 
 static void test_a_file_that_was_mapped_after_it_was_written_is_believed(void **state)
 {
-	uint64_t modified;
+	uint64_t changed;
 
 	begin(TABLES_WAIT);
 	world.files.unix_time_ahead = 1000;
-	assert_int_equal(get_own(UINT64_MAX, &modified)->not_before, 0);
+	assert_int_equal(get_own(UINT64_MAX, &changed)->not_before, 0);
 }
 
 static void test_without_a_clock_nothing_is_said_of_files(void **state)
 {
-	uint64_t modified;
+	uint64_t changed;
 
 	begin(TABLES_WAIT);
-	assert_int_equal(get_own(1, &modified)->not_before, 0);
+	assert_int_equal(get_own(1, &changed)->not_before, 0);
 }
 
 int main(void)
