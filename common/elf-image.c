@@ -153,20 +153,35 @@ static bool has_build_id(const struct elf_image *elf_image, const struct image *
 	       !memcmp(id.build_id.data, image->build_id, image->build_id_size);
 }
 
-/* What has the build-id is the file, wherever it lies. */
-static int open_by_build_id(const struct image *image, const struct image_client *client,
+/* Whether what was opened as `fd` has the image's build-id; takes the descriptor over. */
+static bool try_descriptor(const struct image *image, int fd, struct elf_image *ret)
+{
+	if (elf_image_open_descriptor(fd, ret) != ELF_IMAGE_OK)
+		return false;
+	if (has_build_id(ret, image))
+		return true;
+	elf_image_close(ret);
+	return false;
+}
+
+/*
+ * What has the build-id is the file, wherever it lies: of whomever, as long as it is the one that
+ * was mapped and unchanged; else anybody could have given it that.
+ */
+static int open_by_build_id(const struct image *image, struct image_client *client,
 			    struct elf_image *ret)
 {
+	const struct wire_image record = image_record(image);
 	int fd, r;
 
+	if (!client->has_server && image_open_unconfirmed(client, &record, &fd) == 0 &&
+	    try_descriptor(image, fd, ret))
+		return ELF_IMAGE_OK;
 	for (size_t i = 0; (r = image_open_candidate(client, image->path, image->build_id,
 						     image->build_id_size, i, &fd)) != -ERANGE;
 	     i++) {
-		if (r < 0 || elf_image_open_descriptor(fd, ret) != ELF_IMAGE_OK)
-			continue;
-		if (has_build_id(ret, image))
+		if (r == 0 && try_descriptor(image, fd, ret))
 			return ELF_IMAGE_OK;
-		elf_image_close(ret);
 	}
 	return ELF_IMAGE_E_UNAVAILABLE;
 }

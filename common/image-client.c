@@ -51,11 +51,17 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 	return 0;
 }
 
-void image_client_deinit(struct image_client *client)
+static void disconnect(struct image_client *client)
 {
 	if (client->fd >= 0)
 		close(client->fd);
 	client->fd = -1;
+}
+
+void image_client_deinit(struct image_client *client)
+{
+	disconnect(client);
+	file_trust_deinit(&client->trust);
 }
 
 /* -EAGAIN: nobody has asked in vain, but it is no answer yet. */
@@ -67,7 +73,7 @@ static int receive(struct image_client *client, int flags, struct wire_image_sta
 	client->is_late = r == -EAGAIN;
 	if (r == 0 || r == -EAGAIN)
 		return r;
-	image_client_deinit(client);
+	disconnect(client);
 	return -ENOTCONN;
 }
 
@@ -98,7 +104,7 @@ static int ask(struct image_client *client, const struct wire_image_request *req
 		return r;
 	if (image_message_ask(client->fd, record, size, 0) == 0)
 		return receive(client, 0, ret, ret_fd);
-	image_client_deinit(client);
+	disconnect(client);
 	return -ENOTCONN;
 }
 
@@ -211,6 +217,7 @@ int image_open_copy(const unsigned char *build_id, size_t size, const char *name
 {
 	const char *home = getenv("HOME");
 	char dir[PATH_SIZE / 2], file[32], path[PATH_SIZE];
+	_cleanup_fd_ int fd = -1;
 	struct stat status;
 
 	snprintf(file, sizeof(file), "/%s", name);
@@ -218,23 +225,40 @@ int image_open_copy(const unsigned char *build_id, size_t size, const char *name
 	    snprintf(dir, sizeof(dir), "%s/.debug", home) >= (int)sizeof(dir) ||
 	    !put_build_id_path(dir, build_id, size, file, path))
 		return -ENOENT;
-	*ret_fd = open_regular(path, &status);
-	return *ret_fd < 0 ? *ret_fd : 0;
+	fd = open_regular(path, &status);
+	if (fd < 0)
+		return fd;
+	if (!file_is_trusted(&status, NULL))
+		return -EPERM;
+	*ret_fd = take_fd(&fd);
+	return 0;
 }
 
-int image_open_candidate(const struct image_client *client, const char *path,
+int image_open_candidate(struct image_client *client, const char *path,
 			 const unsigned char *build_id, size_t size, size_t number, int *ret_fd)
 {
 	char candidate[PATH_SIZE];
+	_cleanup_fd_ int fd = -1;
 	struct stat status;
+	int r;
 
 	if (size < 2 || size > WIRE_BUILD_ID_MAX || number >= 2 + client->n_dirs)
 		return -ERANGE;
-	if (number == 1)
-		return image_open_copy(build_id, size, "elf", ret_fd);
+	if (number == 1) {
+		r = image_open_copy(build_id, size, "elf", ret_fd);
+		client->trust.n_refused += r == -EPERM;
+		return r;
+	}
+	if (number)
+		path = candidate;
 	if (number > 1 &&
 	    !put_build_id_path(client->dirs[number - 2], build_id, size, "", candidate))
 		return -ENOENT;
-	*ret_fd = open_regular(number ? candidate : path, &status);
-	return *ret_fd < 0 ? *ret_fd : 0;
+	fd = open_regular(path, &status);
+	if (fd < 0)
+		return fd;
+	if (!file_trust_accepts(&client->trust, path, &status, NULL))
+		return -ENOENT;
+	*ret_fd = take_fd(&fd);
+	return 0;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "common/file-trust.h"
 #include "common/wire.h"
 
 enum { IMAGE_CLIENT_PATIENCE_MS = 900 }; /* longer than the server's own with a file system */
@@ -21,6 +22,7 @@ struct image_client {
 	/* Where files may lie by their build-id, like /usr/lib/debug; borrowed. */
 	const char *const *dirs;
 	size_t n_dirs;
+	struct file_trust trust; /* in what is found by its path and build-id alone */
 };
 
 /* Connects; without a server that is no error. 0 or -errno. */
@@ -53,14 +55,16 @@ int image_open_recorded(const struct wire_image *record, const struct wire_image
 /*
  * The same by its build-id alone, which whoever opens it as an ELF file compares. Candidates are
  * its path (number 0), where perf keeps copies (~/.debug/.build-id), and the client's directories.
- * -ENOENT: there is none of that number; -ERANGE: nor of any further.
+ * -ENOENT: there is none of that number, or one that others may have written (file-trust.h);
+ * -ERANGE: nor of any further.
  */
-int image_open_candidate(const struct image_client *client, const char *path,
+int image_open_candidate(struct image_client *client, const char *path,
 			 const unsigned char *build_id, size_t size, size_t number, int *ret_fd);
 
 /*
  * What perf keeps under a build-id (perf-buildid-cache(1): ~/.debug/.build-id/xx/yyyy…, xx being
- * the first byte): "elf", or of the kernel "kallsyms". 0 and a descriptor, or -errno.
+ * the first byte): "elf", or of the kernel "kallsyms". 0 and a descriptor; -EPERM: others may have
+ * written it; or -errno.
  */
 int image_open_copy(const unsigned char *build_id, size_t size, const char *name, int *ret_fd);
 

@@ -10,7 +10,10 @@
 
 #include "common/cleanup.h"
 #include "common/file-identity.h"
+#include "common/file-trust.h"
 #include "common/image-opener.h"
+#include "common/jitdump-path.h"
+#include "common/process-status.h"
 
 /* proc(5): a link to the very file that is mapped, even if it has no name any more. */
 static int find_mapping(const struct wire_image_open *request)
@@ -60,6 +63,25 @@ enum wire_image_status image_status_of_error(int error)
 						 : WIRE_image_status_GONE;
 }
 
+/*
+ * A jitdump lies where its program has put it, or who was there before: as a perf map, it is the
+ * program's own (target-file.h). Of one that has gone nobody knows whose it was.
+ */
+static bool may_be_told_by_others(const struct wire_image_open *request, const struct stat *status)
+{
+	struct process_status process;
+	struct file_writers program;
+	bool is_known;
+	char path[32];
+
+	if (!jitdump_path_is(request->path.data))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", request->pid);
+	is_known = process_status_read(path, &process) == 0;
+	program = (struct file_writers){ process.user, process.group, .any_of_group = true };
+	return !file_is_trusted(status, is_known ? &program : NULL);
+}
+
 /* Opens what one of the ways has found; takes `found` over. */
 static enum wire_image_status try_found(const struct wire_image_open *request, int found,
 					struct image_file *file)
@@ -72,7 +94,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 	if (!file_identity_is(found, &status, request->device_major, request->device_minor,
 			      request->inode))
 		return WIRE_image_status_GONE;
-	if (!S_ISREG(status.st_mode))
+	if (!S_ISREG(status.st_mode) || may_be_told_by_others(request, &status))
 		return WIRE_image_status_REFUSED;
 	file->fd = reopen(found);
 	if (file->fd < 0)

@@ -17,49 +17,16 @@
 #include "common/image-opener.h"
 #include "common/map-opener.h"
 #include "common/proc.h"
+#include "common/process-status.h"
 
 enum {
-	STATUS_SIZE_MAX = 1024 * 1024, /* it tells all groups of the user */
-	DESCRIPTORS_MAX = 1 << 16,     /* of a process that are looked at */
+	DESCRIPTORS_MAX = 1 << 16, /* of a process that are looked at */
 	/*
 	 * What the kernel writes to an inode is the time of its last tick, and it tells the
 	 * beginning of a process in ticks of 10 ms: in that much both may be off.
 	 */
 	TICKS_NS = 20 * 1000 * 1000,
 };
-
-/*
- * The numbers of a line of /proc/PID/status, at most `n`: how many there are. No name makes another
- * line look like it: its newlines are escaped.
- */
-static size_t find_numbers(const char *status, const char *line, uint32_t *ret, size_t n)
-{
-	const char *at = strstr(status, line);
-	size_t found = 0;
-	char *end;
-
-	if (!at)
-		return 0;
-	for (at += strlen(line); *at == '\t' && found < n; at = end)
-		ret[found++] = strtoul(at + 1, &end, 10);
-	return found;
-}
-
-/* Who it is: its effective user, and the PID in the innermost of its namespaces (proc(5)). */
-static bool parse_status(const char *status, struct map_process *process)
-{
-	enum { REAL, EFFECTIVE, NAMESPACES_MAX = 32 + 1 }; /* pid_namespaces(7): 32 may be nested */
-	uint32_t users[EFFECTIVE + 1], pids[NAMESPACES_MAX];
-	size_t n = find_numbers(status, "\nNSpid:", pids, NAMESPACES_MAX);
-
-	if (!n) /* before Linux 4.1 */
-		n = find_numbers(status, "\nPid:", pids, 1);
-	if (!n || find_numbers(status, "\nUid:", users, EFFECTIVE + 1) != EFFECTIVE + 1)
-		return false;
-	process->own_pid = pids[n - 1];
-	process->user = users[EFFECTIVE];
-	return true;
-}
 
 /* Nanoseconds of CLOCK_REALTIME for those of another clock, as both are set now. */
 static uint64_t to_realtime(uint64_t time, clockid_t clock)
@@ -94,9 +61,8 @@ static bool find_birth(int proc_fd, struct map_process *process)
 static enum wire_image_status find_process(struct map_process *process)
 {
 	_cleanup_fd_ int fd = -1, root_fd = -1;
-	_cleanup_free_ char *status = NULL;
+	struct process_status status;
 	char path[64];
-	size_t size;
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32, process->pid);
@@ -104,14 +70,17 @@ static enum wire_image_status find_process(struct map_process *process)
 	if (fd < 0)
 		return image_status_of_error(errno);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/status", fd);
-	r = whole_file_read(path, STATUS_SIZE_MAX, &status, &size);
+	r = process_status_read(path, &status);
 	if (r < 0)
 		return image_status_of_error(-r);
 	root_fd = openat(fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return image_status_of_error(errno);
-	if (!parse_status(status, process) || !find_birth(fd, process))
+	if (!find_birth(fd, process))
 		return WIRE_image_status_GONE;
+	process->own_pid = status.own_pid;
+	process->user = status.user;
+	process->group = status.group;
 	process->root_fd = take_fd(&root_fd);
 	return WIRE_image_status_OPEN;
 }
@@ -135,6 +104,7 @@ static enum wire_image_status open_below_root(const struct map_process *process,
 {
 	const struct target_file_policy policy = {
 		.user = process->user,
+		.group = process->group,
 		.size_max = process->path ? DEBUG_FILE_SIZE_MAX : PERF_MAP_SIZE_MAX,
 	};
 	char path[64];

@@ -30,6 +30,7 @@ struct map_process {
 	int root_fd;	/* -1: it was not found yet */
 	uint32_t own_pid;
 	uid_t user;
+	gid_t group;
 	uint64_t born; /* the process or its program, the later; nanoseconds since 1970 */
 
 	/* Of the map that was opened last. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/file-trust.h"
 #include "common/target-file.h"
 
 const char *target_file_outcome_name(enum target_file_outcome outcome)
@@ -24,6 +25,7 @@ const char *target_file_outcome_name(enum target_file_outcome outcome)
 		[TARGET_FILE_E_SPECIAL] = "special-file",
 		[TARGET_FILE_E_FOREIGN] = "foreign-owner",
 		[TARGET_FILE_E_PRIVATE] = "private",
+		[TARGET_FILE_E_WRITABLE] = "writable-by-others",
 		[TARGET_FILE_E_TOO_LARGE] = "too-large",
 	};
 
@@ -100,6 +102,8 @@ static int outcome_of_error(int error)
 static enum target_file_outcome judge(const struct stat *status,
 				      const struct target_file_policy *policy)
 {
+	const struct file_writers program = { policy->user, policy->group, .any_of_group = true };
+
 	if (S_ISLNK(status->st_mode))
 		return TARGET_FILE_E_LINK;
 	if (S_ISDIR(status->st_mode))
@@ -110,6 +114,8 @@ static enum target_file_outcome judge(const struct stat *status,
 		return TARGET_FILE_E_FOREIGN;
 	if (status->st_uid != policy->user && !(status->st_mode & S_IROTH))
 		return TARGET_FILE_E_PRIVATE;
+	if (!file_is_trusted(status, &program))
+		return TARGET_FILE_E_WRITABLE;
 	if ((uint64_t)status->st_size > policy->size_max)
 		return TARGET_FILE_E_TOO_LARGE;
 	return TARGET_FILE_OK;

@@ -5,6 +5,7 @@
  *
  * What is opened is a regular file that belongs to the program's user, or to root if the program's
  * user could read it, too: a mount or a hard link at the path must not make root show its secrets.
+ * Nobody else may write to it (file-trust.h).
  * The last part of the path is no symbolic link; what links are before it do not lead out of the
  * program's root. The file is looked at before it is opened (O_PATH), so that no FIFO is waited
  * for and no device touched, and what was looked at is what is opened.
@@ -23,15 +24,17 @@ enum target_file_outcome {
 	TARGET_FILE_E_DENIED,  /* we may not look at it or open it */
 	TARGET_FILE_E_LINK,    /* a symbolic link, or a path full of them */
 	TARGET_FILE_E_DIRECTORY,
-	TARGET_FILE_E_SPECIAL, /* a FIFO, a socket or a device */
-	TARGET_FILE_E_FOREIGN, /* another user's */
-	TARGET_FILE_E_PRIVATE, /* root's, and the program's user could not read it */
+	TARGET_FILE_E_SPECIAL,	/* a FIFO, a socket or a device */
+	TARGET_FILE_E_FOREIGN,	/* another user's */
+	TARGET_FILE_E_PRIVATE,	/* root's, and the program's user could not read it */
+	TARGET_FILE_E_WRITABLE, /* others may write to it */
 	TARGET_FILE_E_TOO_LARGE,
 	N_TARGET_FILE_OUTCOMES,
 };
 
 struct target_file_policy {
 	uid_t user;	   /* of the program, as we see it */
+	gid_t group;	   /* by which it may let others write, as its umask says */
 	uint64_t size_max; /* bytes */
 };
 

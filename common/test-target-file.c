@@ -57,7 +57,11 @@ static void make_file(const char *path, mode_t mode)
 
 static int try_as(uid_t user, const char *path, int *ret_fd)
 {
-	const struct target_file_policy policy = { .user = user, .size_max = SIZE_LIMIT };
+	const struct target_file_policy policy = {
+		.user = user,
+		.group = user, /* as adduser(8) makes them */
+		.size_max = SIZE_LIMIT,
+	};
 
 	*ret_fd = -1;
 	return target_file_open(root, path, &policy, ret_fd);
@@ -164,11 +168,25 @@ static void test_files_of_other_users_are_refused(void **state)
 {
 	if (geteuid() != 0)
 		skip();
-	make_file("tmp/file", 0666);
+	make_file("tmp/file", 0644);
 	assert_int_equal(fchownat(root, "tmp/file", OTHER_USER, OTHER_USER, 0), 0);
 	check_open_as(OTHER_USER, "/tmp/file");
 	check_refused_as(THIRD_USER, "/tmp/file", TARGET_FILE_E_FOREIGN);
 	check_refused_as(0, "/tmp/file", TARGET_FILE_E_FOREIGN);
+}
+
+/* They may write whatever they like into it; but a program's umask may let its own group. */
+static void test_files_that_others_may_write_to_are_refused(void **state)
+{
+	if (geteuid() != 0)
+		skip();
+	make_file("tmp/file", 0666);
+	assert_int_equal(fchownat(root, "tmp/file", OTHER_USER, OTHER_USER, 0), 0);
+	check_refused_as(OTHER_USER, "/tmp/file", TARGET_FILE_E_WRITABLE);
+	assert_int_equal(fchmodat(root, "tmp/file", 0664, 0), 0);
+	check_open_as(OTHER_USER, "/tmp/file");
+	assert_int_equal(fchownat(root, "tmp/file", OTHER_USER, THIRD_USER, 0), 0);
+	check_refused_as(OTHER_USER, "/tmp/file", TARGET_FILE_E_WRITABLE);
 }
 
 /* A bind mount in a user namespace of one's own could put any file of root there. */
@@ -327,6 +345,7 @@ int main(void)
 		TEST(test_links_to_directories_stay_below_the_root),
 		TEST(test_what_is_no_regular_file_is_not_opened),
 		TEST(test_files_of_other_users_are_refused),
+		TEST(test_files_that_others_may_write_to_are_refused),
 		TEST(test_of_roots_files_only_those_that_the_user_could_read_are_opened),
 		TEST(test_large_files_are_refused),
 		TEST(test_what_may_not_be_opened_is_denied),

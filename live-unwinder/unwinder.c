@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -362,6 +363,18 @@ static void tell_of_denied(struct stage *stage, const struct image_files *files)
 		   is_sandbox_why ? ": --sandbox=off reads what root may read" : "");
 }
 
+/* Of what a replayed stream knows by a build-id alone. */
+static void tell_of_untrusted(struct stage *stage, const struct file_trust *trust)
+{
+	if (!trust->n_refused)
+		return;
+	*counters_get(&stage->counters, "refused", "untrusted-files") = trust->n_refused;
+	stage_warn(stage,
+		   "%" PRIu64 " files are not believed, first '%s': others than root and you may "
+		   "write to them; replay as their owner, or chown or chmod them",
+		   trust->n_refused, trust->first_refused ? trust->first_refused : "");
+}
+
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct live_unwinder *self = data;
@@ -370,6 +383,7 @@ int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 		stage->exit_status = STAGE_EXIT_FAILED;
 	identity_count_refused(&self->identity, stage);
 	tell_of_denied(stage, &self->files);
+	tell_of_untrusted(stage, &self->files.client.trust);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
 }
 

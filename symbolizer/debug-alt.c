@@ -28,10 +28,10 @@ static bool is_meant(Elf *elf, const struct link *link, uint64_t size_max)
 	       !memcmp(id, link->id, link->id_size) && elf_dwarf_size(elf) <= size_max;
 }
 
-static bool try_path(const char *path, const struct link *link, uint64_t size_max,
-		     struct debug_file *ret)
+static bool try_path(const char *path, const struct debug_dirs *dirs, const struct link *link,
+		     uint64_t size_max, struct debug_file *ret)
 {
-	if (!debug_file_open(path, ret))
+	if (!debug_file_open(path, dirs, ret))
 		return false;
 	if (is_meant(ret->elf, link, size_max))
 		return true;
@@ -49,19 +49,19 @@ static bool find(const struct link *link, const char *path, const struct debug_d
 	for (size_t i = 0; i < dirs->n; i++)
 		if (debug_file_build_id_path(dirs->list[i], link->id, link->id_size, candidate,
 					     sizeof(candidate)) &&
-		    try_path(candidate, link, size_max, ret))
+		    try_path(candidate, dirs, link, size_max, ret))
 			return true;
 	if (*link->path == '/')
 		snprintf(candidate, sizeof(candidate), "%s", link->path);
 	else
 		snprintf(candidate, sizeof(candidate), "%.*s%s",
 			 slash ? (int)(slash + 1 - path) : 0, path, link->path);
-	if (try_path(candidate, link, size_max, ret))
+	if (try_path(candidate, dirs, link, size_max, ret))
 		return true;
 	for (size_t i = 0; i < dirs->n; i++) {
 		snprintf(candidate, sizeof(candidate), "%s/.dwz/%s", dirs->list[i],
 			 name ? name + 1 : link->path);
-		if (try_path(candidate, link, size_max, ret))
+		if (try_path(candidate, dirs, link, size_max, ret))
 			return true;
 	}
 	return false;

@@ -63,9 +63,14 @@ static bool open_descriptor(int fd, const char *path, struct debug_file *ret)
 	return true;
 }
 
-bool debug_file_open(const char *path, struct debug_file *ret)
+bool debug_file_open(const char *path, const struct debug_dirs *dirs, struct debug_file *ret)
 {
-	return open_descriptor(open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), path, ret);
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 &&
+	       file_trust_accepts(dirs->trust, path, &status, &dirs->asker) &&
+	       open_descriptor(take_fd(&fd), path, ret);
 }
 
 static bool has_same_build_id(Elf *elf, Elf *candidate)
@@ -115,10 +120,10 @@ static bool is_wanted(Elf *elf, enum debug_file_need need, struct debug_file *re
 	return false;
 }
 
-static bool try_build_id(Elf *elf, const char *path, enum debug_file_need need,
-			 struct debug_file *ret)
+static bool try_build_id(Elf *elf, const char *path, const struct debug_dirs *dirs,
+			 enum debug_file_need need, struct debug_file *ret)
 {
-	return debug_file_open(path, ret) && is_wanted(elf, need, ret);
+	return debug_file_open(path, dirs, ret) && is_wanted(elf, need, ret);
 }
 
 /* Of a program of a container: in its own /usr/lib/debug, which the image server sees. */
@@ -145,12 +150,12 @@ static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, enum debug
 
 	for (size_t i = 0; i < dirs->n && size > 0; i++)
 		if (debug_file_build_id_path(dirs->list[i], id, size, path, sizeof(path)) &&
-		    try_build_id(elf, path, need, ret))
+		    try_build_id(elf, path, dirs, need, ret))
 			return true;
 	if (size <= 0 || !dirs->debuginfod_cache)
 		return false;
 	cached = debuginfod_cache_file(dirs->debuginfod_cache, id, size);
-	return cached && try_build_id(elf, cached, need, ret);
+	return cached && try_build_id(elf, cached, dirs, need, ret);
 }
 
 static bool has_crc(int fd, GElf_Word expected)
@@ -167,12 +172,12 @@ static bool has_crc(int fd, GElf_Word expected)
 	return buffer && n == 0 && crc == expected;
 }
 
-static bool try_link(Elf *elf, const char *path, GElf_Word crc, enum debug_file_need need,
-		     struct debug_file *ret)
+static bool try_link(Elf *elf, const char *path, const struct debug_dirs *dirs, GElf_Word crc,
+		     enum debug_file_need need, struct debug_file *ret)
 {
 	const void *id;
 
-	if (!debug_file_open(path, ret))
+	if (!debug_file_open(path, dirs, ret))
 		return false;
 	if (has_what_is_needed(ret->elf, need) &&
 	    (dwelf_elf_gnu_build_id(elf, &id) > 0 ? has_same_build_id(elf, ret->elf)
@@ -194,14 +199,14 @@ static bool find_by_link(Elf *elf, const char *file_path, const struct debug_dir
 	if (!link || !slash || strchr(link, '/'))
 		return false;
 	snprintf(path, sizeof(path), "%.*s/%s", dir_size, file_path, link);
-	if (strcmp(path, file_path) && try_link(elf, path, crc, need, ret))
+	if (strcmp(path, file_path) && try_link(elf, path, dirs, crc, need, ret))
 		return true;
 	snprintf(path, sizeof(path), "%.*s/.debug/%s", dir_size, file_path, link);
-	if (try_link(elf, path, crc, need, ret))
+	if (try_link(elf, path, dirs, crc, need, ret))
 		return true;
 	for (size_t i = 0; i < dirs->n; i++) {
 		snprintf(path, sizeof(path), "%s%.*s/%s", dirs->list[i], dir_size, file_path, link);
-		if (try_link(elf, path, crc, need, ret))
+		if (try_link(elf, path, dirs, crc, need, ret))
 			return true;
 	}
 	return false;

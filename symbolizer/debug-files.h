@@ -2,7 +2,8 @@
 /*
  * Where the symbols or the DWARF of a stripped file may be: a separate debug file, by build-id or
  * .gnu_debuglink, or (symbols) .gnu_debugdata in the file itself. A separate file is believed only
- * if its build-id is the same (or, where there is none, its CRC).
+ * if its build-id is the same (or, where there is none, its CRC), and nobody else may have written
+ * it (file-trust.h).
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/file-trust.h"
 #include "common/image-client.h"
 
 enum {
@@ -25,6 +27,8 @@ struct debug_dirs {
 	struct image_client *client;  /* has those of a container's own; NULL: nobody has */
 	uint64_t image;		      /* … of this image */
 	const char *debuginfod_cache; /* what debuginfod clients have downloaded; NULL: not used */
+	struct file_trust *trust;     /* in whatever is found; borrowed */
+	struct file_writers asker;    /* those of the image that asks */
 };
 
 struct debug_file {
@@ -46,9 +50,11 @@ void debug_file_close(struct debug_file *file);
 /* Bytes that it takes while it is open, but for DWARF; 0: there is none. */
 uint64_t debug_file_size(const struct debug_file *file);
 
-/* Opens what lies at a path, if it is a regular file and ELF. Whether it is meant is another thing.
+/*
+ * Opens what lies at a path, if it is a regular file and ELF, and believed. Whether it is meant is
+ * another thing.
  */
-bool debug_file_open(const char *path, struct debug_file *ret);
+bool debug_file_open(const char *path, const struct debug_dirs *dirs, struct debug_file *ret);
 
 /*
  * <dir>/.build-id/xx/yyyy….debug; false: there is no such path. Only hexadecimal digits of the id

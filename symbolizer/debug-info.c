@@ -39,6 +39,7 @@ struct unit {
 struct debug_info {
 	struct debug_file file; /* if it is ours */
 	Dwarf *dwarf;
+	struct debug_dirs dirs;
 	struct debug_alt alt;
 	struct interval_map code;
 	struct unit_index index;
@@ -48,6 +49,7 @@ struct debug_info {
 	uint64_t tables_size;	/* of its units */
 	uint64_t programs_size; /* of line programs that were run */
 	bool has_package;	/* the .dwp is among its sections */
+	Dwarf *believed;	/* of split DWARF, the last file that was found good */
 	int fd;			/* -1: in memory */
 	struct debug_info_refused refused;
 };
@@ -106,6 +108,7 @@ int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *
 		return -ENOMEM;
 	info->sections_size = elf_dwarf_size(elf);
 	info->fd = fd;
+	info->dirs = *dirs;
 	info->file.fd = info->alt.file.fd = -1;
 	info->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!info->dwarf)
@@ -182,13 +185,24 @@ static int read_lines(struct debug_info *info, struct unit *unit)
 	return r == -ENOMEM ? r : 0;
 }
 
+/* Whether the other part of a unit is of a file that was judged; a package is so once. */
+static bool is_believed(struct debug_info *info, const struct debug_split *split, Dwarf_CU *cu)
+{
+	Dwarf *dwarf = dwarf_cu_getdwarf(cu);
+
+	if (dwarf != info->believed && !debug_split_has_found(split, dwarf))
+		return false;
+	info->believed = dwarf;
+	return true;
+}
+
 /* The part of a unit that is in another file; false: that cannot be had safely. */
 static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 {
+	_cleanup_(debug_split_deinit) struct debug_split split;
 	uint64_t left = DEBUG_INFO_SECTIONS_MAX - info->sections_size;
-	struct debug_split split;
 
-	if (!debug_split_find(&unit->die, info->fd, &split))
+	if (!debug_split_find(&unit->die, info->fd, &info->dirs, &split))
 		return false;
 	if (info->has_package) /* it is open already */
 		split.package_size = 0;
@@ -196,7 +210,9 @@ static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 		return false;
 	info->has_package |= split.package_size > 0;
 	info->sections_size += split.package_size + split.size;
-	return dwarf_cu_info(cu, NULL, NULL, NULL, &unit->described, NULL, NULL, NULL) == 0;
+	if (dwarf_cu_info(cu, NULL, NULL, NULL, &unit->described, NULL, NULL, NULL) < 0)
+		return false;
+	return !unit->described.addr || is_believed(info, &split, unit->described.cu);
 }
 
 /* Makes the table of a unit that is hit for the first time. 0 or -ENOMEM. */

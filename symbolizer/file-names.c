@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,9 @@ int file_names_begin(struct file_names *names, struct stage *stage, struct image
 	names->files.arg = names;
 	names->files.client.dirs = names->dirs.list;
 	names->files.client.n_dirs = names->dirs.n;
+	names->files.client.trust.vouched = names->dirs.list + 1;
+	names->files.client.trust.n_vouched = names->dirs.n - 1;
+	names->dirs.trust = &names->files.client.trust;
 	return r < 0 ? r : downloads_begin(&names->downloads, stage, &names->dirs);
 }
 
@@ -70,9 +74,12 @@ static struct image_symbols *find_symbols(struct file_names *names, struct image
 	uint64_t *known = pair_map_find(&names->symbols, image->number, 0);
 	struct debug_dirs dirs = names->dirs;
 	struct image_symbols *symbols = NULL;
+	struct stat status;
 
 	if (known)
 		return (struct image_symbols *)*known;
+	if (elf->fd >= 0 && fstat(elf->fd, &status) == 0)
+		dirs.asker = file_writers_of(&status);
 	if (image->kind == WIRE_image_kind_FILE) {
 		dirs.client = &names->files.client;
 		dirs.image = image->number;
@@ -251,6 +258,20 @@ static bool is_of_living_image(uint64_t image, uint64_t zero, uint64_t value, vo
 void file_names_forget_ended(struct file_names *names)
 {
 	pair_map_prune(&names->tallies, is_of_living_image, names);
+}
+
+void file_names_tell_of_untrusted(const struct file_names *names)
+{
+	const struct file_trust *trust = &names->files.client.trust;
+
+	if (!trust->n_refused)
+		return;
+	*counters_get(&names->stage->counters, "refused", "untrusted-files") = trust->n_refused;
+	stage_warn(names->stage,
+		   "%" PRIu64 " files are not believed, first '%s': others than their program's "
+		   "owner, root and you may write to them; chown or chmod them, or name their "
+		   "directory with --debug-dir",
+		   trust->n_refused, trust->first_refused ? trust->first_refused : "");
 }
 
 static void add_refused(uint64_t image, uint64_t zero, uint64_t value, void *arg)

@@ -53,5 +53,8 @@ bool file_names_take_downloads(struct file_names *names);
 /* After images have ended. */
 void file_names_forget_ended(struct file_names *names);
 
+/* At the end: counts the files that are not believed, also of a replayed stream, and says why. */
+void file_names_tell_of_untrusted(const struct file_names *names);
+
 /* What was left out for a limit, or as it is damaged. */
 uint64_t file_names_refused(const struct file_names *names);

@@ -212,6 +212,8 @@ static void open_dump(struct jit_names *names, struct jit_process *process)
 	process->dump_file.fd = fd < 0 ? -1 : fd;
 	if (fd >= 0)
 		++*count(names, "jitdumps");
+	else if (image && image->state.status == WIRE_image_status_REFUSED)
+		++*count(names, "jitdump-refused");
 }
 
 static void count_memory(struct jit_names *names, struct jit_process *process)

@@ -393,6 +393,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->kernel_code.n_refused)
 		*counters_get(&stage->counters, "refused", "kernel-code") =
 			self->kernel_code.n_refused;
+	file_names_tell_of_untrusted(&self->file_names);
 	return jit_names_end_all(&self->jit);
 }
 
