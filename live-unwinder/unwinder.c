@@ -370,8 +370,9 @@ static void tell_of_untrusted(struct stage *stage, const struct file_trust *trus
 		return;
 	*counters_get(&stage->counters, "refused", "untrusted-files") = trust->n_refused;
 	stage_warn(stage,
-		   "%" PRIu64 " files are not believed, first '%s': others than root and you may "
-		   "write to them; replay as their owner, or chown or chmod them",
+		   "files were not believed %" PRIu64
+		   " times, first '%s': others than root and you "
+		   "may write to them; replay as their owner, or chown or chmod them",
 		   trust->n_refused, trust->first_refused ? trust->first_refused : "");
 }
 

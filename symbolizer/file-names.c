@@ -268,9 +268,9 @@ void file_names_tell_of_untrusted(const struct file_names *names)
 		return;
 	*counters_get(&names->stage->counters, "refused", "untrusted-files") = trust->n_refused;
 	stage_warn(names->stage,
-		   "%" PRIu64 " files are not believed, first '%s': others than their program's "
-		   "owner, root and you may write to them; chown or chmod them, or name their "
-		   "directory with --debug-dir",
+		   "debug files were not believed %" PRIu64 " times, first '%s': others than their "
+		   "program's owner, root and you may write to them; chown or chmod them, or name "
+		   "their directory with --debug-dir",
 		   trust->n_refused, trust->first_refused ? trust->first_refused : "");
 }
 

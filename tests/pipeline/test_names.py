@@ -625,6 +625,18 @@ class Jit(Recording):
     def test_another_users_file_is_no_perf_map(self):
         self.check_refused('echo "0 ffffffffffff everything" >$map; chown 12345 $map')
 
+    def test_a_file_that_anybody_may_write_to_is_no_perf_map(self):
+        self.check_refused('echo "0 ffffffffffff everything" >$map; chmod 666 $map')
+
+    @pipeline.needs_root
+    def test_a_jitdump_that_was_somebody_elses_before_names_nothing(self):
+        """He has made it, and can write to it while the program does."""
+        program = f'dump={self.directory}/jit-$$.dump; touch $dump; chown 12345 $dump; exec "$@"'
+        leaves = self.leaves_of(self.folded(["sh", "-c", program, "sh", JIT_SPIN, "dump", "prompt", "apart",
+                                             self.directory, "20"]))
+        self.assertEqual({name for _, name in leaves}, {"[unknown]"})
+        self.assertGreater(self.stats("symbolizer")["jit"]["jitdump-refused"], 0)
+
     def test_a_child_that_was_forked_before_is_not_named_by_its_parent(self):
         os.mkfifo(self.directory / "go")
         os.mkfifo(self.directory / "done")
