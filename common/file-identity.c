@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <linux/magic.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
@@ -24,4 +25,18 @@ bool file_identity_is(int fd, const struct stat *status, uint32_t device_major,
 	    (!device_major && !device_minor))
 		return false;
 	return minor(status->st_dev) == device_minor || (!device_major && makes_up_devices(fd));
+}
+
+bool file_device_lasts(int fd, const struct stat *status, uint64_t *ret)
+{
+	struct statfs system;
+
+	if (fstatfs(fd, &system) < 0 || system.f_type == FUSE_SUPER_MAGIC)
+		return false;
+	*ret = status->st_dev;
+	if (system.f_type != BTRFS_SUPER_MAGIC)
+		return major(status->st_dev);
+	_Static_assert(sizeof(system.f_fsid) == sizeof(*ret), "the whole id");
+	memcpy(ret, &system.f_fsid, sizeof(*ret));
+	return true;
 }

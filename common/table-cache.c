@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +9,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/arch.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file-identity.h"
 #include "common/own-file.h"
 #include "common/table-cache.h"
 
@@ -170,16 +169,15 @@ void table_cache_close(struct table_cache *cache)
 bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret)
 {
 	struct wire_image_id id;
-	struct statfs file_system;
 	struct stat status;
+	uint64_t device;
 
-	/* What FUSE says of a file is whatever some user wants it to be. */
-	if (file->fd < 0 || fstat(file->fd, &status) < 0 || fstatfs(file->fd, &file_system) < 0 ||
-	    file_system.f_type == FUSE_SUPER_MAGIC)
+	if (file->fd < 0 || fstat(file->fd, &status) < 0 ||
+	    !file_device_lasts(file->fd, &status, &device))
 		return false;
 	elf_image_id(file, 0, &id);
 	memset(ret, 0, sizeof(*ret));
-	ret->device = status.st_dev;
+	ret->device = device;
 	ret->inode = status.st_ino;
 	ret->size = status.st_size;
 	ret->modified_ns = clock_nanoseconds(status.st_mtim);

@@ -3,7 +3,8 @@
  * Tables on disk, for the next live-unwinder: a file each in a directory of the user's own, mapped
  * as it is. A file is found by what it was made of (device, inode, size, times of the image: nobody
  * but root can make a changed file look unchanged to them) and its build-id, and believed if its
- * checksum says that it is whole; any other is ignored, and replaced.
+ * checksum says that it is whole; any other is ignored, and replaced. Of files whose file system
+ * has no device of its own nothing is kept: see file_device_lasts().
  */
 #pragma once
 

@@ -325,6 +325,7 @@ static void add_file(void)
 static void test_a_table_comes_from_disk_the_second_time(void **state)
 {
 	struct made elf = make_large();
+	struct stat status;
 
 	write_file(&elf);
 	made_deinit(&elf);
@@ -332,6 +333,9 @@ static void test_a_table_comes_from_disk_the_second_time(void **state)
 	add_file();
 	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
 	assert_int_equal(*world.tables.n_from_disk, 0);
+	assert_int_equal(stat(home, &status), 0);
+	if (!major(status.st_dev)) /* a tmpfs, or a container's: nothing is kept */
+		skip();
 	assert_int_equal(*world.tables.n_compiled, 1);
 	world_deinit(&world);
 	begin(TABLES_DO_WITHOUT);
