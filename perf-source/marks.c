@@ -121,9 +121,14 @@ static void read_control(struct marks *marks, struct msghdr *message, struct mar
 	}
 }
 
+/*
+ * There is room for what the kernel tells and nothing else: it tells the time and the sender first,
+ * and descriptors that find no room behind them are never ours (unix(7), MSG_CTRUNC).
+ */
 static void receive(struct marks *marks)
 {
-	_Alignas(struct cmsghdr) char control[256];
+	_Alignas(struct cmsghdr) char
+		control[CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(struct ucred))];
 	char text[MARK_SIZE_MAX + 1];
 	struct iovec part = { text, MARK_SIZE_MAX };
 	struct msghdr message = { .msg_iov = &part,

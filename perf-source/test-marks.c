@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,6 +148,43 @@ static void test_those_that_nobody_takes_are_counted(void **state)
 	assert_int_equal(marks.n_refused, 7);
 }
 
+/* A datagram with descriptors of ours: as many as the kernel lets go along (unix(7)). */
+static void send_descriptors(int to, int fd)
+{
+	enum { N = 253 };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(N * sizeof(int))] = { 0 };
+	struct iovec part = { "fd\twith", 7 };
+	const struct msghdr message = { .msg_iov = &part,
+					.msg_iovlen = 1,
+					.msg_control = control,
+					.msg_controllen = sizeof(control) };
+	struct cmsghdr *header = (void *)control;
+
+	*header = (struct cmsghdr){ CMSG_LEN(N * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+	for (size_t i = 0; i < N; i++)
+		memcpy(CMSG_DATA(header) + i * sizeof(int), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(to, &message, 0), 7);
+}
+
+/* The other end of a pipe whose end was sent along sees that nobody keeps it. */
+static void test_descriptors_that_come_along_are_not_kept(void **state)
+{
+	int fd = connected(), ends[2];
+	char byte;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(marks_start(&marks, 0), 0);
+	for (int i = 0; i < 20; i++)
+		send_descriptors(fd, ends[1]);
+	close(fd);
+	close(ends[1]);
+	marks_stop(&marks);
+	assert_int_equal(marks.n, 20); /* the marks themselves hold, with their sender */
+	assert_int_equal(marks.waiting[0].pid, getpid());
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+}
+
 static void test_a_path_that_is_there_is_left_alone(void **state)
 {
 	struct marks others;
@@ -165,6 +203,7 @@ int main(void)
 		TEST(test_what_a_datagram_says),
 		TEST(test_marks_have_their_own_time_and_come_in_order),
 		TEST(test_those_that_nobody_takes_are_counted),
+		TEST(test_descriptors_that_come_along_are_not_kept),
 		TEST(test_a_path_that_is_there_is_left_alone),
 	};
 
