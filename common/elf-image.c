@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/elf-image.h"
 #include "common/elf-limits.h"
+#include "common/image-descriptor.h"
 
 /* From the server, else from the recorded path. */
 int elf_image_open_file(const struct image *image, struct image_client *client)
@@ -21,6 +22,10 @@ int elf_image_open_file(const struct image *image, struct image_client *client)
 	int fd = -1, r;
 
 	r = image_client_open(client, image->number, &state, &fd);
+	if (r == 0 && fd >= 0 && !image_descriptor_is_of(fd, &record, &state)) {
+		close(fd);
+		return -ESTALE;
+	}
 	if (r == -ENOTCONN && image->state.status)
 		r = image_open_recorded(&record, &image->state, &fd);
 	else if (r == -ENOTCONN)

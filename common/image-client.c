@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/build-id.h"
@@ -17,38 +15,35 @@
 #include "common/file-identity.h"
 #include "common/file-state.h"
 #include "common/image-client.h"
+#include "common/image-connect.h"
+#include "common/image-descriptor.h"
 #include "common/image-message.h"
 
 enum { PATH_SIZE = 4096 };
 
+/* A server that hangs makes an image unavailable, and nobody deaf to signals. */
+static void limit_patience(int fd)
+{
+	const struct timeval patience = { .tv_usec = IMAGE_CLIENT_PATIENCE_MS * 1000 };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+}
+
 int image_client_init(struct image_client *client, const struct wire_hello *hello)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const struct timeval patience = { .tv_usec = IMAGE_CLIENT_PATIENCE_MS * 1000 };
-	size_t size = strlen(hello->image_server);
-	_cleanup_fd_ int fd = -1;
+	int fd = *hello->image_server ? image_connect(hello) : -ECONNREFUSED;
 
 	*client = (struct image_client){
-		.fd = -1,
-		.token_high = hello->token_high,
-		.token_low = hello->token_low,
+		.fd = fd < 0 ? -1 : fd,
 		.recorded_at = hello->start_unix_time,
-		.has_server = size > 0,
-		.is_recorded = true,
+		.has_server = *hello->image_server,
+		.is_recorded = fd < 0,
+		.was_refused = fd == -EPERM,
 	};
-	if (!size || size >= sizeof(address.sun_path) - 1)
-		return 0;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	/* A server that hangs makes an image unavailable, and nobody deaf to signals. */
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	memcpy(address.sun_path + 1, hello->image_server, size);
-	if (connect(fd, (void *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + size) == 0) {
-		client->fd = take_fd(&fd);
-		client->is_recorded = false;
-	}
-	return 0;
+	if (fd >= 0)
+		limit_patience(fd);
+	return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : 0;
 }
 
 static void disconnect(struct image_client *client)
@@ -102,8 +97,15 @@ static int ask(struct image_client *client, const struct wire_image_request *req
 	r = forget_late_answer(client);
 	if (r < 0)
 		return r;
-	if (image_message_ask(client->fd, record, size, 0) == 0)
-		return receive(client, 0, ret, ret_fd);
+	r = image_message_ask(client->fd, record, size, 0);
+	if (r == 0)
+		r = receive(client, 0, ret, ret_fd);
+	if (r == 0 && *ret_fd >= 0 && !image_descriptor_is_readable(*ret_fd)) {
+		close(take_fd(ret_fd));
+		r = -EBADMSG;
+	}
+	if (r == 0 || r == -EAGAIN)
+		return r;
 	disconnect(client);
 	return -ENOTCONN;
 }
@@ -112,8 +114,6 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 		      int *ret_fd)
 {
 	const struct wire_image_request request = {
-		.token_high = client->token_high,
-		.token_low = client->token_low,
 		.image = image,
 	};
 
@@ -124,8 +124,6 @@ int image_client_open_debug(struct image_client *client, uint64_t image,
 			    const unsigned char *build_id, size_t size, int *ret_fd)
 {
 	const struct wire_image_request request = {
-		.token_high = client->token_high,
-		.token_low = client->token_low,
 		.image = image,
 		.build_id = { build_id, size },
 	};

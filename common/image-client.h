@@ -12,12 +12,12 @@
 enum { IMAGE_CLIENT_PATIENCE_MS = 900 }; /* longer than the server's own with a file system */
 
 struct image_client {
-	int fd;	      /* -1: no server */
-	bool is_late; /* it has not answered yet what it was asked last */
-	uint64_t token_high, token_low;
+	int fd;		      /* -1: no server */
+	bool is_late;	      /* it has not answered yet what it was asked last */
 	uint64_t recorded_at; /* nanoseconds since 1970 at the stream's start, 0: not known */
 	bool has_server;      /* the stream has, or had, one: it tells what that has found */
 	bool is_recorded;     /* there was none at the beginning: files are opened by their paths */
+	bool was_refused;     /* whoever has its name is not the server of the stream */
 	bool was_denied;      /* the last file that was asked for may not be read */
 	/* Where files may lie by their build-id, like /usr/lib/debug; borrowed. */
 	const char *const *dirs;
@@ -25,7 +25,7 @@ struct image_client {
 	struct file_trust trust; /* in what is found by its path and build-id alone */
 };
 
-/* Connects; without a server that is no error. 0 or -errno. */
+/* Connects (common/image-connect.h); without a server that is no error. 0 or -errno. */
 int image_client_init(struct image_client *client, const struct wire_hello *hello);
 void image_client_deinit(struct image_client *client);
 

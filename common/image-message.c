@@ -56,11 +56,14 @@ int image_message_receive(int socket, int flags, struct wire_image_state *ret, i
 	do {
 		size = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
 	} while (size < 0 && errno == EINTR);
-	if (size <= 0)
-		return size < 0 ? -errno : -ENOTCONN;
+	if (size < 0)
+		return -errno;
+	/* Also of a message without a byte, which looks like the end. */
 	if (message.msg_controllen >= CMSG_LEN(sizeof(int)) &&
 	    control.header.cmsg_type == SCM_RIGHTS)
 		memcpy(&fd, CMSG_DATA(&control.header), sizeof(int));
+	if (size == 0)
+		return -ENOTCONN;
 	if (wire_decode(wire_type(WIRE_RECORD_image_state), record, size, 0, ret))
 		return -EBADMSG;
 	*ret_fd = take_fd(&fd);

@@ -18,47 +18,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/build-id.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
-#include "common/helper-process.h"
 #include "common/image-message.h"
-#include "common/image-server.h"
+#include "common/image-peers.h"
+#include "common/image-server-internal.h"
 #include "common/served-images.h"
 
 enum {
 	MESSAGE_MAX = 4096 + 512,
 	SPARE_DESCRIPTORS = 128,
-	RESERVED_MAX = 65536,	       /* descriptors */
-	SOURCE_PATIENCE_S = 2,	       /* of perf-source with a full socket */
-	SOURCE_FD = HELPER_PROCESS_FD, /* where the server has its two sockets */
-	LISTEN_FD,
-};
-
-struct client {
-	int fd;
-	uint64_t waits_for; /* number of an image, 0: none */
-	bool is_trusted;    /* it has shown the token; others keep nobody waiting */
+	RESERVED_MAX = 65536, /* descriptors */
+	TURN_MS = 10,	      /* until strangers are looked at again when there were many */
 };
 
 struct server {
 	int source_fd; /* -1: perf-source has closed it */
 	int listen_fd;
-	uint64_t token_high, token_low;
 	struct served_images images;
-	struct client clients[IMAGE_SERVER_CLIENTS_MAX];
-	size_t n_clients;
-	uint64_t last_client; /* when it went */
+	struct image_peers peers;
 	bool any_untold;
-	bool has_source, has_had_clients;
+	bool has_source;
 };
 
 static struct wire_image_state state_of(const struct served_image *image)
@@ -72,35 +58,12 @@ static struct wire_image_state state_of(const struct served_image *image)
 	};
 }
 
-static void drop_client(struct server *server, struct client *client)
+static void drop(struct server *server, struct image_peer *client)
 {
-	if (client->is_trusted)
-		server->last_client = clock_now(CLOCK_MONOTONIC);
-	close(client->fd);
-	*client = server->clients[--server->n_clients];
+	image_peers_drop(&server->peers, client, clock_now(CLOCK_MONOTONIC));
 }
 
-static size_t count_trusted(const struct server *server)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < server->n_clients; i++)
-		n += server->clients[i].is_trusted;
-	return n;
-}
-
-/* Whoever has not shown the token yet makes room for the next one. */
-static void drop_untrusted(struct server *server)
-{
-	for (size_t i = 0; i < server->n_clients; i++) {
-		if (server->clients[i].is_trusted)
-			continue;
-		drop_client(server, &server->clients[i]);
-		return;
-	}
-}
-
-static void answer(struct server *server, struct client *client, struct served_image *image)
+static void answer(struct server *server, struct image_peer *client, struct served_image *image)
 {
 	struct wire_image_state state;
 
@@ -108,14 +71,14 @@ static void answer(struct server *server, struct client *client, struct served_i
 	served_images_use(&server->images, image);
 	state = state_of(image);
 	if (image_message_send(client->fd, &state, image->file.fd) < 0)
-		drop_client(server, client);
+		drop(server, client);
 }
 
 static void answer_waiting(struct server *server, struct served_image *image)
 {
-	for (size_t i = server->n_clients; i-- > 0;)
-		if (server->clients[i].waits_for == image->number)
-			answer(server, &server->clients[i], image);
+	for (size_t i = 0; i < server->peers.n; i++)
+		if (server->peers.list[i].waits_for == image->number)
+			answer(server, &server->peers.list[i], image);
 }
 
 /*
@@ -227,7 +190,7 @@ static void read_source(struct server *server)
 			return;
 		if (size <= 0) {
 			server->has_source = false;
-			server->last_client = clock_now(CLOCK_MONOTONIC);
+			server->peers.last_went_at = clock_now(CLOCK_MONOTONIC);
 			return;
 		}
 		take_from_source(server, record, size);
@@ -255,68 +218,47 @@ static struct served_image *find_debug(struct server *server,
 	return served_images_add_below_root(&server->images, &below, path);
 }
 
-/* false: whoever asks knows no key. */
-static bool is_trusted(const struct server *server, const struct wire_image_request *request)
-{
-	return request->token_high == server->token_high && request->token_low == server->token_low;
-}
-
-static void take_request(struct server *server, struct client *client,
+static void take_request(struct server *server, struct image_peer *client,
 			 const struct wire_image_request *request)
 {
 	struct wire_image_state unknown = { request->image, WIRE_image_status_UNKNOWN, 0, 0 };
-	struct served_image *image = NULL;
+	struct served_image *image;
 
 	read_source(server); /* what was asked for before this client could ask */
-	if (is_trusted(server, request))
-		image = request->build_id.size
-				? find_debug(server, request)
-				: served_images_find(&server->images, request->image);
+	image = request->build_id.size ? find_debug(server, request)
+				       : served_images_find(&server->images, request->image);
 	if (!image) {
 		if (image_message_send(client->fd, &unknown, -1) < 0)
-			drop_client(server, client);
+			drop(server, client);
 		return;
 	}
-	client->is_trusted = server->has_had_clients = true;
 	client->waits_for = image->number;
 	if (!served_images_open(&server->images, image))
 		answer(server, client, image);
 }
 
-static void read_client(struct server *server, struct client *client)
+static void read_peer(struct server *server, struct image_peer *peer)
 {
 	_Alignas(8) char record[256];
 	struct wire_image_request request;
-	ssize_t size = recv(client->fd, record, sizeof(record), MSG_DONTWAIT);
+	ssize_t size = recv(peer->fd, record, sizeof(record), MSG_DONTWAIT);
 
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (size <= 0 || client->waits_for ||
-	    wire_decode(wire_type(WIRE_RECORD_image_request), record, size, 0, &request))
-		drop_client(server, client);
+	if (size > 0 && peer->state != IMAGE_PEER_CLIENT)
+		image_peers_hear(&server->peers, peer, record, size, clock_now(CLOCK_MONOTONIC));
+	else if (size <= 0 || peer->waits_for ||
+		 wire_decode(wire_type(WIRE_RECORD_image_request), record, size, 0, &request))
+		drop(server, peer);
 	else
-		take_request(server, client, &request);
-}
-
-static void accept_client(struct server *server)
-{
-	int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	if (fd < 0)
-		return;
-	if (server->n_clients == IMAGE_SERVER_CLIENTS_MAX)
-		drop_untrusted(server);
-	if (server->n_clients == IMAGE_SERVER_CLIENTS_MAX)
-		close(fd);
-	else
-		server->clients[server->n_clients++] = (struct client){ .fd = fd };
+		take_request(server, peer, &request);
 }
 
 /* Nobody needs the server any more. */
 static bool is_over(const struct server *server)
 {
-	return !server->has_source && !count_trusted(server) &&
-	       clock_now(CLOCK_MONOTONIC) - server->last_client >=
+	return !server->has_source && !server->peers.n_clients &&
+	       clock_now(CLOCK_MONOTONIC) - server->peers.last_went_at >=
 		       IMAGE_SERVER_GRACE_MS * NANOSECONDS_A_MILLISECOND;
 }
 
@@ -325,7 +267,7 @@ static bool is_over(const struct server *server)
  */
 static void release_source(struct server *server)
 {
-	if (server->has_source || !server->has_had_clients || count_trusted(server) ||
+	if (server->has_source || !server->peers.any_came || server->peers.n_clients ||
 	    server->source_fd < 0)
 		return;
 	close(server->source_fd);
@@ -333,35 +275,47 @@ static void release_source(struct server *server)
 	dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null: somebody may wait for the other's end */
 }
 
+enum { SOURCE, LISTEN, DONE, PEERS };
+
+/* How long nothing happens by itself, in milliseconds. */
+static int fill(const struct server *server, uint64_t now, struct pollfd *ret)
+{
+	bool has_turn = image_peers_has_turn(&server->peers, now);
+
+	ret[SOURCE] = (struct pollfd){ server->has_source ? server->source_fd : -1, POLLIN, 0 };
+	ret[LISTEN] = (struct pollfd){ has_turn ? server->listen_fd : -1, POLLIN, 0 };
+	ret[DONE] = (struct pollfd){ server->images.openers.done_fds[0], POLLIN, 0 };
+	for (size_t i = 0; i < server->peers.n; i++)
+		ret[PEERS + i] = (struct pollfd){ server->peers.list[i].fd, POLLIN, 0 };
+	return has_turn ? IMAGE_SERVER_GRACE_MS / 2 : TURN_MS;
+}
+
 static void serve(struct server *server)
 {
-	enum { SOURCE, LISTEN, DONE, CLIENTS };
-	struct pollfd fds[CLIENTS + IMAGE_SERVER_CLIENTS_MAX];
+	struct pollfd fds[PEERS + IMAGE_SERVER_CLIENTS_MAX];
 
 	while (!is_over(server)) {
-		size_t n_clients = server->n_clients;
+		uint64_t now = clock_now(CLOCK_MONOTONIC);
+		int wait_ms;
 
 		release_source(server);
-		fds[SOURCE] =
-			(struct pollfd){ server->has_source ? server->source_fd : -1, POLLIN, 0 };
-		fds[LISTEN] = (struct pollfd){ server->listen_fd, POLLIN, 0 };
-		fds[DONE] = (struct pollfd){ server->images.openers.done_fds[0], POLLIN, 0 };
-		for (size_t i = 0; i < n_clients; i++)
-			fds[CLIENTS + i] = (struct pollfd){ server->clients[i].fd, POLLIN, 0 };
-		if (poll(fds, CLIENTS + n_clients, IMAGE_SERVER_GRACE_MS / 2) < 0)
+		image_peers_sweep(&server->peers);
+		wait_ms = fill(server, now, fds);
+		if (poll(fds, PEERS + server->peers.n, wait_ms) < 0)
 			continue;
-		/* Backwards: a client that is dropped is replaced by the last one. */
-		for (size_t i = n_clients; i-- > 0;)
-			if (fds[CLIENTS + i].revents)
-				read_client(server, &server->clients[i]);
 		if (fds[SOURCE].revents)
 			read_source(server);
-		if (fds[LISTEN].revents)
-			accept_client(server);
+		for (size_t i = 0; i < server->peers.n; i++)
+			if (fds[PEERS + i].revents && server->peers.list[i].fd >= 0)
+				read_peer(server, &server->peers.list[i]);
 		if (fds[DONE].revents)
 			served_images_take_done(&server->images);
 		served_images_give_up_slow(&server->images);
 		tell_untold(server);
+		now = clock_now(CLOCK_MONOTONIC);
+		image_peers_drop_silent(&server->peers, now);
+		if (fds[LISTEN].revents)
+			image_peers_let_in(&server->peers, server->listen_fd, now);
 	}
 }
 
@@ -384,6 +338,7 @@ static void confine(void)
 		SCMP_SYS(accept4),
 		SCMP_SYS(close),
 		SCMP_SYS(dup2),
+		SCMP_SYS(getsockopt),
 		SCMP_SYS(openat),
 		SCMP_SYS(openat2),
 		SCMP_SYS(newfstatat),
@@ -424,20 +379,20 @@ static void confine(void)
  */
 static void reserve_descriptors(size_t n)
 {
-	int fd = fcntl(SOURCE_FD, F_DUPFD_CLOEXEC, n < RESERVED_MAX ? n - 1 : RESERVED_MAX - 1);
+	int fd = fcntl(IMAGE_SERVER_SOURCE_FD, F_DUPFD_CLOEXEC,
+		       n < RESERVED_MAX ? n - 1 : RESERVED_MAX - 1);
 
 	if (fd >= 0)
 		close(fd);
 }
 
-static void run(int source_fd, int listen_fd, const struct image_server *told)
+_Noreturn void image_server_run(const struct image_server *told)
 {
 	struct server server = {
-		.source_fd = source_fd,
+		.source_fd = IMAGE_SERVER_SOURCE_FD,
 		.has_source = true,
-		.listen_fd = listen_fd,
-		.token_high = told->token_high,
-		.token_low = told->token_low,
+		.listen_fd = IMAGE_SERVER_LISTEN_FD,
+		.peers = { .key = { told->token_high, told->token_low }, .counts = told->counts },
 	};
 	size_t n = descriptor_limit_raise();
 
@@ -447,78 +402,7 @@ static void run(int source_fd, int listen_fd, const struct image_server *told)
 		_exit(1);
 	confine();
 	serve(&server);
+	/* A thread that hangs may keep the process, and its descriptors, for longer. */
+	close(server.listen_fd);
 	_exit(0);
-}
-
-/* An abstract address that nobody can guess or be in the way of. */
-static int listen_somewhere(struct image_server *server)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	uint64_t random[3];
-
-	if (fd < 0)
-		return -errno;
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return -EIO;
-	server->token_high = random[0];
-	server->token_low = random[1];
-	snprintf(server->address, sizeof(server->address), "stackpipe-images-%016llx",
-		 (unsigned long long)random[2]);
-	strcpy(address.sun_path + 1, server->address);
-	if (bind(fd, (void *)&address,
-		 offsetof(struct sockaddr_un, sun_path) + 1 + strlen(server->address)) < 0 ||
-	    listen(fd, IMAGE_SERVER_CLIENTS_MAX) < 0)
-		return -errno;
-	return take_fd(&fd);
-}
-
-int image_server_start(struct image_server *ret)
-{
-	struct image_server server = { 0 };
-	_cleanup_fd_ int listen_fd = listen_somewhere(&server), ours = -1, theirs = -1;
-	const struct timeval patience = { .tv_sec = SOURCE_PATIENCE_S };
-	int pair[2], fds[2];
-
-	if (listen_fd < 0)
-		return listen_fd;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	ours = pair[0];
-	theirs = pair[1];
-	/* A server that is stopped or starved must not stop who feeds it. */
-	if (setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
-		return -errno;
-	fds[0] = theirs; /* SOURCE_FD, LISTEN_FD */
-	fds[1] = listen_fd;
-	server.pid = fork();
-	if (server.pid < 0)
-		return -errno;
-	if (server.pid == 0) {
-		if (!helper_process_begin("image-server", fds, 2))
-			_exit(1);
-		run(SOURCE_FD, LISTEN_FD, &server);
-	}
-	server.end_fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
-	if (server.end_fd < 0)
-		return -errno; /* the child sees that we have gone */
-	server.fd = take_fd(&ours);
-	*ret = server;
-	return 0;
-}
-
-void image_server_wait(struct image_server *server, bool (*gives_up)(void))
-{
-	struct pollfd end = { server->end_fd, 0, 0 };
-
-	if (server->pid <= 0 || server->end_fd < 0)
-		return;
-	/* An empty message: nothing more comes from us. Without it nothing can be waited for. */
-	if (image_message_ask(server->end_fd, "", 0, 0) == 0)
-		while (poll(&end, 1, -1) < 0 && errno == EINTR)
-			if (gives_up())
-				break;
-	close(server->end_fd);
-	server->end_fd = -1;
-	waitpid(server->pid, NULL, WNOHANG);
 }

@@ -13,9 +13,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/counters.h"
+
 enum {
 	IMAGE_SERVER_CLIENTS_MAX = 64,
 	IMAGE_SERVER_GRACE_MS = 200, /* between the last client and the next */
+};
+
+/* What the server counts, in memory that it shares with whoever has started it. */
+enum image_server_count {
+	IMAGE_SERVER_TURNED_AWAY, /* there were IMAGE_SERVER_CLIENTS_MAX clients already */
+	IMAGE_SERVER_CROWDED_OUT, /* strangers who made room for others */
+	IMAGE_SERVER_SILENT,	  /* strangers who said nothing */
+	IMAGE_SERVER_WITHOUT_KEY, /* strangers who said something else */
+	N_IMAGE_SERVER_COUNTS,
 };
 
 struct image_server {
@@ -24,6 +35,7 @@ struct image_server {
 	int end_fd; /* the same socket: whether the server still needs us */
 	char address[104];
 	uint64_t token_high, token_low;
+	uint64_t *counts; /* N_IMAGE_SERVER_COUNTS; NULL: not started */
 };
 
 /* Starts the server; the caller owns ret->fd. 0 or -errno. */
@@ -34,3 +46,6 @@ int image_server_start(struct image_server *ret);
  * `gives_up` says so. The server stays for the grace, for whoever is late.
  */
 void image_server_wait(struct image_server *server, bool (*gives_up)(void));
+
+/* Adds what it has counted so far, for whoever has started it: the group "image-server". */
+void image_server_count(const struct image_server *server, struct counters *counters);

@@ -56,7 +56,8 @@ static int add_command_rules(scmp_filter_ctx filter, int call, const unsigned lo
 /* Not F_SETOWN, which sends signals, nor locks and leases. */
 static int add_fcntl_rules(scmp_filter_ctx filter, int call)
 {
-	static const unsigned long commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC };
+	static const unsigned long commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC,
+						  F_GET_SEALS };
 
 	return add_command_rules(filter, call, commands, sizeof(commands) / sizeof(*commands));
 }

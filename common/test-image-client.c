@@ -3,55 +3,41 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/clock.h"
 #include "common/image-client.h"
+#include "common/test-image-door.h"
 
 /* A server whose answers are sent before they are asked for. */
-struct server {
-	int listen_fd, fd;
-	struct wire_hello hello;
-};
-
-static void start(struct server *server, struct image_client *client)
+static void start(struct test_door *server, struct image_client *client)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	socklen_t size = offsetof(struct sockaddr_un, sun_path) + 1;
-
-	*server = (struct server){ .hello = { .token_high = 11, .token_low = 22 } };
-	snprintf(server->hello.image_server, sizeof(server->hello.image_server),
-		 "stackpipe-test-%d", getpid());
-	strcpy(address.sun_path + 1, server->hello.image_server);
-	size += strlen(server->hello.image_server);
-	server->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(server->listen_fd, (void *)&address, size), 0);
-	assert_int_equal(listen(server->listen_fd, 1), 0);
+	test_door_open(server, 1);
+	test_door_begin(server);
 	assert_int_equal(image_client_init(client, &server->hello), 0);
+	test_door_end(server);
 	assert_true(client->fd >= 0);
-	server->fd = accept(server->listen_fd, NULL, NULL);
 	assert_true(server->fd >= 0);
 }
 
-static void stop_server(struct server *server, struct image_client *client)
+static void stop_server(struct test_door *server, struct image_client *client)
 {
 	image_client_deinit(client);
-	close(server->fd);
-	close(server->listen_fd);
+	test_door_close(server);
 }
 
-static void answer(struct server *server, const void *data, size_t size, const int *fds, size_t n)
+static void answer(struct test_door *server, const void *data, size_t size, const int *fds,
+		   size_t n)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
 	struct iovec part = { (void *)data, size };
@@ -103,13 +89,13 @@ static void test_without_a_server_there_is_no_connection(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_the_request_carries_number_and_token(void **state)
+static void test_the_request_carries_the_number_and_no_key(void **state)
 {
 	_Alignas(8) char record[128];
 	struct wire_image_request request;
 	struct wire_image_state found;
 	struct image_client client;
-	struct server server;
+	struct test_door server;
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
 	struct stat ours, theirs;
 	ssize_t size;
@@ -128,8 +114,7 @@ static void test_the_request_carries_number_and_token(void **state)
 		wire_decode(wire_type(WIRE_RECORD_image_request), record, size, 0, &request),
 		WIRE_OK);
 	assert_int_equal(request.image, 5);
-	assert_int_equal(request.token_high, 11);
-	assert_int_equal(request.token_low, 22);
+	assert_int_equal(request.token_high | request.token_low, 0); /* it is never told */
 	close(fd);
 	close(file);
 	stop_server(&server, &client);
@@ -140,7 +125,7 @@ static void test_an_answer_without_descriptor_gives_none(void **state)
 	_Alignas(8) char record[128];
 	struct wire_image_state found;
 	struct image_client client;
-	struct server server;
+	struct test_door server;
 	int fd = 99;
 
 	start(&server, &client);
@@ -155,7 +140,7 @@ static void test_a_server_that_has_gone_is_not_asked_again(void **state)
 {
 	struct wire_image_state found;
 	struct image_client client;
-	struct server server;
+	struct test_door server;
 	int fd;
 
 	start(&server, &client);
@@ -173,7 +158,7 @@ static void test_a_late_answer_is_none_to_the_next_question(void **state)
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd, before = count_descriptors();
 	struct wire_image_state found;
 	struct image_client client;
-	struct server server;
+	struct test_door server;
 
 	start(&server, &client);
 	assert_int_equal(image_client_open(&client, 4, &found, &fd), -EAGAIN);
@@ -196,7 +181,7 @@ static void test_a_garbled_answer_leaves_no_descriptor(void **state)
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd, before = count_descriptors();
 	struct wire_image_state found;
 	struct image_client client;
-	struct server server;
+	struct test_door server;
 	size_t size;
 
 	for (size_t cut = 1; cut <= 8; cut++) {
@@ -217,7 +202,7 @@ static void test_only_one_descriptor_is_taken(void **state)
 	int both[2] = { file, file };
 	struct wire_image_state found;
 	struct image_client client;
-	struct server server;
+	struct test_door server;
 
 	start(&server, &client);
 	answer(&server, record, encode_state(WIRE_image_status_OPEN, record), both, 2);
@@ -226,6 +211,47 @@ static void test_only_one_descriptor_is_taken(void **state)
 	stop_server(&server, &client);
 	assert_int_equal(count_descriptors(), before);
 	close(file);
+}
+
+/* What comes must be a regular file that is open to be read. */
+static void test_other_descriptors_are_not_taken(void **state)
+{
+	_Alignas(8) char record[128];
+	int before = count_descriptors(), file = open("/dev/null", O_RDONLY | O_CLOEXEC), fd;
+	int writable = memfd_create("writable", MFD_CLOEXEC), ends[2];
+	struct wire_image_state found;
+	struct image_client client;
+	struct test_door server;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	const int others[] = { file, writable, ends[0], ends[1] };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		start(&server, &client);
+		answer(&server, record, encode_state(WIRE_image_status_OPEN, record), &others[i],
+		       1);
+		assert_int_equal(image_client_open(&client, 5, &found, &fd), -ENOTCONN);
+		assert_int_equal(fd, -1);
+		stop_server(&server, &client);
+		close(others[i]);
+	}
+	assert_int_equal(count_descriptors(), before);
+}
+
+/* A message without a byte looks like the end, and brings a descriptor all the same. */
+static void test_an_empty_message_leaves_no_descriptor(void **state)
+{
+	int before = count_descriptors(), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
+	struct wire_image_state found;
+	struct image_client client;
+	struct test_door server;
+
+	start(&server, &client);
+	answer(&server, "", 0, &file, 1);
+	assert_int_equal(image_client_open(&client, 5, &found, &fd), -ENOTCONN);
+	stop_server(&server, &client);
+	close(file);
+	assert_int_equal(count_descriptors(), before);
 }
 
 /* image_open_recorded() */
@@ -426,12 +452,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_a_server_there_is_no_connection),
-		cmocka_unit_test(test_the_request_carries_number_and_token),
+		cmocka_unit_test(test_the_request_carries_the_number_and_no_key),
 		cmocka_unit_test(test_an_answer_without_descriptor_gives_none),
 		cmocka_unit_test(test_a_server_that_has_gone_is_not_asked_again),
 		cmocka_unit_test(test_a_late_answer_is_none_to_the_next_question),
 		cmocka_unit_test(test_a_garbled_answer_leaves_no_descriptor),
 		cmocka_unit_test(test_only_one_descriptor_is_taken),
+		cmocka_unit_test(test_other_descriptors_are_not_taken),
+		cmocka_unit_test(test_an_empty_message_leaves_no_descriptor),
 		cmocka_unit_test_setup_teardown(test_the_recorded_file_is_opened_if_it_is_the_same,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_another_size_or_time_is_another_file, set_up,

@@ -18,12 +18,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/image-client.h"
+#include "common/image-peers.h"
 #include "common/image-server.h"
 #include "common/served-images.h"
 
@@ -184,7 +186,7 @@ static void check_content(int fd, const char *expected)
 	close(fd);
 }
 
-static void test_who_has_the_token_gets_the_file(void **state)
+static void test_who_has_the_key_gets_the_file(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -265,25 +267,22 @@ static void test_what_was_written_and_looks_the_same_is_gone(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_who_has_another_token_gets_nothing(void **state)
+/* Without a proof nobody asks for anything, and with another key there is none. */
+static void test_who_has_another_key_gets_nothing(void **state)
 {
-	struct image_client client = join();
-	struct wire_image_state found;
-	int fd = -1;
+	struct wire_hello other = hello;
+	struct image_client client;
 
 	ask(3, path);
 	told();
-	client.token_low ^= 1;
-	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
-	assert_int_equal(found.status, WIRE_image_status_UNKNOWN);
-	assert_int_equal(fd, -1);
-	client.token_low ^= 1;
-	client.token_high ^= 1ULL << 63;
-	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
-	assert_int_equal(found.status, WIRE_image_status_UNKNOWN);
-	assert_int_equal(found.size, 0);
-	assert_int_equal(fd, -1);
-	image_client_deinit(&client);
+	other.token_low ^= 1;
+	assert_int_equal(image_client_init(&client, &other), 0);
+	assert_int_equal(client.fd, -1);
+	assert_true(client.was_refused); /* its server would have known it */
+	other.token_low ^= 1;
+	other.token_high ^= 1ULL << 63;
+	assert_int_equal(image_client_init(&client, &other), 0);
+	assert_int_equal(client.fd, -1);
 }
 
 static void test_an_image_that_nobody_knows_is_unknown(void **state)
@@ -377,9 +376,34 @@ static void test_a_busy_source_is_told_later(void **state)
 	image_client_deinit(&client);
 }
 
+/* A connection without a word. */
+static int stand_there(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strcpy(address.sun_path + 1, hello.image_server);
+	assert_int_equal(
+		connect(fd, (void *)&address,
+			offsetof(struct sockaddr_un, sun_path) + 1 + strlen(hello.image_server)),
+		0);
+	return fd;
+}
+
+static uint64_t count(const char *name)
+{
+	struct counters counters = { 0 };
+	uint64_t n;
+
+	image_server_count(&server, &counters);
+	n = *counters_get(&counters, "image-server", name);
+	counters_deinit(&counters);
+	return n;
+}
+
 static void test_many_clients_are_served_and_more_are_turned_away(void **state)
 {
-	struct image_client clients[IMAGE_SERVER_CLIENTS_MAX + 1];
+	struct image_client clients[IMAGE_SERVER_CLIENTS_MAX], more;
 	struct wire_image_state found;
 	int fd = -1;
 
@@ -387,13 +411,12 @@ static void test_many_clients_are_served_and_more_are_turned_away(void **state)
 	told();
 	for (size_t i = 0; i < IMAGE_SERVER_CLIENTS_MAX; i++) {
 		clients[i] = join();
-		/* Accepted once it has been answered. */
 		assert_int_equal(image_client_open(&clients[i], 3, &found, &fd), 0);
 		check_content(fd, "content");
 	}
-	clients[IMAGE_SERVER_CLIENTS_MAX] = join();
-	assert_int_equal(image_client_open(&clients[IMAGE_SERVER_CLIENTS_MAX], 3, &found, &fd),
-			 -ENOTCONN);
+	assert_int_equal(image_client_init(&more, &hello), 0);
+	assert_int_equal(more.fd, -1);
+	assert_true(count("turned-away") > 0);
 	for (size_t i = 0; i < IMAGE_SERVER_CLIENTS_MAX; i += 2) /* every other one goes */
 		image_client_deinit(&clients[i]);
 	for (size_t i = 1; i < IMAGE_SERVER_CLIENTS_MAX; i += 2) {
@@ -401,7 +424,57 @@ static void test_many_clients_are_served_and_more_are_turned_away(void **state)
 		check_content(fd, "content");
 		image_client_deinit(&clients[i]);
 	}
-	image_client_deinit(&clients[IMAGE_SERVER_CLIENTS_MAX]);
+}
+
+/* They have the table, and the backlog; whoever shows the key comes in all the same. */
+static void test_strangers_keep_nobody_out(void **state)
+{
+	enum { STRANGERS = 2 * IMAGE_SERVER_CLIENTS_MAX };
+	int fds[STRANGERS], fd = -1;
+	struct wire_image_state found;
+	struct image_client client;
+	char byte;
+
+	ask(3, path);
+	told();
+	for (size_t i = 0; i < STRANGERS; i++)
+		fds[i] = stand_there();
+	client = join();
+	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
+	check_content(fd, "content");
+	assert_true(count("crowded-out") >= STRANGERS - IMAGE_STRANGERS_OF_USER_MAX);
+	for (size_t i = 0; i < STRANGERS; i++) { /* each is shown the door, the last for silence */
+		assert_int_equal(poll(&(struct pollfd){ fds[i], POLLIN, 0 }, 1, PATIENCE_MS), 1);
+		assert_int_equal(recv(fds[i], &byte, 1, 0), 0);
+		close(fds[i]);
+	}
+	assert_true(count("silent") > 0);
+	image_client_deinit(&client);
+}
+
+/* Descriptors that come along with what a stranger says are nobody's. */
+static void test_descriptors_of_strangers_are_not_kept(void **state)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec part = { "x", 1 };
+	const struct msghdr message = { .msg_iov = &part,
+					.msg_iovlen = 1,
+					.msg_control = control,
+					.msg_controllen = sizeof(control) };
+	struct cmsghdr *header = (void *)control;
+	int fd = stand_there(), ends[2];
+	char byte;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	*header = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+	memcpy(CMSG_DATA(header), &ends[1], sizeof(int));
+	assert_int_equal(sendmsg(fd, &message, MSG_NOSIGNAL), 1);
+	close(ends[1]);
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+	assert_int_equal(count("without-key"), 1);
+	assert_int_equal(read(ends[0], &byte, 1), 0);
+	close(ends[0]);
+	close(fd);
 }
 
 static void test_garbage_ends_a_client_and_nobody_else(void **state)
@@ -431,7 +504,7 @@ static void test_garbage_ends_a_client_and_nobody_else(void **state)
 static void test_a_client_that_never_reads_holds_up_nobody(void **state)
 {
 	_Alignas(8) char record[128];
-	struct wire_image_request request = { hello.token_high, hello.token_low, 3 };
+	struct wire_image_request request = { .image = 3 };
 	size_t size = wire_encode(wire_type(WIRE_RECORD_image_request), &request, record, NULL);
 	struct image_client rude = join(), good = join();
 	struct wire_image_state found;
@@ -614,6 +687,7 @@ static void test_what_is_no_map_is_refused_and_holds_up_nobody(void **state)
 	struct image_client client = join();
 
 	ask_for_map(7, getpid());
+	check_state(&client, 7, WIRE_image_status_GONE); /* as long as nothing is there */
 	assert_int_equal(mkfifo(map_path, 0666), 0);
 	check_state(&client, 7, WIRE_image_status_REFUSED);
 	unlink(map_path);
@@ -750,17 +824,19 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_who_has_the_token_gets_the_file),
+		TEST(test_who_has_the_key_gets_the_file),
 		TEST(test_a_file_that_was_removed_since_is_still_there),
 		TEST(test_a_file_that_was_written_to_since_is_gone),
 		TEST(test_what_was_written_and_looks_the_same_is_gone),
-		TEST(test_who_has_another_token_gets_nothing),
+		TEST(test_who_has_another_key_gets_nothing),
 		TEST(test_an_image_that_nobody_knows_is_unknown),
 		TEST(test_what_cannot_be_opened_is_told_with_its_reason),
 		TEST(test_a_number_is_opened_once),
 		TEST(test_a_request_that_comes_early_is_answered),
 		TEST(test_a_busy_source_is_told_later),
 		TEST(test_many_clients_are_served_and_more_are_turned_away),
+		TEST(test_strangers_keep_nobody_out),
+		TEST(test_descriptors_of_strangers_are_not_kept),
 		TEST(test_garbage_ends_a_client_and_nobody_else),
 		TEST(test_a_client_that_never_reads_holds_up_nobody),
 		TEST(test_it_ends_with_its_source_and_its_last_client),

@@ -692,6 +692,7 @@ int perf_source_close(struct stage *stage, void *data)
 		self->command.pid = 0;
 	}
 	image_server_wait(&self->server, stage_must_stop);
+	image_server_count(&self->server, &stage->own_counters);
 	return 0;
 }
 

@@ -514,6 +514,7 @@ int preload_source_close(struct stage *stage, void *data)
 		stage->exit_status = self->command.status;
 	self->command.pid = 0;
 	image_server_wait(&self->server, stage_must_stop);
+	image_server_count(&self->server, &stage->own_counters);
 	return 0;
 }
 
