@@ -452,6 +452,38 @@ static void test_strangers_keep_nobody_out(void **state)
 	image_client_deinit(&client);
 }
 
+static void expect_the_door(int fd, const void *record, size_t size)
+{
+	char byte;
+
+	assert_int_equal(send(fd, record, size, MSG_NOSIGNAL), size);
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+	close(fd);
+}
+
+/* A request without a proof; and what the server has shown itself, sent back as one. */
+static void test_who_shows_no_proof_of_his_own_gets_nothing(void **state)
+{
+	_Alignas(8) char record[256];
+	const struct wire_image_request request = { hello.token_high, hello.token_low, 3 };
+	const uint8_t nonce[IMAGE_NONCE_SIZE] = { 1 };
+	const struct wire_image_challenge challenge = { { nonce, sizeof(nonce) } };
+	ssize_t size;
+	int fd;
+
+	ask(3, path);
+	told();
+	size = wire_encode(wire_type(WIRE_RECORD_image_request), &request, record, NULL);
+	expect_the_door(stand_there(), record, size);
+	fd = stand_there();
+	size = wire_encode(wire_type(WIRE_RECORD_image_challenge), &challenge, record, NULL);
+	assert_int_equal(send(fd, record, size, MSG_NOSIGNAL), size);
+	size = recv(fd, record, sizeof(record), 0);
+	assert_true(size > 0);
+	expect_the_door(fd, record, size);
+	assert_int_equal(count("without-key"), 2);
+}
+
 /* Descriptors that come along with what a stranger says are nobody's. */
 static void test_descriptors_of_strangers_are_not_kept(void **state)
 {
@@ -836,6 +868,7 @@ int main(void)
 		TEST(test_a_busy_source_is_told_later),
 		TEST(test_many_clients_are_served_and_more_are_turned_away),
 		TEST(test_strangers_keep_nobody_out),
+		TEST(test_who_shows_no_proof_of_his_own_gets_nothing),
 		TEST(test_descriptors_of_strangers_are_not_kept),
 		TEST(test_garbage_ends_a_client_and_nobody_else),
 		TEST(test_a_client_that_never_reads_holds_up_nobody),
