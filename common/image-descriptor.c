@@ -13,7 +13,7 @@ static bool find_regular(int fd, struct stat *ret)
 {
 	int flags = fcntl(fd, F_GETFL);
 
-	return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY && fstat(fd, ret) == 0 &&
+	return flags >= 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY && fstat(fd, ret) == 0 &&
 	       S_ISREG(ret->st_mode);
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/file-identity.h"
+#include "common/file-system.h"
 #include "common/file-trust.h"
 #include "common/image-opener.h"
 #include "common/jitdump-path.h"
@@ -96,11 +97,17 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 		return WIRE_image_status_GONE;
 	if (!S_ISREG(status.st_mode) || may_be_told_by_others(request, &status))
 		return WIRE_image_status_REFUSED;
-	file->fd = reopen(found);
-	if (file->fd < 0)
-		return image_status_of_error(errno);
 	file->state = file_state_of(&status);
-	return WIRE_image_status_OPEN;
+	if (!file_system_answers(found, &status, NULL)) {
+		/* What grows is not what it was copied as. */
+		if (jitdump_path_is(request->path.data))
+			return WIRE_image_status_REFUSED;
+		file->fd = take_fd(&owned);
+		file->is_path = true;
+		return WIRE_image_status_OPEN;
+	}
+	file->fd = reopen(found);
+	return file->fd < 0 ? image_status_of_error(errno) : WIRE_image_status_OPEN;
 }
 
 void image_open(const struct wire_image_open *request, struct image_file *ret)

@@ -12,7 +12,10 @@
 #include "common/image-file.h"
 #include "common/wire.h"
 
-/* May wait for as long as a file system lets it wait. The caller owns ret->fd. */
+/*
+ * May wait for as long as a file system lets it wait. The caller owns ret->fd, which is not open to
+ * be read (is_path) where the file system may never answer; a jitdump is refused there.
+ */
 void image_open(const struct wire_image_open *request, struct image_file *ret);
 
 /* What an errno says of a file that could not be looked up or opened. */

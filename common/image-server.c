@@ -91,7 +91,8 @@ static void tell_source(struct server *server, struct served_image *image)
 
 	if (image->is_told || image->kind == OPENING_MAP || server->source_fd < 0)
 		return;
-	image->is_told = image_message_send(server->source_fd, &state, image->file.fd) == 0;
+	image->is_told = image_message_send(server->source_fd, &state,
+					    image_file_watched(&image->file)) == 0;
 	server->any_untold |= !image->is_told;
 }
 
@@ -346,6 +347,9 @@ static void confine(void)
 		SCMP_SYS(fstat),
 		SCMP_SYS(fstatfs),
 		SCMP_SYS(fcntl),
+		SCMP_SYS(ioctl),
+		SCMP_SYS(memfd_create),
+		SCMP_SYS(utimensat),
 		SCMP_SYS(mmap),
 		SCMP_SYS(munmap),
 		SCMP_SYS(mremap),

@@ -100,7 +100,12 @@ static enum wire_image_status status_of_outcome(int outcome)
 	}
 }
 
-static enum wire_image_status open_below_root(const struct map_process *process, int *ret_fd)
+/*
+ * Where a file system may never answer a debug file is copied, as it stays what it is. A map grows,
+ * and a copy would be what it was: it is refused.
+ */
+static enum wire_image_status open_below_root(const struct map_process *process,
+					      struct image_file *file)
 {
 	const struct target_file_policy policy = {
 		.user = process->user,
@@ -108,10 +113,18 @@ static enum wire_image_status open_below_root(const struct map_process *process,
 		.size_max = process->path ? DEBUG_FILE_SIZE_MAX : PERF_MAP_SIZE_MAX,
 	};
 	char path[64];
+	int outcome;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", process->own_pid);
-	return status_of_outcome(target_file_open(
-		process->root_fd, process->path ? process->path : path, &policy, ret_fd));
+	outcome = target_file_open(process->root_fd, process->path ? process->path : path, &policy,
+				   &file->fd);
+	if (outcome != TARGET_FILE_E_MAY_HANG)
+		return status_of_outcome(outcome);
+	file->is_path = process->path;
+	if (file->is_path)
+		return WIRE_image_status_OPEN;
+	close(take_fd(&file->fd));
+	return WIRE_image_status_REFUSED;
 }
 
 /* Whether one of a process's descriptors writes to the file. */
@@ -181,7 +194,7 @@ void map_open(struct map_process *process, struct image_file *ret)
 	if (process->root_fd < 0)
 		status = find_process(process);
 	if (status == WIRE_image_status_OPEN)
-		status = open_below_root(process, &ret->fd);
+		status = open_below_root(process, ret);
 	ret->status = status;
 	if (ret->fd < 0 || fstat(ret->fd, &now) < 0)
 		return;

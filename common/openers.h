@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Threads that open what the image server is asked for, so that it never waits for a file itself.
- * One that a file system keeps waiting is given up and replaced, as long as there are not too many.
+ * Threads that open what the image server is asked for, and copy what may never be answered for
+ * (common/file-system.h), so that it never waits for a file itself. One that a file system keeps
+ * waiting is given up and replaced, as long as there are not too many. No user may have more than a
+ * few of them at a time, so that whoever answers for files that hang keeps nobody else waiting.
  */
 #pragma once
 
@@ -15,7 +17,9 @@
 #include "common/map-opener.h"
 
 enum {
-	OPENERS_MAX = 16,	   /* threads, the stuck ones included */
+	OPENERS_MAX = 32,	   /* threads, the stuck ones included */
+	OPENERS_AT_ONCE = 4,	   /* that there are without any that is stuck */
+	OPENERS_OF_USER_MAX = 3,   /* that a user may have, the stuck ones included */
 	OPENERS_PATIENCE_MS = 500, /* with a file system */
 };
 
@@ -28,10 +32,11 @@ enum opening_kind {
 struct opening {
 	uint64_t image;
 	enum opening_kind kind;
+	uid_t user;			/* who answers for it (common/task-user.h) */
 	struct wire_image_open request; /* of a file; its path is `path` */
 	struct map_process process;	/* of a map */
 	struct image_file file;
-	enum { OPENING_WAITS, OPENING_RUNS, OPENING_GIVEN_UP } state;
+	enum { OPENING_WAITS, OPENING_RUNS, OPENING_GIVEN_UP } state; /* the last: it came late */
 	uint64_t deadline;
 	struct opening *prev, *next;
 	char path[];
@@ -41,27 +46,32 @@ struct openers {
 	pthread_mutex_t mutex;
 	pthread_cond_t more;
 	struct opening *waiting, *running; /* by deadline */
+	struct opening *stuck;		   /* that were given up, and are not back */
 	size_t n_threads;
+	struct copy_shares copies;
 	int done_fds[2]; /* pointers to openings, from the threads; to be polled: done_fds[0] */
 };
 
 /* NULL: there is no memory. The process is taken over, whatever becomes of it; its path is copied.
  */
-struct opening *opening_new_file(const struct wire_image_open *request);
-struct opening *opening_new_map(uint64_t image, const struct map_process *process);
+struct opening *opening_new_file(const struct wire_image_open *request, uid_t user);
+struct opening *opening_new_map(uint64_t image, const struct map_process *process, uid_t user);
 void opening_free(struct opening *opening);
 
 /* They stay until the process ends, and begin with the first opening. 0 or -errno. */
 int openers_init(struct openers *openers);
 
-/* Takes `opening` over. */
-void openers_add(struct openers *openers, struct opening *opening);
+/* Takes `opening` over; false, and it is freed: all that its user may have are stuck. */
+bool openers_add(struct openers *openers, struct opening *opening);
 
 /* The next that is done, one that was given up included: it is the caller's. NULL: none is. */
 struct opening *openers_take_done(struct openers *openers);
 
-/*
- * Gives up the next that takes too long at `now`, of CLOCK_MONOTONIC: false, there is none; or the
- * image that it was for.
- */
-bool openers_give_up_slow(struct openers *openers, uint64_t now, uint64_t *ret_image);
+/* An image whose opening has taken too long. */
+struct opening_given_up {
+	uint64_t image;
+	bool is_stuck; /* a thread has it, and gives it back late; else nobody has */
+};
+
+/* Gives up the next that takes too long at `now`, of CLOCK_MONOTONIC: false, there is none. */
+bool openers_give_up_slow(struct openers *openers, uint64_t now, struct opening_given_up *ret);

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -62,7 +63,10 @@ static int add_fcntl_rules(scmp_filter_ctx filter, int call)
 	return add_command_rules(filter, call, commands, sizeof(commands) / sizeof(*commands));
 }
 
-/* isatty(3), how wide a terminal is, what a pipe holds, what is mapped (procmap-query.h). */
+/*
+ * isatty(3), how wide a terminal is, what a pipe holds, what is mapped (procmap-query.h), who has
+ * made a namespace (ioctl_ns(2)).
+ */
 static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 {
 	/* TCGETS2 is what glibc 2.42 asks of a terminal; its struct is the kernel's alone. */
@@ -73,6 +77,8 @@ static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 		TIOCGWINSZ,
 		FIONREAD,
 		PROCMAP_QUERY_COMMAND,
+		NS_GET_PARENT,
+		NS_GET_OWNER_UID,
 	};
 
 	return add_command_rules(filter, call, commands, sizeof(commands) / sizeof(*commands));

@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/jitdump-path.h"
 #include "common/served-images.h"
+#include "common/task-user.h"
 
 int served_images_init(struct served_images *images, size_t n_descriptors,
 		       void (*on_ready)(struct served_image *image, void *arg), void *arg)
@@ -24,12 +25,17 @@ int served_images_init(struct served_images *images, size_t n_descriptors,
 	return openers_init(&images->openers);
 }
 
+/* A copy has its original's, too. */
+static size_t count_descriptors(const struct image_file *file)
+{
+	return file->original ? 2 : 1;
+}
+
 static void close_file(struct served_images *images, struct served_image *image)
 {
 	DL_DELETE2(images->open, image, older, newer);
-	close(image->file.fd);
-	image->file.fd = -1;
-	images->n_open--;
+	images->n_open -= count_descriptors(&image->file);
+	image_file_close(&image->file);
 }
 
 /* It can be opened again: a file as the one that it was, a map like one that was not there yet. */
@@ -46,7 +52,8 @@ static void evict(struct served_images *images, struct served_image *image)
 static void keep_open(struct served_images *images, struct served_image *image)
 {
 	DL_APPEND2(images->open, image, older, newer);
-	if (++images->n_open > images->n_open_max)
+	images->n_open += count_descriptors(&image->file);
+	while (images->n_open > images->n_open_max)
 		evict(images, images->open);
 }
 
@@ -121,23 +128,25 @@ static void settle(struct served_images *images, struct served_image *image)
 		forget(images, image);
 }
 
-static void start_opening(struct served_images *images, struct served_image *image)
+/* NULL: there is no memory. */
+static struct opening *new_opening(struct served_images *images, struct served_image *image)
 {
 	struct map_process process;
-	struct opening *opening;
+
+	if (image->kind == OPENING_FILE)
+		return opening_new_file(&image->request, image->user);
+	process = take_process(images, image);
+	return opening_new_map(image->number, &process, image->user);
+}
+
+static void start_opening(struct served_images *images, struct served_image *image)
+{
+	struct opening *opening = new_opening(images, image);
 
 	image->state = SERVED_OPENING;
-	if (image->kind == OPENING_FILE) {
-		opening = opening_new_file(&image->request);
-	} else {
-		process = take_process(images, image);
-		opening = opening_new_map(image->number, &process);
-	}
-	if (opening) {
-		openers_add(&images->openers, opening);
+	if (opening && openers_add(&images->openers, opening))
 		return;
-	}
-	image->file.status = WIRE_image_status_REFUSED; /* for want of memory */
+	image->file.status = opening ? WIRE_image_status_SLOW : WIRE_image_status_REFUSED;
 	settle(images, image);
 }
 
@@ -167,6 +176,7 @@ struct served_image *served_images_add_file(struct served_images *images,
 	if (!image)
 		return NULL;
 	image->kind = OPENING_FILE;
+	image->user = task_user(request->pid);
 	image->request = *request;
 	memcpy(image->path, request->path.data, request->path.size);
 	image->request.path.data = image->path;
@@ -183,6 +193,7 @@ struct served_image *served_images_add_map(struct served_images *images,
 		return NULL;
 	image->kind = OPENING_MAP;
 	image->process.pid = request->pid;
+	image->user = task_user(request->pid);
 	image->process.began = request->began;
 	start_opening(images, image);
 	return image;
@@ -198,16 +209,21 @@ struct served_image *served_images_add_below_root(struct served_images *images,
 		return NULL;
 	image->kind = OPENING_MAP;
 	image->process.pid = request->pid;
+	image->user = task_user(request->pid);
 	image->process.path = strcpy(image->path, path);
 	start_opening(images, image);
 	return image;
 }
 
-/* A map may be there by now, if the root of its process is known. */
+/*
+ * A map may be there by now, if the root of its process is known; and a file of a user whose files
+ * all hung, if nobody has tried it since.
+ */
 static bool is_enough(const struct served_image *image)
 {
-	bool may_come =
-		image->kind == OPENING_MAP && image->file.fd < 0 && image->process.root_fd >= 0;
+	bool may_come = image->kind == OPENING_MAP
+				? image->file.fd < 0 && image->process.root_fd >= 0
+				: image->file.status == WIRE_image_status_SLOW && !image->is_stuck;
 
 	return image->state == SERVED_READY && !may_come;
 }
@@ -258,7 +274,7 @@ static void check_unchanged(struct served_image *image, struct image_file *file)
 {
 	if (image->was_open && file->fd >= 0 && !may_grow(image) &&
 	    file_state_may_differ(&image->file.state, &file->state)) {
-		close(file->fd);
+		image_file_close(file);
 		*file = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
 	}
 	image->was_open |= file->fd >= 0;
@@ -285,27 +301,31 @@ static void tell_maps_apart(struct served_images *images, struct served_image *i
 		}
 	}
 	if (is_of_other) {
-		close(image->file.fd);
+		image_file_close(&image->file);
 		image->file = nothing;
 	}
 }
 
 /*
- * Takes what came of an opening. If it came too late, a file stays what was told of it; a map is
- * there for whoever asks next.
+ * Takes what came of an opening. What came too late is told once more if the file is there after
+ * all: whoever asks next has it.
  */
 static void adopt(struct served_images *images, struct served_image *image, struct opening *opening)
 {
+	image->is_stuck = false;
 	if (image->kind == OPENING_FILE) {
-		if (image->state != SERVED_OPENING)
+		bool was_slow = image->file.status == WIRE_image_status_SLOW;
+
+		if (image->state != SERVED_OPENING && !was_slow)
 			return;
 		check_unchanged(image, &opening->file);
+		image->is_told &= !was_slow;
 	} else if (!image->process.path) { /* other files are there now, or not at all */
 		keep_process(images, image, &opening->process);
 		opening->process.root_fd = -1;
 	}
 	image->file = opening->file;
-	opening->file.fd = -1;
+	opening->file = (struct image_file){ .fd = -1 };
 	if (image->kind == OPENING_MAP && image->file.fd >= 0)
 		tell_maps_apart(images, image);
 	settle(images, image);
@@ -326,17 +346,19 @@ void served_images_take_done(struct served_images *images)
 
 void served_images_give_up_slow(struct served_images *images)
 {
-	uint64_t now = clock_now(CLOCK_MONOTONIC), number;
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	struct opening_given_up given_up;
 	struct served_image *image;
 
 	if (now < images->next_check)
 		return;
 	images->next_check = now + OPENERS_PATIENCE_MS / 4 * NANOSECONDS_A_MILLISECOND;
-	while (openers_give_up_slow(&images->openers, now, &number)) {
-		image = served_images_find(images, number);
+	while (openers_give_up_slow(&images->openers, now, &given_up)) {
+		image = served_images_find(images, given_up.image);
 		if (!image)
 			continue;
 		image->file = (struct image_file){ .fd = -1, .status = WIRE_image_status_SLOW };
+		image->is_stuck = given_up.is_stuck;
 		settle(images, image);
 	}
 }

@@ -36,6 +36,8 @@ struct served_image {
 	/* Nobody else's business. */
 	struct wire_image_open request; /* of a file; its path is `path` */
 	struct map_process process;	/* of a map, but for while it is being opened */
+	uid_t user;			/* who answers for its process */
+	bool is_stuck;			/* a thread that was given up has it */
 	bool was_open;			/* `file` tells size and change of what was opened */
 	bool is_over;			/* nobody needs it when it has been opened */
 	struct served_image *older, *newer;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/file-system.h"
 #include "common/file-trust.h"
 #include "common/target-file.h"
 
@@ -27,6 +28,7 @@ const char *target_file_outcome_name(enum target_file_outcome outcome)
 		[TARGET_FILE_E_PRIVATE] = "private",
 		[TARGET_FILE_E_WRITABLE] = "writable-by-others",
 		[TARGET_FILE_E_TOO_LARGE] = "too-large",
+		[TARGET_FILE_E_MAY_HANG] = "may-hang",
 	};
 
 	_Static_assert(sizeof(names) / sizeof(names[0]) == N_TARGET_FILE_OUTCOMES, "all of them");
@@ -142,6 +144,10 @@ int target_file_open(int root_fd, const char *path, const struct target_file_pol
 	outcome = judge(&status, policy);
 	if (outcome != TARGET_FILE_OK)
 		return outcome;
+	if (!file_system_answers(found, &status, NULL)) {
+		*ret_fd = take_fd(&found);
+		return TARGET_FILE_E_MAY_HANG;
+	}
 	fd = reopen(found);
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return outcome_of_error(errno);

@@ -29,6 +29,7 @@ enum target_file_outcome {
 	TARGET_FILE_E_PRIVATE,	/* root's, and the program's user could not read it */
 	TARGET_FILE_E_WRITABLE, /* others may write to it */
 	TARGET_FILE_E_TOO_LARGE,
+	TARGET_FILE_E_MAY_HANG, /* its file system may never answer (common/file-system.h) */
 	N_TARGET_FILE_OUTCOMES,
 };
 
@@ -42,7 +43,8 @@ struct target_file_policy {
  * Opens `path`, which may begin with a slash, below the directory `root_fd`: for a process
  * /proc/PID/root, which must have been opened without O_NOFOLLOW. May wait for as long as its file
  * system lets it wait. A target_file_outcome, with TARGET_FILE_OK a read-only descriptor that the
- * caller owns; or -errno, for what is no fault of the file.
+ * caller owns, with TARGET_FILE_E_MAY_HANG likewise one that is O_PATH; or -errno, for what is no
+ * fault of the file.
  */
 int target_file_open(int root_fd, const char *path, const struct target_file_policy *policy,
 		     int *ret_fd);

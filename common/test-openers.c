@@ -21,13 +21,19 @@ static int set_up(void **state)
 	return openers ? openers_init(openers) : -1;
 }
 
-static void add_file(uint64_t image)
+static bool add_file_of(uint64_t image, uid_t user)
 {
 	const struct wire_image_open request = { .image = image, .path = wire_string("/x", 4096) };
-	struct opening *opening = opening_new_file(&request);
+	struct opening *opening = opening_new_file(&request, user);
 
 	assert_non_null(opening);
-	openers_add(openers, opening);
+	return openers_add(openers, opening);
+}
+
+/* Each is of another user. */
+static void add_file(uint64_t image)
+{
+	assert_true(add_file_of(image, image));
 }
 
 static struct opening *wait_for_done(void)
@@ -52,88 +58,109 @@ static void check_done(uint64_t image)
 /* As if all of them had taken far too long. */
 static uint64_t give_up(void)
 {
-	uint64_t image = 0, now = clock_now(CLOCK_MONOTONIC) + NANOSECONDS_A_SECOND;
+	uint64_t now = clock_now(CLOCK_MONOTONIC) + NANOSECONDS_A_SECOND;
+	struct opening_given_up given_up;
 
-	return openers_give_up_slow(openers, now, &image) ? image : 0;
+	return openers_give_up_slow(openers, now, &given_up) ? given_up.image : 0;
 }
 
 static void test_what_is_asked_for_is_opened(void **state)
 {
+	bool seen[100] = { false };
 	struct opening *opening;
-	uint64_t image;
+	struct opening_given_up given_up;
 
 	assert_null(openers_take_done(openers));
 	for (uint64_t i = 1; i < 100; i++)
 		add_file(i);
-	for (uint64_t i = 1; i < 100; i++)
-		check_done(i);
+	for (uint64_t i = 1; i < 100; i++) {
+		opening = wait_for_done();
+		assert_true(opening->image < 100 && !seen[opening->image]);
+		seen[opening->image] = true;
+		assert_true(opening->file.fd >= 0);
+		opening_free(opening);
+	}
 	assert_null(openers_take_done(openers));
 	assert_int_equal(give_up(), 0);
-	assert_int_equal(openers->n_threads, 1);
-	opening = opening_new_map(7, &(struct map_process){ .pid = 1, .root_fd = -1 });
-	openers_add(openers, opening);
+	assert_true(openers->n_threads <= OPENERS_AT_ONCE);
+	opening = opening_new_map(7, &(struct map_process){ .pid = 1, .root_fd = -1 }, 1);
+	assert_true(openers_add(openers, opening));
 	opening = wait_for_done();
 	assert_true(opening->process.root_fd >= 0);
 	assert_int_equal(opening->image, 7);
 	assert_int_equal(opening->file.status, WIRE_image_status_GONE);
-	assert_false(openers_give_up_slow(openers, UINT64_MAX, &image));
+	assert_false(openers_give_up_slow(openers, UINT64_MAX, &given_up));
 	opening_free(opening);
 }
 
-static void test_one_that_hangs_is_replaced_and_comes_back(void **state)
+static void test_one_that_hangs_is_given_up_and_comes_back(void **state)
 {
+	struct opening_given_up given_up;
 	struct opening *opening;
-	uint64_t image;
 
 	file_system_answers(false);
 	add_file(HANGS);
 	wait_for_hanging(1);
 	add_file(1);
-	assert_false(openers_give_up_slow(openers, clock_now(CLOCK_MONOTONIC), &image));
-	assert_int_equal(give_up(), HANGS);
-	check_done(1);
+	check_done(1); /* nobody has had to be given up for it */
+	assert_false(openers_give_up_slow(openers, clock_now(CLOCK_MONOTONIC), &given_up));
+	assert_true(openers_give_up_slow(openers, UINT64_MAX, &given_up));
+	assert_int_equal(given_up.image, HANGS);
+	assert_true(given_up.is_stuck);
+	add_file(2);
+	check_done(2);
 	assert_int_equal(give_up(), 0);
 	assert_int_equal(openers->n_threads, 2);
 	file_system_answers(true);
 	opening = wait_for_done();
 	assert_int_equal(opening->image, HANGS);
 	assert_int_equal(opening->state, OPENING_GIVEN_UP);
+	assert_null(openers->stuck);
 	opening_free(opening);
 	assert_int_equal(give_up(), 0);
 }
 
-static void test_who_waits_is_not_given_up_while_there_may_be_more_threads(void **state)
+/* However many files of a user hang, he has few threads, and the others go on. */
+static void test_files_of_one_user_that_hang_stop_nobody_else(void **state)
 {
-	uint64_t image;
+	enum { USER = 1, OTHER = 2, MORE = 100 };
+	struct opening_given_up given_up;
 
 	file_system_answers(false);
-	for (uint64_t i = 0; i < 3; i++)
-		add_file(HANGS + i);
-	wait_for_hanging(1);
-	assert_int_equal(give_up(), HANGS);
-	wait_for_hanging(2);
-	/* The second one began to be opened when the third already waited. */
-	assert_int_equal(openers->waiting->image, HANGS + 2);
-	assert_false(openers_give_up_slow(openers, openers->waiting->deadline + 1, &image));
-	assert_int_equal(give_up(), HANGS + 1);
+	for (uint64_t i = 0; i < MORE; i++)
+		assert_true(add_file_of(HANGS + i, USER));
+	wait_for_hanging(OPENERS_OF_USER_MAX);
+	for (uint64_t i = 1; i < 100; i++) {
+		assert_true(add_file_of(i, OTHER));
+		check_done(i);
+	}
+	for (size_t i = 0; i < MORE; i++) { /* those that wait can have no thread */
+		assert_true(openers_give_up_slow(openers, UINT64_MAX, &given_up));
+		assert_int_equal(given_up.image, HANGS + i);
+		assert_int_equal(given_up.is_stuck, i < OPENERS_OF_USER_MAX);
+	}
+	assert_false(add_file_of(HANGS + MORE, USER)); /* nothing of his is tried now */
+	assert_true(add_file_of(1, OTHER));
+	check_done(1);
 	file_system_answers(true);
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < OPENERS_OF_USER_MAX; i++)
 		opening_free(wait_for_done());
-	assert_int_equal(give_up(), 0);
+	assert_true(add_file_of(1, USER));
+	check_done(1);
 }
 
 static void test_where_all_hang_what_waits_is_given_up_too(void **state)
 {
 	file_system_answers(false);
-	for (size_t i = 0; i < OPENERS_MAX + 2; i++)
-		add_file(HANGS + i);
 	for (size_t i = 0; i < OPENERS_MAX; i++) {
+		add_file(HANGS + i);
 		wait_for_hanging(i + 1);
-		if (i + 1 < OPENERS_MAX)
-			assert_int_equal(give_up(), HANGS + i);
+		assert_int_equal(give_up(), HANGS + i);
 	}
 	assert_int_equal(openers->n_threads, OPENERS_MAX);
-	for (size_t i = OPENERS_MAX - 1; i < OPENERS_MAX + 2; i++)
+	for (size_t i = OPENERS_MAX; i < OPENERS_MAX + 2; i++)
+		add_file(HANGS + i);
+	for (size_t i = OPENERS_MAX; i < OPENERS_MAX + 2; i++)
 		assert_int_equal(give_up(), HANGS + i);
 	assert_int_equal(give_up(), 0);
 	assert_int_equal(openers->n_threads, OPENERS_MAX);
@@ -149,12 +176,12 @@ static void test_whoever_frees_an_opening_closes_what_it_has(void **state)
 {
 	const struct wire_image_open request = { .image = 1, .path = wire_string("/x", 4096) };
 	struct map_process process = { .pid = 1, .root_fd = open_something() };
-	struct opening *opening = opening_new_map(1, &process);
+	struct opening *opening = opening_new_map(1, &process, 1);
 	int before = process.root_fd, after;
 
 	assert_non_null(opening);
 	opening_free(opening);
-	opening = opening_new_file(&request);
+	opening = opening_new_file(&request, 1);
 	opening->file.fd = open_something();
 	opening_free(opening);
 	after = open_something();
@@ -167,8 +194,8 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_is_asked_for_is_opened),
-		TEST(test_one_that_hangs_is_replaced_and_comes_back),
-		TEST(test_who_waits_is_not_given_up_while_there_may_be_more_threads),
+		TEST(test_one_that_hangs_is_given_up_and_comes_back),
+		TEST(test_files_of_one_user_that_hang_stop_nobody_else),
 		TEST(test_where_all_hang_what_waits_is_given_up_too),
 		TEST(test_whoever_frees_an_opening_closes_what_it_has),
 	};

@@ -68,7 +68,8 @@ static struct served_image *add_map(uint64_t number, uint32_t pid)
 	return served_images_add_map(images, &(struct wire_map_open){ number, pid });
 }
 
-static void test_a_file_that_is_slow_stays_so(void **state)
+/* Perf-source, who was told that it is slow, is told of it once more. */
+static void test_a_file_that_is_slow_is_there_later(void **state)
 {
 	struct served_image *image;
 
@@ -78,12 +79,35 @@ static void test_a_file_that_is_slow_stays_so(void **state)
 	assert_int_equal(last_ready, HANGS);
 	assert_int_equal(image->file.status, WIRE_image_status_SLOW);
 	file_system_answers(true);
-	wait_for_late();
-	assert_int_equal(n_ready, 0);
+	image->is_told = true;
+	wait_for_ready(1);
 	assert_false(served_images_open(images, image));
+	assert_int_equal(image->file.status, WIRE_image_status_OPEN);
+	assert_false(image->is_told);
+	assert_true(image->file.fd >= 0);
+	assert_int_equal(images->n_open, 1);
+}
+
+/* Of a user who has all his threads stuck nothing is tried, until some are back. */
+static void test_what_was_not_even_tried_is_tried_when_it_is_asked_for(void **state)
+{
+	struct served_image *image;
+
+	file_system_answers(false);
+	for (uint64_t i = 0; i < OPENERS_OF_USER_MAX; i++)
+		add_file(HANGS + i);
+	wait_for_ready(OPENERS_OF_USER_MAX);
+	image = add_file(1);
+	wait_for_ready(1);
 	assert_int_equal(image->file.status, WIRE_image_status_SLOW);
-	assert_int_equal(image->file.fd, -1);
-	assert_int_equal(images->n_open, 0);
+	assert_true(served_images_open(images, image));
+	wait_for_ready(1);
+	assert_int_equal(image->file.status, WIRE_image_status_SLOW);
+	file_system_answers(true);
+	wait_for_ready(OPENERS_OF_USER_MAX);
+	assert_true(served_images_open(images, image));
+	wait_for_ready(1);
+	assert_int_equal(image->file.status, WIRE_image_status_OPEN);
 }
 
 /* It costs one thread, however often it is asked for, and is there when the file system answers. */
@@ -231,7 +255,8 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_file_that_is_slow_stays_so),
+		TEST(test_a_file_that_is_slow_is_there_later),
+		TEST(test_what_was_not_even_tried_is_tried_when_it_is_asked_for),
 		TEST(test_a_map_that_is_slow_is_there_later),
 		TEST(test_what_is_forgotten_is_closed_even_while_it_is_opened),
 		TEST(test_there_are_only_so_many_roots),
