@@ -230,7 +230,7 @@ static int read_to_compare(struct processes *processes, struct process *process,
  */
 static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
 {
-	uint64_t pause = (clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu_began) * PROCESSES_COMPARE_SHARE;
+	uint64_t pause = (clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu_began) * PROCESSES_COMPARE_SHARE;
 
 	processes->compare_at = clock_now(CLOCK_MONOTONIC) +
 				(pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
@@ -257,7 +257,7 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 	processes_drop_compared(processes);
 	if (r < 0 || clock_now(CLOCK_MONOTONIC) < processes->compare_at || process->has_exited)
 		return r;
-	cpu_began = clock_now(CLOCK_THREAD_CPUTIME_ID);
+	cpu_began = clock_now(CLOCK_PROCESS_CPUTIME_ID);
 	r = read_to_compare(processes, process, time);
 	rest_from_comparing(processes, cpu_began);
 	return r;

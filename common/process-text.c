@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/maps-reader.h"
 #include "common/processes-internal.h"
 
 bool processes_is_replaced_text(const struct process *process, const struct image_source *source)
@@ -71,7 +72,7 @@ int processes_note_holes(struct processes *processes, struct process *process,
 
 	if (!processes_watch_memory(processes) || !may_have_holes(process, maps))
 		return 0;
-	r = proc_read_all_maps(maps->task, &all);
+	r = maps_reader_read(&processes->maps_reader, maps->task, MAPS_ALL, &all);
 	for (size_t at = 0; r == 0 && text_hole_next(&all, &at, &hole);) {
 		const struct image_source file = processes_source_of(&all, &all.list[hole.file]);
 

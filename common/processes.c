@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/maps-reader.h"
 #include "common/processes-internal.h"
 
 struct exited_process {
@@ -40,6 +41,8 @@ void processes_deinit(struct processes *processes)
 	processes_drop_compared(processes);
 	free(processes->exited);
 	processes->exited = NULL;
+	maps_reader_end(processes->maps_reader);
+	processes->maps_reader = NULL;
 }
 
 struct process *processes_find(const struct processes *processes, uint32_t pid)
@@ -157,9 +160,16 @@ static int read_found_maps(struct processes *processes, uint32_t pid, struct pro
 	return r;
 }
 
+/* It is there, but what it has mapped is not to be had: what was known of that stays. */
+static int count_unanswered(struct processes *processes)
+{
+	++*counters_get(&processes->stage->counters, "refused", "unanswered-maps");
+	return -ETIMEDOUT;
+}
+
 /*
  * What /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing that belongs
- * to the incarnation that is current in the stream; -ENOMEM.
+ * to the incarnation that is current in the stream; -ETIMEDOUT: it does not answer; -ENOMEM.
  */
 int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret)
 {
@@ -167,9 +177,13 @@ int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_m
 
 	if (pid == PID_UNKNOWN || pid == 0 || processes->is_proc_foreign)
 		return -ESRCH;
-	r = processes->find_maps ? read_found_maps(processes, pid, ret) : proc_read_maps(pid, ret);
+	r = processes->find_maps
+		    ? read_found_maps(processes, pid, ret)
+		    : maps_reader_read(&processes->maps_reader, pid, MAPS_EXECUTABLE, ret);
 	if (r == -EACCES || r == -EPERM)
 		++*counters_get(&processes->stage->counters, "refused", "unreadable-maps");
+	else if (r == -ETIMEDOUT || r == -EBUSY)
+		return count_unanswered(processes);
 	else if (r < 0)
 		return r == -ENOMEM ? r : -ESRCH;
 	if (processes_is_changing(processes, pid)) {
@@ -194,7 +208,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
 		return r == -ENOMEM ? r : 0;
-	if (r == 0)
+	if (r == 0 || r == -ETIMEDOUT)
 		proc_read_name(pid, name);
 	else if (pid == 0)
 		strcpy(name, "swapper");
@@ -505,7 +519,7 @@ static int read_again_into(struct processes *processes, struct process *process,
 	processes->n_rereads++;
 	r = processes_read_maps(processes, process->pid, ret_maps);
 	if (r < 0)
-		return r;
+		return r == -ETIMEDOUT ? 0 : r;
 	/* A zombie, or a kernel thread: it shows nothing, and nothing is learnt. */
 	if (!ret_maps->n)
 		return 0;

@@ -42,6 +42,7 @@ struct processes {
 	uint64_t compare_at;		  /* the time of the next comparison, or later */
 	uint64_t n_compared, n_moved;
 	struct text_comparer *text_comparer; /* NULL: none was needed yet */
+	struct maps_reader *maps_reader;     /* likewise */
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
 	/*
