@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/compression.h"
+#include "common/priority.h"
 #include "common/stage-internal.h"
 
 enum {
@@ -372,6 +373,15 @@ static int end_stream(struct stage *stage, void *self, enum stage_stream_end end
 }
 
 /* A filter's or sink's whole work. What went wrong has been said; 0 or -errno. */
+/* Whether the stream is being made just now: then whoever is slow loses samples. */
+static bool is_live(const struct stage *stage)
+{
+	struct stat status;
+
+	return *stage->hello.image_server && fstat(STDIN_FILENO, &status) == 0 &&
+	       !S_ISREG(status.st_mode);
+}
+
 static int run_on_stream(struct stage *stage, void *self)
 {
 	enum stage_stream_end end;
@@ -380,6 +390,8 @@ static int run_on_stream(struct stage *stage, void *self)
 	r = read_hello(stage, self);
 	if (r < 0)
 		return r;
+	if (is_live(stage))
+		priority_raise();
 	if (stage->program->start) {
 		r = stage->program->start(stage, self, &stage->hello);
 		if (r < 0)

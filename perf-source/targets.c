@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
+#include "common/priority.h"
 #include "perf-source/perf-source.h"
 #include "common/proc.h"
 #include "perf-source/tracepoint.h"
@@ -27,7 +27,6 @@ enum {
 	RINGS_MAX = 256 * 1024 * 1024,	     /* of few CPUs together, which may have more each */
 	SAMPLE_OVERHEAD = 400,		     /* bytes of a sample beside its stack */
 	RING_MILLISECONDS_MIN = 30,	     /* records wait for others for 10 ms (merge.h) */
-	NICENESS = -10,
 	CLOCK_TRIES = 16,
 	CLOCK_GAP_NS = 2000,
 };
@@ -553,17 +552,6 @@ static int define_events(struct stage *stage, struct perf_source_options *option
 	return 0;
 }
 
-/*
- * Whoever takes all CPUs would keep us from the rings: of 64 threads that spin on two, one more
- * gets a thirtieth. Whose niceness was chosen keeps it; without CAP_SYS_NICE there is nothing to be
- * done.
- */
-static void raise_priority(void)
-{
-	if (getpriority(PRIO_PROCESS, 0) == 0)
-		setpriority(PRIO_PROCESS, 0, NICENESS);
-}
-
 int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct perf_source *self = data;
@@ -574,7 +562,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 		r = prepare_command(self);
 	if (r < 0)
 		return r;
-	raise_priority(); /* ours and the server's, not the command's */
+	priority_raise(); /* ours and the server's, not the command's */
 	limit_rate(stage, &self->options);
 	r = image_server_start(&self->server);
 	if (r < 0)

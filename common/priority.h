@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How a recording goes on while others take all CPUs. Each stage of one that lives needs little
+ * time of a CPU, but needs it in time: while one waits, those before it wait for it, and the
+ * kernel's rings fill.
+ */
+#pragma once
+
+/*
+ * Raises the priority of the calling thread, and of those that it starts. Whose niceness was chosen
+ * keeps it; without CAP_SYS_NICE there is nothing to be done (setpriority(2)).
+ */
+void priority_raise(void);
