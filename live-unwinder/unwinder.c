@@ -226,6 +226,18 @@ static int unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
 	return ask_engines(self, unwinding);
 }
 
+/*
+ * Something else may be mapped than is known: the frames are the best there is, but that they end
+ * well proves nothing.
+ */
+static void doubt_end(struct unwinding *unwinding)
+{
+	if (!(unwinding->sample->flags & WIRE_sample_flags_MAPPINGS_LOST))
+		return;
+	if (unwinding->end == WIRE_stack_end_COMPLETE || unwinding->end == WIRE_stack_end_UNPROVED)
+		unwinding->end = WIRE_stack_end_MAPPINGS_LOST;
+}
+
 /* The count of stacks that an image has ended in a certain way. */
 static uint64_t *find_fault(struct stage *stage, struct live_unwinder *self,
 			    const struct image *image, enum wire_stack_end end)
@@ -286,6 +298,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	r = verify_result(stage, self, unwind_user(self, &unwinding));
 	if (r < 0)
 		return r;
+	doubt_end(&unwinding);
 	count_end(stage, self, &unwinding);
 	stack.end = unwinding.end;
 	stack.frames = (struct wire_frames){ self->frames, n_kernel + unwinding.n_frames };
