@@ -10,7 +10,10 @@
 #include "common/clock.h"
 #include "common/processes-internal.h"
 
-enum { SHARERS_MAX = 8 }; /* that are asked one after the other */
+enum {
+	SHARERS_MAX = 8,      /* that are asked one after the other */
+	UNSURE_LOOKS_MAX = 8, /* into a parent's maps, for what its child has mapped */
+};
 
 /*
  * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
@@ -103,14 +106,22 @@ static bool is_as_known(const struct process *process, const struct images *imag
 		       : *source->path == '['; /* what the kernel has put there never moves */
 }
 
-/* Whether /proc shows that a process has mapped what another one is known to have at an address. */
+/*
+ * Whether /proc shows that a process has mapped what another one is known to have at an address.
+ * What it had there before proves nothing: a child may map the same thing anew, for itself.
+ */
 static int has_mapped(struct processes *processes, const struct process *process,
 		      const struct process *other, uint64_t address)
 {
 	const struct mapping *known = mapping_table_find(&other->mappings, address);
+	const struct mapping *had = mapping_table_find(&process->mappings, address);
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	int r = known ? processes_read_maps(processes, process->pid, &maps) : 0;
+	int r;
 
+	if (!known || (had && had->image == known->image &&
+		       had->start - had->offset == known->start - known->offset))
+		return 0;
+	r = processes_read_maps(processes, process->pid, &maps);
 	for (size_t i = 0; r == 0 && i < maps.n; i++) {
 		const struct image_source source = processes_source_of(&maps, &maps.list[i]);
 
@@ -134,6 +145,8 @@ int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t ad
 		r = has_mapped(processes, parent, process, address);
 	if (r > 0)
 		share(process, parent);
+	else if (parent && ++process->n_unsure_looks == UNSURE_LOOKS_MAX)
+		process->unsure_parent = 0;
 	*ret = process ? process->memory : 0;
 	return r < 0 ? r : 0;
 }

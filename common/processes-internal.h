@@ -8,6 +8,16 @@
 #include "common/processes.h"
 #include "common/replaced-text.h"
 
+/* What a PID has taken of its budget (process-budget.c); a program that it executes goes on with
+ * it. */
+struct process_spending {
+	struct process_account *account; /* its user's; NULL: not known yet, or nobody limits it */
+	uint64_t until;			 /* its own: so far ahead it has spent */
+	uint32_t n_records;
+	uint64_t *n_refused; /* counts them; NULL: none were */
+	bool is_refused;     /* the last one was */
+};
+
 /* The current incarnation of a PID. */
 struct process {
 	UT_hash_handle hh;
@@ -16,16 +26,21 @@ struct process {
 	uint32_t own_pid; /* in its own namespace; 0: not known */
 	uint32_t n_threads;
 	uint64_t known_since; /* older events are already in what was read of it */
-	uint64_t read_at;     /* its maps, last; of CLOCK_MONOTONIC */
-	uint64_t began;	      /* forked, executed, or (before it was found) started; 0: not known */
-	uint64_t anonymous;   /* the image of all its anonymous memory, 0: none yet */
+	/* What it has mapped is known without a gap; older mappings are in what was read of it. */
+	uint64_t mapped_since;
+	uint64_t lost_until; /* its own records, beyond its budget; 0: none were */
+	uint64_t read_at;    /* its maps, last; of CLOCK_MONOTONIC */
+	uint64_t began;	     /* forked, executed, or (before it was found) started; 0: not known */
+	uint64_t anonymous;  /* the image of all its anonymous memory, 0: none yet */
 	struct mapping_table mappings;
 	struct replaced_texts *replaced; /* NULL: there never were any */
 	char name[PROC_NAME_MAX];
 	struct cgroup *cgroup; /* NULL: the root, or not known */
 	uint64_t memory; /* the same number: one memory; 0: nobody else's, as far as is known */
-	uint32_t unsure_parent; /* that it may have one memory with; 0: that is known */
+	uint32_t unsure_parent;	 /* that it may have one memory with; 0: that is known */
+	uint32_t n_unsure_looks; /* for that, in vain */
 	bool has_exited;
+	struct process_spending spending;
 };
 
 /* The current incarnation of a PID; NULL: it is not known. */
@@ -131,3 +146,36 @@ int processes_look_again(struct processes *processes, struct process *process, u
 			 uint64_t time);
 
 void processes_drop_compared(struct processes *processes);
+
+/* process-gaps.c. The same as processes_is_unsure(), of a process that was found. */
+bool processes_is_gappy(const struct processes *processes, const struct process *process,
+			uint64_t time);
+
+/*
+ * Whether the maps of a process that is sampled are to be read again because of a gap: neither too
+ * often nor, of all processes together, in more than a part of the time.
+ */
+bool processes_wants_mending(const struct processes *processes, const struct process *process,
+			     uint64_t time);
+
+/* What a child has from its parent is as sure as it was there. */
+void processes_inherit_gaps(const struct processes *processes, struct process *child,
+			    const struct process *parent, uint64_t time);
+
+/* Reads them. 0 or -errno of the output or of memory. */
+int processes_mend(struct processes *processes, struct process *process, uint64_t time);
+
+/*
+ * process-budget.c. Whether one more record of a process can be told; if not, what it has mapped is
+ * not known for sure, and that is counted.
+ */
+bool processes_spend(struct processes *processes, struct process *process, uint64_t time);
+
+/* A child counts for its parent's user. */
+void processes_inherit_account(struct processes *processes, struct process *child,
+			       struct process *parent);
+
+/* Whether it has told of more than it may a moment ago. */
+bool processes_is_storming(const struct process *process, uint64_t time);
+
+void processes_drop_accounts(struct processes *processes);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -20,6 +21,7 @@ void processes_init(struct processes *processes, struct stage *stage, struct ima
 		.stage = stage,
 		.images = images,
 		.n_mappings = MAPPING_KERNEL,
+		.uid_cost = PROCESSES_UID_COST_NS / sysconf(_SC_NPROCESSORS_CONF),
 	};
 }
 
@@ -39,6 +41,7 @@ void processes_deinit(struct processes *processes)
 	HASH_ITER(hh, processes->by_pid, process, next)
 	forget(processes, process);
 	processes_drop_compared(processes);
+	processes_drop_accounts(processes);
 	free(processes->exited);
 	processes->exited = NULL;
 	maps_reader_end(processes->maps_reader);
@@ -218,6 +221,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	process->read_at = before;
 	if (r == 0) {
 		process->known_since = before;
+		process->mapped_since = maps.n ? before : 0;
 		process->began = proc_find_start(pid);
 		process->own_pid = proc_find_own_pid(pid);
 		process->n_threads = n_threads > 0 ? n_threads : 1;
@@ -278,6 +282,8 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
 	if (r < 0 || !parent)
 		return r;
+	processes_inherit_gaps(processes, process, parent, time);
+	processes_inherit_account(processes, process, parent);
 	process->cgroup = cgroup_share(parent->cgroup);
 	if (parent->replaced) {
 		process->replaced = malloc(sizeof(*process->replaced));
@@ -348,16 +354,21 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	uint64_t predecessor = process ? process->upid : 0;
 	_cleanup_(cgroup_dropp) struct cgroup *cgroup =
 		process ? cgroup_share(process->cgroup) : NULL;
+	struct process_spending spending = { 0 };
 	int r = 0;
 
-	if (process)
+	if (process) {
+		spending = process->spending;
 		r = put_exit(processes, process, time);
+	}
 	if (r < 0)
 		return r;
 	process = begin(processes, comm->pid, name);
 	if (!process)
 		return -ENOMEM;
 	process->began = time;
+	process->mapped_since = time;
+	process->spending = spending;
 	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
 	return r < 0 ? r : processes_find_cgroup(processes, process, cgroup, time);
 }
@@ -389,6 +400,8 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 		return 0;
 	if (record_comm_is_exec(&comm->header))
 		return execute(processes, comm, name, time);
+	if (process && !processes_spend(processes, process, time))
+		return 0;
 	return processes_name_thread(processes, comm->pid, comm->tid, name, time);
 }
 
@@ -422,7 +435,7 @@ static int map_into(struct processes *processes, struct process *process,
 		    const struct image_source *source, uint64_t offset, uint64_t time)
 {
 	processes_note_mapped(processes, process, time);
-	if (time < process->known_since)
+	if (time < process->known_since || time < process->mapped_since)
 		return 0;
 	/* Full of what was mapped once: there is no event when it goes. */
 	if (process->mappings.n >= MAPPING_TABLE_MAX - 2)
@@ -438,7 +451,8 @@ static int map_into_others(struct processes *processes, uint32_t pid, uint64_t m
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		if (r == 0 && process->memory == memory && process->pid != pid)
+		if (r == 0 && process->memory == memory && process->pid != pid &&
+		    processes_spend(processes, process, time))
 			r = map_into(processes, process, source, offset, time);
 	}
 	return r;
@@ -451,7 +465,9 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 	struct image_source source;
 	int r;
 
-	if (!mapped_code(processes, mmap, &source))
+	/* Of a storm nothing is looked at but whose it is. */
+	if ((process && !processes_spend(processes, process, time)) ||
+	    !mapped_code(processes, mmap, &source))
 		return 0;
 	if (!process) {
 		r = add_from_proc(processes, mmap->pid, WIRE_origin_FOUND, time);
@@ -479,6 +495,8 @@ static bool is_new_code(const struct processes *processes, const struct record_m
 	const struct process *process = processes_find(processes, mmap->pid);
 	struct image_source source;
 
+	if (process && process->spending.is_refused)
+		return false;
 	if (!mapped_code(processes, mmap, &source))
 		return false;
 	if (!process)
@@ -542,6 +560,12 @@ static int read_again(struct processes *processes, struct process *process, uint
 	return read_again_into(processes, process, time, &maps);
 }
 
+/* Of a process that maps without end little is to be learnt. */
+static uint64_t reread_pause(const struct process *process, uint64_t time)
+{
+	return processes_is_storming(process, time) ? NANOSECONDS_A_SECOND : PROCESSES_REREAD_NS;
+}
+
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid)
 {
@@ -557,10 +581,15 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		if (r < 0)
 			return r;
 		process = processes_find(processes, pid);
+	} else if (address && processes_wants_mending(processes, process, time)) {
+		r = processes_mend(processes, process, time);
+		if (r < 0)
+			return r;
+		process = processes_find(processes, pid);
 	} else if (address && !process->has_exited &&
 		   !processes_is_moving(processes, process, time) &&
 		   !mapping_table_find(&process->mappings, address) &&
-		   clock_now(CLOCK_MONOTONIC) - process->read_at >= PROCESSES_REREAD_NS) {
+		   clock_now(CLOCK_MONOTONIC) - process->read_at >= reread_pause(process, time)) {
 		r = read_again(processes, process, time);
 		if (r < 0 && r != -ESRCH)
 			return r;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "common/mapping-table.h"
+#include "common/proc.h"
 #include "common/stage.h"
 #include "common/images.h"
 #include "common/record.h"
@@ -20,6 +21,8 @@
 #define PROCESSES_COMPARE_SHARE 500	 /* and at most this part of the time goes into that */
 #define PROCESSES_SWEEP_NS 10000000000ULL
 #define PROCESSES_IMAGES_LINGER_NS 30000000000ULL
+#define PROCESSES_UID_COST_NS 100000ULL /* 10,000 records a second of one user, for each CPU */
+#define PROCESSES_MEND_SHARE 10 /* at most this part of the time goes into maps after a loss */
 
 enum {
 	MAPPING_KERNEL = 1,
@@ -43,6 +46,17 @@ struct processes {
 	uint64_t n_compared, n_moved;
 	struct text_comparer *text_comparer; /* NULL: none was needed yet */
 	struct maps_reader *maps_reader;     /* likewise */
+	/* Until when records of mappings were lost, last; UINT64_MAX: they still are; 0: none were.
+	 */
+	uint64_t lost_until;
+	uint64_t mend_at; /* of CLOCK_MONOTONIC: maps are not read after a loss before that */
+	struct process_account *accounts;
+	size_t n_accounts;
+	uint64_t uid_cost; /* of a record, to its user's budget, in nanoseconds */
+	/* Those that told of more than their budget, and the first of them. */
+	uint64_t n_over_budget;
+	uint32_t over_budget_pid;
+	char over_budget_name[PROC_NAME_MAX];
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
 	/*
@@ -127,6 +141,16 @@ int processes_sweep(struct processes *processes, uint64_t time);
 
 /* Tells of the mappings of files anew that were written to since they were mapped. */
 int processes_follow_images(struct processes *processes, uint64_t time);
+
+/*
+ * process-gaps.c. Records of mappings were lost up to a time of the stream; UINT64_MAX: nobody
+ * knows yet until when. What a process has mapped is not known for sure from now on, until it was
+ * read again after that.
+ */
+void processes_lose(struct processes *processes, uint64_t until);
+
+/* Whether a process may have mapped something else at `time` than is known: records were lost. */
+bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time);
 
 /* After a loss of events: reads again what is alive, and ends what is not. */
 int processes_read_all_again(struct processes *processes, uint64_t time);

@@ -7,6 +7,7 @@
 #include "common/image-server.h"
 #include "common/images.h"
 #include "perf-source/followed.h"
+#include "perf-source/gaps.h"
 #include "perf-source/hotplug.h"
 #include "perf-source/instruments.h"
 #include "perf-source/marks.h"
@@ -52,6 +53,7 @@ struct perf_source {
 	struct sample_filter filters[SAMPLED_EVENTS_MAX]; /* of its counters */
 	size_t n_filters;
 	struct merge merge;
+	struct gaps gaps; /* of the rings of side-band */
 	struct images images;
 	struct processes processes;
 	struct off_cpu off_cpu;
@@ -61,7 +63,7 @@ struct perf_source {
 	struct marks marks;
 	uint64_t lost_told; /* samples and events that LOST records told of */
 	bool must_read_again;
-	uint64_t read_again_at; /* all processes, last */
+	uint64_t read_again_at; /* all processes, not before */
 	uint64_t images_checked_at;
 	uint64_t start_time, realtime_ahead;
 };

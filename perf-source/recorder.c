@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* While it records: perf's records in, ours out, until it is time to stop. */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -248,6 +249,25 @@ static int tell_others(struct stage *stage, struct perf_source *self, uint64_t u
 	return r;
 }
 
+/* Looks at all rings; returns up to when there is everything. */
+static uint64_t look(struct perf_source *self)
+{
+	uint64_t until = merge_look(&self->merge), lost_until;
+
+	if (gaps_look(&self->gaps, clock_now(CLOCK_MONOTONIC), &lost_until))
+		processes_lose(&self->processes, lost_until);
+	return until;
+}
+
+/* A record of side-band was taken: what comes behind it may be missing. */
+static void note_gap(struct perf_source *self, const struct merge_record *record)
+{
+	uint64_t lost_until;
+
+	if (gaps_take(&self->gaps, record->ring, record->time, &lost_until))
+		processes_lose(&self->processes, lost_until);
+}
+
 /* Everything up to a time, in order. */
 static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 {
@@ -259,6 +279,8 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 
 	while (merge_next(&self->merge, until, &record) == 0) {
 		stage->last_time = record.time;
+		if (recording_ring_kind(&self->recording, record.ring) == RING_SIDEBAND)
+			note_gap(self, &record);
 		r = tell_others(stage, self, record.time);
 		if (r == 0)
 			r = take(stage, self, &record);
@@ -558,12 +580,16 @@ static int begin(struct stage *stage, struct perf_source *self)
 static int read_again_if_lost(struct perf_source *self)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int r;
 
-	if (!self->must_read_again || now - self->read_again_at < READ_ALL_AGAIN_NS)
+	if (!self->must_read_again || now < self->read_again_at)
 		return 0;
 	self->must_read_again = false;
-	self->read_again_at = now;
-	return processes_read_all_again(&self->processes, self->merge.last_time);
+	r = processes_read_all_again(&self->processes, self->merge.last_time);
+	/* Where there are many processes, it is not to take up much of the time. */
+	self->read_again_at =
+		now + READ_ALL_AGAIN_NS + (clock_now(CLOCK_MONOTONIC) - now) * PROCESSES_MEND_SHARE;
+	return r;
 }
 
 /* Whether files were written to since they were mapped. */
@@ -586,7 +612,7 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 	int r = 0;
 
 	while (r == 0 && goes_on && !stage_should_stop()) {
-		r = drain(stage, self, merge_look(&self->merge));
+		r = drain(stage, self, look(self));
 		if (r == 0)
 			r = images_take_states(&self->images);
 		if (r == 0)
@@ -616,7 +642,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 	marks_stop(&self->marks);
 	if (self->options.command && stage_should_stop())
 		kill(self->command.pid, SIGTERM);
-	merge_look(&self->merge);
+	look(self);
 	r = drain(stage, self, UINT64_MAX - 1);
 	if (stopped_at < self->merge.last_time)
 		stopped_at = self->merge.last_time;
@@ -653,6 +679,14 @@ static int finish(struct stage *stage, struct perf_source *self)
 			follow_program_count_refused(&self->followed.program);
 	if (self->marks.n_refused)
 		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
+	if (self->processes.n_over_budget)
+		stage_warn(stage,
+			   "%" PRIu64 " processes ('%s', %" PRIu32
+			   ", was the first) mapped code, or changed "
+			   "their names, too often for each time to be told: their stacks end with "
+			   "mappings-lost",
+			   self->processes.n_over_budget, self->processes.over_budget_name,
+			   self->processes.over_budget_pid);
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
 	*counters_get(&stage->counters, "processes", "incarnations") += self->processes.n_upids;
 	*counters_get(&stage->counters, "processes", "maps-read-again") +=
@@ -712,6 +746,7 @@ void perf_source_deinit(void *data)
 	hotplug_deinit(&self->hotplug);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
+	gaps_deinit(&self->gaps);
 	merge_deinit(&self->merge);
 	recording_deinit(&self->recording);
 	for (size_t i = 0; i < self->n_filters; i++)

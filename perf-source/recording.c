@@ -78,11 +78,15 @@ static int remember_event(struct recording *recording, const struct recorded_eve
 
 static size_t ring_bytes(const struct recording *recording, enum ring_kind kind)
 {
+	size_t most = kind == RING_SIDEBAND ? RECORDING_SIDEBAND_MAX : RECORDING_SMALL_MAX;
+
 	if (kind == RING_WAITS)
 		return recording->waits_bytes;
-	if (kind == RING_SAMPLES || recording->ring_bytes < RECORDING_SMALL_MAX)
+	if (kind == RING_SIDEBAND && recording->ring_bytes < RECORDING_SIDEBAND_MIN)
+		return RECORDING_SIDEBAND_MIN;
+	if (kind == RING_SAMPLES || recording->ring_bytes < most)
 		return recording->ring_bytes;
-	return RECORDING_SMALL_MAX;
+	return most;
 }
 
 /* Gives an event the ring of its CPU, which the first event makes. Takes its descriptor over. */

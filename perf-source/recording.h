@@ -13,8 +13,10 @@
 #include "perf-source/ring.h"
 
 enum {
-	RECORDING_SMALL_MAX = 1024 * 1024,	/* bytes of a ring without stacks */
-	RECORDING_WAITS_MIN = 16 * 1024 * 1024, /* of waits, however few samples are asked for */
+	RECORDING_SMALL_MAX = 1024 * 1024,	  /* bytes of a ring without stacks */
+	RECORDING_SIDEBAND_MIN = 16 * 1024,	  /* several of the largest records */
+	RECORDING_SIDEBAND_MAX = 4 * 1024 * 1024, /* 160 ms of a CPU that only maps: 25 MB/s */
+	RECORDING_WAITS_MIN = 16 * 1024 * 1024,	  /* of waits, however few samples are asked for */
 };
 
 /* Rings by what they hold: of each kind one a CPU, in this order. */

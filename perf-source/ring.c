@@ -14,7 +14,9 @@ int ring_open(struct ring *ring, int fd, size_t size)
 	size_t page = sysconf(_SC_PAGESIZE);
 	void *memory;
 
-	*ring = (struct ring){ .fd = -1, .wrapped = malloc(RING_RECORD_MAX) };
+	*ring = (struct ring){ .fd = -1,
+			       .filled_at = RING_NEVER_FILLED,
+			       .wrapped = malloc(RING_RECORD_MAX) };
 	if (!ring->wrapped)
 		return -ENOMEM;
 	memory = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -42,10 +44,24 @@ void ring_close(struct ring *ring)
 	*ring = (struct ring){ .fd = -1 };
 }
 
+/* Only we change the tail, so that no room has come in between. */
+static bool is_filled(const struct ring *ring, uint64_t head)
+{
+	return head - ring->page->data_tail > ring->size - RING_SIDEBAND_MAX;
+}
+
 void ring_look(struct ring *ring)
 {
-	if (ring->page)
-		ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	if (!ring->page)
+		return;
+	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	if (is_filled(ring, ring->head))
+		ring->filled_at = ring->head;
+}
+
+bool ring_is_filled(const struct ring *ring)
+{
+	return ring->page && is_filled(ring, ring->head);
 }
 
 const struct perf_event_header *ring_peek(struct ring *ring)
@@ -74,6 +90,12 @@ void ring_advance(struct ring *ring, const struct perf_event_header *header)
 
 void ring_release(struct ring *ring)
 {
-	if (ring->page)
-		__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_RELEASE);
+	uint64_t head;
+
+	if (!ring->page || ring->page->data_tail == ring->position)
+		return;
+	head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	if (is_filled(ring, head))
+		ring->filled_at = head;
+	__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_RELEASE);
 }

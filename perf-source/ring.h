@@ -7,10 +7,17 @@
 #pragma once
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RING_RECORD_MAX = 65536 }; /* a record's size has 16 bits */
+enum {
+	RING_RECORD_MAX = 65536, /* a record's size has 16 bits */
+	RING_SIDEBAND_MAX =
+		8192, /* no record of side-band is larger: a path has 4096 bytes at most */
+};
+
+#define RING_NEVER_FILLED UINT64_MAX
 
 struct ring {
 	int fd; /* owned */
@@ -19,7 +26,9 @@ struct ring {
 	uint64_t size;	   /* of the data: a power of two */
 	uint64_t position; /* of the next record */
 	uint64_t head;	   /* how far the kernel had written when we looked */
-	char *wrapped;	   /* a record that goes over the end of the ring, in one piece */
+	/* Behind it there was no room for some record of side-band when we looked, or gave room. */
+	uint64_t filled_at;
+	char *wrapped; /* a record that goes over the end of the ring, in one piece */
 };
 
 /*
@@ -38,6 +47,9 @@ void ring_look(struct ring *ring);
  */
 const struct perf_event_header *ring_peek(struct ring *ring);
 void ring_advance(struct ring *ring, const struct perf_event_header *header);
+
+/* Whether there was no room for some record of side-band when we looked. */
+bool ring_is_filled(const struct ring *ring);
 
 /* Gives what was read back to the kernel. */
 void ring_release(struct ring *ring);

@@ -53,5 +53,7 @@ int sample_put(struct stage *stage, struct processes *processes, const struct re
 		r = processes_of_sample(processes, of->waker_pid, 0, time, &out.waker);
 	if (r == 0)
 		r = processes_of_sample(processes, sample->pid, user_address, time, &out.process);
+	if (user_address && processes_is_unsure(processes, sample->pid, time))
+		out.flags |= WIRE_sample_flags_MAPPINGS_LOST;
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_sample, &out);
 }
