@@ -61,8 +61,8 @@ int places_add_process(struct places *places, struct place_process *process, uin
 	};
 
 	*process = (struct place_process){ .number = record.process, .pid = pid };
-	if (parent && mapping_table_copy(&process->mappings, &parent->mappings) < 0)
-		return -ENOMEM;
+	if (parent)
+		mapping_table_share(&process->mappings, &parent->mappings);
 	process->has_made_up = parent && parent->has_made_up;
 	return stage_put(places->stage, WIRE_RECORD_process, &record);
 }

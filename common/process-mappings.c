@@ -118,18 +118,19 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 int processes_own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
 			    uint64_t time)
 {
+	const struct mapping *known;
 	int r = 0;
 
-	for (size_t i = 0; inherited && i < child->mappings.n && r == 0; i++) {
-		struct mapping *mapping = &child->mappings.list[i];
+	for (uint64_t at = 0;
+	     inherited && r == 0 && (known = mapping_table_next(&child->mappings, at));) {
+		struct mapping mapping = *known;
 
-		if (mapping->image != inherited)
+		at = known->end;
+		if (mapping.image != inherited)
 			continue;
-		r = find_anonymous(processes, child, &mapping->image);
-		if (r < 0)
-			break;
-		mapping->number = processes->n_mappings++;
-		r = processes_put_mapping(processes, child->upid, mapping, 0, time);
+		r = find_anonymous(processes, child, &mapping.image);
+		if (r == 0)
+			r = processes_put_new_mapping(processes, child, &mapping, 0, time);
 	}
 	return r;
 }

@@ -156,26 +156,23 @@ static int forget_moved(struct processes *processes, struct process *process,
 			const struct image_source *now, uint64_t offset, uint64_t time)
 {
 	struct mapping_table *mappings = &process->mappings;
-	uint64_t end = now->start + now->length;
+	uint64_t end = now->start + now->length, at = now->start;
+	const struct mapping *known;
 	int r = 0;
 
-	for (size_t i = mapping_table_behind(mappings, now->start);
-	     r == 0 && i < mappings->n && mappings->list[i].start < end;) {
-		const struct mapping *known = &mappings->list[i];
+	while (r == 0 && (known = mapping_table_next(mappings, at)) && known->start < end) {
 		const struct mapping nothing = {
 			.start = known->start > now->start ? known->start : now->start,
 			.end = known->end < end ? known->end : end,
 		};
 
-		if (is_as_known(process, processes->images, known, now, offset)) {
-			i++;
+		at = nothing.end;
+		if (is_as_known(process, processes->images, known, now, offset))
 			continue;
-		}
 		processes->n_moved++;
 		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
 		if (r == 0)
 			r = mapping_table_remove(mappings, nothing.start, nothing.end);
-		i = mapping_table_behind(mappings, nothing.end); /* it may have become two */
 	}
 	return r;
 }

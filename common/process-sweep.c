@@ -18,10 +18,26 @@ static bool is_gone(const struct processes *processes, const struct process *pro
 	       !processes_is_changing(processes, process->pid);
 }
 
+/* Of a sweep. */
+struct use {
+	struct images *images;
+	uint64_t time;
+};
+
+static bool use_image(const struct mapping *mapping, void *arg)
+{
+	const struct use *use = arg;
+
+	images_use(use->images, mapping->image, use->time);
+	return false;
+}
+
+/* What forks share is looked at once: there may be thousands of them. */
 static void use_images(struct processes *processes, const struct process *process, uint64_t time)
 {
-	for (size_t i = 0; i < process->mappings.n; i++)
-		images_use(processes->images, process->mappings.list[i].image, time);
+	struct use use = { processes->images, time };
+
+	mapping_table_any(&process->mappings, processes->n_questions, use_image, &use);
 	images_use(processes->images, process->anonymous, time); /* it may map such memory again */
 	for (size_t i = 0; process->replaced && i < process->replaced->n; i++)
 		images_use(processes->images, process->replaced->list[i].file.image, time);
@@ -35,6 +51,7 @@ int processes_sweep(struct processes *processes, uint64_t time)
 	if (time - processes->swept_at < PROCESSES_SWEEP_NS)
 		return 0;
 	processes->swept_at = time;
+	processes->n_questions++;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
 		if (is_gone(processes, process)) {

@@ -50,6 +50,7 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 	process->origin = record->origin;
 	process->began = record->began;
 	process->own_pid = record->own_pid;
+	process->mappings.pool = &table->mappings;
 	snprintf(process->name, sizeof(process->name), "%s", record->name.data);
 	HASH_ADD(hh, table->by_number, number, sizeof(process->number), process);
 	if (!HASH_HAS(hh, process)) {
@@ -60,7 +61,8 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 	if (record->origin != WIRE_origin_FORKED || !parent)
 		return 0;
 	process->cgroup = cgroup_share(parent->cgroup);
-	return mapping_table_copy(&process->mappings, &parent->mappings);
+	mapping_table_share(&process->mappings, &parent->mappings);
+	return 0;
 }
 
 int process_table_set_cgroup(struct process_table *table, const struct wire_cgroup *record)

@@ -29,6 +29,7 @@ struct process {
 struct process_table {
 	struct process *by_number;
 	struct process kernel;
+	struct mapping_pool mappings; /* all tables' */
 	uint64_t n_versions;
 	uint64_t n_refused;				    /* processes and mappings */
 	void (*forget)(struct process *process, void *arg); /* before one goes; may be NULL */

@@ -107,6 +107,7 @@ static struct process *begin(struct processes *processes, uint32_t pid, const ch
 	process->upid = ++processes->n_upids;
 	process->pid = pid;
 	process->n_threads = 1;
+	process->mappings.pool = &processes->mappings;
 	snprintf(process->name, sizeof(process->name), "%s", name);
 	HASH_ADD(hh, processes->by_pid, pid, sizeof(process->pid), process);
 	if (HASH_HAS(hh, process))
@@ -276,8 +277,10 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	parent = processes_find(processes, task->parent_pid);
 	parent_upid = parent ? parent->upid : 0;
 	process = begin(processes, task->pid, parent ? parent->name : "");
-	if (!process || (parent && mapping_table_copy(&process->mappings, &parent->mappings) < 0))
+	if (!process)
 		return -ENOMEM;
+	if (parent)
+		mapping_table_share(&process->mappings, &parent->mappings);
 	process->began = time;
 	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
 	if (r < 0 || !parent)
@@ -616,13 +619,20 @@ int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin o
 	return r;
 }
 
-/* Whether any of a mapping is among those that were read. */
+/* Whether any of a mapping is among those that were read, which are in order. */
 static bool is_mapped(const struct mapping *mapping, const struct proc_maps *maps)
 {
-	for (size_t i = 0; i < maps->n; i++)
-		if (maps->list[i].start < mapping->end && mapping->start < maps->list[i].end)
-			return true;
-	return false;
+	size_t low = 0, high = maps->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (maps->list[middle].end <= mapping->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < maps->n && maps->list[low].start < mapping->end;
 }
 
 /* Tells of what is not mapped any more. */
@@ -630,16 +640,15 @@ static int remove_unmapped(struct processes *processes, struct process *process,
 			   const struct proc_maps *maps, uint64_t time)
 {
 	struct mapping_table *mappings = &process->mappings;
+	const struct mapping *known;
 	int r = 0;
 
-	for (size_t i = 0; i < mappings->n && r == 0;) {
-		const struct mapping nothing = { .start = mappings->list[i].start,
-						 .end = mappings->list[i].end };
+	for (uint64_t at = 0; r == 0 && (known = mapping_table_next(mappings, at));) {
+		const struct mapping nothing = { .start = known->start, .end = known->end };
 
-		if (is_mapped(&mappings->list[i], maps)) {
-			i++;
+		at = known->end;
+		if (is_mapped(known, maps))
 			continue;
-		}
 		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
 		if (r == 0)
 			r = mapping_table_remove(mappings, nothing.start, nothing.end);
@@ -702,14 +711,24 @@ int processes_read_all_again(struct processes *processes, uint64_t time)
 	return 0;
 }
 
+static bool has_another_image(const struct mapping *mapping, void *images)
+{
+	return images_current(images, mapping->image) != mapping->image;
+}
+
 /* Tells of mappings again whose files were written to. */
 static int follow_images(struct processes *processes, struct process *process, uint64_t time)
 {
+	const struct mapping *known;
 	int r = 0;
 
-	for (size_t i = 0; i < process->mappings.n && r == 0; i++) {
-		struct mapping mapping = process->mappings.list[i];
+	if (!mapping_table_any(&process->mappings, processes->n_questions, has_another_image,
+			       processes->images))
+		return 0;
+	for (uint64_t at = 0; r == 0 && (known = mapping_table_next(&process->mappings, at));) {
+		struct mapping mapping = *known;
 
+		at = known->end;
 		mapping.image = images_current(processes->images, mapping.image);
 		r = processes_put_new_mapping(processes, process, &mapping, 0, time);
 	}
@@ -724,6 +743,7 @@ int processes_follow_images(struct processes *processes, uint64_t time)
 	if (processes->n_images_followed == processes->images->n_replaced)
 		return 0;
 	processes->n_images_followed = processes->images->n_replaced;
+	processes->n_questions++;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
 		r = follow_images(processes, process, time);

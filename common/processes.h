@@ -37,6 +37,8 @@ struct processes {
 	uint32_t n_mappings;
 	uint64_t n_rereads;
 	uint64_t n_images_followed;    /* of images->n_replaced */
+	uint64_t n_questions;	       /* of mapping_table_any() */
+	struct mapping_pool mappings;  /* all tables' */
 	bool is_proc_foreign;	       /* /proc shows another PID namespace than the events do */
 	struct exited_process *exited; /* a queue, by time */
 	size_t n_exited, n_exited_allocated;

@@ -80,9 +80,9 @@ void replaced_texts_note(struct replaced_texts *texts, const struct images *imag
 			 const struct mapping_table *mappings, uint64_t start, uint64_t end,
 			 bool is_writable)
 {
-	for (size_t i = mapping_table_behind(mappings, start);
-	     i < mappings->n && mappings->list[i].start < end; i++) {
-		struct mapping file = cut(&mappings->list[i], start, end);
+	for (const struct mapping *known = mapping_table_next(mappings, start);
+	     known && known->start < end; known = mapping_table_next(mappings, known->end)) {
+		struct mapping file = cut(known, start, end);
 
 		if (!images_is_file(images, file.image))
 			continue;

@@ -989,7 +989,7 @@ static void test_the_image_of_replaced_text_does_not_end_before_its_process(void
 
 	processes.is_mapping = nothing_waits;
 	begin_with_one_mapping(living);
-	text = *processes_mappings(&processes, living)->list;
+	text = *mapping_table_next(processes_mappings(&processes, living), 0);
 	do_mmap(living, text.start, text.end - text.start, text.start, "//anon", 0, 12);
 	test_stream_text(&stream);
 	for (; time <= 3 * PROCESSES_IMAGES_LINGER_NS; time += PROCESSES_SWEEP_NS) {

@@ -260,8 +260,8 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 	size_t n = 0;
 
 	session->version = process->version;
-	for (size_t i = 0; i < process->mappings.n; i++) {
-		const struct mapping *mapping = &process->mappings.list[i];
+	MAPPING_TABLE_EACH(mapping, &process->mappings)
+	{
 		struct image *image = image_table_find(engine->files->table, mapping->image);
 		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
 		uint64_t address, bias;

@@ -20,6 +20,7 @@
 
 enum {
 	FILE_REACH = 1 << 28, /* no file goes on so far before or behind its code */
+	NO_FILES_MAX = 64,    /* mappings without a file that are passed over, looking for one */
 	USER_BITS = 56,	      /* of an address, with five-level page tables */
 };
 
@@ -160,18 +161,19 @@ static bool is_no_file(const struct walk *walk, const struct mapping *mapping)
 static bool is_beyond_files(const struct walk *walk, uint64_t address)
 {
 	const struct mapping_table *mappings = &walk->unwinding->process->mappings;
-	size_t behind = mapping_table_behind(mappings, address), before = behind;
+	const struct mapping *behind = mapping_table_next(mappings, address);
+	const struct mapping *before = mapping_table_previous(mappings, address);
 
 	if (address - walk->stack_start < STACK_REACH)
 		return true;
-	if (behind < mappings->n && mappings->list[behind].start <= address)
+	if (behind && behind->start <= address)
 		return false; /* in code */
-	while (before > 0 && is_no_file(walk, &mappings->list[before - 1]))
-		before--;
-	while (behind < mappings->n && is_no_file(walk, &mappings->list[behind]))
-		behind++;
-	return (before == 0 || address - mappings->list[before - 1].end > FILE_REACH) &&
-	       (behind == mappings->n || mappings->list[behind].start - address > FILE_REACH);
+	for (int i = 0; i < NO_FILES_MAX && before && is_no_file(walk, before); i++)
+		before = mapping_table_previous(mappings, before->start);
+	for (int i = 0; i < NO_FILES_MAX && behind && is_no_file(walk, behind); i++)
+		behind = mapping_table_next(mappings, behind->end);
+	return (!before || address - before->end > FILE_REACH) &&
+	       (!behind || behind->start - address > FILE_REACH);
 }
 
 /* A word was not captured; where a file may be others would read it. */

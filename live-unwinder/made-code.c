@@ -89,9 +89,9 @@ static struct made_process *get_process(struct made_code *made, const struct pro
 /* The first one that it has mapped. */
 static const struct image *find_dump(const struct made_code *made, const struct process *process)
 {
-	for (size_t i = 0; i < process->mappings.n; i++) {
-		const struct image *image =
-			image_table_find(made->files->table, process->mappings.list[i].image);
+	MAPPING_TABLE_EACH(mapping, &process->mappings)
+	{
+		const struct image *image = image_table_find(made->files->table, mapping->image);
 
 		if (image && image->kind == WIRE_image_kind_FILE && jitdump_path_is(image->path))
 			return image;

@@ -111,8 +111,8 @@ static int put_process(struct verify *verify, const struct identity *identity,
 	};
 	int r = process->number ? wire_writer_put(&verify->dump, WIRE_RECORD_process, &record) : 0;
 
-	for (size_t i = 0; i < process->mappings.n && r == 0; i++) {
-		const struct mapping *mapping = &process->mappings.list[i];
+	MAPPING_TABLE_EACH(mapping, &process->mappings)
+	{
 		const struct image *image = image_table_find(&identity->images, mapping->image);
 		const struct wire_mapping mapping_record = {
 			.mapping = mapping->number,
@@ -124,7 +124,7 @@ static int put_process(struct verify *verify, const struct identity *identity,
 			.image = mapping->image,
 		};
 
-		if (image)
+		if (r == 0 && image)
 			r = put_image(verify, image);
 		if (r == 0)
 			r = wire_writer_put(&verify->dump, WIRE_RECORD_mapping, &mapping_record);

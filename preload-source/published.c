@@ -155,11 +155,12 @@ static int wait_for_files(struct published *published, const struct mapping_tabl
 {
 	uint64_t until = clock_now(CLOCK_MONOTONIC) + PUBLISHED_OPEN_MS * NANOSECONDS_A_MILLISECOND;
 
-	for (size_t i = 0; i < mappings->n; i++) {
+	MAPPING_TABLE_EACH(mapping, mappings)
+	{
 		struct pollfd answer = { published->images->server_fd, POLLIN, 0 };
 		int r;
 
-		while (images_descriptor(published->images, mappings->list[i].image) == -EAGAIN &&
+		while (images_descriptor(published->images, mapping->image) == -EAGAIN &&
 		       clock_now(CLOCK_MONOTONIC) < until) {
 			poll(&answer, 1, 10);
 			r = images_take_states(published->images);
@@ -180,12 +181,12 @@ int published_update(struct published *published, uint64_t offset,
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < mappings->n; i++) /* while the old list can still be read */
-		find_table(published, mappings->list[i].image);
+	MAPPING_TABLE_EACH(mapping, mappings) /* while the old list can still be read */
+	find_table(published, mapping->image);
 	__atomic_store_n(&list->version, version + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	for (size_t i = 0; i < mappings->n; i++) {
-		const struct mapping *mapping = &mappings->list[i];
+	MAPPING_TABLE_EACH(mapping, mappings)
+	{
 		struct published_table table = find_table(published, mapping->image);
 
 		if (n == HEAP_MAPPINGS_MAX) {
