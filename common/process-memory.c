@@ -160,7 +160,8 @@ static int forget_moved(struct processes *processes, struct process *process,
 	const struct mapping *known;
 	int r = 0;
 
-	while (r == 0 && (known = mapping_table_next(mappings, at)) && known->start < end) {
+	while (r == 0 && at < end && (known = mapping_table_next(mappings, at)) &&
+	       known->start < end) {
 		const struct mapping nothing = {
 			.start = known->start > now->start ? known->start : now->start,
 			.end = known->end < end ? known->end : end,
