@@ -55,6 +55,20 @@ static struct connection *make_page(void)
 	return page;
 }
 
+/*
+ * The address is anybody's once the reader has gone, and what he sends is mapped here: it must be
+ * root or one of our own users, by the kernel's word of who began to listen (unix(7)).
+ */
+static bool may_be_the_reader(int fd)
+{
+	struct ucred peer = { .uid = -1 };
+	unsigned size = sizeof(peer);
+
+	return system_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == 0 || peer.uid == (uid_t)system_call(SYS_getuid, 0) ||
+		peer.uid == (uid_t)system_call(SYS_geteuid, 0));
+}
+
 static int open_socket(const struct environment *environment)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -70,8 +84,11 @@ static int open_socket(const struct environment *environment)
 	if (fd < 0)
 		return -1;
 	system_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	/* To be let in, too: others may fill the backlog. */
+	system_call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (system_call(SYS_connect, fd, &address,
-			offsetof(struct sockaddr_un, sun_path) + 1 + size) < 0) {
+			offsetof(struct sockaddr_un, sun_path) + 1 + size) < 0 ||
+	    !may_be_the_reader(fd)) {
 		system_call(SYS_close, fd);
 		return -1;
 	}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A program that has only the system calls left that it makes itself ends as it does alone."""
 import itertools
+import os
 import subprocess
 import sys
 import unittest
@@ -9,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import heap  # noqa: E402
+import pipeline  # noqa: E402
 
 CONFINED = heap.PROGRAMS / "heap-confined"
 SIZE = 7001
@@ -17,6 +19,22 @@ EVERY = tuple(itertools.product(("start", "middle"), ("kill", "trap", "errno"),
                                 ("prctl", "seccomp", "tsync"))) + (("middle", "thread", "prctl"),)
 SOME = (("start", "kill", "prctl"), ("middle", "kill", "seccomp"), ("start", "trap", "prctl"),
         ("middle", "errno", "prctl"), ("middle", "kill", "tsync"))
+# What the program says to whoever listens there; with a backlog of 0 somebody else has that.
+SQUATTER = """
+import os, socket, sys
+address = f"stackpipe-test-{os.getpid()}"
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening.bind("\\0" + address)
+listening.listen(int(sys.argv[1]))
+if not int(sys.argv[1]):
+    other = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    other.connect("\\0" + address)
+print(address, flush=True)
+if int(sys.argv[1]):
+    print(len(listening.accept()[0].recv(4096)))
+else:
+    sys.stdin.read()
+"""
 
 
 class Confined(unittest.TestCase):
@@ -77,6 +95,20 @@ class Confined(unittest.TestCase):
         self.assertEqual(sum(event.kind == "allocated" and 100 <= event.size < 1100
                              and "work" in found.names_of(event.stack) for event in found.events),
                          1000)
+
+    @pipeline.needs_root
+    def test_who_has_the_readers_address_must_be_a_reader(self):
+        """He is another user: nothing is said to him, and a full backlog keeps nobody waiting for ever."""
+        for backlog in 1, 0:
+            with self.subTest(backlog=backlog), subprocess.Popen(
+                    [*pipeline.NOBODY, sys.executable, "-c", SQUATTER, str(backlog)], stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, text=True) as squatter:
+                address = squatter.stdout.readline().strip()
+                subprocess.run(["true"], check=True, timeout=pipeline.PATIENCE_S, env={
+                    **os.environ, "LD_PRELOAD": str(heap.PRELOAD.parent / "libstackpipe-preload.so"),
+                    "STACKPIPE_HEAP": f"{address}:{'0' * 32}:0"})
+                said, _ = squatter.communicate("")
+                self.assertEqual(said.strip(), "0" if backlog else "")
 
 
 if __name__ == "__main__":
