@@ -124,6 +124,9 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 		return r;
 	recording_init(&self->recording, stage, &self->identity.images);
 	r = image_files_init(&self->files, stage, &self->identity.images, hello);
+	if (self->files.client.was_refused)
+		stage_warn(stage, "whoever has the address of the image server is not it: files "
+				  "are opened by their paths");
 	if (r == 0)
 		r = engine_dwfl_new(&self->files, hello->register_mask, &self->dwfl);
 	if (r == 0)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Who may do what: a user records his own programs, and unwinding takes no privilege at all."""
+import re
 import subprocess
+import sys
 
 import pipeline
 import streams
@@ -8,6 +10,15 @@ import streams
 KERNEL_SIDE_TOO = 1  # the perf_event_paranoid up to which a user sees the kernel's side
 OWN_PROGRAMS = 2  # … and up to which a user may record at all
 PROGRAMS = "perf-source", "live-unwinder", "symbolizer"
+# Tells how much the first who comes has said.
+SQUATTER = """
+import socket, sys
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening.bind("\\0" + sys.argv[1])
+listening.listen(8)
+print("there", flush=True)
+print(len(listening.accept()[0].recv(4096)))
+"""
 
 
 @pipeline.needs_root
@@ -30,6 +41,23 @@ class Nobody(pipeline.RecordingTest):
         sink = self.stage("capture-sink", "-f", "folded", "-")
         folded = self.run_well(*commands, sink)[-1].output.decode()
         return streams.folded_stacks(folded)
+
+    def test_who_takes_the_servers_address_is_not_believed(self):
+        """Of a stream that root has kept: its server has gone, and the address is anybody's."""
+        stream = self.directory / "raw.stream"
+        with stream.open("wb") as out:
+            self.run_well(self.source("-F", "999", "--", pipeline.CHAIN, "once", "0.3"), stdout=out)
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        address = re.search(r'^hello .*image_server="([^"]+)"', text).group(1)
+        with subprocess.Popen([*pipeline.NOBODY, sys.executable, "-c", SQUATTER, address],
+                              stdout=subprocess.PIPE, text=True) as squatter:
+            self.assertEqual(squatter.stdout.readline().strip(), "there")
+            with stream.open("rb") as stdin:
+                ended = self.start(self.stage("live-unwinder"), self.stage("symbolizer", "-q"),
+                                   self.stage("capture-sink", "-f", "folded", "-"), stdin=stdin).end()
+            self.assertEqual(squatter.communicate()[0].strip(), "0")
+        self.assertIn("is not it", "\n".join(ended[0].errors))
+        self.assert_nearly_all_in_chain(streams.folded_stacks(ended[-1].output.decode()))
 
     def assert_is_one_line(self, ended, text):
         ended.name = "perf-source"
