@@ -8,11 +8,13 @@
 #include "capture-sink/capture.h"
 #include "common/cleanup.h"
 #include "common/record.h"
+#include "common/text.h"
 
 enum {
 	FUNCTIONS_SHOWN = 10,
 	STACKS_SHOWN = 3,
 	FRAMES_SHOWN = 5,    /* of a stack, from its leaf */
+	NAME_SHOWN = 41,     /* bytes of each, and a zero */
 	PERCENT_SHOWN = 1,   /* of samples, or an image is not worth a line */
 	PERCENT_CUT_MAX = 1, /* of stacks, before more of each is worth its price */
 };
@@ -100,12 +102,14 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
 		const char *between = "";
+		char name[NAME_SHOWN];
 
 		fprintf(stderr, "  %6.2f %%  ", percent(count->n_samples, n_samples));
 		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < count->n_names; k++) {
-			fprintf(stderr, "%s%.40s", between,
-				names_text(&capture->stacks.names,
-					   count->names[count->n_names - 1 - k]));
+			text_clean_string(names_text(&capture->stacks.names,
+						     count->names[count->n_names - 1 - k]),
+					  name, sizeof(name)); /* cut between characters */
+			fprintf(stderr, "%s%s", between, name);
 			between = " < ";
 		}
 		fprintf(stderr, "%s  (%s)\n", count->n_names > FRAMES_SHOWN + 1 ? " < …" : "",

@@ -6,7 +6,7 @@
 
 void json_put_text(FILE *out, const char *text)
 {
-	char clean[4096];
+	char clean[TEXT_CLEAN_SIZE(4096)];
 
 	text_clean_string(text, clean, sizeof(clean));
 	putc_unlocked('"', out);

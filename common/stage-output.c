@@ -41,7 +41,7 @@ enum { LINE_MAX_SIZE = 1024 };
 
 static void print_line(const struct stage *stage, const char *text)
 {
-	char clean[LINE_MAX_SIZE];
+	char clean[TEXT_CLEAN_SIZE(LINE_MAX_SIZE)];
 
 	fprintf(stderr, "%s: %s\n", stage->program->name,
 		text_clean_string(text, clean, sizeof(clean)));

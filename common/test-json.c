@@ -52,7 +52,7 @@ static void test_texts_cannot_break_out(void **state)
 	json_number(&json, "a\"b\\c\nd", 1);
 	json_text(&json, "x", "\"}\x01\xff é");
 	json_end(&json);
-	check(&json, "{\"a\\\"b\\\\c?d\": 1, \"x\": \"\\\"}?? é\"}");
+	check(&json, "{\"a\\\"b\\\\c\\\\u{a}d\": 1, \"x\": \"\\\"}\\\\u{1}\\\\x{ff} é\"}");
 }
 
 static void test_a_long_text_is_cut_not_lost(void **state)

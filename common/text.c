@@ -1,56 +1,105 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"
 
 /*
- * Bytes of the character at `at`, 0 if it is not one that may be shown: not shortest form, a
- * surrogate, beyond U+10FFFF (RFC 3629), or a control character (C0, DEL, C1).
+ * The code point at `at`, and how many bytes it has: 0 if they are not the shortest form of one
+ * (RFC 3629), a surrogate, or beyond U+10FFFF.
  */
-static size_t character_size(const unsigned char *at, size_t size)
+static size_t decode(const unsigned char *at, size_t size, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t n = *at < 0x80 ? 1 : *at < 0xc0 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
-	uint32_t code;
 
 	if (n == 0 || n > size || *at >= 0xf8)
 		return 0;
-	if (n == 1)
-		return *at >= 0x20 && *at != 0x7f;
-	code = *at & (0xff >> (n + 1));
+	*ret = n == 1 ? *at : *at & (0xff >> (n + 1));
 	for (size_t i = 1; i < n; i++) {
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
-		code = code << 6 | (at[i] & 0x3f);
+		*ret = *ret << 6 | (at[i] & 0x3f);
 	}
-	if (code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || code < 0xa0)
+	return *ret < least[n] || *ret > 0x10ffff || (*ret >= 0xd800 && *ret < 0xe000) ? 0 : n;
+}
+
+/*
+ * What is not seen, or changes what is seen around it (Unicode's general categories Cc, Cf, Zl and
+ * Zp, as far as they do that, and noncharacters): in order.
+ */
+static const struct {
+	uint32_t first, last;
+} escaped[] = {
+	{ 0x00, 0x1f },	      /* C0 */
+	{ 0x7f, 0x9f },	      /* DEL, C1 */
+	{ 0x061c, 0x061c },   /* a mark of direction */
+	{ 0x200b, 0x200f },   /* no width, marks of direction */
+	{ 0x2028, 0x202e },   /* separators of lines, embeddings and overrides of direction */
+	{ 0x2060, 0x2069 },   /* no width, isolates of direction */
+	{ 0xfdd0, 0xfdef },   /* noncharacters */
+	{ 0xfeff, 0xfeff },   /* byte order mark */
+	{ 0xfff9, 0xfffb },   /* interlinear annotations */
+	{ 0xe0000, 0xe007f }, /* tags */
+};
+
+static bool may_be_shown(uint32_t code)
+{
+	if (code >= 0x20 && code < 0x7f)
+		return true;
+	for (size_t i = 0; i < sizeof(escaped) / sizeof(escaped[0]) && code >= escaped[i].first;
+	     i++)
+		if (code <= escaped[i].last)
+			return false;
+	return (code & 0xfffe) != 0xfffe; /* the last two of each plane are noncharacters */
+}
+
+/*
+ * What stands for the character at the beginning of a text: its own bytes, or an escape. Returns
+ * its size; how many bytes it stands for goes to `ret_taken`.
+ */
+static size_t put_character(const char *text, size_t size, char ret[TEXT_ESCAPE_MAX + 1],
+			    size_t *ret_taken)
+{
+	uint32_t code;
+
+	*ret_taken = decode((const unsigned char *)text, size, &code);
+	if (*ret_taken && may_be_shown(code)) {
+		memcpy(ret, text, *ret_taken);
+		return *ret_taken;
+	}
+	if (*ret_taken)
+		return sprintf(ret, "\\u{%" PRIx32 "}", code);
+	*ret_taken = 1;
+	return sprintf(ret, "\\x{%02x}", (unsigned char)*text);
+}
+
+size_t text_clean_most(const char *text, size_t size, char *ret, size_t ret_size, size_t *ret_taken)
+{
+	char character[TEXT_ESCAPE_MAX + 1];
+	size_t used = 0, at = 0, taken, n;
+
+	*ret_taken = 0;
+	if (!ret_size)
 		return 0;
-	return n;
+	for (; at < size; at += taken, used += n) {
+		n = put_character(text + at, size - at, character, &taken);
+		if (used + n >= ret_size)
+			break;
+		memcpy(ret + used, character, n);
+	}
+	ret[used] = 0;
+	*ret_taken = at;
+	return used;
 }
 
 size_t text_clean(const char *text, size_t size, char *ret, size_t ret_size)
 {
-	size_t used = 0;
+	size_t taken;
 
-	if (!ret_size)
-		return 0;
-	while (size) {
-		size_t n = character_size((const unsigned char *)text, size);
-		size_t taken = n ? n : 1;
-
-		if (used + taken >= ret_size)
-			break;
-		if (n)
-			memcpy(ret + used, text, n);
-		else
-			ret[used] = '?';
-		used += taken;
-		text += taken;
-		size -= taken;
-	}
-	ret[used] = 0;
-	return used;
+	return text_clean_most(text, size, ret, ret_size, &taken);
 }
 
 const char *text_clean_string(const char *text, char *ret, size_t ret_size)

@@ -7,7 +7,7 @@
 #include "common/text.h"
 #include "frame-dump/record-text.h"
 
-enum { TEXT_MAX = 8192 };
+enum { TEXT_MAX = TEXT_CLEAN_SIZE(8192) };
 
 static void print_string(FILE *out, const char *text, size_t size)
 {

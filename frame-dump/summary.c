@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/sum.h"
+#include "common/text.h"
 #include "frame-dump/summary.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -77,14 +78,17 @@ static bool check_stage(FILE *out, const struct summary_stage *stage,
 {
 	uint64_t accounted = stage->samples_out;
 	bool good = sum_add(&accounted, stage->dropped) && stage->samples_in == accounted;
+	char name[TEXT_CLEAN_SIZE(sizeof(stage->name))], other[sizeof(name)];
 
+	text_clean_string(stage->name, name, sizeof(name));
 	fprintf(out,
 		"  %-16s samples_in=%" PRIu64 " samples_out=%" PRIu64 " dropped=%" PRIu64 "%s\n",
-		stage->name, stage->samples_in, stage->samples_out, stage->dropped,
+		name, stage->samples_in, stage->samples_out, stage->dropped,
 		good ? "" : ": DOES NOT ADD UP");
 	if (before && before->samples_out != stage->samples_in) {
-		fprintf(out, "  %s wrote %" PRIu64 " samples, %s read %" PRIu64 "\n", before->name,
-			before->samples_out, stage->name, stage->samples_in);
+		fprintf(out, "  %s wrote %" PRIu64 " samples, %s read %" PRIu64 "\n",
+			text_clean_string(before->name, other, sizeof(other)), before->samples_out,
+			name, stage->samples_in);
 		return false;
 	}
 	return good;

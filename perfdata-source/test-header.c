@@ -324,7 +324,7 @@ static void test_names(void **state)
 	assert_int_equal(header.events.n_numbers, 3);
 	assert_title(0, "cpu-clock:u");
 	assert_title(1, "cpu-clock"); /* by what it counts */
-	assert_title(2, "sched:?[1m?switch");
+	assert_title(2, "sched:\\u{1b}[1m\\u{9}switch");
 	close_file();
 }
 

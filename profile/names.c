@@ -91,10 +91,10 @@ uint32_t names_intern(struct names *names, const char *text, size_t size)
 {
 	char clean[NAME_SIZE_MAX];
 	struct name *name;
-	size_t whole = size;
+	size_t whole = size, taken;
 
-	size = text_clean(text, size, clean, sizeof(clean));
-	if (whole >= sizeof(clean))
+	size = text_clean_most(text, size, clean, sizeof(clean), &taken);
+	if (taken < whole)
 		size = long_name_mark(clean, size, long_name_hash(text, whole, 0));
 	HASH_FIND(hh, names->by_text, clean, size, name);
 	if (!name && names->n < NAMES_MAX)

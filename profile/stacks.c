@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/arch.h"
+#include "common/text.h"
 #include "profile/stacks.h"
 
 void stacks_init(struct stacks *stacks, const struct stacks_user *user)
@@ -20,11 +21,23 @@ void stacks_deinit(struct stacks *stacks)
 	identity_deinit(&stacks->identity);
 }
 
+static void clean_text(char *text, size_t size)
+{
+	char clean[sizeof(((struct wire_hello *)NULL)->host)];
+
+	assert(size <= sizeof(clean));
+	text_clean(text, strnlen(text, size), clean, size);
+	strcpy(text, clean);
+}
+
 int stacks_start(struct stacks *stacks, const struct wire_hello *hello)
 {
 	int r = stacks->user->add_known_stack ? stack_memo_init(&stacks->memo) : 0;
 
 	stacks->hello = *hello;
+	/* The texts that outputs show: whoever has made the stream could put anything there. */
+	clean_text(stacks->hello.host, sizeof(stacks->hello.host));
+	clean_text(stacks->hello.event, sizeof(stacks->hello.event));
 	events_init(&stacks->events, hello);
 	stacks->last_time = hello->start_time;
 	stacks->has_symbols = strstr(hello->stages, "symbolizer") != NULL;

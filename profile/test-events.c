@@ -99,8 +99,8 @@ static void test_names_are_clean(void **state)
 {
 	begin("\033[1m");
 	add_sampled(1, "a\nb");
-	assert_string_equal(events.list[0].name, "?[1m");
-	assert_string_equal(events.list[1].name, "a?b");
+	assert_string_equal(events.list[0].name, "\\u{1b}[1m");
+	assert_string_equal(events.list[1].name, "a\\u{a}b");
 }
 
 /* What perf says of it beside its name does not make time of it, or no time. */
