@@ -212,7 +212,8 @@ static void begin_job(struct tables *tables, const struct elf_image *file,
 			return;
 		}
 	}
-	if (unwind_bytes_read(file, &job->bytes) < 0) {
+	/* Which content was read, of a file that is written to meanwhile, nobody knows. */
+	if (unwind_bytes_read(file, &job->bytes) < 0 || !elf_image_is_unchanged(file)) {
 		free_job(job);
 		return;
 	}

@@ -347,6 +347,26 @@ static void test_a_table_comes_from_disk_the_second_time(void **state)
 	assert_false(world.tables.has_thread);
 }
 
+/* Of the same size and mtime: only ctime shows it. */
+static void test_a_file_that_is_written_to_before_it_was_read_has_no_table(void **state)
+{
+	struct made elf = make_large();
+	struct image *image;
+	struct stat status;
+
+	write_file(&elf);
+	begin(TABLES_WAIT);
+	image = add_image(&world, LARGE, WIRE_image_kind_FILE, file_path());
+	record_file(image);
+	assert_non_null(image_files_get(&world.files, image));
+	assert_int_equal(stat(file_path(), &status), 0);
+	write_file(&elf);
+	made_deinit(&elf);
+	const struct timespec times[] = { status.st_atim, status.st_mtim };
+	assert_int_equal(utimensat(AT_FDCWD, file_path(), times, 0), 0);
+	assert_int_equal(get(LARGE)->state, TABLE_UNUSABLE);
+}
+
 static void add_file_as(uint64_t number)
 {
 	record_file(add_image(&world, number, WIRE_image_kind_FILE, file_path()));
@@ -523,6 +543,7 @@ int main(void)
 		TEST(test_an_image_without_a_file_has_no_table),
 		TEST(test_an_image_that_is_not_known_has_no_table),
 		TEST(test_a_table_comes_from_disk_the_second_time),
+		TEST(test_a_file_that_is_written_to_before_it_was_read_has_no_table),
 		TEST(test_images_of_one_file_share_its_table),
 		TEST(test_what_was_written_to_is_another_file),
 		TEST(test_an_image_that_is_undecided_is_asked_for_again),

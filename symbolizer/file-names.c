@@ -201,6 +201,10 @@ int file_names_put(struct file_names *names, struct image *of_place, struct wire
 	if (image_symbols_find(symbols, address, found) < 0)
 		++*counters_get(&names->stage->counters, "refused", "memory");
 	image_files_weigh(&names->files, image, image_symbols_size(symbols));
+	if (!elf_image_is_unchanged(elf)) { /* what was just read may be of the next content */
+		++*counters_get(&names->stage->counters, "images", "written-to");
+		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
+	}
 	tally_image(names, of_place, symbols);
 	symbol->start = symbol->offset - (address - found->start);
 	symbol->size = found->size;
