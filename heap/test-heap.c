@@ -502,7 +502,7 @@ static void test_a_forger_is_named_and_tainted_from_its_beginning(void **state)
 	assert_true(heap_is_forged(&heap, PROCESS));
 	assert_int_equal(heap.n_forgers, HEAP_FORGERS_NAMED + 2);
 	assert_string_equal(heap_forgers_text(&heap, text),
-			    "evil? (123),  (0),  (0),  (0) and 2 more");
+			    "evil\\u{1b} (123),  (0),  (0),  (0) and 2 more");
 }
 
 static void test_blocks_that_no_memory_holds(void **state)
