@@ -47,7 +47,7 @@ static const struct {
 
 static bool may_be_shown(uint32_t code)
 {
-	if (code >= 0x20 && code < 0x7f)
+	if (code >= 0xa0 && code < 0x061c) /* most letters of most names */
 		return true;
 	for (size_t i = 0; i < sizeof(escaped) / sizeof(escaped[0]) && code >= escaped[i].first;
 	     i++)
@@ -57,38 +57,60 @@ static bool may_be_shown(uint32_t code)
 }
 
 /*
- * What stands for the character at the beginning of a text: its own bytes, or an escape. Returns
- * its size; how many bytes it stands for goes to `ret_taken`.
+ * How many bytes of a text, from its beginning, are one character that is shown; 0: none, and an
+ * escape stands for as many as goes to `ret_taken`.
  */
-static size_t put_character(const char *text, size_t size, char ret[TEXT_ESCAPE_MAX + 1],
-			    size_t *ret_taken)
+static size_t measure(const char *text, size_t size, char ret_escape[TEXT_ESCAPE_MAX + 1],
+		      size_t *ret_taken)
 {
 	uint32_t code;
 
 	*ret_taken = decode((const unsigned char *)text, size, &code);
-	if (*ret_taken && may_be_shown(code)) {
-		memcpy(ret, text, *ret_taken);
+	if (*ret_taken && may_be_shown(code))
 		return *ret_taken;
+	if (*ret_taken) {
+		sprintf(ret_escape, "\\u{%" PRIx32 "}", code);
+		return 0;
 	}
-	if (*ret_taken)
-		return sprintf(ret, "\\u{%" PRIx32 "}", code);
 	*ret_taken = 1;
-	return sprintf(ret, "\\x{%02x}", (unsigned char)*text);
+	sprintf(ret_escape, "\\x{%02x}", (unsigned char)*text);
+	return 0;
+}
+
+/* How many bytes at the beginning are printable ASCII: all of most names. */
+static size_t count_plain(const char *text, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && text[n] >= 0x20 && text[n] < 0x7f)
+		n++;
+	return n;
 }
 
 size_t text_clean_most(const char *text, size_t size, char *ret, size_t ret_size, size_t *ret_taken)
 {
-	char character[TEXT_ESCAPE_MAX + 1];
-	size_t used = 0, at = 0, taken, n;
+	char escape[TEXT_ESCAPE_MAX + 1];
+	size_t used = 0, at = 0, taken, left, n;
+	const char *shown;
 
 	*ret_taken = 0;
 	if (!ret_size)
 		return 0;
-	for (; at < size; at += taken, used += n) {
-		n = put_character(text + at, size - at, character, &taken);
+	for (;; at += taken, used += n) {
+		left = ret_size - 1 - used;
+		n = count_plain(text + at, size - at < left ? size - at : left);
+		memcpy(ret + used, text + at, n);
+		used += n;
+		at += n;
+		if (at == size)
+			break;
+		n = measure(text + at, size - at, escape, &taken);
+		shown = n ? text + at : escape;
+		n = n ? n : strlen(escape);
 		if (used + n >= ret_size)
 			break;
-		memcpy(ret + used, character, n);
+		for (size_t i = 0; i < n; i++)
+			ret[used + i] = shown[i];
 	}
 	ret[used] = 0;
 	*ret_taken = at;
