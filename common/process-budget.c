@@ -75,7 +75,7 @@ static void find_user(struct processes *processes, struct process *process)
 	uint32_t n = ++spending->n_records;
 	uint32_t uid;
 
-	if (spending->account || processes->is_proc_foreign ||
+	if (!processes->uid_cost || spending->account || processes->is_proc_foreign ||
 	    (n != ASK_USER_AT && n % ASK_USER_EVERY))
 		return;
 	if (proc_find_user(process->pid, &uid) && uid != 0)

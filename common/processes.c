@@ -21,7 +21,6 @@ void processes_init(struct processes *processes, struct stage *stage, struct ima
 		.stage = stage,
 		.images = images,
 		.n_mappings = MAPPING_KERNEL,
-		.uid_cost = PROCESSES_UID_COST_NS / sysconf(_SC_NPROCESSORS_CONF),
 	};
 }
 

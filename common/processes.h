@@ -54,7 +54,7 @@ struct processes {
 	uint64_t mend_at; /* of CLOCK_MONOTONIC: maps are not read after a loss before that */
 	struct process_account *accounts;
 	size_t n_accounts;
-	uint64_t uid_cost; /* of a record, to its user's budget, in nanoseconds */
+	uint64_t uid_cost; /* of a record, to its user's budget, in nanoseconds; 0: it has none */
 	/* Those that told of more than their budget, and the first of them. */
 	uint64_t n_over_budget;
 	uint32_t over_budget_pid;

@@ -42,6 +42,7 @@ static int set_up(void **state)
 	test_stream_init(&stream);
 	images_init(&images, &stream.stage, -1);
 	processes_init(&processes, &stream.stage, &images);
+	processes.uid_cost = PROCESSES_UID_COST_NS;
 	n_asked = 0;
 	return 0;
 }

@@ -531,6 +531,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	processes_init(&self->processes, stage, &self->images);
 	self->processes.is_changing = is_changing;
 	self->processes.is_mapping = is_mapping;
+	self->processes.uid_cost = PROCESSES_UID_COST_NS / self->recording.n_cpus;
 	self->processes.arg = self;
 	self->processes.is_proc_foreign = !proc_is_ours();
 	if (self->processes.is_proc_foreign)
