@@ -21,7 +21,7 @@ bool processes_is_gappy(const struct processes *processes, const struct process 
 	if (!processes->lost_until && !process->lost_until)
 		return false;
 	return process->mapped_since <= processes->lost_until ||
-	       process->mapped_since <= process->lost_until || time < process->mapped_since;
+	       process->mapped_since <= process->lost_until || time < process->sure_since;
 }
 
 bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time)
@@ -38,7 +38,7 @@ void processes_inherit_gaps(const struct processes *processes, struct process *c
 			    const struct process *parent, uint64_t time)
 {
 	if (!processes_is_gappy(processes, parent, time))
-		child->mapped_since = time;
+		child->mapped_since = child->sure_since = time;
 }
 
 bool processes_wants_mending(const struct processes *processes, const struct process *process,
@@ -47,7 +47,7 @@ bool processes_wants_mending(const struct processes *processes, const struct pro
 	uint64_t now;
 
 	if ((!processes->lost_until && !process->lost_until) || process->has_exited ||
-	    processes->lost_until == UINT64_MAX || time < process->mapped_since ||
+	    processes->lost_until == UINT64_MAX || time < process->sure_since ||
 	    !processes_is_gappy(processes, process, time) || processes_is_storming(process, time))
 		return false;
 	now = clock_now(CLOCK_MONOTONIC);
@@ -62,8 +62,10 @@ int processes_mend(struct processes *processes, struct process *process, uint64_
 	int r = processes_read_again(processes, pid, time);
 
 	process = processes_find(processes, pid);
-	if (r == 0 && process && process->upid == upid)
-		process->mapped_since = began; /* one that began anew knows itself since when */
+	if (r == 0 && process && process->upid == upid) { /* else it has begun anew */
+		process->mapped_since = began;
+		process->sure_since = clock_now(CLOCK_MONOTONIC);
+	}
 	processes->mend_at =
 		clock_now(CLOCK_MONOTONIC) +
 		(clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu_began) * PROCESSES_MEND_SHARE;

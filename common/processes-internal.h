@@ -26,8 +26,11 @@ struct process {
 	uint32_t own_pid; /* in its own namespace; 0: not known */
 	uint32_t n_threads;
 	uint64_t known_since; /* older events are already in what was read of it */
-	/* What it has mapped is known without a gap; older mappings are in what was read of it. */
-	uint64_t mapped_since;
+	/*
+	 * What it has mapped is known without a gap. Where it was read: since reading began, and
+	 * older records are in it; for samples from when it was over, as it may show either.
+	 */
+	uint64_t mapped_since, sure_since;
 	uint64_t lost_until; /* its own records, beyond its budget; 0: none were */
 	uint64_t read_at;    /* its maps, last; of CLOCK_MONOTONIC */
 	uint64_t began;	     /* forked, executed, or (before it was found) started; 0: not known */

@@ -208,6 +208,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	uint64_t before = clock_now(CLOCK_MONOTONIC);
 	int n_threads = processes->is_proc_foreign ? 0 : proc_each_thread(pid, count_thread, NULL);
 	int r = processes_read_maps(processes, pid, &maps);
+	uint64_t after = clock_now(CLOCK_MONOTONIC);
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
 		return r == -ENOMEM ? r : 0;
@@ -222,6 +223,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	if (r == 0) {
 		process->known_since = before;
 		process->mapped_since = maps.n ? before : 0;
+		process->sure_since = after;
 		process->began = proc_find_start(pid);
 		process->own_pid = proc_find_own_pid(pid);
 		process->n_threads = n_threads > 0 ? n_threads : 1;
@@ -369,7 +371,7 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	if (!process)
 		return -ENOMEM;
 	process->began = time;
-	process->mapped_since = time;
+	process->mapped_since = process->sure_since = time;
 	process->spending = spending;
 	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
 	return r < 0 ? r : processes_find_cgroup(processes, process, cgroup, time);

@@ -45,9 +45,9 @@ void ring_close(struct ring *ring)
 }
 
 /* Only we change the tail, so that no room has come in between. */
-static bool is_filled(const struct ring *ring, uint64_t head)
+static bool is_filled(const struct ring *ring, uint64_t tail, uint64_t head)
 {
-	return head - ring->page->data_tail > ring->size - RING_SIDEBAND_MAX;
+	return head - tail > ring->size - RING_SIDEBAND_MAX;
 }
 
 void ring_look(struct ring *ring)
@@ -55,13 +55,13 @@ void ring_look(struct ring *ring)
 	if (!ring->page)
 		return;
 	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	if (is_filled(ring, ring->head))
+	if (is_filled(ring, ring->page->data_tail, ring->head))
 		ring->filled_at = ring->head;
 }
 
 bool ring_is_filled(const struct ring *ring)
 {
-	return ring->page && is_filled(ring, ring->head);
+	return ring->page && is_filled(ring, ring->page->data_tail, ring->head);
 }
 
 const struct perf_event_header *ring_peek(struct ring *ring)
@@ -88,14 +88,19 @@ void ring_advance(struct ring *ring, const struct perf_event_header *header)
 	ring->position += header->size;
 }
 
+/*
+ * What was written before there was room again may have filled the ring: it is looked at behind
+ * that, as we may be kept from the CPU in between.
+ */
 void ring_release(struct ring *ring)
 {
-	uint64_t head;
+	uint64_t tail, head;
 
 	if (!ring->page || ring->page->data_tail == ring->position)
 		return;
-	head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	if (is_filled(ring, head))
+	tail = ring->page->data_tail;
+	__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_SEQ_CST);
+	head = __atomic_load_n(&ring->page->data_head, __ATOMIC_SEQ_CST);
+	if (is_filled(ring, tail, head))
 		ring->filled_at = head;
-	__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_RELEASE);
 }
