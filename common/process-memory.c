@@ -57,10 +57,11 @@ static struct process *find_sharer(const struct processes *processes, const stru
 
 	if (gone->unsure_parent)
 		return processes_find(processes, gone->unsure_parent);
+	if (!gone->memory) /* most: all processes are not gone through for each child */
+		return NULL;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		if (gone->memory && process->memory == gone->memory && process != gone &&
-		    !process->has_exited)
+		if (process->memory == gone->memory && process != gone && !process->has_exited)
 			return process;
 	}
 	return NULL;
@@ -241,7 +242,8 @@ static int read_to_compare(struct processes *processes, struct process *process,
  */
 static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
 {
-	uint64_t pause = (clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu_began) * PROCESSES_COMPARE_SHARE;
+	uint64_t pause =
+		(clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu_began) * PROCESSES_COMPARE_SHARE;
 
 	processes->compare_at = clock_now(CLOCK_MONOTONIC) +
 				(pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);

@@ -6,6 +6,7 @@
 #include "common/command.h"
 #include "common/image-server.h"
 #include "common/images.h"
+#include "perf-source/coming.h"
 #include "perf-source/followed.h"
 #include "perf-source/gaps.h"
 #include "perf-source/hotplug.h"
@@ -54,6 +55,7 @@ struct perf_source {
 	size_t n_filters;
 	struct merge merge;
 	struct gaps gaps; /* of the rings of side-band */
+	struct coming coming;
 	struct images images;
 	struct processes processes;
 	struct off_cpu off_cpu;

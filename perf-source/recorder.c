@@ -28,44 +28,11 @@ enum {
 #define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* no faster than this, however much is lost */
 #define CHECK_IMAGES_NS (NANOSECONDS_A_SECOND / 4)
 
-/* Whether an event makes another incarnation of the PID at `arg`. */
-static int changes_process(const struct perf_event_header *header, void *arg)
-{
-	const struct record_task *task = (const void *)header;
-	const struct record_comm *comm = (const void *)header;
-	uint32_t pid = *(uint32_t *)arg;
-
-	if (!record_is_whole(header))
-		return 0;
-	switch (header->type) {
-	case PERF_RECORD_COMM:
-		return record_comm_is_exec(header) && comm->pid == pid;
-	case PERF_RECORD_FORK:
-		return task->pid == pid && task->parent_pid != pid;
-	case PERF_RECORD_EXIT:
-		return task->pid == pid && task->tid == pid;
-	default:
-		return 0;
-	}
-}
-
-/* Whether an event of the side-band that was not taken yet is one of a PID's. */
-static bool waits_in_rings(struct perf_source *self,
-			   int (*is_one)(const struct perf_event_header *header, void *arg),
-			   uint32_t pid)
-{
-	for (size_t i = 0; i < self->recording.n_cpus; i++) {
-		uint64_t from = 0;
-
-		if (merge_look_ahead(&self->merge, i, &from, is_one, &pid))
-			return true;
-	}
-	return false;
-}
-
 static bool is_changing(uint32_t pid, void *arg)
 {
-	return waits_in_rings(arg, changes_process, pid);
+	struct perf_source *self = arg;
+
+	return coming_changes(&self->coming, pid);
 }
 
 static int maps_code(const struct perf_event_header *header, void *arg)
@@ -76,9 +43,18 @@ static int maps_code(const struct perf_event_header *header, void *arg)
 	       mmap->pid == *(uint32_t *)arg;
 }
 
+/* Whether a mapping of a PID waits in the rings. It is asked a few times a second. */
 static bool is_mapping(uint32_t pid, void *arg)
 {
-	return waits_in_rings(arg, maps_code, pid);
+	struct perf_source *self = arg;
+
+	for (size_t i = 0; i < self->recording.n_cpus; i++) {
+		uint64_t from = 0;
+
+		if (merge_look_ahead(&self->merge, i, &from, maps_code, &pid))
+			return true;
+	}
+	return false;
 }
 
 /* What tells of waits by its data. */
@@ -260,10 +236,11 @@ static uint64_t look(struct perf_source *self)
 }
 
 /* A record of side-band was taken: what comes behind it may be missing. */
-static void note_gap(struct perf_source *self, const struct merge_record *record)
+static void note_taken(struct perf_source *self, const struct merge_record *record)
 {
 	uint64_t lost_until;
 
+	coming_take(&self->coming, record);
 	if (gaps_take(&self->gaps, record->ring, record->time, &lost_until))
 		processes_lose(&self->processes, lost_until);
 }
@@ -280,7 +257,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	while (merge_next(&self->merge, until, &record) == 0) {
 		stage->last_time = record.time;
 		if (recording_ring_kind(&self->recording, record.ring) == RING_SIDEBAND)
-			note_gap(self, &record);
+			note_taken(self, &record);
 		r = tell_others(stage, self, record.time);
 		if (r == 0)
 			r = take(stage, self, &record);
@@ -747,6 +724,7 @@ void perf_source_deinit(void *data)
 	hotplug_deinit(&self->hotplug);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
+	coming_deinit(&self->coming);
 	gaps_deinit(&self->gaps);
 	merge_deinit(&self->merge);
 	recording_deinit(&self->recording);

@@ -467,6 +467,8 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	if (r == 0)
 		r = gaps_init(&self->gaps, recording->rings, recording->n_cpus);
 	if (r == 0)
+		r = coming_init(&self->coming, &self->merge, recording->n_cpus);
+	if (r == 0)
 		warn_of_less(stage, self, ring_bytes);
 	return r;
 }

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Programs that make the kernel tell of one thing over and over, as another user, beside a good program:
+its samples are there, with whole stacks, and what is not told one by one is named.
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import pipeline  # noqa: E402
+import streams  # noqa: E402
+from test_hostile import is_intact  # noqa: E402
+
+STORM = pipeline.BUILD / "tests" / "hostile" / "storm"
+STORMS = ("mmap", "turns", "protect", "remap", "anonymous", "name", "fork", "exec", "thread", "children")
+GOOD = f"good-{os.getpid()}"
+STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
+N_PROCESSES = "4"
+SECONDS = "2.5"  # of a recording
+LOST = 0.03  # of all samples, at most
+MEMORY_MAX_KIB = 512 << 10
+NICENESS = -10
+SMALL_RING = 128 << 10
+
+
+def niceness(pid):
+    """Of a process's main thread: proc_pid_stat(5), field 19."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[16])
+
+
+def child_of(process, name):
+    """The PID of a child of that name; None: it has none."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return next((pid for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == name), None)
+
+
+class Storms(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid():
+            self.skipTest(f"{pipeline.NOT_HERE} a user record all processes")
+        self.directory.chmod(0o755)
+        self.program = pipeline.readable_copy(STORM, self.directory)
+        good = self.directory / GOOD  # no other test's
+        good.write_bytes(pipeline.CHAIN.read_bytes())
+        good.chmod(0o755)
+        self.good = good
+
+    def storm(self, what, seconds=60):
+        """In our session: others have their share of the CPUs, whatever our priority (sched(7), autogroups)."""
+        storm = subprocess.Popen([*pipeline.NOBODY, self.program, what, str(seconds), N_PROCESSES],
+                                 **pipeline.in_group(0))
+        self.addCleanup(storm.wait)
+        self.addCleanup(subprocess.run, ["kill", "-KILL", "--", f"-{storm.pid}"], check=True)
+
+    def record(self, *options):
+        """The folded stacks of the good program, and all sample counts of the source."""
+        folded = self.directory / "all.folded"
+        folded.unlink(missing_ok=True)
+        started = self.start(self.source("-a", "-d", SECONDS, *options), self.stage("live-unwinder"),
+                             self.stage("symbolizer"), self.stage("capture-sink", "-q", "-f", "folded", folded))
+        self.ended = started.end()
+        for ended in self.ended:
+            self.assertEqual(ended.status, 0, ended)
+        self.assert_stats_add_up(*STAGES)
+        for name in STAGES:
+            self.assertLess(self.stats(name)["max_rss_kib"], MEMORY_MAX_KIB, name)
+        stacks = [(names, n) for names, n in streams.folded_stacks(folded.read_text()) if names[0] == GOOD]
+        self.assertGreater(sum(n for _, n in stacks), 50)
+        return stacks, self.stats("perf-source")
+
+    def assert_none_is_wrong(self, stacks):
+        """What is called complete is true."""
+        wrong = [names for names, _ in stacks if not names[1].startswith("[") and not is_intact(names)]
+        self.assertFalse(wrong)
+
+    def check_storm(self, what):
+        self.start([self.good, "once", "1000000"])
+        self.storm(what)
+        stacks, stats = self.record()
+        self.assert_none_is_wrong(stacks)
+        self.assertLessEqual(stats["dropped"]["kernel-lost"], LOST * stats["samples_in"])
+        told = any("too often for each time to be told" in line for line in self.ended[0].errors)
+        self.assertEqual(told, sum(stats.get("over-budget", {}).values()) > 0)
+
+    def test_where_mappings_are_lost_nobody_is_sure(self):
+        """Rings are so small that they are lost."""
+        self.start([self.good, "once", "1000000"])
+        self.storm("turns")
+        stacks, stats = self.record("-m", str(SMALL_RING), "-s", "1024")
+        self.assertGreater(stats["events"]["side-band-lost"], 0)
+        self.assertGreater(self.stats("live-unwinder")["stacks"]["mappings-lost"], 0)
+        self.assert_none_is_wrong(stacks)
+
+    def test_a_live_pipeline_has_priority_and_nobody_else(self):
+        raw = self.directory / "raw.stream"
+        started = self.start(self.source("--", pipeline.CHAIN, "once", "1"), ["tee", raw],
+                             self.stage("live-unwinder"))
+        source, _, unwinder = started.processes
+        pipeline.wait_for(lambda: [niceness(process.pid) for process in (source, unwinder)] == 2 * [NICENESS],
+                          "the priority of stages")
+        program = pipeline.wait_for(lambda: child_of(source, "chain"), "the command")
+        self.assertEqual(niceness(program), 0)
+        started.end()
+
+
+for name in STORMS:
+    setattr(Storms, f"test_a_storm_of_{name}_costs_others_no_samples",
+            lambda self, what=name: self.check_storm(what))
+
+
+if __name__ == "__main__":
+    pipeline.main()
