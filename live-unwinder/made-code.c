@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/arch.h"
@@ -11,6 +12,7 @@
 struct made_process {
 	struct jitdump dump;
 	int fd;		  /* of its jitdump; -1: it has none */
+	uid_t user;	  /* whose that is */
 	uint64_t version; /* of its mappings, when the jitdump was looked for */
 	uint64_t read_at; /* of CLOCK_MONOTONIC */
 	uint64_t memory;
@@ -103,6 +105,7 @@ static void open_dump(struct made_code *made, struct made_process *made_process,
 		      const struct process *process)
 {
 	const struct image *image;
+	struct stat status;
 
 	if (made_process->version == process->version)
 		return;
@@ -111,10 +114,13 @@ static void open_dump(struct made_code *made, struct made_process *made_process,
 	if (!image)
 		return;
 	made_process->fd = elf_image_open_file(image, &made->files->client);
-	if (made_process->fd < 0)
+	if (made_process->fd < 0) {
 		made_process->fd = -1;
-	else
-		count(made, "jitdumps", 1);
+		return;
+	}
+	if (fstat(made_process->fd, &status) == 0)
+		made_process->user = status.st_uid;
+	count(made, "jitdumps", 1);
 }
 
 static void count_memory(struct made_code *made, struct made_process *process)
@@ -137,19 +143,20 @@ static void refuse(struct made_code *made, struct made_process *process)
  */
 static void read_dump(struct made_code *made, struct made_process *process)
 {
-	bool is_live = made->files->client.has_server;
-	uint64_t most = is_live ? MADE_CODE_READ_MAX : UINT64_MAX, before = process->dump.size;
-	uint64_t now = clock_now(CLOCK_MONOTONIC), n_of_others = process->dump.n_of_others;
+	bool is_live = made->files->client.has_server && !made->files->client.is_recorded;
+	uint64_t now = clock_now(CLOCK_MONOTONIC), before = process->dump.size;
+	uint64_t n_of_others = process->dump.n_of_others, most = UINT64_MAX;
 	int r;
 
-	if (is_live && now < made->rest_until)
+	if (is_live)
+		most = reading_share_allows(&made->share, process->user, READING_PIECE, now);
+	if (!most)
 		return;
 	process->read_at = now;
 	r = jitdump_read(&process->dump, process->fd, most);
 	count(made, "records-of-others", process->dump.n_of_others - n_of_others);
 	process->is_behind = process->dump.size - before >= most;
-	now = clock_now(CLOCK_MONOTONIC);
-	made->rest_until = now + (now - process->read_at) * MADE_CODE_REST;
+	reading_share_use(&made->share, process->user, now, clock_now(CLOCK_MONOTONIC));
 	count_memory(made, process);
 	if (r == -ENOMEM || made->memory > MADE_CODE_MEMORY_MAX)
 		refuse(made, process);

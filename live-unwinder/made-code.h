@@ -8,6 +8,7 @@
 
 #include "common/jitdump.h"
 #include "common/pair-map.h"
+#include "common/reading-share.h"
 #include "common/unwind-arch.h"
 #include "live-unwinder/engine.h"
 
@@ -15,8 +16,6 @@ enum {
 	MADE_CODE_PROCESSES_MAX = 256,	  /* with such code; that of others is not looked at */
 	MADE_CODE_MEMORY_MAX = 128 << 20, /* bytes of what is known; who brings more is refused */
 	MADE_CODE_CACHED = 1024,	  /* a power of two */
-	MADE_CODE_READ_MAX = 1 << 20,	  /* bytes of a jitdump at once, of a live stream */
-	MADE_CODE_REST = 9,		  /* times as long as they took, others have their turn */
 };
 
 /* What was found for a place, which is the same as long as the code is. */
@@ -32,7 +31,7 @@ struct made_code {
 	const struct unwind_arch *arch;
 	struct pair_map by_process; /* (upid, 0) → struct made_process * */
 	uint64_t memory;
-	uint64_t rest_until; /* of CLOCK_MONOTONIC: none is read */
+	struct reading_share share; /* of a live stream: jitdumps are read in pieces */
 	struct made_place cached[MADE_CODE_CACHED];
 };
 

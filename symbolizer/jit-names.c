@@ -23,27 +23,14 @@ struct met_place {
 	uint64_t told;	      /* find_name()'s number; 0: it has no name */
 };
 
-/* A file that may not be there yet. */
-struct awaited_file {
-	int fd; /* -1: not open */
-	uint64_t asked_at, patience;
-};
-
 struct jit_process {
-	uint64_t number;
-	uint64_t map_image;  /* by which the image server knows the perf map; 0: not met yet */
-	uint64_t dump_image; /* 0: it has mapped no jitdump */
-	struct awaited_file map_file, dump_file;
-	struct perf_map map;
-	struct jitdump dump;
-	uint64_t read_at, settled_at; /* of CLOCK_MONOTONIC */
-	uint64_t size_settled;	      /* bytes that were known then */
-	struct pair_map by_place;     /* (image, offset) → index of `places` */
+	struct jit_files files;
+	uint64_t settle_at;	  /* no earlier; of CLOCK_MONOTONIC */
+	uint64_t size_settled;	  /* bytes that were known when it was done last */
+	struct pair_map by_place; /* (image, offset) → index of `places` */
 	struct met_place *places;
 	size_t n_places;
-	uint64_t memory;      /* that its files take */
-	uint64_t n_of_others; /* records of its jitdump that were counted */
-	bool is_refused;      /* they took too much: nothing is read any more, nor known */
+	uint64_t memory; /* that its files and places take */
 };
 
 /* A name that was found for a place. */
@@ -54,19 +41,9 @@ struct jit_name {
 	uint32_t line, column;
 };
 
-static void close_file(struct awaited_file *file)
-{
-	if (file->fd >= 0)
-		close(file->fd);
-	file->fd = -1;
-}
-
 static void free_process(struct jit_process *process)
 {
-	close_file(&process->map_file);
-	close_file(&process->dump_file);
-	perf_map_deinit(&process->map);
-	jitdump_deinit(&process->dump);
+	jit_files_deinit(&process->files);
 	pair_map_deinit(&process->by_place);
 	free(process->places);
 	free(process);
@@ -75,7 +52,11 @@ static void free_process(struct jit_process *process)
 void jit_names_init(struct jit_names *names, struct stage *stage, struct identity *identity,
 		    struct image_client *client)
 {
-	*names = (struct jit_names){ .stage = stage, .identity = identity, .client = client };
+	*names = (struct jit_names){
+		.stage = stage,
+		.identity = identity,
+		.reader = { .stage = stage, .identity = identity, .client = client },
+	};
 	pair_map_init(&names->by_process, JIT_PROCESSES_MAX);
 	pair_map_init(&names->makers, JIT_MAKERS_MAX);
 }
@@ -104,21 +85,97 @@ static struct jit_process *find_process(struct jit_names *names, uint64_t number
 	return known ? (struct jit_process *)*known : NULL;
 }
 
-/* NULL: there are too many, or there is no memory. */
+/* Counts the processes and the memory of the users of all files. */
+struct users {
+	struct {
+		uid_t user;
+		uint64_t memory;
+		size_t n;
+	} list[JIT_PROCESSES_MAX];
+	size_t n;
+	uid_t user; /* whose processes are looked for */
+	struct jit_process *largest;
+};
+
+static void add_to_user(uint64_t number, uint64_t zero, uint64_t value, void *arg)
+{
+	const struct jit_process *process = (struct jit_process *)value;
+	struct users *users = arg;
+	size_t i = 0;
+
+	while (i < users->n && users->list[i].user != process->files.user)
+		i++;
+	if (i == users->n) {
+		users->list[users->n].user = process->files.user;
+		users->list[users->n].memory = users->list[users->n].n = 0;
+		users->n++;
+	}
+	users->list[i].memory += process->memory;
+	users->list[i].n++;
+}
+
+static void find_larger(uint64_t number, uint64_t zero, uint64_t value, void *arg)
+{
+	struct jit_process *process = (struct jit_process *)value;
+	struct users *users = arg;
+
+	if (process->files.user == users->user &&
+	    (!users->largest || process->memory > users->largest->memory))
+		users->largest = process;
+}
+
+/* The largest of the user who has most memory, so that nobody's costs those of others theirs. */
+static struct jit_process *find_largest(const struct jit_names *names)
+{
+	struct users users = { .n = 0 };
+	size_t most = 0;
+
+	pair_map_each(&names->by_process, add_to_user, &users);
+	for (size_t i = 1; i < users.n; i++)
+		if (users.list[i].memory > users.list[most].memory)
+			most = i;
+	users.user = users.list[most].user;
+	pair_map_each(&names->by_process, find_larger, &users);
+	return users.largest;
+}
+
+/* The same of the user who has most processes. */
+static struct jit_process *find_one_of_most(const struct jit_names *names)
+{
+	struct users users = { .n = 0 };
+	size_t most = 0;
+
+	pair_map_each(&names->by_process, add_to_user, &users);
+	for (size_t i = 1; i < users.n; i++)
+		if (users.list[i].n > users.list[most].n)
+			most = i;
+	users.user = users.list[most].user;
+	pair_map_each(&names->by_process, find_larger, &users);
+	return users.largest;
+}
+
+static void drop_process(struct jit_names *names, struct jit_process *process)
+{
+	names->memory -= process->memory;
+	pair_map_remove(&names->by_process, process->files.process, 0);
+	free_process(process);
+}
+
+/* NULL: there is no memory. */
 static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 {
 	struct jit_process *process = find_process(names, number);
 
 	if (process)
 		return process;
+	if (names->by_process.n == JIT_PROCESSES_MAX) {
+		++*count(names, "given-up");
+		drop_process(names, find_one_of_most(names));
+	}
 	process = calloc(1, sizeof(*process));
 	if (!process)
 		return NULL;
-	process->number = number;
-	process->map_file.fd = process->dump_file.fd = -1;
-	jitdump_init(&process->dump);
-	jitdump_set_process(&process->dump, process_table_find(&names->identity->processes, number),
-			    names->stage->hello.clock);
+	jit_files_init(&process->files, &names->reader, number);
 	pair_map_init(&process->by_place, JIT_PLACES_MAX);
 	if (pair_map_add(&names->by_process, number, 0, (uintptr_t)process) < 0) {
 		free_process(process);
@@ -154,8 +211,8 @@ int jit_names_map(struct jit_names *names, const struct wire_mapping *mapping)
 	process = get_process(names, mapping->process);
 	if (!process)
 		return 0;
-	if (!process->dump_image)
-		process->dump_image = mapping->image;
+	if (!process->files.dump_image)
+		process->files.dump_image = mapping->image;
 	return 0;
 }
 
@@ -178,119 +235,38 @@ void jit_names_forget_ended(struct jit_names *names)
 	pair_map_prune(&names->makers, is_of_living_image, names);
 }
 
-/* Whether it is time to ask for a file that is not open. */
-static bool is_wanted(struct awaited_file *file, uint64_t now)
-{
-	if (file->fd >= 0 || now - file->asked_at < file->patience)
-		return false;
-	file->asked_at = now;
-	file->patience = file->patience ? file->patience * 2 : JIT_PATIENCE_MIN_NS;
-	if (file->patience > JIT_PATIENCE_MAX_NS)
-		file->patience = JIT_PATIENCE_MAX_NS;
-	return true;
-}
-
-static void open_map(struct jit_names *names, struct jit_process *process)
-{
-	struct wire_image_state state;
-
-	if (image_client_open(names->client, process->map_image, &state, &process->map_file.fd) < 0)
-		process->map_file.fd = -1;
-	else if (state.status == WIRE_image_status_OPEN)
-		++*count(names, "perf-maps");
-	else if (state.status == WIRE_image_status_REFUSED)
-		++*count(names, "perf-map-refused");
-	else if (state.status == WIRE_image_status_STALE)
-		++*count(names, "perf-map-stale");
-}
-
-static void open_dump(struct jit_names *names, struct jit_process *process)
-{
-	struct image *image = image_table_find(&names->identity->images, process->dump_image);
-	int fd = image ? elf_image_open_file(image, names->client) : -ENOENT;
-
-	process->dump_file.fd = fd < 0 ? -1 : fd;
-	if (fd >= 0)
-		++*count(names, "jitdumps");
-	else if (image && image->state.status == WIRE_image_status_REFUSED)
-		++*count(names, "jitdump-refused");
-}
-
 static void count_memory(struct jit_names *names, struct jit_process *process)
 {
-	uint64_t now =
-		perf_map_memory(&process->map) + jit_functions_memory(&process->dump.functions);
+	uint64_t now = jit_files_memory(&process->files) + process->n_places * JIT_PLACE_SIZE;
 
 	names->memory += now - process->memory;
 	process->memory = now;
 }
 
-static void count_records(struct jit_names *names, struct jit_process *process)
-{
-	uint64_t n = process->dump.n_of_others;
-
-	if (n > process->n_of_others)
-		*count(names, "jitdump-records-of-others") += n - process->n_of_others;
-	process->n_of_others = n;
-}
-
 /* What was told of its places stays. */
 static void refuse(struct jit_names *names, struct jit_process *process)
 {
-	close_file(&process->map_file);
-	close_file(&process->dump_file);
-	perf_map_deinit(&process->map);
-	jitdump_deinit(&process->dump);
-	process->is_refused = true;
+	jit_files_refuse(&process->files, &names->reader);
+	pair_map_deinit(&process->by_place);
+	free(take_pointer(process->places));
+	process->n_places = 0;
+	pair_map_init(&process->by_place, JIT_PLACES_MAX);
 	count_memory(names, process);
-	++*count(names, "too-large");
-}
-
-static void find_larger(uint64_t number, uint64_t zero, uint64_t process, void *arg)
-{
-	struct jit_process **largest = arg, *other = (struct jit_process *)process;
-
-	if (!*largest || other->memory > (*largest)->memory)
-		*largest = other;
 }
 
 /* One that nobody could bear must not cost the others theirs. */
-static void keep_within_limit(struct jit_names *names)
+static void keep_within_limit(struct jit_names *names, struct jit_process *process)
 {
-	while (names->memory > JIT_MEMORY_MAX) {
-		struct jit_process *largest = NULL;
-
-		pair_map_each(&names->by_process, find_larger, &largest);
-		refuse(names, largest);
-	}
+	count_memory(names, process);
+	while (names->memory > JIT_MEMORY_MAX)
+		refuse(names, find_largest(names));
 }
 
-/* What the files have now. What cannot be read any more stays as it was. */
-static void read_files(struct jit_names *names, struct jit_process *process)
+static void read_files(struct jit_names *names, struct jit_process *process, uint64_t time)
 {
-	uint64_t now = clock_now(CLOCK_MONOTONIC);
-	int of_dump = 0, of_map = 0;
-
-	process->read_at = now;
-	if (process->is_refused)
-		return;
-	if (process->dump_image && is_wanted(&process->dump_file, now))
-		open_dump(names, process);
-	if (process->map_image && is_wanted(&process->map_file, now))
-		open_map(names, process);
-	if (process->dump_file.fd >= 0 && process->dump.outcome == JITDUMP_OK)
-		of_dump = jitdump_read(&process->dump, process->dump_file.fd, UINT64_MAX);
-	if (process->map_file.fd >= 0)
-		of_map = perf_map_read(&process->map, process->map_file.fd);
-	if (of_dump)
-		++*count(names, "jitdump-damaged");
-	count_records(names, process);
-	if (of_map < 0)
-		close_file(&process->map_file);
-	count_memory(names, process);
-	if (of_dump == -ENOMEM || of_map == -ENOMEM)
+	if (!jit_files_read(&process->files, &names->reader, time))
 		refuse(names, process);
-	keep_within_limit(names);
+	keep_within_limit(names, process);
 }
 
 enum source { OF_DUMP, OF_MAP };
@@ -298,8 +274,9 @@ enum source { OF_DUMP, OF_MAP };
 /* How often the pieces of code that a file tells were numbered anew. */
 static uint64_t generation_of(const struct jit_process *process, enum source source)
 {
-	return source == OF_DUMP ? process->dump.n_anew + process->dump.n_forgotten_pieces
-				 : process->map.n_anew + process->map.n_forgotten_entries;
+	return source == OF_DUMP
+		       ? process->files.dump.n_anew + process->files.dump.n_forgotten_pieces
+		       : process->files.map.n_anew + process->files.map.n_forgotten_entries;
 }
 
 static uint64_t make_id(const struct jit_process *process, enum source source, size_t piece)
@@ -310,16 +287,19 @@ static uint64_t make_id(const struct jit_process *process, enum source source, s
 /* Whether the files may still tell what they told then. */
 static bool is_current(const struct jit_process *process, uint64_t id)
 {
-	return !process->is_refused && id >> 33 == generation_of(process, id & 1);
+	return !process->files.is_refused && id >> 33 == generation_of(process, id & 1);
 }
 
 static bool find_in_dump(const struct jit_process *process, uint64_t address, uint64_t time,
 			 struct jit_name *ret)
 {
-	const struct jitdump *dump = &process->dump;
+	const struct jitdump *dump = &process->files.dump;
 	struct jit_place line = { 0 };
 	struct jit_code code;
 
+	/* Its records are in the order of time. */
+	if (!jit_files_knows(&process->files, time) && time >= jit_functions_time(&dump->functions))
+		return false;
 	/* The CPU's counter tells nothing of the stream's time. */
 	if (dump->has_arch_clock || !jit_functions_find(&dump->functions, address, time, &code) ||
 	    !*code.name)
@@ -340,9 +320,11 @@ static bool find_in_dump(const struct jit_process *process, uint64_t address, ui
 static bool find_in_map(const struct jit_process *process, uint64_t address, uint64_t time,
 			struct jit_name *ret)
 {
-	const struct perf_map *map = &process->map;
+	const struct perf_map *map = &process->files.map;
 	struct perf_map_entry entry;
 
+	if (!jit_files_knows(&process->files, time)) /* a line that was not read may be about it */
+		return false;
 	if (!perf_map_find_at(map, address, time, &entry))
 		return false;
 	*ret = (struct jit_name){
@@ -430,21 +412,20 @@ static int settle_place(struct jit_names *names, const struct jit_process *proce
 	return tell(names, place, &name);
 }
 
-static uint64_t known_size(const struct jit_process *process)
-{
-	return process->dump.size + process->map.size;
-}
-
 static int settle(struct jit_names *names, struct jit_process *process)
 {
+	uint64_t began = clock_now(CLOCK_MONOTONIC), ended;
 	int r = 0;
 
-	process->settled_at = process->read_at;
-	if (process->size_settled == known_size(process))
+	process->settle_at = began + JIT_SETTLE_NS;
+	if (process->size_settled == jit_files_size(&process->files))
 		return 0;
-	process->size_settled = known_size(process);
+	process->size_settled = jit_files_size(&process->files);
 	for (size_t i = 0; i < process->n_places && r == 0; i++)
 		r = settle_place(names, process, &process->places[i]);
+	ended = clock_now(CLOCK_MONOTONIC);
+	process->settle_at = ended + JIT_SETTLE_NS + (ended - began) * READING_SHARE_USER;
+	reading_share_use(&names->reader.share, process->files.user, began, ended);
 	return r;
 }
 
@@ -469,12 +450,11 @@ int jit_names_meet(struct jit_names *names, uint64_t process_number, const struc
 		++*count(names, "refused");
 		return 0;
 	}
-	process->map_image = is_file ? at->image | IMAGE_MESSAGE_MAP_OF : at->image;
-	if (process->read_at <= time) /* what was made before this stack is in the files by now */
-		read_files(names, process);
-	if (process->read_at - process->settled_at >= JIT_SETTLE_NS)
+	process->files.map_image = is_file ? at->image | IMAGE_MESSAGE_MAP_OF : at->image;
+	read_files(names, process, time); /* what was made before this stack is there by now */
+	if (process->files.known_at >= process->settle_at)
 		r = settle(names, process);
-	if (r < 0)
+	if (r < 0 || (process->files.is_refused && !is_file))
 		return r;
 	name = find_name(process, at->address, time);
 	known = pair_map_find(&process->by_place, at->image, at->offset);
@@ -493,8 +473,9 @@ int jit_names_meet(struct jit_names *names, uint64_t process_number, const struc
 
 static int end(struct jit_names *names, struct jit_process *process)
 {
-	process->map_file.patience = process->dump_file.patience = 0; /* this is the last chance */
-	read_files(names, process);
+	if (!jit_files_read_last(&process->files, &names->reader))
+		refuse(names, process);
+	keep_within_limit(names, process);
 	return settle(names, process);
 }
 
@@ -506,9 +487,7 @@ int jit_names_end(struct jit_names *names, uint64_t number)
 	if (!process)
 		return 0;
 	r = end(names, process);
-	names->memory -= process->memory;
-	pair_map_remove(&names->by_process, number, 0);
-	free_process(process);
+	drop_process(names, process);
 	return r;
 }
 

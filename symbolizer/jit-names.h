@@ -8,25 +8,26 @@
 #pragma once
 
 #include "common/identity.h"
-#include "common/image-client.h"
 #include "common/pair-map.h"
+#include "symbolizer/jit-files.h"
 
 enum {
-	JIT_PROCESSES_MAX = 256,    /* whose files are read; the places of others have no names */
-	JIT_PLACES_MAX = 1 << 20,   /* of a process */
-	JIT_MAKERS_MAX = 1 << 16,   /* files for code; that in further ones has no names */
-	JIT_MEMORY_MAX = 320 << 20, /* bytes of all files: beyond it those of the largest go */
+	/* Whose files are read; with one more, one is given up of the user who has most. */
+	JIT_PROCESSES_MAX = 256,
+	JIT_PLACES_MAX = 1 << 20, /* of a process */
+	JIT_MAKERS_MAX = 1 << 16, /* files for code; that in further ones has no names */
+	JIT_PLACE_SIZE = 192, /* bytes, at most, as lists and maps grow to twice what they hold */
+	/* Bytes of all: beyond it those of the largest go, of the user who has most. */
+	JIT_MEMORY_MAX = 192 << 20,
 };
 
-#define JIT_PATIENCE_MIN_NS 10000000ULL	  /* before a file that was not there is asked for again */
-#define JIT_PATIENCE_MAX_NS 3200000000ULL /* it grows up to this */
-#define JIT_SETTLE_NS 1000000000ULL	  /* between two looks at all places of a process */
+#define JIT_SETTLE_NS 1000000000ULL /* between two looks at all places of a process, at least */
 
 struct jit_names {
-	struct stage *stage;	     /* borrowed, as are the next two */
-	struct identity *identity;   /* ... */
-	struct image_client *client; /* ... */
-	struct pair_map by_process;  /* (upid, 0) → struct jit_process * */
+	struct stage *stage;	   /* borrowed, as is the next one */
+	struct identity *identity; /* ... */
+	struct jit_reader reader;
+	struct pair_map by_process; /* (upid, 0) → struct jit_process * */
 	struct pair_map makers; /* (image of a file for code, 0) → upid of who mapped it first */
 	uint64_t memory;	/* that its files take */
 };

@@ -164,17 +164,19 @@ int perf_map_add(struct perf_map *map, const char *bytes, size_t size)
 	return r == 0 && size ? keep(map, bytes, size) : r;
 }
 
-static int read_on(struct perf_map *map, int fd)
+static int read_on(struct perf_map *map, int fd, uint64_t most)
 {
 	char chunk[CHUNK_SIZE];
-	size_t n;
-	int r;
+	uint64_t n_read = 0;
+	size_t n = 1;
+	int r = 0;
 
-	do {
+	for (; r == 0 && n && n_read < most && map->size < PERF_MAP_SIZE_MAX; n_read += n) {
 		r = growing_file_read(&map->file, fd, chunk, sizeof(chunk), &n);
 		if (r == 0)
 			r = perf_map_add(map, chunk, n);
-	} while (r == 0 && n && map->size < PERF_MAP_SIZE_MAX);
+	}
+	map->is_behind = n && map->size < PERF_MAP_SIZE_MAX;
 	return r;
 }
 
@@ -208,7 +210,7 @@ static int note_reading(struct perf_map *map, uint64_t begun)
 	return 0;
 }
 
-int perf_map_read(struct perf_map *map, int fd)
+int perf_map_read(struct perf_map *map, int fd, uint64_t most)
 {
 	uint64_t size, begun = clock_now(CLOCK_MONOTONIC);
 	int r = growing_file_check(&map->file, fd, &size);
@@ -221,8 +223,8 @@ int perf_map_read(struct perf_map *map, int fd)
 		map->size = 0;
 		forget_entries(map);
 	}
-	r = map->size < PERF_MAP_SIZE_MAX ? read_on(map, fd) : 0;
-	return r < 0 ? r : note_reading(map, begun);
+	r = map->size < PERF_MAP_SIZE_MAX ? read_on(map, fd, most) : 0;
+	return r < 0 || map->is_behind ? r : note_reading(map, begun);
 }
 
 static bool tell_piece(const struct perf_map *map, size_t number, struct perf_map_entry *ret)

@@ -20,8 +20,8 @@
 #include "common/name-store.h"
 
 enum {
-	PERF_MAP_ENTRIES_MAX = CODE_HISTORY_MAX, /* with one more, all before it are forgotten */
-	PERF_MAP_NAME_MAX = 4095,		 /* bytes; a longer one is cut */
+	PERF_MAP_ENTRIES_MAX = 1 << 19, /* with one more, all before it are forgotten */
+	PERF_MAP_NAME_MAX = 4095,	/* bytes; a longer one is cut */
 	PERF_MAP_LINE_MAX = PERF_MAP_NAME_MAX + 64,
 	PERF_MAP_READINGS_MAX = 1 << 14, /* with one more, neighbours become one */
 };
@@ -49,6 +49,7 @@ struct perf_map {
 	uint64_t size;	     /* bytes that were taken */
 	struct perf_map_reading *readings;
 	size_t n_readings;
+	bool is_behind; /* there may be more in the file than was read */
 
 	/* Since it was initialized, whatever was read anew. */
 	uint64_t n_anew;
@@ -68,10 +69,10 @@ size_t perf_map_memory(const struct perf_map *map);
 int perf_map_add(struct perf_map *map, const char *bytes, size_t size);
 
 /*
- * Reads what was added to the file since, or all of it if it was written anew. `fd` is of a
- * regular file (common/target-file.h). 0 or -errno.
+ * Reads what was added to the file since, or all of it if it was written anew; about `most` bytes
+ * now, if there are more. `fd` is of a regular file (common/target-file.h). 0 or -errno.
  */
-int perf_map_read(struct perf_map *map, int fd);
+int perf_map_read(struct perf_map *map, int fd, uint64_t most);
 
 /* The code that holds an address, as the file says by now; false: none does. */
 bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret);

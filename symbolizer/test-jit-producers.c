@@ -170,7 +170,7 @@ static bool follow_perf_map(pid_t pid, const char *path, struct perf_map *ret)
 		if (fd < 0)
 			fd = open_written(path);
 		if (fd >= 0)
-			assert_int_equal(perf_map_read(ret, fd), 0);
+			assert_int_equal(perf_map_read(ret, fd, UINT64_MAX), 0);
 		usleep(INTERVAL_US);
 	} while (!ended);
 	return fd >= 0;

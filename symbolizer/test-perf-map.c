@@ -175,18 +175,44 @@ static void test_a_file_is_read_as_it_grows(void **state)
 	_cleanup_map_ struct perf_map map = { 0 };
 	_cleanup_fd_ int fd = memfd_create("map", MFD_CLOEXEC);
 
-	assert_int_equal(perf_map_read(&map, fd), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 	append(fd, "1000 10 first\n2000 1");
-	assert_int_equal(perf_map_read(&map, fd), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 	check(&map, 0x1000, "first");
 	check(&map, 0x2000, NULL);
 	append(fd, "0 second\n1000 10 third\n");
-	assert_int_equal(perf_map_read(&map, fd), 0);
-	assert_int_equal(perf_map_read(&map, fd), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 	check(&map, 0x1000, "third");
 	check(&map, 0x2000, "second");
 	assert_int_equal(map.code.n, 3);
 	assert_int_equal(map.n_anew, 0);
+}
+
+/* Until all was read nobody knows what was there when. */
+static void test_a_file_is_read_in_pieces(void **state)
+{
+	enum { PIECE = 1 << 16, LINES = 40000 };
+	_cleanup_map_ struct perf_map map = { 0 };
+	_cleanup_fd_ int fd = memfd_create("map", MFD_CLOEXEC);
+	char line[64];
+	size_t n = 1;
+
+	for (unsigned int i = 0; i < LINES; i++) {
+		snprintf(line, sizeof(line), "%x 10 made-%u\n", 0x1000 + i * 16, i);
+		append(fd, line);
+	}
+	append(fd, "1000 10 last\n");
+	for (; perf_map_read(&map, fd, PIECE) == 0 && map.is_behind; n++) {
+		assert_int_equal(map.size, n * PIECE);
+		assert_int_equal(map.n_readings, 0);
+	}
+	assert_in_range(n, 10, 20);
+	assert_int_equal(map.code.n, LINES + 1);
+	assert_int_equal(map.n_readings, 1);
+	check(&map, 0x1000, "last");
+	check(&map, 0x1010, "made-1");
+	assert_int_equal(map.n_bad_lines, 0);
 }
 
 static void test_a_file_that_was_written_anew_is_read_anew(void **state)
@@ -195,10 +221,10 @@ static void test_a_file_that_was_written_anew_is_read_anew(void **state)
 	_cleanup_fd_ int fd = memfd_create("map", MFD_CLOEXEC);
 
 	append(fd, "1000 10 first\n2000 10 second\nfff");
-	assert_int_equal(perf_map_read(&map, fd), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 	assert_int_equal(ftruncate(fd, 0), 0);
 	append(fd, "3000 10 third\n");
-	assert_int_equal(perf_map_read(&map, fd), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 	assert_int_equal(map.n_anew, 1);
 	assert_int_equal(map.n_bad_lines, 0);
 	check(&map, 0x1000, NULL);
@@ -212,17 +238,17 @@ static void test_of_a_file_that_is_too_large_nothing_is_known(void **state)
 
 	append(fd, "1000 10 first\n");
 	assert_int_equal(ftruncate(fd, PERF_MAP_SIZE_MAX - 1), 0); /* a line of zero bytes */
-	assert_int_equal(perf_map_read(&map, fd), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 	check(&map, 0x1000, "first");
 	append(fd, "\n2000 10 behind\n");
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(perf_map_read(&map, fd), 0);
+		assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 		assert_int_equal(map.n_refused_bytes, strlen("\n2000 10 behind\n"));
 		check(&map, 0x1000, NULL);
 		check(&map, 0x2000, NULL);
 	}
 	assert_int_equal(ftruncate(fd, 14), 0);
-	assert_int_equal(perf_map_read(&map, fd), 0);
+	assert_int_equal(perf_map_read(&map, fd, UINT64_MAX), 0);
 	check(&map, 0x1000, "first");
 }
 
@@ -237,7 +263,7 @@ static void test_at_the_limit_of_entries_older_ones_are_forgotten(void **state)
 		add(&map, line);
 	}
 	check(&map, 0x1000, "0");
-	check(&map, 0x1000 + (PERF_MAP_ENTRIES_MAX - 1) * 0x10ULL, "fffff");
+	check(&map, 0x1000 + (PERF_MAP_ENTRIES_MAX - 1) * 0x10ULL, "7ffff");
 	add(&map, "1000 10 new\n");
 	check(&map, 0x1000, "new");
 	check(&map, 0x1010, NULL);
@@ -267,9 +293,9 @@ static void test_what_is_no_regular_file_is_an_error(void **state)
 	_cleanup_map_ struct perf_map map = { 0 };
 	int fds[2];
 
-	assert_int_equal(perf_map_read(&map, -1) < 0, 1);
+	assert_int_equal(perf_map_read(&map, -1, UINT64_MAX) < 0, 1);
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(perf_map_read(&map, fds[0]) < 0, 1);
+	assert_int_equal(perf_map_read(&map, fds[0], UINT64_MAX) < 0, 1);
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -285,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_names_keep_what_is_behind_a_zero_byte),
 		cmocka_unit_test(test_long_names_are_cut),
 		cmocka_unit_test(test_a_file_is_read_as_it_grows),
+		cmocka_unit_test(test_a_file_is_read_in_pieces),
 		cmocka_unit_test(test_a_file_that_was_written_anew_is_read_anew),
 		cmocka_unit_test(test_of_a_file_that_is_too_large_nothing_is_known),
 		cmocka_unit_test(test_at_the_limit_of_entries_older_ones_are_forgotten),

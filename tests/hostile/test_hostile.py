@@ -24,7 +24,7 @@ STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
 SECONDS = "2.5"  # of a recording
 BRIEF = "0.3"  # CPU seconds of a hostile program; it is started again while there is time
 INTACT = 0.99  # of the good program's stacks
-MEMORY_MAX_KIB = 1 << 20
+MEMORY_MAX_KIB = 512 << 10
 GIGABYTES = 2 << 30
 KNOWN = ["main", "outer", "middle", "inner"]
 BELOW_MAIN = 3  # _start and two functions of libc, which have names where its symbols are
@@ -232,7 +232,8 @@ class Hostile(pipeline.RecordingTest):
                       self.stage("capture-sink", "-q", "-f", "folded", self.directory / "out.folded"))
         stats = self.stats("symbolizer")
         self.assertEqual(stats["jit"]["perf-maps"], MANY_MAPS + 1)
-        self.assertGreater(stats["jit"]["too-large"], 0)
+        # There is neither room nor time for all of them.
+        self.assertGreater(stats["jit"].get("too-large", 0) + stats["refused"].get("perf-map-bytes", 0), 0)
         self.assertLess(stats["max_rss_kib"], MEMORY_MAX_KIB)
         self.assertRegex((self.directory / "out.folded").read_text(), r";made-[0-9]+_\[f\]_\[j\]")
 

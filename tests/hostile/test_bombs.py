@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""
+Programs that want more of what all share than they are due, memory and time, beside one that does
+not: that one's samples are all there, no stage grows, the recording ends, and what the others have
+lost is named.
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import pipeline  # noqa: E402
+import streams  # noqa: E402
+
+PROGRAMS = pipeline.BUILD / "tests" / "hostile"
+STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
+MEMORY_MAX_KIB = 512 << 10
+SECONDS = "3"
+NOBODY = 65534
+LOST_MAX = 0.03
+GOOD_MIN = 300  # samples of the good program, of 3000 if it has a CPU for itself
+
+
+class Bombs(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid():
+            self.skipTest(f"{pipeline.NOT_HERE} a user record all processes")
+        self.directory.chmod(0o755)
+        self.start_busy()
+        self.folded = self.directory / "all.folded"
+
+    def start_bomb(self, *command, n=1):
+        """Another user's, who is killed in the end. That many want the CPU, too, is not meant here."""
+        processes = []
+        for _ in range(n):
+            process = subprocess.Popen(["nice", "-n", "19", *command], user=NOBODY, group=NOBODY, extra_groups=[],
+                                       stdout=subprocess.PIPE, **pipeline.in_group(0))
+            self.addCleanup(self.end_bomb, process)
+            processes.append(process)
+        for process in processes:
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+
+    def end_bomb(self, process):
+        try:
+            os.killpg(process.pid, 9)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        process.stdout.close()
+        for path in Path("/tmp").glob(f"*-{process.pid}*"):
+            if path.owner() == "nobody":
+                path.unlink()
+
+    def record_all(self):
+        """What the stages have counted, and all stacks; the good program's are all there."""
+        self.run_well(self.source("-a", "-d", SECONDS), self.stage("live-unwinder", "-q"),
+                      self.stage("symbolizer", "-q"),
+                      self.stage("capture-sink", "-q", "-f", "folded", self.folded))
+        self.assert_stats_add_up(*STAGES)
+        stats = {name: self.stats(name) for name in STAGES}
+        for name in STAGES:
+            self.assertLess(stats[name]["max_rss_kib"], MEMORY_MAX_KIB, name)
+        source = stats["perf-source"]
+        self.assertLess(sum(source["dropped"].values()), LOST_MAX * source["samples_in"])
+        stacks = streams.folded_stacks(self.folded.read_text())
+        good = [(names, n) for names, n in stacks if names[0] == "chain"]
+        self.assertGreater(sum(n for _, n in good), GOOD_MIN)
+        cut = sum(n for names, n in good if names[1].startswith("["))
+        self.assertLessEqual(cut, 0.01 * sum(n for _, n in good), good)
+        return stats, stacks
+
+
+class Maps(Bombs):
+    """What JIT compilers tell."""
+
+    def check(self, *how, n=1):
+        self.start_bomb(PROGRAMS / "telling", *how, "60", n=n)
+        stats, _ = self.record_all()
+        return stats["symbolizer"]
+
+    def assert_not_all_was_read(self, stats, what="perf-map-bytes"):
+        self.assertGreater(stats.get("refused", {}).get(what, 0) + stats["jit"].get("too-large", 0), 0)
+
+    def test_a_map_of_500_megabytes(self):
+        self.assert_not_all_was_read(self.check("lines", "500"))
+
+    def test_a_map_that_is_replaced_all_the_time(self):
+        self.assert_not_all_was_read(self.check("replaced", "300"))
+
+    def test_a_map_that_is_cut_and_grows_all_the_time(self):
+        self.assert_not_all_was_read(self.check("cut", "500"))
+
+    def test_lines_of_a_megabyte(self):
+        self.assertGreater(self.check("names", "200")["jit"]["perf-maps"], 0)
+
+    def test_a_line_that_never_ends(self):
+        self.assertGreater(self.check("line", "500")["jit"]["perf-maps"], 0)
+
+    def test_maps_of_fifty_processes(self):
+        self.assert_not_all_was_read(self.check("lines", "20", n=50))
+
+    def test_a_jitdump_of_500_megabytes(self):
+        self.assert_not_all_was_read(self.check("dump", "500"), "jitdump-bytes")
+
+
+if __name__ == "__main__":
+    pipeline.main()
