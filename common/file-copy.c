@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file-copy.h"
+#include "common/file-state.h"
 
 enum { CHUNK = 1 << 20 };
 
@@ -128,10 +129,16 @@ static int copy_bytes(int from, int to, uint64_t size)
 	return r < 0 ? r : size ? -ESTALE : 0;
 }
 
-/* The original's times, by which stages know when it was changed. */
+/* Stages see by its mtime when the original was written to. */
 static int seal(int fd, const struct stat *status)
 {
-	const struct timespec times[] = { status->st_mtim, status->st_mtim };
+	const struct file_state state = file_state_of(status);
+	uint64_t written = file_state_written(&state);
+	const struct timespec time = {
+		.tv_sec = written / NANOSECONDS_A_SECOND,
+		.tv_nsec = written % NANOSECONDS_A_SECOND,
+	};
+	const struct timespec times[] = { time, time };
 
 	if (futimens(fd, times) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)

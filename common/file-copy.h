@@ -49,7 +49,7 @@ void copy_shares_give_back(struct copy_shares *shares, uid_t user, uint64_t size
 
 /*
  * Copies the file that `path_fd` was opened by (O_PATH), of which `status` is told: 0 and a sealed
- * file that is open to be read, with the size and the time of change of the original; the caller
- * owns it. -ESTALE: it has another size by now; -errno.
+ * file that is open to be read, whose mtime says when the original was written to (file-state.h);
+ * the caller owns it. -ESTALE: it has another size by now; -errno.
  */
 int file_copy(int path_fd, const struct stat *status, int *ret_fd);

@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "common/clock.h"
 #include "common/file-identity.h"
+#include "common/file-state.h"
 #include "common/image-descriptor.h"
 #include "common/jitdump-path.h"
 
@@ -32,13 +32,19 @@ static bool is_copy(int fd)
 	return seals >= 0 && (seals & COPY_SEALS) == COPY_SEALS;
 }
 
-/* What JIT compilers write to all the time is the same file by its inode alone. */
 static bool is_as_told(const struct stat *status, const struct wire_image_state *state)
 {
-	return (uint64_t)status->st_size == state->size &&
-	       clock_nanoseconds(status->st_mtim) == state->modified;
+	const struct file_state told = {
+		.size = state->size,
+		.modified = state->modified,
+		.changed = state->changed,
+	};
+	const struct file_state now = file_state_of(status);
+
+	return !file_state_may_differ(&told, &now);
 }
 
+/* What JIT compilers write to all the time is the same file by its inode alone. */
 bool image_descriptor_is_of(int fd, const struct wire_image *image,
 			    const struct wire_image_state *state)
 {
@@ -47,7 +53,7 @@ bool image_descriptor_is_of(int fd, const struct wire_image *image,
 	if (!find_regular(fd, &status))
 		return false;
 	if (is_copy(fd))
-		return is_as_told(&status, state);
+		return (uint64_t)status.st_size == state->size;
 	return file_identity_is(fd, &status, image->device_major, image->device_minor,
 				image->inode) &&
 	       (jitdump_path_is(image->path.data) || is_as_told(&status, state));

@@ -13,6 +13,6 @@
 /* A regular file that is open to be read, and nothing else. */
 bool image_descriptor_is_readable(int fd);
 
-/* That, of `image`, with the size and time that came along; or a copy of so many bytes. */
+/* That, of `image`, and as the state that came along; or a copy of as many bytes. */
 bool image_descriptor_is_of(int fd, const struct wire_image *image,
 			    const struct wire_image_state *state);
