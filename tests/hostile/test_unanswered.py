@@ -32,6 +32,8 @@ class Unanswered(pipeline.RecordingTest):
         os.chown(mounts, 65534, 65534)
         self.copies = [pipeline.readable_copy(path, self.directory)
                        for path in (UNANSWERED, pipeline.CHAIN, JIT_SPIN)]
+        self.good = self.directory / "good"
+        self.good.symlink_to(pipeline.CHAIN)
         attempt = self.run_unanswered("nothing", "0.01")
         attempt.wait(pipeline.PATIENCE_S)
         if attempt.returncode:
@@ -50,7 +52,7 @@ class Unanswered(pipeline.RecordingTest):
     def record(self, *what):
         """Stacks of the program in question, and of the good one; all stages must have ended."""
         unanswered = [self.run_unanswered(each, "60") for each in what]
-        good = subprocess.Popen([pipeline.CHAIN, "once", "60"], stdin=subprocess.DEVNULL)
+        good = subprocess.Popen([self.good, "once", "60"], stdin=subprocess.DEVNULL)
         self.addCleanup(good.wait)
         self.addCleanup(good.kill)
         self.statistics = self.directory / "statistics"
@@ -59,7 +61,7 @@ class Unanswered(pipeline.RecordingTest):
                              self.stage("capture-sink", "-q", "-f", "folded", "-"))
         try:
             for stage in started.processes:
-                stage.wait(pipeline.PATIENCE_S)
+                stage.wait(2 * pipeline.PATIENCE_S)
         finally:  # a thread of the image server waits for as long as they live
             for process in unanswered:
                 process.kill()
@@ -67,9 +69,10 @@ class Unanswered(pipeline.RecordingTest):
         for stage in ended:
             self.assertEqual(stage.status, 0, stage)
         stacks = streams.folded_stacks(ended[-1].output.decode())
-        mine = [(streams.user_side(names), n) for names, n in stacks if names[0] == "program"]
-        good = [(streams.user_side(names), n) for names, n in stacks if names[0] == "chain"]
-        return mine or stacks, good
+        hung = {f"hung-{process.pid}" for process in unanswered}
+        mine = [(streams.user_side(names), n) for names, n in stacks if names[0] in hung]
+        good = [(streams.user_side(names), n) for names, n in stacks if names[0] == "good"]
+        return mine, good
 
     def assert_good_is_whole(self, stacks):
         whole = sum(n for names, n in stacks if names[-4:] == CHAIN)
@@ -77,9 +80,8 @@ class Unanswered(pipeline.RecordingTest):
 
     def assert_is_stopped_by(self, what):
         stacks, good = self.record(what)
-        self.assertTrue(stacks)
-        for names, _ in stacks:
-            self.assertIn("[image-unavailable]", names)
+        told = sum(n for names, n in stacks if "[image-unavailable]" in names)
+        self.assertGreater(told, 0.9 * sum(n for _, n in stacks), stacks)  # but for where it begins
         self.assert_good_is_whole(good)
 
     def test_of_one_that_answers_there_are_copies(self):
@@ -106,7 +108,7 @@ class Unanswered(pipeline.RecordingTest):
         self.assert_good_is_whole(self.record("map")[1])
 
     def test_many_programs_are_not_answered(self):
-        self.assert_good_is_whole(self.record(*["read"] * 12)[1])
+        self.assert_good_is_whole(self.record(*["read"] * 6)[1])
 
 
 if __name__ == "__main__":

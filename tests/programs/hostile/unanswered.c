@@ -5,11 +5,11 @@
  *
  *	unanswered WHAT DEVICE DIRECTORY FILE [ARGUMENT...]
  *
- * runs a copy of FILE from there; DEVICE is /dev/fuse, or one that anybody may open as that one is
- * mostly. WHAT is not answered: "read" of the file's last page (which
- * nothing needs to run), "open" but for the first, "flush" (which close(2) waits for), "statfs",
- * "nothing"; "late" answers such reads after 2 s. With "map" FILE is run as it is, and /tmp lies
- * there, where each perf map is a file that is never read.
+ * runs a copy of FILE from there, as hung-PID; DEVICE is /dev/fuse, or one like it that anybody may
+ * open. WHAT is not answered: "read" of the file's last page (which nothing needs to run), "open"
+ * but for the first, "flush" (which close(2) waits for), "statfs", "nothing"; "late" answers such
+ * reads after 2 s. With "map" FILE is run as it is, and /tmp lies there, where each perf map is a
+ * file that is never read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +31,7 @@
 enum { DIRECTORY = FUSE_ROOT_ID, PROGRAM, MAP, PAGE = 4096, MAP_SIZE = 100 };
 
 static const char *what;
+static char name[16]; /* of the program, and of nobody else's */
 static int device, file;
 static struct stat status;
 static unsigned n_opened;
@@ -77,13 +78,13 @@ static struct fuse_attr attributes(uint64_t node)
 	return attr;
 }
 
-static void look_up(const struct fuse_in_header *request, const char *name)
+static void look_up(const struct fuse_in_header *request, const char *wanted)
 {
 	struct fuse_entry_out entry = { .entry_valid = 1000, .attr_valid = 1000 };
 
-	if (!strncmp(name, "perf-", 5))
+	if (!strncmp(wanted, "perf-", 5))
 		entry.nodeid = MAP;
-	else if (!strcmp(name, "program"))
+	else if (!strcmp(wanted, name))
 		entry.nodeid = PROGRAM;
 	else
 		return answer(request, ENOENT, NULL, 0);
@@ -215,6 +216,7 @@ int main(int argc, char **argv)
 	if (argc < 5)
 		return 2;
 	what = argv[1];
+	snprintf(name, sizeof(name), "hung-%d", getpid());
 	file = open(argv[4], O_RDONLY | O_CLOEXEC);
 	if (file < 0 || fstat(file, &status) < 0)
 		fail(argv[4]);
@@ -223,7 +225,7 @@ int main(int argc, char **argv)
 	if (device < 0)
 		fail(argv[2]);
 	mount_all(argv[3], is_map ? "/tmp" : "over");
-	snprintf(program, sizeof(program), "%s/over/program", argv[3]);
+	snprintf(program, sizeof(program), "%s/over/%s", argv[3], name);
 	if (is_map)
 		fexecve(file, argv + 4, environ);
 	else
