@@ -12,7 +12,9 @@
 
 void processes_lose(struct processes *processes, uint64_t until)
 {
-	processes->lost_until = until;
+	if (until != UINT64_MAX && until > processes->gap_ended)
+		processes->gap_ended = until;
+	processes->lost_until = until == UINT64_MAX ? until : processes->gap_ended;
 }
 
 bool processes_is_gappy(const struct processes *processes, const struct process *process,

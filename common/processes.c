@@ -557,11 +557,17 @@ static int read_again_into(struct processes *processes, struct process *process,
 	return renew(processes, process, time);
 }
 
+/* It is told of what is mapped now at a time before: until then that may be too early. */
 static int read_again(struct processes *processes, struct process *process, uint64_t time)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	uint32_t pid = process->pid;
+	int r = read_again_into(processes, process, time, &maps);
 
-	return read_again_into(processes, process, time, &maps);
+	process = processes_find(processes, pid); /* it may have begun anew */
+	if (process)
+		process->sure_since = clock_now(CLOCK_MONOTONIC);
+	return r;
 }
 
 /* Of a process that maps without end little is to be learnt. */

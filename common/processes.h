@@ -50,7 +50,7 @@ struct processes {
 	struct maps_reader *maps_reader;     /* likewise */
 	/* Until when records of mappings were lost, last; UINT64_MAX: they still are; 0: none were.
 	 */
-	uint64_t lost_until;
+	uint64_t lost_until, gap_ended; /* the same, of those that have ended */
 	uint64_t mend_at; /* of CLOCK_MONOTONIC: maps are not read after a loss before that */
 	struct process_account *accounts;
 	size_t n_accounts;

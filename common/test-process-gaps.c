@@ -278,6 +278,42 @@ static void test_older_records_do_not_undo_what_was_read(void **state)
 	assert_int_not_equal(processes_find_mapping(&processes, getpid(), our_code()), number);
 }
 
+/* What is mapped now is told at a time before, where it may not have been yet. */
+static void test_who_is_read_again_is_unsure_until_then(void **state)
+{
+	uint64_t before;
+
+	do_fork(1, getpid(), 10);
+	processes_lose(&processes, 11);
+	do_exec(getpid(), 12);
+	do_mmap(getpid(), 0x1000, 1, 13);
+	assert_false(is_unsure(getpid(), 14));
+	before = now();
+	sample(getpid(), our_code(), 14); /* nothing is known there */
+	assert_int_equal(processes.n_rereads, 1);
+	assert_true(is_unsure(getpid(), 14));
+	assert_true(is_unsure(getpid(), before));
+	assert_false(is_unsure(getpid(), now()));
+	before = now();
+	assert_int_equal(processes_read_all_again(&processes, 15), 0);
+	assert_true(is_unsure(getpid(), before));
+	assert_false(is_unsure(getpid(), now()));
+}
+
+/* One ring is known to have had a gap up to now, another one up to what has come of it. */
+static void test_a_gap_is_not_over_before_the_last_one(void **state)
+{
+	processes_lose(&processes, 100);
+	processes_lose(&processes, 50);
+	do_fork(1, PID, 60);
+	do_exec(PID, 70);
+	assert_true(is_unsure(PID, 80));
+	processes_lose(&processes, UINT64_MAX);
+	processes_lose(&processes, 90);
+	do_exec(PID, 101);
+	assert_false(is_unsure(PID, 101));
+}
+
 static void do_storm(uint32_t pid, uint64_t n, uint64_t time)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -423,6 +459,8 @@ int main(void)
 		TEST(test_a_child_is_as_unsure_as_its_parent),
 		TEST(test_maps_that_were_read_hold_from_then_on),
 		TEST(test_older_records_do_not_undo_what_was_read),
+		TEST(test_who_is_read_again_is_unsure_until_then),
+		TEST(test_a_gap_is_not_over_before_the_last_one),
 		TEST(test_a_storm_of_mappings_is_told_up_to_a_budget),
 		TEST(test_a_storm_of_names_is_told_up_to_a_budget),
 		TEST(test_what_a_program_executes_goes_on_with_its_budget),
