@@ -12,6 +12,7 @@ import accounting
 import pipeline
 
 HZ = 999
+THERE = 0.6  # of them at least: events of tasks have 0.15; a machine that is late with its timers has 0.8 now and then
 TOLERANCE = 0.05  # of some 1,000 samples: chance, and what counts as chance
 SHORT_LIVED = pipeline.BUILD / "tests" / "pipeline" / "short-lived"
 MAX_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
@@ -41,7 +42,7 @@ class Missing:
 
     def record_all_of(self, *arguments):
         seconds, stats, _ = self.record(*arguments)
-        self.assertGreater(self.expect(seconds, stats), 0.9)
+        self.assertGreater(self.expect(seconds, stats), THERE)
 
     def test_threads_that_live_for_microseconds(self):
         self.record_all_of(SHORT_LIVED, "threads", "20000")
