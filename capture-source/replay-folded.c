@@ -158,8 +158,7 @@ static int make_frames(struct folded *folded, struct comm *comm, size_t first,
 static int refuse_line(struct stage *stage, struct folded *folded)
 {
 	folded->n_refused++;
-	stage->samples_in++;
-	stage_drop(stage, "unreadable-line", 1);
+	stage_miss(stage, "unreadable-line", 1);
 	return 0;
 }
 

@@ -526,12 +526,10 @@ static int finish(struct stage *stage, struct replay *replay)
 	uint64_t lost = number_of(syscap, "stackpipe.lost", 0);
 	uint64_t left_out = number_of(syscap, "stackpipe.left-out", 0);
 
-	stage_sum(stage, &stage->samples_in, lost);
-	stage_sum(stage, &stage->samples_in, left_out);
 	if (left_out)
-		stage_drop(stage, "left-out", left_out);
+		stage_miss(stage, "left-out", left_out);
 	if (lost)
-		stage_drop(stage, STAGE_KERNEL_LOST, lost);
+		stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	if (syscap->n_skipped)
 		*counters_get(&stage->counters, "events", "skipped") = syscap->n_skipped;
 	if (syscap->n_refused + replay->bundle.n_refused)

@@ -37,6 +37,12 @@ void stage_drop(struct stage *stage, const char *reason, uint64_t n)
 	stage_sum(stage, counters_get(&stage->counters, "dropped", reason), n);
 }
 
+void stage_miss(struct stage *stage, const char *reason, uint64_t n)
+{
+	stage_sum(stage, &stage->samples_in, n);
+	stage_drop(stage, reason, n);
+}
+
 enum { LINE_MAX_SIZE = 1024 };
 
 static void print_line(const struct stage *stage, const char *text)

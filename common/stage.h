@@ -141,6 +141,9 @@ static inline void stage_sum(struct stage *stage, uint64_t *sum, uint64_t more)
 /* Counts samples that go no further, by reason (a literal). */
 void stage_drop(struct stage *stage, const char *reason, uint64_t n);
 
+/* The same of samples that should have come, and never did. */
+void stage_miss(struct stage *stage, const char *reason, uint64_t n);
+
 /* The reason of samples that the kernel had no room for: these, and no others, are lost. */
 #define STAGE_KERNEL_LOST "kernel-lost"
 

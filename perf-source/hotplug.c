@@ -50,8 +50,7 @@ static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, 
 		return r == -ENOMEM ? r : 0;
 	}
 	hotplug->offline_since[cpu] = 0;
-	stage->samples_in += n;
-	stage_drop(stage, "cpu-came-online", n);
+	stage_miss(stage, "cpu-came-online", n);
 	stage_warn(
 		stage,
 		"CPU %d was offline from %.3f s on, and is sampled again from %.3f s on: in up to "

@@ -112,8 +112,7 @@ static void tell(struct perf_source *self, struct stage *stage, uint64_t n, uint
 {
 	uint64_t hidden = hidden_since(self);
 
-	stage->samples_in += n;
-	stage_drop(stage, "not-sampled", n);
+	stage_miss(stage, "not-sampled", n);
 	if (hidden)
 		stage_warn(
 			stage,
@@ -136,18 +135,12 @@ static void tell(struct perf_source *self, struct stage *stage, uint64_t n, uint
 			n, expected);
 }
 
-static void drop(struct stage *stage, const char *reason, uint64_t n)
-{
-	stage->samples_in += n;
-	if (n)
-		stage_drop(stage, reason, n);
-}
-
 /* What is known of one cause, of as many as are missing; the rest has others. */
 static uint64_t drop_known(struct stage *stage, const char *reason, uint64_t n, uint64_t missing)
 {
 	n = n < missing ? n : missing;
-	drop(stage, reason, n);
+	if (n)
+		stage_miss(stage, reason, n);
 	return missing - n;
 }
 
@@ -161,7 +154,7 @@ void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
 	    setup->events[0].filter)
 		return;
 	if (self->options.all) {
-		drop(stage, "throttled", self->missing.n_throttled);
+		drop_known(stage, "throttled", self->missing.n_throttled, UINT64_MAX);
 		return;
 	}
 	time = spent(self);

@@ -86,8 +86,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 	if (record_parse_sample(record->header, &sample))
 		event = recording_find_event(&self->recording, sample.event_id);
 	if (!event) {
-		stage->samples_in++;
-		stage_drop(stage, "damaged", 1);
+		stage_miss(stage, "damaged", 1);
 		return 0;
 	}
 	if (self->follows && !followed_has_sample(&self->followed, sample.pid))
@@ -637,8 +636,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 	lost = self->recording.setup.no_lost_format
 		       ? self->lost_told
 		       : recording_lost(&self->recording, RING_SAMPLES);
-	stage->samples_in += lost;
-	stage_drop(stage, STAGE_KERNEL_LOST, lost);
+	stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	missing_tell(self, stage, lost);
 	if ((self->recording.has_waits || self->scheduler) &&
 	    !self->recording.setup.no_lost_format) {

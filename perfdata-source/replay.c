@@ -304,8 +304,7 @@ static int parse_sample(struct stage *stage, struct ordered *record)
 		record->time = record->sample.time;
 		return 0;
 	}
-	stage->samples_in++;
-	stage_drop(stage, wrong, 1);
+	stage_miss(stage, wrong, 1);
 	return 1;
 }
 
@@ -570,8 +569,7 @@ static void count(struct stage *stage, struct replay *replay)
 {
 	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_told;
 
-	stage_sum(stage, &stage->samples_in, lost);
-	stage_drop(stage, STAGE_KERNEL_LOST, lost);
+	stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	*counters_get(&stage->counters, "processes", "incarnations") = replay->processes.n_upids;
 	if (replay->order.n_forced)
 		*counters_get(&stage->counters, "events", "order-forced") = replay->order.n_forced;

@@ -77,8 +77,7 @@ int forgery_tell(struct traced *traced, struct heap_teller *teller)
 		return 0;
 	traced->is_forged_told = true;
 	r = heap_teller_flush(teller);
-	stage_sum(teller->stage, &teller->stage->samples_in, record.n_calls);
-	stage_drop(teller->stage, "unheard", record.n_calls);
+	stage_miss(teller->stage, "unheard", record.n_calls);
 	stage_warn(teller->stage,
 		   "process %" PRIu32
 		   " has written to the memory by which its heap is told: nothing that it has told "

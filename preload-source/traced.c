@@ -100,12 +100,11 @@ static int tell_lost(struct traced *traced, struct heap_teller *teller, uint32_t
 		.n_calls = n_calls,
 		.blocked = lost->blocked_ns,
 	};
-	uint64_t n = lost->n_allocated + lost->n_freed + n_calls; /* each has a limit */
 	int r = heap_teller_flush(teller);
 
-	stage_sum(teller->stage, &teller->stage->samples_in, n);
-	stage_drop(teller->stage, "ring-full", lost->n_allocated + lost->n_freed);
-	stage_drop(teller->stage, "unheard", n_calls);
+	stage_miss(teller->stage, "ring-full",
+		   lost->n_allocated + lost->n_freed); /* each has a limit */
+	stage_miss(teller->stage, "unheard", n_calls);
 	*counters_get(&teller->stage->counters, "heap", "blocked-ms") +=
 		lost->blocked_ns / NANOSECONDS_A_MILLISECOND;
 	return r < 0 ? r : stage_put(teller->stage, WIRE_RECORD_heap_lost, &record);
