@@ -8,7 +8,7 @@
  * truth: chain START main (catcher|catcher.cold) WORK                            # in the catch clause
  * truth: aside START main (catcher|catcher.cold) dive{0,5} (dive|dive.cold) RUNTIME+              # goes on: _Unwind_Resume
  * truth: aside START main (catcher|catcher.cold) RUNTIME+
- * truth: ends bad-unwind-info at (dive|dive.cold|catcher|catcher.cold) # the runtime is changing stacks
+ * truth: ends bad-unwind-info at GCC_S # it installs a handler, and overwrites its own return address
  */
 extern "C" {
 #include "truth.h"

@@ -6,12 +6,12 @@
  * truth: aside START main (LIBC|LD|PLT|GCC_S)*    # pthread_exit() unwinds
  * truth: comm first
  * truth: chain THREAD first outer WORK
- * truth: aside THREAD first? (LIBC|LD|PLT)*
+ * truth: aside THREAD first? (LIBC|LD|PLT|GCC_S)*
  * truth: comm second
  * truth: chain THREAD second outer WORK
- * truth: aside THREAD second? (LIBC|LD|PLT)*
+ * truth: aside THREAD second? (LIBC|LD|PLT|GCC_S)*
  * truth: comm threads
- * truth: aside THREAD (first|second)? (LIBC|LD|PLT)*
+ * truth: aside THREAD (first|second)? (LIBC|LD|PLT|GCC_S)*   # the last one ends the process
  */
 #include <pthread.h>
 #include <sys/prctl.h>
