@@ -139,10 +139,14 @@ class Sysprof(pipeline.RecordingTest):
         self.assertTrue(any(ends_with(path, INLINED_CHAIN) for path in paths))
 
     def test_jit_code_has_names(self):
-        """Some of them at one place, one after the other."""
+        """
+        Some of them at one place, one after the other. Their code proves the frame pointer, unless
+        the sample comes before the code: then there is a mark.
+        """
         paths = self.record_for_elsewhere(JIT_SPIN, "dump", "prompt", "same", self.directory, "20")
-        called = {path[-1] for path in paths if path[-1].endswith("_[j]")}
-        self.assertLessEqual({f"made-{i}_[f]_[j]" for i in range(16)}, called)
+        called = {path[-1].removesuffix("_[j]").removesuffix("_[f]")
+                  for path in paths if path[-1].endswith("_[j]")}
+        self.assertLessEqual({f"made-{i}" for i in range(16)}, called)
 
     def test_each_incarnation_has_its_own_name(self):
         """A shell that becomes another program: its samples keep the shell's name."""

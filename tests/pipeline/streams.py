@@ -10,6 +10,9 @@ END_TOTALS_AT = RECORD_HEADER.size + 16  # behind the time and the flags
 INCOMPLETE = 1  # a flag of `end`
 TOTAL = struct.Struct("<QQ")  # type, how many
 UNKNOWN_TYPE = 200
+# How a folded stack begins that is not complete (stack_end in docs/protocol.md).
+ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
+        "no-user-regs", "image-unavailable", "unproved", "stack-absent"]
 
 SYSCAP_HEADER_SIZE = 256
 SYSCAP_MAGIC = 0xFDCA975E

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compares folded stacks with what is true of their program, and counts."""
 import re
+import sys
 from collections import Counter
+from pathlib import Path
 
-import truths
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pipeline"))
+import streams  # noqa: E402
+import truths  # noqa: E402
 
-ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
-        "no-user-regs", "image-unavailable", "unproved", "stack-absent"]
 EXACT_OR_ALLOWED_MIN = 0.995
 ASIDE_MAX = 0.4   # of what is not the topic: starting, ending, what the source calls so
 SEEN_MIN = 0.001  # of each chain, or the program does not do what it says
@@ -32,7 +34,7 @@ NOBODY = truths.Thread()  # of whom nothing is said: a command before it is call
 def split(names):
     """(reason or "", user functions) of a folded stack without its comm."""
     user = [name for name in names if not name.endswith(("_[k]", "_[i]"))]
-    reason = user[0][1:-1] if user and user[0][1:-1] in ENDS else ""
+    reason = user[0][1:-1] if user and user[0][1:-1] in streams.ENDS else ""
     return reason, user[1:] if reason else user
 
 
