@@ -94,7 +94,9 @@ size_t text_clean_most(const char *text, size_t size, char *ret, size_t ret_size
 	const char *shown;
 
 	*ret_taken = 0;
-	if (!ret_size)
+	if (ret_size)
+		ret[0] = '\0';
+	if (!ret_size || !size) /* an empty text need not have an address */
 		return 0;
 	for (;; at += taken, used += n) {
 		left = ret_size - 1 - used;

@@ -24,7 +24,7 @@ enum {
 };
 
 /* Bytes of .debug_* of a file and of those that it shares them with, decompressed. */
-#define DEBUG_INFO_SECTIONS_MAX (512ULL << 20)
+#define DEBUG_INFO_SECTIONS_MAX (448ULL << 20)
 #define DEBUG_INFO_TABLES_MAX (192ULL << 20) /* bytes of all tables of a file's units */
 #define DEBUG_INFO_LINES_MAX (256ULL << 20)  /* bytes of line programs that are run, of a file */
 

@@ -20,7 +20,6 @@ STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
 N_PROCESSES = "4"
 SECONDS = "2.5"  # of a recording
 LOST = 0.03  # of all samples, at most
-MEMORY_MAX_KIB = 512 << 10
 NICENESS = -10
 SMALL_RING = 128 << 10
 
@@ -65,8 +64,7 @@ class Storms(pipeline.RecordingTest):
         for ended in self.ended:
             self.assertEqual(ended.status, 0, ended)
         self.assert_stats_add_up(*STAGES)
-        for name in STAGES:
-            self.assertLess(self.stats(name)["max_rss_kib"], MEMORY_MAX_KIB, name)
+        self.assert_memory_is_bounded(*STAGES)
         stacks = [(names, n) for names, n in streams.folded_stacks(folded.read_text()) if names[0] == GOOD]
         self.assertGreater(sum(n for _, n in stacks), 50)
         return stacks, self.stats("perf-source")

@@ -13,7 +13,6 @@ import elf_made  # noqa: E402
 import made  # noqa: E402
 import pipeline  # noqa: E402
 
-MEMORY_MAX_KIB = 512 << 10
 ADDRESSES_MAX = 4 << 30  # bytes: what is reserved and never touched counts, too
 SECONDS_A_MEGABYTE = 10  # of CPU: 10 µs a byte
 SHORT = 1_000_000
@@ -41,7 +40,7 @@ class Streams(pipeline.PipelineTest):
                                   stderr=subprocess.PIPE, preexec_fn=self.limit(size), check=False)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertNotIn(b"memory", done.stderr)
-        self.assertLess(self.stats(name)["max_rss_kib"], MEMORY_MAX_KIB)
+        self.assert_memory_is_bounded(name)
 
     def run_all(self, stream):
         unwound, named = self.directory / "unwound.stream", self.directory / "named.stream"

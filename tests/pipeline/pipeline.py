@@ -24,6 +24,7 @@ PATIENCE_S = 30  # what takes longer hangs
 MESON_SKIPPED = 77
 NOT_INSTALLED = "is not installed"  # in a reason to skip: no fault of this machine
 NOT_HERE = "this machine does not let"  # likewise
+MEMORY_MAX_KIB = 512 << 10  # of a stage, whatever it is given
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWNS = 0x20000
 TRACEFS = Path("/sys/kernel/tracing")
@@ -35,6 +36,12 @@ ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 def program(name):
     return BUILD / name / name
+
+
+@functools.cache
+def has_sanitizer():
+    """Whether the programs of this build have memory, and calls, of a sanitizer beside their own."""
+    return b"__asan_init" in program("symbolizer").read_bytes()
 
 
 def wait_for(condition, what):
@@ -254,6 +261,11 @@ class PipelineTest(unittest.TestCase):
                              stats["samples_out"] + sum(stats["dropped"].values()), name)
         for before, after in zip(names, names[1:]):
             self.assertEqual(self.stats(before)["samples_out"], self.stats(after)["samples_in"])
+
+    def assert_memory_is_bounded(self, *names):
+        for name in names:
+            if not has_sanitizer():
+                self.assertLess(self.stats(name)["max_rss_kib"], MEMORY_MAX_KIB, name)
 
 
 class RecordingTest(PipelineTest):
