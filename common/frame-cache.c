@@ -32,7 +32,9 @@ struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
 					   const struct wire_frame *frame, bool *ret_is_new)
 {
 	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL; /* everybody's */
-	uint64_t version = is_kernel ? processes->kernel.version : process ? process->version : 0;
+	uint64_t version = is_kernel ? process_version(&processes->kernel)
+			   : process ? process_version(process)
+				     : 0;
 	uint64_t hash = (frame->address ^ version << 48) * 0x9e3779b97f4a7c15ULL;
 	struct frame_cache_entry *entry = &cache->entries[hash >> 40 & (FRAME_CACHE_SIZE - 1)];
 	uint32_t flags = frame->flags | IS_USED;
@@ -68,11 +70,11 @@ size_t frame_cache_match(struct frame_cache *cache, const struct process_table *
 			 const struct process *process, const struct wire_frames *frames)
 {
 	const struct wire_frame *behind = frames->data + frames->n;
-	uint64_t version = process ? process->version : 0;
+	uint64_t version = process ? process_version(process) : 0;
 	size_t n = 0;
 
 	if (cache->last_version == version &&
-	    cache->last_kernel_version == processes->kernel.version)
+	    cache->last_kernel_version == process_version(&processes->kernel))
 		while (n < frames->n && n < cache->n_last &&
 		       is_same(behind - 1 - n, &cache->last[n]))
 			n++;
@@ -80,6 +82,6 @@ size_t frame_cache_match(struct frame_cache *cache, const struct process_table *
 		cache->last[i] = behind[-1 - (ptrdiff_t)i];
 	cache->n_last = frames->n;
 	cache->last_version = version;
-	cache->last_kernel_version = processes->kernel.version;
+	cache->last_kernel_version = process_version(&processes->kernel);
 	return n;
 }

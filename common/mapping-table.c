@@ -5,13 +5,15 @@
 
 #include "common/mapping-table.h"
 
+const struct mapping_table mapping_table_empty;
+
 /* The last answer of mapping_table_any(). */
 struct answer {
 	uint64_t question; /* 0: none was asked yet */
 	bool is_yes;
 };
 
-/* Neither is changed once it is in use, but for the answer. */
+/* Neither is changed while more than one table has it, but for the answer. */
 struct mapping_chunk {
 	uint32_t n_references;
 	uint32_t n; /* at least 1 */
@@ -268,11 +270,34 @@ static int make_index(const struct mapping_index *old, const struct change *chan
 	return 0;
 }
 
+/* An index that nobody else has stays, if as many chunks come as go. */
+static bool swap_chunks(struct mapping_table *table, const struct change *change)
+{
+	struct mapping_index *index = table->index;
+
+	if (!index || index->n_references > 1 || change->n_made != change->last - change->first)
+		return false;
+	index->answer = (struct answer){ 0 };
+	for (size_t i = 0; i < change->n_made; i++) {
+		struct mapping_chunk *made = change->made[i];
+
+		charge(table->pool, chunk_size(made));
+		drop_chunk(table->pool, index->list[change->first + i].chunk);
+		index->list[change->first + i].end = made->list[made->n - 1].end;
+		index->list[change->first + i].chunk = made;
+	}
+	return true;
+}
+
 static int apply(struct mapping_table *table, struct change *change, size_t n_after)
 {
 	struct mapping_index *index = NULL;
 	int r = make_chunks(change);
 
+	if (r == 0 && swap_chunks(table, change)) {
+		table->n = n_after;
+		return 0;
+	}
 	if (r == 0)
 		r = make_index(table->index, change, &index);
 	for (size_t i = 0; r < 0 && i < change->n_made; i++)

@@ -4,9 +4,9 @@
  * tells of new mappings but not of those that go (there is no munmap event), so a new one replaces
  * what it covers.
  *
- * A table is an index of chunks. Neither is ever changed: a change makes a new chunk and a new
- * index, and the rest is shared with whoever has it, too. So a copy costs nothing however large the
- * table is, and a fork that changes one mapping of 60,000 costs one chunk and one index.
+ * A table is an index of chunks. A change makes a new chunk and, if others have the index, too, a
+ * new one of these, and the rest is shared with whoever has it. So a copy costs nothing however
+ * large the table is, and a fork that changes one mapping of 60,000 costs one chunk and one index.
  */
 #pragma once
 
@@ -36,6 +36,9 @@ struct mapping_table {
 	size_t n;
 	struct mapping_pool *pool; /* NULL: nobody counts; the same for all copies of a table */
 };
+
+/* One that never has anything. */
+extern const struct mapping_table mapping_table_empty;
 
 void mapping_table_deinit(struct mapping_table *table);
 

@@ -18,12 +18,15 @@ enum {
 		4096,	  /* users; further ones are not limited, but each of their processes is */
 	ASK_USER_AT = 64, /* records: most processes have ended before that */
 	ASK_USER_EVERY = 4096, /* of one that was root's: it may have become another user's */
-	NAMED_MAX = 64,	       /* processes that are counted by their names */
+	LARGE_MAPS =
+		4096,	/* mappings: few programs have more, and as many at once cost nobody much */
+	NAMED_MAX = 64, /* processes that are counted by their names */
 };
 
 #define PROCESS_COST_NS (NANOSECONDS_A_SECOND / 2000) /* a record, where it is told for long */
 #define PROCESS_BURST_NS (100000 * PROCESS_COST_NS)   /* more than it can have mapped at one time */
 #define UID_BURST_RECORDS 200000
+#define UID_BURST_MAPS 65536  /* mappings of large processes: each time that one is read */
 #define STORM_NS 100000000ULL /* a process that kept to its budget for so long does so again */
 
 /* What all processes of a user have spent. */
@@ -135,6 +138,20 @@ bool processes_spend(struct processes *processes, struct process *process, uint6
 	}
 	refuse(processes, process, time);
 	return false;
+}
+
+bool processes_spend_maps(struct processes *processes, struct process *process, size_t n,
+			  uint64_t time)
+{
+	struct process_spending *spending = &process->spending;
+	uint32_t uid;
+
+	if (n < LARGE_MAPS || processes->is_proc_foreign)
+		return true;
+	if (!spending->account && proc_find_user(process->pid, &uid) && uid != 0)
+		spending->account = find_account(processes, uid);
+	return !spending->account || take(&spending->account->until, time, n * processes->uid_cost,
+					  UID_BURST_MAPS * processes->uid_cost);
 }
 
 bool processes_is_storming(const struct process *process, uint64_t time)

@@ -53,7 +53,7 @@ bool processes_wants_mending(const struct processes *processes, const struct pro
 	    !processes_is_gappy(processes, process, time) || processes_is_storming(process, time))
 		return false;
 	now = clock_now(CLOCK_MONOTONIC);
-	return now >= processes->mend_at && now - process->read_at >= PROCESSES_REREAD_NS;
+	return now >= processes->mend_at && now - process->space->read_at >= PROCESSES_REREAD_NS;
 }
 
 int processes_mend(struct processes *processes, struct process *process, uint64_t time)

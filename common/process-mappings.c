@@ -5,6 +5,9 @@
 #include "common/jit-memory.h"
 #include "common/processes-internal.h"
 
+/* Of anonymous memory, that a child is told to have as its own: each time that one is forked. */
+enum { FORKED_ANONYMOUS_MAX = 1024 };
+
 int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
 			  uint32_t flags, uint64_t time)
 {
@@ -25,7 +28,7 @@ int processes_put_mapping(struct processes *processes, uint64_t upid, const stru
 /* Whether the table has exactly this already. */
 static bool has_mapping(const struct process *process, const struct mapping *mapping)
 {
-	const struct mapping *old = mapping_table_find(&process->mappings, mapping->start);
+	const struct mapping *old = mapping_table_find(&process->space->mappings, mapping->start);
 
 	return old && old->start == mapping->start && old->end == mapping->end &&
 	       old->offset == mapping->offset && old->image == mapping->image;
@@ -41,10 +44,10 @@ static int find_anonymous(struct processes *processes, struct process *process, 
 {
 	int r = 0;
 
-	if (!process->anonymous)
+	if (!process->space->anonymous)
 		r = images_add_anonymous(processes->images, proc_pid(processes, process),
-					 process->began, &process->anonymous);
-	*ret_image = process->anonymous;
+					 process->began, &process->space->anonymous);
+	*ret_image = process->space->anonymous;
 	return r;
 }
 
@@ -72,7 +75,7 @@ int processes_put_new_mapping(struct processes *processes, struct process *proce
 	if (has_mapping(process, mapping))
 		return 0;
 	mapping->number = processes->n_mappings;
-	r = mapping_table_add(&process->mappings, mapping);
+	r = mapping_table_add(&process->space->mappings, mapping);
 	if (r == -EINVAL || r == -ENOSPC) {
 		++*counters_get(&processes->stage->counters, "refused", "mapping");
 		return 0;
@@ -80,7 +83,8 @@ int processes_put_new_mapping(struct processes *processes, struct process *proce
 	if (r < 0)
 		return r;
 	processes->n_mappings++;
-	return processes_put_mapping(processes, process->upid, mapping, flags, time);
+	r = processes_put_mapping(processes, process->upid, mapping, flags, time);
+	return r < 0 ? r : processes_keep_within_limit(processes, time);
 }
 
 /*
@@ -96,8 +100,11 @@ int processes_add_mapping(struct processes *processes, struct process *process,
 		.offset = images_is_anonymous(source) ? source->start : offset,
 	};
 	uint32_t flags;
-	int r = find_image(processes, process, source, &mapping.image, &flags);
+	int r;
 
+	if (process->space->is_over_limit)
+		return 0;
+	r = find_image(processes, process, source, &mapping.image, &flags);
 	return r < 0 ? r : processes_put_new_mapping(processes, process, &mapping, flags, time);
 }
 
@@ -115,14 +122,35 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 	};
 }
 
+/* How many mappings of an image there are. */
+struct census {
+	uint64_t image;
+	size_t n;
+};
+
+static bool count_in_image(const struct mapping *mapping, void *arg)
+{
+	struct census *census = arg;
+
+	census->n += mapping->image == census->image;
+	return false;
+}
+
 int processes_own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
 			    uint64_t time)
 {
+	struct census census = { .image = inherited };
 	const struct mapping *known;
 	int r = 0;
 
+	if (!inherited)
+		return 0;
+	mapping_table_any(&child->space->mappings, ++processes->n_questions, count_in_image,
+			  &census);
+	if (census.n > FORKED_ANONYMOUS_MAX)
+		return processes_give_up(processes, child, time);
 	for (uint64_t at = 0;
-	     inherited && r == 0 && (known = mapping_table_next(&child->mappings, at));) {
+	     r == 0 && (known = mapping_table_next(&child->space->mappings, at));) {
 		struct mapping mapping = *known;
 
 		at = known->end;

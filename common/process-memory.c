@@ -38,15 +38,12 @@ bool processes_watch_memory(const struct processes *processes)
 	return processes->is_mapping && !processes->is_proc_foreign;
 }
 
-/*
- * Processes may share their memory without being threads of one (clone(CLONE_VM)): the kernel tells
- * of a mapping as of that one's alone which has made it.
- */
-static void share(struct process *process, struct process *parent)
+/* It was told as one with a memory of its own: both are told of what either maps. */
+static void share_late(struct process *process, struct process *parent)
 {
-	if (!parent->memory)
-		parent->memory = parent->upid;
-	process->memory = parent->memory;
+	if (!parent->space->group)
+		parent->space->group = parent->upid;
+	process->space->group = parent->space->group;
 	process->unsure_parent = 0;
 }
 
@@ -57,11 +54,14 @@ static struct process *find_sharer(const struct processes *processes, const stru
 
 	if (gone->unsure_parent)
 		return processes_find(processes, gone->unsure_parent);
-	if (!gone->memory) /* most: all processes are not gone through for each child */
+	if (gone->space->n_members < 2 &&
+	    !gone->space->group) /* most: all processes are not gone through for each child */
 		return NULL;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		if (process->memory == gone->memory && process != gone && !process->has_exited)
+		if (process != gone && !process->has_exited &&
+		    (process->space == gone->space ||
+		     (gone->space->group && process->space->group == gone->space->group)))
 			return process;
 	}
 	return NULL;
@@ -71,23 +71,45 @@ static struct process *find_sharer(const struct processes *processes, const stru
  * A child of vfork(2) may have ended or executed a program before it is asked for. A parent may
  * have gone before its child is: then whoever it had its memory with is asked.
  */
-void processes_note_shared(struct processes *processes, struct process *process,
-			   struct process *parent)
+struct process *processes_note_shared(struct processes *processes, struct process *process,
+				      struct process *parent)
 {
 	const uint32_t first = parent ? parent->pid : 0;
 	int r = -ESRCH;
 
 	if (!parent || !processes_watch_memory(processes))
-		return;
+		return NULL;
 	for (int i = 0; r < 0 && parent && i < SHARERS_MAX; i++) {
 		r = proc_share_memory(process->pid, parent->pid);
-		if (r > 0)
-			share(process, parent);
-		else if (r < 0)
+		if (r < 0)
 			parent = find_sharer(processes, parent);
 	}
-	if (r < 0 || (r == 0 && processes_is_changing(processes, process->pid)))
+	if (r > 0) {
+		processes_join_space(process, parent);
+		return parent;
+	}
+	if (r < 0 || processes_is_changing(processes, process->pid))
 		process->unsure_parent = first;
+	return NULL;
+}
+
+struct process *processes_find_sharer(struct processes *processes, uint32_t pid)
+{
+	struct process *other;
+
+	if (!processes_watch_memory(processes))
+		return NULL;
+	other = processes_find(processes, proc_find_parent(pid));
+	if (other && proc_share_memory(pid, other->pid) > 0)
+		return other;
+	for (size_t i = 0; i < PROCESSES_LARGE_MAX; i++) {
+		other = processes->large_pids[i]
+				? processes_find(processes, processes->large_pids[i])
+				: NULL;
+		if (other && other->pid != pid && proc_share_memory(pid, other->pid) > 0)
+			return other;
+	}
+	return NULL;
 }
 
 /*
@@ -99,7 +121,7 @@ static bool is_as_known(const struct process *process, const struct images *imag
 			uint64_t offset)
 {
 	if (images_is_anonymous(source))
-		return known->image == process->anonymous ||
+		return known->image == process->space->anonymous ||
 		       processes_is_replaced_text(process, source);
 	return images_is_file(images, known->image)
 		       ? images_may_be_file(images, known->image, source) &&
@@ -114,8 +136,8 @@ static bool is_as_known(const struct process *process, const struct images *imag
 static int has_mapped(struct processes *processes, const struct process *process,
 		      const struct process *other, uint64_t address)
 {
-	const struct mapping *known = mapping_table_find(&other->mappings, address);
-	const struct mapping *had = mapping_table_find(&process->mappings, address);
+	const struct mapping *known = mapping_table_find(&other->space->mappings, address);
+	const struct mapping *had = mapping_table_find(&process->space->mappings, address);
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	int r;
 
@@ -145,10 +167,10 @@ int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t ad
 	if (parent)
 		r = has_mapped(processes, parent, process, address);
 	if (r > 0)
-		share(process, parent);
+		share_late(process, parent);
 	else if (parent && ++process->n_unsure_looks == UNSURE_LOOKS_MAX)
 		process->unsure_parent = 0;
-	*ret = process ? process->memory : 0;
+	*ret = process ? process->space->group : 0;
 	return r < 0 ? r : 0;
 }
 
@@ -156,7 +178,7 @@ int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t ad
 static int forget_moved(struct processes *processes, struct process *process,
 			const struct image_source *now, uint64_t offset, uint64_t time)
 {
-	struct mapping_table *mappings = &process->mappings;
+	struct mapping_table *mappings = &process->space->mappings;
 	uint64_t end = now->start + now->length, at = now->start;
 	const struct mapping *known;
 	int r = 0;
@@ -206,7 +228,8 @@ static int add_moved(struct processes *processes, struct process *process,
 
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
 		const struct image_source source = processes_source_of(maps, &maps->list[i]);
-		const struct mapping *known = mapping_table_find(&process->mappings, source.start);
+		const struct mapping *known =
+			mapping_table_find(&process->space->mappings, source.start);
 
 		if ((known && known->end >= source.start + source.length) ||
 		    processes_is_replaced_text(process, &source))

@@ -37,8 +37,9 @@ static void use_images(struct processes *processes, const struct process *proces
 {
 	struct use use = { processes->images, time };
 
-	mapping_table_any(&process->mappings, processes->n_questions, use_image, &use);
-	images_use(processes->images, process->anonymous, time); /* it may map such memory again */
+	mapping_table_any(&process->space->mappings, processes->n_questions, use_image, &use);
+	images_use(processes->images, process->space->anonymous,
+		   time); /* it may map such memory again */
 	for (size_t i = 0; process->replaced && i < process->replaced->n; i++)
 		images_use(processes->images, process->replaced->list[i].file.image, time);
 }

@@ -5,12 +5,50 @@
 
 #include "common/process-table.h"
 
+/* All members have new versions: no two of them the same, nor one that anybody had before. */
+static void renew_version(struct process_table *table, struct address_space *space)
+{
+	space->version = table->n_versions + 1;
+	table->n_versions += space->n_members;
+}
+
+static void join(struct process_table *table, struct process *process, struct address_space *space)
+{
+	process->space = space;
+	process->space_member = space->n_members++;
+	space->n_living++;
+	renew_version(table, space);
+}
+
+static void leave(struct process *process)
+{
+	struct address_space *space = process->space;
+
+	process->space = NULL;
+	if (!space || --space->n_living)
+		return;
+	mapping_table_deinit(&space->mappings);
+	free(space);
+}
+
+/* 0 or -ENOMEM */
+static int join_new(struct process_table *table, struct process *process)
+{
+	struct address_space *space = calloc(1, sizeof(*space));
+
+	if (!space)
+		return -ENOMEM;
+	space->mappings.pool = &table->mappings;
+	join(table, process, space);
+	return 0;
+}
+
 static void forget(struct process_table *table, struct process *process)
 {
 	if (table->forget)
 		table->forget(process, table->arg);
 	HASH_DEL(table->by_number, process);
-	mapping_table_deinit(&process->mappings);
+	leave(process);
 	cgroup_drop(process->cgroup);
 	free(process);
 }
@@ -21,7 +59,7 @@ void process_table_deinit(struct process_table *table)
 
 	HASH_ITER(hh, table->by_number, process, next)
 	forget(table, process);
-	mapping_table_deinit(&table->kernel.mappings);
+	mapping_table_deinit(&table->kernel_space.mappings);
 }
 
 struct process *process_table_find(const struct process_table *table, uint64_t number)
@@ -30,6 +68,26 @@ struct process *process_table_find(const struct process_table *table, uint64_t n
 
 	HASH_FIND(hh, table->by_number, &number, sizeof(number), process);
 	return process;
+}
+
+/* What a process begins with. 0 or -ENOMEM. */
+static int begin_space(struct process_table *table, struct process *process,
+		       const struct wire_process *record)
+{
+	const struct process *sharer = process_table_find(table, record->memory);
+	const struct process *parent = process_table_find(table, record->parent);
+	int r;
+
+	if (sharer && sharer->space) {
+		join(table, process, sharer->space);
+		return 0;
+	}
+	r = join_new(table, process);
+	if (r < 0 || record->origin != WIRE_origin_FORKED || !parent)
+		return r;
+	mapping_table_share(&process->space->mappings, process_mappings(parent));
+	process->space->is_over_limit = process_is_over_limit(parent);
+	return 0;
 }
 
 int process_table_add(struct process_table *table, const struct wire_process *record)
@@ -45,12 +103,10 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 	if (!process)
 		return -ENOMEM;
 	process->number = record->process;
-	process->version = ++table->n_versions;
 	process->pid = record->pid;
 	process->origin = record->origin;
 	process->began = record->began;
 	process->own_pid = record->own_pid;
-	process->mappings.pool = &table->mappings;
 	snprintf(process->name, sizeof(process->name), "%s", record->name.data);
 	HASH_ADD(hh, table->by_number, number, sizeof(process->number), process);
 	if (!HASH_HAS(hh, process)) {
@@ -58,11 +114,9 @@ int process_table_add(struct process_table *table, const struct wire_process *re
 		return -ENOMEM;
 	}
 	parent = process_table_find(table, record->parent);
-	if (record->origin != WIRE_origin_FORKED || !parent)
-		return 0;
-	process->cgroup = cgroup_share(parent->cgroup);
-	mapping_table_share(&process->mappings, &parent->mappings);
-	return 0;
+	if (record->origin == WIRE_origin_FORKED && parent)
+		process->cgroup = cgroup_share(parent->cgroup);
+	return begin_space(table, process, record);
 }
 
 int process_table_set_cgroup(struct process_table *table, const struct wire_cgroup *record)
@@ -78,10 +132,26 @@ int process_table_set_cgroup(struct process_table *table, const struct wire_cgro
 	return record->path.size && !process->cgroup ? -ENOMEM : 0;
 }
 
+static struct address_space *find_space(struct process_table *table, uint64_t number)
+{
+	struct process *process = process_table_find(table, number);
+
+	if (number)
+		return process ? process->space : NULL;
+	table->kernel.space = &table->kernel_space;
+	table->kernel_space.n_members = 1;
+	return &table->kernel_space;
+}
+
+static void give_up(struct address_space *space)
+{
+	mapping_table_deinit(&space->mappings);
+	space->is_over_limit = true;
+}
+
 int process_table_map(struct process_table *table, const struct wire_mapping *record)
 {
-	struct process *process =
-		record->process ? process_table_find(table, record->process) : &table->kernel;
+	struct address_space *space = find_space(table, record->process);
 	struct mapping mapping = {
 		.start = record->start,
 		.end = record->start + record->length,
@@ -91,15 +161,23 @@ int process_table_map(struct process_table *table, const struct wire_mapping *re
 	};
 	int r;
 
-	if (!process) {
+	if (!space || (space->is_over_limit && record->image)) {
 		table->n_refused++;
 		return 0;
 	}
-	process->version = ++table->n_versions;
-	r = record->image ? mapping_table_add(&process->mappings, &mapping)
-			  : mapping_table_remove(&process->mappings, mapping.start, mapping.end);
+	renew_version(table, space);
+	if (record->flags & WIRE_mapping_flags_LIMIT) {
+		give_up(space);
+		return 0;
+	}
+	r = record->image ? mapping_table_add(&space->mappings, &mapping)
+			  : mapping_table_remove(&space->mappings, mapping.start, mapping.end);
 	if (r == -ENOMEM)
 		return r;
+	if (table->mappings.n_bytes > PROCESS_TABLE_MAPPINGS_MAX) {
+		give_up(space);
+		r = -ENOSPC;
+	}
 	table->n_refused += r < 0;
 	return 0;
 }
@@ -133,7 +211,8 @@ const struct mapping *process_table_mapping(const struct process_table *table,
 {
 	if (frame->flags & WIRE_frame_flags_KERNEL)
 		process = &table->kernel;
-	return process ? mapping_table_find(&process->mappings, lookup_address(frame)) : NULL;
+	return process ? mapping_table_find(process_mappings(process), lookup_address(frame))
+		       : NULL;
 }
 
 bool process_table_place(const struct process_table *table, const struct process *process,

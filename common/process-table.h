@@ -10,7 +10,24 @@
 #include "common/mapping-table.h"
 #include "common/wire.h"
 
-enum { PROCESS_TABLE_MAX = 1 << 17 }; /* living at one time; more are refused */
+enum {
+	PROCESS_TABLE_MAX = 1 << 17, /* living at one time; more are refused */
+	/*
+	 * Bytes of all mappings. A source keeps below three quarters of it; where a stream does
+	 * not, whoever brings more loses all of his.
+	 */
+	PROCESS_TABLE_MAPPINGS_MAX = 128 << 20,
+};
+
+/* What processes have mapped that have one memory, as clone(2) makes it with CLONE_VM: mostly one.
+ */
+struct address_space {
+	struct mapping_table mappings;
+	uint64_t version;   /* changes with them */
+	uint32_t n_members; /* that there ever were; each has a number below this */
+	uint32_t n_living;  /* of those */
+	bool is_over_limit; /* it has more mapped than is kept: nothing of it is known any more */
+};
 
 struct process {
 	UT_hash_handle hh;
@@ -18,17 +35,18 @@ struct process {
 	uint32_t pid;
 	uint32_t own_pid; /* in its own namespace; 0: not known */
 	enum wire_origin origin;
-	uint64_t version; /* changes with its mappings; no two processes have the same */
-	uint64_t began;	  /* 0: not known */
+	uint64_t began; /* 0: not known */
 	char name[65];
-	struct mapping_table mappings;
-	struct cgroup *cgroup; /* NULL: the root, not known, or nobody takes the records in */
-	void *data;	       /* the stage's own; freed by the table's `forget` */
+	struct address_space *space; /* NULL: nothing was ever mapped (the kernel's alone) */
+	uint32_t space_member;	     /* its number there */
+	struct cgroup *cgroup;	     /* NULL: the root, not known, or nobody takes the records in */
+	void *data;		     /* the stage's own; freed by the table's `forget` */
 };
 
 struct process_table {
 	struct process *by_number;
 	struct process kernel;
+	struct address_space kernel_space;
 	struct mapping_pool mappings; /* all tables' */
 	uint64_t n_versions;
 	uint64_t n_refused;				    /* processes and mappings */
@@ -44,6 +62,25 @@ int process_table_map(struct process_table *table, const struct wire_mapping *re
 int process_table_set_cgroup(struct process_table *table, const struct wire_cgroup *record);
 void process_table_rename(struct process_table *table, const struct wire_thread *record);
 void process_table_exit(struct process_table *table, const struct wire_process_exit *record);
+
+/* What a process has mapped. */
+static inline const struct mapping_table *process_mappings(const struct process *process)
+{
+	return process->space ? &process->space->mappings : &mapping_table_empty;
+}
+
+/* Changes with that; no two processes ever have the same, but for those that never had anything: 0.
+ */
+static inline uint64_t process_version(const struct process *process)
+{
+	return process->space ? process->space->version + process->space_member : 0;
+}
+
+/* Whether it has lost what it has mapped as that was too much. */
+static inline bool process_is_over_limit(const struct process *process)
+{
+	return process->space && process->space->is_over_limit;
+}
 
 /* NULL: there is none of that number. */
 struct process *process_table_find(const struct process_table *table, uint64_t number);

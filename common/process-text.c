@@ -39,8 +39,8 @@ int processes_note_replaced(struct processes *processes, struct process *process
 	if (!processes_watch_memory(processes))
 		return 0;
 	if (images_is_anonymous(source))
-		replaced_texts_note(texts, processes->images, &process->mappings, source->start,
-				    end, is_writable);
+		replaced_texts_note(texts, processes->images, &process->space->mappings,
+				    source->start, end, is_writable);
 	else
 		replaced_texts_forget(texts, source->start, end);
 	return keep(process, texts);

@@ -18,6 +18,22 @@ struct process_spending {
 	bool is_refused;     /* the last one was */
 };
 
+/*
+ * What processes have mapped that have one memory (clone(2), CLONE_VM): mostly one process. The
+ * kernel tells of a mapping as of that one's alone which has made it.
+ */
+struct address_space {
+	uint32_t n_members;
+	struct mapping_table mappings;
+	uint64_t anonymous; /* the image of all its anonymous memory, 0: none yet */
+	/* The same number: one memory, but that was found out late; 0: as far as is known, none. */
+	uint64_t group;
+	uint64_t read_at;   /* from /proc, last; of CLOCK_MONOTONIC */
+	uint64_t looked_at; /* the last of n_questions */
+	bool is_large;	    /* it took long to be read */
+	bool is_over_limit; /* it has more mapped than is kept: none of it is known any more */
+};
+
 /* The current incarnation of a PID. */
 struct process {
 	UT_hash_handle hh;
@@ -32,17 +48,16 @@ struct process {
 	 */
 	uint64_t mapped_since, sure_since;
 	uint64_t lost_until; /* its own records, beyond its budget; 0: none were */
-	uint64_t read_at;    /* its maps, last; of CLOCK_MONOTONIC */
 	uint64_t began;	     /* forked, executed, or (before it was found) started; 0: not known */
-	uint64_t anonymous;  /* the image of all its anonymous memory, 0: none yet */
-	struct mapping_table mappings;
+	struct address_space *space;
 	struct replaced_texts *replaced; /* NULL: there never were any */
 	char name[PROC_NAME_MAX];
-	struct cgroup *cgroup; /* NULL: the root, or not known */
-	uint64_t memory; /* the same number: one memory; 0: nobody else's, as far as is known */
+	struct cgroup *cgroup;	 /* NULL: the root, or not known */
 	uint32_t unsure_parent;	 /* that it may have one memory with; 0: that is known */
 	uint32_t n_unsure_looks; /* for that, in vain */
 	bool has_exited;
+	bool is_user_known;
+	uint32_t user; /* UINT32_MAX: it had gone when it was asked for */
 	struct process_spending spending;
 };
 
@@ -119,15 +134,21 @@ bool processes_is_replaced_text(const struct process *process, const struct imag
 bool processes_watch_memory(const struct processes *processes);
 
 /*
- * A process is new, and its parent is known, or NULL: they may have one memory,
- * as clone(2) makes it with CLONE_VM.
+ * A process is new, and its parent is known, or NULL: they may have one memory, as clone(2) makes
+ * it with CLONE_VM. Who it has it with; NULL: nobody, or nobody knows.
  */
-void processes_note_shared(struct processes *processes, struct process *process,
-			   struct process *parent);
+struct process *processes_note_shared(struct processes *processes, struct process *process,
+				      struct process *parent);
 
 /*
- * A process has something mapped at an address since now: the number of the memory that it shares,
- * 0: of none. 0 or -ENOMEM.
+ * A process that is in no table yet: who is known to have one memory with it, its parent or one of
+ * those that have much mapped; NULL: nobody.
+ */
+struct process *processes_find_sharer(struct processes *processes, uint32_t pid);
+
+/*
+ * A process has something mapped at an address since now: the group of memories that are one, 0: of
+ * none. 0 or -ENOMEM.
  */
 int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
 			  uint64_t *ret);
@@ -149,6 +170,42 @@ int processes_look_again(struct processes *processes, struct process *process, u
 			 uint64_t time);
 
 void processes_drop_compared(struct processes *processes);
+
+/* processes.c. Tells of what /proc shows of a process, as far as it is new. 0 or -errno. */
+int processes_add_maps(struct processes *processes, struct process *process,
+		       const struct proc_maps *maps, uint64_t time);
+
+/* It is over, and begins anew with what /proc says. 0 or -errno. */
+int processes_renew(struct processes *processes, struct process *process, uint64_t time);
+
+/*
+ * process-rereading.c. Reads the maps of a known process again. If nothing of what was known is
+ * there any more, an exec was missed. 0; -ESRCH: there is no such process, or another one by now;
+ * or -errno.
+ */
+int processes_reread(struct processes *processes, struct process *process, uint64_t time);
+
+/* Whether it may be read again now, for a pc that nothing holds. */
+bool processes_may_reread(const struct processes *processes, const struct process *process,
+			  uint64_t time);
+
+/* It was read, since a time of CLOCK_MONOTONIC. */
+void processes_note_size(struct processes *processes, struct process *process, uint64_t began);
+
+/* Its table is full of what is not mapped any more, or it has too much. 0 or -errno. */
+int processes_make_room(struct processes *processes, struct process *process, uint64_t time);
+
+/* process-space.c. A process has a memory of its own. 0 or -ENOMEM. */
+int processes_begin_space(struct processes *processes, struct process *process);
+void processes_leave_space(struct process *process);
+/* It has another one's, and not its own. */
+void processes_join_space(struct process *process, const struct process *other);
+
+/* It has more mapped than is kept: tells that nothing is known of it from here on. 0 or -errno. */
+int processes_give_up(struct processes *processes, struct process *process, uint64_t time);
+
+/* If all have more mapped than is kept, gives up who has most. 0 or -errno. */
+int processes_keep_within_limit(struct processes *processes, uint64_t time);
 
 /* process-gaps.c. The same as processes_is_unsure(), of a process that was found. */
 bool processes_is_gappy(const struct processes *processes, const struct process *process,
@@ -173,6 +230,13 @@ int processes_mend(struct processes *processes, struct process *process, uint64_
  * not known for sure, and that is counted.
  */
 bool processes_spend(struct processes *processes, struct process *process, uint64_t time);
+
+/*
+ * Whether so many mappings that /proc shows can be told of a process: those of many count for its
+ * user's budget. If not, it is to be given up.
+ */
+bool processes_spend_maps(struct processes *processes, struct process *process, size_t n,
+			  uint64_t time);
 
 /* A child counts for its parent's user. */
 void processes_inherit_account(struct processes *processes, struct process *child,

@@ -27,7 +27,7 @@ void processes_init(struct processes *processes, struct stage *stage, struct ima
 static void forget(struct processes *processes, struct process *process)
 {
 	HASH_DEL(processes->by_pid, process);
-	mapping_table_deinit(&process->mappings);
+	processes_leave_space(process);
 	free(process->replaced);
 	cgroup_drop(process->cgroup);
 	free(process);
@@ -55,8 +55,10 @@ struct process *processes_find(const struct processes *processes, uint32_t pid)
 	return process;
 }
 
+/* `sharer`: who it has one memory with, NULL: nobody. */
 static int put_process(struct processes *processes, const struct process *process,
-		       enum wire_origin origin, uint64_t parent, uint64_t time)
+		       enum wire_origin origin, uint64_t parent, const struct process *sharer,
+		       uint64_t time)
 {
 	struct wire_process record = {
 		.process = process->upid,
@@ -67,6 +69,7 @@ static int put_process(struct processes *processes, const struct process *proces
 		.name = wire_string(process->name, PROC_NAME_MAX),
 		.began = process->began,
 		.own_pid = process->own_pid,
+		.memory = sharer ? sharer->upid : 0,
 	};
 
 	return stage_put(processes->stage, WIRE_RECORD_process, &record);
@@ -106,11 +109,15 @@ static struct process *begin(struct processes *processes, uint32_t pid, const ch
 	process->upid = ++processes->n_upids;
 	process->pid = pid;
 	process->n_threads = 1;
-	process->mappings.pool = &processes->mappings;
 	snprintf(process->name, sizeof(process->name), "%s", name);
+	if (processes_begin_space(processes, process) < 0) {
+		free(process);
+		return NULL;
+	}
 	HASH_ADD(hh, processes->by_pid, pid, sizeof(process->pid), process);
 	if (HASH_HAS(hh, process))
 		return process;
+	processes_leave_space(process);
 	free(process);
 	return NULL;
 }
@@ -123,12 +130,15 @@ int processes_end(struct processes *processes, struct process *process, uint64_t
 	return r;
 }
 
-static int add_maps(struct processes *processes, struct process *process,
-		    const struct proc_maps *maps, uint64_t time)
+int processes_add_maps(struct processes *processes, struct process *process,
+		       const struct proc_maps *maps, uint64_t time)
 {
 	uint32_t n_before = processes->n_mappings;
+	size_t n_known = process->space->mappings.n;
 	int r = 0;
 
+	if (maps->n > n_known && !processes_spend_maps(processes, process, maps->n - n_known, time))
+		return processes_give_up(processes, process, time);
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
 		const struct proc_mapping *mapping = &maps->list[i];
 		const struct image_source source = processes_source_of(maps, mapping);
@@ -196,18 +206,41 @@ int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_m
 	return 0;
 }
 
+/* What is known of another one's memory is known of this one's. */
+static struct process *find_shared(struct processes *processes, struct process *process,
+				   struct process *sharer)
+{
+	if (!sharer)
+		sharer = processes_note_shared(
+			processes, process,
+			processes_find(processes, proc_find_parent(process->pid)));
+	if (!sharer)
+		return NULL;
+	processes_join_space(process, sharer);
+	process->mapped_since = sharer->mapped_since;
+	process->sure_since = sharer->sure_since;
+	return sharer;
+}
+
+/* Its maps need not be read. */
+static int check_unchanged(const struct processes *processes, uint32_t pid)
+{
+	return processes_is_changing(processes, pid) ? -ESRCH : 0;
+}
+
 /* A process that is not known, from /proc, or without anything if it cannot be had there. */
 static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_origin origin,
 			 uint64_t time)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	struct process *process;
+	struct process *process, *sharer = processes_find_sharer(processes, pid);
 	char name[PROC_NAME_MAX] = "";
 	/* What happens while we read may be missing from it; threads are counted, so they go first.
 	 */
 	uint64_t before = clock_now(CLOCK_MONOTONIC);
 	int n_threads = processes->is_proc_foreign ? 0 : proc_each_thread(pid, count_thread, NULL);
-	int r = processes_read_maps(processes, pid, &maps);
+	int r = sharer ? check_unchanged(processes, pid)
+		       : processes_read_maps(processes, pid, &maps);
 	uint64_t after = clock_now(CLOCK_MONOTONIC);
 
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
@@ -219,27 +252,27 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	process = begin(processes, pid, name);
 	if (!process)
 		return -ENOMEM;
-	process->read_at = before;
+	process->space->read_at = before;
 	if (r == 0) {
 		process->known_since = before;
 		process->mapped_since = maps.n ? before : 0;
 		process->sure_since = after;
+		processes_note_size(processes, process, before);
 		process->began = proc_find_start(pid);
 		process->own_pid = proc_find_own_pid(pid);
 		process->n_threads = n_threads > 0 ? n_threads : 1;
-		processes_note_shared(processes, process,
-				      processes_find(processes, proc_find_parent(pid)));
+		sharer = find_shared(processes, process, sharer);
 	}
-	r = put_process(processes, process, origin, 0, time);
+	r = put_process(processes, process, origin, 0, sharer, time);
 	if (r == 0)
 		r = processes_find_cgroup(processes, process, NULL, time);
 	if (r == 0)
 		r = processes_name_threads(processes, process, time);
-	return r < 0 ? r : add_maps(processes, process, &maps, time);
+	return r < 0 ? r : processes_add_maps(processes, process, &maps, time);
 }
 
 /* A process that the stream cannot follow any further begins anew with what /proc says. */
-static int renew(struct processes *processes, struct process *process, uint64_t time)
+int processes_renew(struct processes *processes, struct process *process, uint64_t time)
 {
 	uint32_t pid = process->pid;
 	int r = put_exit(processes, process, time);
@@ -256,7 +289,7 @@ int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
 
 int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time)
 {
-	struct process *parent, *process = processes_find(processes, task->pid);
+	struct process *parent, *sharer, *process = processes_find(processes, task->pid);
 	uint64_t parent_upid;
 	int r;
 
@@ -280,10 +313,13 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	process = begin(processes, task->pid, parent ? parent->name : "");
 	if (!process)
 		return -ENOMEM;
-	if (parent)
-		mapping_table_share(&process->mappings, &parent->mappings);
 	process->began = time;
-	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, time);
+	sharer = processes_note_shared(processes, process, parent);
+	if (parent && !sharer) {
+		mapping_table_share(&process->space->mappings, &parent->space->mappings);
+		process->space->is_over_limit = parent->space->is_over_limit;
+	}
+	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, sharer, time);
 	if (r < 0 || !parent)
 		return r;
 	processes_inherit_gaps(processes, process, parent, time);
@@ -295,8 +331,9 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 			return -ENOMEM;
 		*process->replaced = *parent->replaced;
 	}
-	processes_note_shared(processes, process, parent);
-	return processes_own_anonymous(processes, process, parent->anonymous, time);
+	if (sharer)
+		return 0;
+	return processes_own_anonymous(processes, process, parent->space->anonymous, time);
 }
 
 static int queue_exited(struct processes *processes, struct process *process, uint64_t time)
@@ -373,7 +410,7 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	process->began = time;
 	process->mapped_since = process->sure_since = time;
 	process->spending = spending;
-	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, time);
+	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, NULL, time);
 	return r < 0 ? r : processes_find_cgroup(processes, process, cgroup, time);
 }
 
@@ -439,15 +476,14 @@ static int map_into(struct processes *processes, struct process *process,
 		    const struct image_source *source, uint64_t offset, uint64_t time)
 {
 	processes_note_mapped(processes, process, time);
-	if (time < process->known_since || time < process->mapped_since)
+	if (time < process->mapped_since)
 		return 0;
-	/* Full of what was mapped once: there is no event when it goes. */
-	if (process->mappings.n >= MAPPING_TABLE_MAX - 2)
-		return renew(processes, process, time);
+	if (process->space->mappings.n >= MAPPING_TABLE_MAX - 2)
+		return processes_make_room(processes, process, time);
 	return processes_add_mapping(processes, process, source, offset, time);
 }
 
-static int map_into_others(struct processes *processes, uint32_t pid, uint64_t memory,
+static int map_into_others(struct processes *processes, uint32_t pid, uint64_t group,
 			   const struct image_source *source, uint64_t offset, uint64_t time)
 {
 	struct process *process, *next;
@@ -455,7 +491,7 @@ static int map_into_others(struct processes *processes, uint32_t pid, uint64_t m
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		if (r == 0 && process->memory == memory && process->pid != pid &&
+		if (r == 0 && process->space->group == group && process->pid != pid &&
 		    processes_spend(processes, process, time))
 			r = map_into(processes, process, source, offset, time);
 	}
@@ -464,7 +500,7 @@ static int map_into_others(struct processes *processes, uint32_t pid, uint64_t m
 
 int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
 {
-	uint64_t memory;
+	uint64_t group;
 	struct process *process = processes_find(processes, mmap->pid);
 	struct image_source source;
 	int r;
@@ -479,7 +515,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 			return r;
 		process = processes_find(processes, mmap->pid);
 	}
-	memory = process->memory; /* it may be another incarnation then */
+	group = process->space->group; /* it may be another incarnation then */
 	if (time >= process->known_since) {
 		r = processes_note_replaced(processes, process, &source,
 					    mmap->protection & PROT_WRITE);
@@ -487,11 +523,11 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 			return r;
 	}
 	r = map_into(processes, process, &source, mmap->offset, time);
-	if (r == 0 && !memory)
-		r = processes_find_memory(processes, mmap->pid, source.start, &memory);
-	if (r < 0 || !memory)
+	if (r == 0 && !group)
+		r = processes_find_memory(processes, mmap->pid, source.start, &group);
+	if (r < 0 || !group)
 		return r;
-	return map_into_others(processes, mmap->pid, memory, &source, mmap->offset, time);
+	return map_into_others(processes, mmap->pid, group, &source, mmap->offset, time);
 }
 
 static bool is_new_code(const struct processes *processes, const struct record_mmap2 *mmap)
@@ -505,7 +541,7 @@ static bool is_new_code(const struct processes *processes, const struct record_m
 		return false;
 	if (!process)
 		return true;
-	return images_is_anonymous(&source) ? !process->anonymous
+	return images_is_anonymous(&source) ? !process->space->anonymous
 					    : !images_knows(processes->images, &source);
 }
 
@@ -527,55 +563,6 @@ bool processes_is_news(const struct processes *processes, const struct perf_even
 	}
 }
 
-/*
- * Reads the maps of a known process again. If nothing of what was known is there any more, an
- * exec was missed. -ESRCH: there is no such process, or another one by now.
- */
-static int read_again_into(struct processes *processes, struct process *process, uint64_t time,
-			   struct proc_maps *ret_maps)
-{
-	bool any_known = process->mappings.n == 0;
-	int r;
-
-	process->read_at = clock_now(CLOCK_MONOTONIC);
-	processes->n_rereads++;
-	r = processes_read_maps(processes, process->pid, ret_maps);
-	if (r < 0)
-		return r == -ETIMEDOUT ? 0 : r;
-	/* A zombie, or a kernel thread: it shows nothing, and nothing is learnt. */
-	if (!ret_maps->n)
-		return 0;
-	for (size_t i = 0; i < ret_maps->n && !any_known; i++) {
-		const struct mapping *old =
-			mapping_table_find(&process->mappings, ret_maps->list[i].start);
-
-		any_known = old && old->start == ret_maps->list[i].start &&
-			    old->offset == ret_maps->list[i].offset;
-	}
-	if (any_known)
-		return add_maps(processes, process, ret_maps, time);
-	return renew(processes, process, time);
-}
-
-/* It is told of what is mapped now at a time before: until then that may be too early. */
-static int read_again(struct processes *processes, struct process *process, uint64_t time)
-{
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	uint32_t pid = process->pid;
-	int r = read_again_into(processes, process, time, &maps);
-
-	process = processes_find(processes, pid); /* it may have begun anew */
-	if (process)
-		process->sure_since = clock_now(CLOCK_MONOTONIC);
-	return r;
-}
-
-/* Of a process that maps without end little is to be learnt. */
-static uint64_t reread_pause(const struct process *process, uint64_t time)
-{
-	return processes_is_storming(process, time) ? NANOSECONDS_A_SECOND : PROCESSES_REREAD_NS;
-}
-
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid)
 {
@@ -586,6 +573,8 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 	    address) /* the idle task has no user side: it is outside of our namespace */
 		pid = PID_UNKNOWN;
 	process = processes_find(processes, pid);
+	if (process && process->space->is_over_limit)
+		address = 0; /* nothing is to be found out */
 	if (!process) {
 		r = add_from_proc(processes, pid, WIRE_origin_FOUND, time);
 		if (r < 0)
@@ -598,9 +587,9 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 		process = processes_find(processes, pid);
 	} else if (address && !process->has_exited &&
 		   !processes_is_moving(processes, process, time) &&
-		   !mapping_table_find(&process->mappings, address) &&
-		   clock_now(CLOCK_MONOTONIC) - process->read_at >= reread_pause(process, time)) {
-		r = read_again(processes, process, time);
+		   !mapping_table_find(&process->space->mappings, address) &&
+		   processes_may_reread(processes, process, time)) {
+		r = processes_reread(processes, process, time);
 		if (r < 0 && r != -ESRCH)
 			return r;
 		process = processes_find(processes, pid);
@@ -626,60 +615,11 @@ int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin o
 	return r;
 }
 
-/* Whether any of a mapping is among those that were read, which are in order. */
-static bool is_mapped(const struct mapping *mapping, const struct proc_maps *maps)
-{
-	size_t low = 0, high = maps->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->list[middle].end <= mapping->start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < maps->n && maps->list[low].start < mapping->end;
-}
-
-/* Tells of what is not mapped any more. */
-static int remove_unmapped(struct processes *processes, struct process *process,
-			   const struct proc_maps *maps, uint64_t time)
-{
-	struct mapping_table *mappings = &process->mappings;
-	const struct mapping *known;
-	int r = 0;
-
-	for (uint64_t at = 0; r == 0 && (known = mapping_table_next(mappings, at));) {
-		const struct mapping nothing = { .start = known->start, .end = known->end };
-
-		at = known->end;
-		if (is_mapped(known, maps))
-			continue;
-		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
-		if (r == 0)
-			r = mapping_table_remove(mappings, nothing.start, nothing.end);
-	}
-	return r;
-}
-
-int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time)
-{
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	struct process *process = processes_find(processes, pid);
-	int r = process ? read_again_into(processes, process, time, &maps) : -ESRCH;
-
-	if (r < 0)
-		return r;
-	process = processes_find(processes, pid); /* it may have begun anew */
-	return process && maps.n ? remove_unmapped(processes, process, &maps, time) : -ESRCH;
-}
-
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid)
 {
 	const struct process *process = processes_find(processes, pid);
 
-	return process ? &process->mappings : NULL;
+	return process ? &process->space->mappings : NULL;
 }
 
 int processes_finish(struct processes *processes, uint32_t pid, uint64_t time)
@@ -693,69 +633,7 @@ uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid,
 {
 	const struct process *process = processes_find(processes, pid);
 	const struct mapping *mapping =
-		process ? mapping_table_find(&process->mappings, address) : NULL;
+		process ? mapping_table_find(&process->space->mappings, address) : NULL;
 
 	return mapping ? mapping->number : 0;
-}
-
-int processes_read_all_again(struct processes *processes, uint64_t time)
-{
-	struct process *process, *next;
-	int r;
-
-	if (processes->is_proc_foreign)
-		return 0;
-	HASH_ITER(hh, processes->by_pid, process, next)
-	{
-		if (process->pid == PID_UNKNOWN || process->pid == 0)
-			continue;
-		r = read_again(processes, process, time);
-		if (r == -ESRCH && !processes_is_changing(processes, process->pid))
-			r = processes_end(processes, process, time);
-		if (r < 0 && r != -ESRCH)
-			return r;
-	}
-	return 0;
-}
-
-static bool has_another_image(const struct mapping *mapping, void *images)
-{
-	return images_current(images, mapping->image) != mapping->image;
-}
-
-/* Tells of mappings again whose files were written to. */
-static int follow_images(struct processes *processes, struct process *process, uint64_t time)
-{
-	const struct mapping *known;
-	int r = 0;
-
-	if (!mapping_table_any(&process->mappings, processes->n_questions, has_another_image,
-			       processes->images))
-		return 0;
-	for (uint64_t at = 0; r == 0 && (known = mapping_table_next(&process->mappings, at));) {
-		struct mapping mapping = *known;
-
-		at = known->end;
-		mapping.image = images_current(processes->images, mapping.image);
-		r = processes_put_new_mapping(processes, process, &mapping, 0, time);
-	}
-	return r;
-}
-
-int processes_follow_images(struct processes *processes, uint64_t time)
-{
-	struct process *process, *next;
-	int r = 0;
-
-	if (processes->n_images_followed == processes->images->n_replaced)
-		return 0;
-	processes->n_images_followed = processes->images->n_replaced;
-	processes->n_questions++;
-	HASH_ITER(hh, processes->by_pid, process, next)
-	{
-		r = follow_images(processes, process, time);
-		if (r < 0)
-			break;
-	}
-	return r;
 }

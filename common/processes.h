@@ -20,12 +20,18 @@
 #define PROCESSES_COMPARE_NS 50000000ULL /* what is mapped is compared with /proc no faster */
 #define PROCESSES_COMPARE_SHARE 500	 /* and at most this part of the time goes into that */
 #define PROCESSES_SWEEP_NS 10000000000ULL
+/* Bytes of what all processes have mapped: beyond the one some are given up, to below the other. */
+#define PROCESSES_MAPPINGS_MAX (96U << 20)
+#define PROCESSES_MAPPINGS_KEPT (64U << 20)
 #define PROCESSES_IMAGES_LINGER_NS 30000000000ULL
-#define PROCESSES_UID_COST_NS 100000ULL /* 10,000 records a second of one user, for each CPU */
+#define PROCESSES_UID_COST_NS 100000ULL	     /* 10,000 records a second of one user, for each CPU */
+#define PROCESSES_REREAD_LARGE_NS 1000000ULL /* maps that take so long to be read are large */
+#define PROCESSES_REREAD_SHARE 20	     /* and at most this part of the time goes into them */
 #define PROCESSES_MEND_SHARE 10 /* at most this part of the time goes into maps after a loss */
 
 enum {
 	MAPPING_KERNEL = 1,
+	PROCESSES_LARGE_MAX = 8,
 	PID_UNKNOWN = UINT32_MAX, /* the kernel's -1: a task that is already gone */
 };
 
@@ -51,10 +57,17 @@ struct processes {
 	/* Until when records of mappings were lost, last; UINT64_MAX: they still are; 0: none were.
 	 */
 	uint64_t lost_until, gap_ended; /* the same, of those that have ended */
-	uint64_t mend_at; /* of CLOCK_MONOTONIC: maps are not read after a loss before that */
+	uint64_t mend_at;   /* of CLOCK_MONOTONIC: maps are not read after a loss before that */
+	uint64_t reread_at; /* likewise; large ones are not read again for an address */
+	uint32_t large_pids[PROCESSES_LARGE_MAX]; /* the last that had much mapped */
+	size_t n_large;
 	struct process_account *accounts;
 	size_t n_accounts;
 	uint64_t uid_cost; /* of a record, to its user's budget, in nanoseconds; 0: it has none */
+	/* Memories that had more mapped than is kept, and the first process with one. */
+	uint64_t n_over_limit;
+	uint32_t over_limit_pid;
+	char over_limit_name[PROC_NAME_MAX];
 	/* Those that told of more than their budget, and the first of them. */
 	uint64_t n_over_budget;
 	uint32_t over_budget_pid;

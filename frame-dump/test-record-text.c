@@ -34,6 +34,7 @@ static void test_numbers_and_names(void **state)
 		.name = wire_string("a b", 64),
 		.began = 4,
 		.own_pid = 1,
+		.memory = 9,
 	};
 	struct wire_mapping mapping = {
 		.mapping = 1,
@@ -48,7 +49,7 @@ static void test_numbers_and_names(void **state)
 
 	check(WIRE_RECORD_process, &process,
 	      "process process=18446744073709551615 time=5 pid=4294967295 origin=forked parent=7 "
-	      "name=\"a b\" began=4 own_pid=1\n");
+	      "name=\"a b\" began=4 own_pid=1 memory=9\n");
 	check(WIRE_RECORD_mapping, &mapping,
 	      "mapping mapping=1 flags=deleted process=2 time=3 start=0xffffffff81000000 "
 	      "length=0x1000 offset=0x0 image=4\n");
@@ -56,7 +57,7 @@ static void test_numbers_and_names(void **state)
 	process.name = wire_string("", 64);
 	check(WIRE_RECORD_process, &process,
 	      "process process=18446744073709551615 time=5 pid=4294967295 origin=99 parent=7 "
-	      "name=\"\" began=4 own_pid=1\n");
+	      "name=\"\" began=4 own_pid=1 memory=9\n");
 	mapping.flags = 0;
 	mapping.start = 0;
 	check(WIRE_RECORD_mapping, &mapping,
@@ -66,9 +67,9 @@ static void test_numbers_and_names(void **state)
 	check(WIRE_RECORD_mapping, &mapping,
 	      "mapping mapping=1 flags=deleted+0x80000000 process=2 time=3 start=0x0 "
 	      "length=0x1000 offset=0x0 image=4\n");
-	mapping.flags = 0x6;
+	mapping.flags = 0x60;
 	check(WIRE_RECORD_mapping, &mapping,
-	      "mapping mapping=1 flags=0x6 process=2 time=3 start=0x0 length=0x1000 offset=0x0 "
+	      "mapping mapping=1 flags=0x60 process=2 time=3 start=0x0 length=0x1000 offset=0x0 "
 	      "image=4\n");
 }
 

@@ -259,15 +259,15 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 	const struct process *process = session->process;
 	size_t n = 0;
 
-	session->version = process->version;
-	MAPPING_TABLE_EACH(mapping, &process->mappings)
+	session->version = process_version(process);
+	MAPPING_TABLE_EACH(mapping, process_mappings(process))
 	{
 		struct image *image = image_table_find(engine->files->table, mapping->image);
 		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
 		uint64_t address, bias;
 
 		if (!file && image && image_files_is_undecided(engine->files, image))
-			session->version = process->version - 1; /* ask again */
+			session->version = process_version(process) - 1; /* ask again */
 		if (!file || !elf_image_address(file, mapping->offset, &address))
 			continue;
 		if (n == MODULES_MAX) {
@@ -356,7 +356,7 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 		return stop(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	if (unwinding->n_frames == unwinding->n_frames_max)
 		return stop(walk, WIRE_stack_end_FRAME_LIMIT);
-	mapping = mapping_table_find(&unwinding->process->mappings, address - !is_exact);
+	mapping = mapping_table_find(process_mappings(unwinding->process), address - !is_exact);
 	if (!mapping && !is_first)
 		return stop(walk, WIRE_stack_end_NO_MAPPING);
 	*frame = (struct wire_frame){
@@ -462,7 +462,7 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 	unwinding->n_frames = 0;
 	unwinding->end = 0;
 	unwinding->failed_image = NULL;
-	if (session && session->version != session->process->version)
+	if (session && session->version != process_version(session->process))
 		report_modules(engine, session);
 	if (session && session->elf)
 		walk_frames(engine, session, on_frame, &walk, unwinding->sample);

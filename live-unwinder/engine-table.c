@@ -112,7 +112,7 @@ static void find_mapping(struct walk *walk, uint64_t code)
 
 	if (mapping && code >= mapping->start && code < mapping->end)
 		return;
-	mapping = mapping_table_find(&walk->unwinding->process->mappings, code);
+	mapping = mapping_table_find(process_mappings(walk->unwinding->process), code);
 	if (mapping && (!walk->mapping || mapping->image != walk->mapping->image))
 		walk->entry = rule_cache_table(&walk->engine->cache, mapping->image);
 	walk->mapping = mapping;
@@ -160,7 +160,7 @@ static bool is_no_file(const struct walk *walk, const struct mapping *mapping)
 /* Whether no file is mapped at an address: near the stack pointer, or far from all files' code. */
 static bool is_beyond_files(const struct walk *walk, uint64_t address)
 {
-	const struct mapping_table *mappings = &walk->unwinding->process->mappings;
+	const struct mapping_table *mappings = process_mappings(walk->unwinding->process);
 	const struct mapping *behind = mapping_table_next(mappings, address);
 	const struct mapping *before = mapping_table_previous(mappings, address);
 
@@ -366,7 +366,7 @@ static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
 
 	/* A signal frame has its rule from the byte before its pc, and its mapping from its pc. */
 	if (mapping && is_exact && walk->pc == mapping->end)
-		mapping = mapping_table_find(&unwinding->process->mappings, walk->pc);
+		mapping = mapping_table_find(process_mappings(unwinding->process), walk->pc);
 	if (unwinding->n_frames == unwinding->n_frames_max)
 		return end(walk, WIRE_stack_end_FRAME_LIMIT);
 	if (!mapping && !walk->is_sampled)
@@ -659,7 +659,8 @@ static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, 
 	struct image_files *files = engine->tables->files;
 	struct wire_frame *frame = &unwinding->frames[i];
 	uint64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
-	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, code);
+	const struct mapping *mapping =
+		mapping_table_find(process_mappings(unwinding->process), code);
 	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
 
 	if (!image)

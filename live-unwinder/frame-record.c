@@ -26,7 +26,7 @@ struct return_place {
 static bool find_place(const struct look *look, uint64_t pc, struct return_place *ret)
 {
 	const struct mapping *mapping =
-		pc ? mapping_table_find(&look->unwinding->process->mappings, pc - 1) : NULL;
+		pc ? mapping_table_find(process_mappings(look->unwinding->process), pc - 1) : NULL;
 	const struct image_table_entry *entry =
 		mapping ? rule_cache_table(look->cache, mapping->image) : NULL;
 	uint64_t offset;
@@ -95,7 +95,7 @@ bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cac
 	    !read_word(unwinding, fp, &ret->fp) || !read_word(unwinding, fp + sizeof(fp), &ret->pc))
 		return false;
 	ret->pc &= arch_host.code_mask;
-	if (!mapping_table_find(&unwinding->process->mappings, ret->pc - 1))
+	if (!mapping_table_find(process_mappings(unwinding->process), ret->pc - 1))
 		return false;
 	if (find_place(&look, ret->pc, &place) && place.call == UNWIND_CALL_NONE)
 		return false;
@@ -115,7 +115,7 @@ static bool read_made(const struct unwinding *unwinding, struct rule_cache *cach
 {
 	const struct mapping *mapping =
 		read_word(unwinding, address, ret) && *ret
-			? mapping_table_find(&unwinding->process->mappings, *ret - 1)
+			? mapping_table_find(process_mappings(unwinding->process), *ret - 1)
 			: NULL;
 
 	return mapping && frame_record_may_be_made(rule_cache_table(cache, mapping->image));

@@ -59,13 +59,14 @@ struct scene {
 	struct tables tables;
 	struct engine_table *engine;
 	struct process process;
+	struct address_space space;
 };
 
 static void scene_deinit(struct scene *scene)
 {
 	engine_table_free(scene->engine);
 	tables_deinit(&scene->tables);
-	mapping_table_deinit(&scene->process.mappings);
+	mapping_table_deinit(&scene->space.mappings);
 	image_table_deinit(&scene->images);
 	image_files_deinit(&scene->files);
 	counters_deinit(&scene->stage.own_counters);
@@ -79,6 +80,7 @@ static void scene_init(struct scene *scene)
 	static const struct wire_hello hello = { 0 }; /* no image server */
 
 	*scene = (struct scene){ .stage.program = &program };
+	scene->process.space = &scene->space;
 	fuzz_check(image_files_init(&scene->files, &scene->stage, &scene->images, &hello) == 0);
 	scene->files.client.has_server = true; /* but the stream has had one */
 	tables_init(&scene->tables, &scene->files, &no_cache, TABLES_WAIT);
@@ -209,15 +211,15 @@ static void add_mappings(struct scene *scene, const struct header *header)
 			.number = i + 1,
 		};
 
-		mapping_table_add(&scene->process.mappings, &mapping); /* unless it is impossible */
+		mapping_table_add(&scene->space.mappings, &mapping); /* unless it is impossible */
 	}
 }
 
 static void check_frame(const struct unwinding *unwinding, const struct wire_frame *frame)
 {
 	bool is_exact = frame->flags & WIRE_frame_flags_EXACT;
-	const struct mapping *mapping =
-		mapping_table_find(&unwinding->process->mappings, frame->address - !is_exact);
+	const struct mapping *mapping = mapping_table_find(process_mappings(unwinding->process),
+							   frame->address - !is_exact);
 
 	fuzz_check(!(frame->flags & ~(WIRE_frame_flags_EXACT | WIRE_frame_flags_FRAME_POINTER)));
 	fuzz_check(frame->mapping == (mapping ? mapping->number : 0));

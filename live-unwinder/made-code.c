@@ -91,7 +91,7 @@ static struct made_process *get_process(struct made_code *made, const struct pro
 /* The first one that it has mapped. */
 static const struct image *find_dump(const struct made_code *made, const struct process *process)
 {
-	MAPPING_TABLE_EACH(mapping, &process->mappings)
+	MAPPING_TABLE_EACH(mapping, process_mappings(process))
 	{
 		const struct image *image = image_table_find(made->files->table, mapping->image);
 
@@ -107,9 +107,9 @@ static void open_dump(struct made_code *made, struct made_process *made_process,
 	const struct image *image;
 	struct stat status;
 
-	if (made_process->version == process->version)
+	if (made_process->version == process_version(process))
 		return;
-	made_process->version = process->version;
+	made_process->version = process_version(process);
 	image = find_dump(made, process);
 	if (!image)
 		return;

@@ -321,9 +321,9 @@ static void test_a_dump_holds_all_that_a_sample_needs(void **state)
 	assert_string_equal(process->name, "made");
 	assert_int_equal(process->pid, 7);
 	assert_int_equal(process->origin, WIRE_origin_SCANNED);
-	assert_int_equal(process->mappings.n, 3);
+	assert_int_equal(process_mappings(process)->n, 3);
 	for (uint64_t image = IN_MEMORY; image <= BY_BUILD_ID; image++) {
-		mapping = mapping_table_find(&process->mappings, image << 32);
+		mapping = mapping_table_find(process_mappings(process), image << 32);
 		assert_non_null(mapping);
 		assert_int_equal(mapping->end - mapping->start, 0x1000);
 		assert_int_equal(mapping->offset, image << 12);

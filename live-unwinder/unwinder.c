@@ -140,8 +140,9 @@ static size_t add_kernel_frames(const struct live_unwinder *self, const struct w
 {
 	for (size_t i = 0; i < sample->kernel.n; i++) {
 		uint32_t exact = i ? 0 : WIRE_frame_flags_EXACT;
-		const struct mapping *mapping = mapping_table_find(
-			&self->identity.processes.kernel.mappings, sample->kernel.data[i] - !exact);
+		const struct mapping *mapping =
+			mapping_table_find(process_mappings(&self->identity.processes.kernel),
+					   sample->kernel.data[i] - !exact);
 
 		frames[i] = (struct wire_frame){
 			.address = sample->kernel.data[i],
@@ -163,7 +164,8 @@ static bool is_being_executed(const struct unwinding *unwinding)
 
 	return process && process->origin == WIRE_origin_EXECUTED && sample->kernel.n &&
 	       sample->stack.size == 0 &&
-	       !mapping_table_find(&process->mappings, sample->registers.data[arch_host.ip_index]);
+	       !mapping_table_find(process_mappings(process),
+				   sample->registers.data[arch_host.ip_index]);
 }
 
 /* Has elfutils judge what the tables have said, now and then. 0 or -errno of the dump. */
@@ -235,6 +237,9 @@ static int unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
  */
 static void doubt_end(struct unwinding *unwinding)
 {
+	if (unwinding->end == WIRE_stack_end_NO_MAPPING && unwinding->process &&
+	    process_is_over_limit(unwinding->process))
+		unwinding->end = WIRE_stack_end_MAPPING_LIMIT;
 	if (!(unwinding->sample->flags & WIRE_sample_flags_MAPPINGS_LOST))
 		return;
 	if (unwinding->end == WIRE_stack_end_COMPLETE || unwinding->end == WIRE_stack_end_UNPROVED)

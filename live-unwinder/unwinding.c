@@ -31,7 +31,7 @@ enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *fi
 enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files)
 {
 	const struct mapping *mapping =
-		mapping_table_find(&unwinding->process->mappings, last_code(unwinding));
+		mapping_table_find(process_mappings(unwinding->process), last_code(unwinding));
 	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
 
 	unwinding->failed_image = image;
@@ -66,7 +66,8 @@ bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_
 {
 	const struct wire_sample *sample = unwinding->sample;
 	uint64_t code = last_code(unwinding), address;
-	const struct mapping *mapping = mapping_table_find(&unwinding->process->mappings, code);
+	const struct mapping *mapping =
+		mapping_table_find(process_mappings(unwinding->process), code);
 	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
 	struct elf_image *file = image ? image_files_get(files, image) : NULL;
 
@@ -83,7 +84,7 @@ void unwinding_add_sampled(struct unwinding *unwinding)
 	const struct mapping *mapping = NULL;
 
 	if (unwinding->process)
-		mapping = mapping_table_find(&unwinding->process->mappings, address);
+		mapping = mapping_table_find(process_mappings(unwinding->process), address);
 	unwinding->frames[0] = (struct wire_frame){
 		.address = address,
 		.mapping = mapping ? mapping->number : 0,

@@ -111,7 +111,7 @@ static int put_process(struct verify *verify, const struct identity *identity,
 	};
 	int r = process->number ? wire_writer_put(&verify->dump, WIRE_RECORD_process, &record) : 0;
 
-	MAPPING_TABLE_EACH(mapping, &process->mappings)
+	MAPPING_TABLE_EACH(mapping, process_mappings(process))
 	{
 		const struct image *image = image_table_find(&identity->images, mapping->image);
 		const struct wire_mapping mapping_record = {

@@ -96,8 +96,8 @@ static struct stack_key key_of(const struct stacks *stacks, const struct named_s
 	const struct wire_frames *frames = &stack->record->frames;
 	const uint64_t state[] = {
 		stack->record->end,
-		stack->process ? stack->process->version : 0,
-		stacks->identity.processes.kernel.version,
+		stack->process ? process_version(stack->process) : 0,
+		process_version(&stacks->identity.processes.kernel),
 		stacks->frames.era,
 	};
 

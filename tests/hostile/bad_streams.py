@@ -501,7 +501,6 @@ def without_server(hello):
 
 
 OF_SAMPLES = {"one-file-as-many-images", "all-files-of-the-machine", "samples-without-code", "samples-of-anonymous-memory"}
-OF_FORKS = {"forks-of-many-mappings", "forks-and-exits"}
 
 
 if __name__ == "__main__":

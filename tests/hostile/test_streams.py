@@ -59,8 +59,6 @@ class Streams(pipeline.PipelineTest):
 
     def test_each(self):
         for name in bad_streams.ALL:
-            if name in bad_streams.OF_FORKS:
-                continue
             with self.subTest(name):
                 self.run_all(self.write(name, bad_streams.SIZE if name in WORST else SHORT))
 

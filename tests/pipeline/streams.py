@@ -5,7 +5,7 @@ import struct
 from collections import Counter
 
 RECORD_HEADER = struct.Struct("<IHH")  # size, type, flags
-HELLO, END, STATS, COUNT, SAMPLE = 1, 2, 3, 4, 15
+HELLO, END, STATS, COUNT, MAPPING, SAMPLE = 1, 2, 3, 4, 14, 15
 END_TOTALS_AT = RECORD_HEADER.size + 16  # behind the time and the flags
 INCOMPLETE = 1  # a flag of `end`
 TOTAL = struct.Struct("<QQ")  # type, how many
