@@ -297,19 +297,6 @@ uint32_t proc_find_own_pid(uint32_t pid)
 	return find_in_status(pid, "NSpid:\t");
 }
 
-bool proc_find_user(uint32_t pid, uint32_t *ret)
-{
-	_cleanup_file_ FILE *file = NULL;
-	char path[64], line[512];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Uid:\t%" SCNu32, ret) == 1)
-			return true;
-	return false;
-}
-
 bool proc_parse_start(const char *stat, uint64_t *ret)
 {
 	enum { STATE = 3, STARTTIME = 22 };  /* its value of that number, in ticks (proc(5)) */

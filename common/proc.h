@@ -77,10 +77,6 @@ uint32_t proc_find_parent(uint32_t pid);
 /* The PID of a process in the innermost of its namespaces; 0: it is not known. */
 uint32_t proc_find_own_pid(uint32_t pid);
 
-/* Its real user, whatever it has made of its /proc (prctl(2), PR_SET_DUMPABLE); false: it has gone.
- */
-bool proc_find_user(uint32_t pid, uint32_t *ret);
-
 /*
  * When a process was started, in nanoseconds of CLOCK_BOOTTIME: what its /proc/PID/stat says, which
  * is rounded down to a tick. false: it does not.

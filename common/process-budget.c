@@ -68,21 +68,28 @@ static struct process_account *find_account(struct processes *processes, uint32_
 	return account;
 }
 
+/* Only root's processes may become another user's: those have none. */
+static void look_for_account(struct processes *processes, struct process *process)
+{
+	uid_t user = task_user(process->pid);
+
+	if (user != 0 && user != TASK_USER_UNKNOWN)
+		process->spending.account = find_account(processes, user);
+}
+
 /*
- * Asks whose a process is when it has told of so much that it matters. Only root's may become
- * another user's: those have no account, and are asked again.
+ * Asks whose a process is when it has told of so much that it matters. Who has no account
+ * is asked for again.
  */
 static void find_user(struct processes *processes, struct process *process)
 {
 	struct process_spending *spending = &process->spending;
 	uint32_t n = ++spending->n_records;
-	uint32_t uid;
 
 	if (!processes->uid_cost || spending->account || processes->is_proc_foreign ||
 	    (n != ASK_USER_AT && n % ASK_USER_EVERY))
 		return;
-	if (proc_find_user(process->pid, &uid) && uid != 0)
-		spending->account = find_account(processes, uid);
+	look_for_account(processes, process);
 }
 
 void processes_inherit_account(struct processes *processes, struct process *child,
@@ -144,12 +151,11 @@ bool processes_spend_maps(struct processes *processes, struct process *process, 
 			  uint64_t time)
 {
 	struct process_spending *spending = &process->spending;
-	uint32_t uid;
 
 	if (n < LARGE_MAPS || processes->is_proc_foreign)
 		return true;
-	if (!spending->account && proc_find_user(process->pid, &uid) && uid != 0)
-		spending->account = find_account(processes, uid);
+	if (!spending->account)
+		look_for_account(processes, process);
 	return !spending->account || take(&spending->account->until, time, n * processes->uid_cost,
 					  UID_BURST_MAPS * processes->uid_cost);
 }

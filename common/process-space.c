@@ -73,8 +73,8 @@ static uint32_t find_user(const struct processes *processes, struct process *pro
 {
 	if (!process->is_user_known) {
 		process->is_user_known = true;
-		if (processes->is_proc_foreign || !proc_find_user(process->pid, &process->user))
-			process->user = UINT32_MAX;
+		process->user =
+			processes->is_proc_foreign ? TASK_USER_UNKNOWN : task_user(process->pid);
 	}
 	return process->user;
 }

@@ -42,6 +42,11 @@ int process_status_read(const char *path, struct process_status *ret)
 	if (!n || find_numbers(status, "\nUid:", users, EFFECTIVE + 1) != EFFECTIVE + 1 ||
 	    find_numbers(status, "\nGid:", groups, EFFECTIVE + 1) != EFFECTIVE + 1)
 		return -EBADMSG;
-	*ret = (struct process_status){ pids[n - 1], users[EFFECTIVE], groups[EFFECTIVE] };
+	*ret = (struct process_status){
+		.own_pid = pids[n - 1],
+		.real_user = users[REAL],
+		.user = users[EFFECTIVE],
+		.group = groups[EFFECTIVE],
+	};
 	return 0;
 }

@@ -7,7 +7,8 @@
 
 struct process_status {
 	uint32_t own_pid; /* the PID in the innermost of its namespaces */
-	uid_t user;	  /* effective, as we see it: of the files that it makes */
+	uid_t real_user;
+	uid_t user; /* effective, as we see it: of the files that it makes */
 	gid_t group;
 };
 

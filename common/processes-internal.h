@@ -7,6 +7,7 @@
 #include "common/proc.h"
 #include "common/processes.h"
 #include "common/replaced-text.h"
+#include "common/task-user.h"
 
 /* What a PID has taken of its budget (process-budget.c); a program that it executes goes on with
  * it. */
@@ -57,7 +58,7 @@ struct process {
 	uint32_t n_unsure_looks; /* for that, in vain */
 	bool has_exited;
 	bool is_user_known;
-	uint32_t user; /* UINT32_MAX: it had gone when it was asked for */
+	uid_t user; /* TASK_USER_UNKNOWN: it had gone when it was asked for */
 	struct process_spending spending;
 };
 

@@ -4,34 +4,23 @@
 #include <linux/nsfs.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/process-status.h"
 #include "common/task-user.h"
-#include "common/whole-file.h"
 
-enum {
-	STATUS_SIZE_MAX = 64 * 1024, /* bytes of /proc/PID/status */
-	NAMESPACES_MAX = 32 + 1,     /* user_namespaces(7): 32 may be nested */
-};
+enum { NAMESPACES_MAX = 32 + 1 }; /* user_namespaces(7): 32 may be nested */
 
-/* The first of the line; no name of a process looks like it, as newlines are escaped (proc(5)). */
 static uid_t find_real_user(uint32_t pid)
 {
-	_cleanup_free_ char *status = NULL;
-	const char *line;
+	struct process_status status;
 	char path[64];
-	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	if (whole_file_read(path, STATUS_SIZE_MAX, &status, &size) < 0)
-		return TASK_USER_UNKNOWN;
-	line = strstr(status, "\nUid:\t");
-	return line ? strtoul(line + strlen("\nUid:\t"), NULL, 10) : TASK_USER_UNKNOWN;
+	return process_status_read(path, &status) < 0 ? TASK_USER_UNKNOWN : status.real_user;
 }
 
 static bool is_same(int fd, const struct stat *other)

@@ -82,3 +82,18 @@ void cpus_look(const int *cpus, size_t n, bool *ret_online)
 	if (each_range("/sys/devices/system/cpu/online", mark_range, &marks) < 0)
 		memset(ret_online, 1, n * sizeof(*ret_online));
 }
+
+static void keep_last(int first, int last, void *arg)
+{
+	int *highest = arg;
+
+	*highest = last;
+}
+
+int cpus_highest(void)
+{
+	int highest = sysconf(_SC_NPROCESSORS_CONF) - 1;
+
+	each_range("/sys/devices/system/cpu/possible", keep_last, &highest);
+	return highest;
+}

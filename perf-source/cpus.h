@@ -10,3 +10,6 @@ int cpus_find(int **ret, size_t *ret_n);
 
 /* Of each of these numbers whether it is online now; all are where the kernel does not say. */
 void cpus_look(const int *cpus, size_t n, bool *ret_online);
+
+/* The last number that a CPU of this machine may ever have. */
+int cpus_highest(void);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,8 +16,10 @@
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
 #include "common/priority.h"
-#include "perf-source/perf-source.h"
 #include "common/proc.h"
+#include "perf-source/cpus.h"
+#include "perf-source/perf-source.h"
+#include "perf-source/pid-namespace.h"
 #include "perf-source/tracepoint.h"
 
 enum {
@@ -390,18 +391,6 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 	return -ECANCELED;
 }
 
-/* "0-3", "0,2-7": the last number of /sys/devices/system/cpu/possible. */
-static size_t highest_cpu(void)
-{
-	_cleanup_file_ FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
-	size_t cpu = sysconf(_SC_NPROCESSORS_CONF) - 1;
-
-	while (file && fscanf(file, "%*[-,]%zu", &cpu) != EOF)
-		if (fscanf(file, "%zu", &cpu) == EOF)
-			break;
-	return cpu;
-}
-
 /*
  * Of all tasks, switches are paired in the kernel where it can: Linux 6.0 or later, as before, a
  * process without CAP_BPF may not even look at its maps.
@@ -412,25 +401,16 @@ static void prepare_switches(struct perf_source *self)
 
 	setup->has_switch_program =
 		event_kernel_tells_lost() &&
-		switch_program_init(&self->switch_program, highest_cpu() + 1) == 0;
+		switch_program_init(&self->switch_program, cpus_highest() + 1) == 0;
 }
 
 /*
- * A tracepoint tells numbers of the first PID namespace, whoever listens: in another one they are
- * those of other threads (include/linux/proc_ns.h, PROC_PID_INIT_INO).
+ * Who ends a wait is told by whom a thread wakes, unless the kernel's program does it. A tracepoint
+ * tells numbers of the first PID namespace, whoever listens: elsewhere they are those of others.
  */
-static bool is_in_first_pid_namespace(void)
-{
-	enum { FIRST = 0xEFFFFFFC };
-	struct stat status;
-
-	return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == FIRST;
-}
-
-/* Who ends a wait is told by whom a thread wakes, unless the kernel's program does it. */
 static void prepare_wakings(struct event_setup *setup)
 {
-	if (!setup->has_switch_program && is_in_first_pid_namespace())
+	if (!setup->has_switch_program && pid_namespace_is_initial())
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
 
