@@ -22,96 +22,27 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "common/processes.h"
-#include "common/test-stream.h"
+#include "common/test-events.h"
 
 enum {
-	PID = 5000000,	     /* PID_MAX_LIMIT is 4194304 */
 	OF_PROCESS = 100000, /* records at one time: budgets (process-budget.c) */
 	OF_USER = 200000,
 	NOBODY = 65534,
 };
 
-static struct test_stream stream;
-static struct images images;
-static struct processes processes;
 static int n_asked;
 
 static int set_up(void **state)
 {
-	test_stream_init(&stream);
-	images_init(&images, &stream.stage, -1);
-	processes_init(&processes, &stream.stage, &images);
+	set_up_processes(state);
 	processes.uid_cost = PROCESSES_UID_COST_NS;
 	n_asked = 0;
 	return 0;
 }
 
-static int tear_down(void **state)
+static void map_library(uint32_t pid, uint64_t start, uint64_t inode, uint64_t time)
 {
-	processes_deinit(&processes);
-	images_deinit(&images);
-	test_stream_deinit(&stream);
-	return 0;
-}
-
-static void do_fork(uint32_t parent, uint32_t pid, uint64_t time)
-{
-	struct record_task task = {
-		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct record_id) },
-		.pid = pid,
-		.parent_pid = parent,
-		.tid = pid,
-		.parent_tid = parent,
-		.time = time,
-	};
-
-	assert_int_equal(processes_fork(&processes, &task, time), 0);
-}
-
-static void do_comm(uint32_t pid, const char *name, uint16_t misc, uint64_t time)
-{
-	static _Alignas(8) char record[128];
-	struct record_comm *comm = (void *)record;
-
-	memset(record, 0, sizeof(record));
-	comm->header.type = PERF_RECORD_COMM;
-	comm->header.misc = misc;
-	comm->header.size = sizeof(*comm) + 16 + sizeof(struct record_id);
-	comm->pid = comm->tid = pid;
-	strcpy(comm->name, name);
-	assert_int_equal(processes_comm(&processes, comm, time), 0);
-}
-
-static void do_exec(uint32_t pid, uint64_t time)
-{
-	do_comm(pid, "program", PERF_RECORD_MISC_COMM_EXEC, time);
-}
-
-static struct record_mmap2 *make_mmap(uint32_t pid, uint64_t start, const char *path)
-{
-	static _Alignas(8) char record[sizeof(struct record_mmap2) + PATH_MAX + 64];
-	struct record_mmap2 *mmap2 = (void *)record;
-
-	memset(record, 0, sizeof(record));
-	mmap2->header.type = PERF_RECORD_MMAP2;
-	mmap2->header.size =
-		sizeof(*mmap2) + ((strlen(path) + 8) & ~7UL) + sizeof(struct record_id);
-	mmap2->pid = mmap2->tid = pid;
-	mmap2->start = start;
-	mmap2->length = 0x1000;
-	mmap2->protection = PROT_READ | PROT_EXEC;
-	strcpy(mmap2->path, path);
-	return mmap2;
-}
-
-static void do_mmap(uint32_t pid, uint64_t start, uint64_t inode, uint64_t time)
-{
-	struct record_mmap2 *mmap2 = make_mmap(pid, start, inode % 2 ? "/lib/left" : "/lib/right");
-
-	mmap2->major = 8;
-	mmap2->inode = inode;
-	assert_int_equal(processes_mmap(&processes, mmap2, time), 0);
+	do_mmap(pid, start, 0x1000, 0, inode % 2 ? "/lib/left" : "/lib/right", inode, time);
 }
 
 /* As this process has mapped its own text. */
@@ -123,12 +54,10 @@ static void do_mmap_our_text(uint32_t pid, const struct mapping *text, uint64_t 
 
 	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
 	assert_int_equal(stat(path, &status), 0);
-	mmap2 = make_mmap(pid, text->start, path);
-	mmap2->length = text->end - text->start;
+	mmap2 = make_mmap(pid, text->start, text->end - text->start, path, status.st_ino);
 	mmap2->offset = text->offset;
 	mmap2->major = major(status.st_dev);
 	mmap2->minor = minor(status.st_dev);
-	mmap2->inode = status.st_ino;
 	assert_int_equal(processes_mmap(&processes, mmap2, time), 0);
 }
 
@@ -194,7 +123,7 @@ static void end_child(pid_t pid)
 static void test_without_a_loss_everybody_is_sure(void **state)
 {
 	do_fork(1, PID, 10);
-	do_mmap(PID, 0x1000, 1, 11);
+	map_library(PID, 0x1000, 1, 11);
 	assert_false(is_unsure(PID, 12));
 	sample(PID, 0x1000, 13);
 	assert_int_equal(processes.n_rereads, 0);
@@ -214,11 +143,11 @@ static void test_who_executes_after_a_loss_is_sure(void **state)
 {
 	do_fork(1, PID, 10);
 	processes_lose(&processes, UINT64_MAX);
-	do_exec(PID, 15);
+	do_exec(PID, "program", 15);
 	assert_true(is_unsure(PID, 15)); /* it lasts */
 	processes_lose(&processes, 20);
 	assert_true(is_unsure(PID, 21));
-	do_exec(PID, 22);
+	do_exec(PID, "program", 22);
 	assert_false(is_unsure(PID, 22));
 	do_fork(PID, PID + 1, 23);
 	assert_false(is_unsure(PID + 1, 23));
@@ -241,7 +170,7 @@ static void test_maps_that_were_read_hold_from_then_on(void **state)
 	uint64_t before, lost;
 
 	do_fork(1, getpid(), 10);
-	do_mmap(getpid(), 0x1000, 1, 12);
+	map_library(getpid(), 0x1000, 1, 12);
 	lost = now();
 	processes_lose(&processes, UINT64_MAX);
 	sample(getpid(), 0x1000, 13);
@@ -266,15 +195,15 @@ static void test_older_records_do_not_undo_what_was_read(void **state)
 	uint32_t number;
 
 	do_fork(1, getpid(), 10);
-	do_exec(getpid(), 11);
+	do_exec(getpid(), "program", 11);
 	lost = now();
 	processes_lose(&processes, lost);
 	sample(getpid(), our_code(), lost);
 	number = processes_find_mapping(&processes, getpid(), our_code());
 	assert_int_not_equal(number, 0);
-	do_mmap(getpid(), page, 1, lost + 1);
+	map_library(getpid(), page, 1, lost + 1);
 	assert_int_equal(processes_find_mapping(&processes, getpid(), our_code()), number);
-	do_mmap(getpid(), page, 1, now());
+	map_library(getpid(), page, 1, now());
 	assert_int_not_equal(processes_find_mapping(&processes, getpid(), our_code()), number);
 }
 
@@ -285,8 +214,8 @@ static void test_who_is_read_again_is_unsure_until_then(void **state)
 
 	do_fork(1, getpid(), 10);
 	processes_lose(&processes, 11);
-	do_exec(getpid(), 12);
-	do_mmap(getpid(), 0x1000, 1, 13);
+	do_exec(getpid(), "program", 12);
+	map_library(getpid(), 0x1000, 1, 13);
 	assert_false(is_unsure(getpid(), 14));
 	before = now();
 	sample(getpid(), our_code(), 14); /* nothing is known there */
@@ -306,18 +235,18 @@ static void test_a_gap_is_not_over_before_the_last_one(void **state)
 	processes_lose(&processes, 100);
 	processes_lose(&processes, 50);
 	do_fork(1, PID, 60);
-	do_exec(PID, 70);
+	do_exec(PID, "program", 70);
 	assert_true(is_unsure(PID, 80));
 	processes_lose(&processes, UINT64_MAX);
 	processes_lose(&processes, 90);
-	do_exec(PID, 101);
+	do_exec(PID, "program", 101);
 	assert_false(is_unsure(PID, 101));
 }
 
 static void do_storm(uint32_t pid, uint64_t n, uint64_t time)
 {
 	for (uint64_t i = 0; i < n; i++)
-		do_mmap(pid, 0x1000, i % 2 + 1, time);
+		map_library(pid, 0x1000, i % 2 + 1, time);
 }
 
 static void test_a_storm_of_mappings_is_told_up_to_a_budget(void **state)
@@ -326,7 +255,7 @@ static void test_a_storm_of_mappings_is_told_up_to_a_budget(void **state)
 
 	do_fork(1, PID, 10);
 	do_fork(1, PID + 1, 10);
-	do_comm(PID, "storm", 0, 11);
+	do_comm(PID, PID, "storm", 0, 11);
 	do_storm(PID, OF_PROCESS, time);
 	assert_int_equal(count("over-budget"), 0);
 	assert_false(is_unsure(PID, time));
@@ -346,7 +275,7 @@ static void test_a_storm_of_names_is_told_up_to_a_budget(void **state)
 {
 	do_fork(1, PID, 10);
 	for (int i = 0; i < OF_PROCESS + 1000; i++)
-		do_comm(PID, i % 2 ? "left" : "right", 0, 11);
+		do_comm(PID, PID, i % 2 ? "left" : "right", 0, 11);
 	assert_in_range(count("over-budget"), 990, 1000);
 }
 
@@ -354,7 +283,7 @@ static void test_what_a_program_executes_goes_on_with_its_budget(void **state)
 {
 	do_fork(1, PID, 10);
 	do_storm(PID, OF_PROCESS, 11);
-	do_exec(PID, 11);
+	do_exec(PID, "program", 11);
 	do_storm(PID, 1000, 11);
 	assert_in_range(count("over-budget"), 990, 1000);
 	assert_true(is_unsure(PID, 11));
@@ -365,7 +294,7 @@ static void test_after_a_storm_maps_are_read_again(void **state)
 	uint64_t time = now();
 
 	do_fork(1, getpid(), 10);
-	do_exec(getpid(), 11);
+	do_exec(getpid(), "program", 11);
 	do_storm(getpid(), OF_PROCESS + 1000, time);
 	sample(getpid(), 0x1000, time + 1);
 	assert_int_equal(processes.n_rereads, 0); /* there is no end to it yet */
@@ -439,16 +368,16 @@ static void test_a_child_that_maps_the_same_is_not_its_parent(void **state)
 	assert_int_equal(processes_scan(&processes, getpid(), 10), 0);
 	text = *mapping_table_find(processes_mappings(&processes, getpid()), our_code());
 	do_fork(getpid(), child, now());
-	do_mmap(child, text.start, 1, now());
+	map_library(child, text.start, 1, now());
 	do_mmap_our_text(child, &text, now());
 	number = processes_find_mapping(&processes, getpid(), text.start);
 	assert_int_equal(number, text.number);
-	do_mmap(child, text.start, 1, now());
+	map_library(child, text.start, 1, now());
 	assert_int_equal(processes_find_mapping(&processes, getpid(), text.start), number);
 	end_child(child);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down_processes)
 
 int main(void)
 {

@@ -24,49 +24,7 @@
 
 #include "common/clock.h"
 #include "common/image-message.h"
-#include "common/processes.h"
-#include "common/test-stream.h"
-
-enum { PID = 5000000 }; /* PID_MAX_LIMIT is 4194304 */
-
-static struct test_stream stream;
-static struct images images;
-static struct processes processes;
-
-static int set_up(void **state)
-{
-	test_stream_init(&stream);
-	images_init(&images, &stream.stage, -1);
-	processes_init(&processes, &stream.stage, &images);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	processes_deinit(&processes);
-	images_deinit(&images);
-	test_stream_deinit(&stream);
-	return 0;
-}
-
-static void clone_of(uint32_t parent, uint32_t pid, uint32_t tid, uint64_t time)
-{
-	struct record_task task = {
-		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct record_id) },
-		.pid = pid,
-		.parent_pid = parent,
-		.tid = tid,
-		.parent_tid = parent,
-		.time = time,
-	};
-
-	assert_int_equal(processes_fork(&processes, &task, time), 0);
-}
-
-static void do_fork(uint32_t parent, uint32_t pid, uint64_t time)
-{
-	clone_of(parent, pid, pid, time);
-}
+#include "common/test-events.h"
 
 static void do_clone_thread(uint32_t pid, uint32_t tid, uint64_t time)
 {
@@ -99,76 +57,6 @@ static uint64_t sample(uint32_t pid, uint64_t address, uint64_t time)
 static void bury(void)
 {
 	assert_int_equal(processes_bury(&processes, PROCESSES_LINGER_NS + 1000), 0);
-}
-
-static const struct record_comm *make_comm(uint32_t pid, uint32_t tid, const char *name,
-					   uint16_t misc)
-{
-	static _Alignas(8) char record[128];
-	struct record_comm *comm = (void *)record;
-	size_t size = (strlen(name) + 8) & ~7UL;
-
-	memset(record, 0, sizeof(record));
-	comm->header =
-		(struct perf_event_header){ PERF_RECORD_COMM, misc,
-					    sizeof(*comm) + size + sizeof(struct record_id) };
-	comm->pid = pid;
-	comm->tid = tid;
-	strcpy(comm->name, name);
-	return comm;
-}
-
-static void do_comm(uint32_t pid, uint32_t tid, const char *name, uint16_t misc, uint64_t time)
-{
-	assert_int_equal(processes_comm(&processes, make_comm(pid, tid, name, misc), time), 0);
-}
-
-static void do_exec(uint32_t pid, const char *name, uint64_t time)
-{
-	do_comm(pid, pid, name, PERF_RECORD_MISC_COMM_EXEC, time);
-}
-
-static struct record_mmap2 *make_mmap(uint32_t pid, uint64_t start, uint64_t length,
-				      const char *path, uint64_t inode)
-{
-	static _Alignas(8) char record[512];
-	struct record_mmap2 *mmap2 = (void *)record;
-	size_t size = (strlen(path) + 8) & ~7UL;
-
-	memset(record, 0, sizeof(record));
-	mmap2->header =
-		(struct perf_event_header){ PERF_RECORD_MMAP2, 0,
-					    sizeof(*mmap2) + size + sizeof(struct record_id) };
-	mmap2->pid = mmap2->tid = pid;
-	mmap2->start = start;
-	mmap2->length = length;
-	mmap2->major = 8;
-	mmap2->minor = 1;
-	mmap2->inode = inode;
-	mmap2->generation = inode ? 7 : 0;
-	mmap2->protection = PROT_READ | PROT_EXEC;
-	strcpy(mmap2->path, path);
-	return mmap2;
-}
-
-static void do_mmap(uint32_t pid, uint64_t start, uint64_t length, uint64_t offset,
-		    const char *path, uint64_t inode, uint64_t time)
-{
-	struct record_mmap2 *mmap2 = make_mmap(pid, start, length, path, inode);
-
-	mmap2->offset = offset;
-	assert_int_equal(processes_mmap(&processes, mmap2, time), 0);
-}
-
-/* Whether a line that was written begins like this. */
-static bool has_line(const char *beginning)
-{
-	for (const char *line = stream.text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, beginning, strlen(beginning)))
-			return true;
-	}
-	return false;
 }
 
 static void check(const char *expected)
@@ -1066,7 +954,8 @@ static void test_new_processes_and_programs_are_news(void **state)
 
 int main(void)
 {
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function)                                                                             \
+	cmocka_unit_test_setup_teardown(function, set_up_processes, tear_down_processes)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_fork_inherits_name_and_mappings),
 		TEST(test_an_exec_is_a_new_incarnation_without_mappings),

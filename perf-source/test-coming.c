@@ -5,13 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/record.h"
 #include "perf-source/coming.h"
+#include "perf-source/test-rings.h"
 
 enum { RING_SIZE = 16384, RINGS = 3, SIDEBAND = 2, PID = 70 };
 
@@ -27,13 +26,7 @@ static uint64_t last_time; /* of the last record */
 
 static int set_up(void **state)
 {
-	for (size_t i = 0; i < RINGS; i++) {
-		size_t page = sysconf(_SC_PAGESIZE);
-		int fd = memfd_create("ring", MFD_CLOEXEC);
-
-		if (ftruncate(fd, page + RING_SIZE) < 0 || ring_open(&rings[i], fd, RING_SIZE) < 0)
-			return -1;
-	}
+	test_rings_open(rings, RINGS, RING_SIZE);
 	if (merge_init(&merge, rings, RINGS) < 0)
 		return -1;
 	return coming_init(&coming, &merge, SIDEBAND);
@@ -43,8 +36,7 @@ static int tear_down(void **state)
 {
 	coming_deinit(&coming);
 	merge_deinit(&merge);
-	for (size_t i = 0; i < RINGS; i++)
-		ring_close(&rings[i]);
+	test_rings_close(rings, RINGS);
 	return 0;
 }
 
@@ -57,10 +49,8 @@ static void put(size_t ring, uint32_t type, uint32_t pid, uint32_t tid, uint32_t
 			  .parent_pid = parent },
 		.id = { .time = ++last_time },
 	};
-	uint64_t head = rings[ring].page->data_head;
 
-	memcpy(rings[ring].data + head, &record, sizeof(record));
-	rings[ring].page->data_head = head + sizeof(record);
+	assert_true(test_ring_put(&rings[ring], &record, sizeof(record)));
 }
 
 static void take(void)

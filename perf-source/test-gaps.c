@@ -5,13 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/record.h"
 #include "perf-source/gaps.h"
+#include "perf-source/test-rings.h"
 
 enum { RING_SIZE = 16384, RECORD_SIZE = 4096, RINGS = 2, LOOKED = 1000 };
 
@@ -21,32 +20,24 @@ static uint64_t until;
 
 static int set_up(void **state)
 {
-	for (size_t i = 0; i < RINGS; i++) {
-		size_t page = sysconf(_SC_PAGESIZE);
-		int fd = memfd_create("ring", MFD_CLOEXEC);
-
-		if (ftruncate(fd, page + RING_SIZE) < 0 || ring_open(&rings[i], fd, RING_SIZE) < 0)
-			return -1;
-	}
+	test_rings_open(rings, RINGS, RING_SIZE);
 	return gaps_init(&gaps, rings, RINGS);
 }
 
 static int tear_down(void **state)
 {
 	gaps_deinit(&gaps);
-	for (size_t i = 0; i < RINGS; i++)
-		ring_close(&rings[i]);
+	test_rings_close(rings, RINGS);
 	return 0;
 }
 
 static void put(struct ring *ring, uint32_t type, uint16_t size)
 {
+	static _Alignas(8) char record[RECORD_SIZE];
 	const struct perf_event_header header = { type, 0, size };
-	uint64_t head = ring->page->data_head;
 
-	assert_true(head + size - ring->page->data_tail <= RING_SIZE);
-	memcpy(ring->data + head % RING_SIZE, &header, sizeof(header));
-	ring->page->data_head = head + size;
+	memcpy(record, &header, sizeof(header));
+	assert_true(test_ring_put(ring, record, size));
 }
 
 static void put_many(struct ring *ring, int n)

@@ -7,14 +7,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "perf-source/merge.h"
 #include "common/record.h"
+#include "perf-source/merge.h"
+#include "perf-source/test-rings.h"
 
 enum { RING_SIZE = 4096, RINGS = 3 };
 
@@ -23,35 +22,15 @@ static struct merge merge;
 
 static int set_up(void **state)
 {
-	for (size_t i = 0; i < RINGS; i++) {
-		size_t page = sysconf(_SC_PAGESIZE);
-		int fd = memfd_create("ring", MFD_CLOEXEC);
-
-		if (ftruncate(fd, page + RING_SIZE) < 0 || ring_open(&rings[i], fd, RING_SIZE) < 0)
-			return -1;
-	}
+	test_rings_open(rings, RINGS, RING_SIZE);
 	return merge_init(&merge, rings, RINGS);
 }
 
 static int tear_down(void **state)
 {
 	merge_deinit(&merge);
-	for (size_t i = 0; i < RINGS; i++)
-		ring_close(&rings[i]);
+	test_rings_close(rings, RINGS);
 	return 0;
-}
-
-/* What the kernel does: false if what has not been released leaves no room. */
-static bool put(struct ring *ring, const void *data, size_t size)
-{
-	uint64_t head = ring->page->data_head;
-
-	if (head + size - ring->page->data_tail > RING_SIZE)
-		return false;
-	for (size_t i = 0; i < size; i++)
-		ring->data[(head + i) % RING_SIZE] = ((const char *)data)[i];
-	__atomic_store_n(&ring->page->data_head, head + size, __ATOMIC_RELEASE);
-	return true;
 }
 
 /* An exit record, with `padding` bytes between it and its tail that tell its number. */
@@ -65,7 +44,7 @@ static bool put_event(size_t ring, uint64_t time, unsigned char number, size_t p
 	memcpy(record, &header, sizeof(header));
 	memset(record + 8, number, padding);
 	memcpy(record + 8 + padding, &id, sizeof(id));
-	return put(&rings[ring], record, header.size);
+	return test_ring_put(&rings[ring], record, header.size);
 }
 
 /* The number of the next event, whole and from that ring; 0: none. */
@@ -154,7 +133,7 @@ static void test_a_record_without_a_time_is_handed_out_at_once(void **state)
 	struct merge_record record;
 
 	merge.last_time = 77;
-	put(&rings[1], &bare, 8);
+	test_ring_put(&rings[1], &bare, 8);
 	put_event(0, 80, 1, 8);
 	merge_look(&merge);
 	assert_int_equal(merge_next(&merge, 100, &record), 0);
