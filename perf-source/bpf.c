@@ -118,6 +118,27 @@ void bpf_land(struct bpf_code *code, size_t jump)
 		code->list[jump].off = code->n - jump - 1;
 }
 
+void bpf_ask_map(struct bpf_code *code, int function, int map_fd, int16_t key)
+{
+	bpf_set_map(code, 1, map_fd);
+	bpf_copy(code, 2, BPF_STACK_REGISTER);
+	bpf_do_value(code, BPF_ADD, 2, key);
+	bpf_call(code, function);
+}
+
+void bpf_count_in_map(struct bpf_code *code, int map_fd, int16_t key)
+{
+	size_t is_missing;
+
+	bpf_set(code, 1, 0);
+	bpf_store(code, BPF_WIDTH_8, BPF_STACK_REGISTER, key, 1);
+	bpf_ask_map(code, BPF_FUNC_map_lookup_elem, map_fd, key);
+	is_missing = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
+	bpf_set(code, 1, 1);
+	bpf_add_atomically(code, 0, 0, 1);
+	bpf_land(code, is_missing);
+}
+
 static int call_kernel(enum bpf_cmd command, union bpf_attr *attr)
 {
 	int r = syscall(SYS_bpf, command, attr, sizeof(*attr));

@@ -42,6 +42,15 @@ void bpf_call(struct bpf_code *code, int function);
 void bpf_exit(struct bpf_code *code);
 
 /*
+ * Calls a function of maps (BPF_FUNC_map_*_elem) for the key that is on the stack at `key`: what it
+ * returns is in register 0. Registers 3 and 4 are whatever else it takes.
+ */
+void bpf_ask_map(struct bpf_code *code, int function, int map_fd, int16_t key);
+
+/* Adds 1 to the first item, of 64 bits, of an array; 8 bytes of the stack at `key` are lost. */
+void bpf_count_in_map(struct bpf_code *code, int map_fd, int16_t key);
+
+/*
  * Jumps go forward only: they are put before it is known where to, and land later. `condition` is
  * BPF_JEQ, BPF_JNE, BPF_JGE, … without a sign.
  */

@@ -37,36 +37,10 @@ static void put_read_task(struct bpf_code *code, const struct follow_program *pr
 	bpf_store(code, BPF_WIDTH_4, BPF_STACK_REGISTER, OTHER, CHILD);
 }
 
-/* A call on the set, by the PID at `key`. */
-static void put_ask(struct bpf_code *code, const struct follow_program *program, int function,
-		    int16_t key)
-{
-	bpf_set_map(code, 1, program->pids_fd);
-	bpf_copy(code, 2, BPF_STACK_REGISTER);
-	bpf_do_value(code, BPF_ADD, 2, key);
-	bpf_call(code, function);
-}
-
 static void put_return(struct bpf_code *code)
 {
 	bpf_set(code, 0, 0);
 	bpf_exit(code);
-}
-
-static void put_count_refused(struct bpf_code *code, const struct follow_program *program)
-{
-	size_t is_missing;
-
-	bpf_set(code, 1, 0);
-	bpf_store(code, BPF_WIDTH_8, BPF_STACK_REGISTER, VALUE, 1);
-	bpf_set_map(code, 1, program->refused_fd);
-	bpf_copy(code, 2, BPF_STACK_REGISTER);
-	bpf_do_value(code, BPF_ADD, 2, VALUE);
-	bpf_call(code, BPF_FUNC_map_lookup_elem);
-	is_missing = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
-	bpf_set(code, 1, 1);
-	bpf_add_atomically(code, 0, 0, 1);
-	bpf_land(code, is_missing);
 }
 
 /* The child is what its parent is, whoever had its number before. */
@@ -81,9 +55,9 @@ static void put_fork(struct bpf_code *code, const struct follow_program *program
 	put_read_task(code, program, FORK_CHILD);
 	bpf_load(code, BPF_WIDTH_4, 1, BPF_STACK_REGISTER, OURS);
 	is_thread = bpf_jump_if(code, BPF_JEQ, 1, CHILD);
-	put_ask(code, program, BPF_FUNC_map_lookup_elem, OURS);
+	bpf_ask_map(code, BPF_FUNC_map_lookup_elem, program->pids_fd, OURS);
 	is_followed = bpf_jump_if_value(code, BPF_JNE, 0, 0);
-	put_ask(code, program, BPF_FUNC_map_delete_elem, OTHER);
+	bpf_ask_map(code, BPF_FUNC_map_delete_elem, program->pids_fd, OTHER);
 	bpf_land(code, is_thread);
 	put_return(code);
 
@@ -93,9 +67,9 @@ static void put_fork(struct bpf_code *code, const struct follow_program *program
 	bpf_copy(code, 3, BPF_STACK_REGISTER);
 	bpf_do_value(code, BPF_ADD, 3, VALUE);
 	bpf_set(code, 4, BPF_ANY);
-	put_ask(code, program, BPF_FUNC_map_update_elem, OTHER);
+	bpf_ask_map(code, BPF_FUNC_map_update_elem, program->pids_fd, OTHER);
 	fits = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
-	put_count_refused(code, program);
+	bpf_count_in_map(code, program->refused_fd, VALUE);
 	bpf_land(code, fits);
 	put_return(code);
 }
@@ -109,7 +83,7 @@ static void put_free(struct bpf_code *code, const struct follow_program *program
 	put_read_task(code, program, FREE_TASK);
 	bpf_load(code, BPF_WIDTH_4, 1, BPF_STACK_REGISTER, TASK);
 	is_other = bpf_jump_if(code, BPF_JNE, 1, CHILD);
-	put_ask(code, program, BPF_FUNC_map_delete_elem, OTHER);
+	bpf_ask_map(code, BPF_FUNC_map_delete_elem, program->pids_fd, OTHER);
 	bpf_land(code, is_other);
 	put_return(code);
 }

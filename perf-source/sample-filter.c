@@ -223,18 +223,8 @@ static size_t put_term(struct bpf_code *code, const struct sample_filter_term *t
 static void put_leave_out(struct bpf_code *code, int left_out_fd)
 {
 	enum { KEY = -8 };
-	size_t is_missing;
 
-	bpf_set(code, 1, 0);
-	bpf_store(code, BPF_WIDTH_8, BPF_STACK_REGISTER, KEY, 1);
-	bpf_set_map(code, 1, left_out_fd);
-	bpf_copy(code, 2, BPF_STACK_REGISTER);
-	bpf_do_value(code, BPF_ADD, 2, KEY);
-	bpf_call(code, BPF_FUNC_map_lookup_elem);
-	is_missing = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
-	bpf_set(code, 1, 1);
-	bpf_add_atomically(code, 0, 0, 1);
-	bpf_land(code, is_missing);
+	bpf_count_in_map(code, left_out_fd, KEY);
 	bpf_set(code, 0, 0);
 	bpf_exit(code);
 }
@@ -248,10 +238,7 @@ static void put_followed(struct bpf_code *code, int followed_fd)
 	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
 	bpf_do_value(code, BPF_RSH, 0, PID_SHIFT);
 	bpf_store(code, BPF_WIDTH_4, BPF_STACK_REGISTER, KEY, 0);
-	bpf_set_map(code, 1, followed_fd);
-	bpf_copy(code, 2, BPF_STACK_REGISTER);
-	bpf_do_value(code, BPF_ADD, 2, KEY);
-	bpf_call(code, BPF_FUNC_map_lookup_elem);
+	bpf_ask_map(code, BPF_FUNC_map_lookup_elem, followed_fd, KEY);
 	is_followed = bpf_jump_if_value(code, BPF_JNE, 0, 0);
 	bpf_set(code, 0, 0);
 	bpf_exit(code);

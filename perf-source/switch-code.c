@@ -47,15 +47,6 @@ static void put_return(struct bpf_code *code)
 	bpf_exit(code);
 }
 
-/* The item of a map whose key is on the stack: register 0, or 0. */
-static void put_lookup(struct bpf_code *code, int map_fd)
-{
-	bpf_set_map(code, 1, map_fd);
-	bpf_copy(code, 2, STACK);
-	bpf_do_value(code, BPF_ADD, 2, KEY);
-	bpf_call(code, BPF_FUNC_map_lookup_elem);
-}
-
 static void put_begin(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t found;
@@ -66,7 +57,7 @@ static void put_begin(struct bpf_code *code, const struct switch_program *progra
 	bpf_set(code, 1, 0);
 	bpf_store(code, BPF_WIDTH_8, STACK, KEY, 1);
 	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 1);
-	put_lookup(code, program->settings_fd);
+	bpf_ask_map(code, BPF_FUNC_map_lookup_elem, program->settings_fd, KEY);
 	found = bpf_jump_if_value(code, BPF_JNE, 0, 0);
 	put_return(code);
 	bpf_land(code, found);
@@ -125,7 +116,7 @@ static size_t put_find_thread(struct bpf_code *code, const struct switch_program
 {
 	size_t is_known, was_there, is_added, has_no_room;
 
-	put_lookup(code, program->threads_fd);
+	bpf_ask_map(code, BPF_FUNC_map_lookup_elem, program->threads_fd, KEY);
 	is_known = bpf_jump_if_value(code, BPF_JNE, 0, 0);
 	put_read_task(code, task, program->start_offset, RAN);
 	bpf_load(code, BPF_WIDTH_8, 2, STACK, RAN);
@@ -134,7 +125,7 @@ static size_t put_find_thread(struct bpf_code *code, const struct switch_program
 	bpf_copy(code, 1, 2);
 	bpf_land(code, was_there);
 	put_new_thread(code, program, state, BPF_NOEXIST);
-	put_lookup(code, program->threads_fd);
+	bpf_ask_map(code, BPF_FUNC_map_lookup_elem, program->threads_fd, KEY);
 	is_added = bpf_jump_if_value(code, BPF_JNE, 0, 0);
 	bpf_set(code, 1, 1);
 	bpf_add_atomically(code, SETTINGS, OF_SETTINGS(n_refused), 1);
@@ -515,10 +506,7 @@ void switch_code_exec(struct bpf_code *code, const struct switch_program *progra
 	has_no_room = put_find_thread(code, program, SWITCH_RUNNING, EXEC_TASK);
 	put_run_until_now(code, program, EXEC_TASK);
 	put_event(code, program, SWITCH_LEFT);
-	bpf_set_map(code, 1, program->threads_fd);
-	bpf_copy(code, 2, STACK);
-	bpf_do_value(code, BPF_ADD, 2, KEY);
-	bpf_call(code, BPF_FUNC_map_delete_elem);
+	bpf_ask_map(code, BPF_FUNC_map_delete_elem, program->threads_fd, KEY);
 	put_current(code);
 	bpf_copy(code, 1, NOW);
 	put_new_thread(code, program, SWITCH_RUNNING, BPF_ANY);
@@ -592,7 +580,7 @@ void switch_code_waking(struct bpf_code *code, const struct switch_program *prog
 
 	bpf_copy(code, CONTEXT, 1);
 	put_read_task(code, WAKING_TASK, program->pid_offset, KEY);
-	put_lookup(code, program->threads_fd);
+	bpf_ask_map(code, BPF_FUNC_map_lookup_elem, program->threads_fd, KEY);
 	is_unknown = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
 	bpf_copy(code, THREAD, 0);
 	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));

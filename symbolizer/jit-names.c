@@ -85,13 +85,15 @@ static struct jit_process *find_process(struct jit_names *names, uint64_t number
 	return known ? (struct jit_process *)*known : NULL;
 }
 
-/* Counts the processes and the memory of the users of all files. */
+/* Whose files there are, and what he takes. */
+struct user {
+	uid_t user;
+	uint64_t memory;
+	size_t n; /* processes */
+};
+
 struct users {
-	struct {
-		uid_t user;
-		uint64_t memory;
-		size_t n;
-	} list[JIT_PROCESSES_MAX];
+	struct user list[JIT_PROCESSES_MAX];
 	size_t n;
 	uid_t user; /* whose processes are looked for */
 	struct jit_process *largest;
@@ -124,32 +126,32 @@ static void find_larger(uint64_t number, uint64_t zero, uint64_t value, void *ar
 		users->largest = process;
 }
 
-/* The largest of the user who has most memory, so that nobody's costs those of others theirs. */
-static struct jit_process *find_largest(const struct jit_names *names)
+static int compare_memory(const void *left, const void *right)
 {
-	struct users users = { .n = 0 };
-	size_t most = 0;
+	const struct user *a = left, *b = right;
 
-	pair_map_each(&names->by_process, add_to_user, &users);
-	for (size_t i = 1; i < users.n; i++)
-		if (users.list[i].memory > users.list[most].memory)
-			most = i;
-	users.user = users.list[most].user;
-	pair_map_each(&names->by_process, find_larger, &users);
-	return users.largest;
+	return (a->memory > b->memory) - (a->memory < b->memory);
 }
 
-/* The same of the user who has most processes. */
-static struct jit_process *find_one_of_most(const struct jit_names *names)
+static int compare_processes(const void *left, const void *right)
+{
+	const struct user *a = left, *b = right;
+
+	return (a->n > b->n) - (a->n < b->n);
+}
+
+/* The largest of the user who has most of something, so that nobody's costs others theirs. */
+static struct jit_process *find_largest(const struct jit_names *names,
+					int (*compare)(const void *, const void *))
 {
 	struct users users = { .n = 0 };
-	size_t most = 0;
+	const struct user *most = users.list;
 
 	pair_map_each(&names->by_process, add_to_user, &users);
 	for (size_t i = 1; i < users.n; i++)
-		if (users.list[i].n > users.list[most].n)
-			most = i;
-	users.user = users.list[most].user;
+		if (compare(&users.list[i], most) > 0)
+			most = &users.list[i];
+	users.user = most->user;
 	pair_map_each(&names->by_process, find_larger, &users);
 	return users.largest;
 }
@@ -170,7 +172,7 @@ static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 		return process;
 	if (names->by_process.n == JIT_PROCESSES_MAX) {
 		++*count(names, "given-up");
-		drop_process(names, find_one_of_most(names));
+		drop_process(names, find_largest(names, compare_processes));
 	}
 	process = calloc(1, sizeof(*process));
 	if (!process)
@@ -259,7 +261,7 @@ static void keep_within_limit(struct jit_names *names, struct jit_process *proce
 {
 	count_memory(names, process);
 	while (names->memory > JIT_MEMORY_MAX)
-		refuse(names, find_largest(names));
+		refuse(names, find_largest(names, compare_memory));
 }
 
 static void read_files(struct jit_names *names, struct jit_process *process, uint64_t time)
