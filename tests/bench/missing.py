@@ -73,8 +73,9 @@ class Bench:
         while b"short-lived" not in Path(f"/proc/{program.pid}/cmdline").read_bytes().split(b"\0")[0]:
             time.sleep(0.01)
         recording = subprocess.Popen(self.command(user, "-p", str(program.pid)), stdout=subprocess.PIPE)
-        recording.stdout.read(1)  # the events are on when there is a stream
-        time.sleep(2)  # … or soon
+        told = b""
+        while b"short-lived" not in told:  # the events are on before it is told of
+            told += recording.stdout.read1()
         program.stdin.write("\n")
         program.stdin.flush()
         while recording.stdout.read(1 << 20):

@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 import made  # noqa: E402
 import pipeline  # noqa: E402
+import protobuf  # noqa: E402
 import streams  # noqa: E402
 
 OFF = "--sandbox=off"
@@ -115,36 +116,6 @@ def stages(directory):
     ]
 
 
-def is_protobuf(data):
-    """Whether it is fields of protocol buffers to its very end (all of ours have lengths or are numbers)."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        number = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            number |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return number
-
-    try:
-        while at < len(data):
-            kind = varint() & 7
-            if kind == 0:
-                varint()
-            elif kind == 2:
-                size = varint()
-                at += size
-            else:
-                return False
-    except IndexError:
-        return False
-    return bool(data) and at == len(data)
-
-
 def is_whole(path):
     """Whether what lies there is what its name says, to its end."""
     data = path.read_bytes()
@@ -152,11 +123,11 @@ def is_whole(path):
         if path.suffix == ".json":
             return bool(json.loads(data))
         if path.suffix == ".gz":
-            return is_protobuf(gzip.decompress(data))
+            return protobuf.is_message(gzip.decompress(data))
     except (ValueError, OSError, EOFError):
         return False
     if path.suffix == ".otlp":
-        return is_protobuf(data)
+        return protobuf.is_message(data)
     if path.suffix == ".html":
         return data.rstrip().endswith(b"</html>")
     if path.suffix == ".syscap":

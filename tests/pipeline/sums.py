@@ -6,45 +6,9 @@ from collections import Counter
 
 import pages
 import streams
+from protobuf import fields, varints
 
 SAMPLE_FRAME, PROCESS_FRAME = 2, 4  # of a capture
-
-
-def fields(data):
-    """A protobuf message: (number, value), where a value is an integer or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7f) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(data):
-        number, kind = divmod(varint(), 8)
-        if kind == 0:
-            yield number, varint()
-            continue
-        size = {1: 8, 5: 4}.get(kind) or varint()
-        yield number, data[at:at + size]
-        at += size
-
-
-def varints(data):
-    return [value for _, value in fields(b"".join(b"\x08" + each for each in split_varints(data)))]
-
-
-def split_varints(data):
-    begin = 0
-    for at, byte in enumerate(data):
-        if byte < 0x80:
-            yield data[begin:at + 1]
-            begin = at + 1
 
 
 def of_folded(path):
