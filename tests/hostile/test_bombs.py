@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import accounting  # noqa: E402
 import pipeline  # noqa: E402
 import streams  # noqa: E402
 
@@ -21,14 +22,12 @@ LOST_MAX = 0.03
 GOOD_MIN = 300  # samples of the good program, of 3000 if it has a CPU for itself
 
 
-class Bombs(pipeline.RecordingTest):
+class Bombs(pipeline.MachineTest):
     def setUp(self):
         super().setUp()
-        if os.geteuid():
-            self.skipTest(f"{pipeline.NOT_HERE} a user record all processes")
-        self.directory.chmod(0o755)
         self.start_busy()
         self.folded = self.directory / "all.folded"
+        self.stream = self.directory / "all.stream"
 
     def start_bomb(self, *command, n=1):
         """Another user's, who is killed in the end. That many want the CPU, too, is not meant here."""
@@ -55,11 +54,12 @@ class Bombs(pipeline.RecordingTest):
     def record_all(self):
         """What the stages have counted, and all stacks; the good program's are all there."""
         self.run_well(self.source("-a", "-d", SECONDS), self.stage("live-unwinder", "-q"),
-                      self.stage("symbolizer", "-q"),
+                      self.stage("symbolizer", "-q"), ["tee", self.stream],
                       self.stage("capture-sink", "-q", "-f", "folded", self.folded))
         self.assert_stats_add_up(*STAGES)
         stats = {name: self.stats(name) for name in STAGES}
         self.assert_memory_is_bounded(*STAGES)
+        accounting.check(self, self.stream)
         source = stats["perf-source"]
         self.assertLess(sum(source["dropped"].values()), LOST_MAX * source["samples_in"])
         stacks = streams.folded_stacks(self.folded.read_text())

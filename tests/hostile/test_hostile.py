@@ -47,12 +47,9 @@ def is_intact(names):
             and (inner == KNOWN[2:2 + len(inner)] or inner[:1] == ["cpu_seconds"]))
 
 
-class Hostile(pipeline.RecordingTest):
+class Hostile(pipeline.MachineTest):
     def setUp(self):
         super().setUp()
-        if os.geteuid():
-            self.skipTest(f"{pipeline.NOT_HERE} a user record all processes")
-        self.directory.chmod(0o755)
         self.start_busy()
         self.stream = self.directory / "all.stream"
 
@@ -110,10 +107,12 @@ class Hostile(pipeline.RecordingTest):
         for which, (function, end, n_frames_max) in BAD_FRAMES.items():
             with self.subTest(which):
                 stacks = self.of(self.beside(PROGRAMS / "bad-frames", which, BRIEF), "bad-frames")
-                inside = [names for names, n in stacks if streams.user_side(names)[-1:] == [function]]
-                self.assertTrue(inside)
-                for names in inside:
-                    self.assertEqual(names[1], end, names[:9])
+                inside = [(names, n) for names, n in stacks if streams.user_side(names)[-1:] == [function]]
+                there = sum(n for names, n in inside if names[1] == end)
+                self.assertGreater(there, 0.95 * sum(n for _, n in inside))
+                for names, _ in inside:
+                    # Beside its loop there is no place that could be returned to.
+                    self.assertIn(names[1], (end, "[bad-unwind-info]"), names[:9])
                     self.assertLessEqual(len(streams.user_side(names)) - 1, n_frames_max, names[:9])
 
     def test_a_library_that_is_rewritten_all_the_time(self):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+import accounting  # noqa: E402
 import pipeline  # noqa: E402
 import streams  # noqa: E402
 
@@ -56,8 +57,9 @@ class Unanswered(pipeline.RecordingTest):
         self.addCleanup(good.wait)
         self.addCleanup(good.kill)
         self.statistics = self.directory / "statistics"
+        stream = self.directory / "all.stream"
         started = self.start(self.source("-a", "-d", SECONDS, f"--stats={self.statistics}"),
-                             self.stage("live-unwinder"), self.stage("symbolizer"),
+                             self.stage("live-unwinder"), self.stage("symbolizer"), ["tee", stream],
                              self.stage("capture-sink", "-q", "-f", "folded", "-"))
         try:
             for stage in started.processes:
@@ -68,6 +70,7 @@ class Unanswered(pipeline.RecordingTest):
         ended = started.end()
         for stage in ended:
             self.assertEqual(stage.status, 0, stage)
+        accounting.check(self, stream)
         stacks = streams.folded_stacks(ended[-1].output.decode())
         hung = {f"hung-{process.pid}" for process in unanswered}
         mine = [(streams.user_side(names), n) for names, n in stacks if names[0] in hung]

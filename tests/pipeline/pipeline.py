@@ -284,6 +284,16 @@ class RecordingTest(PipelineTest):
         return path
 
 
+class MachineTest(RecordingTest):
+    """A test that records the whole machine, where others may read what is in its directory."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid():
+            self.skipTest(f"{NOT_HERE} a user record all processes")
+        self.directory.chmod(0o755)
+
+
 def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "only root may do what this test needs")(test)
 
