@@ -2,8 +2,7 @@
 /*
  * Sysprof's capture. Sysprof knows a process by its PID alone, sorts all mappings of a PID
  * together, and looks names up by PID and address without regard to time. So:
- *   - the first incarnation of a PID has it; each later one (exec, PID used again) gets a number
- *     above any real PID, and its real one in its name;
+ *   - each incarnation of a PID has a number of its own (syscap-pids.h);
  *   - addresses stay real ones, and their names go into a table at the end ("__symbols__"), an
  *     entry for each address that was sampled. Where an address of a process would need a second
  *     name (another library there later), the frame is written as an entry of a jitmap instead;
@@ -14,7 +13,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +25,7 @@
 #include "capture-sink/syscap-frames.h"
 #include "capture-sink/syscap-kallsyms.h"
 #include "capture-sink/syscap-notes.h"
+#include "capture-sink/syscap-pids.h"
 #include "capture-sink/syscap-symbols.h"
 #include "common/build-id.h"
 #include "common/cleanup.h"
@@ -34,14 +33,11 @@
 #include "common/gzip.h"
 #include "common/sum.h"
 #include "common/text.h"
-#include "common/zero-pages.h"
 
 enum {
 	MAPPINGS_MAX = 1 << 22,
 	NAMES_TOLD_MAX = 1 << 22,
-	PROCESS_NAME_MAX = 128,
 	KERNEL_MADE_UP_SIZE = 16,
-	USED_PIDS_SIZE = SYSCAP_PSEUDO_PID / 8,
 	COPIES_MAX = 1 << 24,	   /* samples that are written again, as a stack is of several */
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
 	SEVERITY_MESSAGE = 1 << 5,
@@ -52,8 +48,7 @@ enum {
 
 struct syscap_format {
 	struct syscap syscap;
-	struct pair_map pids;	    /* (upid, 0) → the PID in the file */
-	uint8_t *used_pids;	    /* a bit for each real PID that is in the file */
+	struct syscap_pids pids;
 	struct pair_map told_names; /* (PID, 0) → a hash of the name that was told */
 	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
 	struct syscap_symbols symbols;
@@ -62,7 +57,6 @@ struct syscap_format {
 	struct pair_map jitmap; /* (name, 0) → its address */
 	struct pair_map kernel; /* (start, size) → name, and above it its module */
 	struct heap_allocations allocations;
-	int32_t n_pseudo;
 	uint32_t n_jitmap;
 	bool has_kallsyms; /* the whole one, as there are no names in the stream */
 	struct syscap_notes notes;
@@ -93,10 +87,9 @@ static int begin(struct capture *capture)
 	const struct wire_hello *hello = &capture->stacks.hello;
 	int r;
 
-	pair_map_init(&self->pids, 2 * PROCESS_TABLE_MAX); /* also some whose exit is not told */
-	self->used_pids = zero_pages_get(USED_PIDS_SIZE);
-	if (!self->used_pids)
-		return -ENOMEM;
+	r = syscap_pids_init(&self->pids);
+	if (r < 0)
+		return r;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
 	syscap_notes_init(&self->notes, &self->files);
@@ -122,49 +115,6 @@ static int begin(struct capture *capture)
 	return r;
 }
 
-static bool is_used(const struct syscap_format *self, uint32_t pid)
-{
-	return self->used_pids[pid / 8] & 1 << pid % 8;
-}
-
-/*
- * The PID of an incarnation in the file; < 0: -ENOMEM. Those that are too many (of a stream that
- * never tells of an exit) share one.
- */
-static int64_t assign_pid(struct syscap_format *self, uint64_t upid, const struct process *process)
-{
-	uint32_t real = process ? process->pid : UINT32_MAX;
-	uint64_t *known = pair_map_find(&self->pids, upid, 0);
-	int64_t pid = real;
-	int r;
-
-	if (known)
-		return *known;
-	if (real >= SYSCAP_PSEUDO_PID || is_used(self, real)) {
-		/* Those behind two milliards of others would share the last one. */
-		self->n_pseudo += self->n_pseudo < INT_MAX - SYSCAP_PSEUDO_PID;
-		pid = SYSCAP_PSEUDO_PID + self->n_pseudo;
-	} else {
-		self->used_pids[real / 8] |= 1 << real % 8;
-	}
-	r = pair_map_add(&self->pids, upid, 0, pid);
-	if (r == -ENOSPC)
-		return SYSCAP_PSEUDO_PID;
-	return r < 0 ? r : pid;
-}
-
-static void name_process(const struct process *process, int32_t pid, char *ret, size_t size)
-{
-	char name[PROCESS_NAME_MAX / 2] = "[unknown]";
-
-	if (process && *process->name)
-		text_clean_string(process->name, name, sizeof(name));
-	if (process && (uint32_t)pid != process->pid && process->pid < SYSCAP_PSEUDO_PID)
-		snprintf(ret, size, "%s (pid %" PRIu32 ")", name, process->pid);
-	else
-		snprintf(ret, size, "%s", name);
-}
-
 /* Two names of a process that follow each other have the same one hardly ever. */
 static uint64_t hash_name(const struct process *process)
 {
@@ -184,9 +134,9 @@ static int find_pid(struct capture *capture, const struct named_stack *stack, in
 	struct syscap_format *self = capture->format_data;
 	struct process *process = stack->process;
 	struct syscap_time when = { stack->record->time, 0, stack->record->cpu };
-	int64_t pid = assign_pid(self, stack->record->process, process);
+	int64_t pid = syscap_pids_assign(&self->pids, stack->record->process, process);
 	uint64_t hash = hash_name(process), *told;
-	char name[PROCESS_NAME_MAX];
+	char name[SYSCAP_PIDS_NAME_MAX];
 	int r = 0;
 
 	if (pid < 0)
@@ -201,7 +151,7 @@ static int find_pid(struct capture *capture, const struct named_stack *stack, in
 		r = pair_map_add(&self->told_names, pid, 0, hash);
 	if (r == -ENOSPC) /* it is told again with the next sample */
 		r = 0;
-	name_process(process, pid, name, sizeof(name));
+	syscap_pids_name(process, pid, name);
 	when.pid = pid;
 	if (r == 0 && !told && process && process->cgroup)
 		r = syscap_note_cgroup(&self->notes, pid, process->cgroup->path, when.time);
@@ -330,7 +280,7 @@ static int add_frame(struct capture *capture, const struct named_stack *stack,
 
 	if (frame->flags & WIRE_frame_flags_KERNEL)
 		return kernel_address(capture, frame, name->place, ret_value);
-	pid = assign_pid(self, stack->record->process, stack->process);
+	pid = syscap_pids_assign(&self->pids, stack->record->process, stack->process);
 	if (pid < 0)
 		return pid;
 	r = put_mapping(capture, pid, stack->process, frame, time);
@@ -580,7 +530,7 @@ static int add_heap_events(struct capture *capture, const struct wire_heap_event
 {
 	struct syscap_format *self = capture->format_data;
 	struct heap_event_reader reader = heap_event_reader(events);
-	uint64_t *pid = pair_map_find(&self->pids, events->process, 0);
+	const uint64_t *pid = syscap_pids_find(&self->pids, events->process);
 	struct heap_event event;
 	int r = 0;
 
@@ -633,13 +583,13 @@ static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value,
 static int exit_process(struct capture *capture, const struct process *process, uint64_t time)
 {
 	struct syscap_format *self = capture->format_data;
-	uint64_t *pid = pair_map_find(&self->pids, process->number, 0);
+	const uint64_t *pid = syscap_pids_find(&self->pids, process->number);
 	struct syscap_time when = { time, pid ? *pid : 0, -1 };
 
 	if (!pid)
 		return 0;
 	pair_map_remove(&self->told_names, *pid, 0);
-	pair_map_remove(&self->pids, process->number, 0);
+	syscap_pids_forget(&self->pids, process->number);
 	pair_map_prune(&self->mappings, is_of_living_process, self);
 	syscap_symbols_put_away(&self->symbols, is_living, self);
 	return syscap_put_exit(&self->syscap, when);
@@ -809,8 +759,7 @@ static void free_all(struct capture *capture)
 
 	syscap_files_deinit(&self->files);
 	syscap_notes_deinit(&self->notes);
-	pair_map_deinit(&self->pids);
-	zero_pages_give_back(self->used_pids, USED_PIDS_SIZE);
+	syscap_pids_deinit(&self->pids);
 	pair_map_deinit(&self->told_names);
 	pair_map_deinit(&self->mappings);
 	syscap_symbols_deinit(&self->symbols);
