@@ -119,13 +119,8 @@ static void refuse(struct processes *processes, struct process *process, uint64_
 	if (!spending->n_refused) {
 		spending->n_refused = counters_get(
 			&processes->stage->counters, "over-budget",
-			processes->n_over_budget < NAMED_MAX ? process->name : "others");
-		if (!processes->n_over_budget) {
-			processes->over_budget_pid = process->pid;
-			snprintf(processes->over_budget_name, sizeof(processes->over_budget_name),
-				 "%s", process->name);
-		}
-		processes->n_over_budget++;
+			processes->over_budget.n < NAMED_MAX ? process->name : "others");
+		processes_count_refused(&processes->over_budget, process);
 	}
 	++*spending->n_refused;
 }

@@ -30,7 +30,7 @@ bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64
 {
 	const struct process *process;
 
-	if (!processes->lost_until && !processes->n_over_budget)
+	if (!processes->lost_until && !processes->over_budget.n)
 		return false;
 	process = processes_find(processes, pid);
 	return process && processes_is_gappy(processes, process, time);

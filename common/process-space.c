@@ -5,7 +5,6 @@
  * takes most of it loses what is his: of the user with the most, the processes with the most.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/processes-internal.h"
@@ -53,23 +52,19 @@ int processes_give_up(struct processes *processes, struct process *process, uint
 	process->space->is_over_limit = true;
 	mapping_table_deinit(&process->space->mappings);
 	++*counters_get(&processes->stage->counters, "refused", "mapping-limit");
-	if (!processes->n_over_limit++) {
-		processes->over_limit_pid = process->pid;
-		snprintf(processes->over_limit_name, sizeof(processes->over_limit_name), "%s",
-			 process->name);
-	}
+	processes_count_refused(&processes->over_limit, process);
 	return processes_put_mapping(processes, process->upid, &everything,
 				     WIRE_mapping_flags_LIMIT, time);
 }
 
 /* What a user's processes take, and the most mappings that one of them has. */
 struct share {
-	uint32_t user;
+	uid_t user;
 	size_t n_bytes, n_mappings_max;
 };
 
 /* Asked for when it matters; a process that has gone is nobody's. */
-static uint32_t find_user(const struct processes *processes, struct process *process)
+static uid_t find_user(const struct processes *processes, struct process *process)
 {
 	if (!process->is_user_known) {
 		process->is_user_known = true;
@@ -79,7 +74,7 @@ static uint32_t find_user(const struct processes *processes, struct process *pro
 	return process->user;
 }
 
-static struct share *get_share(struct share *shares, size_t *n, uint32_t user)
+static struct share *get_share(struct share *shares, size_t *n, uid_t user)
 {
 	for (size_t i = 0; i < *n; i++)
 		if (shares[i].user == user)

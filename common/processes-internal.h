@@ -196,6 +196,9 @@ void processes_note_size(struct processes *processes, struct process *process, u
 /* Its table is full of what is not mapped any more, or it has too much. 0 or -errno. */
 int processes_make_room(struct processes *processes, struct process *process, uint64_t time);
 
+/* process-refusals.c. A process is one more. */
+void processes_count_refused(struct refused_processes *refused, const struct process *process);
+
 /* process-space.c. A process has a memory of its own. 0 or -ENOMEM. */
 int processes_begin_space(struct processes *processes, struct process *process);
 void processes_leave_space(struct process *process);

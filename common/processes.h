@@ -35,6 +35,13 @@ enum {
 	PID_UNKNOWN = UINT32_MAX, /* the kernel's -1: a task that is already gone */
 };
 
+/* Processes of which something is not told, and the first of them. */
+struct refused_processes {
+	uint64_t n;
+	uint32_t first_pid;
+	char first_name[PROC_NAME_MAX];
+};
+
 struct processes {
 	struct stage *stage;   /* borrowed */
 	struct images *images; /* borrowed */
@@ -64,14 +71,8 @@ struct processes {
 	struct process_account *accounts;
 	size_t n_accounts;
 	uint64_t uid_cost; /* of a record, to its user's budget, in nanoseconds; 0: it has none */
-	/* Memories that had more mapped than is kept, and the first process with one. */
-	uint64_t n_over_limit;
-	uint32_t over_limit_pid;
-	char over_limit_name[PROC_NAME_MAX];
-	/* Those that told of more than their budget, and the first of them. */
-	uint64_t n_over_budget;
-	uint32_t over_budget_pid;
-	char over_budget_name[PROC_NAME_MAX];
+	struct refused_processes over_limit;  /* memories that had more mapped than is kept */
+	struct refused_processes over_budget; /* those that told of more than is taken */
 	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
 	bool (*is_changing)(uint32_t pid, void *arg);
 	/*
@@ -166,6 +167,9 @@ void processes_lose(struct processes *processes, uint64_t until);
 
 /* Whether a process may have mapped something else at `time` than is known: records were lost. */
 bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time);
+
+/* process-refusals.c. At the end, a line each says of how many processes something is not told. */
+void processes_warn_of_refused(const struct processes *processes);
 
 /* After a loss of events: reads again what is alive, and ends what is not. */
 int processes_read_all_again(struct processes *processes, uint64_t time);

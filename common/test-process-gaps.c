@@ -264,9 +264,9 @@ static void test_a_storm_of_mappings_is_told_up_to_a_budget(void **state)
 	assert_in_range(count("over-budget"), OF_PROCESS - 10, OF_PROCESS);
 	assert_int_equal(count("over-budget"),
 			 *counters_get(&stream.stage.counters, "over-budget", "storm"));
-	assert_int_equal(processes.n_over_budget, 1);
-	assert_int_equal(processes.over_budget_pid, PID);
-	assert_string_equal(processes.over_budget_name, "storm");
+	assert_int_equal(processes.over_budget.n, 1);
+	assert_int_equal(processes.over_budget.first_pid, PID);
+	assert_string_equal(processes.over_budget.first_name, "storm");
 	assert_true(is_unsure(PID, time));
 	assert_false(is_unsure(PID + 1, time));
 }

@@ -125,13 +125,13 @@ static void test_forks_of_very_many_pieces_without_a_file_are_given_up(void **st
 	map_pieces(PID, PIECES_MAX, "//anon", 0);
 	do_fork(PID, PID + 1, time);
 	assert_int_equal(count_mapped(PID + 1), PIECES_MAX);
-	assert_int_equal(processes.n_over_limit, 0);
+	assert_int_equal(processes.over_limit.n, 0);
 	map_page(PID, 0x7f0000000000, "//anon", 0, time + 1);
 	do_fork(PID, PID + 2, time + 2);
 	assert_int_equal(count_mapped(PID + 2), 0);
 	assert_int_equal(count_mapped(PID), PIECES_MAX + 1);
-	assert_int_equal(processes.n_over_limit, 1);
-	assert_int_equal(processes.over_limit_pid, PID + 2);
+	assert_int_equal(processes.over_limit.n, 1);
+	assert_int_equal(processes.over_limit.first_pid, PID + 2);
 	/* What it maps itself is not told either, nor what its own children have. */
 	map_page(PID + 2, 0x1000, "/bin/a", 5, time + 3);
 	do_fork(PID + 2, PID + 3, time + 4);
@@ -149,9 +149,9 @@ static void test_who_has_most_is_given_up_when_all_have_too_much(void **state)
 
 	do_fork(1, PID, 10);
 	map_page(PID, 0x1000, "/bin/a", 5, 11);
-	while (!processes.n_over_limit && n < 100) {
+	while (!processes.over_limit.n && n < 100) {
 		do_fork(1, PID + ++n, 12);
-		for (unsigned int i = 1; i <= LARGE && !processes.n_over_limit; i++)
+		for (unsigned int i = 1; i <= LARGE && !processes.over_limit.n; i++)
 			map_page(PID + n, i * 2ULL * PAGE, "/bin/a", 5,
 				 13 + n * 100 * NANOSECONDS_A_SECOND + i * 1000000ULL);
 		drain();

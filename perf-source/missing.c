@@ -154,7 +154,8 @@ void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
 	    setup->events[0].filter)
 		return;
 	if (self->options.all) {
-		drop_known(stage, "throttled", self->missing.n_throttled, UINT64_MAX);
+		if (self->missing.n_throttled)
+			stage_miss(stage, "throttled", self->missing.n_throttled);
 		return;
 	}
 	time = spent(self);

@@ -655,21 +655,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 			follow_program_count_refused(&self->followed.program);
 	if (self->marks.n_refused)
 		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
-	if (self->processes.n_over_budget)
-		stage_warn(stage,
-			   "%" PRIu64 " processes ('%s', %" PRIu32
-			   ", was the first) mapped code, or changed "
-			   "their names, too often for each time to be told: their stacks end with "
-			   "mappings-lost",
-			   self->processes.n_over_budget, self->processes.over_budget_name,
-			   self->processes.over_budget_pid);
-	if (self->processes.n_over_limit)
-		stage_warn(stage,
-			   "%" PRIu64 " processes ('%s', %" PRIu32
-			   ", was the first) have more code mapped than is kept: their stacks end "
-			   "with mapping-limit",
-			   self->processes.n_over_limit, self->processes.over_limit_name,
-			   self->processes.over_limit_pid);
+	processes_warn_of_refused(&self->processes);
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
 	*counters_get(&stage->counters, "processes", "incarnations") += self->processes.n_upids;
 	*counters_get(&stage->counters, "processes", "maps-read-again") +=

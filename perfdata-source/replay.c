@@ -571,6 +571,7 @@ static void count(struct stage *stage, struct replay *replay)
 
 	stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	*counters_get(&stage->counters, "processes", "incarnations") = replay->processes.n_upids;
+	processes_warn_of_refused(&replay->processes);
 	if (replay->order.n_forced)
 		*counters_get(&stage->counters, "events", "order-forced") = replay->order.n_forced;
 	if (replay->header.n_left_out)
