@@ -7,7 +7,8 @@
 #pragma once
 
 /*
- * Raises the priority of the calling thread, and of those that it starts. Whose niceness was chosen
- * keeps it; without CAP_SYS_NICE there is nothing to be done (setpriority(2)).
+ * Raises the share of the CPUs that is the calling thread's, and theirs that it starts: a niceness,
+ * and to be a batch (sched(7)). Whose niceness was chosen keeps it; without CAP_SYS_NICE there is
+ * nothing to be done (setpriority(2)).
  */
 void priority_raise(void);
