@@ -108,9 +108,11 @@ def measure(attacks, seconds):
         begun = time.monotonic()
         time.sleep(BEGIN_S)  # what is attacked is a recording, and not its beginning
         attackers = attack(attacks, directory, seconds)
-        # It begins and ends within the recording.
+        # It begins and ends within the recording, however little of the CPUs it is given.
         victim = subprocess.Popen(["setpriv", f"--reuid={VICTIM}", f"--regid={VICTIM}", "--clear-groups", chain, "once",
-                                   str(seconds - 2 * BEGIN_S)])
+                                   str(seconds)])
+        time.sleep(seconds - 2 * BEGIN_S)
+        victim.kill()
         _, _, usage = os.wait4(victim.pid, 0)
         for each in running:
             each.wait()
