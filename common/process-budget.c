@@ -114,7 +114,7 @@ static void refuse(struct processes *processes, struct process *process, uint64_
 {
 	struct process_spending *spending = &process->spending;
 
-	process->lost_until = time;
+	process->space->lost_until = time;
 	spending->is_refused = true;
 	if (!spending->n_refused) {
 		spending->n_refused = counters_get(
@@ -157,5 +157,5 @@ bool processes_spend_maps(struct processes *processes, struct process *process, 
 
 bool processes_is_storming(const struct process *process, uint64_t time)
 {
-	return process->lost_until && time < process->lost_until + STORM_NS;
+	return process->space->lost_until && time < process->space->lost_until + STORM_NS;
 }

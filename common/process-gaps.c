@@ -20,10 +20,11 @@ void processes_lose(struct processes *processes, uint64_t until)
 bool processes_is_gappy(const struct processes *processes, const struct process *process,
 			uint64_t time)
 {
-	if (!processes->lost_until && !process->lost_until)
+	if (!processes->lost_until && !process->space->lost_until)
 		return false;
-	return process->mapped_since <= processes->lost_until ||
-	       process->mapped_since <= process->lost_until || time < process->sure_since;
+	return process->space->mapped_since <= processes->lost_until ||
+	       process->space->mapped_since <= process->space->lost_until ||
+	       time < process->space->sure_since;
 }
 
 bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time)
@@ -40,7 +41,7 @@ void processes_inherit_gaps(const struct processes *processes, struct process *c
 			    const struct process *parent, uint64_t time)
 {
 	if (!processes_is_gappy(processes, parent, time))
-		child->mapped_since = child->sure_since = time;
+		child->space->mapped_since = child->space->sure_since = time;
 }
 
 bool processes_wants_mending(const struct processes *processes, const struct process *process,
@@ -48,8 +49,8 @@ bool processes_wants_mending(const struct processes *processes, const struct pro
 {
 	uint64_t now;
 
-	if ((!processes->lost_until && !process->lost_until) || process->has_exited ||
-	    processes->lost_until == UINT64_MAX || time < process->sure_since ||
+	if ((!processes->lost_until && !process->space->lost_until) || process->has_exited ||
+	    processes->lost_until == UINT64_MAX || time < process->space->sure_since ||
 	    !processes_is_gappy(processes, process, time) || processes_is_storming(process, time))
 		return false;
 	now = clock_now(CLOCK_MONOTONIC);
@@ -65,8 +66,8 @@ int processes_mend(struct processes *processes, struct process *process, uint64_
 
 	process = processes_find(processes, pid);
 	if (r == 0 && process && process->upid == upid) { /* else it has begun anew */
-		process->mapped_since = began;
-		process->sure_since = clock_now(CLOCK_MONOTONIC);
+		process->space->mapped_since = began;
+		process->space->sure_since = clock_now(CLOCK_MONOTONIC);
 	}
 	processes->mend_at =
 		clock_now(CLOCK_MONOTONIC) +

@@ -20,7 +20,7 @@ enum {
  * when it is, unless it tells of another mapping of that process since `began`.
  */
 struct maps_to_compare {
-	uint64_t upid;
+	uint64_t space;	       /* its number */
 	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
 	struct proc_maps maps;
 };
@@ -248,7 +248,7 @@ static int read_to_compare(struct processes *processes, struct process *process,
 
 	if (!compared)
 		return -ENOMEM;
-	compared->upid = process->upid;
+	compared->space = process->space->number;
 	compared->began = clock_now(CLOCK_MONOTONIC);
 	r = processes_read_maps(processes, process->pid, &compared->maps);
 	compared->ended = clock_now(CLOCK_MONOTONIC);
@@ -284,7 +284,7 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 
 	if (compared && time < compared->ended)
 		return 0;
-	if (compared && compared->upid == process->upid) {
+	if (compared && compared->space == process->space->number) {
 		r = add_moved(processes, process, &compared->maps, time);
 		processes->n_compared++;
 	} else if (compared && time - compared->ended < PROCESSES_COMPARE_NS) {
@@ -303,7 +303,7 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 void processes_note_mapped(struct processes *processes, const struct process *process,
 			   uint64_t time)
 {
-	if (processes->compared && processes->compared->upid == process->upid &&
+	if (processes->compared && processes->compared->space == process->space->number &&
 	    time >= processes->compared->began)
 		processes_drop_compared(processes);
 }
@@ -323,6 +323,6 @@ int processes_look_again(struct processes *processes, struct process *process, u
 bool processes_is_moving(const struct processes *processes, const struct process *process,
 			 uint64_t time)
 {
-	return processes->compared && processes->compared->upid == process->upid &&
+	return processes->compared && processes->compared->space == process->space->number &&
 	       time < processes->compared->ended;
 }

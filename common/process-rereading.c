@@ -54,7 +54,7 @@ int processes_reread(struct processes *processes, struct process *process, uint6
 	ended = clock_now(CLOCK_MONOTONIC);
 	process = processes_find(processes, pid); /* it may have begun anew */
 	if (process)
-		process->sure_since = ended;
+		process->space->sure_since = ended;
 	if (ended - began >= PROCESSES_REREAD_LARGE_NS)
 		processes->reread_at = ended + (ended - began) * PROCESSES_REREAD_SHARE;
 	return r;

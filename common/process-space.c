@@ -18,6 +18,7 @@ int processes_begin_space(struct processes *processes, struct process *process)
 	process->space = calloc(1, sizeof(*process->space));
 	if (!process->space)
 		return -ENOMEM;
+	process->space->number = process->upid;
 	process->space->n_members = 1;
 	process->space->mappings.pool = &processes->mappings;
 	return 0;

@@ -24,15 +24,22 @@ struct process_spending {
  * kernel tells of a mapping as of that one's alone which has made it.
  */
 struct address_space {
+	uint64_t number; /* no other one's */
 	uint32_t n_members;
 	struct mapping_table mappings;
 	uint64_t anonymous; /* the image of all its anonymous memory, 0: none yet */
 	/* The same number: one memory, but that was found out late; 0: as far as is known, none. */
 	uint64_t group;
-	uint64_t read_at;   /* from /proc, last; of CLOCK_MONOTONIC */
-	uint64_t looked_at; /* the last of n_questions */
-	bool is_large;	    /* it took long to be read */
-	bool is_over_limit; /* it has more mapped than is kept: none of it is known any more */
+	/*
+	 * What is mapped is known without a gap. Where it was read: since reading began, and older
+	 * records are in it; for samples from when it was over, as it may show either.
+	 */
+	uint64_t mapped_since, sure_since;
+	uint64_t lost_until; /* records of its members, beyond their budget; 0: none were */
+	uint64_t read_at;    /* from /proc, last; of CLOCK_MONOTONIC */
+	uint64_t looked_at;  /* the last of n_questions */
+	bool is_large;	     /* it took long to be read */
+	bool is_over_limit;  /* it has more mapped than is kept: none of it is known any more */
 };
 
 /* The current incarnation of a PID. */
@@ -43,13 +50,7 @@ struct process {
 	uint32_t own_pid; /* in its own namespace; 0: not known */
 	uint32_t n_threads;
 	uint64_t known_since; /* older events are already in what was read of it */
-	/*
-	 * What it has mapped is known without a gap. Where it was read: since reading began, and
-	 * older records are in it; for samples from when it was over, as it may show either.
-	 */
-	uint64_t mapped_since, sure_since;
-	uint64_t lost_until; /* its own records, beyond its budget; 0: none were */
-	uint64_t began;	     /* forked, executed, or (before it was found) started; 0: not known */
+	uint64_t began;	      /* forked, executed, or (before it was found) started; 0: not known */
 	struct address_space *space;
 	struct replaced_texts *replaced; /* NULL: there never were any */
 	char name[PROC_NAME_MAX];

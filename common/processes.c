@@ -206,19 +206,16 @@ int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_m
 	return 0;
 }
 
-/* What is known of another one's memory is known of this one's. */
+/* Who it has one memory with, if that is not known yet; what is known of that is known of its own.
+ */
 static struct process *find_shared(struct processes *processes, struct process *process,
 				   struct process *sharer)
 {
+	uint32_t parent = proc_find_parent(process->pid);
+
 	if (!sharer)
-		sharer = processes_note_shared(
-			processes, process,
-			processes_find(processes, proc_find_parent(process->pid)));
-	if (!sharer)
-		return NULL;
+		return processes_note_shared(processes, process, processes_find(processes, parent));
 	processes_join_space(process, sharer);
-	process->mapped_since = sharer->mapped_since;
-	process->sure_since = sharer->sure_since;
 	return sharer;
 }
 
@@ -255,8 +252,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	process->space->read_at = before;
 	if (r == 0) {
 		process->known_since = before;
-		process->mapped_since = maps.n ? before : 0;
-		process->sure_since = after;
+		process->space->mapped_since = maps.n ? before : 0;
+		process->space->sure_since = after;
 		processes_note_size(processes, process, before);
 		process->began = proc_find_start(pid);
 		process->own_pid = proc_find_own_pid(pid);
@@ -268,7 +265,9 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 		r = processes_find_cgroup(processes, process, NULL, time);
 	if (r == 0)
 		r = processes_name_threads(processes, process, time);
-	return r < 0 ? r : processes_add_maps(processes, process, &maps, time);
+	/* Of a memory that others have, too, the stream tells: what is there now may be too early.
+	 */
+	return r < 0 || sharer ? r : processes_add_maps(processes, process, &maps, time);
 }
 
 /* A process that the stream cannot follow any further begins anew with what /proc says. */
@@ -318,11 +317,11 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	if (parent && !sharer) {
 		mapping_table_share(&process->space->mappings, &parent->space->mappings);
 		process->space->is_over_limit = parent->space->is_over_limit;
+		processes_inherit_gaps(processes, process, parent, time);
 	}
 	r = put_process(processes, process, WIRE_origin_FORKED, parent_upid, sharer, time);
 	if (r < 0 || !parent)
 		return r;
-	processes_inherit_gaps(processes, process, parent, time);
 	processes_inherit_account(processes, process, parent);
 	process->cgroup = cgroup_share(parent->cgroup);
 	if (parent->replaced) {
@@ -408,7 +407,7 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 	if (!process)
 		return -ENOMEM;
 	process->began = time;
-	process->mapped_since = process->sure_since = time;
+	process->space->mapped_since = process->space->sure_since = time;
 	process->spending = spending;
 	r = put_process(processes, process, WIRE_origin_EXECUTED, predecessor, NULL, time);
 	return r < 0 ? r : processes_find_cgroup(processes, process, cgroup, time);
@@ -476,7 +475,7 @@ static int map_into(struct processes *processes, struct process *process,
 		    const struct image_source *source, uint64_t offset, uint64_t time)
 {
 	processes_note_mapped(processes, process, time);
-	if (time < process->mapped_since)
+	if (time < process->space->mapped_since)
 		return 0;
 	if (process->space->mappings.n >= MAPPING_TABLE_MAX - 2)
 		return processes_make_room(processes, process, time);
