@@ -64,7 +64,8 @@ def send_marks(path, is_over):
 def attack(attacks, directory, seconds):
     """Processes of nobody; those that flood sockets are threads of one of ours that has become him."""
     program = directory / "neighbour"
-    started = [subprocess.Popen([*pipeline.NOBODY, program, *arguments, str(seconds)], stderr=subprocess.DEVNULL)
+    started = [subprocess.Popen([*pipeline.NOBODY, program, *arguments, str(seconds)], stderr=subprocess.DEVNULL,
+                                start_new_session=True)
                for name in attacks for arguments in PROGRAMS.get(name, [])]
     address = next((line.rsplit(" ", 1)[-1] for line in Path("/proc/net/unix").read_text().splitlines()
                     if "@stackpipe" in line), None)
@@ -122,7 +123,7 @@ def measure(attacks, seconds):
                 os.kill(each, 9)
                 os.waitpid(each, 0)
             else:
-                each.kill()
+                os.killpg(each.pid, 9)  # with all that it has forked
                 each.wait()
         stats = [json.loads((directory / f"{each}.json").read_text()) for each in STAGES]
         found = sum(int(line.rsplit(" ", 1)[1]) for line in (directory / "out.folded").read_text().splitlines()
