@@ -15,7 +15,7 @@
  * truth: ends image-unavailable at (_init|_fini|__do_global_dtors_aux)
  * truth: aside START main (use_left|use_right|put)? HELPERS*
  * truth: aside START main put (write_over|give_time)? HELPERS*
- * truth: aside START main put write_to_memory LIBC*
+ * truth: aside START main put write_to_memory (LIBC|LD|PLT)*   # each function is found when it is called first
  */
 #include <sys/mman.h>
 
