@@ -33,9 +33,9 @@ struct capture {
 	const char *view_name; /* what is counted for the summary, and where there is one amount */
 	struct view view;
 	bool has_view;
-	bool tells_tid;	    /* folded stacks are of single threads */
-	uint64_t n_counted; /* in that view */
-	uint64_t n_waits;   /* stacks that are waits */
+	bool tells_tid;		     /* folded stacks are of single threads */
+	uint64_t n_counted;	     /* in that view */
+	uint64_t n_waits, n_wakeups; /* stacks that are such */
 	struct output output;
 	const char *path;
 	const struct format *format;

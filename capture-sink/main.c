@@ -173,6 +173,8 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 
 	if (events_is_wait(&capture->stacks.events, record->event))
 		sum_add(&capture->n_waits, wire_stack_samples(record));
+	if (events_is_wakeup(&capture->stacks.events, record->event))
+		sum_add(&capture->n_wakeups, wire_stack_samples(record));
 	if (!amount)
 		return 0;
 	stage_sum(capture->stage, &capture->n_counted, amount);
@@ -507,7 +509,7 @@ static const struct argp_option option_table[] = {
 	  "Of folded stacks: each thread by itself, with PID and TID behind its name", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "Of several events, in formats that have one amount a stack, and in the summary: samples "
-	  "(on the CPU), on-cpu, off-cpu, wall-clock (time in microseconds), or an event's name",
+	  "(on the CPU), on-cpu, off-cpu, wakeups, wall-clock (time in microseconds), or an event's name",
 	  0 },
 	{ 0 },
 };

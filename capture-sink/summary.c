@@ -173,12 +173,14 @@ static void print_totals(const struct capture *capture, uint64_t n_samples,
 
 	fprintf(stderr, "%s: %" PRIu64 " samples",
 		strcmp(capture->path, "-") ? capture->path : "standard output",
-		n_samples - capture->n_waits);
+		n_samples - capture->n_waits - capture->n_wakeups);
 	if (capture->n_waits)
-		fprintf(stderr, " and %" PRIu64 " waits", capture->n_waits);
+		fprintf(stderr, ", %" PRIu64 " waits", capture->n_waits);
+	if (capture->n_wakeups)
+		fprintf(stderr, ", %" PRIu64 " wakeups", capture->n_wakeups);
 	fprintf(stderr, " in %.1f s of ", (stacks->last_time - stacks->hello.start_time) / 1e9);
 	for (uint32_t i = 0; i < events->n; i++) {
-		if (events_is_wait(events, i))
+		if (events_kind(events, i) != WIRE_event_kind_ON_CPU)
 			continue;
 		fprintf(stderr, "%s'%s'", separator, events->list[i].name);
 		separator = ", ";

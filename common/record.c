@@ -109,6 +109,23 @@ static bool take_many(struct words *words, uint64_t n, const uint64_t **ret)
 	return true;
 }
 
+/* A size of 32 bits, so many bytes, and what is missing to a whole word. */
+static bool take_data(struct words *words, struct record_sample *sample)
+{
+	const uint64_t *head = words->at, *rest;
+	uint32_t size;
+
+	if (words->at == words->end)
+		return false;
+	memcpy(&size, head, sizeof(size));
+	if ((size + sizeof(size)) % WORD_BYTES ||
+	    !take_many(words, (size + sizeof(size)) / WORD_BYTES, &rest))
+		return false;
+	sample->data = (const char *)head + sizeof(size);
+	sample->data_size = size;
+	return true;
+}
+
 static bool take_registers(struct words *words, struct record_sample *sample)
 {
 	if (!take(words, &sample->abi))
@@ -137,7 +154,8 @@ static bool take_stack(struct words *words, struct record_sample *sample)
 	return true;
 }
 
-bool record_parse_sample(const struct perf_event_header *header, struct record_sample *ret)
+bool record_parse_sample(const struct perf_event_header *header, uint64_t type,
+			 struct record_sample *ret)
 {
 	struct words words = {
 		(const uint64_t *)(header + 1),
@@ -155,6 +173,8 @@ bool record_parse_sample(const struct perf_event_header *header, struct record_s
 	ret->pid = ids;
 	ret->tid = ids >> 32;
 	ret->cpu = cpu;
+	if (type & PERF_SAMPLE_RAW && !take_data(&words, ret))
+		return false;
 	return take_registers(&words, ret) && take_stack(&words, ret);
 }
 

@@ -15,6 +15,8 @@
 #define RECORD_SAMPLE_TYPE                                                                         \
 	(PERF_SAMPLE_IP | RECORD_SIDEBAND_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |      \
 	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+/* The same with data, of what tells by both. */
+#define RECORD_SAMPLE_RAW_TYPE (RECORD_SAMPLE_TYPE | PERF_SAMPLE_RAW)
 /* Of what tells by its data, not by its stack. */
 #define RECORD_RAW_TYPE (PERF_SAMPLE_IP | RECORD_SIDEBAND_TYPE | PERF_SAMPLE_RAW)
 
@@ -32,6 +34,8 @@ struct record_sample {
 	uint64_t period;
 	const uint64_t *chain; /* with PERF_CONTEXT_… marks */
 	size_t n_chain;
+	const char *data; /* with RECORD_SAMPLE_RAW_TYPE */
+	size_t data_size;
 	uint64_t abi;
 	const uint64_t *registers;
 	size_t n_registers; /* 0: there is no user side */
@@ -127,8 +131,12 @@ bool record_is_whole(const struct perf_event_header *header);
 /* The data of a record of that layout; false: it is not all there. */
 bool record_raw_has(const struct record_raw *raw, uint32_t offset, uint32_t size);
 
-/* Takes a sample apart; false: it contradicts itself. */
-bool record_parse_sample(const struct perf_event_header *header, struct record_sample *ret);
+/*
+ * Takes a sample of that type apart, RECORD_SAMPLE_TYPE or RECORD_SAMPLE_RAW_TYPE; false: it
+ * contradicts itself.
+ */
+bool record_parse_sample(const struct perf_event_header *header, uint64_t type,
+			 struct record_sample *ret);
 
 /*
  * The text at the end of a record whose fixed part has `fixed` bytes; it ends with a zero byte

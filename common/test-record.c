@@ -70,7 +70,7 @@ static void test_a_sample_is_taken_apart(void **state)
 	const struct perf_event_header *header = build(&builder, 3, 64, 40);
 	struct record_sample sample;
 
-	assert_true(record_parse_sample(header, &sample));
+	assert_true(record_parse_sample(header, RECORD_SAMPLE_TYPE, &sample));
 	assert_int_equal(sample.address, 0xabcdef);
 	assert_int_equal(sample.pid, 101);
 	assert_int_equal(sample.tid, 102);
@@ -96,23 +96,52 @@ static void test_a_sample_without_user_side_has_no_registers(void **state)
 	put(&builder, 0);
 	put(&builder, PERF_SAMPLE_REGS_ABI_NONE);
 	put(&builder, 0);
-	assert_true(record_parse_sample(finish(&builder, PERF_RECORD_SAMPLE), &sample));
+	assert_true(record_parse_sample(finish(&builder, PERF_RECORD_SAMPLE), RECORD_SAMPLE_TYPE,
+					&sample));
 	assert_int_equal(sample.n_registers, 0);
 	assert_int_equal(sample.stack_size, 0);
 	assert_null(sample.stack);
+}
+
+/* Its data are in front of the registers, with their size, and fill whole words. */
+static void test_data_of_a_sample_are_taken_apart(void **state)
+{
+	static const uint32_t wrong_sizes[] = { 0, 11, 13, 20, 28, UINT32_MAX - 3, UINT32_MAX };
+	struct record_sample sample;
+	uint64_t *data;
+
+	begin_sample(&builder);
+	put(&builder, 0);
+	data = &builder.words[builder.n];
+	put(&builder, 0xabcdULL << 32 | 12);
+	put(&builder, 0x1234);
+	put(&builder, PERF_SAMPLE_REGS_ABI_NONE);
+	put(&builder, 0);
+	finish(&builder, PERF_RECORD_SAMPLE);
+	assert_true(
+		record_parse_sample((const void *)builder.words, RECORD_SAMPLE_RAW_TYPE, &sample));
+	assert_int_equal(sample.data_size, 12);
+	assert_memory_equal(sample.data, "\xcd\xab\0\0\x34\x12\0\0\0\0\0\0", 12);
+	assert_int_equal(sample.n_registers, 0);
+	for (size_t i = 0; i < sizeof(wrong_sizes) / sizeof(*wrong_sizes); i++) {
+		*data = wrong_sizes[i];
+		assert_false(record_parse_sample((const void *)builder.words,
+						 RECORD_SAMPLE_RAW_TYPE, &sample));
+	}
 }
 
 static void test_no_more_stack_is_told_than_there_is(void **state)
 {
 	struct record_sample sample;
 
-	assert_true(record_parse_sample(build(&builder, 0, 64, 65), &sample));
+	assert_true(record_parse_sample(build(&builder, 0, 64, 65), RECORD_SAMPLE_TYPE, &sample));
 	assert_int_equal(sample.stack_size, 64);
-	assert_true(record_parse_sample(build(&builder, 0, 64, UINT64_MAX), &sample));
+	assert_true(record_parse_sample(build(&builder, 0, 64, UINT64_MAX), RECORD_SAMPLE_TYPE,
+					&sample));
 	assert_int_equal(sample.stack_size, 64);
-	assert_true(record_parse_sample(build(&builder, 0, 64, 0), &sample));
+	assert_true(record_parse_sample(build(&builder, 0, 64, 0), RECORD_SAMPLE_TYPE, &sample));
 	assert_int_equal(sample.stack_size, 0);
-	assert_true(record_parse_sample(build(&builder, 0, 0, 0), &sample));
+	assert_true(record_parse_sample(build(&builder, 0, 0, 0), RECORD_SAMPLE_TYPE, &sample));
 	assert_int_equal(sample.stack_size, 0);
 }
 
@@ -125,11 +154,13 @@ static void test_lengths_beyond_the_record_are_refused(void **state)
 	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
 		build(&builder, 3, 64, 64);
 		builder.words[7] = huge[i]; /* of the chain */
-		assert_false(record_parse_sample((const void *)builder.words, &sample));
+		assert_false(record_parse_sample((const void *)builder.words, RECORD_SAMPLE_TYPE,
+						 &sample));
 		build(&builder, 3, 64, 64);
 		builder.words[builder.n - 10] = huge[i] & -8ULL; /* of the stack */
 		if (huge[i] > 72)
-			assert_false(record_parse_sample((const void *)builder.words, &sample));
+			assert_false(record_parse_sample((const void *)builder.words,
+							 RECORD_SAMPLE_TYPE, &sample));
 	}
 }
 
@@ -140,7 +171,8 @@ static void test_a_stack_size_that_is_no_multiple_of_8_is_refused(void **state)
 	build(&builder, 3, 64, 64);
 	for (int i = 1; i < 8; i++) {
 		builder.words[builder.n - 10] = 56 + i;
-		assert_false(record_parse_sample((const void *)builder.words, &sample));
+		assert_false(record_parse_sample((const void *)builder.words, RECORD_SAMPLE_TYPE,
+						 &sample));
 	}
 }
 
@@ -155,7 +187,7 @@ static void test_every_truncation_is_refused(void **state)
 
 		memcpy(cut, whole, size);
 		cut->size = size;
-		assert_false(record_parse_sample(cut, &sample));
+		assert_false(record_parse_sample(cut, RECORD_SAMPLE_TYPE, &sample));
 		free(cut);
 	}
 }
@@ -169,7 +201,7 @@ static void test_a_size_below_that_of_a_header_is_refused(void **state)
 	for (uint16_t size = 0; size < sizeof(*header); size++) {
 		build(&builder, 3, 64, 40);
 		header->size = size;
-		assert_false(record_parse_sample(header, &sample));
+		assert_false(record_parse_sample(header, RECORD_SAMPLE_TYPE, &sample));
 		assert_int_equal(record_time(header), 0);
 		header->type = PERF_RECORD_EXIT;
 		assert_null(record_id(header));
@@ -186,7 +218,7 @@ static void test_the_largest_sample_is_whole(void **state)
 	struct record_sample sample;
 
 	assert_int_equal(header->size, builder.n * 8);
-	assert_true(record_parse_sample(header, &sample));
+	assert_true(record_parse_sample(header, RECORD_SAMPLE_TYPE, &sample));
 	assert_int_equal(sample.stack_size, size);
 }
 
@@ -287,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_a_damaged_record_of_kernel_code_ends_where_it_says),
 		cmocka_unit_test(test_a_sample_is_taken_apart),
 		cmocka_unit_test(test_a_sample_without_user_side_has_no_registers),
+		cmocka_unit_test(test_data_of_a_sample_are_taken_apart),
 		cmocka_unit_test(test_no_more_stack_is_told_than_there_is),
 		cmocka_unit_test(test_lengths_beyond_the_record_are_refused),
 		cmocka_unit_test(test_a_stack_size_that_is_no_multiple_of_8_is_refused),

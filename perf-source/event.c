@@ -77,6 +77,7 @@ static struct perf_event_attr waits_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = sample_attr(setup);
 
+	attr.sample_type = RECORD_SAMPLE_RAW_TYPE;
 	if (setup->has_switch_program) {
 		make_output(&attr);
 		return attr;
@@ -101,8 +102,9 @@ static struct perf_event_attr raw_attr(const struct event_setup *setup)
 
 static struct perf_event_attr wakings_attr(const struct event_setup *setup)
 {
-	struct perf_event_attr attr = raw_attr(setup);
+	struct perf_event_attr attr = sample_attr(setup);
 
+	attr.sample_type = RECORD_SAMPLE_RAW_TYPE;
 	attr.type = PERF_TYPE_TRACEPOINT;
 	attr.config = setup->waking_tracepoint;
 	attr.sample_period = 1;

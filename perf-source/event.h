@@ -48,12 +48,14 @@ int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
  * there is nothing, as everybody is switched out by the kernel.
  */
 int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu);
+
+/* RECORD_SAMPLE_RAW_TYPE, as are wakings, whose ring it is. */
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu);
 
 /* Each switch of all tasks, beside what a program tells of them. */
 int event_open_all_switches(const struct event_setup *setup, int cpu);
 
-/* Whom a task wakes, with pid -1 each: RECORD_RAW_TYPE. Only with `waking_tracepoint`. */
+/* Whom a task wakes, with pid -1 each, and what it does then. Only with `waking_tracepoint`. */
 int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu);
 
 /*

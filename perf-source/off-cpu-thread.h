@@ -29,6 +29,7 @@ struct off_cpu_thread {
 
 	uint32_t waker_pid, waker_tid; /* 0: not known */
 	uint64_t woken_at;
+	struct short_waits woken_short_waits; /* until it was woken; where each switch is told */
 
 	/* Since it was last told. */
 	uint64_t on_ns, off_ns, n_waits, without_stack_ns;
@@ -79,7 +80,13 @@ int off_cpu_tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, 
 int off_cpu_tell_last(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);
 
 /* switch-events.c: a stack without the program's own frames. */
-void off_cpu_leave_program_out(const struct off_cpu *off_cpu, struct record_sample *stack);
+void off_cpu_leave_program_out(const struct off_cpu_function *met_in, struct record_sample *stack);
+
+/* wakeups.c: whether the program's sample is of who wakes, not of who goes. */
+bool off_cpu_is_wakeup(const struct record_sample *sample);
+
+/* wakeups.c: what the program tells of who wakes. 0 or -errno of the output. */
+int off_cpu_take_wakeup(struct off_cpu *off_cpu, const struct record_sample *sample);
 
 /* switch-events.c: takes over what the program has summed until now, or at the very end. */
 int off_cpu_read_program(struct off_cpu *off_cpu, uint64_t time);

@@ -15,6 +15,7 @@ void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes
 		.stage = stage,
 		.processes = processes,
 		.event = event,
+		.wakeup_event = event + 1,
 	};
 	wait_threshold_init(&off_cpu->threshold, least_ns, n_cpus);
 }
@@ -231,40 +232,12 @@ int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 	return off_cpu_end_sampled_wait(off_cpu, thread, time, weight);
 }
 
-/* What an interrupt wakes is not woken by whom it has interrupted. */
-static bool is_of_interrupt(const struct record_raw *raw)
-{
-	enum {
-		FLAGS_AT = 2,
-		TRACE_FLAG_NMI = 0x40,
-		TRACE_FLAG_HARDIRQ = 0x08,
-		TRACE_FLAG_SOFTIRQ = 0x10
-	};
-
-	return raw->data[FLAGS_AT] & (TRACE_FLAG_NMI | TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ);
-}
-
-void off_cpu_take_waking(struct off_cpu *off_cpu, const struct record_raw *raw)
-{
-	struct off_cpu_thread *thread;
-	uint32_t woken;
-
-	if (!off_cpu->woken.size || !record_raw_has(raw, off_cpu->woken.offset, sizeof(woken)) ||
-	    !raw->tid || is_of_interrupt(raw))
-		return;
-	memcpy(&woken, raw->data + off_cpu->woken.offset, sizeof(woken));
-	thread = off_cpu_find_thread(off_cpu, woken);
-	if (!thread)
-		return;
-	thread->waker_pid = raw->pid;
-	thread->waker_tid = raw->tid;
-	thread->woken_at = raw->time;
-}
-
 int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, sample->tid);
 
+	if (off_cpu->program && off_cpu_is_wakeup(sample))
+		return off_cpu_take_wakeup(off_cpu, sample);
 	off_cpu->n_stacks++;
 	wait_threshold_count_stack(&off_cpu->threshold);
 	if (!sample->tid || sample->tid == PID_UNKNOWN)
@@ -277,7 +250,7 @@ int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *samp
 	thread->has_stack = true;
 	thread->stack = *sample;
 	if (off_cpu->program)
-		off_cpu_leave_program_out(off_cpu, &thread->stack);
+		off_cpu_leave_program_out(&off_cpu->leaving, &thread->stack);
 	if (!thread->is_borrowed) {
 		thread->is_borrowed = true;
 		thread->next = off_cpu->borrowed;
@@ -391,6 +364,7 @@ static void count(const struct off_cpu *off_cpu)
 	*counters_get(counters, "waits", "sampled") += off_cpu->n_sampled;
 	*counters_get(counters, "waits", "short") += off_cpu->n_short;
 	*counters_get(counters, "waits", "without-stack") += off_cpu->n_without_stack;
+	*counters_get(counters, "waits", "wakeups") += off_cpu->n_wakeups;
 	*counters_get(counters, "waits", "contradictions") += off_cpu->n_contradictions;
 	*counters_get(counters, "waits", "threshold-us") += off_cpu->threshold.highest_ns / 1000;
 	*counters_get(counters, "refused", "waiting-threads") += off_cpu->n_threads_refused;

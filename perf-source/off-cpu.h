@@ -10,6 +10,10 @@
  * back. Waits below a threshold are sampled (wait-threshold.h); what is left of them, and those
  * without a stack, are summed, a thread at a time.
  *
+ * Who ends a wait, by waking the thread, is known too, and what he did then: a wakeup is a sample
+ * of him, of an event of its own, that weighs the nanoseconds that the other one had waited until
+ * then (wakeups.c).
+ *
  * Events are given in the order of their times. A stack stays where the kernel has put it until
  * off_cpu_keep(): only the few that are still needed then are copied.
  */
@@ -32,12 +36,17 @@ enum {
 struct off_cpu_thread;
 struct switch_program;
 
+/* A function of the kernel: its addresses; 0: not known. */
+struct off_cpu_function {
+	uint64_t start, end;
+};
+
 struct off_cpu {
 	struct stage *stage;		/* borrowed */
 	struct processes *processes;	/* borrowed */
 	struct switch_program *program; /* borrowed; NULL: each switch is told, and paired here */
-	uint64_t scheduler_start, scheduler_end; /* addresses; 0: not known */
-	uint32_t event;				 /* by which samples name it */
+	struct off_cpu_function leaving, waking; /* where the kernel meets the program */
+	uint32_t event, wakeup_event;		 /* by which samples name them */
 	uint64_t begun_at;		 /* threads that were there before are known since then */
 	uint64_t told_at;		 /* sums, last */
 	struct wait_threshold threshold; /* a wait that is shorter is only summed */
@@ -48,12 +57,14 @@ struct off_cpu {
 	size_t kept_bytes;
 	uint64_t n_stacks;					 /* that the kernel took */
 	uint64_t n_samples, n_sampled, n_short, n_without_stack; /* waits: told, and not */
+	uint64_t n_wakeups;
 	uint64_t n_contradictions; /* switches that do not fit what is known */
 	uint64_t n_threads_refused, n_stacks_refused;
 };
 
 /*
- * `event` is the number that samples name them by; `n_cpus` are recorded. `least_ns` 0: what is
+ * `event` is the number that samples name waits by, and the next one that of wakeups; `n_cpus` are
+ * recorded. `least_ns` 0: what is
  * usual, and the threshold rises where there are too many waits.
  */
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
@@ -63,17 +74,20 @@ void off_cpu_deinit(struct off_cpu *off_cpu);
 /* What was before does not count. 0 or -errno of the program. */
 int off_cpu_begin(struct off_cpu *off_cpu, uint64_t time);
 
-/* Each takes a record in: 0 or -errno of the output or of memory. `sample` is of who goes. */
+/*
+ * Each takes a record in: 0 or -errno of the output or of memory. `sample` is of who goes, or what
+ * the kernel's program tells of who wakes.
+ */
 int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample);
 
-/* Of sched:sched_waking. */
-void off_cpu_take_waking(struct off_cpu *off_cpu, const struct record_raw *raw);
+/* Of sched:sched_waking, without that program; the sample is of who wakes. */
+int off_cpu_take_waking(struct off_cpu *off_cpu, const struct record_sample *sample);
 
 /*
  * switch-events.c: what the program in the kernel tells. Its own frames lead to each stack: they
- * are left out, up to the scheduler, whose place /proc/kallsyms tells.
+ * are left out, up to the function that it was met in, whose place /proc/kallsyms tells.
  */
-void off_cpu_find_scheduler(struct off_cpu *off_cpu, const char *kallsyms, size_t size);
+void off_cpu_find_functions(struct off_cpu *off_cpu, const char *kallsyms, size_t size);
 int off_cpu_take_event(struct off_cpu *off_cpu, const struct record_raw *raw);
 
 /* What the program tells next of it is of what it was before; in front of processes.h, too. */

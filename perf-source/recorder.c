@@ -65,12 +65,7 @@ static int take_raw(struct perf_source *self, const struct perf_event_header *he
 		record_raw_has(raw, 0, 0) ? recording_find_event(&self->recording, raw->event_id)
 					  : NULL;
 
-	if (!event)
-		return 0;
-	if (event->number == SWITCHES_TOLD)
-		return off_cpu_take_event(&self->off_cpu, raw);
-	off_cpu_take_waking(&self->off_cpu, raw);
-	return 0;
+	return event ? off_cpu_take_event(&self->off_cpu, raw) : 0;
 }
 
 static int take_sample(struct stage *stage, struct perf_source *self,
@@ -83,7 +78,9 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 
 	if (kind == RING_SWITCHES)
 		return take_raw(self, record->header);
-	if (record_parse_sample(record->header, &sample))
+	if (record_parse_sample(record->header,
+				kind == RING_WAITS ? RECORD_SAMPLE_RAW_TYPE : RECORD_SAMPLE_TYPE,
+				&sample))
 		event = recording_find_event(&self->recording, sample.event_id);
 	if (!event) {
 		stage_miss(stage, "damaged", 1);
@@ -92,7 +89,8 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 	if (self->follows && !followed_has_sample(&self->followed, sample.pid))
 		return 0;
 	if (kind == RING_WAITS)
-		return off_cpu_take_stack(&self->off_cpu, &sample);
+		return event->number == WAITS_WAKING ? off_cpu_take_waking(&self->off_cpu, &sample)
+						     : off_cpu_take_stack(&self->off_cpu, &sample);
 	self->missing.n_sampled += event->number == 0;
 	of.event = event->number;
 	of.weight = sample.period;
@@ -362,7 +360,7 @@ static int put_kallsyms(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	if (self->off_cpu.program)
-		off_cpu_find_scheduler(&self->off_cpu, text, size);
+		off_cpu_find_functions(&self->off_cpu, text, size);
 	return host_files_put_kallsyms(stage, text, size, self->start_time);
 }
 
@@ -469,6 +467,18 @@ static int put_filter(struct stage *stage, const struct sampled_event *event)
 	return stage_put(stage, WIRE_RECORD_message, &message);
 }
 
+static int put_events_of_waits(struct stage *stage, const struct perf_source *self)
+{
+	const struct off_cpu *off_cpu = &self->off_cpu;
+	int r = put_event(stage, off_cpu->event, WIRE_event_kind_OFF_CPU,
+			  WIRE_event_unit_NANOSECONDS, "off-cpu");
+
+	if (r < 0 || (!off_cpu->program && !off_cpu->woken.size))
+		return r;
+	return put_event(stage, off_cpu->wakeup_event, WIRE_event_kind_WAKEUP,
+			 WIRE_event_unit_NANOSECONDS, "wakeups");
+}
+
 /* One alone is told in `hello`. */
 static int put_events(struct stage *stage, const struct perf_source *self)
 {
@@ -481,10 +491,7 @@ static int put_events(struct stage *stage, const struct perf_source *self)
 	if (r < 0 || (!self->recording.has_waits && setup->n_events == 1))
 		return r;
 	r = put_sampled_events(stage, setup);
-	if (r == 0 && self->recording.has_waits)
-		r = put_event(stage, setup->n_events, WIRE_event_kind_OFF_CPU,
-			      WIRE_event_unit_NANOSECONDS, "off-cpu");
-	return r;
+	return r == 0 && self->recording.has_waits ? put_events_of_waits(stage, self) : r;
 }
 
 static int prepare_scheduler(struct stage *stage, struct perf_source *self)

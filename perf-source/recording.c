@@ -149,7 +149,7 @@ static int add_kind(struct recording *recording, enum ring_kind kind, pid_t pid,
  */
 static int add_wakings(struct recording *recording, pid_t pid, size_t cpu)
 {
-	struct recorded_event event = { .kind = RING_SWITCHES, .number = SWITCHES_WAKING };
+	struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_WAKING };
 	int r;
 
 	event.fd = event_open_wakings(&recording->setup, pid, recording->cpus[cpu]);
@@ -216,15 +216,14 @@ int recording_add_kernel_code(struct recording *recording)
 	return r;
 }
 
-/* One more on each CPU whose ring of switches is there. */
-static int add_to_switches(struct recording *recording,
-			   int (*open)(const struct event_setup *setup, int cpu), uint32_t number)
+/* One more on each CPU whose ring of that kind is there. */
+static int add_to_rings(struct recording *recording, struct recorded_event event,
+			int (*open)(const struct event_setup *setup, int cpu))
 {
-	struct recorded_event event = { .kind = RING_SWITCHES, .number = number };
 	int r = 0;
 
 	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
-		if (recording->rings[RING_SWITCHES * recording->n_cpus + i].fd < 0)
+		if (recording->rings[event.kind * recording->n_cpus + i].fd < 0)
 			continue;
 		event.fd = open(&recording->setup, recording->cpus[i]);
 		if (event.fd == -ENODEV)
@@ -236,7 +235,9 @@ static int add_to_switches(struct recording *recording,
 
 int recording_add_switches(struct recording *recording)
 {
-	return add_to_switches(recording, event_open_all_switches, SWITCHES_TOLD);
+	const struct recorded_event event = { .kind = RING_SWITCHES };
+
+	return add_to_rings(recording, event, event_open_all_switches);
 }
 
 static int open_all_wakings(const struct event_setup *setup, int cpu)
@@ -246,7 +247,9 @@ static int open_all_wakings(const struct event_setup *setup, int cpu)
 
 int recording_add_wakings(struct recording *recording)
 {
-	return add_to_switches(recording, open_all_wakings, SWITCHES_WAKING);
+	const struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_WAKING };
+
+	return add_to_rings(recording, event, open_all_wakings);
 }
 
 static int compare_ids(const void *left, const void *right)

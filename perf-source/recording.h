@@ -24,17 +24,17 @@ enum ring_kind {
 	RING_SIDEBAND,
 	RING_SAMPLES,
 	RING_SWITCHES, /* only where they are told, or waits are recorded */
-	RING_WAITS,    /* only where waits are */
+	RING_WAITS,    /* only where waits are: stacks of who goes, and of who wakes */
 	N_RING_KINDS,
 };
 
-/* What tells of switches: the kernel, or a program in it. */
-enum { SWITCHES_TOLD, SWITCHES_WAKING };
+/* Of whom a stack of waits is; a program in the kernel tells of both by the first. */
+enum { WAITS_GOING, WAITS_WAKING };
 
 struct recorded_event {
 	int fd; /* those that own a ring are the rings' */
 	enum ring_kind kind;
-	uint32_t number; /* of RING_SAMPLES that of what is sampled, of RING_SWITCHES as above */
+	uint32_t number; /* of RING_SAMPLES that of what is sampled, of RING_WAITS as above */
 	uint64_t id;	 /* by which its records name it */
 };
 

@@ -15,6 +15,7 @@ enum {
 	THRESHOLD = -24, /* as it was when the wait was looked at: it may change meanwhile */
 	RAN = -32,	 /* time on the CPU since the thread was last heard of */
 	WEIGHT = -40,	 /* what a wait stands for */
+	FLAGS = RAN,	 /* of a stack, behind its weight: struct switch_stack */
 	NEW_THREAD = WEIGHT - (int)sizeof(struct switch_thread),
 	EVENT = WEIGHT - (int)sizeof(struct switch_event),
 };
@@ -47,11 +48,11 @@ static void put_return(struct bpf_code *code)
 	bpf_exit(code);
 }
 
-static void put_begin(struct bpf_code *code, const struct switch_program *program)
+/* What all but a waking needs at once. */
+static void put_find_settings(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t found;
 
-	bpf_copy(code, CONTEXT, 1);
 	bpf_call(code, BPF_FUNC_ktime_get_ns);
 	bpf_copy(code, NOW, 0);
 	bpf_set(code, 1, 0);
@@ -62,6 +63,12 @@ static void put_begin(struct bpf_code *code, const struct switch_program *progra
 	put_return(code);
 	bpf_land(code, found);
 	bpf_copy(code, SETTINGS, 0);
+}
+
+static void put_begin(struct bpf_code *code, const struct switch_program *program)
+{
+	bpf_copy(code, CONTEXT, 1);
+	put_find_settings(code, program);
 }
 
 /* Who is on the CPU: into KEY and KEY_PROCESS at once. */
@@ -197,17 +204,44 @@ static void put_event(struct bpf_code *code, const struct switch_program *progra
 	put_output(code, program->events_fd, EVENT, sizeof(struct switch_event));
 }
 
-/* What a wait stands for that crosses the next point: whole gaps, and no more than there is. */
+/* As far as the threshold, and at random up to twice as far. */
+static void put_next_gap(struct bpf_code *code, int16_t gap)
+{
+	bpf_call(code, BPF_FUNC_get_prandom_u32);
+	bpf_load(code, BPF_WIDTH_8, 1, STACK, THRESHOLD);
+	bpf_do(code, BPF_MOD, 0, 1);
+	bpf_do(code, BPF_ADD, 0, 1);
+	bpf_store(code, BPF_WIDTH_8, THREAD, gap, 0);
+}
+
+/*
+ * The short waits at `waits` of a thread have one more, in register 3: into 3 what it stands for,
+ * whole gaps, if it crosses the next point. The jump is for when it does not.
+ */
+static size_t put_cross(struct bpf_code *code, int16_t waits)
+{
+	const int16_t pending = waits + (int16_t)offsetof(struct short_waits, pending_ns);
+	const int16_t gap = waits + (int16_t)offsetof(struct short_waits, gap_ns);
+	size_t goes_on;
+
+	put_add(code, pending, 3);
+	bpf_copy(code, 3, 1);
+	bpf_load(code, BPF_WIDTH_8, 2, THREAD, gap);
+	goes_on = bpf_jump_if(code, BPF_JLT, 3, 2);
+	bpf_do(code, BPF_MOD, 1, 2); /* by 0: nothing changes */
+	bpf_store(code, BPF_WIDTH_8, THREAD, pending, 1);
+	bpf_do(code, BPF_SUB, 3, 1);
+	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 3);
+	put_next_gap(code, gap);
+	bpf_load(code, BPF_WIDTH_8, 3, STACK, WEIGHT);
+	return goes_on;
+}
+
+/* What is in register 3 is told of the short waits, and no more than there is. */
 static void put_weight(struct bpf_code *code)
 {
 	size_t is_there;
 
-	bpf_load(code, BPF_WIDTH_8, 3, THREAD, OF_THREAD(short_waits.pending_ns));
-	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(short_waits.gap_ns));
-	bpf_copy(code, 1, 3);
-	bpf_do(code, BPF_MOD, 1, 2); /* by 0: nothing changes */
-	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(short_waits.pending_ns), 1);
-	bpf_do(code, BPF_SUB, 3, 1);
 	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(sums.short_ns));
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(sums.sampled_ns));
 	bpf_do(code, BPF_SUB, 2, 1);
@@ -216,16 +250,6 @@ static void put_weight(struct bpf_code *code)
 	bpf_land(code, is_there);
 	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 3);
 	put_add(code, OF_THREAD(sums.sampled_ns), 3);
-}
-
-/* As far as the threshold, and at random up to twice as far. */
-static void put_next_gap(struct bpf_code *code)
-{
-	bpf_call(code, BPF_FUNC_get_prandom_u32);
-	bpf_load(code, BPF_WIDTH_8, 1, STACK, THRESHOLD);
-	bpf_do(code, BPF_MOD, 0, 1);
-	bpf_do(code, BPF_ADD, 0, 1);
-	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(short_waits.gap_ns), 0);
 }
 
 /* In register 3: wait_threshold_sample(), of one that counts for those that were passed by, too. */
@@ -240,11 +264,8 @@ static void put_short_wait(struct bpf_code *code, const struct switch_program *p
 	bpf_do(code, BPF_MUL, 3, 1); /* the increment has left it there */
 	bpf_set(code, 1, 0);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(passed), 1);
-	put_add(code, OF_THREAD(short_waits.pending_ns), 3);
-	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(short_waits.gap_ns));
-	goes_on = bpf_jump_if(code, BPF_JLT, 1, 2);
+	goes_on = put_cross(code, OF_THREAD(short_waits));
 	put_weight(code);
-	put_next_gap(code);
 	bpf_load(code, BPF_WIDTH_8, 1, STACK, WEIGHT);
 	is_nothing = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
 	put_event(code, program, SWITCH_SAMPLED);
@@ -438,7 +459,9 @@ static void put_leave(struct bpf_code *code, const struct switch_program *progra
 	bpf_land(code, could_go_on);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(flags), 2);
 	is_passed_by = put_choose(code);
-	put_output(code, program->stacks_fd, KEY, WORD);
+	bpf_set(code, 1, 0);
+	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 1);
+	put_output(code, program->stacks_fd, WEIGHT, sizeof(struct switch_stack));
 	bpf_land(code, is_passed_by);
 }
 
@@ -571,12 +594,46 @@ static size_t put_is_of_system_call(struct bpf_code *code, const struct switch_p
 }
 
 /*
+ * His stack, if the wait until now was long, or crosses the next point: that of waits until they
+ * are woken, which are the others but for the time in which a CPU was waited for.
+ */
+static void put_waker_stack(struct bpf_code *code, const struct switch_program *program)
+{
+	size_t is_no_wait, is_long, goes_on, is_nothing, is_sampled;
+
+	put_find_settings(code, program);
+	bpf_load(code, BPF_WIDTH_8, 4, SETTINGS, OF_SETTINGS(threshold_ns));
+	bpf_store(code, BPF_WIDTH_8, STACK, THRESHOLD, 4);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(since));
+	is_no_wait = bpf_jump_if(code, BPF_JLE, NOW, 1);
+	bpf_copy(code, 3, NOW);
+	bpf_do(code, BPF_SUB, 3, 1);
+	is_long = bpf_jump_if(code, BPF_JGE, 3, 4);
+	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(passed));
+	bpf_do_value(code, BPF_ADD, 1, 1);
+	bpf_do(code, BPF_MUL, 3, 1);
+	goes_on = put_cross(code, OF_THREAD(woken_short_waits));
+	is_nothing = bpf_jump_if_value(code, BPF_JEQ, 3, 0);
+	bpf_set(code, 1, WIRE_sample_flags_SAMPLED);
+	is_sampled = bpf_jump(code);
+	bpf_land(code, is_long);
+	bpf_set(code, 1, 0);
+	bpf_land(code, is_sampled);
+	bpf_store(code, BPF_WIDTH_8, STACK, FLAGS, 1);
+	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 3);
+	put_output(code, program->stacks_fd, WEIGHT, sizeof(struct switch_stack));
+	bpf_land(code, is_no_wait);
+	bpf_land(code, goes_on);
+	bpf_land(code, is_nothing);
+}
+
+/*
  * Of one that is just about to go it is not noted: it could be taken for the end of a later wait. A
  * wait without a stack is not told by itself.
  */
 void switch_code_waking(struct bpf_code *code, const struct switch_program *program)
 {
-	size_t is_unknown, is_not_away, is_not_told, is_on_another, is_of_interrupt;
+	size_t is_unknown, is_not_away, is_not_told, is_on_another, is_of_interrupt, is_idle;
 
 	bpf_copy(code, CONTEXT, 1);
 	put_read_task(code, WAKING_TASK, program->pid_offset, KEY);
@@ -591,6 +648,9 @@ void switch_code_waking(struct bpf_code *code, const struct switch_program *prog
 	is_of_interrupt = put_is_of_system_call(code, program);
 	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 0);
+	is_idle = bpf_jump_if_value(code, BPF_JEQ, 0, 0);
+	put_waker_stack(code, program);
+	bpf_land(code, is_idle);
 	bpf_land(code, is_unknown);
 	bpf_land(code, is_not_away);
 	bpf_land(code, is_not_told);

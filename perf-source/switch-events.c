@@ -13,17 +13,18 @@
 
 enum { PROGRAM_FRAMES_MAX = 16 };
 
-void off_cpu_find_scheduler(struct off_cpu *off_cpu, const char *kallsyms, size_t size)
+void off_cpu_find_functions(struct off_cpu *off_cpu, const char *kallsyms, size_t size)
 {
-	kallsyms_find_range(kallsyms, size, "__schedule", &off_cpu->scheduler_start,
-			    &off_cpu->scheduler_end);
+	kallsyms_find_range(kallsyms, size, "__schedule", &off_cpu->leaving.start,
+			    &off_cpu->leaving.end);
+	kallsyms_find_range(kallsyms, size, "try_to_wake_up", &off_cpu->waking.start,
+			    &off_cpu->waking.end);
 }
 
-void off_cpu_leave_program_out(const struct off_cpu *off_cpu, struct record_sample *stack)
+void off_cpu_leave_program_out(const struct off_cpu_function *met_in, struct record_sample *stack)
 {
 	for (size_t i = 0; i < stack->n_chain && i < PROGRAM_FRAMES_MAX; i++) {
-		if (stack->chain[i] < off_cpu->scheduler_start ||
-		    stack->chain[i] >= off_cpu->scheduler_end)
+		if (stack->chain[i] < met_in->start || stack->chain[i] >= met_in->end)
 			continue;
 		stack->chain += i;
 		stack->n_chain -= i;

@@ -3,9 +3,10 @@
  * Waits that are paired in the kernel, of all tasks: small programs (bpf.h) at five tracepoints of
  * the scheduler keep for each thread since when it runs or is away, and who has woken it. At each
  * switch they add up, and only what is worth it becomes a record: the stack of who goes, of one in
- * many where waits are short and many; a wait that was long, or that is a sample of short ones,
- * when it is over; the sums of a thread that ends, or becomes another program. A switch costs a few
- * hundred nanoseconds that way; to tell of each takes some microseconds (switch-records.c).
+ * many where waits are short and many, and of who wakes it; a wait that was long, or that is a
+ * sample of short ones, when it is over; the sums of a thread that ends, or becomes another
+ * program. A switch costs a few hundred nanoseconds that way; to tell of each takes some
+ * microseconds (switch-records.c).
  *
  * The programs run at the tracepoints themselves, not at perf's events of them: a program there
  * decides what all others see. Their output goes to events of our own (PERF_COUNT_SW_BPF_OUTPUT).
@@ -57,7 +58,14 @@ struct switch_thread {
 	uint64_t to_pass;      /* so many until the next such one, */
 	uint64_t passed;       /* and short ones since the last */
 	struct short_waits short_waits;
+	struct short_waits woken_short_waits; /* until it was woken */
 	uint64_t window_since, window_n, window_ns, window_long_ns;
+};
+
+/* Behind a stack. */
+struct switch_stack {
+	uint64_t woken_ns; /* how long whom it wakes had waited; 0: it is of who goes */
+	uint64_t flags;	   /* enum wire_sample_flags, of who wakes */
 };
 
 enum { SWITCH_LOOK_CUT = 1 }; /* of switch_program_each() */

@@ -334,36 +334,81 @@ static void test_the_idle_task_never_waits(void **state)
 	assert_null(off_cpu.threads);
 }
 
+/* What sched:sched_waking has in front of `pid`, its flags among it, and that. */
+enum { WAKING_FLAGS_AT = 2, WAKING_PID_AT = 24, WAKING_SIZE = 36 };
+
+static void wake(uint64_t time, char flags, size_t size)
+{
+	char data[WAKING_SIZE] = { 0 };
+	const uint32_t woken = TID;
+	const struct record_sample waker = {
+		.pid = PID + 7, .tid = PID + 8, .time = time, .data = data, .data_size = size
+	};
+
+	data[WAKING_FLAGS_AT] = flags;
+	memcpy(data + WAKING_PID_AT, &woken, sizeof(woken));
+	assert_int_equal(off_cpu_take_waking(&off_cpu, &waker), 0);
+}
+
 static void test_who_wakes_is_told(void **state)
 {
+	enum { TRACE_FLAG_HARDIRQ = 0x08 };
 	union wire_view view;
-	_Alignas(8) char memory[sizeof(struct record_raw) + 64] = { 0 };
-	struct record_raw *raw = (void *)memory;
-	const uint32_t woken = TID;
 
-	off_cpu.woken = (struct tracepoint_field){ 24, 4 };
-	raw->header.size = offsetof(struct record_raw, data) + 36;
-	raw->size = 36;
-	raw->pid = PID + 7;
-	raw->tid = PID + 8;
-	memcpy(raw->data + 24, &woken, sizeof(woken));
+	off_cpu.woken = (struct tracepoint_field){ WAKING_PID_AT, sizeof(uint32_t) };
 	take_stack(TID, 'w');
 	go(TID, 1000);
-	raw->time = 1500;
-	off_cpu_take_waking(&off_cpu, raw);
+	wake(1500, 0, WAKING_SIZE);
+	view = expect(WIRE_RECORD_sample); /* at once */
+	assert_int_equal(view.sample.event, OFF_CPU_EVENT + 1);
+	assert_int_equal(view.sample.tid, PID + 8);
+	assert_int_equal(view.sample.time, 1500);
+	assert_int_equal(view.sample.weight, 500);
 	come(TID, 2000);
 	view = expect(WIRE_RECORD_sample);
+	assert_int_equal(view.sample.event, OFF_CPU_EVENT);
 	assert_int_equal(view.sample.waker_tid, PID + 8);
 	take_stack(TID, 'w');
 	go(TID, 3000);
-	raw->time = 3500;
-	raw->data[2] = 0x08; /* TRACE_FLAG_HARDIRQ: whoever was interrupted has not done it */
-	off_cpu_take_waking(&off_cpu, raw);
+	wake(3500, TRACE_FLAG_HARDIRQ, WAKING_SIZE); /* who was interrupted has not done it */
 	come(TID, 4000);
 	view = expect(WIRE_RECORD_sample);
+	assert_int_equal(view.sample.event, OFF_CPU_EVENT);
 	assert_int_equal(view.sample.waker_tid, 0);
-	raw->size = 27; /* cut */
-	off_cpu_take_waking(&off_cpu, raw);
+	take_stack(TID, 'w');
+	go(TID, 5000);
+	wake(5500, 0, WAKING_PID_AT + 3); /* cut */
+	come(TID, 6000);
+	view = expect(WIRE_RECORD_sample);
+	assert_int_equal(view.sample.waker_tid, 0);
+	wake(6500, 0, WAKING_SIZE); /* it is awake */
+	assert_int_equal(off_cpu.n_wakeups, 1);
+}
+
+/* Wakeups of short waits stand for all of them, but for what is not told yet at the end. */
+static void test_wakeups_of_short_waits_are_sampled(void **state)
+{
+	enum { N = 1000, WAIT = 60, STEP = 100, THRESHOLD = 100 };
+	uint64_t sum = 0, n = 0;
+	union wire_view view;
+	uint16_t type;
+
+	off_cpu.woken = (struct tracepoint_field){ WAKING_PID_AT, sizeof(uint32_t) };
+	for (uint64_t i = 1; i <= N; i++) {
+		go(TID, i * STEP);
+		wake(i * STEP + WAIT, 0, WAKING_SIZE);
+		come(TID, i * STEP + WAIT + 1);
+	}
+	while ((type = test_stream_next(&stream, &view))) {
+		if (type != WIRE_RECORD_sample || view.sample.event != OFF_CPU_EVENT + 1)
+			continue;
+		assert_int_equal(view.sample.flags & WIRE_sample_flags_SAMPLED,
+				 WIRE_sample_flags_SAMPLED);
+		sum += view.sample.weight;
+		n++;
+	}
+	assert_in_range(sum, N * WAIT - 3 * THRESHOLD, N * WAIT);
+	assert_in_range(n, N * WAIT / (3 * THRESHOLD), N * WAIT / THRESHOLD);
 }
 
 /* What the kernel's program tells; its threads are born at 500. */
@@ -470,19 +515,47 @@ static void test_another_thread_with_its_number_takes_nothing_over(void **state)
 static void test_the_program_is_not_in_its_stacks(void **state)
 {
 	const uint64_t chain[] = { (uint64_t)-128, 0x100, 0x9000, 0x200, 0x300 };
+	static const char kallsyms[] = "0000000000000200 t __schedule\n"
+				       "0000000000000200 t alias\n"
+				       "0000000000000300 T try_to_wake_up\n"
+				       "0000000000000400 T schedule\n";
 	struct record_sample stack = { .chain = chain, .n_chain = 5 };
 
-	off_cpu_leave_program_out(&off_cpu, &stack); /* nobody knows where it ends */
+	off_cpu_leave_program_out(&off_cpu.leaving, &stack); /* nobody knows where it ends */
 	assert_int_equal(stack.n_chain, 5);
-	off_cpu_find_scheduler(&off_cpu,
-			       "0000000000000200 t __schedule\n"
-			       "0000000000000200 t alias\n0000000000000300 T schedule\n",
-			       sizeof("0000000000000200 t __schedule\n0000000000000200 t alias\n"
-				      "0000000000000300 T schedule\n") -
-				       1);
-	off_cpu_leave_program_out(&off_cpu, &stack);
+	off_cpu_find_functions(&off_cpu, kallsyms, sizeof(kallsyms) - 1);
+	off_cpu_leave_program_out(&off_cpu.leaving, &stack);
 	assert_int_equal(stack.n_chain, 2);
 	assert_int_equal(stack.chain[0], 0x200);
+	off_cpu_leave_program_out(&off_cpu.waking, &stack);
+	assert_int_equal(stack.n_chain, 1);
+	assert_int_equal(stack.chain[0], 0x300);
+}
+
+/* Of who goes the program tells a 0. */
+static void test_a_wakeup_that_the_kernel_has_chosen(void **state)
+{
+	struct switch_program program = { 0 };
+	struct switch_stack data = { 700, WIRE_sample_flags_SAMPLED };
+	const struct record_sample waker = { .pid = PID + 7,
+					     .tid = PID + 8,
+					     .time = 1500,
+					     .data = (const char *)&data,
+					     .data_size = sizeof(data) };
+	union wire_view view;
+
+	off_cpu.program = &program;
+	assert_int_equal(off_cpu_take_stack(&off_cpu, &waker), 0);
+	view = expect(WIRE_RECORD_sample);
+	assert_int_equal(view.sample.event, OFF_CPU_EVENT + 1);
+	assert_int_equal(view.sample.tid, PID + 8);
+	assert_int_equal(view.sample.weight, 700);
+	assert_int_equal(view.sample.flags, WIRE_sample_flags_SAMPLED);
+	assert_null(off_cpu.threads);
+	data.woken_ns = 0;
+	assert_int_equal(off_cpu_take_stack(&off_cpu, &waker), 0);
+	assert_non_null(off_cpu_find_thread(&off_cpu, PID + 8));
+	off_cpu.program = NULL;
 }
 
 /* Five thousand waits a second, of two threads: ten times what one CPU's may be. */
@@ -529,6 +602,8 @@ int main(void)
 		TEST(test_a_tid_that_is_used_again_is_another_thread),
 		TEST(test_the_idle_task_never_waits),
 		TEST(test_who_wakes_is_told),
+		TEST(test_wakeups_of_short_waits_are_sampled),
+		TEST(test_a_wakeup_that_the_kernel_has_chosen),
 		TEST(test_a_wait_that_the_kernel_has_paired_has_its_stack),
 		TEST(test_a_wait_whose_record_is_lost_is_in_the_sums),
 		TEST(test_a_sample_that_the_kernel_chose_stands_for_others),

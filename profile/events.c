@@ -76,9 +76,25 @@ void events_add(struct events *events, const struct wire_event *event)
 		make_unique(events, info);
 }
 
+enum wire_event_kind events_kind(const struct events *events, uint32_t number)
+{
+	return number < events->n ? events->list[number].kind : 0;
+}
+
 bool events_is_wait(const struct events *events, uint32_t number)
 {
-	return number < events->n && is_wait(&events->list[number]);
+	return events_kind(events, number) == WIRE_event_kind_OFF_CPU;
+}
+
+bool events_is_wakeup(const struct events *events, uint32_t number)
+{
+	return events_kind(events, number) == WIRE_event_kind_WAKEUP;
+}
+
+/* Neither waits nor wakeups are time on a CPU. */
+static bool is_clock(const struct event_info *event)
+{
+	return event->kind == WIRE_event_kind_ON_CPU && event_is_time(event);
 }
 
 /* The first one that tells time on a CPU: two clocks would tell it twice. Or the number of events.
@@ -87,7 +103,7 @@ static uint32_t find_clock(const struct events *events)
 {
 	uint32_t i = 0;
 
-	while (i < events->n && (is_wait(&events->list[i]) || !event_is_time(&events->list[i])))
+	while (i < events->n && !is_clock(&events->list[i]))
 		i++;
 	return i;
 }

@@ -53,8 +53,14 @@ void events_add(struct events *events, const struct wire_event *event);
 /* Whether there are waits among the samples. */
 bool events_have_waits(const struct events *events);
 
-/* Whether the samples of an event are waits; by its number, which may be that of none. */
+/* What the samples of an event are of; by its number, which may be that of none: 0. */
+enum wire_event_kind events_kind(const struct events *events, uint32_t number);
+
+/* Whether they are waits. */
 bool events_is_wait(const struct events *events, uint32_t number);
+
+/* Whether they are ends of others' waits. */
+bool events_is_wakeup(const struct events *events, uint32_t number);
 
 /* Whether the samples of an event weigh nanoseconds. */
 bool event_is_time(const struct event_info *event);

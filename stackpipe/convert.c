@@ -90,7 +90,7 @@ static const struct argp_option options[] = {
 	{ "tid", KEY_TID, NULL, 0, "Of .folded: each thread by itself, with PID and TID", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "Of several events, in formats that have one amount a stack: samples (on the CPU), on-cpu, "
-	  "off-cpu, wall-clock (time in microseconds), or an event's name",
+	  "off-cpu, wakeups, wall-clock (time in microseconds), or an event's name",
 	  0 },
 	{ 0 },
 };

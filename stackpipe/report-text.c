@@ -51,20 +51,25 @@ static void print_summary(const struct report *report, FILE *out)
 	const struct wire_hello *hello = &stacks->hello;
 	const struct events *events = &stacks->events;
 	const struct profile *profile = &report->gathering->profile;
-	uint64_t n = profile->n_taken, n_waits = 0;
+	uint64_t n = profile->n_taken, n_waits = 0, n_wakeups = 0;
 
-	for (size_t i = 0; i < profile->n_samples; i++)
-		if (events_is_wait(events, profile->samples[i].event))
-			n_waits += profile->samples[i].n;
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+
+		n_waits += events_is_wait(events, sample->event) ? sample->n : 0;
+		n_wakeups += events_is_wakeup(events, sample->event) ? sample->n : 0;
+	}
 	for (size_t i = 0; i < events->n; i++)
 		fprintf(out, "%s%s", i ? ", " : "", events->list[i].name);
 	fprintf(out, " of %s, %.1f s", *hello->host ? hello->host : "an unnamed host",
 		(stacks->last_time - hello->start_time) / 1e9);
 	if (hello->rate)
 		fprintf(out, " at %" PRIu64 " Hz", hello->rate);
-	fprintf(out, "\n%" PRIu64 " samples", n - n_waits);
+	fprintf(out, "\n%" PRIu64 " samples", n - n_waits - n_wakeups);
 	if (n_waits)
-		fprintf(out, " and %" PRIu64 " waits", n_waits);
+		fprintf(out, ", %" PRIu64 " waits", n_waits);
+	if (n_wakeups)
+		fprintf(out, ", %" PRIu64 " wakeups", n_wakeups);
 	fprintf(out, ", %" PRIu64 " lost", stacks->n_lost);
 	if (stacks->n_left_out)
 		fprintf(out, ", %" PRIu64 " left out", stacks->n_left_out);

@@ -136,7 +136,7 @@ static const struct argp_option option_table[] = {
 	{ "json", KEY_JSON, NULL, 0, "For programs", 0 },
 	{ "weights", KEY_WEIGHTS, NULL, 0, "Count the events that samples stand for", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "What is counted: samples (on the CPU), on-cpu, off-cpu, wall-clock, or an event's name",
+	  "What is counted: samples (on the CPU), on-cpu, off-cpu, wakeups, wall-clock, or an event's name",
 	  0 },
 	{ "rows", 'n', "N", 0, "So many of each list (25; 0: all)", 0 },
 	{ "min", KEY_MIN, "PERCENT", 0, "Leave smaller branches of a tree out (1)", 0 },

@@ -150,6 +150,16 @@ class Waits(pipeline.RecordingTest):
         self.assertGreater(wakers.count(main), 40, wakers)
         self.assertTrue(re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text), wakers)
 
+    def check_wakeups(self, stream, said, share):
+        """What the main thread does when it ends waits. What they have lasted is less by what they then wait for a CPU."""
+        folded = self.run_on(stream, [pipeline.program("capture-sink"), "-q", "--force", "--view=wakeups", "-f", "folded", "-"])
+        of_feed = [line for line in folded.decode().splitlines() if re.search(r";main;feed(_\[i\])?;", line)]
+        for name, call in ("for-pipe", "write"), ("for-futex", "syscall"):
+            us = sum(int(line.rsplit(" ", 1)[1]) for line in of_feed if re.search(rf"[;_]{call};.*_\[k\]", line))
+            self.assert_near(us * 1000, said[name][1], share, f"wakeups of {name}")
+        innermost = {line.rsplit(" ", 1)[0].rsplit(";", 1)[1] for line in of_feed}
+        self.assertEqual(innermost, {"try_to_wake_up_[k]"}, "programs in the kernel are not in its stacks")
+
 
 class OffCpu(Waits):
     def test_waits_are_as_long_as_they_were(self):
@@ -242,6 +252,7 @@ class OffCpu(Waits):
     def test_who_ends_a_wait_of_a_command_is_known(self):
         stream, said = self.record_waits("--off-cpu=1", command=[WAITS, self.directory / "read", "50"])
         self.assert_knows_wakers(stream, said["for-pipe"][0])
+        self.check_wakeups(stream, said, 0.05)
 
     def test_who_ends_a_wait_of_a_process_is_known(self):
         waits = subprocess.Popen([WAITS, self.directory / "read", "500"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -316,6 +327,18 @@ class OfAllProcesses(Waits):
         report = self.report(stream, "--view=off-cpu", "--thread=^for-pipe$")
         self.assertTrue(report["woken_by"], report["threads"] or self.report(stream, "--view=off-cpu")["threads"])
         self.assertEqual((report["woken_by"][0]["name"], report["woken_by"][0]["tid"]), ("waits", int(main)))
+        self.check_wakeups(stream, said, 0.5)
+
+    def test_wakeups_of_short_waits_are_sampled(self):
+        stream, said = self.record_all("--off-cpu=20000", command=[WAITS, self.directory / "read", "500"])
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        process = re.search(r"(?m)^process process=(\d+) .*waits", text)[1]
+        weights = [int(weight) for weight in re.findall(
+            rf"(?m)^stack .* process={process} .* weight=(\d+) .* event=2 flags=sampled ", text)]
+        woken_ns = sum(said[name][1] for name in ("for-pipe", "for-futex", "for-mutex"))
+        self.assertGreater(len(weights), woken_ns / 20e6 / 5)
+        self.assertLess(sum(weights), 1.3 * woken_ns)
+        self.assertGreater(sum(weights), 0.7 * woken_ns)
 
 
 if __name__ == "__main__":
