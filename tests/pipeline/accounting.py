@@ -12,7 +12,7 @@ import sums
 READER = pipeline.TOP / "tests" / "interop" / "accounts.py"
 PROTOCOL = pipeline.TOP / "docs" / "protocol.md"
 REMARK = re.compile(r"lost: (\d+)(?:; left out: (\d+))?")
-SUMMARY = re.compile(r"(\d+) samples(?: and (\d+) waits)?.* (\d+) lost(?:, (\d+) left out)?")
+SUMMARY = re.compile(r"(\d+) samples(?:, (\d+) waits)?(?:, (\d+) wakeups)?.* (\d+) lost(?:, (\d+) left out)?")
 
 
 def of_stream(path):
@@ -42,8 +42,8 @@ def check(test, path):
         out = test.directory / f"account.{ending}"
         with path.open("rb") as stdin:
             ended, = test.run_well(test.stage("capture-sink", "--force", out), stdin=stdin)
-        n, waits, *counted = SUMMARY.search("\n".join(ended.errors)).groups(default="0")
-        test.assertEqual((int(n) + int(waits), *map(int, counted)), (samples, *losses), ending)
+        n, waits, wakeups, *counted = SUMMARY.search("\n".join(ended.errors)).groups(default="0")
+        test.assertEqual((int(n) + int(waits) + int(wakeups), *map(int, counted)), (samples, *losses), ending)
         if ending == "syscap":
             test.assertEqual(of_report(out), (samples, *losses))
         elif ending == "html":
