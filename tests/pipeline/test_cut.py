@@ -2,6 +2,7 @@
 """A capture that was cut, wherever that may be, is told from a whole one by all that read captures."""
 import struct
 
+import accounting
 import pipeline
 import streams
 
@@ -43,14 +44,24 @@ class Cut(pipeline.PipelineTest):
         self.path.write_bytes(data)
         return self.start([*(command or self.stage("capture-source")), self.path]).end()[0]
 
+    def account(self, ended):
+        """What the second reader says of what capture-source has made of it."""
+        stream = self.directory / "read.stream"
+        stream.write_bytes(ended.output)
+        return accounting.of_stream(stream)
+
     def assert_is_whole(self, data):
         ended = self.read(data)
         self.assertEqual((ended.status, ended.errors), (0, []), ended)
+        told = self.account(ended)
+        self.assertTrue(told["is_whole"] and told["adds_up"], told)
 
     def test_behind_each_frame(self):
         for n in range(len(self.frames)):
             with self.subTest(frames=n):
-                self.assert_fails_in_one_line(self.read(joined(self.header, self.frames[:n])), text="its end is missing")
+                ended = self.read(joined(self.header, self.frames[:n]))
+                self.assert_fails_in_one_line(ended, text="its end is missing")
+                self.assertFalse(self.account(ended)["is_whole"])
         self.assert_is_whole(joined(self.header, self.frames))
 
     def test_without_its_header_or_within_a_frame(self):

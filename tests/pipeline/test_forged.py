@@ -3,6 +3,7 @@
 import json
 import struct
 
+import accounting
 import made
 import pipeline
 import streams
@@ -63,6 +64,8 @@ class Forged(pipeline.PipelineTest):
                     report = self.start([pipeline.program("frame-dump"), "--summary"], stdin=stdin).end()[0]
                 self.assertEqual(report.status, 1)
                 self.assertIn(b"incomplete", report.output)
+                told = accounting.of_stream(after)
+                self.assertEqual((told["is_whole"], told["lost"]), (False, MOST))
 
     def test_losses_of_a_stream_in_each_format(self):
         for name in FORMATS:
@@ -93,6 +96,7 @@ class Forged(pipeline.PipelineTest):
         ended = self.on([*records], pipeline.program("frame-dump"), "--summary")
         self.assertIn(b"DOES NOT ADD UP", ended.output)
         self.assertEqual(ended.status, 1)
+        self.assertFalse(accounting.of_stream(self.path)["adds_up"])
 
     def test_an_end_that_nobody_knows(self):
         for end in 17, 99:
