@@ -28,6 +28,12 @@ enum {
 	RINGS_MAX = 256 * 1024 * 1024,	     /* of few CPUs together, which may have more each */
 	SAMPLE_OVERHEAD = 400,		     /* bytes of a sample beside its stack */
 	RING_MILLISECONDS_MIN = 30,	     /* records wait for others for 10 ms (merge.h) */
+	/*
+	 * A new file is to be opened soon, so a program that is executed wakes us by what it maps
+	 * (some 100 bytes each). Each time is an interrupt, which in a virtual machine costs 10 µs:
+	 * threads that begin and end one by one must not each cost two (128 bytes).
+	 */
+	SIDEBAND_WAKEUP = 512,
 	CLOCK_TRIES = 16,
 	CLOCK_GAP_NS = 2000,
 };
@@ -296,7 +302,7 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 		recording->setup.sample_wakeup = bytes / 4;
 		recording->setup.switch_wakeup =
 			(bytes < RECORDING_SMALL_MAX ? bytes : RECORDING_SMALL_MAX) / 2;
-		recording->setup.sideband_wakeup = 1; /* a new file is to be opened soon */
+		recording->setup.sideband_wakeup = SIDEBAND_WAKEUP;
 		r = recording_init(recording);
 		if (r == 0)
 			r = open_events(stage, self);
