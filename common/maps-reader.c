@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/maps-reader.h"
+#include "common/priority.h"
 #include "common/task-user.h"
 
 /* A thread, and what it reads. Once it was given up it is its thread's alone until `is_back`. */
@@ -45,14 +46,15 @@ static void *run(void *arg)
 {
 	struct worker *worker = arg;
 
+	priority_wait_for_nobody();
 	while (wait_for_work(worker)) {
 		worker->outcome = worker->kind == MAPS_EXECUTABLE
 					  ? proc_read_maps(worker->pid, &worker->maps)
 					  : proc_read_all_maps(worker->pid, &worker->maps);
 		pthread_mutex_lock(&worker->mutex);
 		worker->state = DONE;
-		pthread_cond_signal(&worker->changed);
 		pthread_mutex_unlock(&worker->mutex);
+		pthread_cond_signal(&worker->changed);
 	}
 	__atomic_store_n(&worker->is_back, true, __ATOMIC_RELEASE);
 	return NULL;

@@ -20,3 +20,11 @@ void priority_raise(void)
 	if (sched_getscheduler(0) == SCHED_OTHER)
 		sched_setscheduler(0, SCHED_BATCH, &none);
 }
+
+void priority_wait_for_nobody(void)
+{
+	const struct sched_param none = { 0 };
+
+	if (sched_getscheduler(0) == SCHED_BATCH)
+		sched_setscheduler(0, SCHED_OTHER, &none);
+}

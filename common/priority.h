@@ -12,3 +12,9 @@
  * nothing to be done (setpriority(2)).
  */
 void priority_raise(void);
+
+/*
+ * The calling thread runs as soon as it is woken, at the priority that it has: of one that another
+ * thread waits for.
+ */
+void priority_wait_for_nobody(void);

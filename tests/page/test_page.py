@@ -111,7 +111,7 @@ class Page(pipeline.RecordingTest):
         self.run_on(stream, self.stage("capture-sink", page))
         seen = drive("waits", page)
         self.assertEqual(seen["errors"], [])
-        self.assertEqual(seen["units"], ["samples", "on-cpu", "off-cpu", "wall-clock"])
+        self.assertEqual(seen["units"], ["samples", "on-cpu", "off-cpu", "wakeups", "wall-clock"])
         for view in seen["units"]:
             report = self.report(stream, view)
             self.assertEqual(seen["totals"][view], report["summary"]["sum"], view)

@@ -367,10 +367,9 @@ class Top(pipeline.RecordingTest):
             self.tmux("send-keys", "v")
             self.wait_for(view)
         self.wait_for(r"\d\d\.\d\d %.*schedule")
-        self.tmux("send-keys", "v")
-        self.wait_for("ms wall-clock")
-        self.tmux("send-keys", "v")
-        self.wait_for(r"\d samples\b")
+        for view in "ms wakeups", "ms wall-clock", r"\d samples\b":
+            self.tmux("send-keys", "v")
+            self.wait_for(view)
         self.tmux("send-keys", "q")
         self.wait_for(r"status \d+")
 
