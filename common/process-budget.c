@@ -26,7 +26,13 @@ enum {
 #define PROCESS_COST_NS (NANOSECONDS_A_SECOND / 2000) /* a record, where it is told for long */
 #define PROCESS_BURST_NS (100000 * PROCESS_COST_NS)   /* more than it can have mapped at one time */
 #define UID_BURST_RECORDS 200000
-#define UID_BURST_MAPS 65536  /* mappings of large processes: each time that one is read */
+#define UID_BURST_MAPS 65536 /* mappings of large processes: each time that one is read */
+/*
+ * Of the time in which nothing else is done here, a user's processes have a quarter: to look into
+ * /proc takes 40 µs, but where all CPUs are taken, 0.3 ms.
+ */
+#define LOOKS_SHARE 4
+#define LOOKS_BURST_NS 200000000ULL /* with the share: 50 ms at one time */
 #define STORM_NS 100000000ULL /* a process that kept to its budget for so long does so again */
 
 /* What all processes of a user have spent. */
@@ -34,6 +40,7 @@ struct process_account {
 	UT_hash_handle hh;
 	uint32_t uid;
 	uint64_t until;
+	uint64_t looks_until; /* of looks into /proc */
 };
 
 void processes_drop_accounts(struct processes *processes)
@@ -153,6 +160,19 @@ bool processes_spend_maps(struct processes *processes, struct process *process, 
 		look_for_account(processes, process);
 	return !spending->account || take(&spending->account->until, time, n * processes->uid_cost,
 					  UID_BURST_MAPS * processes->uid_cost);
+}
+
+bool processes_may_look(const struct process *process, uint64_t time)
+{
+	struct process_account *account = process->spending.account;
+
+	return !account || take(&account->looks_until, time, 0, LOOKS_BURST_NS);
+}
+
+void processes_spend_look(const struct process *process, uint64_t took)
+{
+	if (process->spending.account)
+		process->spending.account->looks_until += took * LOOKS_SHARE;
 }
 
 bool processes_is_storming(const struct process *process, uint64_t time)

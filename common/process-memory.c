@@ -155,9 +155,29 @@ static int has_mapped(struct processes *processes, const struct process *process
 	return r == -ENOMEM ? r : 0;
 }
 
+/* Where nobody looks, neither is sure of what it has mapped. */
+static int look_at_parent(struct processes *processes, struct process *process,
+			  struct process *parent, uint64_t address, uint64_t time)
+{
+	uint64_t begun = clock_now(CLOCK_MONOTONIC);
+	int r;
+
+	if (!processes_may_look(process, time)) {
+		process->space->lost_until = parent->space->lost_until = time;
+		return 0;
+	}
+	r = has_mapped(processes, parent, process, address);
+	processes_spend_look(process, clock_now(CLOCK_MONOTONIC) - begun);
+	if (r > 0)
+		share_late(process, parent);
+	else if (++process->n_unsure_looks == UNSURE_LOOKS_MAX)
+		process->unsure_parent = 0;
+	return r;
+}
+
 /* What a child maps that could not be asked tells by itself whether its parent has it, too. */
 int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
-			  uint64_t *ret)
+			  uint64_t time, uint64_t *ret)
 {
 	struct process *process = processes_find(processes, pid), *parent = NULL;
 	int r = 0;
@@ -165,11 +185,7 @@ int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t ad
 	if (process && process->unsure_parent)
 		parent = processes_find(processes, process->unsure_parent);
 	if (parent)
-		r = has_mapped(processes, parent, process, address);
-	if (r > 0)
-		share_late(process, parent);
-	else if (parent && ++process->n_unsure_looks == UNSURE_LOOKS_MAX)
-		process->unsure_parent = 0;
+		r = look_at_parent(processes, process, parent, address, time);
 	*ret = process ? process->space->group : 0;
 	return r < 0 ? r : 0;
 }

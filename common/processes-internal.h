@@ -153,7 +153,7 @@ struct process *processes_find_sharer(struct processes *processes, uint32_t pid)
  * none. 0 or -ENOMEM.
  */
 int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
-			  uint64_t *ret);
+			  uint64_t time, uint64_t *ret);
 
 /* The stream tells that a process has something mapped: what was read of it before is out of date.
  */
@@ -242,6 +242,13 @@ bool processes_spend(struct processes *processes, struct process *process, uint6
  */
 bool processes_spend_maps(struct processes *processes, struct process *process, size_t n,
 			  uint64_t time);
+
+/*
+ * Whether its user may have us look into /proc once more for what can be left open; and what that
+ * has taken, nanoseconds. Who has no account may.
+ */
+bool processes_may_look(const struct process *process, uint64_t time);
+void processes_spend_look(const struct process *process, uint64_t took);
 
 /* A child counts for its parent's user. */
 void processes_inherit_account(struct processes *processes, struct process *child,

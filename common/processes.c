@@ -523,7 +523,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 	}
 	r = map_into(processes, process, &source, mmap->offset, time);
 	if (r == 0 && !group)
-		r = processes_find_memory(processes, mmap->pid, source.start, &group);
+		r = processes_find_memory(processes, mmap->pid, source.start, time, &group);
 	if (r < 0 || !group)
 		return r;
 	return map_into_others(processes, mmap->pid, group, &source, mmap->offset, time);

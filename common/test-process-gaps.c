@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "common/processes-internal.h"
 #include "common/test-events.h"
 
 enum {
@@ -326,6 +327,30 @@ static void test_processes_of_one_user_have_a_budget_together(void **state)
 	end_child(second);
 }
 
+static struct process *of(uint32_t pid)
+{
+	return processes_find(&processes, pid);
+}
+
+/* What one user has us look into /proc for takes nobody else's time. */
+static void test_looks_into_proc_have_a_budget_of_each_user(void **state)
+{
+	const uint64_t time = NANOSECONDS_A_SECOND, took = NANOSECONDS_A_SECOND / 10;
+	pid_t child = start_child();
+
+	do_fork(1, PID, 10);
+	do_fork(1, child, 10);
+	do_storm(child, OF_PROCESS / 2, time); /* whose it is is known now */
+	do_fork(child, PID + 1, time);
+	assert_true(processes_may_look(of(child), time));
+	processes_spend_look(of(child), took);
+	assert_false(processes_may_look(of(child), time));
+	assert_false(processes_may_look(of(PID + 1), time));
+	assert_true(processes_may_look(of(PID), time));
+	assert_true(processes_may_look(of(child), time + 4 * took));
+	end_child(child);
+}
+
 static bool counted(uint32_t pid, void *arg)
 {
 	n_asked++;
@@ -395,6 +420,7 @@ int main(void)
 		TEST(test_what_a_program_executes_goes_on_with_its_budget),
 		TEST(test_after_a_storm_maps_are_read_again),
 		TEST(test_processes_of_one_user_have_a_budget_together),
+		TEST(test_looks_into_proc_have_a_budget_of_each_user),
 		TEST(test_a_parent_is_not_looked_into_for_ever),
 		TEST(test_a_child_that_maps_the_same_is_not_its_parent),
 	};
