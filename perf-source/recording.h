@@ -15,7 +15,7 @@
 enum {
 	RECORDING_SMALL_MAX = 1024 * 1024,	  /* bytes of a ring without stacks */
 	RECORDING_SIDEBAND_MIN = 16 * 1024,	  /* several of the largest records */
-	RECORDING_SIDEBAND_MAX = 4 * 1024 * 1024, /* 160 ms of a CPU that only maps: 25 MB/s */
+	RECORDING_SIDEBAND_MAX = 8 * 1024 * 1024, /* 180 ms of a CPU that only maps: 45 MB/s */
 	RECORDING_WAITS_MIN = 16 * 1024 * 1024,	  /* of waits, however few samples are asked for */
 };
 
