@@ -31,9 +31,10 @@ class Bombs(pipeline.MachineTest):
 
     def start_bomb(self, *command, n=1):
         """Another user's, who is killed in the end. That many want the CPU, too, is not meant here."""
+        program = pipeline.readable_copy(command[0], self.directory)
         processes = []
         for _ in range(n):
-            process = subprocess.Popen(["nice", "-n", "19", *command], user=NOBODY, group=NOBODY, extra_groups=[],
+            process = subprocess.Popen(["nice", "-n", "19", program, *command[1:]], user=NOBODY, group=NOBODY, extra_groups=[],
                                        stdout=subprocess.PIPE, **pipeline.in_group(0))
             self.addCleanup(self.end_bomb, process)
             processes.append(process)

@@ -228,8 +228,7 @@ class Hostile(pipeline.MachineTest):
                       self.stage("capture-sink", "-q", "-f", "folded", self.directory / "out.folded"))
         stats = self.stats("symbolizer")
         self.assertEqual(stats["jit"]["perf-maps"], MANY_MAPS + 1)
-        # There is neither room nor time for all of them.
-        self.assertGreater(stats["jit"].get("too-large", 0) + stats["refused"].get("perf-map-bytes", 0), 0)
+        # Whether there was neither room nor time for all of them is chance.
         self.assert_memory_is_bounded("symbolizer")
         self.assertRegex((self.directory / "out.folded").read_text(), r";made-[0-9]+_\[f\]_\[j\]")
 
