@@ -129,22 +129,13 @@ static bool is_as_known(const struct process *process, const struct images *imag
 		       : *source->path == '['; /* what the kernel has put there never moves */
 }
 
-/*
- * Whether /proc shows that a process has mapped what another one is known to have at an address.
- * What it had there before proves nothing: a child may map the same thing anew, for itself.
- */
+/* Whether /proc shows that a process has mapped what another one is known to have at an address. */
 static int has_mapped(struct processes *processes, const struct process *process,
-		      const struct process *other, uint64_t address)
+		      const struct process *other, const struct mapping *known, uint64_t address)
 {
-	const struct mapping *known = mapping_table_find(&other->space->mappings, address);
-	const struct mapping *had = mapping_table_find(&process->space->mappings, address);
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	int r;
+	int r = processes_read_maps(processes, process->pid, &maps);
 
-	if (!known || (had && had->image == known->image &&
-		       had->start - had->offset == known->start - known->offset))
-		return 0;
-	r = processes_read_maps(processes, process->pid, &maps);
 	for (size_t i = 0; r == 0 && i < maps.n; i++) {
 		const struct image_source source = processes_source_of(&maps, &maps.list[i]);
 
@@ -155,19 +146,39 @@ static int has_mapped(struct processes *processes, const struct process *process
 	return r == -ENOMEM ? r : 0;
 }
 
+/*
+ * What a process has at an address; NULL: nothing, or what its parent had there before. That proves
+ * nothing: a child may map the same thing anew, for itself.
+ */
+static const struct mapping *find_news(const struct process *process, const struct process *parent,
+				       uint64_t address)
+{
+	const struct mapping *known = mapping_table_find(&process->space->mappings, address);
+	const struct mapping *had = mapping_table_find(&parent->space->mappings, address);
+
+	return known && had && had->image == known->image &&
+			       had->start - had->offset == known->start - known->offset
+		       ? NULL
+		       : known;
+}
+
 /* Where nobody looks, neither is sure of what it has mapped. */
 static int look_at_parent(struct processes *processes, struct process *process,
 			  struct process *parent, uint64_t address, uint64_t time)
 {
-	uint64_t begun = clock_now(CLOCK_MONOTONIC);
-	int r;
+	const struct mapping *news = find_news(process, parent, address);
+	uint64_t begun;
+	int r = 0;
 
-	if (!processes_may_look(process, time)) {
+	if (news && !processes_may_look(process, time)) {
 		process->space->lost_until = parent->space->lost_until = time;
 		return 0;
 	}
-	r = has_mapped(processes, parent, process, address);
-	processes_spend_look(process, clock_now(CLOCK_MONOTONIC) - begun);
+	if (news) {
+		begun = clock_now(CLOCK_MONOTONIC);
+		r = has_mapped(processes, parent, process, news, address);
+		processes_spend_look(process, clock_now(CLOCK_MONOTONIC) - begun);
+	}
 	if (r > 0)
 		share_late(process, parent);
 	else if (++process->n_unsure_looks == UNSURE_LOOKS_MAX)

@@ -82,10 +82,8 @@ int off_cpu_tell_last(struct off_cpu *off_cpu, struct off_cpu_thread *thread, ui
 /* switch-events.c: a stack without the program's own frames. */
 void off_cpu_leave_program_out(const struct off_cpu_function *met_in, struct record_sample *stack);
 
-/* wakeups.c: whether the program's sample is of who wakes, not of who goes. */
+/* wakeups.c: whether the program's sample is of who wakes, not of who goes; takes such a one in. */
 bool off_cpu_is_wakeup(const struct record_sample *sample);
-
-/* wakeups.c: what the program tells of who wakes. 0 or -errno of the output. */
 int off_cpu_take_wakeup(struct off_cpu *off_cpu, const struct record_sample *sample);
 
 /* switch-events.c: takes over what the program has summed until now, or at the very end. */

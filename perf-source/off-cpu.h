@@ -64,8 +64,7 @@ struct off_cpu {
 
 /*
  * `event` is the number that samples name waits by, and the next one that of wakeups; `n_cpus` are
- * recorded. `least_ns` 0: what is
- * usual, and the threshold rises where there are too many waits.
+ * recorded. `least_ns` 0: what is usual, and the threshold rises where there are too many waits.
  */
 void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
 		  uint32_t event, size_t n_cpus, uint64_t least_ns);

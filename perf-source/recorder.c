@@ -115,7 +115,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		return self->off_cpu.program
 			       ? 0
 			       : off_cpu_take_lost_switches(&self->off_cpu, record->time);
-	case RING_WAITS: /* they are told without a stack */
+	case RING_WAITS: /* waits are told without a stack, wakeups are not */
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
 	default:

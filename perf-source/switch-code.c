@@ -48,7 +48,7 @@ static void put_return(struct bpf_code *code)
 	bpf_exit(code);
 }
 
-/* What all but a waking needs at once. */
+/* The time and the settings: what all but a waking begin with. */
 static void put_find_settings(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t found;
