@@ -14,6 +14,7 @@
 
 enum {
 	KEY_FORCE = 0x100,
+	KEY_KEEP_OLD,
 	KEY_BASE,
 	KEY_HEAP,
 	KEY_VIEW,
@@ -97,7 +98,7 @@ static void find_view(struct capture *capture)
 	capture->has_view = view_find(&capture->stacks.events, name, &capture->view);
 }
 
-/* The input has turned out to be a stream: now the file is made, or the one that is there goes. */
+/* The input has turned out to be a stream: now the file is made, beside one that is there. */
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct capture_sink *self = data;
@@ -347,6 +348,7 @@ static int tick(struct stage *stage, void *data)
 	struct capture_sink *self = data;
 	struct capture *capture = &self->capture;
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int r;
 
 	if (!capture->stage) /* the stream has not begun */
 		return 0;
@@ -354,7 +356,10 @@ static int tick(struct stage *stage, void *data)
 	if (now - capture->flushed_time < NANOSECONDS_A_SECOND / 2)
 		return 0;
 	capture->flushed_time = now;
-	return result(stage, capture, output_flush(&capture->output));
+	r = output_flush(&capture->output);
+	if (r == 0 && stage->samples_in)
+		output_note_content(&capture->output);
+	return result(stage, capture, r);
 }
 
 static uint32_t meaning(uint32_t name, void *arg)
@@ -372,6 +377,15 @@ static int refuse_view(struct stage *stage, const struct capture *capture)
 	return -ECANCELED;
 }
 
+/* Where the stream was cut, the file is no more than that. */
+static int close_output(struct stage *stage, struct capture *capture, enum stage_stream_end end)
+{
+	if (stage->samples_in)
+		output_note_content(&capture->output);
+	return end == STAGE_STREAM_WHOLE ? output_close(&capture->output)
+					 : output_abandon(&capture->output);
+}
+
 static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct capture_sink *self = data;
@@ -385,7 +399,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (r == 0)
 		r = capture->format->end(capture, end);
 	if (r == 0)
-		r = output_close(&capture->output);
+		r = close_output(stage, capture, end);
 	r = result(stage, capture, r);
 	if (!stage->quiet && r == 0)
 		summary_print_capture(capture, end);
@@ -424,6 +438,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FORCE:
 		self->mode = OUTPUT_FILE_REPLACE;
+		return 0;
+	case KEY_KEEP_OLD:
+		self->mode = OUTPUT_FILE_KEEP_OLD;
 		return 0;
 	case KEY_BASE:
 		capture->base_path = arg;
@@ -489,7 +506,9 @@ static void deinit(void *data)
 	if (capture->format_data && capture->format->free)
 		capture->format->free(capture);
 	free(capture->format_data);
-	output_close(&capture->output);
+	if (capture->stage && capture->stage->samples_in) /* it has failed behind some */
+		output_note_content(&capture->output);
+	output_abandon(&capture->output);
 	stack_counts_deinit(&capture->counts);
 	leaf_counts_deinit(&capture->leaves);
 	heap_deinit(&capture->heap);
@@ -501,6 +520,7 @@ static const struct argp_option option_table[] = {
 	{ "base", KEY_BASE, "PAGE", 0, "Of html: compare with this page of stackpipe", 0 },
 	{ "format", 'f', "FORMAT", 0, FORMATS ", whatever the name says", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace OUTPUT if it exists", 0 },
+	{ "keep-old", KEY_KEEP_OLD, NULL, 0, "Call OUTPUT.old what is called OUTPUT", 0 },
 	{ "heap", KEY_HEAP, "AMOUNT", 0,
 	  "Of a heap, in formats that have one amount a stack: peak, leaks, allocated, temporary or "
 	  "foreign, in bytes, or AMOUNT:blocks (peak)",

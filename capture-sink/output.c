@@ -15,18 +15,18 @@ int output_open(struct output *output, const char *path, enum output_file_mode m
 {
 	struct stat status;
 	off_t position;
-	int flags;
+	int flags, r;
 
-	*output = (struct output){ .fd = STDOUT_FILENO };
+	*output = (struct output){ .fd = STDOUT_FILENO, .file = { -1, -1 } };
 	output->buffer = zero_pages_get(OUTPUT_BUFFER);
 	output->units = calloc(OUTPUT_UNITS_MAX, sizeof(*output->units));
 	if (!output->buffer || !output->units)
 		return -ENOMEM;
 	if (strcmp(path, "-")) {
-		output->fd = output_file_open(path, mode);
-		if (output->fd < 0)
-			return output->fd;
-		output->is_ours = true;
+		r = new_file_open(&output->file, path, mode, "capture-sink");
+		output->fd = output->file.fd;
+		if (r < 0)
+			return r;
 	}
 	flags = fcntl(output->fd, F_GETFL);
 	if (flags < 0 || fstat(output->fd, &status) < 0)
@@ -118,14 +118,38 @@ int output_patch(struct output *output, uint64_t offset, const void *data, size_
 	return (size_t)n == size ? 0 : -ENOSPC;
 }
 
-int output_close(struct output *output)
+static int flush_rest(struct output *output)
 {
 	int r = output->buffer && output->used ? output_flush(output) : 0;
 
-	if (output->is_ours && output->fd >= 0 && close(output->fd) < 0 && r == 0)
+	/* What a file system has no room for it may say only then. */
+	if (output->file.fd >= 0 && close(output->file.fd) < 0 && r == 0)
 		r = -errno;
-	output->is_ours = false;
+	output->file.fd = -1;
+	return r;
+}
+
+static void release(struct output *output)
+{
+	new_file_close(&output->file);
 	zero_pages_give_back(take_pointer(output->buffer), OUTPUT_BUFFER);
 	free(take_pointer(output->units));
+}
+
+int output_close(struct output *output)
+{
+	int r = flush_rest(output);
+
+	if (r == 0)
+		r = new_file_finish(&output->file);
+	release(output);
+	return r;
+}
+
+int output_abandon(struct output *output)
+{
+	int r = flush_rest(output);
+
+	release(output);
 	return r;
 }

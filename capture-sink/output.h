@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/output-file.h"
+#include "common/new-file.h"
 
 enum {
 	OUTPUT_BUFFER = 512 * 1024,
@@ -18,8 +18,8 @@ enum {
 
 struct output {
 	int fd;
-	bool is_ours;	  /* we have opened it */
-	bool is_seekable; /* a regular file */
+	struct new_file file; /* what we have opened */
+	bool is_seekable;     /* a regular file */
 	char *buffer;
 	size_t used;
 	uint32_t *units; /* where each unit in the buffer ends */
@@ -27,7 +27,7 @@ struct output {
 	uint64_t n_written; /* bytes in the file, all of them whole units */
 };
 
-/* Opens `path` (output-file.h), or standard output if that is "-". 0 or -errno. */
+/* Opens `path` (new-file.h), or standard output if that is "-". 0 or -errno. */
 int output_open(struct output *output, const char *path, enum output_file_mode mode);
 
 /* Adds a unit: 0 or -errno; after an error the file has been cut to its last whole unit. */
@@ -49,5 +49,14 @@ static inline uint64_t output_position(const struct output *output)
 	return output->n_written + output->used;
 }
 
-/* Flushes and closes: 0 or -errno. */
+/* What is in the file by now is worth to be kept if it ends there. */
+static inline void output_note_content(struct output *output)
+{
+	new_file_note_content(&output->file);
+}
+
+/* Flushes and closes: it is whole, and has its name. 0 or -errno. */
 int output_close(struct output *output);
+
+/* The same of one that is not whole. Nothing, if it was closed. */
+int output_abandon(struct output *output);

@@ -47,6 +47,7 @@ static void write_lines(enum output_compression compression, size_t n)
 	for (size_t i = 0; i < n; i++)
 		fprintf(stream, "line %zu\n", i);
 	assert_int_equal(output_stream_close(stream), 0);
+	output_note_content(&output);
 	assert_int_equal(output_close(&output), 0);
 }
 

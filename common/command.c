@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/command.h"
+#include "common/stage.h"
 
 enum {
 	NOT_STARTED = 1, /* we have failed ourselves before */
@@ -89,22 +90,36 @@ int command_start(struct command *command)
 	return n == sizeof(error) ? -error : 0;
 }
 
-void command_reap(struct command *command, bool (*gives_up)(void))
+static void pass_on_request(const struct command *command, bool *is_asked)
 {
+	if (stage_must_stop())
+		kill(command->pid, SIGKILL);
+	else if (stage_should_stop() && !*is_asked)
+		kill(command->pid, SIGTERM);
+	*is_asked = stage_should_stop();
+}
+
+void command_reap(struct command *command)
+{
+	bool is_asked = false;
 	int status;
+
+	if (command->pid <= 0)
+		return;
 
 	if (command->start_fd >= 0)
 		close(command->start_fd);
 	if (command->failed_fd >= 0)
 		close(command->failed_fd);
 	command->start_fd = command->failed_fd = -1;
+	pass_on_request(command, &is_asked);
 	while (waitpid(command->pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			return;
-		if (gives_up())
-			kill(command->pid, SIGKILL);
+		pass_on_request(command, &is_asked);
 	}
 	command->status = WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
 	close(command->pid_fd);
 	command->pid_fd = -1;
+	command->pid = 0;
 }

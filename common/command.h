@@ -2,11 +2,10 @@
 /* A command to record: started stopped, so that events are there before its first instruction. */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct command {
-	pid_t pid;
+	pid_t pid;     /* 0: there is none, or it was reaped */
 	int pid_fd;    /* readable once it has ended */
 	int start_fd;  /* a byte lets it go */
 	int failed_fd; /* gives errno if it could not be executed */
@@ -23,7 +22,8 @@ int command_prepare(struct command *command, char **argv, char **environment);
 int command_start(struct command *command);
 
 /*
- * Waits for its end, or ends it if it has never been started, or when `gives_up` says so; fills in
- * its status.
+ * Waits for its end, and fills in its status; it ends at once if it has never been started. Who
+ * asks us to stop meanwhile asks it, too (SIGTERM), and who insists ends it: nobody else does, be
+ * it that nothing of it is recorded any more.
  */
-void command_reap(struct command *command, bool (*gives_up)(void));
+void command_reap(struct command *command);

@@ -27,6 +27,14 @@ static bool is_own_descriptor(const char *path)
 	return !strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/stderr");
 }
 
+bool output_file_is_special(const char *path)
+{
+	struct stat status;
+
+	return is_own_descriptor(path) ||
+	       (lstat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode));
+}
+
 int output_file_check(const char *path, enum output_file_mode mode)
 {
 	_cleanup_free_ char *copy = strdup(path);
@@ -34,7 +42,7 @@ int output_file_check(const char *path, enum output_file_mode mode)
 
 	if (!copy)
 		return -ENOMEM;
-	if (mode == OUTPUT_FILE_REPLACE && is_own_descriptor(path))
+	if (mode != OUTPUT_FILE_NEW && is_own_descriptor(path))
 		return 0;
 	if (lstat(path, &status) == 0) {
 		if (S_ISDIR(status.st_mode))
@@ -82,16 +90,4 @@ int output_file_open(const char *path, enum output_file_mode mode)
 	}
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return fd < 0 ? -errno : fd;
-}
-
-int output_file_put_aside(const char *path)
-{
-	struct stat status;
-	char old[PATH_MAX];
-
-	if (lstat(path, &status) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if ((size_t)snprintf(old, sizeof(old), "%s.old", path) >= sizeof(old))
-		return -ENAMETOOLONG;
-	return rename(path, old) < 0 ? -errno : 0;
 }

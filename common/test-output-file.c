@@ -105,45 +105,12 @@ static void test_links_that_are_not_ours_to_remove(void **state)
 	if (child == 0) {
 		if (setresuid(ANOTHER, ANOTHER, ANOTHER) < 0)
 			_exit(1);
-		is_kept = output_file_open(path, OUTPUT_FILE_REPLACE) == -EPERM &&
-			  output_file_put_aside(path) == -EPERM;
+		is_kept = output_file_open(path, OUTPUT_FILE_REPLACE) == -EPERM;
 		_exit(is_kept ? 0 : 2);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	check_content(precious, "precious");
-}
-
-static void test_links_are_put_aside_as_links(void **state)
-{
-	struct stat status;
-
-	write_file(precious, "precious");
-	assert_int_equal(symlink(precious, path), 0);
-	assert_int_equal(output_file_put_aside(path), 0);
-	assert_int_equal(lstat(old, &status), 0);
-	assert_true(S_ISLNK(status.st_mode));
-	check_written(output_file_open(path, OUTPUT_FILE_NEW));
-	assert_int_equal(output_file_put_aside(path), 0); /* over the link, not through it */
-	check_content(old, "new");
-	check_content(precious, "precious");
-}
-
-/* access(2) would say that there is nothing. */
-static void test_links_to_nowhere_are_put_aside(void **state)
-{
-	struct stat status;
-
-	assert_int_equal(symlink(precious, path), 0);
-	assert_int_equal(output_file_put_aside(path), 0);
-	assert_int_equal(lstat(path, &status), -1);
-	assert_int_equal(lstat(old, &status), 0);
-}
-
-static void test_nothing_is_put_aside(void **state)
-{
-	assert_int_equal(output_file_put_aside(path), 0);
-	assert_int_equal(access(old, F_OK), -1);
 }
 
 static void test_a_link_to_a_device_is_no_device(void **state)
@@ -186,11 +153,6 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_links_that_are_not_ours_to_remove, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(test_links_are_put_aside_as_links, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_links_to_nowhere_are_put_aside, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_nothing_is_put_aside, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_link_to_a_device_is_no_device, set_up,
 						tear_down),
 		cmocka_unit_test(test_own_descriptors_are_written_to),

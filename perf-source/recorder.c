@@ -554,7 +554,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	if (r < 0) {
 		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],
 			    strerror(-r));
-		command_reap(&self->command, stage_must_stop);
+		command_reap(&self->command);
 		stage->exit_status = self->command.status;
 		return -ECANCELED;
 	}
@@ -624,8 +624,6 @@ static int finish(struct stage *stage, struct perf_source *self)
 	recording_disable(&self->recording);
 	instruments_stop(&self->instruments);
 	marks_stop(&self->marks);
-	if (self->options.command && stage_should_stop())
-		kill(self->command.pid, SIGTERM);
 	look(self);
 	r = drain(stage, self, UINT64_MAX - 1);
 	if (stopped_at < self->merge.last_time)
@@ -673,6 +671,22 @@ static int finish(struct stage *stage, struct perf_source *self)
 	return r;
 }
 
+/*
+ * Nobody reads any more, or there is no memory. What is recorded has no part in that: nothing is
+ * taken of it any more, and it goes on to its end.
+ */
+static int give_up(struct stage *stage, struct perf_source *self, int error)
+{
+	switch_program_stop(&self->switch_program);
+	recording_disable(&self->recording);
+	if (error != -ECANCELED) /* else the end of the stream is told */
+		source_output_close();
+	command_reap(&self->command);
+	if (stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = self->command.status;
+	return error;
+}
+
 int perf_source_run(struct stage *stage, void *data)
 {
 	struct perf_source *self = data;
@@ -686,7 +700,7 @@ int perf_source_run(struct stage *stage, void *data)
 	if (r == 0)
 		r = finish(stage, self);
 	waiting_deinit(&waiting);
-	return r;
+	return r < 0 ? give_up(stage, self, r) : r;
 }
 
 int perf_source_close(struct stage *stage, void *data)
@@ -696,10 +710,9 @@ int perf_source_close(struct stage *stage, void *data)
 	source_output_close();
 	images_deinit(&self->images);
 	if (self->options.command) {
-		command_reap(&self->command, stage_must_stop);
+		command_reap(&self->command);
 		if (stage->exit_status == STAGE_EXIT_OK)
 			stage->exit_status = self->command.status;
-		self->command.pid = 0;
 	}
 	image_server_wait(&self->server, stage_must_stop);
 	image_server_count(&self->server, &stage->own_counters);
@@ -710,8 +723,7 @@ void perf_source_deinit(void *data)
 {
 	struct perf_source *self = data;
 
-	if (self->command.pid > 0 && self->command.pid_fd >= 0)
-		kill(self->command.pid, SIGTERM);
+	command_reap(&self->command); /* it was never started */
 	instruments_deinit(&self->instruments);
 	marks_deinit(&self->marks);
 	scheduler_free(self->scheduler);

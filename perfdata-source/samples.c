@@ -85,13 +85,22 @@ static size_t take_chain(const struct parsed_sample *sample, uint64_t side, uint
 	return n;
 }
 
-/* A sample whose user side only perf's own call chain tells. */
+static bool is_kernel_address(uint64_t address)
+{
+	return address >> 63;
+}
+
+/*
+ * A sample whose user side only perf's own call chain tells, which the kernel has made of frame
+ * pointers; or of which, without -g, nothing is known but its address.
+ */
 static int put_stack(struct stage *stage, struct replay *replay, const struct parsed_sample *sample,
 		     const struct wire_sample *common)
 {
 	static uint64_t user[WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX];
 	static struct wire_frame frames[WIRE_FRAMES_MAX];
 	size_t n_user = take_chain(sample, PERF_CONTEXT_USER, user, sizeof(user) / sizeof(*user));
+	struct wire_addrs kernel = common->kernel;
 	size_t n = 0;
 	struct wire_stack stack = {
 		.time = common->time,
@@ -100,12 +109,17 @@ static int put_stack(struct stage *stage, struct replay *replay, const struct pa
 		.cpu = common->cpu,
 		.weight = common->weight,
 		.event = common->event,
-		.end = n_user ? WIRE_stack_end_NOT_UNWOUND : WIRE_stack_end_NO_USER_REGS,
 	};
 
-	for (size_t i = 0; i < common->kernel.n; i++)
+	if (!n_user && !kernel.n && is_kernel_address(common->address))
+		kernel = (struct wire_addrs){ &common->address, 1 };
+	else if (!n_user && !kernel.n && common->address)
+		user[n_user++] = common->address;
+	stack.end = n_user || !sample->n_chain ? WIRE_stack_end_NOT_UNWOUND
+					       : WIRE_stack_end_NO_USER_REGS;
+	for (size_t i = 0; i < kernel.n; i++)
 		frames[n++] = (struct wire_frame){
-			common->kernel.data[i],
+			kernel.data[i],
 			MAPPING_KERNEL,
 			WIRE_frame_flags_KERNEL | (i ? 0 : WIRE_frame_flags_EXACT),
 		};
@@ -113,7 +127,7 @@ static int put_stack(struct stage *stage, struct replay *replay, const struct pa
 		frames[n++] = (struct wire_frame){
 			user[i],
 			processes_find_mapping(&replay->processes, sample->pid, user[i] - (i > 0)),
-			i ? 0 : WIRE_frame_flags_EXACT,
+			i ? WIRE_frame_flags_FRAME_POINTER : WIRE_frame_flags_EXACT,
 		};
 	stack.frames = (struct wire_frames){ frames, n };
 	return stage_put(stage, WIRE_RECORD_stack, &stack);

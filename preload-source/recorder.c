@@ -425,7 +425,7 @@ static int begin(struct stage *stage, struct preload_source *self)
 	if (r < 0) {
 		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],
 			    strerror(-r));
-		command_reap(&self->command, stage_must_stop);
+		command_reap(&self->command);
 		stage->exit_status = self->command.status;
 		return -ECANCELED;
 	}
@@ -461,11 +461,12 @@ static void let_go(struct preload_source *self)
 }
 
 /* Nobody reads any more, or there is no memory: the program is not to blame, and is not stopped. */
-static int give_up(struct preload_source *self, int error)
+static int give_up(struct stage *stage, struct preload_source *self, int error)
 {
 	let_go(self);
-	command_reap(&self->command, stage_should_stop);
-	self->command.pid = 0;
+	command_reap(&self->command);
+	if (stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = self->command.status;
 	return error;
 }
 
@@ -473,8 +474,6 @@ static int finish(struct stage *stage, struct preload_source *self)
 {
 	int r = 0;
 
-	if (stage_should_stop())
-		kill(self->command.pid, SIGTERM);
 	let_go(self);
 	while (self->traced && r == 0)
 		r = end_traced(self, self->traced);
@@ -500,7 +499,7 @@ int preload_source_run(struct stage *stage, void *data)
 	if (r < 0)
 		return r;
 	r = record(stage, self);
-	return r < 0 ? give_up(self, r) : finish(stage, self);
+	return r < 0 ? give_up(stage, self, r) : finish(stage, self);
 }
 
 int preload_source_close(struct stage *stage, void *data)
@@ -509,10 +508,9 @@ int preload_source_close(struct stage *stage, void *data)
 
 	source_output_close();
 	images_deinit(&self->images);
-	command_reap(&self->command, stage_must_stop);
+	command_reap(&self->command);
 	if (stage->exit_status == STAGE_EXIT_OK)
 		stage->exit_status = self->command.status;
-	self->command.pid = 0;
 	image_server_wait(&self->server, stage_must_stop);
 	image_server_count(&self->server, &stage->own_counters);
 	return 0;
@@ -522,8 +520,7 @@ void preload_source_deinit(void *data)
 {
 	struct preload_source *self = data;
 
-	if (self->command.pid > 0 && self->command.pid_fd >= 0)
-		kill(self->command.pid, SIGTERM);
+	command_reap(&self->command); /* it was never started */
 	while (self->traced) {
 		struct traced *traced = self->traced;
 

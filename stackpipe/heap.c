@@ -5,6 +5,7 @@
  * became of the memory.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@
 
 #include "common/arguments.h"
 #include "common/clock.h"
-#include "common/output-file.h"
+#include "common/cleanup.h"
+#include "common/new-file.h"
+#include "common/wire.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/heap-report.h"
 #include "stackpipe/input.h"
@@ -54,6 +57,7 @@ static struct heap_report report = {
 	.points = { -1, -1 },
 };
 static struct pipeline recording, reading;
+static struct new_file stream; /* where that is what is kept */
 static const char *output = DEFAULT_FILE, *input, *base, *sandbox;
 static bool has_command, is_forced, is_quiet, is_shown;
 
@@ -268,20 +272,22 @@ static int fail_to_create(int error)
 	return error;
 }
 
+/* As perf does it: what has the usual name, which nobody has chosen, is kept. */
+static enum output_file_mode mode(void)
+{
+	if (is_forced)
+		return OUTPUT_FILE_REPLACE;
+	return strcmp(output, DEFAULT_FILE) ? OUTPUT_FILE_NEW : OUTPUT_FILE_KEEP_OLD;
+}
+
 /* The stream itself is the file. 0 or -errno */
 static int open_output(void)
 {
-	bool is_usual = !strcmp(output, DEFAULT_FILE);
-	int fd = is_usual && !is_forced ? output_file_put_aside(output) : 0; /* as perf does it */
+	int r = new_file_open(&stream, output, mode(), "stackpipe heap");
 
-	if (fd == 0)
-		fd = output_file_open(output, is_forced ? OUTPUT_FILE_REPLACE : OUTPUT_FILE_NEW);
-	if (fd < 0)
-		return fail_to_create(fd);
-	if (dup2(fd, STDOUT_FILENO) < 0)
-		return fail_to_create(-errno);
-	close(fd);
-	return 0;
+	if (r < 0)
+		return fail_to_create(r);
+	return dup2(stream.fd, STDOUT_FILENO) < 0 ? fail_to_create(-errno) : 0;
 }
 
 /* Whether capture-sink writes the file: whatever is no recording, it knows or refuses. */
@@ -292,12 +298,50 @@ static bool is_for_sink(void)
 	return size <= ending || strcmp(output + size - ending, RECORDING_ENDING);
 }
 
+/* Whether all stages behind the source, whose status is the program's, have done their work. */
+static bool is_whole(void)
+{
+	for (size_t i = SOURCE + 1; i < recording.n; i++)
+		if (recording.stages[i].status)
+			return false;
+	return true;
+}
+
+/* Whether a stream that was written tells of any allocation. */
+static bool holds_events(int fd)
+{
+	struct wire_header header;
+	_cleanup_fd_ int again = -1;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	for (off_t at = 0; pread(again, &header, sizeof(header), at) == sizeof(header) &&
+			   header.size >= sizeof(header);
+	     at += header.size)
+		if (header.type == WIRE_RECORD_heap_events)
+			return true;
+	return false;
+}
+
+/* Where it is not whole, somebody has said why. */
 static int finish_recording(int status)
 {
-	if (!is_quiet && !is_for_sink())
+	int r;
+
+	if (is_for_sink())
+		return status;
+	signal(SIGPIPE, SIG_IGN); /* whoever keeps the name may have been killed */
+	if (holds_events(stream.fd))
+		new_file_note_content(&stream);
+	r = is_whole() ? new_file_finish(&stream) : 0;
+	if (r < 0)
+		fail_to_create(r);
+	else if (is_whole() && !is_quiet)
 		fprintf(stderr, "stackpipe heap: wrote '%s': stackpipe heap %s reports it\n",
 			output, output);
-	return status;
+	new_file_close(&stream);
+	return r < 0 && !status ? STAGE_EXIT_FAILED : status;
 }
 
 static int record(void)

@@ -178,6 +178,7 @@ int pipeline_wait(struct pipeline *pipeline)
 	for (size_t i = 0; i < pipeline->n; i++) {
 		int status = pipeline->stages[i].pid > 0 ? wait_for(&pipeline->stages[i]) : 0;
 
+		pipeline->stages[i].status = status;
 		pipeline->stages[i].pid = -1;
 		if (i == 0)
 			first = status;

@@ -18,6 +18,7 @@ struct pipeline_stage {
 	const char **arguments; /* the program's name first; NULL ends them */
 	size_t n;
 	pid_t pid;
+	int status; /* once it was waited for */
 };
 
 struct pipeline {

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "common/arguments.h"
-#include "common/output-file.h"
 #include "common/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 
-#define DEFAULT_OUTPUT "stackpipe.syscap" /* replaced without a word, as perf.data is */
+/* The last one is kept without a word, as perf.data is. */
+#define DEFAULT_OUTPUT "stackpipe.syscap"
 
 enum {
 	KEY_SHOW = 0x100,
@@ -205,20 +205,6 @@ static int run(struct pipeline *pipeline)
 	return STAGE_EXIT_FAILED;
 }
 
-/*
- * What the last one has left under the usual name, which nobody has chosen: as perf does it. 0, or
- * -errno, which was told.
- */
-static int keep_last(const char *output)
-{
-	int r = strcmp(output, DEFAULT_OUTPUT) ? 0 : output_file_put_aside(output);
-
-	if (r < 0)
-		fprintf(stderr, "stackpipe record: error: could not rename '%s' to '%s.old': %s\n",
-			output, output, strerror(-r));
-	return r;
-}
-
 int command_record(int argc, char **argv)
 {
 	static const char *const names[] = { "perf-source", "live-unwinder", "symbolizer",
@@ -232,13 +218,13 @@ int command_record(int argc, char **argv)
 		if (pipeline_add(&recording.pipeline, names[i]) < 0)
 			return STAGE_EXIT_FAILED;
 	arguments_parse(&argp, "stackpipe record", argc, argv, ARGP_IN_ORDER, &recording);
-	if (recording.is_forced || !strcmp(recording.output, DEFAULT_OUTPUT))
+	if (recording.is_forced)
 		add(&recording, SINK, "--force");
+	else if (!strcmp(recording.output, DEFAULT_OUTPUT))
+		add(&recording, SINK, "--keep-old");
 	add(&recording, SINK, recording.output);
 	if (recording.is_shown)
 		pipeline_print(&recording.pipeline, stdout);
-	else if (!recording.is_forced && keep_last(recording.output) < 0)
-		status = STAGE_EXIT_FAILED;
 	else
 		status = run(&recording.pipeline);
 	pipeline_deinit(&recording.pipeline);

@@ -86,6 +86,9 @@ def marked_incomplete(stream):
     return b"".join([*before, end[:flags_at], flags, end[flags_at + 8:]])
 
 
+SYSCAP_SAMPLE = 2  # of frames: sysprof-capture-types.h
+
+
 def syscap_frames(data):
     """(type, bytes) of a capture's whole frames, and how many bytes of a cut one follow."""
     assert len(data) >= SYSCAP_HEADER_SIZE, "the header is not whole"

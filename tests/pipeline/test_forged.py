@@ -83,7 +83,7 @@ class Forged(pipeline.PipelineTest):
             "allocations": [*made.heap(made.ALLOCATED), events, events],
         }.items():
             with self.subTest(what=what):
-                self.assert_says_so(self.sink([*self.records, *records]))
+                self.assert_says_so(self.sink([*self.records, *records], f"{what}.folded"))
 
     def test_weights(self):
         event = made.event(0, "faults", made.EVENTS)

@@ -248,9 +248,9 @@ class Front(pipeline.RecordingTest):
         shared, precious = self.directory / "shared", self.directory / "precious"
         shared.mkdir()
         shared.chmod(0o1777)
-        for name, command in (("stackpipe.heap", [STACKPIPE, "heap", "-q", "--", "true"]),
-                              ("a.heap", [STACKPIPE, "heap", "-q", "--force", "-o", "a.heap", "--", "true"]),
-                              ("stackpipe.syscap", [STACKPIPE, "record", "-q", "--", "true"]),
+        for name, command in (("stackpipe.heap", [STACKPIPE, "heap", "-q", "--", "ls"]),
+                              ("a.heap", [STACKPIPE, "heap", "-q", "--force", "-o", "a.heap", "--", "ls"]),
+                              ("stackpipe.syscap", [STACKPIPE, "record", "-q", "--", pipeline.CHAIN, "once", "0.2"]),
                               ("stats", [pipeline.program("frame-dump"), "--stats=stats"])):
             with self.subTest(name), pipeline.SMALL_STREAM.open("rb") as stdin:
                 precious.write_text("precious", encoding="ascii")
