@@ -550,6 +550,9 @@ void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
 		amount = amount_of(heap, block);
 		add(&heap->stacks[block->stack].leaked, amount);
 		add(&heap->leaked, amount);
+		add(&heap->leaked_sizes[class_of(block->size)], amount);
+		add(&heap->leaked_ages[class_of(time > block->time ? time - block->time : 0)],
+		    amount);
 		if (is_mapping(block->key))
 			add(&heap->mapped_leaked, amount);
 		live_no_more(heap, block, amount);

@@ -102,8 +102,10 @@ struct heap {
 	uint32_t n_peaks; /* how often a new peak was reached */
 	uint64_t intervals[HEAP_INTERVALS_MAX];
 	size_t n_intervals;
-	struct heap_amount sizes[HEAP_CLASSES];	    /* by bits of the size */
-	struct heap_amount lifetimes[HEAP_CLASSES]; /* by bits of the nanoseconds */
+	struct heap_amount sizes[HEAP_CLASSES]; /* by bits of the size */
+	struct heap_amount
+		lifetimes[HEAP_CLASSES]; /* of what was freed, by bits of the nanoseconds */
+	struct heap_amount leaked_sizes[HEAP_CLASSES], leaked_ages[HEAP_CLASSES];
 	struct timeline timeline;
 	struct history history;		  /* if it is kept */
 	uint64_t points[HEAP_POINTS_MAX]; /* times to keep what is alive at, ascending; 0: none */

@@ -130,6 +130,8 @@ static void test_a_realloc_that_fails_changes_nothing(void **state)
 	check_amount(heap.stacks[1].totals.live, 1, 100);
 	heap_end_process(&heap, PROCESS, 30);
 	check_amount(heap.stacks[1].leaked, 1, 100);
+	check_amount(heap.leaked_sizes[7], 1, 100); /* 64 to 127 bytes */
+	check_amount(heap.leaked_ages[5], 1, 100);  /* 16 to 31 ns */
 	check_amount(heap.totals.live, 0, 0);
 }
 

@@ -150,6 +150,8 @@ int heap_report_print_json(struct heap_report *report, FILE *out)
 	put_forgers(out, heap);
 	put_classes(out, "sizes", heap->sizes);
 	put_classes(out, "lifetimes", heap->lifetimes);
+	put_classes(out, "leaked_sizes", heap->leaked_sizes);
+	put_classes(out, "leaked_ages", heap->leaked_ages);
 	put_timeline(out, heap);
 	put_threads(out, report->heap);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && r == 0; i++)

@@ -127,7 +127,15 @@ static void put_size_limit(unsigned class, FILE *out)
 
 static void put_time_limit(unsigned class, FILE *out)
 {
-	fprintf(out, "%9.3g s", (double)(1ULL << class) / 1e9);
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	double value = 1ULL << class;
+	size_t unit = 0;
+
+	while (value >= 1000 && unit + 1 < sizeof(units) / sizeof(*units)) {
+		value /= 1000;
+		unit++;
+	}
+	fprintf(out, "%8.4g %-2s", value, units[unit]);
 }
 
 static void print_classes(const char *title, const struct heap_amount *classes,
@@ -178,6 +186,27 @@ static void print_threads(struct heap_report *report, FILE *out)
 			size_text(list[i]->freed.bytes, freed),
 			size_text(list[i]->totals.foreign.bytes, foreign),
 			heap_gathering_thread_name(report->heap, list[i]), list[i]->tid);
+}
+
+/* Of what the report is about, where that has sizes and times of its own. */
+static void print_distributions(const struct heap_report *report, FILE *out)
+{
+	const struct heap *heap = &report->heap->heap;
+
+	switch (report->metric) {
+	case HEAP_AT_PEAK: /* the report of all */
+	case HEAP_ALLOCATED:
+		print_classes("sizes of what was allocated", heap->sizes, put_size_limit, out);
+		print_classes("lifetimes of what was freed", heap->lifetimes, put_time_limit, out);
+		return;
+	case HEAP_LEAKED:
+		print_classes("sizes of what was never freed", heap->leaked_sizes, put_size_limit,
+			      out);
+		print_classes("its age at the end", heap->leaked_ages, put_time_limit, out);
+		return;
+	default:
+		return;
+	}
 }
 
 /* Who calls whom: all of it, or around the functions that are asked for. 0 or -ENOMEM. */
@@ -268,8 +297,7 @@ int heap_report_print_text(struct heap_report *report, FILE *out)
 		print_graph(heap, out);
 	r = print_lists(report, out);
 	if (r == 0 && report->options.kind == REPORT_FUNCTIONS) {
-		print_classes("sizes", heap->sizes, put_size_limit, out);
-		print_classes("lifetimes", heap->lifetimes, put_time_limit, out);
+		print_distributions(report, out);
 		print_threads(report, out);
 	}
 	return r;

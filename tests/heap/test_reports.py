@@ -94,6 +94,8 @@ class Reports(unittest.TestCase):
         self.assertEqual({what: report[what] for what in self.expected}, self.expected)
         self.assertEqual(report["events"], len(self.heap.events))
         self.assertEqual(sum(n for n, _ in report["sizes"]), self.expected["allocated"][0])
+        for what in "leaked_sizes", "leaked_ages":
+            self.assertEqual(sum(n for n, _ in report[what]), self.expected["leaked"][0])
         self.assertEqual(sum(interval[2] for interval in report["timeline"]["intervals"]),
                          self.expected["allocated"][0])
         self.assertEqual(max(interval[0] for interval in report["timeline"]["intervals"]),
@@ -111,6 +113,16 @@ class Reports(unittest.TestCase):
         self.assertIn("descend", self.report("-t", "--allocated"))
         self.assertRegex(self.report("--callers", "^operate$", "--blocks"), "operate\n.*descend")
         self.assertIn("alive after 0.000 s: 0 bytes", self.report("--between", "0:1000"))
+
+    def test_sizes_and_times_are_of_what_was_asked_for(self):
+        of_all, of_leaks = ("sizes of what was allocated", "lifetimes of what was freed"), ("sizes of what was never freed",)
+        for option, there in (("--peak", of_all), ("--allocated", of_all), ("--leaks", of_leaks), ("--temporary", ())):
+            text = self.report(option)
+            self.assertEqual([title for title in of_all + of_leaks if title in text], list(there), option)
+        self.assertRegex(self.report(), r"(?m)^  below +[0-9.]+ [nu]s +[0-9.]+ % +[0-9]+ blocks$")
+
+    def test_its_owner_alone_reads_a_heap(self):
+        self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
 
     def test_a_capture_says_the_same(self):
         path = self.write("a.syscap")
