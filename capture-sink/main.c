@@ -35,7 +35,7 @@ struct capture_sink {
 /* Says what became of a write, and makes it an answer to the runtime. */
 static int result(struct stage *stage, const struct capture *capture, int r)
 {
-	if (r >= 0)
+	if (r >= 0 || r == -EPIPE) /* a pipe's reader needs no explanation */
 		return r;
 	if (r == -ENOTRECOVERABLE) {
 		stage_error(stage,
@@ -471,7 +471,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!capture->format)
 			stage_usage_error(state,
 					  "'%s' tells no format by its name: end it with " FORMATS
-					  ", or use capture-sink -f",
+					  ", or use -f",
 					  capture->path);
 		if (capture->base_path && capture->format != &format_html)
 			stage_usage_error(state, "--base is for a page (.html)");

@@ -82,24 +82,40 @@ static void leave_cut(const struct keeper *keeper)
 			rename_to(keeper, keeper->beside, ".part") == 0 ? ".part" : "");
 }
 
-static void keep(struct keeper *keeper, int socket)
+/* An errno is a byte, and a byte comes whole. */
+static bool write_byte(int socket, unsigned char byte)
 {
-	char said;
 	ssize_t n;
 
-	while ((n = read(socket, &said, 1)) == 1 || (n < 0 && errno == EINTR)) {
+	do
+		n = write(socket, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+static bool read_byte(int socket, unsigned char *ret)
+{
+	ssize_t n;
+
+	do
+		n = read(socket, ret, 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+static void keep(struct keeper *keeper, int socket)
+{
+	unsigned char said;
+
+	while (read_byte(socket, &said)) {
 		int r;
 
-		if (n == 1 && said == HOLDS_SOMETHING)
-			keeper->holds_something = true;
-		if (n == 1 && said == IS_EMPTY)
-			keeper->is_empty = true;
-		if (n != 1 || said != IS_WHOLE)
+		keeper->holds_something |= said == HOLDS_SOMETHING;
+		keeper->is_empty |= said == IS_EMPTY;
+		if (said != IS_WHOLE)
 			continue;
 		r = take_place(keeper);
-		if (write(socket, &r, sizeof(r)) < 0)
-			return;
-		if (r == 0)
+		if (!write_byte(socket, -r) || r == 0)
 			return;
 	}
 	leave_cut(keeper);
@@ -215,10 +231,10 @@ int new_file_open(struct new_file *file, const char *path, enum output_file_mode
 	return 0;
 }
 
-static void tell(struct new_file *file, char what)
+static void tell(struct new_file *file, unsigned char what)
 {
-	while (file->keeper_fd >= 0 && write(file->keeper_fd, &what, 1) < 0 && errno == EINTR)
-		;
+	if (file->keeper_fd >= 0)
+		write_byte(file->keeper_fd, what);
 }
 
 void new_file_note_content(struct new_file *file)
@@ -230,19 +246,13 @@ void new_file_note_content(struct new_file *file)
 
 int new_file_finish(struct new_file *file)
 {
-	int outcome = 0;
-	size_t n = 0;
-	ssize_t r = 1;
+	unsigned char error;
 
 	if (file->keeper_fd < 0)
 		return 0;
 	tell(file, IS_WHOLE);
 	file->is_told = true;
-	while (n < sizeof(outcome) && (r > 0 || (r < 0 && errno == EINTR))) {
-		r = read(file->keeper_fd, (char *)&outcome + n, sizeof(outcome) - n);
-		n += r > 0 ? r : 0;
-	}
-	return n == sizeof(outcome) ? outcome : -EPIPE;
+	return read_byte(file->keeper_fd, &error) ? -error : -EPIPE;
 }
 
 void new_file_close(struct new_file *file)

@@ -4,6 +4,10 @@
 
 #include "common/stage.h"
 
+/* stage-front.c */
+void stage_find_front(struct stage *stage);
+void stage_tell_ready(struct stage *stage);
+
 /* stage-options.c: exits by itself on --help, --version and usage errors. */
 void stage_parse_options(struct stage *stage, void *self, int argc, char **argv);
 

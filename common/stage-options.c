@@ -28,23 +28,28 @@ void stage_usage_error(const struct argp_state *state, const char *format, ...)
 	exit(STAGE_EXIT_USAGE);
 }
 
-static error_t parse_sandbox(int key, char *arg, struct argp_state *state)
+enum stage_sandbox_mode stage_sandbox_mode(const char *name, const struct argp_state *state)
 {
 	static const char *const names[] = {
 		[STAGE_SANDBOX_AUTO] = "auto",
 		[STAGE_SANDBOX_REQUIRED] = "required",
 		[STAGE_SANDBOX_OFF] = "off",
 	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	stage_usage_error(state, "--sandbox takes auto, required or off, not '%s'", name);
+}
+
+static error_t parse_sandbox(int key, char *arg, struct argp_state *state)
+{
 	struct stage *stage = state->input;
 
 	if (key != KEY_SANDBOX)
 		return ARGP_ERR_UNKNOWN;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(arg, names[i])) {
-			stage->sandbox_mode = i;
-			return 0;
-		}
-	stage_usage_error(state, "--sandbox takes auto, required or off, not '%s'", arg);
+	stage->sandbox_mode = stage_sandbox_mode(arg, state);
+	return 0;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -115,7 +120,8 @@ void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 
 	argp_program_version_hook = print_version;
 	/* In order: what follows a command is the command's own. */
-	arguments_parse(&argp, program->name, argc, argv, ARGP_IN_ORDER, &options);
+	arguments_parse(&argp, stage->front ? stage->front : program->name, argc, argv,
+			ARGP_IN_ORDER, &options);
 	if (options.nowhere)
 		fclose(options.nowhere);
 }

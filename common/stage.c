@@ -153,7 +153,7 @@ static int fill(struct stage *stage, void *self)
 /* What is seen of an error elsewhere. The front-end, which has all stages before it, sees more. */
 static void tell_of_neighbour(const struct stage *stage, const char *text)
 {
-	if (!stage->neighbours_are_told)
+	if (!stage->front)
 		stage_error(stage, "%s", text);
 }
 
@@ -439,7 +439,8 @@ static int run_source(struct stage *stage, void *self)
 static void report(const struct stage *stage, int error)
 {
 	if (error == -EPIPE && stage->program->role == STAGE_SINK)
-		stage_error(stage, "error: the reader of its output has gone");
+		return; /* `| head` is no error, and whoever else reads has gone in some way of its
+			   own */
 	else if (error == -EPIPE)
 		tell_of_neighbour(stage, "error: the next stage has gone; its output ends here");
 	else if (error == -EINTR)
@@ -466,6 +467,8 @@ static int run(struct stage *stage, void *self)
 	if (r < 0)
 		return STAGE_EXIT_FAILED;
 	r = program->open ? program->open(stage, self) : 0;
+	if (r == 0)
+		stage_tell_ready(stage);
 	if (r == 0)
 		r = program->role == STAGE_SOURCE ? run_source(stage, self)
 						  : run_on_stream(stage, self);
@@ -495,8 +498,7 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 		stage_error(&stage, "error: could not begin ('/dev/null'): %s", strerror(-status));
 		return STAGE_EXIT_FAILED;
 	}
-	stage.neighbours_are_told = getenv(STAGE_NEIGHBOURS_TOLD);
-	unsetenv(STAGE_NEIGHBOURS_TOLD); /* what is recorded may run stages of its own */
+	stage_find_front(&stage);
 	give_memory_back();
 	if (program->init)
 		program->init(self);

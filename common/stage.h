@@ -24,8 +24,13 @@
 #include "common/wire-writer.h"
 #include "common/wire.h"
 
-/* In the environment: whoever has started the stages tells if one of them dies. */
-#define STAGE_NEIGHBOURS_TOLD "STACKPIPE_NEIGHBOURS_TOLD"
+/*
+ * In the environment: the command of ours that has started the stage, as a user knows it. It tells
+ * if another stage dies, and it is whose options were wrong. And the descriptor for a byte that
+ * says that nothing is in the way of this stage.
+ */
+#define STAGE_FRONT "STACKPIPE_FRONT"
+#define STAGE_READY_FD "STACKPIPE_READY_FD"
 
 enum {
 	STAGE_EXIT_OK = 0,
@@ -109,7 +114,9 @@ struct stage {
 	uint64_t end_time;  /* of the `end` record */
 	char *early[STAGE_EARLY_MAX];
 	size_t n_early;
-	bool quiet, neighbours_are_told;
+	bool quiet;
+	const char *front; /* NULL: a shell's pipeline, or none */
+	int ready_fd;
 	const char *stats_path;
 	FILE *stats_file;
 	int memory_fd; /* for --stats: of peak-memory.h */
@@ -124,6 +131,9 @@ int stage_main(int argc, char **argv, const struct stage_program *program);
 
 /* Adds a record to the output: 0 or -errno, as wire_writer_put(). A sink has none: nothing. */
 int stage_put(struct stage *stage, enum wire_record_id id, const void *view);
+
+/* A mode by its name; exits as stage_usage_error() does. */
+enum stage_sandbox_mode stage_sandbox_mode(const char *name, const struct argp_state *state);
 
 /* For option parsers: one line on what is wrong with the command line, and exit. */
 void stage_usage_error(const struct argp_state *state, const char *format, ...)

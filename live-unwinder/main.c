@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* live-unwinder: replaces every sample by its call stack. */
+#include <errno.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/sandbox.h"
 #include "common/stage.h"
@@ -115,6 +117,17 @@ static void describe_sandbox(const void *data, struct sandbox *sandbox)
 		sandbox_allow_programs(sandbox);
 }
 
+/* What rules say depends on the machine of the stream; whether they can be read does not. */
+static int check_rules(struct stage *stage, void *data)
+{
+	struct live_unwinder *self = data;
+
+	if (!self->intervals_path || !access(self->intervals_path, R_OK))
+		return 0;
+	stage_error(stage, "error: could not read '%s': %s", self->intervals_path, strerror(errno));
+	return -ECANCELED;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
@@ -126,6 +139,7 @@ int main(int argc, char **argv)
 		.parse_option = parse_option,
 		.handlers = handlers,
 		.init = unwinder_init,
+		.open = check_rules,
 		.start = unwinder_start,
 		.describe_sandbox = describe_sandbox,
 		.finish = unwinder_finish,

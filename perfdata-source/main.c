@@ -31,8 +31,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!replay->path)
-			stage_usage_error(state, "name a file, like perf.data, or - for standard "
-						 "input");
+			replay->path = "-";
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -60,7 +59,7 @@ int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
 		.name = "perfdata-source",
-		.arguments = "FILE",
+		.arguments = "[FILE]",
 		.summary = "Replays a perf.data file as a stream.",
 		.role = STAGE_SOURCE,
 		.self_size = sizeof(struct replay),

@@ -42,6 +42,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_SHOW:
 		conversion->is_shown = true;
 		return 0;
+	case 'f':
+		pass_on(conversion, state, "-f", arg);
+		return 0;
 	case KEY_FORCE:
 		pass_on(conversion, state, "--force", NULL);
 		return 0;
@@ -78,6 +81,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
+	{ "format", 'f', "FORMAT", 0,
+	  "Write syscap, html, folded, pb.gz, speedscope.json, firefox.json or otlp, whatever the "
+	  "name says",
+	  0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace TO if it exists", 0 },
 	{ "base", KEY_BASE, "PAGE", 0, "Of .html: compare with this page of stackpipe", 0 },
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 0 },
@@ -132,8 +139,9 @@ int command_convert(int argc, char **argv)
 	static const struct argp argp = { options, parse_option, "FROM TO",
 					  "Writes a capture, folded stacks or perf.data in another "
 					  "format." };
-	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
+	_cleanup_(pipeline_deinit) struct pipeline pipeline = { .front = "stackpipe convert" };
 	struct conversion conversion = { 0 };
+	int status;
 
 	arguments_parse(&argp, "stackpipe convert", argc, argv, 0, &conversion);
 	if (add_stages(&pipeline, &conversion) < 0)
@@ -142,7 +150,6 @@ int command_convert(int argc, char **argv)
 		pipeline_print(&pipeline, stdout);
 		return STAGE_EXIT_OK;
 	}
-	if (pipeline_start(&pipeline, NULL) < 0)
-		return STAGE_EXIT_FAILED;
-	return pipeline_wait(&pipeline);
+	status = pipeline_start(&pipeline, NULL);
+	return status ? status : pipeline_wait(&pipeline);
 }

@@ -33,10 +33,10 @@ static const struct check checks[] = {
 	  { "perf-source", "-e", "cpu-clock", "-a", "-d", "0.05", NULL },
 	  false },
 	{ "sample by cycles of the CPU",
-	  { "perf-source", "-e", "cycles", "-a", "-d", "0.05", NULL },
+	  { "perf-source", "-e", "cycles", "--", "true", NULL },
 	  false },
 	{ "sample 4,999 times a second with 64 KiB of stack",
-	  { "perf-source", "-e", "cpu-clock", "-a", "-d", "0.05", "-F", "4999", "-s", "65528",
+	  { "perf-source", "-e", "cpu-clock", "-F", "4999", "-s", "65528", "--", "sleep", "0.05",
 	    NULL },
 	  false },
 };

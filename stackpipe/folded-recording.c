@@ -26,9 +26,7 @@ int folded_recording_read(struct folded_counts *counts, const char *path, int si
 
 	if (r == 0)
 		r = add_sink(&pipeline, heap);
-	if (r == 0)
-		r = pipeline_start(&pipeline, &fd);
-	if (r < 0)
+	if (r < 0 || pipeline_start(&pipeline, &fd) != STAGE_EXIT_OK)
 		return STAGE_EXIT_FAILED;
 	in = fdopen(fd, "r");
 	r = in ? folded_counts_read(counts, in, side) : -errno;

@@ -56,9 +56,9 @@ static struct heap_report report = {
 	.options = { .n_rows = ROWS_DEFAULT, .min_percent = 1, .view = { VIEW_WEIGHTS, 0 } },
 	.points = { -1, -1 },
 };
-static struct pipeline recording, reading;
+static struct pipeline recording = { .front = "stackpipe heap" }, reading;
 static struct new_file stream; /* where that is what is kept */
-static const char *output = DEFAULT_FILE, *input, *base, *sandbox;
+static const char *output = DEFAULT_FILE, *format, *input, *base, *sandbox;
 static bool has_command, is_forced, is_quiet, is_shown;
 
 static void add(int stage, const char *argument)
@@ -137,6 +137,9 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 		for (int i = 0; i < SINK; i++)
 			add(i, "-q");
 		return 0;
+	case 'f':
+		format = arg;
+		return 0;
 	case KEY_FORCE:
 		is_forced = true;
 		return 0;
@@ -153,6 +156,7 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 		add(SOURCE, "--mmap");
 		return 0;
 	case KEY_SANDBOX:
+		stage_sandbox_mode(arg, state); /* one line, and not one of each stage */
 		sandbox = arg; /* of the sink, which is not there yet */
 		for (int i = 0; i < SINK; i++)
 			pass_on(i, "--sandbox", arg);
@@ -229,6 +233,7 @@ static const struct argp_option options[] = {
 	  "Write FILE: all of it, to be reported, if it ends in " RECORDING_ENDING
 	  ", else by its name what capture-sink(1) writes (" DEFAULT_FILE ")",
 	  1 },
+	{ "format", 'f', "FORMAT", 0, "A format of capture-sink(1), whatever the name says", 1 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 1 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 1 },
 	{ "sample", 'S', "BYTES", 0, "A sample for so many bytes allocated (0: everything)", 1 },
@@ -295,7 +300,7 @@ static bool is_for_sink(void)
 {
 	size_t size = strlen(output), ending = strlen(RECORDING_ENDING);
 
-	return size <= ending || strcmp(output + size - ending, RECORDING_ENDING);
+	return format || size <= ending || strcmp(output + size - ending, RECORDING_ENDING);
 }
 
 /* Whether all stages behind the source, whose status is the program's, have done their work. */
@@ -346,6 +351,8 @@ static int finish_recording(int status)
 
 static int record(void)
 {
+	int status;
+
 	if (is_for_sink()) {
 		if (pipeline_add(&recording, "capture-sink") < 0)
 			return STAGE_EXIT_FAILED;
@@ -355,6 +362,8 @@ static int record(void)
 			add(SINK, "-q");
 		if (sandbox)
 			pass_on(SINK, "--sandbox", sandbox);
+		if (format)
+			pass_on(SINK, "-f", format);
 		add(SINK, output);
 	}
 	if (is_shown) {
@@ -364,11 +373,8 @@ static int record(void)
 	if (!is_for_sink() && open_output() < 0)
 		return STAGE_EXIT_FAILED;
 	pipeline_stop_by_signal(&recording);
-	if (pipeline_start(&recording, NULL) == 0)
-		return finish_recording(pipeline_wait(&recording));
-	pipeline_stop(&recording, SIGTERM);
-	pipeline_wait(&recording);
-	return STAGE_EXIT_FAILED;
+	status = pipeline_start(&recording, NULL);
+	return finish_recording(status ? status : pipeline_wait(&recording));
 }
 
 static const char *unit_name(void)

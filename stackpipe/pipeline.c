@@ -108,50 +108,139 @@ static int find_program(const char *name, char ret[PATH_MAX])
 	return -ENOENT;
 }
 
-/* In the child: nothing of it returns. */
-static void run(const char *path, const struct pipeline_stage *stage, int input, int output)
+struct pipe_ends {
+	int read_fd, write_fd; /* -1: there is none */
+};
+
+/* What connects the stages, while they are started: the pipe behind each, and ours. */
+struct connections {
+	struct pipe_ends behind[PIPELINE_STAGES_MAX], ready;
+};
+
+static void close_ends(struct pipe_ends *ends)
 {
+	if (ends->read_fd >= 0)
+		close(ends->read_fd);
+	if (ends->write_fd >= 0)
+		close(ends->write_fd);
+	*ends = (struct pipe_ends){ -1, -1 };
+}
+
+static void disconnect(struct connections *connections)
+{
+	for (size_t i = 0; i < PIPELINE_STAGES_MAX; i++)
+		close_ends(&connections->behind[i]);
+	close_ends(&connections->ready);
+}
+
+static int open_ends(struct pipe_ends *ends)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	*ends = (struct pipe_ends){ fds[0], fds[1] };
+	return 0;
+}
+
+static int connect_stages(struct connections *connections, size_t n)
+{
+	int r = open_ends(&connections->ready);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = open_ends(&connections->behind[i]);
+	return r;
+}
+
+/* To its stages. */
+static void name_front(const struct pipeline *pipeline)
+{
+	setenv(STAGE_FRONT, pipeline->front ? pipeline->front : "stackpipe", 1);
+}
+
+/* In the child: nothing of it returns. */
+static void run(const char *path, const struct pipeline *pipeline, size_t number,
+		const struct connections *connections)
+{
+	int input = number ? connections->behind[number - 1].read_fd : -1;
+	int output = connections->behind[number].write_fd, ready = connections->ready.write_fd;
+	char text[16];
+
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
-	setenv(STAGE_NEIGHBOURS_TOLD, "1", 1);
+	name_front(pipeline);
+	if (ready >= 0) {
+		snprintf(text, sizeof(text), "%d", ready);
+		setenv(STAGE_READY_FD, text, 1);
+		fcntl(ready, F_SETFD, 0);
+	}
 	if ((input >= 0 && dup2(input, STDIN_FILENO) < 0) ||
 	    (output >= 0 && dup2(output, STDOUT_FILENO) < 0))
 		_exit(STAGE_EXIT_FAILED);
-	execv(path, (char **)stage->arguments);
+	execv(path, (char **)pipeline->stages[number].arguments);
 	fprintf(stderr, "stackpipe: error: could not run '%s': %s\n", path, strerror(errno));
 	_exit(STAGE_EXIT_FAILED);
 }
 
+static int start(struct pipeline *pipeline, size_t number, const struct connections *connections)
+{
+	struct pipeline_stage *stage = &pipeline->stages[number];
+	char path[PATH_MAX];
+	int r = find_program(stage->arguments[0], path);
+
+	if (r < 0)
+		return r;
+	stage->pid = fork();
+	if (stage->pid == 0)
+		run(path, pipeline, number, connections);
+	return stage->pid < 0 ? -errno : 0;
+}
+
+/* Each says so, or has gone without. */
+static int wait_until_ready(struct pipe_ends *ready, size_t n)
+{
+	char said;
+
+	close(take_fd(&ready->write_fd));
+	while (n) {
+		ssize_t r = read(ready->read_fd, &said, 1);
+
+		if (r == 0 || (r < 0 && errno != EINTR))
+			return -ECANCELED;
+		n -= r > 0;
+	}
+	return 0;
+}
+
+static int start_all(struct pipeline *pipeline, struct connections *connections)
+{
+	int r = 0;
+
+	for (size_t i = pipeline->n; i-- > 1 && r == 0;)
+		r = start(pipeline, i, connections);
+	if (r == 0)
+		r = wait_until_ready(&connections->ready, pipeline->n - 1);
+	return r < 0 ? r : start(pipeline, 0, connections);
+}
+
 int pipeline_start(struct pipeline *pipeline, int *ret_output)
 {
-	_cleanup_fd_ int input = -1;
-	char path[PATH_MAX];
-	int r;
+	size_t n_pipes = ret_output ? pipeline->n : pipeline->n - 1;
+	struct connections connections;
+	int r, status;
 
+	memset(&connections, -1, sizeof(connections));
 	fflush(NULL); /* the children have our buffers, too */
-	for (size_t i = 0; i < pipeline->n; i++) {
-		struct pipeline_stage *stage = &pipeline->stages[i];
-		bool has_pipe = i + 1 < pipeline->n || ret_output;
-		int ends[2] = { -1, -1 };
-
-		r = find_program(stage->arguments[0], path);
-		if (r < 0)
-			return r;
-		if (has_pipe && pipe2(ends, O_CLOEXEC) < 0)
-			return -errno;
-		stage->pid = fork();
-		if (stage->pid == 0)
-			run(path, stage, input, ends[1]);
-		if (ends[1] >= 0)
-			close(ends[1]);
-		if (input >= 0)
-			close(input);
-		input = ends[0];
-		if (stage->pid < 0)
-			return -errno;
+	r = connect_stages(&connections, n_pipes);
+	if (r == 0)
+		r = start_all(pipeline, &connections);
+	if (r == 0 && ret_output)
+		*ret_output = take_fd(&connections.behind[pipeline->n - 1].read_fd);
+	disconnect(&connections);
+	if (r < 0) {
+		status = pipeline_wait(pipeline);
+		return status ? status : STAGE_EXIT_FAILED;
 	}
-	if (ret_output)
-		*ret_output = take_fd(&input);
 	if (is_stopped) /* before there was a source */
 		pipeline_stop(pipeline, is_stopped);
 	return 0;
@@ -197,11 +286,14 @@ int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *pro
 	int status, of_stages, fd;
 
 	if (pipeline->n) {
-		if (pipeline_start(pipeline, &fd) < 0 || dup2(fd, STDIN_FILENO) < 0)
+		status = pipeline_start(pipeline, &fd);
+		if (status)
+			return status;
+		if (dup2(fd, STDIN_FILENO) < 0)
 			return STAGE_EXIT_FAILED;
 		close(fd);
 	}
-	setenv(STAGE_NEIGHBOURS_TOLD, "1", 1);
+	name_front(pipeline);
 	status = stage_main(1, arguments, program);
 	close(STDIN_FILENO); /* who still writes to us need not wait */
 	of_stages = pipeline_wait(pipeline);

@@ -22,6 +22,7 @@ struct pipeline_stage {
 };
 
 struct pipeline {
+	const char *front; /* the command that it is of, for what its stages say of options */
 	struct pipeline_stage stages[PIPELINE_STAGES_MAX];
 	size_t n;
 };
@@ -39,8 +40,9 @@ int pipeline_add_argument_to(struct pipeline *pipeline, size_t number, const cha
 void pipeline_print(const struct pipeline *pipeline, FILE *out);
 
 /*
- * Starts all stages; the last one's output is ours, or with `ret_output` a pipe to be read. 0 or
- * -errno; -ENOENT: a program of ours is not there.
+ * Starts all stages, the source once nothing is in the way of the others: what is recorded does not
+ * begin to run for nothing. The last one's output is ours, or with `ret_output` a pipe to be read.
+ * 0; else an exit status: what is wrong was said, and none of them is left.
  */
 int pipeline_start(struct pipeline *pipeline, int *ret_output);
 

@@ -53,6 +53,7 @@ static const struct {
 	{ KEY_FILTER, SOURCE, "--filter" },
 	{ 'd', SOURCE, "-d" },
 	{ 'm', SOURCE, "-m" },
+	{ 'f', SINK, "-f" },
 	{ KEY_MARKS, SOURCE, "--marks" },
 	{ KEY_ENGINE, UNWINDER, "--engine" },
 	{ KEY_INTERVALS, UNWINDER, "--intervals" },
@@ -137,6 +138,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		add(recording, SOURCE, "--scheduler");
 		return 0;
 	case KEY_SANDBOX:
+		stage_sandbox_mode(arg, state); /* one line, and not one of each stage */
 		pass_on_sandbox(recording, arg);
 		return 0;
 	case KEY_NO_INLINES:
@@ -161,6 +163,7 @@ static const struct argp_option options[] = {
 	  "Write FILE, whose name tells the format: .syscap, .html, .folded, .pb.gz, "
 	  ".speedscope.json, .firefox.json, .otlp (" DEFAULT_OUTPUT ")",
 	  0 },
+	{ "format", 'f', "FORMAT", 0, "That format, whatever the name says", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 0 },
@@ -197,12 +200,11 @@ static const struct argp_option options[] = {
 
 static int run(struct pipeline *pipeline)
 {
+	int status;
+
 	pipeline_stop_by_signal(pipeline);
-	if (pipeline_start(pipeline, NULL) == 0)
-		return pipeline_wait(pipeline);
-	pipeline_stop(pipeline, SIGTERM);
-	pipeline_wait(pipeline);
-	return STAGE_EXIT_FAILED;
+	status = pipeline_start(pipeline, NULL);
+	return status ? status : pipeline_wait(pipeline);
 }
 
 int command_record(int argc, char **argv)
@@ -211,7 +213,8 @@ int command_record(int argc, char **argv)
 					     "capture-sink" };
 	static const struct argp argp = { options, parse_option, "[-- COMMAND [ARG...]]",
 					  "Records a command, processes, or the whole machine." };
-	struct recording recording = { .output = DEFAULT_OUTPUT };
+	struct recording recording = { .pipeline.front = "stackpipe record",
+				       .output = DEFAULT_OUTPUT };
 	int status = STAGE_EXIT_OK;
 
 	for (int i = 0; i < N_STAGES; i++)

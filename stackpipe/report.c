@@ -37,7 +37,7 @@ static struct report_options options = {
 	.pid = -1,
 	.unit_name = "samples",
 };
-static struct pipeline pipeline; /* whose end we are */
+static struct pipeline pipeline = { .front = "stackpipe report" }; /* whose end we are */
 
 static void parse_time(const char *text, const struct argp_state *state)
 {

@@ -57,6 +57,19 @@ int top_screen_key(void)
 	return key == ERR ? 0 : key;
 }
 
+/* Where a line has no room for all of it, a mark stands for the rest. */
+static bool put_if_it_fits(const char *between, const char *text)
+{
+	int room = COLS - getcurx(stdscr) - 2; /* of which the mark takes these */
+
+	if ((int)(mbstowcs(NULL, between, 0) + mbstowcs(NULL, text, 0)) > room) {
+		addstr(" …");
+		return false;
+	}
+	printw("%s%s", between, text);
+	return true;
+}
+
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * part / whole : 0;
@@ -96,9 +109,49 @@ static void draw_gauges(const struct top *top)
 		top_gauges_text(&top->gauges, i, gauge);
 		if (!*gauge)
 			continue;
-		printw("%s%s", between, gauge);
+		if (!put_if_it_fits(between, gauge))
+			return;
 		between = "  ";
 	}
+}
+
+/* How stacks have ended, the most of them first. */
+static void draw_ends(const struct stacks *stacks, uint64_t n)
+{
+	bool is_drawn[STACKS_ENDS] = { false };
+	char text[64];
+
+	for (;;) {
+		size_t most = STACKS_ENDS;
+
+		for (size_t i = 0; i < STACKS_ENDS; i++)
+			if (stacks->n_ends[i] && !is_drawn[i] &&
+			    (most == STACKS_ENDS || stacks->n_ends[i] > stacks->n_ends[most]))
+				most = i;
+		if (most == STACKS_ENDS)
+			return;
+		is_drawn[most] = true;
+		snprintf(text, sizeof(text), "%s %.1f %%", stacks_end_name(most),
+			 percent(stacks->n_ends[most], n));
+		if (!put_if_it_fits("  ", text))
+			return;
+	}
+}
+
+/* What is recorded may be a long command: what else is said in the first line is there, too. */
+static void draw_title(const struct top *top, const struct stacks *stacks)
+{
+	char rest[128];
+	int room;
+
+	snprintf(rest, sizeof(rest), ", %s at %" PRIu64 " Hz  %.1f s", stacks->hello.event,
+		 stacks->hello.rate, (stacks->last_time - stacks->hello.start_time) / 1e9);
+	mvprintw(0, 0, "stackpipe top: ");
+	room = COLS - getcurx(stdscr) - (int)strlen(rest);
+	if ((int)strlen(top->target) > room && room > 1)
+		printw("%.*s…%s", room - 1, top->target, rest);
+	else
+		printw("%s%s", top->target, rest);
 }
 
 static void draw_head(const struct top *top)
@@ -109,24 +162,17 @@ static void draw_head(const struct top *top)
 	for (size_t i = 0; i < STACKS_ENDS; i++)
 		n += stacks->n_ends[i];
 	attron(A_BOLD);
-	mvprintw(0, 0, "stackpipe top: %s, %s at %" PRIu64 " Hz  %.1f s", top->target,
-		 stacks->hello.event, stacks->hello.rate,
-		 (stacks->last_time - stacks->hello.start_time) / 1e9);
+	draw_title(top, stacks);
 	attroff(A_BOLD);
 	mvprintw(1, 0, "%" PRIu64 " samples, %.0f a second, ", n, top->rate);
 	if (top->n_lost)
 		attron(COLOR_PAIR(1));
 	printw("%" PRIu64 " lost", top->n_lost);
 	attroff(COLOR_PAIR(1));
-	for (uint32_t end = 0; end < STACKS_ENDS; end++)
-		if (stacks->n_ends[end])
-			printw("  %s %.1f %%", stacks_end_name(end),
-			       percent(stacks->n_ends[end], n));
+	draw_ends(stacks, n);
 	move(2, 0);
-	clrtoeol(); /* the line before may have been too long */
 	draw_gauges(top);
 	move(3, 0);
-	clrtoeol();
 	draw_sum(top);
 	if (top->counts.process >= 0)
 		printw("  process %s",
@@ -239,6 +285,24 @@ static void draw_subject(struct top *top, int first, int last)
 	}
 }
 
+/* Those first that a narrow terminal has room for. */
+static void draw_keys(const struct top *top)
+{
+	static const char *const keys[] = {
+		"q quit",      "↑↓ Enter zoom", "Esc back",	"s sort",      "/ filter", "v view",
+		"p processes", "c groups",	"space freeze", "+ - seconds", "w save",
+	};
+
+	addstr(" ");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		if (*keys[i] == 'v' && top->gathering.stacks.events.n < 2)
+			continue;
+		if (!put_if_it_fits(i ? "  " : "", keys[i]))
+			return;
+	}
+	addstr(" ");
+}
+
 static void draw_foot(const struct top *top, int line)
 {
 	move(line, 0);
@@ -248,9 +312,7 @@ static void draw_foot(const struct top *top, int line)
 	else if (*top->message)
 		printw(" %s ", top->message);
 	else
-		printw(" q quit  ↑↓ Enter zoom  Esc back  s sort  p processes  c groups %s / filter  space freeze "
-		       " + - seconds  w save ",
-		       top->gathering.stacks.events.n > 1 ? " v view " : "");
+		draw_keys(top);
 	attroff(A_REVERSE);
 }
 

@@ -27,8 +27,9 @@ enum {
 	NODES_KEPT = 1 << 21, /* of the profile's tree; then it begins anew */
 };
 
-static struct pipeline pipeline; /* whose end we are */
-static regex_t *cgroups;	 /* that are looked at; NULL: all */
+static struct pipeline pipeline = { .front = "stackpipe top" }; /* whose end we are */
+static bool has_quit;						/* by a key or a signal */
+static regex_t *cgroups;					/* that are looked at; NULL: all */
 
 static int set_filter(struct top *top, const char *text)
 {
@@ -141,6 +142,12 @@ static int change_view(struct top *top)
 	return live_counts_again(&top->counts);
 }
 
+static void quit(struct top *top)
+{
+	top->is_over = has_quit = true;
+	pipeline_stop(&pipeline, SIGINT);
+}
+
 static int press(struct top *top, int key)
 {
 	if (top->prompt.is_open)
@@ -148,8 +155,7 @@ static int press(struct top *top, int key)
 	*top->message = 0;
 	switch (key) {
 	case 'q':
-		top->is_over = true;
-		pipeline_stop(&pipeline, SIGINT);
+		quit(top);
 		return 0;
 	case KEY_UP:
 	case 'k':
@@ -263,10 +269,8 @@ static int tick(struct stage *stage, void *self)
 	bool has_changed = false;
 	int key, r = 0;
 
-	if (stage_should_stop() && !top->is_over) {
-		top->is_over = true;
-		pipeline_stop(&pipeline, SIGINT);
-	}
+	if (stage_should_stop() && !top->is_over)
+		quit(top);
 	if (top->is_over || !top->has_screen)
 		return 0;
 	while ((key = top_screen_key()) && r == 0) {
@@ -439,8 +443,12 @@ static int run(void)
 		.deinit = deinit,
 	};
 
+	int status;
+
 	signal(SIGINT, SIG_IGN);
-	return pipeline_end_with(&pipeline, &program);
+	status = pipeline_end_with(&pipeline, &program);
+	/* Of a command that was asked to stop with us nobody wants to know how it took that. */
+	return has_quit && status == pipeline.stages[0].status ? STAGE_EXIT_OK : status;
 }
 
 int command_top(int argc, char **argv)

@@ -237,11 +237,6 @@ class Front(pipeline.RecordingTest):
         self.assertEqual([line for line in errors if "hardware" not in line],
                          ["stackpipe: error: symbolizer was killed by signal 9 (Killed)"])
 
-    def test_the_last_recording_is_kept(self):
-        for _ in range(2):
-            run("record", "-q", "--", "true", cwd=self.directory)
-        self.assertTrue((self.directory / "stackpipe.syscap.old").exists())
-
     @pipeline.needs_root
     def test_links_of_others_are_not_followed(self):
         """Where anybody may put something, as in /tmp."""
