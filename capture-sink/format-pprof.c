@@ -13,8 +13,10 @@
 #include "capture-sink/output-stream.h"
 #include "capture-sink/protobuf.h"
 #include "capture-sink/whole-profile.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "profile/groups.h"
+#include "profile/program.h"
 #include "profile/used-names.h"
 #include "profile/wait-reasons.h"
 
@@ -310,22 +312,27 @@ static void put_mapping(struct writing *self, uint32_t number, uint64_t limit)
 	put(self, PROFILE_MAPPING, &self->message);
 }
 
+/* The program comes first: readers take the name of the whole profile from there. */
 static int put_mappings(struct writing *self)
 {
 	const struct profile *profile = self->profile;
-	uint64_t *limits = calloc(profile->n_modules, sizeof(*limits));
+	_cleanup_free_ uint64_t *limits = calloc(profile->n_modules, sizeof(*limits));
+	uint32_t program;
+	int r = limits ? profile_find_program(profile, &program) : -ENOMEM;
 
-	if (!limits)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	for (size_t i = 1; i < profile->n_locations; i++) {
 		const struct profile_location *location = &profile->locations[i];
 
 		if (location->offset >= limits[location->module])
 			limits[location->module] = location->offset + 1;
 	}
+	if (program)
+		put_mapping(self, program, limits[program]);
 	for (size_t i = 1; i < profile->n_modules; i++)
-		put_mapping(self, i, limits[i]);
-	free(limits);
+		if (i != program)
+			put_mapping(self, i, limits[i]);
 	return 0;
 }
 

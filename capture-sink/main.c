@@ -403,9 +403,9 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	r = result(stage, capture, r);
 	if (!stage->quiet && r == 0)
 		summary_print_capture(capture, end);
-	if (r == 0 && !capture->has_view)
+	if (r >= 0 && !capture->has_view)
 		r = refuse_view(stage, capture);
-	return r;
+	return r < 0 ? r : 0;
 }
 
 /* false: there is no such amount. */

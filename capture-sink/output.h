@@ -55,7 +55,7 @@ static inline void output_note_content(struct output *output)
 	new_file_note_content(&output->file);
 }
 
-/* Flushes and closes: it is whole, and has its name. 0 or -errno. */
+/* Flushes and closes: it is whole, and has its name. As new_file_finish(). */
 int output_close(struct output *output);
 
 /* The same of one that is not whole. Nothing, if it was closed. */

@@ -41,7 +41,7 @@ static int by_samples(const void *a, const void *b, void *arg)
 static void print_hint(const struct capture *capture, double percent_cut)
 {
 	if (percent_cut > PERCENT_CUT_MAX && capture->stacks.hello.stack_size < RECORD_STACK_MAX)
-		fprintf(stderr, "  use perf-source -s %d: %.0f %% of the stacks were cut\n",
+		fprintf(stderr, "  record again with -s %d: %.0f %% of the stacks were cut\n",
 			RECORD_STACK_MAX, percent_cut);
 }
 

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +19,7 @@ enum {
 	NOT_EXECUTABLE = 126,
 };
 
-static void run_child(int start_fd, int failed_fd, char **argv, char **environment)
+static void run_child(int start_fd, int failed_fd, char **argv, char **environment, int output_fd)
 {
 	static const int ours[] = { SIGINT, SIGTERM, SIGALRM, SIGPIPE, SIGXFSZ };
 	char go;
@@ -28,7 +30,7 @@ static void run_child(int start_fd, int failed_fd, char **argv, char **environme
 		signal(ours[i], SIG_DFL);
 	if (read(start_fd, &go, 1) != 1)
 		_exit(NOT_STARTED);
-	dup2(STDERR_FILENO, STDOUT_FILENO);
+	dup2(output_fd, STDOUT_FILENO);
 	for (; environment && *environment; environment++)
 		putenv(*environment);
 	execvp(argv[0], argv);
@@ -38,7 +40,7 @@ static void run_child(int start_fd, int failed_fd, char **argv, char **environme
 	_exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
-int command_prepare(struct command *command, char **argv, char **environment)
+int command_prepare(struct command *command, char **argv, char **environment, int output_fd)
 {
 	_cleanup_fd_ int start_read = -1, start_write = -1, failed_read = -1, failed_write = -1;
 	int start[2], failed[2];
@@ -57,7 +59,7 @@ int command_prepare(struct command *command, char **argv, char **environment)
 		return -errno;
 	if (pid == 0) {
 		close(start_write);
-		run_child(start_read, failed_write, argv, environment);
+		run_child(start_read, failed_write, argv, environment, output_fd);
 	}
 	*command = (struct command){
 		.pid = pid,
@@ -90,6 +92,15 @@ int command_start(struct command *command)
 	return n == sizeof(error) ? -error : 0;
 }
 
+static void note_end(struct command *command, int status)
+{
+	command->ended_as = status;
+	command->status = WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
+	close(command->pid_fd);
+	command->pid_fd = -1;
+	command->pid = 0;
+}
+
 static void pass_on_request(const struct command *command, bool *is_asked)
 {
 	if (stage_must_stop())
@@ -118,8 +129,20 @@ void command_reap(struct command *command)
 			return;
 		pass_on_request(command, &is_asked);
 	}
-	command->status = WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALLED + WTERMSIG(status);
-	close(command->pid_fd);
-	command->pid_fd = -1;
-	command->pid = 0;
+	note_end(command, status);
+}
+
+const char *command_crash_text(struct command *command, char ret[static COMMAND_END_TEXT])
+{
+	const char *name;
+	int status;
+
+	if (command->pid > 0 && waitpid(command->pid, &status, WNOHANG) == command->pid)
+		note_end(command, status);
+	if (command->pid > 0 || !WIFSIGNALED(command->ended_as))
+		return NULL;
+	name = sigabbrev_np(WTERMSIG(command->ended_as));
+	snprintf(ret, COMMAND_END_TEXT, "was killed by %s%s%s", name ? "SIG" : "a real-time signal",
+		 name ? name : "", WCOREDUMP(command->ended_as) ? " (core dumped)" : "");
+	return ret;
 }

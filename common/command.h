@@ -9,14 +9,15 @@ struct command {
 	int pid_fd;    /* readable once it has ended */
 	int start_fd;  /* a byte lets it go */
 	int failed_fd; /* gives errno if it could not be executed */
-	int status;    /* once it was reaped: what an exit status of ours can say of it */
+	int ended_as;  /* once it was reaped: as waitpid(2) says it; 0: it is there still */
+	int status;    /* then, too: what an exit status of ours can say of it */
 };
 
 /*
- * Forks it. Its standard output becomes standard error, because ours is the stream. `environment`
- * is a list of "NAME=value" that is added to ours, or NULL. 0 or -errno.
+ * Forks it. Its standard output is `output_fd`, because ours is the stream. `environment` is a list
+ * of "NAME=value" that is added to ours, or NULL. 0 or -errno.
  */
-int command_prepare(struct command *command, char **argv, char **environment);
+int command_prepare(struct command *command, char **argv, char **environment, int output_fd);
 
 /* Lets it go: 0, or -errno of its exec. */
 int command_start(struct command *command);
@@ -27,3 +28,11 @@ int command_start(struct command *command);
  * it that nothing of it is recorded any more.
  */
 void command_reap(struct command *command);
+
+enum { COMMAND_END_TEXT = 64 };
+
+/*
+ * If a signal has ended it by now: "was killed by SIGSEGV (core dumped)". NULL: it is there still,
+ * or has ended well, or as it said itself.
+ */
+const char *command_crash_text(struct command *command, char ret[static COMMAND_END_TEXT]);

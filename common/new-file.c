@@ -21,6 +21,9 @@ enum { PARTS_TRIED = 16 };
 /* What the child is told, a byte each. */
 enum { HOLDS_SOMETHING = 'h', IS_EMPTY = 'e', IS_WHOLE = 'w' };
 
+/* What the child answers to the last of them, if it is no errno. */
+enum { LEFT_OLD = 0xff };
+
 /* What the child knows: names are of that directory. */
 struct keeper {
 	const char *program, *path; /* for a person */
@@ -61,7 +64,7 @@ static int take_place(const struct keeper *keeper)
 		fprintf(stderr, "%s: nothing was recorded: '%s' is as it was\n", keeper->program,
 			keeper->path);
 		drop(keeper);
-		return 0;
+		return NEW_FILE_LEFT_OLD;
 	}
 	if (keeper->keeps_old)
 		r = rename_to(keeper, keeper->name, ".old");
@@ -115,7 +118,7 @@ static void keep(struct keeper *keeper, int socket)
 		if (said != IS_WHOLE)
 			continue;
 		r = take_place(keeper);
-		if (!write_byte(socket, -r) || r == 0)
+		if (!write_byte(socket, r < 0 ? -r : r ? LEFT_OLD : 0) || r >= 0)
 			return;
 	}
 	leave_cut(keeper);
@@ -231,10 +234,9 @@ int new_file_open(struct new_file *file, const char *path, enum output_file_mode
 	return 0;
 }
 
-static void tell(struct new_file *file, unsigned char what)
+static bool tell(struct new_file *file, unsigned char what)
 {
-	if (file->keeper_fd >= 0)
-		write_byte(file->keeper_fd, what);
+	return file->keeper_fd >= 0 && write_byte(file->keeper_fd, what);
 }
 
 void new_file_note_content(struct new_file *file)
@@ -250,9 +252,11 @@ int new_file_finish(struct new_file *file)
 
 	if (file->keeper_fd < 0)
 		return 0;
-	tell(file, IS_WHOLE);
 	file->is_told = true;
-	return read_byte(file->keeper_fd, &error) ? -error : -EPIPE;
+	/* Somebody may have killed it. */
+	if (!tell(file, IS_WHOLE) || !read_byte(file->keeper_fd, &error))
+		return -EIO;
+	return error == LEFT_OLD ? NEW_FILE_LEFT_OLD : -error;
 }
 
 void new_file_close(struct new_file *file)

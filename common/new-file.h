@@ -29,7 +29,13 @@ int new_file_open(struct new_file *file, const char *path, enum output_file_mode
 /* It holds something that somebody may want, if it ends here; closed without, it goes. */
 void new_file_note_content(struct new_file *file);
 
-/* All of it is in the file: gives it its name. 0 or -errno; without this it is cut. */
+/* Named outcome: nothing was recorded, so that what was there is as it was; that was said. */
+enum { NEW_FILE_LEFT_OLD = 1 };
+
+/*
+ * All of it is in the file: gives it its name. 0, NEW_FILE_LEFT_OLD or -errno; without this it is
+ * cut.
+ */
 int new_file_finish(struct new_file *file);
 
 /* The descriptor as well. */

@@ -10,17 +10,25 @@
 
 #include "common/stage-internal.h"
 
+/* A descriptor that is told by the environment, which nobody else is to have; -1: there is none. */
+static int take_fd_of(const char *name)
+{
+	const char *text = getenv(name);
+	int fd = text ? atoi(text) : -1;
+
+	/* What is recorded may run stages of its own. */
+	unsetenv(name);
+	return fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
+}
+
 void stage_find_front(struct stage *stage)
 {
-	const char *fd = getenv(STAGE_READY_FD);
-
 	stage->front = getenv(STAGE_FRONT);
-	stage->ready_fd = stage->front && fd ? atoi(fd) : -1;
-	if (stage->ready_fd <= STDERR_FILENO || fcntl(stage->ready_fd, F_SETFD, FD_CLOEXEC) < 0)
-		stage->ready_fd = -1;
-	/* What is recorded may run stages of its own. */
 	unsetenv(STAGE_FRONT);
-	unsetenv(STAGE_READY_FD);
+	stage->ready_fd = take_fd_of(STAGE_READY_FD);
+	stage->command_output_fd = take_fd_of(STAGE_COMMAND_OUTPUT_FD);
+	if (stage->command_output_fd < 0)
+		stage->command_output_fd = STDERR_FILENO;
 }
 
 void stage_tell_ready(struct stage *stage)

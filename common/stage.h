@@ -32,6 +32,9 @@
 #define STAGE_FRONT "STACKPIPE_FRONT"
 #define STAGE_READY_FD "STACKPIPE_READY_FD"
 
+/* And its own standard output, for what a source runs. */
+#define STAGE_COMMAND_OUTPUT_FD "STACKPIPE_COMMAND_OUTPUT_FD"
+
 enum {
 	STAGE_EXIT_OK = 0,
 	STAGE_EXIT_FAILED = 1,
@@ -116,7 +119,7 @@ struct stage {
 	size_t n_early;
 	bool quiet;
 	const char *front; /* NULL: a shell's pipeline, or none */
-	int ready_fd;
+	int ready_fd, command_output_fd;
 	const char *stats_path;
 	FILE *stats_file;
 	int memory_fd; /* for --stats: of peak-memory.h */

@@ -589,6 +589,15 @@ static int check_images(struct perf_source *self)
 	return r < 0 ? r : processes_follow_images(&self->processes, self->merge.last_time);
 }
 
+/* Whoever waits for a recording of processes is to know why it is over. */
+static void tell_end(struct stage *stage, const struct perf_source_options *options)
+{
+	if (options->n_pids == 1)
+		stage_warn(stage, "process %d has ended", (int)options->pids[0]);
+	else if (options->n_pids)
+		stage_warn(stage, "all %zu processes have ended", options->n_pids);
+}
+
 static int record(struct stage *stage, struct perf_source *self, struct waiting *waiting)
 {
 	uint64_t begun = clock_now(CLOCK_MONOTONIC);
@@ -606,11 +615,23 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 		if (r == 0)
 			r = read_again_if_lost(self);
 		goes_on = waiting_wait(waiting, self);
+		if (!goes_on)
+			tell_end(stage, &self->options);
 		if (self->options.duration &&
 		    clock_now(CLOCK_MONOTONIC) - begun >= self->options.duration)
 			goes_on = false;
 	}
 	return r;
+}
+
+/* How a command has ended belongs to what happened, unless it was we who were to stop. */
+static void tell_crash(struct stage *stage, struct perf_source *self)
+{
+	char room[COMMAND_END_TEXT];
+	const char *text = command_crash_text(&self->command, room);
+
+	if (text && !stage_should_stop())
+		stage_warn(stage, "'%s' %s", self->options.command[0], text);
 }
 
 /* What the rings still hold, and what the kernel could not put there. */
@@ -661,6 +682,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 	if (self->marks.n_refused)
 		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
 	processes_warn_of_refused(&self->processes);
+	tell_crash(stage, self);
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
 	*counters_get(&stage->counters, "processes", "incarnations") += self->processes.n_upids;
 	*counters_get(&stage->counters, "processes", "maps-read-again") +=

@@ -521,7 +521,7 @@ static int open_marks(struct stage *stage, struct perf_source *self)
 }
 
 /* A command is told where its marks go. */
-static int prepare_command(struct perf_source *self)
+static int prepare_command(const struct stage *stage, struct perf_source *self)
 {
 	static char marks[sizeof("STACKPIPE_MARKS=") + PATH_MAX];
 	char *environment[] = { marks, NULL };
@@ -531,7 +531,8 @@ static int prepare_command(struct perf_source *self)
 	if (self->options.marks_path)
 		snprintf(marks, sizeof(marks), "STACKPIPE_MARKS=%s", self->options.marks_path);
 	return command_prepare(&self->command, self->options.command,
-			       self->options.marks_path ? environment : NULL);
+			       self->options.marks_path ? environment : NULL,
+			       stage->command_output_fd);
 }
 
 static int define_events(struct stage *stage, struct perf_source_options *options)
@@ -557,7 +558,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 
 	r = open_marks(stage, self);
 	if (r == 0)
-		r = prepare_command(self);
+		r = prepare_command(stage, self);
 	if (r < 0)
 		return r;
 	priority_raise(); /* ours and the server's, not the command's */

@@ -452,6 +452,16 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 		stage_warn(stage, "what the program itself allocates is not told: %s", reason);
 }
 
+/* How the command has ended belongs to what happened, unless it was we who were to stop. */
+static void tell_crash(struct stage *stage, struct preload_source *self)
+{
+	char room[COMMAND_END_TEXT];
+	const char *text = command_crash_text(&self->command, room);
+
+	if (text && !stage_should_stop())
+		stage_warn(stage, "'%s' %s", self->options.command[0], text);
+}
+
 /* They run on, but tell nothing any more. */
 static void let_go(struct preload_source *self)
 {
@@ -480,6 +490,7 @@ static int finish(struct stage *stage, struct preload_source *self)
 	if (r == 0)
 		r = images_take_states(&self->images);
 	explain_silence(stage, self);
+	tell_crash(stage, self);
 	*counters_get(&stage->counters, "processes", "traced") += self->n_met;
 	if (self->n_sanitizers)
 		*counters_get(&stage->counters, "processes", "with-sanitizer") +=

@@ -68,7 +68,8 @@ static int prepare_command(struct stage *stage, struct preload_source *self)
 	if (r == 0) {
 		preload(library, environment[0], size);
 		door_environment(&self->door, address);
-		r = command_prepare(&self->command, self->options.command, environment);
+		r = command_prepare(&self->command, self->options.command, environment,
+				    stage->command_output_fd);
 	}
 	free(environment[0]);
 	return r;

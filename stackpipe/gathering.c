@@ -42,6 +42,7 @@ void gathering_deinit(void *self)
 {
 	struct gathering *gathering = self;
 
+	messages_deinit(&gathering->messages);
 	profile_deinit(&gathering->profile);
 	stacks_deinit(&gathering->stacks);
 }
@@ -66,4 +67,11 @@ int gathering_handle_thread_time(struct stage *stage, void *self, const void *vi
 	struct gathering *gathering = self;
 
 	return profile_add_thread_time(&gathering->profile, view);
+}
+
+int gathering_handle_message(struct stage *stage, void *self, const void *view)
+{
+	struct gathering *gathering = self;
+
+	return messages_add(&gathering->messages, view);
 }

@@ -36,6 +36,7 @@ const char *heap_gathering_thread_name(struct heap_gathering *self,
 
 #define HEAP_GATHERING_HANDLERS                                                                    \
 	{ WIRE_RECORD_process_exit, heap_gathering_handle_exit }, STACKS_HANDLERS,                 \
+		{ WIRE_RECORD_message, gathering_handle_message },                                 \
 		{ WIRE_RECORD_heap_begin, heap_gathering_handle_begin },                           \
 		{ WIRE_RECORD_heap_events, heap_gathering_handle_events },                         \
 	{                                                                                          \

@@ -291,6 +291,7 @@ int heap_report_print_text(struct heap_report *report, FILE *out)
 		return 0;
 	}
 	print_summary(report, out);
+	messages_print(&report->heap->gathering.messages, out);
 	if (report->points[0] >= 0)
 		return print_changes(report, out);
 	if (report->options.kind == REPORT_FUNCTIONS)

@@ -157,7 +157,7 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SANDBOX:
 		stage_sandbox_mode(arg, state); /* one line, and not one of each stage */
-		sandbox = arg; /* of the sink, which is not there yet */
+		sandbox = arg;			/* of the sink, which is not there yet */
 		for (int i = 0; i < SINK; i++)
 			pass_on(i, "--sandbox", arg);
 		return 0;
@@ -342,7 +342,7 @@ static int finish_recording(int status)
 	r = is_whole() ? new_file_finish(&stream) : 0;
 	if (r < 0)
 		fail_to_create(r);
-	else if (is_whole() && !is_quiet)
+	else if (is_whole() && !is_quiet && r == 0)
 		fprintf(stderr, "stackpipe heap: wrote '%s': stackpipe heap %s reports it\n",
 			output, output);
 	new_file_close(&stream);
@@ -370,6 +370,8 @@ static int record(void)
 		pipeline_print(&recording, stdout);
 		return STAGE_EXIT_OK;
 	}
+	if (strcmp(output, "-"))
+		recording.command_output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (!is_for_sink() && open_output() < 0)
 		return STAGE_EXIT_FAILED;
 	pipeline_stop_by_signal(&recording);

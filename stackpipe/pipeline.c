@@ -158,22 +158,29 @@ static void name_front(const struct pipeline *pipeline)
 	setenv(STAGE_FRONT, pipeline->front ? pipeline->front : "stackpipe", 1);
 }
 
+static void give_fd(const char *name, int fd)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", fd);
+	setenv(name, text, 1);
+}
+
 /* In the child: nothing of it returns. */
 static void run(const char *path, const struct pipeline *pipeline, size_t number,
 		const struct connections *connections)
 {
 	int input = number ? connections->behind[number - 1].read_fd : -1;
 	int output = connections->behind[number].write_fd, ready = connections->ready.write_fd;
-	char text[16];
 
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	name_front(pipeline);
-	if (ready >= 0) {
-		snprintf(text, sizeof(text), "%d", ready);
-		setenv(STAGE_READY_FD, text, 1);
-		fcntl(ready, F_SETFD, 0);
-	}
+	if (ready >= 0)
+		give_fd(STAGE_READY_FD, fcntl(ready, F_DUPFD, STDERR_FILENO + 1));
+	if (!number && pipeline->command_output_fd)
+		give_fd(STAGE_COMMAND_OUTPUT_FD,
+			fcntl(pipeline->command_output_fd, F_DUPFD, STDERR_FILENO + 1));
 	if ((input >= 0 && dup2(input, STDIN_FILENO) < 0) ||
 	    (output >= 0 && dup2(output, STDOUT_FILENO) < 0))
 		_exit(STAGE_EXIT_FAILED);

@@ -22,7 +22,8 @@ struct pipeline_stage {
 };
 
 struct pipeline {
-	const char *front; /* the command that it is of, for what its stages say of options */
+	const char *front;     /* the command that it is of, for what its stages say of options */
+	int command_output_fd; /* what is recorded writes to; 0: to standard error */
 	struct pipeline_stage stages[PIPELINE_STAGES_MAX];
 	size_t n;
 };

@@ -226,6 +226,8 @@ int command_record(int argc, char **argv)
 	else if (!strcmp(recording.output, DEFAULT_OUTPUT))
 		add(&recording, SINK, "--keep-old");
 	add(&recording, SINK, recording.output);
+	if (strcmp(recording.output, "-"))
+		recording.pipeline.command_output_fd = STDOUT_FILENO;
 	if (recording.is_shown)
 		pipeline_print(&recording.pipeline, stdout);
 	else

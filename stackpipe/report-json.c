@@ -190,6 +190,19 @@ static void put_tree(const struct report *report, FILE *out)
 	subtree_deinit(&subtree);
 }
 
+static void put_messages(const struct messages *messages, FILE *out)
+{
+	fputs(",\n\"messages\": [", out);
+	for (size_t i = 0; i < messages->n; i++) {
+		fputs(i ? ",\n{\"stage\":" : "\n{\"stage\":", out);
+		json_put_text(out, messages->list[i].stage);
+		fputs(",\"text\":", out);
+		json_put_text(out, messages->list[i].text);
+		putc('}', out);
+	}
+	fputs("]", out);
+}
+
 void report_print_json(const struct report *report, FILE *out)
 {
 	fputs("{\"summary\": ", out);
@@ -210,5 +223,6 @@ void report_print_json(const struct report *report, FILE *out)
 	} else {
 		put_tree(report, out);
 	}
+	put_messages(&report->gathering->messages, out);
 	fputs("}\n", out);
 }

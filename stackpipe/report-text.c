@@ -5,10 +5,17 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/record.h"
 #include "profile/subtree.h"
 #include "stackpipe/report.h"
 
-enum { PROCESSES_SHOWN = 5, IMAGES_SHOWN = 5, CALLS_SHOWN = 8, INDENT_MAX = 60 };
+enum {
+	PROCESSES_SHOWN = 5,
+	IMAGES_SHOWN = 5,
+	CALLS_SHOWN = 8,
+	INDENT_MAX = 60,
+	PERCENT_CUT_MAX = 1
+};
 
 static const char *kind_mark(enum tree_function_kind kind)
 {
@@ -43,6 +50,16 @@ static void print_views(const struct events *events, FILE *out)
 	for (size_t i = 2; i < n; i++)
 		fprintf(out, "%s --view=%s", i > 2 ? "," : "", view_name(events, views[i]));
 	putc('\n', out);
+}
+
+/* What would have been better, of the recording that was made. */
+static void print_hint(const struct stacks *stacks, uint64_t n, FILE *out)
+{
+	double percent_cut = n ? 100.0 * stacks->n_ends[WIRE_stack_end_TRUNCATED] / n : 0;
+
+	if (percent_cut > PERCENT_CUT_MAX && stacks->hello.stack_size < RECORD_STACK_MAX)
+		fprintf(out, "record again with -s %d: %.0f %% of the stacks were cut\n",
+			RECORD_STACK_MAX, percent_cut);
 }
 
 static void print_summary(const struct report *report, FILE *out)
@@ -81,6 +98,8 @@ static void print_summary(const struct report *report, FILE *out)
 			fprintf(out, "  %s %.2f %%", stacks_end_name(end),
 				100.0 * stacks->n_ends[end] / n);
 	putc('\n', out);
+	print_hint(stacks, n, out);
+	messages_print(&report->gathering->messages, out);
 	if (report->options->view_name)
 		fprintf(out, "%s: %.*f %s\n", report->options->view_name,
 			report->options->unit ? 3 : 0, report_shown(report, report->counts.sum),

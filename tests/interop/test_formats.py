@@ -39,6 +39,7 @@ class Formats(pipeline.RecordingTest):
         self.files = {name: self.directory / f"out.{name}" for name in FORMATS}
 
     def write_all(self, *command):
+        self.command = command
         with open(self.stream, "wb") as out:
             self.run_well(self.source("--", *command), self.stage("live-unwinder"),
                           self.stage("symbolizer"), stdout=out)
@@ -67,6 +68,8 @@ class Formats(pipeline.RecordingTest):
             self.skipTest("go is not installed")
         done = subprocess.run(["go", "tool", "pprof", "-raw", self.files["pb.gz"]], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+        # Readers call the profile by its first mapping.
+        self.assertIn(Path(self.command[0]).resolve().name, done.stdout.split("\nMappings\n")[1].splitlines()[0])
         return totals.of_pprof_raw(done.stdout)
 
     def test_functions_have_the_same_samples_in_all_formats(self):

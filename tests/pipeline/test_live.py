@@ -104,7 +104,7 @@ class Live(pipeline.RecordingTest):
 
     def test_stacks_that_are_cut_have_a_remedy(self):
         self.assertRegex(self.summary_of("-s", "512"),
-                         r"use perf-source -s 65528: \d+ % of the stacks were cut")
+                         r"record again with -s 65528: \d+ % of the stacks were cut")
 
     def test_stacks_that_are_not_cut_need_none(self):
         self.assertNotIn("were cut", self.summary_of())

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "profile/program.h"
+
+enum { COMM_MAX = 15 }; /* bytes of a process's name that the kernel keeps: TASK_COMM_LEN */
+
+int64_t profile_hottest_process(const struct profile *profile)
+{
+	_cleanup_free_ uint64_t *n = calloc(profile->n_processes + 1, sizeof(*n));
+	size_t hottest = 0;
+
+	if (!n || !profile->n_processes)
+		return -1;
+	for (size_t i = 0; i < profile->n_samples; i++)
+		n[profile->threads[profile->samples[i].thread].process] += profile->samples[i].n;
+	for (size_t i = 1; i < profile->n_processes; i++)
+		if (n[i] > n[hottest])
+			hottest = i;
+	return hottest;
+}
+
+static const char *base_name(const struct profile *profile, const struct profile_module *module)
+{
+	const char *path = profile_text(profile, module->path), *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A script's interpreter may be called python3.11 where the process is python3. */
+static bool is_called(const struct profile *profile, const struct profile_module *module,
+		      const char *name)
+{
+	size_t size = strlen(name);
+	const char *base = base_name(profile, module);
+
+	if (!size || strncmp(base, name, size))
+		return false;
+	return size == COMM_MAX || !base[size] || base[size] == '.' || base[size] == '-' ||
+	       (base[size] >= '0' && base[size] <= '9');
+}
+
+/* The loader and the C library begin the stacks of all programs. */
+static bool is_of_all(const struct profile *profile, const struct profile_module *module)
+{
+	static const char *const names[] = { "ld-", "ld.so", "libc.", "libc-", "libpthread", "[" };
+	const char *base = base_name(profile, module);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(base, names[i], strlen(names[i])))
+			return true;
+	return !*base;
+}
+
+static uint32_t outermost_module(const struct profile *profile, const bool *is_candidate,
+				 uint32_t node)
+{
+	uint32_t found = 0;
+
+	for (; node; node = profile->nodes[node].parent) {
+		const struct profile_location *location =
+			&profile->locations[profile->nodes[node].location];
+
+		if (location->kind == PROFILE_USER && is_candidate[location->module])
+			found = location->module;
+	}
+	return found;
+}
+
+static int find_by_stacks(const struct profile *profile, uint32_t process, uint32_t *ret_module)
+{
+	_cleanup_free_ bool *is_candidate = calloc(profile->n_modules + 1, sizeof(*is_candidate));
+	_cleanup_free_ uint64_t *n_node = calloc(profile->n_nodes + 1, sizeof(*n_node));
+	_cleanup_free_ uint64_t *n = calloc(profile->n_modules + 1, sizeof(*n));
+
+	if (!is_candidate || !n_node || !n)
+		return -ENOMEM;
+	for (size_t i = 1; i < profile->n_modules; i++)
+		is_candidate[i] = !is_of_all(profile, &profile->modules[i]);
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+
+		if (profile->threads[sample->thread].process == process)
+			n_node[sample->node] += sample->n;
+	}
+	for (size_t i = 1; i < profile->n_nodes; i++)
+		if (n_node[i])
+			n[outermost_module(profile, is_candidate, i)] += n_node[i];
+	for (size_t i = 1; i < profile->n_modules; i++)
+		if (n[i] > (*ret_module ? n[*ret_module] : 0))
+			*ret_module = i;
+	return 0;
+}
+
+int profile_find_program(const struct profile *profile, uint32_t *ret_module)
+{
+	int64_t process = profile_hottest_process(profile);
+
+	*ret_module = 0;
+	if (process < 0)
+		return 0;
+	for (size_t i = 1; i < profile->n_modules; i++)
+		if (is_called(profile, &profile->modules[i],
+			      profile_text(profile, profile->processes[process].name))) {
+			*ret_module = i;
+			return 0;
+		}
+	return find_by_stacks(profile, process, ret_module);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which file of a recording is the program: what readers take for the name of all of it. */
+#pragma once
+
+#include "profile/profile.h"
+
+/*
+ * The process that has the most samples (of a heap, the first); an index. -1: there is none.
+ */
+int64_t profile_hottest_process(const struct profile *profile);
+
+/*
+ * The module of its executable: one that is called as it is, else the one in which most of its
+ * stacks begin. 0: not known. -ENOMEM.
+ */
+int profile_find_program(const struct profile *profile, uint32_t *ret_module);
