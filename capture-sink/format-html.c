@@ -510,7 +510,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	if (r == 0)
 		r = wait_reasons_init(&self.reasons, whole_profile_get(capture));
 	if (r == 0)
-		r = tree_init(&self.tree, self.profile);
+		r = tree_init(&self.tree, self.profile, TREE_OF_FUNCTIONS);
 	if (r == 0)
 		r = pack(&self, end, &data, &size);
 	if (r == 0)

@@ -151,7 +151,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	int r = whole_profile_settle(capture);
 
 	if (r == 0)
-		r = tree_init(&tree, whole_profile_get(capture));
+		r = tree_init(&tree, whole_profile_get(capture), TREE_OF_FUNCTIONS);
 	if (r == 0)
 		r = put_all(capture, &tree, end);
 	tree_deinit(&tree);

@@ -90,6 +90,7 @@ static int begin(struct capture *capture)
 	r = syscap_pids_init(&self->pids);
 	if (r < 0)
 		return r;
+	capture->stacks.names.keeps_lines = true;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
 	syscap_notes_init(&self->notes, &self->files);
@@ -284,6 +285,8 @@ static int add_frame(struct capture *capture, const struct named_stack *stack,
 	if (pid < 0)
 		return pid;
 	r = put_mapping(capture, pid, stack->process, frame, time);
+	if (r == 0)
+		r = syscap_note_lines(&self->notes, &capture->stacks.names, name, time);
 	return r < 0 ? r : user_address(capture, pid, frame, name->name, time, ret_value);
 }
 

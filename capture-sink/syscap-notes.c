@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "capture-sink/syscap-notes.h"
+#include "common/build-id.h"
 #include "common/text.h"
 
 enum {
 	PIECE_SIZE = 16 * 1024, /* then a piece of the file is due */
 	NAME_SIZE = 128,
-	LINE_SIZE = CGROUP_PATH_MAX + NAME_SIZE, /* of the longest line */
+	SOURCE_LINE_SIZE = 24,	       /* a file's number and a line's */
+	LINE_SIZE = 2 * WIRE_NAME_MAX, /* of the longest line: all lines of a place, or a path */
 	THREADS_TOLD_MAX = 1 << 20,
+	PLACES_TOLD_MAX = 1 << 22,
 };
 
 void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files)
@@ -23,8 +26,11 @@ void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files)
 		.thread_times = { .path = SYSCAP_THREAD_TIMES_FILE },
 		.thread_names = { .path = SYSCAP_THREAD_NAMES_FILE },
 		.cgroups = { .path = SYSCAP_CGROUPS_FILE },
+		.source_lines = { .path = SYSCAP_SOURCE_LINES_FILE },
 	};
 	pair_map_init(&notes->told_threads, THREADS_TOLD_MAX);
+	pair_map_init(&notes->told_places, PLACES_TOLD_MAX);
+	pair_map_init(&notes->told_files, PLACES_TOLD_MAX);
 }
 
 void syscap_notes_deinit(struct syscap_notes *notes)
@@ -32,7 +38,10 @@ void syscap_notes_deinit(struct syscap_notes *notes)
 	free(notes->thread_times.text);
 	free(notes->thread_names.text);
 	free(notes->cgroups.text);
+	free(notes->source_lines.text);
 	pair_map_deinit(&notes->told_threads);
+	pair_map_deinit(&notes->told_places);
+	pair_map_deinit(&notes->told_files);
 }
 
 static int put_piece(struct syscap_notes *notes, struct syscap_note *note, uint64_t time,
@@ -97,9 +106,83 @@ int syscap_note_thread(struct syscap_notes *notes, struct names *names,
 			text_clean_string(names_text(names, name), text, sizeof(text)));
 }
 
+/* Notes that something is told: 1, or 0 if it was, or there is no room for one more; -ENOMEM. */
+static int begin_telling(struct pair_map *told, uint64_t a, uint64_t b)
+{
+	int r = pair_map_find(told, a, b) ? -EEXIST : pair_map_add(told, a, b, 1);
+
+	return r == -ENOMEM ? r : r == 0;
+}
+
+static int tell_image(struct syscap_notes *notes, const struct frame_name *frame, uint64_t time)
+{
+	int r = begin_telling(&notes->told_places, frame->image_number, UINT64_MAX);
+	char hex[BUILD_ID_TEXT], path[WIRE_NAME_MAX];
+
+	if (r <= 0)
+		return r;
+	build_id_text(frame->image->build_id, frame->image->build_id_size, hex);
+	return add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_IMAGE, frame->image_number,
+			frame->image->inode, hex,
+			text_clean_string(frame->image->path, path, sizeof(path)));
+}
+
+static int tell_file(struct syscap_notes *notes, const struct names *names, uint32_t file,
+		     uint64_t time)
+{
+	int r = file ? begin_telling(&notes->told_files, file, 0) : 0;
+
+	return r <= 0 ? r
+		      : add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_FILE, file,
+				 names_text(names, file));
+}
+
+/* The lines of a frame's function and of what is inlined there. How many; 0: none is known. */
+static size_t lines_of(const struct names *names, const struct frame_name *frame,
+		       const struct source_line **ret)
+{
+	size_t n = 1;
+	bool has_line = false;
+
+	*ret = &frame->place->line;
+	if (frame->label & NAMES_LIST) {
+		names_of_label(names, &frame->label, &n);
+		*ret = inlined_calls_lines(&names->inlined, frame->label & ~NAMES_LIST);
+	}
+	for (size_t i = 0; i < n; i++)
+		has_line |= (*ret)[i].file != 0;
+	return has_line ? n : 0;
+}
+
+int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
+		      const struct frame_name *frame, uint64_t time)
+{
+	char text[(INLINED_CALLS_MAX + 1) * SOURCE_LINE_SIZE] = "";
+	const struct source_line *lines;
+	size_t n, size = 0;
+	int r;
+
+	if (!frame->place || !frame->image || frame->image->kind != WIRE_image_kind_FILE)
+		return 0;
+	n = lines_of(names, frame, &lines);
+	r = n ? begin_telling(&notes->told_places, frame->image_number, frame->offset) : 0;
+	if (r <= 0)
+		return r;
+	r = tell_image(notes, frame, time);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = tell_file(notes, names, lines[i].file, time);
+		size += snprintf(text + size, sizeof(text) - size, SYSCAP_SOURCE_LINE,
+				 lines[i].file, lines[i].line);
+	}
+	return r < 0 ? r
+		     : add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_PLACE,
+				frame->image_number, frame->offset, text);
+}
+
 int syscap_notes_end(struct syscap_notes *notes, uint64_t time)
 {
-	struct syscap_note *all[] = { &notes->thread_times, &notes->thread_names, &notes->cgroups };
+	struct syscap_note *all[] = { &notes->thread_times, &notes->thread_names, &notes->cgroups,
+				      &notes->source_lines };
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && r == 0; i++)

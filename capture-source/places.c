@@ -33,6 +33,12 @@ void places_init(struct places *places, struct stage *stage)
 	};
 	pair_map_init(&places->told, PLACES_NAMES_MAX);
 	pair_map_init(&places->made_up, PLACES_NAMES_MAX);
+	pair_map_init(&places->lines_of, PLACES_IMAGES_MAX);
+}
+
+int places_read_lines(struct places *places, const char *text, size_t size)
+{
+	return source_lines_read(&places->lines, text, size);
 }
 
 void places_deinit(struct places *places)
@@ -46,6 +52,8 @@ void places_deinit(struct places *places)
 	}
 	pair_map_deinit(&places->told);
 	pair_map_deinit(&places->made_up);
+	pair_map_deinit(&places->lines_of);
+	source_lines_deinit(&places->lines);
 }
 
 int places_add_process(struct places *places, struct place_process *process, uint32_t pid,
@@ -159,6 +167,16 @@ static int put_build_id(struct places *places, uint64_t image, const char *text)
 		 : 0;
 }
 
+/* 0 or -ENOMEM */
+static int find_lines(struct places *places, uint64_t number, uint64_t inode, const char *build_id,
+		      const char *path)
+{
+	uint64_t image = source_lines_image(&places->lines, inode, build_id, path);
+	int r = image ? pair_map_add(&places->lines_of, number, 0, image) : 0;
+
+	return r == -ENOMEM ? r : 0;
+}
+
 /* Anonymous memory is an image for each process: its code is its own. */
 static int find_image(struct places *places, const struct place_process *process,
 		      const struct place_mapping *mapping, uint64_t *ret)
@@ -187,7 +205,9 @@ static int find_image(struct places *places, const struct place_process *process
 		free(image);
 		return -ENOMEM;
 	}
-	r = put_image(places, image->number, kind, mapping->path, mapping->inode);
+	r = find_lines(places, image->number, mapping->inode, build_id, mapping->path);
+	if (r == 0)
+		r = put_image(places, image->number, kind, mapping->path, mapping->inode);
 	return r < 0 ? r : put_build_id(places, image->number, build_id);
 }
 
@@ -241,9 +261,22 @@ static uint64_t hash_name(const struct place_name *name)
 	return hash ^ name->start ^ name->size << 32;
 }
 
+/* Of a place with other calls than these nothing is known. How many. */
+static size_t lines_of_place(const struct places *places, uint64_t image, uint64_t offset,
+			     const struct place_name *name,
+			     struct source_line ret[static SOURCE_LINES_AT_PLACE_MAX])
+{
+	const uint64_t *number = pair_map_find(&places->lines_of, image, 0);
+	size_t n = number ? source_lines_find(&places->lines, *number, offset, ret) : 0;
+
+	return n == name->n_inlined + 1 ? n : 0;
+}
+
 static int put_name(struct places *places, uint64_t image, uint64_t offset,
 		    const struct place_name *name)
 {
+	struct source_line lines[SOURCE_LINES_AT_PLACE_MAX];
+	size_t n_lines = lines_of_place(places, image, offset, name, lines);
 	char room[LONG_NAME_MAX + 1];
 	struct wire_symbol symbol = {
 		.image = image,
@@ -256,6 +289,10 @@ static int put_name(struct places *places, uint64_t image, uint64_t offset,
 	};
 	int r = 0;
 
+	if (n_lines) {
+		symbol.file = lines[0].file;
+		symbol.line = lines[0].line;
+	}
 	for (size_t i = 0; i < name->n_inlined && r == 0; i++) {
 		char room_of_inlined[LONG_NAME_MAX + 1];
 		struct wire_inlined inlined = {
@@ -265,6 +302,10 @@ static int put_name(struct places *places, uint64_t image, uint64_t offset,
 					    WIRE_NAME_MAX),
 		};
 
+		if (n_lines) { /* theirs are told from the function inwards */
+			inlined.file = lines[n_lines - 1 - i].file;
+			inlined.line = lines[n_lines - 1 - i].line;
+		}
 		r = stage_put(places->stage, WIRE_RECORD_inlined, &inlined);
 	}
 	return r < 0 ? r : stage_put(places->stage, WIRE_RECORD_symbol, &symbol);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "capture-source/source-lines.h"
 #include "common/mapping-table.h"
 #include "common/pair-map.h"
 #include "common/stage.h"
@@ -24,8 +25,10 @@ enum {
 struct places {
 	struct stage *stage; /* borrowed */
 	struct place_image *images;
-	struct pair_map told;	 /* (image, offset) → what was told of it, as a hash */
-	struct pair_map made_up; /* (hash of a name, kind) → offset */
+	struct source_lines lines;
+	struct pair_map lines_of; /* (image, 0) → its number in `lines` */
+	struct pair_map told;	  /* (image, offset) → what was told of it, as a hash */
+	struct pair_map made_up;  /* (hash of a name, kind) → offset */
 	uint64_t n_images, n_processes, n_made_up;
 	uint64_t n_retold; /* places that were called otherwise before */
 	uint32_t n_mappings;
@@ -52,6 +55,9 @@ struct place_name {
 
 void places_init(struct places *places, struct stage *stage);
 void places_deinit(struct places *places);
+
+/* Before any image: the note with the lines of places, which is borrowed. 0 or -ENOMEM. */
+int places_read_lines(struct places *places, const char *text, size_t size);
 
 /* All of these return 0 or -errno of the output or of memory. */
 

@@ -78,11 +78,16 @@ static int read_names(struct stage *stage, struct replay *replay)
 		syscap_file_embedded(&replay->syscap, "__symbols__");
 	const struct syscap_embedded_file *kallsyms =
 		syscap_file_embedded(&replay->syscap, "/proc/kallsyms");
+	const struct syscap_embedded_file *lines =
+		syscap_file_embedded(&replay->syscap, SYSCAP_SOURCE_LINES_FILE);
 	int r = bundle ? bundle_init(&replay->bundle, bundle->data, bundle->size) : 0;
 
 	if (r == -EBADMSG)
 		stage_warn(stage, "the names in the capture are damaged");
 	else if (r < 0)
+		return r;
+	r = lines ? places_read_lines(&replay->places, lines->data, lines->size) : 0;
+	if (r < 0)
 		return r;
 	r = kallsyms ? kallsyms_add(&replay->kallsyms, kallsyms->data, kallsyms->size) : 0;
 	if (r == 0 && kallsyms)

@@ -35,7 +35,9 @@ enum {
  * Of several events: the metadata that tells of each; the message and the names of the mark in
  * front of a stack (TID, weight; of a wait TID and PID of who has ended it). Files, and their
  * lines: time, PID, TID, on and off the CPU, waits; since when a thread has a name; PID and control
- * group.
+ * group. And where in the source code places are: files, images (number, inode, build-id, path) and
+ * the lines of each place, a file's number and the line in it, from the function to what is inlined
+ * there.
  */
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"
@@ -50,6 +52,11 @@ enum {
 #define SYSCAP_THREAD_NAME "%lu %d %d %s\n"
 #define SYSCAP_CGROUPS_FILE "stackpipe/cgroups"
 #define SYSCAP_CGROUP "%d %s\n"
+#define SYSCAP_SOURCE_LINES_FILE "stackpipe/source-lines"
+#define SYSCAP_SOURCE_FILE "f %u %s\n"
+#define SYSCAP_SOURCE_IMAGE "i %lu %lu %s %s\n"
+#define SYSCAP_SOURCE_PLACE "p %lu %lx%s\n"
+#define SYSCAP_SOURCE_LINE " %u:%u"
 #define SYSCAP_THREAD_TIME "%lu %d %u %lu %lu %lu\n"
 
 enum syscap_frame_type {

@@ -187,7 +187,7 @@ static void test_nothing_is_replaced_by_what_holds_nothing(void **state)
 	end();
 	expect("", "old");
 	begin(OUTPUT_FILE_REPLACE);
-	assert_int_equal(new_file_finish(&file), 0);
+	assert_int_equal(new_file_finish(&file), NEW_FILE_LEFT_OLD);
 	end();
 	expect("", "old");
 	assert_int_equal(each_name(NULL), 1);

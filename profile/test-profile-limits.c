@@ -146,7 +146,7 @@ static void check(void)
 	for (size_t i = 0; i < STACKS_ENDS; i++)
 		n_ends += stacks.n_ends[i];
 	assert_int_equal(n_ends, fed[0]);
-	assert_int_equal(tree_init(&tree, &profile), 0);
+	assert_int_equal(tree_init(&tree, &profile, TREE_OF_FUNCTIONS), 0);
 	assert_int_equal(counts_init(&counts, &tree, &all), 0);
 	assert_int_equal(counts.total[0], fed[0]);
 	assert_int_equal(counts.n, fed[0]);

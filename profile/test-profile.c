@@ -142,7 +142,7 @@ static void count(const struct counts_filter *filter)
 	static const struct counts_filter all;
 
 	assert_int_equal(profile_settle(&profile, &stage), 0);
-	assert_int_equal(tree_init(&tree, &profile), 0);
+	assert_int_equal(tree_init(&tree, &profile, TREE_OF_FUNCTIONS), 0);
 	assert_int_equal(counts_init(&counts, &tree, filter ? filter : &all), 0);
 }
 

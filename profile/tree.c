@@ -9,7 +9,8 @@
 /* While it is made. */
 struct building {
 	struct tree *tree;
-	struct pair_map functions; /* (name, module and kind) → index */
+	enum tree_detail detail;
+	struct pair_map functions; /* (name and line, file, module and kind) → index */
 	struct node_index nodes;
 	uint32_t *function_of; /* by call of the profile: index + 1, 0: not looked for yet */
 };
@@ -26,8 +27,10 @@ static int find(struct pair_map *map, uint64_t a, uint64_t b, size_t n, size_t *
 static int find_function(struct building *building, struct tree_function function, size_t *ret)
 {
 	struct tree *tree = building->tree;
-	uint64_t rest = (uint64_t)function.module << 8 | function.kind;
-	int r = find(&building->functions, function.name, rest, tree->n_functions, ret);
+	/* Modules are fewer than 1 << 24. */
+	uint64_t rest = (uint64_t)function.line.file << 32 | function.module << 8 | function.kind;
+	int r = find(&building->functions, (uint64_t)function.line.line << 32 | function.name, rest,
+		     tree->n_functions, ret);
 
 	if (r < 0 || *ret < tree->n_functions)
 		return r;
@@ -61,6 +64,7 @@ static int find_function_of_call(struct building *building, const struct profile
 	struct tree_function function = {
 		.name = call->name,
 		.module = location->module,
+		.line = building->detail == TREE_OF_LINES ? call->line : (struct source_line){ 0 },
 		.kind = i ? TREE_INLINED : (enum tree_function_kind)location->kind,
 	};
 	size_t index;
@@ -96,10 +100,10 @@ static int build(struct building *building)
 	return r;
 }
 
-int tree_init(struct tree *tree, const struct profile *profile)
+int tree_init(struct tree *tree, const struct profile *profile, enum tree_detail detail)
 {
 	_cleanup_free_ uint32_t *function_of = calloc(profile->n_calls + 1, sizeof(*function_of));
-	struct building building = { .tree = tree, .function_of = function_of };
+	struct building building = { .tree = tree, .detail = detail, .function_of = function_of };
 	int r;
 
 	*tree = (struct tree){ .profile = profile };

@@ -15,8 +15,12 @@ enum tree_function_kind {
 	TREE_INLINED,
 };
 
+/* What is one thing: a function, or each line of it. */
+enum tree_detail { TREE_OF_FUNCTIONS, TREE_OF_LINES };
+
 struct tree_function {
-	uint32_t name, module; /* a name; an index of the profile's modules */
+	uint32_t name, module;	 /* a name; an index of the profile's modules */
+	struct source_line line; /* if it is a line of it, and known */
 	enum tree_function_kind kind;
 };
 
@@ -29,5 +33,5 @@ struct tree {
 };
 
 /* Of a profile that is settled. 0 or -ENOMEM. */
-int tree_init(struct tree *tree, const struct profile *profile);
+int tree_init(struct tree *tree, const struct profile *profile, enum tree_detail detail);
 void tree_deinit(struct tree *tree);

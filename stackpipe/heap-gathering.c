@@ -114,7 +114,7 @@ int heap_counts_init(struct heap_counts *counts, struct heap_report *report,
 
 	*counts = (struct heap_counts){ 0 };
 	if (r == 0)
-		r = tree_init(&counts->tree, profile);
+		r = tree_init(&counts->tree, profile, report->options.detail);
 	return r < 0 ? r : counts_init(&counts->counts, &counts->tree, &all);
 }
 

@@ -24,6 +24,11 @@ static void put_function(const struct report *report, uint32_t number, FILE *out
 	fputs(",\"image\":", out);
 	json_put_text(out, profile_text(profile, profile->modules[function->module].path));
 	fprintf(out, ",\"kind\":\"%s\"", kinds[function->kind]);
+	if (!function->line.file)
+		return;
+	fputs(",\"file\":", out);
+	json_put_text(out, profile_text(profile, function->line.file));
+	fprintf(out, ",\"line\":%" PRIu32, function->line.line);
 }
 
 static void put_summary(const struct report *report, FILE *out)

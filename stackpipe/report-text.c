@@ -149,6 +149,26 @@ static void print_group(const struct report *report, enum report_group group, co
 	}
 }
 
+/* "name file.c:12", as far as that is known and asked for. */
+static void print_name(const struct report *report, const struct tree_function *function, FILE *out)
+{
+	const struct profile *profile = report->tree.profile;
+
+	fprintf(out, "%s%s", profile_text(profile, function->name), kind_mark(function->kind));
+	if (function->line.file)
+		fprintf(out, " %s:%" PRIu32, short_name(profile_text(profile, function->line.file)),
+			function->line.line);
+}
+
+/* Whoever asks for lines and sees none is to know why. */
+static void print_why_no_lines(const struct report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->tree.n_functions; i++)
+		if (report->tree.functions[i].line.file)
+			return;
+	fputs("no source line is known: no file had debug information when it was recorded\n", out);
+}
+
 void report_print_functions(const struct report *report, FILE *out)
 {
 	const struct tree *tree = &report->tree;
@@ -163,10 +183,10 @@ void report_print_functions(const struct report *report, FILE *out)
 		const struct tree_function *function = &tree->functions[list[i].function];
 		const char *path = profile_text(profile, profile->modules[function->module].path);
 
-		fprintf(out, "  %6.2f %%  %6.2f %%  %9.*f  %s%s",
-			report_percent(report, list[i].self), report_percent(report, list[i].total),
-			decimals(report), report_shown(report, list[i].self),
-			profile_text(profile, function->name), kind_mark(function->kind));
+		fprintf(out, "  %6.2f %%  %6.2f %%  %9.*f  ", report_percent(report, list[i].self),
+			report_percent(report, list[i].total), decimals(report),
+			report_shown(report, list[i].self));
+		print_name(report, function, out);
 		if (*path && function->kind != TREE_KERNEL)
 			fprintf(out, "  %s", short_name(path));
 		putc('\n', out);
@@ -179,7 +199,6 @@ static void print_branches(const struct report *report, const struct subtree *su
 {
 	/* Of callers it would be the samples whose outermost frame they are. */
 	bool has_self = report->options->kind != REPORT_CALLERS;
-	const struct profile *profile = report->tree.profile;
 	uint64_t left_out = 0;
 
 	for (uint32_t child = subtree->nodes[node].first_child; child;
@@ -194,8 +213,9 @@ static void print_branches(const struct report *report, const struct subtree *su
 		fprintf(out, "  %6.2f %%", report_percent(report, at->total));
 		if (has_self)
 			fprintf(out, "  %6.2f %%", report_percent(report, at->self));
-		fprintf(out, "  %*s%s%s\n", depth < INDENT_MAX ? depth : INDENT_MAX, "",
-			profile_text(profile, function->name), kind_mark(function->kind));
+		fprintf(out, "  %*s", depth < INDENT_MAX ? depth : INDENT_MAX, "");
+		print_name(report, function, out);
+		putc('\n', out);
 		print_branches(report, subtree, child, depth + 1, out);
 	}
 	if (left_out && report_percent(report, left_out) >= report->options->min_percent)
@@ -271,6 +291,8 @@ static void print_waits(const struct report *report, FILE *out)
 void report_print_text(const struct report *report, FILE *out)
 {
 	print_summary(report, out);
+	if (report->options->detail == TREE_OF_LINES)
+		print_why_no_lines(report, out);
 	if (report->options->kind != REPORT_FUNCTIONS) {
 		report_print_tree(report, out);
 		return;

@@ -16,6 +16,7 @@
 
 enum {
 	KEY_JSON = 0x100,
+	KEY_LINES,
 	KEY_WEIGHTS,
 	KEY_VIEW,
 	KEY_TIME,
@@ -94,6 +95,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_VIEW:
 		options.view_name = arg;
 		return 0;
+	case KEY_LINES:
+		options.detail = TREE_OF_LINES;
+		return 0;
 	case KEY_JSON:
 		options.is_json = true;
 		return 0;
@@ -133,6 +137,7 @@ static const struct argp_option option_table[] = {
 	{ "tree", 't', NULL, 0, "Who calls whom, instead of single functions", 0 },
 	{ "callers", KEY_CALLERS, "REGEX", 0, "Who calls the functions that match", 0 },
 	{ "callees", KEY_CALLEES, "REGEX", 0, "Whom the functions that match call", 0 },
+	{ "lines", KEY_LINES, NULL, 0, "Each source line of a function by itself", 0 },
 	{ "json", KEY_JSON, NULL, 0, "For programs", 0 },
 	{ "weights", KEY_WEIGHTS, NULL, 0, "Count the events that samples stand for", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
@@ -251,7 +256,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	if (r == 0)
 		r = choose_view(stage, &report.gathering->stacks.events);
 	if (r == 0)
-		r = tree_init(&report.tree, &report.gathering->profile);
+		r = tree_init(&report.tree, &report.gathering->profile, options.detail);
 	report.is_thread = select_threads(&report.gathering->profile);
 	if (r == 0)
 		r = count(&report);
@@ -261,6 +266,15 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	tree_deinit(&report.tree);
 	free(report.is_thread);
 	return r;
+}
+
+/* Without --lines they are not worth their room. */
+static int start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct gathering *gathering = self;
+
+	gathering->stacks.names.keeps_lines = options.detail == TREE_OF_LINES;
+	return gathering_start(stage, self, hello);
 }
 
 static const struct stage_handler handlers[] = {
@@ -277,7 +291,7 @@ static int run(void)
 		.self_size = sizeof(struct gathering),
 		.handlers = handlers,
 		.init = gathering_init,
-		.start = gathering_start,
+		.start = start,
 		.finish = finish,
 		.deinit = gathering_deinit,
 	};

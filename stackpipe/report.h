@@ -27,6 +27,7 @@ enum report_group {
 struct report_options {
 	const char *path;
 	enum report_kind kind;
+	enum tree_detail detail;
 	bool is_json, is_shown;
 	size_t n_rows;
 	double min_percent; /* of a call tree's branches */
