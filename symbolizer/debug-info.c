@@ -18,6 +18,7 @@
 #include "symbolizer/debug-split.h"
 #include "symbolizer/inline-table.h"
 #include "symbolizer/line-table.h"
+#include "symbolizer/scope-names.h"
 #include "symbolizer/unit-index.h"
 
 enum unit_state {
@@ -34,6 +35,7 @@ struct unit {
 	Dwarf_Die described; /* that has its functions: of split DWARF in another file */
 	struct inline_table table;
 	struct line_table lines;
+	struct scope_names scopes;
 };
 
 struct debug_info {
@@ -66,6 +68,7 @@ struct debug_info *debug_info_free(struct debug_info *info)
 	for (size_t i = 0; info->units && i < info->index.n_units; i++) {
 		inline_table_deinit(&info->units[i].table);
 		line_table_deinit(&info->units[i].lines);
+		scope_names_deinit(&info->units[i].scopes);
 	}
 	free(info->units);
 	unit_index_deinit(&info->index);
@@ -150,7 +153,8 @@ int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
 
 static bool has_room(const struct debug_info *info, uint64_t size)
 {
-	return size <= DEBUG_INFO_TABLES_MAX - info->tables_size;
+	return info->tables_size <= DEBUG_INFO_TABLES_MAX &&
+	       size <= DEBUG_INFO_TABLES_MAX - info->tables_size;
 }
 
 /*
@@ -251,18 +255,29 @@ static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 	return 0;
 }
 
-static const char *function_name(Dwarf_Die *die)
+/* Of its declaration, or of what it is a copy of, where it has none of its own. */
+static const char *name_by(Dwarf_Die *die, unsigned int attribute_name)
 {
-	static const unsigned int attributes[] = { DW_AT_linkage_name, DW_AT_MIPS_linkage_name,
-						   DW_AT_name };
-	const char *name = NULL;
+	Dwarf_Attribute attribute;
 
-	/* Of its declaration, or of what it is a copy of, where it has none of its own. */
-	for (size_t i = 0; i < 3 && !name; i++) {
-		Dwarf_Attribute attribute;
+	return dwarf_formstring(dwarf_attr_integrate(die, attribute_name, &attribute));
+}
 
-		name = dwarf_formstring(dwarf_attr_integrate(die, attributes[i], &attribute));
-	}
+static const char *function_name(struct debug_info *info, struct unit *unit, Dwarf_Die *die)
+{
+	const char *name = name_by(die, DW_AT_linkage_name);
+	size_t size;
+
+	if (!name)
+		name = name_by(die, DW_AT_MIPS_linkage_name);
+	if (name)
+		return name;
+	name = name_by(die, DW_AT_name);
+	if (!name || !has_room(info, 0))
+		return name;
+	size = scope_names_size(&unit->scopes);
+	name = scope_names_find(&unit->scopes, &unit->described, die, name);
+	info->tables_size += scope_names_size(&unit->scopes) - size;
 	return name;
 }
 
@@ -307,8 +322,8 @@ static void put_call_place(struct unit *unit, Dwarf_Die *die, struct inline_call
 }
 
 /* The function alone that an address belongs to, and not where in it. */
-static int put_function(struct unit *unit, const struct inline_entry *entry,
-			struct inline_call *list)
+static int put_function(struct debug_info *info, struct unit *unit,
+			const struct inline_entry *entry, struct inline_call *list)
 {
 	const struct inline_entry *outer;
 	Dwarf_Die die;
@@ -317,12 +332,12 @@ static int put_function(struct unit *unit, const struct inline_entry *entry,
 		entry = outer;
 	if (!dwarf_offdie(dwarf_cu_getdwarf(unit->described.cu), entry->die, &die))
 		return 0;
-	list[0] = (struct inline_call){ .name = function_name(&die) };
+	list[0] = (struct inline_call){ .name = function_name(info, unit, &die) };
 	return 1;
 }
 
-static int put_calls(struct unit *unit, const struct inline_entry *entry, uint64_t address,
-		     struct inline_call *list, size_t n)
+static int put_calls(struct debug_info *info, struct unit *unit, const struct inline_entry *entry,
+		     uint64_t address, struct inline_call *list, size_t n)
 {
 	Dwarf *dwarf = dwarf_cu_getdwarf(unit->described.cu);
 
@@ -333,7 +348,7 @@ static int put_calls(struct unit *unit, const struct inline_entry *entry, uint64
 
 		if (!dwarf_offdie(dwarf, entry->die, &die))
 			return 0;
-		list[i].name = function_name(&die);
+		list[i].name = function_name(info, unit, &die);
 		if (i + 1 == n)
 			break;
 		list[i + 1] = (struct inline_call){ 0 };
@@ -383,7 +398,7 @@ int debug_info_find_only_function(struct debug_info *info, uint64_t address, con
 	if (!unit || is_shared(info, unit, address))
 		return r;
 	entry = inline_table_find(&unit->table, address);
-	if (entry && put_function(unit, entry, &function) == 1)
+	if (entry && put_function(info, unit, entry, &function) == 1)
 		*ret = function.name;
 	return 0;
 }
@@ -405,8 +420,8 @@ int debug_info_find(struct debug_info *info, uint64_t address, struct inline_cal
 	for (outer = entry; outer && n <= n_max; outer = inline_table_outer(&unit->table, outer))
 		n++;
 	info->refused.calls += n > n_max;
-	return n > n_max || entry->is_cut ? put_function(unit, entry, list)
-					  : put_calls(unit, entry, address, list, n);
+	return n > n_max || entry->is_cut ? put_function(info, unit, entry, list)
+					  : put_calls(info, unit, entry, address, list, n);
 }
 
 uint64_t debug_info_size(const struct debug_info *info)

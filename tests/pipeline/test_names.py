@@ -379,6 +379,42 @@ class Inlined(Recording):
 FOLDED = "parse", "draw", "another", "first"
 
 
+LOCAL_CLASSES = """
+#include <cstdio>
+#include <cstdlib>
+namespace app {
+namespace {
+struct Local { unsigned v; Local(unsigned x) : v(x) { for (int i = 0; i < 50; i++) v = v * 17 + i; } };
+}
+template<class T> struct Widget { T v; Widget(T x) : v(x) { for (int i = 0; i < 50; i++) v = v * 33 + i; } };
+}
+int main(int argc, char **argv)
+{
+	unsigned sum = 0;
+	for (long i = 0; i < atol(argv[1]); i++) {
+		auto mix = [&](int n) { for (int k = 0; k < 50; k++) sum = sum * 7 + n; };
+		sum += app::Local(i).v + app::Widget<unsigned>(i).v;
+		mix(i);
+	}
+	printf("%u\\n", sum);
+}
+"""
+
+
+class Qualified(Recording):
+    def test_inlined_names_have_their_scopes(self):
+        """Also of what has no linkage name: classes of unnamed namespaces, lambdas."""
+        source, program = self.directory / "scopes.cc", self.directory / "scopes"
+        source.write_text(LOCAL_CLASSES, encoding="ascii")
+        subprocess.run(["g++", "-O2", "-fno-tree-vectorize", "-g", "-o", program, source], check=True)
+        found = {name for names, _ in self.folded([program, "1500000"]) for name in names if name.endswith("_[i]")}
+        for name in "app::(anonymous namespace)::Local::Local", "main::{lambda}::operator()", \
+                    "app::Widget<unsigned int>::Widget(unsigned int)":
+            self.assertTrue(f"{name}_[i]" in found or any(each.startswith(name) for each in found), found)
+        for name in "Local_[i]", "operator()_[i]":
+            self.assertNotIn(name, found)
+
+
 class Folded(Recording, PlacesTest):
     SOURCE = pipeline.TOP / "tests" / "programs" / "folded.c"
 

@@ -599,7 +599,7 @@ class Usage(PerfdataTest):
         return self.start([pipeline.program("perfdata-source"), *arguments], **options).end()[0]
 
     def test_wrong_command_lines(self):
-        for arguments in ([], ["one", "two"], ["-", "-"], ["--no-such-option", "-"]):
+        for arguments in (["one", "two"], ["-", "-"], ["--no-such-option", "-"]):
             ended = self.end_of(*arguments)
             self.assert_fails_in_one_line(ended, status=2)
             self.assertEqual(ended.output, b"")
