@@ -13,8 +13,9 @@
 enum {
 	FUNCTIONS_SHOWN = 10,
 	STACKS_SHOWN = 3,
-	FRAMES_SHOWN = 5,    /* of a stack, from its leaf */
-	NAME_SHOWN = 41,     /* bytes of each, and a zero */
+	FRAMES_SHOWN = 5, /* of a stack, from its leaf */
+	NAME_SHOWN = 40,  /* bytes of each */
+	FUNCTION_SHOWN = 100,
 	PERCENT_SHOWN = 1,   /* of samples, or an image is not worth a line */
 	PERCENT_CUT_MAX = 1, /* of stacks, before more of each is worth its price */
 };
@@ -56,6 +57,17 @@ static void print_ends(const struct capture *capture, uint64_t n_samples)
 	print_hint(capture, percent(capture->stacks.n_ends[WIRE_stack_end_TRUNCATED], n_samples));
 }
 
+/* Cut between characters, and marked, where it is too long. */
+static void print_name(const struct names *names, uint32_t name, size_t size_shown)
+{
+	const char *text = names_text(names, name);
+	char shown[FUNCTION_SHOWN + 1];
+	size_t size = strlen(text), taken;
+
+	text_clean_most(text, size, shown, size_shown + 1, &taken);
+	fprintf(stderr, "%s%s", shown, taken < size ? "…" : "");
+}
+
 struct function {
 	uint32_t name;
 	uint64_t n_self;
@@ -86,10 +98,11 @@ static void print_functions(const struct capture *capture, uint64_t n_samples)
 	qsort(functions, names->n + 1, sizeof(*functions), by_self);
 	fprintf(stderr, "Hottest functions (self):\n");
 	for (size_t i = 0; i < FUNCTIONS_SHOWN && i <= names->n; i++)
-		if (functions[i].n_self)
-			fprintf(stderr, "  %6.2f %%  %.100s\n",
-				percent(functions[i].n_self, n_samples),
-				names_text(names, functions[i].name));
+		if (functions[i].n_self) {
+			fprintf(stderr, "  %6.2f %%  ", percent(functions[i].n_self, n_samples));
+			print_name(names, functions[i].name, FUNCTION_SHOWN);
+			fputc('\n', stderr);
+		}
 }
 
 static void print_stacks(const struct capture *capture, const struct stack_count *list, size_t n,
@@ -102,14 +115,12 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
 		const char *between = "";
-		char name[NAME_SHOWN];
 
 		fprintf(stderr, "  %6.2f %%  ", percent(count->n_samples, n_samples));
 		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < count->n_names; k++) {
-			text_clean_string(names_text(&capture->stacks.names,
-						     count->names[count->n_names - 1 - k]),
-					  name, sizeof(name)); /* cut between characters */
-			fprintf(stderr, "%s%s", between, name);
+			fputs(between, stderr);
+			print_name(&capture->stacks.names, count->names[count->n_names - 1 - k],
+				   NAME_SHOWN);
 			between = " < ";
 		}
 		fprintf(stderr, "%s  (%s)\n", count->n_names > FRAMES_SHOWN + 1 ? " < …" : "",
