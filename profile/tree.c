@@ -63,7 +63,7 @@ static int find_function_of_call(struct building *building, const struct profile
 	uint32_t *known = &building->function_of[location->first_call + i];
 	struct tree_function function = {
 		.name = call->name,
-		.module = location->module,
+		.module = building->detail == TREE_OF_NAMES ? 0 : location->module,
 		.line = building->detail == TREE_OF_LINES ? call->line : (struct source_line){ 0 },
 		.kind = i ? TREE_INLINED : (enum tree_function_kind)location->kind,
 	};

@@ -15,8 +15,8 @@ enum tree_function_kind {
 	TREE_INLINED,
 };
 
-/* What is one thing: a function, or each line of it. */
-enum tree_detail { TREE_OF_FUNCTIONS, TREE_OF_LINES };
+/* What is one thing: a function, each line of it, or all functions of that name and kind. */
+enum tree_detail { TREE_OF_FUNCTIONS, TREE_OF_LINES, TREE_OF_NAMES };
 
 struct tree_function {
 	uint32_t name, module;	 /* a name; an index of the profile's modules */

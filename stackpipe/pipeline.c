@@ -302,7 +302,9 @@ int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *pro
 	}
 	name_front(pipeline);
 	status = stage_main(1, arguments, program);
-	close(STDIN_FILENO); /* who still writes to us need not wait */
+	/* Who still writes to us need not wait; and the next pipe is not to be standard input. */
+	close(STDIN_FILENO);
+	open("/dev/null", O_RDONLY);
 	of_stages = pipeline_wait(pipeline);
 	return status ? status : of_stages;
 }

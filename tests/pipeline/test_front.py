@@ -172,13 +172,38 @@ class Front(pipeline.RecordingTest):
         before.write_text("main;_start;slow 30\nmain;_start;same 10\n")
         after.write_text("main;_start;slow 10\nmain;_start;same 10\n")
         text = run("diff", before, after).stdout
-        self.assertRegex(text, r"75\.00 %\s+50\.00\s+-25\.00 .* slow\n")
-        self.assertRegex(text, r"25\.00 %\s+50\.00\s+\+25\.00 .* same\n")
+        self.assertRegex(text, r" 30\.00\s+10\.00\s+-20\.00 .* slow\n")
+        self.assertRegex(text, r" 10\.00\s+10\.00\s+\+0\.00 .* same\n")
+        text = run("diff", "--shares", before, after).stdout
+        self.assertRegex(text, r" 75\.00\s+50\.00\s+-25\.00 .* slow\n")
+        self.assertRegex(text, r" 25\.00\s+50\.00\s+\+25\.00 .* same\n")
         found = json.loads(run("diff", "--json", before, after).stdout)
         self.assertEqual(found["samples"], [40, 20])
         page = self.directory / "diff.html"
         run("diff", "-o", page, before, after)
         self.assertIn('id="base-data"', page.read_text())
+
+    def test_what_does_more_work_makes_nothing_else_better(self):
+        """A function that takes as long as before takes as long, though its share is less."""
+        for name, ms in ("before", "300"), ("after", "900"):
+            run("record", "-q", "-o", self.directory / f"{name}.syscap", "--", CHAIN, "once", f"{int(ms) / 1000}")
+        found = json.loads(run("diff", "--json", "-n0", self.directory / "before.syscap", self.directory / "after.syscap").stdout)
+        self.assertEqual(found["unit"], "nanoseconds")
+        inner, = (each for each in found["functions"] if each["function"] == "inner")
+        self.assertGreater(inner["self"][1], 2 * inner["self"][0])
+        self.assertEqual([sum(each["self"][side] for each in found["functions"]) for side in (0, 1)], found["sums"])
+        self.assertEqual([sum(each["self_samples"][side] for each in found["functions"]) for side in (0, 1)], found["samples"])
+        text = run("diff", self.directory / "before.syscap", self.directory / "after.syscap").stdout
+        self.assertRegex(text, r"(?m)^change +\+\d+\.\d\d %$")
+
+    def test_what_cannot_be_compared_is_told(self):
+        self.record_busy()
+        folded = self.directory / "a.folded"
+        folded.write_text("main;_start;slow 30\n")
+        done = run("diff", self.capture, folded, status=1)
+        self.assertIn("compare --view=samples", done.stderr)
+        run("diff", "--view=samples", self.capture, folded)
+        run("diff", "--view=nothing", self.capture, folded, status=1)
 
     def test_files_that_are_none_are_told_in_one_line(self):
         garbage = self.directory / "garbage"
