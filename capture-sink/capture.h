@@ -36,6 +36,7 @@ struct capture {
 	bool tells_tid;		     /* folded stacks are of single threads */
 	uint64_t n_counted;	     /* in that view */
 	uint64_t n_waits, n_wakeups; /* stacks that are such */
+	uint64_t on_cpu_ns, waited_ns;
 	struct output output;
 	const char *path;
 	const struct format *format;

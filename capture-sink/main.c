@@ -93,9 +93,16 @@ static int check_output(struct stage *stage, void *data)
 /* Events are told before the first stack: as soon as there is one of that name, it is counted. */
 static void find_view(struct capture *capture)
 {
-	const char *name = capture->view_name ? capture->view_name : "samples";
+	const struct events *events = &capture->stacks.events;
 
-	capture->has_view = view_find(&capture->stacks.events, name, &capture->view);
+	if (capture->view_name) {
+		capture->has_view = view_find(events, capture->view_name, &capture->view);
+		return;
+	}
+	/* Whoever records waits wants to know where all the time goes. */
+	capture->has_view =
+		(events_have_waits(events) && view_find(events, "wall-clock", &capture->view)) ||
+		view_find(events, "samples", &capture->view);
 }
 
 /* The input has turned out to be a stream: now the file is made, beside one that is there. */
@@ -160,6 +167,23 @@ static uint32_t name_thread(struct capture *capture, const struct named_stack *s
 	return capture->tells_tid ? name_single_thread(capture, stack, name) : name;
 }
 
+/* Of a wait, who has called the kernel: the innermost frame of the program; `otherwise`: none. */
+static uint32_t name_waiter(const struct capture *capture, const struct named_stack *stack,
+			    uint32_t otherwise)
+{
+	for (size_t i = stack->record->frames.n; i-- > 0;) {
+		const struct named_frame *frame = &stack->frames[i];
+		const uint32_t *list;
+		size_t n;
+
+		if (frame->flags & WIRE_frame_flags_KERNEL)
+			continue;
+		list = names_of_label(&capture->stacks.names, &frame->label, &n);
+		return list[n - 1];
+	}
+	return otherwise;
+}
+
 /* One line of the counts: the thread, why the stack is cut, its frames from the outermost. */
 static int count_stack(struct capture_sink *self, const struct named_stack *stack)
 {
@@ -169,11 +193,17 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 							  record->event, wire_stack_samples(record),
 							  record->weight)
 					    : 0;
+	bool is_wait = events_is_wait(&capture->stacks.events, record->event);
 	char reason[STACKS_END_TEXT];
+	uint32_t leaf;
 	size_t n = 0;
 
-	if (events_is_wait(&capture->stacks.events, record->event))
+	if (is_wait) {
 		sum_add(&capture->n_waits, wire_stack_samples(record));
+		sum_add(&capture->waited_ns, record->weight);
+	} else if (event_is_clock(&capture->stacks.events, record->event)) {
+		sum_add(&capture->on_cpu_ns, record->weight);
+	}
 	if (events_is_wakeup(&capture->stacks.events, record->event))
 		sum_add(&capture->n_wakeups, wire_stack_samples(record));
 	if (!amount)
@@ -183,11 +213,13 @@ static int count_stack(struct capture_sink *self, const struct named_stack *stac
 	if (stacks_end_text(record->end, reason))
 		self->counted[n++] = names_intern(&capture->stacks.names, reason, strlen(reason));
 	n += put_names(capture, stack, self->counted + n);
+	leaf = self->counted[n - 1];
+	if (is_wait)
+		leaf = name_waiter(capture, stack, leaf);
 	/* The summary alone wants them: what is rare is not in it. */
 	if (capture->format->add_stack && capture->counts.n >= COUNTED_FOR_SUMMARY)
 		stack_counts_forget_rare(&capture->counts);
-	if (leaf_counts_add(&capture->leaves, self->counted[n - 1], capture->stacks.names.n,
-			    amount) < 0)
+	if (leaf_counts_add(&capture->leaves, leaf, capture->stacks.names.n, amount) < 0)
 		return -ENOMEM;
 	return stack_counts_add_many(&capture->counts, self->counted, n, amount);
 }

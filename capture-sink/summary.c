@@ -202,6 +202,16 @@ static void print_totals(const struct capture *capture, uint64_t n_samples,
 	fputs(end == STAGE_STREAM_WHOLE ? "\n" : "; INCOMPLETE: the stream was cut\n", stderr);
 }
 
+/* Of a recording with waits: what its lists are shares of. */
+static void print_times(const struct capture *capture)
+{
+	if (events_have_waits(&capture->stacks.events))
+		fprintf(stderr,
+			"%.3f s on a CPU, %.3f s of waits; shares of %s (stackpipe report says more)\n",
+			capture->on_cpu_ns / 1e9, capture->waited_ns / 1e9,
+			view_name(&capture->stacks.events, capture->view));
+}
+
 /* Of folded stacks: where others had no room, they end so. */
 static void print_crowded(const struct capture *capture)
 {
@@ -232,6 +242,7 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
 		return;
 	print_ends(capture, n_samples);
+	print_times(capture);
 	print_functions(capture, capture->n_counted);
 	print_stacks(capture, list, n, capture->n_counted);
 	print_without_debug(capture, n_samples);

@@ -50,13 +50,17 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		uint32_t node = counts->tree->node_of[sample->node];
+		bool is_wait = events_is_wait(&profile->stacks->events, sample->event);
 		uint64_t n = amount(profile, filter, sample);
 
 		if (!n || (filter->threads && !filter->threads[sample->thread]) ||
 		    (matches && !matches[node]))
 			continue;
-		sum_add(&counts->self[node], n);
-		if (events_is_wait(&profile->stacks->events, sample->event)) {
+		sum_add(&counts->self[is_wait && filter->has_waiters
+					      ? tree_waiter(counts->tree, node)
+					      : node],
+			n);
+		if (is_wait) {
 			sum_add(&counts->waited[node], n);
 			if (sample->flags & WIRE_sample_flags_PREEMPTED)
 				sum_add(&counts->preempted[node], n);

@@ -11,6 +11,7 @@ struct counts_filter {
 	const bool *threads;   /* by thread of the profile; NULL: all */
 	const bool *functions; /* by function of the tree: one of a stack's at least; NULL: any */
 	struct view view;
+	bool has_waiters; /* waits are those of whoever has called the kernel: tree_waiter() */
 };
 
 struct function_count {
@@ -21,7 +22,7 @@ struct function_count {
 struct counts {
 	const struct tree *tree; /* borrowed */
 	uint64_t *self, *total;	 /* by node */
-	uint64_t *waited;	 /* by node: of `self`, what are waits */
+	uint64_t *waited;	 /* by node, as it was: what are waits */
 	uint64_t *preempted;	 /* by node: of `waited`, who only waited for a CPU */
 	uint64_t *of_thread;	 /* by thread */
 	uint64_t *of_waker;	 /* by thread: what others have waited until it woke them */

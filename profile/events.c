@@ -108,6 +108,11 @@ static uint32_t find_clock(const struct events *events)
 	return i;
 }
 
+bool event_is_clock(const struct events *events, uint32_t number)
+{
+	return number < events->n && number == find_clock(events);
+}
+
 bool events_have_waits(const struct events *events)
 {
 	for (size_t i = 0; i < events->n; i++)

@@ -62,6 +62,9 @@ bool events_is_wait(const struct events *events, uint32_t number);
 /* Whether they are ends of others' waits. */
 bool events_is_wakeup(const struct events *events, uint32_t number);
 
+/* Whether its samples are the time on a CPU; of two clocks one. */
+bool event_is_clock(const struct events *events, uint32_t number);
+
 /* Whether the samples of an event weigh nanoseconds. */
 bool event_is_time(const struct event_info *event);
 

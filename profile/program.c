@@ -43,11 +43,10 @@ static bool is_called(const struct profile *profile, const struct profile_module
 	       (base[size] >= '0' && base[size] <= '9');
 }
 
-/* The loader and the C library begin the stacks of all programs. */
-static bool is_of_all(const struct profile *profile, const struct profile_module *module)
+bool profile_module_is_of_all(const struct profile *profile, uint32_t module)
 {
 	static const char *const names[] = { "ld-", "ld.so", "libc.", "libc-", "libpthread", "[" };
-	const char *base = base_name(profile, module);
+	const char *base = base_name(profile, &profile->modules[module]);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(base, names[i], strlen(names[i])))
@@ -79,7 +78,7 @@ static int find_by_stacks(const struct profile *profile, uint32_t process, uint3
 	if (!is_candidate || !n_node || !n)
 		return -ENOMEM;
 	for (size_t i = 1; i < profile->n_modules; i++)
-		is_candidate[i] = !is_of_all(profile, &profile->modules[i]);
+		is_candidate[i] = !profile_module_is_of_all(profile, i);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 

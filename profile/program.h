@@ -9,6 +9,9 @@
  */
 int64_t profile_hottest_process(const struct profile *profile);
 
+/* Whether a module is of the kernel or the C library, or no file: then it is of every program. */
+bool profile_module_is_of_all(const struct profile *profile, uint32_t module);
+
 /*
  * The module of its executable: one that is called as it is, else the one in which most of its
  * stacks begin. 0: not known. -ENOMEM.

@@ -10,7 +10,8 @@ static const char *without_prefix(const char *name)
 {
 	static const char *const prefixes[] = { "__x64_sys_", "__ia32_sys_", "__arm64_sys_",
 						"__do_sys_",  "__se_sys_",   "__sys_",
-						"ksys_",      "do_sys_",     "do_" };
+						"ksys_",      "do_sys_",     "do_",
+						"kernel_" };
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))

@@ -69,7 +69,7 @@ static int take_functions(const struct counts *counts, const struct counts *samp
 /* Functions of one name are one here: the next build may have them in another file. */
 static int take_profile(const struct profile *profile, struct view view)
 {
-	const struct counts_filter filter = { .view = view },
+	const struct counts_filter filter = { .view = view, .has_waiters = true },
 				   of_samples = { .view = { VIEW_SAMPLES, view.event } };
 	struct counts counts = { 0 }, samples = { 0 };
 	struct tree tree;

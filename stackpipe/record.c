@@ -27,6 +27,7 @@ enum {
 	KEY_MARKS,
 	KEY_FILTER,
 	KEY_SCHEDULER,
+	KEY_VIEW,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -54,6 +55,7 @@ static const struct {
 	{ 'd', SOURCE, "-d" },
 	{ 'm', SOURCE, "-m" },
 	{ 'f', SINK, "-f" },
+	{ KEY_VIEW, SINK, "--view" },
 	{ KEY_MARKS, SOURCE, "--marks" },
 	{ KEY_ENGINE, UNWINDER, "--engine" },
 	{ KEY_INTERVALS, UNWINDER, "--intervals" },
@@ -164,6 +166,10 @@ static const struct argp_option options[] = {
 	  ".speedscope.json, .firefox.json, .otlp (" DEFAULT_OUTPUT ")",
 	  0 },
 	{ "format", 'f', "FORMAT", 0, "That format, whatever the name says", 0 },
+	{ "view", KEY_VIEW, "VIEW", 0,
+	  "What the summary and .folded count: samples, with --off-cpu also on-cpu, off-cpu, wakeups "
+	  "and wall-clock (the default then), or an event's name",
+	  0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 0 },

@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/pair-map.h"
+#include "profile/program.h"
 #include "profile/wait-reasons.h"
 #include "stackpipe/report.h"
 
@@ -142,6 +143,90 @@ int report_group(const struct report *report, enum report_group group, struct re
 	}
 	qsort(rows, n, sizeof(*rows), compare_rows);
 	*ret = rows;
+	*ret_n = n;
+	return 0;
+}
+
+/* The innermost function of the program that a node is in. */
+static uint32_t function_of_program(const struct report *report, uint32_t node)
+{
+	const struct tree *tree = &report->tree;
+
+	for (; node; node = tree->nodes[node].parent) {
+		const struct tree_function *function = &tree->functions[tree->nodes[node].function];
+
+		if (function->kind != TREE_KERNEL && function->kind != TREE_CUT &&
+		    !profile_module_is_of_all(tree->profile, function->module))
+			return function->name;
+	}
+	return 0;
+}
+
+static int compare_waits(const void *a, const void *b)
+{
+	const struct report_wait *left = a, *right = b;
+
+	if (left->n != right->n)
+		return left->n > right->n ? -1 : 1;
+	if (left->reason != right->reason)
+		return left->reason < right->reason ? -1 : 1;
+	return left->function < right->function ? -1 : left->function > right->function;
+}
+
+static int add_wait(struct pair_map *index, struct report_wait *waits, size_t *n,
+		    struct report_wait wait)
+{
+	uint64_t *known = pair_map_find(index, wait.reason, wait.function);
+
+	if (!wait.n)
+		return 0;
+	if (known) {
+		waits[*known].n += wait.n;
+		return 0;
+	}
+	waits[*n] = wait;
+	return pair_map_add(index, wait.reason, wait.function, (*n)++);
+}
+
+static int fill_waits(const struct report *report, struct pair_map *index,
+		      struct report_wait *waits, size_t *n)
+{
+	const struct counts *counts = &report->waits;
+	uint32_t preempted = intern(report, "the CPU"), other = intern(report, "the kernel");
+	_cleanup_free_ uint32_t *calls = find_calls(report);
+	int r = calls ? 0 : -ENOMEM;
+
+	for (size_t i = 1; i < report->tree.n_nodes && r == 0; i++) {
+		uint32_t function = counts->waited[i] ? function_of_program(report, i) : 0;
+
+		r = add_wait(index, waits, n,
+			     (struct report_wait){ calls[i] ? calls[i] : other, function,
+						   counts->waited[i] - counts->preempted[i] });
+		if (r == 0)
+			r = add_wait(
+				index, waits, n,
+				(struct report_wait){ preempted, function, counts->preempted[i] });
+	}
+	return r;
+}
+
+int report_waits(const struct report *report, struct report_wait **ret, size_t *ret_n)
+{
+	size_t n = 0, n_max = 2 * report->tree.n_nodes;
+	struct report_wait *waits = calloc(n_max, sizeof(*waits));
+	struct pair_map index;
+	int r = waits ? 0 : -ENOMEM;
+
+	pair_map_init(&index, n_max);
+	if (r == 0)
+		r = fill_waits(report, &index, waits, &n);
+	pair_map_deinit(&index);
+	if (r < 0) {
+		free(waits);
+		return r;
+	}
+	qsort(waits, n, sizeof(*waits), compare_waits);
+	*ret = waits;
 	*ret_n = n;
 	return 0;
 }

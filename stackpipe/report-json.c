@@ -129,6 +129,27 @@ static void put_cgroups(const struct report *report, FILE *out)
 	fputs("]", out);
 }
 
+/* What for, and where in the program. */
+static void put_waits(const struct report *report, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ struct report_wait *waits = NULL;
+	size_t n;
+
+	if (report_waits(report, &waits, &n) < 0)
+		return;
+	fputs(",\n\"waits\": [", out);
+	for (size_t i = 0; i < limit(report, n); i++) {
+		fputs(i ? ",\n{\"for\":" : "\n{\"for\":", out);
+		json_put_text(out, profile_text(profile, waits[i].reason));
+		fputs(",\"in\":", out);
+		json_put_text(out,
+			      waits[i].function ? profile_text(profile, waits[i].function) : "");
+		fprintf(out, ",\"ns\":%" PRIu64 "}", waits[i].n);
+	}
+	fputs("]", out);
+}
+
 /* By the scheduler's account. */
 static void put_thread_times(const struct report *report, FILE *out)
 {
@@ -222,6 +243,8 @@ void report_print_json(const struct report *report, FILE *out)
 			if (view_has_waits(&report->gathering->stacks.events,
 					   report->options->view))
 				put_group(report, REPORT_BY_CALL, "waited_for", NULL, out);
+			if (report->is_first_look)
+				put_waits(report, out);
 			put_group(report, REPORT_BY_WAKER, "woken_by", "tid", out);
 			put_thread_times(report, out);
 		}

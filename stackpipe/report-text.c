@@ -13,6 +13,7 @@ enum {
 	PROCESSES_SHOWN = 5,
 	IMAGES_SHOWN = 5,
 	CALLS_SHOWN = 8,
+	WAITS_SHOWN = 10,
 	INDENT_MAX = 60,
 	PERCENT_CUT_MAX = 1
 };
@@ -40,15 +41,22 @@ static const char *short_name(const char *path)
 }
 
 /* What else there is to see: nobody has asked for one of several. */
-static void print_views(const struct events *events, FILE *out)
+static void print_views(const struct report *report, FILE *out)
 {
+	const struct events *events = &report->gathering->stacks.events;
 	struct view views[VIEWS_MAX];
-	size_t n = events_views(events, views);
+	size_t n = events_views(events, views), i = 2;
 
-	fprintf(out, "%s; also:",
-		events_have_waits(events) ? "what was on a CPU" : events->list[0].name);
-	for (size_t i = 2; i < n; i++)
-		fprintf(out, "%s --view=%s", i > 2 ? "," : "", view_name(events, views[i]));
+	if (report->is_first_look) {
+		fprintf(out, "%.3f s on a CPU, %.3f s of waits; each by itself:",
+			report->options->unit ? report->counts.sum / 1e9 : 0,
+			report->waits.sum / 1e9);
+		i = 1;
+	} else {
+		fprintf(out, "%s; also:", events->list[0].name);
+	}
+	for (const char *between = ""; i < n; i++, between = ",")
+		fprintf(out, "%s --view=%s", between, view_name(events, views[i]));
 	putc('\n', out);
 }
 
@@ -105,7 +113,7 @@ static void print_summary(const struct report *report, FILE *out)
 			report->options->unit ? 3 : 0, report_shown(report, report->counts.sum),
 			report->options->unit_name);
 	else if (events->n > 1)
-		print_views(events, out);
+		print_views(report, out);
 	if (report->counts.n != n && events->n == 1)
 		fprintf(out, "%" PRIu64 " samples looked at, of which these are shares%s\n",
 			report->counts.n, report->counts.n ? "" : ": nothing matches");
@@ -288,6 +296,35 @@ static void print_waits(const struct report *report, FILE *out)
 	print_group(report, REPORT_BY_WAKER, "until woken by", PROCESSES_SHOWN, out);
 }
 
+/* Of a first look: for what, and where in the program. */
+static void print_first_waits(const struct report *report, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ struct report_wait *waits = NULL;
+	size_t n;
+
+	if (report_waits(report, &waits, &n) < 0 || !n)
+		return;
+	fputs("\nwaited            ms  for                   in\n", out);
+	for (size_t i = 0; i < limit(report, n, WAITS_SHOWN); i++)
+		fprintf(out, "  %6.2f %%  %9.1f  %-20s  %s\n",
+			100.0 * waits[i].n / report->waits.sum, waits[i].n / 1e6,
+			profile_text(profile, waits[i].reason),
+			waits[i].function ? profile_text(profile, waits[i].function) : "-");
+}
+
+/* What takes more of the time comes first. */
+static void print_first_look(const struct report *report, FILE *out)
+{
+	bool waits_first = report->waits.sum > report->counts.sum || !report->options->unit;
+
+	if (report->is_first_look && waits_first)
+		print_first_waits(report, out);
+	report_print_functions(report, out);
+	if (report->is_first_look && !waits_first)
+		print_first_waits(report, out);
+}
+
 void report_print_text(const struct report *report, FILE *out)
 {
 	print_summary(report, out);
@@ -297,7 +334,7 @@ void report_print_text(const struct report *report, FILE *out)
 		report_print_tree(report, out);
 		return;
 	}
-	report_print_functions(report, out);
+	print_first_look(report, out);
 	if (view_has_waits(&report->gathering->stacks.events, report->options->view))
 		print_waits(report, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);

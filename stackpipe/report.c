@@ -17,6 +17,7 @@
 enum {
 	KEY_JSON = 0x100,
 	KEY_LINES,
+	KEY_KERNEL,
 	KEY_WEIGHTS,
 	KEY_VIEW,
 	KEY_TIME,
@@ -98,6 +99,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_LINES:
 		options.detail = TREE_OF_LINES;
 		return 0;
+	case KEY_KERNEL:
+		options.shows_kernel = true;
+		return 0;
 	case KEY_JSON:
 		options.is_json = true;
 		return 0;
@@ -138,6 +142,8 @@ static const struct argp_option option_table[] = {
 	{ "callers", KEY_CALLERS, "REGEX", 0, "Who calls the functions that match", 0 },
 	{ "callees", KEY_CALLEES, "REGEX", 0, "Whom the functions that match call", 0 },
 	{ "lines", KEY_LINES, NULL, 0, "Each source line of a function by itself", 0 },
+	{ "kernel", KEY_KERNEL, NULL, 0, "Show what the kernel does while something waits, too",
+	  0 },
 	{ "json", KEY_JSON, NULL, 0, "For programs", 0 },
 	{ "weights", KEY_WEIGHTS, NULL, 0, "Count the events that samples stand for", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
@@ -188,6 +194,17 @@ static bool *select_functions(const struct tree *tree, const regex_t *regex)
 	return selected;
 }
 
+/* Of a first look, how long was waited, and in what, is part of the answer. */
+static int count_waits(struct report *report, struct counts_filter filter)
+{
+	const struct events *events = &report->gathering->stacks.events;
+
+	report->is_first_look = !options.view_name && events_have_waits(events);
+	if (!report->is_first_look || !view_find(events, "off-cpu", &filter.view))
+		return 0;
+	return counts_init(&report->waits, &report->tree, &filter);
+}
+
 static int count(struct report *report)
 {
 	uint64_t start = report->gathering->stacks.hello.start_time;
@@ -199,11 +216,14 @@ static int count(struct report *report)
 		.threads = report->is_thread,
 		.functions = functions,
 		.view = options.view,
+		.has_waiters = !options.shows_kernel,
 	};
+	int r;
 
 	if (!report->is_thread || (options.symbol && !functions))
 		return -ENOMEM;
-	return counts_init(&report->counts, &report->tree, &filter);
+	r = counts_init(&report->counts, &report->tree, &filter);
+	return r < 0 ? r : count_waits(report, filter);
 }
 
 static int print(struct report *report)
@@ -227,9 +247,13 @@ static int choose_view(struct stage *stage, const struct events *events)
 {
 	char names[EVENTS_VIEW_NAMES];
 
-	if (!options.view_name)
-		return 0;
-	if (!view_find(events, options.view_name, &options.view)) {
+	if (!options.view_name) {
+		bool has_times = !options.is_json && events_have_waits(events) &&
+				 view_find(events, "on-cpu", &options.view);
+
+		if (!has_times)
+			return 0;
+	} else if (!view_find(events, options.view_name, &options.view)) {
 		events_view_names(events, names);
 		stage_error(stage, "error: this recording has no view '%s'; it has: %s",
 			    options.view_name, names);
@@ -263,6 +287,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	if (r == 0)
 		r = print(&report);
 	counts_deinit(&report.counts);
+	counts_deinit(&report.waits);
 	tree_deinit(&report.tree);
 	free(report.is_thread);
 	return r;

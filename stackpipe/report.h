@@ -29,6 +29,7 @@ struct report_options {
 	enum report_kind kind;
 	enum tree_detail detail;
 	bool is_json, is_shown;
+	bool shows_kernel; /* what it does while something waits */
 	size_t n_rows;
 	double min_percent; /* of a call tree's branches */
 	double from, to;    /* seconds since the beginning; to 0: the end */
@@ -46,6 +47,8 @@ struct report {
 	enum stage_stream_end end;
 	struct tree tree;
 	struct counts counts;
+	struct counts waits;	/* of a first look, where there are any */
+	bool is_first_look;	/* nobody has asked for a view */
 	bool *is_thread;	/* by thread: it is looked at */
 	const bool *is_subject; /* by function: matches `subject` */
 };
@@ -68,6 +71,16 @@ struct report_row {
 };
 int report_group(const struct report *report, enum report_group group, struct report_row **ret,
 		 size_t *ret_n);
+
+/*
+ * What was waited for, and in which function of the program: the innermost that is neither of the
+ * kernel nor of the C library. The most first. 0 or -ENOMEM.
+ */
+struct report_wait {
+	uint32_t reason, function; /* names; function 0: in none */
+	uint64_t n;
+};
+int report_waits(const struct report *report, struct report_wait **ret, size_t *ret_n);
 
 /* The threads that are looked at and whose time is known, those with the most counts first. */
 int report_threads_by_time(const struct report *report, uint32_t **ret, size_t *ret_n);
