@@ -33,6 +33,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "profile/tree.h"
+#include "profile/program.h"
 #include "profile/used-names.h"
 #include "profile/wait-reasons.h"
 
@@ -333,6 +334,37 @@ static void put_ends(const struct stacks *stacks, struct json *json)
 			json_number(json, name, stacks->n_ends[i]);
 	}
 	json_end(json);
+	json_begin(json, "end_texts");
+	for (size_t i = 0; i < wire_names_stack_end.n; i++) {
+		const struct wire_name *name = &wire_names_stack_end.names[i];
+
+		if (name->number < STACKS_ENDS && stacks->n_ends[name->number])
+			json_text(json, name->text, name->doc);
+	}
+	json_end(json);
+}
+
+/* What the page is called by: the program that has most of the samples, if that is half of them. */
+static void put_program(const struct writing *self, struct json *json)
+{
+	const struct profile *profile = self->profile;
+	int64_t hottest = profile_hottest_process(profile);
+	uint64_t n = 0, n_all = 0;
+	uint32_t name;
+
+	if (hottest < 0)
+		return;
+	name = profile->processes[hottest].name;
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		uint32_t process = profile->threads[sample->thread].process;
+
+		sum_add(&n_all, sample->weight);
+		if (profile->processes[process].name == name)
+			sum_add(&n, sample->weight);
+	}
+	if (n >= n_all / 2)
+		json_text(json, "program", profile_text(profile, name));
 }
 
 /* What samples weigh. Of a heap also what the graph over time needs, and whether to believe it. */
@@ -390,6 +422,7 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 	json_number(&json, "left_out", stacks->n_left_out);
 	json_number(&json, "incomplete", end != STAGE_STREAM_WHOLE);
 	put_ends(stacks, &json);
+	put_program(self, &json);
 	json_number(&json, "functions", self->tree.n_functions);
 	json_number(&json, "nodes", self->tree.n_nodes);
 	json_number(&json, "processes", profile->n_processes);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/sum.h"
 #include "profile/program.h"
 
 enum { COMM_MAX = 15 }; /* bytes of a process's name that the kernel keeps: TASK_COMM_LEN */
@@ -16,7 +17,8 @@ int64_t profile_hottest_process(const struct profile *profile)
 	if (!n || !profile->n_processes)
 		return -1;
 	for (size_t i = 0; i < profile->n_samples; i++)
-		n[profile->threads[profile->samples[i].thread].process] += profile->samples[i].n;
+		sum_add(&n[profile->threads[profile->samples[i].thread].process],
+			profile->samples[i].weight);
 	for (size_t i = 1; i < profile->n_processes; i++)
 		if (n[i] > n[hottest])
 			hottest = i;

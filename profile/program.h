@@ -5,7 +5,7 @@
 #include "profile/profile.h"
 
 /*
- * The process that has the most samples (of a heap, the first); an index. -1: there is none.
+ * The process whose samples weigh most (of a heap, the first); an index. -1: there is none.
  */
 int64_t profile_hottest_process(const struct profile *profile);
 

@@ -17,6 +17,28 @@ function isDark() {
 	return document.documentElement.dataset.theme === "dark";
 }
 
+function lightness() {
+	return isDark() ? 32 : 78;
+}
+
+/** Of a process, a thread: what is no function. */
+function groupColor() {
+	return `hsl(0 0% ${lightness()}%)`;
+}
+
+function kindColor(kind, hue) {
+	const light = lightness();
+	switch (kind) {
+	case KIND.KERNEL:
+		return `hsl(28 85% ${light - 8}%)`;
+	case KIND.JIT:
+		return `hsl(110 55% ${light - 4}%)`;
+	case KIND.CUT:
+		return `hsl(0 0% ${light - 14}%)`;
+	}
+	return `hsl(${hue} ${kind === KIND.INLINED ? 35 : 60}% ${light}%)`;
+}
+
 /** Where a node is in its row, and what it looks like: that is all that drawing needs. */
 class Graph {
 	/**
@@ -176,32 +198,22 @@ class Graph {
 	}
 
 	color(node) {
-		const fn = this.tree.function[node], light = isDark() ? 32 : 78;
+		const fn = this.tree.function[node];
 		if (this.compare && node)
 			return this.changeColor(node);
 		if (fn < 0)
-			return `hsl(0 0% ${light}%)`;
+			return groupColor();
 		const { kind, module } = this.tree.functions;
-		switch (kind[fn]) {
-		case KIND.KERNEL:
-			return `hsl(28 85% ${light - 8}%)`;
-		case KIND.JIT:
-			return `hsl(110 55% ${light - 4}%)`;
-		case KIND.CUT:
-			return `hsl(0 0% ${light - 14}%)`;
-		}
 		let hue = this.hues.get(module[fn]);
 		if (hue === undefined)
 			this.hues.set(module[fn], hue = hashHue(module[fn]));
-		return `hsl(${hue} ${kind[fn] === KIND.INLINED ? 35 : 60}% ${light}%)`;
+		return kindColor(kind[fn], hue);
 	}
 
 	/** Red: more than in the other profile; blue: less. */
 	changeColor(node) {
 		const now = this.tree.total[node], before = this.tree.baseTotal[node] * this.compare.factor;
-		const change = now + before ? (now - before) / (now + before) : 0;
-		const light = isDark() ? 30 : 90, strength = Math.abs(change);
-		return `hsl(${change > 0 ? 0 : 220} ${Math.round(85 * strength)}% ${light + (isDark() ? 15 : -25) * strength}%)`;
+		return changeColor(now + before ? (now - before) / (now + before) : 0);
 	}
 
 	/** null: nothing is there. */
@@ -259,6 +271,12 @@ class Graph {
 		else if (top > this.box.clientHeight - ROW)
 			this.box.scrollTop += top - this.box.clientHeight + ROW;
 	}
+}
+
+/** From -1, gone, to 1, new. */
+function changeColor(change) {
+	const light = isDark() ? 30 : 90, strength = Math.abs(change);
+	return `hsl(${change > 0 ? 0 : 220} ${Math.round(85 * strength)}% ${light + (isDark() ? 15 : -25) * strength}%)`;
 }
 
 /** As much of a text as there is room for. */

@@ -76,7 +76,7 @@ function comparison(tree) {
 	return {
 		factor: isShare && tree.baseTotal[0] ? tree.total[0] / tree.baseTotal[0] : 1,
 		change: isShare ? (now, before) => now / all - before / baseAll : (now, before) => now - before,
-		text: isShare ? signedShare : signedNumber,
+		text: isShare ? signedShare : signedAmount,
 		ofWhat: isShare ? " of all" : "",
 	};
 }
@@ -92,6 +92,7 @@ function refresh() {
 	page.counts = countFunctions(page.tree);
 	page.history = [];
 	search();
+	showLegends(page.profile, !!page.base || !!page.selection.range);
 	timeline.show(page.selection.threads, page.selection.unit);
 	$("range").textContent = tellRange();
 	tellCounts();
@@ -140,7 +141,6 @@ function showView() {
 function tellCounts() {
 	const { header } = page.profile;
 	const n = sampleCount(page.profile.samples);
-	const cut = Object.entries(header.ends).filter(([end]) => end !== "complete").map(([end, n_]) => `${number(n_)} ${end}`);
 	const complete = header.ends.complete || 0;
 	if (header.heap) {
 		$("counts").textContent = `${number(header.heap_events)} allocations and frees · ${number(page.tree.total[0])} ${unit()}`
@@ -152,7 +152,8 @@ function tellCounts() {
 		return;
 	}
 	$("counts").textContent = (header.several ? `${amount(page.tree.total[0])} · ` : "") + `${number(page.n)} of ${number(n)} samples · ${number(header.lost)} lost · `
-		+ `${share(complete, n)} of stacks complete${cut.length ? ` (${cut.join(", ")})` : ""}`;
+		+ `${share(complete, n)} of stacks complete`;
+	tellCut(header);
 	const warnings = [];
 	if (header.incomplete)
 		warnings.push("INCOMPLETE: the stream was cut.");
@@ -166,10 +167,25 @@ function tellCounts() {
 	$("warning").hidden = !warnings.length;
 }
 
+/** Why the others are not, each with its explanation. */
+function tellCut(header) {
+	const cut = Object.entries(header.ends).filter(([end]) => end !== "complete");
+	cut.forEach(([end, n], i) => {
+		const abbreviation = document.createElement("abbr");
+		abbreviation.textContent = end;
+		abbreviation.title = (header.end_texts || {})[end] || "";
+		$("counts").append(i ? ", " : " (", `${number(n)} `, abbreviation, i + 1 === cut.length ? ")" : "");
+	});
+}
+
 /** A count of what is counted. */
 function shown(n) {
 	const { unit: i, range } = page.selection, { times } = page.profile.header;
 	return !range && i >= 0 && times && times[i] ? duration(n) : number(n);
+}
+
+function signedAmount(n) {
+	return `${n >= 0 ? "+" : "−"}${shown(Math.abs(n))}`;
 }
 
 function amount(n) {
@@ -311,6 +327,8 @@ function setTheme(theme) {
 	for (const each of [lane, marks])
 		if (each)
 			each.draw();
+	if (page.profile)
+		showLegends(page.profile, !!page.base);
 }
 
 function preferredTheme() {
@@ -388,11 +406,30 @@ const KEYS = {
 	n: () => stepMatch(1),
 	N: () => stepMatch(-1),
 	"/": () => $("search").focus(),
+	"?": toggleHelp,
 	Backspace: back,
 	Escape: reset,
 };
 
+/** Escape in a field: an end of what it does, too. */
+function leave(field) {
+	if (field === $("search") && field.value !== "") {
+		field.value = "";
+		search();
+		showView();
+	}
+	field.blur();
+}
+
+function toggleControls() {
+	const isOpen = $("controls").classList.toggle("open");
+	$("more").setAttribute("aria-expanded", String(isOpen));
+	$("more").textContent = isOpen ? "Less" : "More…";
+}
+
 function listen() {
+	$("help-button").addEventListener("click", toggleHelp);
+	$("more").addEventListener("click", toggleControls);
 	for (const button of document.querySelectorAll("[data-view]"))
 		button.addEventListener("click", () => setView(button.dataset.view));
 	$("group").addEventListener("change", refresh);
@@ -422,11 +459,11 @@ function listen() {
 	$("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
 	$("controls").addEventListener("submit", event => event.preventDefault());
 	document.addEventListener("keydown", event => {
-		if (event.ctrlKey || event.altKey || event.metaKey)
-			return;
+		if (event.ctrlKey || event.altKey || event.metaKey || ($("help").open && event.key !== "?"))
+			return; /* Escape is the dialog's own */
 		if (event.target.matches("input, select")) {
 			if (event.key === "Escape")
-				event.target.blur();
+				leave(event.target);
 			return;
 		}
 		if (!KEYS[event.key])
@@ -442,6 +479,10 @@ function fillUnits() {
 	header.units.forEach((name, i) => names.push([name, i]));
 	$("unit").replaceChildren(...names.map(([name, i]) => new Option(name, i)));
 	$("unit-label").hidden = names.length < 2;
+	/* Whoever records waits wants to know where all the time goes. */
+	const wall = names.find(([name]) => name === "wall-clock");
+	if (wall)
+		$("unit").value = wall[1];
 }
 
 async function begin() {
@@ -449,11 +490,11 @@ async function begin() {
 	if (!window.DecompressionStream)
 		throw new Error("this browser is too old: it has no DecompressionStream (Chrome 80, Firefox 113, Safari 16.4)");
 	page.profile = readProfile(await unpack($("data").textContent));
-	$("normalised").checked = !page.profile.header.heap; /* bytes are bytes */
 	const { header } = page.profile;
 	const rate = header.rate ? ` at ${number(header.rate)} Hz for ${(header.duration_us / 1e6).toFixed(1)} s` : "";
-	$("title").textContent = `${header.host || "a recording"}: ${header.event}${rate}`;
-	document.title = `${header.host} ${header.start_ms ? new Date(header.start_ms).toISOString().slice(0, 19) : ""} – stackpipe`;
+	const what = [header.program, header.host].filter(text => text).join(" on ") || "a recording";
+	$("title").textContent = `${what}: ${header.event}${rate}`;
+	document.title = `${header.program || header.host} ${header.start_ms ? new Date(header.start_ms).toISOString().slice(0, 19) : ""} – stackpipe`;
 	const on = { select, zoom, open: (graph, node) => graph.tree.function[node] >= 0 && openFunction(graph.tree.function[node]) };
 	graphs.graph = new Graph($("graph"), "up", on);
 	graphs.callers = new Graph($("callers"), "up", on);
@@ -464,6 +505,7 @@ async function begin() {
 	lane = new Lane($("lane"), $("counter"), page.profile, timeline);
 	marks = new Marks($("marks"), page.profile, timeline);
 	fillUnits();
+	fillEnds(header);
 	listen();
 	fillCgroups();
 	fillProcesses();

@@ -2,6 +2,14 @@
 
 const SAMPLES_A_COLUMN = 8; /* on average; with fewer there would be gaps that mean nothing */
 
+const SCALE_GAP = 80; /* pixels between two numbers, at least */
+
+/** 1, 2 or 5 times a power of ten: the least that is not less. */
+function niceStep(least) {
+	const power = 10 ** Math.floor(Math.log10(least));
+	return power * [1, 2, 5, 10].find(each => each * power >= least);
+}
+
 class Timeline {
 	/** @param changed called with (from, to), or with nulls for all of the time */
 	constructor(canvas, profile, changed) {
@@ -78,6 +86,7 @@ class Timeline {
 			const left = Math.floor(i * wide), right = Math.ceil((i + 1) * wide);
 			context.fillRect(left, height - n / most * height, right - left, n / most * height);
 		});
+		this.drawScale(context, width, height, most, style);
 		context.fillStyle = style.getPropertyValue("--loss");
 		for (const loss of this.profile.losses)
 			context.fillRect(loss.time / this.end * width - 1, 0, 2, 8);
@@ -88,6 +97,38 @@ class Timeline {
 		const [left, right] = this.range.map(time => time / this.end * width);
 		context.fillRect(left, 0, Math.max(right - left, 1), height);
 		context.globalAlpha = 1;
+	}
+
+	/** Seconds from the left, and what the highest column stands for. */
+	drawScale(context, width, height, most, style) {
+		const seconds = this.end / 1e6, step = niceStep(seconds * SCALE_GAP / width);
+		context.font = "10px system-ui, sans-serif";
+		context.textBaseline = "bottom";
+		context.lineWidth = 3;
+		context.strokeStyle = style.getPropertyValue("--paper");
+		context.fillStyle = style.getPropertyValue("--ink");
+		const write = (text, left, bottom) => {
+			context.strokeText(text, left, bottom);
+			context.fillText(text, left, bottom);
+		};
+		for (let i = 1; i * step < seconds; i++) {
+			const left = Math.round(i * step / seconds * width);
+			context.fillRect(left, height - 6, 1, 6);
+			if (left < width - SCALE_GAP / 2)
+				write(`${Number((i * step).toPrecision(6))} s`, left + 3, height);
+		}
+		context.textBaseline = "top";
+		write(this.tellMost(most), 3, 1);
+	}
+
+	/** What is in the highest column, of a time that is as wide as that. */
+	tellMost(most) {
+		const { header } = this.profile, each = this.end / this.columns.length;
+		if (this.profile.timeline)
+			return `${number(most)} bytes`;
+		if (this.unit >= 0 && header.times && header.times[this.unit])
+			return `${(most / 1e3 / each).toFixed(1)} threads`;
+		return `${number(Math.round(most))} ${this.unit >= 0 ? header.units[this.unit] : "samples"} in ${duration(each * 1e3)}`;
 	}
 
 	select(from, to) {

@@ -210,14 +210,45 @@ const scenarios = {
 		const page = await open(browser, files[0], errors);
 		await page.click("[data-view=top]");
 		seen.change = await page.isVisible("th.change");
-		seen.cells = await page.$$eval("#table tbody tr", found => found.map(row =>
+		const cells = () => page.$$eval("#table tbody tr", found => found.map(row =>
 			[row.querySelector(".name").textContent, row.cells[2].textContent]));
+		seen.cells = await cells();
+		await page.click("#normalised");
+		seen.shares = await cells();
 		await page.click("[data-view=flame]");
 		await shot(page, "diff");
 		const plain = await open(browser, files[1], errors);
 		await plain.setInputFiles("#base", files[2]);
 		await until(plain, () => page.base !== null);
 		seen.byHand = await plain.evaluate(() => page.tree.baseTotal[0]);
+	},
+
+	/* What a newcomer looks for: what it is of, what keys and colours mean, a scale; a small screen. */
+	async help(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		seen.title = await page.textContent("#title");
+		seen.legend = await page.$$eval("#legend-line li", found => found.map(item => item.textContent));
+		await page.keyboard.press("?");
+		seen.isOpen = await page.isVisible("#help");
+		seen.help = await page.textContent("#help");
+		await shot(page, "help");
+		await page.keyboard.press("Escape");
+		seen.isClosed = !await page.isVisible("#help");
+		await page.fill("#search", "_start");
+		seen.matched = await page.evaluate(() => page.matches !== null);
+		await page.press("#search", "Escape");
+		seen.left = await page.evaluate(() => [page.matches, document.getElementById("search").value, document.activeElement.id]);
+		seen.ends = await page.$$eval("#counts abbr", found => found.map(each => [each.textContent, each.title]));
+		seen.view = await page.$eval("#unit", select => select.selectedOptions[0].textContent);
+
+		await page.setViewportSize({ width: 400, height: 800 });
+		const height = async selector => (await page.locator(selector).boundingBox()).height;
+		seen.small = [await height("#controls"), await height("#graph")];
+		seen.hidden = await page.isVisible("#group");
+		await page.click("#more");
+		seen.shown = await page.isVisible("#group");
+		await page.click("#more");
+		await shot(page, "small");
 	},
 
 	async versions(browser, seen, errors) {

@@ -240,9 +240,31 @@ class Page(pipeline.RecordingTest):
         seen = drive("diff", both, after, before)
         self.assertEqual(seen["errors"], [])
         self.assertTrue(seen["change"])
-        self.assertEqual(dict(seen["cells"]), {"slow": "−50.00 %", "new": "+50.00 %", "same": "+0.00 %",
+        self.assertEqual(dict(seen["cells"]), {"slow": "−20", "new": "+20", "same": "+0", "_start": "+0"})
+        self.assertEqual(dict(seen["shares"]), {"slow": "−50.00 %", "new": "+50.00 %", "same": "+0.00 %",
                                                "_start": "+0.00 %"})
         self.assertEqual(seen["byHand"], 40)
+
+    def test_what_a_newcomer_looks_for(self):
+        """What the page is of, keys, colours, why stacks are cut, a screen of 400 pixels."""
+        page = self.directory / "newcomer.html"
+        self.run_well(self.source("--off-cpu=1", "--", WAITS, self.directory / "file", "20"), self.stage("live-unwinder"),
+                      self.stage("symbolizer"), self.stage("capture-sink", page))
+        seen = drive("help", page)
+        self.assertEqual(seen["errors"], [])
+        self.assertRegex(seen["title"], r"^waits on \S+: ")
+        self.assertTrue({"kernel", "functions, a colour for each binary"} <= set(seen["legend"]), seen)
+        self.assertEqual((seen["isOpen"], seen["isClosed"]), (True, True))
+        for text in "Backspace", "goes to the next match", "kernel", *(end for end, _ in seen["ends"]):
+            self.assertIn(text, seen["help"])
+        self.assertEqual((seen["matched"], seen["left"][:2]), (True, [None, ""]))
+        self.assertNotEqual(seen["left"][2], "search")
+        self.assertTrue(seen["ends"] and all(explanation for _, explanation in seen["ends"]), seen)
+        self.assertEqual(seen["view"], "wall-clock")
+        controls, graph = seen["small"]
+        self.assertLess(controls, 800 / 8)
+        self.assertGreater(graph, 800 / 2)
+        self.assertEqual((seen["hidden"], seen["shown"]), (False, True))
 
     def test_a_page_of_another_version_is_not_compared(self):
         other = self.write_page("main;_start;slow 30\n", "other.html")

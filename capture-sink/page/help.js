@@ -1,0 +1,55 @@
+/* What keys there are, and what colours and the reasons of stacks that are cut mean. */
+
+/** [what it stands for, its colours] of what there is in the page. */
+function legendOf(profile, hasBase) {
+	if (hasBase)
+		return [["more than before", [changeColor(0.8)]], ["less", [changeColor(-0.8)]], ["the same", [changeColor(0)]]];
+	const { kind, module } = profile.functions, there = new Set(kind);
+	const hues = [...new Set(module.filter((_, i) => kind[i] === KIND.USER || kind[i] === KIND.INLINED))].map(hashHue);
+	const [a = 0, b = a, c = b] = hues;
+	const all = [
+		[KIND.USER, "functions, a colour for each binary", [a, b, c].map(hue => kindColor(KIND.USER, hue))],
+		[KIND.INLINED, "inlined", [kindColor(KIND.INLINED, a)]],
+		[KIND.JIT, "made by a JIT compiler", [kindColor(KIND.JIT)]],
+		[KIND.KERNEL, "kernel", [kindColor(KIND.KERNEL)]],
+		[KIND.CUT, "why a stack is cut", [kindColor(KIND.CUT)]],
+	];
+	return all.filter(([each]) => there.has(each)).map(([, text, colors]) => [text, colors]);
+}
+
+function fillLegend(list, legend) {
+	list.replaceChildren(...legend.map(([text, colors]) => {
+		const item = document.createElement("li");
+		item.textContent = text;
+		colors.forEach((color, i) => item.style.setProperty(i ? `--swatch${i + 1}` : "--swatch", color));
+		if (colors.length > 1)
+			item.dataset.many = "";
+		return item;
+	}));
+}
+
+/** After another theme, too. */
+function showLegends(profile, hasBase) {
+	const legend = legendOf(profile, hasBase);
+	fillLegend($("legend-line"), legend);
+	fillLegend($("legend"), [...legend, ["what the search matches", [getComputedStyle(document.documentElement).getPropertyValue("--mark")]],
+		["processes, threads", [groupColor()]]]);
+}
+
+function fillEnds(header) {
+	const texts = Object.entries(header.end_texts || {}).filter(([end]) => end !== "complete");
+	$("ends-help").hidden = !texts.length;
+	$("ends").replaceChildren(...texts.flatMap(([end, text]) => {
+		const term = document.createElement("dt"), meaning = document.createElement("dd");
+		term.textContent = end;
+		meaning.textContent = `${text} (${number(header.ends[end])} ${header.ends[end] === 1 ? "stack" : "stacks"})`;
+		return [term, meaning];
+	}));
+}
+
+function toggleHelp() {
+	if ($("help").open)
+		$("help").close();
+	else
+		$("help").showModal();
+}
