@@ -36,3 +36,8 @@ bool capabilities_keep(const int *kept, size_t n)
 			return false;
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
+
+bool capabilities_have(int capability)
+{
+	return capng_get_caps_process() == 0 && capng_have_capability(CAPNG_EFFECTIVE, capability);
+}

@@ -10,3 +10,6 @@
  * it runs gets any. Before there is a second thread. false: some could not be given up.
  */
 bool capabilities_keep(const int *kept, size_t n);
+
+/* Whether this process has one, and may use it. */
+bool capabilities_have(int capability);

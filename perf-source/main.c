@@ -8,7 +8,7 @@
 #include "perf-source/perf-source.h"
 
 enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER };
-enum { DEFAULT_RATE = 999, DEFAULT_STACK = 32768, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
+enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0,
@@ -17,7 +17,9 @@ static const struct argp_option option_table[] = {
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
 	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
 	{ "stack-size", 's', "BYTES", 0,
-	  "Stack of each sample (32768; at most 65528; K is understood)", 0 },
+	  "Copy so much of the stack at most (65528, which is all; where rings are small 32768; K is "
+	  "understood)",
+	  0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "What to sample (cycles; where there are none, cpu-clock), a tracepoint, GROUP:NAME, or a "
@@ -286,7 +288,6 @@ static void init(void *data)
 	struct perf_source *self = data;
 
 	self->options.rate = DEFAULT_RATE;
-	self->options.stack_size = DEFAULT_STACK;
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
 	self->switch_program.threads_fd = self->switch_program.settings_fd =
 		self->switch_program.stacks_fd = self->switch_program.events_fd = -1;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/arch.h"
+#include "common/capabilities.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/descriptor-limit.h"
@@ -27,8 +29,10 @@ enum {
 	RING_DEFAULT_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
 	RATE_MAX = 20000,		     /* Hz */
 	RINGS_MAX = 256 * 1024 * 1024,	     /* of few CPUs together, which may have more each */
-	SAMPLE_OVERHEAD = 400,		     /* bytes of a sample beside its stack */
-	RING_MILLISECONDS_MIN = 30,	     /* records wait for others for 10 ms (merge.h) */
+	RING_SECONDS_PART = 3,		     /* of a second, the least of it that rings hold */
+	STACK_OF_SMALL_RINGS = 32768,
+	SAMPLE_OVERHEAD = 400,	    /* bytes of a sample beside its stack */
+	RING_MILLISECONDS_MIN = 30, /* records wait for others for 10 ms (merge.h) */
 	/*
 	 * A new file is to be opened soon, so a program that is executed wakes us by what it maps
 	 * (some 100 bytes each). Each time is an interrupt, which in a virtual machine costs 10 µs:
@@ -59,6 +63,21 @@ static uint64_t bytes_a_second(const struct perf_source_options *options)
 	uint64_t n_events = options->n_events ? options->n_events : 1;
 
 	return n_events * options->rate * (options->stack_size + SAMPLE_OVERHEAD);
+}
+
+/*
+ * Only what is there of a stack is copied, so that of most nothing more comes with the larger size;
+ * but each sample has room for it in the ring.
+ */
+static void choose_stack_size(struct perf_source_options *options)
+{
+	bool has_rings = paranoid() < 0 || capabilities_have(CAP_IPC_LOCK);
+
+	if (options->stack_size)
+		return;
+	options->stack_size = RECORD_STACK_MAX;
+	if (!has_rings || bytes_a_second(options) > RING_SECONDS_PART * RING_DEFAULT_MAX)
+		options->stack_size = STACK_OF_SMALL_RINGS;
 }
 
 /*
@@ -563,6 +582,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 		return r;
 	priority_raise(); /* ours and the server's, not the command's */
 	limit_rate(stage, &self->options);
+	choose_stack_size(&self->options);
 	r = image_server_start(&self->server);
 	if (r < 0)
 		return r;

@@ -177,7 +177,7 @@ static const struct argp_option options[] = {
 	{ "all", 'a', NULL, 0, "All processes (without a command or -p, too)", 1 },
 	{ "pid", 'p', "PID[,PID]", 0, "These processes", 1 },
 	{ "frequency", 'F', "HZ", 0, "Samples a second and CPU (999)", 1 },
-	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 1 },
+	{ "stack-size", 's', "BYTES", 0, "Copy so much of each stack at most (65528; where rings are small 32768)", 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "cycles, cpu-clock, …, GROUP:NAME, uprobe:FILE:SYMBOL (cycles, else cpu-clock)", 1 },
 	{ "filter", KEY_FILTER, "FILTER", 0,

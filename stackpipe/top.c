@@ -416,7 +416,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID]", 0, "These processes", 0 },
 	{ "frequency", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
-	{ "stack-size", 's', "BYTES", 0, "Of each stack that is looked at (32768)", 0 },
+	{ "stack-size", 's', "BYTES", 0, "Copy so much of each stack at most (65528; where rings are small 32768)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 0 },
 	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,

@@ -30,6 +30,20 @@ def file_id_of_kernel():
         value = (value ^ digit) * 0x1000000000000000000013b % (1 << 128)
     return f"{value:032x}"
 
+LARGE_FRAME = """
+__attribute__((noinline)) static unsigned spin(volatile unsigned char *buffer)
+{
+	for (unsigned i = 0; i < 300000000; i++)
+		buffer[i & 32767] += i;
+	return buffer[1];
+}
+int main(void)
+{
+	unsigned char buffer[32768];
+	return spin(buffer) == 1;
+}
+"""
+
 
 class Live(pipeline.RecordingTest):
     def record_folded(self, *source_arguments):
@@ -105,6 +119,15 @@ class Live(pipeline.RecordingTest):
     def test_stacks_that_are_cut_have_a_remedy(self):
         self.assertRegex(self.summary_of("-s", "512"),
                          r"record again with -s 65528: \d+ % of the stacks were cut")
+
+    @pipeline.needs_root
+    def test_a_frame_of_32_kib_needs_no_option(self):
+        source, program = self.directory / "large.c", self.directory / "large"
+        source.write_text(LARGE_FRAME, encoding="ascii")
+        subprocess.run(["gcc", "-O1", "-o", program, source], check=True)
+        stacks = self.record_folded("--", program)
+        self.assert_nearly_all_complete()
+        self.assert_reach_their_beginning(stacks, "large")
 
     def test_stacks_that_are_not_cut_need_none(self):
         self.assertNotIn("were cut", self.summary_of())
