@@ -522,14 +522,24 @@ static const struct event *find_without_stack(const struct events *events)
 	return NULL;
 }
 
+/* What perf has told of callers by itself. */
+static const char *what_is_instead(const struct layout *layout)
+{
+	if (!(layout->sample_type & PERF_SAMPLE_CALLCHAIN))
+		return "only where each sample was is known";
+	return layout->branch_type & PERF_SAMPLE_BRANCH_CALL_STACK
+		       ? "its own call chains are passed on, as the CPU's branch records (LBR) have "
+			 "them"
+		       : "its own call chains are passed on, which are made of frame pointers";
+}
+
 static void warn_of_missing_stacks(struct stage *stage, const struct events *events)
 {
 	const struct event *without = find_without_stack(events);
 
 	if (without && !largest_stack(events))
-		stage_warn(stage,
-			   "the file has no stacks (perf record --call-graph dwarf): its own "
-			   "call chains are passed on");
+		stage_warn(stage, "the file has no stacks (perf record --call-graph dwarf): %s",
+			   what_is_instead(&without->layout));
 	else if (without)
 		stage_warn(stage,
 			   "samples of '%s' have no stacks (perf record --call-graph dwarf): their "

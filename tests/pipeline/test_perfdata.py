@@ -665,6 +665,28 @@ class Live(PerfdataTest):
         self.assertGreater(n_all, 50, stacks)
         self.assertGreater(found, 0.8 * n_all, stacks)
 
+    def record_without_stacks(self, *options):
+        path = self.directory / "without.data"
+        self.run_at_home(["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", *options, "-o", path, "--", pipeline.CHAIN,
+                          "once", "0.3"])
+        ended = self.run_well(self.stage("perfdata-source", path), *self.rest())
+        return streams.folded_stacks(ended[-1].output.decode()), ended[0].errors
+
+    def test_a_file_without_call_chains_has_the_functions(self):
+        stacks, said = self.record_without_stacks()
+        n_all, n_inner = sum(n for _, n in stacks), sum(n for names, n in stacks if names[-1] == "inner")
+        self.assertGreater(n_inner, 0.8 * n_all, stacks)
+        self.assertEqual({names[1] for names, _ in stacks}, {"[not-unwound]"})
+        self.assertIn("only where each sample was is known", said[0])
+
+    def test_call_chains_of_frame_pointers_are_marked_so(self):
+        stacks, said = self.record_without_stacks("-g")
+        user = [[name for name in names[2:] if not name.endswith("_[k]")] for names, _ in stacks if names[-1] == "inner"]
+        self.assertTrue(user)
+        for names in user:
+            self.assertTrue(all(name.endswith("_[f]") or name == "[unknown]" for name in names[:-1]), names)
+        self.assertIn("made of frame pointers", said[0])
+
     def test_a_pipe(self):
         self.assert_finds_chain(self.run_well(
             perf_command("-"), self.stage("perfdata-source", "-"), *self.rest()))
