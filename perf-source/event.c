@@ -229,7 +229,12 @@ int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int
 		if (!ask_for_less(setup, fd))
 			break;
 	}
-	/* Less did not help either: the first refusal is the one to tell. */
+	/*
+	 * Less did not help either: the first refusal is the one to tell, but where it is an event
+	 * that no rights would bring.
+	 */
+	if (fd == -ENOENT || fd == -EOPNOTSUPP)
+		error = fd;
 	if (error != -ENOENT && error != -EOPNOTSUPP)
 		*setup = before;
 	return fd == -ESRCH ? fd : error;

@@ -167,8 +167,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "format", 'f', "FORMAT", 0, "That format, whatever the name says", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "What the summary and .folded count: samples, with --off-cpu also on-cpu, off-cpu, wakeups "
-	  "and wall-clock (the default then), or an event's name",
+	  "What the summary and .folded count: samples, an event by its name, and of waits on-cpu, "
+	  "off-cpu, wakeups or wall-clock (the default of waits)",
 	  0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },

@@ -35,7 +35,6 @@ struct unit {
 	Dwarf_Die described; /* that has its functions: of split DWARF in another file */
 	struct inline_table table;
 	struct line_table lines;
-	struct scope_names scopes;
 };
 
 struct debug_info {
@@ -46,6 +45,7 @@ struct debug_info {
 	struct interval_map code;
 	struct unit_index index;
 	struct unit *units; /* as index.units */
+	struct scope_names scopes;
 	const Elf_Data *lines;
 	uint64_t sections_size; /* of its own and of shared ones */
 	uint64_t tables_size;	/* of its units */
@@ -68,8 +68,8 @@ struct debug_info *debug_info_free(struct debug_info *info)
 	for (size_t i = 0; info->units && i < info->index.n_units; i++) {
 		inline_table_deinit(&info->units[i].table);
 		line_table_deinit(&info->units[i].lines);
-		scope_names_deinit(&info->units[i].scopes);
 	}
+	scope_names_deinit(&info->scopes);
 	free(info->units);
 	unit_index_deinit(&info->index);
 	interval_map_deinit(&info->code);
@@ -113,6 +113,7 @@ int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *
 	info->fd = fd;
 	info->dirs = *dirs;
 	info->file.fd = info->alt.file.fd = -1;
+	scope_names_init(&info->scopes);
 	info->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!info->dwarf)
 		return DEBUG_INFO_E_NONE;
@@ -275,9 +276,9 @@ static const char *function_name(struct debug_info *info, struct unit *unit, Dwa
 	name = name_by(die, DW_AT_name);
 	if (!name || !has_room(info, 0))
 		return name;
-	size = scope_names_size(&unit->scopes);
-	name = scope_names_find(&unit->scopes, &unit->described, die, name);
-	info->tables_size += scope_names_size(&unit->scopes) - size;
+	size = scope_names_size(&info->scopes);
+	name = scope_names_find(&info->scopes, &unit->described, die, name);
+	info->tables_size += scope_names_size(&info->scopes) - size;
 	return name;
 }
 

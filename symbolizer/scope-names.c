@@ -16,7 +16,15 @@ struct scope {
 	const char *name;
 };
 
-static void free_name(uint64_t die, uint64_t zero, uint64_t name, void *arg)
+void scope_names_init(struct scope_names *names)
+{
+	*names = (struct scope_names){ 0 };
+	pair_map_init(&names->units, SCOPE_NAMES_MAX);
+	pair_map_init(&names->scope_of, SCOPE_NAMES_MAX);
+	pair_map_init(&names->names, SCOPE_NAMES_MAX);
+}
+
+static void free_name(uint64_t die, uint64_t dwarf, uint64_t name, void *arg)
 {
 	free((void *)(uintptr_t)name);
 }
@@ -26,6 +34,7 @@ void scope_names_deinit(struct scope_names *names)
 	pair_map_each(&names->names, free_name, NULL);
 	pair_map_deinit(&names->names);
 	pair_map_deinit(&names->scope_of);
+	pair_map_deinit(&names->units);
 	free(names->scopes);
 	*names = (struct scope_names){ 0 };
 }
@@ -49,6 +58,12 @@ static bool is_cpp(Dwarf_Die *unit)
 	default:
 		return false;
 	}
+}
+
+/* Which file a DIE is of: those that are shared (dwz, split) have offsets of their own. */
+static uint64_t dwarf_of(const Dwarf_Die *die)
+{
+	return (uintptr_t)dwarf_cu_getdwarf(die->cu);
 }
 
 static const char unnamed_type[] = "{unnamed type}";
@@ -105,25 +120,31 @@ static void read_children(struct scope_names *names, Dwarf_Die *die, uint32_t sc
 		if (!may_hold_functions(&child))
 			continue;
 		if (dwarf_tag(&child) == DW_TAG_subprogram && scope)
-			pair_map_add(&names->scope_of, dwarf_dieoffset(&child), 0, scope);
+			pair_map_add(&names->scope_of, dwarf_dieoffset(&child), dwarf_of(&child),
+				     scope);
 		if (dwarf_haschildren(&child) == 1)
 			read_children(names, &child, add_scope(names, &child, scope), depth + 1);
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
-static void read_scopes(struct scope_names *names, Dwarf_Die *unit)
+/* Of a unit that a function is declared in. */
+static void read_unit(struct scope_names *names, Dwarf_Die *declaration)
 {
-	names->is_read = true;
-	pair_map_init(&names->scope_of, SCOPE_NAMES_DIES_MAX);
-	pair_map_init(&names->names, SCOPE_NAMES_DIES_MAX);
-	if (!is_cpp(unit) || GROWING_LIST_MAKE_ROOM(names->scopes, names->n_scopes) < 0)
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(declaration, &unit, NULL, NULL) ||
+	    pair_map_find(&names->units, dwarf_dieoffset(&unit), dwarf_of(&unit)) ||
+	    pair_map_add(&names->units, dwarf_dieoffset(&unit), dwarf_of(&unit), 1) < 0)
 		return;
-	names->scopes[names->n_scopes++] = (struct scope){ 0 };
-	read_children(names, unit, 0, 0);
+	if (!names->n_scopes && GROWING_LIST_MAKE_ROOM(names->scopes, names->n_scopes) == 0)
+		names->scopes[names->n_scopes++] = (struct scope){ 0 };
+	names->n_dies = 0;
+	if (names->n_scopes)
+		read_children(names, &unit, 0, 0);
 }
 
 /* From a call, or a function's code, to where the function is declared. */
-static Dwarf_Off find_declaration(Dwarf_Die *die)
+static Dwarf_Die find_declaration(const Dwarf_Die *die)
 {
 	Dwarf_Die at = *die;
 
@@ -136,7 +157,7 @@ static Dwarf_Off find_declaration(Dwarf_Die *die)
 			break;
 		at = next;
 	}
-	return at.cu == die->cu ? dwarf_dieoffset(&at) : 0;
+	return at;
 }
 
 /* A type without a name that can be called is a lambda's. */
@@ -176,22 +197,25 @@ const char *scope_names_find(struct scope_names *names, Dwarf_Die *unit, Dwarf_D
 			     const char *name)
 {
 	const uint64_t *scope, *known;
-	Dwarf_Off declaration;
+	Dwarf_Die declaration;
+	Dwarf_Off offset;
 	char *whole;
 
-	if (!names->is_read)
-		read_scopes(names, unit);
-	declaration = names->n_scopes ? find_declaration(die) : 0;
-	scope = declaration ? pair_map_find(&names->scope_of, declaration, 0) : NULL;
+	if (!is_cpp(unit))
+		return name;
+	declaration = find_declaration(die);
+	offset = dwarf_dieoffset(&declaration);
+	read_unit(names, &declaration);
+	scope = pair_map_find(&names->scope_of, offset, dwarf_of(&declaration));
 	if (!scope)
 		return name;
-	known = pair_map_find(&names->names, declaration, 0);
+	known = pair_map_find(&names->names, offset, dwarf_of(&declaration));
 	if (known)
 		return (const char *)(uintptr_t)*known;
 	whole = make_name(names, *scope, name);
 	if (!whole)
 		return name;
-	if (pair_map_add(&names->names, declaration, 0, (uintptr_t)whole) < 0) {
+	if (pair_map_add(&names->names, offset, dwarf_of(&declaration), (uintptr_t)whole) < 0) {
 		free(whole);
 		return name;
 	}

@@ -12,19 +12,21 @@
 
 enum {
 	SCOPE_NAMES_DIES_MAX = 1 << 20, /* looked at, of a unit */
-	SCOPE_NAMES_DEPTH_MAX = 256,
+	SCOPE_NAMES_MAX = 1 << 22,
+	SCOPE_NAMES_DEPTH_MAX = 64,
 	SCOPE_NAMES_SIZE_MAX = 4096, /* bytes of a name */
 };
 
 struct scope_names {
-	bool is_read;
 	struct scope *scopes; /* the first is none */
 	size_t n_scopes;
-	struct pair_map scope_of; /* (DIE of a function, 0) → where it is declared */
+	struct pair_map units;	  /* (DIE of a unit, its Dwarf) → 1: its functions are known */
+	struct pair_map scope_of; /* (DIE of a function, its Dwarf) → where it is declared */
 	struct pair_map names;	  /* (the same) → its whole name, which is ours */
 	size_t n_dies, size;
 };
 
+void scope_names_init(struct scope_names *names);
 void scope_names_deinit(struct scope_names *names);
 
 /* Bytes that it takes. */

@@ -159,12 +159,22 @@ static bool read_answer(struct other *other, struct answer *ret)
 	return true;
 }
 
-/* The two names that compilers give to a constructor are one to read. */
-static bool is_same_name(const char *left, const char *right)
+/* Where there is no linkage name, others leave out the scopes that a function is declared in. */
+static bool is_qualified(const char *ours, const char *theirs)
 {
-	_cleanup_free_ char *left_text = demangle(left), *right_text = demangle(right);
+	size_t size = strlen(ours), rest = strlen(theirs);
 
-	return !strcmp(left_text ? left_text : left, right_text ? right_text : right);
+	return size > rest + 2 && !strcmp(ours + size - rest, theirs) &&
+	       !strncmp(ours + size - rest - 2, "::", 2);
+}
+
+/* The two names that compilers give to a constructor are one to read. */
+static bool is_same_name(const char *ours, const char *theirs)
+{
+	_cleanup_free_ char *our_text = demangle(ours), *their_text = demangle(theirs);
+	const char *left = our_text ? our_text : ours, *right = their_text ? their_text : theirs;
+
+	return !strcmp(left, right) || is_qualified(left, right);
 }
 
 static bool is_same_file(const char *left, const char *right)
