@@ -20,6 +20,8 @@ enum {
 	PERCENT_CUT_MAX = 1, /* of stacks, before more of each is worth its price */
 };
 
+#define KERNEL_MARK "_[k]" /* flamegraph.pl's */
+
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * part / whole : 0;
@@ -105,6 +107,25 @@ static void print_functions(const struct capture *capture, uint64_t n_samples)
 		}
 }
 
+/* The frames of the kernel that a wait ends in: how it goes about that says nothing. */
+static size_t count_waiting(const struct capture *capture, const struct stack_count *count)
+{
+	size_t n = 0;
+
+	if (!view_has_waits(&capture->stacks.events, capture->view))
+		return 0;
+	while (n + 1 < count->n_names) {
+		const char *name =
+			names_text(&capture->stacks.names, count->names[count->n_names - 1 - n]);
+		size_t size = strlen(name), mark_size = strlen(KERNEL_MARK);
+
+		if (size < mark_size || strcmp(name + size - mark_size, KERNEL_MARK))
+			return n;
+		n++;
+	}
+	return 0; /* a thread of the kernel */
+}
+
 static void print_stacks(const struct capture *capture, const struct stack_count *list, size_t n,
 			 uint64_t n_samples)
 {
@@ -114,16 +135,17 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 			: "");
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
+		size_t n_names = count->n_names - count_waiting(capture, count);
 		const char *between = "";
 
 		fprintf(stderr, "  %6.2f %%  ", percent(count->n_samples, n_samples));
-		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < count->n_names; k++) {
+		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < n_names; k++) {
 			fputs(between, stderr);
-			print_name(&capture->stacks.names, count->names[count->n_names - 1 - k],
+			print_name(&capture->stacks.names, count->names[n_names - 1 - k],
 				   NAME_SHOWN);
 			between = " < ";
 		}
-		fprintf(stderr, "%s  (%s)\n", count->n_names > FRAMES_SHOWN + 1 ? " < …" : "",
+		fprintf(stderr, "%s  (%s)\n", n_names > FRAMES_SHOWN + 1 ? " < …" : "",
 			names_text(&capture->stacks.names, count->names[0]));
 	}
 }
