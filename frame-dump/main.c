@@ -63,7 +63,7 @@ static int each(struct stage *stage, void *data, const struct wire_raw *raw, con
 		summary_add_count(&self->summary, &view->count);
 	else if (type == WIRE_RECORD_stack)
 		summary_add_stack(&self->summary, &view->stack);
-	return ferror(stdout) ? -EIO : 0;
+	return !ferror(stdout) ? 0 : errno ? -errno : -EIO;
 }
 
 static int tick(struct stage *stage, void *data)
