@@ -161,6 +161,18 @@ uint64_t live_counts_amount(struct live_counts *counts, const struct profile_sam
 											    : 0;
 }
 
+/* Of a wait, whoever has called the kernel: how that goes about it says nothing (tree_waiter()). */
+static uint32_t counted_node(const struct profile *profile, const struct profile_sample *sample)
+{
+	uint32_t node = sample->node;
+
+	if (!events_is_wait(&profile->stacks->events, sample->event))
+		return node;
+	while (node && profile->locations[profile->nodes[node].location].kind == PROFILE_KERNEL)
+		node = profile->nodes[node].parent;
+	return node ? node : sample->node;
+}
+
 /* Adds a sample (1), or takes it off again (-1). */
 static int step_sample(struct live_counts *counts, const struct profile_sample *sample,
 		       int64_t direction)
@@ -171,7 +183,7 @@ static int step_sample(struct live_counts *counts, const struct profile_sample *
 		return 0;
 	counts->n_steps++;
 	counts->n += step;
-	return each_function(counts, sample->node, add, step);
+	return each_function(counts, counted_node(counts->profile, sample), add, step);
 }
 
 int live_counts_follow(struct live_counts *counts, uint64_t since)

@@ -386,7 +386,8 @@ class Top(pipeline.RecordingTest):
         for view in r"ms on-cpu", r"[1-9]\d*\.\d ms off-cpu":
             self.tmux("send-keys", "v")
             self.wait_for(view)
-        self.wait_for(r"\d\d\.\d\d %.*schedule")
+        self.wait_for(r"\d\d\.\d\d %.*(nanosleep|wait4)")
+        self.assertNotRegex(self.screen(), "schedule")
         for view in "ms wakeups", "ms wall-clock", r"\d samples\b":
             self.tmux("send-keys", "v")
             self.wait_for(view)
