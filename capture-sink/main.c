@@ -35,7 +35,7 @@ struct capture_sink {
 /* Says what became of a write, and makes it an answer to the runtime. */
 static int result(struct stage *stage, const struct capture *capture, int r)
 {
-	if (r >= 0 || r == -EPIPE) /* a pipe's reader needs no explanation */
+	if (r >= 0 || (r == -EPIPE && !strcmp(capture->path, "-"))) /* `| head` is no error */
 		return r;
 	if (r == -ENOTRECOVERABLE) {
 		stage_error(stage,

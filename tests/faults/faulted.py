@@ -156,12 +156,12 @@ def is_stream_whole(data):
         return False
 
 
-def what_is_wrong(stage, ended, out):
+def what_is_wrong(stage, ended, out, is_reader_gone=False):
     """Of a run in which something failed; None: nothing is."""
     lines = ended.stderr.splitlines()
     if ended.returncode not in STATUSES:
         return f"status {ended.returncode}"
-    if ended.returncode and not lines:
+    if ended.returncode and not lines and not is_reader_gone:
         return "it does not say why"
     if any(CONTROL.search(line) for line in lines) or len(lines) > (LINES_MAX if stage.verbosity else SUMMARY_LINES_MAX):
         return "what it says is not clean"

@@ -86,7 +86,7 @@ class Page(pipeline.RecordingTest):
 
     def test_samples_count_what_they_weigh(self):
         stream = self.directory / "stream"
-        allocate = "for i in range(4000): bytearray(1 << 20)"
+        allocate = "for i in range(3000): b'x' * (1 << 20)"  # writes to all of it
         with stream.open("wb") as out:
             self.run_well(self.source("-e", "page-faults", "--", sys.executable, "-c", allocate),
                           self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
