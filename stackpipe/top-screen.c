@@ -14,6 +14,7 @@
 enum { HEAD_LINES = 4, FOOT_LINES = 1 };
 
 static FILE *terminal; /* curses has one screen, and so have we */
+static SCREEN *screen;
 
 int top_screen_open(struct top *top)
 {
@@ -21,7 +22,8 @@ int top_screen_open(struct top *top)
 	terminal = fopen("/dev/tty", "r+e");
 	if (!terminal)
 		return -errno;
-	if (!newterm(NULL, terminal, terminal)) {
+	screen = newterm(NULL, terminal, terminal);
+	if (!screen) {
 		fclose(terminal);
 		return -ENOTTY;
 	}
@@ -47,6 +49,7 @@ void top_screen_close(struct top *top)
 		return;
 	top->has_screen = false;
 	endwin();
+	delscreen(screen);
 	fclose(terminal);
 }
 
