@@ -15,34 +15,38 @@ static const struct argp_option option_table[] = {
 	  "Record all processes of the machine (the default), with a COMMAND as long as it runs",
 	  0 },
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
-	{ "freq", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
+	{ "freq", 'F', "HZ", 0, "Take so many samples a second on each CPU (999; at most 20000)",
+	  0 },
 	{ "stack-size", 's', "BYTES", 0,
 	  "Copy so much of the stack at most (65528, which is all; where rings are small 32768; K is "
 	  "understood)",
 	  0 },
-	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
+	{ "duration", 'd', "SECONDS", 0, "Stop after so many seconds", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
-	  "What to sample (cycles; where there are none, cpu-clock), a tracepoint, GROUP:NAME, or a "
+	  "Sample that (cycles, where there are none cpu-clock), a tracepoint GROUP:NAME, or a "
 	  "place in a program, uprobe:FILE:SYMBOL",
 	  0 },
 	{ "filter", KEY_FILTER, "FILTER", 0,
-	  "Of the events of the -e before it only those samples: uid==1000, comm==cc1||comm==ld; of "
-	  "tracepoints the kernel's own form",
+	  "Take only such samples of the events of the -e before it: uid==1000, comm==cc1||comm==ld; for "
+	  "tracepoints in the kernel's own form",
 	  0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
-	  "Also waits: of those of at least so many microseconds (100, more where there are very "
-	  "many) each with its stack, the others summed by thread",
+	  "Record waits, too: each of so many microseconds (100, more where there are very many) or longer "
+	  "with its stack, the time of the others added up by thread",
 	  0 },
 	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
-	  "Also what the machine does, every so many milliseconds (500): CPUs, memory, disks, network, "
-	  "pressure",
+	  "Record what the machine does, too, every so many milliseconds (500): CPUs, memory, disks, "
+	  "network, pressure",
 	  0 },
 	{ "marks", KEY_MARKS, "PATH", 0,
 	  "Make a socket there for marks of programs and scripts; a COMMAND has it as $STACKPIPE_MARKS",
 	  0 },
 	{ "scheduler", KEY_SCHEDULER, NULL, 0,
-	  "Also marks of which thread ran where and when, and of how long processes live", 0 },
-	{ "ring-size", 'm', "BYTES", 0, "Ring buffer of each CPU (K and M are understood)", 0 },
+	  "Record which thread ran where and when, too, and how long processes live, as marks", 0 },
+	{ "ring-size", 'm', "BYTES", 0,
+	  "Give the ring buffer of each CPU so many bytes (a second of samples, 4 to 32 MiB; K and M are "
+	  "understood)",
+	  0 },
 	{ 0 },
 };
 

@@ -86,18 +86,18 @@ static const struct argp_option options[] = {
 	  "name says",
 	  0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace TO if it exists", 0 },
-	{ "base", KEY_BASE, "PAGE", 0, "Of .html: compare with this page of stackpipe", 0 },
+	{ "base", KEY_BASE, "PAGE", 0, "Compare a page (.html) with this one", 0 },
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 0 },
 	{ "heap", KEY_HEAP, "AMOUNT", 0,
-	  "Of a heap, in formats that have one amount a stack: peak, leaks, allocated, temporary or "
-	  "foreign, in bytes, or AMOUNT:blocks (peak)",
+	  "Choose what of a heap is written by formats that have one amount a stack: peak (the default), leaks, "
+	  "allocated, temporary or foreign, in bytes, or AMOUNT:blocks",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 0 },
-	{ "tid", KEY_TID, NULL, 0, "Of .folded: each thread by itself, with PID and TID", 0 },
+	{ "tid", KEY_TID, NULL, 0, "Show each thread by itself in .folded, with PID and TID", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Of several events, in formats that have one amount a stack: samples (on the CPU), on-cpu, "
-	  "off-cpu, wakeups, wall-clock (time in microseconds), or an event's name",
+	  "Choose what of several events is written by formats that have one amount a stack: samples, on-cpu, "
+	  "off-cpu, wakeups, wall-clock (in microseconds; the default of waits), or an event's name",
 	  0 },
 	{ 0 },
 };

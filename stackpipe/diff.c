@@ -85,7 +85,7 @@ static const struct argp_option options[] = {
 	  "Compare samples, on-cpu, off-cpu, wakeups, wall-clock or an event's name (the first "
 	  "event)",
 	  0 },
-	{ "json", KEY_JSON, NULL, 0, "For programs", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print JSON, for programs", 0 },
 	{ 0 },
 };
 

@@ -414,13 +414,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID]", 0, "These processes", 0 },
-	{ "frequency", 'F', "HZ", 0, "Samples a second and CPU (999)", 0 },
-	{ "stack-size", 's', "BYTES", 0, "Copy so much of each stack at most (65528; where rings are small 32768)", 0 },
-	{ "event", 'e', "EVENT[,EVENT]", 0, "cycles, cpu-clock, … (cycles, else cpu-clock)", 0 },
-	{ "duration", 'd', "SECONDS", 0, "Stop after so long", 0 },
+	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
+	{ "frequency", 'F', "HZ", 0,
+	  "Take so many samples a second on each CPU (999; at most 20000)", 0 },
+	{ "stack-size", 's', "BYTES", 0,
+	  "Copy so much of each stack at most (65528; where rings are small 32768)", 0 },
+	{ "event", 'e', "EVENT[,EVENT]", 0,
+	  "Sample cycles, cpu-clock, … (cycles, where there are none cpu-clock)", 0 },
+	{ "duration", 'd', "SECONDS", 0, "Stop after so many seconds", 0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
-	  "Also what threads wait for: of at least so many microseconds (100); v changes the view",
+	  "Record what threads wait for, too, of so many microseconds (100) or more; v changes the view",
 	  0 },
 	{ "cgroup", KEY_CGROUP, "REGEX", 0,
 	  "Count only processes whose control group (a container, a unit) matches", 0 },
