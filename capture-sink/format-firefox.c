@@ -19,6 +19,7 @@
 #include "common/growing-list.h"
 #include "common/json.h"
 #include "profile/threads.h"
+#include "profile/program.h"
 #include "profile/used-names.h"
 
 enum {
@@ -463,6 +464,7 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 static void put_meta(struct writing *self, enum stage_stream_end end)
 {
 	const struct wire_hello *hello = &self->capture->stacks.hello;
+	uint32_t program = profile_program_name(self->profile);
 	char remark[512];
 	FILE *out = self->out;
 
@@ -477,7 +479,7 @@ static void put_meta(struct writing *self, enum stage_stream_end end)
 		PROCESSED_VERSION);
 	firefox_markers_put_schemas(out);
 	fputs(",\"product\":", out);
-	json_put_text(out, hello->host);
+	json_put_text(out, program ? profile_text(self->profile, program) : hello->host);
 	fputs(",\"importedFrom\":\"stackpipe " STACKPIPE_VERSION "\",\"categories\":["
 	      "{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"

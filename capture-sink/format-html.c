@@ -344,27 +344,13 @@ static void put_ends(const struct stacks *stacks, struct json *json)
 	json_end(json);
 }
 
-/* What the page is called by: the program that has most of the samples, if that is half of them. */
+/* What the page is called by. */
 static void put_program(const struct writing *self, struct json *json)
 {
-	const struct profile *profile = self->profile;
-	int64_t hottest = profile_hottest_process(profile);
-	uint64_t n = 0, n_all = 0;
-	uint32_t name;
+	uint32_t name = profile_program_name(self->profile);
 
-	if (hottest < 0)
-		return;
-	name = profile->processes[hottest].name;
-	for (size_t i = 0; i < profile->n_samples; i++) {
-		const struct profile_sample *sample = &profile->samples[i];
-		uint32_t process = profile->threads[sample->thread].process;
-
-		sum_add(&n_all, sample->weight);
-		if (profile->processes[process].name == name)
-			sum_add(&n, sample->weight);
-	}
-	if (n >= n_all / 2)
-		json_text(json, "program", profile_text(profile, name));
+	if (name)
+		json_text(json, "program", profile_text(self->profile, name));
 }
 
 /* What samples weigh. Of a heap also what the graph over time needs, and whether to believe it. */

@@ -111,3 +111,23 @@ int profile_find_program(const struct profile *profile, uint32_t *ret_module)
 		}
 	return find_by_stacks(profile, process, ret_module);
 }
+
+uint32_t profile_program_name(const struct profile *profile)
+{
+	int64_t hottest = profile_hottest_process(profile);
+	uint64_t n = 0, n_all = 0;
+	uint32_t name;
+
+	if (hottest < 0)
+		return 0;
+	name = profile->processes[hottest].name;
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		uint32_t process = profile->threads[sample->thread].process;
+
+		sum_add(&n_all, sample->weight);
+		if (profile->processes[process].name == name)
+			sum_add(&n, sample->weight);
+	}
+	return n >= n_all / 2 ? name : 0;
+}

@@ -9,6 +9,12 @@
  */
 int64_t profile_hottest_process(const struct profile *profile);
 
+/*
+ * What a recording may be called by: the name of processes whose samples weigh half of all or more
+ * (of a heap, of the first one). 0: there is none.
+ */
+uint32_t profile_program_name(const struct profile *profile);
+
 /* Whether a module is of the kernel or the C library, or no file: then it is of every program. */
 bool profile_module_is_of_all(const struct profile *profile, uint32_t module);
 
