@@ -44,8 +44,8 @@ static int result(struct stage *stage, const struct capture *capture, int r)
 			    capture->path);
 		return -ECANCELED;
 	}
-	stage_error(stage, "error: could not write '%s': %s; it ends behind its last whole record",
-		    capture->path, strerror(-r));
+	stage_error(stage, "error: could not write '%s': %s%s", capture->path, strerror(-r),
+		    capture->output.n_written ? "; it ends behind its last whole record" : "");
 	return -ECANCELED;
 }
 
@@ -167,7 +167,10 @@ static uint32_t name_thread(struct capture *capture, const struct named_stack *s
 	return capture->tells_tid ? name_single_thread(capture, stack, name) : name;
 }
 
-/* Of a wait, who has called the kernel: the innermost frame of the program; `otherwise`: none. */
+/*
+ * Of a wait, who has called the kernel: the innermost frame of the program that has a name;
+ * `otherwise`: none has.
+ */
 static uint32_t name_waiter(const struct capture *capture, const struct named_stack *stack,
 			    uint32_t otherwise)
 {
@@ -179,7 +182,8 @@ static uint32_t name_waiter(const struct capture *capture, const struct named_st
 		if (frame->flags & WIRE_frame_flags_KERNEL)
 			continue;
 		list = names_of_label(&capture->stacks.names, &frame->label, &n);
-		return list[n - 1];
+		if (*names_text(&capture->stacks.names, list[n - 1]) != '[')
+			return list[n - 1];
 	}
 	return otherwise;
 }
@@ -412,7 +416,7 @@ static int refuse_view(struct stage *stage, const struct capture *capture)
 /* Where the stream was cut, the file is no more than that. */
 static int close_output(struct stage *stage, struct capture *capture, enum stage_stream_end end)
 {
-	if (stage->samples_in)
+	if (stage->samples_in && capture->output.n_written)
 		output_note_content(&capture->output);
 	return end == STAGE_STREAM_WHOLE ? output_close(&capture->output)
 					 : output_abandon(&capture->output);
@@ -538,7 +542,8 @@ static void deinit(void *data)
 	if (capture->format_data && capture->format->free)
 		capture->format->free(capture);
 	free(capture->format_data);
-	if (capture->stage && capture->stage->samples_in) /* it has failed behind some */
+	/* It has failed behind some. */
+	if (capture->stage && capture->stage->samples_in && capture->output.n_written)
 		output_note_content(&capture->output);
 	output_abandon(&capture->output);
 	stack_counts_deinit(&capture->counts);

@@ -6,6 +6,8 @@
 #include "capture-sink/progress.h"
 #include "common/clock.h"
 
+enum { PROGRESS_LEAST_NS = 200000000 };
+
 void progress_show(struct capture *capture)
 {
 	const struct stage *stage = capture->stage;
@@ -16,7 +18,10 @@ void progress_show(struct capture *capture)
 	if (stage->quiet || !isatty(STDERR_FILENO) ||
 	    capture->stacks.hello.clock != WIRE_clock_MONOTONIC)
 		return;
-	if (progress->shown_at && now > progress->shown_at)
+	/* The stream may say nothing, and then all at once: only of some time a rate is one. */
+	if (progress->shown_at && now < progress->shown_at + PROGRESS_LEAST_NS)
+		return;
+	if (progress->shown_at)
 		fprintf(stderr,
 			"\r\033[K%8.1f s  %9" PRIu64 " samples  %6.0f a second  %" PRIu64 " lost",
 			(capture->stacks.last_time - begun) / 1e9, n,

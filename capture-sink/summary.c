@@ -153,7 +153,8 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 /* What a person could install to see more. */
 static void print_without_debug(const struct capture *capture, uint64_t n_samples)
 {
-	const char *title = "No debug information (inlined calls and lines are missing):\n";
+	const char *title =
+		"No debug information (some names, inlined calls and lines are missing; --debuginfod=on):\n";
 
 	for (size_t i = 0; i < CAPTURE_IMAGES_SHOWN; i++) {
 		const struct counted_image *image = &capture->without_debug[i];
@@ -256,11 +257,19 @@ void summary_print_capture(const struct capture *capture, enum stage_stream_end 
 	}
 	for (size_t i = 0; i < STACKS_ENDS; i++)
 		sum_add(&n_samples, capture->stacks.n_ends[i]);
+	if (!n_samples && end != STAGE_STREAM_WHOLE) /* why has been said */
+		return;
 	print_totals(capture, n_samples, end);
 	if (capture->format->lacks)
-		fprintf(stderr, "  a file of format %s does not hold %s\n", capture->format->name,
+		fprintf(stderr, "  not in a file of format %s: %s\n", capture->format->name,
 			capture->format->lacks);
 	print_crowded(capture);
+	if (!n_samples && end == STAGE_STREAM_WHOLE &&
+	    event_is_time(&capture->stacks.events.list[0]) &&
+	    !events_have_waits(&capture->stacks.events))
+		fputs("  nothing was on a CPU long enough to be sampled: --off-cpu records what was waited "
+		      "for\n",
+		      stderr);
 	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
 		return;
 	print_ends(capture, n_samples);

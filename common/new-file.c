@@ -76,9 +76,12 @@ static int take_place(const struct keeper *keeper)
 /* Who writes has failed, and has said so, or was killed: then nobody knows what it holds. */
 static void leave_cut(const struct keeper *keeper)
 {
-	if (keeper->is_empty)
+	if (keeper->is_empty) {
 		drop(keeper);
-	else if (*keeper->beside)
+		if (*keeper->beside)
+			fprintf(stderr, "%s: nothing was recorded: '%s' is as it was\n",
+				keeper->program, keeper->path);
+	} else if (*keeper->beside)
 		fprintf(stderr,
 			"%s: '%s' is as it was; what there is of the new one is in '%s%s'\n",
 			keeper->program, keeper->path, keeper->path,

@@ -228,8 +228,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'F':
 		if (!parse_number(arg, 1, 1e6, "", &number))
-			stage_usage_error(state, "-F takes a rate from 1 to 1000000, not '%s'",
-					  arg);
+			stage_usage_error(
+				state,
+				"-F takes a rate from 1 Hz on (more than 20000 is lowered), not '%s'",
+				arg);
 		options->rate = number;
 		return 0;
 	case 's':

@@ -592,6 +592,8 @@ static int check_images(struct perf_source *self)
 /* Whoever waits for a recording of processes is to know why it is over. */
 static void tell_end(struct stage *stage, const struct perf_source_options *options)
 {
+	if (options->command) /* it was to last as long as that */
+		return;
 	if (options->n_pids == 1)
 		stage_warn(stage, "process %d has ended", (int)options->pids[0]);
 	else if (options->n_pids)

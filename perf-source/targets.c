@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static void limit_rate(struct stage *stage, struct perf_source_options *options)
 		return;
 	stage_warn(stage, "%" PRIu64 " Hz is more than %s: using %" PRIu64, options->rate,
 		   most < RATE_MAX ? "kernel.perf_event_max_sample_rate"
-				   : "a program can bear that is to go on",
+				   : "leaves a program time for itself",
 		   most);
 	options->rate = most;
 }
@@ -254,8 +255,29 @@ static int open_process(struct perf_source *self, size_t i)
 	return r < 0 ? r : 0;
 }
 
+/* Of several, those that have ended meanwhile are left out, if any is there still. */
+static void leave_out_ended(struct stage *stage, struct perf_source_options *options)
+{
+	size_t n = 0, n_all = options->n_pids;
+
+	for (size_t i = 0; i < n_all; i++)
+		n += !kill(options->pids[i], 0) || errno != ESRCH;
+	if (!n || n == n_all)
+		return;
+	options->n_pids = 0;
+	for (size_t i = 0; i < n_all; i++) {
+		pid_t pid = options->pids[i];
+
+		if (!kill(pid, 0) || errno != ESRCH)
+			options->pids[options->n_pids++] = pid;
+		else
+			stage_warn(stage, "there is no process %d", (int)pid);
+	}
+}
+
 static int open_processes(struct stage *stage, struct perf_source *self)
 {
+	leave_out_ended(stage, &self->options);
 	self->pid_fds = calloc(self->options.n_pids, sizeof(*self->pid_fds));
 	if (!self->pid_fds)
 		return -ENOMEM;

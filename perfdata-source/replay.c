@@ -538,7 +538,7 @@ static void warn_of_missing_stacks(struct stage *stage, const struct events *eve
 	const struct event *without = find_without_stack(events);
 
 	if (without && !largest_stack(events))
-		stage_warn(stage, "the file has no stacks (perf record --call-graph dwarf): %s",
+		stage_warn(stage, "the file has no stacks: %s (perf record --call-graph dwarf records them)",
 			   what_is_instead(&without->layout));
 	else if (without)
 		stage_warn(stage,

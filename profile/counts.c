@@ -51,12 +51,14 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		const struct profile_sample *sample = &profile->samples[i];
 		uint32_t node = counts->tree->node_of[sample->node];
 		bool is_wait = events_is_wait(&profile->stacks->events, sample->event);
+		bool has_waiter =
+			is_wait || events_is_wakeup(&profile->stacks->events, sample->event);
 		uint64_t n = amount(profile, filter, sample);
 
 		if (!n || (filter->threads && !filter->threads[sample->thread]) ||
 		    (matches && !matches[node]))
 			continue;
-		sum_add(&counts->self[is_wait && filter->has_waiters
+		sum_add(&counts->self[has_waiter && filter->has_waiters
 					      ? tree_waiter(counts->tree, node)
 					      : node],
 			n);

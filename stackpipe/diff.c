@@ -129,6 +129,8 @@ static int compare(const void *a, const void *b, void *arg)
 	by_right = fabs(change(arg, right->total));
 	if (by_left != by_right)
 		return by_left > by_right ? -1 : 1;
+	if (left->self[1] != right->self[1])
+		return left->self[1] > right->self[1] ? -1 : 1;
 	return strcmp(left->name, right->name);
 }
 
@@ -159,8 +161,7 @@ static void print_head(const struct diff *diff)
 		       100.0 * ((double)sides[1].sum - sides[0].sum) / sides[0].sum);
 }
 
-/* Of a whole machine, or of processes that were there before, the time depends on who has stopped
- * it. */
+/* What can be misunderstood of what follows. */
 static void print_caution(const struct diff *diff)
 {
 	const struct compared_side *sides = diff->comparison.sides;
@@ -168,7 +169,10 @@ static void print_caution(const struct diff *diff)
 
 	if (!diff->has_shares &&
 	    fabs(sides[0].seconds - sides[1].seconds) > LENGTH_TOLERANCE * longer)
-		puts("One recording is longer: unless what was changed made it so, compare --shares.");
+		puts("The recordings are not of the same length: if both did the same work, that is a "
+		     "part of the change; if not, compare --shares.");
+	if (diff->has_shares)
+		puts("Shares: where one function takes more, those of all others fall.");
 }
 
 static void print_text(const struct diff *diff, struct compared_function **list, size_t n)

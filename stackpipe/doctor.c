@@ -124,7 +124,9 @@ static void print_machine(void)
 	print_setting("kernel.perf_event_max_sample_rate",
 		      "/proc/sys/kernel/perf_event_max_sample_rate");
 	printf("        DEBUGINFOD_URLS: %s\n",
-	       urls && *urls ? urls : "not set; with a server's, --debuginfod=on fetches names");
+	       urls && *urls
+		       ? urls
+		       : "not set; if it names a server, --debuginfod=on fetches debug files");
 }
 
 int command_doctor(int argc, char **argv)

@@ -202,7 +202,8 @@ static void print_distributions(const struct heap_report *report, FILE *out)
 	case HEAP_LEAKED:
 		print_classes("sizes of what was never freed", heap->leaked_sizes, put_size_limit,
 			      out);
-		print_classes("its age at the end", heap->leaked_ages, put_time_limit, out);
+		print_classes("age, at the end, of what was never freed", heap->leaked_ages,
+			      put_time_limit, out);
 		return;
 	default:
 		return;

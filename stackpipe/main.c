@@ -62,10 +62,15 @@ static bool is_program(const char *name)
 /* `stackpipe ./a.out` records it; a capture is reported. */
 static int run_file(int argc, char **argv)
 {
+	static const char *const endings[] = { ".syscap", ".data", ".folded" };
 	size_t size = strlen(argv[1]);
 
-	if (size > 7 && !strcmp(argv[1] + size - 7, ".syscap") && !access(argv[1], R_OK))
-		return command_report(argc, argv);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t n = strlen(endings[i]);
+
+		if (size > n && !strcmp(argv[1] + size - n, endings[i]) && !access(argv[1], R_OK))
+			return command_report(argc, argv);
+	}
 	if (!is_program(argv[1])) {
 		fprintf(stderr,
 			"stackpipe: '%s' is neither a command (see --help) nor a program or capture\n",

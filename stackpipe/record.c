@@ -38,7 +38,7 @@ enum optional_option { OPTION_OFF_CPU, OPTION_COUNTERS, N_OPTIONAL_OPTIONS };
 struct recording {
 	struct pipeline pipeline;
 	const char *output;
-	bool has_target, is_forced, is_shown;
+	bool has_target, has_duration, is_endless, is_forced, is_shown, is_quiet;
 	char optional[N_OPTIONAL_OPTIONS][OPTION_SIZE]; /* words that the pipeline borrows */
 };
 
@@ -117,6 +117,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		recording->output = arg;
 		return 0;
 	case 'q':
+		recording->is_quiet = true;
 		for (int i = 0; i < N_STAGES; i++)
 			add(recording, i, "-q");
 		return 0;
@@ -151,11 +152,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->next = state->argc; /* what follows is the command's own */
 		return 0;
 	case ARGP_KEY_END:
+		if (!recording->has_target && !strcmp(state->argv[state->argc - 1], "--"))
+			stage_usage_error(state, "there is no command behind '--'");
+		recording->is_endless = !recording->has_target && !recording->has_duration;
 		if (!recording->has_target)
 			add(recording, SOURCE, "-a");
 		return 0;
 	default:
 		recording->has_target |= key == 'p';
+		recording->has_duration |= key == 'd';
 		return pass_on(recording, key, arg);
 	}
 }
@@ -220,12 +225,15 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static int run(struct pipeline *pipeline)
+static int run(struct recording *recording)
 {
+	struct pipeline *pipeline = &recording->pipeline;
 	int status;
 
 	pipeline_stop_by_signal(pipeline);
 	status = pipeline_start(pipeline, NULL);
+	if (status == STAGE_EXIT_OK && recording->is_endless && !recording->is_quiet)
+		fputs("stackpipe record: recording all processes, until ^C\n", stderr);
 	return status ? status : pipeline_wait(pipeline);
 }
 
@@ -253,7 +261,7 @@ int command_record(int argc, char **argv)
 	if (recording.is_shown)
 		pipeline_print(&recording.pipeline, stdout);
 	else
-		status = run(&recording.pipeline);
+		status = run(&recording);
 	pipeline_deinit(&recording.pipeline);
 	return status;
 }

@@ -48,8 +48,10 @@ static void print_views(const struct report *report, FILE *out)
 	size_t n = events_views(events, views), i = 2;
 
 	if (report->is_first_look) {
+		uint64_t waited = report->options->view.kind == VIEW_WALL ? report->waits.sum : 0;
+
 		fprintf(out, "%.3f s on a CPU, %.3f s of waits; each by itself:",
-			report->options->unit ? report->counts.sum / 1e9 : 0,
+			report->options->unit ? (report->counts.sum - waited) / 1e9 : 0,
 			report->waits.sum / 1e9);
 		i = 1;
 	} else {
@@ -115,8 +117,10 @@ static void print_summary(const struct report *report, FILE *out)
 	else if (events->n > 1)
 		print_views(report, out);
 	if (report->counts.n != n && events->n == 1)
-		fprintf(out, "%" PRIu64 " samples looked at, of which these are shares%s\n",
-			report->counts.n, report->counts.n ? "" : ": nothing matches");
+		fprintf(out,
+			report->counts.n ? "shares are of the %" PRIu64 " samples that match\n"
+					 : "%" PRIu64 " samples match\n",
+			report->counts.n);
 }
 
 static size_t limit(const struct report *report, size_t n, size_t shown)
@@ -214,7 +218,9 @@ static void print_branches(const struct report *report, const struct subtree *su
 		const struct subtree_node *at = &subtree->nodes[child];
 		const struct tree_function *function = &report->tree.functions[at->function];
 
-		if (report_percent(report, at->total) < report->options->min_percent) {
+		/* Whoever asks for a function sees it, however rare it is. */
+		if (report_percent(report, at->total) < report->options->min_percent &&
+		    (depth || report->options->kind == REPORT_TREE)) {
 			left_out += at->total;
 			continue;
 		}
@@ -320,14 +326,33 @@ static void print_first_look(const struct report *report, FILE *out)
 
 	if (report->is_first_look && waits_first)
 		print_first_waits(report, out);
+	if (report->is_first_look)
+		fputs("\non a CPU\n", out);
 	report_print_functions(report, out);
 	if (report->is_first_look && !waits_first)
 		print_first_waits(report, out);
 }
 
+/* Whoever expects something is to know why it is not there. */
+static void print_why_nothing(const struct report *report, FILE *out)
+{
+	const struct stacks *stacks = &report->gathering->stacks;
+
+	if (!strcmp(stacks->hello.event, "allocations"))
+		fputs("this is a recording of allocations: stackpipe heap FILE reports it\n", out);
+	else if (event_is_time(&stacks->events.list[0]) && !events_have_waits(&stacks->events))
+		fputs("nothing was on a CPU long enough to be sampled: record --off-cpu says what was "
+		      "waited for\n",
+		      out);
+}
+
 void report_print_text(const struct report *report, FILE *out)
 {
 	print_summary(report, out);
+	if (!report->gathering->profile.n_taken) {
+		print_why_nothing(report, out);
+		return;
+	}
 	if (report->options->detail == TREE_OF_LINES)
 		print_why_no_lines(report, out);
 	if (report->options->kind != REPORT_FUNCTIONS) {

@@ -250,8 +250,11 @@ static int choose_view(struct stage *stage, const struct events *events)
 	char names[EVENTS_VIEW_NAMES];
 
 	if (!options.view_name) {
+		/* Who calls whom, of all the time; of single functions there is a list of waits,
+		 * too. */
+		const char *name = options.kind == REPORT_FUNCTIONS ? "on-cpu" : "wall-clock";
 		bool has_times = !options.is_json && events_have_waits(events) &&
-				 view_find(events, "on-cpu", &options.view);
+				 view_find(events, name, &options.view);
 
 		if (!has_times)
 			return 0;
@@ -339,7 +342,7 @@ static void free_options(void)
 int command_report(int argc, char **argv)
 {
 	static const struct argp argp = { option_table, parse_option, "[FILE]",
-					  "Says where the time went that a recording is of." };
+					  "Says where the time of a recording went." };
 	int status = STAGE_EXIT_FAILED;
 
 	arguments_parse(&argp, "stackpipe report", argc, argv, 0, NULL);

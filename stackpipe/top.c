@@ -2,6 +2,7 @@
 /* stackpipe top: the last stage of a pipeline that draws what comes, ten times a second. */
 #include <curses.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ enum {
 	KEY_OFF_CPU = 0x200, /* of options, not of the terminal */
 	KEY_CGROUP,
 	NODES_KEPT = 1 << 21, /* of the profile's tree; then it begins anew */
+	SAID_MAX = 4096,      /* bytes that are told once the screen is gone */
 };
 
 static struct pipeline pipeline = { .front = "stackpipe top" }; /* whose end we are */
@@ -407,8 +409,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		*(bool *)state->input = true;
 		state->next = state->argc;
 		return 0;
+	case 'p':
+		target = arg;
+		*(bool *)state->input = true;
+		return pass_on(key, arg);
 	default:
-		*(bool *)state->input |= key == 'p';
 		return pass_on(key, arg);
 	}
 }
@@ -430,6 +435,37 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+/* What is said meanwhile would be written over the screen: it waits until that is gone. */
+struct said {
+	FILE *log;
+	int errors; /* what standard error was */
+};
+
+static void hold_back(struct said *said)
+{
+	said->log = tmpfile();
+	said->errors = dup(STDERR_FILENO);
+	if (said->log && said->errors >= 0)
+		dup2(fileno(said->log), STDERR_FILENO);
+}
+
+static void tell(struct said *said)
+{
+	char line[512];
+
+	if (said->log && said->errors >= 0) {
+		dup2(said->errors, STDERR_FILENO);
+		/* A command may have said a lot: the end of it counts. */
+		if (fseek(said->log, -SAID_MAX, SEEK_END) < 0)
+			rewind(said->log);
+		while (fgets(line, sizeof(line), said->log))
+			fputs(line, stderr);
+		fclose(said->log);
+	}
+	if (said->errors >= 0)
+		close(said->errors);
+}
+
 /* The end of the pipeline that records. */
 static int run(void)
 {
@@ -446,12 +482,19 @@ static int run(void)
 		.deinit = deinit,
 	};
 
+	struct said said;
 	int status;
 
 	signal(SIGINT, SIG_IGN);
+	hold_back(&said);
+	pipeline.command_output_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	status = pipeline_end_with(&pipeline, &program);
+	tell(&said);
+	close(pipeline.command_output_fd);
 	/* Of a command that was asked to stop with us nobody wants to know how it took that. */
-	return has_quit && status == pipeline.stages[0].status ? STAGE_EXIT_OK : status;
+	if (has_quit && status == pipeline.stages[0].status)
+		return STAGE_EXIT_OK;
+	return status && pipeline.stages[0].status ? pipeline.stages[0].status : status;
 }
 
 int command_top(int argc, char **argv)

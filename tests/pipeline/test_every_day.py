@@ -223,7 +223,7 @@ class EveryDay(pipeline.RecordingTest):
 
     def test_a_rate_that_no_program_bears(self):
         said = self.type("stackpipe record -F 1000000 -- true")
-        self.assertIn("1000000 Hz is more than a program can bear that is to go on: using 20000", said)
+        self.assertIn("1000000 Hz is more than leaves a program time for itself: using 20000", said)
         self.assertIn(" at 20000 Hz\n", self.type("stackpipe report"))
 
     def test_a_build(self):
