@@ -416,8 +416,12 @@ static int refuse_view(struct stage *stage, const struct capture *capture)
 /* Where the stream was cut, the file is no more than that. */
 static int close_output(struct stage *stage, struct capture *capture, enum stage_stream_end end)
 {
+	int r = output_flush(&capture->output);
+
 	if (stage->samples_in && capture->output.n_written)
 		output_note_content(&capture->output);
+	if (r < 0)
+		return r;
 	return end == STAGE_STREAM_WHOLE ? output_close(&capture->output)
 					 : output_abandon(&capture->output);
 }

@@ -384,3 +384,20 @@ bool proc_is_ours(void)
 	target[size] = 0;
 	return strtol(target, NULL, 10) == getpid();
 }
+
+bool proc_thread_runs(uint32_t pid, uint32_t tid)
+{
+	char path[64], stat[PROC_STAT_SIZE_MAX];
+	_cleanup_fd_ int fd = -1;
+	const char *state;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	if (n <= 0)
+		return false;
+	stat[n] = 0;
+	state = strrchr(stat, ')'); /* behind a name that may have any character */
+	return state && !strncmp(state, ") R", 3);
+}

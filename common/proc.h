@@ -85,6 +85,9 @@ bool proc_parse_start(const char *stat, uint64_t *ret);
 /* The same of CLOCK_MONOTONIC, or earlier where the machine has slept; 0: it is not known. */
 uint64_t proc_find_start(uint32_t pid);
 
+/* Whether a thread runs, or could (proc(5), state R): false also if there is no such thread. */
+bool proc_thread_runs(uint32_t pid, uint32_t tid);
+
 /* Calls for each thread; how many there were, or -errno. */
 int proc_each_thread(uint32_t pid, int (*each)(uint32_t tid, void *arg), void *arg);
 
