@@ -32,8 +32,8 @@ class FullDisk(pipeline.RecordingTest):
         with stream.open("rb") as stdin:
             ended = self.start(self.stage("capture-sink", "-q", path), stdin=stdin).end()[0]
         self.assert_fails_in_one_line(ended, text="No space left on device")
-        data = path.read_bytes()
-        path.unlink()
+        data = path.read_bytes() if path.exists() else None
+        path.unlink(missing_ok=True)
         return data
 
     def test_ends_a_capture_behind_a_whole_frame(self):
@@ -48,11 +48,11 @@ class FullDisk(pipeline.RecordingTest):
                 self.assertEqual(n_cut, 0)
                 self.assertGreater(len(frames), 0)
 
-    def test_ends_folded_stacks_behind_a_whole_line(self):
+    def test_what_holds_nothing_is_not_left_there(self):
         stream = self.record(self.directory / "stream", self.stage("live-unwinder"),
                              self.stage("symbolizer"))
         self.leave_pages(0)
-        self.assertEqual(self.capture(stream, "out.folded"), b"")
+        self.assertIsNone(self.capture(stream, "out.folded"))
 
     def test_ends_a_live_pipeline(self):
         self.leave_pages(2)
