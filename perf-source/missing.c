@@ -125,13 +125,19 @@ static void tell(struct perf_source *self, struct stage *stage, uint64_t n, uint
 			   "%" PRIu64 " of %" PRIu64
 			   " samples are missing: CPUs were offline, or too busy",
 			   n, expected);
+	else if (self->options.has_waits)
+		stage_warn(stage,
+			   "%" PRIu64 " of %" PRIu64
+			   " samples are missing: with --off-cpu threads that run for less than a "
+			   "period have none; or CPUs were too busy",
+			   n, expected);
 	else
 		stage_warn(
 			stage,
 			"%" PRIu64 " of %" PRIu64
 			" samples are missing: threads that run for less than a period have none, "
-			"nor have programs of other users (set-user-ID): record as root, or with "
-			"CAP_PERFMON and CAP_BPF",
+			"nor have programs of other users (set-user-ID), unless root records them, or "
+			"who has CAP_PERFMON and CAP_BPF; or CPUs were too busy",
 			n, expected);
 }
 

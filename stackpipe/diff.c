@@ -175,6 +175,17 @@ static void print_caution(const struct diff *diff)
 		puts("Shares: where one function takes more, those of all others fall.");
 }
 
+/* Of itself: what was nothing before is new. */
+static void print_relative(const struct diff *diff, const uint64_t *amounts)
+{
+	double before = shown(diff, amounts, 0);
+
+	if (before > 0)
+		printf("  %+7.1f %%", 100.0 * change(diff, amounts) / before);
+	else
+		printf("  %9s", amounts[1] ? "new" : "");
+}
+
 static void print_text(const struct diff *diff, struct compared_function **list, size_t n)
 {
 	bool has_chance = diff->comparison.sides[0].is_sampled;
@@ -182,13 +193,14 @@ static void print_text(const struct diff *diff, struct compared_function **list,
 
 	print_head(diff);
 	print_caution(diff);
-	printf("\n  self%-*s total%s\n", has_chance ? 47 : 34, unit, unit);
-	printf("      before       after      change%s      before       after      change  "
+	printf("\n  self%-*s total%s\n", has_chance ? 58 : 45, unit, unit);
+	printf("      before       after      change  relative%s      before       after      change  "
 	       "function\n",
 	       has_chance ? "      chance" : "");
 	for (size_t i = 0; i < n; i++) {
 		printf("  %10.2f  %10.2f  %+10.2f", shown(diff, list[i]->self, 0),
 		       shown(diff, list[i]->self, 1), change(diff, list[i]->self));
+		print_relative(diff, list[i]->self);
 		if (has_chance)
 			printf("  +-%8.2f", chance(diff, list[i]));
 		printf("  %10.2f  %10.2f  %+10.2f  %s\n", shown(diff, list[i]->total, 0),

@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/record.h"
+#include "common/text.h"
 #include "profile/subtree.h"
 #include "stackpipe/report.h"
 
@@ -14,6 +15,7 @@ enum {
 	IMAGES_SHOWN = 5,
 	CALLS_SHOWN = 8,
 	WAITS_SHOWN = 10,
+	NAME_WIDTH_MAX = 1024,
 	INDENT_MAX = 60,
 	PERCENT_CUT_MAX = 1
 };
@@ -161,12 +163,28 @@ static void print_group(const struct report *report, enum report_group group, co
 	}
 }
 
+/* A name as long as a page makes a table of a terminal unreadable. */
+static void put_name(const char *name, size_t width, FILE *out)
+{
+	size_t size = strlen(name), taken = size;
+	char shown[NAME_WIDTH_MAX + 1];
+
+	if (!width || size <= width) {
+		fputs(name, out);
+		return;
+	}
+	text_clean_most(name, size, shown, (width < NAME_WIDTH_MAX ? width : NAME_WIDTH_MAX) + 1,
+			&taken);
+	fprintf(out, "%s%s", shown, taken < size ? "…" : "");
+}
+
 /* "name file.c:12", as far as that is known and asked for. */
 static void print_name(const struct report *report, const struct tree_function *function, FILE *out)
 {
 	const struct profile *profile = report->tree.profile;
 
-	fprintf(out, "%s%s", profile_text(profile, function->name), kind_mark(function->kind));
+	put_name(profile_text(profile, function->name), report->options->name_width, out);
+	fputs(kind_mark(function->kind), out);
 	if (function->line.file)
 		fprintf(out, " %s:%" PRIu32, short_name(profile_text(profile, function->line.file)),
 			function->line.line);

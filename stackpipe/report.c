@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <unistd.h>
 
 #include "common/arguments.h"
@@ -31,7 +33,7 @@ enum {
 	KEY_SHOW,
 };
 
-enum { ROWS_DEFAULT = 25 };
+enum { ROWS_DEFAULT = 25, COLUMNS_WIDTH = 58 };
 
 static struct report_options options = {
 	.n_rows = ROWS_DEFAULT,
@@ -228,6 +230,16 @@ static int count(struct report *report)
 	return r < 0 ? r : count_waits(report, filter);
 }
 
+/* What a terminal has room for beside the columns and a binary's name. */
+static size_t name_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	return size.ws_col > 2 * COLUMNS_WIDTH ? size.ws_col - COLUMNS_WIDTH : COLUMNS_WIDTH;
+}
+
 static int print(struct report *report)
 {
 	_cleanup_free_ bool *subject =
@@ -236,6 +248,7 @@ static int print(struct report *report)
 	if (options.subject && !subject)
 		return -ENOMEM;
 	report->is_subject = subject;
+	options.name_width = name_width();
 	if (options.is_json)
 		report_print_json(report, stdout);
 	else

@@ -30,6 +30,7 @@ struct report_options {
 	enum tree_detail detail;
 	bool is_json, is_shown;
 	bool shows_kernel; /* what it does while something waits */
+	size_t name_width; /* of a terminal's line; 0: it is none */
 	size_t n_rows;
 	double min_percent; /* of a call tree's branches */
 	double from, to;    /* seconds since the beginning; to 0: the end */

@@ -129,7 +129,7 @@ class EveryDay(pipeline.RecordingTest):
             self.type(f"stackpipe record -q -o {name}.syscap -- ./prog {n}")
         text = self.type("stackpipe diff before.syscap after.syscap")
         self.assertRegex(text, r"(?m)^change +\+\d+\.\d\d %$")
-        self.assertRegex(text, r"(?m)^ +[\d.]+ +[\d.]+ +\+[\d.]+ +\+- *[\d.]+ .*  hot$")
+        self.assertRegex(text, r"(?m)^ +[\d.]+ +[\d.]+ +\+[\d.]+ +\+[\d.]+ % +\+- *[\d.]+ .*  hot$")
         self.assertRegex(self.type("stackpipe diff --shares before.syscap after.syscap"), "self, %")
 
     def test_a_running_process(self):
