@@ -109,13 +109,6 @@ int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, u
 int off_cpu_take_lost_switches(struct off_cpu *off_cpu, uint64_t time);
 void off_cpu_take_lost_tasks(struct off_cpu *off_cpu, uint64_t time);
 
-/*
- * Threads of a process that has been there all the time, and of which nothing was told: they have
- * not left the CPU, or not come back to it, since the recording began. How many have not come back,
- * or -errno.
- */
-int off_cpu_find_silent(struct off_cpu *off_cpu, uint32_t pid);
-
 /* All that was put has been written, and the kernel is to get its rings back. */
 void off_cpu_keep(struct off_cpu *off_cpu);
 

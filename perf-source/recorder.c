@@ -18,6 +18,7 @@
 #include "common/proc.h"
 #include "common/source-output.h"
 #include "perf-source/perf-source.h"
+#include "perf-source/silent-threads.h"
 #include "perf-source/sample.h"
 #include "perf-source/waiting.h"
 
@@ -636,24 +637,6 @@ static void tell_crash(struct stage *stage, struct perf_source *self)
 		stage_warn(stage, "'%s' %s", self->options.command[0], text);
 }
 
-/* Of threads that have waited for all of the time the kernel tells nothing; of which there are. */
-static void find_silent(struct stage *stage, struct perf_source *self)
-{
-	int n_away = 0;
-
-	for (size_t i = 0; i < self->options.n_pids && !self->off_cpu.program; i++) {
-		int n = off_cpu_find_silent(&self->off_cpu, self->options.pids[i]);
-
-		n_away += n > 0 ? n : 0; /* else it has ended */
-	}
-	if (n_away)
-		stage_warn(
-			stage,
-			"%d thread%s waited all the time: with which stack, only a recording from "
-			"before that can tell",
-			n_away, n_away == 1 ? "" : "s");
-}
-
 /* What the rings still hold, and what the kernel could not put there. */
 static int finish(struct stage *stage, struct perf_source *self)
 {
@@ -672,7 +655,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 	if (r == 0)
 		r = tell_others(stage, self, stopped_at);
 	if (r == 0 && self->recording.has_waits) {
-		find_silent(stage, self);
+		silent_threads_find(stage, self);
 		r = off_cpu_finish(&self->off_cpu, stopped_at);
 	}
 	if (r == 0 && self->scheduler)

@@ -142,35 +142,6 @@ void off_cpu_take_lost_tasks(struct off_cpu *off_cpu, uint64_t time)
 	off_cpu->begun_at = time;
 }
 
-struct silent {
-	struct off_cpu *off_cpu;
-	uint32_t pid;
-	int n_away;
-};
-
-static int find_silent(uint32_t tid, void *arg)
-{
-	struct silent *silent = arg;
-	struct off_cpu *off_cpu = silent->off_cpu;
-	bool runs;
-
-	if (off_cpu_find_thread(off_cpu, tid))
-		return 0;
-	runs = proc_thread_runs(silent->pid, tid);
-	off_cpu_add_thread(off_cpu, silent->pid, tid, runs ? THREAD_RUNNING : THREAD_AWAY,
-			   off_cpu->begun_at);
-	silent->n_away += !runs;
-	return 0;
-}
-
-int off_cpu_find_silent(struct off_cpu *off_cpu, uint32_t pid)
-{
-	struct silent silent = { off_cpu, pid, 0 };
-	int r = proc_each_thread(pid, find_silent, &silent);
-
-	return r < 0 ? r : silent.n_away;
-}
-
 int off_cpu_finish_records(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 from collections import Counter
 from pathlib import Path
@@ -26,6 +27,20 @@ CALLS = {"asleep": "clock_nanosleep", "for-pipe": "read", "for-mutex": "futex", 
          "for-disk": "pread64"}
 DISK_BYTES_A_SECOND = 20_000_000  # a block of 1 MiB takes 50 ms: nothing else counts beside that
 BLKIO = Path("/sys/fs/cgroup/blkio")
+# Two threads that wait for each other, and the main one for them.
+HANGING = """
+import threading
+a, b, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
+def take(first, second):
+    first.acquire()
+    both.wait()
+    second.acquire()
+threads = [threading.Thread(target=take, args=each, daemon=True) for each in ((a, b), (b, a))]
+for thread in threads:
+    thread.start()
+print("ready", flush=True)
+threads[0].join()
+"""
 CLOCKS_NS = 10000  # between two readings of a clock for one moment, at most
 
 
@@ -295,11 +310,31 @@ class OffCpu(Waits):
             self.run_well(self.source("--off-cpu=1", "-p", str(waits.pid), "-d", "2"), self.stage("live-unwinder"), stdout=out)
         self.assert_knows_wakers(stream, names[0])
 
+    def test_a_process_that_hangs_is_told(self):
+        """The kernel tells nothing of a thread that is never switched; it has waited all the time, though."""
+        hangs = subprocess.Popen([sys.executable, "-c", HANGING], stdout=subprocess.PIPE)
+        self.addCleanup(hangs.stdout.close)
+        self.addCleanup(hangs.wait)
+        self.addCleanup(hangs.kill)
+        hangs.stdout.readline()
+        pipeline.wait_for(lambda: len(self.threads_of(hangs.pid, "")) == 3, "its threads")
+        stream = self.directory / "hanging.stream"
+        with stream.open("wb") as out:
+            self.run_well(self.source("--off-cpu", "-p", str(hangs.pid), "-d", "0.5"), self.stage("live-unwinder"),
+                          self.stage("symbolizer"), stdout=out)
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        self.assertIn("3 threads waited all the time, 3 in futex", text)
+        report = self.report(stream, "--view=off-cpu")
+        self.assertGreaterEqual(report["summary"]["sum"], 3 * 0.5e9)
+        self.assertEqual(report["waits"][0]["for"] if "waits" in report else report["waited_for"][0]["name"], "[no-stack]")
+        self.assertEqual(len(report["thread_times"]), 3)
+        self.assertTrue(all(each["off_cpu_ns"] >= 0.5e9 for each in report["thread_times"]), report["thread_times"])
+
     @staticmethod
     def threads_of(pid, name):
         """The threads of a process that are called so."""
         return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
-                if (task / "comm").read_text().strip() == name]
+                if not name or (task / "comm").read_text().strip() == name]
 
 
 @unittest.skipUnless(Path("/sys/kernel/btf/vmlinux").exists(), f"{pipeline.NOT_HERE} programs know the kernel's types")

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Threads of processes that are recorded (-p) and that have not been switched since the recording
+ * began: of these the kernel tells nothing. Who asks what a process waits for that hangs means
+ * them.
+ */
+#pragma once
+
+#include "perf-source/perf-source.h"
+
+/*
+ * At the end, before off_cpu_finish(): each is known to it from now on, as one that has run or was
+ * away all the time. Says in what system calls those are that were away.
+ */
+void silent_threads_find(struct stage *stage, struct perf_source *self);
