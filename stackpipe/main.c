@@ -80,11 +80,28 @@ static int run_file(int argc, char **argv)
 	return command_record(argc, argv);
 }
 
+/* NULL: there is none of that name. */
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	const struct command *command;
+
 	if (argc < 2) {
 		print_help(stderr);
 		return STAGE_EXIT_USAGE;
+	}
+	command = argc > 2 && !strcmp(argv[1], "help") ? find_command(argv[2]) : NULL;
+	if (command) {
+		char *help[] = { argv[2], "--help", NULL };
+
+		return command->run(2, help);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "help")) {
 		print_help(stdout);
@@ -94,9 +111,9 @@ int main(int argc, char **argv)
 		printf("stackpipe (stackpipe) %s\n", STACKPIPE_VERSION);
 		return STAGE_EXIT_OK;
 	}
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	command = find_command(argv[1]);
+	if (command)
+		return command->run(argc - 1, argv + 1);
 	if (argv[1][0] == '-') {
 		fprintf(stderr, "stackpipe: '%s' is no command (see --help)\n", argv[1]);
 		return STAGE_EXIT_USAGE;

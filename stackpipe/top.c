@@ -81,6 +81,10 @@ static void save(struct top *top)
 	FILE *out;
 	int fd, r;
 
+	if (!top->counts.n) {
+		snprintf(top->message, sizeof(top->message), "there is nothing to save yet");
+		return;
+	}
 	localtime_r(&now, &broken_down);
 	strftime(path, sizeof(path), "stackpipe-top-%Y%m%d-%H%M%S.folded", &broken_down);
 	fd = output_file_open(path, OUTPUT_FILE_NEW);
