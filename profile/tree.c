@@ -7,6 +7,20 @@
 #include "common/growing-list.h"
 #include "profile/tree.h"
 
+const char *tree_kind_mark(enum tree_function_kind kind)
+{
+	switch (kind) {
+	case TREE_KERNEL:
+		return " [kernel]";
+	case TREE_JIT:
+		return " [jit]";
+	case TREE_INLINED:
+		return " (inlined)";
+	default:
+		return "";
+	}
+}
+
 /* While it is made. */
 struct building {
 	struct tree *tree;

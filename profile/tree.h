@@ -32,6 +32,9 @@ struct tree {
 	size_t n_functions, n_nodes;
 };
 
+/* What stands behind the name of what is no function of a program's own: " [kernel]", or "". */
+const char *tree_kind_mark(enum tree_function_kind kind);
+
 /* Of a profile that is settled. 0 or -ENOMEM. */
 int tree_init(struct tree *tree, const struct profile *profile, enum tree_detail detail);
 void tree_deinit(struct tree *tree);

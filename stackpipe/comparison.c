@@ -33,20 +33,6 @@ static struct compared_function *find(struct comparison *comparison, const char 
 	return known;
 }
 
-static const char *mark_of(enum tree_function_kind kind)
-{
-	switch (kind) {
-	case TREE_KERNEL:
-		return " [kernel]";
-	case TREE_JIT:
-		return " [jit]";
-	case TREE_INLINED:
-		return " (inlined)";
-	default:
-		return "";
-	}
-}
-
 static int take_functions(const struct counts *counts, const struct counts *samples)
 {
 	const struct tree *tree = counts->tree;
@@ -55,7 +41,7 @@ static int take_functions(const struct counts *counts, const struct counts *samp
 	for (size_t i = 0; i < tree->n_functions; i++) {
 		struct compared_function *function =
 			find(reading, profile_text(tree->profile, tree->functions[i].name),
-			     mark_of(tree->functions[i].kind));
+			     tree_kind_mark(tree->functions[i].kind));
 
 		if (!function)
 			return -ENOMEM;

@@ -9,7 +9,7 @@
 #include "common/hash-table.h"
 #include "profile/events.h"
 
-enum { COMPARISON_SIDES = 2, COMPARISON_MARK_SIZE = 16 };
+enum { COMPARISON_SIDES = 2 };
 
 struct compared_function {
 	UT_hash_handle hh;

@@ -20,20 +20,6 @@ enum {
 	PERCENT_CUT_MAX = 1
 };
 
-static const char *kind_mark(enum tree_function_kind kind)
-{
-	switch (kind) {
-	case TREE_KERNEL:
-		return " [kernel]";
-	case TREE_JIT:
-		return " [jit]";
-	case TREE_INLINED:
-		return " (inlined)";
-	default:
-		return "";
-	}
-}
-
 /* The last part of a path. */
 static const char *short_name(const char *path)
 {
@@ -184,7 +170,7 @@ static void print_name(const struct report *report, const struct tree_function *
 	const struct profile *profile = report->tree.profile;
 
 	put_name(profile_text(profile, function->name), report->options->name_width, out);
-	fputs(kind_mark(function->kind), out);
+	fputs(tree_kind_mark(function->kind), out);
 	if (function->line.file)
 		fprintf(out, " %s:%" PRIu32, short_name(profile_text(profile, function->line.file)),
 			function->line.line);

@@ -196,15 +196,11 @@ static void draw_function(const struct top *top, const struct live_function *fun
 {
 	const struct profile *profile = &top->gathering.profile;
 	const char *path = profile_text(profile, profile->modules[function->function.module].path);
-	static const char *const marks[] = {
-		[TREE_KERNEL] = " [kernel]", [TREE_INLINED] = " (inlined)", [TREE_JIT] = " [jit]"
-	};
-	size_t kind = function->function.kind;
+	enum tree_function_kind kind = function->function.kind;
 
 	printw("%6.2f %%  %6.2f %%  %s%s", percent(function->self, top->counts.n),
 	       percent(function->total, top->counts.n),
-	       profile_text(profile, function->function.name),
-	       kind < sizeof(marks) / sizeof(marks[0]) && marks[kind] ? marks[kind] : "");
+	       profile_text(profile, function->function.name), tree_kind_mark(kind));
 	if (*path && kind != TREE_KERNEL) {
 		attron(COLOR_PAIR(2));
 		printw("  %s", base_name(path));
