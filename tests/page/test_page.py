@@ -86,9 +86,12 @@ class Page(pipeline.RecordingTest):
 
     def test_samples_count_what_they_weigh(self):
         stream = self.directory / "stream"
-        allocate = "for i in range(3000): b'x' * (1 << 20)"  # writes to all of it
+        # For long enough that the kernel finds a period for that rate.
+        fault = ("import mmap\n"
+                 "for i in range(1000):\n"
+                 "    with mmap.mmap(-1, 1 << 22) as memory: memory.write(bytes(1 << 22))\n")
         with stream.open("wb") as out:
-            self.run_well(self.source("-e", "page-faults", "--", sys.executable, "-c", allocate),
+            self.run_well(self.source("-e", "page-faults", "--", sys.executable, "-c", fault),
                           self.stage("live-unwinder"), self.stage("symbolizer"), stdout=out)
         text = self.run_on(stream, self.stage("frame-dump")).decode()
         weights = [int(weight) for weight in re.findall(r"^stack .* weight=(\d+)", text, re.M)]
