@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Threads that wait in known ways, each in a function of its own, for some tenths of a second in
- * all, and say how long: "NAME TID off-ns wall-ns" a line, where off-ns is what the clock says of
- * the waits less the CPU time of the thread in them, and wall-ns the thread's whole life.
+ * all, and say how long: "NAME TID off-ns wall-ns ready-ns" a line, where off-ns is what the clock
+ * says of the waits less the CPU time of the thread in them, wall-ns the thread's whole life, and
+ * ready-ns the part of that in which it could have run, had there been a CPU.
  *
  *	waits FILE ROUNDS	FILE is read past the page cache, and made if it is not there
  */
@@ -90,8 +91,22 @@ struct waiter {
 	void (*wait)(int round);
 	pthread_t thread;
 	pid_t tid;
-	uint64_t begun, off_ns, wall_ns;
+	uint64_t begun, off_ns, wall_ns, ready_ns;
 };
+
+/* Of this thread: proc_pid_schedstat(5). 0: the kernel does not say. */
+static uint64_t time_ready(void)
+{
+	unsigned long long ready = 0;
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*u %llu", &ready) != 1)
+		ready = 0;
+	fclose(file);
+	return ready;
+}
 
 /* Between two waits it burns a little, so that there is something else in its life. */
 static void *run(void *arg)
@@ -109,6 +124,7 @@ static void *run(void *arg)
 		burn(300000);
 	}
 	self->wall_ns = now(CLOCK_MONOTONIC) - self->begun;
+	self->ready_ns = time_ready();
 	return NULL;
 }
 
@@ -165,9 +181,10 @@ int main(int argc, char **argv)
 	feed();
 	for (int i = 0; i < N_WAITERS; i++) {
 		pthread_join(waiters[i].thread, NULL);
-		printf("%s %d %llu %llu\n", waiters[i].name, waiters[i].tid,
+		printf("%s %d %llu %llu %llu\n", waiters[i].name, waiters[i].tid,
 		       (unsigned long long)waiters[i].off_ns,
-		       (unsigned long long)waiters[i].wall_ns);
+		       (unsigned long long)waiters[i].wall_ns,
+		       (unsigned long long)waiters[i].ready_ns);
 	}
 	return 0;
 }
