@@ -30,6 +30,10 @@ CLONE_NEWNS = 0x20000
 TRACEFS = Path("/sys/kernel/tracing")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
+# perf keeps hard links of all files that it has met there, which changes the time of their last
+# change: for whoever has recorded them that is another file.
+os.environ["PERF_BUILDID_DIR"] = "/dev/null"
+
 # What a stage leaves behind becomes our child, so that it can be seen and waited for.
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

@@ -150,7 +150,8 @@ class Waits(pipeline.RecordingTest):
             report = self.report(stream, "--view=off-cpu", f"--thread=^{name}$")
             self.assertEqual([row["function"] for row in report["functions"] if row["total"]], ["[short-waits]"])
             self.assertGreaterEqual(report["summary"]["sum"], 0.98 * off_ns)
-            self.assertGreaterEqual(report["thread_times"][0]["waits"], FEW_ROUNDS)
+            # Who is late finds what he would have waited for; to sleep is to wait each time.
+            self.assertGreaterEqual(report["thread_times"][0]["waits"], FEW_ROUNDS if name == "asleep" else 1)
 
     def check_turns(self, stream, said):
         """Each kind of wait has its part, though single ones are not told."""

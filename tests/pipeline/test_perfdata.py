@@ -650,6 +650,10 @@ class Live(PerfdataTest):
         super().setUp()
         if perf_refusal():
             self.skipTest(perf_refusal())
+        # Where there is one, in a file system in which perf can make no links of the system's files.
+        shared = Path("/dev/shm")
+        self.home = Path(tempfile.mkdtemp(prefix="stackpipe-test-", dir=shared if shared.is_dir() else None))
+        self.addCleanup(shutil.rmtree, self.home)
 
     def rest(self):
         return [self.stage("live-unwinder"), self.stage("symbolizer"),
@@ -693,7 +697,8 @@ class Live(PerfdataTest):
 
     def run_at_home(self, *commands):
         """With a home of its own, where perf keeps a copy of the kernel's names."""
-        return self.run_well(*[["env", f"HOME={self.directory}", *command] for command in commands])
+        return self.run_well(*[["env", "-u", "PERF_BUILDID_DIR", f"HOME={self.home}", *command]
+                               for command in commands])
 
     def record_kernel(self):
         path = self.directory / "perf.data"
@@ -712,7 +717,7 @@ class Live(PerfdataTest):
 
     def copy_of_names(self):
         """perf's, in which each name is marked."""
-        copy, = self.directory.glob(".debug/.build-id/*/*/kallsyms")
+        copy, = self.home.glob(".debug/.build-id/*/*/kallsyms")
         copy.write_text(re.sub(r"(?m)^(\w+ [tTwW]) (?!_)", r"\1 copied_", copy.read_text()))
         return copy
 
@@ -729,7 +734,7 @@ class Live(PerfdataTest):
         for mode in "auto", "off":
             self.copy_of_names()
             self.assert_all_named(path, f"--sandbox={mode}", are_copied=True)
-        shutil.rmtree(self.directory / ".debug")
+        shutil.rmtree(self.home / ".debug")
         for mode in "auto", "off":
             self.assert_all_named(path, f"--sandbox={mode}", are_copied=False)
 
@@ -789,7 +794,7 @@ class Live(PerfdataTest):
     def test_names_are_not_of_another_boot(self):
         path = self.record_kernel()
         data = path.read_bytes()
-        shutil.rmtree(self.directory / ".debug")
+        shutil.rmtree(self.home / ".debug")
         os.utime(path, (1, 1))
         named, n_unnamed, errors = self.kernel_frames(path)
         self.assertEqual(named, [])
