@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sum.h"
 #include "capture-sink/firefox-markers.h"
 #include "capture-sink/output-stream.h"
 #include "capture-sink/whole-profile.h"
@@ -18,8 +17,10 @@
 #include "common/clock.h"
 #include "common/growing-list.h"
 #include "common/json.h"
-#include "profile/threads.h"
+#include "common/sum.h"
+#include "common/text.h"
 #include "profile/program.h"
+#include "profile/threads.h"
 #include "profile/used-names.h"
 
 enum {
@@ -274,14 +275,6 @@ static void put_functions(struct writing *self)
 	putc('}', out);
 }
 
-/* The last part of a path, for people. */
-static const char *short_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void put_stacks_and_resources(struct writing *self)
 {
 	struct thread_tables *tables = &self->tables;
@@ -503,7 +496,7 @@ static void put_library(FILE *out, const char *path, const char *build_id)
 
 	for (size_t i = 0; i < 4; i++) {
 		fprintf(out, "%s\"%s\":", i ? "," : "\n{", members[i]);
-		json_put_text(out, i < 2 ? short_name(path) : path);
+		json_put_text(out, i < 2 ? text_last_part(path) : path);
 	}
 	fputs(",\"breakpadId\":\"\",\"arch\":\"x86_64\",\"codeId\":", out);
 	if (*build_id)

@@ -59,17 +59,6 @@ static void print_ends(const struct capture *capture, uint64_t n_samples)
 	print_hint(capture, percent(capture->stacks.n_ends[WIRE_stack_end_TRUNCATED], n_samples));
 }
 
-/* Cut between characters, and marked, where it is too long. */
-static void print_name(const struct names *names, uint32_t name, size_t size_shown)
-{
-	const char *text = names_text(names, name);
-	char shown[FUNCTION_SHOWN + 1];
-	size_t size = strlen(text), taken;
-
-	text_clean_most(text, size, shown, size_shown + 1, &taken);
-	fprintf(stderr, "%s%s", shown, taken < size ? "…" : "");
-}
-
 struct function {
 	uint32_t name;
 	uint64_t n_self;
@@ -102,7 +91,7 @@ static void print_functions(const struct capture *capture, uint64_t n_samples)
 	for (size_t i = 0; i < FUNCTIONS_SHOWN && i <= names->n; i++)
 		if (functions[i].n_self) {
 			fprintf(stderr, "  %6.2f %%  ", percent(functions[i].n_self, n_samples));
-			print_name(names, functions[i].name, FUNCTION_SHOWN);
+			text_put_cut(names_text(names, functions[i].name), FUNCTION_SHOWN, stderr);
 			fputc('\n', stderr);
 		}
 }
@@ -117,9 +106,8 @@ static size_t count_waiting(const struct capture *capture, const struct stack_co
 	while (n + 1 < count->n_names) {
 		const char *name =
 			names_text(&capture->stacks.names, count->names[count->n_names - 1 - n]);
-		size_t size = strlen(name), mark_size = strlen(KERNEL_MARK);
 
-		if (size < mark_size || strcmp(name + size - mark_size, KERNEL_MARK))
+		if (!text_has_ending(name, KERNEL_MARK))
 			return n;
 		n++;
 	}
@@ -141,8 +129,9 @@ static void print_stacks(const struct capture *capture, const struct stack_count
 		fprintf(stderr, "  %6.2f %%  ", percent(count->n_samples, n_samples));
 		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < n_names; k++) {
 			fputs(between, stderr);
-			print_name(&capture->stacks.names, count->names[n_names - 1 - k],
-				   NAME_SHOWN);
+			text_put_cut(
+				names_text(&capture->stacks.names, count->names[n_names - 1 - k]),
+				NAME_SHOWN, stderr);
 			between = " < ";
 		}
 		fprintf(stderr, "%s  (%s)\n", n_names > FRAMES_SHOWN + 1 ? " < …" : "",

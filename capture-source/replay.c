@@ -6,6 +6,7 @@
 #include "capture-source/replay.h"
 #include "common/arch.h"
 #include "common/compression.h"
+#include "common/text.h"
 
 enum { LOOKED_AT = 4096 }; /* bytes, to tell text from anything else */
 
@@ -40,14 +41,13 @@ static bool is_folded(const struct capture_file *file)
 static int fail_of_other_data(struct stage *stage, const struct replay *replay)
 {
 	const char *program = compression_program(replay->file.data, replay->file.size);
-	const char *pprof = strstr(replay->path, ".pb.gz");
 	char why[128];
 
 	if (is_stream(&replay->file))
 		return fail(stage, replay,
 			    "it is a stream already: live-unwinder < FILE | symbolizer | "
 			    "capture-sink out.syscap");
-	if (!program || (pprof && !strcmp(pprof, ".pb.gz")))
+	if (!program || text_has_ending(replay->path, ".pb.gz"))
 		return fail(stage, replay,
 			    "neither a Sysprof capture nor folded stacks (capture-sink writes "
 			    "other formats, but they cannot be read back)");

@@ -142,3 +142,28 @@ int text_digit_value(char digit)
 		return digit - 'A' + 10;
 	return -1;
 }
+
+void text_put_cut(const char *text, size_t width, FILE *out)
+{
+	size_t size = strlen(text), taken = size;
+	char shown[TEXT_CUT_MAX + 1];
+
+	if (width > TEXT_CUT_MAX)
+		width = TEXT_CUT_MAX;
+	text_clean_most(text, size, shown, width + 1, &taken);
+	fprintf(out, "%s%s", shown, taken < size ? "…" : "");
+}
+
+const char *text_last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+bool text_has_ending(const char *text, const char *ending)
+{
+	size_t size = strlen(text), n = strlen(ending);
+
+	return size > n && !strcmp(text + size - n, ending);
+}

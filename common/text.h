@@ -11,7 +11,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { TEXT_ESCAPE_MAX = 10 }; /* bytes of an escape */
 
@@ -31,6 +33,19 @@ size_t text_clean_most(const char *text, size_t size, char *ret, size_t ret_size
 
 /* The same as text_clean() of a string; returns `ret`. */
 const char *text_clean_string(const char *text, char *ret, size_t ret_size);
+
+/*
+ * Prints a text, or as much of it as fits into `width` bytes (at most TEXT_CUT_MAX), cut between
+ * characters and with a mark.
+ */
+enum { TEXT_CUT_MAX = 1024 };
+void text_put_cut(const char *text, size_t width, FILE *out);
+
+/* The last part of a path, for people. */
+const char *text_last_part(const char *path);
+
+/* Whether a text ends so, and has something in front of that. */
+bool text_has_ending(const char *text, const char *ending);
 
 /* The value of a hexadecimal digit in any locale, which ctype.h's depend on; -1: it is none. */
 int text_digit_value(char digit);

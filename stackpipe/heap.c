@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "common/arguments.h"
-#include "common/clock.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/new-file.h"
+#include "common/text.h"
 #include "common/wire.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/heap-report.h"
@@ -315,9 +316,7 @@ static int open_output(void)
 /* Whether capture-sink writes the file: whatever is no recording, it knows or refuses. */
 static bool is_for_sink(void)
 {
-	size_t size = strlen(output), ending = strlen(RECORDING_ENDING);
-
-	return format || size <= ending || strcmp(output + size - ending, RECORDING_ENDING);
+	return format || !text_has_ending(output, RECORDING_ENDING);
 }
 
 /* Whether all stages behind the source, whose status is the program's, have done their work. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/stage.h"
+#include "common/text.h"
 #include "stackpipe/commands.h"
 
 static const struct command {
@@ -63,14 +64,10 @@ static bool is_program(const char *name)
 static int run_file(int argc, char **argv)
 {
 	static const char *const endings[] = { ".syscap", ".data", ".folded" };
-	size_t size = strlen(argv[1]);
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		size_t n = strlen(endings[i]);
-
-		if (size > n && !strcmp(argv[1] + size - n, endings[i]) && !access(argv[1], R_OK))
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (text_has_ending(argv[1], endings[i]) && !access(argv[1], R_OK))
 			return command_report(argc, argv);
-	}
 	if (!is_program(argv[1])) {
 		fprintf(stderr,
 			"stackpipe: '%s' is neither a command (see --help) nor a program or capture\n",

@@ -15,18 +15,9 @@ enum {
 	IMAGES_SHOWN = 5,
 	CALLS_SHOWN = 8,
 	WAITS_SHOWN = 10,
-	NAME_WIDTH_MAX = 1024,
 	INDENT_MAX = 60,
 	PERCENT_CUT_MAX = 1
 };
-
-/* The last part of a path. */
-static const char *short_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 /* What else there is to see: nobody has asked for one of several. */
 static void print_views(const struct report *report, FILE *out)
@@ -152,16 +143,10 @@ static void print_group(const struct report *report, enum report_group group, co
 /* A name as long as a page makes a table of a terminal unreadable. */
 static void put_name(const char *name, size_t width, FILE *out)
 {
-	size_t size = strlen(name), taken = size;
-	char shown[NAME_WIDTH_MAX + 1];
-
-	if (!width || size <= width) {
+	if (!width || strlen(name) <= width)
 		fputs(name, out);
-		return;
-	}
-	text_clean_most(name, size, shown, (width < NAME_WIDTH_MAX ? width : NAME_WIDTH_MAX) + 1,
-			&taken);
-	fprintf(out, "%s%s", shown, taken < size ? "…" : "");
+	else
+		text_put_cut(name, width, out);
 }
 
 /* "name file.c:12", as far as that is known and asked for. */
@@ -172,7 +157,8 @@ static void print_name(const struct report *report, const struct tree_function *
 	put_name(profile_text(profile, function->name), report->options->name_width, out);
 	fputs(tree_kind_mark(function->kind), out);
 	if (function->line.file)
-		fprintf(out, " %s:%" PRIu32, short_name(profile_text(profile, function->line.file)),
+		fprintf(out, " %s:%" PRIu32,
+			text_last_part(profile_text(profile, function->line.file)),
 			function->line.line);
 }
 
@@ -204,7 +190,7 @@ void report_print_functions(const struct report *report, FILE *out)
 			report_shown(report, list[i].self));
 		print_name(report, function, out);
 		if (*path && function->kind != TREE_KERNEL)
-			fprintf(out, "  %s", short_name(path));
+			fprintf(out, "  %s", text_last_part(path));
 		putc('\n', out);
 	}
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "stackpipe/top-tree.h"
 #include "stackpipe/top.h"
 
@@ -76,13 +77,6 @@ static bool put_if_it_fits(const char *between, const char *text)
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * part / whole : 0;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* What there was in the window, of what is counted. */
@@ -203,7 +197,7 @@ static void draw_function(const struct top *top, const struct live_function *fun
 	       profile_text(profile, function->function.name), tree_kind_mark(kind));
 	if (*path && kind != TREE_KERNEL) {
 		attron(COLOR_PAIR(2));
-		printw("  %s", base_name(path));
+		printw("  %s", text_last_part(path));
 		attroff(COLOR_PAIR(2));
 	}
 }
