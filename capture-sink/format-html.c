@@ -32,8 +32,8 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "profile/tree.h"
 #include "profile/program.h"
+#include "profile/tree.h"
 #include "profile/used-names.h"
 #include "profile/wait-reasons.h"
 

@@ -413,13 +413,19 @@ static int refuse_view(struct stage *stage, const struct capture *capture)
 	return -ECANCELED;
 }
 
+/* What is in the file is worth to be kept, if there are samples in it. */
+static void note_content(struct capture *capture)
+{
+	if (capture->stage && capture->stage->samples_in && capture->output.n_written)
+		output_note_content(&capture->output);
+}
+
 /* Where the stream was cut, the file is no more than that. */
-static int close_output(struct stage *stage, struct capture *capture, enum stage_stream_end end)
+static int close_output(struct capture *capture, enum stage_stream_end end)
 {
 	int r = output_flush(&capture->output);
 
-	if (stage->samples_in && capture->output.n_written)
-		output_note_content(&capture->output);
+	note_content(capture);
 	if (r < 0)
 		return r;
 	return end == STAGE_STREAM_WHOLE ? output_close(&capture->output)
@@ -439,7 +445,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (r == 0)
 		r = capture->format->end(capture, end);
 	if (r == 0)
-		r = close_output(stage, capture, end);
+		r = close_output(capture, end);
 	r = result(stage, capture, r);
 	if (!stage->quiet && r == 0)
 		summary_print_capture(capture, end);
@@ -547,8 +553,7 @@ static void deinit(void *data)
 		capture->format->free(capture);
 	free(capture->format_data);
 	/* It has failed behind some. */
-	if (capture->stage && capture->stage->samples_in && capture->output.n_written)
-		output_note_content(&capture->output);
+	note_content(capture);
 	output_abandon(&capture->output);
 	stack_counts_deinit(&capture->counts);
 	leaf_counts_deinit(&capture->leaves);

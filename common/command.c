@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -117,7 +116,6 @@ void command_reap(struct command *command)
 
 	if (command->pid <= 0)
 		return;
-
 	if (command->start_fd >= 0)
 		close(command->start_fd);
 	if (command->failed_fd >= 0)
@@ -132,17 +130,23 @@ void command_reap(struct command *command)
 	note_end(command, status);
 }
 
-const char *command_crash_text(struct command *command, char ret[static COMMAND_END_TEXT])
+void command_end(struct command *command, struct stage *stage)
+{
+	command_reap(command);
+	if (stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = command->status;
+}
+
+void command_tell_crash(struct command *command, struct stage *stage, const char *program)
 {
 	const char *name;
 	int status;
 
 	if (command->pid > 0 && waitpid(command->pid, &status, WNOHANG) == command->pid)
 		note_end(command, status);
-	if (command->pid > 0 || !WIFSIGNALED(command->ended_as))
-		return NULL;
+	if (command->pid > 0 || !WIFSIGNALED(command->ended_as) || stage_should_stop())
+		return;
 	name = sigabbrev_np(WTERMSIG(command->ended_as));
-	snprintf(ret, COMMAND_END_TEXT, "was killed by %s%s%s", name ? "SIG" : "a real-time signal",
-		 name ? name : "", WCOREDUMP(command->ended_as) ? " (core dumped)" : "");
-	return ret;
+	stage_warn(stage, "'%s' was killed by %s%s%s", program, name ? "SIG" : "a real-time signal",
+		   name ? name : "", WCOREDUMP(command->ended_as) ? " (core dumped)" : "");
 }

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+struct stage;
+
 struct command {
 	pid_t pid;     /* 0: there is none, or it was reaped */
 	int pid_fd;    /* readable once it has ended */
@@ -29,10 +31,11 @@ int command_start(struct command *command);
  */
 void command_reap(struct command *command);
 
-enum { COMMAND_END_TEXT = 64 };
+/* The same, and its status is that of the stage, if that has none of its own. */
+void command_end(struct command *command, struct stage *stage);
 
 /*
- * If a signal has ended it by now: "was killed by SIGSEGV (core dumped)". NULL: it is there still,
- * or has ended well, or as it said itself.
+ * Warns if a signal has ended it by now: that belongs to what happened, unless it was we who were
+ * to stop. `program` is what it was called as.
  */
-const char *command_crash_text(struct command *command, char ret[static COMMAND_END_TEXT]);
+void command_tell_crash(struct command *command, struct stage *stage, const char *program);

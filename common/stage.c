@@ -438,10 +438,10 @@ static int run_source(struct stage *stage, void *self)
 /* Some errors have been told where they happened; the others are told here. */
 static void report(const struct stage *stage, int error)
 {
+	/* `| head` is no error, and whoever else reads has gone in some way of its own. */
 	if (error == -EPIPE && stage->program->role == STAGE_SINK)
-		return; /* `| head` is no error, and whoever else reads has gone in some way of its
-			   own */
-	else if (error == -EPIPE)
+		return;
+	if (error == -EPIPE)
 		tell_of_neighbour(stage, "error: the next stage has gone; its output ends here");
 	else if (error == -EINTR)
 		stage_error(stage, "error: stopped before the end of the stream");

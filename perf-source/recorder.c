@@ -18,8 +18,8 @@
 #include "common/proc.h"
 #include "common/source-output.h"
 #include "perf-source/perf-source.h"
-#include "perf-source/silent-threads.h"
 #include "perf-source/sample.h"
+#include "perf-source/silent-threads.h"
 #include "perf-source/waiting.h"
 
 enum {
@@ -627,16 +627,6 @@ static int record(struct stage *stage, struct perf_source *self, struct waiting 
 	return r;
 }
 
-/* How a command has ended belongs to what happened, unless it was we who were to stop. */
-static void tell_crash(struct stage *stage, struct perf_source *self)
-{
-	char room[COMMAND_END_TEXT];
-	const char *text = command_crash_text(&self->command, room);
-
-	if (text && !stage_should_stop())
-		stage_warn(stage, "'%s' %s", self->options.command[0], text);
-}
-
 /* What the rings still hold, and what the kernel could not put there. */
 static int finish(struct stage *stage, struct perf_source *self)
 {
@@ -687,7 +677,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 	if (self->marks.n_refused)
 		*counters_get(&stage->counters, "refused", "marks") += self->marks.n_refused;
 	processes_warn_of_refused(&self->processes);
-	tell_crash(stage, self);
+	if (self->options.command)
+		command_tell_crash(&self->command, stage, self->options.command[0]);
 	*counters_get(&stage->counters, "events", "late") += self->merge.n_late;
 	*counters_get(&stage->counters, "processes", "incarnations") += self->processes.n_upids;
 	*counters_get(&stage->counters, "processes", "maps-read-again") +=
@@ -708,9 +699,7 @@ static int give_up(struct stage *stage, struct perf_source *self, int error)
 	recording_disable(&self->recording);
 	if (error != -ECANCELED) /* else the end of the stream is told */
 		source_output_close();
-	command_reap(&self->command);
-	if (stage->exit_status == STAGE_EXIT_OK)
-		stage->exit_status = self->command.status;
+	command_end(&self->command, stage);
 	return error;
 }
 
@@ -736,11 +725,8 @@ int perf_source_close(struct stage *stage, void *data)
 
 	source_output_close();
 	images_deinit(&self->images);
-	if (self->options.command) {
-		command_reap(&self->command);
-		if (stage->exit_status == STAGE_EXIT_OK)
-			stage->exit_status = self->command.status;
-	}
+	if (self->options.command)
+		command_end(&self->command, stage);
 	image_server_wait(&self->server, stage_must_stop);
 	image_server_count(&self->server, &stage->own_counters);
 	return 0;

@@ -255,23 +255,28 @@ static int open_process(struct perf_source *self, size_t i)
 	return r < 0 ? r : 0;
 }
 
+static bool has_ended(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
 /* Of several, those that have ended meanwhile are left out, if any is there still. */
 static void leave_out_ended(struct stage *stage, struct perf_source_options *options)
 {
 	size_t n = 0, n_all = options->n_pids;
 
 	for (size_t i = 0; i < n_all; i++)
-		n += !kill(options->pids[i], 0) || errno != ESRCH;
+		n += !has_ended(options->pids[i]);
 	if (!n || n == n_all)
 		return;
 	options->n_pids = 0;
 	for (size_t i = 0; i < n_all; i++) {
 		pid_t pid = options->pids[i];
 
-		if (!kill(pid, 0) || errno != ESRCH)
-			options->pids[options->n_pids++] = pid;
-		else
+		if (has_ended(pid))
 			stage_warn(stage, "there is no process %d", (int)pid);
+		else
+			options->pids[options->n_pids++] = pid;
 	}
 }
 

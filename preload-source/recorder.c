@@ -452,16 +452,6 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 		stage_warn(stage, "what the program itself allocates is not told: %s", reason);
 }
 
-/* How the command has ended belongs to what happened, unless it was we who were to stop. */
-static void tell_crash(struct stage *stage, struct preload_source *self)
-{
-	char room[COMMAND_END_TEXT];
-	const char *text = command_crash_text(&self->command, room);
-
-	if (text && !stage_should_stop())
-		stage_warn(stage, "'%s' %s", self->options.command[0], text);
-}
-
 /* They run on, but tell nothing any more. */
 static void let_go(struct preload_source *self)
 {
@@ -474,9 +464,7 @@ static void let_go(struct preload_source *self)
 static int give_up(struct stage *stage, struct preload_source *self, int error)
 {
 	let_go(self);
-	command_reap(&self->command);
-	if (stage->exit_status == STAGE_EXIT_OK)
-		stage->exit_status = self->command.status;
+	command_end(&self->command, stage);
 	return error;
 }
 
@@ -490,7 +478,7 @@ static int finish(struct stage *stage, struct preload_source *self)
 	if (r == 0)
 		r = images_take_states(&self->images);
 	explain_silence(stage, self);
-	tell_crash(stage, self);
+	command_tell_crash(&self->command, stage, self->options.command[0]);
 	*counters_get(&stage->counters, "processes", "traced") += self->n_met;
 	if (self->n_sanitizers)
 		*counters_get(&stage->counters, "processes", "with-sanitizer") +=
@@ -519,9 +507,7 @@ int preload_source_close(struct stage *stage, void *data)
 
 	source_output_close();
 	images_deinit(&self->images);
-	command_reap(&self->command);
-	if (stage->exit_status == STAGE_EXIT_OK)
-		stage->exit_status = self->command.status;
+	command_end(&self->command, stage);
 	image_server_wait(&self->server, stage_must_stop);
 	image_server_count(&self->server, &stage->own_counters);
 	return 0;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <unistd.h>
 
 #include "common/arguments.h"
 #include "common/cleanup.h"
