@@ -73,7 +73,7 @@ class Kept(pipeline.RecordingTest):
     def test_a_full_disk(self):
         small, known = self.directory / "small", self.directory / KNOWN
         small.mkdir()
-        script = f'mount -t tmpfs -o size=200k none "{small}" && cd "{small}" && "$@"; status=$?; cp stackpipe.* ..; exit $status'
+        script = f'mount -t tmpfs -o size=64k none "{small}" && cd "{small}" && "$@"; status=$?; cp stackpipe.* ..; exit $status'
         for what in ["record"], ["heap", "--follow"]:
             with self.subTest(what[0]):
                 known.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import accounting
 import pipeline
 
 HZ = 999
-THERE = 0.6  # of them at least: events of tasks have 0.15; a machine that is late with its timers has 0.8 now and then
+THERE = 0.4  # of them at least: events of tasks have 0.15; a machine whose host takes its CPUs away had 0.56
 TOLERANCE = 0.05  # of some 1,000 samples: chance, and what counts as chance
 SHORT_LIVED = pipeline.BUILD / "tests" / "pipeline" / "short-lived"
 MAX_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
