@@ -6,6 +6,7 @@
 #include "common/sum.h"
 #include "common/cleanup.h"
 #include "profile/counts.h"
+#include "profile/waiter.h"
 
 /* Whether a function is one of a node's or its callers', for all nodes. */
 static int find_matching(const struct tree *tree, const bool *functions, bool **ret)
@@ -49,7 +50,7 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		return -ENOMEM;
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
-		uint32_t node = counts->tree->node_of[sample->node];
+		uint32_t node = counts->tree->node_of[sample->node], self = node;
 		bool is_wait = events_is_wait(&profile->stacks->events, sample->event);
 		bool has_waiter =
 			is_wait || events_is_wakeup(&profile->stacks->events, sample->event);
@@ -58,10 +59,9 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		if (!n || (filter->threads && !filter->threads[sample->thread]) ||
 		    (matches && !matches[node]))
 			continue;
-		sum_add(&counts->self[has_waiter && filter->has_waiters
-					      ? tree_waiter(counts->tree, node)
-					      : node],
-			n);
+		if (has_waiter && filter->has_waiters)
+			self = counts->tree->node_of[profile_waiter(profile, sample->node)];
+		sum_add(&counts->self[self], n);
 		if (is_wait) {
 			sum_add(&counts->waited[node], n);
 			if (sample->flags & WIRE_sample_flags_PREEMPTED)

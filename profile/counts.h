@@ -11,7 +11,7 @@ struct counts_filter {
 	const bool *threads;   /* by thread of the profile; NULL: all */
 	const bool *functions; /* by function of the tree: one of a stack's at least; NULL: any */
 	struct view view;
-	bool has_waiters; /* waits are those of whoever has called the kernel: tree_waiter() */
+	bool has_waiters; /* waits are those of whoever has called the kernel: profile_waiter() */
 };
 
 struct function_count {

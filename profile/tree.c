@@ -139,35 +139,3 @@ void tree_deinit(struct tree *tree)
 	free(tree->node_of);
 	*tree = (struct tree){ 0 };
 }
-
-static bool is_kernel(const struct tree *tree, uint32_t node)
-{
-	return tree->functions[tree->nodes[node].function].kind == TREE_KERNEL;
-}
-
-/* What gives the CPU away, by its name (kernel/sched/core.c, kernel/time/sleep_timeout.c). */
-static bool is_scheduler(const struct tree *tree, uint32_t node)
-{
-	static const char *const names[] = { "schedule", "__schedule", "io_schedule",
-					     "preempt_schedule", "__cond_resched" };
-	const char *name =
-		profile_text(tree->profile, tree->functions[tree->nodes[node].function].name);
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-uint32_t tree_waiter(const struct tree *tree, uint32_t node)
-{
-	uint32_t user = node, caller = node;
-
-	while (user && is_kernel(tree, user))
-		user = tree->nodes[user].parent;
-	if (user)
-		return user;
-	while (caller && is_scheduler(tree, caller))
-		caller = tree->nodes[caller].parent;
-	return caller ? caller : node;
-}

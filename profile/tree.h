@@ -38,9 +38,3 @@ const char *tree_kind_mark(enum tree_function_kind kind);
 /* Of a profile that is settled. 0 or -ENOMEM. */
 int tree_init(struct tree *tree, const struct profile *profile, enum tree_detail detail);
 void tree_deinit(struct tree *tree);
-
-/*
- * Of a wait in the kernel: the node of whoever has called that, as how the kernel goes about it
- * says nothing. Of a thread of the kernel, what it has called the scheduler in.
- */
-uint32_t tree_waiter(const struct tree *tree, uint32_t node);

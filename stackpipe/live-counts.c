@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/growing-list.h"
+#include "profile/waiter.h"
 #include "stackpipe/live-counts.h"
 #include "stackpipe/regex-option.h"
 
@@ -161,16 +162,11 @@ uint64_t live_counts_amount(struct live_counts *counts, const struct profile_sam
 											    : 0;
 }
 
-/* Of a wait, whoever has called the kernel: how that goes about it says nothing (tree_waiter()). */
 static uint32_t counted_node(const struct profile *profile, const struct profile_sample *sample)
 {
-	uint32_t node = sample->node;
-
-	if (!events_is_wait(&profile->stacks->events, sample->event))
-		return node;
-	while (node && profile->locations[profile->nodes[node].location].kind == PROFILE_KERNEL)
-		node = profile->nodes[node].parent;
-	return node ? node : sample->node;
+	return events_is_wait(&profile->stacks->events, sample->event)
+		       ? profile_waiter(profile, sample->node)
+		       : sample->node;
 }
 
 /* Adds a sample (1), or takes it off again (-1). */
