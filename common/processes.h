@@ -18,7 +18,7 @@
 #define PROCESSES_LINGER_NS 100000000ULL
 #define PROCESSES_REREAD_NS 100000000ULL /* a process's maps are read again no faster than this */
 #define PROCESSES_COMPARE_NS 50000000ULL /* what is mapped is compared with /proc no faster */
-#define PROCESSES_COMPARE_SHARE 500	 /* and at most this part of the time goes into that */
+#define PROCESSES_COMPARE_SHARE 200	 /* and at most this part of the time goes into that */
 #define PROCESSES_SWEEP_NS 10000000000ULL
 /* Bytes of what all processes have mapped: beyond the one some are given up, to below the other. */
 #define PROCESSES_MAPPINGS_MAX (96U << 20)
