@@ -180,23 +180,25 @@ static bool is_line_of(const char *line, size_t size, const char *name)
 	       !memcmp(line + size - name_size, name, name_size);
 }
 
-bool kallsyms_find_range(const char *text, size_t size, const char *name, uint64_t *ret_start,
-			 uint64_t *ret_end)
+/* A line: whether the function before it, which is looked for, ends here, or one begins. */
+static void match(struct kallsyms_range *range, const char *line, size_t size)
+{
+	if (range->end)
+		return;
+	if (!range->start && is_line_of(line, size, range->name)) {
+		range->start = strtoull(line, NULL, 16);
+	} else if (range->start) {
+		uint64_t address = strtoull(line, NULL, 16);
+
+		range->end = address > range->start ? address : 0;
+	}
+}
+
+void kallsyms_find_ranges(const char *text, size_t size, struct kallsyms_range *ranges, size_t n)
 {
 	const char *end = text + size, *line_end;
-	uint64_t start = 0;
 
-	for (; text < end; text = line_end + 1) {
-		line_end = memchr(text, '\n', end - text);
-		if (!line_end)
-			return false;
-		if (start && strtoull(text, NULL, 16) > start) {
-			*ret_start = start;
-			*ret_end = strtoull(text, NULL, 16);
-			return true;
-		}
-		if (!start && is_line_of(text, line_end - text, name))
-			start = strtoull(text, NULL, 16);
-	}
-	return false;
+	for (; text < end && (line_end = memchr(text, '\n', end - text)); text = line_end + 1)
+		for (size_t i = 0; i < n; i++)
+			match(&ranges[i], text, line_end - text);
 }

@@ -34,12 +34,14 @@ int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size);
 /* The file is whole: reads it. 0, -EBADMSG: it cannot be decompressed; -ENOMEM. */
 int kallsyms_finish(struct kallsyms *kallsyms);
 
-/*
- * Where a function of that name begins and ends (where the next one in the file begins), of the
- * file's text, of which nothing else is taken in; false: there is none.
- */
-bool kallsyms_find_range(const char *text, size_t size, const char *name, uint64_t *ret_start,
-			 uint64_t *ret_end);
+/* Where a function of a name begins and ends: where the next one in the file begins. */
+struct kallsyms_range {
+	const char *name;
+	uint64_t start, end; /* 0: there is none of that name */
+};
+
+/* Those of several names, of the file's text, of which nothing else is taken in. */
+void kallsyms_find_ranges(const char *text, size_t size, struct kallsyms_range *ranges, size_t n);
 
 /*
  * The function that holds an address, and how many bytes there are to the next one; NULL: none,

@@ -15,6 +15,7 @@
 #include "perf-source/merge.h"
 #include "perf-source/missing.h"
 #include "common/processes.h"
+#include "common/register-writers.h"
 #include "perf-source/off-cpu.h"
 #include "perf-source/recording.h"
 #include "perf-source/sample-filter.h"
@@ -56,6 +57,7 @@ struct perf_source {
 	struct merge merge;
 	struct gaps gaps; /* of the rings of side-band */
 	struct coming coming;
+	struct register_writers register_writers;
 	struct images images;
 	struct processes processes;
 	struct off_cpu off_cpu;

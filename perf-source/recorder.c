@@ -69,6 +69,13 @@ static int take_raw(struct perf_source *self, const struct perf_event_header *he
 	return event ? off_cpu_take_event(&self->off_cpu, raw) : 0;
 }
 
+/* They are of two moments. */
+static void lose_registers(struct stage *stage, struct record_sample *sample)
+{
+	++*counters_get(&stage->counters, "samples", "registers-being-written");
+	sample->abi = sample->n_registers = sample->stack_size = 0;
+}
+
 static int take_sample(struct stage *stage, struct perf_source *self,
 		       const struct merge_record *record)
 {
@@ -89,6 +96,9 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 	}
 	if (self->follows && !followed_has_sample(&self->followed, sample.pid))
 		return 0;
+	if (register_writers_were_interrupted(&self->register_writers, sample.chain,
+					      sample.n_chain))
+		lose_registers(stage, &sample);
 	if (kind == RING_WAITS)
 		return event->number == WAITS_WAKING ? off_cpu_take_waking(&self->off_cpu, &sample)
 						     : off_cpu_take_stack(&self->off_cpu, &sample);
@@ -360,6 +370,7 @@ static int put_kallsyms(struct stage *stage, struct perf_source *self)
 
 	if (r < 0)
 		return r;
+	register_writers_find(&self->register_writers, text, size);
 	if (self->off_cpu.program)
 		off_cpu_find_functions(&self->off_cpu, text, size);
 	return host_files_put_kallsyms(stage, text, size, self->start_time);

@@ -15,10 +15,11 @@ enum { PROGRAM_FRAMES_MAX = 16 };
 
 void off_cpu_find_functions(struct off_cpu *off_cpu, const char *kallsyms, size_t size)
 {
-	kallsyms_find_range(kallsyms, size, "__schedule", &off_cpu->leaving.start,
-			    &off_cpu->leaving.end);
-	kallsyms_find_range(kallsyms, size, "try_to_wake_up", &off_cpu->waking.start,
-			    &off_cpu->waking.end);
+	struct kallsyms_range ranges[] = { { .name = "__schedule" }, { .name = "try_to_wake_up" } };
+
+	kallsyms_find_ranges(kallsyms, size, ranges, 2);
+	off_cpu->leaving = (struct off_cpu_function){ ranges[0].start, ranges[0].end };
+	off_cpu->waking = (struct off_cpu_function){ ranges[1].start, ranges[1].end };
 }
 
 void off_cpu_leave_program_out(const struct off_cpu_function *met_in, struct record_sample *stack)

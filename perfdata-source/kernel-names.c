@@ -84,10 +84,10 @@ static bool is_of_this_boot(const struct input *input)
 /* By the symbol whose address perf has told. */
 static bool is_where_it_was(const struct kernel_names *names, const char *text, size_t size)
 {
-	uint64_t start, end;
+	struct kallsyms_range symbol = { .name = names->symbol };
 
-	return kallsyms_find_range(text, size, names->symbol, &start, &end) &&
-	       start == names->address;
+	kallsyms_find_ranges(text, size, &symbol, 1);
+	return symbol.end && symbol.start == names->address;
 }
 
 /* Up to the first line of "… name\t[module]": those are behind all others (kernel/kallsyms.c). */
@@ -164,6 +164,8 @@ int kernel_names_settle(struct kernel_names *names, struct stage *stage, const s
 	if (why_not)
 		stage_warn(stage, "%s have no names: %s",
 			   copy ? "functions of kernel modules" : "kernel functions", why_not);
+	if (all || copy)
+		register_writers_find(&names->writers, all ?: copy, all ? all_size : copy_size);
 	if (all)
 		return host_files_put_kallsyms(stage, all, all_size, stage->last_time);
 	return copy ? host_files_put_kallsyms(stage, copy, copy_size, stage->last_time) : 0;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "common/record.h"
+#include "common/register-writers.h"
 #include "common/stage.h"
 #include "perfdata-source/input.h"
 
@@ -34,6 +35,7 @@ struct kernel_names {
 	bool is_told;	  /* these two */
 	bool has_modules; /* now, or when it was recorded */
 	bool is_settled;
+	struct register_writers writers; /* known once it is settled */
 };
 
 /* Opens what may be needed: what /proc/kallsyms shows depends on who has opened it. */

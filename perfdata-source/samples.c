@@ -198,6 +198,11 @@ int samples_take(struct stage *stage, struct replay *replay, const struct ordere
 	};
 	int r;
 
+	if (has_user && register_writers_were_interrupted(&replay->kernel_names.writers, kernel,
+							  out.kernel.n)) {
+		++*counters_get(&stage->counters, "samples", "registers-being-written");
+		out.abi = has_user = false;
+	}
 	for (size_t i = 0; has_user && i < arch_host.n_registers; i++)
 		registers[i] = layout_word(sample->registers, record->event->register_at[i]);
 	if (has_user) {
