@@ -30,16 +30,20 @@ class Bombs(pipeline.MachineTest):
         self.stream = self.directory / "all.stream"
 
     def start_bomb(self, *command, n=1):
-        """Another user's, who is killed in the end. That many want the CPU, too, is not meant here."""
+        """
+        Another user's, who is killed in the end. That many want the CPU, too, is not meant here: it is nice, but not
+        before it is ready, which would be never on a busy machine.
+        """
         program = pipeline.readable_copy(command[0], self.directory)
         processes = []
         for _ in range(n):
-            process = subprocess.Popen(["nice", "-n", "19", program, *command[1:]], user=NOBODY, group=NOBODY, extra_groups=[],
+            process = subprocess.Popen([program, *command[1:]], user=NOBODY, group=NOBODY, extra_groups=[],
                                        stdout=subprocess.PIPE, **pipeline.in_group(0))
             self.addCleanup(self.end_bomb, process)
             processes.append(process)
         for process in processes:
             self.assertEqual(process.stdout.readline(), b"ready\n")
+            os.setpriority(os.PRIO_PGRP, process.pid, 19)
 
     def end_bomb(self, process):
         try:
@@ -62,7 +66,7 @@ class Bombs(pipeline.MachineTest):
         self.assert_memory_is_bounded(*STAGES)
         accounting.check(self, self.stream)
         source = stats["perf-source"]
-        self.assertLess(sum(source["dropped"].values()), LOST_MAX * source["samples_in"])
+        self.assertLess(sum(source["dropped"].values()), LOST_MAX * source["samples_in"], source)
         stacks = streams.folded_stacks(self.folded.read_text())
         good = [(names, n) for names, n in stacks if names[0] == "chain"]
         self.assertGreater(sum(n for _, n in good), GOOD_MIN)
