@@ -19,6 +19,7 @@ BPF_SPIN_SKIPPED = 77
 N_PROGRAMS = 20  # one after the other, in each of two threads
 N_ALL = 2 * (N_PROGRAMS + 1)
 SECONDS = 0.05  # of CPU time, each of them
+BETWEEN = "between"  # a thread that is about to run the next program
 THREAD = re.compile(r"(left|right)\d+")  # has the name of the program that it runs
 
 
@@ -127,7 +128,8 @@ class Live(pipeline.RecordingTest):
         Returns which were found."""
         n_all, n_right, found = 0, 0, set()
         for names, n in self.folded():
-            if names[0] == BPF_SPIN.name:  # a thread that had its name before it was known
+            # A thread that was there before has the name that it had when that was read, shortly after the beginning.
+            if names[0] in (BPF_SPIN.name, BETWEEN):
                 continue
             programs = [name for name in names if name.startswith("bpf_prog_")
                         and THREAD.fullmatch(thread_of(name))]
