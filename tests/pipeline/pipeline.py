@@ -182,12 +182,6 @@ def refusal():
     return text if ended.status == 1 and refused else ""
 
 
-def cpu_seconds(process):
-    """Of user and system, until now, of all its threads; proc(5)."""
-    utime, stime = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(utime) + int(stime)) / os.sysconf("SC_CLK_TCK")
-
-
 def is_output_full(process):
     """Whether the pipe that a process writes to has no room left: its next write blocks."""
     fd = os.open(f"/proc/{process.pid}/fd/1", os.O_WRONLY | os.O_NONBLOCK)
