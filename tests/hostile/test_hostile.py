@@ -25,7 +25,6 @@ SECONDS = "2.5"  # of a recording
 BRIEF = "0.3"  # CPU seconds of a hostile program; it is started again while there is time
 INTACT = 0.99  # of the good program's stacks
 GOOD_MIN = 100  # of them, to judge by: it shares the CPUs with all others
-LOST_MAX = 0.1  # of all samples
 GIGABYTES = 2 << 30
 KNOWN = ["main", "outer", "middle", "inner"]
 BELOW_MAIN = 3  # _start and two functions of libc, which have names where its symbols are
@@ -86,8 +85,6 @@ class Hostile(pipeline.MachineTest):
         total = sum(n for _, n in good)
         intact = sum(n for names, n in good if is_intact(names))
         self.assertGreater(total, GOOD_MIN)
-        source = self.stats("perf-source")
-        self.assertLess(sum(source["dropped"].values()), LOST_MAX * source["samples_in"], source)
         self.assertGreaterEqual(intact, INTACT * total,
                                 [names for names, _ in good if not is_intact(names)])
         print(f"{intact} of {total} good stacks intact; "
