@@ -2,21 +2,17 @@
 #include "common/arch.h"
 #include "perf-source/sample.h"
 
-enum {
-	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
-};
-
 /* The kernel's call chain without perf's marks. */
 static struct wire_addrs kernel_chain(struct stage *stage, const struct record_sample *sample)
 {
 	struct wire_addrs chain = { sample->chain, sample->n_chain };
 	size_t n = 0;
 
-	while (chain.n && *chain.data >= (uint64_t)-CONTEXT_MARKS) {
+	while (chain.n && *chain.data >= (uint64_t)-RECORD_CONTEXT_MARKS) {
 		chain.data++;
 		chain.n--;
 	}
-	while (n < chain.n && chain.data[n] < (uint64_t)-CONTEXT_MARKS)
+	while (n < chain.n && chain.data[n] < (uint64_t)-RECORD_CONTEXT_MARKS)
 		n++;
 	if (n > WIRE_KERNEL_FRAMES_MAX) {
 		++*counters_get(&stage->counters, "refused", "kernel-frames");

@@ -11,10 +11,6 @@
 #include "common/perf-counter.h"
 #include "perfdata-source/samples.h"
 
-enum {
-	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
-};
-
 static int put_event(struct stage *stage, struct replay *replay, uint32_t number)
 {
 	const struct events *events = &replay->header.events;
@@ -77,7 +73,7 @@ static size_t take_chain(const struct parsed_sample *sample, uint64_t side, uint
 	for (uint64_t i = 0; i < sample->n_chain && n < n_max; i++) {
 		uint64_t address = layout_word(sample->chain, i);
 
-		if (address >= (uint64_t)-CONTEXT_MARKS)
+		if (address >= (uint64_t)-RECORD_CONTEXT_MARKS)
 			context = address;
 		else if (context == side)
 			ret[n++] = address;
