@@ -403,7 +403,7 @@ static int scan_process(uint32_t pid, void *arg)
 }
 
 /*
- * The processes that are there already. Their events are on by now, so that nothing falls between
+ * The processes that are there already. Their side-band is on by now, so that nothing falls between
  * this look and the first event.
  */
 static int scan(struct perf_source *self)
@@ -513,10 +513,34 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
 	self->scheduler = scheduler_new(stage, &self->processes);
 	if (!self->scheduler)
 		return -ENOMEM;
-	/* What a command was before it is one is not of interest. */
-	self->scheduler->begun_at =
-		self->recording.setup.enable_on_exec ? UINT64_MAX : self->start_time;
 	return self->off_cpu.program ? recording_add_switches(&self->recording) : 0;
+}
+
+/*
+ * Samples come last: to look at the processes takes as long as they have mappings, and nobody
+ * empties the rings meanwhile. Events of a command alone are on when it is executed.
+ */
+static int enable(struct perf_source *self)
+{
+	bool on_exec = self->recording.setup.enable_on_exec;
+	uint64_t begun_at;
+	int r;
+
+	recording_sort_events(&self->recording);
+	r = on_exec ? 0 : recording_enable_sideband(&self->recording);
+	if (r == 0 && !on_exec)
+		r = scan(self);
+	if (r == 0)
+		r = missing_init(self);
+	if (r == 0 && !on_exec)
+		r = recording_enable_others(&self->recording);
+	if (r < 0)
+		return r;
+	begun_at = clock_now(CLOCK_MONOTONIC);
+	/* What a command was before it is one is not of interest. */
+	if (self->scheduler)
+		self->scheduler->begun_at = on_exec ? UINT64_MAX : begun_at;
+	return off_cpu_begin(&self->off_cpu, begun_at);
 }
 
 static int begin(struct stage *stage, struct perf_source *self)
@@ -544,22 +568,13 @@ static int begin(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	give_up_capabilities();
-	r = missing_init(self);
-	if (r == 0)
-		r = hotplug_init(&self->hotplug, self);
+	r = hotplug_init(&self->hotplug, self);
 	if (r == 0)
 		r = start_instruments(stage, self);
 	if (r == 0)
 		r = marks_start(&self->marks, self->realtime_ahead);
-	if (r < 0)
-		return r;
-	recording_sort_events(&self->recording);
-	/* Events of a command alone are on when it is executed. */
-	r = self->recording.setup.enable_on_exec ? 0 : recording_enable(&self->recording);
 	if (r == 0)
-		r = off_cpu_begin(&self->off_cpu, clock_now(CLOCK_MONOTONIC));
-	if (r == 0 && !self->recording.setup.enable_on_exec)
-		r = scan(self);
+		r = enable(self);
 	if (r < 0 || !self->options.command)
 		return r;
 	r = command_start(&self->command);

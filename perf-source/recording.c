@@ -287,12 +287,26 @@ int recording_each_output(const struct recording *recording,
 	return r;
 }
 
-int recording_enable(struct recording *recording)
+static int enable(struct recording *recording, enum ring_kind first, enum ring_kind last)
 {
-	for (size_t i = 0; i < recording->n_events; i++)
-		if (ioctl(recording->events[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+	for (size_t i = 0; i < recording->n_events; i++) {
+		const struct recorded_event *event = &recording->events[i];
+
+		if (event->kind >= first && event->kind <= last &&
+		    ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return -errno;
+	}
 	return 0;
+}
+
+int recording_enable_sideband(struct recording *recording)
+{
+	return enable(recording, RING_SIDEBAND, RING_SIDEBAND);
+}
+
+int recording_enable_others(struct recording *recording)
+{
+	return enable(recording, RING_SIDEBAND + 1, N_RING_KINDS);
 }
 
 void recording_disable(struct recording *recording)

@@ -90,7 +90,12 @@ int recording_each_output(const struct recording *recording,
 			  int (*each)(int cpu, int waits_fd, int switches_fd, void *arg),
 			  void *arg);
 
-int recording_enable(struct recording *recording);
+/*
+ * The side-band alone, and all others: whoever looks at what is there already does so in between,
+ * as the rings of samples would not last while it looks. 0 or -errno.
+ */
+int recording_enable_sideband(struct recording *recording);
+int recording_enable_others(struct recording *recording);
 void recording_disable(struct recording *recording);
 
 /* Nanoseconds that tasks have run under the first event, which is a clock of theirs. */
