@@ -17,7 +17,10 @@
 #include "common/image-message.h"
 #include "common/image-server-internal.h"
 
-enum { SOURCE_PATIENCE_S = 2 }; /* of perf-source with a full socket */
+enum {
+	SOURCE_PATIENCE_S = 2, /* of perf-source with a full socket */
+	ASKED_MAX = 8 << 20, /* bytes that are on their way to the server, with the kernel's own */
+};
 
 /* An abstract address that nobody can guess or be in the way of. */
 static int listen_somewhere(struct image_server *server)
@@ -51,6 +54,19 @@ static uint64_t *share_counts(void)
 	return counts == MAP_FAILED ? NULL : counts;
 }
 
+/*
+ * Room for what is asked for at once: with 200 KiB, a few hundred images, the source and the server
+ * wait for each other a hundred times where a process has 20,000 files, and on a busy machine each
+ * time until it is their turn. Without CAP_NET_ADMIN there is what socket(7) lets everybody have.
+ */
+static void enlarge(int socket)
+{
+	const int size = ASKED_MAX;
+
+	if (setsockopt(socket, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)
+		setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+}
+
 int image_server_start(struct image_server *ret)
 {
 	struct image_server server = { 0 };
@@ -64,6 +80,7 @@ int image_server_start(struct image_server *ret)
 		return -errno;
 	ours = pair[0];
 	theirs = pair[1];
+	enlarge(ours);
 	/* A server that is stopped or starved must not stop who feeds it. */
 	if (setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
 		return -errno;
