@@ -19,6 +19,7 @@ WAIT_IN_TURNS = pipeline.BUILD / "tests" / "pipeline" / "wait-in-turns"
 ROUNDS = 150
 DISK_ROUNDS = 60
 FEW_ROUNDS = 50  # less than half a second of waits
+THRESHOLD_MAX_US = 1000000
 TURNS = 1500
 TURNS_THINNED = 6000  # of which few are looked at: a twentieth of their time is chance
 FUNCTIONS = {"asleep": "wait_asleep", "for-pipe": "wait_for_pipe", "for-mutex": "wait_for_mutex",
@@ -116,7 +117,7 @@ class Waits(pipeline.RecordingTest):
                 self.check_stacks(name, totals, off_ns)
                 self.assert_near(times[tid]["on_cpu_ns"] + times[tid]["off_cpu_ns"], wall_ns, 0.01,
                                  f"life of {name}")
-                calls = [row["name"] for row in of_thread["waited_for"] if not row["name"].startswith("[")]
+                calls = [row["name"] for row in of_thread["waited_for"] if not row["name"].startswith(("[", "the CPU"))]
                 self.assertEqual(calls[0], CALLS[name])
                 self.assertEqual(of_thread["summary"]["sum"], times[tid]["off_cpu_ns"])
 
@@ -144,11 +145,16 @@ class Waits(pipeline.RecordingTest):
         return stream, {name: tuple(map(int, numbers)) for name, *numbers in said}
 
     def check_short_waits(self, stream, said):
-        """All together they are shorter than the threshold: none stands for them."""
+        """
+        All together they are shorter than the threshold: none stands for them. A thread whose CPU others have taken
+        can be away for longer than that.
+        """
         for name in "asleep", "for-pipe":
             tid, off_ns, *_ = said[name]
             report = self.report(stream, "--view=off-cpu", f"--thread=^{name}$")
-            self.assertEqual([row["function"] for row in report["functions"] if row["total"]], ["[short-waits]"])
+            selves = {row["function"]: row["self"] for row in report["functions"] if row["self"]}
+            self.assertGreater(selves.pop("[short-waits]"), 0)
+            self.assertFalse({name: ns for name, ns in selves.items() if ns < THRESHOLD_MAX_US * 1000})
             self.assertGreaterEqual(report["summary"]["sum"], 0.98 * off_ns)
             # Who is late finds what he would have waited for; to sleep is to wait each time.
             self.assertGreaterEqual(report["thread_times"][0]["waits"], FEW_ROUNDS if name == "asleep" else 1)
@@ -226,9 +232,9 @@ class OffCpu(Waits):
         self.check_waits(["for-disk"], stream, said)
 
     def test_short_waits_are_summed(self):
-        stream, said = self.record_waits("--off-cpu=1000000", command=[WAITS, self.directory / "read", FEW_ROUNDS])
+        stream, said = self.record_waits(f"--off-cpu={THRESHOLD_MAX_US}",
+                                         command=[WAITS, self.directory / "read", FEW_ROUNDS])
         self.check_short_waits(stream, said)
-        self.assertEqual(self.stats("perf-source")["waits"]["told"], 0)
 
     def test_short_waits_are_sampled(self):
         self.check_turns(*self.record_waits("--off-cpu=1500", command=[WAIT_IN_TURNS, TURNS]))
@@ -357,7 +363,8 @@ class OfAllProcesses(Waits):
         self.check_waits(["for-disk"], stream, said)
 
     def test_short_waits_are_summed(self):
-        stream, said = self.record_all("--off-cpu=1000000", command=[WAITS, self.directory / "read", str(FEW_ROUNDS)])
+        stream, said = self.record_all(f"--off-cpu={THRESHOLD_MAX_US}",
+                                       command=[WAITS, self.directory / "read", str(FEW_ROUNDS)])
         self.check_short_waits(stream, said)
 
     def test_short_waits_are_sampled(self):

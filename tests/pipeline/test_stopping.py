@@ -23,8 +23,10 @@ class StoppingTest(pipeline.RecordingTest):
         return started
 
     def start_all_stages(self):
-        return self.start_capture(self.source("-a"), self.stage("live-unwinder", "-q"),
-                                  self.stage("symbolizer", "-q"))
+        started = self.start_capture(self.source("-a"), self.stage("live-unwinder", "-q"),
+                                     self.stage("symbolizer", "-q"))
+        self.wait_for_samples()
+        return started
 
     def wait_for_samples(self):
         """What is cut before the first one leaves no capture."""
@@ -165,7 +167,6 @@ class Leaving(StoppingTest):
         for number, name in enumerate(STAGES[:-1]):
             with self.subTest(killed=name):
                 started = self.start_all_stages()
-                self.wait_for_samples()
                 started.processes[number].kill()
                 self.assert_others_end(started.end(), number)
                 self.out.unlink()
