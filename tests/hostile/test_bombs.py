@@ -112,13 +112,11 @@ class Maps(Bombs):
 class Mappings(Bombs):
     """What is mapped, by how many processes."""
 
-    def check(self, kind, n, what, k):
+    def check(self, kind, n, what, k, **bomb):
         files = self.directory / "files"
         files.mkdir()
         files.chmod(0o777)
-        # A fork has its memory locked, and is to come to its end while it is recorded.
-        self.start_bomb(PROGRAMS / "mapping", kind, str(n), what, str(k), "60", files,
-                        niceness=0 if what == "forks" else 19)
+        self.start_bomb(PROGRAMS / "mapping", kind, str(n), what, str(k), "60", files, **bomb)
         stats, stacks = self.record_all()
         self.assertTrue([names for names, _ in stacks if names[0] == "mapping"])
         return stats, stacks
@@ -140,8 +138,11 @@ class Mappings(Bombs):
         self.assert_bytes_less(stats, 200 << 20)
 
     def test_forks_of_60000_pieces_of_memory_without_a_file(self):
-        """Each has a place of its own in each piece: they are given up, and named."""
-        stats, stacks = self.check("anonymous", 60000, "forks", 30)
+        """
+        Each has a place of its own in each piece: they are given up, and named. A fork has its memory locked, and is to
+        come to its end while it is recorded.
+        """
+        stats, stacks = self.check("anonymous", 60000, "forks", 30, niceness=0)
         self.assert_bytes_less(stats, 200 << 20)
         self.assertGreater(stats["perf-source"]["refused"]["mapping-limit"], 0)
 
