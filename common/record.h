@@ -23,11 +23,13 @@
 /* Bytes of stack that the kernel copies at most, a multiple of 8 (perf_copy_attr()). */
 enum { RECORD_STACK_MAX = 65528 };
 
-/* A sample; everything points into the record. */
-/* In a call chain the last so many values of 64 bits are marks, PERF_CONTEXT_…
- * (linux/perf_event.h). */
+/*
+ * In a call chain the last so many values of 64 bits are marks, PERF_CONTEXT_…
+ * (linux/perf_event.h).
+ */
 enum { RECORD_CONTEXT_MARKS = 4095 };
 
+/* A sample; everything points into the record. */
 struct record_sample {
 	uint64_t address;
 	uint32_t pid, tid;

@@ -306,7 +306,7 @@ int recording_enable_sideband(struct recording *recording)
 
 int recording_enable_others(struct recording *recording)
 {
-	return enable(recording, RING_SIDEBAND + 1, N_RING_KINDS);
+	return enable(recording, RING_SAMPLES, RING_WAITS);
 }
 
 void recording_disable(struct recording *recording)

@@ -235,6 +235,8 @@ class OffCpu(Waits):
         stream, said = self.record_waits(f"--off-cpu={THRESHOLD_MAX_US}",
                                          command=[WAITS, self.directory / "read", FEW_ROUNDS])
         self.check_short_waits(stream, said)
+        all_ns = self.report(stream, "--view=off-cpu")["summary"]["sum"]
+        self.assertLessEqual(self.stats("perf-source")["waits"]["told"], all_ns // (THRESHOLD_MAX_US * 1000))
 
     def test_short_waits_are_sampled(self):
         self.check_turns(*self.record_waits("--off-cpu=1500", command=[WAIT_IN_TURNS, TURNS]))
