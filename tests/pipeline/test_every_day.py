@@ -107,7 +107,8 @@ class EveryDay(pipeline.RecordingTest):
         self.assertEqual((self.directory / "out.txt").read_text(), "hello\n")
         self.type("stackpipe heap -q -- sh -c 'ls / >/dev/null; echo hello' > out.txt")
         self.assertEqual((self.directory / "out.txt").read_text(), "hello\n")
-        self.assertEqual(self.type("stackpipe record -q --force -o - -f folded -- ls / 2>/dev/null | tail -n 1 | grep -c ' [0-9]'"),
+        spin = "sh -c 'ls /; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'"
+        self.assertEqual(self.type(f"stackpipe record -q --force -o - -f folded -- {spin} 2>/dev/null | tail -n 1 | grep -c ' [0-9]'"),
                          "1\n")
 
     def test_where_it_waits(self):
