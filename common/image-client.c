@@ -130,7 +130,9 @@ int image_client_open_debug(struct image_client *client, uint64_t image,
 	struct wire_image_state state;
 	int r = ask(client, &request, &state, ret_fd);
 
-	return r < 0 ? r : *ret_fd < 0 ? -ENOENT : 0;
+	if (r < 0 || *ret_fd >= 0)
+		return r;
+	return state.status == WIRE_image_status_SLOW ? -EAGAIN : -ENOENT;
 }
 
 /*

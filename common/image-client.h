@@ -39,7 +39,7 @@ int image_client_open(struct image_client *client, uint64_t image, struct wire_i
 /*
  * Asks for the debug file of an image, by its build-id, where the process would have it that has
  * mapped the image: below a container's root. Whoever opens it compares the build-id. 0 and a
- * descriptor; -ENOENT: there is none; -ENOTCONN; -EAGAIN.
+ * descriptor; -ENOENT: there is none; -ENOTCONN; -EAGAIN: neither is known yet.
  */
 int image_client_open_debug(struct image_client *client, uint64_t image,
 			    const unsigned char *build_id, size_t size, int *ret_fd);

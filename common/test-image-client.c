@@ -136,6 +136,23 @@ static void test_an_answer_without_descriptor_gives_none(void **state)
 	stop_server(&server, &client);
 }
 
+/* The file may be there: it is to be asked for again. */
+static void test_a_debug_file_that_is_slow_is_not_known_yet(void **state)
+{
+	_Alignas(8) char record[128];
+	struct image_client client;
+	struct test_door server;
+	int fd = 99;
+
+	start(&server, &client);
+	answer(&server, record, encode_state(WIRE_image_status_SLOW, record), NULL, 0);
+	assert_int_equal(image_client_open_debug(&client, 5, (void *)"12", 2, &fd), -EAGAIN);
+	answer(&server, record, encode_state(WIRE_image_status_GONE, record), NULL, 0);
+	assert_int_equal(image_client_open_debug(&client, 5, (void *)"12", 2, &fd), -ENOENT);
+	assert_int_equal(fd, -1);
+	stop_server(&server, &client);
+}
+
 static void test_a_server_that_has_gone_is_not_asked_again(void **state)
 {
 	struct wire_image_state found;
@@ -454,6 +471,7 @@ int main(void)
 		cmocka_unit_test(test_without_a_server_there_is_no_connection),
 		cmocka_unit_test(test_the_request_carries_the_number_and_no_key),
 		cmocka_unit_test(test_an_answer_without_descriptor_gives_none),
+		cmocka_unit_test(test_a_debug_file_that_is_slow_is_not_known_yet),
 		cmocka_unit_test(test_a_server_that_has_gone_is_not_asked_again),
 		cmocka_unit_test(test_a_late_answer_is_none_to_the_next_question),
 		cmocka_unit_test(test_a_garbled_answer_leaves_no_descriptor),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <lzma.h>
@@ -132,11 +133,13 @@ static bool find_in_container(Elf *elf, const struct debug_dirs *dirs, enum debu
 {
 	const unsigned char *id;
 	ssize_t size = dwelf_elf_gnu_build_id(elf, (const void **)&id);
-	int fd;
+	int fd, r;
 
-	return dirs->client && size >= 2 && size <= WIRE_BUILD_ID_MAX &&
-	       image_client_open_debug(dirs->client, dirs->image, id, size, &fd) == 0 &&
-	       open_descriptor(fd, "", ret) && is_wanted(elf, need, ret);
+	if (!dirs->client || size < 2 || size > WIRE_BUILD_ID_MAX)
+		return false;
+	r = image_client_open_debug(dirs->client, dirs->image, id, size, &fd);
+	ret->is_late = r == -EAGAIN;
+	return r == 0 && open_descriptor(fd, "", ret) && is_wanted(elf, need, ret);
 }
 
 /* In each of the directories, and where debuginfod's clients keep what they have downloaded. */

@@ -37,6 +37,7 @@ struct debug_file {
 	void *memory;	 /* decompressed */
 	char *path;	 /* NULL: in memory */
 	size_t n_hidden; /* sections that are beyond the limits of elf-limits.h */
+	bool is_late;	 /* there is none, but the image server had no answer about one yet */
 };
 
 enum debug_file_need { DEBUG_FILE_SYMBOLS, DEBUG_FILE_DWARF };

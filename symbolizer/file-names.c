@@ -7,10 +7,14 @@
 
 #include "common/build-id.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/file-names.h"
 #include "symbolizer/symbol-name.h"
 #include "symbolizer/symbol-table.h"
+
+enum { LATE_MAX = 6 };		  /* times that a file is asked for again */
+#define LATE_WAIT_NS 100000000ULL /* until the first time; it doubles */
 
 /* Names point into the file that is about to be closed. */
 static void forget_symbols(struct image *image, void *arg)
@@ -34,6 +38,7 @@ void file_names_init(struct file_names *names)
 	names->files.client.fd = -1;
 	pair_map_init(&names->symbols, IMAGE_TABLE_MAX);
 	pair_map_init(&names->tallies, IMAGE_TABLE_MAX);
+	pair_map_init(&names->late, IMAGE_TABLE_MAX);
 	pair_map_init(&names->same, IMAGE_TABLE_MAX);
 	same_files_init(&names->same_files);
 	downloads_init(&names->downloads);
@@ -61,6 +66,7 @@ void file_names_deinit(struct file_names *names)
 {
 	pair_map_deinit(&names->symbols);
 	pair_map_deinit(&names->tallies);
+	pair_map_deinit(&names->late);
 	pair_map_deinit(&names->same);
 	same_files_deinit(&names->same_files);
 	downloads_deinit(&names->downloads);
@@ -181,6 +187,21 @@ static void tally_image(struct file_names *names, const struct image *image,
 		     (uintptr_t)counters_get(&names->stage->counters, "no-debug-info", name));
 }
 
+/* On a busy machine the image server may answer too late for this time. */
+static void note_late(struct file_names *names, uint64_t image)
+{
+	uint64_t *n = pair_map_find(&names->late, image, 0), n_before = n ? *n : 0;
+
+	if (n_before == LATE_MAX)
+		return;
+	if (n)
+		++*n;
+	else if (pair_map_add(&names->late, image, 0, 1) < 0)
+		return;
+	if (!names->asked_again_at)
+		names->asked_again_at = clock_now(CLOCK_MONOTONIC) + (LATE_WAIT_NS << n_before);
+}
+
 int file_names_put(struct file_names *names, struct image *of_place, struct wire_symbol *symbol)
 {
 	const struct elf_image *own = image_files_get(&names->files, of_place);
@@ -205,7 +226,10 @@ int file_names_put(struct file_names *names, struct image *of_place, struct wire
 		++*counters_get(&names->stage->counters, "images", "written-to");
 		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
 	}
-	tally_image(names, of_place, symbols);
+	if (image_symbols_is_late(symbols))
+		note_late(names, image->number);
+	else
+		tally_image(names, of_place, symbols);
 	symbol->start = symbol->offset - (address - found->start);
 	symbol->size = found->size;
 	name_function(names, symbols, &demangled, room, symbol);
@@ -239,11 +263,32 @@ static bool is_not_of_arrival(uint64_t number, uint64_t zero, uint64_t tally, vo
 	return false;
 }
 
-bool file_names_take_downloads(struct file_names *names)
+static void forget_late(uint64_t number, uint64_t zero, uint64_t n, void *arg)
+{
+	struct file_names *names = arg;
+	uint64_t *known = pair_map_find(&names->symbols, number, 0);
+	struct image_symbols *symbols = known ? (struct image_symbols *)*known : NULL;
+	struct image *image = image_table_find(names->files.table, number);
+
+	if (image && symbols && image_symbols_is_late(symbols))
+		forget_symbols(image, names);
+}
+
+/* What is known of images whose debug files were late is read again when it is needed. */
+static bool ask_again(struct file_names *names)
+{
+	if (!names->asked_again_at || clock_now(CLOCK_MONOTONIC) < names->asked_again_at)
+		return false;
+	names->asked_again_at = 0;
+	pair_map_each(&names->late, forget_late, names);
+	return true;
+}
+
+bool file_names_take_late(struct file_names *names)
 {
 	struct debuginfod_build_id id;
 	struct arrival arrival = { names, &id };
-	bool any = false;
+	bool any = ask_again(names);
 
 	while (downloads_take(&names->downloads, &id)) {
 		pair_map_keep(&names->tallies, is_not_of_arrival, &arrival);
@@ -262,6 +307,7 @@ static bool is_of_living_image(uint64_t image, uint64_t zero, uint64_t value, vo
 void file_names_forget_ended(struct file_names *names)
 {
 	pair_map_prune(&names->tallies, is_of_living_image, names);
+	pair_map_prune(&names->late, is_of_living_image, names);
 }
 
 void file_names_tell_of_untrusted(const struct file_names *names)

@@ -23,6 +23,8 @@ struct file_names {
 	struct pair_map same; /* (image, 0) → the image with the same file whose symbols are used */
 	struct same_files same_files;
 	struct pair_map tallies; /* (image, 0) → count of samples in it: it has no DWARF */
+	struct pair_map late;	 /* (image, 0) → how often the image server had no answer yet */
+	uint64_t asked_again_at; /* when those are looked for again; 0: none is */
 	struct place_symbols found;
 	uint64_t *n_inlined;
 	uint64_t n_refused; /* by symbols that are gone */
@@ -45,10 +47,10 @@ int file_names_put(struct file_names *names, struct image *image, struct wire_sy
 uint64_t *file_names_tally(const struct file_names *names, uint64_t image);
 
 /*
- * Looks whether debug files have been downloaded. True: places have more names by now than were
- * told, and what was kept of any of them holds no more.
+ * Looks whether debug files have been downloaded, or may be had from the image server by now. True:
+ * places may have more names than were told, and what was kept of any of them holds no more.
  */
-bool file_names_take_downloads(struct file_names *names);
+bool file_names_take_late(struct file_names *names);
 
 /* After images have ended. */
 void file_names_forget_ended(struct file_names *names);

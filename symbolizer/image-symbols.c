@@ -251,6 +251,11 @@ bool image_symbols_has_debug_info(const struct image_symbols *symbols)
 	return symbols->debug;
 }
 
+bool image_symbols_is_late(const struct image_symbols *symbols)
+{
+	return symbols->table.debug.is_late || symbols->separate.is_late;
+}
+
 uint64_t image_symbols_refused(const struct image_symbols *symbols)
 {
 	const struct debug_info_refused *refused =

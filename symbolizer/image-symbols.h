@@ -50,5 +50,8 @@ uint64_t image_symbols_size(const struct image_symbols *symbols);
 /* Whether the image has DWARF that can be read; asked for once a place of it has been. */
 bool image_symbols_has_debug_info(const struct image_symbols *symbols);
 
+/* Whether the image server had no answer yet about a file that may have more. */
+bool image_symbols_is_late(const struct image_symbols *symbols);
+
 /* What was left out for a limit, or as it is damaged. */
 uint64_t image_symbols_refused(const struct image_symbols *symbols);

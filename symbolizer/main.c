@@ -218,9 +218,9 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 }
 
 /* Places that were told with less are told again when they are next met. */
-static void take_downloads(struct symbolizer *self)
+static void take_late(struct symbolizer *self)
 {
-	if (!file_names_take_downloads(&self->file_names))
+	if (!file_names_take_late(&self->file_names))
 		return;
 	pair_map_clear(&self->places);
 	frame_cache_forget_all(&self->frames);
@@ -246,7 +246,7 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	size_t n;
 	int r = 0;
 
-	take_downloads(self);
+	take_late(self);
 	if (self->places.n >= PLACES_KEPT_MAX && !self->has_names_of_others)
 		r = forget_places(stage, self);
 	n = count_new_frames(self, process, &stack->frames);

@@ -32,10 +32,10 @@ def build_id_of(path):
 
 
 class Recording(pipeline.RecordingTest):
-    def folded(self, command, *symbolizer_options, source_options=("-F", "4999")):
-        """The folded stacks of a command."""
+    def folded(self, command, *symbolizer_options, source_options=("-F", "4999"), beside=()):
+        """The folded stacks of a command. `beside` runs the source."""
         ended = self.run_well(
-            self.source(*source_options, "--", *command), self.stage("live-unwinder", "-q"),
+            [*beside, *self.source(*source_options, "--", *command)], self.stage("live-unwinder", "-q"),
             self.stage("symbolizer", "-q", *symbolizer_options),
             self.stage("capture-sink", "-q", "-f", "folded", "-"))
         self.assert_stats_add_up("perf-source", "live-unwinder", "symbolizer", "capture-sink")
@@ -518,7 +518,7 @@ class Container(Recording):
         source, full = self.directory / "spin.c", self.directory / "full"
         source.write_text("""static __attribute__((noinline)) void only_in_debug_file(long n) {
             while (n--) __asm__ volatile("" : "+r"(n)); __asm__ volatile(""); }
-            int main(void) { only_in_debug_file(1500000000); return 0; }""")
+            int main(int argc, char **argv) { only_in_debug_file(argc * 1500000000L); return 0; }""")
         subprocess.run(["cc", "-O1", "-static", "-Wl,--build-id", "-o", full, source], check=True)
         self.root = self.directory / "root"
         build_id = build_id_of(full)
@@ -527,8 +527,8 @@ class Container(Recording):
         subprocess.run(["objcopy", "--only-keep-debug", full, self.debug], check=True)
         subprocess.run(["strip", "-o", self.root / "spin", full], check=True)
 
-    def n_named(self):
-        stacks = self.folded(["chroot", self.root, "/spin"], source_options=("-F", "999"))
+    def n_named(self, *arguments, beside=()):
+        stacks = self.folded(["chroot", self.root, "/spin", *arguments], source_options=("-F", "999"), beside=beside)
         self.assertGreater(sum(n for names, n in stacks if names[0] == "spin"), 100)
         # /proc has another path than the kernel's events for what lies in the root.
         self.assertEqual(self.stats("perf-source")["processes"]["mappings-moved"], 0)
@@ -536,6 +536,13 @@ class Container(Recording):
 
     def test_the_debug_file_is_the_containers_own(self):
         self.assertGreater(self.n_named(), 100)
+
+    @unittest.skipUnless(shutil.which("strace"), f"strace {pipeline.NOT_INSTALLED}")
+    def test_a_debug_file_that_is_slow_comes_later(self):
+        """Its file system answers when the image server has given it up (OPENERS_PATIENCE_MS)."""
+        slow = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", f"/{self.debug.relative_to(self.root)}",
+                "-e", "trace=openat2", "-e", "inject=openat2:delay_enter=700000"]
+        self.assertGreater(self.n_named(*"1234567", beside=slow), 100)
 
     def test_a_debug_file_of_another_program_is_not_believed(self):
         other = self.directory / "other"
