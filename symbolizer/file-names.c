@@ -190,16 +190,14 @@ static void tally_image(struct file_names *names, const struct image *image,
 /* On a busy machine the image server may answer too late for this time. */
 static void note_late(struct file_names *names, uint64_t image)
 {
-	uint64_t *n = pair_map_find(&names->late, image, 0), n_before = n ? *n : 0;
+	const uint64_t *n = pair_map_find(&names->late, image, 0);
+	uint64_t n_asked = n ? *n : 1;
 
-	if (n_before == LATE_MAX)
-		return;
-	if (n)
-		++*n;
-	else if (pair_map_add(&names->late, image, 0, 1) < 0)
+	if (n_asked > LATE_MAX || (!n && pair_map_add(&names->late, image, 0, n_asked) < 0))
 		return;
 	if (!names->asked_again_at)
-		names->asked_again_at = clock_now(CLOCK_MONOTONIC) + (LATE_WAIT_NS << n_before);
+		names->asked_again_at =
+			clock_now(CLOCK_MONOTONIC) + (LATE_WAIT_NS << (n_asked - 1));
 }
 
 int file_names_put(struct file_names *names, struct image *of_place, struct wire_symbol *symbol)
@@ -270,8 +268,10 @@ static void forget_late(uint64_t number, uint64_t zero, uint64_t n, void *arg)
 	struct image_symbols *symbols = known ? (struct image_symbols *)*known : NULL;
 	struct image *image = image_table_find(names->files.table, number);
 
-	if (image && symbols && image_symbols_is_late(symbols))
-		forget_symbols(image, names);
+	if (!image || !symbols || !image_symbols_is_late(symbols))
+		return;
+	++*pair_map_find(&names->late, number, 0);
+	forget_symbols(image, names);
 }
 
 /* What is known of images whose debug files were late is read again when it is needed. */

@@ -23,7 +23,7 @@ struct file_names {
 	struct pair_map same; /* (image, 0) → the image with the same file whose symbols are used */
 	struct same_files same_files;
 	struct pair_map tallies; /* (image, 0) → count of samples in it: it has no DWARF */
-	struct pair_map late;	 /* (image, 0) → how often the image server had no answer yet */
+	struct pair_map late;	 /* (image, 0) → times that it was asked for, if never answered */
 	uint64_t asked_again_at; /* when those are looked for again; 0: none is */
 	struct place_symbols found;
 	uint64_t *n_inlined;
