@@ -187,17 +187,21 @@ static void tally_image(struct file_names *names, const struct image *image,
 		     (uintptr_t)counters_get(&names->stage->counters, "no-debug-info", name));
 }
 
-/* On a busy machine the image server may answer too late for this time. */
-static void note_late(struct file_names *names, uint64_t image)
+/*
+ * On a busy machine the image server may answer too late for this time. False: the file is not
+ * asked for again.
+ */
+static bool note_late(struct file_names *names, uint64_t image)
 {
 	const uint64_t *n = pair_map_find(&names->late, image, 0);
 	uint64_t n_asked = n ? *n : 1;
 
 	if (n_asked > LATE_MAX || (!n && pair_map_add(&names->late, image, 0, n_asked) < 0))
-		return;
+		return false;
 	if (!names->asked_again_at)
 		names->asked_again_at =
 			clock_now(CLOCK_MONOTONIC) + (LATE_WAIT_NS << (n_asked - 1));
+	return true;
 }
 
 int file_names_put(struct file_names *names, struct image *of_place, struct wire_symbol *symbol)
@@ -224,9 +228,7 @@ int file_names_put(struct file_names *names, struct image *of_place, struct wire
 		++*counters_get(&names->stage->counters, "images", "written-to");
 		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
 	}
-	if (image_symbols_is_late(symbols))
-		note_late(names, image->number);
-	else
+	if (!image_symbols_is_late(symbols) || !note_late(names, image->number))
 		tally_image(names, of_place, symbols);
 	symbol->start = symbol->offset - (address - found->start);
 	symbol->size = found->size;
@@ -261,14 +263,14 @@ static bool is_not_of_arrival(uint64_t number, uint64_t zero, uint64_t tally, vo
 	return false;
 }
 
-static void forget_late(uint64_t number, uint64_t zero, uint64_t n, void *arg)
+static void forget_late(uint64_t number, uint64_t zero, uint64_t n_asked, void *arg)
 {
 	struct file_names *names = arg;
 	uint64_t *known = pair_map_find(&names->symbols, number, 0);
 	struct image_symbols *symbols = known ? (struct image_symbols *)*known : NULL;
-	struct image *image = image_table_find(names->files.table, number);
+	struct image *image = find_image(names, number);
 
-	if (!image || !symbols || !image_symbols_is_late(symbols))
+	if (n_asked > LATE_MAX || !image || !symbols || !image_symbols_is_late(symbols))
 		return;
 	++*pair_map_find(&names->late, number, 0);
 	forget_symbols(image, names);
