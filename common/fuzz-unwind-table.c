@@ -99,7 +99,8 @@ static void check_rule(const struct unwind_rule *rule)
 	fuzz_check(rule->return_address >= UNWIND_VALUE_SAME &&
 		   rule->return_address <= UNWIND_VALUE_FALLBACK);
 	fuzz_check(rule->fp >= UNWIND_VALUE_SAME && rule->fp <= UNWIND_VALUE_FALLBACK);
-	fuzz_check(!(rule->flags & ~(UNWIND_FLAG_SIGNAL | UNWIND_FLAG_MENDED)));
+	fuzz_check(!(rule->flags &
+		     ~(UNWIND_FLAG_SIGNAL | UNWIND_FLAG_MENDED | UNWIND_FLAG_CONTRADICTS)));
 	if (rule->flags & UNWIND_FLAG_MENDED)
 		fuzz_check(rule->cfa == UNWIND_CFA_SP &&
 			   (rule->fp == UNWIND_VALUE_SAME || rule->fp == UNWIND_VALUE_UNDEFINED));

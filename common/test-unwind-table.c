@@ -923,7 +923,9 @@ static void assert_thunk(const uint8_t *code, size_t size, const void *program, 
 		const struct unwind_rule *rule = unwind_table_find(&table, 0x1000 + i);
 
 		assert_int_equal(rule->cfa_offset, 8 + 8 * (pushed[i] & 1));
-		assert_int_equal(rule->flags, pushed[i] & 0x40 ? UNWIND_FLAG_MENDED : 0);
+		assert_int_equal(rule->flags, pushed[i] & 0x40
+						      ? UNWIND_FLAG_MENDED | UNWIND_FLAG_CONTRADICTS
+						      : 0);
 	}
 	assert_marked(&table, 0x1000 + size, 0x1040, 40);
 }

@@ -36,6 +36,7 @@ enum {
 	UNWIND_FLAG_GIVEN = 2,	/* by somebody who knows better, against what the unwind
 				   information may say */
 	UNWIND_FLAG_MENDED = 4, /* the file says less */
+	UNWIND_FLAG_CONTRADICTS = 8, /* the file says what its code shows to be wrong */
 };
 
 struct unwind_rule {

@@ -307,7 +307,7 @@ static int mend_thunk(struct builder *builder)
 
 	if (!code || !builder->source->arch->find_thunk(code, size, &thunk))
 		return 0;
-	rule.flags |= UNWIND_FLAG_MENDED;
+	rule.flags |= UNWIND_FLAG_MENDED | UNWIND_FLAG_CONTRADICTS;
 	if (builder->last_at < start + thunk.from) {
 		rule.cfa_offset += WORD;
 		r = append_rule(builder, start + thunk.from, &rule);

@@ -646,7 +646,8 @@ static bool cut_where_tables_know_better(struct engine_table *engine, struct unw
 		return false;
 	if (i && !is_exact && rule_cache_lacks_call(&engine->cache, entry, place, rule))
 		cut_at(unwinding, i - 1, WIRE_stack_end_BAD_UNWIND_INFO, NULL);
-	else if (rule->flags & UNWIND_FLAG_GIVEN || rule->cfa == UNWIND_CFA_LOST)
+	else if (rule->flags & (UNWIND_FLAG_GIVEN | UNWIND_FLAG_CONTRADICTS) ||
+		 rule->cfa == UNWIND_CFA_LOST)
 		cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, image);
 	else
 		return false;

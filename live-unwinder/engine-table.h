@@ -38,7 +38,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 
 /*
  * Cuts the answer of elfutils at the first frame that only we know not to believe: code of which a
- * person has given a rule, that overwrites its own frame, or of a file that was written to since;
- * and in front of one that no call returns to.
+ * person has given a rule, that overwrites its own frame, whose unwind information its own bytes
+ * contradict, or of a file that was written to since; and in front of one that no call returns to.
  */
 void engine_table_cut(struct engine_table *engine, struct unwinding *unwinding);
