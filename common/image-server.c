@@ -36,6 +36,7 @@ enum {
 	SPARE_DESCRIPTORS = 128,
 	RESERVED_MAX = 65536, /* descriptors */
 	TURN_MS = 10,	      /* until strangers are looked at again when there were many */
+	BURST = 256,	      /* messages of perf-source before others are heard again */
 };
 
 struct server {
@@ -179,13 +180,13 @@ static void take_from_source(struct server *server, const void *record, size_t s
 		take_exit(server, &exit);
 }
 
-/* All that perf-source has said so far. */
-static void read_source(struct server *server)
+/* What perf-source has said so far, up to so many messages. */
+static void read_source(struct server *server, size_t n_max)
 {
 	_Alignas(8) char record[MESSAGE_MAX];
 	ssize_t size;
 
-	while (server->has_source) {
+	for (size_t n = 0; n < n_max && server->has_source; n++) {
 		size = recv(server->source_fd, record, sizeof(record), MSG_DONTWAIT);
 		if (size < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -219,15 +220,23 @@ static struct served_image *find_debug(struct server *server,
 	return served_images_add_below_root(&server->images, &below, path);
 }
 
+static struct served_image *find_requested(struct server *server,
+					   const struct wire_image_request *request)
+{
+	return request->build_id.size ? find_debug(server, request)
+				      : served_images_find(&server->images, request->image);
+}
+
 static void take_request(struct server *server, struct image_peer *client,
 			 const struct wire_image_request *request)
 {
 	struct wire_image_state unknown = { request->image, WIRE_image_status_UNKNOWN, 0, 0 };
-	struct served_image *image;
+	struct served_image *image = find_requested(server, request);
 
-	read_source(server); /* what was asked for before this client could ask */
-	image = request->build_id.size ? find_debug(server, request)
-				       : served_images_find(&server->images, request->image);
+	if (!image) { /* perf-source has asked for it before this client could */
+		read_source(server, SIZE_MAX);
+		image = find_requested(server, request);
+	}
 	if (!image) {
 		if (image_message_send(client->fd, &unknown, -1) < 0)
 			drop(server, client);
@@ -305,7 +314,7 @@ static void serve(struct server *server)
 		if (poll(fds, PEERS + server->peers.n, wait_ms) < 0)
 			continue;
 		if (fds[SOURCE].revents)
-			read_source(server);
+			read_source(server, BURST);
 		for (size_t i = 0; i < server->peers.n; i++)
 			if (fds[PEERS + i].revents && server->peers.list[i].fd >= 0)
 				read_peer(server, &server->peers.list[i]);

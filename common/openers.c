@@ -69,45 +69,73 @@ static void append(struct opening **list, struct opening *opening)
 	DL_APPEND(*list, opening);
 }
 
-static size_t count(const struct opening *list)
+/* NULL: there is no memory. */
+static struct openers_user *find_user(struct openers *openers, uid_t user)
 {
-	const struct opening *opening;
-	size_t n;
+	struct openers_user *found;
 
-	DL_COUNT(list, opening, n);
-	return n;
+	HASH_FIND(hh, openers->users, &user, sizeof(user), found);
+	if (found)
+		return found;
+	found = calloc(1, sizeof(*found));
+	if (!found)
+		return NULL;
+	found->user = user;
+	HASH_ADD(hh, openers->users, user, sizeof(found->user), found);
+	if (HASH_HAS(hh, found))
+		return found;
+	free(found);
+	return NULL;
 }
 
-static size_t count_of_user(const struct opening *list, uid_t user)
-{
-	const struct opening *opening;
-	size_t n = 0;
-
-	DL_FOREACH(list, opening)
-	n += opening->user == user;
-	return n;
-}
-
-/*
- * The first whose user may have one more thread; NULL: none. Of a user who may not, thousands may
- * wait one after the other.
+/* Called whenever what a user has has changed: he gets into the line, leaves it, or is forgotten.
  */
-static struct opening *find_next(const struct openers *openers)
+static void settle_user(struct openers *openers, struct openers_user *user)
 {
-	const struct opening *passed_by = NULL;
+	bool any_waits = user->urgent || user->waiting;
+	bool belongs = any_waits && user->n_threads < OPENERS_OF_USER_MAX;
+
+	if (belongs && !user->is_in_line)
+		DL_APPEND(openers->line, user);
+	else if (!belongs && user->is_in_line)
+		DL_DELETE(openers->line, user);
+	user->is_in_line = belongs;
+	if (any_waits || user->n_threads)
+		return;
+	HASH_DEL(openers->users, user);
+	free(user);
+}
+
+static void put_waiting(struct openers *openers, struct opening *opening)
+{
+	append(opening->is_urgent ? &opening->of->urgent : &opening->of->waiting, opening);
+	openers->n_waiting++;
+}
+
+static void take_waiting(struct openers *openers, struct opening *opening)
+{
+	if (opening->is_urgent)
+		DL_DELETE(opening->of->urgent, opening);
+	else
+		DL_DELETE(opening->of->waiting, opening);
+	openers->n_waiting--;
+}
+
+/* The next of the user whose turn it is, who goes to the end of the line; NULL: none. */
+static struct opening *take_next(struct openers *openers)
+{
+	struct openers_user *user = openers->line;
 	struct opening *opening;
 
-	DL_FOREACH(openers->waiting, opening)
-	{
-		if (passed_by && passed_by->user == opening->user)
-			continue;
-		if (count_of_user(openers->running, opening->user) +
-			    count_of_user(openers->stuck, opening->user) <
-		    OPENERS_OF_USER_MAX)
-			return opening;
-		passed_by = opening;
-	}
-	return NULL;
+	if (!user)
+		return NULL;
+	DL_DELETE(openers->line, user);
+	user->is_in_line = false;
+	opening = user->urgent ? user->urgent : user->waiting;
+	take_waiting(openers, opening);
+	user->n_threads++;
+	settle_user(openers, user);
+	return opening;
 }
 
 static struct opening *wait_for_one(struct openers *openers)
@@ -115,10 +143,10 @@ static struct opening *wait_for_one(struct openers *openers)
 	struct opening *opening;
 
 	pthread_mutex_lock(&openers->mutex);
-	while (!(opening = find_next(openers)))
+	while (!(opening = take_next(openers)))
 		pthread_cond_wait(&openers->more, &openers->mutex);
-	DL_DELETE(openers->waiting, opening);
 	append(&openers->running, opening);
+	openers->n_running++;
 	opening->state = OPENING_RUNS;
 	pthread_mutex_unlock(&openers->mutex);
 	return opening;
@@ -126,11 +154,19 @@ static struct opening *wait_for_one(struct openers *openers)
 
 static void end(struct openers *openers, struct opening *opening)
 {
+	struct openers_user *user = opening->of;
+
 	pthread_mutex_lock(&openers->mutex);
-	if (opening->state == OPENING_GIVEN_UP)
+	if (opening->state == OPENING_GIVEN_UP) {
 		DL_DELETE(openers->stuck, opening);
-	else
+		openers->n_stuck--;
+		user->n_stuck--;
+	} else {
 		DL_DELETE(openers->running, opening);
+		openers->n_running--;
+	}
+	user->n_threads--;
+	settle_user(openers, user);
 	pthread_mutex_unlock(&openers->mutex);
 }
 
@@ -178,44 +214,61 @@ int openers_init(struct openers *openers)
 	return 0;
 }
 
-static bool is_stuck(const struct openers *openers, uid_t user)
+static bool is_stuck(const struct openers_user *user)
 {
-	return count_of_user(openers->stuck, user) >= OPENERS_OF_USER_MAX;
-}
-
-/* Those that neither open anything nor are stuck. */
-static size_t count_free(const struct openers *openers)
-{
-	size_t n_busy = count(openers->running) + count(openers->stuck);
-
-	return openers->n_threads > n_busy ? openers->n_threads - n_busy : 0;
+	return user->n_stuck >= OPENERS_OF_USER_MAX;
 }
 
 /* Whether one more is of use, and may be had: those that are stuck do not count. */
 static bool needs_thread(const struct openers *openers)
 {
-	return openers->n_threads < count(openers->stuck) + OPENERS_AT_ONCE &&
-	       count_free(openers) < count(openers->waiting);
+	size_t n_busy = openers->n_running + openers->n_stuck;
+	size_t n_free = openers->n_threads > n_busy ? openers->n_threads - n_busy : 0;
+
+	return openers->n_threads < openers->n_stuck + OPENERS_AT_ONCE &&
+	       n_free < openers->n_waiting;
+}
+
+/* false: its user may have nothing more. */
+static bool add(struct openers *openers, struct opening *opening)
+{
+	struct openers_user *user = find_user(openers, opening->user);
+
+	if (!user || is_stuck(user))
+		return false;
+	opening->state = OPENING_WAITS;
+	opening->of = user;
+	put_waiting(openers, opening);
+	settle_user(openers, user);
+	return true;
 }
 
 bool openers_add(struct openers *openers, struct opening *opening)
 {
-	bool is_refused, is_needed = false;
+	bool is_taken, is_needed;
 
 	pthread_mutex_lock(&openers->mutex);
-	is_refused = is_stuck(openers, opening->user);
-	if (!is_refused) {
-		opening->state = OPENING_WAITS;
-		append(&openers->waiting, opening);
-		is_needed = needs_thread(openers);
+	is_taken = add(openers, opening);
+	is_needed = is_taken && needs_thread(openers);
+	if (is_taken)
 		pthread_cond_signal(&openers->more);
-	}
 	pthread_mutex_unlock(&openers->mutex);
-	if (is_refused)
+	if (!is_taken)
 		opening_free(opening);
 	if (is_needed)
 		add_thread(openers);
-	return !is_refused;
+	return is_taken;
+}
+
+void openers_hurry(struct openers *openers, struct opening *opening)
+{
+	pthread_mutex_lock(&openers->mutex);
+	if (opening->state == OPENING_WAITS && !opening->is_urgent) {
+		take_waiting(openers, opening);
+		opening->is_urgent = true;
+		put_waiting(openers, opening);
+	}
+	pthread_mutex_unlock(&openers->mutex);
 }
 
 struct opening *openers_take_done(struct openers *openers)
@@ -236,14 +289,25 @@ static bool is_too_slow(const struct opening *first, uint64_t now)
 static void give_up_running(struct openers *openers, struct opening *opening)
 {
 	DL_DELETE(openers->running, opening);
+	openers->n_running--;
 	DL_APPEND(openers->stuck, opening);
+	openers->n_stuck++;
+	opening->of->n_stuck++;
 	opening->state = OPENING_GIVEN_UP;
 }
 
 static void give_up_waiting(struct openers *openers, struct opening *opening)
 {
-	DL_DELETE(openers->waiting, opening);
+	take_waiting(openers, opening);
+	settle_user(openers, opening->of);
 	opening_free(opening);
+}
+
+static struct opening *find_slow_of(const struct openers_user *user, uint64_t now)
+{
+	if (is_too_slow(user->urgent, now))
+		return user->urgent;
+	return is_too_slow(user->waiting, now) ? user->waiting : NULL;
 }
 
 /*
@@ -253,10 +317,16 @@ static void give_up_waiting(struct openers *openers, struct opening *opening)
 static struct opening *find_slow_waiting(const struct openers *openers, uint64_t now)
 {
 	bool any_ready = openers->n_threads > 0 && openers->n_threads < OPENERS_MAX;
-	struct opening *opening;
+	struct opening *stuck, *opening = NULL;
+	struct openers_user *user, *next;
 
-	DL_FOREACH(openers->waiting, opening)
-	if (is_too_slow(opening, now) && (!any_ready || is_stuck(openers, opening->user)))
+	DL_FOREACH(openers->stuck, stuck)
+	if (is_stuck(stuck->of) && (opening = find_slow_of(stuck->of, now)))
+		return opening;
+	if (any_ready)
+		return NULL;
+	HASH_ITER(hh, openers->users, user, next)
+	if ((opening = find_slow_of(user, now)))
 		return opening;
 	return NULL;
 }

@@ -3,7 +3,8 @@
  * Threads that open what the image server is asked for, and copy what may never be answered for
  * (common/file-system.h), so that it never waits for a file itself. One that a file system keeps
  * waiting is given up and replaced, as long as there are not too many. No user may have more than a
- * few of them at a time, so that whoever answers for files that hang keeps nobody else waiting.
+ * few of them at a time, so that whoever answers for files that hang keeps nobody else waiting; and
+ * users take turns, so that whoever maps a thousand files does not, either.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/hash-table.h"
 #include "common/image-file.h"
 #include "common/wire.h"
 #include "common/map-opener.h"
@@ -37,17 +39,31 @@ struct opening {
 	struct map_process process;	/* of a map */
 	struct image_file file;
 	enum { OPENING_WAITS, OPENING_RUNS, OPENING_GIVEN_UP } state; /* the last: it came late */
+	bool is_urgent;						      /* a client waits for it */
 	uint64_t deadline;
+	struct openers_user *of;
 	struct opening *prev, *next;
 	char path[];
+};
+
+/* A user who has something to open. */
+struct openers_user {
+	UT_hash_handle hh;
+	uid_t user;
+	size_t n_threads, n_stuck;	  /* threads that he has; those of them that are stuck */
+	struct opening *urgent, *waiting; /* by deadline */
+	struct openers_user *prev, *next;
+	bool is_in_line;
 };
 
 struct openers {
 	pthread_mutex_t mutex;
 	pthread_cond_t more;
-	struct opening *waiting, *running; /* by deadline */
-	struct opening *stuck;		   /* that were given up, and are not back */
-	size_t n_threads;
+	struct openers_user *users;
+	struct openers_user *line; /* who may have a thread for what waits: the next one first */
+	struct opening *running;   /* by deadline */
+	struct opening *stuck;	   /* that were given up, and are not back */
+	size_t n_threads, n_waiting, n_running, n_stuck;
 	struct copy_shares copies;
 	int done_fds[2]; /* pointers to openings, from the threads; to be polled: done_fds[0] */
 };
@@ -61,8 +77,13 @@ void opening_free(struct opening *opening);
 /* They stay until the process ends, and begin with the first opening. 0 or -errno. */
 int openers_init(struct openers *openers);
 
-/* Takes `opening` over; false, and it is freed: all that its user may have are stuck. */
+/*
+ * Takes `opening` over; false, and it is freed: all threads that its user may have are stuck, or
+ * there is no memory. Until it is taken or given up, openers_hurry() lets it go before what else of
+ * its user waits.
+ */
 bool openers_add(struct openers *openers, struct opening *opening);
+void openers_hurry(struct openers *openers, struct opening *opening);
 
 /* The next that is done, one that was given up included: it is the caller's. NULL: none is. */
 struct opening *openers_take_done(struct openers *openers);

@@ -9,6 +9,8 @@
 #include "common/served-images.h"
 #include "common/task-user.h"
 
+enum { USER_STAYS_MS = 20 };
+
 int served_images_init(struct served_images *images, size_t n_descriptors,
 		       void (*on_ready)(struct served_image *image, void *arg), void *arg)
 {
@@ -144,10 +146,25 @@ static void start_opening(struct served_images *images, struct served_image *ima
 	struct opening *opening = new_opening(images, image);
 
 	image->state = SERVED_OPENING;
-	if (opening && openers_add(&images->openers, opening))
+	if (opening && openers_add(&images->openers, opening)) {
+		image->opening = opening;
 		return;
+	}
 	image->file.status = opening ? WIRE_image_status_SLOW : WIRE_image_status_REFUSED;
 	settle(images, image);
+}
+
+/* A process that has mapped thousands of files is not looked at for each. */
+static uid_t find_user(struct served_images *images, uint32_t pid)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (pid != images->last.pid || now >= images->last.until) {
+		images->last.pid = pid;
+		images->last.user = task_user(pid);
+		images->last.until = now + USER_STAYS_MS * NANOSECONDS_A_MILLISECOND;
+	}
+	return images->last.user;
 }
 
 static struct served_image *add(struct served_images *images, uint64_t number, size_t path_size)
@@ -176,7 +193,7 @@ struct served_image *served_images_add_file(struct served_images *images,
 	if (!image)
 		return NULL;
 	image->kind = OPENING_FILE;
-	image->user = task_user(request->pid);
+	image->user = find_user(images, request->pid);
 	image->request = *request;
 	memcpy(image->path, request->path.data, request->path.size);
 	image->request.path.data = image->path;
@@ -193,7 +210,7 @@ struct served_image *served_images_add_map(struct served_images *images,
 		return NULL;
 	image->kind = OPENING_MAP;
 	image->process.pid = request->pid;
-	image->user = task_user(request->pid);
+	image->user = find_user(images, request->pid);
 	image->process.began = request->began;
 	start_opening(images, image);
 	return image;
@@ -209,7 +226,7 @@ struct served_image *served_images_add_below_root(struct served_images *images,
 		return NULL;
 	image->kind = OPENING_MAP;
 	image->process.pid = request->pid;
-	image->user = task_user(request->pid);
+	image->user = find_user(images, request->pid);
 	image->process.path = strcpy(image->path, path);
 	start_opening(images, image);
 	return image;
@@ -234,6 +251,8 @@ bool served_images_open(struct served_images *images, struct served_image *image
 		return false;
 	if (image->state != SERVED_OPENING)
 		start_opening(images, image);
+	if (image->opening)
+		openers_hurry(&images->openers, image->opening);
 	return true;
 }
 
@@ -312,6 +331,7 @@ static void tell_maps_apart(struct served_images *images, struct served_image *i
  */
 static void adopt(struct served_images *images, struct served_image *image, struct opening *opening)
 {
+	image->opening = NULL;
 	image->is_stuck = false;
 	if (image->kind == OPENING_FILE) {
 		bool was_slow = image->file.status == WIRE_image_status_SLOW;
@@ -359,6 +379,7 @@ void served_images_give_up_slow(struct served_images *images)
 			continue;
 		image->file = (struct image_file){ .fd = -1, .status = WIRE_image_status_SLOW };
 		image->is_stuck = given_up.is_stuck;
+		image->opening = NULL;
 		settle(images, image);
 	}
 }

@@ -37,6 +37,7 @@ struct served_image {
 	struct wire_image_open request; /* of a file; its path is `path` */
 	struct map_process process;	/* of a map, but for while it is being opened */
 	uid_t user;			/* who answers for its process */
+	struct opening *opening;	/* while the openers have it */
 	bool is_stuck;			/* a thread that was given up has it */
 	bool was_open;			/* `file` tells size and change of what was opened */
 	bool is_over;			/* nobody needs it when it has been opened */
@@ -51,6 +52,11 @@ struct served_images {
 	size_t n_open, n_open_max, n_roots, n_roots_max;
 	uint64_t next_check; /* for files that take too long */
 	struct openers openers;
+	struct {
+		uint32_t pid;
+		uid_t user;
+		uint64_t until;
+	} last; /* whose files were opened, for a moment */
 	void (*on_ready)(struct served_image *image, void *arg);
 	void *arg;
 };

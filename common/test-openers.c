@@ -149,6 +149,35 @@ static void test_files_of_one_user_that_hang_stop_nobody_else(void **state)
 	check_done(1);
 }
 
+/* What a client waits for does not wait for all that its user has mapped before. */
+static void test_what_is_urgent_goes_first(void **state)
+{
+	enum { USER = 1, WAITING = 100, FIRST = 2 * OPENERS_OF_USER_MAX };
+	const struct wire_image_open request = { .image = 200, .path = wire_string("/x", 4096) };
+	struct opening *urgent = opening_new_file(&request, USER);
+	size_t at = SIZE_MAX;
+
+	file_system_answers(false);
+	for (uint64_t i = 0; i < OPENERS_OF_USER_MAX; i++)
+		assert_true(add_file_of(HANGS + i, USER));
+	wait_for_hanging(OPENERS_OF_USER_MAX);
+	for (uint64_t i = 1; i <= WAITING; i++)
+		assert_true(add_file_of(i, USER));
+	assert_true(openers_add(openers, urgent));
+	openers_hurry(openers, urgent);
+	openers_hurry(openers, urgent);
+	file_system_answers(true);
+	for (size_t i = 0; i < OPENERS_OF_USER_MAX + WAITING + 1; i++) {
+		struct opening *opening = wait_for_done();
+
+		if (opening->image == request.image)
+			at = i;
+		opening_free(opening);
+	}
+	assert_true(at < FIRST);
+	assert_null(openers->users);
+}
+
 static void test_where_all_hang_what_waits_is_given_up_too(void **state)
 {
 	file_system_answers(false);
@@ -196,6 +225,7 @@ int main(void)
 		TEST(test_what_is_asked_for_is_opened),
 		TEST(test_one_that_hangs_is_given_up_and_comes_back),
 		TEST(test_files_of_one_user_that_hang_stop_nobody_else),
+		TEST(test_what_is_urgent_goes_first),
 		TEST(test_where_all_hang_what_waits_is_given_up_too),
 		TEST(test_whoever_frees_an_opening_closes_what_it_has),
 	};
