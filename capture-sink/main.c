@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture-sink/page-base.h"
+#include "formats/page-base.h"
 #include "capture-sink/progress.h"
-#include "common/clock.h"
-#include "common/sandbox.h"
+#include "common/base/clock.h"
+#include "common/stage/sandbox.h"
 
 enum {
 	KEY_FORCE = 0x100,

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "capture-sink/progress.h"
-#include "common/clock.h"
+#include "common/base/clock.h"
 
 enum { PROGRESS_LEAST_NS = 200000000 };
 

@@ -2,7 +2,7 @@
 /* While a stream comes, one line on a terminal: how much there is, and what was lost. */
 #pragma once
 
-#include "capture-sink/capture.h"
+#include "formats/capture.h"
 
 void progress_show(struct capture *capture);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture-sink/capture.h"
-#include "common/cleanup.h"
-#include "common/record.h"
-#include "common/text.h"
+#include "formats/capture.h"
+#include "common/base/cleanup.h"
+#include "common/source/record.h"
+#include "common/base/text.h"
 
 enum {
 	FUNCTIONS_SHOWN = 10,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "capture-source/bundle.h"
-#include "common/gzip.h"
+#include "common/file/gzip.h"
 
 static int compare(const void *a, const void *b)
 {

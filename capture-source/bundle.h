@@ -2,7 +2,7 @@
 /* Sysprof's "__symbols__": which name an address of a process has. */
 #pragma once
 
-#include "common/syscap-format.h"
+#include "common/stream/syscap-format.h"
 
 #include <stddef.h>
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "capture-source/capture-file.h"
-#include "common/cleanup.h"
-#include "common/own-file.h"
+#include "common/base/cleanup.h"
+#include "common/file/own-file.h"
 
 enum { FIRST_COPIED = 64 * 1024 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* capture-source: a Sysprof capture, or folded stacks, as a stream. */
 #include "capture-source/replay.h"
-#include "common/sandbox.h"
+#include "common/stage/sandbox.h"
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {

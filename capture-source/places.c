@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "capture-source/places.h"
-#include "common/hash-table.h"
-#include "common/long-name.h"
-#include "common/text.h"
+#include "common/base/hash-table.h"
+#include "common/base/long-name.h"
+#include "common/base/text.h"
 
 /* Where the images that are made up are mapped: no addresses of any process, nor of a jitmap. */
 #define MADE_UP_NAMES 0xD000000000000000ULL

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "capture-source/source-lines.h"
-#include "common/mapping-table.h"
-#include "common/pair-map.h"
-#include "common/stage.h"
+#include "common/stream/mapping-table.h"
+#include "common/base/pair-map.h"
+#include "common/stage/stage.h"
 
 enum {
 	PLACES_NAMES_MAX = 1 << 22,

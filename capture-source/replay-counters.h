@@ -2,9 +2,9 @@
 /* Counters of a Sysprof capture as those of a stream: numbered anew, doubles as hundredths. */
 #pragma once
 
-#include "common/pair-map.h"
-#include "common/stage.h"
-#include "common/syscap-format.h"
+#include "common/base/pair-map.h"
+#include "common/stage/stage.h"
+#include "common/stream/syscap-format.h"
 
 enum { REPLAY_COUNTERS_MAX = 1024 };
 

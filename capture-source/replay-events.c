@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "capture-source/replay-events.h"
-#include "common/cgroup.h"
+#include "common/stream/cgroup.h"
 
 enum {
 	WEIGHTS_MAX = 1 << 22,

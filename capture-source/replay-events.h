@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Several events, as capture-sink has put them into a Sysprof capture
- * (capture-sink/syscap-events.h): which event a stack is of, what it weighs, and where the time of
- * threads has gone.
+ * (formats/syscap/syscap-events.h): which event a stack is of, what it weighs, and where the time
+ * of threads has gone.
  */
 #pragma once
 

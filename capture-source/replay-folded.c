@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "capture-source/replay.h"
-#include "common/cleanup.h"
-#include "common/hash-table.h"
+#include "common/base/cleanup.h"
+#include "common/base/hash-table.h"
 
 enum {
 	COMMS_MAX = 1 << 20,

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "capture-source/replay-sample.h"
-#include "common/heap-events.h"
-#include "common/stack-memo.h"
+#include "common/stream/heap-events.h"
+#include "common/stream/stack-memo.h"
 
 struct heap_replay {
 	struct stage *stage; /* borrowed */

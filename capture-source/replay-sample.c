@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "capture-source/replay-sample.h"
-#include "common/growing-list.h"
-#include "common/stack-memo.h"
-#include "common/zero-pages.h"
+#include "common/base/growing-list.h"
+#include "common/stream/stack-memo.h"
+#include "common/base/zero-pages.h"
 
 enum {
 	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */

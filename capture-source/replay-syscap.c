@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A Sysprof capture, frame by frame in the order of time. What stackpipe has put into one comes out
- * again (capture-sink/format-syscap.c): why a stack ends, inlined calls, losses.
+ * again (formats/syscap/format-syscap.c): why a stack ends, inlined calls, losses.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,8 +12,8 @@
 
 #include "capture-source/replay-events.h"
 #include "capture-source/replay-heap.h"
-#include "common/clock.h"
-#include "common/perf-counter.h"
+#include "common/base/clock.h"
+#include "common/base/perf-counter.h"
 
 enum {
 	PROCESSES_MAX = 1 << 22,

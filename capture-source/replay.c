@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "capture-source/replay.h"
-#include "common/arch.h"
-#include "common/compression.h"
-#include "common/text.h"
+#include "common/base/arch.h"
+#include "common/file/compression.h"
+#include "common/base/text.h"
 
 enum { LOOKED_AT = 4096 }; /* bytes, to tell text from anything else */
 

@@ -7,7 +7,7 @@
 #include "capture-source/places.h"
 #include "capture-source/replay-counters.h"
 #include "capture-source/syscap-file.h"
-#include "common/kallsyms.h"
+#include "common/stream/kallsyms.h"
 
 struct replay {
 	const char *path; /* first, as the options fill it in */

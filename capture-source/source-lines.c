@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "capture-source/source-lines.h"
-#include "common/syscap-format.h"
-#include "common/text.h"
+#include "common/stream/syscap-format.h"
+#include "common/base/text.h"
 
 enum { FILES_MAX = 1 << 22, DIGITS_MAX = 20 };
 

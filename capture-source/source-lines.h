@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/pair-map.h"
-#include "common/wire.h"
+#include "common/base/pair-map.h"
+#include "common/wire/wire.h"
 
 enum {
 	SOURCE_LINES_IMAGES_MAX = 1 << 18,

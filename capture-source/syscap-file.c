@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "capture-source/syscap-file.h"
-#include "common/growing-list.h"
+#include "common/base/growing-list.h"
 #include "capture-source/replay-counters.h"
-#include "common/gzip.h"
+#include "common/file/gzip.h"
 
 bool syscap_file_is(const char *data, size_t size)
 {

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "common/pair-map.h"
-#include "common/syscap-format.h"
+#include "common/base/pair-map.h"
+#include "common/stream/syscap-format.h"
 
 enum {
 	SYSCAP_FRAMES_MAX = 1 << 28,

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "common/wire.h"
+#include "common/wire/wire.h"
 
 /*
  * Prints "name field=value …": numbers in decimal, addresses as 0x…, names of enumerations,

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/sum.h"
-#include "common/text.h"
+#include "common/base/sum.h"
+#include "common/base/text.h"
 #include "frame-dump/summary.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "common/wire.h"
+#include "common/wire/wire.h"
 
 enum { SUMMARY_STAGES_MAX = 64 };
 

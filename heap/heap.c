@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/growing-list.h"
-#include "common/sum.h"
-#include "common/text.h"
+#include "common/base/growing-list.h"
+#include "common/base/sum.h"
+#include "common/base/text.h"
 #include "heap/heap.h"
 
 int heap_init(struct heap *heap)

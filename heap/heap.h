@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/heap-events.h"
-#include "common/pair-map.h"
-#include "common/process-table.h"
+#include "common/stream/heap-events.h"
+#include "common/base/pair-map.h"
+#include "common/stream/process-table.h"
 #include "heap/blocks.h"
 #include "heap/history.h"
 #include "heap/timeline.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/growing-list.h"
-#include "common/sum.h"
+#include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
+#include "common/base/sum.h"
 #include "heap/heap.h"
 
 #define LENGTH_FIRST_NS 1000000

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/zero-pages.h"
+#include "common/base/arch.h"
+#include "common/base/zero-pages.h"
 #include "live-unwinder/call-sites.h"
 
 int call_sites_new(struct image_files *files, struct call_sites **ret)

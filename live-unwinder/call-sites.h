@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "common/image-files.h"
-#include "common/unwind-arch.h"
+#include "common/elf/image-files.h"
+#include "common/unwind/unwind-arch.h"
 
 enum {
 	CALL_SITES_CACHED = 65536, /* a power of two */

@@ -13,10 +13,10 @@
 #include <elfutils/libdwfl.h>
 #include <elfutils/libdwfl_stacktrace.h>
 
-#include "common/arch.h"
-#include "common/elf-section.h"
-#include "common/pair-map.h"
-#include "common/unwind-source.h"
+#include "common/base/arch.h"
+#include "common/elf/elf-section.h"
+#include "common/base/pair-map.h"
+#include "common/unwind/unwind-source.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/stack-end.h"
 

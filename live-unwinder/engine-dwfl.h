@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/image-files.h"
+#include "common/elf/image-files.h"
 #include "live-unwinder/engine.h"
 
 struct engine_dwfl;

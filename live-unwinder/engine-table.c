@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/arch.h"
-#include "common/zero-pages.h"
+#include "common/base/arch.h"
+#include "common/base/zero-pages.h"
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/frame-record.h"
 #include "live-unwinder/made-code.h"
@@ -262,9 +262,9 @@ static bool find_return_address(struct walk *walk, const struct unwind_rule *rul
 
 /*
  * A realigned frame has its caller's frame pointer "at the frame pointer" up to the return. Where
- * the code was seen to pop it the table says so (common/unwind-popped.h). If the place is none of
- * the frame's all the same, the frame pointer may have been popped in another way, and what is read
- * there would be that of another frame: nobody knows.
+ * the code was seen to pop it the table says so (common/unwind/unwind-popped.h). If the place is
+ * none of the frame's all the same, the frame pointer may have been popped in another way, and what
+ * is read there would be that of another frame: nobody knows.
  */
 static bool may_be_popped(const struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
 {

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-#include "common/image-files.h"
-#include "common/process-table.h"
-#include "common/wire.h"
+#include "common/elf/image-files.h"
+#include "common/stream/process-table.h"
+#include "common/wire/wire.h"
 
 enum { STACK_REACH = 1 << 20 }; /* bytes: what is so near above a stack pointer is the stack */
 

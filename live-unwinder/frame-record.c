@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/arch.h"
+#include "common/base/arch.h"
 #include "live-unwinder/frame-record.h"
 
 /* Of a sample, what is looked at. */

@@ -9,8 +9,8 @@
  */
 #include <elf.h>
 
-#include "common/arch.h"
-#include "common/cleanup.h"
+#include "common/base/arch.h"
+#include "common/base/cleanup.h"
 #include "live-unwinder/engine-table.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,7 +3,7 @@
  * Hostile files of synthetic intervals. An input is such a text; it is read for each architecture,
  * and what is read is looked up in a file whose segments are as odd as a damaged one's.
  */
-#include "common/cleanup.h"
+#include "common/base/cleanup.h"
 #include "live-unwinder/intervals.h"
 #include "tests/fuzz/fuzz.h"
 

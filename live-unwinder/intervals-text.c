@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/text.h"
-#include "common/wire.h"
+#include "common/base/text.h"
+#include "common/wire/wire.h"
 #include "live-unwinder/intervals-text.h"
 
 static_assert(WIRE_BUILD_ID_MAX == 64, "parse_hex() says so");

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/arch.h"
-#include "common/cleanup.h"
-#include "common/whole-file.h"
+#include "common/base/arch.h"
+#include "common/base/cleanup.h"
+#include "common/file/whole-file.h"
 #include "live-unwinder/intervals-text.h"
 #include "live-unwinder/intervals.h"
 

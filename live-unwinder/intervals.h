@@ -17,9 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/elf-image.h"
-#include "common/file-id.h"
-#include "common/unwind-arch.h"
+#include "common/elf/elf-image.h"
+#include "common/stream/file-id.h"
+#include "common/unwind/unwind-arch.h"
 
 enum {
 	INTERVALS_SIZE_MAX = 64 << 20, /* bytes of a file */

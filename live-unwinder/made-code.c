@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/clock.h"
-#include "common/jitdump-path.h"
+#include "common/base/arch.h"
+#include "common/base/clock.h"
+#include "common/stream/jitdump-path.h"
 #include "live-unwinder/made-code.h"
 
 struct made_process {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The code that JIT compilers tell in jitdumps: its bytes show at which instructions of a function
- * a frame pointer is set up, and where the caller is at the others (common/code-frame.h). The files
- * grow while we read.
+ * a frame pointer is set up, and where the caller is at the others (common/unwind/code-frame.h).
+ * The files grow while we read.
  */
 #pragma once
 
-#include "common/jitdump.h"
-#include "common/pair-map.h"
-#include "common/reading-share.h"
-#include "common/unwind-arch.h"
+#include "common/jit/jitdump.h"
+#include "common/base/pair-map.h"
+#include "common/base/reading-share.h"
+#include "common/unwind/unwind-arch.h"
 #include "live-unwinder/engine.h"
 
 enum {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/sandbox.h"
-#include "common/stage.h"
+#include "common/stage/sandbox.h"
+#include "common/stage/stage.h"
 #include "live-unwinder/unwinder.h"
 
 enum {

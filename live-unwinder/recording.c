@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/image-client.h"
-#include "common/own-file.h"
+#include "common/image-server/image-client.h"
+#include "common/file/own-file.h"
 #include "live-unwinder/recording.h"
 
 enum { CACHE_LINE = 64 };

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/file-state.h"
-#include "common/image-table.h"
-#include "common/stage.h"
+#include "common/file/file-state.h"
+#include "common/stream/image-table.h"
+#include "common/stage/stage.h"
 
 enum {
 	RECORDING_STACK_MAX = 65536, /* bytes of a stack: no more than in a sample itself */

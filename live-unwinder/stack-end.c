@@ -5,8 +5,8 @@
 
 #include <elfutils/libdw.h>
 
-#include "common/arch.h"
-#include "common/cleanup.h"
+#include "common/base/arch.h"
+#include "common/base/cleanup.h"
 #include "live-unwinder/stack-end.h"
 
 enum {

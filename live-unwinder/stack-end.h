@@ -10,7 +10,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "common/wire.h"
+#include "common/wire/wire.h"
 
 enum { STACK_END_REGISTERS_MAX = 32 };
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/wire.h"
+#include "common/wire/wire.h"
 
 enum {
 	STACK_READS_THREADS = 16, /* a power of two; others share their places */

@@ -8,12 +8,12 @@
 
 #include <pthread.h>
 
-#include "common/image-files.h"
-#include "common/pair-map.h"
-#include "common/same-file.h"
-#include "common/unwind-source.h"
+#include "common/elf/image-files.h"
+#include "common/base/pair-map.h"
+#include "common/unwind/same-file.h"
+#include "common/unwind/unwind-source.h"
 #include "live-unwinder/intervals.h"
-#include "common/table-cache.h"
+#include "common/unwind/table-cache.h"
 
 enum {
 	/* Of unwind information: more of it, and samples need not wait. About 4 ms of work. */

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "common/cleanup.h"
-#include "common/wire.h"
+#include "common/base/cleanup.h"
+#include "common/wire/wire.h"
 #include "live-unwinder/intervals.h"
 
 #define _cleanup_intervals_ _cleanup_(intervals_deinit)

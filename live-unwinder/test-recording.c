@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "live-unwinder/recording.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/arch.h"
+#include "common/base/arch.h"
 #include "live-unwinder/stack-end.h"
 
 extern char _start[];

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "common/cleanup.h"
-#include "common/test-recorded-file.h"
+#include "common/base/cleanup.h"
+#include "common/elf/test-recorded-file.h"
 #include "live-unwinder/engine.h"
 #include "live-unwinder/test-world.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "common/cleanup.h"
+#include "common/base/cleanup.h"
 #include "live-unwinder/test-world.h"
 #include "live-unwinder/verify.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "common/arch.h"
+#include "common/base/arch.h"
 #include "live-unwinder/unwinder.h"
 
 enum { FRAMES_DEFAULT = 512 };

@@ -2,8 +2,8 @@
 /* The stage's work: a sample in, its call stack out; which engine is asked, and what is counted. */
 #pragma once
 
-#include "common/identity.h"
-#include "common/image-files.h"
+#include "common/stream/identity.h"
+#include "common/elf/image-files.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/recording.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/arch.h"
+#include "common/base/arch.h"
 #include "live-unwinder/engine.h"
 #include "live-unwinder/stack-end.h"
 

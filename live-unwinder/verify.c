@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/output-file.h"
+#include "common/file/output-file.h"
 #include "live-unwinder/verify.h"
 
 static int open_dump(struct verify *verify, const struct wire_hello *hello)

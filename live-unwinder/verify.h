@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/identity.h"
+#include "common/stream/identity.h"
 #include "live-unwinder/engine.h"
 
 enum { VERIFY_DUMPED_MAX = 16 };

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/clock.h"
-#include "common/proc.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/proc/proc.h"
 #include "perf-source/cpu-time.h"
 
 /* What /proc/PID/stat says of a process, with its children that it has waited for. */

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "perf-source/bpf.h"
-#include "perf-source/btf.h"
+#include "perf-source/bpf/bpf.h"
+#include "perf-source/bpf/btf.h"
 #include "perf-source/follow-program.h"
-#include "perf-source/pid-namespace.h"
+#include "perf-source/bpf/pid-namespace.h"
 
 enum {
 	CONTEXT = 6, /* registers */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/record.h"
+#include "common/source/record.h"
 #include "perf-source/followed.h"
 
 void followed_init(struct followed *followed)

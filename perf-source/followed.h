@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/pair-map.h"
+#include "common/base/pair-map.h"
 #include "perf-source/follow-program.h"
 
 enum { FOLLOWED_MAX = 1 << 20 };

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/clock.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
 #include "perf-source/hotplug.h"
-#include "perf-source/cpus.h"
+#include "perf-source/perf/cpus.h"
 #include "perf-source/perf-source.h"
 
 #define LOOK_NS (100 * NANOSECONDS_A_MILLISECOND)

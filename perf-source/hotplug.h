@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/stage.h"
+#include "common/stage/stage.h"
 
 struct perf_source;
 

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/clock.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
 #include "perf-source/marks.h"
 
 void marks_init(struct marks *marks)

@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/processes.h"
-#include "common/stage.h"
-#include "perf-source/side-thread.h"
+#include "common/source/processes.h"
+#include "common/stage/stage.h"
+#include "perf-source/perf/side-thread.h"
 
 enum {
 	MARKS_WAITING_MAX = 4096, /* that are not told yet; more are refused, and counted */

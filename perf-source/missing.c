@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "perf-source/missing.h"
 #include "perf-source/perf-source.h"
 

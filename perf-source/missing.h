@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/record.h"
-#include "common/stage.h"
+#include "common/source/record.h"
+#include "common/stage/stage.h"
 #include "perf-source/cpu-time.h"
 
 struct perf_source;

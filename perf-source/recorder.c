@@ -8,17 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/capabilities.h"
-#include "common/cleanup.h"
-#include "common/clock.h"
-#include "common/host-files.h"
-#include "common/kernel-build-id.h"
-#include "common/kernel-symbol.h"
-#include "common/proc.h"
-#include "common/source-output.h"
+#include "common/base/arch.h"
+#include "common/base/capabilities.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/source/host-files.h"
+#include "common/source/kernel-build-id.h"
+#include "common/source/kernel-symbol.h"
+#include "common/proc/proc.h"
+#include "common/source/source-output.h"
 #include "perf-source/perf-source.h"
-#include "perf-source/sample.h"
+#include "perf-source/perf/sample.h"
 #include "perf-source/silent-threads.h"
 #include "perf-source/waiting.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/proc.h"
-#include "perf-source/off-cpu-thread.h"
+#include "common/base/cleanup.h"
+#include "common/proc/proc.h"
+#include "perf-source/off-cpu/off-cpu-thread.h"
 #include "perf-source/silent-threads.h"
 
 enum { CALLS_MAX = 8, CALL_SIZE = 32, TOLD_SIZE = CALLS_MAX * (CALL_SIZE + 16) };

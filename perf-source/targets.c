@@ -13,17 +13,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/capabilities.h"
-#include "common/cleanup.h"
-#include "common/clock.h"
-#include "common/descriptor-limit.h"
-#include "common/priority.h"
-#include "common/proc.h"
-#include "perf-source/cpus.h"
+#include "common/base/arch.h"
+#include "common/base/capabilities.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/base/descriptor-limit.h"
+#include "common/base/priority.h"
+#include "common/proc/proc.h"
+#include "perf-source/perf/cpus.h"
 #include "perf-source/perf-source.h"
-#include "perf-source/pid-namespace.h"
-#include "perf-source/tracepoint.h"
+#include "perf-source/bpf/pid-namespace.h"
+#include "perf-source/perf/tracepoint.h"
 
 enum {
 	RING_DEFAULT_MIN = 4 * 1024 * 1024,

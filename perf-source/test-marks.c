@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "common/clock.h"
-#include "common/test-stream.h"
+#include "common/base/clock.h"
+#include "common/stage/test-stream.h"
 #include "perf-source/marks.h"
 
 static char directory[] = "/tmp/stackpipe-test-XXXXXX";

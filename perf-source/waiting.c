@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
+#include "common/base/clock.h"
 #include "perf-source/waiting.h"
 
 enum {

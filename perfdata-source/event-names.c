@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/perf-counter.h"
+#include "common/base/perf-counter.h"
 #include "perfdata-source/event-names.h"
 
 enum { PMU_SHIFT = 32 }; /* PERF_PMU_TYPE_SHIFT; spelled out for older headers */

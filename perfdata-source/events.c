@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/perf-counter.h"
-#include "common/text.h"
+#include "common/base/perf-counter.h"
+#include "common/base/text.h"
 #include "perfdata-source/event-names.h"
 #include "perfdata-source/events.h"
 

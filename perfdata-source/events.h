@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "common/arch.h"
-#include "common/pair-map.h"
+#include "common/base/arch.h"
+#include "common/base/pair-map.h"
 #include "perfdata-source/event-names.h"
 #include "perfdata-source/input.h"
 #include "perfdata-source/layout.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/pair-map.h"
+#include "common/base/pair-map.h"
 #include "perfdata-source/events.h"
 
 enum { GROUP_VALUES_MAX = 1 << 20 }; /* members on each CPU or of each thread; 64 MiB */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/compression.h"
-#include "common/growing-list.h"
+#include "common/base/cleanup.h"
+#include "common/file/compression.h"
+#include "common/base/growing-list.h"
 #include "perfdata-source/header.h"
 
 enum {

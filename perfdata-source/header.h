@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/wire.h"
+#include "common/wire/wire.h"
 #include "perfdata-source/events.h"
 #include "perfdata-source/input.h"
 

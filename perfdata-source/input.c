@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/own-file.h"
+#include "common/file/own-file.h"
 #include "perfdata-source/input.h"
 
 const char *perfdata_outcome_text(enum perfdata_outcome outcome)

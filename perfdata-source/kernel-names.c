@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/clock.h"
-#include "common/host-files.h"
-#include "common/image-client.h"
-#include "common/kallsyms.h"
-#include "common/kernel-build-id.h"
-#include "common/own-file.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/source/host-files.h"
+#include "common/image-server/image-client.h"
+#include "common/stream/kallsyms.h"
+#include "common/source/kernel-build-id.h"
+#include "common/file/own-file.h"
 #include "perfdata-source/kernel-names.h"
 
 #define ANOTHER_BOOT "the machine was started anew since it was recorded"

@@ -11,9 +11,9 @@
  */
 #pragma once
 
-#include "common/record.h"
-#include "common/register-writers.h"
-#include "common/stage.h"
+#include "common/source/record.h"
+#include "common/source/register-writers.h"
+#include "common/stage/stage.h"
 #include "perfdata-source/input.h"
 
 /* What perf calls the kernel, in its list of build-ids and in front of a symbol's name. */

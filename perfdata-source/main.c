@@ -3,7 +3,7 @@
 #include <seccomp.h>
 #include <stddef.h>
 
-#include "common/sandbox.h"
+#include "common/stage/sandbox.h"
 #include "perfdata-source/replay.h"
 
 enum { MEMORY_MAX = 1 << 30 };

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/cleanup.h"
-#include "common/clock.h"
-#include "common/compression.h"
+#include "common/base/arch.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/file/compression.h"
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/samples.h"
 #include "perfdata-source/sideband.h"
@@ -538,8 +538,10 @@ static void warn_of_missing_stacks(struct stage *stage, const struct events *eve
 	const struct event *without = find_without_stack(events);
 
 	if (without && !largest_stack(events))
-		stage_warn(stage, "the file has no stacks: %s (perf record --call-graph dwarf records them)",
-			   what_is_instead(&without->layout));
+		stage_warn(
+			stage,
+			"the file has no stacks: %s (perf record --call-graph dwarf records them)",
+			what_is_instead(&without->layout));
 	else if (without)
 		stage_warn(stage,
 			   "samples of '%s' have no stacks (perf record --call-graph dwarf): their "

@@ -3,9 +3,9 @@
  * them. */
 #pragma once
 
-#include "common/images.h"
-#include "common/processes.h"
-#include "common/stage.h"
+#include "common/source/images.h"
+#include "common/source/processes.h"
+#include "common/stage/stage.h"
 #include "perfdata-source/group-values.h"
 #include "perfdata-source/header.h"
 #include "perfdata-source/kernel-names.h"

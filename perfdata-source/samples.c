@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/perf-counter.h"
+#include "common/base/perf-counter.h"
 #include "perfdata-source/samples.h"
 
 static int put_event(struct stage *stage, struct replay *replay, uint32_t number)

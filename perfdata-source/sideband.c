@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The records are brought into the one form that common/processes.c takes, which is the kernel's of
- * today with perf-source's attributes: a fixed part, a text, an id.
+ * The records are brought into the one form that common/source/processes.c takes, which is the
+ * kernel's of today with perf-source's attributes: a fixed part, a text, an id.
  */
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/kernel-symbol.h"
-#include "common/proc.h"
+#include "common/source/kernel-symbol.h"
+#include "common/proc/proc.h"
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/sideband.h"
 

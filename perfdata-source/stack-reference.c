@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/sandbox.h"
+#include "common/base/cleanup.h"
+#include "common/stage/sandbox.h"
 #include "perfdata-source/stack-reference.h"
 
 static bool is_pipe(int fd)

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "common/images.h"
+#include "common/source/images.h"
 #include "perfdata-source/input.h"
 #include "perfdata-source/layout.h"
 

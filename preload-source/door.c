@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/clock.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
 #include "preload-source/door.h"
 
 /* How many filters of system calls a program inherits from us (proc(5), Linux 5.9). */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/heap-ring.h"
+#include "preload-source/shared/heap-ring.h"
 
 enum {
 	DOOR_GUESTS_MAX = 64, /* that have not said hello yet */

@@ -2,17 +2,17 @@
 /* preload-source: what it was asked for, and what it has while it records. */
 #pragma once
 
-#include "common/command.h"
-#include "common/image-server.h"
-#include "common/images.h"
-#include "common/processes.h"
-#include "common/stage.h"
-#include "preload-source/bell.h"
+#include "common/source/command.h"
+#include "common/image-server/image-server.h"
+#include "common/source/images.h"
+#include "common/source/processes.h"
+#include "common/stage/stage.h"
+#include "preload-source/reader/bell.h"
 #include "preload-source/door.h"
 #include "preload-source/process-opener.h"
-#include "preload-source/published.h"
+#include "preload-source/reader/published.h"
 #include "preload-source/target-check.h"
-#include "preload-source/traced.h"
+#include "preload-source/reader/traced.h"
 
 enum preload_children {
 	PRELOAD_COMMAND_ONLY,

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/helper-process.h"
+#include "common/base/cleanup.h"
+#include "common/stage/helper-process.h"
 #include "preload-source/process-opener.h"
 
 struct request {

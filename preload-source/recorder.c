@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/growing-list.h"
-#include "common/host-files.h"
-#include "common/source-output.h"
+#include "common/base/clock.h"
+#include "common/base/growing-list.h"
+#include "common/source/host-files.h"
+#include "common/source/source-output.h"
 #include "preload-source/preload-source.h"
 #include "preload-source/target-check.h"
 

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/clock.h"
-#include "common/descriptor-limit.h"
-#include "common/sandbox.h"
+#include "common/base/arch.h"
+#include "common/base/clock.h"
+#include "common/base/descriptor-limit.h"
+#include "common/stage/sandbox.h"
 #include "preload-source/preload-source.h"
 
 enum { MEMORY_MAX = 1 << 30 }; /* bytes of data */

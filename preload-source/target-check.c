@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
+#include "common/base/cleanup.h"
 #include "preload-source/target-check.h"
 
 enum { PROGRAM_HEADERS_MAX = 64, SCRIPTS_MAX = 4 };

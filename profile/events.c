@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/perf-counter.h"
-#include "common/text.h"
+#include "common/base/perf-counter.h"
+#include "common/base/text.h"
 #include "profile/events.h"
 
 /* Names of views that are of no single event, or of whichever it is. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/wire.h"
+#include "common/wire/wire.h"
 
 enum {
 	EVENTS_MAX = WIRE_EVENTS_MAX,

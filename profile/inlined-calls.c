@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/growing-list.h"
-#include "common/hash-table.h"
+#include "common/base/growing-list.h"
+#include "common/base/hash-table.h"
 #include "profile/inlined-calls.h"
 
 struct inlined_list {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sum.h"
+#include "common/base/sum.h"
 #include "profile/merge.h"
 
 enum {

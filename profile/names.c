@@ -9,11 +9,11 @@
 #define HASH_FUNCTION(key, size, hash) ((hash) = hash_text((key), (size)))
 
 #include "profile/names.h"
-#include "common/cleanup.h"
-#include "common/growing-list.h"
-#include "common/hash-table.h"
-#include "common/long-name.h"
-#include "common/text.h"
+#include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
+#include "common/base/hash-table.h"
+#include "common/base/long-name.h"
+#include "common/base/text.h"
 
 static unsigned hash_text(const char *text, size_t size)
 {

@@ -10,8 +10,8 @@
 
 #include "profile/inlined-calls.h"
 #include "profile/timed-places.h"
-#include "common/identity.h"
-#include "common/pair-map.h"
+#include "common/stream/identity.h"
+#include "common/base/pair-map.h"
 
 enum {
 	NAMES_MAX = 1 << 22,  /* texts; further ones are all called "[too many names]" */

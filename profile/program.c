@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/sum.h"
+#include "common/base/cleanup.h"
+#include "common/base/sum.h"
 #include "profile/program.h"
 
 enum { COMM_MAX = 15 }; /* bytes of a process's name that the kernel keeps: TASK_COMM_LEN */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/sum.h"
-#include "common/cleanup.h"
+#include "common/base/sum.h"
+#include "common/base/cleanup.h"
 #include "profile/prune.h"
 
 enum { OF_NOBODY = 0, OF_SEVERAL = UINT32_MAX }; /* else a process's index + 1 */

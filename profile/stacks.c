@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/arch.h"
-#include "common/text.h"
+#include "common/base/arch.h"
+#include "common/base/text.h"
 #include "profile/stacks.h"
 
 void stacks_init(struct stacks *stacks, const struct stacks_user *user)

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/frame-cache.h"
-#include "common/identity.h"
-#include "common/stack-memo.h"
+#include "common/stream/frame-cache.h"
+#include "common/stream/identity.h"
+#include "common/stream/stack-memo.h"
 #include "profile/events.h"
 #include "profile/names.h"
 

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/cleanup.h"
-#include "common/growing-list.h"
+#include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "profile/subtree.h"
 
 struct building {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/long-name.h"
+#include "common/base/long-name.h"
 #include "profile/names.h"
 
 static struct names names;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
-#include "common/cleanup.h"
-#include "common/growing-list.h"
+#include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "profile/timed-places.h"
 
 void timed_places_init(struct timed_places *places)

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "common/pair-map.h"
+#include "common/base/pair-map.h"
 
 enum { TIMED_PLACES_MAX = 1 << 20 };
 

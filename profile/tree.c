@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/growing-list.h"
+#include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "profile/tree.h"
 
 const char *tree_kind_mark(enum tree_function_kind kind)

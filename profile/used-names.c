@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/growing-list.h"
+#include "common/base/growing-list.h"
 #include "profile/used-names.h"
 
 int used_names_init(struct used_names *used, struct names *names)

@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "common/arguments.h"
-#include "common/cleanup.h"
-#include "common/stage.h"
+#include "common/stage/arguments.h"
+#include "common/base/cleanup.h"
+#include "common/stage/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
 

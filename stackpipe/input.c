@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/wire.h"
+#include "common/base/cleanup.h"
+#include "common/wire/wire.h"
 #include "stackpipe/input.h"
 
 /* Behind the first record's header, of a stream that was recorded as it is. */

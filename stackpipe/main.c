@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/stage.h"
-#include "common/text.h"
+#include "common/stage/stage.h"
+#include "common/base/text.h"
 #include "stackpipe/commands.h"
 
 static const struct command {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/base/text.h"
 #include "stackpipe/messages.h"
 
 void messages_deinit(struct messages *messages)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/wire.h"
+#include "common/wire/wire.h"
 
 enum { MESSAGES_MAX = 16, MESSAGE_SIZE = 512 };
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/stage.h"
+#include "common/base/cleanup.h"
+#include "common/stage/stage.h"
 #include "stackpipe/pipeline.h"
 
 enum { SIGNALLED = 128 }; /* what a shell adds to the number of a signal */

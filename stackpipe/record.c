@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/arguments.h"
-#include "common/stage.h"
+#include "common/stage/arguments.h"
+#include "common/stage/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 

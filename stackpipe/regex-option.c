@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
-#include "common/stage.h"
+#include "common/stage/stage.h"
 #include "stackpipe/regex-option.h"
 
 regex_t *regex_option_compile(const char *text, const struct argp_state *state)

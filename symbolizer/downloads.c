@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/debuginfod-cache.h"
+#include "symbolizer/debuginfod/debuginfod-cache.h"
 #include "symbolizer/downloads.h"
 
 void downloads_init(struct downloads *downloads)

@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-#include "common/stage.h"
-#include "symbolizer/debug-files.h"
-#include "symbolizer/debuginfod-fetcher.h"
-#include "symbolizer/debuginfod-option.h"
+#include "common/stage/stage.h"
+#include "symbolizer/dwarf/debug-files.h"
+#include "symbolizer/debuginfod/debuginfod-fetcher.h"
+#include "symbolizer/debuginfod/debuginfod-option.h"
 
 struct downloads {
 	struct stage *stage; /* borrowed */

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/build-id.h"
-#include "common/cleanup.h"
-#include "common/clock.h"
-#include "symbolizer/demangle.h"
+#include "common/stream/build-id.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "symbolizer/symbols/demangle.h"
 #include "symbolizer/file-names.h"
-#include "symbolizer/symbol-name.h"
-#include "symbolizer/symbol-table.h"
+#include "symbolizer/symbols/symbol-name.h"
+#include "symbolizer/symbols/symbol-table.h"
 
 enum { LATE_MAX = 6 };		  /* times that a file is asked for again */
 #define LATE_WAIT_NS 100000000ULL /* until the first time; it doubles */

@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "common/image-files.h"
-#include "common/pair-map.h"
-#include "common/same-file.h"
+#include "common/elf/image-files.h"
+#include "common/base/pair-map.h"
+#include "common/unwind/same-file.h"
 #include "symbolizer/downloads.h"
-#include "symbolizer/image-symbols.h"
+#include "symbolizer/symbols/image-symbols.h"
 
 #define FILE_NAMES_SIZE_MAX (448ULL << 20) /* bytes of all images' symbols; one may be larger */
 

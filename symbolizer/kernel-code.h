@@ -7,8 +7,8 @@
  */
 #pragma once
 
-#include "common/wire.h"
-#include "common/kallsyms.h"
+#include "common/wire/wire.h"
+#include "common/stream/kallsyms.h"
 
 enum {
 	KERNEL_CODE_MAX = 1 << 16,	/* areas; see kernel_code_change() */

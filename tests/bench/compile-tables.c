@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/clock.h"
-#include "common/unwind-source.h"
-#include "common/table-cache.h"
+#include "common/base/clock.h"
+#include "common/unwind/unwind-source.h"
+#include "common/unwind/table-cache.h"
 
 enum { ROUNDS = 5 };
 

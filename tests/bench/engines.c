@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/clock.h"
-#include "common/identity.h"
+#include "common/base/arch.h"
+#include "common/base/clock.h"
+#include "common/stream/identity.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/engine-table.h"
 

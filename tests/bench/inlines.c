@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "symbolizer/debug-info.h"
-#include "symbolizer/demangle.h"
-#include "symbolizer/symbol-table.h"
+#include "common/base/cleanup.h"
+#include "symbolizer/dwarf/debug-info.h"
+#include "symbolizer/symbols/demangle.h"
+#include "symbolizer/symbols/symbol-table.h"
 
 static const struct debug_dirs dirs = { { "/usr/lib/debug" }, 1 };
 

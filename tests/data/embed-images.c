@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/image-client.h"
-#include "common/stage.h"
+#include "common/base/cleanup.h"
+#include "common/image-server/image-client.h"
+#include "common/stage/stage.h"
 
 enum { IMAGE_MAX = 131072 }; /* the limit of image_data */
 

@@ -8,7 +8,7 @@
 #include <ftw.h>
 #include <sys/stat.h>
 
-#include "common/cleanup.h"
+#include "common/base/cleanup.h"
 #include "tests/fuzz/fuzz.h"
 
 static size_t n_inputs; /* ftw(3) has no argument of one's own */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "common/zero-pages.h"
+#include "common/base/zero-pages.h"
 
 enum {
 	BLOCKS_KEPT = 16,

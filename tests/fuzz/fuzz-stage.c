@@ -8,8 +8,8 @@
  */
 #include "tests/fuzz/fuzz-stream.h"
 
-#include "common/arch.h"
-#include "common/clock.h"
+#include "common/base/arch.h"
+#include "common/base/clock.h"
 
 enum { HELLO_SIZE_MAX = 4096 };
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
-#include "common/stage-internal.h"
+#include "common/base/cleanup.h"
+#include "common/stage/stage-internal.h"
 #include "tests/fuzz/fuzz.h"
 
 /*

@@ -253,7 +253,7 @@ def many_processes():
         yield stack([place(0)], 0, upid=i)
 
 
-# Events of allocations (common/heap-events.h): kind and the lengths of time, address, size, stack; the fields.
+# Events of allocations (common/stream/heap-events.h): kind and the lengths of time, address, size, stack; the fields.
 def heap_event(kind, *, time=0, moved=0, size=0, number=0):
     fields = [value.to_bytes((value.bit_length() + 7) // 8, "little") for value in (time, moved << 1, size, number)]
     control = kind | sum(len(field) << 4 + 3 * i for i, field in enumerate(fields))

@@ -40,7 +40,7 @@ def stack(frames, *, upid=UPID, tid=PID, weight=1, event=0, time=0, waker=(0, 0)
                                numbers(event, 0, *waker))
 
 
-# Events of allocations: kind and lengths of the fields in 16 bits, the fields (common/heap-events.h).
+# Events of allocations: kind and lengths of the fields in 16 bits, the fields (common/stream/heap-events.h).
 OF_THREAD_1 = b"\x05\x20" + b"\x01"
 SAMPLED_HEAP = b"\x06\x0c" + b"\x00\x00\x08"
 ALLOCATED = b"\x81\x24" + b"\x20" + b"\x10" + b"\x01"

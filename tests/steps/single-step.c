@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/arch.h"
-#include "common/cleanup.h"
-#include "common/clock.h"
-#include "common/host-files.h"
-#include "common/processes.h"
-#include "common/stage.h"
+#include "common/base/arch.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/source/host-files.h"
+#include "common/source/processes.h"
+#include "common/stage/stage.h"
 #include "tests/steps/instruction.h"
 #include "tests/steps/shadow-stack.h"
 #include "tests/steps/tracee.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
+#include "common/base/cleanup.h"
 #include "tests/steps/tracee.h"
 
 enum {

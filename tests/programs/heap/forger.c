@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/heap-ring.h"
+#include "preload-source/shared/heap-ring.h"
 
 enum { N_BLOCKS = 1000, SIZE = 100 };
 

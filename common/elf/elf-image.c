@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "common/base/arch.h"
+#include "common/base/cleanup.h"
+#include "common/elf/elf-image.h"
+#include "common/elf/elf-limits.h"
+#include "common/image-server/image-descriptor.h"
+
+/* From the server, else from the recorded path. */
+int elf_image_open_file(const struct image *image, struct image_client *client)
+{
+	const struct wire_image record = image_record(image);
+	struct wire_image_state state;
+	int fd = -1, r;
+
+	r = image_client_open(client, image->number, &state, &fd);
+	if (r == 0 && fd >= 0 && !image_descriptor_is_of(fd, &record, &state)) {
+		close(fd);
+		return -ESTALE;
+	}
+	if (r == -ENOTCONN && image->state.status)
+		r = image_open_recorded(&record, &image->state, &fd);
+	else if (r == -ENOTCONN)
+		r = image_open_unconfirmed(client, &record, &fd);
+	client->was_denied = client->is_recorded && r == -EACCES;
+	return r < 0 ? r : fd;
+}
+
+/*
+ * libelf would look into archives and libdwfl into compressed files; only the magic bytes of an
+ * ELF file go further than here.
+ */
+static bool has_elf_magic(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       !memcmp(magic, ELFMAG, SELFMAG);
+}
+
+static int begin_descriptor(int fd, struct elf_image *elf_image)
+{
+	elf_version(EV_CURRENT);
+	elf_image->fd = fd;
+	if (fd < 0)
+		return ELF_IMAGE_E_UNAVAILABLE;
+	if (!has_elf_magic(fd))
+		return ELF_IMAGE_E_NOT_ELF;
+	elf_image->elf = elf_begin(fd, ELF_C_READ, NULL);
+	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
+}
+
+static int begin_memory(const struct image *image, struct elf_image *elf_image)
+{
+	elf_version(EV_CURRENT);
+	elf_image->elf = elf_memory(image->bytes, image->n_bytes);
+	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
+}
+
+static bool read_header(struct elf_image *elf_image)
+{
+	GElf_Ehdr header;
+
+	if (elf_kind(elf_image->elf) != ELF_K_ELF || !gelf_getehdr(elf_image->elf, &header) ||
+	    header.e_machine != arch_host.machine || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
+		return false;
+	elf_image->entry = header.e_entry;
+	return true;
+}
+
+static bool bound(struct elf_image *elf_image)
+{
+	if (elf_image->fd < 0)
+		return elf_limits_hold(elf_image->elf);
+	elf_image->n_hidden = elf_limits_apply(elf_image->elf);
+	return true;
+}
+
+/* The loaded segments, and the range that libdwfl takes a module of this file to have. */
+static int read_segments(struct elf_image *elf_image)
+{
+	size_t n;
+
+	if (elf_getphdrnum(elf_image->elf, &n) < 0 || n > ELF_IMAGE_SEGMENTS_MAX)
+		return ELF_IMAGE_E_NOT_ELF;
+	elf_image->segments = calloc(n ? n : 1, sizeof(*elf_image->segments));
+	if (!elf_image->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf_image->elf, i, &header) || header.p_type != PT_LOAD)
+			continue;
+		if (elf_image->n_segments == 0)
+			elf_image->low = header.p_align > 1 ? header.p_vaddr & -header.p_align
+							    : header.p_vaddr;
+		elf_image->segments[elf_image->n_segments++] = (struct elf_segment){
+			.offset = header.p_offset,
+			.size = header.p_filesz,
+			.address = header.p_vaddr,
+			.is_executable = header.p_flags & PF_X,
+		};
+		if (header.p_vaddr + header.p_memsz > elf_image->high)
+			elf_image->high = header.p_vaddr + header.p_memsz;
+	}
+	if (!elf_image->n_segments || elf_image->high <= elf_image->low)
+		return ELF_IMAGE_E_NOT_ELF;
+	return 0;
+}
+
+static struct file_state find_state(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 ? file_state_of(&status)
+						  : (struct file_state){ 0 };
+}
+
+bool elf_image_is_unchanged(const struct elf_image *elf_image)
+{
+	const struct file_state now = find_state(elf_image->fd);
+
+	return !file_state_may_differ(&elf_image->state, &now);
+}
+
+/* Goes on from what has been begun with `outcome`. */
+static int finish(struct elf_image *elf_image, int outcome, struct elf_image *ret)
+{
+	if (!outcome && !(read_header(elf_image) && bound(elf_image)))
+		outcome = ELF_IMAGE_E_NOT_ELF;
+	if (!outcome)
+		outcome = read_segments(elf_image);
+	if (outcome) {
+		elf_image_close(elf_image);
+		return outcome;
+	}
+	elf_image->state = find_state(elf_image->fd);
+	elf_image->modified = elf_image->state.modified;
+	*ret = *elf_image;
+	return 0;
+}
+
+static bool has_build_id(const struct elf_image *elf_image, const struct image *image)
+{
+	struct wire_image_id id;
+
+	elf_image_id(elf_image, image->number, &id);
+	return id.build_id.size == image->build_id_size &&
+	       !memcmp(id.build_id.data, image->build_id, image->build_id_size);
+}
+
+/* Whether what was opened as `fd` has the image's build-id; takes the descriptor over. */
+static bool try_descriptor(const struct image *image, int fd, struct elf_image *ret)
+{
+	if (elf_image_open_descriptor(fd, ret) != ELF_IMAGE_OK)
+		return false;
+	if (has_build_id(ret, image))
+		return true;
+	elf_image_close(ret);
+	return false;
+}
+
+/*
+ * What has the build-id is the file, wherever it lies: of whomever, as long as it is the one that
+ * was mapped and unchanged; else anybody could have given it that.
+ */
+static int open_by_build_id(const struct image *image, struct image_client *client,
+			    struct elf_image *ret)
+{
+	const struct wire_image record = image_record(image);
+	int fd, r;
+
+	if (!client->has_server && image_open_unconfirmed(client, &record, &fd) == 0 &&
+	    try_descriptor(image, fd, ret))
+		return ELF_IMAGE_OK;
+	for (size_t i = 0; (r = image_open_candidate(client, image->path, image->build_id,
+						     image->build_id_size, i, &fd)) != -ERANGE;
+	     i++) {
+		if (r == 0 && try_descriptor(image, fd, ret))
+			return ELF_IMAGE_OK;
+	}
+	return ELF_IMAGE_E_UNAVAILABLE;
+}
+
+/* A stream of before 1.9 does not: what was done to the file since may be anything. */
+static bool tells_change(const struct image *image)
+{
+	return !image->state.status || image->state.changed;
+}
+
+int elf_image_open(const struct image *image, struct image_client *client, struct elf_image *ret)
+{
+	struct elf_image elf_image = { .fd = -1 };
+	int outcome = ELF_IMAGE_E_UNAVAILABLE;
+
+	if (image->bytes)
+		outcome = begin_memory(image, &elf_image);
+	else if (image->kind == WIRE_image_kind_FILE &&
+		 (client->has_server || !image->build_id_size))
+		outcome = begin_descriptor(elf_image_open_file(image, client), &elf_image);
+	if (outcome == ELF_IMAGE_E_UNAVAILABLE && image->kind == WIRE_image_kind_FILE &&
+	    image->build_id_size)
+		return open_by_build_id(image, client, ret);
+	outcome = finish(&elf_image, outcome, ret);
+	/* Where the build-id has not told that it is the file, mtime alone is not believed. */
+	if (outcome == ELF_IMAGE_OK && tells_change(image))
+		ret->modified = file_state_written(&ret->state);
+	return outcome;
+}
+
+int elf_image_open_descriptor(int fd, struct elf_image *ret)
+{
+	struct elf_image elf_image = { .fd = -1 };
+
+	return finish(&elf_image, begin_descriptor(fd, &elf_image), ret);
+}
+
+void elf_image_suspend(struct elf_image *elf_image)
+{
+	elf_end(elf_image->elf);
+	if (elf_image->fd >= 0)
+		close(elf_image->fd);
+	elf_image->elf = NULL;
+	elf_image->fd = -1;
+}
+
+int elf_image_resume(const struct image *image, struct image_client *client,
+		     struct elf_image *elf_image)
+{
+	struct elf_image again;
+	int outcome = elf_image_open(image, client, &again);
+
+	if (outcome != ELF_IMAGE_OK)
+		return outcome;
+	free(elf_image->segments);
+	*elf_image = again;
+	return ELF_IMAGE_OK;
+}
+
+void elf_image_close(struct elf_image *elf_image)
+{
+	elf_image_suspend(elf_image);
+	free(elf_image->segments);
+	*elf_image = (struct elf_image){ .fd = -1 };
+}
+
+static bool holds(const struct elf_segment *segment, uint64_t offset)
+{
+	return offset >= segment->offset && offset - segment->offset < segment->size;
+}
+
+/*
+ * A segment is mapped in whole pages: an executable mapping may begin before the first byte of its
+ * segment, at an offset that belongs to another segment in the file. So the executable segments
+ * come first, with the rest of their first page.
+ */
+bool elf_image_address(const struct elf_image *elf_image, uint64_t offset, uint64_t *ret)
+{
+	const uint64_t page = 4096;
+	const struct elf_segment *best = NULL;
+
+	for (size_t i = 0; i < elf_image->n_segments; i++) {
+		const struct elf_segment *segment = &elf_image->segments[i];
+
+		if (segment->is_executable && holds(segment, offset)) {
+			best = segment;
+			break;
+		}
+		if (segment->is_executable && offset < segment->offset &&
+		    offset >= (segment->offset & -page))
+			best = segment;
+		else if (!best && holds(segment, offset))
+			best = segment;
+	}
+	if (best)
+		*ret = best->address + (offset - best->offset);
+	return best;
+}
+
+bool elf_image_offset(const struct elf_image *elf_image, uint64_t address, uint64_t *ret)
+{
+	for (size_t i = 0; i < elf_image->n_segments; i++) {
+		const struct elf_segment *segment = &elf_image->segments[i];
+
+		if (address >= segment->address && address - segment->address < segment->size) {
+			*ret = segment->offset + (address - segment->address);
+			return true;
+		}
+	}
+	return false;
+}
+
+void elf_image_id(const struct elf_image *elf_image, uint64_t image, struct wire_image_id *ret)
+{
+	const void *build_id;
+	ssize_t size = dwelf_elf_gnu_build_id(elf_image->elf, &build_id);
+
+	*ret = (struct wire_image_id){ .image = image };
+	if (size > 0 && size <= WIRE_BUILD_ID_MAX)
+		ret->build_id = (struct wire_blob){ build_id, size };
+}

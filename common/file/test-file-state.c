@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/file/file-state.h"
+
+static char dir[64], path[80], other[80];
+static int fd;
+static struct stat before;
+
+static void write_file(const char *at, const char *content)
+{
+	int file = open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(file, content, strlen(content)), strlen(content));
+	close(file);
+}
+
+/* What cp -p, rsync -t and any forger do behind their writing. */
+static void put_times_back(const char *at)
+{
+	const struct timespec times[] = { before.st_atim, before.st_mtim };
+
+	assert_int_equal(utimensat(AT_FDCWD, at, times, 0), 0);
+}
+
+static int set_up(void **state)
+{
+	const struct timespec times[] = { { 1, 0 }, { 1, 0 } };
+
+	strcpy(dir, "/tmp/stackpipe-test-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/file", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	write_file(path, "content");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(fstat(fd, &before), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	close(fd);
+	unlink(path);
+	unlink(other);
+	return rmdir(dir);
+}
+
+/* Of the file that is open, as whoever has it mapped sees it. */
+static bool may_differ(void)
+{
+	struct file_state then = file_state_of(&before), now;
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	now = file_state_of(&status);
+	return file_state_may_differ(&then, &now);
+}
+
+static void test_what_is_left_alone_is_the_same(void **state)
+{
+	char byte;
+
+	assert_int_equal(pread(fd, &byte, 1, 0), 1);
+	assert_false(may_differ());
+}
+
+static void test_another_content_of_the_same_size_and_time(void **state)
+{
+	write_file(path, "CONTENT");
+	put_times_back(path);
+	assert_true(may_differ());
+}
+
+static void test_cut_and_written_anew(void **state)
+{
+	assert_int_equal(truncate(path, 0), 0);
+	write_file(path, "CONTENT");
+	put_times_back(path);
+	assert_true(may_differ());
+}
+
+static void test_written_by_way_of_memory(void **state)
+{
+	int file = open(path, O_RDWR | O_CLOEXEC);
+	char *map = mmap(NULL, 7, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+	assert_ptr_not_equal(map, MAP_FAILED);
+	map[0] = 'C';
+	assert_int_equal(msync(map, 7, MS_SYNC), 0);
+	munmap(map, 7);
+	close(file);
+	put_times_back(path);
+	assert_true(may_differ());
+}
+
+static void test_written_by_another_name(void **state)
+{
+	assert_int_equal(link(path, other), 0);
+	write_file(other, "CONTENT");
+	put_times_back(other);
+	assert_int_equal(unlink(other), 0);
+	assert_true(may_differ());
+}
+
+static void test_written_when_it_had_no_name_any_more(void **state)
+{
+	int file = open(path, O_WRONLY | O_CLOEXEC);
+
+	unlink(path);
+	assert_int_equal(fstat(fd, &before), 0);
+	assert_int_equal(write(file, "CONTENT", 7), 7);
+	close(file);
+	assert_int_equal(futimens(fd, (struct timespec[]){ before.st_atim, before.st_mtim }), 0);
+	assert_true(may_differ());
+}
+
+/* As most temporary programs and libraries are. */
+static void test_to_be_deleted_is_no_change(void **state)
+{
+	unlink(path);
+	assert_false(may_differ());
+}
+
+static void test_to_be_replaced_is_no_change_for_whoever_has_it(void **state)
+{
+	write_file(other, "CONTENT");
+	put_times_back(other);
+	assert_int_equal(rename(other, path), 0);
+	assert_false(may_differ());
+}
+
+static void test_an_mtime_in_the_future_does_not_hide_when_it_was_written(void **state)
+{
+	struct stat status = {
+		.st_nlink = 1,
+		.st_mtim = { 900, 0 },
+		.st_ctim = { 7, 5 },
+	};
+	struct file_state file = file_state_of(&status);
+
+	assert_int_equal(file_state_written(&file), 7000000005);
+	status.st_mtim.tv_sec = 1;
+	file = file_state_of(&status);
+	assert_int_equal(file_state_written(&file), 7000000005);
+	status.st_nlink = 0; /* its ctime may be that of its deletion */
+	file = file_state_of(&status);
+	assert_int_equal(file_state_written(&file), 1000000000);
+	file = (struct file_state){ .modified = 3 }; /* as an older stream tells */
+	assert_int_equal(file_state_written(&file), 3);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_is_left_alone_is_the_same),
+		TEST(test_another_content_of_the_same_size_and_time),
+		TEST(test_cut_and_written_anew),
+		TEST(test_written_by_way_of_memory),
+		TEST(test_written_by_another_name),
+		TEST(test_written_when_it_had_no_name_any_more),
+		TEST(test_to_be_deleted_is_no_change),
+		TEST(test_to_be_replaced_is_no_change_for_whoever_has_it),
+		TEST(test_an_mtime_in_the_future_does_not_hide_when_it_was_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

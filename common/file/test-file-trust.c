@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/file/file-trust.h"
+
+enum { SOMEBODY = 4711, SOMEBODY_ELSE = 4712, THEIR_GROUP = 4713 };
+
+static struct stat file_of(uid_t user, gid_t group, mode_t mode)
+{
+	return (struct stat){ .st_uid = user, .st_gid = group, .st_mode = S_IFREG | mode };
+}
+
+static bool is_believed(struct stat file, struct stat asker)
+{
+	const struct file_writers writers = file_writers_of(&asker);
+
+	return file_is_trusted(&file, &writers);
+}
+
+static bool is_believed_alone(struct stat file)
+{
+	return file_is_trusted(&file, NULL);
+}
+
+static void test_root_and_ourselves(void **state)
+{
+	assert_true(is_believed_alone(file_of(0, 0, 0644)));
+	assert_true(is_believed_alone(file_of(geteuid(), getegid(), 0600)));
+	assert_true(is_believed_alone(file_of(geteuid(), getegid(), 0664)));
+	assert_false(is_believed_alone(file_of(geteuid(), THEIR_GROUP, 0664)));
+	assert_false(is_believed_alone(file_of(geteuid(), getegid(), 0646)));
+	assert_false(is_believed_alone(file_of(0, THEIR_GROUP, 0664)));
+	assert_false(is_believed_alone(file_of(SOMEBODY, 0, 0644)));
+	assert_false(is_believed_alone(file_of(SOMEBODY, 0, 0444))); /* he can chmod(2) it */
+}
+
+static void test_whoever_owns_the_file_that_asks(void **state)
+{
+	struct stat his = file_of(SOMEBODY, THEIR_GROUP, 0755);
+
+	assert_true(is_believed(file_of(SOMEBODY, 1, 0644), his));
+	assert_false(is_believed(file_of(SOMEBODY_ELSE, 1, 0644), his));
+	assert_false(is_believed(file_of(SOMEBODY, THEIR_GROUP, 0664), his));
+	assert_false(is_believed(file_of(SOMEBODY, 1, 0646), his));
+	assert_true(is_believed(file_of(0, 0, 0644), his));
+}
+
+/* With the umask of a group, he builds both so that it can write them. */
+static void test_whoever_can_write_the_file_that_asks(void **state)
+{
+	struct stat theirs = file_of(SOMEBODY, THEIR_GROUP, 0775);
+
+	assert_true(is_believed(file_of(SOMEBODY, THEIR_GROUP, 0664), theirs));
+	assert_false(is_believed(file_of(SOMEBODY, 1, 0664), theirs));
+	assert_false(is_believed(file_of(SOMEBODY_ELSE, THEIR_GROUP, 0664), theirs));
+	assert_true(is_believed(file_of(SOMEBODY_ELSE, 1, 0666), file_of(SOMEBODY, 1, 0777)));
+}
+
+static void test_what_is_refused_is_counted_and_the_first_is_known(void **state)
+{
+	struct file_trust trust = { 0 };
+	struct stat good = file_of(0, 0, 0644), bad = file_of(SOMEBODY, 0, 0644);
+
+	assert_true(file_trust_accepts(&trust, "/a", &good, NULL));
+	assert_int_equal(trust.n_refused, 0);
+	assert_false(file_trust_accepts(&trust, "/b", &bad, NULL));
+	assert_false(file_trust_accepts(&trust, "/c", &bad, NULL));
+	assert_int_equal(trust.n_refused, 2);
+	assert_string_equal(trust.first_refused, "/b");
+	assert_false(file_trust_accepts(NULL, "/b", &bad, NULL));
+	file_trust_deinit(&trust);
+}
+
+static void test_a_directory_that_a_person_names_is_vouched_for(void **state)
+{
+	const char *const dirs[] = { "/srv/debug/", "" };
+	struct file_trust trust = { .vouched = dirs, .n_vouched = 2 };
+	struct stat bad = file_of(SOMEBODY, 0, 0666);
+
+	assert_true(file_trust_accepts(&trust, "/srv/debug/.build-id/ab/c.debug", &bad, NULL));
+	assert_false(file_trust_accepts(&trust, "/srv/debugging/c.debug", &bad, NULL));
+	assert_false(file_trust_accepts(&trust, "/srv/debug/../tmp/c.debug", &bad, NULL));
+	assert_false(file_trust_accepts(&trust, "/srv/debug", &bad, NULL));
+	assert_false(file_trust_accepts(&trust, "/tmp/c.debug", &bad, NULL));
+	file_trust_deinit(&trust);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_root_and_ourselves),
+		cmocka_unit_test(test_whoever_owns_the_file_that_asks),
+		cmocka_unit_test(test_whoever_can_write_the_file_that_asks),
+		cmocka_unit_test(test_what_is_refused_is_counted_and_the_first_is_known),
+		cmocka_unit_test(test_a_directory_that_a_person_names_is_vouched_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

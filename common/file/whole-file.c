@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+#include "common/file/whole-file.h"
+
+enum { FIRST_SIZE = 16 * 1024 };
+
+int whole_file_read_descriptor(int fd, size_t limit, char **ret, size_t *ret_size)
+{
+	_cleanup_free_ char *data = NULL;
+	size_t used = 0, size = 0;
+	ssize_t n;
+
+	do {
+		if (used + 1 >= size) {
+			char *larger;
+
+			size = size ? size * 2 : FIRST_SIZE;
+			larger = realloc(data, size);
+			if (!larger)
+				return -ENOMEM;
+			data = larger;
+		}
+		n = read(fd, data + used, size - used - 1);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		used += n > 0 ? n : 0;
+		if (used > limit)
+			return -EFBIG;
+	} while (n != 0);
+	data[used] = 0;
+	*ret = take_pointer(data);
+	*ret_size = used;
+	return 0;
+}
+
+int whole_file_read(const char *path, size_t limit, char **ret, size_t *ret_size)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : whole_file_read_descriptor(fd, limit, ret, ret_size);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/cleanup.h"
+#include "common/proc/process-status.h"
+#include "common/file/whole-file.h"
+
+enum { STATUS_SIZE_MAX = 1024 * 1024 }; /* it tells all groups of the user */
+
+/*
+ * The numbers of a line of the file, at most `n`: how many there are. No name makes another line
+ * look like it: its newlines are escaped.
+ */
+static size_t find_numbers(const char *status, const char *line, uint32_t *ret, size_t n)
+{
+	const char *at = strstr(status, line);
+	size_t found = 0;
+	char *end;
+
+	if (!at)
+		return 0;
+	for (at += strlen(line); *at == '\t' && found < n; at = end)
+		ret[found++] = strtoul(at + 1, &end, 10);
+	return found;
+}
+
+int process_status_read(const char *path, struct process_status *ret)
+{
+	enum { REAL, EFFECTIVE, NAMESPACES_MAX = 32 + 1 }; /* pid_namespaces(7): 32 may be nested */
+	uint32_t users[EFFECTIVE + 1], groups[EFFECTIVE + 1], pids[NAMESPACES_MAX];
+	_cleanup_free_ char *status = NULL;
+	size_t size, n;
+	int r = whole_file_read(path, STATUS_SIZE_MAX, &status, &size);
+
+	if (r < 0)
+		return r;
+	n = find_numbers(status, "\nNSpid:", pids, NAMESPACES_MAX);
+	if (!n) /* before Linux 4.1 */
+		n = find_numbers(status, "\nPid:", pids, 1);
+	if (!n || find_numbers(status, "\nUid:", users, EFFECTIVE + 1) != EFFECTIVE + 1 ||
+	    find_numbers(status, "\nGid:", groups, EFFECTIVE + 1) != EFFECTIVE + 1)
+		return -EBADMSG;
+	*ret = (struct process_status){
+		.own_pid = pids[n - 1],
+		.real_user = users[REAL],
+		.user = users[EFFECTIVE],
+		.group = groups[EFFECTIVE],
+	};
+	return 0;
+}

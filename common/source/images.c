@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "common/stream/build-id.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/base/descriptor-limit.h"
+#include "common/stream/file-id.h"
+#include "common/base/hash-table.h"
+#include "common/image-server/image-message.h"
+#include "common/source/images.h"
+#include "common/stream/jitdump-path.h"
+#include "common/proc/proc.h"
+
+enum { KEY_MAX = PROC_PATH_MAX + 64 + 2 * WIRE_BUILD_ID_MAX };
+
+struct image_entry {
+	UT_hash_handle hh;	  /* by key */
+	UT_hash_handle hh_number; /* by image */
+	uint64_t image;
+	uint64_t generation;
+	uint64_t successor;	/* the image that has taken its place, 0: none */
+	uint64_t used_at;	/* by a mapping, when last looked; UINT64_MAX: not looked yet */
+	bool is_file;		/* else it is in `by_number` alone, and has no key */
+	struct image_file file; /* as the server found it */
+	uint64_t asked_at;	/* the server; of CLOCK_MONOTONIC */
+	bool is_mapped_again;	/* since the server was asked, which has not answered yet */
+	bool has_map_process;	/* map_pid was told */
+	uint32_t map_pid;	/* as the next, of images_offer_map() */
+	uint64_t map_began;
+	uint32_t task; /* these three: as it was mapped last until it answered */
+	uint64_t start, length;
+	size_t path_at; /* of the path in `key` */
+	char key[];	/* "major:minor:inode:", the build-id if it is known, the path */
+};
+
+void images_init(struct images *images, struct stage *stage, int server_fd)
+{
+	*images = (struct images){
+		.stage = stage,
+		.n_numbers = IMAGE_FIRST,
+		.highest_fd = (int)descriptor_limit_raise() - IMAGES_SPARE_FDS,
+		.server_fd = server_fd,
+	};
+}
+
+static void set_status(struct images *images, struct image_entry *entry,
+		       enum wire_image_status status)
+{
+	images->n_gone -= entry->file.status == WIRE_image_status_GONE;
+	images->n_gone += status == WIRE_image_status_GONE;
+	entry->file.status = status;
+}
+
+static void close_file(struct image_entry *entry)
+{
+	if (entry->file.fd >= 0)
+		close(entry->file.fd);
+	entry->file.fd = -1;
+}
+
+static void forget_all(struct images *images)
+{
+	struct image_entry *entry, *next;
+
+	images->n_gone = images->special = 0;
+	HASH_CLEAR(hh, images->by_file);
+	HASH_ITER(hh_number, images->by_number, entry, next)
+	{
+		HASH_DELETE(hh_number, images->by_number, entry);
+		close_file(entry);
+		free(entry);
+	}
+}
+
+void images_deinit(struct images *images)
+{
+	forget_all(images);
+	if (images->server_fd >= 0)
+		close(images->server_fd);
+	images->server_fd = -1;
+}
+
+static int put_image(struct images *images, uint64_t number, enum wire_image_kind kind,
+		     const struct image_source *source, size_t path_size)
+{
+	struct wire_image image = {
+		.image = number,
+		.kind = kind,
+		.device_major = source->major,
+		.device_minor = source->minor,
+		.inode = source->inode,
+		.generation = source->generation,
+		.path = { source->path, path_size },
+	};
+
+	return stage_put(images->stage, WIRE_RECORD_image, &image);
+}
+
+int images_add_kernel(struct images *images, struct wire_blob build_id)
+{
+	struct image_source kernel = { .path = "[kernel]" };
+	struct wire_image_id id = { .image = IMAGE_KERNEL, .build_id = build_id };
+	struct file_id file_id;
+	int r = put_image(images, IMAGE_KERNEL, WIRE_image_kind_KERNEL, &kernel, 8);
+
+	if (r < 0 || !build_id.size)
+		return r;
+	if (file_id_of_kernel(build_id.data, build_id.size, &file_id))
+		file_id_text(&file_id, id.file_id);
+	return stage_put(images->stage, WIRE_RECORD_image_id, &id);
+}
+
+/*
+ * The end of an ELF image in memory: its section headers come last in a vDSO. 0 if it does not
+ * look like one.
+ */
+static size_t vdso_size(const Elf64_Ehdr *header)
+{
+	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || size > 128 * 1024)
+		return 0;
+	return size;
+}
+
+/*
+ * The kernel maps the same vDSO into each process, so ours is everybody's. (One of a 32-bit task
+ * is another; its samples are not unwound.)
+ */
+static int add_vdso(struct images *images)
+{
+	const Elf64_Ehdr *header = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct image_source vdso = { .path = "[vdso]" };
+	struct wire_image_data data = { .image = IMAGE_VDSO };
+	int r;
+
+	if (images->vdso_is_known)
+		return 0;
+	images->vdso_is_known = true;
+	r = put_image(images, IMAGE_VDSO, WIRE_image_kind_VDSO, &vdso, 6);
+	if (r < 0 || !header || images->is_elsewhere)
+		return r;
+	data.data = (struct wire_blob){ header, vdso_size(header) };
+	return stage_put(images->stage, WIRE_RECORD_image_data, &data);
+}
+
+/*
+ * Where the kernel executes the instructions that uprobes stand in place of, one at a time: each
+ * for its function, and nothing there tells for which.
+ */
+static bool is_special(const struct image_source *source)
+{
+	return !strcmp(source->path, "[uprobes]");
+}
+
+/* "", "[heap]", "//anon", "/dev/zero", … and whatever JIT compilers use. */
+bool images_is_anonymous(const struct image_source *source)
+{
+	static const char *const prefixes[] = { "/dev/zero", "/anon_hugepage", "/SYSV" };
+
+	if (!strcmp(source->path, "[vdso]") || is_special(source))
+		return false;
+	if (source->path[0] != '/' || source->path[1] == '/' ||
+	    (source->inode == 0 && !source->build_id_size))
+		return true;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(source->path, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* The path without the " (deleted)" that the kernel appends. */
+static size_t path_size(const char *path, uint32_t *ret_flags)
+{
+	static const char suffix[] = " (deleted)";
+	size_t size = strnlen(path, PROC_PATH_MAX), suffix_size = sizeof(suffix) - 1;
+
+	*ret_flags = 0;
+	if (size > suffix_size && !memcmp(path + size - suffix_size, suffix, suffix_size)) {
+		*ret_flags = WIRE_mapping_flags_DELETED;
+		size -= suffix_size;
+	}
+	return size;
+}
+
+/*
+ * The image server's main loop never waits for a file, so this never waits long; if the server has
+ * died, images are opened by path downstream.
+ */
+static void ask_server(struct images *images, const void *record, size_t size)
+{
+	if (images->server_fd >= 0 && image_message_ask(images->server_fd, record, size, 0) < 0)
+		++*counters_get(&images->stage->counters, "images", "not-asked-for");
+}
+
+/* Asks the server to open a new image, which was `replaces` until its file was written to. */
+static void ask_for_file(struct images *images, uint64_t number, const struct image_source *source,
+			 size_t size, uint64_t replaces)
+{
+	_Alignas(8) char record[PROC_PATH_MAX + 256];
+	struct wire_image_open request = {
+		.image = number,
+		.pid = source->task,
+		.device_major = source->major,
+		.device_minor = source->minor,
+		.inode = source->inode,
+		.start = source->start,
+		.length = source->length,
+		.path = { source->path, size },
+		.replaces = replaces,
+	};
+
+	ask_server(images, record,
+		   wire_encode(wire_type(WIRE_RECORD_image_open), &request, record, NULL));
+}
+
+/* Asks it to find a process while it lives: what the map names is sampled before anybody asks. */
+static void ask_for_map(struct images *images, uint64_t number, uint32_t pid, uint64_t began)
+{
+	_Alignas(8) char record[64];
+	const struct wire_map_open request = { number, pid, began };
+
+	if (pid && !images->is_elsewhere)
+		ask_server(images, record,
+			   wire_encode(wire_type(WIRE_RECORD_map_open), &request, record, NULL));
+}
+
+/* The server, too, forgets an image. Should that fail, it keeps it a little longer. */
+static void tell_server(struct images *images, const struct wire_image_exit *exit)
+{
+	_Alignas(8) char record[64];
+	size_t size = wire_encode(wire_type(WIRE_RECORD_image_exit), exit, record, NULL);
+
+	if (images->server_fd >= 0)
+		image_message_ask(images->server_fd, record, size, MSG_DONTWAIT);
+}
+
+static void forget_one(struct images *images, struct image_entry *entry)
+{
+	struct image_entry *current = NULL;
+
+	if (images->special == entry->image)
+		images->special = 0;
+	if (entry->is_file)
+		HASH_FIND_STR(images->by_file, entry->key, current);
+	if (current == entry)
+		HASH_DELETE(hh, images->by_file, entry);
+	HASH_DELETE(hh_number, images->by_number, entry);
+	set_status(images, entry, 0);
+	close_file(entry);
+	free(entry);
+}
+
+static int add_entry(struct images *images, const char *key, struct image_entry **ret)
+{
+	struct image_entry *entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
+
+	if (!entry)
+		return -ENOMEM;
+	if (HASH_CNT(hh_number, images->by_number) >= IMAGES_MAX) {
+		forget_all(images);
+		++*counters_get(&images->stage->counters, "images", "forgotten-all");
+	}
+	entry->image = images->n_numbers++;
+	entry->used_at = UINT64_MAX;
+	entry->file.fd = -1;
+	strcpy(entry->key, key);
+	HASH_ADD(hh_number, images->by_number, image, sizeof(entry->image), entry);
+	if (!HASH_HAS(hh_number, entry)) {
+		free(entry);
+		return -ENOMEM;
+	}
+	*ret = entry;
+	return 0;
+}
+
+static void note_mapped(struct image_entry *entry, const struct image_source *source)
+{
+	entry->task = source->task;
+	entry->start = source->start;
+	entry->length = source->length;
+}
+
+static int add_file(struct images *images, const char *key, const struct image_source *source,
+		    size_t size, uint64_t replaces, struct image_entry **ret)
+{
+	struct image_entry *entry;
+	int r = add_entry(images, key, &entry);
+
+	if (r < 0)
+		return r;
+	entry->is_file = true;
+	entry->generation = source->generation;
+	note_mapped(entry, source);
+	entry->path_at = strlen(key) - size;
+	HASH_ADD_STR(images->by_file, key, entry);
+	if (!HASH_HAS(hh, entry)) {
+		HASH_DELETE(hh_number, images->by_number, entry);
+		free(entry);
+		return -ENOMEM;
+	}
+	*ret = entry;
+	entry->asked_at = clock_now(CLOCK_MONOTONIC);
+	ask_for_file(images, entry->image, source, size, replaces);
+	r = put_image(images, entry->image, WIRE_image_kind_FILE, source, size);
+	if (r < 0 || !source->build_id_size)
+		return r;
+	return stage_put(images->stage, WIRE_RECORD_image_id,
+			 &(struct wire_image_id){
+				 entry->image,
+				 { source->build_id, source->build_id_size },
+			 });
+}
+
+static void offer_map(struct images *images, struct image_entry *entry, uint32_t pid,
+		      uint64_t began)
+{
+	entry->has_map_process = true;
+	entry->map_pid = pid;
+	entry->map_began = began;
+	ask_for_map(images, entry->image | IMAGE_MESSAGE_MAP_OF, pid, began);
+}
+
+/* The file of `entry` has another content now, and with that another number: for everybody. */
+static int replace(struct images *images, const char *key, struct image_entry *entry,
+		   const struct image_source *source, size_t size, struct image_entry **ret)
+{
+	bool has_map_process = entry->has_map_process;
+	uint32_t map_pid = entry->map_pid;
+	uint64_t map_began = entry->map_began;
+	uint64_t written = entry->file.fd >= 0 ? entry->image : 0; /* else it was gone */
+	int r;
+
+	HASH_DELETE(hh, images->by_file, entry);
+	set_status(images, entry, 0);
+	close_file(entry);
+	entry->successor = images->n_numbers;
+	images->n_replaced++;
+	r = add_file(images, key, source, size, written, ret);
+	if (r == 0 && has_map_process)
+		offer_map(images, *ret, map_pid, map_began);
+	return r;
+}
+
+/* The same inode number used again has another generation; /proc does not tell any. */
+static bool is_another_inode(const struct image_entry *entry, const struct image_source *source)
+{
+	return entry->generation && source->generation && entry->generation != source->generation;
+}
+
+static bool has_changed(struct image_entry *entry)
+{
+	return entry->file.fd >= 0 && !jitdump_path_is(entry->key + entry->path_at) &&
+	       image_file_has_changed(&entry->file);
+}
+
+/*
+ * It was unmapped before the server looked, and is mapped once more: a file without a name can only
+ * be had then. It is another image, as whoever knows the first one knows that it is gone.
+ */
+static bool is_worth_another_look(const struct image_entry *entry)
+{
+	return entry->file.status == WIRE_image_status_GONE &&
+	       clock_now(CLOCK_MONOTONIC) - entry->asked_at >= IMAGES_ASK_AGAIN_NS;
+}
+
+/* What a file is known by, however it is called: the beginning of its images' keys. */
+static int put_file(char key[static KEY_MAX], const struct image_source *source)
+{
+	return snprintf(key, KEY_MAX, "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":", source->major,
+			source->minor, source->inode);
+}
+
+/* The current image of a file, NULL: none yet; and the key that it has, or will have. */
+static struct image_entry *find_entry(const struct images *images,
+				      const struct image_source *source, size_t size,
+				      char key[static KEY_MAX])
+{
+	char build_id[BUILD_ID_TEXT];
+	struct image_entry *entry;
+	int n;
+
+	n = put_file(key, source);
+	snprintf(key + n, KEY_MAX - n, "%s%.*s",
+		 build_id_text(source->build_id, source->build_id_size, build_id), (int)size,
+		 source->path);
+	HASH_FIND_STR(images->by_file, key, entry);
+	return entry;
+}
+
+bool images_knows(const struct images *images, const struct image_source *source)
+{
+	char key[KEY_MAX];
+	const struct image_entry *entry;
+	uint32_t flags;
+
+	if (!strcmp(source->path, "[vdso]"))
+		return images->vdso_is_known;
+	if (is_special(source))
+		return images->special;
+	entry = find_entry(images, source, path_size(source->path, &flags), key);
+	return entry && !is_another_inode(entry, source) &&
+	       entry->file.status != WIRE_image_status_GONE;
+}
+
+static int find_file(struct images *images, const struct image_source *source, size_t size,
+		     uint64_t *ret_image)
+{
+	char key[KEY_MAX];
+	struct image_entry *entry = find_entry(images, source, size, key);
+	int r = 0;
+
+	if (entry && is_another_inode(entry, source)) { /* who has the old one keeps it */
+		HASH_DELETE(hh, images->by_file, entry);
+		close_file(entry);
+		entry = NULL;
+	}
+	if (!entry) {
+		r = add_file(images, key, source, size, 0, &entry);
+	} else if (has_changed(entry) || is_worth_another_look(entry)) {
+		r = replace(images, key, entry, source, size, &entry);
+	} else if (!entry->file.status) { /* should the server find that it was gone */
+		note_mapped(entry, source);
+		entry->is_mapped_again = true;
+	}
+	if (r < 0)
+		return r;
+	if (!entry->generation)
+		entry->generation = source->generation;
+	*ret_image = entry->image;
+	return 0;
+}
+
+/* Replaces an image that nobody has just mapped anew. */
+static int replace_as_it_was(struct images *images, struct image_entry *entry)
+{
+	char key[KEY_MAX];
+	struct image_source source = {
+		.task = entry->task,
+		.start = entry->start,
+		.length = entry->length,
+		.generation = entry->generation,
+		.path = key + entry->path_at,
+	};
+
+	strcpy(key, entry->key);
+	sscanf(key, "%" SCNx32 ":%" SCNx32 ":%" SCNu64, &source.major, &source.minor,
+	       &source.inode);
+	return replace(images, key, entry, &source, strlen(source.path), &entry);
+}
+
+int images_check(struct images *images)
+{
+	struct image_entry *entry, *next;
+	int r = 0;
+
+	HASH_ITER(hh, images->by_file, entry, next)
+	{
+		if (r < 0 || HASH_CNT(hh_number, images->by_number) >= IMAGES_MAX)
+			break;
+		if (has_changed(entry))
+			r = replace_as_it_was(images, entry);
+	}
+	return r;
+}
+
+static struct image_entry *find_number(const struct images *images, uint64_t image)
+{
+	struct image_entry *entry;
+
+	HASH_FIND(hh_number, images->by_number, &image, sizeof(image), entry);
+	return entry;
+}
+
+void images_offer_map(struct images *images, uint64_t image, uint32_t pid, uint64_t began)
+{
+	struct image_entry *entry = find_number(images, image);
+
+	if (entry && !entry->has_map_process)
+		offer_map(images, entry, pid, began);
+}
+
+uint64_t images_current(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	while (entry && entry->successor) {
+		image = entry->successor;
+		entry = find_number(images, image);
+	}
+	return image;
+}
+
+int images_add_anonymous(struct images *images, uint32_t pid, uint64_t began, uint64_t *ret_image)
+{
+	static const char name[] = "//anon"; /* as perf calls it */
+	struct image_source source = { .path = name };
+	struct image_entry *entry;
+	int r = add_entry(images, "", &entry);
+
+	if (r < 0)
+		return r;
+	*ret_image = entry->image;
+	ask_for_map(images, entry->image, pid, began);
+	return put_image(images, *ret_image, WIRE_image_kind_ANONYMOUS, &source, strlen(name));
+}
+
+int images_add_recording(struct images *images, const char *path, const struct stat *status,
+			 uint64_t *ret_image)
+{
+	const struct image_source source = {
+		.major = major(status->st_dev),
+		.minor = minor(status->st_dev),
+		.inode = status->st_ino,
+		.path = path,
+	};
+	const struct wire_image_state state = {
+		.image = images->n_numbers,
+		.status = WIRE_image_status_OPEN,
+		.size = status->st_size,
+		.modified = clock_nanoseconds(status->st_mtim),
+	};
+	int r = put_image(images, state.image, WIRE_image_kind_RECORDING, &source, strlen(path));
+
+	*ret_image = images->n_numbers++;
+	return r < 0 ? r : stage_put(images->stage, WIRE_RECORD_image_state, &state);
+}
+
+void images_use(struct images *images, uint64_t image, uint64_t time)
+{
+	struct image_entry *entry = find_number(images, image);
+
+	if (entry)
+		entry->used_at = time;
+}
+
+/* Who has not been looked for yet is younger than the last look. */
+static bool is_unused(struct image_entry *entry, uint64_t since, uint64_t time)
+{
+	if (entry->used_at == UINT64_MAX)
+		entry->used_at = time;
+	return entry->used_at < since;
+}
+
+int images_end_unused(struct images *images, uint64_t since, uint64_t time)
+{
+	struct image_entry *entry, *next;
+	int r = 0;
+
+	HASH_ITER(hh_number, images->by_number, entry, next)
+	{
+		const struct wire_image_exit record = { entry->image, time };
+
+		if (!is_unused(entry, since, time))
+			continue;
+		tell_server(images, &record);
+		forget_one(images, entry);
+		r = stage_put(images->stage, WIRE_RECORD_image_exit, &record);
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
+/* One for all processes. */
+static int find_special(struct images *images, const struct image_source *source, size_t size,
+			uint64_t *ret_image)
+{
+	struct image_source memory = { .path = source->path };
+	struct image_entry *entry;
+	int r = 0;
+
+	if (!images->special) {
+		r = add_entry(images, "", &entry);
+		if (r < 0)
+			return r;
+		images->special = entry->image;
+		r = put_image(images, entry->image, WIRE_image_kind_SPECIAL, &memory, size);
+	}
+	*ret_image = images->special;
+	return r;
+}
+
+int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
+		uint32_t *ret_flags)
+{
+	size_t size = path_size(source->path, ret_flags);
+
+	if (!strcmp(source->path, "[vdso]")) {
+		*ret_image = IMAGE_VDSO;
+		return add_vdso(images);
+	}
+	return is_special(source) ? find_special(images, source, size, ret_image)
+				  : find_file(images, source, size, ret_image);
+}
+
+/* Whether the file had no name any more when the server looked. */
+static bool is_nameless(int fd, const struct wire_image_state *state)
+{
+	struct stat now;
+
+	return fstatat(fd, "", &now, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) == 0 && !now.st_nlink &&
+	       clock_nanoseconds(now.st_ctim) == state->changed;
+}
+
+/* Keeps the descriptor of a file, unless too many are open. Takes `fd` over. */
+static void watch(struct images *images, const struct wire_image_state *state, int fd)
+{
+	_cleanup_fd_ int owned = fd;
+	struct image_entry *entry = find_number(images, state->image);
+
+	if (!entry || entry->successor || entry->file.fd >= 0)
+		return;
+	if (fd < 0 || fd > images->highest_fd) {
+		set_status(images, entry, state->status);
+		if (state->status == WIRE_image_status_OPEN)
+			++*counters_get(&images->stage->counters, "images", "not-watched");
+		return;
+	}
+	entry->file = (struct image_file){
+		.fd = take_fd(&owned),
+		.status = state->status,
+		.state = {
+			.size = state->size,
+			.modified = state->modified,
+			.changed = state->changed,
+			.is_nameless = is_nameless(fd, state),
+		},
+	};
+}
+
+bool images_is_memory(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	return entry && !entry->is_file && image != images->special;
+}
+
+bool images_is_file(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	return entry && entry->is_file;
+}
+
+/* The last part of a path of that size. */
+static const char *last_part(const char *path, size_t size)
+{
+	const char *slash = memrchr(path, '/', size);
+
+	return slash ? slash + 1 : path;
+}
+
+bool images_may_be_file(const struct images *images, uint64_t image,
+			const struct image_source *source)
+{
+	const struct image_entry *entry = find_number(images, image);
+	char file[KEY_MAX];
+	int n = put_file(file, source);
+	uint32_t flags;
+	size_t size = path_size(source->path, &flags);
+	const char *name = last_part(source->path, size), *known;
+
+	if (!entry || !entry->is_file)
+		return false;
+	known = last_part(entry->key + entry->path_at, strlen(entry->key + entry->path_at));
+	size -= name - source->path;
+	return !strncmp(entry->key, file, n) ||
+	       (strlen(known) == size && !memcmp(known, name, size));
+}
+
+int images_descriptor(const struct images *images, uint64_t image)
+{
+	const struct image_entry *entry = find_number(images, image);
+
+	if (!entry || !entry->is_file)
+		return -ENOENT;
+	if (!entry->file.status && images->server_fd >= 0)
+		return -EAGAIN;
+	return entry->file.fd >= 0 ? entry->file.fd : -ENOENT;
+}
+
+/*
+ * It was unmapped before the server looked, but had been mapped once more by then, which was not
+ * worth a question while there was no answer to the first: now it is.
+ */
+static int look_where_it_is_now(struct images *images, uint64_t image)
+{
+	struct image_entry *entry = find_number(images, image), *current;
+
+	if (!entry || !entry->is_mapped_again || entry->file.status != WIRE_image_status_GONE ||
+	    HASH_CNT(hh_number, images->by_number) >= IMAGES_MAX)
+		return 0;
+	HASH_FIND_STR(images->by_file, entry->key, current);
+	return current == entry ? replace_as_it_was(images, entry) : 0;
+}
+
+int images_take_states(struct images *images)
+{
+	struct wire_image_state state;
+	int fd, r;
+
+	while (images->server_fd >= 0) {
+		r = image_message_receive(images->server_fd, MSG_DONTWAIT, &state, &fd);
+		if (r == -EBADMSG)
+			continue;
+		if (r < 0)
+			return 0;
+		watch(images, &state, fd);
+		r = stage_put(images->stage, WIRE_RECORD_image_state, &state);
+		if (r == 0)
+			r = look_where_it_is_now(images, state.image);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

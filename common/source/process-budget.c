@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What one process, and all of one user, may tell of what they have mapped and how they are called.
+ * Each such record costs this source and every later stage; beyond a budget they are not told one
+ * by one, and nobody else's have to wait. The budgets are token buckets, kept as the time up to
+ * which one has spent.
+ *
+ * An interpreter that imports all that it has maps some 3,000 times, a browser's process a few
+ * hundred, a JIT compiler that makes its code writable in between up to a thousand times a second.
+ */
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "common/source/processes-internal.h"
+
+enum {
+	ACCOUNTS_MAX =
+		4096,	  /* users; further ones are not limited, but each of their processes is */
+	ASK_USER_AT = 64, /* records: most processes have ended before that */
+	ASK_USER_EVERY = 4096, /* of one that was root's: it may have become another user's */
+	LARGE_MAPS =
+		4096,	/* mappings: few programs have more, and as many at once cost nobody much */
+	NAMED_MAX = 64, /* processes that are counted by their names */
+};
+
+#define PROCESS_COST_NS (NANOSECONDS_A_SECOND / 2000) /* a record, where it is told for long */
+#define PROCESS_BURST_NS (100000 * PROCESS_COST_NS)   /* more than it can have mapped at one time */
+#define UID_BURST_RECORDS 200000
+#define UID_BURST_MAPS 65536 /* mappings of large processes: each time that one is read */
+/*
+ * Of the time in which nothing else is done here, a user's processes have a quarter: to look into
+ * /proc takes 40 µs, but where all CPUs are taken, 0.3 ms.
+ */
+#define LOOKS_SHARE 4
+#define LOOKS_BURST_NS 200000000ULL /* with the share: 50 ms at one time */
+#define STORM_NS 100000000ULL /* a process that kept to its budget for so long does so again */
+
+/* What all processes of a user have spent. */
+struct process_account {
+	UT_hash_handle hh;
+	uint32_t uid;
+	uint64_t until;
+	uint64_t looks_until; /* of looks into /proc */
+};
+
+void processes_drop_accounts(struct processes *processes)
+{
+	struct process_account *account, *next;
+
+	HASH_ITER(hh, processes->accounts, account, next)
+	{
+		HASH_DEL(processes->accounts, account);
+		free(account);
+	}
+	processes->n_accounts = 0;
+}
+
+static struct process_account *find_account(struct processes *processes, uint32_t uid)
+{
+	struct process_account *account;
+
+	HASH_FIND(hh, processes->accounts, &uid, sizeof(uid), account);
+	if (account || processes->n_accounts == ACCOUNTS_MAX)
+		return account;
+	account = calloc(1, sizeof(*account));
+	if (!account)
+		return NULL;
+	account->uid = uid;
+	HASH_ADD(hh, processes->accounts, uid, sizeof(account->uid), account);
+	if (!HASH_HAS(hh, account)) {
+		free(account);
+		return NULL;
+	}
+	processes->n_accounts++;
+	return account;
+}
+
+/* Only root's processes may become another user's: those have none. */
+static void look_for_account(struct processes *processes, struct process *process)
+{
+	uid_t user = task_user(process->pid);
+
+	if (user != 0 && user != TASK_USER_UNKNOWN)
+		process->spending.account = find_account(processes, user);
+}
+
+/*
+ * Asks whose a process is when it has told of so much that it matters. Who has no account
+ * is asked for again.
+ */
+static void find_user(struct processes *processes, struct process *process)
+{
+	struct process_spending *spending = &process->spending;
+	uint32_t n = ++spending->n_records;
+
+	if (!processes->uid_cost || spending->account || processes->is_proc_foreign ||
+	    (n != ASK_USER_AT && n % ASK_USER_EVERY))
+		return;
+	look_for_account(processes, process);
+}
+
+void processes_inherit_account(struct processes *processes, struct process *child,
+			       struct process *parent)
+{
+	find_user(processes, parent);
+	child->spending.account = parent->spending.account;
+}
+
+/* Takes a record's cost of a budget, or nothing if there is not enough in it. */
+static bool take(uint64_t *until, uint64_t time, uint64_t cost, uint64_t burst)
+{
+	if (*until < time)
+		*until = time;
+	if (*until - time > burst)
+		return false;
+	*until += cost;
+	return true;
+}
+
+static void refuse(struct processes *processes, struct process *process, uint64_t time)
+{
+	struct process_spending *spending = &process->spending;
+
+	process->space->lost_until = time;
+	spending->is_refused = true;
+	if (!spending->n_refused) {
+		spending->n_refused = counters_get(
+			&processes->stage->counters, "over-budget",
+			processes->over_budget.n < NAMED_MAX ? process->name : "others");
+		processes_count_refused(&processes->over_budget, process);
+	}
+	++*spending->n_refused;
+}
+
+bool processes_spend(struct processes *processes, struct process *process, uint64_t time)
+{
+	struct process_spending *spending = &process->spending;
+	struct process_account *account;
+
+	find_user(processes, process);
+	account = spending->account;
+	if (take(&spending->until, time, PROCESS_COST_NS, PROCESS_BURST_NS) &&
+	    (!account || take(&account->until, time, processes->uid_cost,
+			      UID_BURST_RECORDS * processes->uid_cost))) {
+		spending->is_refused = false;
+		return true;
+	}
+	refuse(processes, process, time);
+	return false;
+}
+
+bool processes_spend_maps(struct processes *processes, struct process *process, size_t n,
+			  uint64_t time)
+{
+	struct process_spending *spending = &process->spending;
+
+	if (n < LARGE_MAPS || processes->is_proc_foreign)
+		return true;
+	if (!spending->account)
+		look_for_account(processes, process);
+	return !spending->account || take(&spending->account->until, time, n * processes->uid_cost,
+					  UID_BURST_MAPS * processes->uid_cost);
+}
+
+bool processes_may_look(const struct process *process, uint64_t time)
+{
+	struct process_account *account = process->spending.account;
+
+	return !account || take(&account->looks_until, time, 0, LOOKS_BURST_NS);
+}
+
+void processes_spend_look(const struct process *process, uint64_t took)
+{
+	if (process->spending.account)
+		process->spending.account->looks_until += took * LOOKS_SHARE;
+}
+
+bool processes_is_storming(const struct process *process, uint64_t time)
+{
+	return process->space->lost_until && time < process->space->lost_until + STORM_NS;
+}

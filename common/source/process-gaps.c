@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Gaps in what a source is told of mappings. What a process has mapped is not known for sure from
+ * the beginning of a gap on, until its maps were read again after the gap's end *and* the stream
+ * has come to the moment of that: in between it may have mapped something else where something is
+ * known.
+ */
+#include <errno.h>
+
+#include "common/base/clock.h"
+#include "common/source/processes-internal.h"
+
+void processes_lose(struct processes *processes, uint64_t until)
+{
+	if (until != UINT64_MAX && until > processes->gap_ended)
+		processes->gap_ended = until;
+	processes->lost_until = until == UINT64_MAX ? until : processes->gap_ended;
+}
+
+bool processes_is_gappy(const struct processes *processes, const struct process *process,
+			uint64_t time)
+{
+	if (!processes->lost_until && !process->space->lost_until)
+		return false;
+	return process->space->mapped_since <= processes->lost_until ||
+	       process->space->mapped_since <= process->space->lost_until ||
+	       time < process->space->sure_since;
+}
+
+bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time)
+{
+	const struct process *process;
+
+	if (!processes->lost_until && !processes->over_budget.n)
+		return false;
+	process = processes_find(processes, pid);
+	return process && processes_is_gappy(processes, process, time);
+}
+
+void processes_inherit_gaps(const struct processes *processes, struct process *child,
+			    const struct process *parent, uint64_t time)
+{
+	if (!processes_is_gappy(processes, parent, time))
+		child->space->mapped_since = child->space->sure_since = time;
+}
+
+bool processes_wants_mending(const struct processes *processes, const struct process *process,
+			     uint64_t time)
+{
+	uint64_t now;
+
+	if ((!processes->lost_until && !process->space->lost_until) || process->has_exited ||
+	    processes->lost_until == UINT64_MAX || time < process->space->sure_since ||
+	    !processes_is_gappy(processes, process, time) || processes_is_storming(process, time))
+		return false;
+	now = clock_now(CLOCK_MONOTONIC);
+	return now >= processes->mend_at && now - process->space->read_at >= PROCESSES_REREAD_NS;
+}
+
+int processes_mend(struct processes *processes, struct process *process, uint64_t time)
+{
+	uint64_t began = clock_now(CLOCK_MONOTONIC), cpu_began = clock_now(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t upid = process->upid;
+	uint32_t pid = process->pid;
+	int r = processes_read_again(processes, pid, time);
+
+	process = processes_find(processes, pid);
+	if (r == 0 && process && process->upid == upid) { /* else it has begun anew */
+		process->space->mapped_since = began;
+		process->space->sure_since = clock_now(CLOCK_MONOTONIC);
+	}
+	processes->mend_at =
+		clock_now(CLOCK_MONOTONIC) +
+		(clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu_began) * PROCESSES_MEND_SHARE;
+	return r == -ESRCH ? 0 : r;
+}

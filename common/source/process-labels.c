@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What no event tells of a process, but /proc: its control group, and how its threads are called.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "common/source/processes-internal.h"
+
+/* Whether /proc can be asked by its PID. */
+static bool is_in_proc(const struct processes *processes, const struct process *process)
+{
+	return !processes->is_proc_foreign && !processes->find_maps && process->pid &&
+	       process->pid != PID_UNKNOWN;
+}
+
+static int put_cgroup(struct processes *processes, const struct process *process, uint64_t time)
+{
+	const struct wire_cgroup record = {
+		.process = process->upid,
+		.time = time,
+		.path = wire_string(process->cgroup->path, CGROUP_PATH_MAX),
+	};
+
+	return stage_put(processes->stage, WIRE_RECORD_cgroup, &record);
+}
+
+int processes_find_cgroup(struct processes *processes, struct process *process,
+			  struct cgroup *known, uint64_t time)
+{
+	char path[CGROUP_PATH_MAX];
+	bool is_told = is_in_proc(processes, process) && cgroup_read(process->pid, path) == 0 &&
+		       !processes_is_changing(processes, process->pid);
+
+	if (is_told && (!known || strcmp(known->path, path))) {
+		process->cgroup = *path ? cgroup_new(path) : NULL;
+		if (*path && !process->cgroup)
+			return -ENOMEM;
+	} else {
+		process->cgroup = cgroup_share(known);
+	}
+	return process->cgroup ? put_cgroup(processes, process, time) : 0;
+}
+
+struct thread_names {
+	struct processes *processes;
+	const struct process *process;
+	uint64_t time;
+	int error; /* of the output */
+};
+
+/* Of those that are not called as their process is. */
+static int name_thread(uint32_t tid, void *arg)
+{
+	struct thread_names *names = arg;
+	char name[PROC_NAME_MAX] = "";
+	struct wire_thread record = {
+		.time = names->time,
+		.process = names->process->upid,
+		.tid = tid,
+	};
+
+	proc_read_thread_name(names->process->pid, tid, name);
+	if (!*name || !strcmp(name, names->process->name))
+		return 0;
+	record.name = wire_string(name, PROC_NAME_MAX);
+	names->error = stage_put(names->processes->stage, WIRE_RECORD_thread, &record);
+	return names->error;
+}
+
+int processes_name_threads(struct processes *processes, const struct process *process,
+			   uint64_t time)
+{
+	struct thread_names names = { processes, process, time, 0 };
+
+	if (process->n_threads > 1 && is_in_proc(processes, process))
+		proc_each_thread(process->pid, name_thread, &names);
+	return names.error;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How what a process has mapped gets its image and its number, and is told. */
+#include <errno.h>
+
+#include "common/stream/jit-memory.h"
+#include "common/source/processes-internal.h"
+
+/* Of anonymous memory, that a child is told to have as its own: each time that one is forked. */
+enum { FORKED_ANONYMOUS_MAX = 1024 };
+
+int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
+			  uint32_t flags, uint64_t time)
+{
+	struct wire_mapping record = {
+		.mapping = mapping->number,
+		.flags = flags,
+		.process = upid,
+		.time = time,
+		.start = mapping->start,
+		.length = mapping->end - mapping->start,
+		.offset = mapping->offset,
+		.image = mapping->image,
+	};
+
+	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
+}
+
+/* Whether the table has exactly this already. */
+static bool has_mapping(const struct process *process, const struct mapping *mapping)
+{
+	const struct mapping *old = mapping_table_find(&process->space->mappings, mapping->start);
+
+	return old && old->start == mapping->start && old->end == mapping->end &&
+	       old->offset == mapping->offset && old->image == mapping->image;
+}
+
+/* Under which PID /proc shows a process; 0: under none that is known. */
+static uint32_t proc_pid(const struct processes *processes, const struct process *process)
+{
+	return processes->is_proc_foreign || process->pid == PID_UNKNOWN ? 0 : process->pid;
+}
+
+static int find_anonymous(struct processes *processes, struct process *process, uint64_t *ret_image)
+{
+	int r = 0;
+
+	if (!process->space->anonymous)
+		r = images_add_anonymous(processes->images, proc_pid(processes, process),
+					 process->began, &process->space->anonymous);
+	*ret_image = process->space->anonymous;
+	return r;
+}
+
+static int find_image(struct processes *processes, struct process *process,
+		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
+{
+	int r;
+
+	*ret_flags = 0;
+	if (images_is_anonymous(source))
+		return find_anonymous(processes, process, ret_image);
+	r = images_find(processes->images, source, ret_image, ret_flags);
+	if (r == 0 && jit_memory_is_path(source->path))
+		images_offer_map(processes->images, *ret_image, proc_pid(processes, process),
+				 process->began);
+	return r;
+}
+
+/* Tells of a mapping, unless it is known. */
+int processes_put_new_mapping(struct processes *processes, struct process *process,
+			      struct mapping *mapping, uint32_t flags, uint64_t time)
+{
+	int r;
+
+	if (has_mapping(process, mapping))
+		return 0;
+	mapping->number = processes->n_mappings;
+	r = mapping_table_add(&process->space->mappings, mapping);
+	if (r == -EINVAL || r == -ENOSPC) {
+		++*counters_get(&processes->stage->counters, "refused", "mapping");
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	processes->n_mappings++;
+	r = processes_put_mapping(processes, process->upid, mapping, flags, time);
+	return r < 0 ? r : processes_keep_within_limit(processes, time);
+}
+
+/*
+ * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one
+ * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
+ */
+int processes_add_mapping(struct processes *processes, struct process *process,
+			  const struct image_source *source, uint64_t offset, uint64_t time)
+{
+	struct mapping mapping = {
+		.start = source->start,
+		.end = source->start + source->length,
+		.offset = images_is_anonymous(source) ? source->start : offset,
+	};
+	uint32_t flags;
+	int r;
+
+	if (process->space->is_over_limit)
+		return 0;
+	r = find_image(processes, process, source, &mapping.image, &flags);
+	return r < 0 ? r : processes_put_new_mapping(processes, process, &mapping, flags, time);
+}
+
+struct image_source processes_source_of(const struct proc_maps *maps,
+					const struct proc_mapping *mapping)
+{
+	return (struct image_source){
+		.task = maps->task,
+		.start = mapping->start,
+		.length = mapping->end - mapping->start,
+		.major = mapping->major,
+		.minor = mapping->minor,
+		.inode = mapping->inode,
+		.path = mapping->path,
+	};
+}
+
+/* How many mappings of an image there are. */
+struct census {
+	uint64_t image;
+	size_t n;
+};
+
+static bool count_in_image(const struct mapping *mapping, void *arg)
+{
+	struct census *census = arg;
+
+	census->n += mapping->image == census->image;
+	return false;
+}
+
+int processes_own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
+			    uint64_t time)
+{
+	struct census census = { .image = inherited };
+	const struct mapping *known;
+	int r = 0;
+
+	if (!inherited)
+		return 0;
+	mapping_table_any(&child->space->mappings, ++processes->n_questions, count_in_image,
+			  &census);
+	if (census.n > FORKED_ANONYMOUS_MAX)
+		return processes_give_up(processes, child, time);
+	for (uint64_t at = 0;
+	     r == 0 && (known = mapping_table_next(&child->space->mappings, at));) {
+		struct mapping mapping = *known;
+
+		at = known->end;
+		if (mapping.image != inherited)
+			continue;
+		r = find_anonymous(processes, child, &mapping.image);
+		if (r == 0)
+			r = processes_put_new_mapping(processes, child, &mapping, 0, time);
+	}
+	return r;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the kernel's events do not tell of a process's memory: that it is another one's, too, and
+ * that code has moved (mremap(2)).
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/source/processes-internal.h"
+
+enum {
+	SHARERS_MAX = 8,      /* that are asked one after the other */
+	UNSURE_LOOKS_MAX = 8, /* into a parent's maps, for what its child has mapped */
+};
+
+/*
+ * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
+ * when it is, unless it tells of another mapping of that process since `began`.
+ */
+struct maps_to_compare {
+	uint64_t space;	       /* its number */
+	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
+	struct proc_maps maps;
+};
+
+void processes_drop_compared(struct processes *processes)
+{
+	if (processes->compared)
+		proc_maps_deinit(&processes->compared->maps);
+	free(take_pointer(processes->compared));
+}
+
+/* Whether what the events do not tell of memory is looked for. */
+bool processes_watch_memory(const struct processes *processes)
+{
+	return processes->is_mapping && !processes->is_proc_foreign;
+}
+
+/* It was told as one with a memory of its own: both are told of what either maps. */
+static void share_late(struct process *process, struct process *parent)
+{
+	if (!parent->space->group)
+		parent->space->group = parent->upid;
+	process->space->group = parent->space->group;
+	process->unsure_parent = 0;
+}
+
+/* Another process that has, or may have, the memory of one that has gone; NULL: none is known. */
+static struct process *find_sharer(const struct processes *processes, const struct process *gone)
+{
+	struct process *process, *next;
+
+	if (gone->unsure_parent)
+		return processes_find(processes, gone->unsure_parent);
+	if (gone->space->n_members < 2 &&
+	    !gone->space->group) /* most: all processes are not gone through for each child */
+		return NULL;
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		if (process != gone && !process->has_exited &&
+		    (process->space == gone->space ||
+		     (gone->space->group && process->space->group == gone->space->group)))
+			return process;
+	}
+	return NULL;
+}
+
+/*
+ * A child of vfork(2) may have ended or executed a program before it is asked for. A parent may
+ * have gone before its child is: then whoever it had its memory with is asked.
+ */
+struct process *processes_note_shared(struct processes *processes, struct process *process,
+				      struct process *parent)
+{
+	const uint32_t first = parent ? parent->pid : 0;
+	int r = -ESRCH;
+
+	if (!parent || !processes_watch_memory(processes))
+		return NULL;
+	for (int i = 0; r < 0 && parent && i < SHARERS_MAX; i++) {
+		r = proc_share_memory(process->pid, parent->pid);
+		if (r < 0)
+			parent = find_sharer(processes, parent);
+	}
+	if (r > 0) {
+		processes_join_space(process, parent);
+		return parent;
+	}
+	if (r < 0 || processes_is_changing(processes, process->pid))
+		process->unsure_parent = first;
+	return NULL;
+}
+
+struct process *processes_find_sharer(struct processes *processes, uint32_t pid)
+{
+	struct process *other;
+
+	if (!processes_watch_memory(processes))
+		return NULL;
+	other = processes_find(processes, proc_find_parent(pid));
+	if (other && proc_share_memory(pid, other->pid) > 0)
+		return other;
+	for (size_t i = 0; i < PROCESSES_LARGE_MAX; i++) {
+		other = processes->large_pids[i]
+				? processes_find(processes, processes->large_pids[i])
+				: NULL;
+		if (other && other->pid != pid && proc_share_memory(pid, other->pid) > 0)
+			return other;
+	}
+	return NULL;
+}
+
+/*
+ * Whether /proc says the same of a piece of memory as is known of it. A process of a container has
+ * another path there than in the kernel's events, and a file that was written to has another image.
+ */
+static bool is_as_known(const struct process *process, const struct images *images,
+			const struct mapping *known, const struct image_source *source,
+			uint64_t offset)
+{
+	if (images_is_anonymous(source))
+		return known->image == process->space->anonymous ||
+		       processes_is_replaced_text(process, source);
+	return images_is_file(images, known->image)
+		       ? images_may_be_file(images, known->image, source) &&
+				 known->start - known->offset == source->start - offset
+		       : *source->path == '['; /* what the kernel has put there never moves */
+}
+
+/* Whether /proc shows that a process has mapped what another one is known to have at an address. */
+static int has_mapped(struct processes *processes, const struct process *process,
+		      const struct process *other, const struct mapping *known, uint64_t address)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	int r = processes_read_maps(processes, process->pid, &maps);
+
+	for (size_t i = 0; r == 0 && i < maps.n; i++) {
+		const struct image_source source = processes_source_of(&maps, &maps.list[i]);
+
+		if (maps.list[i].start <= address && address < maps.list[i].end)
+			return is_as_known(other, processes->images, known, &source,
+					   maps.list[i].offset);
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+/*
+ * What a process has at an address; NULL: nothing, or what its parent had there before. That proves
+ * nothing: a child may map the same thing anew, for itself.
+ */
+static const struct mapping *find_news(const struct process *process, const struct process *parent,
+				       uint64_t address)
+{
+	const struct mapping *known = mapping_table_find(&process->space->mappings, address);
+	const struct mapping *had = mapping_table_find(&parent->space->mappings, address);
+
+	return known && had && had->image == known->image &&
+			       had->start - had->offset == known->start - known->offset
+		       ? NULL
+		       : known;
+}
+
+/* Where nobody looks, neither is sure of what it has mapped. */
+static int look_at_parent(struct processes *processes, struct process *process,
+			  struct process *parent, uint64_t address, uint64_t time)
+{
+	const struct mapping *news = find_news(process, parent, address);
+	uint64_t begun;
+	int r = 0;
+
+	if (news && !processes_may_look(process, time)) {
+		process->space->lost_until = parent->space->lost_until = time;
+		return 0;
+	}
+	if (news) {
+		begun = clock_now(CLOCK_MONOTONIC);
+		r = has_mapped(processes, parent, process, news, address);
+		processes_spend_look(process, clock_now(CLOCK_MONOTONIC) - begun);
+	}
+	if (r > 0)
+		share_late(process, parent);
+	else if (++process->n_unsure_looks == UNSURE_LOOKS_MAX)
+		process->unsure_parent = 0;
+	return r;
+}
+
+/* What a child maps that could not be asked tells by itself whether its parent has it, too. */
+int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
+			  uint64_t time, uint64_t *ret)
+{
+	struct process *process = processes_find(processes, pid), *parent = NULL;
+	int r = 0;
+
+	if (process && process->unsure_parent)
+		parent = processes_find(processes, process->unsure_parent);
+	if (parent)
+		r = look_at_parent(processes, process, parent, address, time);
+	*ret = process ? process->space->group : 0;
+	return r < 0 ? r : 0;
+}
+
+/* Tells that nobody knows what is mapped where something else lies by now. */
+static int forget_moved(struct processes *processes, struct process *process,
+			const struct image_source *now, uint64_t offset, uint64_t time)
+{
+	struct mapping_table *mappings = &process->space->mappings;
+	uint64_t end = now->start + now->length, at = now->start;
+	const struct mapping *known;
+	int r = 0;
+
+	while (r == 0 && at < end && (known = mapping_table_next(mappings, at)) &&
+	       known->start < end) {
+		const struct mapping nothing = {
+			.start = known->start > now->start ? known->start : now->start,
+			.end = known->end < end ? known->end : end,
+		};
+
+		at = nothing.end;
+		if (is_as_known(process, processes->images, known, now, offset))
+			continue;
+		processes->n_moved++;
+		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
+		if (r == 0)
+			r = mapping_table_remove(mappings, nothing.start, nothing.end);
+	}
+	return r;
+}
+
+/*
+ * Code may move without an event (mremap(2)). If no event is on its way, what lies elsewhere now
+ * than the stream has told has moved since it was compared last, some time before now: until then
+ * nobody knows.
+ */
+static int find_moved(struct processes *processes, struct process *process,
+		      const struct proc_maps *maps, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct image_source source = processes_source_of(maps, &maps->list[i]);
+
+		r = forget_moved(processes, process, &source, maps->list[i].offset, time);
+	}
+	return r;
+}
+
+/* Of what was read then only that is told of which nothing is known. */
+static int add_moved(struct processes *processes, struct process *process,
+		     const struct proc_maps *maps, uint64_t time)
+{
+	uint32_t n_before = processes->n_mappings;
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct image_source source = processes_source_of(maps, &maps->list[i]);
+		const struct mapping *known =
+			mapping_table_find(&process->space->mappings, source.start);
+
+		if ((known && known->end >= source.start + source.length) ||
+		    processes_is_replaced_text(process, &source))
+			continue;
+		r = processes_add_mapping(processes, process, &source, maps->list[i].offset, time);
+	}
+	return r < 0 || processes->n_mappings == n_before
+		       ? r
+		       : processes_note_holes(processes, process, maps);
+}
+
+static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
+{
+	struct maps_to_compare *compared = calloc(1, sizeof(*compared));
+	int r;
+
+	if (!compared)
+		return -ENOMEM;
+	compared->space = process->space->number;
+	compared->began = clock_now(CLOCK_MONOTONIC);
+	r = processes_read_maps(processes, process->pid, &compared->maps);
+	compared->ended = clock_now(CLOCK_MONOTONIC);
+	processes->compared = compared;
+	if (r == 0 && !processes->is_mapping(process->pid, processes->arg))
+		return find_moved(processes, process, &compared->maps, time);
+	processes_drop_compared(processes);
+	return r == -ENOMEM ? r : 0;
+}
+
+/*
+ * The next time is as far away as the share of the time wants it: of what the CPU has done, as to
+ * wait for it on a busy machine costs nobody anything.
+ */
+static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
+{
+	uint64_t pause =
+		(clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu_began) * PROCESSES_COMPARE_SHARE;
+
+	processes->compare_at = clock_now(CLOCK_MONOTONIC) +
+				(pause > PROCESSES_COMPARE_NS ? pause : PROCESSES_COMPARE_NS);
+}
+
+/*
+ * A process that is sampled: takes what was read of it when the stream has come so far, and reads
+ * again. Those that are sampled most are met first.
+ */
+static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
+{
+	const struct maps_to_compare *compared = processes->compared;
+	uint64_t cpu_began;
+	int r = 0;
+
+	if (compared && time < compared->ended)
+		return 0;
+	if (compared && compared->space == process->space->number) {
+		r = add_moved(processes, process, &compared->maps, time);
+		processes->n_compared++;
+	} else if (compared && time - compared->ended < PROCESSES_COMPARE_NS) {
+		return 0; /* that one may be sampled again */
+	}
+	processes_drop_compared(processes);
+	if (r < 0 || clock_now(CLOCK_MONOTONIC) < processes->compare_at || process->has_exited)
+		return r;
+	cpu_began = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+	r = read_to_compare(processes, process, time);
+	rest_from_comparing(processes, cpu_began);
+	return r;
+}
+
+/* What the stream tells now is newer than what was read. */
+void processes_note_mapped(struct processes *processes, const struct process *process,
+			   uint64_t time)
+{
+	if (processes->compared && processes->compared->space == process->space->number &&
+	    time >= processes->compared->began)
+		processes_drop_compared(processes);
+}
+
+/* Whether what is known to be mapped is still there, and what replaces a file's text is a copy. */
+int processes_look_again(struct processes *processes, struct process *process, uint64_t address,
+			 uint64_t time)
+{
+	int r = processes_compare_text(processes, process, address, time);
+
+	if (r == 0 && processes_watch_memory(processes))
+		r = compare_maps(processes, process, time);
+	return r;
+}
+
+/* Whether it was read already what will be mapped where nothing is known for now. */
+bool processes_is_moving(const struct processes *processes, const struct process *process,
+			 uint64_t time)
+{
+	return processes->compared && processes->compared->space == process->space->number &&
+	       time < processes->compared->ended;
+}

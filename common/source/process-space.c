@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What processes have mapped that have one memory, and how much of it all processes may have. Their
+ * mappings are kept here and in every later stage; so there is a limit for all of them, and whoever
+ * takes most of it loses what is his: of the user with the most, the processes with the most.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/source/processes-internal.h"
+
+enum {
+	USERS_MAX = 256, /* that are told apart when there is too much; further ones are one */
+};
+
+int processes_begin_space(struct processes *processes, struct process *process)
+{
+	process->space = calloc(1, sizeof(*process->space));
+	if (!process->space)
+		return -ENOMEM;
+	process->space->number = process->upid;
+	process->space->n_members = 1;
+	process->space->mappings.pool = &processes->mappings;
+	return 0;
+}
+
+void processes_leave_space(struct process *process)
+{
+	struct address_space *space = process->space;
+
+	process->space = NULL;
+	if (!space || --space->n_members)
+		return;
+	mapping_table_deinit(&space->mappings);
+	free(space);
+}
+
+void processes_join_space(struct process *process, const struct process *other)
+{
+	if (process->space == other->space)
+		return;
+	processes_leave_space(process);
+	process->space = other->space;
+	process->space->n_members++;
+}
+
+int processes_give_up(struct processes *processes, struct process *process, uint64_t time)
+{
+	const struct mapping everything = { .end = UINT64_MAX };
+
+	if (process->space->is_over_limit)
+		return 0;
+	process->space->is_over_limit = true;
+	mapping_table_deinit(&process->space->mappings);
+	++*counters_get(&processes->stage->counters, "refused", "mapping-limit");
+	processes_count_refused(&processes->over_limit, process);
+	return processes_put_mapping(processes, process->upid, &everything,
+				     WIRE_mapping_flags_LIMIT, time);
+}
+
+/* What a user's processes take, and the most mappings that one of them has. */
+struct share {
+	uid_t user;
+	size_t n_bytes, n_mappings_max;
+};
+
+/* Asked for when it matters; a process that has gone is nobody's. */
+static uid_t find_user(const struct processes *processes, struct process *process)
+{
+	if (!process->is_user_known) {
+		process->is_user_known = true;
+		process->user =
+			processes->is_proc_foreign ? TASK_USER_UNKNOWN : task_user(process->pid);
+	}
+	return process->user;
+}
+
+static struct share *get_share(struct share *shares, size_t *n, uid_t user)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (shares[i].user == user)
+			return &shares[i];
+	if (*n == USERS_MAX)
+		return &shares[USERS_MAX - 1];
+	shares[*n] = (struct share){ .user = user };
+	return &shares[(*n)++];
+}
+
+static struct share find_largest_share(struct processes *processes)
+{
+	struct share shares[USERS_MAX], largest = { 0 };
+	struct process *process, *next;
+	size_t n = 0;
+
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		const struct mapping_table *mappings = &process->space->mappings;
+		struct share *share = get_share(shares, &n, find_user(processes, process));
+
+		share->n_bytes += mapping_table_memory(mappings) / process->space->n_members;
+		if (mappings->n > share->n_mappings_max)
+			share->n_mappings_max = mappings->n;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (shares[i].n_bytes > largest.n_bytes)
+			largest = shares[i];
+	return largest;
+}
+
+static bool is_of_share(struct processes *processes, struct process *process,
+			const struct share *share)
+{
+	return process->space->mappings.n &&
+	       process->space->mappings.n >= share->n_mappings_max / 2 &&
+	       find_user(processes, process) == share->user;
+}
+
+int processes_keep_within_limit(struct processes *processes, uint64_t time)
+{
+	struct process *process, *next;
+	struct share largest;
+	int r = 0;
+
+	if (processes->mappings.n_bytes <= PROCESSES_MAPPINGS_MAX)
+		return 0;
+	while (r == 0 && processes->mappings.n_bytes > PROCESSES_MAPPINGS_KEPT) {
+		largest = find_largest_share(processes);
+		if (!largest.n_mappings_max)
+			break;
+		HASH_ITER(hh, processes->by_pid, process, next)
+		{
+			if (r == 0 && is_of_share(processes, process, &largest))
+				r = processes_give_up(processes, process, time);
+		}
+	}
+	return r;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Now and then all processes are looked at: a process whose exit was not seen ends, and images that
+ * nobody has mapped any more. Images stay for a while: the next short process mostly has the same.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "common/source/processes-internal.h"
+
+/* kill(2): signal 0 asks whether there is such a process. */
+static bool is_gone(const struct processes *processes, const struct process *process)
+{
+	if (process->pid == PID_UNKNOWN || process->pid == 0 || process->has_exited ||
+	    processes->is_proc_foreign)
+		return false;
+	return kill(process->pid, 0) < 0 && errno == ESRCH &&
+	       !processes_is_changing(processes, process->pid);
+}
+
+/* Of a sweep. */
+struct use {
+	struct images *images;
+	uint64_t time;
+};
+
+static bool use_image(const struct mapping *mapping, void *arg)
+{
+	const struct use *use = arg;
+
+	images_use(use->images, mapping->image, use->time);
+	return false;
+}
+
+/* What forks share is looked at once: there may be thousands of them. */
+static void use_images(struct processes *processes, const struct process *process, uint64_t time)
+{
+	struct use use = { processes->images, time };
+
+	mapping_table_any(&process->space->mappings, processes->n_questions, use_image, &use);
+	images_use(processes->images, process->space->anonymous,
+		   time); /* it may map such memory again */
+	for (size_t i = 0; process->replaced && i < process->replaced->n; i++)
+		images_use(processes->images, process->replaced->list[i].file.image, time);
+}
+
+int processes_sweep(struct processes *processes, uint64_t time)
+{
+	struct process *process, *next;
+	int r = 0;
+
+	if (time - processes->swept_at < PROCESSES_SWEEP_NS)
+		return 0;
+	processes->swept_at = time;
+	processes->n_questions++;
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		if (is_gone(processes, process)) {
+			++*counters_get(&processes->stage->counters, "processes", "missed-exits");
+			r = processes_end(processes, process, time);
+		} else {
+			use_images(processes, process, time);
+		}
+		if (r < 0)
+			return r;
+	}
+	if (time < PROCESSES_IMAGES_LINGER_NS)
+		return 0;
+	return images_end_unused(processes->images, time - PROCESSES_IMAGES_LINGER_NS, time);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * That a program has replaced its text by a copy, and what has come of comparing that with the file
+ * (replaced-text.h).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/cleanup.h"
+#include "common/source/maps-reader.h"
+#include "common/source/processes-internal.h"
+
+bool processes_is_replaced_text(const struct process *process, const struct image_source *source)
+{
+	return process->replaced && images_is_anonymous(source) &&
+	       replaced_texts_are_same(process->replaced, source->start,
+				       source->start + source->length);
+}
+
+/* 0 or -ENOMEM. */
+static int keep(struct process *process, const struct replaced_texts *texts)
+{
+	if (texts == process->replaced || !texts->n) /* of most processes there never are any */
+		return 0;
+	process->replaced = malloc(sizeof(*process->replaced));
+	if (!process->replaced)
+		return -ENOMEM;
+	*process->replaced = *texts;
+	return 0;
+}
+
+int processes_note_replaced(struct processes *processes, struct process *process,
+			    const struct image_source *source, bool is_writable)
+{
+	uint64_t end = source->start + source->length;
+	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
+
+	if (!processes_watch_memory(processes))
+		return 0;
+	if (images_is_anonymous(source))
+		replaced_texts_note(texts, processes->images, &process->space->mappings,
+				    source->start, end, is_writable);
+	else
+		replaced_texts_forget(texts, source->start, end);
+	return keep(process, texts);
+}
+
+/* Whether any of it may be in a hole of which nothing is known yet. */
+static bool may_have_holes(const struct process *process, const struct proc_maps *maps)
+{
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct image_source source = processes_source_of(maps, &maps->list[i]);
+
+		if (images_is_anonymous(&source) && strcmp(source.path, "[vsyscall]") &&
+		    !(process->replaced && replaced_texts_know(process->replaced, source.start,
+							       source.start + source.length)))
+			return true;
+	}
+	return false;
+}
+
+int processes_note_holes(struct processes *processes, struct process *process,
+			 const struct proc_maps *maps)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps all = { 0 };
+	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
+	struct text_hole hole;
+	uint64_t image;
+	uint32_t flags;
+	int r;
+
+	if (!processes_watch_memory(processes) || !may_have_holes(process, maps))
+		return 0;
+	r = maps_reader_read(&processes->maps_reader, maps->task, MAPS_ALL, &all);
+	for (size_t at = 0; r == 0 && text_hole_next(&all, &at, &hole);) {
+		const struct image_source file = processes_source_of(&all, &all.list[hole.file]);
+
+		r = images_find(processes->images, &file, &image, &flags);
+		if (r == 0)
+			replaced_texts_note_hole(texts, processes->images, &hole, image);
+	}
+	if (r < 0 && r != -ENOMEM)
+		r = 0;
+	return r < 0 ? r : keep(process, texts);
+}
+
+/* Parts of a file's text that are there again. */
+static int map_back(struct processes *processes, struct process *process, uint64_t address,
+		    uint64_t time)
+{
+	struct mapping parts[REPLACED_TEXT_PARTS_MAX];
+	int n = replaced_texts_compare(process->replaced, &processes->text_comparer,
+				       processes->images, process->pid, address, time, parts);
+	int r = n < 0 ? n : 0;
+
+	for (int i = 0; i < n && r == 0; i++)
+		r = processes_put_new_mapping(processes, process, &parts[i], 0, time);
+	if (n > 0)
+		*counters_get(&processes->stage->counters, "processes", "replaced-text") += n;
+	return r;
+}
+
+int processes_compare_text(struct processes *processes, struct process *process, uint64_t address,
+			   uint64_t time)
+{
+	return process->replaced ? map_back(processes, process, address, time) : 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/base/capabilities.h"
+#include "common/stage/helper-process.h"
+#include "common/stage/sandbox.h"
+
+/* Each is lifted above where all of them will be, so that none is overwritten before its turn. */
+static bool place(const int *fds, size_t n)
+{
+	int lifted[8];
+
+	if (n > sizeof(lifted) / sizeof(*lifted))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		lifted[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, HELPER_PROCESS_FD + n);
+	for (size_t i = 0; i < n; i++)
+		if (dup2(lifted[i], HELPER_PROCESS_FD + i) < 0)
+			return false;
+	return true;
+}
+
+bool helper_process_begin(const char *name, const int *fds, size_t n)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	prctl(PR_SET_NAME, name);
+	program_invocation_short_name = (char *)name; /* in what it says */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	return dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 && place(fds, n) &&
+	       syscall(SYS_close_range, HELPER_PROCESS_FD + n, ~0U, 0) == 0;
+}
+
+void helper_process_confine(const int *capabilities, size_t n_capabilities, const int *calls,
+			    size_t n_calls)
+{
+	struct sandbox sandbox = { 0 };
+
+	capabilities_keep(capabilities, n_capabilities);
+	sandbox_allow(&sandbox, calls, n_calls);
+	sandbox_enter_seccomp(&sandbox);
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A stage's life from its options to its exit status; see stage.h for the order of things. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+#include "common/file/compression.h"
+#include "common/base/priority.h"
+#include "common/stage/stage-internal.h"
+
+enum {
+	WIDE_PIPE = 256 * 1024,
+	MEMORY_MAPPED_MIN =
+		256 * 1024, /* bytes; so much goes back to the kernel when it is freed */
+};
+
+static bool is_file_type(int fd, mode_t type)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == type;
+}
+
+/* A closed descriptor 0, 1 or 2 would be taken by the next file that is opened. */
+static int ensure_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+		if (fd < 0)
+			return -errno;
+	} while (fd <= STDERR_FILENO);
+	close(fd);
+	return 0;
+}
+
+/*
+ * The wider a pipe, the fewer wake-ups a second; but what is written is read sooner than it has
+ * left the processor's second-level cache: with 1 MiB a replay took 8 % more. As wide as this
+ * user may.
+ */
+static void widen_pipe(int fd)
+{
+	if (!is_file_type(fd, S_IFIFO))
+		return;
+	for (int size = WIDE_PIPE; size > 64 * 1024; size /= 2)
+		if (fcntl(fd, F_SETPIPE_SZ, size) >= 0)
+			return;
+}
+
+static int check_terminals(const struct stage *stage)
+{
+	if (stage->program->role != STAGE_SOURCE && isatty(STDIN_FILENO)) {
+		stage_error(stage, "standard input is a terminal: pipe a stream into it (--help)");
+		return -EINVAL;
+	}
+	if (stage->program->role != STAGE_SINK && isatty(STDOUT_FILENO)) {
+		stage_error(stage, "standard output is a terminal: pipe it into the next stage, or "
+				   "into frame-dump to read it");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int open_streams(struct stage *stage)
+{
+	int r = 0;
+
+	if (stage->program->role != STAGE_SOURCE) {
+		widen_pipe(STDIN_FILENO);
+		r = wire_reader_init(&stage->reader, STDIN_FILENO);
+	}
+	if (r == 0 && stage->program->role != STAGE_SINK) {
+		widen_pipe(STDOUT_FILENO);
+		r = wire_writer_init(&stage->writer, STDOUT_FILENO);
+		stage->writer.gives_up = stage_must_stop;
+	}
+	if (r < 0)
+		stage_error(stage, "error: %s", strerror(-r));
+	return r;
+}
+
+static int flush(struct stage *stage)
+{
+	return stage->program->role == STAGE_SINK ? 0 : wire_writer_flush(&stage->writer);
+}
+
+static uint32_t later(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Adds this stage to the hello and sends it at once, so that later stages can make ready. */
+static int send_hello(struct stage *stage)
+{
+	struct wire_hello *hello = &stage->hello;
+	size_t used = strlen(hello->stages);
+	int r;
+
+	snprintf(hello->stages + used, sizeof(hello->stages) - used, "%s%s", used ? "|" : "",
+		 stage->program->name);
+	hello->magic = WIRE_MAGIC;
+	hello->version_major = WIRE_VERSION_MAJOR;
+	hello->version_minor = later(hello->version_minor, WIRE_VERSION_MINOR);
+	r = stage_put(stage, WIRE_RECORD_hello, hello);
+	if (r == 0)
+		r = stage_tell_sandbox(stage);
+	if (r == 0)
+		r = stage_send_early_warnings(stage);
+	return r < 0 ? r : flush(stage);
+}
+
+/*
+ * Waits for input: 0; -EINTR when a signal came and a person has lost patience. With a `tick`
+ * the wait is cut into pieces.
+ */
+static int fill(struct stage *stage, void *self)
+{
+	struct pollfd input = { stage->reader.fd, POLLIN, 0 };
+	int r;
+
+	for (;;) {
+		if (stage_must_stop())
+			return -EINTR;
+		r = 1;
+		if (stage->program->tick) {
+			int error = stage->program->tick(stage, self);
+
+			if (error < 0)
+				return error;
+			r = poll(&input, 1,
+				 stage->program->tick_ms ? stage->program->tick_ms : STAGE_TICK_MS);
+		}
+		if (r > 0) {
+			r = wire_reader_fill(&stage->reader);
+			if (r != -EINTR)
+				return r;
+		} else if (r < 0 && errno != EINTR) {
+			return -errno;
+		}
+	}
+}
+
+/* What is seen of an error elsewhere. The front-end, which has all stages before it, sees more. */
+static void tell_of_neighbour(const struct stage *stage, const char *text)
+{
+	if (!stage->front)
+		stage_error(stage, "%s", text);
+}
+
+/* What came instead of a stream; `text` is what to say if nothing better is known. */
+static const char *describe_input(const struct wire_reader *reader, const char *text, char *room,
+				  size_t size)
+{
+	const char *program =
+		compression_program(reader->buffer + reader->start, reader->end - reader->start);
+
+	if (!program)
+		return text;
+	snprintf(room, size, "error: standard input: " COMPRESSION_OF_INPUT, program);
+	return room;
+}
+
+static int read_hello(struct stage *stage, void *self)
+{
+	enum wire_outcome outcome;
+	char room[128];
+	int r;
+
+	while ((outcome = wire_reader_hello(&stage->reader, &stage->hello)) == WIRE_E_MORE) {
+		r = fill(stage, self);
+		if (r < 0)
+			return r;
+		if (stage->reader.at_end) {
+			tell_of_neighbour(
+				stage,
+				describe_input(&stage->reader,
+					       "error: standard input ended before a stream began",
+					       room, sizeof(room)));
+			return -ECANCELED;
+		}
+	}
+	if (outcome == WIRE_E_VERSION)
+		stage_error(stage, "error: the stream is of another version of the protocol: use "
+				   "stages of one release");
+	else if (outcome)
+		stage_error(stage, "%s",
+			    describe_input(&stage->reader,
+					   "error: standard input is not a stackpipe stream", room,
+					   sizeof(room)));
+	return outcome ? -EBADMSG : 0;
+}
+
+/* The record's handler; NULL: the stage does not care. */
+static const struct stage_handler *find_handler(const struct stage *stage, uint16_t type)
+{
+	const struct stage_handler *handler = stage->program->handlers;
+
+	while (handler && handler->id && handler->id != type)
+		handler++;
+	return handler && handler->id ? handler : NULL;
+}
+
+static int report_damage(const struct stage *stage, const struct wire_raw *raw,
+			 enum wire_outcome outcome)
+{
+	const struct wire_type *type = raw ? wire_type(raw->header->type) : NULL;
+
+	stage_error(stage, "error: damaged stream: record %llu%s%s%s: %s",
+		    (unsigned long long)stage->reader.n_records, type ? " (" : "",
+		    type ? type->name : "", type ? ")" : "", wire_outcome_text(outcome));
+	return -EBADMSG;
+}
+
+static int decode(struct stage *stage, const struct wire_raw *raw, union wire_view *ret)
+{
+	const struct wire_type *type = wire_type(raw->header->type);
+	enum wire_outcome outcome =
+		wire_decode(type, raw->header, raw->header->size, stage->reader.peer_minor, ret);
+
+	return outcome ? report_damage(stage, raw, outcome) : 0;
+}
+
+/* Counts the samples of a record, which has been decoded unless it is a sample. */
+static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
+			     const union wire_view *view)
+{
+	uint16_t type = raw->header->type;
+	uint64_t n = stage_samples_of(type, view);
+
+	stage_sum(stage, &stage->samples_in, n);
+	/* Both begin with their time. */
+	if ((type == WIRE_RECORD_sample || type == WIRE_RECORD_stack) &&
+	    raw->header->size >= sizeof(*raw->header) + sizeof(uint64_t))
+		stage->last_time = *(const uint64_t *)(raw->header + 1);
+	return n;
+}
+
+/* Whether a record is looked into: by a handler, or because it tells of how many samples it is. */
+static bool is_decoded(const struct stage *stage, uint16_t type, bool has_handler)
+{
+	return wire_type(type) && (has_handler || stage->program->each ||
+				   type == WIRE_RECORD_stack || type == WIRE_RECORD_heap_events);
+}
+
+/* One record through its handler, or past it. 0 or -errno. */
+static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
+{
+	uint16_t type = raw->header->type;
+	const struct stage_handler *handler = find_handler(stage, type);
+	union wire_view view;
+	uint64_t n_samples;
+	int r = STAGE_PASS;
+
+	if (!wire_type(type))
+		++*counters_get(&stage->counters, "records", "unknown-type");
+	if (is_decoded(stage, type, handler != NULL) && decode(stage, raw, &view) < 0)
+		return -EBADMSG;
+	n_samples = take_samples(stage, raw, &view);
+	if (stage->program->each)
+		return stage->program->each(stage, self, raw, wire_type(type) ? &view : NULL);
+	if (handler)
+		r = handler->handle(stage, self, &view);
+	if (r == STAGE_PASS && stage->program->role == STAGE_FILTER) {
+		stage_sum(stage, &stage->samples_out, n_samples);
+		r = wire_writer_pass(&stage->writer, raw);
+	}
+	return r < 0 ? r : 0;
+}
+
+static bool totals_agree(const struct stage *stage, const struct wire_end *end)
+{
+	uint64_t totals[WIRE_TYPE_MAX] = { 0 };
+
+	for (size_t i = 0; i < end->totals.n; i++)
+		if (end->totals.data[i].type < WIRE_TYPE_MAX)
+			totals[end->totals.data[i].type] = end->totals.data[i].n;
+	totals[WIRE_RECORD_end] = 1;
+	return !memcmp(totals, stage->reader.totals, sizeof(totals));
+}
+
+/* Takes the `end` record: what it says of the stream; -errno: it is damaged itself. */
+static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
+{
+	union wire_view view;
+	int r = decode(stage, raw, &view);
+
+	if (r == 0 && stage->program->each)
+		r = stage->program->each(stage, self, raw, &view);
+	if (r < 0)
+		return r;
+	stage->end_time = view.end.time;
+	if (!totals_agree(stage, &view.end)) {
+		stage_error(stage, "error: damaged stream: records are missing from it");
+		return -EBADMSG;
+	}
+	if (!(view.end.flags & WIRE_end_flags_INCOMPLETE))
+		return STAGE_STREAM_WHOLE;
+	tell_of_neighbour(
+		stage, "error: the stream is incomplete: an earlier stage failed or was stopped");
+	return STAGE_STREAM_INCOMPLETE;
+}
+
+/* All records up to `end`: how the stream ended, or -errno. */
+static int read_records(struct stage *stage, void *self)
+{
+	enum wire_outcome outcome;
+	struct wire_raw raw;
+	int r;
+
+	for (;;) {
+		while ((outcome = wire_reader_next(&stage->reader, &raw)) == WIRE_OK) {
+			if (raw.header->type == WIRE_RECORD_end)
+				return take_end(stage, self, &raw);
+			r = dispatch(stage, self, &raw);
+			if (r < 0)
+				return r;
+		}
+		if (outcome != WIRE_E_MORE)
+			return report_damage(stage, NULL, outcome);
+		r = flush(stage); /* before the views that it borrows are void */
+		if (r < 0)
+			return r;
+		r = fill(stage, self);
+		if (r < 0)
+			return r;
+		if (stage->reader.at_end) {
+			tell_of_neighbour(stage,
+					  "error: the stream has no end: an upstream stage died");
+			return STAGE_STREAM_INCOMPLETE;
+		}
+	}
+}
+
+/* How a stream has ended whose numbers may be more than can be counted. */
+static enum stage_stream_end judge_sums(const struct stage *stage, enum stage_stream_end end)
+{
+	if (!stage->has_full_sum || end != STAGE_STREAM_WHOLE)
+		return end;
+	stage_error(stage, "error: damaged %s: it tells of more than can be counted",
+		    stage->program->role == STAGE_SOURCE ? "input" : "stream");
+	return STAGE_STREAM_DAMAGED;
+}
+
+/* What is left to say when the input's end has been reached in one way or another. */
+static int end_stream(struct stage *stage, void *self, enum stage_stream_end end)
+{
+	const struct stage_program *program = stage->program;
+	int r = 0;
+
+	end = judge_sums(stage, end);
+	if (program->finish)
+		r = program->finish(stage, self, end);
+	end = judge_sums(stage, end);
+	if (end != STAGE_STREAM_WHOLE && stage->exit_status == STAGE_EXIT_OK)
+		stage->exit_status = STAGE_EXIT_FAILED;
+	if (r == 0)
+		r = stage_send_end(stage, end);
+	if (r == 0)
+		r = flush(stage);
+	if (r == 0 && program->close)
+		r = program->close(stage, self);
+	return r;
+}
+
+/* A filter's or sink's whole work. What went wrong has been said; 0 or -errno. */
+/* Whether the stream is being made just now: then whoever is slow loses samples. */
+static bool is_live(const struct stage *stage)
+{
+	struct stat status;
+
+	return *stage->hello.image_server && fstat(STDIN_FILENO, &status) == 0 &&
+	       !S_ISREG(status.st_mode);
+}
+
+static int run_on_stream(struct stage *stage, void *self)
+{
+	enum stage_stream_end end;
+	int r, error;
+
+	r = read_hello(stage, self);
+	if (r < 0)
+		return r;
+	if (is_live(stage))
+		priority_raise();
+	if (stage->program->start) {
+		r = stage->program->start(stage, self, &stage->hello);
+		if (r < 0)
+			return r;
+	}
+	r = stage_enter_sandbox(stage, self);
+	if (r == 0)
+		r = send_hello(stage);
+	if (r == 0)
+		r = read_records(stage, self);
+	if (r == -EBADMSG)
+		end = STAGE_STREAM_DAMAGED;
+	else if (r == -EINTR)
+		end = STAGE_STREAM_STOPPED;
+	else if (r < 0)
+		return r;
+	else
+		end = r;
+	error = end_stream(stage, self, end);
+	return r < 0 ? r : error;
+}
+
+static int run_source(struct stage *stage, void *self)
+{
+	int r = stage_enter_sandbox(stage, self), error;
+
+	if (r == 0 && stage->program->start)
+		r = stage->program->start(stage, self, &stage->hello);
+	if (r == 0)
+		r = send_hello(stage);
+	if (r < 0)
+		return r;
+	r = stage->program->run(stage, self);
+	if (r == -ECANCELED) { /* it could not go on, and has said why: the others need not guess */
+		error = end_stream(stage, self, STAGE_STREAM_INCOMPLETE);
+		return error < 0 ? error : r;
+	}
+	if (r < 0)
+		return r;
+	return end_stream(stage, self,
+			  stage_must_stop() ? STAGE_STREAM_STOPPED : STAGE_STREAM_WHOLE);
+}
+
+/* Some errors have been told where they happened; the others are told here. */
+static void report(const struct stage *stage, int error)
+{
+	/* `| head` is no error, and whoever else reads has gone in some way of its own. */
+	if (error == -EPIPE && stage->program->role == STAGE_SINK)
+		return;
+	if (error == -EPIPE)
+		tell_of_neighbour(stage, "error: the next stage has gone; its output ends here");
+	else if (error == -EINTR)
+		stage_error(stage, "error: stopped before the end of the stream");
+	else if (error == -EFAULT) /* a piece of a mapped file, to be written: see on_cut_file() */
+		stage_error(stage, "error: a file was cut while it was read");
+	else if (error == stage->writer.error && error < 0)
+		stage_error(stage, "error: could not write to standard output: %s",
+			    strerror(-error));
+	else if (error != -EBADMSG && error != -ECANCELED)
+		stage_error(stage, "error: %s", strerror(-error));
+}
+
+static int run(struct stage *stage, void *self)
+{
+	const struct stage_program *program = stage->program;
+	int r;
+
+	if (check_terminals(stage) < 0)
+		return STAGE_EXIT_USAGE;
+	r = stage_open_stats(stage);
+	if (r == 0)
+		r = open_streams(stage);
+	if (r < 0)
+		return STAGE_EXIT_FAILED;
+	r = program->open ? program->open(stage, self) : 0;
+	if (r == 0)
+		stage_tell_ready(stage);
+	if (r == 0)
+		r = program->role == STAGE_SOURCE ? run_source(stage, self)
+						  : run_on_stream(stage, self);
+	if (r < 0)
+		report(stage, r);
+	stage_write_stats(stage);
+	if (r < 0 && stage->exit_status == STAGE_EXIT_OK)
+		return STAGE_EXIT_FAILED;
+	return stage->exit_status;
+}
+
+/* glibc would keep what was freed of the tables of images, the larger they were the more of it. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, MEMORY_MAPPED_MIN);
+	mallopt(M_TRIM_THRESHOLD, 2 * MEMORY_MAPPED_MIN);
+}
+
+int stage_main(int argc, char **argv, const struct stage_program *program)
+{
+	struct stage stage = { .program = program };
+	_cleanup_free_ void *self = calloc(1, program->self_size ? program->self_size : 1);
+	int status;
+
+	status = self ? ensure_standard_descriptors() : -ENOMEM;
+	if (status < 0) {
+		stage_error(&stage, "error: could not begin ('/dev/null'): %s", strerror(-status));
+		return STAGE_EXIT_FAILED;
+	}
+	stage_find_front(&stage);
+	give_memory_back();
+	if (program->init)
+		program->init(self);
+	stage_parse_options(&stage, self, argc, argv);
+	stage_catch_signals();
+	status = run(&stage, self);
+	if (program->deinit)
+		program->deinit(self);
+	wire_reader_deinit(&stage.reader);
+	wire_writer_deinit(&stage.writer);
+	counters_deinit(&stage.counters);
+	counters_deinit(&stage.own_counters);
+	return status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include "common/stream/file-identity.h"
+
+/*
+ * These tell stat(2) of other devices than /proc/PID/maps and perf's records have: of one for each
+ * subvolume, of one for a layer or for all of them. There the inode decides alone.
+ */
+static bool makes_up_devices(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) == 0 &&
+	       (system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == BTRFS_SUPER_MAGIC);
+}
+
+bool file_identity_is(int fd, const struct stat *status, uint32_t device_major,
+		      uint32_t device_minor, uint64_t inode)
+{
+	if (status->st_ino != inode || major(status->st_dev) != device_major ||
+	    (!device_major && !device_minor))
+		return false;
+	return minor(status->st_dev) == device_minor || (!device_major && makes_up_devices(fd));
+}
+
+bool file_device_lasts(int fd, const struct stat *status, uint64_t *ret)
+{
+	struct statfs system;
+
+	if (fstatfs(fd, &system) < 0 || system.f_type == FUSE_SUPER_MAGIC)
+		return false;
+	*ret = status->st_dev;
+	if (system.f_type != BTRFS_SUPER_MAGIC)
+		return major(status->st_dev);
+	_Static_assert(sizeof(system.f_fsid) == sizeof(*ret), "the whole id");
+	memcpy(ret, &system.f_fsid, sizeof(*ret));
+	return true;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a stage knows of processes, mappings and images: the two tables, and the handlers that fill
+ * them from the stream. The state of a stage that uses these handlers begins with a struct
+ * identity.
+ */
+#pragma once
+
+#include "common/stream/image-table.h"
+#include "common/stream/process-table.h"
+#include "common/stage/stage.h"
+
+struct identity {
+	struct process_table processes;
+	struct image_table images;
+	uint64_t images_ended_at; /* time of the last image_exit */
+};
+
+void identity_deinit(struct identity *identity);
+
+/* Adds what was refused to the stage's counts. */
+void identity_count_refused(const struct identity *identity, struct stage *stage);
+
+/* Handlers of stage.h; all of them pass the record on. */
+int identity_handle_process(struct stage *stage, void *self, const void *view);
+int identity_handle_process_exit(struct stage *stage, void *self, const void *view);
+int identity_handle_thread(struct stage *stage, void *self, const void *view);
+int identity_handle_mapping(struct stage *stage, void *self, const void *view);
+int identity_handle_image(struct stage *stage, void *self, const void *view);
+int identity_handle_image_state(struct stage *stage, void *self, const void *view);
+int identity_handle_image_data(struct stage *stage, void *self, const void *view);
+int identity_handle_image_id(struct stage *stage, void *self, const void *view);
+int identity_handle_image_exit(struct stage *stage, void *self, const void *view);
+
+#define IDENTITY_HANDLERS                                                                          \
+	{ WIRE_RECORD_process, identity_handle_process },                                          \
+		{ WIRE_RECORD_process_exit, identity_handle_process_exit },                        \
+		{ WIRE_RECORD_thread, identity_handle_thread },                                    \
+		{ WIRE_RECORD_mapping, identity_handle_mapping },                                  \
+		{ WIRE_RECORD_image, identity_handle_image },                                      \
+		{ WIRE_RECORD_image_state, identity_handle_image_state },                          \
+		{ WIRE_RECORD_image_data, identity_handle_image_data },                            \
+		{ WIRE_RECORD_image_id, identity_handle_image_id },                                \
+	{                                                                                          \
+		WIRE_RECORD_image_exit, identity_handle_image_exit                                 \
+	}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hostile tables of Go programs: what they tell of functions stays within bounds. */
+#include "common/base/cleanup.h"
+#include "common/unwind/go-pclntab.h"
+#include "common/unwind/unwind-table.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_function(const struct go_pclntab *table, const struct go_function *function)
+{
+	struct go_stack_walk walk = go_stack_walk_begin(table, function);
+	uint64_t end = go_function_code_end(table, function);
+
+	fuzz_check(function->start < function->end);
+	fuzz_check(end >= function->start && end <= function->end);
+	fuzz_check(strlen(function->name) < table->size);
+	while (go_stack_walk_next(&walk)) {
+		fuzz_check(walk.depth >= 0 && walk.depth <= INT32_MAX - 8);
+		fuzz_check(walk.start < walk.pc && walk.pc <= function->end);
+	}
+}
+
+/* With code of which a part is in the file. */
+static void check_rules(const struct go_pclntab *go)
+{
+	const struct unwind_segment segment = { 0x1000, 0x40000, go->text };
+	const struct unwind_source source = {
+		.arch = &unwind_x86_64,
+		.segments = &segment,
+		.n_segments = 1,
+		.go = go,
+	};
+	_cleanup_(unwind_table_deinit) struct unwind_table table = { 0 };
+
+	fuzz_check(unwind_table_compile(&source, &table) == 0);
+	for (uint64_t offset = 0; offset < 0x42000; offset += 13)
+		unwind_table_find(&table, offset);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct fuzz_input input = { bytes, size };
+	size_t n;
+	_cleanup_free_ uint8_t *block = fuzz_take_block(&input, SIZE_MAX, &n);
+	struct go_pclntab table;
+	struct go_function function;
+
+	if (go_pclntab_read(block, n, 0x401000, &table) != GO_PCLNTAB_OK)
+		return 0;
+	for (uint64_t i = 0; i < table.n; i++)
+		if (go_pclntab_function(&table, i, &function))
+			check_function(&table, &function);
+	check_rules(&table);
+	return 0;
+}

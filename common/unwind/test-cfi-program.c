@@ -1,0 +1,994 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each instruction by itself: what it makes of the rules, and from which address on. */
+#include <errno.h>
+
+#include "common/unwind/cfi-program.h"
+#include "common/base/cleanup.h"
+#include "common/elf/test-cfi-made.h"
+
+#define _cleanup_made_ _cleanup_(made_deinit)
+#define _cleanup_cfi_ _cleanup_(cfi_deinit)
+
+enum {
+	START = 0x2000,
+	LENGTH = 0x20000,
+	ROWS_MAX = 80,
+	/* DWARF's numbers: of x86-64, … */
+	RBX = 3,
+	RBP = 6,
+	RSP = 7,
+	R10 = 10,
+	RIP = 16,
+	/* … and of aarch64 */
+	X19 = 19,
+	X29 = 29,
+	X30 = 30,
+	SP = 31,
+};
+
+struct row {
+	uint64_t address;
+	struct unwind_rule rule;
+};
+
+struct rows {
+	struct row list[ROWS_MAX];
+	size_t n, n_max;
+};
+
+static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
+{
+	struct rows *rows = arg;
+
+	if (rows->n == rows->n_max)
+		return -ENOSPC;
+	rows->list[rows->n++] = (struct row){ address, *rule };
+	return 0;
+}
+
+/* What is about each program: 0 means the usual. */
+struct around {
+	const struct unwind_arch *arch;
+	struct made_common common;
+	uint64_t length;  /* of the code */
+	uint64_t address; /* of the section */
+	size_t n_rows_max;
+	int outcome;
+};
+
+/* As compilers begin on x86-64: the CFA is rsp + 8, the return address just below. */
+static const struct made_common x86_64 = { .augmentation = "", PROGRAM(0x0c, RSP, 8, 0x90, 1) };
+
+/* The same on aarch64: the CFA is sp. */
+static const struct made_common aarch64 = {
+	.augmentation = "", .code_factor = 4, .return_address = X30, PROGRAM(0x0c, SP, 0)
+};
+
+/* Runs a program as that of an FDE. */
+static struct rows run(const struct around *around, const void *program, size_t size)
+{
+	static const uint8_t no_augmentation[] = { 0 }; /* its size */
+	const struct unwind_arch *arch = around->arch ? around->arch : &unwind_x86_64;
+	struct made_common common = arch == &unwind_aarch64 ? aarch64 : x86_64;
+	struct made_description description = { .start = START,
+						.length = around->length ? around->length : LENGTH,
+						.program = program,
+						.size = size };
+	_cleanup_made_ struct made made = { .address = around->address };
+	_cleanup_cfi_ struct cfi cfi = { 0 };
+	struct rows rows = { .n_max = around->n_rows_max ? around->n_rows_max : ROWS_MAX };
+	const struct cfi_rows to = { add_row, &rows };
+	struct cfi_section section;
+
+	if (around->common.augmentation)
+		common = around->common;
+	description.encoding = common.encoding;
+	if (common.augmentation[0] == 'z') {
+		description.augmentation = no_augmentation;
+		description.augmentation_size = sizeof(no_augmentation);
+	}
+	description.common = put_common(&made, &common);
+	put_description(&made, &description);
+	section = made_section(&made);
+	assert_int_equal(cfi_read(&section, &cfi), 0);
+	assert_int_equal(cfi.n, 1);
+	assert_int_equal(cfi_run(&cfi, &cfi.list[0], arch, &to), around->outcome);
+	for (size_t i = 0; i < rows.n; i++) {
+		assert_true(rows.list[i].address < START + description.length);
+		assert_true(rows.list[i].address >= (i ? rows.list[i - 1].address + 1 : START));
+	}
+	return rows;
+}
+
+#define RUN_IN(around, ...)                                                                        \
+	run(around, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+#define RUN(...) RUN_IN(&(struct around){ 0 }, __VA_ARGS__)
+#define RUN_AARCH64(...) RUN_IN(&(struct around){ .arch = &unwind_aarch64 }, __VA_ARGS__)
+
+/* The one rule of a program that does not advance. */
+static struct unwind_rule only(struct rows rows)
+{
+	assert_int_equal(rows.n, 1);
+	assert_int_equal(rows.list[0].address, START);
+	return rows.list[0].rule;
+}
+
+static void assert_cfa(struct unwind_rule rule, enum unwind_cfa cfa, int32_t offset)
+{
+	assert_int_equal(rule.cfa, cfa);
+	assert_int_equal(rule.cfa_offset, offset);
+}
+
+static void assert_return_address(struct unwind_rule rule, enum unwind_value value, int32_t offset)
+{
+	assert_int_equal(rule.return_address, value);
+	assert_int_equal(rule.return_address_offset, offset);
+}
+
+static void assert_fp(struct unwind_rule rule, enum unwind_value value, int32_t offset)
+{
+	assert_int_equal(rule.fp, value);
+	assert_int_equal(rule.fp_offset, offset);
+}
+
+/* What the CIE says, and nothing else. */
+static void assert_initial(struct unwind_rule rule)
+{
+	assert_cfa(rule, UNWIND_CFA_SP, 8);
+	assert_return_address(rule, UNWIND_VALUE_AT_CFA, -8);
+	assert_fp(rule, UNWIND_VALUE_SAME, 0);
+	assert_int_equal(rule.flags, 0);
+}
+
+/* One row a place, in this order, with a CFA of rsp + offset. */
+static void assert_places(const struct rows *rows, const uint64_t (*expected)[2], size_t n)
+{
+	assert_int_equal(rows->n, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(rows->list[i].address, START + expected[i][0]);
+		assert_cfa(rows->list[i].rule, UNWIND_CFA_SP, expected[i][1]);
+	}
+}
+
+/* What was before holds up to `n` bytes behind the start, and is FALLBACK from there on. */
+static void assert_fallback_from(struct rows rows, uint64_t n)
+{
+	assert_int_equal(rows.n, n ? 2 : 1);
+	if (n)
+		assert_cfa(rows.list[0].rule, UNWIND_CFA_SP, 8);
+	assert_int_equal(rows.list[0].address, START);
+	assert_int_equal(rows.list[rows.n - 1].address, START + n);
+	assert_int_equal(rows.list[rows.n - 1].rule.cfa, UNWIND_CFA_FALLBACK);
+}
+
+static void test_without_instructions_the_common_ones_hold(void **state)
+{
+	assert_initial(only(run(&(struct around){ 0 }, NULL, 0)));
+	assert_initial(only(RUN(DW_CFA_nop, DW_CFA_nop)));
+}
+
+static void test_without_any_cfa_nothing_is_known(void **state)
+{
+	struct around around = { .common = { .augmentation = "" } };
+
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_nop)).cfa, UNWIND_CFA_FALLBACK);
+	around.arch = &unwind_aarch64;
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_nop)).cfa, UNWIND_CFA_FALLBACK);
+}
+
+/* On x86-64 it is on the stack, but where, if nobody says so? On aarch64 it is in x30. */
+static void test_a_return_address_of_which_nothing_is_said_is_where_calls_leave_it(void **state)
+{
+	struct around around = { .common = { .augmentation = "", PROGRAM(0x0c, RSP, 8) } };
+
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_nop)).return_address, UNWIND_VALUE_FALLBACK);
+	assert_return_address(only(RUN_AARCH64(DW_CFA_nop)), UNWIND_VALUE_SAME, 0);
+}
+
+/* Only then is it in x30; of other registers nothing is known. */
+static void test_a_return_address_in_another_register_is_not_taken_for_the_usual(void **state)
+{
+	struct around around = {
+		.arch = &unwind_aarch64,
+		.common = { .augmentation = "", .return_address = X19, PROGRAM(0x0c, SP, 0) }
+	};
+
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_nop)).return_address, UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_same_value, X19)).return_address,
+			 UNWIND_VALUE_FALLBACK);
+}
+
+static void test_advances_of_all_sizes_count_from_each_other(void **state)
+{
+	static const uint64_t expected[][2] = {
+		{ 0, 8 },	  { 1, 16 },	       { 1 + 63, 24 },
+		{ 64 + 255, 32 }, { 319 + 0x201, 40 }, { 832 + 0x10203, 48 }
+	};
+	struct rows rows =
+		RUN(0x41, 0x0e, 16, 0x40 | 63, 0x0e, 24, DW_CFA_advance_loc1, 255, 0x0e, 32,
+		    DW_CFA_advance_loc2, 1, 2, 0x0e, 40, DW_CFA_advance_loc4, 3, 2, 1, 0, 0x0e, 48);
+
+	assert_places(&rows, expected, 6);
+}
+
+static void test_advances_count_in_units_of_the_code_factor(void **state)
+{
+	struct rows rows =
+		RUN_AARCH64(0x42, 0x0e, 16, DW_CFA_advance_loc1, 255, 0x0e, 32, DW_CFA_advance_loc2,
+			    1, 2, 0x0e, 48, DW_CFA_advance_loc4, 1, 0, 0, 0, 0x0e, 64);
+	static const uint64_t expected[][2] = {
+		{ 0, 0 },
+		{ 8, 16 },
+		{ 8 + 255 * 4, 32 },
+		{ 1028 + 0x201 * 4, 48 },
+		{ 1028 + 0x202 * 4, 64 },
+	};
+
+	assert_places(&rows, expected, 5);
+}
+
+static void test_an_advance_by_nothing_makes_no_row(void **state)
+{
+	assert_cfa(only(RUN(0x40, 0x0e, 16, DW_CFA_advance_loc1, 0, 0x0e, 24)), UNWIND_CFA_SP, 24);
+}
+
+/* What is said of places behind the code is said of other code. */
+static void test_rows_end_where_the_code_ends(void **state)
+{
+	struct around around = { .length = 0x10 };
+
+	assert_initial(only(RUN_IN(&around, 0x50, 0x0e, 16)));
+	assert_initial(only(RUN_IN(&around, 0x50, 0x0e, 16, 0x44, 0x0e, 24)));
+	assert_initial(only(RUN_IN(&around, 0x51, 0x0e, 16, 0x3f)));
+	assert_int_equal(RUN_IN(&around, 0x4f, 0x0e, 16).n, 2);
+}
+
+static void test_a_place_can_be_set(void **state)
+{
+	static const uint64_t expected[][2] = { { 0, 8 }, { 0x10203, 16 } };
+	struct rows rows = RUN(DW_CFA_set_loc, 0x03, 0x22, 0x01, 0, 0, 0, 0, 0, 0x0e, 16);
+
+	assert_places(&rows, expected, 2);
+}
+
+/* As addresses are encoded in this section: here relative to the place itself. */
+static void test_a_place_is_set_in_the_encoding_of_addresses(void **state)
+{
+	enum { SIZE_OF_COMMON = 4 + 4 + 1 + 3 + 3 + 2 + 3, SIZE_BEFORE = 4 + 4 + 8 + 1 + 1 };
+	struct around around = { .address = START - SIZE_OF_COMMON - SIZE_BEFORE };
+	static const uint64_t expected[][2] = { { 0, 8 }, { 0x1234, 16 } };
+	struct rows rows;
+
+	around.common = (struct made_common){ .augmentation = "zR",
+					      .encoding = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+					      PROGRAM(0x0c, RSP, 8) };
+	rows = RUN_IN(&around, DW_CFA_set_loc, 0x34, 0x12, 0, 0, 0x0e, 16);
+	assert_places(&rows, expected, 2);
+}
+
+static void test_a_place_that_goes_back_is_fallback(void **state)
+{
+	assert_fallback_from(RUN(0x50, 0x0e, 16, DW_CFA_set_loc, 0x0f, 0x20, 0, 0, 0, 0, 0, 0), 16);
+	assert_fallback_from(RUN(DW_CFA_set_loc, 0, 0, 0, 0, 0, 0, 0, 0), 0);
+}
+
+/* A factor so large that the place wraps around. */
+static void test_an_advance_that_wraps_is_fallback(void **state)
+{
+	struct around around = { .common = x86_64 };
+
+	around.common.code_factor = UINT64_MAX;
+	assert_fallback_from(RUN_IN(&around, 0x41, 0x0e, 16), 0);
+}
+
+static void test_a_cfa_is_a_register_and_an_offset(void **state)
+{
+	struct unwind_rule rule;
+
+	assert_cfa(only(RUN(DW_CFA_def_cfa, RSP, 0x90, 1)), UNWIND_CFA_SP, 0x90);
+	assert_cfa(only(RUN(DW_CFA_def_cfa, RBP, 16)), UNWIND_CFA_FP, 16);
+	rule = only(RUN(DW_CFA_def_cfa, R10, 0));
+	assert_cfa(rule, UNWIND_CFA_REGISTER, 0);
+	assert_int_equal(rule.cfa_register, R10);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_sf, RBP, 0x7e)), UNWIND_CFA_FP, 16);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_sf, RSP, 2)), UNWIND_CFA_SP, -16);
+	assert_cfa(only(RUN_AARCH64(DW_CFA_def_cfa, X29, 16)), UNWIND_CFA_FP, 16);
+	assert_cfa(only(RUN_AARCH64(DW_CFA_def_cfa, SP, 16)), UNWIND_CFA_SP, 16);
+	rule = only(RUN_AARCH64(DW_CFA_def_cfa, X19, 16));
+	assert_cfa(rule, UNWIND_CFA_REGISTER, 16);
+	assert_int_equal(rule.cfa_register, X19);
+}
+
+static void test_a_cfa_changes_its_register_or_its_offset(void **state)
+{
+	struct unwind_rule rule = only(RUN(DW_CFA_def_cfa, RSP, 32, DW_CFA_def_cfa_register, RBX));
+
+	assert_cfa(rule, UNWIND_CFA_REGISTER, 32);
+	assert_int_equal(rule.cfa_register, RBX);
+	rule = only(RUN(DW_CFA_def_cfa_register, RBX, DW_CFA_def_cfa_offset, 48));
+	assert_cfa(rule, UNWIND_CFA_REGISTER, 48);
+	assert_int_equal(rule.cfa_register, RBX);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_register, RBP)), UNWIND_CFA_FP, 8);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_register, RBP, DW_CFA_def_cfa_register, RSP)),
+		   UNWIND_CFA_SP, 8);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_register, RBP, DW_CFA_def_cfa_offset_sf, 0x7d)),
+		   UNWIND_CFA_FP, 24);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_offset_sf, 3)), UNWIND_CFA_SP, -24);
+}
+
+/* Nothing may be left of a register or an addend: rules are compared byte by byte. */
+static void test_a_rule_holds_nothing_of_the_one_before_it(void **state)
+{
+	struct unwind_rule plain = only(RUN(DW_CFA_def_cfa, RSP, 8));
+	struct unwind_rule rule = only(RUN(DW_CFA_def_cfa_register, RBX, DW_CFA_def_cfa, RSP, 8));
+
+	assert_memory_equal(&rule, &plain, sizeof(rule));
+	rule = only(RUN(DW_CFA_def_cfa_expression, 5, 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 8,
+			DW_CFA_def_cfa, RSP, 8, DW_CFA_register, RIP, RBX, DW_CFA_restore | RIP,
+			DW_CFA_register, RBP, RBX, DW_CFA_restore | RBP));
+	assert_memory_equal(&rule, &plain, sizeof(rule));
+	rule = only(RUN(DW_CFA_def_cfa_expression, 5, 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 8,
+			DW_CFA_def_cfa_expression, 3, 0x77, 8, DW_OP_deref));
+	assert_int_equal(rule.cfa_addend, 0);
+	rule = only(RUN(DW_CFA_def_cfa_expression, 5, 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 8,
+			DW_CFA_def_cfa_expression, 11, 0x77, 8, 0x80, 0, DW_OP_lit15, DW_OP_and,
+			DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus));
+	assert_int_equal(rule.cfa, UNWIND_CFA_PLT);
+	assert_int_equal(rule.cfa_addend, 0);
+}
+
+/* A register can be changed only of what is a register and an offset. */
+static void test_a_change_of_a_cfa_that_is_an_expression_is_fallback(void **state)
+{
+	assert_int_equal(only(RUN(DW_CFA_def_cfa_expression, 3, 0x77, 8, DW_OP_deref,
+				  DW_CFA_def_cfa_register, RSP))
+				 .cfa,
+			 UNWIND_CFA_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_def_cfa_expression, 3, 0x77, 8, DW_OP_deref,
+				  DW_CFA_def_cfa_offset, 8))
+				 .cfa,
+			 UNWIND_CFA_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_def_cfa_expression, 3, 0x77, 8, DW_OP_deref,
+				  DW_CFA_def_cfa_offset_sf, 8))
+				 .cfa,
+			 UNWIND_CFA_FALLBACK);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_expression, 3, 0x77, 8, DW_OP_deref, DW_CFA_def_cfa, RSP,
+			    8)),
+		   UNWIND_CFA_SP, 8);
+}
+
+static void test_a_register_that_a_rule_cannot_name_is_fallback(void **state)
+{
+	assert_int_equal(only(RUN(DW_CFA_def_cfa, 0x80, 2, 8)).cfa, UNWIND_CFA_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_def_cfa_register, 0x87, 2)).cfa, UNWIND_CFA_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_def_cfa, 0xff, 1, 8)).cfa, UNWIND_CFA_REGISTER);
+	/* Some other register, of which nobody asks: not one of ours, whatever its low bits. */
+	assert_initial(only(RUN(DW_CFA_undefined, 0x90, 2, DW_CFA_undefined, 0x86, 2,
+				DW_CFA_undefined, 0x87, 2)));
+}
+
+static void test_registers_are_saved_at_an_offset_from_the_cfa(void **state)
+{
+	assert_fp(only(RUN(DW_CFA_offset | RBP, 2)), UNWIND_VALUE_AT_CFA, -16);
+	assert_return_address(only(RUN(DW_CFA_offset | RIP, 3)), UNWIND_VALUE_AT_CFA, -24);
+	assert_fp(only(RUN(DW_CFA_offset_extended, RBP, 0x80, 1)), UNWIND_VALUE_AT_CFA, -1024);
+	assert_fp(only(RUN(DW_CFA_offset_extended_sf, RBP, 2)), UNWIND_VALUE_AT_CFA, -16);
+	assert_fp(only(RUN(DW_CFA_offset_extended_sf, RBP, 0x7e)), UNWIND_VALUE_AT_CFA, 16);
+	assert_fp(only(RUN(DW_CFA_GNU_negative_offset_extended, RBP, 2)), UNWIND_VALUE_AT_CFA, 16);
+	assert_return_address(only(RUN_AARCH64(DW_CFA_offset | X30, 1)), UNWIND_VALUE_AT_CFA, -8);
+	assert_fp(only(RUN_AARCH64(DW_CFA_offset | X29, 2)), UNWIND_VALUE_AT_CFA, -16);
+}
+
+static void test_of_other_registers_nothing_is_kept(void **state)
+{
+	assert_initial(
+		only(RUN(DW_CFA_offset | RBX, 2, DW_CFA_offset_extended, 12, 3, DW_CFA_undefined,
+			 13, DW_CFA_same_value, RBX, DW_CFA_register, 14, RBX, DW_CFA_expression,
+			 15, 2, 0x77, 0, DW_CFA_val_offset, RBX, 9, DW_CFA_val_expression, RBX, 1,
+			 0x30, DW_CFA_restore | RBX, DW_CFA_restore_extended, 17)));
+}
+
+static void test_restored_registers_are_as_the_common_part_says(void **state)
+{
+	struct around around = { .common = { .augmentation = "",
+					     PROGRAM(0x0c, RSP, 8, 0x90, 1, 0x80 | RBP, 4) } };
+
+	assert_return_address(only(RUN(DW_CFA_undefined, RIP, DW_CFA_restore | RIP)),
+			      UNWIND_VALUE_AT_CFA, -8);
+	assert_fp(only(RUN(DW_CFA_offset | RBP, 2, DW_CFA_restore | RBP)), UNWIND_VALUE_SAME, 0);
+	assert_fp(only(RUN(DW_CFA_offset | RBP, 2, DW_CFA_restore_extended, RBP)),
+		  UNWIND_VALUE_SAME, 0);
+	assert_fp(only(RUN_IN(&around, DW_CFA_offset | RBP, 2, DW_CFA_restore | RBP)),
+		  UNWIND_VALUE_AT_CFA, -32);
+	assert_initial(only(RUN(DW_CFA_undefined, RSP, DW_CFA_restore | RSP)));
+	assert_return_address(only(RUN_AARCH64(DW_CFA_offset | X30, 1, DW_CFA_restore | X30)),
+			      UNWIND_VALUE_SAME, 0);
+}
+
+/* There is nothing yet that it could go back to. */
+static void test_a_common_part_that_restores_is_fallback(void **state)
+{
+	struct around around = { .common = {
+					 .augmentation = "",
+					 PROGRAM(0x0c, RSP, 8, 0x90, 1, DW_CFA_restore | RIP) } };
+
+	assert_fallback_from(RUN_IN(&around, DW_CFA_nop), 0);
+	around.common = (struct made_common){
+		.augmentation = "", PROGRAM(0x0c, RSP, 8, 0x90, 1, DW_CFA_restore_extended, RBP)
+	};
+	assert_fallback_from(RUN_IN(&around, DW_CFA_nop), 0);
+}
+
+static void test_registers_are_undefined_unchanged_or_in_another(void **state)
+{
+	assert_return_address(only(RUN(DW_CFA_undefined, RIP)), UNWIND_VALUE_UNDEFINED, 0);
+	assert_fp(only(RUN(DW_CFA_undefined, RBP)), UNWIND_VALUE_UNDEFINED, 0);
+	assert_fp(only(RUN(DW_CFA_offset | RBP, 2, DW_CFA_same_value, RBP)), UNWIND_VALUE_SAME, 0);
+	assert_return_address(only(RUN(DW_CFA_register, RIP, RBX)), UNWIND_VALUE_REGISTER, RBX);
+	assert_fp(only(RUN(DW_CFA_register, RBP, R10)), UNWIND_VALUE_REGISTER, R10);
+	assert_return_address(only(RUN_AARCH64(DW_CFA_register, X30, X19)), UNWIND_VALUE_REGISTER,
+			      X19);
+	assert_return_address(only(RUN_AARCH64(DW_CFA_offset | X30, 1, DW_CFA_same_value, X30)),
+			      UNWIND_VALUE_SAME, 0);
+}
+
+/* The CFA is the caller's stack pointer: whatever else is said of it cannot be followed. */
+static void test_a_stack_pointer_that_is_not_the_cfa_is_fallback(void **state)
+{
+	assert_fallback_from(RUN(0x44, DW_CFA_undefined, RSP), 4);
+	assert_fallback_from(RUN(0x44, DW_CFA_offset | RSP, 2), 4);
+	assert_fallback_from(RUN(0x44, DW_CFA_register, RSP, RBX), 4);
+	assert_fallback_from(RUN(0x44, DW_CFA_val_offset, RSP, 1), 4);
+	assert_fallback_from(RUN(0x44, DW_CFA_val_offset_sf, RSP, 1), 4);
+	assert_fallback_from(RUN(0x44, DW_CFA_val_expression, RSP, 1, DW_OP_lit0), 4);
+	assert_fallback_from(RUN(0x44, DW_CFA_expression, RSP, 2, 0x77, 8), 4);
+	assert_initial(only(RUN(DW_CFA_val_offset, RSP, 0)));
+	assert_initial(only(RUN(DW_CFA_val_offset_sf, RSP, 0)));
+	assert_initial(only(RUN(DW_CFA_same_value, RSP)));
+	assert_fallback_from(RUN_AARCH64(DW_CFA_undefined, SP), 0);
+	assert_cfa(only(RUN_AARCH64(DW_CFA_val_offset, SP, 0)), UNWIND_CFA_SP, 0);
+}
+
+static void test_what_is_computed_and_not_loaded_is_fallback(void **state)
+{
+	assert_int_equal(only(RUN(DW_CFA_val_offset, RBP, 2)).fp, UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_val_offset, RBP, 0)).fp, UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_val_offset_sf, RIP, 2)).return_address,
+			 UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_val_expression, RBP, 2, 0x76, 0)).fp,
+			 UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_val_expression, RIP, 2, 0x76, 0)).return_address,
+			 UNWIND_VALUE_FALLBACK);
+}
+
+static void test_the_word_at_a_register_plus_a_number_is_known(void **state)
+{
+	assert_fp(only(RUN(DW_CFA_expression, RBP, 2, 0x76, 0)), UNWIND_VALUE_AT_FP, 0);
+	assert_fp(only(RUN(DW_CFA_expression, RBP, 2, 0x77, 0x78)), UNWIND_VALUE_AT_SP, -8);
+	assert_return_address(only(RUN(DW_CFA_expression, RIP, 3, 0x77, 0xa8, 1)),
+			      UNWIND_VALUE_AT_SP, 168);
+	assert_return_address(only(RUN(DW_CFA_expression, RIP, 2, 0x76, 8)), UNWIND_VALUE_AT_FP, 8);
+	assert_return_address(only(RUN_AARCH64(DW_CFA_expression, X30, 2, 0x70 + SP, 8)),
+			      UNWIND_VALUE_AT_SP, 8);
+	assert_fp(only(RUN_AARCH64(DW_CFA_expression, X29, 2, 0x70 + X29, 8)), UNWIND_VALUE_AT_FP,
+		  8);
+}
+
+static void test_any_other_expression_of_a_register_is_fallback(void **state)
+{
+	static const struct {
+		uint8_t bytes[6], size;
+	} expressions[] = {
+		{ { 0 }, 0 },				  /* nothing at all */
+		{ { 0x73, 8 }, 2 },			  /* rbx + 8 */
+		{ { 0x77 }, 1 },			  /* rsp + …, cut */
+		{ { 0x77, 0x80 }, 2 },			  /* the same */
+		{ { 0x77, 8, DW_OP_deref }, 3 },	  /* one load more */
+		{ { 0x77, 8, DW_OP_plus_uconst, 8 }, 4 }, /* one step more */
+		{ { DW_OP_bregx, 7, 8 }, 3 },
+		{ { DW_OP_lit0 }, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++) {
+		uint8_t program[16] = { DW_CFA_expression, RBP, expressions[i].size };
+
+		memcpy(program + 3, expressions[i].bytes, expressions[i].size);
+		assert_int_equal(
+			only(run(&(struct around){ 0 }, program, 3 + expressions[i].size)).fp,
+			UNWIND_VALUE_FALLBACK);
+		program[1] = RIP;
+		assert_int_equal(only(run(&(struct around){ 0 }, program, 3 + expressions[i].size))
+					 .return_address,
+				 UNWIND_VALUE_FALLBACK);
+	}
+}
+
+/* glibc's: the CFA is the saved rsp, and says so of rsp, too. */
+static void test_a_signal_frame_loads_all_from_the_stack(void **state)
+{
+	struct around around = { .common = { .augmentation = "zRS" } };
+	struct unwind_rule rule =
+		only(RUN_IN(&around, DW_CFA_def_cfa_expression, 4, 0x77, 0xa0, 1, DW_OP_deref,
+			    DW_CFA_expression, RSP, 3, 0x77, 0xa0, 1, DW_CFA_expression, RIP, 3,
+			    0x77, 0xa8, 1, DW_CFA_expression, RBP, 3, 0x77, 0xf8, 0));
+
+	assert_cfa(rule, UNWIND_CFA_AT_SP, 160);
+	assert_int_equal(rule.cfa_addend, 0);
+	assert_return_address(rule, UNWIND_VALUE_AT_SP, 168);
+	assert_fp(rule, UNWIND_VALUE_AT_SP, 120);
+	assert_int_equal(rule.flags, UNWIND_FLAG_SIGNAL);
+}
+
+static void test_a_signal_frame_whose_stack_pointer_is_elsewhere_is_fallback(void **state)
+{
+	struct around around = { .common = { .augmentation = "zRS", PROGRAM(0x90, 1) } };
+
+	/* Another word than the CFA, … */
+	assert_fallback_from(RUN_IN(&around, DW_CFA_def_cfa_expression, 4, 0x77, 0xa0, 1,
+				    DW_OP_deref, DW_CFA_expression, RSP, 3, 0x77, 0x98, 1),
+			     0);
+	/* … the same one, but the CFA is not there yet, … */
+	assert_fallback_from(RUN_IN(&around, DW_CFA_def_cfa_expression, 6, 0x77, 0xa0, 1,
+				    DW_OP_deref, DW_OP_plus_uconst, 8, DW_CFA_expression, RSP, 3,
+				    0x77, 0xa0, 1),
+			     0);
+	/* … or the same one of another register. */
+	assert_fallback_from(RUN_IN(&around, DW_CFA_def_cfa_expression, 4, 0x77, 0xa0, 1,
+				    DW_OP_deref, DW_CFA_expression, RSP, 3, 0x76, 0xa0, 1),
+			     0);
+}
+
+static void test_a_signal_frame_is_flagged_in_each_row(void **state)
+{
+	struct around around = { .common = { .augmentation = "zRS",
+					     PROGRAM(0x0c, RSP, 8, 0x90, 1) } };
+	struct rows rows = RUN_IN(&around, 0x44, 0x0e, 16);
+
+	assert_int_equal(rows.n, 2);
+	assert_int_equal(rows.list[0].rule.flags, UNWIND_FLAG_SIGNAL);
+	assert_int_equal(rows.list[1].rule.flags, UNWIND_FLAG_SIGNAL);
+}
+
+/* ld's for the stubs of a PLT, whose kinds differ in where the push is. */
+static void test_the_expression_of_a_plt_is_known(void **state)
+{
+	static const uint8_t limits[] = { 0, 6, 10, 11, 15 };
+
+	for (size_t i = 0; i < sizeof(limits); i++) {
+		struct unwind_rule rule = only(RUN(DW_CFA_def_cfa_expression, 11, 0x77, 8, 0x80, 0,
+						   DW_OP_lit15, DW_OP_and, DW_OP_lit0 + limits[i],
+						   DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus));
+
+		assert_cfa(rule, UNWIND_CFA_PLT, 8);
+		assert_int_equal(rule.cfa_register, limits[i]);
+		assert_int_equal(rule.cfa_addend, 0);
+		assert_return_address(rule, UNWIND_VALUE_AT_CFA, -8);
+	}
+}
+
+static void test_an_expression_almost_like_that_of_a_plt_is_fallback(void **state)
+{
+	static const uint8_t plt[] = { DW_CFA_def_cfa_expression,
+				       11,
+				       0x77,
+				       8,
+				       0x80,
+				       0,
+				       DW_OP_lit15,
+				       DW_OP_and,
+				       DW_OP_lit11,
+				       DW_OP_ge,
+				       DW_OP_lit3,
+				       DW_OP_shl,
+				       DW_OP_plus };
+	struct around around = { 0 };
+
+	assert_cfa(only(run(&around, plt, sizeof(plt))), UNWIND_CFA_PLT, 8);
+	/* Any operation, or the number that is added to rip, is another. */
+	for (size_t i = 2; i < sizeof(plt); i++) {
+		uint8_t other[sizeof(plt)];
+
+		if (i == 3) /* the offset from rsp may be any */
+			continue;
+		memcpy(other, plt, sizeof(plt));
+		other[i] ^= 0x40;
+		assert_int_equal(only(run(&around, other, sizeof(plt))).cfa, UNWIND_CFA_FALLBACK);
+	}
+	/* One operation too few, one too many, and a limit that no byte of a stub reaches. */
+	assert_int_equal(only(RUN(DW_CFA_def_cfa_expression, 10, 0x77, 8, 0x80, 0, DW_OP_lit15,
+				  DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl))
+				 .cfa,
+			 UNWIND_CFA_FALLBACK);
+	assert_int_equal(
+		only(RUN(DW_CFA_def_cfa_expression, 12, 0x77, 8, 0x80, 0, DW_OP_lit15, DW_OP_and,
+			 DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus, DW_OP_nop))
+			.cfa,
+		UNWIND_CFA_FALLBACK);
+	assert_int_equal(
+		only(RUN(DW_CFA_def_cfa_expression, 11, 0x77, 8, 0x80, 0, DW_OP_lit15, DW_OP_and,
+			 DW_OP_lit16, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus))
+			.cfa,
+		UNWIND_CFA_FALLBACK);
+	/* The offset of rip, with a sign and of many bytes, is still nothing. */
+	assert_cfa(only(RUN(DW_CFA_def_cfa_expression, 12, 0x77, 0x90, 1, 0x80, 0, DW_OP_lit15,
+			    DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus)),
+		   UNWIND_CFA_PLT, 144);
+}
+
+static void test_a_cfa_that_was_put_away_is_loaded(void **state)
+{
+	struct unwind_rule rule = only(RUN(DW_CFA_def_cfa_expression, 3, 0x76, 0x78, DW_OP_deref));
+
+	assert_cfa(rule, UNWIND_CFA_AT_FP, -8);
+	assert_int_equal(rule.cfa_addend, 0);
+	rule = only(RUN(DW_CFA_def_cfa_expression, 5, 0x77, 24, DW_OP_deref, DW_OP_plus_uconst, 8));
+	assert_cfa(rule, UNWIND_CFA_AT_SP, 24);
+	assert_int_equal(rule.cfa_addend, 8);
+	assert_int_equal(rule.cfa_register, 0);
+	rule = only(RUN(DW_CFA_def_cfa_expression, 6, 0x77, 0xf0, 0, DW_OP_deref, DW_OP_plus_uconst,
+			56));
+	assert_cfa(rule, UNWIND_CFA_AT_SP, 112);
+	assert_int_equal(rule.cfa_addend, 56);
+}
+
+static void test_any_other_expression_of_a_cfa_is_fallback(void **state)
+{
+	static const struct {
+		uint8_t bytes[12], size;
+	} expressions[] = {
+		{ { 0 }, 0 },
+		{ { 0x77 }, 1 },
+		{ { 0x77, 8 }, 2 },
+		{ { 0x73, 8, DW_OP_deref }, 3 },
+		{ { 0x77, 8, DW_OP_deref, DW_OP_deref }, 4 },
+		{ { 0x77, 8, DW_OP_deref, DW_OP_plus_uconst }, 4 },
+		{ { 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 0x80 }, 5 },
+		{ { 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 8, DW_OP_nop }, 6 },
+		{ { 0x77, 8, DW_OP_deref, DW_OP_lit8, DW_OP_plus }, 5 },
+		/* An addend or an offset of more than 31 bits. */
+		{ { 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 0x80, 0x80, 0x80, 0x80, 8 }, 9 },
+		{ { 0x77, 0x80, 0x80, 0x80, 0x80, 8, DW_OP_deref }, 7 },
+	};
+
+	for (size_t i = 0; i < sizeof(expressions) / sizeof(expressions[0]); i++) {
+		uint8_t program[16] = { DW_CFA_def_cfa_expression, expressions[i].size };
+		struct unwind_rule rule;
+
+		memcpy(program + 2, expressions[i].bytes, expressions[i].size);
+		rule = only(run(&(struct around){ 0 }, program, 2 + expressions[i].size));
+		assert_int_equal(rule.cfa, UNWIND_CFA_FALLBACK);
+	}
+}
+
+/* Compilers write none for aarch64, so none is read. */
+static void test_every_expression_of_a_cfa_is_fallback_on_aarch64(void **state)
+{
+	assert_int_equal(
+		only(RUN_AARCH64(DW_CFA_def_cfa_expression, 3, 0x70 + SP, 8, DW_OP_deref)).cfa,
+		UNWIND_CFA_FALLBACK);
+	assert_int_equal(only(RUN_AARCH64(DW_CFA_def_cfa_expression, 2, 0x70 + SP, 8)).cfa,
+			 UNWIND_CFA_FALLBACK);
+}
+
+static void test_states_are_remembered_within_each_other(void **state)
+{
+	static const uint64_t expected[][2] = {
+		{ 0, 16 }, { 1, 24 }, { 2, 32 }, { 3, 24 }, { 4, 16 }
+	};
+	struct rows rows = RUN(0x0e, 16, DW_CFA_offset | RBP, 2, DW_CFA_remember_state, 0x41, 0x0e,
+			       24, DW_CFA_offset | RBP, 3, DW_CFA_remember_state, 0x41, 0x0e, 32,
+			       DW_CFA_undefined, RIP, DW_CFA_same_value, RBP, 0x41,
+			       DW_CFA_restore_state, 0x41, DW_CFA_restore_state);
+
+	assert_places(&rows, expected, 5);
+	assert_return_address(rows.list[2].rule, UNWIND_VALUE_UNDEFINED, 0);
+	assert_fp(rows.list[2].rule, UNWIND_VALUE_SAME, 0);
+	assert_return_address(rows.list[3].rule, UNWIND_VALUE_AT_CFA, -8);
+	assert_fp(rows.list[3].rule, UNWIND_VALUE_AT_CFA, -24);
+	assert_fp(rows.list[4].rule, UNWIND_VALUE_AT_CFA, -16);
+}
+
+static void test_a_remembered_state_has_the_stack_pointer_in_it(void **state)
+{
+	struct rows rows =
+		RUN(DW_CFA_remember_state, DW_CFA_undefined, RSP, 0x41, DW_CFA_restore_state);
+
+	assert_int_equal(rows.n, 2);
+	assert_int_equal(rows.list[0].rule.cfa, UNWIND_CFA_FALLBACK);
+	assert_initial(rows.list[1].rule);
+}
+
+static void test_a_state_that_nobody_remembered_is_fallback(void **state)
+{
+	assert_fallback_from(RUN(0x44, DW_CFA_restore_state, 0x44, 0x0e, 16), 4);
+	assert_fallback_from(
+		RUN(DW_CFA_remember_state, 0x44, DW_CFA_restore_state, DW_CFA_restore_state, 0x44),
+		4);
+}
+
+static void test_states_deeper_than_the_limit_are_fallback(void **state)
+{
+	uint8_t program[2 * CFI_STATES_MAX + 8] = { 0x44 };
+	struct around around = { 0 };
+	size_t n = 1;
+
+	memset(program + n, DW_CFA_remember_state, CFI_STATES_MAX);
+	n += CFI_STATES_MAX;
+	assert_int_equal(run(&around, program, n).list[1].rule.cfa, UNWIND_CFA_SP);
+	memset(program + n, DW_CFA_restore_state, CFI_STATES_MAX);
+	assert_int_equal(run(&around, program, n + CFI_STATES_MAX).list[1].rule.cfa, UNWIND_CFA_SP);
+	program[n] = DW_CFA_remember_state;
+	assert_fallback_from(run(&around, program, n + 1), 4);
+	program[n + 1] = DW_CFA_restore_state;
+	assert_fallback_from(run(&around, program, n + 2), 4);
+}
+
+static void test_the_size_of_arguments_changes_nothing(void **state)
+{
+	assert_initial(only(RUN(DW_CFA_GNU_args_size, 0x90, 1)));
+}
+
+/* A signed return address has the same low bits; 0x2d means another thing elsewhere. */
+static void test_signing_the_return_address_changes_nothing_on_aarch64_alone(void **state)
+{
+	struct rows rows = RUN_AARCH64(0x41, DW_CFA_AARCH64_negate_ra_state, 0x0e, 16, 0x41, 0x2c,
+				       0x41, DW_CFA_AARCH64_negate_ra_state, 0x0e, 0);
+	static const uint64_t expected[][2] = { { 0, 0 }, { 4, 16 }, { 8, 16 }, { 12, 0 } };
+
+	assert_places(&rows, expected, 4);
+	for (size_t i = 0; i < rows.n; i++)
+		assert_return_address(rows.list[i].rule, UNWIND_VALUE_SAME, 0);
+	assert_fallback_from(RUN(0x44, DW_CFA_GNU_window_save, 0x44, 0x0e, 16), 4);
+	assert_fallback_from(RUN(0x44, 0x2c, 0x44, 0x0e, 16), 4);
+}
+
+static void test_an_unknown_instruction_is_fallback_from_there_on(void **state)
+{
+	static const uint8_t unknown[] = { 0x17, 0x1c, DW_CFA_MIPS_advance_loc8, 0x2b, 0x30, 0x3f };
+
+	for (size_t i = 0; i < sizeof(unknown); i++) {
+		assert_fallback_from(RUN(0x44, unknown[i], 0x44, 0x0e, 16, 0x44), 4);
+		assert_fallback_from(RUN(0x44, 0x0e, 16, unknown[i]), 4);
+	}
+}
+
+/* Some instructions cut before their last byte. */
+static void test_a_cut_instruction_is_fallback_from_there_on(void **state)
+{
+	static const uint8_t cut[][4] = {
+		{ 1, DW_CFA_advance_loc1 },
+		{ 2, DW_CFA_advance_loc2, 1 },
+		{ 3, DW_CFA_advance_loc4, 1, 1 },
+		{ 3, DW_CFA_set_loc, 1, 1 },
+		{ 1, DW_CFA_offset | RBP },
+		{ 2, DW_CFA_offset | RBP, 0x80 },
+		{ 2, DW_CFA_offset_extended, RBP },
+		{ 2, DW_CFA_offset_extended_sf, RBP },
+		{ 2, DW_CFA_GNU_negative_offset_extended, RBP },
+		{ 1, DW_CFA_restore_extended },
+		{ 1, DW_CFA_undefined },
+		{ 1, DW_CFA_same_value },
+		{ 2, DW_CFA_register, RBP },
+		{ 2, DW_CFA_def_cfa, RSP },
+		{ 2, DW_CFA_def_cfa_sf, RSP },
+		{ 1, DW_CFA_def_cfa_register },
+		{ 1, DW_CFA_def_cfa_offset },
+		{ 1, DW_CFA_def_cfa_offset_sf },
+		{ 1, DW_CFA_def_cfa_expression },
+		{ 3, DW_CFA_def_cfa_expression, 3, 0x77 },
+		{ 3, DW_CFA_expression, RBP, 2 },
+		{ 3, DW_CFA_val_expression, RBP, 0x80 },
+		{ 2, DW_CFA_val_offset, RBP },
+		{ 2, DW_CFA_val_offset_sf, RBP },
+		{ 1, DW_CFA_GNU_args_size },
+	};
+
+	for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+		uint8_t program[4] = { 0x44 };
+
+		memcpy(program + 1, cut[i] + 1, cut[i][0]);
+		assert_fallback_from(run(&(struct around){ 0 }, program, 1 + cut[i][0]), 4);
+	}
+}
+
+/* Its place is not known, so it must not move there. */
+static void test_a_cut_place_is_not_gone_to(void **state)
+{
+	struct around around = { .address = START - 20 };
+
+	around.common = (struct made_common){ .augmentation = "zR",
+					      .encoding = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+					      PROGRAM(0x0c, RSP, 8) };
+	assert_fallback_from(RUN_IN(&around, 0x44, DW_CFA_set_loc, 0x34, 0x12), 4);
+}
+
+static void test_offsets_of_more_than_32_bits_are_fallback(void **state)
+{
+	/* 2^31, and the first that fits. */
+	assert_int_equal(only(RUN(DW_CFA_def_cfa, RSP, 0x80, 0x80, 0x80, 0x80, 8)).cfa,
+			 UNWIND_CFA_FALLBACK);
+	assert_cfa(only(RUN(DW_CFA_def_cfa, RSP, 0xff, 0xff, 0xff, 0xff, 7)), UNWIND_CFA_SP,
+		   INT32_MAX);
+	assert_int_equal(only(RUN(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 8)).cfa,
+			 UNWIND_CFA_FALLBACK);
+	/* 8 * 2^28 */
+	assert_int_equal(only(RUN(DW_CFA_def_cfa_offset_sf, 0x80, 0x80, 0x80, 0x80, 0x7f)).cfa,
+			 UNWIND_CFA_FALLBACK);
+	assert_cfa(only(RUN(DW_CFA_def_cfa_offset_sf, 0x80, 0x80, 0x80, 0x80, 1)), UNWIND_CFA_SP,
+		   INT32_MIN);
+	assert_int_equal(only(RUN(DW_CFA_offset | RBP, 0x81, 0x80, 0x80, 0x80, 1)).fp,
+			 UNWIND_VALUE_FALLBACK);
+	assert_fp(only(RUN(DW_CFA_offset | RBP, 0x80, 0x80, 0x80, 0x80, 1)), UNWIND_VALUE_AT_CFA,
+		  INT32_MIN);
+	assert_int_equal(only(RUN(DW_CFA_register, RIP, 0x80, 0x80, 0x80, 0x80, 8)).return_address,
+			 UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN(DW_CFA_expression, RBP, 6, 0x77, 0x80, 0x80, 0x80, 0x80, 8)).fp,
+			 UNWIND_VALUE_FALLBACK);
+	/* A stack pointer that is far away is not where the CFA is. */
+	assert_int_equal(only(RUN(DW_CFA_offset | RSP, 0x80, 0x80, 0x80, 0x80, 4)).cfa,
+			 UNWIND_CFA_FALLBACK);
+}
+
+/* The CFA is known again as soon as its offset is. */
+static void test_an_offset_that_fits_again_makes_a_cfa_known_again(void **state)
+{
+	assert_cfa(only(RUN(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 8, DW_CFA_def_cfa, RSP,
+			    16)),
+		   UNWIND_CFA_SP, 16);
+}
+
+/* The lowest number there is has no negative: the sum of what is said must not depend on it. */
+static void test_the_lowest_offset_can_be_negated(void **state)
+{
+	struct around around = { .common = x86_64 };
+
+	around.common.data_factor = INT64_MIN;
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_GNU_negative_offset_extended, RBP, 1)).fp,
+			 UNWIND_VALUE_FALLBACK);
+	assert_int_equal(only(RUN_IN(&around, DW_CFA_offset_extended_sf, RBP, 0x7f)).fp,
+			 UNWIND_VALUE_FALLBACK);
+}
+
+/* It is about no code, so that it cannot say where in the code something begins. */
+static void test_a_common_part_that_advances_is_fallback(void **state)
+{
+	struct around around = { .common = { .augmentation = "",
+					     PROGRAM(0x0c, RSP, 8, 0x90, 1, 0x41) } };
+
+	assert_fallback_from(RUN_IN(&around, 0x44, 0x0e, 16), 0);
+}
+
+static void test_a_common_part_that_cannot_be_run_is_fallback(void **state)
+{
+	struct around around = { .common = { .augmentation = "",
+					     PROGRAM(0x0c, RSP, 8, 0x90, 1, 0x3f) } };
+
+	assert_fallback_from(RUN_IN(&around, 0x44, 0x0e, 16), 0);
+	around.common = (struct made_common){ .augmentation = "", PROGRAM(0x0c, RSP) };
+	assert_fallback_from(RUN_IN(&around, 0x44, 0x0e, 16), 0);
+}
+
+static void test_whoever_takes_the_rows_can_end_the_run(void **state)
+{
+	struct around around = { .n_rows_max = 2, .outcome = -ENOSPC };
+	struct rows rows =
+		RUN_IN(&around, 0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x41, 0x0e, 32, 0x41, 0x0e, 40);
+
+	assert_int_equal(rows.n, 2);
+	around.n_rows_max = 4; /* all but the last one, which holds up to the end */
+	rows = RUN_IN(&around, 0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x41, 0x0e, 32, 0x41, 0x0e, 40);
+	assert_int_equal(rows.n, 4);
+}
+
+/* Whatever the bytes are, each of the places of its code has a rule, and run() looks at them. */
+static void test_every_flipped_bit_of_a_program_leaves_rows_in_order(void **state)
+{
+	uint8_t program[] = { 0x44,
+			      0x0e,
+			      16,
+			      0x86,
+			      2,
+			      0x43,
+			      DW_CFA_def_cfa_register,
+			      RBP,
+			      DW_CFA_remember_state,
+			      DW_CFA_advance_loc1,
+			      0x80,
+			      DW_CFA_def_cfa_expression,
+			      3,
+			      0x76,
+			      0x78,
+			      DW_OP_deref,
+			      DW_CFA_expression,
+			      RBP,
+			      2,
+			      0x76,
+			      0,
+			      DW_CFA_advance_loc2,
+			      0,
+			      1,
+			      DW_CFA_restore_state,
+			      DW_CFA_advance_loc4,
+			      0,
+			      1,
+			      0,
+			      0,
+			      DW_CFA_offset_extended_sf,
+			      RBP,
+			      0x7e,
+			      0xc6,
+			      DW_CFA_def_cfa,
+			      RSP,
+			      8 };
+
+	for (size_t i = 0; i < sizeof(program) * 8; i++) {
+		struct rows rows;
+
+		program[i / 8] ^= 1 << i % 8;
+		rows = run(&(struct around){ 0 }, program, sizeof(program));
+		assert_true(rows.n > 0);
+		assert_int_equal(rows.list[0].address, START);
+		run(&(struct around){ .arch = &unwind_aarch64 }, program, sizeof(program));
+		program[i / 8] ^= 1 << i % 8;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_instructions_the_common_ones_hold),
+		cmocka_unit_test(test_without_any_cfa_nothing_is_known),
+		cmocka_unit_test(
+			test_a_return_address_of_which_nothing_is_said_is_where_calls_leave_it),
+		cmocka_unit_test(
+			test_a_return_address_in_another_register_is_not_taken_for_the_usual),
+		cmocka_unit_test(test_advances_of_all_sizes_count_from_each_other),
+		cmocka_unit_test(test_advances_count_in_units_of_the_code_factor),
+		cmocka_unit_test(test_an_advance_by_nothing_makes_no_row),
+		cmocka_unit_test(test_rows_end_where_the_code_ends),
+		cmocka_unit_test(test_a_place_can_be_set),
+		cmocka_unit_test(test_a_place_is_set_in_the_encoding_of_addresses),
+		cmocka_unit_test(test_a_place_that_goes_back_is_fallback),
+		cmocka_unit_test(test_an_advance_that_wraps_is_fallback),
+		cmocka_unit_test(test_a_cfa_is_a_register_and_an_offset),
+		cmocka_unit_test(test_a_cfa_changes_its_register_or_its_offset),
+		cmocka_unit_test(test_a_rule_holds_nothing_of_the_one_before_it),
+		cmocka_unit_test(test_a_change_of_a_cfa_that_is_an_expression_is_fallback),
+		cmocka_unit_test(test_a_register_that_a_rule_cannot_name_is_fallback),
+		cmocka_unit_test(test_registers_are_saved_at_an_offset_from_the_cfa),
+		cmocka_unit_test(test_of_other_registers_nothing_is_kept),
+		cmocka_unit_test(test_restored_registers_are_as_the_common_part_says),
+		cmocka_unit_test(test_a_common_part_that_restores_is_fallback),
+		cmocka_unit_test(test_registers_are_undefined_unchanged_or_in_another),
+		cmocka_unit_test(test_a_stack_pointer_that_is_not_the_cfa_is_fallback),
+		cmocka_unit_test(test_what_is_computed_and_not_loaded_is_fallback),
+		cmocka_unit_test(test_the_word_at_a_register_plus_a_number_is_known),
+		cmocka_unit_test(test_any_other_expression_of_a_register_is_fallback),
+		cmocka_unit_test(test_a_signal_frame_loads_all_from_the_stack),
+		cmocka_unit_test(test_a_signal_frame_whose_stack_pointer_is_elsewhere_is_fallback),
+		cmocka_unit_test(test_a_signal_frame_is_flagged_in_each_row),
+		cmocka_unit_test(test_the_expression_of_a_plt_is_known),
+		cmocka_unit_test(test_an_expression_almost_like_that_of_a_plt_is_fallback),
+		cmocka_unit_test(test_a_cfa_that_was_put_away_is_loaded),
+		cmocka_unit_test(test_any_other_expression_of_a_cfa_is_fallback),
+		cmocka_unit_test(test_every_expression_of_a_cfa_is_fallback_on_aarch64),
+		cmocka_unit_test(test_states_are_remembered_within_each_other),
+		cmocka_unit_test(test_a_remembered_state_has_the_stack_pointer_in_it),
+		cmocka_unit_test(test_a_state_that_nobody_remembered_is_fallback),
+		cmocka_unit_test(test_states_deeper_than_the_limit_are_fallback),
+		cmocka_unit_test(test_the_size_of_arguments_changes_nothing),
+		cmocka_unit_test(test_signing_the_return_address_changes_nothing_on_aarch64_alone),
+		cmocka_unit_test(test_an_unknown_instruction_is_fallback_from_there_on),
+		cmocka_unit_test(test_a_cut_instruction_is_fallback_from_there_on),
+		cmocka_unit_test(test_a_cut_place_is_not_gone_to),
+		cmocka_unit_test(test_offsets_of_more_than_32_bits_are_fallback),
+		cmocka_unit_test(test_an_offset_that_fits_again_makes_a_cfa_known_again),
+		cmocka_unit_test(test_the_lowest_offset_can_be_negated),
+		cmocka_unit_test(test_a_common_part_that_advances_is_fallback),
+		cmocka_unit_test(test_a_common_part_that_cannot_be_run_is_fallback),
+		cmocka_unit_test(test_whoever_takes_the_rows_can_end_the_run),
+		cmocka_unit_test(test_every_flipped_bit_of_a_program_leaves_rows_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

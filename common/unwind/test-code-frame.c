@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Functions instruction by instruction, as compilers make them, and the frame at each of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/unwind/unwind-arch.h"
+
+enum { SAME = -1 };
+
+struct function {
+	const uint8_t *code;
+	size_t size;
+};
+
+#define FUNCTION(...)                                                                              \
+	{                                                                                          \
+		(const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })         \
+	}
+
+/* push %rbp; mov %rsp, %rbp; sub $16, %rsp; cld; add $16, %rsp; pop %rbp; ret */
+static const struct function with_pointer = FUNCTION(0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 16,
+						     0xfc, 0x48, 0x83, 0xc4, 16, 0x5d, 0xc3);
+/* Java's: mov %eax, -0x14000(%rsp); push %rbp; sub $32, %rsp; cld; add $32, %rsp; pop %rbp;
+ * cmp 0x378(%r15), %rsp; ja; ret */
+static const struct function without_pointer = FUNCTION(
+	0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 32, 0xfc, 0x48, 0x83, 0xc4,
+	32, 0x5d, 0x49, 0x3b, 0xa7, 0x78, 3, 0, 0, 0x0f, 0x87, 1, 0, 0, 0, 0xc3);
+/* V8's: cld; push %rbp; mov %rsp, %rbp; push %rsi; cld; mov %rbp, %rsp; pop %rbp; ret $8 */
+static const struct function late_pointer =
+	FUNCTION(0xfc, 0x55, 0x48, 0x8b, 0xec, 0x56, 0xfc, 0x48, 0x8b, 0xe5, 0x5d, 0xc2, 8, 0);
+/* cld; leave; ret */
+static const struct function leaving = FUNCTION(0xfc, 0xc9, 0xc3);
+/* cld; cld; ret */
+static const struct function leaf = FUNCTION(0xfc, 0xfc, 0xc3);
+
+static struct unwind_rule rule;
+
+static enum code_frame find(const struct function *function, size_t offset, bool is_exact)
+{
+	const struct code_place place = {
+		.size = function->size,
+		.offset = offset,
+		.is_exact = is_exact,
+		.begin = function->code,
+		.n_begin = function->size,
+		.at = function->code + offset,
+		.n_at = function->size - offset,
+	};
+
+	rule = (struct unwind_rule){ 0 };
+	return unwind_x86_64.find_frame(&place, &rule);
+}
+
+/* The instruction at an offset has a rule: the CFA, and where from it the frame pointer was saved.
+ */
+static void check(const struct function *function, size_t offset, enum unwind_cfa cfa,
+		  int32_t cfa_offset, int32_t fp_offset)
+{
+	assert_int_equal(find(function, offset, true), CODE_FRAME_RULE);
+	assert_int_equal(rule.cfa, cfa);
+	assert_int_equal(rule.cfa_offset, cfa_offset);
+	assert_int_equal(rule.return_address, UNWIND_VALUE_AT_CFA);
+	assert_int_equal(rule.return_address_offset, -8);
+	assert_int_equal(rule.fp, fp_offset == SAME ? UNWIND_VALUE_SAME : UNWIND_VALUE_AT_CFA);
+	if (fp_offset != SAME)
+		assert_int_equal(rule.fp_offset, fp_offset);
+}
+
+static void test_a_prologue_with_a_frame_pointer(void **state)
+{
+	check(&with_pointer, 0, UNWIND_CFA_SP, 8, SAME);
+	check(&with_pointer, 1, UNWIND_CFA_SP, 16, -16);
+	check(&with_pointer, 4, UNWIND_CFA_SP, 16, -16);
+	check(&with_pointer, 8, UNWIND_CFA_SP, 32, -16);
+}
+
+static void test_behind_the_prologue_there_is_the_frame_pointer(void **state)
+{
+	assert_int_equal(find(&late_pointer, 6, true), CODE_FRAME_POINTER);
+	assert_int_equal(find(&with_pointer, 9, false), CODE_FRAME_POINTER);
+}
+
+static void test_an_epilogue_with_a_frame_pointer(void **state)
+{
+	check(&with_pointer, 9, UNWIND_CFA_SP, 32, -16);
+	check(&with_pointer, 13, UNWIND_CFA_SP, 16, -16);
+	check(&with_pointer, 14, UNWIND_CFA_SP, 8, SAME);
+	check(&leaving, 1, UNWIND_CFA_FP, 16, -16);
+	check(&late_pointer, 7, UNWIND_CFA_FP, 16, -16);
+	check(&late_pointer, 10, UNWIND_CFA_SP, 16, -16);
+	check(&late_pointer, 11, UNWIND_CFA_SP, 8, SAME);
+}
+
+static void test_code_that_keeps_no_frame_pointer(void **state)
+{
+	check(&without_pointer, 0, UNWIND_CFA_SP, 8, SAME);
+	check(&without_pointer, 7, UNWIND_CFA_SP, 8, SAME);
+	check(&without_pointer, 8, UNWIND_CFA_SP, 16, -16);
+	check(&without_pointer, 12, UNWIND_CFA_SP, 48, -16);
+	check(&without_pointer, 13, UNWIND_CFA_SP, 48, -16);
+	check(&without_pointer, 18, UNWIND_CFA_SP, 8, SAME);
+	check(&without_pointer, 25, UNWIND_CFA_SP, 8, SAME);
+	assert_int_equal(find(&without_pointer, 13, false), CODE_FRAME_NONE);
+	assert_int_equal(find(&leaf, 2, false), CODE_FRAME_NONE);
+	check(&leaf, 2, UNWIND_CFA_SP, 8, SAME);
+}
+
+/* Before it is set up, the frame pointer is the caller's. */
+static void test_in_front_of_a_late_setup_nothing_is_known(void **state)
+{
+	assert_int_equal(find(&late_pointer, 1, true), CODE_FRAME_NONE);
+	assert_int_equal(find(&late_pointer, 2, true), CODE_FRAME_NONE);
+}
+
+/* It has many entries, and who keeps the frame pointer is not seen at the first. */
+static void test_large_code_is_no_function(void **state)
+{
+	const struct code_place place = {
+		.size = CODE_FRAME_FUNCTION_MAX + 1,
+		.offset = 99,
+		.begin = leaf.code,
+		.n_begin = leaf.size,
+	};
+
+	assert_int_equal(unwind_x86_64.find_frame(&place, &rule), CODE_FRAME_UNKNOWN);
+}
+
+static void test_a_place_within_an_instruction_is_none(void **state)
+{
+	assert_int_equal(find(&with_pointer, 2, false), CODE_FRAME_UNKNOWN);
+}
+
+/* What is cut anywhere is not read beyond. */
+static void test_code_that_ends_early(void **state)
+{
+	const struct function *functions[] = { &with_pointer, &without_pointer, &late_pointer };
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		for (size_t size = 0; size < functions[i]->size; size++) {
+			uint8_t *code = malloc(size ? size : 1);
+			const struct code_place place = {
+				.size = functions[i]->size,
+				.offset = size / 2,
+				.is_exact = true,
+				.begin = code,
+				.n_begin = size,
+				.at = code + size / 2,
+				.n_at = size - size / 2,
+			};
+
+			memcpy(code, functions[i]->code, size);
+			unwind_x86_64.find_frame(&place, &rule);
+			free(code);
+		}
+}
+
+/* Bytes of anything, mostly such as instructions have: what is read is theirs, and a rule is whole.
+ */
+static void test_code_that_is_none(void **state)
+{
+	static const uint8_t often[] = {
+		0x55, 0x48, 0x89, 0x8b, 0xe5, 0xec, 0x83, 0x81, 0xc4, 0x5d,
+		0xc9, 0xc3, 0x41, 0x58, 0x50, 0x90, 0x0f, 0x87, 0xf3, 0xff
+	};
+	uint32_t random = 1;
+
+	for (int i = 0; i < 200000; i++) {
+		size_t size = 1 + i % 24;
+		uint8_t *code = malloc(size);
+		struct code_place place = { size, i % (size + 1), i % 2, code, size };
+
+		for (size_t k = 0; k < size; k++) {
+			random = random * 1664525 + 1013904223;
+			code[k] = often[(random >> 16) % sizeof(often)];
+		}
+		place.at = code + place.offset;
+		place.n_at = size - place.offset;
+		if (unwind_x86_64.find_frame(&place, &rule) == CODE_FRAME_RULE) {
+			assert_true(rule.cfa == UNWIND_CFA_SP || rule.cfa == UNWIND_CFA_FP);
+			assert_true(rule.cfa_offset >= 8);
+		}
+		free(code);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_prologue_with_a_frame_pointer),
+		cmocka_unit_test(test_behind_the_prologue_there_is_the_frame_pointer),
+		cmocka_unit_test(test_an_epilogue_with_a_frame_pointer),
+		cmocka_unit_test(test_code_that_keeps_no_frame_pointer),
+		cmocka_unit_test(test_in_front_of_a_late_setup_nothing_is_known),
+		cmocka_unit_test(test_large_code_is_no_function),
+		cmocka_unit_test(test_a_place_within_an_instruction_is_none),
+		cmocka_unit_test(test_code_that_ends_early),
+		cmocka_unit_test(test_code_that_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

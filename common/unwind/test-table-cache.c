@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A cache in a directory of the test's own, and a table whose bytes are made up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/base/cleanup.h"
+#include "common/unwind/table-cache.h"
+#include "common/elf/test-elf-made.h"
+
+enum {
+	ROWS = 20000, /* of one page: more than TABLE_CACHE_LEAST bytes */
+	RULES = 2,
+	NOBODY = 65534,
+	HEADER = 24 + sizeof(struct table_cache_key) + 16, /* bytes in a file before its table */
+};
+
+static char home[64];
+static struct table_cache cache;
+static struct unwind_table table;
+static const struct table_cache_key key = {
+	.device = 1, .inode = 2, .size = 3, .build_id_size = 4
+};
+
+/* Rows whose rules take turns; `offset` tells this table from another one. */
+static struct unwind_table make_table(size_t n_rows, int32_t offset)
+{
+	const size_t size = sizeof(struct unwind_table_header) +
+			    RULES * sizeof(struct unwind_rule) + 2 * sizeof(uint32_t) +
+			    n_rows * 2 * sizeof(uint16_t);
+	struct unwind_table_header *header = calloc(1, size);
+	struct unwind_table made;
+
+	assert_non_null(header);
+	*header = (struct unwind_table_header){ .n_pages = 1, .n_rows = n_rows, .n_rules = RULES };
+	((uint32_t *)((struct unwind_rule *)(header + 1) + RULES))[1] = n_rows;
+	assert_true(unwind_table_view(header, size, &made));
+	for (size_t i = 0; i < RULES; i++)
+		((struct unwind_rule *)made.rules)[i] =
+			(struct unwind_rule){ .cfa = UNWIND_CFA_SP, .cfa_offset = offset + i };
+	for (size_t i = 0; i < n_rows; i++) {
+		((uint16_t *)made.lows)[i] = 2 * i;
+		((uint16_t *)made.which)[i] = i % RULES;
+	}
+	return made;
+}
+
+static void remove_tree(const char *path)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", path);
+	assert_int_equal(system(command), 0);
+}
+
+static int set_up(void **state)
+{
+	strcpy(home, "/tmp/stackpipe-test-XXXXXX");
+	if (!mkdtemp(home) || chdir(home) < 0)
+		return -1;
+	setenv("XDG_CACHE_HOME", home, 1);
+	table_cache_open(&cache);
+	table = make_table(ROWS, 8);
+	return cache.dir_fd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	table_cache_close(&cache);
+	unwind_table_deinit(&table);
+	assert_int_equal(chdir("/"), 0);
+	remove_tree(home);
+	return 0;
+}
+
+static void open_again(void)
+{
+	table_cache_close(&cache);
+	table_cache_open(&cache);
+}
+
+/* The address of something in the test's own directory; valid until the next call. */
+static const char *below(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", home, name);
+	return path;
+}
+
+static size_t n_files(void)
+{
+	_cleanup_dir_ DIR *dir = opendir(below("stackpipe/unwind"));
+	struct dirent *entry;
+	size_t n = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		n += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+	return n;
+}
+
+/* The name of the only file. */
+static const char *only_file(void)
+{
+	static char name[NAME_MAX + 1];
+	_cleanup_dir_ DIR *dir = opendir(below("stackpipe/unwind"));
+	struct dirent *entry;
+
+	assert_int_equal(n_files(), 1);
+	while ((entry = readdir(dir)) && entry->d_name[0] == '.')
+		;
+	strcpy(name, entry->d_name);
+	return name;
+}
+
+static int save(void)
+{
+	return table_cache_save(&cache, &key, &table);
+}
+
+/* 0: a table was loaded that says the same as ours. */
+static int load(const struct table_cache_key *wanted)
+{
+	struct cached_table_file file;
+	struct unwind_table loaded;
+	int r = table_cache_load(&cache, wanted, &loaded, &file);
+
+	if (r < 0)
+		return r;
+	for (uint64_t offset = 0; offset < UNWIND_PAGE_SIZE; offset++) {
+		const struct unwind_rule *one = unwind_table_find(&table, offset);
+		const struct unwind_rule *other = unwind_table_find(&loaded, offset);
+
+		assert_non_null(other);
+		assert_memory_equal(one, other, sizeof(*one));
+	}
+	table_cache_unmap(&file);
+	return 0;
+}
+
+/* Whether anything is loaded, whatever it says. */
+static bool is_there(void)
+{
+	struct cached_table_file file;
+	struct unwind_table loaded;
+
+	if (table_cache_load(&cache, &key, &loaded, &file) < 0)
+		return false;
+	table_cache_unmap(&file);
+	return true;
+}
+
+static void test_what_was_saved_is_loaded(void **state)
+{
+	assert_int_equal(save(), 0);
+	assert_int_equal(load(&key), 0);
+	open_again(); /* as the next program does */
+	assert_int_equal(load(&key), 0);
+	assert_int_equal(n_files(), 1);
+}
+
+static void test_what_was_not_saved_is_not_there(void **state)
+{
+	assert_int_equal(load(&key), -ENOENT);
+}
+
+static void test_a_small_table_is_not_kept(void **state)
+{
+	_cleanup_(unwind_table_deinit) struct unwind_table small = make_table(100, 8);
+
+	assert_int_equal(table_cache_save(&cache, &key, &small), 0);
+	assert_int_equal(n_files(), 0);
+}
+
+static void test_files_are_for_their_owner_alone(void **state)
+{
+	struct stat status;
+
+	umask(0);
+	open_again();
+	assert_int_equal(save(), 0);
+	umask(022);
+	assert_int_equal(fstat(cache.dir_fd, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0700);
+	assert_int_equal(fstatat(cache.dir_fd, only_file(), &status, 0), 0);
+	assert_int_equal(status.st_mode & 0777, 0600);
+}
+
+static void test_whatever_differs_in_a_key_finds_nothing(void **state)
+{
+	assert_int_equal(save(), 0);
+	for (size_t i = 0; i < sizeof(key); i++) {
+		struct table_cache_key other = key;
+
+		((uint8_t *)&other)[i] ^= 1;
+		assert_int_equal(load(&other), -ENOENT);
+	}
+}
+
+/* Two keys whose files have the same name: what the file says counts. */
+static void test_a_file_of_another_key_under_our_name_is_ignored(void **state)
+{
+	struct table_cache_key other = { .inode = 99 };
+	char name[64];
+
+	assert_int_equal(save(), 0);
+	strcpy(name, only_file());
+	assert_int_equal(unlinkat(cache.dir_fd, name, 0), 0);
+	assert_int_equal(table_cache_save(&cache, &other, &table), 0);
+	assert_int_equal(renameat(cache.dir_fd, only_file(), cache.dir_fd, name), 0);
+	assert_int_equal(load(&key), -ENOENT);
+}
+
+static int open_only_file(void)
+{
+	int fd = openat(cache.dir_fd, only_file(), O_RDWR | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void flip(int fd, size_t at)
+{
+	uint8_t byte;
+
+	assert_int_equal(pread(fd, &byte, 1, at), 1);
+	byte ^= 0x10;
+	assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+}
+
+static void test_a_file_with_one_damaged_byte_is_ignored(void **state)
+{
+	_cleanup_fd_ int fd = -1;
+
+	assert_int_equal(save(), 0);
+	fd = open_only_file();
+	for (size_t at = 0; at < HEADER + table.size; at += at < HEADER + 400 ? 1 : 61) {
+		flip(fd, at);
+		assert_false(is_there());
+		flip(fd, at);
+	}
+	flip(fd, HEADER + table.size - 1);
+	assert_false(is_there());
+	flip(fd, HEADER + table.size - 1);
+	assert_int_equal(load(&key), 0); /* nothing else was wrong with it */
+}
+
+static void test_a_file_that_was_cut_is_ignored(void **state)
+{
+	size_t size = HEADER + table.size;
+	_cleanup_fd_ int fd = -1;
+
+	assert_int_equal(save(), 0);
+	fd = open_only_file();
+	assert_int_equal(lseek(fd, 0, SEEK_END), size);
+	while (size) {
+		size -= size > HEADER + 64 ? (size < 4096 ? 64 : size / 4) : 1;
+		assert_int_equal(ftruncate(fd, size), 0);
+		assert_false(is_there());
+	}
+}
+
+static void test_a_file_that_has_grown_is_ignored(void **state)
+{
+	_cleanup_fd_ int fd = -1;
+
+	assert_int_equal(save(), 0);
+	fd = open_only_file();
+	assert_int_equal(ftruncate(fd, HEADER + table.size + 1), 0);
+	assert_false(is_there());
+}
+
+static void test_a_damaged_file_is_replaced(void **state)
+{
+	_cleanup_fd_ int fd = -1;
+
+	assert_int_equal(save(), 0);
+	fd = open_only_file();
+	assert_int_equal(ftruncate(fd, 5), 0);
+	assert_int_equal(save(), 0);
+	assert_int_equal(load(&key), 0);
+	assert_int_equal(n_files(), 1);
+}
+
+static void test_a_file_of_another_version_is_ignored(void **state)
+{
+	static const char magic[24] = "stackpipe unwind table 0";
+	_cleanup_fd_ int fd = -1;
+
+	assert_int_equal(save(), 0);
+	fd = open_only_file();
+	assert_int_equal(pwrite(fd, magic, sizeof(magic), 0), sizeof(magic));
+	assert_false(is_there());
+}
+
+static void test_a_file_that_others_can_write_to_is_ignored(void **state)
+{
+	assert_int_equal(save(), 0);
+	assert_int_equal(fchmodat(cache.dir_fd, only_file(), 0620, 0), 0);
+	assert_false(is_there());
+	assert_int_equal(fchmodat(cache.dir_fd, only_file(), 0602, 0), 0);
+	assert_false(is_there());
+	assert_int_equal(fchmodat(cache.dir_fd, only_file(), 0644, 0), 0);
+	assert_int_equal(load(&key), 0); /* to read it is no harm */
+}
+
+static void test_a_directory_that_others_can_write_to_is_no_cache(void **state)
+{
+	assert_int_equal(chmod(below("stackpipe/unwind"), 0770), 0);
+	open_again();
+	assert_int_equal(cache.dir_fd, -1);
+	assert_int_equal(chmod(below("stackpipe/unwind"), 0702), 0);
+	open_again();
+	assert_int_equal(cache.dir_fd, -1);
+}
+
+static void test_what_somebody_else_owns_is_not_believed(void **state)
+{
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(save(), 0);
+	assert_int_equal(fchownat(cache.dir_fd, only_file(), NOBODY, NOBODY, 0), 0);
+	assert_false(is_there());
+	assert_int_equal(chown(below("stackpipe/unwind"), NOBODY, NOBODY), 0);
+	open_again();
+	assert_int_equal(cache.dir_fd, -1);
+}
+
+static void test_a_link_in_a_files_place_is_ignored_and_replaced(void **state)
+{
+	char name[64];
+	struct stat status;
+
+	assert_int_equal(save(), 0);
+	strcpy(name, only_file());
+	assert_int_equal(renameat(cache.dir_fd, name, AT_FDCWD, below("elsewhere")), 0);
+	assert_int_equal(symlinkat(below("elsewhere"), cache.dir_fd, name), 0);
+	assert_false(is_there());
+	assert_int_equal(save(), 0);
+	assert_int_equal(fstatat(cache.dir_fd, name, &status, AT_SYMLINK_NOFOLLOW), 0);
+	assert_true(S_ISREG(status.st_mode));
+	assert_int_equal(load(&key), 0);
+}
+
+/* Whoever opened it to read would wait for a writer. */
+static void test_a_fifo_in_a_files_place_is_ignored_and_replaced(void **state)
+{
+	char name[64];
+
+	assert_int_equal(save(), 0);
+	strcpy(name, only_file());
+	assert_int_equal(unlinkat(cache.dir_fd, name, 0), 0);
+	assert_int_equal(mkfifoat(cache.dir_fd, name, 0600), 0);
+	assert_false(is_there());
+	assert_int_equal(save(), 0);
+	assert_int_equal(load(&key), 0);
+}
+
+static void test_a_link_in_the_directorys_place_is_no_cache(void **state)
+{
+	char elsewhere[128];
+
+	strcpy(elsewhere, below("elsewhere"));
+	assert_int_equal(mkdir(elsewhere, 0700), 0);
+	assert_int_equal(rmdir(below("stackpipe/unwind")), 0);
+	assert_int_equal(symlink(elsewhere, below("stackpipe/unwind")), 0);
+	open_again();
+	assert_int_equal(cache.dir_fd, -1);
+}
+
+static void test_without_xdg_cache_home_it_is_below_home(void **state)
+{
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", home, 1);
+	open_again();
+	assert_true(cache.dir_fd >= 0);
+	assert_int_equal(access(below(".cache/stackpipe/unwind"), F_OK), 0);
+}
+
+static void test_an_xdg_cache_home_that_is_not_absolute_does_not_count(void **state)
+{
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	setenv("HOME", home, 1);
+	open_again();
+	assert_true(cache.dir_fd >= 0);
+	assert_int_equal(access(below(".cache/stackpipe/unwind"), F_OK), 0);
+	assert_int_equal(access("relative", F_OK), -1);
+}
+
+/* Such a cache takes everything, and gives nothing. */
+static void assert_no_cache(void)
+{
+	open_again();
+	assert_int_equal(cache.dir_fd, -1);
+	assert_int_equal(save(), 0);
+	assert_false(is_there());
+}
+
+static void test_without_a_home_there_is_no_cache(void **state)
+{
+	unsetenv("XDG_CACHE_HOME");
+	unsetenv("HOME");
+	assert_no_cache();
+	setenv("HOME", "relative", 1);
+	assert_no_cache();
+}
+
+static void test_where_none_can_be_made_there_is_no_cache(void **state)
+{
+	setenv("XDG_CACHE_HOME", "/proc/self", 1);
+	assert_no_cache();
+	setenv("XDG_CACHE_HOME", "/dev/null", 1);
+	assert_no_cache();
+	setenv("XDG_CACHE_HOME", "/no-such-directory/no-such-directory", 1);
+	assert_no_cache();
+}
+
+/* A home that is too long is not cut to that of somebody else. */
+static void test_a_home_that_is_too_long_is_none(void **state)
+{
+	static char path[8192];
+
+	memset(path, '/', sizeof(path) - 1);
+	memcpy(path + 4095 - strlen(home), home, strlen(home)); /* ends where a buffer would */
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", path, 1);
+	open_again();
+	assert_int_equal(cache.dir_fd, -1);
+}
+
+/* Makes a file that was used at that second. */
+static void make_file(const char *name, time_t used)
+{
+	const struct timespec times[2] = { { .tv_sec = used }, { .tv_sec = used } };
+	_cleanup_fd_ int fd = openat(cache.dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, times), 0);
+}
+
+static bool has_file(const char *name)
+{
+	return faccessat(cache.dir_fd, name, F_OK, 0) == 0;
+}
+
+static void make_files(size_t n)
+{
+	char name[32];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%04zu.table", i);
+		make_file(name, 1000000 + i * 7919 % n); /* in another order than their names */
+	}
+}
+
+static void test_as_many_files_as_there_may_be_stay(void **state)
+{
+	make_files(TABLE_CACHE_FILES_MAX);
+	open_again();
+	assert_int_equal(n_files(), TABLE_CACHE_FILES_MAX);
+}
+
+static void test_beyond_the_limit_those_unused_for_long_go(void **state)
+{
+	const size_t n = TABLE_CACHE_FILES_MAX + 1, n_left = TABLE_CACHE_FILES_MAX * 3 / 4;
+	char name[32];
+
+	make_files(n);
+	open_again();
+	assert_int_equal(n_files(), n_left);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%04zu.table", i);
+		assert_int_equal(has_file(name), i * 7919 % n >= n - n_left);
+	}
+}
+
+static void test_what_was_loaded_was_used(void **state)
+{
+	char name[64];
+
+	assert_int_equal(save(), 0);
+	strcpy(name, only_file());
+	make_file(name, 1);
+	assert_int_equal(load(&key), 0);
+	make_files(TABLE_CACHE_FILES_MAX);
+	open_again();
+	assert_true(has_file(name));
+	assert_int_equal(load(&key), 0);
+}
+
+/* Of a program that died, perhaps with a PID like ours: a container's are always the same. */
+static void test_an_unfinished_file_of_our_pid_does_not_stop_a_save(void **state)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), ".%d", getpid());
+	make_file(name, 1);
+	assert_int_equal(save(), 0);
+	assert_int_equal(load(&key), 0);
+}
+
+static void test_what_stays_unfinished_goes(void **state)
+{
+	make_file(".1234", 1);
+	make_file(".5678", time(NULL));
+	open_again();
+	assert_false(has_file(".1234"));
+	assert_true(has_file(".5678")); /* somebody may still write it */
+}
+
+/* Saves one of two tables again and again. */
+static void save_often(const struct unwind_table *one)
+{
+	for (size_t i = 0; i < 100; i++)
+		if (table_cache_save(&cache, &key, one) < 0)
+			_exit(1);
+	_exit(0);
+}
+
+/* Whoever comes second replaces the first: a file is one of the two, and always whole. */
+static void test_two_who_save_at_once(void **state)
+{
+	_cleanup_(unwind_table_deinit) struct unwind_table other = make_table(ROWS, 1000);
+	struct unwind_table loaded;
+	struct cached_table_file file;
+	int n_running = 2, status;
+
+	assert_int_equal(save(), 0);
+	if (fork() == 0)
+		save_often(&table);
+	if (fork() == 0)
+		save_often(&other);
+	while (n_running) {
+		assert_int_equal(table_cache_load(&cache, &key, &loaded, &file), 0);
+		assert_true(loaded.rules[0].cfa_offset == 8 || loaded.rules[0].cfa_offset == 1000);
+		table_cache_unmap(&file);
+		if (waitpid(-1, &status, WNOHANG) > 0) {
+			assert_int_equal(status, 0);
+			n_running--;
+		}
+	}
+	assert_int_equal(n_files(), 1);
+}
+
+/* The key of an image in a file, which is closed again. */
+static struct table_cache_key key_of(int fd)
+{
+	struct table_cache_key of_file;
+	struct elf_image file;
+
+	assert_int_equal(elf_image_open_descriptor(dup(fd), &file), ELF_IMAGE_OK);
+	assert_true(table_cache_key(&file, &of_file));
+	elf_image_close(&file);
+	return of_file;
+}
+
+static int make_image(const char *path)
+{
+	const struct made_function function = { 0 };
+	struct made elf = made_elf(&function, 1, 0);
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)
+		      : memfd_create("image", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, elf.bytes, elf.n), elf.n);
+	made_deinit(&elf);
+	return fd;
+}
+
+/* Where the directory for temporary files is a tmpfs, or a container's. */
+static void skip_without_device(void)
+{
+	struct stat status;
+
+	assert_int_equal(stat(home, &status), 0);
+	if (!major(status.st_dev))
+		skip();
+}
+
+static void assert_other_key(const struct table_cache_key *before, int fd)
+{
+	struct table_cache_key now = key_of(fd);
+
+	assert_memory_not_equal(before, &now, sizeof(now));
+}
+
+static void test_an_image_that_stays_has_the_same_key(void **state)
+{
+	skip_without_device();
+
+	_cleanup_fd_ int fd = make_image(below("image"));
+	struct table_cache_key first = key_of(fd), second = key_of(fd);
+
+	assert_memory_equal(&first, &second, sizeof(first));
+}
+
+static void test_another_time_or_size_makes_another_key(void **state)
+{
+	skip_without_device();
+
+	const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	_cleanup_fd_ int fd = make_image(below("image"));
+	struct table_cache_key before = key_of(fd), after;
+	struct stat status;
+	long last;
+
+	assert_int_equal(futimens(fd, times), 0);
+	after = key_of(fd);
+	assert_int_not_equal(after.modified_ns, before.modified_ns);
+	/* The same mtime set again: only ctime tells, if its clock went on. */
+	before = after;
+	assert_int_equal(fstat(fd, &status), 0);
+	do {
+		last = status.st_ctim.tv_nsec;
+		assert_int_equal(futimens(fd, times), 0);
+		assert_int_equal(fstat(fd, &status), 0);
+	} while (status.st_ctim.tv_nsec == last);
+	assert_other_key(&before, fd);
+	before = key_of(fd);
+	assert_int_equal(pwrite(fd, "x", 1, lseek(fd, 0, SEEK_END)), 1);
+	assert_int_equal(key_of(fd).size, before.size + 1);
+}
+
+static void test_a_copy_is_another_image(void **state)
+{
+	skip_without_device();
+
+	_cleanup_fd_ int fd = make_image(below("image")), other = make_image(below("copy"));
+	struct table_cache_key before = key_of(fd);
+
+	assert_int_not_equal(key_of(other).inode, before.inode);
+}
+
+/* Any user can mount one, and its device number is the next file system's when it has gone. */
+static void test_an_image_on_tmpfs_has_no_key(void **state)
+{
+	_cleanup_fd_ int fd = make_image(NULL);
+	struct elf_image file;
+	struct table_cache_key none;
+
+	assert_int_equal(elf_image_open_descriptor(dup(fd), &file), ELF_IMAGE_OK);
+	assert_false(table_cache_key(&file, &none));
+	elf_image_close(&file);
+}
+
+static void test_an_image_without_a_file_has_no_key(void **state)
+{
+	const struct elf_image image = { .fd = -1 };
+	struct table_cache_key none;
+
+	assert_false(table_cache_key(&image, &none));
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_was_saved_is_loaded),
+		TEST(test_what_was_not_saved_is_not_there),
+		TEST(test_a_small_table_is_not_kept),
+		TEST(test_files_are_for_their_owner_alone),
+		TEST(test_whatever_differs_in_a_key_finds_nothing),
+		TEST(test_a_file_of_another_key_under_our_name_is_ignored),
+		TEST(test_a_file_with_one_damaged_byte_is_ignored),
+		TEST(test_a_file_that_was_cut_is_ignored),
+		TEST(test_a_file_that_has_grown_is_ignored),
+		TEST(test_a_damaged_file_is_replaced),
+		TEST(test_a_file_of_another_version_is_ignored),
+		TEST(test_a_file_that_others_can_write_to_is_ignored),
+		TEST(test_a_directory_that_others_can_write_to_is_no_cache),
+		TEST(test_what_somebody_else_owns_is_not_believed),
+		TEST(test_a_link_in_a_files_place_is_ignored_and_replaced),
+		TEST(test_a_fifo_in_a_files_place_is_ignored_and_replaced),
+		TEST(test_a_link_in_the_directorys_place_is_no_cache),
+		TEST(test_without_xdg_cache_home_it_is_below_home),
+		TEST(test_an_xdg_cache_home_that_is_not_absolute_does_not_count),
+		TEST(test_without_a_home_there_is_no_cache),
+		TEST(test_where_none_can_be_made_there_is_no_cache),
+		TEST(test_a_home_that_is_too_long_is_none),
+		TEST(test_as_many_files_as_there_may_be_stay),
+		TEST(test_beyond_the_limit_those_unused_for_long_go),
+		TEST(test_what_was_loaded_was_used),
+		TEST(test_an_unfinished_file_of_our_pid_does_not_stop_a_save),
+		TEST(test_what_stays_unfinished_goes),
+		TEST(test_two_who_save_at_once),
+		TEST(test_an_image_that_stays_has_the_same_key),
+		TEST(test_another_time_or_size_makes_another_key),
+		TEST(test_a_copy_is_another_image),
+		TEST(test_an_image_on_tmpfs_has_no_key),
+		TEST(test_an_image_without_a_file_has_no_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

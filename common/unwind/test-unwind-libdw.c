@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The judge: what libdw's interpreter says of the call frames of real files, of any architecture
+ * that tables are made for, against what the tables compiled from them say. Both ways: a form where
+ * libdw's operations are that form, FALLBACK where they are none, no rule where libdw knows none.
+ *
+ *	test-unwind-libdw FILE...
+ *
+ * A file that is not there is skipped. Whatever the test is linked with is judged besides.
+ */
+#include <dwarf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <elfutils/libdw.h>
+
+#include <cmocka.h>
+
+#include "common/base/cleanup.h"
+#include "common/unwind/unwind-source.h"
+
+enum {
+	FILES_MAX = 64,
+	ROWS_MAX = 20000, /* that are looked at; of a larger table every nth one */
+	COMPLAINTS_MAX = 10,
+	GAP_MAX = 4096, /* bytes without a rule that are looked through … */
+	GAP_STEP = 16,	/* … for the beginnings of functions */
+};
+
+/* A file, its table, and libdw's view of it. */
+struct judged {
+	int fd;
+	struct elf_image image;
+	struct unwind_bytes bytes;
+	struct unwind_table table;
+	Elf *elf;
+	Dwarf *dwarf;
+	Dwarf_CFI *eh_frame, *debug_frame; /* either may be NULL */
+	size_t n_places, n_wrong;
+	size_t n_cfa[UNWIND_CFA_FALLBACK + 1], n_none; /* what the places had */
+};
+
+/* elf_image_open() takes none but the host's; what a table needs is the same on all. */
+static void open_image(int fd, Elf *elf, struct elf_image *ret)
+{
+	size_t n;
+
+	assert_int_equal(elf_getphdrnum(elf, &n), 0);
+	*ret = (struct elf_image){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .elf = elf };
+	ret->segments = calloc(n, sizeof(*ret->segments));
+	assert_non_null(ret->segments);
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr header;
+
+		assert_non_null(gelf_getphdr(elf, i, &header));
+		if (header.p_type == PT_LOAD)
+			ret->segments[ret->n_segments++] = (struct elf_segment){
+				.offset = header.p_offset,
+				.size = header.p_filesz,
+				.address = header.p_vaddr,
+				.is_executable = header.p_flags & PF_X,
+			};
+	}
+}
+
+/* Compiles a table of what libelf has open, as the unwinder does. */
+static void compile(int fd, Elf *elf, struct elf_image *image, struct unwind_bytes *bytes,
+		    struct unwind_table *ret)
+{
+	assert_non_null(elf);
+	open_image(fd, elf, image);
+	assert_int_equal(unwind_bytes_read(image, bytes), 0);
+	assert_int_equal(unwind_table_compile(&bytes->source, ret), 0);
+}
+
+/* libdw has an Elf for itself: sections that are compressed are changed in place. */
+static void judged_init(struct judged *judged, int fd)
+{
+	*judged = (struct judged){ .fd = fd };
+	elf_version(EV_CURRENT);
+	compile(fd, elf_begin(fd, ELF_C_READ, NULL), &judged->image, &judged->bytes,
+		&judged->table);
+	judged->elf = elf_begin(fd, ELF_C_READ, NULL);
+	judged->dwarf = dwarf_begin_elf(judged->elf, DWARF_C_READ, NULL);
+	judged->eh_frame = dwarf_getcfi_elf(judged->elf);
+	judged->debug_frame = judged->dwarf ? dwarf_getcfi(judged->dwarf) : NULL;
+}
+
+static void judged_deinit(struct judged *judged)
+{
+	dwarf_cfi_end(judged->eh_frame);
+	dwarf_end(judged->dwarf);
+	elf_end(judged->elf);
+	unwind_table_deinit(&judged->table);
+	unwind_bytes_deinit(&judged->bytes);
+	elf_image_close(&judged->image);
+	close(judged->fd);
+}
+
+/* An offset as what it is: 32 bits of a table's rule. false: they do not hold it. */
+static bool take_offset(Dwarf_Word number, int32_t *ret)
+{
+	*ret = number;
+	return (int64_t)number == *ret;
+}
+
+static bool is_plt(const Dwarf_Op *ops, size_t n)
+{
+	static const uint8_t atoms[] = { DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
+					 DW_OP_ge,    DW_OP_lit3,   DW_OP_shl,	 DW_OP_plus };
+
+	if (n != sizeof(atoms) || ops[1].number != 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (i != 4 && ops[i].atom != atoms[i])
+			return false;
+	return ops[4].atom >= DW_OP_lit0 && ops[4].atom <= DW_OP_lit15;
+}
+
+/* The one form that libdw's operations for a CFA are, FALLBACK if none of them. */
+static void judge_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
+		      struct unwind_rule *rule)
+{
+	rule->cfa = UNWIND_CFA_FALLBACK;
+	if (n == 1 && ops[0].atom == DW_OP_bregx &&
+	    take_offset(ops[0].number2, &rule->cfa_offset) && ops[0].number <= UINT8_MAX) {
+		rule->cfa = ops[0].number == arch->sp	? UNWIND_CFA_SP
+			    : ops[0].number == arch->fp ? UNWIND_CFA_FP
+							: UNWIND_CFA_REGISTER;
+		rule->cfa_register = rule->cfa == UNWIND_CFA_REGISTER ? ops[0].number : 0;
+	} else if (is_plt(ops, n) && take_offset(ops[0].number, &rule->cfa_offset)) {
+		rule->cfa = UNWIND_CFA_PLT;
+		rule->cfa_register = ops[4].atom - DW_OP_lit0;
+	} else if ((n == 2 || (n == 3 && ops[2].atom == DW_OP_plus_uconst &&
+			       take_offset(ops[2].number, &rule->cfa_addend))) &&
+		   ops[1].atom == DW_OP_deref && take_offset(ops[0].number, &rule->cfa_offset)) {
+		if (ops[0].atom == DW_OP_breg0 + arch->sp)
+			rule->cfa = UNWIND_CFA_AT_SP;
+		if (ops[0].atom == DW_OP_breg0 + arch->fp)
+			rule->cfa = UNWIND_CFA_AT_FP;
+	}
+}
+
+/* The same of a register; `ops` is NULL if it is said to be unchanged. */
+static enum unwind_value judge_value(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
+				     int32_t *ret_offset)
+{
+	*ret_offset = 0;
+	if (n == 0)
+		return ops ? UNWIND_VALUE_UNDEFINED : UNWIND_VALUE_SAME;
+	if (n == 1 && ops[0].atom == DW_OP_regx && take_offset(ops[0].number, ret_offset))
+		return UNWIND_VALUE_REGISTER;
+	if (ops[0].atom != DW_OP_call_frame_cfa || n > 2)
+		return UNWIND_VALUE_FALLBACK;
+	if (n == 1)
+		return UNWIND_VALUE_AT_CFA;
+	if (!take_offset(ops[1].number, ret_offset))
+		return UNWIND_VALUE_FALLBACK;
+	if (ops[1].atom == DW_OP_plus_uconst)
+		return UNWIND_VALUE_AT_CFA;
+	if (ops[1].atom == DW_OP_breg0 + arch->sp)
+		return UNWIND_VALUE_AT_SP;
+	if (ops[1].atom == DW_OP_breg0 + arch->fp)
+		return UNWIND_VALUE_AT_FP;
+	return UNWIND_VALUE_FALLBACK;
+}
+
+/* The stack pointer is the CFA if that is said, or nothing, or if it is the very word. */
+static bool is_sp_the_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
+			  const struct unwind_rule *rule)
+{
+	int32_t offset;
+
+	if (n == 0)
+		return !ops;
+	if (n == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_stack_value)
+		return true;
+	return judge_value(arch, ops, n, &offset) == UNWIND_VALUE_AT_SP &&
+	       rule->cfa == UNWIND_CFA_AT_SP && rule->cfa_addend == 0 && rule->cfa_offset == offset;
+}
+
+/* The rule that a table should have for what libdw says. */
+static void judge_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, struct unwind_rule *ret)
+{
+	Dwarf_Op memory[3], *ops;
+	int32_t offset;
+	bool is_signal_frame;
+	int return_address = dwarf_frame_info(frame, NULL, NULL, &is_signal_frame);
+	size_t n;
+
+	*ret = (struct unwind_rule){ .flags = is_signal_frame ? UNWIND_FLAG_SIGNAL : 0 };
+	if (dwarf_frame_cfa(frame, &ops, &n) < 0) { /* as a change of an expression */
+		ret->cfa = UNWIND_CFA_FALLBACK;
+		return;
+	}
+	judge_cfa(arch, ops, n, ret);
+	assert_int_equal(dwarf_frame_register(frame, return_address, memory, &ops, &n), 0);
+	ret->return_address = judge_value(arch, ops, n, &offset);
+	ret->return_address_offset = offset;
+	/* libdw has a default for each register, but which one holds a return address by default?
+	 */
+	if (return_address != arch->return_address && n == 0)
+		ret->return_address = UNWIND_VALUE_FALLBACK;
+	assert_int_equal(dwarf_frame_register(frame, arch->fp, memory, &ops, &n), 0);
+	ret->fp = judge_value(arch, ops, n, &offset);
+	ret->fp_offset = offset;
+	assert_int_equal(dwarf_frame_register(frame, arch->sp, memory, &ops, &n), 0);
+	if (!is_sp_the_cfa(arch, ops, n, ret))
+		ret->cfa = UNWIND_CFA_FALLBACK;
+}
+
+/* The rule that should hold at an address; false: none. */
+static bool judge_address(const struct judged *judged, uint64_t address, struct unwind_rule *ret)
+{
+	Dwarf_CFI *sections[] = { judged->eh_frame, judged->debug_frame };
+
+	for (size_t i = 0; i < 2; i++) {
+		Dwarf_Frame *frame;
+
+		if (!sections[i])
+			continue;
+		if (dwarf_cfi_addrframe(sections[i], address, &frame) == 0) {
+			judge_frame(judged->bytes.source.arch, frame, ret);
+			free(frame);
+			return true;
+		}
+		if (strcmp(dwarf_errmsg(-1), "no matching address range")) {
+			*ret = (struct unwind_rule){ .cfa = UNWIND_CFA_FALLBACK };
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_same(const struct unwind_rule *rule, const struct unwind_rule *other)
+{
+	if (rule->cfa == UNWIND_CFA_FALLBACK) /* nobody asks for the rest */
+		return other->cfa == UNWIND_CFA_FALLBACK;
+	if (rule->cfa != other->cfa || rule->cfa_register != other->cfa_register ||
+	    rule->cfa_offset != other->cfa_offset || rule->cfa_addend != other->cfa_addend ||
+	    rule->flags != other->flags || rule->return_address != other->return_address ||
+	    rule->fp != other->fp)
+		return false;
+	return (rule->return_address == UNWIND_VALUE_FALLBACK ||
+		rule->return_address_offset == other->return_address_offset) &&
+	       (rule->fp == UNWIND_VALUE_FALLBACK || rule->fp_offset == other->fp_offset);
+}
+
+/* Where the code pops the frame pointer, and its slot is said to be below the stack pointer. */
+static bool is_below(const struct unwind_rule *rule)
+{
+	return rule->cfa == UNWIND_CFA_SP && rule->fp == UNWIND_VALUE_AT_CFA &&
+	       rule->cfa_offset + rule->fp_offset < 0;
+}
+
+/*
+ * The same, but that the frame pointer was popped; or nothing at all, where an exception's handler
+ * is being installed.
+ */
+static bool is_mended(const struct unwind_rule *rule, const struct unwind_rule *other)
+{
+	struct unwind_rule mended = *other;
+
+	if (!(rule->flags & UNWIND_FLAG_MENDED))
+		return false;
+	if (rule->cfa == UNWIND_CFA_LOST)
+		return other->fp == UNWIND_VALUE_AT_CFA;
+	if (!is_below(other) && other->fp != UNWIND_VALUE_AT_FP)
+		return false;
+	mended.fp = UNWIND_VALUE_SAME;
+	mended.fp_offset = 0;
+	mended.flags |= UNWIND_FLAG_MENDED;
+	return is_same(rule, &mended);
+}
+
+static void print_rule(const char *who, const struct unwind_rule *rule)
+{
+	if (!rule)
+		print_error("  %s: none\n", who);
+	else
+		print_error("  %s: cfa %d register %d offset %d addend %d, return address %d %d, "
+			    "fp %d %d, flags %u\n",
+			    who, rule->cfa, rule->cfa_register, rule->cfa_offset, rule->cfa_addend,
+			    rule->return_address, rule->return_address_offset, rule->fp,
+			    rule->fp_offset, rule->flags);
+}
+
+/* The address, as linked, of code at an offset. */
+static bool find_address(const struct judged *judged, uint64_t offset, uint64_t *ret)
+{
+	const struct unwind_source *source = &judged->bytes.source;
+
+	for (size_t i = 0; i < source->n_segments; i++)
+		if (offset - source->segments[i].offset < source->segments[i].size) {
+			*ret = source->segments[i].address + offset - source->segments[i].offset;
+			return true;
+		}
+	return false;
+}
+
+/* Of a PLT that nothing describes its code tells, which libdw does not read. */
+static bool is_of_plt(const struct judged *judged, uint64_t address, const struct unwind_rule *rule)
+{
+	const struct unwind_source *source = &judged->bytes.source;
+
+	for (size_t i = 0; i < source->n_plts; i++)
+		if (address - source->plts[i].address < source->plts[i].size)
+			return rule->flags & UNWIND_FLAG_MENDED;
+	return false;
+}
+
+static void judge_place(struct judged *judged, uint64_t offset)
+{
+	const struct unwind_rule *rule = unwind_table_find(&judged->table, offset);
+	struct unwind_rule expected;
+	uint64_t address = 0;
+	bool is_known =
+		find_address(judged, offset, &address) && judge_address(judged, address, &expected);
+
+	judged->n_places++;
+	if (rule)
+		judged->n_cfa[rule->cfa]++;
+	else
+		judged->n_none++;
+	if (rule ? is_known && (is_same(&expected, rule) || is_mended(rule, &expected)) : !is_known)
+		return;
+	if (rule && !is_known && is_of_plt(judged, address, rule))
+		return;
+	if (judged->n_wrong++ >= COMPLAINTS_MAX)
+		return;
+	print_error("address 0x%" PRIx64 ", offset 0x%" PRIx64 ":\n", address, offset);
+	print_rule("table", rule);
+	print_rule("libdw", is_known ? &expected : NULL);
+}
+
+/* A description that is missing would leave no row: its place is in what has no rule. */
+static void judge_gap(struct judged *judged, uint64_t from, uint64_t to)
+{
+	for (uint64_t offset = from; offset < to && offset - from < GAP_MAX; offset += GAP_STEP)
+		judge_place(judged, offset);
+}
+
+static uint64_t row_offset(const struct unwind_table *table, uint32_t page, uint32_t row)
+{
+	return (table->header->first_page + page) * UNWIND_PAGE_SIZE + table->lows[row];
+}
+
+/* Where each row begins, and the addresses before and behind. */
+static void judge_rows(struct judged *judged)
+{
+	const struct unwind_table *table = &judged->table;
+	uint32_t stride = table->header->n_rows / ROWS_MAX + 1;
+
+	for (uint32_t page = 0; page < table->header->n_pages; page++)
+		for (uint32_t row = table->pages[page]; row < table->pages[page + 1]; row++) {
+			uint64_t offset = row_offset(table, page, row);
+
+			if (row % stride)
+				continue;
+			judge_place(judged, offset - 1);
+			judge_place(judged, offset);
+			judge_place(judged, offset + 1);
+			if (table->which[row] == UNWIND_RULE_NONE &&
+			    row + 1 < table->pages[page + 1])
+				judge_gap(judged, offset, row_offset(table, page, row + 1));
+		}
+}
+
+static void test_rules_are_what_libdw_says(void **state)
+{
+	const char *path = *state;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(judged_deinit) struct judged judged = { .fd = -1 };
+
+	if (fd < 0)
+		skip();
+	judged_init(&judged, fd);
+	judge_rows(&judged);
+	print_message(
+		"%s: rows %u, rules %u, refused %u; places %zu: sp %zu, fp %zu, register %zu, "
+		"at sp %zu, at fp %zu, plt %zu, fallback %zu, none %zu; wrong %zu\n",
+		path, judged.table.header->n_rows, judged.table.header->n_rules,
+		judged.table.header->n_refused, judged.n_places, judged.n_cfa[UNWIND_CFA_SP],
+		judged.n_cfa[UNWIND_CFA_FP], judged.n_cfa[UNWIND_CFA_REGISTER],
+		judged.n_cfa[UNWIND_CFA_AT_SP], judged.n_cfa[UNWIND_CFA_AT_FP],
+		judged.n_cfa[UNWIND_CFA_PLT], judged.n_cfa[UNWIND_CFA_FALLBACK], judged.n_none,
+		judged.n_wrong);
+	assert_int_equal(judged.n_wrong, 0);
+	assert_int_equal(judged.table.header->n_refused, 0);
+	/* Something was said, and by libdw, too. */
+	assert_true(judged.n_places > judged.n_none);
+}
+
+struct paths {
+	const char *list[FILES_MAX];
+	size_t n;
+};
+
+static void add_path(struct paths *paths, const char *path)
+{
+	if (paths->n < FILES_MAX)
+		paths->list[paths->n++] = path;
+}
+
+/* The names live as long as we do. */
+static int add_loaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	if (info->dlpi_name[0] == '/')
+		add_path(arg, info->dlpi_name);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct CMUnitTest tests[FILES_MAX] = { 0 }; /* those without a name are none */
+	struct paths paths = { { "/proc/self/exe" }, 1 };
+
+	dl_iterate_phdr(add_loaded, &paths);
+	for (int i = 1; i < argc; i++)
+		add_path(&paths, argv[i]);
+	for (size_t i = 0; i < paths.n; i++)
+		tests[i] = (struct CMUnitTest){ .name = paths.list[i],
+						.test_func = test_rules_are_what_libdw_says,
+						.initial_state = (void *)paths.list[i] };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1039 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables compiled from sources made by hand: each offset has the rule that it should, or none. */
+#include "common/base/cleanup.h"
+#include "common/elf/test-cfi-made.h"
+#include "common/unwind/unwind-table.h"
+
+#define _cleanup_table_ _cleanup_(unwind_table_deinit)
+#define _cleanup_files_ _cleanup_(file_deinit)
+
+#define EH CFI_EH_FRAME
+#define DEBUG CFI_DEBUG_FRAME
+
+enum {
+	RSP = 7,
+	NONE = -1,	/* no rule */
+	FALLBACK = -2,	/* a rule that says nothing */
+	CODE = 1 << 20, /* size of the first segment */
+};
+
+/* What a table is made of. Its code is at address = offset if nobody says otherwise. */
+struct file {
+	struct made sections[2]; /* .eh_frame, .debug_frame */
+	struct unwind_segment segments[2];
+	size_t n_segments;
+	struct plt_code plts[2];
+	size_t n_plts;
+	struct unwind_code code; /* of 0 on; all zero: there is none */
+};
+
+static void file_deinit(struct file *file)
+{
+	made_deinit(&file->sections[EH]);
+	made_deinit(&file->sections[DEBUG]);
+}
+
+static struct file file_new(void)
+{
+	struct file file = {
+		.sections = { { .kind = CFI_EH_FRAME }, { .kind = CFI_DEBUG_FRAME } },
+		.segments = { { .offset = 0, .size = CODE, .address = 0 } },
+		.n_segments = 1,
+	};
+
+	for (int i = EH; i <= DEBUG; i++) /* their common parts are at 0 */
+		put_common(&file.sections[i],
+			   &(struct made_common){ .augmentation = "",
+						  PROGRAM(0x0c, RSP, 8, 0x90, 1) });
+	return file;
+}
+
+static void put_program(struct file *file, enum cfi_kind kind, uint64_t start, uint64_t end,
+			const void *program, size_t size)
+{
+	put_description(&file->sections[kind], &(struct made_description){ .start = start,
+									   .length = end - start,
+									   .program = program,
+									   .size = size });
+}
+
+/* Code whose CFA is rsp + `mark` (< 128), to tell it from other code. */
+static void put_code(struct file *file, enum cfi_kind kind, uint64_t start, uint64_t end,
+		     uint8_t mark)
+{
+	const uint8_t program[] = { DW_CFA_def_cfa_offset, mark };
+
+	put_program(file, kind, start, end, program, sizeof(program));
+}
+
+/* Each page begins with a row, and no place has two. */
+static void assert_in_order(const struct unwind_table *table)
+{
+	for (uint32_t page = 0; page < table->header->n_pages; page++) {
+		uint32_t first = table->pages[page];
+
+		assert_true(first < table->pages[page + 1]);
+		assert_int_equal(table->lows[first], 0);
+		for (uint32_t row = first + 1; row < table->pages[page + 1]; row++)
+			assert_true(table->lows[row] > table->lows[row - 1]);
+	}
+}
+
+static struct unwind_table compile(const struct file *file)
+{
+	const struct cfi_section sections[] = { made_section(&file->sections[EH]),
+						made_section(&file->sections[DEBUG]) };
+	struct unwind_code code = file->code;
+	const struct unwind_source source = {
+		.arch = &unwind_x86_64,
+		.code = code.size ? &code : NULL,
+		.segments = file->segments,
+		.n_segments = file->n_segments,
+		.sections = sections,
+		.n_sections = 2,
+		.plts = file->plts,
+		.n_plts = file->n_plts,
+	};
+	struct unwind_table table;
+
+	assert_int_equal(unwind_table_compile(&source, &table), 0);
+	assert_in_order(&table);
+	return table;
+}
+
+static int mark_at(const struct unwind_table *table, uint64_t offset)
+{
+	const struct unwind_rule *rule = unwind_table_find(table, offset);
+
+	if (!rule)
+		return NONE;
+	return rule->cfa == UNWIND_CFA_SP ? rule->cfa_offset : FALLBACK;
+}
+
+/* All of [from, to) has a mark: its ends and some of what is between. */
+static void assert_marked(const struct unwind_table *table, uint64_t from, uint64_t to, int mark)
+{
+	uint64_t stride = (to - from) / 50 + 1;
+
+	for (uint64_t offset = from; offset < to; offset += stride)
+		assert_int_equal(mark_at(table, offset), mark);
+	assert_int_equal(mark_at(table, to - 1), mark);
+}
+
+static void test_without_information_there_are_no_rules(void **state)
+{
+	const struct unwind_source source = { .arch = &unwind_x86_64 };
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	assert_int_equal(unwind_table_compile(&source, &table), 0);
+	assert_null(unwind_table_find(&table, 0));
+	assert_null(unwind_table_find(&table, UINT64_MAX));
+	assert_int_equal(table.header->n_rows, 0);
+	assert_int_equal(table.header->n_refused, 0);
+}
+
+static void test_gaps_between_descriptions_have_no_rule(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_code(&file, EH, 0x1000, 0x1040, 16);
+	put_code(&file, EH, 0x1080, 0x10c0, 24);
+	put_code(&file, EH, 0x10c0, 0x1100, 32);
+	table = compile(&file);
+	assert_marked(&table, 0, 0x1000, NONE);
+	assert_marked(&table, 0x1000, 0x1040, 16);
+	assert_marked(&table, 0x1040, 0x1080, NONE);
+	assert_marked(&table, 0x1080, 0x10c0, 24);
+	assert_marked(&table, 0x10c0, 0x1100, 32);
+	assert_marked(&table, 0x1100, CODE, NONE);
+	assert_int_equal(mark_at(&table, CODE + 0x1000), NONE);
+	assert_int_equal(mark_at(&table, (1ULL << 32) + 0x1000), NONE);
+	assert_int_equal(mark_at(&table, UINT64_MAX), NONE);
+}
+
+static void test_rows_of_a_program_begin_where_it_says(void **state)
+{
+	static const uint8_t program[] = { 0x44, 0x0e, 16, 0x48, 0x0e, 24, 0x41, 0x0e, 16 };
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_program(&file, EH, 0x1000, 0x1040, program, sizeof(program));
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1004, 8);
+	assert_marked(&table, 0x1004, 0x100c, 16);
+	assert_marked(&table, 0x100c, 0x100d, 24);
+	assert_marked(&table, 0x100d, 0x1040, 16);
+	/* FALLBACK, which is always there, and the three. */
+	assert_int_equal(table.header->n_rules, 4);
+	assert_int_equal(unwind_table_find(&table, 0x1000)->return_address, UNWIND_VALUE_AT_CFA);
+	assert_int_equal(unwind_table_find(&table, 0x1000)->return_address_offset, -8);
+}
+
+static void test_what_cannot_be_run_is_fallback_and_not_nothing(void **state)
+{
+	static const uint8_t program[] = { 0x44, 0x3f, 0x44, 0x0e, 16 };
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_program(&file, EH, 0x1000, 0x1040, program, sizeof(program));
+	put_code(&file, EH, 0x1040, 0x1080, 16);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1004, 8);
+	assert_marked(&table, 0x1004, 0x1040, FALLBACK);
+	assert_marked(&table, 0x1040, 0x1080, 16);
+}
+
+/* Where pages meet, rows meet too: on both sides of it, and far behind. */
+static void test_a_rule_carries_on_over_pages(void **state)
+{
+	static const uint8_t program[] = { DW_CFA_advance_loc4,
+					   0x00,
+					   0x00,
+					   0x02,
+					   0,
+					   0x0e,
+					   16,
+					   DW_CFA_advance_loc2,
+					   0xff,
+					   0xff,
+					   0x0e,
+					   24,
+					   0x41,
+					   0x0e,
+					   32 };
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_program(&file, EH, 0x2fff0, 0x7fff0, program, sizeof(program));
+	put_code(&file, EH, 0xb0000, 0xc0000, 40);
+	put_code(&file, EH, 0xc0000, 0xd0000, 48);
+	table = compile(&file);
+	assert_int_equal(table.header->first_page, 2);
+	assert_marked(&table, 0x20000, 0x2fff0, NONE);
+	assert_marked(&table, 0x2fff0, 0x4fff0, 8);
+	assert_marked(&table, 0x4fff0, 0x5ffef, 16);
+	assert_marked(&table, 0x5ffef, 0x5fff0, 24);
+	assert_marked(&table, 0x5fff0, 0x7fff0, 32);
+	assert_marked(&table, 0x7fff0, 0xb0000, NONE);
+	assert_marked(&table, 0xb0000, 0xc0000, 40);
+	assert_marked(&table, 0xc0000, 0xd0000, 48);
+	assert_marked(&table, 0xd0000, 0xf0000, NONE);
+}
+
+static void test_a_row_may_begin_with_a_page(void **state)
+{
+	static const uint8_t program[] = { 0x50, 0x0e, 16 };
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_program(&file, EH, 0x1fff0, 0x20010, program, sizeof(program));
+	table = compile(&file);
+	assert_marked(&table, 0x1fff0, 0x20000, 8);
+	assert_marked(&table, 0x20000, 0x20010, 16);
+	assert_marked(&table, 0x20010, 0x40000, NONE);
+}
+
+static void test_offsets_are_those_of_the_file(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0x3000, 0x1000, 0xffffffff81000000 };
+	put_code(&file, EH, 0xffffffff81000010, 0xffffffff81000020, 16);
+	table = compile(&file);
+	assert_marked(&table, 0, 0x3010, NONE);
+	assert_marked(&table, 0x3010, 0x3020, 16);
+	assert_marked(&table, 0x3020, 0x10000, NONE);
+}
+
+/* Here the one that comes first in memory comes last in the file. */
+static void test_two_segments_come_in_the_order_of_the_file(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0x20000, 0x1000, 0x400000 };
+	file.segments[1] = (struct unwind_segment){ 0x1000, 0x1000, 0x800000 };
+	file.n_segments = 2;
+	put_code(&file, EH, 0x400000, 0x400100, 16);
+	put_code(&file, EH, 0x400200, 0x400300, 24);
+	put_code(&file, EH, 0x800000, 0x800100, 32);
+	put_code(&file, EH, 0x800f00, 0x801000, 40);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1100, 32);
+	assert_marked(&table, 0x1100, 0x1f00, NONE);
+	assert_marked(&table, 0x1f00, 0x2000, 40);
+	assert_marked(&table, 0x2000, 0x20000, NONE);
+	assert_marked(&table, 0x20000, 0x20100, 16);
+	assert_marked(&table, 0x20200, 0x20300, 24);
+	assert_int_equal(table.header->n_refused, 0);
+}
+
+static void test_what_lies_in_no_segment_is_refused(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0x1000, 0x1000, 0x401000 };
+	put_code(&file, EH, 0x400fff, 0x401010, 16); /* begins before it */
+	put_code(&file, EH, 0x401010, 0x401020, 24);
+	put_code(&file, EH, 0x402000, 0x402010, 32); /* just behind it */
+	put_code(&file, DEBUG, 0, 0x10, 40);
+	put_code(&file, DEBUG, UINT64_MAX - 0x10, UINT64_MAX, 48);
+	table = compile(&file);
+	assert_int_equal(table.header->n_refused, 4);
+	assert_marked(&table, 0, 0x1010, NONE);
+	assert_marked(&table, 0x1010, 0x1020, 24);
+	assert_marked(&table, 0x1020, 0x10000, NONE);
+}
+
+static void test_code_is_cut_where_its_segment_ends(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0x1000, 0x1000, 0x1000 };
+	put_code(&file, EH, 0x1ff0, UINT64_MAX, 16);
+	table = compile(&file);
+	assert_marked(&table, 0x1ff0, 0x2000, 16);
+	assert_marked(&table, 0x2000, 0x10000, NONE);
+	assert_int_equal(table.header->n_refused, 0);
+}
+
+static void test_what_contradicts_itself_is_counted(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_code(&file, EH, 0x1000, 0x1000, 16);
+	put_code(&file, EH, 0x1000, 0x1010, 24);
+	put_code(&file, DEBUG, 0x2000, 0x1fff, 32);
+	table = compile(&file);
+	assert_int_equal(table.header->n_refused, 2);
+	assert_marked(&table, 0x1000, 0x1010, 24);
+}
+
+/* The next description is believed from where it begins. */
+static void test_of_overlapping_descriptions_the_later_one_holds(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_code(&file, EH, 0x1000, 0x1100, 16);
+	put_code(&file, EH, 0x1080, 0x1180, 24);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1080, 16);
+	assert_marked(&table, 0x1080, 0x1180, 24);
+	assert_marked(&table, 0x1180, 0x2000, NONE);
+}
+
+/* Whether the larger one holds again behind the smaller one is not known. */
+static void test_behind_a_description_within_another_there_is_no_rule(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_code(&file, EH, 0x1000, 0x1200, 16);
+	put_code(&file, EH, 0x1080, 0x10c0, 24);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1080, 16);
+	assert_marked(&table, 0x1080, 0x10c0, 24);
+	assert_marked(&table, 0x10c0, 0x1200, NONE);
+}
+
+static void test_of_duplicates_the_last_one_holds(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_code(&file, EH, 0x2000, 0x2100, 16); /* so that they are not sorted */
+	for (uint8_t mark = 24; mark < 40; mark++)
+		put_code(&file, EH, 0x1000, 0x1100, mark);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1100, 39);
+	assert_marked(&table, 0x2000, 0x2100, 16);
+}
+
+/* Of a program that is cut at its beginning, what it has said by then counts. */
+static void test_debug_frame_fills_what_eh_frame_leaves(void **state)
+{
+	static const uint8_t program[] = { 0x50, 0x0e, 72, DW_CFA_advance_loc1,
+					   0x40, 0x0e, 80, DW_CFA_advance_loc1,
+					   0x60, 0x0e, 88, 0x60,
+					   0x0e, 96 };
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_code(&file, EH, 0x1020, 0x1040, 16);
+	put_code(&file, EH, 0x1080, 0x10c0, 24);
+	put_program(&file, DEBUG, 0x1000, 0x1100, program, sizeof(program));
+	put_code(&file, DEBUG, 0x0f00, 0x1000, 104);
+	put_code(&file, DEBUG, 0x1100, 0x1110, 112);
+	put_code(&file, DEBUG, 0x1084, 0x1090, 120); /* nothing is left for it */
+	table = compile(&file);
+	assert_marked(&table, 0x0f00, 0x1000, 104);
+	assert_marked(&table, 0x1000, 0x1010, 8);
+	assert_marked(&table, 0x1010, 0x1020, 72);
+	assert_marked(&table, 0x1020, 0x1040, 16);
+	assert_marked(&table, 0x1040, 0x1050, 72);
+	assert_marked(&table, 0x1050, 0x1080, 80);
+	assert_marked(&table, 0x1080, 0x10c0, 24);
+	/* 0x1084 cuts the larger one, as above. */
+	assert_marked(&table, 0x10c0, 0x1100, NONE);
+	assert_marked(&table, 0x1100, 0x1110, 112);
+	assert_marked(&table, 0x1110, 0x2000, NONE);
+}
+
+static void test_debug_frame_has_all_that_eh_frame_does_not_speak_of(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	for (uint64_t i = 0; i < 10; i++)
+		put_code(&file, EH, 0x1000 + i * 0x20, 0x1010 + i * 0x20, 16);
+	put_code(&file, DEBUG, 0x1008, 0x1108, 24);
+	table = compile(&file);
+	for (uint64_t i = 0; i < 10; i++) {
+		assert_marked(&table, 0x1000 + i * 0x20, 0x1010 + i * 0x20, 16);
+		assert_marked(&table, 0x1010 + i * 0x20, 0x1020 + i * 0x20, i < 8 ? 24 : NONE);
+	}
+}
+
+/* Its first row is about code in front of the segment, but it holds in the segment, too. */
+/* The linker has dropped what it was about. */
+static void test_what_does_not_begin_in_code_counts_for_nothing(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0, 0x1000, 0x1000 };
+	put_code(&file, EH, 0x0f00, 0x1000, 16);
+	put_code(&file, DEBUG, 0x0f80, 0x1010, 24);
+	table = compile(&file);
+	assert_null(unwind_table_find(&table, 0));
+	assert_int_equal(table.header->n_refused, 2);
+}
+
+static void test_headers_in_a_segment_are_no_code(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0, 0x2000, 0, .code = 0x1000 };
+	put_code(&file, EH, 0x1100, 0x1200, 16);
+	put_code(&file, DEBUG, 0, 0x1800, 24);
+	put_code(&file, DEBUG, 0x1000, 0x1010, 32);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1010, 32);
+	assert_marked(&table, 0x1010, 0x1100, NONE);
+	assert_marked(&table, 0x1100, 0x1200, 16);
+	assert_null(unwind_table_find(&table, 0x1400));
+	assert_int_equal(table.header->n_refused, 1);
+}
+
+static void put_dropped(struct file *file, uint64_t first_end, uint64_t second)
+{
+	file->segments[0] = (struct unwind_segment){ 0, 0x2000, 0, .code = 0x1000 };
+	put_code(file, DEBUG, 0, first_end, 16);
+	put_code(file, DEBUG, 0, 0x20, 16); /* of another section */
+	put_code(file, DEBUG, second, 0x1400, 24);
+	put_code(file, DEBUG, 0x20, 0x30, 16);
+	put_code(file, DEBUG, 0x1400, 0x1500, 24);
+}
+
+static void test_what_was_dropped_behind_it_counts_for_nothing_either(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_dropped(&file, 0x1017, 0x1020);
+	put_code(&file, DEBUG, 0x1200, 0x1240, 32);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1200, NONE);
+	assert_marked(&table, 0x1200, 0x1240, 32);
+	assert_marked(&table, 0x1240, 0x2000, NONE);
+	assert_int_equal(table.header->n_refused, 5);
+}
+
+static void test_what_contradicts_nothing_is_believed(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	put_dropped(&file, 0x1017, 0x1020);
+	put_code(&file, DEBUG, 0x1500, 0x1540, 32);
+	table = compile(&file);
+	assert_marked(&table, 0x1020, 0x1500, 24);
+	assert_marked(&table, 0x1500, 0x1540, 32);
+}
+
+static void test_what_is_not_behind_what_was_dropped_is_believed(void **state)
+{
+	static const uint64_t seconds[] = { 0x1018 + 64, 0x1019, 0x1016 };
+
+	for (size_t i = 0; i < 3; i++) {
+		_cleanup_files_ struct file file = file_new();
+		_cleanup_table_ struct unwind_table table = { 0 };
+
+		put_dropped(&file, 0x1017, seconds[i]);
+		put_code(&file, DEBUG, 0x1200, 0x1240, 32);
+		table = compile(&file);
+		assert_marked(&table, seconds[i], 0x1200, 24);
+		assert_marked(&table, 0x1200, 0x1240, 32);
+		assert_marked(&table, 0x1400, 0x1500, 24);
+	}
+}
+
+/* The description of a place: of those that begin there or before, the last. */
+static int mark_of(const uint64_t (*ranges)[2], size_t n, uint64_t place, uint8_t first_mark)
+{
+	size_t best = n;
+
+	for (size_t i = 0; i < n; i++)
+		if (ranges[i][0] <= place && (best == n || ranges[i][0] >= ranges[best][0]))
+			best = i;
+	return best < n && place < ranges[best][1] ? (int)(first_mark + best) : NONE;
+}
+
+static uint32_t random_below(uint32_t *seed, uint32_t n)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 8) % n;
+}
+
+/* Ranges of all kinds of overlap, against a search of them that is too simple to be wrong. */
+static void test_any_two_sections_are_merged_place_by_place(void **state)
+{
+	enum { ROUNDS = 300, RANGES = 6, PLACES = 64, BASE = UNWIND_PAGE_SIZE - PLACES / 2 };
+	uint32_t seed = 1;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		_cleanup_files_ struct file file = file_new();
+		_cleanup_table_ struct unwind_table table = { 0 };
+		uint64_t ranges[2][RANGES][2];
+
+		for (int i = 0; i < 2 * RANGES; i++) {
+			uint64_t *range = ranges[i / RANGES][i % RANGES];
+
+			range[0] = BASE + random_below(&seed, PLACES);
+			range[1] = range[0] + 1 + random_below(&seed, PLACES / 3);
+			put_code(&file, i / RANGES, range[0], range[1], 16 + i);
+		}
+		table = compile(&file);
+		for (uint64_t place = BASE - 1; place < BASE + 2 * PLACES; place++) {
+			int mark = mark_of(ranges[EH], RANGES, place, 16);
+
+			if (mark == NONE)
+				mark = mark_of(ranges[DEBUG], RANGES, place, 16 + RANGES);
+			assert_int_equal(mark_at(&table, place), mark);
+		}
+	}
+}
+
+/* Two segments of one part of the file: each place has one rule, of the first. */
+static void test_a_part_of_the_file_that_is_loaded_twice_has_one_rule(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0] = (struct unwind_segment){ 0x1000, 0x1000, 0x1000 };
+	file.segments[1] = (struct unwind_segment){ 0x1000, 0x1000, 0x9000 };
+	file.n_segments = 2;
+	put_code(&file, EH, 0x1000, 0x1100, 16);
+	put_code(&file, EH, 0x9010, 0x9020, 24); /* all of it is there already */
+	put_code(&file, EH, 0x9080, 0x9180, 32); /* its first half */
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x1100, 16);
+	assert_marked(&table, 0x1100, 0x1180, 32);
+	assert_marked(&table, 0x1180, 0x2000, NONE);
+	assert_int_equal(table.header->n_refused, 1);
+}
+
+static void test_a_file_larger_than_a_table_loses_its_end(void **state)
+{
+	const uint64_t size = (uint64_t)UNWIND_PAGES_MAX * UNWIND_PAGE_SIZE;
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	file.segments[0].size = UINT64_MAX;
+	put_code(&file, EH, 0x21000, 0x21100, 16);
+	put_code(&file, EH, 0x20000 + size - 0x100, 0x20000 + size - 1, 24); /* the last page */
+	put_code(&file, EH, 0x20000 + size, 0x20000 + size + 0x10, 32);
+	put_code(&file, EH, 4 * size, 5 * size, 40);
+	table = compile(&file);
+	assert_int_equal(table.header->n_refused, 2);
+	assert_int_equal(table.header->n_pages, UNWIND_PAGES_MAX);
+	assert_marked(&table, 0x21000, 0x21100, 16);
+	assert_marked(&table, 0x21100, 0x20000 + size - 0x100, NONE);
+	assert_marked(&table, 0x20000 + size - 0x100, 0x20000 + size - 1, 24);
+	assert_marked(&table, 0x20000 + size, 0x20000 + size + 0x10, NONE);
+}
+
+/* Rule 0 is FALLBACK, so that there is room for one less than the limit. */
+static void test_rules_beyond_the_limit_are_fallback_and_the_others_intact(void **state)
+{
+	enum { RULES = UNWIND_RULES_MAX + 1000, FIRST = 1000 };
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+	_cleanup_free_ uint8_t *bytes = malloc(RULES * 5);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < RULES; i++) { /* a rule a byte of code */
+		uint32_t offset = FIRST + i;
+
+		bytes[n++] = DW_CFA_def_cfa_offset;
+		bytes[n++] = (offset & 0x7f) | 0x80;
+		bytes[n++] = (offset >> 7 & 0x7f) | 0x80;
+		bytes[n++] = offset >> 14;
+		bytes[n++] = DW_CFA_advance_loc | 1;
+	}
+	put_program(&file, EH, 0x1000, 0x1000 + RULES, bytes, n);
+	put_code(&file, EH, 0x80000, 0x80010, 16);		/* too late as well … */
+	put_code(&file, EH, 0x80010, 0x80020, 8);		/* (8 is no other rule) */
+	put_program(&file, EH, 0x80020, 0x80030, bytes, n - 1); /* … but not for a known one */
+	table = compile(&file);
+	assert_int_equal(table.header->n_rules, UNWIND_RULES_MAX);
+	for (uint32_t i = 0; i < RULES; i++)
+		assert_int_equal(mark_at(&table, 0x1000 + i),
+				 i < UNWIND_RULES_MAX - 1 ? (int)(FIRST + i) : FALLBACK);
+	assert_int_equal(mark_at(&table, 0x1000 + RULES), NONE);
+	assert_marked(&table, 0x80000, 0x80020, FALLBACK);
+	assert_marked(&table, 0x80020, 0x80021, FIRST);
+	assert_marked(&table, 0x8002f, 0x80030, FIRST + 15);
+}
+
+/* Some pages, some rules, rows that are none. */
+static struct unwind_table compile_small(void)
+{
+	static const uint8_t program[] = { 0x44, 0x0e, 16, 0x48, 0x0d, 6, 0x41, 0x0e, 24 };
+	_cleanup_files_ struct file file = file_new();
+
+	put_program(&file, EH, 0x1fff8, 0x20040, program, sizeof(program));
+	put_code(&file, EH, 0x20080, 0x20090, 40);
+	put_code(&file, EH, 0x40000, 0x40010, 48);
+	return compile(&file);
+}
+
+static void test_the_bytes_of_a_table_are_a_table(void **state)
+{
+	_cleanup_table_ struct unwind_table table = compile_small();
+	_cleanup_free_ void *bytes = malloc(table.size);
+	struct unwind_table view;
+
+	memcpy(bytes, table.header, table.size);
+	assert_true(unwind_table_view(bytes, table.size, &view));
+	assert_ptr_equal(view.header, bytes);
+	assert_int_equal(view.size, table.size);
+	for (uint64_t offset = 0x1ff00; offset < 0x41000; offset++)
+		assert_int_equal(mark_at(&view, offset), mark_at(&table, offset));
+}
+
+static void test_every_truncation_of_a_table_is_refused(void **state)
+{
+	_cleanup_table_ struct unwind_table table = compile_small();
+	struct unwind_table view;
+
+	for (size_t size = 0; size < table.size; size++) {
+		_cleanup_free_ void *bytes = malloc(size); /* one read too far is seen */
+
+		memcpy(bytes, table.header, size);
+		assert_false(unwind_table_view(bytes, size, &view));
+	}
+}
+
+static void test_a_table_with_bytes_behind_it_is_refused(void **state)
+{
+	_cleanup_table_ struct unwind_table table = compile_small();
+	_cleanup_free_ char *bytes = calloc(1, table.size + 64);
+	struct unwind_table view;
+
+	memcpy(bytes, table.header, table.size);
+	for (size_t i = 1; i <= 64; i++)
+		assert_false(unwind_table_view(bytes, table.size + i, &view));
+}
+
+/* Reads all of each rule found: ASan tells whether it lies in the bytes. */
+static uint64_t look_up_everywhere(const struct unwind_table *table)
+{
+	uint64_t sum = 0, first = table->header->first_page * UNWIND_PAGE_SIZE;
+
+	for (uint64_t i = 0; i < 4 * UNWIND_PAGE_SIZE; i += i % 8192 < 160 ? 1 : 223) {
+		const struct unwind_rule *rule = unwind_table_find(table, first + i);
+		const char *bytes = (const char *)rule;
+
+		if (!rule)
+			continue;
+		assert_true(bytes >= (const char *)table->header);
+		assert_true(bytes + sizeof(*rule) <= (const char *)table->header + table->size);
+		sum += rule->cfa + rule->fp_offset;
+	}
+	for (int shift = 0; shift < 64; shift++)
+		sum += mark_at(table, 1ULL << shift) + mark_at(table, -1ULL << shift);
+	return sum;
+}
+
+static void test_no_look_up_leaves_a_table_with_a_flipped_bit(void **state)
+{
+	_cleanup_table_ struct unwind_table table = compile_small();
+	_cleanup_free_ uint8_t *bytes = malloc(table.size);
+	size_t n_views = 0;
+
+	memcpy(bytes, table.header, table.size);
+	for (size_t i = 0; i < table.size * 8; i++) {
+		struct unwind_table view;
+
+		bytes[i / 8] ^= 1 << i % 8;
+		if (unwind_table_view(bytes, table.size, &view)) {
+			look_up_everywhere(&view);
+			n_views++;
+		}
+		bytes[i / 8] ^= 1 << i % 8;
+	}
+	assert_true(n_views > 0);
+}
+
+/* Numbers that would make a size of any value, by being too large or by wrapping around. */
+static void test_a_table_of_impossible_numbers_is_refused(void **state)
+{
+	_cleanup_table_ struct unwind_table table = compile_small();
+	_cleanup_free_ uint8_t *bytes = malloc(table.size);
+	struct unwind_table_header *header = (void *)bytes;
+	struct unwind_table view;
+
+	memcpy(bytes, table.header, table.size);
+	header->n_pages = UINT32_MAX; /* one more is 0 */
+	assert_false(unwind_table_view(bytes, table.size, &view));
+	header->n_pages = UNWIND_PAGES_MAX + 1;
+	assert_false(unwind_table_view(bytes, table.size, &view));
+	*header = *table.header;
+	header->n_rules = UINT32_MAX;
+	assert_false(unwind_table_view(bytes, table.size, &view));
+	*header = *table.header;
+	header->n_rows = UINT32_MAX;
+	assert_false(unwind_table_view(bytes, table.size, &view));
+	/* In 32 bits the size would be the same, … */
+	*header = *table.header;
+	header->n_rows += 1 << 30;
+	memcpy(bytes + ((char *)&table.pages[header->n_pages] - (char *)table.header),
+	       &header->n_rows, sizeof(header->n_rows));
+	assert_false(unwind_table_view(bytes, table.size, &view));
+	/* … and here one page more would be none. */
+	*header = (struct unwind_table_header){ .n_pages = UINT32_MAX };
+	assert_false(unwind_table_view(bytes, sizeof(*header), &view));
+}
+
+static void test_a_table_with_too_many_pages_is_refused(void **state)
+{
+	const struct unwind_table_header header = { .n_pages = UNWIND_PAGES_MAX + 1 };
+	size_t size = sizeof(header) + (header.n_pages + 1) * sizeof(uint32_t);
+	_cleanup_free_ void *bytes = calloc(1, size);
+	struct unwind_table view;
+
+	memcpy(bytes, &header, sizeof(header));
+	assert_false(unwind_table_view(bytes, size, &view));
+	((struct unwind_table_header *)bytes)->n_pages--;
+	assert_true(unwind_table_view(bytes, size - sizeof(uint32_t), &view));
+}
+
+/* The index of a rule that says "none" must be none. */
+static void test_a_table_with_too_many_rules_is_refused(void **state)
+{
+	const struct unwind_table_header header = { .n_rules = UNWIND_RULES_MAX + 1 };
+	size_t size = sizeof(header) + header.n_rules * sizeof(struct unwind_rule) + 4;
+	_cleanup_free_ void *bytes = calloc(1, size);
+	struct unwind_table view;
+
+	memcpy(bytes, &header, sizeof(header));
+	assert_false(unwind_table_view(bytes, size, &view));
+	((struct unwind_table_header *)bytes)->n_rules--;
+	assert_true(unwind_table_view(bytes, size - sizeof(struct unwind_rule), &view));
+}
+
+static void test_pages_out_of_order_are_refused(void **state)
+{
+	_cleanup_table_ struct unwind_table table = compile_small();
+	uint32_t *pages = (uint32_t *)table.pages, n = table.header->n_pages;
+	struct unwind_table view;
+
+	assert_true(n > 2);
+	pages[1] += 1000;
+	assert_false(unwind_table_view(table.header, table.size, &view));
+	pages[1] -= 1000;
+	pages[n]++; /* one row more than there are */
+	assert_false(unwind_table_view(table.header, table.size, &view));
+	pages[n] -= 2;
+	assert_false(unwind_table_view(table.header, table.size, &view));
+	pages[n]++;
+	assert_true(unwind_table_view(table.header, table.size, &view));
+}
+
+/* A section of a hostile file, from whose every bit a table is made. */
+static void test_every_flipped_bit_of_a_source_gives_a_table(void **state)
+{
+	static const uint8_t program[] = { 0x44, 0x0e, 16,   DW_CFA_advance_loc2, 0, 1,
+					   0x0e, 24,   0x0a, DW_CFA_advance_loc4, 0, 0,
+					   1,	 0,    0x0b };
+	_cleanup_files_ struct file file = file_new();
+
+	file.segments[1] = (struct unwind_segment){ 0x200000, 0x1000, 0x500000 };
+	file.n_segments = 2;
+	put_program(&file, EH, 0x1000, 0x30000, program, sizeof(program));
+	put_code(&file, EH, 0x500000, 0x501000, 32);
+	put_code(&file, DEBUG, 0x0800, 0x50000, 40);
+	for (int kind = EH; kind <= DEBUG; kind++)
+		for (size_t i = 0; i < file.sections[kind].n * 8; i++) {
+			_cleanup_table_ struct unwind_table table = { 0 };
+			struct unwind_table view;
+
+			file.sections[kind].bytes[i / 8] ^= 1 << i % 8;
+			table = compile(&file);
+			assert_true(unwind_table_view(table.header, table.size, &view));
+			look_up_everywhere(&table);
+			file.sections[kind].bytes[i / 8] ^= 1 << i % 8;
+		}
+}
+
+#define PUT_PLT(file, address, ...)                                                                \
+	do {                                                                                       \
+		static const uint8_t code[] = { __VA_ARGS__ };                                     \
+                                                                                                   \
+		put_plt(file, address, code, sizeof(code));                                        \
+	} while (0)
+#define ENDBR64 0xf3, 0x0f, 0x1e, 0xfa
+#define SLOT 1, 2, 3, 4 /* anywhere else */
+#define BACK(n) 0x100 - (n), 0xff, 0xff, 0xff
+
+static void put_plt(struct file *file, uint64_t address, const uint8_t *code, size_t size)
+{
+	file->plts[file->n_plts++] = (struct plt_code){ address, code, size };
+}
+
+/* `pushed` has a digit for each byte of code: how many words are above the return address. */
+static void assert_pushed(const struct file *file, uint64_t from, const char *pushed)
+{
+	_cleanup_table_ struct unwind_table table = compile(file);
+
+	for (size_t i = 0; pushed[i]; i++)
+		assert_int_equal(mark_at(&table, from + i), 8 + 8 * (pushed[i] - '0'));
+	assert_int_equal(mark_at(&table, from - 1), NONE);
+	assert_int_equal(mark_at(&table, from + strlen(pushed)), NONE);
+	assert_int_equal(unwind_table_find(&table, from)->flags, UNWIND_FLAG_MENDED);
+}
+
+static void test_a_plt_without_information_speaks_for_itself(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+
+	PUT_PLT(&file, 0x2000, 0xff, 0x35, SLOT, 0xff, 0x25, SLOT, 0x0f, 0x1f, 0x40, 0, /* head */
+		0xff, 0x25, SLOT, 0x68, 0, 0, 0, 0, 0xe9, BACK(0x20),			/* stub */
+		0xff, 0x25, SLOT, 0x68, 1, 0, 0, 0, 0xe9, BACK(0x30));			/* stub */
+	assert_pushed(&file, 0x2000,
+		      "1111112222220000"
+		      "0000000000011111"
+		      "0000000000011111");
+}
+
+static void test_a_plt_with_endbr64_speaks_for_itself(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+
+	PUT_PLT(&file, 0x2000, 0xff, 0x35, SLOT, 0xf2, 0xff, 0x25, SLOT, 0x0f, 0x1f, 0, ENDBR64,
+		0x68, 0, 0, 0, 0, 0xf2, 0xe9, BACK(0x1f), 0x90);
+	PUT_PLT(&file, 0x2020, ENDBR64, 0xff, 0x25, SLOT, 0x66, 0x0f, 0x1f, 0x44, 0, 0);
+	assert_pushed(&file, 0x2000,
+		      "1111112222222000"
+		      "0000000001111110"
+		      "0000000000000000");
+}
+
+static void test_the_plt_of_mold_pushes_in_its_head(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+
+	PUT_PLT(&file, 0x2000, ENDBR64, 0x41, 0x53, 0xff, 0x35, SLOT, 0xff, 0x25, SLOT, 0xcc, 0xcc,
+		ENDBR64, 0x41, 0xbb, 0, 0, 0, 0, 0xff, 0x25, SLOT);
+	assert_pushed(&file, 0x2000,
+		      "00000011111122222200"
+		      "0000000000000000");
+}
+
+static void test_a_plt_of_code_that_is_not_known_has_no_rule(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	/* add $8, %rsp; jmp: and a jump into the middle of a stub */
+	PUT_PLT(&file, 0x2000, 0x48, 0x83, 0xc4, 8, 0xff, 0x25, SLOT);
+	PUT_PLT(&file, 0x3000, 0xff, 0x25, SLOT, 0xe9, BACK(9));
+	table = compile(&file);
+	assert_marked(&table, 0x2000, 0x4000, NONE);
+	assert_int_equal(table.header->n_refused, 2);
+}
+
+static void test_a_plt_that_lies_nowhere_or_has_no_end_is_refused(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	PUT_PLT(&file, CODE - 6, 0xff, 0x25, SLOT, 0x66, 0x90);
+	PUT_PLT(&file, 0x3000, 0xff, 0x25, SLOT, 0x68, 0, 0, 0, 0);
+	table = compile(&file);
+	assert_marked(&table, 0x2000, CODE, NONE);
+	assert_int_equal(table.header->n_refused, 2);
+}
+
+static void test_what_describes_a_plt_is_believed_instead(void **state)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+
+	PUT_PLT(&file, 0x2000, 0xff, 0x25, SLOT, 0x66, 0x90, 0xff, 0x25, SLOT, 0x66, 0x90, 0xff,
+		0x25, SLOT, 0x66, 0x90);
+	put_code(&file, EH, 0x1000, 0x2004, 40);
+	put_code(&file, DEBUG, 0x2008, 0x2010, 48);
+	table = compile(&file);
+	assert_marked(&table, 0x1000, 0x2004, 40);
+	assert_marked(&table, 0x2004, 0x2008, 8);
+	assert_marked(&table, 0x2008, 0x2010, 48);
+	assert_marked(&table, 0x2010, 0x2018, 8);
+	assert_marked(&table, 0x2018, 0x3000, NONE);
+}
+
+#define PAUSE_LFENCE 0xf3, 0x90, 0x0f, 0xae, 0xe8
+
+/*
+ * A description of `code` at 0x1000, by a program. `pushed` has a '0' or '1' for each byte, as
+ * above, or '@' or 'A' where that is not what the program says.
+ */
+static void assert_thunk(const uint8_t *code, size_t size, const void *program, size_t program_size,
+			 const char *pushed)
+{
+	_cleanup_files_ struct file file = file_new();
+	_cleanup_table_ struct unwind_table table = { 0 };
+	uint8_t bytes[0x1100] = { 0 };
+
+	memcpy(bytes + 0x1000, code, size);
+	file.code = (struct unwind_code){ .file = bytes, .size = sizeof(bytes) };
+	put_program(&file, EH, 0x1000, 0x1000 + size, program, program_size);
+	put_code(&file, EH, 0x1000 + size, 0x1040, 40);
+	table = compile(&file);
+	assert_int_equal(strlen(pushed), size);
+	for (size_t i = 0; i < size; i++) {
+		const struct unwind_rule *rule = unwind_table_find(&table, 0x1000 + i);
+
+		assert_int_equal(rule->cfa_offset, 8 + 8 * (pushed[i] & 1));
+		assert_int_equal(rule->flags, pushed[i] & 0x40
+						      ? UNWIND_FLAG_MENDED | UNWIND_FLAG_CONTRADICTS
+						      : 0);
+	}
+	assert_marked(&table, 0x1000 + size, 0x1040, 40);
+}
+
+static void test_a_thunk_of_clang_has_pushed_what_its_call_has(void **state)
+{
+	static const uint8_t code[] = {
+		0xe8, 11,   0, 0,    0,	   PAUSE_LFENCE, 0xeb, 0xf9, 0x0f,
+		0x1f, 0x40, 0, 0x4c, 0x89, 0x1c,	 0x24, 0xc3,
+	};
+	static const uint8_t unoptimized[] = {
+		0xe8, 11,   0,	  0,	0,    PAUSE_LFENCE, 0xe9, 0xf6, 0xff,
+		0xff, 0xff, 0x90, 0x4c, 0x89, 0x1c,	    0x24, 0xc3,
+	};
+
+	assert_thunk(code, sizeof(code), "", 0, "0000000000000000AAAAA");
+	assert_thunk(unoptimized, sizeof(unoptimized), "", 0, "0000000000000000AAAAA");
+}
+
+/* gcc tells what the call has pushed, and not that it has been dropped. */
+static void test_a_thunk_of_gcc_has_dropped_it_before_it_returns(void **state)
+{
+	static const uint8_t program[] = { DW_CFA_advance_loc | 12, DW_CFA_def_cfa_offset, 16 };
+	static const uint8_t to_register[] = {
+		0xe8, 7, 0, 0, 0, PAUSE_LFENCE, 0xeb, 0xf9, 0x48, 0x89, 0x04, 0x24, 0xc3,
+	};
+	static const uint8_t back[] = {
+		0xe8, 7, 0, 0, 0, PAUSE_LFENCE, 0xeb, 0xf9, 0x48, 0x8d, 0x64, 0x24, 8, 0xc3, 0xcc,
+	};
+
+	assert_thunk(to_register, sizeof(to_register), program, sizeof(program),
+		     "00000000000011111");
+	assert_thunk(back, sizeof(back) - 1, program, sizeof(program),
+		     "000000000000"
+		     "11111"
+		     "@");
+	assert_thunk(back, sizeof(back), program, sizeof(program),
+		     "000000000000"
+		     "11111"
+		     "@@");
+}
+
+static void test_code_like_a_thunk_is_none(void **state)
+{
+	static const uint8_t thunk[] = {
+		0xe8, 11,   0, 0,    0,	   PAUSE_LFENCE, 0xeb, 0xf9, 0x0f,
+		0x1f, 0x40, 0, 0x4c, 0x89, 0x1c,	 0x24, 0xc3,
+	};
+	uint8_t code[sizeof(thunk)];
+
+	for (size_t i = 0; i < sizeof(thunk); i++) {
+		bool is_padding = i >= 12 && i < 16, is_register = i == 18, is_rex = i == 16;
+
+		if (is_padding || is_register || is_rex)
+			continue;
+		memcpy(code, thunk, sizeof(code));
+		code[i] ^= 0x81;
+		assert_thunk(code, sizeof(code), "", 0, "000000000000000000000");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_without_information_there_are_no_rules),
+		cmocka_unit_test(test_gaps_between_descriptions_have_no_rule),
+		cmocka_unit_test(test_rows_of_a_program_begin_where_it_says),
+		cmocka_unit_test(test_what_cannot_be_run_is_fallback_and_not_nothing),
+		cmocka_unit_test(test_a_rule_carries_on_over_pages),
+		cmocka_unit_test(test_a_row_may_begin_with_a_page),
+		cmocka_unit_test(test_offsets_are_those_of_the_file),
+		cmocka_unit_test(test_two_segments_come_in_the_order_of_the_file),
+		cmocka_unit_test(test_what_lies_in_no_segment_is_refused),
+		cmocka_unit_test(test_code_is_cut_where_its_segment_ends),
+		cmocka_unit_test(test_what_contradicts_itself_is_counted),
+		cmocka_unit_test(test_of_overlapping_descriptions_the_later_one_holds),
+		cmocka_unit_test(test_behind_a_description_within_another_there_is_no_rule),
+		cmocka_unit_test(test_of_duplicates_the_last_one_holds),
+		cmocka_unit_test(test_debug_frame_fills_what_eh_frame_leaves),
+		cmocka_unit_test(test_debug_frame_has_all_that_eh_frame_does_not_speak_of),
+		cmocka_unit_test(test_what_does_not_begin_in_code_counts_for_nothing),
+		cmocka_unit_test(test_headers_in_a_segment_are_no_code),
+		cmocka_unit_test(test_what_was_dropped_behind_it_counts_for_nothing_either),
+		cmocka_unit_test(test_what_contradicts_nothing_is_believed),
+		cmocka_unit_test(test_what_is_not_behind_what_was_dropped_is_believed),
+		cmocka_unit_test(test_any_two_sections_are_merged_place_by_place),
+		cmocka_unit_test(test_a_part_of_the_file_that_is_loaded_twice_has_one_rule),
+		cmocka_unit_test(test_a_file_larger_than_a_table_loses_its_end),
+		cmocka_unit_test(test_rules_beyond_the_limit_are_fallback_and_the_others_intact),
+		cmocka_unit_test(test_a_plt_without_information_speaks_for_itself),
+		cmocka_unit_test(test_a_plt_with_endbr64_speaks_for_itself),
+		cmocka_unit_test(test_the_plt_of_mold_pushes_in_its_head),
+		cmocka_unit_test(test_a_plt_of_code_that_is_not_known_has_no_rule),
+		cmocka_unit_test(test_a_plt_that_lies_nowhere_or_has_no_end_is_refused),
+		cmocka_unit_test(test_what_describes_a_plt_is_believed_instead),
+		cmocka_unit_test(test_a_thunk_of_clang_has_pushed_what_its_call_has),
+		cmocka_unit_test(test_a_thunk_of_gcc_has_dropped_it_before_it_returns),
+		cmocka_unit_test(test_code_like_a_thunk_is_none),
+		cmocka_unit_test(test_the_bytes_of_a_table_are_a_table),
+		cmocka_unit_test(test_every_truncation_of_a_table_is_refused),
+		cmocka_unit_test(test_a_table_with_bytes_behind_it_is_refused),
+		cmocka_unit_test(test_no_look_up_leaves_a_table_with_a_flipped_bit),
+		cmocka_unit_test(test_a_table_of_impossible_numbers_is_refused),
+		cmocka_unit_test(test_a_table_with_too_many_pages_is_refused),
+		cmocka_unit_test(test_a_table_with_too_many_rules_is_refused),
+		cmocka_unit_test(test_pages_out_of_order_are_refused),
+		cmocka_unit_test(test_every_flipped_bit_of_a_source_gives_a_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+
+#include "common/base/cleanup.h"
+#include "common/unwind/unwind-dropped.h"
+
+enum {
+	RUNS = 4,     /* sections that a compiler fills in turn: hot, cold, startup, exit */
+	GAP_MAX = 64, /* bytes between the functions of a section */
+};
+
+/* Functions of one section that begin behind each other, the first of them at no code. */
+struct run {
+	uint64_t end;
+	size_t n;				    /* of those that seem to be code */
+	const struct cfi_description *first, *last; /* of them */
+};
+
+struct dropping {
+	const struct cfi *cfi; /* by start */
+	const struct unwind_source *source;
+	const struct cfi_description **order;	 /* as the section has them */
+	const struct cfi_description **previous; /* of its run, by index in the list */
+	bool *is_dropped;			 /* likewise */
+	struct run runs[RUNS];
+	size_t n_begun;
+};
+
+bool unwind_source_is_code(const struct unwind_source *source, uint64_t address)
+{
+	const struct unwind_segment *segment = unwind_source_segment(source, address);
+
+	return segment && address >= segment->code;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct cfi_description *const *left = a, *const *right = b;
+
+	return (*left)->range < (*right)->range ? -1 : (*left)->range > (*right)->range;
+}
+
+/* How many descriptions begin before an address. */
+static size_t count_before(const struct cfi *cfi, uint64_t address)
+{
+	size_t low = 0, high = cfi->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cfi->list[middle].start < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether the run covers a part of what another description of code does. */
+static bool contradicts_others(const struct dropping *dropping, const struct run *run)
+{
+	size_t n_before = count_before(dropping->cfi, run->first->start);
+	size_t n_within = count_before(dropping->cfi, run->end) - n_before;
+	const struct cfi_description *list = dropping->cfi->list;
+
+	if (n_within > run->n)
+		return true;
+	return n_before && list[n_before - 1].end > run->first->start &&
+	       unwind_source_is_code(dropping->source, list[n_before - 1].start);
+}
+
+static void end_run(struct dropping *dropping, struct run *run)
+{
+	const struct cfi_description *list = dropping->cfi->list;
+
+	if (run->n && contradicts_others(dropping, run))
+		for (const struct cfi_description *each = run->last; each;
+		     each = dropping->previous[each - list])
+			dropping->is_dropped[each - list] = true;
+	*run = (struct run){ 0 };
+}
+
+static void begin_run(struct dropping *dropping, const struct cfi_description *first)
+{
+	struct run *run = &dropping->runs[dropping->n_begun++ % RUNS];
+
+	end_run(dropping, run);
+	run->end = first->end;
+}
+
+/* Whether a function may lie behind an address: there, or where it would be aligned. */
+static bool is_behind(uint64_t start, uint64_t end)
+{
+	return end && start >= end && start - end < GAP_MAX && start - end < (start & -start);
+}
+
+static void go_on(struct dropping *dropping, const struct cfi_description *next)
+{
+	for (size_t i = 0; i < RUNS; i++) {
+		struct run *run = &dropping->runs[i];
+
+		if (!is_behind(next->start, run->end))
+			continue;
+		dropping->previous[next - dropping->cfi->list] = run->last;
+		run->last = next;
+		run->first = run->n ? run->first : next;
+		run->end = next->end;
+		run->n++;
+		return;
+	}
+}
+
+/* Each object file has a common part of its own in .debug_frame. */
+static void follow(struct dropping *dropping)
+{
+	const struct cfi *cfi = dropping->cfi;
+
+	for (size_t i = 0; i < cfi->n; i++) {
+		const struct cfi_description *each = dropping->order[i];
+		bool is_next_file = i && each->common != dropping->order[i - 1]->common;
+
+		for (size_t k = 0; k < RUNS && is_next_file; k++)
+			end_run(dropping, &dropping->runs[k]);
+		if (dropping->is_dropped[each - cfi->list])
+			begin_run(dropping, each);
+		else
+			go_on(dropping, each);
+	}
+	for (size_t k = 0; k < RUNS; k++)
+		end_run(dropping, &dropping->runs[k]);
+}
+
+/* Marks those that begin in code, too, by what begins nowhere. */
+static void find_in_code(const struct unwind_source *source, const struct cfi *cfi,
+			 bool *is_dropped)
+{
+	_cleanup_free_ const struct cfi_description **order = calloc(cfi->n, sizeof(*order));
+	_cleanup_free_ const struct cfi_description **previous = calloc(cfi->n, sizeof(*previous));
+	struct dropping dropping = {
+		.cfi = cfi,
+		.source = source,
+		.order = order,
+		.previous = previous,
+		.is_dropped = is_dropped,
+	};
+
+	if (!order || !previous)
+		return;
+	for (size_t i = 0; i < cfi->n; i++)
+		order[i] = &cfi->list[i];
+	qsort(order, cfi->n, sizeof(*order), compare_places);
+	follow(&dropping);
+}
+
+size_t unwind_source_drop_others(const struct unwind_source *source, struct cfi *cfi)
+{
+	_cleanup_free_ bool *is_dropped = calloc(cfi->n + 1, sizeof(*is_dropped));
+	size_t n = 0, n_before = cfi->n, n_dropped = 0;
+
+	for (size_t i = 0; i < cfi->n; i++) {
+		bool is_code = unwind_source_is_code(source, cfi->list[i].start);
+
+		n_dropped += !is_code;
+		if (is_dropped)
+			is_dropped[i] = !is_code;
+	}
+	if (is_dropped && n_dropped && cfi->section.kind == CFI_DEBUG_FRAME)
+		find_in_code(source, cfi, is_dropped);
+	for (size_t i = 0; i < n_before; i++) {
+		struct cfi_description each = cfi->list[i];
+
+		if (is_dropped ? is_dropped[i] : !unwind_source_is_code(source, each.start))
+			continue;
+		cfi->list[i] = cfi->list[n];
+		cfi->list[n++] = each;
+	}
+	cfi->n = n;
+	return n_before - n;
+}

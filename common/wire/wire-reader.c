@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/file/own-file.h"
+#include "common/wire/wire-reader.h"
+#include "common/base/zero-pages.h"
+
+enum {
+	CACHE_LINE = 64,
+	PREFETCHED = 16 * CACHE_LINE, /* measured: a CPU has not many more under way at once */
+};
+
+/* false: it is no file, or one that may change under us. */
+static bool map_file(struct wire_reader *reader)
+{
+	off_t at = lseek(reader->fd, 0, SEEK_CUR);
+	struct stat status;
+	void *map;
+
+	if (fstat(reader->fd, &status) < 0 || !S_ISREG(status.st_mode) ||
+	    !file_is_our_own(&status) || at < 0 || at % sizeof(uint64_t) || at >= status.st_size)
+		return false;
+	map = file_map_in_order(reader->fd, status.st_size);
+	if (map == MAP_FAILED)
+		return false;
+	reader->buffer = map;
+	reader->map_size = status.st_size;
+	reader->start = reader->end = at;
+	return true;
+}
+
+int wire_reader_init(struct wire_reader *reader, int fd)
+{
+	*reader = (struct wire_reader){ .fd = fd };
+	if (map_file(reader))
+		return 0;
+	reader->buffer = zero_pages_get(WIRE_READER_SIZE);
+	return reader->buffer ? 0 : -ENOMEM;
+}
+
+void wire_reader_deinit(struct wire_reader *reader)
+{
+	if (reader->map_size)
+		munmap(reader->buffer, reader->map_size);
+	else
+		zero_pages_give_back(reader->buffer, WIRE_READER_SIZE);
+	reader->buffer = NULL;
+}
+
+/*
+ * As much more of the file as one read(2) would have given. Its pages are not asked for here
+ * (MADV_POPULATE_READ): that takes longer than the faults do, as each brings many of them.
+ */
+static int fill_from_map(struct wire_reader *reader)
+{
+	size_t left = reader->map_size - reader->end;
+
+	reader->at_end = left == 0;
+	reader->end += left < WIRE_READER_SIZE ? left : WIRE_READER_SIZE;
+	return 0;
+}
+
+int wire_reader_fill(struct wire_reader *reader)
+{
+	size_t kept = reader->end - reader->start;
+	ssize_t n;
+
+	if (reader->map_size)
+		return fill_from_map(reader);
+	/*
+	 * Only the beginning of a record that has not arrived whole is moved, and only to make
+	 * room: most of the time the buffer is empty here.
+	 */
+	if (kept == 0 || WIRE_READER_SIZE - reader->end < WIRE_RECORD_MAX) {
+		memmove(reader->buffer, reader->buffer + reader->start, kept);
+		reader->start = reader->ahead = 0;
+		reader->end = kept;
+	}
+	n = read(reader->fd, reader->buffer + reader->end, WIRE_READER_SIZE - reader->end);
+	if (n < 0 && errno == EAGAIN) /* somebody else's O_NONBLOCK on a shared descriptor */
+		return poll(&(struct pollfd){ reader->fd, POLLIN, 0 }, 1, -1) < 0 ? -errno : 0;
+	if (n < 0)
+		return -errno;
+	reader->at_end = n == 0;
+	reader->end += n;
+	return 0;
+}
+
+/*
+ * Asks for the beginning of the record behind the next one, and with that for the end of the next:
+ * mostly they are in no cache, and nothing but the size of the one before tells where they are.
+ */
+static void look_ahead(struct wire_reader *reader)
+{
+	const struct wire_header *header;
+
+	if (reader->ahead < reader->start)
+		reader->ahead = reader->start;
+	header = (const void *)(reader->buffer + reader->ahead);
+	if (wire_check_header(header, reader->end - reader->ahead) != WIRE_OK)
+		return;
+	reader->ahead += header->size;
+	for (size_t i = 0; i < PREFETCHED; i += CACHE_LINE)
+		__builtin_prefetch((const char *)header + header->size - CACHE_LINE + i);
+}
+
+enum wire_outcome wire_reader_next(struct wire_reader *reader, struct wire_raw *ret)
+{
+	const void *at = reader->buffer + reader->start;
+	enum wire_outcome outcome = wire_check_header(at, reader->end - reader->start);
+
+	if (outcome)
+		return outcome;
+	ret->header = at;
+	reader->start += ret->header->size;
+	look_ahead(reader);
+	reader->n_bytes += ret->header->size;
+	reader->n_records++;
+	reader->totals[ret->header->type]++;
+	return WIRE_OK;
+}
+
+/* Whether what has arrived so far can still become a hello. */
+static enum wire_outcome check_magic(const struct wire_reader *reader)
+{
+	const struct wire_header *header = (const void *)(reader->buffer + reader->start);
+	size_t size = reader->end - reader->start;
+	enum wire_outcome outcome = wire_check_header(header, size);
+	const uint64_t *fields = (const void *)(header + 1);
+
+	if (outcome != WIRE_OK && outcome != WIRE_E_MORE)
+		return WIRE_E_MAGIC;
+	if (size >= sizeof(*header) && header->type != WIRE_RECORD_hello)
+		return WIRE_E_MAGIC;
+	if (size >= sizeof(*header) + 8 && fields[0] != WIRE_MAGIC)
+		return WIRE_E_MAGIC;
+	if (size >= sizeof(*header) + 16 && fields[1] != WIRE_VERSION_MAJOR)
+		return WIRE_E_VERSION;
+	return outcome;
+}
+
+enum wire_outcome wire_reader_hello(struct wire_reader *reader, struct wire_hello *ret)
+{
+	const uint64_t *fields = (const void *)(reader->buffer + reader->start + 8);
+	enum wire_outcome outcome = check_magic(reader);
+	struct wire_raw raw;
+
+	if (outcome)
+		return outcome;
+	/* The third field is the minor version, which tells how the record itself is read. */
+	reader->peer_minor = fields[2] > UINT32_MAX ? UINT32_MAX : fields[2];
+	outcome = wire_reader_next(reader, &raw);
+	if (!outcome)
+		outcome = wire_decode(wire_type(WIRE_RECORD_hello), raw.header, raw.header->size,
+				      reader->peer_minor, ret);
+	return outcome;
+}

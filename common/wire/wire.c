@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tables that wire.def stands for. How they are used: wire-codec.c. */
+#include <stddef.h>
+#include <string.h>
+
+#include "common/wire/wire.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A limit of zero is a division by zero at compile time: nothing of varying length is unlimited. */
+#define LIMIT(detail) .limit = (detail) * (1 / !!(detail))
+#define DETAIL_U32(detail)
+#define DETAIL_U64(detail)
+#define DETAIL_ADDR(detail)
+#define DETAIL_ENUM(detail) .names = &wire_names_##detail,
+#define DETAIL_FLAGS(detail) .names = &wire_names_##detail,
+#define DETAIL_TEXT(detail) LIMIT(detail),
+#define DETAIL_STRING(detail) LIMIT(detail), .element = 1,
+#define DETAIL_BLOB(detail) LIMIT(detail), .element = 1,
+#define DETAIL_ADDRS(detail) LIMIT(detail), .element = sizeof(uint64_t),
+#define DETAIL_FRAMES(detail) LIMIT(detail), .element = sizeof(struct wire_frame),
+#define DETAIL_TOTALS(detail) LIMIT(detail), .element = sizeof(struct wire_total),
+#define DETAIL_VALUES(detail) LIMIT(detail), .element = sizeof(struct wire_counter_value),
+
+/* First meaning: the sets of names. */
+#define NAMES(set, doc) static const struct wire_name names_of_##set[] = {
+#define NAME(set, NAME_, number, text, doc) { number, text, doc },
+#define NAMES_END(set)                                                                             \
+	}                                                                                          \
+	;
+#define ITEM(item, doc)
+#define ITEM_FIELD(item, kind, field, detail, doc)
+#define ITEM_END(item)
+#define RECORD(record, id, doc)
+#define FIELD(record, kind, field, detail, since, doc)
+#define RECORD_END(record)
+#include "common/wire/wire.def"
+#undef NAMES
+#undef NAME
+#undef NAMES_END
+
+#define NAMES(set, doc)                                                                            \
+	const struct wire_names wire_names_##set = { #set, doc, names_of_##set,                    \
+						     ARRAY_SIZE(names_of_##set) };
+#define NAME(set, NAME_, number, text, doc)
+#define NAMES_END(set)
+#include "common/wire/wire.def"
+#undef NAMES
+
+/* Second meaning: the fields of each item and record. */
+#define NAMES(set, doc)
+#undef ITEM
+#undef ITEM_FIELD
+#undef ITEM_END
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+#define ITEM(item, doc) static const struct wire_field fields_of_##item[] = {
+#define ITEM_FIELD(item, kind_, field, detail, doc_)                                               \
+	{ .name = #field,                                                                          \
+	  .doc = doc_,                                                                             \
+	  .kind = WIRE_##kind_,                                                                    \
+	  .offset = offsetof(struct wire_##item, field),                                           \
+	  DETAIL_##kind_(detail) },
+#define ITEM_END(item)                                                                             \
+	}                                                                                          \
+	;
+#define RECORD(record, id, doc) static const struct wire_field fields_of_##record[] = {
+#define FIELD(record, kind_, field, detail, since_, doc_)                                          \
+	{ .name = #field,                                                                          \
+	  .doc = doc_,                                                                             \
+	  .kind = WIRE_##kind_,                                                                    \
+	  .offset = offsetof(struct wire_##record, field),                                         \
+	  .since = since_,                                                                         \
+	  DETAIL_##kind_(detail) },
+#define RECORD_END(record)                                                                         \
+	}                                                                                          \
+	;
+#include "common/wire/wire.def"
+
+/* Third meaning: the types themselves. */
+#undef ITEM
+#undef ITEM_FIELD
+#undef ITEM_END
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+#define ITEM(item, doc)                                                                            \
+	static const struct wire_type type_##item = { #item,                                       \
+						      doc,                                         \
+						      0,                                           \
+						      sizeof(struct wire_##item),                  \
+						      fields_of_##item,                            \
+						      ARRAY_SIZE(fields_of_##item) };              \
+	_Static_assert(sizeof(struct wire_##item) % 8 == 0, "items keep arrays aligned");
+#define ITEM_FIELD(item, kind, field, detail, doc)
+#define ITEM_END(item)
+#define RECORD(record, id, doc)                                                                    \
+	static const struct wire_type type_##record = { #record,                                   \
+							doc,                                       \
+							id,                                        \
+							sizeof(struct wire_##record),              \
+							fields_of_##record,                        \
+							ARRAY_SIZE(fields_of_##record) };          \
+	_Static_assert((id) > 0 && (id) < WIRE_TYPE_MAX, "a record's id");
+#define FIELD(record, kind, field, detail, since, doc)
+#define RECORD_END(record)
+#include "common/wire/wire.def"
+
+/* Fourth meaning: the lists of all of them. */
+#undef ITEM
+#undef RECORD
+#undef NAMES
+#define ITEM(item, doc)
+#define RECORD(record, id, doc) &type_##record,
+#define NAMES(set, doc)
+const struct wire_type *const wire_types[] = {
+#include "common/wire/wire.def"
+};
+const size_t wire_n_types = ARRAY_SIZE(wire_types);
+
+#undef ITEM
+#undef RECORD
+#define ITEM(item, doc) &type_##item,
+#define RECORD(record, id, doc)
+const struct wire_type *const wire_items[] = {
+#include "common/wire/wire.def"
+};
+const size_t wire_n_items = ARRAY_SIZE(wire_items);
+
+#undef ITEM
+#undef NAMES
+#define ITEM(item, doc)
+#define NAMES(set, doc) &wire_names_##set,
+const struct wire_names *const wire_name_sets[] = {
+#include "common/wire/wire.def"
+};
+const size_t wire_n_name_sets = ARRAY_SIZE(wire_name_sets);
+
+#undef RECORD
+#undef NAMES
+#define RECORD(record, id, doc) [id] = &type_##record,
+#define NAMES(set, doc)
+static const struct wire_type *const types_by_id[WIRE_TYPE_MAX] = {
+#include "common/wire/wire.def"
+};
+
+const struct wire_type *wire_type(uint16_t id)
+{
+	return id < WIRE_TYPE_MAX ? types_by_id[id] : NULL;
+}
+
+const char *wire_name_text(const struct wire_names *names, uint32_t number)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (names->names[i].number == number)
+			return names->names[i].text;
+	return NULL;
+}
+
+const char *wire_outcome_text(enum wire_outcome outcome)
+{
+	switch (outcome) {
+	case WIRE_OK:
+		return "it is well";
+	case WIRE_E_MORE:
+		return "it is not whole";
+	case WIRE_E_SIZE:
+		return "its size is impossible";
+	case WIRE_E_TYPE:
+		return "its type is impossible";
+	case WIRE_E_SHORT:
+		return "it ends before its last field";
+	case WIRE_E_LONG:
+		return "it goes on behind its last field";
+	case WIRE_E_LIMIT:
+		return "a field is over its limit";
+	case WIRE_E_TEXT:
+		return "a text is not terminated where it should be";
+	case WIRE_E_PADDING:
+		return "its padding is not zero";
+	case WIRE_E_MAGIC:
+		return "it is not a stackpipe stream";
+	case WIRE_E_VERSION:
+		return "it is a stream of another version";
+	}
+	return "it is damaged";
+}
+
+struct wire_string wire_string(const char *text, size_t limit)
+{
+	return text ? (struct wire_string){ text, strnlen(text, limit) }
+		    : (struct wire_string){ "", 0 };
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The wire: what travels between the stages.
+ *
+ * A record is a header of 8 bytes and its fields, in the order of wire.def:
+ *   - a number takes 8 bytes, little-endian;
+ *   - TEXT takes the size that wire.def gives, filled up with zeros, the last byte always zero;
+ *   - anything else is a 64-bit count and its elements, filled up with zeros to 8 bytes:
+ *     at least one zero behind a STRING, so that it can be used as one of C's, and at least eight
+ *     behind a BLOB, so that a reader of whole words may run over its end.
+ * So every field lies at a multiple of 8, and a decoded record is a view: its strings, blobs and
+ * arrays point into the bytes that were decoded and die with them.
+ *
+ * Every record type is described by a table (struct wire_type), and one encoder and one decoder
+ * are driven by these tables; the decoder is the validator. There is exactly one encoding of a
+ * record, so decoding and encoding again gives the same bytes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the wire is little-endian and is used in place"
+#endif
+
+#define WIRE_MAGIC 0x7069706b63617473ULL
+#define WIRE_VERSION_MAJOR 1
+#define WIRE_VERSION_MINOR 9
+
+enum {
+	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
+	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
+	WIRE_FRAMES_MAX = 8192,	      /* of a stack */
+	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
+	WIRE_STACK_ENDS_MAX = 32,     /* reasons for a stack's end are below this */
+	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers leave out those of larger numbers */
+	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
+	WIRE_NAME_MAX = 4096,	      /* bytes of a function's or source file's name */
+	WIRE_BLOB_PADDING = 8,	      /* zero bytes that follow a blob, at least */
+};
+
+/* What a decoder can say of bytes that it was given. Never an errno: the data is at fault. */
+enum wire_outcome {
+	WIRE_OK = 0,
+	WIRE_E_MORE,	/* the record has not arrived whole */
+	WIRE_E_SIZE,	/* a size below the header, above WIRE_RECORD_MAX or not a multiple of 8 */
+	WIRE_E_TYPE,	/* an id of WIRE_TYPE_MAX or above, or not the expected one */
+	WIRE_E_SHORT,	/* ends before its last field, or within one */
+	WIRE_E_LONG,	/* goes on behind its last field */
+	WIRE_E_LIMIT,	/* a string, blob or array longer than its limit, a number beyond 32 bits */
+	WIRE_E_TEXT,	/* a zero byte within a string, or none behind a text */
+	WIRE_E_PADDING, /* a padding byte or header flag that is not zero */
+	WIRE_E_MAGIC,	/* not a stackpipe stream at all */
+	WIRE_E_VERSION, /* a stream of another major version */
+};
+
+/* One line for a person. */
+const char *wire_outcome_text(enum wire_outcome outcome);
+
+struct wire_header {
+	uint32_t size; /* of the whole record */
+	uint16_t type;
+	uint16_t flags; /* zero */
+};
+
+/* A record as it lies in a buffer. */
+struct wire_raw {
+	const struct wire_header *header;
+};
+
+struct wire_string {
+	const char *data; /* followed by a zero byte in a decoded record */
+	size_t size;	  /* without that byte */
+};
+
+struct wire_blob {
+	const void *data;
+	size_t size;
+};
+
+struct wire_addrs {
+	const uint64_t *data;
+	size_t n;
+};
+
+struct wire_frames {
+	const struct wire_frame *data;
+	size_t n;
+};
+
+struct wire_totals {
+	const struct wire_total *data;
+	size_t n;
+};
+
+struct wire_values {
+	const struct wire_counter_value *data;
+	size_t n;
+};
+
+/* The kinds of fields: their C types, and what `detail` means for them. */
+#define WIRE_C_U32(field, detail) uint32_t field;
+#define WIRE_C_U64(field, detail) uint64_t field;
+#define WIRE_C_ADDR(field, detail) uint64_t field;
+#define WIRE_C_ENUM(field, detail) uint32_t field;
+#define WIRE_C_FLAGS(field, detail) uint32_t field;
+#define WIRE_C_TEXT(field, detail) char field[detail];
+#define WIRE_C_STRING(field, detail) struct wire_string field;
+#define WIRE_C_BLOB(field, detail) struct wire_blob field;
+#define WIRE_C_ADDRS(field, detail) struct wire_addrs field;
+#define WIRE_C_FRAMES(field, detail) struct wire_frames field;
+#define WIRE_C_TOTALS(field, detail) struct wire_totals field;
+#define WIRE_C_VALUES(field, detail) struct wire_values field;
+
+enum wire_kind {
+	WIRE_U32,
+	WIRE_U64,
+	WIRE_ADDR,
+	WIRE_ENUM,
+	WIRE_FLAGS,
+	WIRE_TEXT,
+	WIRE_STRING,
+	WIRE_BLOB,
+	WIRE_ADDRS,
+	WIRE_FRAMES,
+	WIRE_TOTALS,
+	WIRE_VALUES,
+};
+
+/* Ids: WIRE_RECORD_hello …; names: WIRE_stack_end_COMPLETE …; structures: struct wire_hello … */
+#define NAMES(set, doc)                                                                            \
+	enum wire_##set                                                                            \
+	{
+#define NAME(set, NAME_, number, text, doc) WIRE_##set##_##NAME_ = number,
+#define NAMES_END(set)                                                                             \
+	}                                                                                          \
+	;
+#define ITEM(item, doc)
+#define ITEM_FIELD(item, kind, field, detail, doc)
+#define ITEM_END(item)
+#define RECORD(record, id, doc)
+#define FIELD(record, kind, field, detail, since, doc)
+#define RECORD_END(record)
+#include "common/wire/wire.def"
+#undef NAMES
+#undef NAME
+#undef NAMES_END
+#define NAMES(set, doc)
+#define NAME(set, NAME_, number, text, doc)
+#define NAMES_END(set)
+
+#undef RECORD
+#define RECORD(record, id, doc) WIRE_RECORD_##record = id,
+enum wire_record_id {
+#include "common/wire/wire.def"
+};
+
+#undef RECORD
+#define RECORD(record, id, doc)
+#undef ITEM
+#undef ITEM_FIELD
+#undef ITEM_END
+#define ITEM(item, doc) struct wire_##item {
+#define ITEM_FIELD(item, kind, field, detail, doc) WIRE_C_##kind(field, detail)
+#define ITEM_END(item)                                                                             \
+	}                                                                                          \
+	;
+#include "common/wire/wire.def"
+#undef ITEM
+#undef ITEM_FIELD
+#undef ITEM_END
+#define ITEM(item, doc)
+#define ITEM_FIELD(item, kind, field, detail, doc)
+#define ITEM_END(item)
+
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+#define RECORD(record, id, doc) struct wire_##record {
+#define FIELD(record, kind, field, detail, since, doc) WIRE_C_##kind(field, detail)
+#define RECORD_END(record)                                                                         \
+	}                                                                                          \
+	;
+#include "common/wire/wire.def"
+
+/* Room for a decoded record of any type. */
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+#define RECORD(record, id, doc) struct wire_##record record;
+#define FIELD(record, kind, field, detail, since, doc)
+#define RECORD_END(record)
+union wire_view {
+#include "common/wire/wire.def"
+};
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+#undef NAMES
+#undef NAME
+#undef NAMES_END
+#undef ITEM
+#undef ITEM_FIELD
+#undef ITEM_END
+
+/* How many samples a stack is of. */
+static inline uint64_t wire_stack_samples(const struct wire_stack *stack)
+{
+	return stack->n_samples ? stack->n_samples : 1;
+}
+
+struct wire_name {
+	uint32_t number;
+	const char *text;
+	const char *doc;
+};
+
+struct wire_names {
+	const char *set;
+	const char *doc;
+	const struct wire_name *names;
+	size_t n;
+};
+
+struct wire_field {
+	const char *name;
+	const char *doc;
+	enum wire_kind kind;
+	uint32_t offset;		/* in the C structure */
+	uint32_t limit;			/* elements; of a TEXT its size */
+	uint32_t element;		/* bytes of an element; 0: not a STRING, BLOB or array */
+	uint32_t since;			/* minor version */
+	const struct wire_names *names; /* of ENUM and FLAGS */
+};
+
+struct wire_type {
+	const char *name;
+	const char *doc;
+	uint16_t id;
+	uint32_t view_size; /* of the C structure */
+	const struct wire_field *fields;
+	size_t n_fields;
+};
+
+/* All of wire.def, in its order. */
+extern const struct wire_type *const wire_types[];
+extern const size_t wire_n_types;
+extern const struct wire_names *const wire_name_sets[];
+extern const size_t wire_n_name_sets;
+extern const struct wire_type *const wire_items[];
+extern const size_t wire_n_items;
+
+/* The type of an id; NULL: not known here. */
+const struct wire_type *wire_type(uint16_t id);
+
+/* The text of a number of a set; NULL: not known here. */
+const char *wire_name_text(const struct wire_names *names, uint32_t number);
+extern const struct wire_names wire_names_clock, wire_names_severity, wire_names_origin,
+	wire_names_image_kind, wire_names_image_status, wire_names_stack_end,
+	wire_names_frame_flags, wire_names_mapping_flags, wire_names_sandbox_parts,
+	wire_names_end_flags, wire_names_event_kind, wire_names_event_unit;
+
+/* A piece of an encoded record that was left out, to be gathered from where it lies. */
+struct wire_gap {
+	const void *data;
+	size_t size;   /* 0: nothing was left out */
+	size_t offset; /* in the encoded bytes, where it belongs */
+};
+
+/*
+ * The bytes that `view` (a struct wire_… of this type) takes when encoded; 0 if a field is over
+ * its limit.
+ */
+size_t wire_encoded_size(const struct wire_type *type, const void *view);
+
+/*
+ * Encodes `view` at `ret`, which must have room for wire_encoded_size() bytes and be aligned to
+ * 8, and returns how many were written. With `ret_gap`, a blob of WIRE_GAP_MIN bytes and more is
+ * not copied but left out and told there; at most one a record.
+ */
+enum { WIRE_GAP_MIN = 1024 };
+size_t wire_encode(const struct wire_type *type, const void *view, void *ret,
+		   struct wire_gap *ret_gap);
+
+/*
+ * Checks the record at `record`, of which `size` bytes are there, and fills the view. A field
+ * that a later minor version appended may be missing at the end and is then zero; fields that are
+ * not known here are accepted only where `peer_minor` is later than ours.
+ */
+enum wire_outcome wire_decode(const struct wire_type *type, const void *record, size_t size,
+			      uint32_t peer_minor, void *ret_view);
+
+/* Checks a header alone: WIRE_OK, WIRE_E_MORE, WIRE_E_SIZE, WIRE_E_TYPE or WIRE_E_PADDING. */
+enum wire_outcome wire_check_header(const void *record, size_t size);
+
+/* The wire's string of one of C's, cut at `limit` bytes; NULL: an empty one. */
+struct wire_string wire_string(const char *text, size_t limit);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "perf-source/gauges/instrument-files.h"
+
+enum { HUNDREDTHS = 100, SECTOR_BYTES = 512, NUMBERS_MAX = 20 };
+
+/* Decimal numbers with blanks between: how many there were until something else came. */
+static size_t parse_numbers(const char *text, uint64_t *ret, size_t n_max)
+{
+	size_t n = 0;
+	char *end;
+
+	while (n < n_max) {
+		while (*text == ' ' || *text == '\t')
+			text++;
+		if (!isdigit((unsigned char)*text))
+			break;
+		errno = 0;
+		ret[n] = strtoull(text, &end, 10);
+		if (errno || (*end && !isspace((unsigned char)*end)))
+			break;
+		text = end;
+		n++;
+	}
+	return n;
+}
+
+static void set(struct gauge *gauge, uint64_t value)
+{
+	if (!gauge)
+		return;
+	gauge->value = value;
+	gauge->has_value = true;
+}
+
+/*
+ * Of a total that grows: how much it has grown for each `unit` of time, which is nanoseconds. The
+ * first time nothing is known; one that shrinks has begun anew.
+ */
+static void set_rate(struct gauge *gauge, uint64_t total, uint64_t time, uint64_t unit)
+{
+	if (!gauge)
+		return;
+	if (gauge->total_at && total >= gauge->total && time > gauge->total_at)
+		set(gauge, (double)(total - gauge->total) * unit / (time - gauge->total_at) + 0.5);
+	gauge->total = total;
+	gauge->total_at = time;
+}
+
+static struct gauge *find(struct instruments *instruments, uint32_t divisor, const char *category,
+			  const char *description, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+static struct gauge *find(struct instruments *instruments, uint32_t divisor, const char *category,
+			  const char *description, const char *format, ...)
+{
+	struct gauge_name name = { .divisor = divisor };
+	va_list arguments;
+
+	snprintf(name.category, sizeof(name.category), "%s", category);
+	snprintf(name.description, sizeof(name.description), "%s", description);
+	va_start(arguments, format);
+	vsnprintf(name.name, sizeof(name.name), format, arguments);
+	va_end(arguments);
+	return instruments_find(instruments, &name);
+}
+
+/*
+ * "cpu0 user nice system idle iowait irq softirq steal …" in ticks: the share of those that were
+ * not idle. guest and guest_nice are in user and nice already.
+ */
+static void parse_cpu(struct instruments *instruments, const char *line)
+{
+	enum { IDLE = 3, IOWAIT = 4, LEAST = 4, COUNTED = 8 };
+	bool is_all = line[3] == ' ';
+	uint64_t ticks[NUMBERS_MAX], all = 0, idle;
+	char *behind = (char *)line + 3;
+	unsigned long cpu = is_all ? 0 : strtoul(behind, &behind, 10);
+	size_t n = *behind == ' ' ? parse_numbers(behind, ticks, NUMBERS_MAX) : 0;
+	struct gauge *gauge;
+
+	if (n < LEAST)
+		return;
+	for (size_t i = 0; i < n && i < COUNTED; i++)
+		all += ticks[i];
+	idle = ticks[IDLE] + (n > IOWAIT ? ticks[IOWAIT] : 0);
+	gauge = is_all ? find(instruments, HUNDREDTHS, "CPU Percent", "Combined CPU usage",
+			      "Combined")
+		       : find(instruments, HUNDREDTHS, "CPU Percent", "CPU usage", "Total CPU %lu",
+			      cpu);
+	if (!gauge)
+		return;
+	/* Ticks are the time here: total_at holds those of all kinds. */
+	if (gauge->total_at && all > gauge->total_at && all - idle >= gauge->total)
+		set(gauge,
+		    (all - idle - gauge->total) * 100 * HUNDREDTHS / (all - gauge->total_at));
+	gauge->total = all - idle;
+	gauge->total_at = all;
+}
+
+static bool begins(const char *line, const char *prefix)
+{
+	return !strncmp(line, prefix, strlen(prefix));
+}
+
+static void parse_stat(struct instruments *instruments, char *text, uint64_t time)
+{
+	uint64_t number;
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		if (begins(line, "cpu"))
+			parse_cpu(instruments, line);
+		else if (begins(line, "ctxt ") && parse_numbers(line + 5, &number, 1))
+			set_rate(find(instruments, 1, "Scheduler", "Context switches a second",
+				      "Context Switches"),
+				 number, time, NANOSECONDS_A_SECOND);
+		else if (begins(line, "processes ") && parse_numbers(line + 10, &number, 1))
+			set_rate(find(instruments, 1, "Scheduler", "Forks and clones a second",
+				      "Forks"),
+				 number, time, NANOSECONDS_A_SECOND);
+		else if (begins(line, "procs_running ") && parse_numbers(line + 14, &number, 1))
+			set(find(instruments, 1, "Scheduler", "Threads that run or could run",
+				 "Running"),
+			    number);
+		else if (begins(line, "procs_blocked ") && parse_numbers(line + 14, &number, 1))
+			set(find(instruments, 1, "Scheduler", "Threads that wait for a disk",
+				 "Blocked"),
+			    number);
+	}
+}
+
+/* The value of a line "NAME: 123 kB" in bytes. */
+static bool find_kib(const char *text, const char *name, uint64_t *ret)
+{
+	const char *line = text;
+	size_t size = strlen(name);
+
+	while (line && (strncmp(line, name, size) || line[size] != ':')) {
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
+	}
+	if (!line || !parse_numbers(line + size + 1, ret, 1))
+		return false;
+	*ret *= 1024;
+	return true;
+}
+
+static void parse_meminfo(struct instruments *instruments, char *text, uint64_t time)
+{
+	uint64_t total, left;
+
+	if (find_kib(text, "MemTotal", &total) && find_kib(text, "MemAvailable", &left) &&
+	    left <= total)
+		set(find(instruments, 1, "Memory", "Bytes that are not available", "Used"),
+		    total - left);
+	if (find_kib(text, "SwapTotal", &total) && find_kib(text, "SwapFree", &left) && total &&
+	    left <= total)
+		set(find(instruments, 1, "Memory", "Bytes of swap in use", "Swap"), total - left);
+	if (find_kib(text, "Dirty", &left))
+		set(find(instruments, 1, "Memory", "Bytes that wait to be written", "Dirty"), left);
+}
+
+/* Partitions are told as well, with what their disks have; and what is no disk. */
+static bool is_disk(const struct instruments *instruments, const char *name)
+{
+	char path[256];
+	FILE *file;
+
+	if (begins(name, "loop") || begins(name, "ram") || begins(name, "zram") ||
+	    strchr(name, '/'))
+		return false;
+	snprintf(path, sizeof(path), "%s/sys/block/%s/stat", instruments->root, name);
+	file = fopen(path, "re");
+	if (file)
+		fclose(file);
+	return file;
+}
+
+/* "major minor name reads merged sectors ms writes merged sectors …" */
+static void parse_diskstats(struct instruments *instruments, char *text, uint64_t time)
+{
+	enum { READ = 2, WRITTEN = 6, LEAST = 7 };
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		uint64_t numbers[NUMBERS_MAX];
+		char name[24];
+		int at = 0;
+
+		if (sscanf(line, " %*u %*u %23s%n", name, &at) != 1 ||
+		    parse_numbers(line + at, numbers, NUMBERS_MAX) < LEAST ||
+		    !is_disk(instruments, name))
+			continue;
+		set_rate(find(instruments, 1, "Disk", "Bytes read a second", "Read (%s)", name),
+			 numbers[READ] * SECTOR_BYTES, time, NANOSECONDS_A_SECOND);
+		set_rate(find(instruments, 1, "Disk", "Bytes written a second", "Written (%s)",
+			      name),
+			 numbers[WRITTEN] * SECTOR_BYTES, time, NANOSECONDS_A_SECOND);
+	}
+}
+
+/* "  eth0: bytes packets errs drop fifo frame compressed multicast bytes …" */
+static void parse_net(struct instruments *instruments, char *text, uint64_t time)
+{
+	enum { RECEIVED = 0, SENT = 8, LEAST = 9 };
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		uint64_t numbers[NUMBERS_MAX];
+		char *colon = strrchr(line, ':'); /* an alias has one in its name */
+		char *name = line + strspn(line, " ");
+
+		if (!colon || colon - name > 16 || colon == name ||
+		    parse_numbers(colon + 1, numbers, NUMBERS_MAX) < LEAST)
+			continue;
+		*colon = 0;
+		set_rate(find(instruments, 1, "Network", "Bytes received a second", "RX Bytes (%s)",
+			      name),
+			 numbers[RECEIVED], time, NANOSECONDS_A_SECOND);
+		set_rate(find(instruments, 1, "Network", "Bytes sent a second", "TX Bytes (%s)",
+			      name),
+			 numbers[SENT], time, NANOSECONDS_A_SECOND);
+	}
+}
+
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123": microseconds that somebody had to wait. */
+static void parse_pressure(struct instruments *instruments, char *text, uint64_t time,
+			   const char *what)
+{
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		const char *total = strstr(line, " total=");
+		bool is_some = begins(line, "some "), is_full = begins(line, "full ");
+		uint64_t stalled;
+
+		if (!total || (!is_some && !is_full) ||
+		    !parse_numbers(total + strlen(" total="), &stalled, 1))
+			continue;
+		set_rate(find(instruments, HUNDREDTHS, "Pressure",
+			      is_some ? "Percent of time that some threads stalled"
+				      : "Percent of time that all threads stalled",
+			      "%s (%s)", what, is_some ? "some" : "full"),
+			 stalled, time, 100 * HUNDREDTHS * NANOSECONDS_A_MICROSECOND);
+	}
+}
+
+static void parse_cpu_pressure(struct instruments *instruments, char *text, uint64_t time)
+{
+	parse_pressure(instruments, text, time, "CPU");
+}
+
+static void parse_memory_pressure(struct instruments *instruments, char *text, uint64_t time)
+{
+	parse_pressure(instruments, text, time, "Memory");
+}
+
+static void parse_io_pressure(struct instruments *instruments, char *text, uint64_t time)
+{
+	parse_pressure(instruments, text, time, "I/O");
+}
+
+/* "processor	: 0", "cpu MHz		: 2445.400" */
+static void parse_cpuinfo(struct instruments *instruments, char *text, uint64_t time)
+{
+	unsigned long cpu = 0;
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		const char *colon = strchr(line, ':');
+		double mhz;
+
+		if (!colon)
+			continue;
+		if (begins(line, "processor"))
+			cpu = strtoul(colon + 1, NULL, 10);
+		else if (begins(line, "cpu MHz") && (mhz = strtod(colon + 1, NULL)) > 0 &&
+			 mhz < 1e6)
+			set(find(instruments, HUNDREDTHS, "CPU Frequency", "MHz", "CPU %lu", cpu),
+			    mhz * HUNDREDTHS);
+	}
+}
+
+/* "123 (name) S …": the 14th and 15th are the ticks that this process has had (proc(5)). */
+static void parse_own_stat(struct instruments *instruments, char *text, uint64_t time)
+{
+	enum { SKIPPED = 12 }; /* numbers and a letter behind the name */
+	char *at = strrchr(text, ')');
+	uint64_t ticks[2];
+
+	for (int i = 0; at && i < SKIPPED; i++)
+		at = strchr(at + 1, ' ');
+	if (at && parse_numbers(at, ticks, 2) == 2)
+		set_rate(find(instruments, HUNDREDTHS, "Recorder",
+			      "CPU time of perf-source, percent of one CPU", "perf-source"),
+			 (ticks[0] + ticks[1]) * 100 * HUNDREDTHS / sysconf(_SC_CLK_TCK), time,
+			 NANOSECONDS_A_SECOND);
+}
+
+const struct instrument_file instrument_files[] = {
+	{ "/proc/stat", parse_stat },
+	{ "/proc/meminfo", parse_meminfo },
+	{ "/proc/diskstats", parse_diskstats },
+	{ "/proc/net/dev", parse_net },
+	{ "/proc/pressure/cpu", parse_cpu_pressure },
+	{ "/proc/pressure/memory", parse_memory_pressure },
+	{ "/proc/pressure/io", parse_io_pressure },
+	{ "/proc/cpuinfo", parse_cpuinfo },
+	{ "/proc/self/stat", parse_own_stat },
+};
+
+const size_t n_instrument_files = sizeof(instrument_files) / sizeof(*instrument_files);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/arch.h"
+#include "common/base/cleanup.h"
+#include "common/source/record.h"
+#include "perf-source/perf/event.h"
+
+/* linux/perf_event.h of 6.0; spelled out for older headers. */
+#define FORMAT_LOST (1U << 4)
+
+/* What both kinds of events have in common. */
+static struct perf_event_attr common_attr(const struct event_setup *setup)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.disabled = 1,
+		.inherit = setup->inherit,
+		.enable_on_exec = setup->enable_on_exec,
+		.exclude_hv = 1,
+		.exclude_kernel = setup->no_kernel,
+		.exclude_guest = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC, /* comparable with everybody else's times */
+		.watermark = 1,
+	};
+}
+
+/* Everything but what is sampled, and when. */
+static struct perf_event_attr sample_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.sample_type = RECORD_SAMPLE_TYPE;
+	attr.sample_regs_user = arch_host.register_mask;
+	attr.sample_stack_user = setup->stack_size;
+	attr.exclude_callchain_user = 1; /* its frame pointers would be guesses */
+	attr.exclude_callchain_kernel = setup->no_kernel;
+	attr.exclude_idle = 1;
+	attr.wakeup_watermark = setup->sample_wakeup;
+	if (!setup->no_lost_format)
+		attr.read_format = FORMAT_LOST;
+	return attr;
+}
+
+static struct perf_event_attr sampled_attr(const struct event_setup *setup, uint32_t number)
+{
+	const struct sampled_event *event = &setup->events[number];
+	struct perf_event_attr attr = sample_attr(setup);
+
+	attr.type = event->type;
+	attr.config = event->config;
+	attr.freq = !event->is_each_time;
+	if (event->is_each_time)
+		attr.sample_period = 1;
+	else
+		attr.sample_freq = setup->rate;
+	return attr;
+}
+
+/* What a program in the kernel puts out there. */
+static void make_output(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_BPF_OUTPUT;
+	attr->sample_period = 1;
+}
+
+/* Who is switched out, each time. The kernel takes it as it goes: the stack is that of its wait. */
+static struct perf_event_attr waits_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = sample_attr(setup);
+
+	attr.sample_type = RECORD_SAMPLE_RAW_TYPE;
+	if (setup->has_switch_program) {
+		make_output(&attr);
+		return attr;
+	}
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	attr.sample_period = 1;
+	return attr;
+}
+
+static struct perf_event_attr raw_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.inherit = 0;
+	attr.sample_type = RECORD_RAW_TYPE;
+	attr.wakeup_watermark = setup->switch_wakeup;
+	if (!setup->no_lost_format)
+		attr.read_format = FORMAT_LOST;
+	return attr;
+}
+
+static struct perf_event_attr wakings_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = sample_attr(setup);
+
+	attr.sample_type = RECORD_SAMPLE_RAW_TYPE;
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = setup->waking_tracepoint;
+	attr.sample_period = 1;
+	return attr;
+}
+
+/* An event that never occurs: what it is asked to tell beside its samples is all there is. */
+static struct perf_event_attr dummy_attr(const struct event_setup *setup, uint32_t wakeup)
+{
+	struct perf_event_attr attr = common_attr(setup);
+
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.sample_period = 1;
+	attr.sample_type = RECORD_SIDEBAND_TYPE;
+	attr.exclude_kernel = 1;
+	attr.wakeup_watermark = wakeup;
+	return attr;
+}
+
+static struct perf_event_attr switches_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = dummy_attr(setup, setup->switch_wakeup);
+
+	attr.context_switch = 1;
+	if (!setup->no_lost_format)
+		attr.read_format = FORMAT_LOST;
+	return attr;
+}
+
+/* What a program tells of them, by its data. */
+static struct perf_event_attr told_switches_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = raw_attr(setup);
+
+	make_output(&attr);
+	return attr;
+}
+
+static struct perf_event_attr sideband_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = dummy_attr(setup, setup->sideband_wakeup);
+
+	attr.mmap = 1;
+	attr.mmap2 = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	return attr;
+}
+
+/*
+ * Who loads code into the kernel, or makes it go, need not be one of those that are recorded. It is
+ * on from the beginning, which must be before kallsyms is read.
+ */
+static struct perf_event_attr kernel_code_attr(const struct event_setup *setup)
+{
+	struct perf_event_attr attr = dummy_attr(setup, setup->sideband_wakeup);
+
+	attr.disabled = 0;
+	attr.inherit = 0;
+	attr.enable_on_exec = 0;
+	attr.ksymbol = 1;
+	return attr;
+}
+
+static int open_event(struct perf_event_attr attr, pid_t pid, int cpu)
+{
+	int fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * What to do without after a refusal, newest first; false: nothing is left to give up. The kernel
+ * says EINVAL of any bit that it does not know, without a hint which one it was.
+ */
+static bool ask_for_less(struct event_setup *setup, int error)
+{
+	bool *part = NULL;
+
+	if ((error == -EINVAL || error == -E2BIG) && !setup->no_lost_format)
+		part = &setup->no_lost_format;
+	else if ((error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) &&
+		 setup->is_anybodys && !setup->no_first)
+		part = &setup->no_first;
+	else if ((error == -EACCES || error == -EPERM) && !setup->no_kernel)
+		part = &setup->no_kernel;
+	if (part)
+		*part = true;
+	if (part == &setup->no_first)
+		sampled_event_replace(&setup->events[0], "cpu-clock");
+	return part;
+}
+
+/* Takes the descriptor over, and gives it back. */
+static int set_filter(int fd, const struct sampled_event *event)
+{
+	_cleanup_fd_ int owned = fd;
+
+	if (event->filter && sampled_event_is_tracepoint(event)) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
+			return errno == EINVAL ? -EBADMSG : -errno;
+	} else if (event->filter_program_fd >= 0) {
+		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, event->filter_program_fd) < 0)
+			return -errno;
+	}
+	return take_fd(&owned);
+}
+
+int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int cpu)
+{
+	struct event_setup before = *setup;
+	int fd, error = 0;
+
+	for (;;) {
+		fd = open_event(sampled_attr(setup, number), pid, cpu);
+		if (fd >= 0)
+			return set_filter(fd, &setup->events[number]);
+		if (!error)
+			error = fd;
+		if (!ask_for_less(setup, fd))
+			break;
+	}
+	/*
+	 * Less did not help either: the first refusal is the one to tell, but where it is an event
+	 * that no rights would bring.
+	 */
+	if (fd == -ENOENT || fd == -EOPNOTSUPP)
+		error = fd;
+	if (error != -ENOENT && error != -EOPNOTSUPP)
+		*setup = before;
+	return fd == -ESRCH ? fd : error;
+}
+
+int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu)
+{
+	return open_event(sideband_attr(setup), pid, cpu);
+}
+
+int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
+{
+	if (setup->no_kernel)
+		return -EACCES;
+	return open_event(setup->has_switch_program ? told_switches_attr(setup)
+						    : switches_attr(setup),
+			  pid, cpu);
+}
+
+int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu)
+{
+	return setup->no_kernel ? -EACCES : open_event(waits_attr(setup), pid, cpu);
+}
+
+int event_open_all_switches(const struct event_setup *setup, int cpu)
+{
+	return open_event(switches_attr(setup), -1, cpu);
+}
+
+int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = wakings_attr(setup);
+
+	attr.inherit = pid >= 0 && setup->inherit;
+	return open_event(attr, pid, cpu);
+}
+
+int event_open_kernel_code(const struct event_setup *setup, int cpu)
+{
+	return open_event(kernel_code_attr(setup), -1, cpu);
+}
+
+bool event_kernel_tells_lost(void)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.read_format = FORMAT_LOST,
+		.exclude_kernel = 1,
+	};
+	int fd = open_event(attr, 0, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+int event_read_id(int fd, uint64_t *ret)
+{
+	return ioctl(fd, PERF_EVENT_IOC_ID, ret) < 0 ? -errno : 0;
+}
+
+/* The value comes first, whatever else is read. */
+uint64_t event_read_value(int fd)
+{
+	uint64_t values[2];
+
+	return read(fd, values, sizeof(values)) >= (ssize_t)sizeof(*values) ? values[0] : 0;
+}
+
+uint64_t event_read_lost(const struct event_setup *setup, int fd)
+{
+	struct {
+		uint64_t value, lost;
+	} values;
+
+	if (setup->no_lost_format || read(fd, &values, sizeof(values)) != sizeof(values))
+		return 0;
+	return values.lost;
+}

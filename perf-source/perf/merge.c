@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "common/base/clock.h"
+#include "perf-source/perf/merge.h"
+#include "common/source/record.h"
+
+int merge_init(struct merge *merge, struct ring *rings, size_t n)
+{
+	*merge = (struct merge){ .rings = rings, .n = n };
+	merge->times = calloc(n, sizeof(*merge->times));
+	return merge->times ? 0 : -ENOMEM;
+}
+
+void merge_deinit(struct merge *merge)
+{
+	free(merge->times);
+	merge->times = NULL;
+}
+
+static void update_time(struct merge *merge, size_t i)
+{
+	const struct perf_event_header *header = ring_peek(&merge->rings[i]);
+
+	merge->times[i] = header ? record_time(header) : UINT64_MAX;
+}
+
+uint64_t merge_look(struct merge *merge)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+	for (size_t i = 0; i < merge->n; i++) {
+		ring_look(&merge->rings[i]);
+		update_time(merge, i);
+	}
+	return now - MERGE_SLACK_NS;
+}
+
+int merge_next(struct merge *merge, uint64_t until, struct merge_record *ret)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i < merge->n; i++)
+		if (merge->times[i] < merge->times[first])
+			first = i;
+	if (merge->times[first] == UINT64_MAX || merge->times[first] > until)
+		return -ENODATA;
+	ret->header = ring_peek(&merge->rings[first]);
+	ret->ring = first;
+	ret->time = merge->times[first];
+	if (ret->time < merge->last_time) {
+		ret->time = merge->last_time;
+		merge->n_late++;
+	}
+	merge->last_time = ret->time;
+	ring_advance(&merge->rings[first], ret->header);
+	update_time(merge, first);
+	return 0;
+}
+
+void merge_release(struct merge *merge)
+{
+	for (size_t i = 0; i < merge->n; i++)
+		ring_release(&merge->rings[i]);
+}
+
+int merge_look_ahead(struct merge *merge, size_t ring, uint64_t *position,
+		     int (*show)(const struct perf_event_header *header, void *arg), void *arg)
+{
+	struct ring ahead = merge->rings[ring];
+	const struct perf_event_header *header;
+	_Alignas(8) char wrapped[RING_RECORD_MAX];
+	int r = 0;
+
+	ahead.wrapped = wrapped;
+	if (ahead.position < *position)
+		ahead.position = *position;
+	ring_look(&ahead);
+	while (r == 0 && (header = ring_peek(&ahead))) {
+		r = show(header, arg);
+		ring_advance(&ahead, header);
+	}
+	*position = ahead.position;
+	return r;
+}

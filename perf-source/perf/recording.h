@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * All events of a recording and their rings: on each CPU one ring for samples and one for
+ * side-band, and two more for waits; where several events are sampled, or several tasks recorded,
+ * those on one CPU share its rings.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "perf-source/perf/event.h"
+#include "perf-source/perf/ring.h"
+
+enum {
+	RECORDING_SMALL_MAX = 1024 * 1024,	  /* bytes of a ring without stacks */
+	RECORDING_SIDEBAND_MIN = 16 * 1024,	  /* several of the largest records */
+	RECORDING_SIDEBAND_MAX = 8 * 1024 * 1024, /* 180 ms of a CPU that only maps: 45 MB/s */
+	RECORDING_WAITS_MIN = 16 * 1024 * 1024,	  /* of waits, however few samples are asked for */
+};
+
+/* Rings by what they hold: of each kind one a CPU, in this order. */
+enum ring_kind {
+	RING_SIDEBAND,
+	RING_SAMPLES,
+	RING_SWITCHES, /* only where they are told, or waits are recorded */
+	RING_WAITS,    /* only where waits are: stacks of who goes, and of who wakes */
+	N_RING_KINDS,
+};
+
+/* Of whom a stack of waits is; a program in the kernel tells of both by the first. */
+enum { WAITS_GOING, WAITS_WAKING };
+
+struct recorded_event {
+	int fd; /* those that own a ring are the rings' */
+	enum ring_kind kind;
+	uint32_t number; /* of RING_SAMPLES that of what is sampled, of RING_WAITS as above */
+	uint64_t id;	 /* by which its records name it */
+};
+
+struct recording {
+	struct event_setup setup;
+	bool has_waits;
+	bool has_switches;  /* each is told, whatever it is for */
+	size_t ring_bytes;  /* of a ring of samples */
+	size_t waits_bytes; /* of a ring of waits */
+	int *cpus;	    /* that are there, online or not */
+	bool *is_online;
+	size_t n_cpus;
+	struct ring *rings; /* by kind, then by CPU */
+	size_t n_rings;
+	struct recorded_event *events; /* every one that is open */
+	size_t n_events;
+	uint32_t opening; /* which of the sampled ones was opened last */
+};
+
+/* Learns which CPUs are online; `setup` and `ring_bytes` have been filled in. 0 or -errno. */
+int recording_init(struct recording *recording);
+void recording_deinit(struct recording *recording);
+
+/*
+ * Opens events of one task, or with pid -1 of all. 0 or -errno: -ESRCH: the task has gone;
+ * -EACCES, -EPERM: not allowed; -ENOENT: no such event; -EMFILE; -ENOBUFS: smaller rings might do.
+ */
+int recording_add(struct recording *recording, pid_t pid);
+
+/* Opens the events of all tasks again on a CPU, by its index, that was offline; they are on. */
+int recording_open_again(struct recording *recording, size_t cpu);
+
+/*
+ * Opens the events that tell of code of the kernel, behind all others; they are on at once. 0 or
+ * -errno: -EINVAL, -EACCES, -EPERM: it is not told (event.h), and the rest is as before.
+ */
+int recording_add_kernel_code(struct recording *recording);
+
+/* Opens events that tell of each switch where a program does it for waits, likewise. */
+int recording_add_switches(struct recording *recording);
+
+/* Opens the events that tell of who wakes whom, of all tasks, likewise: others have theirs. */
+int recording_add_wakings(struct recording *recording);
+
+/* When all are open that are to be found. */
+void recording_sort_events(struct recording *recording);
+
+/* The event that a sample names; NULL: none of ours. */
+const struct recorded_event *recording_find_event(const struct recording *recording, uint64_t id);
+
+/* On each CPU the events that a program of switches puts its records out to. 0, or as `each`. */
+int recording_each_output(const struct recording *recording,
+			  int (*each)(int cpu, int waits_fd, int switches_fd, void *arg),
+			  void *arg);
+
+/*
+ * The side-band alone, and all others: whoever looks at what is there already does so in between,
+ * as the rings of samples would not last while it looks. 0 or -errno.
+ */
+int recording_enable_sideband(struct recording *recording);
+int recording_enable_others(struct recording *recording);
+void recording_disable(struct recording *recording);
+
+/* Nanoseconds that tasks have run under the first event, which is a clock of theirs. */
+uint64_t recording_time(const struct recording *recording);
+
+/* Records of that kind's events that the kernel says were lost in all. */
+uint64_t recording_lost(const struct recording *recording, enum ring_kind kind);
+
+static inline enum ring_kind recording_ring_kind(const struct recording *recording, size_t ring)
+{
+	return ring / recording->n_cpus;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "common/base/arch.h"
+#include "perf-source/perf/sample.h"
+
+/* The kernel's call chain without perf's marks. */
+static struct wire_addrs kernel_chain(struct stage *stage, const struct record_sample *sample)
+{
+	struct wire_addrs chain = { sample->chain, sample->n_chain };
+	size_t n = 0;
+
+	while (chain.n && *chain.data >= (uint64_t)-RECORD_CONTEXT_MARKS) {
+		chain.data++;
+		chain.n--;
+	}
+	while (n < chain.n && chain.data[n] < (uint64_t)-RECORD_CONTEXT_MARKS)
+		n++;
+	if (n > WIRE_KERNEL_FRAMES_MAX) {
+		++*counters_get(&stage->counters, "refused", "kernel-frames");
+		n = WIRE_KERNEL_FRAMES_MAX;
+	}
+	chain.n = n;
+	return chain;
+}
+
+int sample_put(struct stage *stage, struct processes *processes, const struct record_sample *sample,
+	       uint64_t time, const struct sample_of_event *of)
+{
+	struct wire_sample out = {
+		.time = time,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.weight = of->weight,
+		.address = sample->address,
+		.abi = sample->abi,
+		.registers = { sample->registers, sample->n_registers },
+		.kernel = kernel_chain(stage, sample),
+		.stack = { sample->stack, sample->stack_size },
+		.event = of->event,
+		.flags = of->flags,
+		.waker_tid = of->waker_tid,
+	};
+	uint64_t user_address = 0;
+	int r = 0;
+
+	stage->samples_in++;
+	if (sample->n_registers)
+		user_address = sample->registers[arch_host.ip_index];
+	if (of->waker_pid)
+		r = processes_of_sample(processes, of->waker_pid, 0, time, &out.waker);
+	if (r == 0)
+		r = processes_of_sample(processes, sample->pid, user_address, time, &out.process);
+	if (user_address && processes_is_unsure(processes, sample->pid, time))
+		out.flags |= WIRE_sample_flags_MAPPINGS_LOST;
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_sample, &out);
+}

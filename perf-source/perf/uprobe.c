@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+#include "perf-source/perf/tracepoint.h"
+#include "perf-source/perf/uprobe.h"
+
+#define GROUP "stackpipe"
+#define DEFINITIONS "uprobe_events"
+
+enum { NAME_SIZE = 64, COMMAND_SIZE = 256, LINE_SIZE = 4096 };
+
+/* A PID is somebody else's in another namespace. */
+static uint64_t pid_namespace(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+static void put_name(int pid, uint32_t number, char ret[NAME_SIZE])
+{
+	snprintf(ret, NAME_SIZE, "p%d_%" PRIu32 "_%" PRIx64, pid, number, pid_namespace());
+}
+
+/* One line to the list of definitions. */
+static int command(const char *text)
+{
+	_cleanup_fd_ int fd = tracefs_open(DEFINITIONS, O_WRONLY | O_APPEND | O_CLOEXEC);
+	ssize_t size = strlen(text);
+
+	if (fd < 0)
+		return fd;
+	return write(fd, text, size) == size ? 0 : -errno;
+}
+
+static void undefine(int pid, uint32_t number)
+{
+	char name[NAME_SIZE], text[COMMAND_SIZE];
+
+	put_name(pid, number, name);
+	snprintf(text, sizeof(text), "-:" GROUP "/%s\n", name);
+	command(text);
+}
+
+/* Takes back what recorders of this PID namespace left behind that were killed. */
+static void sweep(void)
+{
+	_cleanup_fd_ int fd = tracefs_open(DEFINITIONS, O_RDONLY | O_CLOEXEC);
+	_cleanup_file_ FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[LINE_SIZE];
+	uint64_t namespace;
+	uint32_t number;
+	int pid;
+
+	if (!file)
+		return;
+	take_fd(&fd);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "p:" GROUP "/p%d_%" SCNu32 "_%" SCNx64 " ", &pid, &number,
+			   &namespace) == 3 &&
+		    namespace == pid_namespace() && kill(pid, 0) < 0 && errno == ESRCH)
+			undefine(pid, number);
+}
+
+/* Named by its descriptor, it is that file, whatever its path has in it, or leads to by now. */
+int uprobe_define(uint32_t number, int fd, uint64_t offset, uint32_t *ret_tracepoint)
+{
+	char name[NAME_SIZE], text[COMMAND_SIZE];
+	int r;
+
+	sweep();
+	undefine(getpid(), number); /* of one that had our PID */
+	put_name(getpid(), number, name);
+	snprintf(text, sizeof(text), "p:" GROUP "/%s /proc/self/fd/%d:0x%" PRIx64 "\n", name, fd,
+		 offset);
+	r = command(text);
+	return r < 0 ? r : tracepoint_find(GROUP, name, ret_tracepoint);
+}
+
+void uprobe_undefine(uint32_t number)
+{
+	undefine(getpid(), number);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+
+#include "common/base/sum.h"
+#include "preload-source/reader/forgery.h"
+
+void forgery_found(struct traced *traced, struct traced_ring *ring)
+{
+	traced->is_forged = true;
+	ring->has_next = false;
+	ring_reader_give_up(&ring->reader);
+}
+
+bool forgery_is_sampling_ours(const struct traced *traced, uint64_t sampling)
+{
+	uint64_t each = traced->first_sampling;
+
+	while (each != sampling && each != traced->sampling)
+		each = traced_next_sampling(each);
+	return each == sampling;
+}
+
+bool forgery_is_beyond_all(struct traced *traced, const struct ring_record *record)
+{
+	if (record->kind == HEAP_RECORD_ALLOCATED || record->kind == HEAP_RECORD_MAPPED)
+		sum_add(&traced->n_bytes, record->size);
+	return traced->n_bytes > HEAP_TOTAL_MAX;
+}
+
+uint64_t forgery_count_on(struct traced *traced, const uint64_t *count, uint64_t *last)
+{
+	uint64_t n = __atomic_load_n(count, __ATOMIC_RELAXED), before = *last;
+
+	*last = n;
+	if (n >= before && n <= HEAP_LOST_MAX)
+		return n - before;
+	traced->is_forged = true;
+	return 0;
+}
+
+void forgery_find_times_ahead(struct traced *traced)
+{
+	uint64_t latest = traced->time_map.to_ns + NANOSECONDS_A_SECOND;
+
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
+		struct traced_ring *ring = &traced->rings[i];
+
+		if (ring->has_next && time_map_ns(&traced->time_map, ring->next.time) > latest)
+			forgery_found(traced, ring);
+	}
+}
+
+void forgery_find_broken(struct traced *traced)
+{
+	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++)
+		traced->is_forged |= traced->rings[i].reader.is_broken;
+}
+
+bool forgery_has_counted_on(const struct heap_lost *lost, const struct heap_lost *told)
+{
+	return heap_lost_is_possible(lost) && lost->n_allocated >= told->n_allocated &&
+	       lost->n_freed >= told->n_freed && lost->n_bytes >= told->n_bytes &&
+	       lost->blocked_ns >= told->blocked_ns;
+}
+
+int forgery_tell(struct traced *traced, struct heap_teller *teller)
+{
+	const struct wire_heap_lost record = {
+		.time = traced->last_ns,
+		.process = traced->process.upid,
+		.n_calls = 1,
+		.flags = WIRE_heap_lost_flags_FORGED,
+	};
+	int r;
+
+	if (!traced->is_forged || traced->is_forged_told)
+		return 0;
+	traced->is_forged_told = true;
+	r = heap_teller_flush(teller);
+	stage_miss(teller->stage, "unheard", record.n_calls);
+	stage_warn(teller->stage,
+		   "process %" PRIu32
+		   " has written to the memory by which its heap is told: nothing that it has told "
+		   "of it can be believed",
+		   traced->process.pid);
+	return r < 0 ? r : stage_put(teller->stage, WIRE_RECORD_heap_lost, &record);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Whether the stages run in their sandboxes here. A sandbox has a list of system calls, and a C
+ * library that makes another one has its stage killed, each time: so each stage is run in its own
+ * on a small real input, those before it without one.
+ */
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+#include "common/file/output-file.h"
+#include "stackpipe/doctor/doctor.h"
+
+enum { BEFORE_MAX = 2, WORD_SIZE = 64 };
+
+enum input {
+	INPUT_NONE,   /* it runs a program itself */
+	INPUT_STREAM, /* of the source */
+	INPUT_FOLDED,
+	INPUT_PERF_DATA,
+};
+
+struct confined {
+	const char *name;
+	enum input input;
+	const char *before[BEFORE_MAX]; /* behind the source */
+};
+
+static const struct confined confined[] = {
+	{ "preload-source", INPUT_NONE, { NULL } },
+	{ "live-unwinder", INPUT_STREAM, { NULL } },
+	{ "symbolizer", INPUT_STREAM, { "live-unwinder" } },
+	{ "capture-sink", INPUT_STREAM, { "live-unwinder", "symbolizer" } },
+	{ "capture-source", INPUT_FOLDED, { NULL } },
+	{ "perfdata-source", INPUT_PERF_DATA, { NULL } },
+	{ "frame-dump", INPUT_STREAM, { NULL } },
+};
+
+struct files {
+	char directory[WORD_SIZE], capture[WORD_SIZE + 16], folded[WORD_SIZE + 16],
+		perf_data[WORD_SIZE + 16];
+};
+
+static int write_file(const char *path, const void *data, size_t size)
+{
+	_cleanup_fd_ int fd = output_file_open(path, OUTPUT_FILE_NEW);
+
+	return fd >= 0 && write(fd, data, size) == (ssize_t)size ? 0 : -1;
+}
+
+/* What perf writes into a pipe first: the event. There is no sample. */
+struct perf_data {
+	char magic[8];
+	uint64_t size; /* of these two */
+	struct perf_event_header header;
+	struct perf_event_attr attributes;
+	uint64_t id;
+};
+
+static int write_perf_data(const char *path)
+{
+	const struct perf_data data = {
+		.magic = "PERFILE2",
+		.size = offsetof(struct perf_data, header),
+		.header = { .type = 64, /* PERF_RECORD_HEADER_ATTR: perf's own */
+			    .size = sizeof(data) - offsetof(struct perf_data, header) },
+		.attributes = { .type = PERF_TYPE_SOFTWARE,
+				.config = PERF_COUNT_SW_CPU_CLOCK,
+				.size = sizeof(data.attributes),
+				.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+					       PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+				.sample_id_all = 1 },
+	};
+
+	return write_file(path, &data, sizeof(data));
+}
+
+static int make_files(struct files *files)
+{
+	static const char folded[] = "sh;main;work 1\n";
+
+	strcpy(files->directory, "/tmp/stackpipe-doctor-XXXXXX");
+	if (!mkdtemp(files->directory))
+		return -1;
+	sprintf(files->capture, "%s/a.syscap", files->directory);
+	sprintf(files->folded, "%s/a.folded", files->directory);
+	sprintf(files->perf_data, "%s/perf.data", files->directory);
+	if (write_file(files->folded, folded, sizeof(folded) - 1) < 0)
+		return -1;
+	return write_perf_data(files->perf_data);
+}
+
+static void remove_files(struct files *files)
+{
+	unlink(files->capture);
+	unlink(files->folded);
+	unlink(files->perf_data);
+	rmdir(files->directory);
+}
+
+static int add_words(struct pipeline *pipeline, const char *const *words)
+{
+	int r = pipeline_add(pipeline, words[0]);
+
+	for (size_t i = 1; words[i] && r == 0; i++)
+		r = pipeline_add_argument(pipeline, words[i]);
+	return r;
+}
+
+static int add_before(struct pipeline *pipeline, const struct confined *check,
+		      const char *const *source)
+{
+	int r = add_words(pipeline, source);
+
+	for (size_t i = 0; i < BEFORE_MAX && check->before[i] && r == 0; i++)
+		r = add_words(pipeline,
+			      (const char *[]){ check->before[i], "-q", "--sandbox=off", NULL });
+	return r;
+}
+
+/* With what it reads or writes behind its options. */
+static int add_confined(struct pipeline *pipeline, const struct confined *check, const char *mode,
+			const struct files *files)
+{
+	const char *words[6] = { check->name, "-q", mode };
+
+	if (check->input == INPUT_NONE) {
+		words[3] = "--";
+		words[4] = "true";
+	} else if (check->input == INPUT_FOLDED) {
+		words[3] = files->folded;
+	} else if (check->input == INPUT_PERF_DATA) {
+		words[3] = files->perf_data;
+	} else if (!strcmp(check->name, "capture-sink")) {
+		words[3] = "--force";
+		words[4] = files->capture;
+	}
+	return add_words(pipeline, words);
+}
+
+static bool runs(const struct confined *check, const char *mode, const char *const *source,
+		 const struct files *files, FILE *log)
+{
+	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
+	int r = check->input == INPUT_STREAM ? add_before(&pipeline, check, source) : 0;
+
+	if (r == 0)
+		r = add_confined(&pipeline, check, mode, files);
+	return r == 0 && doctor_try(&pipeline, log) == 0;
+}
+
+/* Only errors are said: of a helper that is killed the stage itself may get over. */
+static bool is_silent(FILE *log)
+{
+	return fseek(log, 0, SEEK_END) == 0 && ftell(log) == 0;
+}
+
+/* A sandbox that cannot be had whole is left in part where nobody has required it. */
+static enum doctor_answer check_one(const struct confined *check, const char *const *source,
+				    const struct files *files)
+{
+	_cleanup_file_ FILE *log = tmpfile();
+	enum doctor_answer answer = DOCTOR_BROKEN;
+	char what[WORD_SIZE];
+
+	if (log && runs(check, "--sandbox=required", source, files, log) && is_silent(log))
+		answer = DOCTOR_YES;
+	else if (log && runs(check, "--sandbox=auto", source, files, log))
+		answer = DOCTOR_NO;
+	snprintf(what, sizeof(what), "run %s in its sandbox", check->name);
+	doctor_print(answer, what, log);
+	return answer;
+}
+
+enum doctor_answer doctor_try_sandboxes(const char *const *source)
+{
+	enum doctor_answer worst = DOCTOR_YES;
+	struct files files;
+
+	if (make_files(&files) < 0) {
+		doctor_print(DOCTOR_NO, "make files in /tmp, to run stages on", NULL);
+		return DOCTOR_NO;
+	}
+	for (size_t i = 0; i < sizeof(confined) / sizeof(*confined); i++) {
+		enum doctor_answer answer = check_one(&confined[i], source, &files);
+
+		if (answer > worst)
+			worst = answer;
+	}
+	remove_files(&files);
+	return worst;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * stackpipe doctor: what this machine allows. Each thing is really tried, with the stage that does
+ * it: what that says of a failure is what a person would read then.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/stage/arguments.h"
+#include "common/base/cleanup.h"
+#include "common/stage/stage.h"
+#include "stackpipe/commands.h"
+#include "stackpipe/doctor/doctor.h"
+
+enum { WORDS_MAX = 12, LINE_SIZE = 1024 };
+
+struct check {
+	const char *what;
+	const char *words[WORDS_MAX]; /* the stage and its arguments */
+	bool is_needed;
+};
+
+static const struct check checks[] = {
+	{ "record programs that you start",
+	  { "perf-source", "-e", "cpu-clock", "--", "true", NULL },
+	  true },
+	{ "record the whole machine",
+	  { "perf-source", "-e", "cpu-clock", "-a", "-d", "0.05", NULL },
+	  false },
+	{ "sample by cycles of the CPU",
+	  { "perf-source", "-e", "cycles", "--", "true", NULL },
+	  false },
+	{ "sample 4,999 times a second with 64 KiB of stack",
+	  { "perf-source", "-e", "cpu-clock", "-F", "4999", "-s", "65528", "--", "sleep", "0.05",
+	    NULL },
+	  false },
+};
+
+enum { N_CHECKS = sizeof(checks) / sizeof(checks[0]) };
+
+static int add_stage(struct pipeline *pipeline, const struct check *check)
+{
+	int r = pipeline_add(pipeline, check->words[0]);
+
+	for (size_t i = 1; check->words[i] && r == 0; i++)
+		r = pipeline_add_argument(pipeline, check->words[i]);
+	return r;
+}
+
+int doctor_try(struct pipeline *pipeline, FILE *log)
+{
+	_cleanup_fd_ int errors = dup(STDERR_FILENO);
+	int status = STAGE_EXIT_FAILED, fd;
+	char bytes[4096];
+
+	if (errors < 0 || dup2(fileno(log), STDERR_FILENO) < 0)
+		return STAGE_EXIT_FAILED;
+	if (pipeline_start(pipeline, &fd) == 0) {
+		while (read(fd, bytes, sizeof(bytes)) > 0)
+			;
+		close(fd);
+		status = pipeline_wait(pipeline);
+	}
+	dup2(errors, STDERR_FILENO);
+	return status;
+}
+
+void doctor_print(enum doctor_answer answer, const char *what, FILE *log)
+{
+	static const char *const answers[] = {
+		[DOCTOR_YES] = "yes",
+		[DOCTOR_NO] = "no",
+		[DOCTOR_BROKEN] = "NO",
+	};
+	char line[LINE_SIZE];
+
+	printf("%-6s  %s\n", answers[answer], what);
+	if (!log)
+		return;
+	rewind(log);
+	while (fgets(line, sizeof(line), log))
+		printf("        %s", line);
+}
+
+static enum doctor_answer check_one(const struct check *check)
+{
+	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
+	_cleanup_file_ FILE *log = tmpfile();
+	enum doctor_answer answer = check->is_needed ? DOCTOR_BROKEN : DOCTOR_NO;
+
+	if (log && add_stage(&pipeline, check) == 0 && doctor_try(&pipeline, log) == 0)
+		answer = DOCTOR_YES;
+	doctor_print(answer, check->what, log);
+	return answer;
+}
+
+static void print_setting(const char *name, const char *path)
+{
+	_cleanup_file_ FILE *file = fopen(path, "re");
+	char line[LINE_SIZE] = "not there\n";
+
+	if (file && !fgets(line, sizeof(line), file))
+		strcpy(line, "empty\n");
+	printf("        %s: %s", name, line);
+}
+
+static void print_machine(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct utsname name;
+
+	printf("stackpipe %s", STACKPIPE_VERSION);
+	if (uname(&name) == 0)
+		printf(", Linux %s (%s), user %d", name.release, name.machine, (int)geteuid());
+	putchar('\n');
+	print_setting("kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid");
+	print_setting("kernel.kptr_restrict", "/proc/sys/kernel/kptr_restrict");
+	print_setting("kernel.perf_event_mlock_kb", "/proc/sys/kernel/perf_event_mlock_kb");
+	print_setting("kernel.perf_event_max_sample_rate",
+		      "/proc/sys/kernel/perf_event_max_sample_rate");
+	printf("        DEBUGINFOD_URLS: %s\n",
+	       urls && *urls
+		       ? urls
+		       : "not set; if it names a server, --debuginfod=on fetches debug files");
+}
+
+int command_doctor(int argc, char **argv)
+{
+	static const struct argp argp = {
+		NULL, NULL, NULL, "Says what this machine allows, and how to get the rest."
+	};
+	/* What is sampled has something to do; without samples, stacks are those of allocations. */
+	static const char *const samples[] = {
+		"perf-source", "-q",
+		"-e",	       "cpu-clock",
+		"-F",	       "4999",
+		"--",	       "sh",
+		"-c",	       "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done",
+		NULL
+	};
+	static const char *const allocations[] = { "preload-source", "-q", "--sandbox=off", "--",
+						   "true",	     NULL };
+	enum doctor_answer answers[N_CHECKS];
+	enum doctor_answer worst = DOCTOR_YES, answer;
+
+	arguments_parse(&argp, "stackpipe doctor", argc, argv, 0, NULL);
+	print_machine();
+	for (size_t i = 0; i < N_CHECKS; i++) {
+		answers[i] = check_one(&checks[i]);
+		worst = answers[i] > worst ? answers[i] : worst;
+	}
+	answer = doctor_try_sandboxes(answers[0] == DOCTOR_YES ? samples : allocations);
+	worst = answer > worst ? answer : worst;
+	return worst == DOCTOR_BROKEN ? STAGE_EXIT_FAILED : STAGE_EXIT_OK;
+}

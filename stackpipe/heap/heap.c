@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * stackpipe heap: with a command behind `--`, preload-source | live-unwinder | symbolizer, and what
+ * comes out is kept as it is, or goes to capture-sink, as the file's name says; with a file, what
+ * became of the memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/stage/arguments.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/stage/new-file.h"
+#include "common/base/text.h"
+#include "common/wire/wire.h"
+#include "stackpipe/commands.h"
+#include "stackpipe/heap/heap-report.h"
+#include "stackpipe/input.h"
+#include "stackpipe/regex-option.h"
+#include "stackpipe/pipeline.h"
+
+#define RECORDING_ENDING ".heap"
+#define DEFAULT_FILE "stackpipe" RECORDING_ENDING
+
+enum {
+	KEY_FOLLOW = 0x100,
+	KEY_WHEN_FULL,
+	KEY_MAX_FRAMES,
+	KEY_FORCE,
+	KEY_SHOW,
+	KEY_PEAK,
+	KEY_LEAKS,
+	KEY_ALLOCATED,
+	KEY_TEMPORARY,
+	KEY_FOREIGN,
+	KEY_BLOCKS,
+	KEY_CALLERS,
+	KEY_CALLEES,
+	KEY_JSON,
+	KEY_LINES,
+	KEY_MIN,
+	KEY_BETWEEN,
+	KEY_MMAP,
+	KEY_ONLY,
+	KEY_AGAINST,
+	KEY_SANDBOX,
+};
+
+enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
+enum { ROWS_DEFAULT = 25 };
+
+static struct heap_report report = {
+	.options = { .n_rows = ROWS_DEFAULT, .min_percent = 1, .view = { VIEW_WEIGHTS, 0 } },
+	.points = { -1, -1 },
+};
+static struct pipeline recording = { .front = "stackpipe heap" }, reading;
+static struct new_file stream; /* where that is what is kept */
+static const char *output = DEFAULT_FILE, *format, *input, *base, *sandbox;
+static bool has_command, is_forced, is_quiet, is_shown;
+
+static void add(int stage, const char *argument)
+{
+	if (pipeline_add_argument_to(&recording, stage, argument) < 0)
+		abort(); /* a few words of memory, before anything has begun */
+}
+
+static int pass_on(int stage, const char *option, const char *argument)
+{
+	add(stage, option);
+	add(stage, argument);
+	return 0;
+}
+
+static int take_command(struct argp_state *state)
+{
+	add(SOURCE, "--");
+	for (int i = state->next - 1; i < state->argc; i++)
+		add(SOURCE, state->argv[i]);
+	state->next = state->argc; /* what follows is the command's own */
+	has_command = true;
+	return 0;
+}
+
+static int take_argument(char *arg, struct argp_state *state)
+{
+	bool is_behind = state->next >= 2 && !strcmp(state->argv[state->next - 2], "--");
+
+	if (is_behind)
+		return take_command(state);
+	if (input)
+		stage_usage_error(state, "one file, not '%s' too (a command stands behind --)",
+				  arg);
+	input = arg;
+	return 0;
+}
+
+static int set_kind(enum report_kind kind, const char *text, const struct argp_state *state)
+{
+	report.options.kind = kind;
+	report.options.subject = text ? regex_option_compile(text, state) : NULL;
+	return 0;
+}
+
+static int parse_points(const char *text, const struct argp_state *state)
+{
+	char *end;
+
+	report.points[0] = strtod(text, &end);
+	if (*end == ':')
+		report.points[1] = end[1] ? strtod(end + 1, &end) : (end++, INFINITY);
+	if (*end || !(report.points[0] >= 0) || !(report.points[1] > report.points[0]))
+		stage_usage_error(state, "--between is FROM:TO in seconds, not '%s'", text);
+	return 0;
+}
+
+static uint64_t parse_rows(const char *text, const struct argp_state *state)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (!*text || *text == '-' || *end)
+		stage_usage_error(state, "-n is a number, not '%s'", text);
+	return n;
+}
+
+static int parse_recording_option(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'o':
+		output = arg;
+		return 0;
+	case 'q':
+		is_quiet = true;
+		for (int i = 0; i < SINK; i++)
+			add(i, "-q");
+		return 0;
+	case 'f':
+		format = arg;
+		return 0;
+	case KEY_FORCE:
+		is_forced = true;
+		return 0;
+	case 'S':
+		return pass_on(SOURCE, "-S", arg);
+	case KEY_FOLLOW:
+		add(SOURCE, "--follow");
+		return 0;
+	case KEY_WHEN_FULL:
+		return pass_on(SOURCE, "--when-full", arg);
+	case KEY_MAX_FRAMES:
+		return pass_on(SOURCE, "--max-frames", arg);
+	case KEY_MMAP:
+		add(SOURCE, "--mmap");
+		return 0;
+	case KEY_SANDBOX:
+		stage_sandbox_mode(arg, state); /* one line, and not one of each stage */
+		sandbox = arg;			/* of the sink, which is not there yet */
+		for (int i = 0; i < SINK; i++)
+			pass_on(i, "--sandbox", arg);
+		return 0;
+	case KEY_SHOW:
+		is_shown = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return take_argument(arg, state);
+	case ARGP_KEY_END:
+		if (base && (report.points[0] >= 0 || report.scope != HEAP_ALL ||
+			     report.options.kind != REPORT_FUNCTIONS))
+			stage_usage_error(state,
+					  "--against compares functions of whole recordings");
+		if (has_command && input)
+			stage_usage_error(state,
+					  "a file to be read and a command exclude each other");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	char *end;
+
+	switch (key) {
+	case KEY_PEAK:
+	case KEY_LEAKS:
+	case KEY_ALLOCATED:
+	case KEY_TEMPORARY:
+	case KEY_FOREIGN:
+		report.metric = HEAP_AT_PEAK + (key - KEY_PEAK);
+		return 0;
+	case KEY_BLOCKS:
+		report.unit = HEAP_BLOCKS;
+		return 0;
+	case 't':
+		return set_kind(REPORT_TREE, NULL, state);
+	case KEY_CALLERS:
+		return set_kind(REPORT_CALLERS, arg, state);
+	case KEY_CALLEES:
+		return set_kind(REPORT_CALLEES, arg, state);
+	case KEY_LINES:
+		report.options.detail = TREE_OF_LINES;
+		return 0;
+	case KEY_JSON:
+		report.options.is_json = true;
+		return 0;
+	case 'n':
+		report.options.n_rows = parse_rows(arg, state);
+		return 0;
+	case KEY_MIN:
+		report.options.min_percent = strtod(arg, &end);
+		if (*end || !(report.options.min_percent >= 0))
+			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
+		return 0;
+	case KEY_ONLY:
+		if (strcmp(arg, "heap") && strcmp(arg, "mmap"))
+			stage_usage_error(state, "--only takes heap or mmap, not '%s'", arg);
+		report.scope = *arg == 'h' ? HEAP_BLOCKS_ONLY : HEAP_MAPPINGS_ONLY;
+		return 0;
+	case KEY_AGAINST:
+		base = arg;
+		return 0;
+	case KEY_BETWEEN:
+		return parse_points(arg, state);
+	default:
+		return parse_recording_option(key, arg, state);
+	}
+}
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "To record a command:", 1 },
+	{ "output", 'o', "FILE", 0,
+	  "Write FILE: all of it, to be reported, if it ends in " RECORDING_ENDING
+	  ", else by its name what capture-sink(1) writes (" DEFAULT_FILE ")",
+	  1 },
+	{ "format", 'f', "FORMAT", 0, "Write a format of capture-sink(1), whatever the name says",
+	  1 },
+	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 1 },
+	{ "quiet", 'q', NULL, 0, "Print errors only", 1 },
+	{ "sample", 'S', "BYTES", 0,
+	  "Record a sample for so many bytes that are allocated (0, the default: everything; K and M are "
+	  "understood)",
+	  1 },
+	{ "follow", KEY_FOLLOW, NULL, 0, "Record child processes, too", 1 },
+	{ "when-full", KEY_WHEN_FULL, "POLICY", 0,
+	  "If the program is faster than its recorder: block[:MS] it (block:1000, the default), drop or "
+	  "adapt; see preload-source(1)",
+	  1 },
+	{ "mmap", KEY_MMAP, NULL, 0, "Record what the program maps itself, too: mmap(2)", 1 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Record so many frames of each stack at most (64)",
+	  1 },
+	{ "sandbox", KEY_SANDBOX, "MODE", 0,
+	  "Confine what records as far as can be had (auto, the default), fully (required) or not "
+	  "(off)",
+	  1 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 1 },
+	{ NULL, 0, NULL, 0, "To report a recording, what its functions are counted by:", 2 },
+	{ "peak", KEY_PEAK, NULL, 0, "Count what was alive when most was (the default)", 2 },
+	{ "leaks", KEY_LEAKS, NULL, 0, "Count what was never freed", 2 },
+	{ "allocated", KEY_ALLOCATED, NULL, 0, "Count all that was allocated", 2 },
+	{ "temporary", KEY_TEMPORARY, NULL, 0, "Count what was freed at once", 2 },
+	{ "foreign", KEY_FOREIGN, NULL, 0, "Count what was freed by another thread", 2 },
+	{ "between", KEY_BETWEEN, "FROM:TO", 0,
+	  "What has changed between two points in time, in seconds", 2 },
+	{ "against", KEY_AGAINST, "BEFORE", 0, "Show what has changed since another recording", 2 },
+	{ "only", KEY_ONLY, "heap|mmap", 0,
+	  "Count only what malloc(3) has given, or only what mmap(2) has", 2 },
+	{ "blocks", KEY_BLOCKS, NULL, 0, "Count blocks instead of bytes", 2 },
+	{ NULL, 0, NULL, 0, "and how:", 3 },
+	{ "tree", 't', NULL, 0, "Show who calls whom, instead of single functions", 3 },
+	{ "callers", KEY_CALLERS, "REGEX", 0, "Show who calls the functions that match", 3 },
+	{ "callees", KEY_CALLEES, "REGEX", 0, "Show whom the functions that match call", 3 },
+	{ "rows", 'n', "N", 0, "Show so many rows of each list (25; 0: all)", 3 },
+	{ "min", KEY_MIN, "PERCENT", 0,
+	  "Leave out branches of a tree with less than so many percent (1)", 3 },
+	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function by itself", 3 },
+	{ "json", KEY_JSON, NULL, 0, "Print JSON, for programs", 3 },
+	{ 0 },
+};
+
+static int fail_to_create(int error)
+{
+	if (error == -EEXIST)
+		fprintf(stderr,
+			"stackpipe heap: error: '%s' exists: choose another name, or --force\n",
+			output);
+	else
+		fprintf(stderr, "stackpipe heap: error: could not create '%s': %s\n", output,
+			strerror(-error));
+	return error;
+}
+
+/* As perf does it: what has the usual name, which nobody has chosen, is kept. */
+static enum output_file_mode mode(void)
+{
+	if (is_forced)
+		return OUTPUT_FILE_REPLACE;
+	return strcmp(output, DEFAULT_FILE) ? OUTPUT_FILE_NEW : OUTPUT_FILE_KEEP_OLD;
+}
+
+/* The stream itself is the file. 0 or -errno */
+static int open_output(void)
+{
+	int r = new_file_open(&stream, output, mode(), "stackpipe heap");
+
+	if (r < 0)
+		return fail_to_create(r);
+	return dup2(stream.fd, STDOUT_FILENO) < 0 ? fail_to_create(-errno) : 0;
+}
+
+/* Whether capture-sink writes the file: whatever is no recording, it knows or refuses. */
+static bool is_for_sink(void)
+{
+	return format || !text_has_ending(output, RECORDING_ENDING);
+}
+
+/* Whether all stages behind the source, whose status is the program's, have done their work. */
+static bool is_whole(void)
+{
+	for (size_t i = SOURCE + 1; i < recording.n; i++)
+		if (recording.stages[i].status)
+			return false;
+	return true;
+}
+
+/* Whether a stream that was written tells of any allocation. */
+static bool holds_events(int fd)
+{
+	struct wire_header header;
+	_cleanup_fd_ int again = -1;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	for (off_t at = 0; pread(again, &header, sizeof(header), at) == sizeof(header) &&
+			   header.size >= sizeof(header);
+	     at += header.size)
+		if (header.type == WIRE_RECORD_heap_events)
+			return true;
+	return false;
+}
+
+/* Where it is not whole, somebody has said why. */
+static int finish_recording(int status)
+{
+	int r;
+
+	if (is_for_sink())
+		return status;
+	signal(SIGPIPE, SIG_IGN); /* whoever keeps the name may have been killed */
+	if (holds_events(stream.fd))
+		new_file_note_content(&stream);
+	r = is_whole() ? new_file_finish(&stream) : 0;
+	if (r < 0)
+		fail_to_create(r);
+	else if (is_whole() && !is_quiet && r == 0)
+		fprintf(stderr, "stackpipe heap: wrote '%s': stackpipe heap %s reports it\n",
+			output, output);
+	new_file_close(&stream);
+	return r < 0 && !status ? STAGE_EXIT_FAILED : status;
+}
+
+static int record(void)
+{
+	int status;
+
+	if (is_for_sink()) {
+		if (pipeline_add(&recording, "capture-sink") < 0)
+			return STAGE_EXIT_FAILED;
+		if (is_forced)
+			add(SINK, "--force");
+		if (is_quiet)
+			add(SINK, "-q");
+		if (sandbox)
+			pass_on(SINK, "--sandbox", sandbox);
+		if (format)
+			pass_on(SINK, "-f", format);
+		add(SINK, output);
+	}
+	if (is_shown) {
+		pipeline_print(&recording, stdout);
+		return STAGE_EXIT_OK;
+	}
+	if (strcmp(output, "-"))
+		recording.command_output_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (!is_for_sink() && open_output() < 0)
+		return STAGE_EXIT_FAILED;
+	pipeline_stop_by_signal(&recording);
+	status = pipeline_start(&recording, NULL);
+	return finish_recording(status ? status : pipeline_wait(&recording));
+}
+
+static const char *unit_name(void)
+{
+	return report.unit == HEAP_BYTES ? "bytes" : "blocks";
+}
+
+static int finish(struct stage *stage, void *self, enum stage_stream_end end)
+{
+	struct heap_gathering *gathering = self;
+	int r;
+
+	stacks_finish(&gathering->gathering.stacks, stage);
+	r = profile_settle(&gathering->gathering.profile, stage);
+	if (r < 0)
+		return r;
+	heap_finish(&gathering->heap, stage->end_time);
+	report.heap = gathering;
+	report.end = end;
+	report.options.unit_name = unit_name();
+	r = report.options.is_json ? heap_report_print_json(&report, stdout)
+				   : heap_report_print_text(&report, stdout);
+	if (r == 0 && (fflush(stdout) || ferror(stdout)))
+		r = errno == EPIPE ? 0 : -EIO; /* whoever reads it may have seen enough */
+	return r;
+}
+
+/* The points are told in seconds since the stream began. */
+static int start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct heap_gathering *gathering = self;
+
+	for (int i = 0; i < HEAP_POINTS_MAX; i++)
+		if (report.points[i] >= 0)
+			gathering->heap.points[i] =
+				isfinite(report.points[i])
+					? hello->start_time +
+						  report.points[i] * NANOSECONDS_A_SECOND
+					: UINT64_MAX - 1;
+	gathering->heap.scope = report.scope;
+	gathering->gathering.stacks.names.keeps_lines = report.options.detail == TREE_OF_LINES;
+	return heap_gathering_start(stage, self, hello);
+}
+
+static const struct stage_handler handlers[] = {
+	HEAP_GATHERING_HANDLERS,
+	{ 0 },
+};
+
+static int read_file(void)
+{
+	static const struct stage_program program = {
+		.name = "stackpipe heap",
+		.role = STAGE_SINK,
+		.self_size = sizeof(struct heap_gathering),
+		.handlers = handlers,
+		.init = heap_gathering_init,
+		.start = start,
+		.finish = finish,
+		.deinit = heap_gathering_deinit,
+	};
+
+	if (input_add_stages(&reading, input ? input : DEFAULT_FILE, "heap") < 0)
+		return STAGE_EXIT_FAILED;
+	if (is_shown) {
+		pipeline_print(&reading, stdout);
+		return STAGE_EXIT_OK;
+	}
+	return pipeline_end_with(&reading, &program);
+}
+
+/* Two recordings; what is counted of each is what capture-sink writes of it. */
+static int compare(void)
+{
+	const struct heap_against against = {
+		.report = &report,
+		.before = base,
+		.after = input ? input : DEFAULT_FILE,
+	};
+
+	report.options.unit_name = unit_name();
+	return heap_against_print(&against);
+}
+
+int command_heap(int argc, char **argv)
+{
+	static const char *const names[] = { "preload-source", "live-unwinder", "symbolizer" };
+	static const struct argp argp = { options, parse_option, "[FILE]\n-- COMMAND [ARG...]",
+					  "Says where the memory of a program goes." };
+	int status;
+
+	for (int i = 0; i < N_STAGES - 1; i++)
+		if (pipeline_add(&recording, names[i]) < 0)
+			return STAGE_EXIT_FAILED;
+	arguments_parse(&argp, "stackpipe heap", argc, argv, ARGP_IN_ORDER, NULL);
+	status = has_command ? record() : base ? compare() : read_file();
+	if (report.options.subject)
+		regfree(report.options.subject);
+	free(report.options.subject);
+	pipeline_deinit(&recording);
+	pipeline_deinit(&reading);
+	return status;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A report for people; its columns stay where they are, so that scripts can read it, too. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/cleanup.h"
+#include "common/source/record.h"
+#include "common/base/text.h"
+#include "profile/subtree.h"
+#include "stackpipe/report/report.h"
+
+enum {
+	PROCESSES_SHOWN = 5,
+	IMAGES_SHOWN = 5,
+	CALLS_SHOWN = 8,
+	WAITS_SHOWN = 10,
+	INDENT_MAX = 60,
+	PERCENT_CUT_MAX = 1
+};
+
+/* What else there is to see: nobody has asked for one of several. */
+static void print_views(const struct report *report, FILE *out)
+{
+	const struct events *events = &report->gathering->stacks.events;
+	struct view views[VIEWS_MAX];
+	size_t n = events_views(events, views), i = 2;
+
+	if (report->is_first_look) {
+		uint64_t waited = report->options->view.kind == VIEW_WALL ? report->waits.sum : 0;
+
+		fprintf(out, "%.3f s on a CPU, %.3f s of waits; each by itself:",
+			report->options->unit ? (report->counts.sum - waited) / 1e9 : 0,
+			report->waits.sum / 1e9);
+		i = 1;
+	} else {
+		fprintf(out, "%s; also:", events->list[0].name);
+	}
+	for (const char *between = ""; i < n; i++, between = ",")
+		fprintf(out, "%s --view=%s", between, view_name(events, views[i]));
+	putc('\n', out);
+}
+
+/* What would have been better, of the recording that was made. */
+static void print_hint(const struct stacks *stacks, uint64_t n, FILE *out)
+{
+	double percent_cut = n ? 100.0 * stacks->n_ends[WIRE_stack_end_TRUNCATED] / n : 0;
+
+	if (percent_cut > PERCENT_CUT_MAX && stacks->hello.stack_size < RECORD_STACK_MAX)
+		fprintf(out, "record again with -s %d: %.0f %% of the stacks were cut\n",
+			RECORD_STACK_MAX, percent_cut);
+}
+
+static void print_summary(const struct report *report, FILE *out)
+{
+	const struct stacks *stacks = &report->gathering->stacks;
+	const struct wire_hello *hello = &stacks->hello;
+	const struct events *events = &stacks->events;
+	const struct profile *profile = &report->gathering->profile;
+	uint64_t n = profile->n_taken, n_waits = 0, n_wakeups = 0;
+
+	for (size_t i = 0; i < profile->n_samples; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+
+		n_waits += events_is_wait(events, sample->event) ? sample->n : 0;
+		n_wakeups += events_is_wakeup(events, sample->event) ? sample->n : 0;
+	}
+	for (size_t i = 0; i < events->n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", events->list[i].name);
+	fprintf(out, " of %s, %.1f s", *hello->host ? hello->host : "an unnamed host",
+		(stacks->last_time - hello->start_time) / 1e9);
+	if (hello->rate)
+		fprintf(out, " at %" PRIu64 " Hz", hello->rate);
+	fprintf(out, "\n%" PRIu64 " samples", n - n_waits - n_wakeups);
+	if (n_waits)
+		fprintf(out, ", %" PRIu64 " waits", n_waits);
+	if (n_wakeups)
+		fprintf(out, ", %" PRIu64 " wakeups", n_wakeups);
+	fprintf(out, ", %" PRIu64 " lost", stacks->n_lost);
+	if (stacks->n_left_out)
+		fprintf(out, ", %" PRIu64 " left out", stacks->n_left_out);
+	fprintf(out, "%s\n",
+		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording was cut");
+	fputs("stacks:", out);
+	for (uint32_t end = 0; end < STACKS_ENDS; end++)
+		if (stacks->n_ends[end])
+			fprintf(out, "  %s %.2f %%", stacks_end_name(end),
+				100.0 * stacks->n_ends[end] / n);
+	putc('\n', out);
+	print_hint(stacks, n, out);
+	messages_print(&report->gathering->messages, out);
+	if (report->options->view_name)
+		fprintf(out, "%s: %.*f %s\n", report->options->view_name,
+			report->options->unit ? 3 : 0, report_shown(report, report->counts.sum),
+			report->options->unit_name);
+	else if (events->n > 1)
+		print_views(report, out);
+	if (report->counts.n != n && events->n == 1)
+		fprintf(out,
+			report->counts.n ? "shares are of the %" PRIu64 " samples that match\n"
+					 : "%" PRIu64 " samples match\n",
+			report->counts.n);
+}
+
+static size_t limit(const struct report *report, size_t n, size_t shown)
+{
+	size_t rows = report->options->n_rows;
+
+	if (shown && rows && rows < shown)
+		shown = rows;
+	if (!shown)
+		shown = rows ? rows : n;
+	return n < shown ? n : shown;
+}
+
+/* Amounts that are shown in a larger unit are no whole numbers. */
+static int decimals(const struct report *report)
+{
+	return report->options->unit ? 1 : 0;
+}
+
+static void print_group(const struct report *report, enum report_group group, const char *title,
+			size_t shown, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ struct report_row *rows = NULL;
+	size_t n;
+
+	if (report_group(report, group, &rows, &n) < 0 || (!n && group == REPORT_BY_WAKER))
+		return;
+	fprintf(out, "\n%s\n", title);
+	for (size_t i = 0; i < limit(report, n, shown); i++) {
+		const char *name = profile_text(profile, rows[i].name);
+
+		fprintf(out, "  %6.2f %%  %9.*f  %s", report_percent(report, rows[i].n),
+			decimals(report), report_shown(report, rows[i].n), *name ? name : "-");
+		if (rows[i].id)
+			fprintf(out, " (%" PRIu32 ")", rows[i].id);
+		putc('\n', out);
+	}
+}
+
+/* A name as long as a page makes a table of a terminal unreadable. */
+static void put_name(const char *name, size_t width, FILE *out)
+{
+	if (!width || strlen(name) <= width)
+		fputs(name, out);
+	else
+		text_put_cut(name, width, out);
+}
+
+/* "name file.c:12", as far as that is known and asked for. */
+static void print_name(const struct report *report, const struct tree_function *function, FILE *out)
+{
+	const struct profile *profile = report->tree.profile;
+
+	put_name(profile_text(profile, function->name), report->options->name_width, out);
+	fputs(tree_kind_mark(function->kind), out);
+	if (function->line.file)
+		fprintf(out, " %s:%" PRIu32,
+			text_last_part(profile_text(profile, function->line.file)),
+			function->line.line);
+}
+
+/* Whoever asks for lines and sees none is to know why. */
+static void print_why_no_lines(const struct report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->tree.n_functions; i++)
+		if (report->tree.functions[i].line.file)
+			return;
+	fputs("no source line is known: no file had debug information when it was recorded\n", out);
+}
+
+void report_print_functions(const struct report *report, FILE *out)
+{
+	const struct tree *tree = &report->tree;
+	const struct profile *profile = tree->profile;
+	_cleanup_free_ struct function_count *list = NULL;
+	size_t n;
+
+	if (counts_sort_functions(&report->counts, &list, &n) < 0)
+		return;
+	fprintf(out, "\n    self      total  %9s  function\n", report->options->unit_name);
+	for (size_t i = 0; i < limit(report, n, 0); i++) {
+		const struct tree_function *function = &tree->functions[list[i].function];
+		const char *path = profile_text(profile, profile->modules[function->module].path);
+
+		fprintf(out, "  %6.2f %%  %6.2f %%  %9.*f  ", report_percent(report, list[i].self),
+			report_percent(report, list[i].total), decimals(report),
+			report_shown(report, list[i].self));
+		print_name(report, function, out);
+		if (*path && function->kind != TREE_KERNEL)
+			fprintf(out, "  %s", text_last_part(path));
+		putc('\n', out);
+	}
+}
+
+/* Branches from the outside, the largest first; what is too small is left out, and said to be. */
+static void print_branches(const struct report *report, const struct subtree *subtree,
+			   uint32_t node, int depth, FILE *out)
+{
+	/* Of callers it would be the samples whose outermost frame they are. */
+	bool has_self = report->options->kind != REPORT_CALLERS;
+	uint64_t left_out = 0;
+
+	for (uint32_t child = subtree->nodes[node].first_child; child;
+	     child = subtree->nodes[child].next_sibling) {
+		const struct subtree_node *at = &subtree->nodes[child];
+		const struct tree_function *function = &report->tree.functions[at->function];
+
+		/* Whoever asks for a function sees it, however rare it is. */
+		if (report_percent(report, at->total) < report->options->min_percent &&
+		    (depth || report->options->kind == REPORT_TREE)) {
+			left_out += at->total;
+			continue;
+		}
+		fprintf(out, "  %6.2f %%", report_percent(report, at->total));
+		if (has_self)
+			fprintf(out, "  %6.2f %%", report_percent(report, at->self));
+		fprintf(out, "  %*s", depth < INDENT_MAX ? depth : INDENT_MAX, "");
+		print_name(report, function, out);
+		putc('\n', out);
+		print_branches(report, subtree, child, depth + 1, out);
+	}
+	if (left_out && report_percent(report, left_out) >= report->options->min_percent)
+		fprintf(out, "  %6.2f %%%*s  %*s(smaller ones)\n", report_percent(report, left_out),
+			has_self ? 10 : 0, "", depth < INDENT_MAX ? depth : INDENT_MAX, "");
+}
+
+static bool has_subject(const struct report *report)
+{
+	for (size_t i = 0; i < report->tree.n_functions; i++)
+		if (report->is_subject[i])
+			return true;
+	return false;
+}
+
+void report_print_tree(const struct report *report, FILE *out)
+{
+	static const char *const titles[] = {
+		[REPORT_TREE] = "   total       self  call tree",
+		[REPORT_CALLERS] = "   total  function, and behind it its callers",
+		[REPORT_CALLEES] = "   total       self  function, and behind it its callees",
+	};
+	static const enum subtree_kind kinds[] = {
+		[REPORT_TREE] = SUBTREE_ALL,
+		[REPORT_CALLERS] = SUBTREE_CALLERS,
+		[REPORT_CALLEES] = SUBTREE_CALLEES,
+	};
+	struct subtree subtree;
+
+	fprintf(out, "\n%s\n", titles[report->options->kind]);
+	if (report->is_subject && !has_subject(report))
+		fputs("  no function has such a name\n", out);
+	if (subtree_init(&subtree, &report->counts, kinds[report->options->kind],
+			 report->is_subject) == 0)
+		print_branches(report, &subtree, 0, 0, out);
+	subtree_deinit(&subtree);
+}
+
+/* One that all have says nothing. */
+static bool has_cgroups(const struct profile *profile)
+{
+	for (size_t i = 1; i < profile->n_processes; i++)
+		if (profile->processes[i].cgroup != profile->processes[0].cgroup)
+			return true;
+	return false;
+}
+
+/* By the scheduler's account, whatever samples there are. */
+static void print_thread_times(const struct report *report, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ uint32_t *list = NULL;
+	size_t n = 0;
+
+	if (report_threads_by_time(report, &list, &n) < 0 || !n)
+		return;
+	fputs("\n     on CPU    off CPU      waits  thread\n", out);
+	for (size_t i = 0; i < limit(report, n, PROCESSES_SHOWN); i++) {
+		const struct profile_thread *thread = &profile->threads[list[i]];
+
+		fprintf(out, "  %8.3f s  %8.3f s  %9" PRIu64 "  %s (%" PRIu32 ")\n",
+			thread->on_ns / 1e9, thread->off_ns / 1e9, thread->n_waits,
+			profile_text(profile, thread->name), thread->tid);
+	}
+}
+
+static void print_waits(const struct report *report, FILE *out)
+{
+	print_group(report, REPORT_BY_CALL, "waited for", CALLS_SHOWN, out);
+	print_group(report, REPORT_BY_WAKER, "until woken by", PROCESSES_SHOWN, out);
+}
+
+/* Of a first look: for what, and where in the program. */
+static void print_first_waits(const struct report *report, FILE *out)
+{
+	const struct profile *profile = &report->gathering->profile;
+	_cleanup_free_ struct report_wait *waits = NULL;
+	size_t n;
+
+	if (report_waits(report, &waits, &n) < 0 || !n)
+		return;
+	fputs("\nwaited            ms  for                   in\n", out);
+	for (size_t i = 0; i < limit(report, n, WAITS_SHOWN); i++)
+		fprintf(out, "  %6.2f %%  %9.1f  %-20s  %s\n",
+			100.0 * waits[i].n / report->waits.sum, waits[i].n / 1e6,
+			profile_text(profile, waits[i].reason),
+			waits[i].function ? profile_text(profile, waits[i].function) : "-");
+}
+
+/* What takes more of the time comes first. */
+static void print_first_look(const struct report *report, FILE *out)
+{
+	bool waits_first = report->waits.sum > report->counts.sum || !report->options->unit;
+
+	if (report->is_first_look && waits_first)
+		print_first_waits(report, out);
+	if (report->is_first_look)
+		fputs("\non a CPU\n", out);
+	report_print_functions(report, out);
+	if (report->is_first_look && !waits_first)
+		print_first_waits(report, out);
+}
+
+/* Whoever expects something is to know why it is not there. */
+static void print_why_nothing(const struct report *report, FILE *out)
+{
+	const struct stacks *stacks = &report->gathering->stacks;
+
+	if (!strcmp(stacks->hello.event, "allocations"))
+		fputs("this is a recording of allocations: stackpipe heap FILE reports it\n", out);
+	else if (event_is_time(&stacks->events.list[0]) && !events_have_waits(&stacks->events))
+		fputs("nothing was on a CPU long enough to be sampled: record --off-cpu says what was "
+		      "waited for\n",
+		      out);
+}
+
+void report_print_text(const struct report *report, FILE *out)
+{
+	print_summary(report, out);
+	if (!report->gathering->profile.n_taken) {
+		print_why_nothing(report, out);
+		return;
+	}
+	if (report->options->detail == TREE_OF_LINES)
+		print_why_no_lines(report, out);
+	if (report->options->kind != REPORT_FUNCTIONS) {
+		report_print_tree(report, out);
+		return;
+	}
+	print_first_look(report, out);
+	if (view_has_waits(&report->gathering->stacks.events, report->options->view))
+		print_waits(report, out);
+	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
+	if (has_cgroups(&report->gathering->profile))
+		print_group(report, REPORT_BY_CGROUP, "control groups", PROCESSES_SHOWN, out);
+	print_group(report, REPORT_BY_THREAD, "threads", PROCESSES_SHOWN, out);
+	print_thread_times(report, out);
+	print_group(report, REPORT_BY_IMAGE, "binaries (self)", IMAGES_SHOWN, out);
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* stackpipe report: reads a recording as a stage, and says where the time went. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "common/stage/arguments.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "stackpipe/commands.h"
+#include "stackpipe/input.h"
+#include "stackpipe/regex-option.h"
+#include "stackpipe/report/report.h"
+
+enum {
+	KEY_JSON = 0x100,
+	KEY_LINES,
+	KEY_KERNEL,
+	KEY_WEIGHTS,
+	KEY_VIEW,
+	KEY_TIME,
+	KEY_PROCESS,
+	KEY_THREAD,
+	KEY_CGROUP,
+	KEY_SYMBOL,
+	KEY_CALLERS,
+	KEY_CALLEES,
+	KEY_MIN,
+	KEY_SHOW,
+};
+
+enum { ROWS_DEFAULT = 25, COLUMNS_WIDTH = 58 };
+
+static struct report_options options = {
+	.n_rows = ROWS_DEFAULT,
+	.min_percent = 1,
+	.pid = -1,
+	.unit_name = "samples",
+};
+static struct pipeline pipeline = { .front = "stackpipe report" }; /* whose end we are */
+
+static void parse_time(const char *text, const struct argp_state *state)
+{
+	char *end;
+
+	options.from = *text == ':' ? 0 : strtod(text, &end);
+	if (*text == ':')
+		end = (char *)text;
+	if (*end == ':')
+		options.to = end[1] ? strtod(end + 1, &end) : (end++, 0);
+	if (*end || options.from < 0 || options.to < 0 ||
+	    (options.to > 0 && options.to <= options.from) || !isfinite(options.from + options.to))
+		stage_usage_error(state, "--time is FROM:TO in seconds, not '%s'", text);
+}
+
+static uint64_t parse_number(const char *text, const char *what, const struct argp_state *state)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (!*text || *text == '-' || *end)
+		stage_usage_error(state, "%s is a number, not '%s'", what, text);
+	return n;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	char *end;
+
+	switch (key) {
+	case 't':
+		options.kind = REPORT_TREE;
+		return 0;
+	case KEY_CALLERS:
+	case KEY_CALLEES:
+		options.kind = key == KEY_CALLERS ? REPORT_CALLERS : REPORT_CALLEES;
+		options.subject = regex_option_compile(arg, state);
+		return 0;
+	case 'n':
+		options.n_rows = parse_number(arg, "-n", state);
+		return 0;
+	case 'p':
+		options.pid = parse_number(arg, "-p", state);
+		return 0;
+	case KEY_MIN:
+		options.min_percent = strtod(arg, &end);
+		if (*end || !(options.min_percent >= 0))
+			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
+		return 0;
+	case KEY_WEIGHTS:
+		options.view.kind = VIEW_WEIGHTS;
+		options.unit_name = "events";
+		return 0;
+	case KEY_VIEW:
+		options.view_name = arg;
+		return 0;
+	case KEY_LINES:
+		options.detail = TREE_OF_LINES;
+		return 0;
+	case KEY_KERNEL:
+		options.shows_kernel = true;
+		return 0;
+	case KEY_JSON:
+		options.is_json = true;
+		return 0;
+	case KEY_SHOW:
+		options.is_shown = true;
+		return 0;
+	case KEY_TIME:
+		parse_time(arg, state);
+		return 0;
+	case KEY_PROCESS:
+		options.process = regex_option_compile(arg, state);
+		return 0;
+	case KEY_THREAD:
+		options.thread = regex_option_compile(arg, state);
+		return 0;
+	case KEY_CGROUP:
+		options.cgroup = regex_option_compile(arg, state);
+		return 0;
+	case KEY_SYMBOL:
+		options.symbol = regex_option_compile(arg, state);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options.path)
+			stage_usage_error(state, "one file, not '%s' too", arg);
+		options.path = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!options.path)
+			options.path = "stackpipe.syscap";
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option option_table[] = {
+	{ "tree", 't', NULL, 0, "Show who calls whom, instead of single functions", 0 },
+	{ "callers", KEY_CALLERS, "REGEX", 0, "Show who calls the functions that match", 0 },
+	{ "callees", KEY_CALLEES, "REGEX", 0, "Show whom the functions that match call", 0 },
+	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function by itself", 0 },
+	{ "kernel", KEY_KERNEL, NULL, 0, "Show what the kernel does while something waits, too",
+	  0 },
+	{ "json", KEY_JSON, NULL, 0, "Print JSON, for programs", 0 },
+	{ "weights", KEY_WEIGHTS, NULL, 0, "Count the events that samples stand for", 0 },
+	{ "view", KEY_VIEW, "VIEW", 0,
+	  "Count samples (of the first event), on-cpu, off-cpu, wakeups, wall-clock, or an event by its name",
+	  0 },
+	{ "rows", 'n', "N", 0, "Show so many rows of each list (25; 0: all)", 0 },
+	{ "min", KEY_MIN, "PERCENT", 0,
+	  "Leave out branches of a tree with less than so many percent (1)", 0 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that is read", 0 },
+	{ NULL, 0, NULL, 0, "Which samples are looked at:", 1 },
+	{ "process", KEY_PROCESS, "REGEX", 0, "Look at processes with such a name only", 1 },
+	{ "pid", 'p', "PID", 0, "Look at this process only", 1 },
+	{ "thread", KEY_THREAD, "REGEX", 0, "Look at threads with such a name only", 1 },
+	{ "cgroup", KEY_CGROUP, "REGEX", 0,
+	  "Of processes in such a control group: containers, units of systemd", 1 },
+	{ "time", KEY_TIME, "FROM:TO", 0, "Look at these seconds since the beginning only", 1 },
+	{ "symbol", KEY_SYMBOL, "REGEX", 0, "Look at stacks with a function of such a name only",
+	  1 },
+	{ 0 },
+};
+
+/* By thread of the profile: whether it is looked at. NULL: no memory. */
+static bool *select_threads(const struct profile *profile)
+{
+	bool *selected = calloc(profile->n_threads + 1, sizeof(*selected));
+
+	for (size_t i = 0; selected && i < profile->n_threads; i++) {
+		const struct profile_thread *thread = &profile->threads[i];
+		const struct profile_process *process = &profile->processes[thread->process];
+
+		selected[i] =
+			(options.pid < 0 || options.pid == process->pid) &&
+			regex_option_matches(options.process,
+					     profile_text(profile, process->name)) &&
+			regex_option_matches(options.cgroup,
+					     profile_text(profile, process->cgroup)) &&
+			regex_option_matches(options.thread, profile_text(profile, thread->name));
+	}
+	return selected;
+}
+
+/* By function of the tree: whether its name matches. NULL: no memory. */
+static bool *select_functions(const struct tree *tree, const regex_t *regex)
+{
+	bool *selected = calloc(tree->n_functions + 1, sizeof(*selected));
+
+	for (size_t i = 0; selected && i < tree->n_functions; i++)
+		selected[i] = regex_option_matches(
+			regex, profile_text(tree->profile, tree->functions[i].name));
+	return selected;
+}
+
+/* Of a first look, how long was waited, and in what, is part of the answer. */
+static int count_waits(struct report *report, struct counts_filter filter)
+{
+	const struct events *events = &report->gathering->stacks.events;
+
+	report->is_first_look = !options.view_name && events_have_waits(events);
+	if (!report->is_first_look || !view_find(events, "off-cpu", &filter.view))
+		return 0;
+	return counts_init(&report->waits, &report->tree, &filter);
+}
+
+static int count(struct report *report)
+{
+	uint64_t start = report->gathering->stacks.hello.start_time;
+	_cleanup_free_ bool *functions =
+		options.symbol ? select_functions(&report->tree, options.symbol) : NULL;
+	const struct counts_filter filter = {
+		.from = start + options.from * NANOSECONDS_A_SECOND,
+		.to = options.to > 0 ? start + options.to * NANOSECONDS_A_SECOND : 0,
+		.threads = report->is_thread,
+		.functions = functions,
+		.view = options.view,
+		.has_waiters = !options.shows_kernel,
+	};
+	int r;
+
+	if (!report->is_thread || (options.symbol && !functions))
+		return -ENOMEM;
+	r = counts_init(&report->counts, &report->tree, &filter);
+	return r < 0 ? r : count_waits(report, filter);
+}
+
+/* What a terminal has room for beside the columns and a binary's name. */
+static size_t name_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	return size.ws_col > 2 * COLUMNS_WIDTH ? size.ws_col - COLUMNS_WIDTH : COLUMNS_WIDTH;
+}
+
+static int print(struct report *report)
+{
+	_cleanup_free_ bool *subject =
+		options.subject ? select_functions(&report->tree, options.subject) : NULL;
+
+	if (options.subject && !subject)
+		return -ENOMEM;
+	report->is_subject = subject;
+	options.name_width = name_width();
+	if (options.is_json)
+		report_print_json(report, stdout);
+	else
+		report_print_text(report, stdout);
+	/* Whoever reads it may have seen enough. */
+	return (fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE ? 0 : -EIO;
+}
+
+/* What there is to be counted is known at the end only. */
+static int choose_view(struct stage *stage, const struct events *events)
+{
+	char names[EVENTS_VIEW_NAMES];
+
+	if (!options.view_name) {
+		/* Who calls whom, of all the time; of single functions there is a list of waits,
+		 * too. */
+		const char *name = options.kind == REPORT_FUNCTIONS ? "on-cpu" : "wall-clock";
+		bool has_times = !options.is_json && events_have_waits(events) &&
+				 view_find(events, name, &options.view);
+
+		if (!has_times)
+			return 0;
+	} else if (!view_find(events, options.view_name, &options.view)) {
+		events_view_names(events, names);
+		stage_error(stage, "error: this recording has no view '%s'; it has: %s",
+			    options.view_name, names);
+		return -ECANCELED;
+	}
+	options.unit_name = options.view.kind == VIEW_SAMPLES ? "samples" : "events";
+	if (view_is_time(events, options.view)) {
+		options.unit_name = "ms";
+		options.unit = NANOSECONDS_A_MILLISECOND;
+	}
+	return 0;
+}
+
+static int finish(struct stage *stage, void *self, enum stage_stream_end end)
+{
+	struct report report = { .options = &options, .gathering = self, .end = end };
+	int r;
+
+	stacks_finish(&report.gathering->stacks, stage);
+	r = profile_settle(&report.gathering->profile, stage);
+	if (r == -ENOTRECOVERABLE)
+		stage_error(stage, "error: the samples do not add up: this is a defect of "
+				   "stackpipe, please report it");
+	if (r == 0)
+		r = choose_view(stage, &report.gathering->stacks.events);
+	if (r == 0)
+		r = tree_init(&report.tree, &report.gathering->profile, options.detail);
+	report.is_thread = select_threads(&report.gathering->profile);
+	if (r == 0)
+		r = count(&report);
+	if (r == 0)
+		r = print(&report);
+	counts_deinit(&report.counts);
+	counts_deinit(&report.waits);
+	tree_deinit(&report.tree);
+	free(report.is_thread);
+	return r;
+}
+
+/* Without --lines they are not worth their room. */
+static int start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct gathering *gathering = self;
+
+	gathering->stacks.names.keeps_lines = options.detail == TREE_OF_LINES;
+	return gathering_start(stage, self, hello);
+}
+
+static const struct stage_handler handlers[] = {
+	GATHERING_HANDLERS,
+	{ 0 },
+};
+
+/* The end of the pipeline that reads the file. */
+static int run(void)
+{
+	static const struct stage_program program = {
+		.name = "stackpipe report",
+		.role = STAGE_SINK,
+		.self_size = sizeof(struct gathering),
+		.handlers = handlers,
+		.init = gathering_init,
+		.start = start,
+		.finish = finish,
+		.deinit = gathering_deinit,
+	};
+
+	return pipeline_end_with(&pipeline, &program);
+}
+
+static void free_options(void)
+{
+	regex_option_free(options.process);
+	regex_option_free(options.thread);
+	regex_option_free(options.cgroup);
+	regex_option_free(options.symbol);
+	regex_option_free(options.subject);
+	pipeline_deinit(&pipeline);
+}
+
+int command_report(int argc, char **argv)
+{
+	static const struct argp argp = { option_table, parse_option, "[FILE]",
+					  "Says where the time of a recording went." };
+	int status = STAGE_EXIT_FAILED;
+
+	arguments_parse(&argp, "stackpipe report", argc, argv, 0, NULL);
+	if (input_add_stages(&pipeline, options.path, "report") == 0) {
+		if (options.is_shown)
+			pipeline_print(&pipeline, stdout);
+		status = options.is_shown ? STAGE_EXIT_OK : run();
+	}
+	free_options();
+	return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is known of the terminal before anything is drawn; <term.h> has macros for common words. */
+#include <curses.h>
+#include <stdlib.h>
+#include <term.h>
+
+#include "stackpipe/top/terminal.h"
+
+bool terminal_is_there(void)
+{
+	FILE *file = fopen("/dev/tty", "r+e");
+	int unknown;
+
+	if (!file) {
+		fputs("stackpipe top: error: the live view needs a terminal\n", stderr);
+		return false;
+	}
+	if (setupterm(NULL, fileno(file), &unknown) == OK) {
+		fclose(file);
+		return true;
+	}
+	fclose(file);
+	fprintf(stderr, "stackpipe top: error: nothing is known of the terminal '%s': set TERM\n",
+		getenv("TERM") ? getenv("TERM") : "");
+	return false;
+}

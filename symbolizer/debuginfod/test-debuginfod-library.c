@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Downloads by the real libdebuginfod, from a server that does as a test likes: what it makes of
+ * answers, and what it leaves in the cache.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "symbolizer/debuginfod/debuginfod-download.h"
+#include "symbolizer/debuginfod/test-debuginfod.h"
+
+enum { SKIPPED = 77, SIZE_MAX_TESTED = 1 << 20 };
+
+static const uint8_t build_id[20] = { 0xab, 0xcd };
+static struct debuginfod_fetcher fetcher;
+static char url[64];
+static int listen_fd;
+
+static int listen_somewhere(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+
+	listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(listen_fd, (void *)&address, size) < 0 || listen(listen_fd, 8) < 0 ||
+	    getsockname(listen_fd, (void *)&address, &size) < 0)
+		return -1;
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(address.sin_port));
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	setenv("no_proxy", "*", 1);
+	setenv("DEBUGINFOD_MAXSIZE", "1048576", 1);
+	unsetenv("DEBUGINFOD_MAXTIME");
+	if (make_cache() < 0 || listen_somewhere() < 0)
+		return -1;
+	return debuginfod_fetcher_start(&fetcher, url);
+}
+
+static int tear_down(void **state)
+{
+	debuginfod_fetcher_stop(&fetcher);
+	close(listen_fd);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	return remove_cache();
+}
+
+static void start_again(const char *urls)
+{
+	debuginfod_fetcher_stop(&fetcher);
+	assert_int_equal(debuginfod_fetcher_start(&fetcher, urls), 0);
+}
+
+static void ask(void)
+{
+	assert_int_equal(debuginfod_fetcher_ask(&fetcher, build_id, sizeof(build_id)), 0);
+}
+
+static int told(void)
+{
+	struct debuginfod_build_id id;
+
+	return await(&fetcher, &id);
+}
+
+/* A connection on which the right file has been asked for. */
+static int accept_request(void)
+{
+	char request[4096] = "";
+	size_t n = 0;
+	int fd;
+
+	assert_true(is_readable(listen_fd));
+	fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	while (!strstr(request, "\r\n\r\n")) {
+		ssize_t size = recv(fd, request + n, sizeof(request) - 1 - n, 0);
+
+		assert_true(size > 0);
+		n += size;
+		request[n] = 0;
+	}
+	assert_memory_equal(request,
+			    "GET /buildid/abcd000000000000000000000000000000000000/debuginfo HTTP/",
+			    65);
+	return fd;
+}
+
+/* Sends as much of it as is taken. */
+static void reply(int fd, const char *head, const void *body, size_t size)
+{
+	if (send(fd, head, strlen(head), MSG_NOSIGNAL) > 0 && size > 0)
+		send(fd, body, size, MSG_NOSIGNAL);
+	close(fd);
+}
+
+/* What is told if every request, also of those who try again, is replied to like this. */
+static int told_after(const char *head, const void *body, size_t size)
+{
+	for (;;) {
+		struct pollfd fds[] = { { fetcher.fd, POLLIN, 0 }, { listen_fd, POLLIN, 0 } };
+
+		assert_true(poll(fds, 2, PATIENCE_MS) > 0);
+		if (fds[0].revents)
+			return told();
+		reply(accept_request(), head, body, size);
+	}
+}
+
+static void test_a_file_arrives(void **state)
+{
+	ask();
+	assert_int_equal(told_after("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", "content", 7),
+			 DEBUGINFOD_ARRIVED);
+	assert_int_equal(cached_size(build_id, sizeof(build_id)), 7);
+	assert_int_equal(count_cached(), 1);
+}
+
+static void test_a_file_that_no_server_has_is_not_found(void **state)
+{
+	ask();
+	assert_int_equal(told_after("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", 0),
+			 DEBUGINFOD_NOT_FOUND);
+}
+
+static void test_a_server_that_is_not_there_is_unreachable(void **state)
+{
+	close(listen_fd);
+	ask();
+	assert_int_equal(told(), DEBUGINFOD_UNREACHABLE);
+	assert_int_equal(count_cached(), 0);
+	listen_fd = -1;
+}
+
+/* It must be asked again the next time: nothing of this is a "not found". */
+static void test_a_server_that_never_answers_is_given_up(void **state)
+{
+	int fd;
+
+	setenv("DEBUGINFOD_MAXTIME", "1", 1);
+	start_again(url);
+	ask();
+	fd = accept_request();
+	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(count_cached(), 0);
+	close(fd);
+}
+
+/* The client's own limit, on 100 KB at a time. */
+static void test_a_person_may_have_less_patience(void **state)
+{
+	int fd;
+
+	setenv("DEBUGINFOD_TIMEOUT", "1", 1);
+	start_again(url);
+	unsetenv("DEBUGINFOD_TIMEOUT");
+	ask();
+	fd = accept_request();
+	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(count_cached(), 0);
+	close(fd);
+}
+
+static void test_a_server_that_never_ends_is_given_up(void **state)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\n\r\ncontent";
+	int fd;
+
+	setenv("DEBUGINFOD_MAXTIME", "1", 1);
+	start_again(url);
+	ask();
+	fd = accept_request();
+	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
+	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(count_cached(), 0);
+	close(fd);
+}
+
+static void test_another_server_may_have_it(void **state)
+{
+	char silent[sizeof(url)], urls[2 * sizeof(url)];
+	int silent_fd = listen_fd, fd;
+
+	strcpy(silent, url);
+	assert_int_equal(listen_somewhere(), 0);
+	snprintf(urls, sizeof(urls), "%s %s", silent, url);
+	start_again(urls);
+	ask();
+	fd = accept_request();
+	reply(fd, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", "content", 7);
+	assert_int_equal(told(), DEBUGINFOD_ARRIVED);
+	close(silent_fd);
+}
+
+static void test_a_file_that_says_it_is_too_large_is_not_taken(void **state)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\ncontent";
+	int fd;
+
+	ask();
+	fd = accept_request();
+	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
+	assert_int_equal(told(), DEBUGINFOD_TOO_LARGE);
+	assert_int_equal(count_cached(), 0);
+	close(fd);
+}
+
+static void test_a_server_may_say_so_instead(void **state)
+{
+	ask();
+	assert_int_equal(
+		told_after("HTTP/1.1 406 Not Acceptable\r\nContent-Length: 0\r\n\r\n", "", 0),
+		DEBUGINFOD_TOO_LARGE);
+	assert_int_equal(count_cached(), 0);
+}
+
+static void test_a_file_that_turns_out_too_large_is_not_taken(void **state)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\n\r\n", block[65536];
+	int fd;
+
+	ask();
+	fd = accept_request();
+	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
+	while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) /* without end */
+		;
+	assert_int_equal(told(), DEBUGINFOD_TOO_LARGE);
+	assert_int_equal(count_cached(), 0);
+	close(fd);
+}
+
+/* Zeros, a thousand of them in a byte, by HTTP's own compression. */
+static void test_a_file_that_unfolds_does_not_fill_the_disk(void **state)
+{
+	enum { UNFOLDED = 16 * SIZE_MAX_TESTED };
+	char *zeros = calloc(1, UNFOLDED);
+	uLongf size = compressBound(UNFOLDED);
+	Bytef *packed = malloc(size);
+
+	assert_int_equal(compress(packed, &size, (Bytef *)zeros, UNFOLDED), Z_OK);
+	assert_true(size < SIZE_MAX_TESTED / 2);
+	ask();
+	assert_int_equal(
+		told_after("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n", packed, size),
+		DEBUGINFOD_TOO_LARGE);
+	assert_int_equal(count_cached(), 0);
+	free(packed);
+	free(zeros);
+}
+
+static void test_a_stop_leaves_nothing_behind(void **state)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncontent";
+	int end = watch(fetcher.pid), fd;
+
+	ask();
+	fd = accept_request();
+	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
+	debuginfod_fetcher_stop(&fetcher);
+	assert_true(is_readable(end));
+	assert_int_equal(count_cached(), 0);
+	close(end);
+	close(fd);
+}
+
+static void test_a_stop_before_an_answer_leaves_nothing_behind(void **state)
+{
+	int end = watch(fetcher.pid), fd;
+
+	ask();
+	fd = accept_request();
+	debuginfod_fetcher_stop(&fetcher);
+	assert_true(is_readable(end));
+	assert_int_equal(count_cached(), 0);
+	close(end);
+	close(fd);
+}
+
+/* A file:// URL blocks the library itself, which asks nobody if it shall go on. */
+static void test_a_library_that_hangs_is_killed(void **state)
+{
+	char command[256], urls[64];
+
+	snprintf(command, sizeof(command),
+		 "mkdir -p %s/served/buildid/abcd000000000000000000000000000000000000 && mkfifo "
+		 "%s/served/buildid/abcd000000000000000000000000000000000000/debuginfo",
+		 cache, cache);
+	assert_int_equal(system(command), 0);
+	snprintf(urls, sizeof(urls), "file://%s/served", cache);
+	setenv("DEBUGINFOD_MAXTIME", "1", 1);
+	start_again(urls);
+	ask();
+	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+}
+
+#define with_server(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_server(test_a_file_arrives),
+		with_server(test_a_file_that_no_server_has_is_not_found),
+		with_server(test_a_server_that_is_not_there_is_unreachable),
+		with_server(test_a_server_that_never_answers_is_given_up),
+		with_server(test_a_person_may_have_less_patience),
+		with_server(test_a_server_that_never_ends_is_given_up),
+		with_server(test_another_server_may_have_it),
+		with_server(test_a_file_that_says_it_is_too_large_is_not_taken),
+		with_server(test_a_server_may_say_so_instead),
+		with_server(test_a_file_that_turns_out_too_large_is_not_taken),
+		with_server(test_a_file_that_unfolds_does_not_fill_the_disk),
+		with_server(test_a_stop_leaves_nothing_behind),
+		with_server(test_a_stop_before_an_answer_leaves_nothing_behind),
+		with_server(test_a_library_that_hangs_is_killed),
+	};
+	struct debuginfod_library library;
+
+	if (debuginfod_library_load(&library) < 0) {
+		puts("skipped: libdebuginfod.so.1 is missing: install libdebuginfod1");
+		return SKIPPED;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One program (tests/programs/inlines.cc) with the DWARF of several compilers, as it comes and in
+ * all the forms that it is given. The argument is where make-inlines put them; what could not be
+ * made there is skipped.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/base/cleanup.h"
+#include "symbolizer/dwarf/debug-info.h"
+#include "symbolizer/symbols/demangle.h"
+#include "symbolizer/symbols/symbol-table.h"
+
+enum { PATH_SIZE = 4096, TEXT_SIZE = 16384 };
+
+static const char *fixtures; /* where the files are */
+static const struct debug_dirs no_dirs;
+
+/* A program whose addresses are asked for. */
+struct subject {
+	int fd;
+	Elf *elf;
+	struct symbol_table symbols;
+	struct debug_info *info;
+};
+
+/* What somebody says of one address. */
+struct answer {
+	uint64_t address;
+	int n;
+	struct inline_call calls[DEBUG_INFO_CALLS_MAX];
+	char text[TEXT_SIZE];
+};
+
+/* The answers of somebody, one after the other. */
+struct other {
+	FILE *file;
+	bool has_columns;
+	char next[TEXT_SIZE]; /* the line that is read, but not taken yet */
+};
+
+static const char *fixture(const char *name, const char *suffix)
+{
+	static char path[PATH_SIZE];
+
+	snprintf(path, sizeof(path), "%s/%s%s", fixtures, name, suffix);
+	return path;
+}
+
+static void close_subject(struct subject *subject)
+{
+	debug_info_free(subject->info);
+	symbol_table_deinit(&subject->symbols);
+	elf_end(subject->elf);
+	if (subject->fd >= 0)
+		close(subject->fd);
+}
+
+/* Ends the test as skipped if the program is not there. */
+static struct subject open_subject(const char *name, const char *suffix)
+{
+	const char *path = fixture(name, suffix);
+	struct subject subject = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
+
+	if (subject.fd < 0)
+		skip();
+	elf_version(EV_CURRENT);
+	subject.elf = elf_begin(subject.fd, ELF_C_READ, NULL);
+	assert_non_null(subject.elf);
+	assert_int_equal(symbol_table_init(&subject.symbols, subject.elf, path, &no_dirs), 0);
+	assert_int_equal(debug_info_new(subject.elf, subject.fd, path, &no_dirs, &subject.info),
+			 DEBUG_INFO_OK);
+	return subject;
+}
+
+/* As `symbolizer` would have it: the function itself by its symbol. */
+static void ask(struct subject *subject, struct answer *answer)
+{
+	struct symbol *symbol = symbol_table_find(&subject->symbols, answer->address);
+
+	answer->n = debug_info_find(subject->info, answer->address, answer->calls,
+				    DEBUG_INFO_CALLS_MAX);
+	assert_true(answer->n >= 0);
+	if (!answer->n)
+		answer->calls[answer->n++] = (struct inline_call){ 0 };
+	if (symbol)
+		answer->calls[answer->n - 1].name = symbol->name;
+}
+
+static bool open_other(const char *name, const char *who, bool has_columns, struct other *ret)
+{
+	*ret = (struct other){ .file = fopen(fixture(name, who), "re"),
+			       .has_columns = has_columns };
+	return ret->file && fgets(ret->next, sizeof(ret->next), ret->file);
+}
+
+static void close_other(struct other *other)
+{
+	if (other->file)
+		fclose(other->file);
+}
+
+/* The number behind the last colon, which it cuts off; what is no number is 0. */
+static uint32_t cut_number(char *place)
+{
+	char *colon = strrchr(place, ':');
+
+	if (!colon)
+		return 0;
+	*colon = 0;
+	return strtoul(colon + 1, NULL, 10);
+}
+
+/* A line of the text, in a place where it stays. */
+static char *take_line(struct other *other, struct answer *answer, size_t *used)
+{
+	char *line = answer->text + *used;
+	int n = snprintf(line, TEXT_SIZE - *used, "%s", other->next);
+
+	assert_true(n < (int)(TEXT_SIZE - *used));
+	line[strcspn(line, "\n")] = 0;
+	*used += n + 1;
+	if (!fgets(other->next, sizeof(other->next), other->file))
+		*other->next = 0;
+	return line;
+}
+
+/* The next answer; its address is a line of its own. */
+static bool read_answer(struct other *other, struct answer *ret)
+{
+	size_t used = 0;
+
+	while (*other->next == '\n')
+		take_line(other, ret, &used);
+	if (!*other->next)
+		return false;
+	ret->address = strtoull(take_line(other, ret, &used), NULL, 16);
+	for (ret->n = 0; *other->next && *other->next != '\n' && strncmp(other->next, "0x", 2);
+	     ret->n++) {
+		struct inline_call *call = &ret->calls[ret->n];
+
+		assert_true(ret->n < DEBUG_INFO_CALLS_MAX);
+		call->name = take_line(other, ret, &used);
+		call->file = take_line(other, ret, &used);
+		call->column = other->has_columns ? cut_number((char *)call->file) : 0;
+		call->line = cut_number((char *)call->file);
+	}
+	return true;
+}
+
+/* Where there is no linkage name, others leave out the scopes that a function is declared in. */
+static bool is_qualified(const char *ours, const char *theirs)
+{
+	size_t size = strlen(ours), rest = strlen(theirs);
+
+	return size > rest + 2 && !strcmp(ours + size - rest, theirs) &&
+	       !strncmp(ours + size - rest - 2, "::", 2);
+}
+
+/* The two names that compilers give to a constructor are one to read. */
+static bool is_same_name(const char *ours, const char *theirs)
+{
+	_cleanup_free_ char *our_text = demangle(ours), *their_text = demangle(theirs);
+	const char *left = our_text ? our_text : ours, *right = their_text ? their_text : theirs;
+
+	return !strcmp(left, right) || is_qualified(left, right);
+}
+
+static bool is_same_file(const char *left, const char *right)
+{
+	_cleanup_free_ char *left_path = NULL, *right_path = NULL;
+
+	if (!strcmp(left, right))
+		return true;
+	left_path = realpath(left, NULL);
+	right_path = realpath(right, NULL);
+	return left_path && right_path && !strcmp(left_path, right_path);
+}
+
+static const char *or_unknown(const char *text)
+{
+	return text ? text : "??";
+}
+
+static bool is_same(const struct answer *ours, const struct answer *theirs, bool has_columns)
+{
+	if (ours->n != theirs->n)
+		return false;
+	for (int i = 0; i < ours->n; i++) {
+		const struct inline_call *left = &ours->calls[i], *right = &theirs->calls[i];
+
+		if (left->line != right->line || (has_columns && left->column != right->column) ||
+		    !is_same_name(or_unknown(left->name), or_unknown(right->name)) ||
+		    !is_same_file(or_unknown(left->file), or_unknown(right->file)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Compares each answer: 99.5 % of them must be llvm-symbolizer's or addr2line's. The second alone
+ * has others too often to judge by.
+ */
+static void check_against_others(const char *name)
+{
+	_cleanup_(close_other) struct other llvm = { 0 }, addr2line = { 0 };
+	_cleanup_(close_subject) struct subject subject = { .fd = -1 };
+	struct answer ours, theirs;
+	size_t n = 0, n_same = 0;
+
+	if (!open_other(name, ".llvm", true, &llvm))
+		skip();
+	subject = open_subject(name, "");
+	assert_true(open_other(name, ".addr2line", false, &addr2line));
+	while (read_answer(&addr2line, &theirs)) {
+		bool is_right;
+
+		ours.address = theirs.address;
+		ask(&subject, &ours);
+		is_right = is_same(&ours, &theirs, false);
+		assert_true(read_answer(&llvm, &theirs));
+		assert_int_equal(ours.address, theirs.address);
+		is_right |= is_same(&ours, &theirs, true);
+		n++;
+		n_same += is_right;
+	}
+	print_message("%s: %zu of %zu answers are the same\n", name, n_same, n);
+	assert_true(n > 1000);
+	assert_true(n_same * 1000 >= n * 995);
+}
+
+/* A form of a program has the very answers that the program has. */
+static void check_against_plain(const char *name, const char *how)
+{
+	_cleanup_(close_subject) struct subject plain = open_subject(name, "");
+	_cleanup_(close_subject) struct subject other = open_subject(name, how);
+	_cleanup_file_ FILE *addresses = fopen(fixture(name, ".addresses"), "re");
+	struct answer left, right;
+	char line[64];
+	size_t n = 0;
+
+	assert_non_null(addresses);
+	for (; fgets(line, sizeof(line), addresses); n++) {
+		left.address = right.address = strtoull(line, NULL, 16);
+		ask(&plain, &left);
+		ask(&other, &right);
+		assert_true(is_same(&left, &right, true));
+	}
+	assert_true(n > 1000);
+}
+
+static void test_gcc_dwarf_2(void **state)
+{
+	check_against_others("gcc-2");
+}
+
+static void test_gcc_dwarf_4(void **state)
+{
+	check_against_others("gcc-4");
+}
+
+static void test_gcc_dwarf_5(void **state)
+{
+	check_against_others("gcc-5");
+}
+
+static void test_gcc_link_time_optimization(void **state)
+{
+	check_against_others("gcc-lto");
+}
+
+static void test_gcc_type_units(void **state)
+{
+	check_against_others("gcc-types");
+}
+
+static void test_clang_dwarf_4(void **state)
+{
+	check_against_others("clang-4");
+}
+
+static void test_clang_dwarf_5(void **state)
+{
+	check_against_others("clang-5");
+}
+
+static void test_compressed_sections(void **state)
+{
+	check_against_plain("gcc-5", "-zlib");
+	check_against_plain("gcc-5", "-zlib-gnu");
+}
+
+static void test_sections_compressed_by_zstd(void **state)
+{
+	check_against_plain("gcc-5", "-zstd");
+}
+
+static void test_split_dwarf_of_gcc(void **state)
+{
+	check_against_plain("gcc-4", "-split");
+	check_against_plain("gcc-5", "-split");
+}
+
+static void test_split_dwarf_of_clang(void **state)
+{
+	check_against_plain("clang-4", "-split");
+	check_against_plain("clang-5", "-split");
+}
+
+static void test_split_dwarf_in_a_package(void **state)
+{
+	check_against_plain("gcc-4", "-dwp");
+	check_against_plain("gcc-5", "-dwp");
+	check_against_plain("clang-4", "-dwp");
+	check_against_plain("clang-5", "-dwp");
+}
+
+static void test_dwz(void **state)
+{
+	check_against_plain("gcc-4", "-dwz");
+	check_against_plain("gcc-5", "-dwz");
+}
+
+static void test_dwz_of_several_files(void **state)
+{
+	check_against_plain("gcc-4", "-shared");
+	check_against_plain("gcc-5", "-shared");
+}
+
+/* DWARF 2 has no ranges: what a unit has outside .text is in .debug_aranges alone. */
+static void test_strict_dwarf_2_knows_all_lines(void **state)
+{
+	_cleanup_(close_subject) struct subject subject = open_subject("gcc-2-strict", "");
+	_cleanup_file_ FILE *addresses = fopen(fixture("gcc-2-strict", ".addresses"), "re");
+	size_t n = 0, n_known = 0;
+	struct answer answer;
+	char line[64];
+
+	assert_non_null(addresses);
+	for (; fgets(line, sizeof(line), addresses); n++) {
+		answer.address = strtoull(line, NULL, 16);
+		ask(&subject, &answer);
+		n_known += answer.calls[0].line > 0;
+	}
+	assert_true(n > 1000 && n_known * 100 >= n * 95); /* the C library's start has none */
+}
+
+/* Opens a copy of a file somewhere else, where what it refers to is not. */
+static struct debug_info *open_elsewhere(const char *name, const char *also, const char *also_as,
+					 const struct debug_dirs *dirs)
+{
+	char dir[] = "/tmp/stackpipe-test-XXXXXX", command[4 * PATH_SIZE], path[64];
+	struct debug_info *info = NULL;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(command, sizeof(command), "cp '%s/%s' %s/program", fixtures, name, dir);
+	assert_int_equal(system(command), 0);
+	if (also) {
+		snprintf(command, sizeof(command), "cp '%s/%s' %s/%s", fixtures, also, dir,
+			 also_as);
+		assert_int_equal(system(command), 0);
+	}
+	snprintf(path, sizeof(path), "%s/program", dir);
+	assert_int_equal(debug_info_open(open(path, O_RDONLY | O_CLOEXEC), path, dirs, &info),
+			 DEBUG_INFO_OK);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+	return info;
+}
+
+/* Counts the answers of a file by what they are, against those of the program itself. */
+static void check_never_wrong(const char *name, struct debug_info *info, bool is_complete)
+{
+	_cleanup_(close_subject) struct subject plain = open_subject(name, "");
+	_cleanup_file_ FILE *addresses = fopen(fixture(name, ".addresses"), "re");
+	size_t n = 0, n_unnamed = 0;
+	struct answer left;
+	char line[64];
+
+	assert_non_null(addresses);
+	for (; fgets(line, sizeof(line), addresses); n++) {
+		struct inline_call calls[DEBUG_INFO_CALLS_MAX];
+		int n_calls;
+
+		left.address = strtoull(line, NULL, 16);
+		left.n =
+			debug_info_find(plain.info, left.address, left.calls, DEBUG_INFO_CALLS_MAX);
+		n_calls = debug_info_find(info, left.address, calls, DEBUG_INFO_CALLS_MAX);
+		assert_true(n_calls <= left.n);
+		for (int i = 0; i < n_calls; i++) {
+			n_unnamed += !calls[i].name;
+			if (calls[i].name && n_calls == left.n)
+				assert_string_equal(calls[i].name, left.calls[i].name);
+		}
+	}
+	assert_true(n > 1000);
+	assert_true(is_complete ? n_unnamed == 0 : n_unnamed > 0);
+}
+
+static void test_what_dwz_shares_is_found_in_a_debug_directory(void **state)
+{
+	char dir[PATH_SIZE], command[2 * PATH_SIZE];
+	struct debug_dirs dirs = { { dir }, 1 };
+	struct debug_info *info;
+
+	if (access(fixture("gcc-5", "-shared"), R_OK) < 0)
+		skip();
+	snprintf(dir, sizeof(dir), "%s/debug", fixtures);
+	snprintf(command, sizeof(command),
+		 "cd '%s' && mkdir -p debug/.dwz && cp gcc-5.common debug/.dwz", fixtures);
+	assert_int_equal(system(command), 0);
+	info = open_elsewhere("gcc-5-shared", NULL, NULL, &dirs);
+	check_never_wrong("gcc-5", info, true);
+	debug_info_free(info);
+}
+
+static void test_another_file_of_dwz_is_not_believed(void **state)
+{
+	struct debug_info *info;
+
+	if (access(fixture("gcc-5", "-shared"), R_OK) < 0)
+		skip();
+	info = open_elsewhere("gcc-5-shared", "gcc-4.common", "gcc-5.common", &no_dirs);
+	check_never_wrong("gcc-5", info, false);
+	debug_info_free(info);
+}
+
+static void test_a_file_without_dwarf_is_told(void **state)
+{
+	struct debug_info *info = NULL;
+	const char *path = fixture("gcc-5", "-stripped");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(debug_info_open(fd, path, &no_dirs, &info), DEBUG_INFO_E_NONE);
+	assert_null(info);
+	fd = open(fixtures, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(debug_info_open(fd, fixtures, &no_dirs, &info), DEBUG_INFO_E_NONE);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+/* The debug file of a stripped one has no code, but knows where it is. */
+static void test_a_separate_file_answers_as_the_whole(void **state)
+{
+	const char *path = fixture("gcc-5", "-separate");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct debug_info *info;
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(debug_info_open(fd, path, &no_dirs, &info), DEBUG_INFO_OK);
+	check_never_wrong("gcc-5", info, true);
+	debug_info_free(info);
+}
+
+static void test_a_list_that_is_too_short_gets_the_function_alone(void **state)
+{
+	_cleanup_(close_subject) struct subject subject = open_subject("gcc-5", "");
+	_cleanup_file_ FILE *addresses = fopen(fixture("gcc-5", ".addresses"), "re");
+	struct answer answer;
+	size_t n_inlined = 0;
+	char line[64];
+
+	assert_non_null(addresses);
+	while (fgets(line, sizeof(line), addresses)) {
+		struct inline_call alone[1];
+
+		answer.address = strtoull(line, NULL, 16);
+		answer.n = debug_info_find(subject.info, answer.address, answer.calls,
+					   DEBUG_INFO_CALLS_MAX);
+		if (answer.n < 2)
+			continue;
+		n_inlined++;
+		assert_int_equal(debug_info_find(subject.info, answer.address, alone, 1), 1);
+		assert_string_equal(alone[0].name, answer.calls[answer.n - 1].name);
+		assert_null(alone[0].file);
+		assert_int_equal(alone[0].line, 0);
+	}
+	assert_true(n_inlined > 1000);
+	assert_int_equal(debug_info_refused(subject.info)->calls, n_inlined);
+}
+
+static void test_addresses_without_code_have_no_answer(void **state)
+{
+	_cleanup_(close_subject) struct subject subject = open_subject("gcc-5", "");
+	struct inline_call call;
+
+	assert_int_equal(debug_info_find(subject.info, 0, &call, 1), 0);
+	assert_int_equal(debug_info_find(subject.info, UINT64_MAX, &call, 1), 0);
+	assert_int_equal(debug_info_find(subject.info, UINT64_MAX / 2, &call, 1), 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gcc_dwarf_2),
+		cmocka_unit_test(test_gcc_dwarf_4),
+		cmocka_unit_test(test_gcc_dwarf_5),
+		cmocka_unit_test(test_gcc_link_time_optimization),
+		cmocka_unit_test(test_gcc_type_units),
+		cmocka_unit_test(test_clang_dwarf_4),
+		cmocka_unit_test(test_clang_dwarf_5),
+		cmocka_unit_test(test_compressed_sections),
+		cmocka_unit_test(test_sections_compressed_by_zstd),
+		cmocka_unit_test(test_split_dwarf_of_gcc),
+		cmocka_unit_test(test_split_dwarf_of_clang),
+		cmocka_unit_test(test_split_dwarf_in_a_package),
+		cmocka_unit_test(test_dwz),
+		cmocka_unit_test(test_dwz_of_several_files),
+		cmocka_unit_test(test_strict_dwarf_2_knows_all_lines),
+		cmocka_unit_test(test_what_dwz_shares_is_found_in_a_debug_directory),
+		cmocka_unit_test(test_another_file_of_dwz_is_not_believed),
+		cmocka_unit_test(test_a_file_without_dwarf_is_told),
+		cmocka_unit_test(test_a_separate_file_answers_as_the_whole),
+		cmocka_unit_test(test_a_list_that_is_too_short_gets_the_function_alone),
+		cmocka_unit_test(test_addresses_without_code_have_no_answer),
+	};
+
+	if (argc < 2)
+		return 77;
+	fixtures = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The units of a file's DWARF that have code, by address. Where several claim the same, as with GNU
+ * ld whoever had a copy of an inline function does, the first in the file is taken: as others do.
+ */
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include "symbolizer/dwarf/interval-map.h"
+
+struct unit_limits {
+	size_t n_units, n_ranges;
+};
+
+struct unit_index {
+	Dwarf_CU **units; /* that may have code, the last in the file first */
+	size_t n_units;
+	struct interval_map map;    /* an address → index in `units` */
+	struct interval_map shared; /* addresses that more than one claims */
+	size_t n_units_refused, n_ranges_refused;
+};
+
+/* What begins outside of `code` was dropped by the linker. 0 or -ENOMEM. */
+int unit_index_init(struct unit_index *index, Dwarf *dwarf, const struct interval_map *code,
+		    const struct unit_limits *limits);
+void unit_index_deinit(struct unit_index *index);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+#include "common/elf/elf-limits.h"
+#include "common/elf/elf-section.h"
+#include "symbolizer/symbols/code-ranges.h"
+#include "symbolizer/dwarf/debug-sections.h"
+#include "symbolizer/symbols/function-end.h"
+#include "symbolizer/symbols/image-symbols.h"
+#include "symbolizer/symbols/symbol-table.h"
+
+/* A file with DWARF: all borrowed. */
+struct dwarf_file {
+	Elf *elf; /* NULL: none */
+	int fd;
+	const char *path;
+};
+
+struct image_symbols {
+	const struct elf_image *elf;
+	const char *path;
+	struct debug_dirs dirs;
+	enum image_symbols_depth depth;
+	struct symbol_table table;
+	struct code_ranges ranges;
+	bool has_ranges;	    /* they have been looked for */
+	bool has_looked;	    /* for the DWARF */
+	struct debug_file separate; /* with the DWARF, if neither the image nor `table` has it */
+	struct dwarf_file dwarf;    /* as long as it was found but is not read */
+	uint64_t dwarf_size;	    /* of that, in memory */
+	uint64_t tables_size;	    /* of all files together: what libelf has read of them */
+	uint64_t names_size;	    /* of those that are not as the file has them */
+	struct debug_info *debug;   /* NULL: there is none */
+};
+
+struct image_symbols *image_symbols_free(struct image_symbols *symbols)
+{
+	if (!symbols)
+		return NULL;
+	debug_info_free(symbols->debug);
+	debug_file_close(&symbols->separate);
+	code_ranges_deinit(&symbols->ranges);
+	symbol_table_deinit(&symbols->table);
+	free(symbols);
+	return NULL;
+}
+
+int image_symbols_new(const struct elf_image *elf, const char *path, const struct debug_dirs *dirs,
+		      enum image_symbols_depth depth, struct image_symbols **ret)
+{
+	_cleanup_free_ struct image_symbols *symbols = calloc(1, sizeof(*symbols));
+	int r = symbols ? symbol_table_init(&symbols->table, elf->elf, path, dirs) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	symbols->elf = elf;
+	symbols->path = path;
+	symbols->dirs = *dirs;
+	symbols->depth = depth;
+	symbols->separate.fd = -1;
+	symbols->tables_size = elf_tables_size(elf->elf) + debug_file_size(&symbols->table.debug);
+	*ret = take_pointer(symbols);
+	return 0;
+}
+
+/* A separate file with DWARF: the one that the symbols are from, else one more; NULL: none. */
+static const struct debug_file *find_separate(struct image_symbols *symbols)
+{
+	const struct debug_file *of_symbols = &symbols->table.debug;
+
+	if (of_symbols->elf && debug_sections_has_info(of_symbols->elf))
+		return of_symbols;
+	if (!debug_file_find(symbols->elf->elf, symbols->path, &symbols->dirs, DEBUG_FILE_DWARF,
+			     &symbols->separate))
+		return NULL;
+	symbols->tables_size += debug_file_size(&symbols->separate);
+	return &symbols->separate;
+}
+
+void image_symbols_find_debug(struct image_symbols *symbols)
+{
+	const struct debug_file *separate;
+	struct dwarf_file *dwarf = &symbols->dwarf;
+	uint64_t size;
+
+	if (symbols->has_looked || symbols->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY)
+		return;
+	symbols->has_looked = true;
+	if (debug_sections_has_info(symbols->elf->elf))
+		*dwarf = (struct dwarf_file){ symbols->elf->elf, symbols->elf->fd, symbols->path };
+	else if ((separate = find_separate(symbols)))
+		*dwarf = (struct dwarf_file){ separate->elf, separate->fd, separate->path ?: "" };
+	size = dwarf->elf ? elf_dwarf_size(dwarf->elf) : 0;
+	symbols->dwarf_size = size <= DEBUG_INFO_SECTIONS_MAX ? size : 0; /* more is not read */
+}
+
+/* Reads what was found, once. 0 or -ENOMEM. */
+static int read_debug(struct image_symbols *symbols)
+{
+	struct dwarf_file file;
+	int r;
+
+	image_symbols_find_debug(symbols);
+	file = symbols->dwarf;
+	symbols->dwarf = (struct dwarf_file){ 0 };
+	symbols->dwarf_size = 0;
+	if (!file.elf)
+		return 0;
+	r = debug_info_new(file.elf, file.fd, file.path, &symbols->dirs, &symbols->debug);
+	return r < 0 ? r : 0;
+}
+
+/* Read when they are first needed. */
+static const struct code_ranges *get_ranges(struct image_symbols *symbols)
+{
+	if (!symbols->has_ranges)
+		code_ranges_init(&symbols->ranges, symbols->elf); /* no memory: there are none */
+	symbols->has_ranges = true;
+	return &symbols->ranges;
+}
+
+/* Whether a function may end between two addresses, by its code. What is not known is so. */
+static bool has_end_between(const struct image_symbols *symbols, uint64_t start, uint64_t end)
+{
+	_cleanup_free_ unsigned char *code = NULL;
+	size_t size = end - start + 1;
+	uint64_t offset;
+
+	if (size > FUNCTION_END_SEARCH_MAX || !elf_image_offset(symbols->elf, start, &offset))
+		return true;
+	code = malloc(size + 1);
+	return !code || pread(symbols->elf->fd, code, size, offset) != (ssize_t)size ||
+	       function_end_is_within(code, size, start);
+}
+
+/* The function that a label lies in, if it does not begin one that unwind information describes. */
+static struct symbol *find_around(struct image_symbols *symbols, struct symbol *label,
+				  uint64_t address)
+{
+	struct symbol *outer = symbol_table_find_around(&symbols->table, label, address);
+
+	return outer && !code_ranges_begins_another(get_ranges(symbols), outer->address,
+						    label->address)
+		       ? outer
+		       : NULL;
+}
+
+/*
+ * A symbol that does not say how far it goes (of an assembler) names nothing behind its end, or the
+ * beginning of another function, as unwind information describes them; or, where a stripped file
+ * has lost the symbols of others, behind what may be its end.
+ */
+static struct symbol *find_symbol(struct image_symbols *symbols, uint64_t address)
+{
+	struct symbol *symbol = symbol_table_find(&symbols->table, address), *outer;
+	const struct code_ranges *ranges;
+
+	if (!symbol || symbol->is_sized)
+		return symbol;
+	if (symbol->is_label && (outer = find_around(symbols, symbol, address)))
+		return outer;
+	ranges = get_ranges(symbols);
+	if (code_ranges_begins_another(ranges, symbol->address, address) ||
+	    code_ranges_has_ended(ranges, symbol->address, address))
+		return NULL;
+	if (!symbols->table.has_locals && has_end_between(symbols, symbol->address, address))
+		return NULL;
+	return symbol;
+}
+
+/* Of a function without a name, so that all its places are one for those who count. */
+static void find_bounds(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+{
+	const struct code_range *range = code_ranges_find(get_ranges(symbols), address);
+
+	if (range) {
+		ret->start = range->start;
+		ret->size = range->size;
+	}
+}
+
+static int find_calls(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+{
+	int r = read_debug(symbols);
+
+	if (r == 0 && symbols->debug)
+		r = debug_info_find(symbols->debug, address, ret->calls, DEBUG_INFO_CALLS_MAX);
+	if (r < 0)
+		return r;
+	ret->n_calls = r;
+	return 0;
+}
+
+/* Of functions that were folded into one, the one that is described, if only one is. */
+static int prefer_described(struct image_symbols *symbols, struct symbol *symbol)
+{
+	const char *name = NULL;
+	int r;
+
+	if (!symbol || !symbol->n_folded || symbol->is_asked || !symbols->debug)
+		return 0;
+	r = debug_info_find_only_function(symbols->debug, symbol->address, &name);
+	if (name)
+		symbol_table_prefer(&symbols->table, symbol, name);
+	return r;
+}
+
+int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
+{
+	int r;
+
+	ret->symbol = find_symbol(symbols, address);
+	ret->start = address;
+	ret->size = 0;
+	ret->n_calls = 0;
+	if (ret->symbol) {
+		ret->start = ret->symbol->address;
+		ret->size = ret->symbol->size;
+	} else {
+		find_bounds(symbols, address, ret);
+	}
+	r = find_calls(symbols, address, ret);
+	return r < 0 ? r : prefer_described(symbols, ret->symbol);
+}
+
+const char *image_symbols_name(struct image_symbols *symbols, struct symbol *symbol)
+{
+	bool is_new = !symbol->is_asked;
+	const char *name = symbol_name(symbol);
+
+	if (is_new && symbol->full_name)
+		symbols->names_size += strlen(name) + 1;
+	return name;
+}
+
+uint64_t image_symbols_size(const struct image_symbols *symbols)
+{
+	return sizeof(*symbols) + symbols->dwarf_size + symbols->tables_size + symbols->names_size +
+	       symbols->table.n * sizeof(*symbols->table.list) +
+	       symbols->table.n_folded * sizeof(*symbols->table.folded) +
+	       symbols->ranges.n * sizeof(*symbols->ranges.list) +
+	       (symbols->debug ? debug_info_size(symbols->debug) : 0);
+}
+
+bool image_symbols_has_debug_info(const struct image_symbols *symbols)
+{
+	return symbols->debug;
+}
+
+bool image_symbols_is_late(const struct image_symbols *symbols)
+{
+	return symbols->table.debug.is_late || symbols->separate.is_late;
+}
+
+uint64_t image_symbols_refused(const struct image_symbols *symbols)
+{
+	const struct debug_info_refused *refused =
+		symbols->debug ? debug_info_refused(symbols->debug) : NULL;
+
+	return symbols->table.n_refused +
+	       (refused ? refused->units + refused->ranges + refused->functions + refused->dies +
+				  refused->lines + refused->calls
+			: 0);
+}
