@@ -532,15 +532,6 @@ static int assemble(const struct builder *builder, struct unwind_table *ret)
 	return 0;
 }
 
-const struct unwind_segment *unwind_source_segment(const struct unwind_source *source,
-						   uint64_t address)
-{
-	for (size_t i = 0; i < source->n_segments; i++)
-		if (address - source->segments[i].address < source->segments[i].size)
-			return &source->segments[i];
-	return NULL;
-}
-
 int unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret)
 {
 	static const struct unwind_rule fallback = { .cfa = UNWIND_CFA_FALLBACK };

@@ -39,8 +39,14 @@ struct unwind_source {
 };
 
 /* The part of the file that is loaded to an address; NULL: none. */
-const struct unwind_segment *unwind_source_segment(const struct unwind_source *source,
-						   uint64_t address);
+static inline const struct unwind_segment *unwind_source_segment(const struct unwind_source *source,
+								 uint64_t address)
+{
+	for (size_t i = 0; i < source->n_segments; i++)
+		if (address - source->segments[i].address < source->segments[i].size)
+			return &source->segments[i];
+	return NULL;
+}
 
 /* 0 or -ENOMEM. What is damaged in the source makes rows of FALLBACK, or none. */
 int unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret);

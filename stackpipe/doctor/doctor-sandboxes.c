@@ -14,7 +14,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/file/output-file.h"
-#include "stackpipe/doctor/doctor.h"
+#include "stackpipe/doctor/doctor-sandboxes.h"
 
 enum { BEFORE_MAX = 2, WORD_SIZE = 64 };
 

@@ -15,7 +15,8 @@
 #include "common/base/cleanup.h"
 #include "common/stage/stage.h"
 #include "stackpipe/commands.h"
-#include "stackpipe/doctor/doctor.h"
+#include "stackpipe/doctor/doctor-check.h"
+#include "stackpipe/doctor/doctor-sandboxes.h"
 
 enum { WORDS_MAX = 12, LINE_SIZE = 1024 };
 
@@ -50,41 +51,6 @@ static int add_stage(struct pipeline *pipeline, const struct check *check)
 	for (size_t i = 1; check->words[i] && r == 0; i++)
 		r = pipeline_add_argument(pipeline, check->words[i]);
 	return r;
-}
-
-int doctor_try(struct pipeline *pipeline, FILE *log)
-{
-	_cleanup_fd_ int errors = dup(STDERR_FILENO);
-	int status = STAGE_EXIT_FAILED, fd;
-	char bytes[4096];
-
-	if (errors < 0 || dup2(fileno(log), STDERR_FILENO) < 0)
-		return STAGE_EXIT_FAILED;
-	if (pipeline_start(pipeline, &fd) == 0) {
-		while (read(fd, bytes, sizeof(bytes)) > 0)
-			;
-		close(fd);
-		status = pipeline_wait(pipeline);
-	}
-	dup2(errors, STDERR_FILENO);
-	return status;
-}
-
-void doctor_print(enum doctor_answer answer, const char *what, FILE *log)
-{
-	static const char *const answers[] = {
-		[DOCTOR_YES] = "yes",
-		[DOCTOR_NO] = "no",
-		[DOCTOR_BROKEN] = "NO",
-	};
-	char line[LINE_SIZE];
-
-	printf("%-6s  %s\n", answers[answer], what);
-	if (!log)
-		return;
-	rewind(log);
-	while (fgets(line, sizeof(line), log))
-		printf("        %s", line);
 }
 
 static enum doctor_answer check_one(const struct check *check)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the parts of stackpipe doctor share. */
+/* One question of stackpipe doctor: whether a pipeline runs here. */
 #pragma once
 
 #include <stdio.h>
@@ -17,6 +17,3 @@ int doctor_try(struct pipeline *pipeline, FILE *log);
 
 /* The answer to "can it …?", and below it what was said, but for the name of who has said it. */
 void doctor_print(enum doctor_answer answer, const char *what, FILE *log);
-
-/* Tries each stage in its sandbox; `source` and its arguments say where a stream comes from. */
-enum doctor_answer doctor_try_sandboxes(const char *const *source);
