@@ -13,6 +13,8 @@ SOURCE = Path(__file__).resolve().parent
 sys.path.insert(0, str(SOURCE.parent / "pipeline"))
 import pipeline  # noqa: E402
 
+pipeline.mount_tracefs()
+
 WAITS = pipeline.BUILD / "tests" / "pipeline" / "waits"
 SCHEMA = SOURCE.parent.parent / "build" / "interop" / "opentelemetry-proto.deb"
 WAITER = "for-pipe"  # a thread whose waits another one ends, by writing

@@ -15,6 +15,8 @@ import npm  # noqa: E402
 import pages  # noqa: E402
 import pipeline  # noqa: E402 (the other tests' helpers)
 
+pipeline.mount_tracefs()
+
 BUILD = Path(os.environ["STACKPIPE_BUILD"])
 FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
 WAITS = BUILD / "tests" / "pipeline" / "waits"
