@@ -55,11 +55,12 @@ static void print_line(const struct stage *stage, const char *text)
 
 void stage_error(const struct stage *stage, const char *format, ...)
 {
-	char text[LINE_MAX_SIZE];
+	char text[LINE_MAX_SIZE] = "error: ";
+	size_t size = strlen(text);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(text + size, sizeof(text) - size, format, args);
 	va_end(args);
 	print_line(stage, text);
 }
