@@ -168,11 +168,6 @@ int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, si
 	return 0;
 }
 
-int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names)
-{
-	return stack_counts_add_many(counts, names, n_names, 1);
-}
-
 /*
  * How often those must have been met that are kept: so that it is at most half of them, unless a
  * hostile stream tells of as many with more than anybody has counted.

@@ -5,7 +5,6 @@
 
 #include "common/base/counters.h"
 #include "common/base/hash-table.h"
-#include "common/base/sum.h"
 
 enum { KEY_MAX = 64 + 4096 + 2 };
 
@@ -64,14 +63,4 @@ uint64_t *counters_get(struct counters *counters, const char *group, const char 
 	else
 		counter = add(counters, group, key);
 	return counter ? &counter->value : &counters->without_memory.value;
-}
-
-uint64_t counters_sum(const struct counters *counters, const char *group)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < counters->n; i++)
-		if (!strcmp(counters->list[i]->group, group))
-			sum_add(&sum, counters->list[i]->value);
-	return sum;
 }

@@ -243,11 +243,6 @@ static bool tell_piece(const struct perf_map *map, size_t number, struct perf_ma
 	return true;
 }
 
-bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret)
-{
-	return tell_piece(map, code_history_find(&map->code, map->code.n, address), ret);
-}
-
 /* Index of the first reading that begun at or after a time; n_readings: none did. */
 static size_t find_reading(const struct perf_map *map, uint64_t time)
 {
