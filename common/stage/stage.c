@@ -234,7 +234,7 @@ static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 			     const union wire_view *view)
 {
 	uint16_t type = raw->header->type;
-	uint64_t n = stage_samples_of(type, view);
+	uint64_t n = wire_samples(type, view);
 
 	stage_sum(stage, &stage->samples_in, n);
 	/* Both begin with their time. */
@@ -247,8 +247,8 @@ static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 /* Whether a record is looked into: by a handler, or because it tells of how many samples it is. */
 static bool is_decoded(const struct stage *stage, uint16_t type, bool has_handler)
 {
-	return wire_type(type) && (has_handler || stage->program->each ||
-				   type == WIRE_RECORD_stack || type == WIRE_RECORD_heap_events);
+	return wire_type(type) &&
+	       (has_handler || stage->program->each || wire_samples_are_told(type));
 }
 
 /* One record through its handler, or past it. 0 or -errno. */

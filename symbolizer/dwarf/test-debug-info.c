@@ -356,7 +356,6 @@ static void test_strict_dwarf_2_knows_all_lines(void **state)
 	assert_true(n > 1000 && n_known * 100 >= n * 95); /* the C library's start has none */
 }
 
-/* Opens a copy of a file somewhere else, where what it refers to is not. */
 /* Files whose DWARF was opened: they stay open until all tests are over. */
 static struct {
 	Elf *elf;
@@ -384,6 +383,7 @@ static void close_opened(void)
 	}
 }
 
+/* Opens a copy of a file somewhere else, where what it refers to is not. */
 static struct debug_info *open_elsewhere(const char *name, const char *also, const char *also_as,
 					 const struct debug_dirs *dirs)
 {
