@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/arch.h"
 #include "common/base/cleanup.h"
 #include "common/file/whole-file.h"
@@ -165,16 +166,10 @@ static size_t find_image(const struct intervals *intervals, enum interval_key ke
 			 size_t id_size, const struct interval **ret)
 {
 	const struct interval *list = intervals->list;
-	size_t first = 0, end = intervals->n, n = 0;
+	size_t first = BINARY_SEARCH(i, 0, intervals->n,
+				     compare_images(key, id, id_size, &list[i]) > 0);
+	size_t n = 0;
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (compare_images(key, id, id_size, &list[middle]) > 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	while (first + n < intervals->n && compare_images(key, id, id_size, &list[first + n]) == 0)
 		n++;
 	*ret = list + first;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "symbolizer/kernel-code.h"
 
 enum {
@@ -49,17 +50,7 @@ void kernel_code_deinit(struct kernel_code *code)
 /* The first area that ends behind an address; `n` if there is none. */
 static size_t find_behind(const struct kernel_code *code, uint64_t address)
 {
-	size_t low = 0, high = code->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->list[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, code->n, code->list[i].end <= address);
 }
 
 static uint64_t next_version(struct kernel_code *code)

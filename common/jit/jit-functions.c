@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/binary-search.h"
 #include "common/jit/jit-functions.h"
 
 enum { NO_FUNCTION = UINT32_MAX };
@@ -133,17 +134,7 @@ int jit_functions_move(struct jit_functions *functions, const struct jit_move *m
 /* How many pieces there were at a time. */
 static size_t count_until(const struct jit_functions *functions, uint64_t time)
 {
-	size_t low = 0, high = functions->history.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->pieces[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, functions->history.n, functions->pieces[i].time <= time);
 }
 
 bool jit_functions_find(const struct jit_functions *functions, uint64_t address, uint64_t time,

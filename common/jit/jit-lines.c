@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/jit/jit-lines.h"
 
 enum {
@@ -151,17 +152,10 @@ void jit_lines_take(struct jit_lines *lines, uint64_t start, uint32_t *ret_first
 const struct jit_line *jit_lines_find(const struct jit_lines *lines, uint32_t first, uint32_t n,
 				      uint64_t offset)
 {
-	size_t low = first, high = first + n;
+	size_t low;
 
 	if (lines->lowest >= V8_SHIFT)
 		offset += V8_SHIFT;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines->list[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = BINARY_SEARCH(i, first, first + n, lines->list[i].offset <= offset);
 	return low == first ? NULL : &lines->list[low - 1];
 }

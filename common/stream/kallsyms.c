@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/file/gzip.h"
@@ -148,16 +149,8 @@ static uint64_t size_of_last(const struct kernel_symbol *symbol)
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 					  uint64_t *ret_size)
 {
-	size_t low = 0, high = kallsyms->n;
+	size_t low = BINARY_SEARCH(i, 0, kallsyms->n, kallsyms->list[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (kallsyms->list[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == 0)
 		return NULL;
 	*ret_size = low < kallsyms->n

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/elf/dwarf-cursor.h"
 #include "symbolizer/dwarf/line-table.h"
@@ -307,19 +308,12 @@ void line_table_deinit(struct line_table *table)
 
 const struct line_row *line_table_find(const struct line_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->n;
+	size_t low;
 	const struct line_row *row;
 
 	if (address < table->base)
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->rows[middle].offset <= address - table->base)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = BINARY_SEARCH(i, 0, table->n, table->rows[i].offset <= address - table->base);
 	row = low ? &table->rows[low - 1] : NULL;
 	return row && (row->line || row->file != LINE_FILE_NONE) ? row : NULL;
 }

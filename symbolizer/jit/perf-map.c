@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/clock.h"
 #include "common/base/text.h"
 #include "symbolizer/jit/perf-map.h"
@@ -246,17 +247,7 @@ static bool tell_piece(const struct perf_map *map, size_t number, struct perf_ma
 /* Index of the first reading that begun at or after a time; n_readings: none did. */
 static size_t find_reading(const struct perf_map *map, uint64_t time)
 {
-	size_t low = 0, high = map->n_readings;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->readings[middle].begun < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, map->n_readings, map->readings[i].begun < time);
 }
 
 bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t time,

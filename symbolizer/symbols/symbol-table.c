@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/unwind/go-elf.h"
 #include "common/base/growing-list.h"
@@ -329,16 +330,8 @@ static int find_chosen(const struct symbol_table *table, struct chosen *ret)
 /* The best name of what the code at an address chooses; NULL: there is none. */
 static const char *name_of_chosen(const struct chosen *chosen, uint64_t resolver)
 {
-	size_t low = 0, high = chosen->n;
+	size_t low = BINARY_SEARCH(i, 0, chosen->n, chosen->list[i].address < resolver);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (chosen->list[middle].address < resolver)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < chosen->n && chosen->list[low].address == resolver ? chosen->list[low].name
 									: NULL;
 }
@@ -427,16 +420,8 @@ void symbol_table_deinit(struct symbol_table *table)
 /* Index of the last symbol that begins at or before an address; n: none does. */
 static size_t last_before(const struct symbol_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->n;
+	size_t low = BINARY_SEARCH(i, 0, table->n, table->list[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->list[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : table->n;
 }
 
@@ -472,16 +457,9 @@ struct symbol *symbol_table_find_around(const struct symbol_table *table,
 
 void symbol_table_prefer(const struct symbol_table *table, struct symbol *symbol, const char *name)
 {
-	size_t low = 0, high = table->n_folded;
+	size_t low =
+		BINARY_SEARCH(i, 0, table->n_folded, table->folded[i].address < symbol->address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->folded[middle].address < symbol->address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < table->n_folded && table->folded[low].address == symbol->address; low++)
 		if (folded_names_are_same(table->folded[low].name, name))
 			symbol->name = table->folded[low].name;
