@@ -329,18 +329,8 @@ static struct stack_key key_of(const struct taking *taking, const uint64_t *addr
 /* For so many frames more. 0 or -ENOMEM. */
 static int make_room(struct taking *taking, size_t n_frames)
 {
-	size_t n = 2 * (taking->n_kept_frames + n_frames);
-	struct wire_frame *larger;
-
-	if (taking->n_kept_frames + n_frames <= taking->n_kept_allocated)
-		return 0;
-	n = n < KEPT_FRAMES_MAX ? n : KEPT_FRAMES_MAX;
-	larger = reallocarray(taking->kept_frames, n, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	taking->kept_frames = larger;
-	taking->n_kept_allocated = n;
-	return 0;
+	return GROWING_LIST_RESERVE(taking->kept_frames, taking->n_kept_allocated, 4096,
+				    taking->n_kept_frames + n_frames);
 }
 
 /* Keeps a stack; when there are too many, all before it are forgotten. 0 or -ENOMEM. */

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/arch.h"
 #include "common/base/capabilities.h"
 #include "common/base/cleanup.h"
@@ -212,11 +213,9 @@ struct thread_list {
 static int list_thread(uint32_t tid, void *arg)
 {
 	struct thread_list *list = arg;
-	uint32_t *tids = reallocarray(list->tids, list->n + 1, sizeof(*tids));
 
-	if (!tids)
+	if (GROWING_LIST_MAKE_ROOM(list->tids, list->n) < 0)
 		return -ENOMEM;
-	list->tids = tids;
 	list->tids[list->n++] = tid;
 	return 0;
 }

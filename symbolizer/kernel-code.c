@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
 #include "symbolizer/kernel-code.h"
 
@@ -94,21 +95,13 @@ static void give_up_all(struct kernel_code *code)
 static int reserve(struct kernel_code *code)
 {
 	enum { ADDED_MAX = PARTS_MAX - 1 };
-	size_t n_allocated = code->n_allocated ? code->n_allocated * 2 : FIRST_ALLOCATED;
-	struct kernel_area *list;
 
 	if (code->n + ADDED_MAX > KERNEL_CODE_MAX)
 		join_empty(code);
 	if (code->n + ADDED_MAX > KERNEL_CODE_MAX)
 		give_up_all(code);
-	if (code->n + ADDED_MAX <= code->n_allocated)
-		return 0;
-	list = reallocarray(code->list, n_allocated, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	code->list = list;
-	code->n_allocated = n_allocated;
-	return 0;
+	return GROWING_LIST_RESERVE(code->list, code->n_allocated, FIRST_ALLOCATED,
+				    code->n + ADDED_MAX);
 }
 
 /* Puts `n` areas in the place of those from `first` up to, not including, `last`. */

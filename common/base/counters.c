@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/counters.h"
 #include "common/base/hash-table.h"
 
@@ -25,12 +26,10 @@ void counters_deinit(struct counters *counters)
 
 static struct counter *add(struct counters *counters, const char *group, const char *key)
 {
-	struct counter **list = reallocarray(counters->list, counters->n + 1, sizeof(*list));
 	struct counter_entry *entry;
 
-	if (!list)
+	if (GROWING_LIST_MAKE_ROOM(counters->list, counters->n) < 0)
 		return NULL;
-	counters->list = list;
 	entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
 	if (!entry)
 		return NULL;

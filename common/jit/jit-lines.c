@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
 #include "common/jit/jit-lines.h"
 
@@ -46,21 +47,6 @@ static int find_file(struct jit_lines *lines, struct name_store *names, const ch
 	return r;
 }
 
-static int grow(struct jit_lines *lines)
-{
-	size_t n = lines->n_allocated ? lines->n_allocated * 2 : 64;
-	struct jit_line *larger;
-
-	if (lines->n < lines->n_allocated)
-		return 0;
-	larger = reallocarray(lines->list, n, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	lines->list = larger;
-	lines->n_allocated = n;
-	return 0;
-}
-
 /* One entry of the record; one that lies outside of any function is left out. */
 static int add_entry(struct jit_lines *lines, struct name_store *names,
 		     const struct debug_entry *entry, const char *file, size_t file_size)
@@ -69,7 +55,7 @@ static int add_entry(struct jit_lines *lines, struct name_store *names,
 	int r = find_file(lines, names, file, file_size);
 
 	if (r == 0)
-		r = grow(lines);
+		r = GROWING_LIST_RESERVE(lines->list, lines->n_allocated, 64, lines->n + 1);
 	if (r == 0)
 		lines->list[lines->n++] = (struct jit_line){
 			.offset = offset,

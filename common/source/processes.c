@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/source/maps-reader.h"
@@ -337,15 +338,8 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 
 static int queue_exited(struct processes *processes, struct process *process, uint64_t time)
 {
-	if (processes->n_exited == processes->n_exited_allocated) {
-		size_t n = processes->n_exited ? processes->n_exited * 2 : 64;
-		struct exited_process *queue = reallocarray(processes->exited, n, sizeof(*queue));
-
-		if (!queue)
-			return -ENOMEM;
-		processes->exited = queue;
-		processes->n_exited_allocated = n;
-	}
+	if (GROWING_LIST_MAKE_ROOM(processes->exited, processes->n_exited) < 0)
+		return -ENOMEM;
 	process->has_exited = true;
 	processes->exited[processes->n_exited++] =
 		(struct exited_process){ process->upid, time, process->pid };

@@ -51,16 +51,12 @@ static int add(struct unwind_made *made, uint64_t from, uint64_t to, const struc
 static int add_better(struct unwind_made *made, uint64_t from, uint64_t to,
 		      const struct unwind_rule *rule)
 {
-	struct unwind_made_row *list;
-
 	if (made->n_better == UNWIND_MADE_BETTER_MAX) {
 		made->n_refused++;
 		return 0;
 	}
-	list = reallocarray(made->better, made->n_better + 1, sizeof(*list));
-	if (!list)
+	if (GROWING_LIST_MAKE_ROOM(made->better, made->n_better) < 0)
 		return -ENOMEM;
-	made->better = list;
 	made->better[made->n_better++] = (struct unwind_made_row){ from, to, *rule };
 	return add(made, from, to, rule);
 }

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "perf-source/perf/cpus.h"
 #include "perf-source/perf/recording.h"
@@ -65,14 +66,9 @@ void recording_deinit(struct recording *recording)
 
 static int remember_event(struct recording *recording, const struct recorded_event *event)
 {
-	size_t n = recording->n_events + 1;
-	struct recorded_event *events = reallocarray(recording->events, n, sizeof(*events));
-
-	if (!events)
+	if (GROWING_LIST_MAKE_ROOM(recording->events, recording->n_events) < 0)
 		return -ENOMEM;
-	recording->events = events;
-	events[n - 1] = *event;
-	recording->n_events = n;
+	recording->events[recording->n_events++] = *event;
 	return 0;
 }
 

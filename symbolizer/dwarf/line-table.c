@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/elf/dwarf-cursor.h"
@@ -34,7 +35,7 @@ struct run {
 	const struct interval_map *code;
 	struct made_row now; /* what the next row will be */
 	struct made_row *list;
-	size_t n, n_max;
+	size_t n;
 	size_t sequence; /* where the rows begin that belong together */
 };
 
@@ -84,17 +85,10 @@ static bool read_header(struct run *run)
 
 static int add_row(struct run *run)
 {
-	struct made_row *larger;
-
 	if (run->n == LINE_ROWS_MAX)
 		return -EFBIG;
-	if (run->n == run->n_max) {
-		run->n_max = run->n_max ? 2 * run->n_max : 256;
-		larger = reallocarray(run->list, run->n_max, sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		run->list = larger;
-	}
+	if (GROWING_LIST_MAKE_ROOM(run->list, run->n) < 0)
+		return -ENOMEM;
 	run->now.number = run->n;
 	run->list[run->n++] = run->now;
 	return 0;
@@ -260,7 +254,6 @@ static void add(struct line_table *table, struct line_row row)
 static int keep_rows(struct line_table *table, struct run *run)
 {
 	static const struct line_row nothing = { .file = LINE_FILE_NONE };
-	struct line_row *trimmed;
 
 	if (!run->n)
 		return 0;
@@ -280,8 +273,7 @@ static int keep_rows(struct line_table *table, struct run *run)
 		row.offset = made->address - table->base;
 		add(table, row);
 	}
-	trimmed = reallocarray(table->rows, table->n, sizeof(*trimmed));
-	table->rows = trimmed ? trimmed : table->rows;
+	GROWING_LIST_TRIM(table->rows, table->n);
 	return 0;
 }
 

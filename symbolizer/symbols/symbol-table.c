@@ -115,17 +115,11 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name, GElf_Versym versio
 /* Makes room for `n` symbols more, or as many as there may be; the others are refused. */
 static int make_room(struct symbol_table *table, size_t *n)
 {
-	struct symbol *list;
-
 	if (*n > SYMBOL_TABLE_MAX - table->n) {
 		table->n_refused += *n - (SYMBOL_TABLE_MAX - table->n);
 		*n = SYMBOL_TABLE_MAX - table->n;
 	}
-	list = reallocarray(table->list, table->n + *n + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	table->list = list;
-	return 0;
+	return GROWING_LIST_RESIZE(table->list, table->n + *n + 1);
 }
 
 static void add_symbol(struct symbol_table *table, Elf *elf, const GElf_Sym *symbol,
@@ -361,17 +355,14 @@ static int name_stubs(struct symbol_table *table, const struct plt_stub *stubs, 
 static int add_stubs(struct symbol_table *table, Elf *elf)
 {
 	_cleanup_free_ struct plt_stub *stubs = NULL;
-	struct symbol *list;
 	size_t n, n_refused;
 	int r = plt_find_stubs(elf, &stubs, &n, &n_refused);
 
 	table->n_refused += n_refused;
 	if (r < 0 || !n)
 		return r;
-	list = reallocarray(table->list, table->n + n, sizeof(*list));
-	if (!list)
+	if (GROWING_LIST_RESIZE(table->list, table->n + n) < 0)
 		return -ENOMEM;
-	table->list = list;
 	return name_stubs(table, stubs, n);
 }
 
