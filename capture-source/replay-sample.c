@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "capture-source/replay-sample.h"
 #include "common/base/growing-list.h"
 #include "common/stream/stack-memo.h"
@@ -162,10 +163,8 @@ static void keep_inlined(struct taking *taking, const char *text)
 /* Where a frame without inlined calls is remembered. */
 static struct taken_frame *find_taken(const struct taking *taking, uint64_t address)
 {
-	uint64_t hash = (address ^ taking->process->process.number << 40 ^ taking->is_exact) *
-			0x9e3779b97f4a7c15ULL;
-
-	return &taking->frames[hash >> 40 & (TAKEN_FRAMES - 1)];
+	return &taking->frames[hash_place(
+		address ^ taking->process->process.number << 40 ^ taking->is_exact, TAKEN_FRAMES)];
 }
 
 /* What the address that comes next depends on; inlined calls that wait are told apart from none. */

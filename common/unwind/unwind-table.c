@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/growing-list.h"
 #include "common/unwind/cfi-program.h"
 #include "common/base/cleanup.h"
@@ -74,7 +75,7 @@ static uint64_t hash_rule(const struct unwind_rule *rule)
 	_Static_assert(sizeof(words) == sizeof(*rule), "a rule is whole words, without padding");
 	memcpy(words, rule, sizeof(words));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL ^ hash >> 29;
+		hash = hash_word(hash, words[i]) ^ hash >> 29;
 	return hash ^ hash >> 32;
 }
 
