@@ -19,17 +19,13 @@ void kallsyms_deinit(struct kallsyms *kallsyms)
 
 int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size)
 {
-	char *larger;
-
 	if (size > KALLSYMS_TEXT_MAX - kallsyms->size)
 		return -EFBIG;
-	larger = realloc(kallsyms->file, kallsyms->size + size + 1);
-	if (!larger)
+	if (GROWING_LIST_RESIZE(kallsyms->file, kallsyms->size + size + 1) < 0)
 		return -ENOMEM;
-	memcpy(larger + kallsyms->size, data, size);
-	kallsyms->file = larger;
+	memcpy(kallsyms->file + kallsyms->size, data, size);
 	kallsyms->size += size;
-	larger[kallsyms->size] = 0;
+	kallsyms->file[kallsyms->size] = 0;
 	return 0;
 }
 
