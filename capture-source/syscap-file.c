@@ -151,13 +151,11 @@ static int add_frame(struct syscap_file *file, const struct syscap_frame *frame)
 		file->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(file->items, file->n_items) < 0)
-		return -ENOMEM;
-	file->items[file->n_items++] = (struct syscap_item){
-		.time = frame->time,
-		.offset = (const char *)frame - file->data,
-	};
-	return 0;
+	return GROWING_LIST_ADD(file->items, file->n_items,
+				(struct syscap_item){
+					.time = frame->time,
+					.offset = (const char *)frame - file->data,
+				});
 }
 
 static int read_frames(struct syscap_file *file)

@@ -27,10 +27,7 @@ struct interval_list {
 
 static int add_interval(struct interval_list *intervals, const struct interval *interval)
 {
-	if (GROWING_LIST_MAKE_ROOM(intervals->list, intervals->n) < 0)
-		return -ENOMEM;
-	intervals->list[intervals->n++] = *interval;
-	return 0;
+	return GROWING_LIST_ADD(intervals->list, intervals->n, *interval);
 }
 
 static int parse_line(const struct unwind_arch *arch, char *at, char *end,
@@ -183,10 +180,8 @@ static void pieces_deinit(struct pieces *pieces)
 static int add_piece(struct pieces *pieces, uint64_t start, uint64_t end,
 		     const struct unwind_rule *rule)
 {
-	if (GROWING_LIST_MAKE_ROOM(pieces->list, pieces->n) < 0)
-		return -ENOMEM;
-	pieces->list[pieces->n++] = (struct image_interval){ start, end, *rule };
-	return 0;
+	return GROWING_LIST_ADD(pieces->list, pieces->n,
+				(struct image_interval){ start, end, *rule });
 }
 
 /*

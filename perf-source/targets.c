@@ -214,10 +214,7 @@ static int list_thread(uint32_t tid, void *arg)
 {
 	struct thread_list *list = arg;
 
-	if (GROWING_LIST_MAKE_ROOM(list->tids, list->n) < 0)
-		return -ENOMEM;
-	list->tids[list->n++] = tid;
-	return 0;
+	return GROWING_LIST_ADD(list->tids, list->n, tid);
 }
 
 /*

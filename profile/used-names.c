@@ -7,10 +7,7 @@
 int used_names_init(struct used_names *used, struct names *names)
 {
 	*used = (struct used_names){ .names = names };
-	if (GROWING_LIST_MAKE_ROOM(used->list, used->n) < 0)
-		return -ENOMEM;
-	used->list[used->n++] = 0;
-	return 0;
+	return GROWING_LIST_ADD(used->list, used->n, 0);
 }
 
 void used_names_deinit(struct used_names *used)

@@ -26,6 +26,16 @@
 #define GROWING_LIST_MAKE_ROOM(list, n)                                                            \
 	((n) & ((n)-1) ? 0 : GROWING_LIST_RESIZE(list, (n) ? 2 * (n) : 1))
 
+/* Puts an item, an expression, behind the `n` that are there, and counts it. */
+#define GROWING_LIST_ADD(list, n, ...)                                                             \
+	({                                                                                         \
+		int added_ = GROWING_LIST_MAKE_ROOM(list, n);                                      \
+                                                                                                   \
+		if (added_ == 0)                                                                   \
+			(list)[(n)++] = (__VA_ARGS__);                                             \
+		added_;                                                                            \
+	})
+
 static inline size_t growing_list_doubled(size_t n_allocated, size_t n_at_first, size_t n)
 {
 	size_t doubled = n_allocated ? n_allocated : n_at_first;

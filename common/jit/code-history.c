@@ -172,11 +172,7 @@ static void drop_parts(struct code_history *history, unsigned int level)
 
 static int add_piece(struct code_history *history, uint64_t start, uint64_t end)
 {
-	int r = GROWING_LIST_MAKE_ROOM(history->pieces, history->n);
-
-	if (r == 0)
-		history->pieces[history->n++] = (struct code_piece){ start, end };
-	return r;
+	return GROWING_LIST_ADD(history->pieces, history->n, (struct code_piece){ start, end });
 }
 
 int code_history_add(struct code_history *history, uint64_t start, uint64_t end)

@@ -69,10 +69,7 @@ static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mappin
 		maps->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(maps->list, maps->n) < 0)
-		return -ENOMEM;
-	maps->list[maps->n++] = *mapping;
-	return 0;
+	return GROWING_LIST_ADD(maps->list, maps->n, *mapping);
 }
 
 typedef bool (*parser)(char *line, struct proc_mapping *ret);

@@ -338,12 +338,11 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 
 static int queue_exited(struct processes *processes, struct process *process, uint64_t time)
 {
-	if (GROWING_LIST_MAKE_ROOM(processes->exited, processes->n_exited) < 0)
-		return -ENOMEM;
-	process->has_exited = true;
-	processes->exited[processes->n_exited++] =
-		(struct exited_process){ process->upid, time, process->pid };
-	return 0;
+	int r = GROWING_LIST_ADD(processes->exited, processes->n_exited,
+				 (struct exited_process){ process->upid, time, process->pid });
+
+	process->has_exited = r == 0;
+	return r;
 }
 
 int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)

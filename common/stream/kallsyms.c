@@ -74,10 +74,7 @@ static int add_symbol(struct kallsyms *kallsyms, const struct kernel_symbol *sym
 		kallsyms->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(kallsyms->list, kallsyms->n) < 0)
-		return -ENOMEM;
-	kallsyms->list[kallsyms->n++] = *symbol;
-	return 0;
+	return GROWING_LIST_ADD(kallsyms->list, kallsyms->n, *symbol);
 }
 
 static int compare(const void *a, const void *b)

@@ -42,10 +42,7 @@ static int add(struct unwind_made *made, uint64_t from, uint64_t to, const struc
 		made->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(made->list, made->n) < 0)
-		return -ENOMEM;
-	made->list[made->n++] = (struct unwind_made_row){ from, to, *rule };
-	return 0;
+	return GROWING_LIST_ADD(made->list, made->n, (struct unwind_made_row){ from, to, *rule });
 }
 
 static int add_better(struct unwind_made *made, uint64_t from, uint64_t to,
@@ -55,9 +52,9 @@ static int add_better(struct unwind_made *made, uint64_t from, uint64_t to,
 		made->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(made->better, made->n_better) < 0)
+	if (GROWING_LIST_ADD(made->better, made->n_better,
+			     (struct unwind_made_row){ from, to, *rule }) < 0)
 		return -ENOMEM;
-	made->better[made->n_better++] = (struct unwind_made_row){ from, to, *rule };
 	return add(made, from, to, rule);
 }
 

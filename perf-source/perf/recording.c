@@ -66,10 +66,7 @@ void recording_deinit(struct recording *recording)
 
 static int remember_event(struct recording *recording, const struct recorded_event *event)
 {
-	if (GROWING_LIST_MAKE_ROOM(recording->events, recording->n_events) < 0)
-		return -ENOMEM;
-	recording->events[recording->n_events++] = *event;
-	return 0;
+	return GROWING_LIST_ADD(recording->events, recording->n_events, *event);
 }
 
 static size_t ring_bytes(const struct recording *recording, enum ring_kind kind)

@@ -40,12 +40,11 @@ static int find_function(struct live_counts *counts, struct tree_function functi
 		return 0;
 	r = pair_map_add(&counts->by_function, function.name, rest, counts->n_functions);
 	if (r == 0)
-		r = GROWING_LIST_MAKE_ROOM(counts->functions, counts->n_functions);
-	if (r == 0)
-		counts->functions[counts->n_functions++] = (struct live_function){
-			.function = function,
-			.is_match = is_match(counts, &function),
-		};
+		r = GROWING_LIST_ADD(counts->functions, counts->n_functions,
+				     (struct live_function){
+					     .function = function,
+					     .is_match = is_match(counts, &function),
+				     });
 	return r;
 }
 

@@ -37,10 +37,8 @@ struct walk {
 
 static int add_interval(struct walk *walk, uint64_t start, uint64_t end, uint32_t number)
 {
-	if (GROWING_LIST_MAKE_ROOM(walk->intervals, walk->n_intervals) < 0)
-		return -ENOMEM;
-	walk->intervals[walk->n_intervals++] = (struct interval){ start, end, number };
-	return 0;
+	return GROWING_LIST_ADD(walk->intervals, walk->n_intervals,
+				(struct interval){ start, end, number });
 }
 
 /* The ranges of a DIE; those that are empty or dropped by the linker cost as much as others. */

@@ -26,10 +26,7 @@ static int add_range(struct builder *builder, uint64_t start, uint64_t end, uint
 		builder->index->n_ranges_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(builder->list, builder->n) < 0)
-		return -ENOMEM;
-	builder->list[builder->n++] = (struct interval){ start, end, unit };
-	return 0;
+	return GROWING_LIST_ADD(builder->list, builder->n, (struct interval){ start, end, unit });
 }
 
 static int add_unit(struct builder *builder, Dwarf_CU *unit)
@@ -40,10 +37,7 @@ static int add_unit(struct builder *builder, Dwarf_CU *unit)
 		index->n_units_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(index->units, index->n_units) < 0)
-		return -ENOMEM;
-	index->units[index->n_units++] = unit;
-	return 0;
+	return GROWING_LIST_ADD(index->units, index->n_units, unit);
 }
 
 static bool has_code(Dwarf_Die *die, uint8_t unit_type)

@@ -104,10 +104,8 @@ static int add_stub(struct stubs *stubs, uint64_t address, uint64_t size, const 
 		stubs->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(stubs->list, stubs->n) < 0)
-		return -ENOMEM;
-	stubs->list[stubs->n++] = (struct plt_stub){ address, size, slot->name, slot->resolver };
-	return 0;
+	return GROWING_LIST_ADD(stubs->list, stubs->n,
+				(struct plt_stub){ address, size, slot->name, slot->resolver });
 }
 
 /* The stubs of one section. What is not known of it is skipped. */

@@ -194,10 +194,9 @@ static int add_folded(struct symbol_table *table, struct symbol *symbols, size_t
 
 	symbols->n_folded = n_names;
 	for (size_t i = 0; i < n_names; i++) {
-		if (GROWING_LIST_MAKE_ROOM(table->folded, table->n_folded) < 0)
+		if (GROWING_LIST_ADD(table->folded, table->n_folded,
+				     (struct folded_symbol){ symbols->address, names[i] }) < 0)
 			return -ENOMEM;
-		table->folded[table->n_folded++] =
-			(struct folded_symbol){ symbols->address, names[i] };
 	}
 	return 0;
 }
