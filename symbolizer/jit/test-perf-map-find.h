@@ -10,6 +10,7 @@ static inline bool perf_map_find(const struct perf_map *map, uint64_t address,
 	size_t number = code_history_find(&map->code, map->code.n, address);
 	const struct code_piece *piece;
 
+	*ret = (struct perf_map_entry){ 0 };
 	if (number == CODE_HISTORY_NONE)
 		return false;
 	piece = &map->code.pieces[number];
