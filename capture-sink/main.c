@@ -39,12 +39,12 @@ static int result(struct stage *stage, const struct capture *capture, int r)
 		return r;
 	if (r == -ENOTRECOVERABLE) {
 		stage_error(stage,
-			    "error: what '%s' holds is not what came: this is a defect of "
+			    "what '%s' holds is not what came: this is a defect of "
 			    "stackpipe, please report it",
 			    capture->path);
 		return -ECANCELED;
 	}
-	stage_error(stage, "error: could not write '%s': %s%s", capture->path, strerror(-r),
+	stage_error(stage, "could not write '%s': %s%s", capture->path, strerror(-r),
 		    capture->output.n_written ? "; it ends behind its last whole record" : "");
 	return -ECANCELED;
 }
@@ -52,11 +52,9 @@ static int result(struct stage *stage, const struct capture *capture, int r)
 static int refuse_path(struct stage *stage, const struct capture *capture, int error)
 {
 	if (error == -EEXIST)
-		stage_error(stage, "error: '%s' exists: choose another name, or --force",
-			    capture->path);
+		stage_error(stage, "'%s' exists: choose another name, or --force", capture->path);
 	else
-		stage_error(stage, "error: could not create '%s': %s", capture->path,
-			    strerror(-error));
+		stage_error(stage, "could not create '%s': %s", capture->path, strerror(-error));
 	return -ECANCELED;
 }
 
@@ -65,7 +63,7 @@ static int read_base(struct stage *stage, struct capture *capture)
 	int r = page_base_read(capture->base_path, &capture->base, &capture->base_size);
 
 	if (r < 0)
-		stage_error(stage, "error: could not read '%s': %s", capture->base_path,
+		stage_error(stage, "could not read '%s': %s", capture->base_path,
 			    r == -EBADMSG ? "it is no page that stackpipe has written"
 					  : strerror(-r));
 	return r < 0 ? -ECANCELED : 0;
@@ -408,7 +406,7 @@ static int refuse_view(struct stage *stage, const struct capture *capture)
 	char names[EVENTS_VIEW_NAMES];
 
 	events_view_names(&capture->stacks.events, names);
-	stage_error(stage, "error: this recording has no view '%s'; it has: %s", capture->view_name,
+	stage_error(stage, "this recording has no view '%s'; it has: %s", capture->view_name,
 		    names);
 	return -ECANCELED;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "capture-source/bundle.h"
 #include "common/file/gzip.h"
 
@@ -70,16 +71,9 @@ const char *bundle_find(const struct bundle *bundle, uint32_t pid, uint64_t addr
 			const struct syscap_bundled_symbol **ret_symbol)
 {
 	const struct syscap_bundled_symbol key = { .begin = address, .pid = pid };
-	size_t low = 0, high = bundle->n;
+	/* The first one behind the address. */
+	size_t low = BINARY_SEARCH(i, 0, bundle->n, compare(&bundle->list[i], &key) <= 0);
 
-	while (low < high) { /* the first one behind the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(&bundle->list[middle], &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || bundle->list[low - 1].pid != pid || bundle->list[low - 1].end <= address)
 		return NULL;
 	*ret_symbol = &bundle->list[low - 1];

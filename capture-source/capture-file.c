@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "capture-source/capture-file.h"
 #include "common/base/cleanup.h"
 #include "common/file/own-file.h"
@@ -19,15 +20,10 @@ static int copy(int fd, struct capture_file *file)
 	ssize_t n;
 
 	do {
-		if (used == size) {
-			char *larger;
-
-			size = size ? 2 * size : FIRST_COPIED;
-			larger = size > CAPTURE_FILE_COPIED_MAX ? NULL : realloc(data, size);
-			if (!larger)
-				return size > CAPTURE_FILE_COPIED_MAX ? -EFBIG : -ENOMEM;
-			data = larger;
-		}
+		if (used == CAPTURE_FILE_COPIED_MAX)
+			return -EFBIG;
+		if (GROWING_LIST_RESERVE(data, size, FIRST_COPIED, used + 1) < 0)
+			return -ENOMEM;
 		n = read(fd, data + used, size - used);
 		if (n < 0 && errno != EINTR)
 			return -errno;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "capture-source/places.h"
 #include "common/base/hash-table.h"
 #include "common/base/long-name.h"
@@ -247,14 +248,12 @@ int places_add_kernel(struct places *places, uint64_t time)
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
-	for (; text && *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return (hash ^ 0xff) * 0x100000001b3ULL;
+	return hash_part(hash, text, text ? strlen(text) : 0);
 }
 
 static uint64_t hash_name(const struct place_name *name)
 {
-	uint64_t hash = hash_text(hash_text(0xcbf29ce484222325ULL, name->name), name->module);
+	uint64_t hash = hash_text(hash_text(HASH_BYTES, name->name), name->module);
 
 	for (size_t i = 0; i < name->n_inlined; i++)
 		hash = hash_text(hash, name->inlined[i]);

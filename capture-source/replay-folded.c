@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "capture-source/replay.h"
 #include "common/base/cleanup.h"
 #include "common/base/hash-table.h"
@@ -190,14 +191,11 @@ static int take_line(struct stage *stage, struct folded *folded, char *line)
 /* A line without its end, as a text of its own. */
 static int take_text(struct stage *stage, struct folded *folded, const char *text, size_t size)
 {
-	char *line = realloc(folded->line, size + 1);
-
-	if (!line)
+	if (GROWING_LIST_RESIZE(folded->line, size + 1) < 0)
 		return -ENOMEM;
-	folded->line = line;
-	memcpy(line, text, size);
-	line[size] = 0;
-	return size ? take_line(stage, folded, line) : 0;
+	memcpy(folded->line, text, size);
+	folded->line[size] = 0;
+	return size ? take_line(stage, folded, folded->line) : 0;
 }
 
 static void tell_refused(struct stage *stage, uint64_t n)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "capture-source/replay-sample.h"
 #include "common/base/growing-list.h"
 #include "common/stream/stack-memo.h"
@@ -162,10 +163,8 @@ static void keep_inlined(struct taking *taking, const char *text)
 /* Where a frame without inlined calls is remembered. */
 static struct taken_frame *find_taken(const struct taking *taking, uint64_t address)
 {
-	uint64_t hash = (address ^ taking->process->process.number << 40 ^ taking->is_exact) *
-			0x9e3779b97f4a7c15ULL;
-
-	return &taking->frames[hash >> 40 & (TAKEN_FRAMES - 1)];
+	return &taking->frames[hash_place(
+		address ^ taking->process->process.number << 40 ^ taking->is_exact, TAKEN_FRAMES)];
 }
 
 /* What the address that comes next depends on; inlined calls that wait are told apart from none. */
@@ -329,18 +328,8 @@ static struct stack_key key_of(const struct taking *taking, const uint64_t *addr
 /* For so many frames more. 0 or -ENOMEM. */
 static int make_room(struct taking *taking, size_t n_frames)
 {
-	size_t n = 2 * (taking->n_kept_frames + n_frames);
-	struct wire_frame *larger;
-
-	if (taking->n_kept_frames + n_frames <= taking->n_kept_allocated)
-		return 0;
-	n = n < KEPT_FRAMES_MAX ? n : KEPT_FRAMES_MAX;
-	larger = reallocarray(taking->kept_frames, n, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	taking->kept_frames = larger;
-	taking->n_kept_allocated = n;
-	return 0;
+	return GROWING_LIST_RESERVE(taking->kept_frames, taking->n_kept_allocated, 4096,
+				    taking->n_kept_frames + n_frames);
 }
 
 /* Keeps a stack; when there are too many, all before it are forgotten. 0 or -ENOMEM. */

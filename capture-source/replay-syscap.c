@@ -545,8 +545,7 @@ static int finish(struct stage *stage, struct replay *replay)
 				  : stage->last_time;
 	if (syscap->end == SYSCAP_FILE_WHOLE)
 		return 0;
-	stage_error(stage, "error: '%s' is incomplete: %s", replay->path,
-		    describe_end(syscap->end));
+	stage_error(stage, "'%s' is incomplete: %s", replay->path, describe_end(syscap->end));
 	return -ECANCELED;
 }
 

@@ -12,8 +12,8 @@ enum { LOOKED_AT = 4096 }; /* bytes, to tell text from anything else */
 
 static int fail(struct stage *stage, const struct replay *replay, const char *why)
 {
-	stage_error(stage, "error: '%s': %s",
-		    strcmp(replay->path, "-") ? replay->path : "standard input", why);
+	stage_error(stage, "'%s': %s", strcmp(replay->path, "-") ? replay->path : "standard input",
+		    why);
 	return -ECANCELED;
 }
 

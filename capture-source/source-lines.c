@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "capture-source/source-lines.h"
 #include "common/stream/syscap-format.h"
 #include "common/base/text.h"
@@ -37,19 +38,12 @@ static bool take_number(struct words *words, unsigned base, uint64_t *ret)
 	return words->at > start;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const char *data, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3ULL;
-	return (hash ^ 0xff) * 0x100000001b3ULL;
-}
-
 static uint64_t hash_image(uint64_t inode, const char *build_id, size_t build_id_size,
 			   const char *path, size_t path_size)
 {
-	uint64_t hash = hash_bytes(0xcbf29ce484222325ULL ^ inode, build_id, build_id_size);
+	uint64_t hash = hash_part(HASH_BYTES ^ inode, build_id, build_id_size);
 
-	return hash_bytes(hash, path, path_size);
+	return hash_part(hash, path, path_size);
 }
 
 /* One that is there already, or for which there is no room, is left out. 0 or -ENOMEM. */

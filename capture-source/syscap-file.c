@@ -151,13 +151,11 @@ static int add_frame(struct syscap_file *file, const struct syscap_frame *frame)
 		file->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(file->items, file->n_items) < 0)
-		return -ENOMEM;
-	file->items[file->n_items++] = (struct syscap_item){
-		.time = frame->time,
-		.offset = (const char *)frame - file->data,
-	};
-	return 0;
+	return GROWING_LIST_ADD(file->items, file->n_items,
+				(struct syscap_item){
+					.time = frame->time,
+					.offset = (const char *)frame - file->data,
+				});
 }
 
 static int read_frames(struct syscap_file *file)
@@ -237,7 +235,6 @@ static int add_chunk(struct syscap_file *file, const struct syscap_chunk_frame *
 		     size_t *n_bytes)
 {
 	struct syscap_embedded_file *embedded = find_file(file, chunk->path);
-	char *larger;
 
 	if (!embedded && file->n_files < SYSCAP_FILES_MAX) {
 		if (GROWING_LIST_MAKE_ROOM(file->files, file->n_files) < 0)
@@ -250,11 +247,9 @@ static int add_chunk(struct syscap_file *file, const struct syscap_chunk_frame *
 		file->n_refused++;
 		return 0;
 	}
-	larger = realloc(embedded->data, embedded->size + chunk->size + 1);
-	if (!larger)
+	if (GROWING_LIST_RESIZE(embedded->data, embedded->size + chunk->size + 1) < 0)
 		return -ENOMEM;
-	memcpy(larger + embedded->size, chunk->data, chunk->size);
-	embedded->data = larger;
+	memcpy(embedded->data + embedded->size, chunk->data, chunk->size);
 	embedded->size += chunk->size;
 	embedded->is_whole = chunk->is_last & 1;
 	*n_bytes += chunk->size;

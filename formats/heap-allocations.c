@@ -29,15 +29,15 @@ int heap_allocations_add_stack(struct heap_allocations *allocations, uint32_t nu
 		return 0;
 	}
 	while (allocations->n_stacks <= number) {
-		if (GROWING_LIST_MAKE_ROOM(allocations->stacks, allocations->n_stacks) < 0)
+		if (GROWING_LIST_ADD(allocations->stacks, allocations->n_stacks,
+				     (struct heap_stack_addresses){ 0 }) < 0)
 			return -ENOMEM;
-		allocations->stacks[allocations->n_stacks++] = (struct heap_stack_addresses){ 0 };
 	}
 	allocations->stacks[number] = (struct heap_stack_addresses){ allocations->n_addresses, n };
 	for (size_t i = 0; i < n; i++) {
-		if (GROWING_LIST_MAKE_ROOM(allocations->addresses, allocations->n_addresses) < 0)
+		if (GROWING_LIST_ADD(allocations->addresses, allocations->n_addresses,
+				     addresses[i]) < 0)
 			return -ENOMEM;
-		allocations->addresses[allocations->n_addresses++] = addresses[i];
 	}
 	return 0;
 }

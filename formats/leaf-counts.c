@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "formats/leaf-counts.h"
 #include "common/base/sum.h"
 
@@ -15,14 +16,7 @@ void leaf_counts_deinit(struct leaf_counts *counts)
 /* Half as many again as there are names. */
 static int grow(struct leaf_counts *counts, size_t n_names)
 {
-	size_t n = n_names + n_names / 2 + 1;
-	uint64_t *larger = reallocarray(counts->n_samples, n, sizeof(*larger));
-
-	if (!larger)
-		return -ENOMEM;
-	memset(larger + counts->n, 0, (n - counts->n) * sizeof(*larger));
-	*counts = (struct leaf_counts){ larger, n };
-	return 0;
+	return GROWING_LIST_EXTEND(counts->n_samples, counts->n, n_names + n_names / 2 + 1);
 }
 
 int leaf_counts_add(struct leaf_counts *counts, uint32_t name, size_t n_names, uint64_t n)

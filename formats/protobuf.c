@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "formats/protobuf.h"
 
 enum { VARINT_MAX = 10 };
@@ -23,21 +24,11 @@ void protobuf_reset(struct protobuf *message)
 /* Where `size` bytes more fit; NULL: nowhere. */
 static char *reserve(struct protobuf *message, size_t size)
 {
-	size_t needed = message->size + size, n = message->n_allocated ? message->n_allocated : 256;
-	char *larger;
-
-	if (needed <= message->n_allocated)
+	if (GROWING_LIST_RESERVE(message->data, message->n_allocated, 256, message->size + size) ==
+	    0)
 		return message->data + message->size;
-	while (n < needed)
-		n *= 2;
-	larger = realloc(message->data, n);
-	if (!larger) {
-		message->has_failed = true;
-		return NULL;
-	}
-	message->data = larger;
-	message->n_allocated = n;
-	return larger + message->size;
+	message->has_failed = true;
+	return NULL;
 }
 
 void protobuf_add_uint(struct protobuf *list, uint64_t value)

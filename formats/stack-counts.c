@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
+#include "common/base/hash.h"
 #include "formats/stack-counts.h"
 #include "common/base/cleanup.h"
 #include "common/base/sum.h"
@@ -31,7 +33,7 @@ static uint64_t hash_names(const uint32_t *names, size_t n)
 	uint64_t hash = n;
 
 	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ names[i]) * 0x9e3779b97f4a7c15ULL;
+		hash = hash_word(hash, names[i]);
 	return hash ^ hash >> 32;
 }
 
@@ -48,32 +50,28 @@ void stack_counts_deinit(struct stack_counts *counts)
 	*counts = (struct stack_counts){ 0 };
 }
 
+static bool is_stack(const struct stack_count *count, const uint32_t *names, size_t n)
+{
+	return count->n_names == n && !memcmp(count->names, names, n * sizeof(*names));
+}
+
 /* The slot of a stack, or the free one where it belongs. */
 static struct stack_slot *find_slot(const struct stack_counts *counts, uint64_t hash,
 				    const uint32_t *names, size_t n)
 {
-	size_t mask = counts->n_slots - 1;
-
-	for (size_t i = hash & mask;; i = (i + 1) & mask) {
-		struct stack_slot *slot = &counts->slots[i];
-		const struct stack_count *count = &counts->list[slot->number - 1];
-
-		if (!slot->number || (slot->hash == (uint32_t)hash && count->n_names == n &&
-				      !memcmp(count->names, names, n * sizeof(*names))))
-			return slot;
-	}
+	return HASH_PROBE(counts->slots, counts->n_slots, hash, slot,
+			  !slot->number || (slot->hash == (uint32_t)hash &&
+					    is_stack(&counts->list[slot->number - 1], names, n)));
 }
 
 /* Twice as many slots, and room for half as many stacks. */
 static int grow(struct stack_counts *counts)
 {
 	size_t n_slots = counts->n_slots ? counts->n_slots * 2 : SLOTS_AT_FIRST;
-	struct stack_count *list = reallocarray(counts->list, n_slots / 2, sizeof(*list));
 	struct stack_slot *slots;
 
-	if (!list)
+	if (GROWING_LIST_RESIZE(counts->list, n_slots / 2) < 0)
 		return -ENOMEM;
-	counts->list = list;
 	slots = calloc(n_slots, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
@@ -81,9 +79,10 @@ static int grow(struct stack_counts *counts)
 	counts->slots = slots;
 	counts->n_slots = n_slots;
 	for (size_t i = 0; i < counts->n; i++) {
-		uint64_t hash = hash_names(list[i].names, list[i].n_names);
+		const struct stack_count *count = &counts->list[i];
+		uint64_t hash = hash_names(count->names, count->n_names);
 
-		*find_slot(counts, hash, list[i].names, list[i].n_names) =
+		*find_slot(counts, hash, count->names, count->n_names) =
 			(struct stack_slot){ hash, i + 1 };
 	}
 	return 0;
@@ -166,11 +165,6 @@ int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, si
 	counts->list[counts->n++] = (struct stack_count){ n_samples, n_names, kept };
 	*slot = (struct stack_slot){ hash, counts->n };
 	return 0;
-}
-
-int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names)
-{
-	return stack_counts_add_many(counts, names, n_names, 1);
 }
 
 /*

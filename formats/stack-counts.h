@@ -40,10 +40,7 @@ struct stack_counts {
 
 void stack_counts_deinit(struct stack_counts *counts);
 
-/* 0 or -ENOMEM */
-int stack_counts_add(struct stack_counts *counts, const uint32_t *names, size_t n_names);
-
-/* The same of one that was met so often. */
+/* Counts a stack that was met so often. 0 or -ENOMEM */
 int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, size_t n_names,
 			  uint64_t n_samples);
 

@@ -22,7 +22,7 @@ static void add(struct stack_counts *counts, size_t n, uint32_t a, uint32_t b, u
 {
 	uint32_t names[] = { a, b, c };
 
-	assert_int_equal(stack_counts_add(counts, names, n), 0);
+	assert_int_equal(stack_counts_add_many(counts, names, n, 1), 0);
 }
 
 static void test_equal_stacks_are_counted_together(void **state)
@@ -76,9 +76,9 @@ static void test_a_deep_stack_is_kept_whole(void **state)
 
 	for (size_t i = 0; i < 8192; i++)
 		names[i] = i;
-	assert_int_equal(stack_counts_add(&counts, names, 8192), 0);
+	assert_int_equal(stack_counts_add_many(&counts, names, 8192, 1), 0);
 	names[8191] = 5; /* differs in its leaf alone */
-	assert_int_equal(stack_counts_add(&counts, names, 8192), 0);
+	assert_int_equal(stack_counts_add_many(&counts, names, 8192, 1), 0);
 	assert_int_equal(stack_counts_list(&counts, by_count, &n_compared, &list, &n), 0);
 	assert_int_equal(n, 2);
 	assert_memory_equal(list[0].names, names, 8191 * sizeof(*names));

@@ -80,7 +80,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->summarize && !summary_print(stdout, &self->summary, stage->reader.totals)) {
 		stage->exit_status = STAGE_EXIT_FAILED;
 		if (end == STAGE_STREAM_WHOLE) /* else what is wrong has been said */
-			stage_error(stage, "error: the stream does not add up");
+			stage_error(stage, "the stream does not add up");
 	}
 	if (self->summarize && end != STAGE_STREAM_WHOLE)
 		printf("the stream is incomplete\n");

@@ -139,13 +139,13 @@ static void print_field(FILE *out, const struct wire_field *field, const void *a
 	case WIRE_ADDRS:
 		print_addrs(out, at);
 		break;
-	case WIRE_FRAMES:
+	case WIRE_ARRAY(frames):
 		print_frames(out, at);
 		break;
-	case WIRE_TOTALS:
+	case WIRE_ARRAY(totals):
 		print_totals(out, at);
 		break;
-	case WIRE_VALUES:
+	case WIRE_ARRAY(values):
 		print_values(out, at);
 		break;
 	}

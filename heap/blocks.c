@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/hash.h"
 #include "heap/blocks.h"
 
 enum { PLACES_FIRST = 1 << 4 }; /* there are processes with a block, and very many of them */
@@ -12,34 +13,29 @@ void blocks_deinit(struct blocks *blocks)
 	*blocks = (struct blocks){ 0 };
 }
 
-static size_t first_place(const struct blocks *blocks, uint64_t key)
+static uint64_t hash(uint64_t key)
 {
 	/* Blocks that lie side by side are mostly asked for together; others are scattered. */
-	uint64_t hash = (key >> 4) + ((key >> 14) * 0x9e3779b97f4a7c15ULL >> 20);
-
-	return hash & (blocks->n_places - 1);
+	return (key >> 4) + (hash_word(0, key >> 14) >> 20);
 }
 
 struct block *blocks_find(const struct blocks *blocks, uint64_t key)
 {
-	size_t i;
+	struct block *found;
 
 	if (!blocks->n_places)
 		return NULL;
-	for (i = first_place(blocks, key); blocks->places[i].key;
-	     i = (i + 1) & (blocks->n_places - 1))
-		if (blocks->places[i].key == key)
-			return &blocks->places[i];
-	return NULL;
+	found = HASH_PROBE(blocks->places, blocks->n_places, hash(key), place,
+			   !place->key || place->key == key);
+	return found->key ? found : NULL;
 }
 
 static void put(struct blocks *blocks, const struct block *block)
 {
-	size_t i = first_place(blocks, block->key);
+	struct block *free_place =
+		HASH_PROBE(blocks->places, blocks->n_places, hash(block->key), place, !place->key);
 
-	while (blocks->places[i].key)
-		i = (i + 1) & (blocks->n_places - 1);
-	blocks->places[i] = *block;
+	*free_place = *block;
 	blocks->n++;
 }
 
@@ -71,20 +67,11 @@ int blocks_add(struct blocks *blocks, const struct block *block)
 	return r;
 }
 
-/* What came behind it may have come there for its sake, and moves up. */
 void blocks_remove(struct blocks *blocks, struct block *block)
 {
-	size_t mask = blocks->n_places - 1, hole = block - blocks->places, i = hole;
+	struct block *gap = HASH_CLOSE_GAP(blocks->places, blocks->n_places, block, place,
+					   hash(place->key), !place->key);
 
-	for (;;) {
-		i = (i + 1) & mask;
-		if (!blocks->places[i].key)
-			break;
-		if (((i - first_place(blocks, blocks->places[i].key)) & mask) < ((i - hole) & mask))
-			continue;
-		blocks->places[hole] = blocks->places[i];
-		hole = i;
-	}
-	blocks->places[hole].key = 0;
+	gap->key = 0;
 	blocks->n--;
 }

@@ -82,9 +82,8 @@ static struct blocks *blocks_of(const struct heap *heap, uint64_t key)
 static int make_blocks(struct heap *heap, uint64_t index)
 {
 	while (heap->n_blocks <= index) {
-		if (GROWING_LIST_MAKE_ROOM(heap->blocks, heap->n_blocks) < 0)
+		if (GROWING_LIST_ADD(heap->blocks, heap->n_blocks, (struct blocks){ 0 }) < 0)
 			return -ENOMEM;
-		heap->blocks[heap->n_blocks++] = (struct blocks){ 0 };
 	}
 	return 0;
 }
@@ -107,9 +106,8 @@ int heap_begin(struct heap *heap, const struct wire_heap_begin *begin)
 static int make_stack(struct heap *heap, uint32_t number)
 {
 	while (heap->n_stacks <= number) {
-		if (GROWING_LIST_MAKE_ROOM(heap->stacks, heap->n_stacks) < 0)
+		if (GROWING_LIST_ADD(heap->stacks, heap->n_stacks, (struct heap_stack){ 0 }) < 0)
 			return -ENOMEM;
-		heap->stacks[heap->n_stacks++] = (struct heap_stack){ 0 };
 	}
 	return 0;
 }

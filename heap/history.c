@@ -101,11 +101,9 @@ static void add_moment(struct heap *heap, uint64_t time)
 		uint32_t stack = history->changed[i];
 		struct heap_amount live = heap->stacks[stack].totals.live;
 
-		r = GROWING_LIST_MAKE_ROOM(history->changes, history->n_changes);
-		if (r == 0)
-			history->changes[history->n_changes++] =
-				(struct history_change){ stack, history->n_moments, live.n,
-							 live.bytes };
+		r = GROWING_LIST_ADD(
+			history->changes, history->n_changes,
+			(struct history_change){ stack, history->n_moments, live.n, live.bytes });
 	}
 	if (r < 0) {
 		drop(heap);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/hash.h"
 #include "common/base/arch.h"
 #include "common/base/zero-pages.h"
 #include "live-unwinder/call-sites.h"
@@ -66,8 +67,7 @@ enum unwind_call call_sites_find(struct call_sites *sites, uint64_t image, uint6
 {
 	const uint64_t call_mask = (1 << CALL_SITE_CALL_BITS) - 1;
 	uint64_t place = pack(image, offset);
-	uint64_t *cached =
-		&sites->cached[place * 0x9e3779b97f4a7c15ULL >> 40 & (CALL_SITES_CACHED - 1)];
+	uint64_t *cached = &sites->cached[hash_place(place, CALL_SITES_CACHED)];
 
 	if (offset >> CALL_SITE_OFFSET_BITS || image >> CALL_SITE_IMAGE_BITS)
 		return read_call(sites, image, offset);

@@ -14,6 +14,7 @@
 #include <elfutils/libdwfl_stacktrace.h>
 
 #include "common/base/arch.h"
+#include "common/base/lru.h"
 #include "common/elf/elf-section.h"
 #include "common/base/pair-map.h"
 #include "common/unwind/unwind-source.h"
@@ -32,7 +33,7 @@ struct session {
 	struct process *process; /* NULL: the slot is free */
 	uint64_t version;	 /* of the process's mappings that were reported */
 	Elf *elf;		 /* of one of its files, owned: tells libdwfl the machine */
-	struct session *newer, *older;
+	struct lru_link used;
 };
 
 struct engine_dwfl {
@@ -42,7 +43,7 @@ struct engine_dwfl {
 	struct pair_map tracked; /* (image, 0) → 1: the tracker may keep its file open */
 	size_t n_stale;		 /* of those, images that are no more */
 	struct session sessions[SESSIONS_MAX];
-	struct session *newest, *oldest;
+	struct lru used;
 };
 
 static bool is_call_frames(const struct elf_section *section)
@@ -125,23 +126,9 @@ int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct en
 	return 0;
 }
 
-static void unlink_session(struct engine_dwfl *engine, struct session *session)
-{
-	*(session->newer ? &session->newer->older : &engine->newest) = session->older;
-	*(session->older ? &session->older->newer : &engine->oldest) = session->newer;
-	session->newer = session->older = NULL;
-}
-
-static void link_newest(struct engine_dwfl *engine, struct session *session)
-{
-	session->older = engine->newest;
-	*(session->older ? &session->older->newer : &engine->oldest) = session;
-	engine->newest = session;
-}
-
 static void end_session(struct engine_dwfl *engine, struct session *session)
 {
-	unlink_session(engine, session);
+	lru_remove(&engine->used, &session->used);
 	dwfl_end(session->dwfl);
 	elf_end(session->elf);
 	session->process->data = NULL;
@@ -151,8 +138,8 @@ static void end_session(struct engine_dwfl *engine, struct session *session)
 /* The tracker would end the sessions that have unwound something, and no others. */
 static void end_tracker(struct engine_dwfl *engine)
 {
-	while (engine->newest)
-		end_session(engine, engine->newest);
+	while (engine->used.n)
+		end_session(engine, lru_oldest(&engine->used));
 	if (engine->tracker)
 		dwflst_tracker_end(engine->tracker);
 	engine->tracker = NULL;
@@ -197,7 +184,7 @@ static struct session *find_slot(struct engine_dwfl *engine)
 	for (size_t i = 0; i < SESSIONS_MAX; i++)
 		if (!engine->sessions[i].process)
 			return &engine->sessions[i];
-	struct session *session = engine->oldest;
+	struct session *session = lru_oldest(&engine->used);
 
 	end_session(engine, session);
 	return session;
@@ -214,8 +201,7 @@ static struct session *find_session(struct engine_dwfl *engine, struct process *
 	struct session *session = process->data;
 
 	if (session) {
-		unlink_session(engine, session);
-		link_newest(engine, session);
+		lru_use(&engine->used, &session->used);
 		return session;
 	}
 	if (engine->tracked.n == FILES_MAX)
@@ -230,7 +216,7 @@ static struct session *find_session(struct engine_dwfl *engine, struct process *
 	session->process = process;
 	session->version = UINT64_MAX;
 	process->data = session;
-	link_newest(engine, session);
+	lru_add(&engine->used, &session->used, session);
 	return session;
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
+#include "common/base/binary-search.h"
 #include "common/base/arch.h"
 #include "common/base/cleanup.h"
 #include "common/file/whole-file.h"
@@ -20,22 +22,12 @@ static_assert(INTERVALS_SIZE_MAX == 64 * 1024 * 1024, "intervals_read() says so"
 
 struct interval_list {
 	struct interval *list;
-	size_t n, n_allocated;
+	size_t n;
 };
 
 static int add_interval(struct interval_list *intervals, const struct interval *interval)
 {
-	if (intervals->n == intervals->n_allocated) {
-		size_t n = intervals->n_allocated ? 2 * intervals->n_allocated : 64;
-		struct interval *larger = realloc(intervals->list, n * sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		intervals->list = larger;
-		intervals->n_allocated = n;
-	}
-	intervals->list[intervals->n++] = *interval;
-	return 0;
+	return GROWING_LIST_ADD(intervals->list, intervals->n, *interval);
 }
 
 static int parse_line(const struct unwind_arch *arch, char *at, char *end,
@@ -165,16 +157,10 @@ static size_t find_image(const struct intervals *intervals, enum interval_key ke
 			 size_t id_size, const struct interval **ret)
 {
 	const struct interval *list = intervals->list;
-	size_t first = 0, end = intervals->n, n = 0;
+	size_t first =
+		BINARY_SEARCH(i, 0, intervals->n, compare_images(key, id, id_size, &list[i]) > 0);
+	size_t n = 0;
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (compare_images(key, id, id_size, &list[middle]) > 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	while (first + n < intervals->n && compare_images(key, id, id_size, &list[first + n]) == 0)
 		n++;
 	*ret = list + first;
@@ -183,7 +169,7 @@ static size_t find_image(const struct intervals *intervals, enum interval_key ke
 
 struct pieces {
 	struct image_interval *list;
-	size_t n, n_allocated;
+	size_t n;
 };
 
 static void pieces_deinit(struct pieces *pieces)
@@ -194,17 +180,8 @@ static void pieces_deinit(struct pieces *pieces)
 static int add_piece(struct pieces *pieces, uint64_t start, uint64_t end,
 		     const struct unwind_rule *rule)
 {
-	if (pieces->n == pieces->n_allocated) {
-		size_t n = pieces->n_allocated ? 2 * pieces->n_allocated : 16;
-		struct image_interval *larger = realloc(pieces->list, n * sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		pieces->list = larger;
-		pieces->n_allocated = n;
-	}
-	pieces->list[pieces->n++] = (struct image_interval){ start, end, *rule };
-	return 0;
+	return GROWING_LIST_ADD(pieces->list, pieces->n,
+				(struct image_interval){ start, end, *rule });
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/hash.h"
 #include "common/base/arch.h"
 #include "common/base/clock.h"
 #include "common/stream/jitdump-path.h"
@@ -209,9 +210,7 @@ static enum code_frame find_frame(const struct made_code *made, const struct mad
 
 static struct made_place *cached_place(struct made_code *made, uint64_t process, uint64_t place)
 {
-	uint64_t hash = (process << 32 ^ place) * 0x9e3779b97f4a7c15ULL;
-
-	return &made->cached[hash >> 40 & (MADE_CODE_CACHED - 1)];
+	return &made->cached[hash_place(process << 32 ^ place, MADE_CODE_CACHED)];
 }
 
 /* Pieces of code are few, and so are the bytes of a function that is looked at. */

@@ -124,7 +124,7 @@ static int check_rules(struct stage *stage, void *data)
 
 	if (!self->intervals_path || !access(self->intervals_path, R_OK))
 		return 0;
-	stage_error(stage, "error: could not read '%s': %s", self->intervals_path, strerror(errno));
+	stage_error(stage, "could not read '%s': %s", self->intervals_path, strerror(errno));
 	return -ECANCELED;
 }
 

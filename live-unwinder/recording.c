@@ -94,7 +94,7 @@ static void meet(struct recording *recording, uint64_t number)
 	r = open_file(recording, image);
 	if (r < 0)
 		stage_error(recording->stage,
-			    "error: the stacks in '%.700s' cannot be had: %s; perfdata-source "
+			    "the stacks in '%.700s' cannot be had: %s; perfdata-source "
 			    "--copy-stacks sends them along",
 			    image->path, describe(r));
 }
@@ -143,7 +143,7 @@ bool recording_was_good(const struct recording *recording)
 			return true;
 	}
 	stage_error(recording->stage,
-		    "error: the file with the stacks was written to while it was read: some may be "
+		    "the file with the stacks was written to while it was read: some may be "
 		    "wrong");
 	return false;
 }

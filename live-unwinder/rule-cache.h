@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "common/base/hash.h"
 #include "live-unwinder/call-sites.h"
 #include "live-unwinder/tables.h"
 
@@ -57,7 +58,7 @@ static inline uint64_t cached_rule_place(const struct image_table_entry *entry, 
 
 static inline struct cached_rule *cached_rule_at(struct rule_cache *cache, uint64_t place)
 {
-	return &cache->rules[place * 0x9e3779b97f4a7c15ULL >> 40 & (RULES_CACHED - 1)];
+	return &cache->rules[hash_place(place, RULES_CACHED)];
 }
 
 /* The rule at an offset; NULL: none. It stays until the next call. */

@@ -125,27 +125,13 @@ static bool give_to_thread(struct tables *tables, struct table_job *job)
 	return true;
 }
 
-static void remove_entry(struct tables *tables, uint64_t image, struct image_table_entry *entry)
+static void remove_entry(struct tables *tables, struct image_table_entry *entry)
 {
-	pair_map_remove(&tables->by_image, image, 0);
+	pair_map_remove(&tables->by_image, entry->number, 0);
+	lru_remove(&tables->used, &entry->used);
 	tables->size -= entry->size;
 	tables->n_removed++;
 	free_entry(entry);
-}
-
-/* The entry that was asked for the longest time ago, but for those that a thread works for. */
-struct oldest {
-	uint64_t image;
-	struct image_table_entry *entry;
-};
-
-static void find_oldest(uint64_t image, uint64_t zero, uint64_t value, void *arg)
-{
-	struct image_table_entry *entry = (struct image_table_entry *)value;
-	struct oldest *oldest = arg;
-
-	if (entry->size && (!oldest->entry || entry->used_at < oldest->entry->used_at))
-		*oldest = (struct oldest){ image, entry };
 }
 
 /*
@@ -155,12 +141,11 @@ static void find_oldest(uint64_t image, uint64_t zero, uint64_t value, void *arg
 static void make_room(struct tables *tables, const struct image_table_entry *keep)
 {
 	while (tables->size > tables->size_max / 4 * 3) {
-		struct oldest oldest = { 0 };
+		struct image_table_entry *oldest = lru_oldest(&tables->used);
 
-		pair_map_each(&tables->by_image, find_oldest, &oldest);
-		if (!oldest.entry || oldest.entry == keep)
+		if (!oldest || oldest == keep)
 			return;
-		remove_entry(tables, oldest.image, oldest.entry);
+		remove_entry(tables, oldest);
 		++*tables->n_evicted;
 	}
 }
@@ -169,6 +154,7 @@ static void add_size(struct tables *tables, struct image_table_entry *entry)
 {
 	entry->size = sizeof(*entry) + entry->table.size;
 	tables->size += entry->size;
+	lru_add(&tables->used, &entry->used, entry);
 	if (tables->size > tables->size_max)
 		make_room(tables, entry);
 }
@@ -314,6 +300,7 @@ static struct image_table_entry *add_entry(struct tables *tables, uint64_t image
 		free(entry);
 		return NULL;
 	}
+	entry->number = image;
 	entry->id = ++tables->n;
 	entry->state = TABLE_PENDING;
 	return entry;
@@ -344,13 +331,13 @@ const struct image_table_entry *tables_get(struct tables *tables, uint64_t image
 
 	if (!entry)
 		return NULL;
-	entry->used_at = ++tables->n_uses;
+	lru_use(&tables->used, &entry->used);
 	if (!entry->same_as || !find_same(tables, entry))
 		attend(tables, image, entry);
 	if (!entry->same_as)
 		return entry;
 	entry = find_entry(tables, entry->same_as);
-	entry->used_at = tables->n_uses;
+	lru_use(&tables->used, &entry->used);
 	attend(tables, entry->image->number, entry);
 	return entry;
 }
@@ -363,5 +350,5 @@ void tables_forget(struct tables *tables, uint64_t image)
 		return;
 	if (entry->job)
 		wait_for_job(tables, entry->job);
-	remove_entry(tables, image, entry);
+	remove_entry(tables, entry);
 }

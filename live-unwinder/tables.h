@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "common/elf/image-files.h"
+#include "common/base/lru.h"
 #include "common/base/pair-map.h"
 #include "common/unwind/same-file.h"
 #include "common/unwind/unwind-source.h"
@@ -34,6 +35,7 @@ enum table_state {
 };
 
 struct image_table_entry {
+	uint64_t number; /* of the image */
 	struct unwind_table table;
 	struct image_intervals intervals; /* believed before the table, which may not be there */
 	struct cached_table_file cached;  /* where the table's bytes are, unless they are its own */
@@ -45,7 +47,7 @@ struct image_table_entry {
 	struct table_job *job;	   /* that makes the table, NULL: none */
 	uint64_t same_as;	   /* image with the same file, whose entry is used; 0: none */
 	size_t size;		   /* of the table in bytes, as far as it counts */
-	uint64_t used_at;	   /* on the clock of `n_uses` */
+	struct lru_link used;	   /* while it has a size */
 };
 
 /* What to do while a large table is made. */
@@ -63,7 +65,7 @@ struct tables {
 	struct same_files same_files;
 	uint32_t n;
 	size_t size, size_max; /* of all of them */
-	uint64_t n_uses;       /* a clock: how often a table was asked for */
+	struct lru used;       /* entries that have a size */
 	uint64_t n_removed;    /* of tables: whoever keeps pointers to entries asks again */
 	uint64_t *n_compiled, *n_from_disk, *n_evicted; /* counters of the stage */
 

@@ -32,16 +32,14 @@ static int read_intervals(struct stage *stage, struct live_unwinder *self)
 	if (r == 0)
 		return 0;
 	if (r < 0)
-		stage_error(stage, "error: could not read '%s': %s", self->intervals_path,
-			    strerror(-r));
+		stage_error(stage, "could not read '%s': %s", self->intervals_path, strerror(-r));
 	else if (error.other_line)
-		stage_error(stage, "error: '%s':%zu: %s: line %zu", self->intervals_path,
-			    error.line, error.text, error.other_line);
+		stage_error(stage, "'%s':%zu: %s: line %zu", self->intervals_path, error.line,
+			    error.text, error.other_line);
 	else if (error.line)
-		stage_error(stage, "error: '%s':%zu: %s", self->intervals_path, error.line,
-			    error.text);
+		stage_error(stage, "'%s':%zu: %s", self->intervals_path, error.line, error.text);
 	else
-		stage_error(stage, "error: '%s': %s", self->intervals_path, error.text);
+		stage_error(stage, "'%s': %s", self->intervals_path, error.text);
 	return -ECANCELED;
 }
 
@@ -83,7 +81,7 @@ static int verify_result(const struct stage *stage, const struct live_unwinder *
 {
 	if (r >= 0)
 		return r;
-	stage_error(stage, "error: could not write '%s': %s", self->verify.dump_path, strerror(-r));
+	stage_error(stage, "could not write '%s': %s", self->verify.dump_path, strerror(-r));
 	return -ECANCELED;
 }
 
@@ -93,8 +91,7 @@ static int start_verify(struct stage *stage, struct live_unwinder *self,
 	int r = verify_start(&self->verify, stage, hello, self->n_frames_max);
 
 	if (r == -EEXIST) {
-		stage_error(stage, "error: '%s' exists: choose another name",
-			    self->verify.dump_path);
+		stage_error(stage, "'%s' exists: choose another name", self->verify.dump_path);
 		return -ECANCELED;
 	}
 	return verify_result(stage, self, r);
@@ -107,7 +104,7 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 
 	if (hello->machine != arch_host.machine ||
 	    hello->register_mask != arch_host.register_mask) {
-		stage_error(stage, "error: the stream was recorded on another kind of machine");
+		stage_error(stage, "the stream was recorded on another kind of machine");
 		return -ECANCELED;
 	}
 	self->frames =

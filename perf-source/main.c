@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/clock.h"
 #include "perf-source/perf-source.h"
 
@@ -84,17 +85,14 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 	char *item;
 
 	while ((item = strsep(&text, ","))) {
-		pid_t *pids;
 		double pid;
 
 		if (options->n_pids == PIDS_MAX || !parse_number(item, 1, INT32_MAX, "", &pid))
 			return false;
-		pids = reallocarray(options->pids, options->n_pids + 1, sizeof(*pids));
-		if (!pids)
+		if (GROWING_LIST_MAKE_ROOM(options->pids, options->n_pids) < 0)
 			return false;
-		options->pids = pids;
 		if (!has_pid(options, pid)) /* each is recorded once */
-			pids[options->n_pids++] = pid;
+			options->pids[options->n_pids++] = pid;
 	}
 	return true;
 }

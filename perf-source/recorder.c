@@ -579,7 +579,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 		return r;
 	r = command_start(&self->command);
 	if (r < 0) {
-		stage_error(stage, "error: could not run '%s': %s", self->options.command[0],
+		stage_error(stage, "could not run '%s': %s", self->options.command[0],
 			    strerror(-r));
 		command_reap(&self->command);
 		stage->exit_status = self->command.status;

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/arch.h"
 #include "common/base/capabilities.h"
 #include "common/base/cleanup.h"
@@ -156,13 +157,13 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 		    self->recording.setup.no_kernel) {
 			stage_error(
 				stage,
-				"error: --off-cpu and --scheduler need the kernel's side: run as root, give "
+				"--off-cpu and --scheduler need the kernel's side: run as root, give "
 				"CAP_PERFMON, or set kernel.perf_event_paranoid to %d (it is %d)",
 				self->options.all ? 0 : 1, paranoid());
 			break;
 		}
 		stage_error(stage,
-			    "error: not allowed to record %s: run as root, or give CAP_PERFMON%s "
+			    "not allowed to record %s: run as root, or give CAP_PERFMON%s "
 			    "(kernel.perf_event_paranoid is %d)",
 			    self->options.all ? "all processes" : "this process",
 			    self->options.all ? ", or set kernel.perf_event_paranoid to 0" : "",
@@ -170,30 +171,30 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 		break;
 	case -ESRCH:
 		if (!self->options.n_pids)
-			stage_error(stage, "error: the command has gone before it was started");
+			stage_error(stage, "the command has gone before it was started");
 		else
-			stage_error(stage, "error: there is no process %d", pid);
+			stage_error(stage, "there is no process %d", pid);
 		break;
 	case -ENOENT:
 	case -EOPNOTSUPP:
-		stage_error(stage, "error: this machine has no event '%s': try -e cpu-clock",
+		stage_error(stage, "this machine has no event '%s': try -e cpu-clock",
 			    opening_name(self));
 		break;
 	case -EBADMSG:
-		stage_error(stage, "error: the kernel does not understand the filter of '%s'",
+		stage_error(stage, "the kernel does not understand the filter of '%s'",
 			    opening_name(self));
 		break;
 	case -EMFILE:
-		stage_error(stage, "error: too many threads for the limit of open files: "
+		stage_error(stage, "too many threads for the limit of open files: "
 				   "raise it (ulimit -n), or record all processes (-a)");
 		break;
 	case -ENOBUFS:
-		stage_error(stage, "error: no locked memory left for even the smallest rings: "
+		stage_error(stage, "no locked memory left for even the smallest rings: "
 				   "sample less stack (-s), or raise ulimit -l or "
 				   "kernel.perf_event_mlock_kb");
 		break;
 	default:
-		stage_error(stage, "error: could not open perf events: %s", strerror(-error));
+		stage_error(stage, "could not open perf events: %s", strerror(-error));
 	}
 	return -ECANCELED;
 }
@@ -212,13 +213,8 @@ struct thread_list {
 static int list_thread(uint32_t tid, void *arg)
 {
 	struct thread_list *list = arg;
-	uint32_t *tids = reallocarray(list->tids, list->n + 1, sizeof(*tids));
 
-	if (!tids)
-		return -ENOMEM;
-	list->tids = tids;
-	list->tids[list->n++] = tid;
-	return 0;
+	return GROWING_LIST_ADD(list->tids, list->n, tid);
 }
 
 /*
@@ -447,7 +443,7 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 	}
 	if (r == 0)
 		return 0;
-	stage_error(stage, "error: could not use --filter: %s",
+	stage_error(stage, "could not use --filter: %s",
 		    r == -EPERM ? "that needs root, or CAP_BPF and CAP_PERFMON" : strerror(-r));
 	return -ECANCELED;
 }
@@ -562,7 +558,7 @@ static int open_marks(struct stage *stage, struct perf_source *self)
 
 	if (r == 0)
 		return 0;
-	stage_error(stage, "error: could not make a socket for marks at '%s': %s", path,
+	stage_error(stage, "could not make a socket for marks at '%s': %s", path,
 		    r == -EADDRINUSE ? "something is there already" : strerror(-r));
 	return -ECANCELED;
 }
@@ -589,7 +585,7 @@ static int define_events(struct stage *stage, struct perf_source_options *option
 
 		if (r == 0)
 			continue;
-		stage_error(stage, "error: could not define '%s'%s: %s", options->events[i].name,
+		stage_error(stage, "could not define '%s'%s: %s", options->events[i].name,
 			    r == -EACCES ? " in tracefs, which is for root alone" : "",
 			    r == -EOPNOTSUPP || r == -EINVAL ? "no breakpoint can be set there"
 							     : strerror(-r));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "perfdata-source/order.h"
 
 void order_deinit(struct order *order)
@@ -21,19 +22,10 @@ static const uint8_t *rebase(const uint8_t *pointer, const uint8_t *from, const 
 
 int order_add(struct order *order, const struct ordered *record)
 {
-	struct ordered *list = order->list;
-
-	if (order->n == order->n_allocated) {
-		size_t n = order->n ? order->n * 2 : 1024;
-
-		list = reallocarray(list, n, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		order->list = list;
-		order->n_allocated = n;
-	}
-	list[order->n] = *record;
-	list[order->n++].sequence = order->sequence++;
+	if (GROWING_LIST_MAKE_ROOM(order->list, order->n) < 0)
+		return -ENOMEM;
+	order->list[order->n] = *record;
+	order->list[order->n++].sequence = order->sequence++;
 	order->n_bytes += record->size;
 	if (record->time > order->newest)
 		order->newest = record->time;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "common/base/growing-list.h"
 #include "perfdata-source/records.h"
 
 void records_init(struct records *records, struct input *input)
@@ -22,7 +23,6 @@ void records_deinit(struct records *records)
 static int reserve_plain(struct records *records, size_t size)
 {
 	size_t least = records->end + size, wanted = 2 * records->n_allocated;
-	uint8_t *plain;
 
 	if (least <= records->n_allocated)
 		return 0;
@@ -32,10 +32,8 @@ static int reserve_plain(struct records *records, size_t size)
 		wanted = RECORDS_PLAIN_MAX;
 	if (wanted < least)
 		wanted = least;
-	plain = realloc(records->plain, wanted);
-	if (!plain)
+	if (GROWING_LIST_RESIZE(records->plain, wanted) < 0)
 		return -ENOMEM;
-	records->plain = plain;
 	records->n_allocated = wanted;
 	return 0;
 }

@@ -38,22 +38,21 @@ static int fail(const struct stage *stage, const struct replay *replay, int outc
 
 	if (outcome == -ESPIPE)
 		stage_error(stage,
-			    "error: '%s' is a file that came through a pipe: name it, or use "
+			    "'%s' is a file that came through a pipe: name it, or use "
 			    "perf record -o -",
 			    path);
 	else if (outcome == -ENOTTY)
-		stage_error(stage,
-			    "error: '%s' is a terminal: pipe what perf record -o - writes into it",
+		stage_error(stage, "'%s' is a terminal: pipe what perf record -o - writes into it",
 			    path);
 	else if (outcome == PERFDATA_E_COMPRESSED)
 		stage_error(stage,
-			    strcmp(replay->path, "-") ? "error: '%s': " COMPRESSION_OF_FILE
-						      : "error: '%s': " COMPRESSION_OF_INPUT,
+			    strcmp(replay->path, "-") ? "'%s': " COMPRESSION_OF_FILE
+						      : "'%s': " COMPRESSION_OF_INPUT,
 			    path, replay->header.compression);
 	else if (outcome < 0)
-		stage_error(stage, "error: could not read '%s': %s", path, strerror(-outcome));
+		stage_error(stage, "could not read '%s': %s", path, strerror(-outcome));
 	else
-		stage_error(stage, "error: '%s': %s", path, perfdata_outcome_text(outcome));
+		stage_error(stage, "'%s': %s", path, perfdata_outcome_text(outcome));
 	return -ECANCELED;
 }
 
@@ -564,7 +563,7 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 	if (!replay->header.events.n)
 		return fail(stage, replay, PERFDATA_E_DAMAGED);
 	if (*replay->header.arch && strcmp(replay->header.arch, arch_host.name)) {
-		stage_error(stage, "error: '%s' was recorded on %s, and can be replayed there",
+		stage_error(stage, "'%s' was recorded on %s, and can be replayed there",
 			    replay->path, replay->header.arch);
 		return -ECANCELED;
 	}

@@ -32,7 +32,7 @@ static int find_library(struct stage *stage, char ret[static PATH_MAX])
 	snprintf(ret, PATH_MAX, "%s/%s", HEAP_LIBRARY_DIR, HEAP_LIBRARY);
 	if (access(ret, R_OK) == 0)
 		return 0;
-	stage_error(stage, "error: '%s' is missing: install stackpipe again", ret);
+	stage_error(stage, "'%s' is missing: install stackpipe again", ret);
 	return -ECANCELED;
 }
 
@@ -41,8 +41,7 @@ static int check_library(struct stage *stage, const char *path)
 {
 	if (!strpbrk(path, ": "))
 		return 0;
-	stage_error(stage, "error: '%s' cannot be preloaded: its path has a space or ':' in it",
-		    path);
+	stage_error(stage, "'%s' cannot be preloaded: its path has a space or ':' in it", path);
 	return -ECANCELED;
 }
 
@@ -148,8 +147,7 @@ int preload_source_start(struct stage *stage, void *data, struct wire_hello *hel
 	const char *refusal = target_refusal(&self->target);
 
 	if (refusal) {
-		stage_error(stage, "error: '%s' cannot be traced: %s", self->options.command[0],
-			    refusal);
+		stage_error(stage, "'%s' cannot be traced: %s", self->options.command[0], refusal);
 		return -ECANCELED;
 	}
 	return bell_hang(&self->bell); /* a thread: behind the forks */

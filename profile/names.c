@@ -8,6 +8,7 @@
 /* There is a name a symbol, and C++ has long ones: uthash's own hash takes longer. */
 #define HASH_FUNCTION(key, size, hash) ((hash) = hash_text((key), (size)))
 
+#include "common/base/hash.h"
 #include "profile/names.h"
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
@@ -21,12 +22,12 @@ static unsigned hash_text(const char *text, size_t size)
 
 	for (; size >= sizeof(word); text += sizeof(word), size -= sizeof(word)) {
 		memcpy(&word, text, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+		hash = hash_word(hash, word);
 		hash ^= hash >> 32;
 	}
 	word = 0;
 	memcpy(&word, text, size);
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	hash = hash_word(hash, word);
 	return hash >> 32;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "common/base/hash.h"
 #include "profile/node-index.h"
 
 enum { SLOTS_MIN = 1024 };
@@ -11,25 +12,14 @@ void node_index_deinit(struct node_index *index)
 	*index = (struct node_index){ 0 };
 }
 
-static uint32_t hash(struct node node)
-{
-	uint64_t hash = ((uint64_t)node.parent << 32 | node.what) * 0x9e3779b97f4a7c15ULL;
-
-	return hash >> 32;
-}
-
 static uint32_t *find_slot(const struct node_index *index, const struct node *nodes,
 			   struct node node)
 {
-	size_t mask = index->n_slots - 1;
+	uint64_t hash = hash_word(0, (uint64_t)node.parent << 32 | node.what);
 
-	for (size_t i = hash(node) & mask;; i = (i + 1) & mask) {
-		uint32_t *slot = &index->slots[i];
-
-		if (!*slot ||
-		    (nodes[*slot].parent == node.parent && nodes[*slot].what == node.what))
-			return slot;
-	}
+	return HASH_PROBE(
+		index->slots, index->n_slots, hash >> 32, slot,
+		!*slot || (nodes[*slot].parent == node.parent && nodes[*slot].what == node.what));
 }
 
 /* Four times as many as it takes, as all nodes are looked up again. */

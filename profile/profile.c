@@ -99,12 +99,9 @@ static int find_module(struct profile *profile, const struct image *image, uint3
 
 static int add_call(struct profile *profile, uint32_t name, struct source_line line)
 {
-	int r = GROWING_LIST_MAKE_ROOM(profile->calls, profile->n_calls);
-
-	if (r == 0)
-		profile->calls[profile->n_calls++] =
-			(struct profile_call){ names_plain(&profile->stacks->names, name), line };
-	return r;
+	return GROWING_LIST_ADD(
+		profile->calls, profile->n_calls,
+		(struct profile_call){ names_plain(&profile->stacks->names, name), line });
 }
 
 /* The functions of a location: those of a list, or one. 0 or -ENOMEM. */
@@ -291,11 +288,7 @@ static const char *name_of_process(const struct named_stack *stack)
 
 static int put_process(struct profile *profile, struct profile_process process)
 {
-	int r = GROWING_LIST_MAKE_ROOM(profile->processes, profile->n_processes);
-
-	if (r == 0)
-		profile->processes[profile->n_processes++] = process;
-	return r;
+	return GROWING_LIST_ADD(profile->processes, profile->n_processes, process);
 }
 
 /* The process of all for which there is no room. 0 or -ENOMEM. */
@@ -338,11 +331,7 @@ static int find_process(struct profile *profile, const struct named_stack *stack
 
 static int put_thread(struct profile *profile, struct profile_thread thread)
 {
-	int r = GROWING_LIST_MAKE_ROOM(profile->threads, profile->n_threads);
-
-	if (r == 0)
-		profile->threads[profile->n_threads++] = thread;
-	return r;
+	return GROWING_LIST_ADD(profile->threads, profile->n_threads, thread);
 }
 
 /* The thread of all those of a process for which there is no room. 0 or -ENOMEM. */
@@ -578,18 +567,16 @@ int profile_add_mark(struct profile *profile, const struct wire_mark *mark)
 		return 0;
 	if (find_process_of_mark(profile, mark, &process) < 0)
 		return -ENOMEM;
-	if (GROWING_LIST_MAKE_ROOM(profile->marks, profile->n_marks) < 0)
-		return -ENOMEM;
-	profile->marks[profile->n_marks++] = (struct profile_mark){
-		.time = mark->time,
-		.duration = mark->duration,
-		.group = intern_string(profile, mark->group),
-		.name = intern_string(profile, mark->name),
-		.text = intern_string(profile, mark->text),
-		.process = process,
-		.tid = mark->tid,
-	};
-	return 0;
+	return GROWING_LIST_ADD(profile->marks, profile->n_marks,
+				(struct profile_mark){
+					.time = mark->time,
+					.duration = mark->duration,
+					.group = intern_string(profile, mark->group),
+					.name = intern_string(profile, mark->name),
+					.text = intern_string(profile, mark->text),
+					.process = process,
+					.tid = mark->tid,
+				});
 }
 
 int profile_add_counter(struct profile *profile, const struct wire_counter *counter)
@@ -599,9 +586,9 @@ int profile_add_counter(struct profile *profile, const struct wire_counter *coun
 	if (counter->number > PROFILE_COUNTERS_MAX)
 		return 0;
 	while (profile->n_counters <= counter->number) {
-		if (GROWING_LIST_MAKE_ROOM(profile->counters, profile->n_counters) < 0)
+		if (GROWING_LIST_ADD(profile->counters, profile->n_counters,
+				     (struct profile_counter){ 0 }) < 0)
 			return -ENOMEM;
-		profile->counters[profile->n_counters++] = (struct profile_counter){ 0 };
 	}
 	profile->counters[counter->number] = (struct profile_counter){
 		.category = names_intern(names, counter->category.data, counter->category.size),
@@ -622,11 +609,10 @@ int profile_add_counter_values(struct profile *profile, const struct wire_counte
 		    !profile->counters[value->counter].divisor ||
 		    profile->n_counter_values == PROFILE_COUNTER_VALUES_MAX)
 			continue;
-		if (GROWING_LIST_MAKE_ROOM(profile->counter_values, profile->n_counter_values) < 0)
+		if (GROWING_LIST_ADD(profile->counter_values, profile->n_counter_values,
+				     (struct profile_counter_value){ values->time, value->value,
+								     value->counter }) < 0)
 			return -ENOMEM;
-		profile->counter_values[profile->n_counter_values++] =
-			(struct profile_counter_value){ values->time, value->value,
-							value->counter };
 	}
 	return 0;
 }
@@ -635,11 +621,8 @@ int profile_add_lost(struct profile *profile, const struct wire_lost *lost)
 {
 	if (profile->n_losses == PROFILE_LOSSES_MAX)
 		return 0;
-	if (GROWING_LIST_MAKE_ROOM(profile->losses, profile->n_losses) < 0)
-		return -ENOMEM;
-	profile->losses[profile->n_losses++] =
-		(struct profile_loss){ lost->time, lost->n, lost->cpu };
-	return 0;
+	return GROWING_LIST_ADD(profile->losses, profile->n_losses,
+				(struct profile_loss){ lost->time, lost->n, lost->cpu });
 }
 
 void profile_drop_samples(struct profile *profile, size_t n)

@@ -25,10 +25,9 @@ static int find_node(struct building *building, uint32_t parent, uint32_t functi
 		return 0;
 	r = pair_map_add(&building->index, parent, function, subtree->n);
 	if (r == 0)
-		r = GROWING_LIST_MAKE_ROOM(subtree->nodes, subtree->n);
-	if (r == 0)
-		subtree->nodes[subtree->n++] =
-			(struct subtree_node){ .parent = parent, .function = function };
+		r = GROWING_LIST_ADD(
+			subtree->nodes, subtree->n,
+			(struct subtree_node){ .parent = parent, .function = function });
 	return r;
 }
 

@@ -49,9 +49,7 @@ static int find_function(struct building *building, struct tree_function functio
 
 	if (r < 0 || *ret < tree->n_functions)
 		return r;
-	r = GROWING_LIST_MAKE_ROOM(tree->functions, tree->n_functions);
-	if (r == 0)
-		tree->functions[tree->n_functions++] = function;
+	r = GROWING_LIST_ADD(tree->functions, tree->n_functions, function);
 	return r;
 }
 

@@ -7,10 +7,7 @@
 int used_names_init(struct used_names *used, struct names *names)
 {
 	*used = (struct used_names){ .names = names };
-	if (GROWING_LIST_MAKE_ROOM(used->list, used->n) < 0)
-		return -ENOMEM;
-	used->list[used->n++] = 0;
-	return 0;
+	return GROWING_LIST_ADD(used->list, used->n, 0);
 }
 
 void used_names_deinit(struct used_names *used)
@@ -23,18 +20,10 @@ void used_names_deinit(struct used_names *used)
 /* Names come while a file is written, too. */
 static int make_room_for(struct used_names *used, uint32_t name)
 {
-	size_t n = name < 1024 ? 1024 : 2 * (size_t)name;
-	uint32_t *larger;
-
 	if (name < used->n_names)
 		return 0;
-	larger = reallocarray(used->index_of, n, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	memset(larger + used->n_names, 0, (n - used->n_names) * sizeof(*larger));
-	used->index_of = larger;
-	used->n_names = n;
-	return 0;
+	return GROWING_LIST_EXTEND(used->index_of, used->n_names,
+				   name < 1024 ? 1024 : 2 * (size_t)name);
 }
 
 uint32_t used_names_index(struct used_names *used, uint32_t name)

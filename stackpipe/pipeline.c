@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/stage/stage.h"
 #include "stackpipe/pipeline.h"
@@ -28,13 +29,11 @@ void pipeline_deinit(struct pipeline *pipeline)
 int pipeline_add_argument_to(struct pipeline *pipeline, size_t number, const char *argument)
 {
 	struct pipeline_stage *stage = &pipeline->stages[number];
-	const char **larger = reallocarray(stage->arguments, stage->n + 2, sizeof(*larger));
 
-	if (!larger)
+	if (GROWING_LIST_RESIZE(stage->arguments, stage->n + 2) < 0)
 		return -ENOMEM;
-	stage->arguments = larger;
-	larger[stage->n++] = argument;
-	larger[stage->n] = NULL;
+	stage->arguments[stage->n++] = argument;
+	stage->arguments[stage->n] = NULL;
 	return 0;
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
+#include "common/base/binary-search.h"
 #include "symbolizer/kernel-code.h"
 
 enum {
@@ -49,17 +51,7 @@ void kernel_code_deinit(struct kernel_code *code)
 /* The first area that ends behind an address; `n` if there is none. */
 static size_t find_behind(const struct kernel_code *code, uint64_t address)
 {
-	size_t low = 0, high = code->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code->list[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, code->n, code->list[i].end <= address);
 }
 
 static uint64_t next_version(struct kernel_code *code)
@@ -103,21 +95,13 @@ static void give_up_all(struct kernel_code *code)
 static int reserve(struct kernel_code *code)
 {
 	enum { ADDED_MAX = PARTS_MAX - 1 };
-	size_t n_allocated = code->n_allocated ? code->n_allocated * 2 : FIRST_ALLOCATED;
-	struct kernel_area *list;
 
 	if (code->n + ADDED_MAX > KERNEL_CODE_MAX)
 		join_empty(code);
 	if (code->n + ADDED_MAX > KERNEL_CODE_MAX)
 		give_up_all(code);
-	if (code->n + ADDED_MAX <= code->n_allocated)
-		return 0;
-	list = reallocarray(code->list, n_allocated, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	code->list = list;
-	code->n_allocated = n_allocated;
-	return 0;
+	return GROWING_LIST_RESERVE(code->list, code->n_allocated, FIRST_ALLOCATED,
+				    code->n + ADDED_MAX);
 }
 
 /* Puts `n` areas in the place of those from `first` up to, not including, `last`. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/counters.h"
 #include "common/base/hash-table.h"
-#include "common/base/sum.h"
 
 enum { KEY_MAX = 64 + 4096 + 2 };
 
@@ -26,12 +26,10 @@ void counters_deinit(struct counters *counters)
 
 static struct counter *add(struct counters *counters, const char *group, const char *key)
 {
-	struct counter **list = reallocarray(counters->list, counters->n + 1, sizeof(*list));
 	struct counter_entry *entry;
 
-	if (!list)
+	if (GROWING_LIST_MAKE_ROOM(counters->list, counters->n) < 0)
 		return NULL;
-	counters->list = list;
 	entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
 	if (!entry)
 		return NULL;
@@ -64,14 +62,4 @@ uint64_t *counters_get(struct counters *counters, const char *group, const char 
 	else
 		counter = add(counters, group, key);
 	return counter ? &counter->value : &counters->without_memory.value;
-}
-
-uint64_t counters_sum(const struct counters *counters, const char *group)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < counters->n; i++)
-		if (!strcmp(counters->list[i]->group, group))
-			sum_add(&sum, counters->list[i]->value);
-	return sum;
 }

@@ -27,6 +27,3 @@ void counters_deinit(struct counters *counters);
 
 /* The count of that name, 0 at first; never NULL. */
 uint64_t *counters_get(struct counters *counters, const char *group, const char *name);
-
-/* The sum of a group. */
-uint64_t counters_sum(const struct counters *counters, const char *group);

@@ -3,20 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/long-name.h"
 
 #define MARK "…#"
 
 enum { DIGITS = 16, MARK_SIZE = sizeof(MARK) - 1 + DIGITS };
 
-/* FNV-1a (RFC 9923), 64 bits. */
 uint64_t long_name_hash(const char *name, size_t size, uint64_t seed)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL ^ seed;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3ULL;
-	return hash;
+	return hash_bytes(HASH_BYTES ^ seed, name, size);
 }
 
 size_t long_name_mark(char *text, size_t size, uint64_t hash)

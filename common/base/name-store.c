@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/name-store.h"
 
 enum { FIRST_SIZE = 4096 };
@@ -15,21 +16,10 @@ void name_store_deinit(struct name_store *store)
 
 static int make_room(struct name_store *store, size_t size)
 {
-	size_t n = store->n_allocated ? store->n_allocated : FIRST_SIZE;
-	char *larger;
-
 	if (size >= NAME_STORE_MAX - store->size)
 		return -ENOSPC;
-	while (n <= store->size + size)
-		n *= 2;
-	if (n == store->n_allocated)
-		return 0;
-	larger = realloc(store->text, n);
-	if (!larger)
-		return -ENOMEM;
-	store->text = larger;
-	store->n_allocated = n;
-	return 0;
+	return GROWING_LIST_RESERVE(store->text, store->n_allocated, FIRST_SIZE,
+				    store->size + size + 1);
 }
 
 int name_store_add(struct name_store *store, const char *name, size_t size, uint32_t *ret)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/base/pair-map.h"
 
 enum { ALLOCATED_AT_FIRST = 1024 };
@@ -33,7 +34,7 @@ void pair_map_clear(struct pair_map *map)
 /* The finisher of MurmurHash3 over both: every input bit reaches the lower ones. */
 static uint64_t hash(uint64_t a, uint64_t b)
 {
-	uint64_t h = a * 0x9e3779b97f4a7c15ULL ^ b;
+	uint64_t h = a * HASH_FACTOR ^ b;
 
 	h = (h ^ h >> 33) * 0xff51afd7ed558ccdULL;
 	h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ULL;
@@ -43,14 +44,8 @@ static uint64_t hash(uint64_t a, uint64_t b)
 /* The entry of a pair, or the free one where it belongs. */
 static struct pair_map_entry *find_entry(const struct pair_map *map, uint64_t a, uint64_t b)
 {
-	size_t mask = map->n_allocated - 1;
-
-	for (size_t i = hash(a, b) & mask;; i = (i + 1) & mask) {
-		struct pair_map_entry *entry = &map->entries[i];
-
-		if (!entry->is_used || (entry->a == a && entry->b == b))
-			return entry;
-	}
+	return HASH_PROBE(map->entries, map->n_allocated, hash(a, b), entry,
+			  !entry->is_used || (entry->a == a && entry->b == b));
 }
 
 uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b)
@@ -93,26 +88,15 @@ int pair_map_add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value)
 	return 0;
 }
 
-/* What follows in the same run moves up, so that no search ends at the gap before it. */
 void pair_map_remove(struct pair_map *map, uint64_t a, uint64_t b)
 {
-	size_t mask = map->n_allocated - 1, gap, i;
+	struct pair_map_entry *gap;
 
 	if (!pair_map_find(map, a, b))
 		return;
-	gap = i = find_entry(map, a, b) - map->entries;
-	for (;;) {
-		struct pair_map_entry *entry = &map->entries[i = (i + 1) & mask];
-		size_t home = hash(entry->a, entry->b) & mask;
-
-		if (!entry->is_used)
-			break;
-		if (((i - home) & mask) < ((i - gap) & mask)) /* it lies at home, or between */
-			continue;
-		map->entries[gap] = *entry;
-		gap = i;
-	}
-	map->entries[gap].is_used = false;
+	gap = HASH_CLOSE_GAP(map->entries, map->n_allocated, find_entry(map, a, b), entry,
+			     hash(entry->a, entry->b), !entry->is_used);
+	gap->is_used = false;
 	map->n--;
 }
 

@@ -166,11 +166,7 @@ static void read_common(const struct cfi_section *section, const struct entry *e
 
 static int add_common(struct cfi *cfi, const struct cfi_common *common)
 {
-	int r = GROWING_LIST_MAKE_ROOM(cfi->commons, cfi->n_commons);
-
-	if (r == 0)
-		cfi->commons[cfi->n_commons++] = *common;
-	return r;
+	return GROWING_LIST_ADD(cfi->commons, cfi->n_commons, *common);
 }
 
 static int compare_at(const void *a, const void *b)
@@ -218,11 +214,7 @@ static bool read_description(const struct cfi_section *section, const struct cfi
 
 static int add_description(struct cfi *cfi, const struct cfi_description *description)
 {
-	int r = GROWING_LIST_MAKE_ROOM(cfi->list, cfi->n);
-
-	if (r == 0)
-		cfi->list[cfi->n++] = *description;
-	return r;
+	return GROWING_LIST_ADD(cfi->list, cfi->n, *description);
 }
 
 static int compare_start(const void *a, const void *b)

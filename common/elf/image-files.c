@@ -19,28 +19,8 @@ struct image_file {
 	bool is_other_data;
 	uint64_t weight;
 	uint32_t n_asked, patience; /* since it has failed */
-	struct image_file *newer, *older;
+	struct lru_link used;	    /* while it is open */
 };
-
-static void unlink_open(struct image_file *file)
-{
-	struct image_files *files = file->files;
-
-	*(file->newer ? &file->newer->older : &files->newest) = file->older;
-	*(file->older ? &file->older->newer : &files->oldest) = file->newer;
-	file->newer = file->older = NULL;
-	files->n_open--;
-}
-
-static void link_newest(struct image_file *file)
-{
-	struct image_files *files = file->files;
-
-	file->older = files->newest;
-	*(file->older ? &file->older->newer : &files->oldest) = file;
-	files->newest = file;
-	files->n_open++;
-}
 
 static void close_file(struct image_file *file)
 {
@@ -48,7 +28,7 @@ static void close_file(struct image_file *file)
 		return;
 	if (file->files->before_close)
 		file->files->before_close(file->image, file->files->arg);
-	unlink_open(file);
+	lru_remove(&file->files->open, &file->used);
 	file->files->weight -= file->weight;
 	file->weight = 0;
 	elf_image_suspend(&file->elf);
@@ -176,9 +156,9 @@ bool image_files_is_undecided(const struct image_files *files, const struct imag
 static void keep_open(struct image_file *file)
 {
 	file->state = OPEN;
-	link_newest(file);
-	if (file->files->n_open > file->files->n_open_max)
-		close_file(file->files->oldest);
+	lru_add(&file->files->open, &file->used, file);
+	if (file->files->open.n > file->files->n_open_max)
+		close_file(lru_oldest(&file->files->open));
 }
 
 static void note_denied(struct image_files *files, const struct image *image)
@@ -256,10 +236,7 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
 	if (!file)
 		return NULL;
 	if (file->state == OPEN) {
-		if (files->newest != file) {
-			unlink_open(file);
-			link_newest(file);
-		}
+		lru_use(&files->open, &file->used);
 		return &file->elf;
 	}
 	return is_to_be_tried(file) && open_file(file) ? &file->elf : NULL;
@@ -271,8 +248,9 @@ void image_files_weigh(struct image_files *files, struct image *image, uint64_t 
 
 	files->weight += weight - file->weight;
 	file->weight = weight;
-	while (files->weight_max && files->weight > files->weight_max && files->oldest != file)
-		close_file(files->oldest);
+	while (files->weight_max && files->weight > files->weight_max &&
+	       lru_oldest(&files->open) != file)
+		close_file(lru_oldest(&files->open));
 }
 
 bool image_files_reopen(struct elf_image *elf)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "common/base/lru.h"
 #include "common/elf/elf-image.h"
 #include "common/stage/stage.h"
 
@@ -22,9 +23,9 @@ struct image_files {
 	struct stage *stage;	   /* borrowed */
 	struct image_table *table; /* borrowed; `data` of its images is ours */
 	struct image_client client;
-	uint64_t unix_time_ahead;	    /* of the stream's clock; 0: not known */
-	struct image_file *newest, *oldest; /* of those that are open, by last use */
-	size_t n_open, n_open_max;
+	uint64_t unix_time_ahead; /* of the stream's clock; 0: not known */
+	struct lru open;	  /* files */
+	size_t n_open_max;
 	size_t n_denied;	     /* that may not be read, of a recorded stream */
 	char *denied_path;	     /* of the first */
 	uint64_t weight, weight_max; /* bytes that a stage keeps for open files; 0: no limit */

@@ -203,7 +203,7 @@ static void test_the_file_that_was_not_asked_for_the_longest_is_closed(void **st
 	assert_int_equal(closed, 0);
 	assert_non_null(image_files_get(&files, third));
 	assert_int_equal(closed, 12);
-	assert_int_equal(files.n_open, 2);
+	assert_int_equal(files.open.n, 2);
 	assert_ptr_equal(image_files_get(&files, first), elf);
 	assert_non_null(image_files_get(&files, second));
 	assert_int_equal(closed, 13);
@@ -215,7 +215,7 @@ static void test_the_file_that_was_not_asked_for_the_longest_is_closed(void **st
 	assert_non_null(elf->elf);
 	image_table_exit(&table, &(struct wire_image_exit){ 11, 0 });
 	assert_int_equal(closed, 11);
-	assert_int_equal(files.n_open, 1);
+	assert_int_equal(files.open.n, 1);
 	files.before_close = NULL;
 }
 

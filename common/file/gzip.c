@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/file/gzip.h"
 
@@ -61,17 +62,13 @@ int gzip_decompress(const void *data, size_t size, size_t limit, char **ret, siz
 	if (inflateInit2(&stream, GZIP_HEADER) != Z_OK)
 		return -ENOMEM;
 	while (status == Z_OK && room < limit) {
-		char *larger;
-
 		room = room ? room * 2 : FIRST_SIZE;
 		if (room > limit)
 			room = limit;
-		larger = realloc(out, room + 1);
-		if (!larger) {
+		if (GROWING_LIST_RESIZE(out, room + 1) < 0) {
 			inflateEnd(&stream);
 			return -ENOMEM;
 		}
-		out = larger;
 		stream.next_out = (Bytef *)out + stream.total_out;
 		stream.avail_out = room - stream.total_out;
 		status = inflate(&stream, Z_NO_FLUSH);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/file/whole-file.h"
 
@@ -16,15 +17,8 @@ int whole_file_read_descriptor(int fd, size_t limit, char **ret, size_t *ret_siz
 	ssize_t n;
 
 	do {
-		if (used + 1 >= size) {
-			char *larger;
-
-			size = size ? size * 2 : FIRST_SIZE;
-			larger = realloc(data, size);
-			if (!larger)
-				return -ENOMEM;
-			data = larger;
-		}
+		if (GROWING_LIST_RESERVE(data, size, FIRST_SIZE, used + 2) < 0)
+			return -ENOMEM;
 		n = read(fd, data + used, size - used - 1);
 		if (n < 0 && errno != EINTR)
 			return -errno;

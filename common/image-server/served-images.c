@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #include "common/base/clock.h"
 #include "common/stream/jitdump-path.h"
@@ -35,7 +34,7 @@ static size_t count_descriptors(const struct image_file *file)
 
 static void close_file(struct served_images *images, struct served_image *image)
 {
-	DL_DELETE2(images->open, image, older, newer);
+	lru_remove(&images->open, &image->used);
 	images->n_open -= count_descriptors(&image->file);
 	image_file_close(&image->file);
 }
@@ -53,10 +52,10 @@ static void evict(struct served_images *images, struct served_image *image)
 /* Keeps an image's descriptor, at the cost of the one that was not used for the longest time. */
 static void keep_open(struct served_images *images, struct served_image *image)
 {
-	DL_APPEND2(images->open, image, older, newer);
+	lru_add(&images->open, &image->used, image);
 	images->n_open += count_descriptors(&image->file);
 	while (images->n_open > images->n_open_max)
-		evict(images, images->open);
+		evict(images, lru_oldest(&images->open));
 }
 
 /* Takes the process of a map from its image: whoever has it owns its root. */
@@ -66,8 +65,7 @@ static struct map_process take_process(struct served_images *images, struct serv
 
 	if (process.root_fd < 0)
 		return process;
-	DL_DELETE2(images->roots, image, older_root, newer_root);
-	images->n_roots--;
+	lru_remove(&images->roots, &image->root_used);
 	image->process.root_fd = -1;
 	return process;
 }
@@ -87,10 +85,10 @@ static void keep_process(struct served_images *images, struct served_image *imag
 	image->process = *process;
 	if (process->root_fd < 0)
 		return;
-	DL_APPEND2(images->roots, image, older_root, newer_root);
-	if (++images->n_roots <= images->n_roots_max)
+	lru_add(&images->roots, &image->root_used, image);
+	if (images->roots.n <= images->n_roots_max)
 		return;
-	image = images->roots;
+	image = lru_oldest(&images->roots);
 	close_root(images, image);
 	if (image->file.fd < 0) /* nor will it ever have a descriptor now */
 		image->file.status = WIRE_image_status_REFUSED;
@@ -282,10 +280,7 @@ void served_images_use(struct served_images *images, struct served_image *image)
 {
 	if (has_changed(image))
 		served_images_replaced(images, image);
-	if (image->file.fd < 0)
-		return;
-	DL_DELETE2(images->open, image, older, newer);
-	DL_APPEND2(images->open, image, older, newer);
+	lru_use(&images->open, &image->used);
 }
 
 /* A file that was closed to make room and has changed since is another image. */

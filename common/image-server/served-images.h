@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/base/hash-table.h"
+#include "common/base/lru.h"
 #include "common/image-server/image-file.h"
 #include "common/wire/wire.h"
 #include "common/image-server/openers.h"
@@ -41,16 +42,16 @@ struct served_image {
 	bool is_stuck;			/* a thread that was given up has it */
 	bool was_open;			/* `file` tells size and change of what was opened */
 	bool is_over;			/* nobody needs it when it has been opened */
-	struct served_image *older, *newer;
-	struct served_image *older_root, *newer_root;
+	struct lru_link used;		/* while it has a descriptor */
+	struct lru_link root_used;	/* while it has a root */
 	char path[];
 };
 
 struct served_images {
 	struct served_image *by_number;
-	struct served_image *open, *roots; /* those with a descriptor, or a root; oldest first */
-	size_t n_open, n_open_max, n_roots, n_roots_max;
-	uint64_t next_check; /* for files that take too long */
+	struct lru open, roots;			/* those with a descriptor, or a root */
+	size_t n_open, n_open_max, n_roots_max; /* n_open: descriptors */
+	uint64_t next_check;			/* for files that take too long */
 	struct openers openers;
 	struct {
 		uint32_t pid;

@@ -15,26 +15,6 @@
 #include "common/file/file-trust.h"
 #include "common/image-server/target-file.h"
 
-const char *target_file_outcome_name(enum target_file_outcome outcome)
-{
-	static const char *const names[] = {
-		[TARGET_FILE_OK] = "opened",
-		[TARGET_FILE_E_MISSING] = "missing",
-		[TARGET_FILE_E_DENIED] = "denied",
-		[TARGET_FILE_E_LINK] = "link",
-		[TARGET_FILE_E_DIRECTORY] = "directory",
-		[TARGET_FILE_E_SPECIAL] = "special-file",
-		[TARGET_FILE_E_FOREIGN] = "foreign-owner",
-		[TARGET_FILE_E_PRIVATE] = "private",
-		[TARGET_FILE_E_WRITABLE] = "writable-by-others",
-		[TARGET_FILE_E_TOO_LARGE] = "too-large",
-		[TARGET_FILE_E_MAY_HANG] = "may-hang",
-	};
-
-	_Static_assert(sizeof(names) / sizeof(names[0]) == N_TARGET_FILE_OUTCOMES, "all of them");
-	return names[outcome];
-}
-
 static bool is_dots(const char *part, size_t size)
 {
 	return size <= 2 && !memcmp(part, "..", size);

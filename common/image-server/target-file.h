@@ -30,7 +30,6 @@ enum target_file_outcome {
 	TARGET_FILE_E_WRITABLE, /* others may write to it */
 	TARGET_FILE_E_TOO_LARGE,
 	TARGET_FILE_E_MAY_HANG, /* its file system may never answer (common/file/file-system.h) */
-	N_TARGET_FILE_OUTCOMES,
 };
 
 struct target_file_policy {
@@ -48,6 +47,3 @@ struct target_file_policy {
  */
 int target_file_open(int root_fd, const char *path, const struct target_file_policy *policy,
 		     int *ret_fd);
-
-/* The name of an outcome, for counters. */
-const char *target_file_outcome_name(enum target_file_outcome outcome);

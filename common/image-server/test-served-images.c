@@ -134,7 +134,7 @@ static void test_a_map_that_is_slow_is_there_later(void **state)
 	wait_for_ready(1);
 	assert_int_equal(image->file.status, WIRE_image_status_OPEN);
 	assert_false(served_images_open(images, image));
-	assert_int_equal(images->n_roots, 1);
+	assert_int_equal(images->roots.n, 1);
 	assert_int_equal(images->n_open, 1);
 }
 
@@ -152,14 +152,14 @@ static void test_what_is_forgotten_is_closed_even_while_it_is_opened(void **stat
 	int before;
 
 	wait_for_ready(2);
-	assert_int_equal(images->n_roots, 1);
+	assert_int_equal(images->roots.n, 1);
 	assert_true(served_images_open(images, image));
 	wait_for_ready(1);
 	assert_int_equal(image->file.status, WIRE_image_status_OPEN);
 	served_images_forget(images, image);
 	served_images_forget(images, file);
 	assert_null(served_images_find(images, 1));
-	assert_int_equal(images->n_open + images->n_roots, 0);
+	assert_int_equal(images->n_open + images->roots.n, 0);
 	before = next_descriptor();
 	file_system_answers(false);
 	image = add_map(3, 1);
@@ -176,7 +176,7 @@ static void test_what_is_forgotten_is_closed_even_while_it_is_opened(void **stat
 	wait_for_ready(1);
 	assert_int_equal(last_ready, 3);
 	assert_null(served_images_find(images, 3));
-	assert_int_equal(images->n_open + images->n_roots, 0);
+	assert_int_equal(images->n_open + images->roots.n, 0);
 	assert_int_equal(next_descriptor(), before);
 }
 
@@ -187,13 +187,13 @@ static void test_there_are_only_so_many_roots(void **state)
 		add_map(number, 1);
 		wait_for_ready(1);
 	}
-	assert_int_equal(images->n_roots, ROOTS);
+	assert_int_equal(images->roots.n, ROOTS);
 	/* The first is looked for, and found; the second has to make room then. */
 	assert_true(served_images_open(images, served_images_find(images, 1)));
 	wait_for_ready(1);
 	add_map(ROOTS + 1, 1);
 	wait_for_ready(1);
-	assert_int_equal(images->n_roots, ROOTS);
+	assert_int_equal(images->roots.n, ROOTS);
 	assert_int_equal(served_images_find(images, 1)->file.status, WIRE_image_status_OPEN);
 	assert_int_equal(served_images_find(images, 2)->file.status, WIRE_image_status_REFUSED);
 	assert_false(served_images_open(images, served_images_find(images, 2)));

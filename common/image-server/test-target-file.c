@@ -327,14 +327,6 @@ static void test_our_own_faults_are_errors(void **state)
 	assert_int_equal(fd, -1);
 }
 
-static void test_each_outcome_has_a_name_of_its_own(void **state)
-{
-	for (int i = 0; i < N_TARGET_FILE_OUTCOMES; i++)
-		for (int j = 0; j < i; j++)
-			assert_string_not_equal(target_file_outcome_name(i),
-						target_file_outcome_name(j));
-}
-
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -352,7 +344,6 @@ int main(void)
 		TEST(test_without_openat2_no_link_is_followed_at_all),
 		TEST(test_no_descriptor_is_left_open),
 		TEST(test_our_own_faults_are_errors),
-		TEST(test_each_outcome_has_a_name_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/jit/code-history.h"
@@ -171,11 +172,7 @@ static void drop_parts(struct code_history *history, unsigned int level)
 
 static int add_piece(struct code_history *history, uint64_t start, uint64_t end)
 {
-	int r = GROWING_LIST_MAKE_ROOM(history->pieces, history->n);
-
-	if (r == 0)
-		history->pieces[history->n++] = (struct code_piece){ start, end };
-	return r;
+	return GROWING_LIST_ADD(history->pieces, history->n, (struct code_piece){ start, end });
 }
 
 int code_history_add(struct code_history *history, uint64_t start, uint64_t end)
@@ -199,16 +196,8 @@ int code_history_add(struct code_history *history, uint64_t start, uint64_t end)
 /* The piece of a block that holds an address. */
 static size_t find_in_block(const struct code_block *block, uint64_t address)
 {
-	size_t low = 0, high = block->n;
+	size_t low = BINARY_SEARCH(i, 0, block->n, block->spans[i].end <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (block->spans[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == block->n || address < block->spans[low].start)
 		return CODE_HISTORY_NONE;
 	return block->spans[low].piece;

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/growing-list.h"
+#include "common/base/binary-search.h"
 #include "common/jit/jit-functions.h"
 
 enum { NO_FUNCTION = UINT32_MAX };
@@ -38,52 +40,38 @@ uint64_t jit_functions_time(const struct jit_functions *functions)
 	return n ? functions->pieces[n - 1].time : 0;
 }
 
-/* A list whose size is a power of two is full: what it is to be then. NULL: no memory. */
-static void *grow_list(void *list, size_t n, size_t item_size)
-{
-	if (n & (n - 1))
-		return list;
-	return reallocarray(list, n ? n * 2 : 1, item_size);
-}
-
 static int add_piece(struct jit_functions *functions, uint64_t start, uint64_t size,
 		     uint32_t function, uint64_t time)
 {
 	size_t n = functions->history.n;
 	uint64_t last = jit_functions_time(functions);
-	struct jit_piece *pieces;
 
 	if (n == JIT_PIECES_MAX)
 		return -ENOSPC;
-	pieces = grow_list(functions->pieces, n, sizeof(*pieces));
-	if (!pieces)
+	if (GROWING_LIST_MAKE_ROOM(functions->pieces, n) < 0)
 		return -ENOMEM;
-	functions->pieces = pieces;
-	pieces[n] = (struct jit_piece){ time < last ? last : time, function };
+	functions->pieces[n] = (struct jit_piece){ time < last ? last : time, function };
 	return code_history_add(&functions->history, start, start + size);
 }
 
 int jit_functions_add(struct jit_functions *functions, const struct jit_load *load)
 {
-	struct jit_function *list = grow_list(functions->list, functions->n, sizeof(*list));
 	struct jit_function function = {
 		.start = load->start,
 		.size = load->size,
 		.index = load->index,
 		.code_at = load->code_at,
 	};
-	int r;
+	int r = GROWING_LIST_MAKE_ROOM(functions->list, functions->n);
 
-	if (!list)
-		return -ENOMEM;
-	functions->list = list;
-	r = name_store_add(&functions->names, load->name, load->name_size, &function.name);
+	if (r == 0)
+		r = name_store_add(&functions->names, load->name, load->name_size, &function.name);
 	if (r == 0)
 		r = add_piece(functions, load->start, load->size, functions->n, load->time);
 	if (r < 0)
 		return r;
 	jit_lines_take(&functions->lines, load->start, &function.first_line, &function.n_lines);
-	list[functions->n++] = function;
+	functions->list[functions->n++] = function;
 	return 0;
 }
 
@@ -133,17 +121,7 @@ int jit_functions_move(struct jit_functions *functions, const struct jit_move *m
 /* How many pieces there were at a time. */
 static size_t count_until(const struct jit_functions *functions, uint64_t time)
 {
-	size_t low = 0, high = functions->history.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions->pieces[middle].time <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, functions->history.n, functions->pieces[i].time <= time);
 }
 
 bool jit_functions_find(const struct jit_functions *functions, uint64_t address, uint64_t time,

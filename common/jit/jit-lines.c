@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
+#include "common/base/binary-search.h"
 #include "common/jit/jit-lines.h"
 
 enum {
@@ -45,21 +47,6 @@ static int find_file(struct jit_lines *lines, struct name_store *names, const ch
 	return r;
 }
 
-static int grow(struct jit_lines *lines)
-{
-	size_t n = lines->n_allocated ? lines->n_allocated * 2 : 64;
-	struct jit_line *larger;
-
-	if (lines->n < lines->n_allocated)
-		return 0;
-	larger = reallocarray(lines->list, n, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	lines->list = larger;
-	lines->n_allocated = n;
-	return 0;
-}
-
 /* One entry of the record; one that lies outside of any function is left out. */
 static int add_entry(struct jit_lines *lines, struct name_store *names,
 		     const struct debug_entry *entry, const char *file, size_t file_size)
@@ -68,7 +55,7 @@ static int add_entry(struct jit_lines *lines, struct name_store *names,
 	int r = find_file(lines, names, file, file_size);
 
 	if (r == 0)
-		r = grow(lines);
+		r = GROWING_LIST_RESERVE(lines->list, lines->n_allocated, 64, lines->n + 1);
 	if (r == 0)
 		lines->list[lines->n++] = (struct jit_line){
 			.offset = offset,
@@ -151,17 +138,10 @@ void jit_lines_take(struct jit_lines *lines, uint64_t start, uint32_t *ret_first
 const struct jit_line *jit_lines_find(const struct jit_lines *lines, uint32_t first, uint32_t n,
 				      uint64_t offset)
 {
-	size_t low = first, high = first + n;
+	size_t low;
 
 	if (lines->lowest >= V8_SHIFT)
 		offset += V8_SHIFT;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines->list[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = BINARY_SEARCH(i, first, first + n, lines->list[i].offset <= offset);
 	return low == first ? NULL : &lines->list[low - 1];
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/jit/jitdump.h"
 #include "common/stream/process-table.h"
@@ -323,11 +324,8 @@ static int fill_part(struct jitdump *dump, const char **bytes, size_t *size)
 	size_t n = dump->part_wanted - dump->part_size;
 
 	if (dump->part_wanted > dump->part_allocated) {
-		char *larger = realloc(dump->part, dump->part_wanted);
-
-		if (!larger)
+		if (GROWING_LIST_RESIZE(dump->part, dump->part_wanted) < 0)
 			return -ENOMEM;
-		dump->part = larger;
 		dump->part_allocated = dump->part_wanted;
 	}
 	if (n > *size)

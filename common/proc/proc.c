@@ -69,10 +69,7 @@ static int add_mapping(struct proc_maps *maps, const struct proc_mapping *mappin
 		maps->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(maps->list, maps->n) < 0)
-		return -ENOMEM;
-	maps->list[maps->n++] = *mapping;
-	return 0;
+	return GROWING_LIST_ADD(maps->list, maps->n, *mapping);
 }
 
 typedef bool (*parser)(char *line, struct proc_mapping *ret);
@@ -118,17 +115,14 @@ static int add_query(struct proc_maps *maps, const struct procmap *found, const 
 		.path = (const char *)maps->text_size, /* its place, until the text stays put */
 	};
 	size_t size = strlen(path) + 1;
-	char *text;
 
 	if (size > MAPS_SIZE_MAX - maps->text_size) {
 		maps->n_refused++;
 		return 0;
 	}
-	text = realloc(maps->text, maps->text_size + size);
-	if (!text)
+	if (GROWING_LIST_RESIZE(maps->text, maps->text_size + size) < 0)
 		return -ENOMEM;
-	memcpy(text + maps->text_size, path, size);
-	maps->text = text;
+	memcpy(maps->text + maps->text_size, path, size);
 	maps->text_size += size;
 	return add_mapping(maps, &mapping);
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/source/processes-internal.h"
@@ -87,16 +88,8 @@ bool processes_may_reread(const struct processes *processes, const struct proces
 /* Whether any of a mapping is among those that were read, which are in order. */
 static bool is_mapped(const struct mapping *mapping, const struct proc_maps *maps)
 {
-	size_t low = 0, high = maps->n;
+	size_t low = BINARY_SEARCH(i, 0, maps->n, maps->list[i].end <= mapping->start);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps->list[middle].end <= mapping->start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < maps->n && maps->list[low].start < mapping->end;
 }
 

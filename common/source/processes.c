@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/source/maps-reader.h"
@@ -337,19 +338,11 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 
 static int queue_exited(struct processes *processes, struct process *process, uint64_t time)
 {
-	if (processes->n_exited == processes->n_exited_allocated) {
-		size_t n = processes->n_exited ? processes->n_exited * 2 : 64;
-		struct exited_process *queue = reallocarray(processes->exited, n, sizeof(*queue));
+	int r = GROWING_LIST_ADD(processes->exited, processes->n_exited,
+				 (struct exited_process){ process->upid, time, process->pid });
 
-		if (!queue)
-			return -ENOMEM;
-		processes->exited = queue;
-		processes->n_exited_allocated = n;
-	}
-	process->has_exited = true;
-	processes->exited[processes->n_exited++] =
-		(struct exited_process){ process->upid, time, process->pid };
-	return 0;
+	process->has_exited = r == 0;
+	return r;
 }
 
 int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)

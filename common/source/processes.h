@@ -54,7 +54,7 @@ struct processes {
 	struct mapping_pool mappings;  /* all tables' */
 	bool is_proc_foreign;	       /* /proc shows another PID namespace than the events do */
 	struct exited_process *exited; /* a queue, by time */
-	size_t n_exited, n_exited_allocated;
+	size_t n_exited;
 	uint64_t swept_at;
 	struct maps_to_compare *compared; /* NULL: none are waiting */
 	uint64_t compare_at;		  /* the time of the next comparison, or later */

@@ -86,7 +86,7 @@ static bool is_unsure(uint32_t pid, uint64_t time)
 
 static uint64_t count(const char *group)
 {
-	return counters_sum(&stream.stage.counters, group);
+	return test_stream_sum(&stream, group);
 }
 
 /* A child that waits to be killed, of another user if we are root. */

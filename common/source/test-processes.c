@@ -745,7 +745,7 @@ static void test_a_full_table_of_mappings_begins_anew_with_what_is_there(void **
 	while (test_stream_next(&stream, &(union wire_view){ 0 }))
 		;
 	assert_int_equal(processes.n_upids, 2);
-	assert_int_equal(counters_sum(&stream.stage.counters, "refused"), 0);
+	assert_int_equal(test_stream_sum(&stream, "refused"), 0);
 	assert_int_equal(sample(pid, our_code(), 20), 2);
 	assert_int_equal(processes.n_rereads, 0); /* it was found where the maps were read */
 }

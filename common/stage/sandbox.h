@@ -42,7 +42,7 @@ struct sandbox {
 	uint64_t memory_max; /* bytes of data beside what there is (RLIMIT_DATA); 0: no limit */
 	int error;	     /* of the description: entering gives it */
 	/* Afterwards: what is in force. */
-	uint32_t parts; /* of WIRE_sandbox_part_… */
+	uint32_t parts; /* of WIRE_sandbox_parts_… */
 	uint32_t landlock_version;
 };
 

@@ -18,9 +18,6 @@ void stage_catch_signals(void);
 int stage_enter_sandbox(struct stage *stage, void *self);
 int stage_tell_sandbox(struct stage *stage);
 
-/* stage-output.c: how many samples a record holds, as a sample does one by its type alone. */
-uint64_t stage_samples_of(uint16_t id, const void *view);
-
 /* stage-output.c: warnings that came before the hello, which is always the first record. */
 int stage_send_early_warnings(struct stage *stage);
 

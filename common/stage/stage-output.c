@@ -8,27 +8,11 @@
 #include "common/stage/stage-internal.h"
 #include "common/base/text.h"
 
-uint64_t stage_samples_of(uint16_t id, const void *view)
-{
-	const struct wire_heap_events *events = view;
-
-	switch (id) {
-	case WIRE_RECORD_sample:
-		return 1;
-	case WIRE_RECORD_stack:
-		return wire_stack_samples(view);
-	case WIRE_RECORD_heap_events:
-		return events->n;
-	default:
-		return 0;
-	}
-}
-
 int stage_put(struct stage *stage, enum wire_record_id id, const void *view)
 {
 	if (stage->program->role == STAGE_SINK)
 		return 0;
-	stage_sum(stage, &stage->samples_out, stage_samples_of(id, view));
+	stage_sum(stage, &stage->samples_out, wire_samples(id, view));
 	return wire_writer_put(&stage->writer, id, view);
 }
 
@@ -55,11 +39,12 @@ static void print_line(const struct stage *stage, const char *text)
 
 void stage_error(const struct stage *stage, const char *format, ...)
 {
-	char text[LINE_MAX_SIZE];
+	char text[LINE_MAX_SIZE] = "error: ";
+	size_t size = strlen(text);
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	vsnprintf(text + size, sizeof(text) - size, format, args);
 	va_end(args);
 	print_line(stage, text);
 }

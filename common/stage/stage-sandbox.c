@@ -79,7 +79,7 @@ static int check(const struct stage *stage, const struct sandbox *sandbox)
 	if (!missing || stage->sandbox_mode != STAGE_SANDBOX_REQUIRED)
 		return 0;
 	stage_error(stage,
-		    "error: its sandbox cannot be had whole here: '%s' is missing; "
+		    "its sandbox cannot be had whole here: '%s' is missing; "
 		    "--sandbox=auto does with what there is",
 		    missing);
 	return -ECANCELED;

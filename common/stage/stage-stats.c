@@ -78,7 +78,7 @@ int stage_open_stats(struct stage *stage)
 		take_fd(&fd); /* the file's */
 		return 0;
 	}
-	stage_error(stage, "error: could not write '%s': %s", stage->stats_path,
+	stage_error(stage, "could not write '%s': %s", stage->stats_path,
 		    strerror(fd < 0 ? -fd : errno));
 	return -ECANCELED;
 }
@@ -142,7 +142,7 @@ void stage_write_stats(struct stage *stage)
 	fputc('\n', out);
 	if (fclose(out) == 0)
 		return;
-	stage_error(stage, "error: could not write '%s': %s", stage->stats_path, strerror(errno));
+	stage_error(stage, "could not write '%s': %s", stage->stats_path, strerror(errno));
 	if (stage->exit_status == STAGE_EXIT_OK)
 		stage->exit_status = STAGE_EXIT_FAILED;
 }

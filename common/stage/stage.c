@@ -85,7 +85,7 @@ static int open_streams(struct stage *stage)
 		stage->writer.gives_up = stage_must_stop;
 	}
 	if (r < 0)
-		stage_error(stage, "error: %s", strerror(-r));
+		stage_error(stage, "%s", strerror(-r));
 	return r;
 }
 
@@ -166,7 +166,7 @@ static const char *describe_input(const struct wire_reader *reader, const char *
 
 	if (!program)
 		return text;
-	snprintf(room, size, "error: standard input: " COMPRESSION_OF_INPUT, program);
+	snprintf(room, size, "standard input: " COMPRESSION_OF_INPUT, program);
 	return room;
 }
 
@@ -182,20 +182,19 @@ static int read_hello(struct stage *stage, void *self)
 			return r;
 		if (stage->reader.at_end) {
 			tell_of_neighbour(
-				stage,
-				describe_input(&stage->reader,
-					       "error: standard input ended before a stream began",
-					       room, sizeof(room)));
+				stage, describe_input(&stage->reader,
+						      "standard input ended before a stream began",
+						      room, sizeof(room)));
 			return -ECANCELED;
 		}
 	}
 	if (outcome == WIRE_E_VERSION)
-		stage_error(stage, "error: the stream is of another version of the protocol: use "
+		stage_error(stage, "the stream is of another version of the protocol: use "
 				   "stages of one release");
 	else if (outcome)
 		stage_error(stage, "%s",
 			    describe_input(&stage->reader,
-					   "error: standard input is not a stackpipe stream", room,
+					   "standard input is not a stackpipe stream", room,
 					   sizeof(room)));
 	return outcome ? -EBADMSG : 0;
 }
@@ -215,7 +214,7 @@ static int report_damage(const struct stage *stage, const struct wire_raw *raw,
 {
 	const struct wire_type *type = raw ? wire_type(raw->header->type) : NULL;
 
-	stage_error(stage, "error: damaged stream: record %llu%s%s%s: %s",
+	stage_error(stage, "damaged stream: record %llu%s%s%s: %s",
 		    (unsigned long long)stage->reader.n_records, type ? " (" : "",
 		    type ? type->name : "", type ? ")" : "", wire_outcome_text(outcome));
 	return -EBADMSG;
@@ -235,7 +234,7 @@ static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 			     const union wire_view *view)
 {
 	uint16_t type = raw->header->type;
-	uint64_t n = stage_samples_of(type, view);
+	uint64_t n = wire_samples(type, view);
 
 	stage_sum(stage, &stage->samples_in, n);
 	/* Both begin with their time. */
@@ -248,8 +247,8 @@ static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 /* Whether a record is looked into: by a handler, or because it tells of how many samples it is. */
 static bool is_decoded(const struct stage *stage, uint16_t type, bool has_handler)
 {
-	return wire_type(type) && (has_handler || stage->program->each ||
-				   type == WIRE_RECORD_stack || type == WIRE_RECORD_heap_events);
+	return wire_type(type) &&
+	       (has_handler || stage->program->each || wire_samples_are_told(type));
 }
 
 /* One record through its handler, or past it. 0 or -errno. */
@@ -300,13 +299,13 @@ static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 		return r;
 	stage->end_time = view.end.time;
 	if (!totals_agree(stage, &view.end)) {
-		stage_error(stage, "error: damaged stream: records are missing from it");
+		stage_error(stage, "damaged stream: records are missing from it");
 		return -EBADMSG;
 	}
 	if (!(view.end.flags & WIRE_end_flags_INCOMPLETE))
 		return STAGE_STREAM_WHOLE;
-	tell_of_neighbour(
-		stage, "error: the stream is incomplete: an earlier stage failed or was stopped");
+	tell_of_neighbour(stage,
+			  "the stream is incomplete: an earlier stage failed or was stopped");
 	return STAGE_STREAM_INCOMPLETE;
 }
 
@@ -334,8 +333,7 @@ static int read_records(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 		if (stage->reader.at_end) {
-			tell_of_neighbour(stage,
-					  "error: the stream has no end: an upstream stage died");
+			tell_of_neighbour(stage, "the stream has no end: an upstream stage died");
 			return STAGE_STREAM_INCOMPLETE;
 		}
 	}
@@ -346,7 +344,7 @@ static enum stage_stream_end judge_sums(const struct stage *stage, enum stage_st
 {
 	if (!stage->has_full_sum || end != STAGE_STREAM_WHOLE)
 		return end;
-	stage_error(stage, "error: damaged %s: it tells of more than can be counted",
+	stage_error(stage, "damaged %s: it tells of more than can be counted",
 		    stage->program->role == STAGE_SOURCE ? "input" : "stream");
 	return STAGE_STREAM_DAMAGED;
 }
@@ -442,16 +440,15 @@ static void report(const struct stage *stage, int error)
 	if (error == -EPIPE && stage->program->role == STAGE_SINK)
 		return;
 	if (error == -EPIPE)
-		tell_of_neighbour(stage, "error: the next stage has gone; its output ends here");
+		tell_of_neighbour(stage, "the next stage has gone; its output ends here");
 	else if (error == -EINTR)
-		stage_error(stage, "error: stopped before the end of the stream");
+		stage_error(stage, "stopped before the end of the stream");
 	else if (error == -EFAULT) /* a piece of a mapped file, to be written: see on_cut_file() */
-		stage_error(stage, "error: a file was cut while it was read");
+		stage_error(stage, "a file was cut while it was read");
 	else if (error == stage->writer.error && error < 0)
-		stage_error(stage, "error: could not write to standard output: %s",
-			    strerror(-error));
+		stage_error(stage, "could not write to standard output: %s", strerror(-error));
 	else if (error != -EBADMSG && error != -ECANCELED)
-		stage_error(stage, "error: %s", strerror(-error));
+		stage_error(stage, "%s", strerror(-error));
 }
 
 static int run(struct stage *stage, void *self)
@@ -495,7 +492,7 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 
 	status = self ? ensure_standard_descriptors() : -ENOMEM;
 	if (status < 0) {
-		stage_error(&stage, "error: could not begin ('/dev/null'): %s", strerror(-status));
+		stage_error(&stage, "could not begin ('/dev/null'): %s", strerror(-status));
 		return STAGE_EXIT_FAILED;
 	}
 	stage_find_front(&stage);

@@ -171,8 +171,9 @@ bool stage_should_stop(void);
 bool stage_must_stop(void);
 
 /*
- * One line on stderr, "stage: text"; for programs, never for libraries. stage_warn() also sends
- * it downstream, so that a capture tells it; only it is silent under --quiet.
+ * One line on stderr, "stage: error: text" or "stage: text"; for programs, never for libraries.
+ * stage_warn() also sends it downstream, so that a capture tells it; only it is silent under
+ * --quiet.
  */
 void stage_error(const struct stage *stage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

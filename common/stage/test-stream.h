@@ -45,6 +45,18 @@ static inline void test_stream_deinit(struct test_stream *stream)
 	close(stream->read_fd);
 }
 
+/* The sum of a group of its counters. */
+static inline uint64_t test_stream_sum(const struct test_stream *stream, const char *group)
+{
+	const struct counters *counters = &stream->stage.counters;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < counters->n; i++)
+		if (!strcmp(counters->list[i]->group, group))
+			sum += counters->list[i]->value;
+	return sum;
+}
+
 /* The next record that was written; its type, 0: none. Valid until the next call. */
 static inline uint16_t test_stream_next(struct test_stream *stream, union wire_view *ret)
 {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/stream/frame-cache.h"
 #include "common/base/zero-pages.h"
 
@@ -35,8 +36,8 @@ struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
 	uint64_t version = is_kernel ? process_version(&processes->kernel)
 			   : process ? process_version(process)
 				     : 0;
-	uint64_t hash = (frame->address ^ version << 48) * 0x9e3779b97f4a7c15ULL;
-	struct frame_cache_entry *entry = &cache->entries[hash >> 40 & (FRAME_CACHE_SIZE - 1)];
+	struct frame_cache_entry *entry =
+		&cache->entries[hash_place(frame->address ^ version << 48, FRAME_CACHE_SIZE)];
 	uint32_t flags = frame->flags | IS_USED;
 
 	version += cache->era;

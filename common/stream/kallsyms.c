@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/file/gzip.h"
@@ -18,17 +19,13 @@ void kallsyms_deinit(struct kallsyms *kallsyms)
 
 int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size)
 {
-	char *larger;
-
 	if (size > KALLSYMS_TEXT_MAX - kallsyms->size)
 		return -EFBIG;
-	larger = realloc(kallsyms->file, kallsyms->size + size + 1);
-	if (!larger)
+	if (GROWING_LIST_RESIZE(kallsyms->file, kallsyms->size + size + 1) < 0)
 		return -ENOMEM;
-	memcpy(larger + kallsyms->size, data, size);
-	kallsyms->file = larger;
+	memcpy(kallsyms->file + kallsyms->size, data, size);
 	kallsyms->size += size;
-	larger[kallsyms->size] = 0;
+	kallsyms->file[kallsyms->size] = 0;
 	return 0;
 }
 
@@ -77,10 +74,7 @@ static int add_symbol(struct kallsyms *kallsyms, const struct kernel_symbol *sym
 		kallsyms->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(kallsyms->list, kallsyms->n) < 0)
-		return -ENOMEM;
-	kallsyms->list[kallsyms->n++] = *symbol;
-	return 0;
+	return GROWING_LIST_ADD(kallsyms->list, kallsyms->n, *symbol);
 }
 
 static int compare(const void *a, const void *b)
@@ -148,16 +142,8 @@ static uint64_t size_of_last(const struct kernel_symbol *symbol)
 const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 					  uint64_t *ret_size)
 {
-	size_t low = 0, high = kallsyms->n;
+	size_t low = BINARY_SEARCH(i, 0, kallsyms->n, kallsyms->list[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (kallsyms->list[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == 0)
 		return NULL;
 	*ret_size = low < kallsyms->n

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/stream/mapping-table.h"
 
 const struct mapping_table mapping_table_empty;
@@ -99,32 +100,12 @@ void mapping_table_share(struct mapping_table *table, const struct mapping_table
 
 static size_t find_chunk(const struct mapping_index *index, uint64_t address)
 {
-	size_t low = 0, high = index->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->list[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, index->n, index->list[i].end <= address);
 }
 
 static size_t find_in_chunk(const struct mapping_chunk *chunk, uint64_t address)
 {
-	size_t low = 0, high = chunk->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (chunk->list[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, chunk->n, chunk->list[i].end <= address);
 }
 
 const struct mapping *mapping_table_next(const struct mapping_table *table, uint64_t address)

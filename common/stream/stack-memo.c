@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "common/base/hash.h"
 #include "common/stream/stack-memo.h"
 #include "common/base/zero-pages.h"
 
@@ -37,7 +38,7 @@ struct stack_key stack_memo_key(const struct stack_memo *memo, const uint64_t *w
 	uint64_t first = memo->seeds[0] ^ state, second = memo->seeds[1] ^ n;
 
 	for (size_t i = 0; i < n; i++) {
-		first = mix(first ^ words[i], 0x9e3779b97f4a7c15ULL);
+		first = mix(first ^ words[i], HASH_FACTOR);
 		second = mix(second ^ words[i], 0xd1342543de82ef95ULL) + first;
 	}
 	return (struct stack_key){ second ^ mix(first, memo->seeds[1] | 1),

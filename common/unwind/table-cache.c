@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/hash.h"
 #include "common/base/arch.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
@@ -46,12 +47,12 @@ static uint64_t checksum(const void *bytes, size_t size)
 	for (; end - at >= (ptrdiff_t)sizeof(words); at += sizeof(words)) {
 		memcpy(words, at, sizeof(words));
 		for (size_t i = 0; i < 4; i++)
-			sums[i] = (sums[i] ^ words[i]) * 0x9e3779b97f4a7c15ULL + (sums[i] >> 32);
+			sums[i] = hash_word(sums[i], words[i]) + (sums[i] >> 32);
 	}
 	for (; at < end; at++)
-		sums[0] = (sums[0] ^ (uint8_t)*at) * 0x9e3779b97f4a7c15ULL + (sums[0] >> 32);
+		sums[0] = hash_word(sums[0], (uint8_t)*at) + (sums[0] >> 32);
 	for (size_t i = 1; i < 4; i++)
-		sums[0] = (sums[0] ^ sums[i]) * 0x9e3779b97f4a7c15ULL + (sums[0] >> 29);
+		sums[0] = hash_word(sums[0], sums[i]) + (sums[0] >> 29);
 	return sums[0];
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/unwind/unwind-dropped.h"
 
@@ -43,17 +44,7 @@ static int compare_places(const void *a, const void *b)
 /* How many descriptions begin before an address. */
 static size_t count_before(const struct cfi *cfi, uint64_t address)
 {
-	size_t low = 0, high = cfi->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cfi->list[middle].start < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, cfi->n, cfi->list[i].start < address);
 }
 
 /* Whether the run covers a part of what another description of code does. */

@@ -42,26 +42,19 @@ static int add(struct unwind_made *made, uint64_t from, uint64_t to, const struc
 		made->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(made->list, made->n) < 0)
-		return -ENOMEM;
-	made->list[made->n++] = (struct unwind_made_row){ from, to, *rule };
-	return 0;
+	return GROWING_LIST_ADD(made->list, made->n, (struct unwind_made_row){ from, to, *rule });
 }
 
 static int add_better(struct unwind_made *made, uint64_t from, uint64_t to,
 		      const struct unwind_rule *rule)
 {
-	struct unwind_made_row *list;
-
 	if (made->n_better == UNWIND_MADE_BETTER_MAX) {
 		made->n_refused++;
 		return 0;
 	}
-	list = reallocarray(made->better, made->n_better + 1, sizeof(*list));
-	if (!list)
+	if (GROWING_LIST_ADD(made->better, made->n_better,
+			     (struct unwind_made_row){ from, to, *rule }) < 0)
 		return -ENOMEM;
-	made->better = list;
-	made->better[made->n_better++] = (struct unwind_made_row){ from, to, *rule };
 	return add(made, from, to, rule);
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
+#include "common/base/growing-list.h"
 #include "common/unwind/cfi-program.h"
 #include "common/base/cleanup.h"
 #include "common/unwind/unwind-dropped.h"
@@ -48,7 +50,7 @@ struct builder {
 	uint32_t *pages;
 	size_t n_pages, n_pages_allocated;
 	uint16_t *lows, *which;
-	size_t n_rows, n_rows_allocated;
+	size_t n_rows;
 	uint64_t n_refused;
 };
 
@@ -66,22 +68,6 @@ static void builder_deinit(struct builder *builder)
 	free(builder->which);
 }
 
-/* An array with room for `n` elements, which doubles; NULL: no memory. */
-static void *grow(void *array, size_t element, size_t n, size_t n_at_first, size_t *n_allocated)
-{
-	size_t n_wanted = *n_allocated ? *n_allocated : n_at_first;
-	void *larger;
-
-	while (n_wanted < n)
-		n_wanted *= 2;
-	if (n_wanted == *n_allocated)
-		return array;
-	larger = reallocarray(array, n_wanted, element);
-	if (larger)
-		*n_allocated = n_wanted;
-	return larger;
-}
-
 static uint64_t hash_rule(const struct unwind_rule *rule)
 {
 	uint64_t words[sizeof(*rule) / sizeof(uint64_t)], hash = 0;
@@ -89,7 +75,7 @@ static uint64_t hash_rule(const struct unwind_rule *rule)
 	_Static_assert(sizeof(words) == sizeof(*rule), "a rule is whole words, without padding");
 	memcpy(words, rule, sizeof(words));
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL ^ hash >> 29;
+		hash = hash_word(hash, words[i]) ^ hash >> 29;
 	return hash ^ hash >> 32;
 }
 
@@ -110,12 +96,10 @@ static uint16_t *find_slot(const struct builder *builder, const struct unwind_ru
 static int reserve_rule(struct builder *builder)
 {
 	size_t n_before = builder->n_rules_allocated;
-	struct unwind_rule *rules = grow(builder->rules, sizeof(*rules), builder->n_rules + 1, 512,
-					 &builder->n_rules_allocated);
 
-	if (!rules)
+	if (GROWING_LIST_RESERVE(builder->rules, builder->n_rules_allocated, 512,
+				 builder->n_rules + 1) < 0)
 		return -ENOMEM;
-	builder->rules = rules;
 	if (builder->n_rules_allocated == n_before)
 		return 0;
 	free(builder->by_rule);
@@ -151,37 +135,24 @@ static int intern_rule(struct builder *builder, const struct unwind_rule *rule, 
 
 static int push_row(struct builder *builder, uint16_t low, uint16_t rule)
 {
-	size_t n_allocated = builder->n_rows_allocated, n = builder->n_rows + 1;
-	uint16_t *lows, *which;
-
-	lows = grow(builder->lows, sizeof(*lows), n, 4096, &n_allocated);
-	if (!lows)
+	if (GROWING_LIST_MAKE_ROOM(builder->lows, builder->n_rows) < 0 ||
+	    GROWING_LIST_MAKE_ROOM(builder->which, builder->n_rows) < 0)
 		return -ENOMEM;
-	builder->lows = lows;
-	which = grow(builder->which, sizeof(*which), n, 4096, &builder->n_rows_allocated);
-	if (!which)
-		return -ENOMEM;
-	builder->which = which;
-	lows[builder->n_rows] = low;
-	which[builder->n_rows++] = rule;
+	builder->lows[builder->n_rows] = low;
+	builder->which[builder->n_rows++] = rule;
 	return 0;
 }
 
 /* Begins pages up to the one of an offset; what held at the end of one holds in the next. */
 static int begin_pages(struct builder *builder, uint64_t page)
 {
-	uint32_t *pages =
-		grow(builder->pages, sizeof(*pages), page + 1, 64, &builder->n_pages_allocated);
-	int r = 0;
+	int r = GROWING_LIST_RESERVE(builder->pages, builder->n_pages_allocated, 64, page + 1);
 
-	if (!pages)
-		return -ENOMEM;
-	builder->pages = pages;
 	while (r == 0 && builder->n_pages <= page) {
 		uint16_t rule =
 			builder->n_rows ? builder->which[builder->n_rows - 1] : UNWIND_RULE_NONE;
 
-		pages[builder->n_pages++] = builder->n_rows;
+		builder->pages[builder->n_pages++] = builder->n_rows;
 		r = push_row(builder, 0, rule);
 	}
 	return r;

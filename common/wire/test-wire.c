@@ -39,9 +39,9 @@ static void fill_view(const struct wire_type *type, union wire_view *view, size_
 			*(struct wire_blob *)at = (struct wire_blob){ bytes, n };
 			break;
 		case WIRE_ADDRS:
-		case WIRE_FRAMES:
-		case WIRE_TOTALS:
-		case WIRE_VALUES:
+		case WIRE_ARRAY(frames):
+		case WIRE_ARRAY(totals):
+		case WIRE_ARRAY(values):
 			*(struct wire_frames *)at = (struct wire_frames){ frames, n };
 			break;
 		default:

@@ -10,12 +10,25 @@
 
 #include "common/wire/wire.h"
 
-static const char *const kind_names[] = {
-	[WIRE_U32] = "u32",	  [WIRE_U64] = "u64",	    [WIRE_ADDR] = "address",
-	[WIRE_ENUM] = "enum",	  [WIRE_FLAGS] = "flags",   [WIRE_TEXT] = "text",
-	[WIRE_STRING] = "string", [WIRE_BLOB] = "blob",	    [WIRE_ADDRS] = "addresses",
-	[WIRE_FRAMES] = "frames", [WIRE_TOTALS] = "totals", [WIRE_VALUES] = "values",
-};
+/* Those that are encoded alike share a line. */
+static void print_kinds(void)
+{
+	printf("| kind | encoding |\n|---|---|\n");
+	for (size_t i = 0; i < wire_n_kinds; i++) {
+		const char *doc = wire_kinds[i].doc;
+		size_t first = 0;
+
+		while (strcmp(wire_kinds[first].doc, doc))
+			first++;
+		if (first < i)
+			continue;
+		printf("| %s", wire_kinds[i].name);
+		for (size_t k = i + 1; k < wire_n_kinds; k++)
+			if (!strcmp(wire_kinds[k].doc, doc))
+				printf(", %s", wire_kinds[k].name);
+		printf(" | %s |\n", doc);
+	}
+}
 
 static void print_introduction(void)
 {
@@ -30,18 +43,11 @@ static void print_introduction(void)
 	       "| type | 2 | below %d |\n"
 	       "| flags | 2 | zero |\n\n",
 	       WIRE_VERSION_MAJOR, WIRE_VERSION_MINOR, WIRE_RECORD_MAX, WIRE_TYPE_MAX);
-	printf("| kind | encoding |\n|---|---|\n"
-	       "| u32, enum, flags | 8 bytes, the upper four zero |\n"
-	       "| u64, address | 8 bytes |\n"
-	       "| text | as many bytes as the limit, zeros behind the text, the last byte zero |\n"
-	       "| string | 8 bytes of size, the bytes (none of them zero), 1 to 8 zero bytes |\n"
-	       "| blob | 8 bytes of size, the bytes, %d to %d zero bytes |\n"
-	       "| addresses | 8 bytes of count, 8 bytes each |\n"
-	       "| frames, totals | 8 bytes of count, the items |\n\n"
+	print_kinds();
+	printf("\n"
 	       "An id is never used again and a field is only ever appended. A record may end "
 	       "early at a field that a later minor version brought. A stage passes types that it "
-	       "does not know on as they are.\n",
-	       WIRE_BLOB_PADDING, WIRE_BLOB_PADDING + 7);
+	       "does not know on as they are.\n");
 }
 
 static void print_fields(const struct wire_type *type)
@@ -50,7 +56,7 @@ static void print_fields(const struct wire_type *type)
 	for (size_t i = 0; i < type->n_fields; i++) {
 		const struct wire_field *field = &type->fields[i];
 
-		printf("| %s | %s | ", field->name, kind_names[field->kind]);
+		printf("| %s | %s | ", field->name, wire_kinds[field->kind].name);
 		if (field->names)
 			printf("[%s](#%s)", field->names->set, field->names->set);
 		else if (field->limit)

@@ -18,53 +18,20 @@
 #define DETAIL_STRING(detail) LIMIT(detail), .element = 1,
 #define DETAIL_BLOB(detail) LIMIT(detail), .element = 1,
 #define DETAIL_ADDRS(detail) LIMIT(detail), .element = sizeof(uint64_t),
-#define DETAIL_FRAMES(detail) LIMIT(detail), .element = sizeof(struct wire_frame),
-#define DETAIL_TOTALS(detail) LIMIT(detail), .element = sizeof(struct wire_total),
-#define DETAIL_VALUES(detail) LIMIT(detail), .element = sizeof(struct wire_counter_value),
+#define DETAIL_ARRAY(items) .element = sizeof(*((struct wire_##items *)NULL)->data), DETAIL_LIMIT
+#define DETAIL_LIMIT(detail) LIMIT(detail),
 
-/* First meaning: the sets of names. */
-#define NAMES(set, doc) static const struct wire_name names_of_##set[] = {
+/* First meaning: the sets of names, and the fields of each item and record. */
+#define NAMES(set, doc)                                                                            \
+	static const char doc_of_##set[] = doc;                                                    \
+	static const struct wire_name names_of_##set[] = {
 #define NAME(set, NAME_, number, text, doc) { number, text, doc },
 #define NAMES_END(set)                                                                             \
 	}                                                                                          \
-	;
-#define ITEM(item, doc)
-#define ITEM_FIELD(item, kind, field, detail, doc)
-#define ITEM_END(item)
-#define RECORD(record, id, doc)
-#define FIELD(record, kind, field, detail, since, doc)
-#define RECORD_END(record)
-#include "common/wire/wire.def"
-#undef NAMES
-#undef NAME
-#undef NAMES_END
-
-#define NAMES(set, doc)                                                                            \
-	const struct wire_names wire_names_##set = { #set, doc, names_of_##set,                    \
+	;                                                                                          \
+	const struct wire_names wire_names_##set = { #set, doc_of_##set, names_of_##set,           \
 						     ARRAY_SIZE(names_of_##set) };
-#define NAME(set, NAME_, number, text, doc)
-#define NAMES_END(set)
-#include "common/wire/wire.def"
-#undef NAMES
-
-/* Second meaning: the fields of each item and record. */
-#define NAMES(set, doc)
-#undef ITEM
-#undef ITEM_FIELD
-#undef ITEM_END
-#undef RECORD
-#undef FIELD
-#undef RECORD_END
-#define ITEM(item, doc) static const struct wire_field fields_of_##item[] = {
-#define ITEM_FIELD(item, kind_, field, detail, doc_)                                               \
-	{ .name = #field,                                                                          \
-	  .doc = doc_,                                                                             \
-	  .kind = WIRE_##kind_,                                                                    \
-	  .offset = offsetof(struct wire_##item, field),                                           \
-	  DETAIL_##kind_(detail) },
-#define ITEM_END(item)                                                                             \
-	}                                                                                          \
-	;
+#define ITEM(item, items, doc) static const struct wire_field fields_of_##item[] = {
 #define RECORD(record, id, doc) static const struct wire_field fields_of_##record[] = {
 #define FIELD(record, kind_, field, detail, since_, doc_)                                          \
 	{ .name = #field,                                                                          \
@@ -78,72 +45,77 @@
 	;
 #include "common/wire/wire.def"
 
-/* Third meaning: the types themselves. */
-#undef ITEM
-#undef ITEM_FIELD
-#undef ITEM_END
-#undef RECORD
-#undef FIELD
-#undef RECORD_END
-#define ITEM(item, doc)                                                                            \
-	static const struct wire_type type_##item = { #item,                                       \
+/* Second meaning: the types themselves. */
+#define TYPE(type, id, doc)                                                                        \
+	static const struct wire_type type_##type = { #type,                                       \
 						      doc,                                         \
-						      0,                                           \
-						      sizeof(struct wire_##item),                  \
-						      fields_of_##item,                            \
-						      ARRAY_SIZE(fields_of_##item) };              \
+						      id,                                          \
+						      sizeof(struct wire_##type),                  \
+						      fields_of_##type,                            \
+						      ARRAY_SIZE(fields_of_##type) };
+#define ITEM(item, items, doc)                                                                     \
+	TYPE(item, 0, doc)                                                                         \
 	_Static_assert(sizeof(struct wire_##item) % 8 == 0, "items keep arrays aligned");
-#define ITEM_FIELD(item, kind, field, detail, doc)
-#define ITEM_END(item)
 #define RECORD(record, id, doc)                                                                    \
-	static const struct wire_type type_##record = { #record,                                   \
-							doc,                                       \
-							id,                                        \
-							sizeof(struct wire_##record),              \
-							fields_of_##record,                        \
-							ARRAY_SIZE(fields_of_##record) };          \
+	TYPE(record, id, doc)                                                                      \
 	_Static_assert((id) > 0 && (id) < WIRE_TYPE_MAX, "a record's id");
-#define FIELD(record, kind, field, detail, since, doc)
-#define RECORD_END(record)
 #include "common/wire/wire.def"
 
-/* Fourth meaning: the lists of all of them. */
-#undef ITEM
-#undef RECORD
-#undef NAMES
-#define ITEM(item, doc)
+/* Third meaning: the lists of all of them. */
 #define RECORD(record, id, doc) &type_##record,
-#define NAMES(set, doc)
 const struct wire_type *const wire_types[] = {
 #include "common/wire/wire.def"
 };
 const size_t wire_n_types = ARRAY_SIZE(wire_types);
 
-#undef ITEM
-#undef RECORD
-#define ITEM(item, doc) &type_##item,
-#define RECORD(record, id, doc)
+#define ITEM(item, items, doc) &type_##item,
 const struct wire_type *const wire_items[] = {
 #include "common/wire/wire.def"
 };
 const size_t wire_n_items = ARRAY_SIZE(wire_items);
 
-#undef ITEM
-#undef NAMES
-#define ITEM(item, doc)
 #define NAMES(set, doc) &wire_names_##set,
 const struct wire_names *const wire_name_sets[] = {
 #include "common/wire/wire.def"
 };
 const size_t wire_n_name_sets = ARRAY_SIZE(wire_name_sets);
 
-#undef RECORD
-#undef NAMES
+_Static_assert(WIRE_BLOB_PADDING == 8, "as the kind of blobs says");
+#define KIND(kind, name, doc) [WIRE_##kind] = { name, doc },
+#define ITEM(item, items, doc) [WIRE_ARRAY_##items] = { #items, "8 bytes of count, the items" },
+const struct wire_kind_text wire_kinds[] = {
+#include "common/wire/wire.def"
+};
+const size_t wire_n_kinds = ARRAY_SIZE(wire_kinds);
+
 #define RECORD(record, id, doc) [id] = &type_##record,
-#define NAMES(set, doc)
 static const struct wire_type *const types_by_id[WIRE_TYPE_MAX] = {
 #include "common/wire/wire.def"
 };
+
+uint64_t wire_samples(uint16_t id, const void *any_view)
+{
+	switch (id) {
+#define SAMPLES(record, is_field, n)                                                               \
+	case WIRE_RECORD_##record: {                                                               \
+		const struct wire_##record *view __attribute__((unused)) = any_view;               \
+		return n;                                                                          \
+	}
+#include "common/wire/wire.def"
+	}
+	return 0;
+}
+
+bool wire_samples_are_told(uint16_t id)
+{
+	switch (id) {
+#define SAMPLES(record, is_field, n)                                                               \
+	case WIRE_RECORD_##record:                                                                 \
+		return is_field;
+#include "common/wire/wire.def"
+	}
+	return false;
+}
 
 const struct wire_type *wire_type(uint16_t id)
 {

@@ -85,22 +85,11 @@ struct wire_addrs {
 	size_t n;
 };
 
-struct wire_frames {
-	const struct wire_frame *data;
-	size_t n;
-};
-
-struct wire_totals {
-	const struct wire_total *data;
-	size_t n;
-};
-
-struct wire_values {
-	const struct wire_counter_value *data;
-	size_t n;
-};
-
-/* The kinds of fields: their C types, and what `detail` means for them. */
+/*
+ * What a field of a kind is in C, as FIELD(…, kind, field, detail, …) becomes WIRE_C_##kind(field,
+ * detail); ARRAY(items) names a structure, and leaves the rest to WIRE_C_FIELD.
+ */
+#define WIRE_C_FIELD(field, detail) field;
 #define WIRE_C_U32(field, detail) uint32_t field;
 #define WIRE_C_U64(field, detail) uint64_t field;
 #define WIRE_C_ADDR(field, detail) uint64_t field;
@@ -110,74 +99,38 @@ struct wire_values {
 #define WIRE_C_STRING(field, detail) struct wire_string field;
 #define WIRE_C_BLOB(field, detail) struct wire_blob field;
 #define WIRE_C_ADDRS(field, detail) struct wire_addrs field;
-#define WIRE_C_FRAMES(field, detail) struct wire_frames field;
-#define WIRE_C_TOTALS(field, detail) struct wire_totals field;
-#define WIRE_C_VALUES(field, detail) struct wire_values field;
+#define WIRE_C_ARRAY(items) struct wire_##items WIRE_C_FIELD
 
+/* Kinds: WIRE_U32 …, and of arrays WIRE_ARRAY(frames) … */
+#define WIRE_ARRAY(items) WIRE_ARRAY_##items
+#define KIND(kind, name, doc) WIRE_##kind,
+#define ITEM(item, items, doc) WIRE_ARRAY_##items,
 enum wire_kind {
-	WIRE_U32,
-	WIRE_U64,
-	WIRE_ADDR,
-	WIRE_ENUM,
-	WIRE_FLAGS,
-	WIRE_TEXT,
-	WIRE_STRING,
-	WIRE_BLOB,
-	WIRE_ADDRS,
-	WIRE_FRAMES,
-	WIRE_TOTALS,
-	WIRE_VALUES,
+#include "common/wire/wire.def"
 };
 
-/* Ids: WIRE_RECORD_hello …; names: WIRE_stack_end_COMPLETE …; structures: struct wire_hello … */
+/* Ids: WIRE_RECORD_hello … */
+#define RECORD(record, id, doc) WIRE_RECORD_##record = id,
+enum wire_record_id {
+#include "common/wire/wire.def"
+};
+
+/* Names: WIRE_stack_end_COMPLETE …, and in wire_names_stack_end what they are called. */
 #define NAMES(set, doc)                                                                            \
+	extern const struct wire_names wire_names_##set;                                           \
 	enum wire_##set                                                                            \
 	{
 #define NAME(set, NAME_, number, text, doc) WIRE_##set##_##NAME_ = number,
 #define NAMES_END(set)                                                                             \
 	}                                                                                          \
 	;
-#define ITEM(item, doc)
-#define ITEM_FIELD(item, kind, field, detail, doc)
-#define ITEM_END(item)
-#define RECORD(record, id, doc)
-#define FIELD(record, kind, field, detail, since, doc)
-#define RECORD_END(record)
-#include "common/wire/wire.def"
-#undef NAMES
-#undef NAME
-#undef NAMES_END
-#define NAMES(set, doc)
-#define NAME(set, NAME_, number, text, doc)
-#define NAMES_END(set)
-
-#undef RECORD
-#define RECORD(record, id, doc) WIRE_RECORD_##record = id,
-enum wire_record_id {
-#include "common/wire/wire.def"
-};
-
-#undef RECORD
-#define RECORD(record, id, doc)
-#undef ITEM
-#undef ITEM_FIELD
-#undef ITEM_END
-#define ITEM(item, doc) struct wire_##item {
-#define ITEM_FIELD(item, kind, field, detail, doc) WIRE_C_##kind(field, detail)
-#define ITEM_END(item)                                                                             \
-	}                                                                                          \
-	;
-#include "common/wire/wire.def"
-#undef ITEM
-#undef ITEM_FIELD
-#undef ITEM_END
-#define ITEM(item, doc)
-#define ITEM_FIELD(item, kind, field, detail, doc)
-#define ITEM_END(item)
-
-#undef RECORD
-#undef FIELD
-#undef RECORD_END
+/* Structures: struct wire_hello, struct wire_frame and, for an array of these, wire_frames … */
+#define ITEM(item, items, doc)                                                                     \
+	struct wire_##items {                                                                      \
+		const struct wire_##item *data;                                                    \
+		size_t n;                                                                          \
+	};                                                                                         \
+	struct wire_##item {
 #define RECORD(record, id, doc) struct wire_##record {
 #define FIELD(record, kind, field, detail, since, doc) WIRE_C_##kind(field, detail)
 #define RECORD_END(record)                                                                         \
@@ -186,30 +139,27 @@ enum wire_record_id {
 #include "common/wire/wire.def"
 
 /* Room for a decoded record of any type. */
-#undef RECORD
-#undef FIELD
-#undef RECORD_END
 #define RECORD(record, id, doc) struct wire_##record record;
-#define FIELD(record, kind, field, detail, since, doc)
-#define RECORD_END(record)
 union wire_view {
 #include "common/wire/wire.def"
 };
-#undef RECORD
-#undef FIELD
-#undef RECORD_END
-#undef NAMES
-#undef NAME
-#undef NAMES_END
-#undef ITEM
-#undef ITEM_FIELD
-#undef ITEM_END
 
 /* How many samples a stack is of. */
 static inline uint64_t wire_stack_samples(const struct wire_stack *stack)
 {
 	return stack->n_samples ? stack->n_samples : 1;
 }
+
+/* Whether fields of a record say how many samples it counts as, so that it must be decoded. */
+bool wire_samples_are_told(uint16_t id);
+
+/* How many samples a record counts as; `view` is used only where these are told. */
+uint64_t wire_samples(uint16_t id, const void *view);
+
+/* A kind of field, for documents. */
+struct wire_kind_text {
+	const char *name, *doc;
+};
 
 struct wire_name {
 	uint32_t number;
@@ -251,16 +201,14 @@ extern const struct wire_names *const wire_name_sets[];
 extern const size_t wire_n_name_sets;
 extern const struct wire_type *const wire_items[];
 extern const size_t wire_n_items;
+extern const struct wire_kind_text wire_kinds[]; /* by enum wire_kind */
+extern const size_t wire_n_kinds;
 
 /* The type of an id; NULL: not known here. */
 const struct wire_type *wire_type(uint16_t id);
 
 /* The text of a number of a set; NULL: not known here. */
 const char *wire_name_text(const struct wire_names *names, uint32_t number);
-extern const struct wire_names wire_names_clock, wire_names_severity, wire_names_origin,
-	wire_names_image_kind, wire_names_image_status, wire_names_stack_end,
-	wire_names_frame_flags, wire_names_mapping_flags, wire_names_sandbox_parts,
-	wire_names_end_flags, wire_names_event_kind, wire_names_event_unit;
 
 /* A piece of an encoded record that was left out, to be gathered from where it lies. */
 struct wire_gap {

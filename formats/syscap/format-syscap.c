@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "formats/capture.h"
 #include "formats/heap-allocations.h"
 #include "formats/syscap/syscap-counters.h"
@@ -119,11 +120,7 @@ static int begin(struct capture *capture)
 /* Two names of a process that follow each other have the same one hardly ever. */
 static uint64_t hash_name(const struct process *process)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (const char *at = process ? process->name : ""; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 0x100000001b3ULL;
-	return hash;
+	return process ? hash_bytes(HASH_BYTES, process->name, strlen(process->name)) : HASH_BYTES;
 }
 
 /*

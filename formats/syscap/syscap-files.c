@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "formats/syscap/syscap-files.h"
 #include "common/base/cleanup.h"
 #include "common/file/gzip.h"
@@ -64,22 +65,11 @@ int syscap_files_put_whole(struct syscap_files *files, const char *name, uint64_
 	return r < 0 ? r : put_compressed(files, name, time, compressed, n, 1);
 }
 
-/* Room for so many bytes, twice as many each time: pieces are small, and a file may be large. */
-static int reserve(struct syscap_files *files, size_t size)
+/* The bytes of a file so far, which the caller owns then. */
+static char *take_gathered(struct syscap_files *files)
 {
-	size_t n = files->gathered ? files->gathered_allocated : GATHERED_FIRST;
-	char *larger;
-
-	if (files->gathered && size <= n)
-		return 0;
-	while (n < size)
-		n *= 2;
-	larger = realloc(files->gathered, n);
-	if (!larger)
-		return -ENOMEM;
-	files->gathered = larger;
-	files->gathered_allocated = n;
-	return 0;
+	files->gathered_size = files->gathered_allocated = 0;
+	return take_pointer(files->gathered);
 }
 
 /* A piece of a file that comes as it is: compressed once it is whole. */
@@ -90,20 +80,19 @@ static int gather(struct syscap_files *files, const struct wire_file *file)
 	int r;
 
 	if (files->is_too_large || size > SYSCAP_FILE_GATHERED_MAX) {
-		free(take_pointer(files->gathered));
-		files->gathered_size = 0;
+		free(take_gathered(files));
 		files->is_too_large = file->left > 0;
 		return SYSCAP_FILE_TOO_LARGE;
 	}
-	r = reserve(files, size + 1);
+	r = GROWING_LIST_RESERVE(files->gathered, files->gathered_allocated, GATHERED_FIRST,
+				 size + 1);
 	if (r < 0)
 		return r;
 	memcpy(files->gathered + files->gathered_size, file->data.data, file->data.size);
 	files->gathered_size = size;
 	if (file->left)
 		return 0;
-	whole = take_pointer(files->gathered);
-	files->gathered_size = 0;
+	whole = take_gathered(files);
 	return syscap_files_put_whole(files, file->path.data, file->time, whole, size);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "perf-source/perf/cpus.h"
 #include "perf-source/perf/recording.h"
@@ -65,15 +66,7 @@ void recording_deinit(struct recording *recording)
 
 static int remember_event(struct recording *recording, const struct recorded_event *event)
 {
-	size_t n = recording->n_events + 1;
-	struct recorded_event *events = reallocarray(recording->events, n, sizeof(*events));
-
-	if (!events)
-		return -ENOMEM;
-	recording->events = events;
-	events[n - 1] = *event;
-	recording->n_events = n;
-	return 0;
+	return GROWING_LIST_ADD(recording->events, recording->n_events, *event);
 }
 
 static size_t ring_bytes(const struct recording *recording, enum ring_kind kind)

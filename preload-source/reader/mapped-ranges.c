@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/growing-list.h"
 #include "preload-source/reader/mapped-ranges.h"
 
@@ -15,17 +16,7 @@ void mapped_ranges_deinit(struct mapped_ranges *ranges)
 /* The first that ends behind an address. */
 static size_t find(const struct mapped_ranges *ranges, uint64_t address)
 {
-	size_t low = 0, high = ranges->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->list[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, ranges->n, ranges->list[i].end <= address);
 }
 
 int mapped_ranges_add(struct mapped_ranges *ranges, struct mapped_range range)

@@ -83,7 +83,7 @@ static int find_view(struct stage *stage, const struct events *events, struct vi
 	if (!reading->view_name || view_find(events, reading->view_name, ret))
 		return 0;
 	events_view_names(events, names);
-	stage_error(stage, "error: '%s' has no view '%s'; it has: %s", reading_side->path,
+	stage_error(stage, "'%s' has no view '%s'; it has: %s", reading_side->path,
 		    reading->view_name, names);
 	return -ECANCELED;
 }

@@ -272,8 +272,8 @@ static int choose_view(struct stage *stage, const struct events *events)
 			return 0;
 	} else if (!view_find(events, options.view_name, &options.view)) {
 		events_view_names(events, names);
-		stage_error(stage, "error: this recording has no view '%s'; it has: %s",
-			    options.view_name, names);
+		stage_error(stage, "this recording has no view '%s'; it has: %s", options.view_name,
+			    names);
 		return -ECANCELED;
 	}
 	options.unit_name = options.view.kind == VIEW_SAMPLES ? "samples" : "events";
@@ -292,7 +292,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	stacks_finish(&report.gathering->stacks, stage);
 	r = profile_settle(&report.gathering->profile, stage);
 	if (r == -ENOTRECOVERABLE)
-		stage_error(stage, "error: the samples do not add up: this is a defect of "
+		stage_error(stage, "the samples do not add up: this is a defect of "
 				   "stackpipe, please report it");
 	if (r == 0)
 		r = choose_view(stage, &report.gathering->stacks.events);

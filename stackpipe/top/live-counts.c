@@ -40,29 +40,20 @@ static int find_function(struct live_counts *counts, struct tree_function functi
 		return 0;
 	r = pair_map_add(&counts->by_function, function.name, rest, counts->n_functions);
 	if (r == 0)
-		r = GROWING_LIST_MAKE_ROOM(counts->functions, counts->n_functions);
-	if (r == 0)
-		counts->functions[counts->n_functions++] = (struct live_function){
-			.function = function,
-			.is_match = is_match(counts, &function),
-		};
+		r = GROWING_LIST_ADD(counts->functions, counts->n_functions,
+				     (struct live_function){
+					     .function = function,
+					     .is_match = is_match(counts, &function),
+				     });
 	return r;
 }
 
 static int make_room_for_calls(struct live_counts *counts)
 {
-	size_t n = 2 * counts->profile->n_calls + 1024;
-	uint32_t *larger;
-
 	if (counts->n_of_call >= counts->profile->n_calls)
 		return 0;
-	larger = reallocarray(counts->of_call, n, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	memset(larger + counts->n_of_call, 0, (n - counts->n_of_call) * sizeof(*larger));
-	counts->of_call = larger;
-	counts->n_of_call = n;
-	return 0;
+	return GROWING_LIST_EXTEND(counts->of_call, counts->n_of_call,
+				   2 * counts->profile->n_calls + 1024);
 }
 
 /* What a name of a JIT compiler's code means may change: it is not kept. */

@@ -40,14 +40,12 @@ static int add(struct top_gauges *gauges, size_t gauge, const struct wire_counte
 {
 	if (gauges->n == TOP_GAUGE_COUNTERS_MAX)
 		return 0;
-	if (GROWING_LIST_MAKE_ROOM(gauges->list, gauges->n) < 0)
-		return -ENOMEM;
-	gauges->list[gauges->n++] = (struct top_counter){
-		.number = counter->number,
-		.divisor = counter->divisor ? counter->divisor : 1,
-		.gauge = gauge,
-	};
-	return 0;
+	return GROWING_LIST_ADD(gauges->list, gauges->n,
+				(struct top_counter){
+					.number = counter->number,
+					.divisor = counter->divisor ? counter->divisor : 1,
+					.gauge = gauge,
+				});
 }
 
 int top_gauges_add(struct top_gauges *gauges, const struct wire_counter *counter)

@@ -315,7 +315,7 @@ static int start(struct stage *stage, void *self, struct wire_hello *hello)
 	r = top_screen_open(top);
 	if (r == 0)
 		return 0;
-	stage_error(stage, "error: the live view needs a terminal: %s", strerror(-r));
+	stage_error(stage, "the live view needs a terminal: %s", strerror(-r));
 	return -ECANCELED;
 }
 

@@ -12,6 +12,7 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "common/base/growing-list.h"
 #include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
 #include "common/elf/elf-limits.h"
@@ -236,12 +237,10 @@ static void *decompress(const Elf_Data *data, size_t *ret_size)
 
 	for (size_t size = data->d_size * 4 + 65536; size <= DEBUG_DATA_MAX; size *= 2) {
 		size_t read = 0, written = 0;
-		uint8_t *larger = realloc(out, size);
 		lzma_ret r;
 
-		if (!larger)
+		if (GROWING_LIST_RESIZE(out, size) < 0)
 			return NULL;
-		out = larger;
 		r = lzma_stream_buffer_decode(&memory, 0, NULL, data->d_buf, &read, data->d_size,
 					      out, &written, size);
 		if (r == LZMA_OK) {

@@ -38,7 +38,6 @@ struct unit {
 };
 
 struct debug_info {
-	struct debug_file file; /* if it is ours */
 	Dwarf *dwarf;
 	struct debug_dirs dirs;
 	struct debug_alt alt;
@@ -75,7 +74,6 @@ struct debug_info *debug_info_free(struct debug_info *info)
 	interval_map_deinit(&info->code);
 	dwarf_end(info->dwarf);
 	debug_alt_deinit(&info->alt);
-	debug_file_close(&info->file);
 	free(info);
 	return NULL;
 }
@@ -112,7 +110,7 @@ int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *
 	info->sections_size = elf_dwarf_size(elf);
 	info->fd = fd;
 	info->dirs = *dirs;
-	info->file.fd = info->alt.file.fd = -1;
+	info->alt.file.fd = -1;
 	scope_names_init(&info->scopes);
 	info->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!info->dwarf)
@@ -133,22 +131,6 @@ int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *
 	info->refused.units = info->index.n_units_refused;
 	info->refused.ranges = info->index.n_ranges_refused;
 	*ret = take_pointer(info);
-	return DEBUG_INFO_OK;
-}
-
-int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
-		    struct debug_info **ret)
-{
-	_cleanup_(debug_file_close) struct debug_file file = {
-		.elf = elf_begin(fd, ELF_C_READ, NULL),
-		.fd = fd,
-	};
-	int r = file.elf ? debug_info_new(file.elf, fd, path, dirs, ret) : DEBUG_INFO_E_NONE;
-
-	if (r != DEBUG_INFO_OK)
-		return r;
-	(*ret)->file = file;
-	file = (struct debug_file){ .fd = -1 };
 	return DEBUG_INFO_OK;
 }
 

@@ -61,10 +61,6 @@ struct debug_info;
 int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *dirs,
 		   struct debug_info **ret);
 
-/* The same of an open file; takes the descriptor over, come what may. */
-int debug_info_open(int fd, const char *path, const struct debug_dirs *dirs,
-		    struct debug_info **ret);
-
 /* Bytes that it takes by now, about. */
 uint64_t debug_info_size(const struct debug_info *info);
 struct debug_info *debug_info_free(struct debug_info *info);

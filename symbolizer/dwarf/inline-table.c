@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "symbolizer/dwarf/inline-table.h"
 
@@ -31,32 +32,13 @@ struct walk {
 	size_t n_dies, n_ranges;
 	const void *last; /* where the DIE lies that was looked at last */
 	struct interval *intervals;
-	size_t n_intervals, intervals_max, entries_max;
+	size_t n_intervals;
 };
-
-/* Makes room for one more element. 0 or -ENOMEM. */
-static int make_room(void **list, size_t n, size_t *max, size_t element_size)
-{
-	size_t wanted = *max ? 2 * *max : 256;
-	void *larger;
-
-	if (n < *max)
-		return 0;
-	larger = reallocarray(*list, wanted, element_size);
-	if (!larger)
-		return -ENOMEM;
-	*list = larger;
-	*max = wanted;
-	return 0;
-}
 
 static int add_interval(struct walk *walk, uint64_t start, uint64_t end, uint32_t number)
 {
-	if (make_room((void **)&walk->intervals, walk->n_intervals, &walk->intervals_max,
-		      sizeof(*walk->intervals)) < 0)
-		return -ENOMEM;
-	walk->intervals[walk->n_intervals++] = (struct interval){ start, end, number };
-	return 0;
+	return GROWING_LIST_ADD(walk->intervals, walk->n_intervals,
+				(struct interval){ start, end, number });
 }
 
 /* The ranges of a DIE; those that are empty or dropped by the linker cost as much as others. */
@@ -92,8 +74,7 @@ static int add_entry(struct walk *walk, Dwarf_Die *die, bool is_function, uint32
 	r = add_ranges(walk, die, table->n_entries);
 	if (r != WALK_OK || (is_function && walk->n_intervals == n_before))
 		return r;
-	if (make_room((void **)&table->entries, table->n_entries, &walk->entries_max,
-		      sizeof(*table->entries)) < 0)
+	if (GROWING_LIST_MAKE_ROOM(table->entries, table->n_entries) < 0)
 		return -ENOMEM;
 	*ret = table->n_entries;
 	table->entries[table->n_entries++] = (struct inline_entry){
@@ -278,7 +259,6 @@ int inline_table_init(struct inline_table *table, Dwarf_Die *unit, const struct 
 {
 	struct walk walk = { .table = table, .code = code, .limits = limits };
 	_cleanup_free_ struct interval *intervals = NULL;
-	struct inline_entry *trimmed;
 	int r;
 
 	*table = (struct inline_table){ 0 };
@@ -292,8 +272,7 @@ int inline_table_init(struct inline_table *table, Dwarf_Die *unit, const struct 
 		inline_table_deinit(table);
 		return r;
 	}
-	trimmed = reallocarray(table->entries, table->n_entries + 1, sizeof(*trimmed));
-	table->entries = trimmed ? trimmed : table->entries;
+	GROWING_LIST_TRIM(table->entries, table->n_entries);
 	return 0;
 }
 

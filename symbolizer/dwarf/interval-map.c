@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "symbolizer/dwarf/interval-map.h"
 
@@ -84,16 +85,6 @@ static void sweep(struct interval_map *map, struct active *active, const struct 
 	}
 }
 
-/* Gives back what a guess took too much; that can fail, and does no harm then. */
-static void trim(struct interval_map *map)
-{
-	uint64_t *starts = reallocarray(map->starts, map->n + 1, sizeof(*starts));
-	uint32_t *numbers = reallocarray(map->numbers, map->n + 1, sizeof(*numbers));
-
-	map->starts = starts ? starts : map->starts;
-	map->numbers = numbers ? numbers : map->numbers;
-}
-
 int interval_map_init(struct interval_map *map, struct interval *list, size_t n)
 {
 	_cleanup_free_ const struct interval **heap = calloc(n + 1, sizeof(*heap));
@@ -111,7 +102,8 @@ int interval_map_init(struct interval_map *map, struct interval *list, size_t n)
 	if (n)
 		qsort(list, n, sizeof(*list), compare);
 	sweep(map, &active, list, n);
-	trim(map);
+	GROWING_LIST_TRIM(map->starts, map->n); /* the guess was too much */
+	GROWING_LIST_TRIM(map->numbers, map->n);
 	return 0;
 }
 

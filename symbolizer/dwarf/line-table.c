@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/elf/dwarf-cursor.h"
 #include "symbolizer/dwarf/line-table.h"
@@ -33,7 +35,7 @@ struct run {
 	const struct interval_map *code;
 	struct made_row now; /* what the next row will be */
 	struct made_row *list;
-	size_t n, n_max;
+	size_t n;
 	size_t sequence; /* where the rows begin that belong together */
 };
 
@@ -83,17 +85,10 @@ static bool read_header(struct run *run)
 
 static int add_row(struct run *run)
 {
-	struct made_row *larger;
-
 	if (run->n == LINE_ROWS_MAX)
 		return -EFBIG;
-	if (run->n == run->n_max) {
-		run->n_max = run->n_max ? 2 * run->n_max : 256;
-		larger = reallocarray(run->list, run->n_max, sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		run->list = larger;
-	}
+	if (GROWING_LIST_MAKE_ROOM(run->list, run->n) < 0)
+		return -ENOMEM;
 	run->now.number = run->n;
 	run->list[run->n++] = run->now;
 	return 0;
@@ -259,7 +254,6 @@ static void add(struct line_table *table, struct line_row row)
 static int keep_rows(struct line_table *table, struct run *run)
 {
 	static const struct line_row nothing = { .file = LINE_FILE_NONE };
-	struct line_row *trimmed;
 
 	if (!run->n)
 		return 0;
@@ -279,8 +273,7 @@ static int keep_rows(struct line_table *table, struct run *run)
 		row.offset = made->address - table->base;
 		add(table, row);
 	}
-	trimmed = reallocarray(table->rows, table->n, sizeof(*trimmed));
-	table->rows = trimmed ? trimmed : table->rows;
+	GROWING_LIST_TRIM(table->rows, table->n);
 	return 0;
 }
 
@@ -307,19 +300,12 @@ void line_table_deinit(struct line_table *table)
 
 const struct line_row *line_table_find(const struct line_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->n;
+	size_t low;
 	const struct line_row *row;
 
 	if (address < table->base)
 		return NULL;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->rows[middle].offset <= address - table->base)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = BINARY_SEARCH(i, 0, table->n, table->rows[i].offset <= address - table->base);
 	row = low ? &table->rows[low - 1] : NULL;
 	return row && (row->line || row->file != LINE_FILE_NONE) ? row : NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "symbolizer/dwarf/unit-index.h"
 
@@ -13,49 +14,30 @@ struct builder {
 	const struct interval_map *code;
 	const struct unit_limits *limits;
 	struct interval *list;
-	size_t n, max, units_max;
+	size_t n;
 	bool has_silent; /* units that may not tell all their code */
 };
 
 static int add_range(struct builder *builder, uint64_t start, uint64_t end, uint32_t unit)
 {
-	struct interval *larger;
-
 	if (start >= end || interval_map_find(builder->code, start) == INTERVAL_NONE)
 		return 0;
 	if (builder->n == builder->limits->n_ranges) {
 		builder->index->n_ranges_refused++;
 		return 0;
 	}
-	if (builder->n == builder->max) {
-		builder->max = builder->max ? 2 * builder->max : 256;
-		larger = reallocarray(builder->list, builder->max, sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		builder->list = larger;
-	}
-	builder->list[builder->n++] = (struct interval){ start, end, unit };
-	return 0;
+	return GROWING_LIST_ADD(builder->list, builder->n, (struct interval){ start, end, unit });
 }
 
 static int add_unit(struct builder *builder, Dwarf_CU *unit)
 {
 	struct unit_index *index = builder->index;
-	Dwarf_CU **larger;
 
 	if (index->n_units == builder->limits->n_units) {
 		index->n_units_refused++;
 		return 0;
 	}
-	if (index->n_units == builder->units_max) {
-		builder->units_max = builder->units_max ? 2 * builder->units_max : 64;
-		larger = reallocarray(index->units, builder->units_max, sizeof(Dwarf_CU *));
-		if (!larger)
-			return -ENOMEM;
-		index->units = larger;
-	}
-	index->units[index->n_units++] = unit;
-	return 0;
+	return GROWING_LIST_ADD(index->units, index->n_units, unit);
 }
 
 static bool has_code(Dwarf_Die *die, uint8_t unit_type)

@@ -4,7 +4,7 @@
  * pieces it is the same as read at once, and each answer is the one that is found the long way.
  */
 #include "common/base/cleanup.h"
-#include "symbolizer/jit/perf-map.h"
+#include "symbolizer/jit/test-perf-map-find.h"
 #include "tests/fuzz/fuzz.h"
 
 #define _cleanup_map_ _cleanup_(perf_map_deinit)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
+#include "common/base/binary-search.h"
 #include "common/base/clock.h"
 #include "common/base/text.h"
 #include "symbolizer/jit/perf-map.h"
@@ -54,26 +56,13 @@ static bool parse_number(const char **at, const char *end, uint64_t *ret)
 	return true;
 }
 
-/* Where the next name goes, the number of pieces being a power of two: full. */
-static int grow_list(struct perf_map *map)
-{
-	size_t n = map->code.n;
-	uint32_t *larger;
-
-	if (n & (n - 1))
-		return 0;
-	larger = reallocarray(map->name_list, n ? n * 2 : 1, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	map->name_list = larger;
-	return 0;
-}
-
 /* 0, -ENOSPC or -ENOMEM. */
 static int try_add_entry(struct perf_map *map, uint64_t start, uint64_t end, const char *name,
 			 size_t size)
 {
-	int r = map->code.n == PERF_MAP_ENTRIES_MAX ? -ENOSPC : grow_list(map);
+	int r = map->code.n == PERF_MAP_ENTRIES_MAX
+			? -ENOSPC
+			: GROWING_LIST_MAKE_ROOM(map->name_list, map->code.n);
 
 	map->code.depth = CODE_HISTORY_ALL;
 	if (r == 0)
@@ -243,25 +232,10 @@ static bool tell_piece(const struct perf_map *map, size_t number, struct perf_ma
 	return true;
 }
 
-bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret)
-{
-	return tell_piece(map, code_history_find(&map->code, map->code.n, address), ret);
-}
-
 /* Index of the first reading that begun at or after a time; n_readings: none did. */
 static size_t find_reading(const struct perf_map *map, uint64_t time)
 {
-	size_t low = 0, high = map->n_readings;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->readings[middle].begun < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return BINARY_SEARCH(i, 0, map->n_readings, map->readings[i].begun < time);
 }
 
 bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t time,

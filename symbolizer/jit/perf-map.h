@@ -75,9 +75,6 @@ int perf_map_add(struct perf_map *map, const char *bytes, size_t size);
  */
 int perf_map_read(struct perf_map *map, int fd, uint64_t most);
 
-/* The code that holds an address, as the file says by now; false: none does. */
-bool perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret);
-
 /* The code that held an address at a time of CLOCK_MONOTONIC; false: none did, or nobody knows. */
 bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t time,
 		      struct perf_map_entry *ret);

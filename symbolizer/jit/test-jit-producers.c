@@ -24,7 +24,7 @@
 #include "common/base/cleanup.h"
 #include "common/image-server/target-file.h"
 #include "common/jit/jitdump.h"
-#include "symbolizer/jit/perf-map.h"
+#include "symbolizer/jit/test-perf-map-find.h"
 
 #define NOW UINT64_MAX
 

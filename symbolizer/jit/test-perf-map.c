@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/base/cleanup.h"
-#include "symbolizer/jit/perf-map.h"
+#include "symbolizer/jit/test-perf-map-find.h"
 
 #define _cleanup_map_ _cleanup_(perf_map_deinit)
 

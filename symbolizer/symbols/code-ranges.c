@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/unwind/unwind-dropped.h"
 #include "common/unwind/unwind-source.h"
@@ -14,7 +15,6 @@ static int add_section(struct code_ranges *ranges, const struct unwind_source *s
 		       const struct cfi_section *section)
 {
 	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
-	struct code_range *list;
 	int r = cfi_read(section, &cfi);
 	size_t n;
 
@@ -22,12 +22,10 @@ static int add_section(struct code_ranges *ranges, const struct unwind_source *s
 		return r;
 	unwind_source_drop_others(source, &cfi);
 	n = cfi.n < CODE_RANGES_MAX - ranges->n ? cfi.n : CODE_RANGES_MAX - ranges->n;
-	list = reallocarray(ranges->list, ranges->n + n + 1, sizeof(*list));
-	if (!list)
+	if (GROWING_LIST_RESIZE(ranges->list, ranges->n + n + 1) < 0)
 		return -ENOMEM;
-	ranges->list = list;
 	for (size_t i = 0; i < n; i++)
-		list[ranges->n++] = (struct code_range){
+		ranges->list[ranges->n++] = (struct code_range){
 			cfi.list[i].start,
 			cfi.list[i].end - cfi.list[i].start,
 		};

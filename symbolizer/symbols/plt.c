@@ -46,14 +46,11 @@ static int add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t n = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-	struct slot *list;
 
 	if (n > PLT_MAX - slots->n)
 		n = PLT_MAX - slots->n;
-	list = reallocarray(slots->list, slots->n + n + 1, sizeof(*list));
-	if (!list)
+	if (GROWING_LIST_RESIZE(slots->list, slots->n + n + 1) < 0)
 		return -ENOMEM;
-	slots->list = list;
 	for (size_t i = 0; i < n; i++) {
 		GElf_Rela relocation;
 		const char *name;
@@ -61,7 +58,7 @@ static int add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct
 		if (!gelf_getrela(data, i, &relocation))
 			continue;
 		if (GELF_R_TYPE(relocation.r_info) == plt_resolved_relocation) {
-			list[slots->n++] =
+			slots->list[slots->n++] =
 				(struct slot){ relocation.r_offset, NULL, relocation.r_addend };
 			continue;
 		}
@@ -69,7 +66,7 @@ static int add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct
 			continue;
 		name = symbol_name_of(elf, header, GELF_R_SYM(relocation.r_info));
 		if (name && *name)
-			list[slots->n++] = (struct slot){ relocation.r_offset, name, 0 };
+			slots->list[slots->n++] = (struct slot){ relocation.r_offset, name, 0 };
 	}
 	return 0;
 }
@@ -107,10 +104,8 @@ static int add_stub(struct stubs *stubs, uint64_t address, uint64_t size, const 
 		stubs->n_refused++;
 		return 0;
 	}
-	if (GROWING_LIST_MAKE_ROOM(stubs->list, stubs->n) < 0)
-		return -ENOMEM;
-	stubs->list[stubs->n++] = (struct plt_stub){ address, size, slot->name, slot->resolver };
-	return 0;
+	return GROWING_LIST_ADD(stubs->list, stubs->n,
+				(struct plt_stub){ address, size, slot->name, slot->resolver });
 }
 
 /* The stubs of one section. What is not known of it is skipped. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/unwind/go-elf.h"
 #include "common/base/growing-list.h"
@@ -114,17 +115,11 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name, GElf_Versym versio
 /* Makes room for `n` symbols more, or as many as there may be; the others are refused. */
 static int make_room(struct symbol_table *table, size_t *n)
 {
-	struct symbol *list;
-
 	if (*n > SYMBOL_TABLE_MAX - table->n) {
 		table->n_refused += *n - (SYMBOL_TABLE_MAX - table->n);
 		*n = SYMBOL_TABLE_MAX - table->n;
 	}
-	list = reallocarray(table->list, table->n + *n + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	table->list = list;
-	return 0;
+	return GROWING_LIST_RESIZE(table->list, table->n + *n + 1);
 }
 
 static void add_symbol(struct symbol_table *table, Elf *elf, const GElf_Sym *symbol,
@@ -199,10 +194,9 @@ static int add_folded(struct symbol_table *table, struct symbol *symbols, size_t
 
 	symbols->n_folded = n_names;
 	for (size_t i = 0; i < n_names; i++) {
-		if (GROWING_LIST_MAKE_ROOM(table->folded, table->n_folded) < 0)
+		if (GROWING_LIST_ADD(table->folded, table->n_folded,
+				     (struct folded_symbol){ symbols->address, names[i] }) < 0)
 			return -ENOMEM;
-		table->folded[table->n_folded++] =
-			(struct folded_symbol){ symbols->address, names[i] };
 	}
 	return 0;
 }
@@ -329,16 +323,8 @@ static int find_chosen(const struct symbol_table *table, struct chosen *ret)
 /* The best name of what the code at an address chooses; NULL: there is none. */
 static const char *name_of_chosen(const struct chosen *chosen, uint64_t resolver)
 {
-	size_t low = 0, high = chosen->n;
+	size_t low = BINARY_SEARCH(i, 0, chosen->n, chosen->list[i].address < resolver);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (chosen->list[middle].address < resolver)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < chosen->n && chosen->list[low].address == resolver ? chosen->list[low].name
 									: NULL;
 }
@@ -368,17 +354,14 @@ static int name_stubs(struct symbol_table *table, const struct plt_stub *stubs, 
 static int add_stubs(struct symbol_table *table, Elf *elf)
 {
 	_cleanup_free_ struct plt_stub *stubs = NULL;
-	struct symbol *list;
 	size_t n, n_refused;
 	int r = plt_find_stubs(elf, &stubs, &n, &n_refused);
 
 	table->n_refused += n_refused;
 	if (r < 0 || !n)
 		return r;
-	list = reallocarray(table->list, table->n + n, sizeof(*list));
-	if (!list)
+	if (GROWING_LIST_RESIZE(table->list, table->n + n) < 0)
 		return -ENOMEM;
-	table->list = list;
 	return name_stubs(table, stubs, n);
 }
 
@@ -427,16 +410,8 @@ void symbol_table_deinit(struct symbol_table *table)
 /* Index of the last symbol that begins at or before an address; n: none does. */
 static size_t last_before(const struct symbol_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->n;
+	size_t low = BINARY_SEARCH(i, 0, table->n, table->list[i].address <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->list[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : table->n;
 }
 
@@ -472,16 +447,9 @@ struct symbol *symbol_table_find_around(const struct symbol_table *table,
 
 void symbol_table_prefer(const struct symbol_table *table, struct symbol *symbol, const char *name)
 {
-	size_t low = 0, high = table->n_folded;
+	size_t low =
+		BINARY_SEARCH(i, 0, table->n_folded, table->folded[i].address < symbol->address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->folded[middle].address < symbol->address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	for (; low < table->n_folded && table->folded[low].address == symbol->address; low++)
 		if (folded_names_are_same(table->folded[low].name, name))
 			symbol->name = table->folded[low].name;

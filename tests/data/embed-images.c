@@ -42,7 +42,7 @@ static int handle_image(struct stage *stage, void *data, const void *view)
 	r = image_client_open(&self->client, image.image, &state, &fd);
 	size = r == 0 && fd >= 0 ? pread(fd, self->bytes, IMAGE_MAX, 0) : -1;
 	if (size < 0) {
-		stage_error(stage, "error: could not read '%s'", image.path.data);
+		stage_error(stage, "could not read '%s'", image.path.data);
 		return -ECANCELED;
 	}
 	image.kind = WIRE_image_kind_VDSO;
