@@ -17,6 +17,7 @@
 #include "common/source/kernel-symbol.h"
 #include "common/proc/proc.h"
 #include "common/source/source-output.h"
+#include "perf-source/gauges/gauge-files.h"
 #include "perf-source/perf-source.h"
 #include "perf-source/perf/sample.h"
 #include "perf-source/silent-threads.h"
@@ -49,7 +50,7 @@ static bool is_mapping(uint32_t pid, void *arg)
 {
 	struct perf_source *self = arg;
 
-	for (size_t i = 0; i < self->recording.n_cpus; i++) {
+	for (size_t i = 0; i < self->event_set.n_cpus; i++) {
 		uint64_t from = 0;
 
 		if (merge_look_ahead(&self->merge, i, &from, maps_code, &pid))
@@ -63,7 +64,7 @@ static int take_raw(struct perf_source *self, const struct perf_event_header *he
 {
 	const struct record_raw *raw = (const void *)header;
 	const struct recorded_event *event =
-		record_raw_has(raw, 0, 0) ? recording_find_event(&self->recording, raw->event_id)
+		record_raw_has(raw, 0, 0) ? event_set_find_event(&self->event_set, raw->event_id)
 					  : NULL;
 
 	return event ? off_cpu_take_event(&self->off_cpu, raw) : 0;
@@ -79,7 +80,7 @@ static void lose_registers(struct stage *stage, struct record_sample *sample)
 static int take_sample(struct stage *stage, struct perf_source *self,
 		       const struct merge_record *record)
 {
-	enum ring_kind kind = recording_ring_kind(&self->recording, record->ring);
+	enum ring_kind kind = event_set_ring_kind(&self->event_set, record->ring);
 	const struct recorded_event *event = NULL;
 	struct sample_of_event of = { 0 };
 	struct record_sample sample;
@@ -89,7 +90,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 	if (record_parse_sample(record->header,
 				kind == RING_WAITS ? RECORD_SAMPLE_RAW_TYPE : RECORD_SAMPLE_TYPE,
 				&sample))
-		event = recording_find_event(&self->recording, sample.event_id);
+		event = event_set_find_event(&self->event_set, sample.event_id);
 	if (!event) {
 		stage_miss(stage, "damaged", 1);
 		return 0;
@@ -115,7 +116,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 	const struct record_id *id = record_id(record->header);
 	struct wire_lost out = { .time = record->time, .cpu = id ? id->cpu : 0, .n = lost->n };
 
-	switch (recording_ring_kind(&self->recording, record->ring)) {
+	switch (event_set_ring_kind(&self->event_set, record->ring)) {
 	case RING_SAMPLES:
 		self->lost_told += lost->n;
 		break;
@@ -145,7 +146,7 @@ static int take_task(struct perf_source *self, const struct merge_record *record
 
 	int r = self->scheduler ? scheduler_take_task(self->scheduler, data, record->time) : 0;
 
-	if (r < 0 || !self->recording.has_waits)
+	if (r < 0 || !self->event_set.has_waits)
 		return r;
 	if (record->header->type == PERF_RECORD_COMM && record_comm_is_exec(data))
 		return self->off_cpu.program
@@ -165,7 +166,7 @@ static int take_switch(struct perf_source *self, const struct perf_event_header 
 {
 	int r = self->scheduler ? scheduler_take_switch(self->scheduler, header, time) : 0;
 
-	if (r < 0 || !self->recording.has_waits || self->off_cpu.program)
+	if (r < 0 || !self->event_set.has_waits || self->off_cpu.program)
 		return r;
 	return off_cpu_take_switch(&self->off_cpu, header, time);
 }
@@ -226,8 +227,8 @@ static int tell_others(struct stage *stage, struct perf_source *self, uint64_t u
 {
 	int r = 0;
 
-	if (instruments_have(&self->instruments, until))
-		r = instruments_tell(&self->instruments, stage, until);
+	if (gauges_have(&self->gauges, until))
+		r = gauges_tell(&self->gauges, stage, until);
 	if (r == 0 && marks_have(&self->marks, until))
 		r = marks_tell(&self->marks, stage, &self->processes, until);
 	return r;
@@ -259,12 +260,12 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	struct merge_record record;
 	/* In large pieces: a writer and a reader of one pipe at the same time wait for each other.
 	 */
-	size_t release_bytes = self->recording.ring_bytes / RELEASE_SHARE, unreleased = 0;
+	size_t release_bytes = self->event_set.ring_bytes / RELEASE_SHARE, unreleased = 0;
 	int r = 0;
 
 	while (merge_next(&self->merge, until, &record) == 0) {
 		stage->last_time = record.time;
-		if (recording_ring_kind(&self->recording, record.ring) == RING_SIDEBAND)
+		if (event_set_ring_kind(&self->event_set, record.ring) == RING_SIDEBAND)
 			note_taken(self, &record);
 		r = tell_others(stage, self, record.time);
 		if (r == 0)
@@ -309,15 +310,15 @@ static int set_output(int cpu, int waits_fd, int switches_fd, void *arg)
  */
 static int prepare_waits(struct stage *stage, struct perf_source *self)
 {
-	const struct event_setup *setup = &self->recording.setup;
+	const struct event_setup *setup = &self->event_set.setup;
 	struct off_cpu *off_cpu = &self->off_cpu;
 	int r;
 
-	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->recording.n_cpus,
+	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->event_set.n_cpus,
 		     self->options.least_wait);
 	if (setup->has_switch_program) {
 		off_cpu->program = &self->switch_program;
-		return recording_each_output(&self->recording, set_output, off_cpu->program);
+		return event_set_each_output(&self->event_set, set_output, off_cpu->program);
 	}
 	if (self->options.all)
 		stage_warn(stage, "each switch is told one by one, which costs several times as "
@@ -329,7 +330,7 @@ static int prepare_waits(struct stage *stage, struct perf_source *self)
 			   "tracefs (/sys/kernel/tracing), and the first PID namespace");
 		return 0;
 	}
-	r = self->options.all ? recording_add_wakings(&self->recording) : 0;
+	r = self->options.all ? event_set_add_wakings(&self->event_set) : 0;
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -350,7 +351,7 @@ static const char *why_not_told(int error)
 /* Without it there is only what kallsyms says. */
 static int watch_kernel_code(struct stage *stage, struct perf_source *self)
 {
-	int r = recording_add_kernel_code(&self->recording);
+	int r = event_set_add_kernel_code(&self->event_set);
 
 	if (r == 0 || r == -ENOMEM)
 		return r;
@@ -382,7 +383,7 @@ static int put_host(struct stage *stage, struct perf_source *self)
 
 	if (r == 0)
 		r = put_kernel(self);
-	if (r < 0 || self->recording.setup.no_kernel)
+	if (r < 0 || self->event_set.setup.no_kernel)
 		return r;
 	r = watch_kernel_code(stage, self); /* what comes while we read kallsyms is told twice */
 	if (r < 0)
@@ -431,14 +432,14 @@ static void give_up_capabilities(void)
 }
 
 /* A machine that is idle tells nothing of itself but this. */
-static int start_instruments(struct stage *stage, struct perf_source *self)
+static int start_gauges(struct stage *stage, struct perf_source *self)
 {
 	int r = 0;
 
 	if (!self->options.counter_interval)
 		return 0;
-	r = instruments_init(&self->instruments, "");
-	return r < 0 ? r : instruments_start(&self->instruments, self->options.counter_interval);
+	r = gauges_init(&self->gauges, "", gauge_files, n_gauge_files);
+	return r < 0 ? r : gauges_start(&self->gauges, self->options.counter_interval);
 }
 
 static int put_event(struct stage *stage, uint32_t number, enum wire_event_kind kind,
@@ -494,16 +495,16 @@ static int put_events_of_waits(struct stage *stage, const struct perf_source *se
 /* One alone is told in `hello`. */
 static int put_events(struct stage *stage, const struct perf_source *self)
 {
-	const struct event_setup *setup = &self->recording.setup;
+	const struct event_setup *setup = &self->event_set.setup;
 	int r = 0;
 
 	for (uint32_t i = 0; i < setup->n_events && r == 0; i++)
 		if (setup->events[i].filter)
 			r = put_filter(stage, &setup->events[i]);
-	if (r < 0 || (!self->recording.has_waits && setup->n_events == 1))
+	if (r < 0 || (!self->event_set.has_waits && setup->n_events == 1))
 		return r;
 	r = put_sampled_events(stage, setup);
-	return r == 0 && self->recording.has_waits ? put_events_of_waits(stage, self) : r;
+	return r == 0 && self->event_set.has_waits ? put_events_of_waits(stage, self) : r;
 }
 
 static int prepare_scheduler(struct stage *stage, struct perf_source *self)
@@ -513,7 +514,7 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
 	self->scheduler = scheduler_new(stage, &self->processes);
 	if (!self->scheduler)
 		return -ENOMEM;
-	return self->off_cpu.program ? recording_add_switches(&self->recording) : 0;
+	return self->off_cpu.program ? event_set_add_switches(&self->event_set) : 0;
 }
 
 /*
@@ -522,18 +523,18 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
  */
 static int enable(struct perf_source *self)
 {
-	bool on_exec = self->recording.setup.enable_on_exec;
+	bool on_exec = self->event_set.setup.enable_on_exec;
 	uint64_t begun_at;
 	int r;
 
-	recording_sort_events(&self->recording);
-	r = on_exec ? 0 : recording_enable_sideband(&self->recording);
+	event_set_sort_events(&self->event_set);
+	r = on_exec ? 0 : event_set_enable_sideband(&self->event_set);
 	if (r == 0 && !on_exec)
 		r = scan(self);
 	if (r == 0)
 		r = missing_init(self);
 	if (r == 0 && !on_exec)
-		r = recording_enable_others(&self->recording);
+		r = event_set_enable_others(&self->event_set);
 	if (r < 0)
 		return r;
 	begun_at = clock_now(CLOCK_MONOTONIC);
@@ -550,7 +551,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	processes_init(&self->processes, stage, &self->images);
 	self->processes.is_changing = is_changing;
 	self->processes.is_mapping = is_mapping;
-	self->processes.uid_cost = PROCESSES_UID_COST_NS / self->recording.n_cpus;
+	self->processes.uid_cost = PROCESSES_UID_COST_NS / self->event_set.n_cpus;
 	self->processes.arg = self;
 	self->processes.is_proc_foreign = !proc_is_ours();
 	if (self->processes.is_proc_foreign)
@@ -558,7 +559,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 			   "/proc is of another PID namespace: processes that are there already "
 			   "have neither names nor mappings (unshare --mount-proc)");
 	self->merge.last_time = self->start_time;
-	r = self->recording.has_waits ? prepare_waits(stage, self) : 0;
+	r = self->event_set.has_waits ? prepare_waits(stage, self) : 0;
 	if (r == 0)
 		r = prepare_scheduler(stage, self);
 	if (r == 0)
@@ -570,7 +571,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	give_up_capabilities();
 	r = hotplug_init(&self->hotplug, self);
 	if (r == 0)
-		r = start_instruments(stage, self);
+		r = start_gauges(stage, self);
 	if (r == 0)
 		r = marks_start(&self->marks, self->realtime_ahead);
 	if (r == 0)
@@ -661,8 +662,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 
 	switch_program_stop(&self->switch_program);
 	stopped_at = clock_now(CLOCK_MONOTONIC);
-	recording_disable(&self->recording);
-	instruments_stop(&self->instruments);
+	event_set_disable(&self->event_set);
+	gauges_stop(&self->gauges);
 	marks_stop(&self->marks);
 	look(self);
 	r = drain(stage, self, UINT64_MAX - 1);
@@ -670,7 +671,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 		stopped_at = self->merge.last_time;
 	if (r == 0)
 		r = tell_others(stage, self, stopped_at);
-	if (r == 0 && self->recording.has_waits) {
+	if (r == 0 && self->event_set.has_waits) {
 		silent_threads_find(stage, self);
 		r = off_cpu_finish(&self->off_cpu, stopped_at);
 	}
@@ -680,18 +681,18 @@ static int finish(struct stage *stage, struct perf_source *self)
 		r = tell_others(stage, self, UINT64_MAX - 1);
 	if (r == 0)
 		r = images_take_states(&self->images);
-	lost = self->recording.setup.no_lost_format
+	lost = self->event_set.setup.no_lost_format
 		       ? self->lost_told
-		       : recording_lost(&self->recording, RING_SAMPLES);
+		       : event_set_lost(&self->event_set, RING_SAMPLES);
 	stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	missing_tell(self, stage, lost);
-	if ((self->recording.has_waits || self->scheduler) &&
-	    !self->recording.setup.no_lost_format) {
+	if ((self->event_set.has_waits || self->scheduler) &&
+	    !self->event_set.setup.no_lost_format) {
 		/* Also what was lost at the very end, which no record tells. */
 		*counters_get(&stage->counters, "events", "switches-lost") =
-			recording_lost(&self->recording, RING_SWITCHES);
+			event_set_lost(&self->event_set, RING_SWITCHES);
 		*counters_get(&stage->counters, "events", "waits-lost") =
-			recording_lost(&self->recording, RING_WAITS);
+			event_set_lost(&self->event_set, RING_WAITS);
 	}
 	for (size_t i = 0; i < self->n_filters; i++)
 		*counters_get(&stage->counters, "samples", "not-wanted") +=
@@ -722,7 +723,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 static int give_up(struct stage *stage, struct perf_source *self, int error)
 {
 	switch_program_stop(&self->switch_program);
-	recording_disable(&self->recording);
+	event_set_disable(&self->event_set);
 	if (error != -ECANCELED) /* else the end of the stream is told */
 		source_output_close();
 	command_end(&self->command, stage);
@@ -763,7 +764,7 @@ void perf_source_deinit(void *data)
 	struct perf_source *self = data;
 
 	command_reap(&self->command); /* it was never started */
-	instruments_deinit(&self->instruments);
+	gauges_deinit(&self->gauges);
 	marks_deinit(&self->marks);
 	scheduler_free(self->scheduler);
 	off_cpu_deinit(&self->off_cpu);
@@ -776,7 +777,7 @@ void perf_source_deinit(void *data)
 	coming_deinit(&self->coming);
 	gaps_deinit(&self->gaps);
 	merge_deinit(&self->merge);
-	recording_deinit(&self->recording);
+	event_set_deinit(&self->event_set);
 	for (size_t i = 0; i < self->n_filters; i++)
 		sample_filter_unload(&self->filters[i]);
 	for (uint32_t i = 0; i < self->options.n_events; i++)
