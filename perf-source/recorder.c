@@ -59,15 +59,14 @@ static bool is_mapping(uint32_t pid, void *arg)
 	return false;
 }
 
-/* What tells of waits by its data. */
-static int take_raw(struct perf_source *self, const struct perf_event_header *header)
+/* PERF_SAMPLE_RAW: an event of our BPF program. */
+static int take_raw(struct perf_source *self, const struct merge_record *record)
 {
-	const struct record_raw *raw = (const void *)header;
-	const struct recorded_event *event =
-		record_raw_has(raw, 0, 0) ? event_set_find_event(&self->event_set, raw->event_id)
-					  : NULL;
+	const struct record_raw *raw = (const void *)record->header;
 
-	return event ? off_cpu_take_event(&self->off_cpu, raw) : 0;
+	if (!record_raw_has(raw, 0, 0) || !event_set_find_event(&self->event_set, raw->event_id))
+		return 0;
+	return self->off_cpu.backend->take_switch(&self->off_cpu, record->header, record->time);
 }
 
 /* They are of two moments. */
@@ -86,7 +85,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 	struct record_sample sample;
 
 	if (kind == RING_SWITCHES)
-		return take_raw(self, record->header);
+		return take_raw(self, record);
 	if (record_parse_sample(record->header,
 				kind == RING_WAITS ? RECORD_SAMPLE_RAW_TYPE : RECORD_SAMPLE_TYPE,
 				&sample))
@@ -101,8 +100,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 					      sample.n_chain))
 		lose_registers(stage, &sample);
 	if (kind == RING_WAITS)
-		return event->number == WAITS_WAKING ? off_cpu_take_waking(&self->off_cpu, &sample)
-						     : off_cpu_take_stack(&self->off_cpu, &sample);
+		return self->off_cpu.backend->take_stack(&self->off_cpu, event->number, &sample);
 	self->missing.n_sampled += event->number == 0;
 	of.event = event->number;
 	of.weight = sample.period;
@@ -124,16 +122,14 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		if (self->scheduler)
 			scheduler_take_lost(self->scheduler);
 		*counters_get(&stage->counters, "events", "switches-lost") += lost->n;
-		return self->off_cpu.program
-			       ? 0
-			       : off_cpu_take_lost_switches(&self->off_cpu, record->time);
+		return self->off_cpu.backend->take_lost(&self->off_cpu, record->time);
 	case RING_WAITS: /* waits are told without a stack, wakeups are not */
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
 	default:
-		/* Also mappings and execs. */
+		/* Also mappings and execs; and threads may have begun and ended. */
 		self->must_read_again = true;
-		off_cpu_take_lost_tasks(&self->off_cpu, record->time);
+		self->off_cpu.begun_at = record->time;
 		*counters_get(&stage->counters, "events", "side-band-lost") += lost->n;
 	}
 	return stage_put(stage, WIRE_RECORD_lost, &out);
@@ -142,23 +138,12 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 /* What the record of a task means for its waits, before it means another process. */
 static int take_task(struct perf_source *self, const struct merge_record *record)
 {
-	const void *data = record->header;
-
-	int r = self->scheduler ? scheduler_take_task(self->scheduler, data, record->time) : 0;
+	int r = self->scheduler ? scheduler_take_task(self->scheduler, record->header, record->time)
+				: 0;
 
 	if (r < 0 || !self->event_set.has_waits)
 		return r;
-	if (record->header->type == PERF_RECORD_COMM && record_comm_is_exec(data))
-		return self->off_cpu.program
-			       ? off_cpu_note_exec(&self->off_cpu, data, record->time)
-			       : off_cpu_take_exec(&self->off_cpu, data, record->time);
-	if (self->off_cpu.program)
-		return 0;
-	if (record->header->type == PERF_RECORD_FORK)
-		return off_cpu_take_fork(&self->off_cpu, data, record->time);
-	if (record->header->type == PERF_RECORD_EXIT)
-		return off_cpu_take_exit(&self->off_cpu, data, record->time);
-	return 0;
+	return self->off_cpu.backend->take_task(&self->off_cpu, record->header, record->time);
 }
 
 static int take_switch(struct perf_source *self, const struct perf_event_header *header,
@@ -166,9 +151,9 @@ static int take_switch(struct perf_source *self, const struct perf_event_header 
 {
 	int r = self->scheduler ? scheduler_take_switch(self->scheduler, header, time) : 0;
 
-	if (r < 0 || !self->event_set.has_waits || self->off_cpu.program)
+	if (r < 0 || !self->event_set.has_waits)
 		return r;
-	return off_cpu_take_switch(&self->off_cpu, header, time);
+	return self->off_cpu.backend->take_switch(&self->off_cpu, header, time);
 }
 
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
@@ -283,7 +268,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	if (until < UINT64_MAX - 1)
 		r = tell_others(stage, self, until);
 	if (r == 0)
-		r = off_cpu_tell_sums(&self->off_cpu, self->merge.last_time);
+		r = off_cpu_emit_sums(&self->off_cpu, self->merge.last_time);
 	if (r == 0)
 		r = processes_bury(&self->processes, self->merge.last_time);
 	if (r == 0)
@@ -304,34 +289,49 @@ static int set_output(int cpu, int waits_fd, int switches_fd, void *arg)
 	return switch_program_set_output(arg, cpu, waits_fd, switches_fd);
 }
 
-/*
- * Of all tasks, the kernel's program knows who wakes whom; without it, a tracepoint can tell, of
- * some tasks whom they wake themselves. Where that is not to be had, waits have no wakers.
- */
-static int prepare_waits(struct stage *stage, struct perf_source *self)
+/* Of all tasks, the kernel's program knows who wakes whom. */
+static int prepare_program(struct perf_source *self)
 {
-	const struct event_setup *setup = &self->event_set.setup;
-	struct off_cpu *off_cpu = &self->off_cpu;
+	self->off_cpu.program = &self->switch_program;
+	self->off_cpu.has_wakeups = true;
+	return event_set_each_output(&self->event_set, set_output, &self->switch_program);
+}
+
+/*
+ * Without the program, a tracepoint can tell, of some tasks whom they wake themselves. Where that
+ * is not to be had, waits have no wakers.
+ */
+static int prepare_records(struct stage *stage, struct perf_source *self)
+{
 	int r;
 
-	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->event_set.n_cpus,
-		     self->options.least_wait);
-	if (setup->has_switch_program) {
-		off_cpu->program = &self->switch_program;
-		return event_set_each_output(&self->event_set, set_output, off_cpu->program);
-	}
 	if (self->options.all)
 		stage_warn(stage, "each switch is told one by one, which costs several times as "
 				  "much: that needs CAP_BPF and Linux 6.0");
-	if (!setup->waking_tracepoint ||
-	    tracepoint_find_field("sched", "sched_waking", "pid", &off_cpu->woken) < 0) {
+	if (!self->event_set.setup.waking_tracepoint ||
+	    tracepoint_find_field("sched", "sched_waking", "pid", &self->off_cpu.woken) < 0) {
 		stage_warn(stage,
 			   "who ends a wait is not told: that needs root, or CAP_PERFMON and "
 			   "tracefs (/sys/kernel/tracing), and the first PID namespace");
 		return 0;
 	}
+	self->off_cpu.has_wakeups = true;
 	r = self->options.all ? event_set_add_wakings(&self->event_set) : 0;
 	return r == -ENOMEM ? r : 0;
+}
+
+/* Without waits, the backend of records has nothing to do. */
+static int prepare_waits(struct stage *stage, struct perf_source *self)
+{
+	const struct event_setup *setup = &self->event_set.setup;
+	bool in_kernel = setup->has_switch_program;
+
+	off_cpu_init(&self->off_cpu, in_kernel ? &wait_backend_program : &wait_backend_records,
+		     stage, &self->processes, setup->n_events, self->event_set.n_cpus,
+		     self->options.least_wait);
+	if (!self->event_set.has_waits)
+		return 0;
+	return in_kernel ? prepare_program(self) : prepare_records(stage, self);
 }
 
 static const char *why_not_told(int error)
@@ -372,8 +372,7 @@ static int put_kallsyms(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	register_writers_find(&self->register_writers, text, size);
-	if (self->off_cpu.program)
-		off_cpu_find_functions(&self->off_cpu, text, size);
+	self->off_cpu.backend->find_functions(&self->off_cpu, text, size);
 	return host_files_put_kallsyms(stage, text, size, self->start_time);
 }
 
@@ -486,7 +485,7 @@ static int put_events_of_waits(struct stage *stage, const struct perf_source *se
 	int r = put_event(stage, off_cpu->event, WIRE_event_kind_OFF_CPU,
 			  WIRE_event_unit_NANOSECONDS, "off-cpu");
 
-	if (r < 0 || (!off_cpu->program && !off_cpu->woken.size))
+	if (r < 0 || !off_cpu->has_wakeups)
 		return r;
 	return put_event(stage, off_cpu->wakeup_event, WIRE_event_kind_WAKEUP,
 			 WIRE_event_unit_NANOSECONDS, "wakeups");
@@ -514,7 +513,8 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
 	self->scheduler = scheduler_new(stage, &self->processes);
 	if (!self->scheduler)
 		return -ENOMEM;
-	return self->off_cpu.program ? event_set_add_switches(&self->event_set) : 0;
+	return self->event_set.setup.has_switch_program ? event_set_add_switches(&self->event_set)
+							: 0;
 }
 
 /*
@@ -559,7 +559,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 			   "/proc is of another PID namespace: processes that are there already "
 			   "have neither names nor mappings (unshare --mount-proc)");
 	self->merge.last_time = self->start_time;
-	r = self->event_set.has_waits ? prepare_waits(stage, self) : 0;
+	r = prepare_waits(stage, self);
 	if (r == 0)
 		r = prepare_scheduler(stage, self);
 	if (r == 0)
@@ -672,7 +672,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 	if (r == 0)
 		r = tell_others(stage, self, stopped_at);
 	if (r == 0 && self->event_set.has_waits) {
-		silent_threads_find(stage, self);
+		silent_threads_find(stage, &self->off_cpu, self->options.pids,
+				    self->options.n_pids);
 		r = off_cpu_finish(&self->off_cpu, stopped_at);
 	}
 	if (r == 0 && self->scheduler)
