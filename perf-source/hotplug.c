@@ -13,14 +13,14 @@
 
 int hotplug_init(struct hotplug *hotplug, const struct perf_source *self)
 {
-	const struct recording *recording = &self->recording;
+	const struct event_set *event_set = &self->event_set;
 
 	*hotplug = (struct hotplug){ .looked_at = self->start_time };
-	hotplug->offline_since = calloc(recording->n_cpus + 1, sizeof(*hotplug->offline_since));
+	hotplug->offline_since = calloc(event_set->n_cpus + 1, sizeof(*hotplug->offline_since));
 	if (!hotplug->offline_since)
 		return -ENOMEM;
-	for (size_t i = 0; i < recording->n_cpus; i++)
-		if (!recording->is_online[i])
+	for (size_t i = 0; i < event_set->n_cpus; i++)
+		if (!event_set->is_online[i])
 			hotplug->offline_since[i] = self->start_time;
 	return 0;
 }
@@ -42,11 +42,11 @@ static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, 
 	struct hotplug *hotplug = &self->hotplug;
 	uint64_t since = hotplug->offline_since[cpu], looked_at = hotplug->looked_at;
 	uint64_t n = (now - looked_at) * self->options.rate / NANOSECONDS_A_SECOND;
-	int r = recording_open_again(&self->recording, cpu);
+	int r = event_set_open_again(&self->event_set, cpu);
 
 	if (r < 0) {
 		stage_warn(stage, "CPU %d is online again, and cannot be sampled: %s",
-			   self->recording.cpus[cpu], strerror(-r));
+			   self->event_set.cpus[cpu], strerror(-r));
 		return r == -ENOMEM ? r : 0;
 	}
 	hotplug->offline_since[cpu] = 0;
@@ -55,25 +55,25 @@ static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, 
 		stage,
 		"CPU %d was offline from %.3f s on, and is sampled again from %.3f s on: in up to "
 		"%.3f s before that it may have done something",
-		self->recording.cpus[cpu], seconds(self, since), seconds(self, now),
+		self->event_set.cpus[cpu], seconds(self, since), seconds(self, now),
 		(now - looked_at) / 1e9);
 	return 0;
 }
 
 int hotplug_follow(struct perf_source *self, struct stage *stage)
 {
-	struct recording *recording = &self->recording;
+	struct event_set *event_set = &self->event_set;
 	struct hotplug *hotplug = &self->hotplug;
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 	int r = 0;
 
 	if ((!self->options.all && !self->follows) || now - hotplug->looked_at < LOOK_NS)
 		return 0;
-	cpus_look(recording->cpus, recording->n_cpus, recording->is_online);
-	for (size_t i = 0; i < recording->n_cpus && r == 0; i++) {
-		if (recording->is_online[i] && hotplug->offline_since[i])
+	cpus_look(event_set->cpus, event_set->n_cpus, event_set->is_online);
+	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++) {
+		if (event_set->is_online[i] && hotplug->offline_since[i])
 			r = take_back(self, stage, i, now);
-		else if (!recording->is_online[i] && !hotplug->offline_since[i])
+		else if (!event_set->is_online[i] && !hotplug->offline_since[i])
 			hotplug->offline_since[i] = now;
 	}
 	hotplug->looked_at = now;

@@ -295,8 +295,8 @@ static void init(void *data)
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
 	self->switch_program.threads_fd = self->switch_program.settings_fd =
 		self->switch_program.stacks_fd = self->switch_program.events_fd = -1;
-	self->images.server_fd = self->instruments.thread.stop_fd = -1;
-	self->instruments.oldest = UINT64_MAX;
+	self->images.server_fd = self->gauges.thread.stop_fd = -1;
+	self->gauges.oldest = UINT64_MAX;
 	self->followed.program = (struct follow_program){ -1, -1 };
 	marks_init(&self->marks);
 }

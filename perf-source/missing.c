@@ -45,7 +45,7 @@ int missing_init(struct perf_source *self)
 
 	*missing = (struct missing){
 		.throttled_since =
-			calloc(self->recording.n_rings, sizeof(*missing->throttled_since)),
+			calloc(self->event_set.n_rings, sizeof(*missing->throttled_since)),
 		.had_children = calloc(self->options.n_pids + 1, sizeof(*missing->had_children)),
 	};
 	if (!missing->throttled_since || !missing->had_children)
@@ -152,7 +152,7 @@ static uint64_t drop_known(struct stage *stage, const char *reason, uint64_t n, 
 
 void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
 {
-	const struct event_setup *setup = &self->recording.setup;
+	const struct event_setup *setup = &self->event_set.setup;
 	struct cpu_time time;
 	uint64_t of_events, expected, missing;
 
@@ -165,7 +165,7 @@ void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
 		return;
 	}
 	time = spent(self);
-	of_events = self->follows ? 0 : recording_time(&self->recording);
+	of_events = self->follows ? 0 : event_set_time(&self->event_set);
 	expected = samples_in(self, time.user_ns + time.kernel_ns > of_events
 					    ? time.user_ns + time.kernel_ns
 					    : of_events);

@@ -10,14 +10,14 @@
 #include "perf-source/followed.h"
 #include "perf-source/perf/gaps.h"
 #include "perf-source/hotplug.h"
-#include "perf-source/gauges/instruments.h"
+#include "perf-source/gauges/gauges.h"
 #include "perf-source/marks.h"
 #include "perf-source/perf/merge.h"
 #include "perf-source/missing.h"
 #include "common/source/processes.h"
 #include "common/source/register-writers.h"
 #include "perf-source/off-cpu/off-cpu.h"
-#include "perf-source/perf/recording.h"
+#include "perf-source/perf/event-set.h"
 #include "perf-source/perf/sample-filter.h"
 #include "perf-source/off-cpu/scheduler.h"
 #include "perf-source/off-cpu/switch-program.h"
@@ -51,7 +51,7 @@ struct perf_source {
 	struct missing missing;
 	struct hotplug hotplug;
 	struct image_server server;
-	struct recording recording;
+	struct event_set event_set;
 	struct sample_filter filters[SAMPLED_EVENTS_MAX]; /* of its counters */
 	size_t n_filters;
 	struct merge merge;
@@ -63,7 +63,7 @@ struct perf_source {
 	struct off_cpu off_cpu;
 	struct switch_program switch_program; /* of the recording's has_switch_program */
 	struct scheduler *scheduler;	      /* owned; NULL: no marks of it */
-	struct instruments instruments;
+	struct gauges gauges;
 	struct marks marks;
 	uint64_t lost_told; /* samples and events that LOST records told of */
 	bool must_read_again;
@@ -72,7 +72,7 @@ struct perf_source {
 	uint64_t start_time, realtime_ahead;
 };
 
-/* targets.c: opens everything and fills in the hello. Says itself what went wrong. */
+/* setup.c: opens everything and fills in the hello. Says itself what went wrong. */
 int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello);
 
 /* recorder.c: records until it is time to stop. */

@@ -17,6 +17,7 @@
 #include "common/source/kernel-symbol.h"
 #include "common/proc/proc.h"
 #include "common/source/source-output.h"
+#include "perf-source/gauges/gauge-files.h"
 #include "perf-source/perf-source.h"
 #include "perf-source/perf/sample.h"
 #include "perf-source/silent-threads.h"
@@ -49,7 +50,7 @@ static bool is_mapping(uint32_t pid, void *arg)
 {
 	struct perf_source *self = arg;
 
-	for (size_t i = 0; i < self->recording.n_cpus; i++) {
+	for (size_t i = 0; i < self->event_set.n_cpus; i++) {
 		uint64_t from = 0;
 
 		if (merge_look_ahead(&self->merge, i, &from, maps_code, &pid))
@@ -58,15 +59,14 @@ static bool is_mapping(uint32_t pid, void *arg)
 	return false;
 }
 
-/* What tells of waits by its data. */
-static int take_raw(struct perf_source *self, const struct perf_event_header *header)
+/* PERF_SAMPLE_RAW: an event of our BPF program. */
+static int take_raw(struct perf_source *self, const struct merge_record *record)
 {
-	const struct record_raw *raw = (const void *)header;
-	const struct recorded_event *event =
-		record_raw_has(raw, 0, 0) ? recording_find_event(&self->recording, raw->event_id)
-					  : NULL;
+	const struct record_raw *raw = (const void *)record->header;
 
-	return event ? off_cpu_take_event(&self->off_cpu, raw) : 0;
+	if (!record_raw_has(raw, 0, 0) || !event_set_find_event(&self->event_set, raw->event_id))
+		return 0;
+	return self->off_cpu.backend->take_switch(&self->off_cpu, record->header, record->time);
 }
 
 /* They are of two moments. */
@@ -79,17 +79,17 @@ static void lose_registers(struct stage *stage, struct record_sample *sample)
 static int take_sample(struct stage *stage, struct perf_source *self,
 		       const struct merge_record *record)
 {
-	enum ring_kind kind = recording_ring_kind(&self->recording, record->ring);
+	enum ring_kind kind = event_set_ring_kind(&self->event_set, record->ring);
 	const struct recorded_event *event = NULL;
 	struct sample_of_event of = { 0 };
 	struct record_sample sample;
 
 	if (kind == RING_SWITCHES)
-		return take_raw(self, record->header);
+		return take_raw(self, record);
 	if (record_parse_sample(record->header,
 				kind == RING_WAITS ? RECORD_SAMPLE_RAW_TYPE : RECORD_SAMPLE_TYPE,
 				&sample))
-		event = recording_find_event(&self->recording, sample.event_id);
+		event = event_set_find_event(&self->event_set, sample.event_id);
 	if (!event) {
 		stage_miss(stage, "damaged", 1);
 		return 0;
@@ -100,8 +100,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 					      sample.n_chain))
 		lose_registers(stage, &sample);
 	if (kind == RING_WAITS)
-		return event->number == WAITS_WAKING ? off_cpu_take_waking(&self->off_cpu, &sample)
-						     : off_cpu_take_stack(&self->off_cpu, &sample);
+		return self->off_cpu.backend->take_stack(&self->off_cpu, event->number, &sample);
 	self->missing.n_sampled += event->number == 0;
 	of.event = event->number;
 	of.weight = sample.period;
@@ -115,7 +114,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 	const struct record_id *id = record_id(record->header);
 	struct wire_lost out = { .time = record->time, .cpu = id ? id->cpu : 0, .n = lost->n };
 
-	switch (recording_ring_kind(&self->recording, record->ring)) {
+	switch (event_set_ring_kind(&self->event_set, record->ring)) {
 	case RING_SAMPLES:
 		self->lost_told += lost->n;
 		break;
@@ -123,16 +122,14 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		if (self->scheduler)
 			scheduler_take_lost(self->scheduler);
 		*counters_get(&stage->counters, "events", "switches-lost") += lost->n;
-		return self->off_cpu.program
-			       ? 0
-			       : off_cpu_take_lost_switches(&self->off_cpu, record->time);
+		return self->off_cpu.backend->take_lost(&self->off_cpu, record->time);
 	case RING_WAITS: /* waits are told without a stack, wakeups are not */
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
 	default:
-		/* Also mappings and execs. */
+		/* Also mappings and execs; and threads may have begun and ended. */
 		self->must_read_again = true;
-		off_cpu_take_lost_tasks(&self->off_cpu, record->time);
+		self->off_cpu.begun_at = record->time;
 		*counters_get(&stage->counters, "events", "side-band-lost") += lost->n;
 	}
 	return stage_put(stage, WIRE_RECORD_lost, &out);
@@ -141,23 +138,12 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 /* What the record of a task means for its waits, before it means another process. */
 static int take_task(struct perf_source *self, const struct merge_record *record)
 {
-	const void *data = record->header;
+	int r = self->scheduler ? scheduler_take_task(self->scheduler, record->header, record->time)
+				: 0;
 
-	int r = self->scheduler ? scheduler_take_task(self->scheduler, data, record->time) : 0;
-
-	if (r < 0 || !self->recording.has_waits)
+	if (r < 0 || !self->event_set.has_waits)
 		return r;
-	if (record->header->type == PERF_RECORD_COMM && record_comm_is_exec(data))
-		return self->off_cpu.program
-			       ? off_cpu_note_exec(&self->off_cpu, data, record->time)
-			       : off_cpu_take_exec(&self->off_cpu, data, record->time);
-	if (self->off_cpu.program)
-		return 0;
-	if (record->header->type == PERF_RECORD_FORK)
-		return off_cpu_take_fork(&self->off_cpu, data, record->time);
-	if (record->header->type == PERF_RECORD_EXIT)
-		return off_cpu_take_exit(&self->off_cpu, data, record->time);
-	return 0;
+	return self->off_cpu.backend->take_task(&self->off_cpu, record->header, record->time);
 }
 
 static int take_switch(struct perf_source *self, const struct perf_event_header *header,
@@ -165,9 +151,9 @@ static int take_switch(struct perf_source *self, const struct perf_event_header 
 {
 	int r = self->scheduler ? scheduler_take_switch(self->scheduler, header, time) : 0;
 
-	if (r < 0 || !self->recording.has_waits || self->off_cpu.program)
+	if (r < 0 || !self->event_set.has_waits)
 		return r;
-	return off_cpu_take_switch(&self->off_cpu, header, time);
+	return self->off_cpu.backend->take_switch(&self->off_cpu, header, time);
 }
 
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
@@ -226,8 +212,8 @@ static int tell_others(struct stage *stage, struct perf_source *self, uint64_t u
 {
 	int r = 0;
 
-	if (instruments_have(&self->instruments, until))
-		r = instruments_tell(&self->instruments, stage, until);
+	if (gauges_have(&self->gauges, until))
+		r = gauges_tell(&self->gauges, stage, until);
 	if (r == 0 && marks_have(&self->marks, until))
 		r = marks_tell(&self->marks, stage, &self->processes, until);
 	return r;
@@ -259,12 +245,12 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	struct merge_record record;
 	/* In large pieces: a writer and a reader of one pipe at the same time wait for each other.
 	 */
-	size_t release_bytes = self->recording.ring_bytes / RELEASE_SHARE, unreleased = 0;
+	size_t release_bytes = self->event_set.ring_bytes / RELEASE_SHARE, unreleased = 0;
 	int r = 0;
 
 	while (merge_next(&self->merge, until, &record) == 0) {
 		stage->last_time = record.time;
-		if (recording_ring_kind(&self->recording, record.ring) == RING_SIDEBAND)
+		if (event_set_ring_kind(&self->event_set, record.ring) == RING_SIDEBAND)
 			note_taken(self, &record);
 		r = tell_others(stage, self, record.time);
 		if (r == 0)
@@ -282,7 +268,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 	if (until < UINT64_MAX - 1)
 		r = tell_others(stage, self, until);
 	if (r == 0)
-		r = off_cpu_tell_sums(&self->off_cpu, self->merge.last_time);
+		r = off_cpu_emit_sums(&self->off_cpu, self->merge.last_time);
 	if (r == 0)
 		r = processes_bury(&self->processes, self->merge.last_time);
 	if (r == 0)
@@ -303,34 +289,49 @@ static int set_output(int cpu, int waits_fd, int switches_fd, void *arg)
 	return switch_program_set_output(arg, cpu, waits_fd, switches_fd);
 }
 
-/*
- * Of all tasks, the kernel's program knows who wakes whom; without it, a tracepoint can tell, of
- * some tasks whom they wake themselves. Where that is not to be had, waits have no wakers.
- */
-static int prepare_waits(struct stage *stage, struct perf_source *self)
+/* Of all tasks, the kernel's program knows who wakes whom. */
+static int prepare_program(struct perf_source *self)
 {
-	const struct event_setup *setup = &self->recording.setup;
-	struct off_cpu *off_cpu = &self->off_cpu;
+	self->off_cpu.program = &self->switch_program;
+	self->off_cpu.has_wakeups = true;
+	return event_set_each_output(&self->event_set, set_output, &self->switch_program);
+}
+
+/*
+ * Without the program, a tracepoint can tell, of some tasks whom they wake themselves. Where that
+ * is not to be had, waits have no wakers.
+ */
+static int prepare_records(struct stage *stage, struct perf_source *self)
+{
 	int r;
 
-	off_cpu_init(off_cpu, stage, &self->processes, setup->n_events, self->recording.n_cpus,
-		     self->options.least_wait);
-	if (setup->has_switch_program) {
-		off_cpu->program = &self->switch_program;
-		return recording_each_output(&self->recording, set_output, off_cpu->program);
-	}
 	if (self->options.all)
 		stage_warn(stage, "each switch is told one by one, which costs several times as "
 				  "much: that needs CAP_BPF and Linux 6.0");
-	if (!setup->waking_tracepoint ||
-	    tracepoint_find_field("sched", "sched_waking", "pid", &off_cpu->woken) < 0) {
+	if (!self->event_set.setup.waking_tracepoint ||
+	    tracepoint_find_field("sched", "sched_waking", "pid", &self->off_cpu.woken) < 0) {
 		stage_warn(stage,
 			   "who ends a wait is not told: that needs root, or CAP_PERFMON and "
 			   "tracefs (/sys/kernel/tracing), and the first PID namespace");
 		return 0;
 	}
-	r = self->options.all ? recording_add_wakings(&self->recording) : 0;
+	self->off_cpu.has_wakeups = true;
+	r = self->options.all ? event_set_add_wakings(&self->event_set) : 0;
 	return r == -ENOMEM ? r : 0;
+}
+
+/* Without waits, the backend of records has nothing to do. */
+static int prepare_waits(struct stage *stage, struct perf_source *self)
+{
+	const struct event_setup *setup = &self->event_set.setup;
+	bool in_kernel = setup->has_switch_program;
+
+	off_cpu_init(&self->off_cpu, in_kernel ? &wait_backend_program : &wait_backend_records,
+		     stage, &self->processes, setup->n_events, self->event_set.n_cpus,
+		     self->options.least_wait);
+	if (!self->event_set.has_waits)
+		return 0;
+	return in_kernel ? prepare_program(self) : prepare_records(stage, self);
 }
 
 static const char *why_not_told(int error)
@@ -350,7 +351,7 @@ static const char *why_not_told(int error)
 /* Without it there is only what kallsyms says. */
 static int watch_kernel_code(struct stage *stage, struct perf_source *self)
 {
-	int r = recording_add_kernel_code(&self->recording);
+	int r = event_set_add_kernel_code(&self->event_set);
 
 	if (r == 0 || r == -ENOMEM)
 		return r;
@@ -371,8 +372,7 @@ static int put_kallsyms(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	register_writers_find(&self->register_writers, text, size);
-	if (self->off_cpu.program)
-		off_cpu_find_functions(&self->off_cpu, text, size);
+	self->off_cpu.backend->find_functions(&self->off_cpu, text, size);
 	return host_files_put_kallsyms(stage, text, size, self->start_time);
 }
 
@@ -382,7 +382,7 @@ static int put_host(struct stage *stage, struct perf_source *self)
 
 	if (r == 0)
 		r = put_kernel(self);
-	if (r < 0 || self->recording.setup.no_kernel)
+	if (r < 0 || self->event_set.setup.no_kernel)
 		return r;
 	r = watch_kernel_code(stage, self); /* what comes while we read kallsyms is told twice */
 	if (r < 0)
@@ -431,14 +431,14 @@ static void give_up_capabilities(void)
 }
 
 /* A machine that is idle tells nothing of itself but this. */
-static int start_instruments(struct stage *stage, struct perf_source *self)
+static int start_gauges(struct stage *stage, struct perf_source *self)
 {
 	int r = 0;
 
 	if (!self->options.counter_interval)
 		return 0;
-	r = instruments_init(&self->instruments, "");
-	return r < 0 ? r : instruments_start(&self->instruments, self->options.counter_interval);
+	r = gauges_init(&self->gauges, "", gauge_files, n_gauge_files);
+	return r < 0 ? r : gauges_start(&self->gauges, self->options.counter_interval);
 }
 
 static int put_event(struct stage *stage, uint32_t number, enum wire_event_kind kind,
@@ -485,7 +485,7 @@ static int put_events_of_waits(struct stage *stage, const struct perf_source *se
 	int r = put_event(stage, off_cpu->event, WIRE_event_kind_OFF_CPU,
 			  WIRE_event_unit_NANOSECONDS, "off-cpu");
 
-	if (r < 0 || (!off_cpu->program && !off_cpu->woken.size))
+	if (r < 0 || !off_cpu->has_wakeups)
 		return r;
 	return put_event(stage, off_cpu->wakeup_event, WIRE_event_kind_WAKEUP,
 			 WIRE_event_unit_NANOSECONDS, "wakeups");
@@ -494,16 +494,16 @@ static int put_events_of_waits(struct stage *stage, const struct perf_source *se
 /* One alone is told in `hello`. */
 static int put_events(struct stage *stage, const struct perf_source *self)
 {
-	const struct event_setup *setup = &self->recording.setup;
+	const struct event_setup *setup = &self->event_set.setup;
 	int r = 0;
 
 	for (uint32_t i = 0; i < setup->n_events && r == 0; i++)
 		if (setup->events[i].filter)
 			r = put_filter(stage, &setup->events[i]);
-	if (r < 0 || (!self->recording.has_waits && setup->n_events == 1))
+	if (r < 0 || (!self->event_set.has_waits && setup->n_events == 1))
 		return r;
 	r = put_sampled_events(stage, setup);
-	return r == 0 && self->recording.has_waits ? put_events_of_waits(stage, self) : r;
+	return r == 0 && self->event_set.has_waits ? put_events_of_waits(stage, self) : r;
 }
 
 static int prepare_scheduler(struct stage *stage, struct perf_source *self)
@@ -513,7 +513,8 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
 	self->scheduler = scheduler_new(stage, &self->processes);
 	if (!self->scheduler)
 		return -ENOMEM;
-	return self->off_cpu.program ? recording_add_switches(&self->recording) : 0;
+	return self->event_set.setup.has_switch_program ? event_set_add_switches(&self->event_set)
+							: 0;
 }
 
 /*
@@ -522,18 +523,18 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
  */
 static int enable(struct perf_source *self)
 {
-	bool on_exec = self->recording.setup.enable_on_exec;
+	bool on_exec = self->event_set.setup.enable_on_exec;
 	uint64_t begun_at;
 	int r;
 
-	recording_sort_events(&self->recording);
-	r = on_exec ? 0 : recording_enable_sideband(&self->recording);
+	event_set_sort_events(&self->event_set);
+	r = on_exec ? 0 : event_set_enable_sideband(&self->event_set);
 	if (r == 0 && !on_exec)
 		r = scan(self);
 	if (r == 0)
 		r = missing_init(self);
 	if (r == 0 && !on_exec)
-		r = recording_enable_others(&self->recording);
+		r = event_set_enable_others(&self->event_set);
 	if (r < 0)
 		return r;
 	begun_at = clock_now(CLOCK_MONOTONIC);
@@ -550,7 +551,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	processes_init(&self->processes, stage, &self->images);
 	self->processes.is_changing = is_changing;
 	self->processes.is_mapping = is_mapping;
-	self->processes.uid_cost = PROCESSES_UID_COST_NS / self->recording.n_cpus;
+	self->processes.uid_cost = PROCESSES_UID_COST_NS / self->event_set.n_cpus;
 	self->processes.arg = self;
 	self->processes.is_proc_foreign = !proc_is_ours();
 	if (self->processes.is_proc_foreign)
@@ -558,7 +559,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 			   "/proc is of another PID namespace: processes that are there already "
 			   "have neither names nor mappings (unshare --mount-proc)");
 	self->merge.last_time = self->start_time;
-	r = self->recording.has_waits ? prepare_waits(stage, self) : 0;
+	r = prepare_waits(stage, self);
 	if (r == 0)
 		r = prepare_scheduler(stage, self);
 	if (r == 0)
@@ -570,7 +571,7 @@ static int begin(struct stage *stage, struct perf_source *self)
 	give_up_capabilities();
 	r = hotplug_init(&self->hotplug, self);
 	if (r == 0)
-		r = start_instruments(stage, self);
+		r = start_gauges(stage, self);
 	if (r == 0)
 		r = marks_start(&self->marks, self->realtime_ahead);
 	if (r == 0)
@@ -661,8 +662,8 @@ static int finish(struct stage *stage, struct perf_source *self)
 
 	switch_program_stop(&self->switch_program);
 	stopped_at = clock_now(CLOCK_MONOTONIC);
-	recording_disable(&self->recording);
-	instruments_stop(&self->instruments);
+	event_set_disable(&self->event_set);
+	gauges_stop(&self->gauges);
 	marks_stop(&self->marks);
 	look(self);
 	r = drain(stage, self, UINT64_MAX - 1);
@@ -670,8 +671,9 @@ static int finish(struct stage *stage, struct perf_source *self)
 		stopped_at = self->merge.last_time;
 	if (r == 0)
 		r = tell_others(stage, self, stopped_at);
-	if (r == 0 && self->recording.has_waits) {
-		silent_threads_find(stage, self);
+	if (r == 0 && self->event_set.has_waits) {
+		silent_threads_find(stage, &self->off_cpu, self->options.pids,
+				    self->options.n_pids);
 		r = off_cpu_finish(&self->off_cpu, stopped_at);
 	}
 	if (r == 0 && self->scheduler)
@@ -680,18 +682,18 @@ static int finish(struct stage *stage, struct perf_source *self)
 		r = tell_others(stage, self, UINT64_MAX - 1);
 	if (r == 0)
 		r = images_take_states(&self->images);
-	lost = self->recording.setup.no_lost_format
+	lost = self->event_set.setup.no_lost_format
 		       ? self->lost_told
-		       : recording_lost(&self->recording, RING_SAMPLES);
+		       : event_set_lost(&self->event_set, RING_SAMPLES);
 	stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	missing_tell(self, stage, lost);
-	if ((self->recording.has_waits || self->scheduler) &&
-	    !self->recording.setup.no_lost_format) {
+	if ((self->event_set.has_waits || self->scheduler) &&
+	    !self->event_set.setup.no_lost_format) {
 		/* Also what was lost at the very end, which no record tells. */
 		*counters_get(&stage->counters, "events", "switches-lost") =
-			recording_lost(&self->recording, RING_SWITCHES);
+			event_set_lost(&self->event_set, RING_SWITCHES);
 		*counters_get(&stage->counters, "events", "waits-lost") =
-			recording_lost(&self->recording, RING_WAITS);
+			event_set_lost(&self->event_set, RING_WAITS);
 	}
 	for (size_t i = 0; i < self->n_filters; i++)
 		*counters_get(&stage->counters, "samples", "not-wanted") +=
@@ -722,7 +724,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 static int give_up(struct stage *stage, struct perf_source *self, int error)
 {
 	switch_program_stop(&self->switch_program);
-	recording_disable(&self->recording);
+	event_set_disable(&self->event_set);
 	if (error != -ECANCELED) /* else the end of the stream is told */
 		source_output_close();
 	command_end(&self->command, stage);
@@ -763,7 +765,7 @@ void perf_source_deinit(void *data)
 	struct perf_source *self = data;
 
 	command_reap(&self->command); /* it was never started */
-	instruments_deinit(&self->instruments);
+	gauges_deinit(&self->gauges);
 	marks_deinit(&self->marks);
 	scheduler_free(self->scheduler);
 	off_cpu_deinit(&self->off_cpu);
@@ -776,7 +778,7 @@ void perf_source_deinit(void *data)
 	coming_deinit(&self->coming);
 	gaps_deinit(&self->gaps);
 	merge_deinit(&self->merge);
-	recording_deinit(&self->recording);
+	event_set_deinit(&self->event_set);
 	for (size_t i = 0; i < self->n_filters; i++)
 		sample_filter_unload(&self->filters[i]);
 	for (uint32_t i = 0; i < self->options.n_events; i++)

@@ -7,7 +7,6 @@
 
 #include "common/base/cleanup.h"
 #include "common/proc/proc.h"
-#include "perf-source/off-cpu/off-cpu-thread.h"
 #include "perf-source/silent-threads.h"
 
 enum { CALLS_MAX = 8, CALL_SIZE = 32, TOLD_SIZE = CALLS_MAX * (CALL_SIZE + 16) };
@@ -83,14 +82,14 @@ static const char *calls_text(const struct silent_threads *silent, char ret[stat
 	return ret;
 }
 
-void silent_threads_find(struct stage *stage, struct perf_source *self)
+void silent_threads_find(struct stage *stage, struct off_cpu *off_cpu, const pid_t *pids,
+			 size_t n_pids)
 {
-	struct silent_threads silent = { .off_cpu = &self->off_cpu };
+	struct silent_threads silent = { .off_cpu = off_cpu };
 	char calls[TOLD_SIZE];
 
-	/* The program in the kernel knows all threads. */
-	for (size_t i = 0; i < self->options.n_pids && !self->off_cpu.program; i++) {
-		silent.pid = self->options.pids[i];
+	for (size_t i = 0; i < n_pids; i++) {
+		silent.pid = pids[i];
 		proc_each_thread(silent.pid, find, &silent); /* else it has ended */
 	}
 	if (silent.n_away)

@@ -6,10 +6,13 @@
  */
 #pragma once
 
-#include "perf-source/perf-source.h"
+#include <sys/types.h>
+
+#include "perf-source/off-cpu/off-cpu.h"
 
 /*
  * At the end, before off_cpu_finish(): each is known to it from now on, as one that has run or was
  * away all the time. Says in what system calls those are that were away.
  */
-void silent_threads_find(struct stage *stage, struct perf_source *self);
+void silent_threads_find(struct stage *stage, struct off_cpu *off_cpu, const pid_t *pids,
+			 size_t n_pids);

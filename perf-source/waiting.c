@@ -17,8 +17,8 @@ int waiting_init(struct waiting *waiting, const struct perf_source *self)
 {
 	size_t n = 0;
 
-	waiting->n_sideband = self->recording.n_cpus;
-	waiting->n_rings = self->recording.n_rings;
+	waiting->n_sideband = self->event_set.n_cpus;
+	waiting->n_rings = self->event_set.n_rings;
 	waiting->n_processes = self->options.command ? 1 : self->options.n_pids;
 	waiting->n = waiting->n_rings + waiting->n_processes + 1;
 	waiting->fds = calloc(waiting->n, sizeof(*waiting->fds));
@@ -26,7 +26,7 @@ int waiting_init(struct waiting *waiting, const struct perf_source *self)
 	if (!waiting->fds || !waiting->seen)
 		return -ENOMEM;
 	for (size_t i = 0; i < waiting->n_rings; i++)
-		waiting->fds[n++].fd = self->recording.rings[i].fd;
+		waiting->fds[n++].fd = self->event_set.rings[i].fd;
 	for (size_t i = 0; i < waiting->n_processes; i++)
 		waiting->fds[n++].fd =
 			self->options.command ? self->command.pid_fd : self->pid_fds[i];
@@ -55,7 +55,7 @@ static int is_news(const struct perf_event_header *event, void *arg)
 static bool has_news(struct waiting *waiting, struct perf_source *self)
 {
 	for (size_t i = 0; i < waiting->n_sideband; i++) {
-		const struct ring *ring = &self->recording.rings[i];
+		const struct ring *ring = &self->event_set.rings[i];
 
 		if (ring->fd < 0) /* of a CPU that is offline */
 			continue;

@@ -1,356 +1,57 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "common/base/clock.h"
-#include "perf-source/off-cpu/off-cpu-thread.h"
-#include "perf-source/perf/sample.h"
-
-void off_cpu_init(struct off_cpu *off_cpu, struct stage *stage, struct processes *processes,
-		  uint32_t event, size_t n_cpus, uint64_t least_ns)
-{
-	*off_cpu = (struct off_cpu){
-		.stage = stage,
-		.processes = processes,
-		.event = event,
-		.wakeup_event = event + 1,
-	};
-	wait_threshold_init(&off_cpu->threshold, least_ns, n_cpus);
-}
+#include "perf-source/off-cpu/off-cpu.h"
 
 int off_cpu_begin(struct off_cpu *off_cpu, uint64_t time)
 {
-	off_cpu->begun_at = off_cpu->told_at = time;
-	wait_threshold_begin(&off_cpu->threshold, time,
-			     off_cpu->program ? SWITCH_IN_KERNEL_COSTS_NS
-					      : SWITCH_BY_RECORDS_COSTS_NS);
-	return off_cpu->program
-		       ? switch_program_start(off_cpu->program, time, off_cpu->threshold.ns)
-		       : 0;
+	off_cpu->begun_at = off_cpu->emitted_at = time;
+	wait_threshold_begin(&off_cpu->threshold, time, off_cpu->backend->switch_costs_ns);
+	return off_cpu->backend->begin(off_cpu, time);
 }
 
-static void free_thread(struct off_cpu_thread *thread)
-{
-	free(thread->memory);
-	free(thread);
-}
-
-/* Those that were removed: nobody borrows from them any more. */
-static void free_gone(struct off_cpu *off_cpu)
-{
-	struct off_cpu_thread *thread, *next;
-
-	for (thread = off_cpu->borrowed; thread; thread = next) {
-		next = thread->next;
-		if (!thread->tid)
-			free_thread(thread);
-	}
-	for (thread = off_cpu->gone; thread; thread = next) {
-		next = thread->next;
-		free_thread(thread);
-	}
-	off_cpu->borrowed = off_cpu->gone = NULL;
-}
-
-void off_cpu_deinit(struct off_cpu *off_cpu)
-{
-	struct off_cpu_thread *thread, *next;
-
-	free_gone(off_cpu);
-	HASH_ITER(hh, off_cpu->threads, thread, next)
-	{
-		HASH_DEL(off_cpu->threads, thread);
-		free_thread(thread);
-	}
-	*off_cpu = (struct off_cpu){ 0 };
-}
-
-struct off_cpu_thread *off_cpu_find_thread(const struct off_cpu *off_cpu, uint32_t tid)
-{
-	struct off_cpu_thread *thread;
-
-	HASH_FIND(hh, off_cpu->threads, &tid, sizeof(tid), thread);
-	return thread;
-}
-
-struct off_cpu_thread *off_cpu_add_thread(struct off_cpu *off_cpu, uint32_t pid, uint32_t tid,
-					  enum thread_state state, uint64_t since)
-{
-	struct off_cpu_thread *thread = NULL;
-
-	if (HASH_COUNT(off_cpu->threads) < OFF_CPU_THREADS_MAX)
-		thread = calloc(1, sizeof(*thread));
-	if (thread) {
-		*thread = (struct off_cpu_thread){
-			.tid = tid, .pid = pid, .state = state, .since = since
-		};
-		HASH_ADD(hh, off_cpu->threads, tid, sizeof(thread->tid), thread);
-		if (HASH_HAS(hh, thread))
-			return thread;
-		free(thread);
-	}
-	off_cpu->n_threads_refused++;
-	return NULL;
-}
-
-/* The writer may borrow its memory, and the list of borrowed stacks holds it. */
-void off_cpu_remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
-{
-	HASH_DEL(off_cpu->threads, thread);
-	off_cpu->kept_bytes -= thread->memory_size;
-	thread->memory_size = 0;
-	thread->state = THREAD_ENDED;
-	thread->has_stack = false;
-	if (!thread->is_borrowed) {
-		thread->next = off_cpu->gone;
-		off_cpu->gone = thread;
-	}
-	thread->tid = 0;
-}
-
-static int put_sum(struct off_cpu *off_cpu, const struct off_cpu_thread *thread, uint64_t upid,
-		   enum wire_stack_end end, uint64_t sum, uint64_t time)
-{
-	const struct wire_stack stack = {
-		.time = time,
-		.process = upid,
-		.tid = thread->tid,
-		.weight = sum,
-		.end = end,
-		.event = off_cpu->event,
-	};
-
-	if (!sum)
-		return 0;
-	off_cpu->stage->samples_in++;
-	return stage_put(off_cpu->stage, WIRE_RECORD_stack, &stack);
-}
-
-static int put_time(struct off_cpu *off_cpu, const struct off_cpu_thread *thread, uint64_t upid,
-		    uint64_t time)
-{
-	const struct wire_thread_time record = {
-		.time = time,
-		.process = upid,
-		.tid = thread->tid,
-		.on_cpu = thread->on_ns,
-		.off_cpu = thread->off_ns,
-		.n_waits = thread->n_waits,
-	};
-
-	return stage_put(off_cpu->stage, WIRE_RECORD_thread_time, &record);
-}
-
-int off_cpu_tell_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
-{
-	uint64_t upid = thread->upid;
-	int r = 0;
-
-	if (!thread->on_ns && !thread->off_ns)
-		return 0;
-	if (!upid)
-		r = processes_of_sample(off_cpu->processes, thread->pid, 0, time, &upid);
-	if (r == 0)
-		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_NO_STACK,
-			    thread->without_stack_ns, time);
-	if (r == 0)
-		r = put_time(off_cpu, thread, upid, time);
-	thread->on_ns = thread->off_ns = thread->n_waits = thread->without_stack_ns = 0;
-	return r;
-}
-
-int off_cpu_tell_last(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
-{
-	uint64_t upid = thread->upid;
-	int r = 0;
-
-	if (thread->short_ns && !upid)
-		r = processes_of_sample(off_cpu->processes, thread->pid, 0, time, &upid);
-	if (r == 0)
-		r = put_sum(off_cpu, thread, upid, WIRE_stack_end_SHORT_WAITS, thread->short_ns,
-			    time);
-	thread->short_ns = 0;
-	thread->short_waits = (struct short_waits){ 0 };
-	return r < 0 ? r : off_cpu_tell_thread(off_cpu, thread, time);
-}
-
-static int tell_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
-		     uint64_t weight)
-{
-	/* Who waits for a CPU is given one, even if he was woken before he had gone to sleep. */
-	bool is_woken = thread->woken_at >= thread->since && thread->woken_at <= time &&
-			!(thread->flags & WIRE_sample_flags_PREEMPTED);
-	const struct sample_of_event of = {
-		.event = off_cpu->event,
-		.weight = weight,
-		.flags = thread->flags,
-		.waker_pid = is_woken ? thread->waker_pid : 0,
-		.waker_tid = is_woken ? thread->waker_tid : 0,
-	};
-
-	wait_threshold_count_told(&off_cpu->threshold, weight);
-	if (!thread->has_stack) {
-		thread->without_stack_ns += weight;
-		off_cpu->n_without_stack++;
-		return 0;
-	}
-	off_cpu->n_samples++;
-	return sample_put(off_cpu->stage, off_cpu->processes, &thread->stack, time, &of);
-}
-
-int off_cpu_end_long_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
-{
-	return tell_wait(off_cpu, thread, time, time - thread->since);
-}
-
-int off_cpu_end_sampled_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
-			     uint64_t weight)
-{
-	thread->flags |= WIRE_sample_flags_SAMPLED;
-	off_cpu->n_sampled++;
-	return tell_wait(off_cpu, thread, time, weight);
-}
-
-int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time)
-{
-	uint64_t duration = time - thread->since, weight;
-
-	thread->off_ns += duration;
-	thread->n_waits++;
-	wait_threshold_count_switches(&off_cpu->threshold, 1);
-	if (duration >= off_cpu->threshold.ns)
-		return off_cpu_end_long_wait(off_cpu, thread, time);
-	thread->short_ns += duration;
-	weight = wait_threshold_sample(&off_cpu->threshold, &thread->short_waits, duration);
-	if (!weight) {
-		off_cpu->n_short++;
-		return 0;
-	}
-	thread->short_ns -= weight;
-	return off_cpu_end_sampled_wait(off_cpu, thread, time, weight);
-}
-
-int off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample)
-{
-	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, sample->tid);
-
-	if (off_cpu->program && off_cpu_is_wakeup(sample))
-		return off_cpu_take_wakeup(off_cpu, sample);
-	off_cpu->n_stacks++;
-	wait_threshold_count_stack(&off_cpu->threshold);
-	if (!sample->tid || sample->tid == PID_UNKNOWN)
-		return 0;
-	if (!thread)
-		thread = off_cpu_add_thread(off_cpu, sample->pid, sample->tid, THREAD_RUNNING,
-					    off_cpu_known_since(off_cpu, sample->time));
-	if (!thread || thread->state == THREAD_ENDED)
-		return 0;
-	thread->has_stack = true;
-	thread->stack = *sample;
-	if (off_cpu->program)
-		off_cpu_leave_program_out(&off_cpu->leaving, &thread->stack);
-	if (!thread->is_borrowed) {
-		thread->is_borrowed = true;
-		thread->next = off_cpu->borrowed;
-		off_cpu->borrowed = thread;
-	}
-	return 0;
-}
-
-/* A part of a stack, behind those that are there already. */
-static const void *move(char **at, const void *part, size_t size)
-{
-	void *to = *at;
-
-	if (size)
-		memcpy(to, part, size);
-	*at += size;
-	return to;
-}
-
-/* Copies a stack out of the ring; one that there is no room for is forgotten. */
-static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
-{
-	struct record_sample *stack = &thread->stack;
-	size_t size = (stack->n_chain + stack->n_registers) * sizeof(uint64_t) + stack->stack_size;
-	char *at;
-
-	if (size > thread->memory_size) {
-		if (off_cpu->kept_bytes + size - thread->memory_size > OFF_CPU_KEPT_MAX ||
-		    !(at = malloc(size))) {
-			thread->has_stack = false;
-			off_cpu->n_stacks_refused++;
-			return;
-		}
-		free(thread->memory);
-		off_cpu->kept_bytes += size - thread->memory_size;
-		thread->memory = at;
-		thread->memory_size = size;
-	}
-	at = thread->memory;
-	stack->chain = move(&at, stack->chain, stack->n_chain * sizeof(uint64_t));
-	stack->registers = move(&at, stack->registers, stack->n_registers * sizeof(uint64_t));
-	stack->stack = move(&at, stack->stack, stack->stack_size);
-}
-
-void off_cpu_keep(struct off_cpu *off_cpu)
-{
-	for (struct off_cpu_thread *thread = off_cpu->borrowed; thread; thread = thread->next) {
-		thread->is_borrowed = false;
-		if (thread->has_stack)
-			keep_stack(off_cpu, thread);
-	}
-	free_gone(off_cpu);
-}
-
-/* The first time that it rises, a person is told. */
-static void adapt(struct off_cpu *off_cpu, uint64_t time)
+/* The first time that the threshold rises, the user is told. */
+static int adapt(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct wait_threshold *threshold = &off_cpu->threshold;
 	uint64_t highest_ns = threshold->highest_ns;
 
 	if (!wait_threshold_adapt(threshold, time))
-		return;
-	if (off_cpu->program)
-		switch_program_set_threshold(off_cpu->program, threshold->ns);
+		return 0;
 	if (highest_ns == threshold->least_ns)
 		stage_warn(off_cpu->stage,
 			   "very many waits: at times only a sample is told of those below %" PRIu64
 			   " us or more (--off-cpu=US sets a threshold)",
 			   threshold->ns / 1000);
+	return off_cpu->backend->set_threshold(off_cpu, threshold->ns);
 }
 
-static bool has_been_told_for_the_last_time(const struct off_cpu_thread *thread, uint64_t time)
+static bool has_been_emitted_last(const struct off_cpu_thread *thread, uint64_t time)
 {
-	return thread->state == THREAD_ENDED && time > thread->since + OFF_CPU_TELL_NS;
+	return thread->state == THREAD_ENDED && time > thread->since + OFF_CPU_EMIT_NS;
 }
 
-int off_cpu_tell_sums(struct off_cpu *off_cpu, uint64_t time)
+int off_cpu_emit_sums(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
-	bool is_time = time >= off_cpu->told_at + OFF_CPU_TELL_NS;
-	int r = 0;
+	bool is_time = time >= off_cpu->emitted_at + OFF_CPU_EMIT_NS;
+	int r = is_time ? off_cpu->backend->read_sums(off_cpu, time) : 0;
 
-	if (is_time && off_cpu->program)
-		r = off_cpu_read_program(off_cpu, time);
-	if (r < 0)
+	if (r == 0)
+		r = adapt(off_cpu, time);
+	if (r < 0 || !is_time)
 		return r;
-	adapt(off_cpu, time);
-	if (!is_time)
-		return 0;
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
-		if (has_been_told_for_the_last_time(thread, time)) {
+		if (has_been_emitted_last(thread, time)) {
 			off_cpu_remove_thread(off_cpu, thread);
 			continue;
 		}
-		r = off_cpu_tell_thread(off_cpu, thread, time);
+		r = off_cpu_emit_thread(off_cpu, thread, time);
 		if (r < 0)
 			return r;
 	}
-	off_cpu->told_at = time;
+	off_cpu->emitted_at = time;
 	return 0;
 }
 
@@ -358,7 +59,7 @@ static void count(const struct off_cpu *off_cpu)
 {
 	struct counters *counters = &off_cpu->stage->counters;
 
-	*counters_get(counters, "waits", "pairs-in-kernel") += off_cpu->program != NULL;
+	*counters_get(counters, "waits", "pairs-in-kernel") += off_cpu->backend->pairs_in_kernel;
 	*counters_get(counters, "waits", "stacks-taken") += off_cpu->n_stacks;
 	*counters_get(counters, "waits", "told") += off_cpu->n_samples;
 	*counters_get(counters, "waits", "sampled") += off_cpu->n_sampled;
@@ -374,13 +75,12 @@ static void count(const struct off_cpu *off_cpu)
 int off_cpu_finish(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
-	int r = off_cpu->program ? off_cpu_finish_program(off_cpu, time)
-				 : off_cpu_finish_records(off_cpu, time);
+	int r = off_cpu->backend->finish(off_cpu, time);
 
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
 		if (r == 0)
-			r = off_cpu_tell_last(off_cpu, thread, time);
+			r = off_cpu_emit_last(off_cpu, thread, time);
 	}
 	if (r == 0)
 		count(off_cpu);

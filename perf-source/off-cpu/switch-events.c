@@ -9,11 +9,11 @@
 
 #include "common/stream/kallsyms.h"
 #include "common/proc/proc.h"
-#include "perf-source/off-cpu/off-cpu-thread.h"
+#include "perf-source/off-cpu/wait-backend.h"
 
 enum { PROGRAM_FRAMES_MAX = 16 };
 
-void off_cpu_find_functions(struct off_cpu *off_cpu, const char *kallsyms, size_t size)
+static void find_functions(struct off_cpu *off_cpu, const char *kallsyms, size_t size)
 {
 	struct kallsyms_range ranges[] = { { .name = "__schedule" }, { .name = "try_to_wake_up" } };
 
@@ -22,7 +22,7 @@ void off_cpu_find_functions(struct off_cpu *off_cpu, const char *kallsyms, size_
 	off_cpu->waking = (struct off_cpu_function){ ranges[1].start, ranges[1].end };
 }
 
-void off_cpu_leave_program_out(const struct off_cpu_function *met_in, struct record_sample *stack)
+void switch_events_trim_stack(const struct off_cpu_function *met_in, struct record_sample *stack)
 {
 	for (size_t i = 0; i < stack->n_chain && i < PROGRAM_FRAMES_MAX; i++) {
 		if (stack->chain[i] < met_in->start || stack->chain[i] >= met_in->end)
@@ -135,15 +135,20 @@ static int end_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 
 	add_sums(off_cpu, thread, sums);
 	add_untold(thread);
-	r = off_cpu_tell_last(off_cpu, thread, time);
+	r = off_cpu_emit_last(off_cpu, thread, time);
 	off_cpu_remove_thread(off_cpu, thread);
 	return r;
 }
 
-int off_cpu_note_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
+/* What the program tells next of the thread is of what it was before. */
+static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *header, uint64_t time)
 {
-	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, comm->tid);
+	const struct record_comm *comm = (const void *)header;
+	struct off_cpu_thread *thread;
 
+	if (header->type != PERF_RECORD_COMM || !record_comm_is_exec(header))
+		return 0;
+	thread = off_cpu_find_thread(off_cpu, comm->tid);
 	if (!thread)
 		thread = off_cpu_add_thread(off_cpu, comm->pid, comm->tid, THREAD_UNKNOWN, time);
 	if (!thread)
@@ -152,12 +157,15 @@ int off_cpu_note_exec(struct off_cpu *off_cpu, const struct record_comm *comm, u
 	return processes_of_sample(off_cpu->processes, comm->pid, 0, time, &thread->upid);
 }
 
-int off_cpu_take_event(struct off_cpu *off_cpu, const struct record_raw *raw)
+/* Other records of that ring are of switches, for scheduler.h. */
+static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
+		       uint64_t time)
 {
+	const struct record_raw *raw = (const void *)header;
 	struct switch_event event;
 	struct off_cpu_thread *thread;
 
-	if (!record_raw_has(raw, 0, sizeof(event)))
+	if (header->type != PERF_RECORD_SAMPLE || !record_raw_has(raw, 0, sizeof(event)))
 		return 0;
 	memcpy(&event, raw->data, sizeof(event));
 	thread = get_thread(off_cpu, event.pid, event.tid, event.born);
@@ -165,6 +173,21 @@ int off_cpu_take_event(struct off_cpu *off_cpu, const struct record_raw *raw)
 		return 0;
 	return event.kind == SWITCH_LEFT ? end_thread(off_cpu, thread, &event.sums, event.until)
 					 : take_wait(off_cpu, thread, &event);
+}
+
+/* The data behind a stack say whether it is of a thread that goes, or of one that wakes another. */
+static int take_stack(struct off_cpu *off_cpu, uint32_t number, const struct record_sample *sample)
+{
+	struct switch_stack data = { 0 };
+	struct record_sample stack = *sample;
+
+	if (sample->data_size >= sizeof(data))
+		memcpy(&data, sample->data, sizeof(data));
+	switch_events_trim_stack(data.woken_ns ? &off_cpu->waking : &off_cpu->leaving, &stack);
+	if (data.woken_ns)
+		return off_cpu_put_wakeup(off_cpu, &stack, data.woken_ns, data.flags);
+	off_cpu_take_stack(off_cpu, &stack);
+	return 0;
 }
 
 struct look {
@@ -234,7 +257,7 @@ static int remove_unseen(struct off_cpu *off_cpu, uint64_t time)
 	return r;
 }
 
-int off_cpu_read_program(struct off_cpu *off_cpu, uint64_t time)
+static int read_sums(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct look look = { off_cpu, time };
 	int r = switch_program_each(off_cpu->program, read_thread, &look);
@@ -269,7 +292,7 @@ static int finish_thread(uint32_t tid, const struct switch_thread *known, void *
 	return off_cpu_end_wait(look->off_cpu, thread, look->time);
 }
 
-int off_cpu_finish_program(struct off_cpu *off_cpu, uint64_t time)
+static int finish(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct look look = { off_cpu, time };
 	struct off_cpu_thread *thread, *next;
@@ -287,3 +310,34 @@ int off_cpu_finish_program(struct off_cpu *off_cpu, uint64_t time)
 	}
 	return r < 0 ? r : 0;
 }
+
+static int begin(struct off_cpu *off_cpu, uint64_t time)
+{
+	return switch_program_start(off_cpu->program, time, off_cpu->threshold.ns);
+}
+
+static int set_threshold(struct off_cpu *off_cpu, uint64_t threshold_ns)
+{
+	switch_program_set_threshold(off_cpu->program, threshold_ns);
+	return 0;
+}
+
+/* A lost record costs a wait its stack: its time is in the sums. */
+static int take_lost(struct off_cpu *off_cpu, uint64_t time)
+{
+	return 0;
+}
+
+const struct wait_backend wait_backend_program = {
+	.pairs_in_kernel = true,
+	.switch_costs_ns = SWITCH_IN_KERNEL_COSTS_NS,
+	.find_functions = find_functions,
+	.begin = begin,
+	.take_switch = take_switch,
+	.take_stack = take_stack,
+	.take_task = take_task,
+	.take_lost = take_lost,
+	.set_threshold = set_threshold,
+	.read_sums = read_sums,
+	.finish = finish,
+};

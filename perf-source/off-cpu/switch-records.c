@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Waits that are paired here, where the kernel tells of each switch (off-cpu.h). */
-#include "perf-source/off-cpu/off-cpu-thread.h"
+#include <string.h>
+
+#include "perf-source/off-cpu/wait-backend.h"
+#include "perf-source/perf/event-set.h"
 
 static void go_away(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
 		    bool was_preempted)
@@ -28,14 +31,14 @@ static int come_back(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 	return r;
 }
 
-int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
-			uint64_t time)
+static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
+		       uint64_t time)
 {
 	const struct record_id *id = record_id(header);
 	bool is_out = header->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	struct off_cpu_thread *thread;
 
-	/* Nobody waits in the idle task, and who has been reaped has no number any more. */
+	/* The idle task does not wait, and a thread that was reaped has no number any more. */
 	if (!id || !id->tid || id->tid == PID_UNKNOWN)
 		return 0;
 	thread = off_cpu_find_thread(off_cpu, id->tid);
@@ -56,20 +59,76 @@ int off_cpu_take_switch(struct off_cpu *off_cpu, const struct perf_event_header 
 	return 0;
 }
 
-int off_cpu_take_fork(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
+/* Whether an interrupt wakes: the thread that it has interrupted has no part in it. */
+static bool is_of_interrupt(const struct record_sample *sample)
+{
+	enum {
+		FLAGS_AT = 2,
+		TRACE_FLAG_NMI = 0x40,
+		TRACE_FLAG_HARDIRQ = 0x08,
+		TRACE_FLAG_SOFTIRQ = 0x10
+	};
+
+	return sample->data[FLAGS_AT] & (TRACE_FLAG_NMI | TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ);
+}
+
+/* The thread that a tracepoint's data name; NULL: none that is known, or an interrupt wakes it. */
+static struct off_cpu_thread *find_woken(const struct off_cpu *off_cpu,
+					 const struct record_sample *sample)
+{
+	const struct tracepoint_field *field = &off_cpu->woken;
+	uint32_t woken;
+
+	if (!field->size || sample->data_size < sizeof(woken) ||
+	    field->offset > sample->data_size - sizeof(woken) || !sample->tid ||
+	    is_of_interrupt(sample))
+		return NULL;
+	memcpy(&woken, sample->data + field->offset, sizeof(woken));
+	return off_cpu_find_thread(off_cpu, woken);
+}
+
+static int take_waking(struct off_cpu *off_cpu, const struct record_sample *sample)
+{
+	struct off_cpu_thread *thread = find_woken(off_cpu, sample);
+	uint64_t waited;
+
+	wait_threshold_count_stack(&off_cpu->threshold);
+	if (!thread)
+		return 0;
+	thread->waker_pid = sample->pid;
+	thread->waker_tid = sample->tid;
+	thread->woken_at = sample->time;
+	if (thread->state != THREAD_AWAY || sample->time <= thread->since)
+		return 0;
+	waited = sample->time - thread->since;
+	if (waited >= off_cpu->threshold.ns)
+		return off_cpu_put_wakeup(off_cpu, sample, waited, 0);
+	waited = wait_threshold_sample(&off_cpu->threshold, &thread->woken_short_waits, waited);
+	return waited ? off_cpu_put_wakeup(off_cpu, sample, waited, WIRE_sample_flags_SAMPLED) : 0;
+}
+
+static int take_stack(struct off_cpu *off_cpu, uint32_t number, const struct record_sample *sample)
+{
+	if (number == WAITS_WAKING)
+		return take_waking(off_cpu, sample);
+	off_cpu_take_stack(off_cpu, sample);
+	return 0;
+}
+
+static int take_fork(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
 {
 	struct off_cpu_thread *known = off_cpu_find_thread(off_cpu, task->tid);
 	int r = 0;
 
 	if (known) { /* its end was lost */
-		r = off_cpu_tell_last(off_cpu, known, time);
+		r = off_cpu_emit_last(off_cpu, known, time);
 		off_cpu_remove_thread(off_cpu, known);
 	}
 	off_cpu_add_thread(off_cpu, task->pid, task->tid, THREAD_AWAY, time);
 	return r;
 }
 
-int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
+static int take_exit(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, task->tid);
 
@@ -80,7 +139,7 @@ int off_cpu_take_exit(struct off_cpu *off_cpu, const struct record_task *task, u
 	thread->state = THREAD_ENDED;
 	thread->since = time;
 	thread->has_stack = false;
-	return off_cpu_tell_last(off_cpu, thread, time);
+	return off_cpu_emit_last(off_cpu, thread, time);
 }
 
 /* The one that has done it may have had another number; none of the others has it any more. */
@@ -96,14 +155,14 @@ static int end_others(struct off_cpu *off_cpu, const struct record_comm *comm, u
 			continue;
 		if (thread->state == THREAD_RUNNING)
 			thread->on_ns += time - thread->since;
-		r = off_cpu_tell_last(off_cpu, thread, time);
+		r = off_cpu_emit_last(off_cpu, thread, time);
 		off_cpu_remove_thread(off_cpu, thread);
 	}
 	return r;
 }
 
 /* What was before is of another program. */
-int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
+static int take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, comm->tid);
 	int r = end_others(off_cpu, comm, time);
@@ -118,11 +177,27 @@ int off_cpu_take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, u
 		thread->on_ns += time - thread->since;
 	thread->state = THREAD_RUNNING;
 	thread->since = time;
-	return off_cpu_tell_last(off_cpu, thread, time);
+	return off_cpu_emit_last(off_cpu, thread, time);
+}
+
+static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *header, uint64_t time)
+{
+	const void *data = header;
+
+	switch (header->type) {
+	case PERF_RECORD_FORK:
+		return take_fork(off_cpu, data, time);
+	case PERF_RECORD_EXIT:
+		return take_exit(off_cpu, data, time);
+	case PERF_RECORD_COMM:
+		return record_comm_is_exec(header) ? take_exec(off_cpu, data, time) : 0;
+	default:
+		return 0;
+	}
 }
 
 /* The time until each thread is next heard of is neither: what it did is not known. */
-int off_cpu_take_lost_switches(struct off_cpu *off_cpu, uint64_t time)
+static int take_lost(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
 
@@ -137,12 +212,7 @@ int off_cpu_take_lost_switches(struct off_cpu *off_cpu, uint64_t time)
 	return 0;
 }
 
-void off_cpu_take_lost_tasks(struct off_cpu *off_cpu, uint64_t time)
-{
-	off_cpu->begun_at = time;
-}
-
-int off_cpu_finish_records(struct off_cpu *off_cpu, uint64_t time)
+static int finish(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
 	int r = 0;
@@ -157,3 +227,26 @@ int off_cpu_finish_records(struct off_cpu *off_cpu, uint64_t time)
 	}
 	return r;
 }
+
+static void find_no_functions(struct off_cpu *off_cpu, const char *kallsyms, size_t size)
+{
+}
+
+/* Nothing is set up or summed in the kernel. */
+static int do_nothing(struct off_cpu *off_cpu, uint64_t time)
+{
+	return 0;
+}
+
+const struct wait_backend wait_backend_records = {
+	.switch_costs_ns = SWITCH_BY_RECORDS_COSTS_NS,
+	.find_functions = find_no_functions,
+	.begin = do_nothing,
+	.take_switch = take_switch,
+	.take_stack = take_stack,
+	.take_task = take_task,
+	.take_lost = take_lost,
+	.set_threshold = do_nothing,
+	.read_sums = do_nothing,
+	.finish = finish,
+};

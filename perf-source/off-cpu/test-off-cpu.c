@@ -12,7 +12,8 @@
 
 #include "common/base/clock.h"
 #include "common/stage/test-stream.h"
-#include "perf-source/off-cpu/off-cpu-thread.h"
+#include "perf-source/off-cpu/off-cpu.h"
+#include "perf-source/perf/event-set.h"
 
 enum {
 	PID = 5000000, /* above PID_MAX_LIMIT: never found in /proc */
@@ -32,13 +33,21 @@ static int set_up_with(uint64_t least_ns)
 	test_stream_init(&stream);
 	images_init(&images, &stream.stage, -1);
 	processes_init(&processes, &stream.stage, &images);
-	off_cpu_init(&off_cpu, &stream.stage, &processes, OFF_CPU_EVENT, N_CPUS, least_ns);
+	off_cpu_init(&off_cpu, &wait_backend_records, &stream.stage, &processes, OFF_CPU_EVENT,
+		     N_CPUS, least_ns);
 	return 0;
 }
 
 static int set_up(void **state)
 {
 	return set_up_with(100);
+}
+
+static int set_up_with_program(void **state)
+{
+	set_up_with(100);
+	off_cpu.backend = &wait_backend_program;
+	return 0;
 }
 
 static int set_up_adapting(void **state)
@@ -67,7 +76,7 @@ static void do_switch(uint32_t tid, uint16_t misc, uint64_t time)
 		.id = { .pid = PID, .tid = tid, .time = time },
 	};
 
-	assert_int_equal(off_cpu_take_switch(&off_cpu, &record.header, time), 0);
+	assert_int_equal(off_cpu.backend->take_switch(&off_cpu, &record.header, time), 0);
 }
 
 static void go(uint32_t tid, uint64_t time)
@@ -90,7 +99,7 @@ static void take_stack(uint32_t tid, char content)
 	};
 
 	memset(stack_bytes, content, STACK_SIZE);
-	assert_int_equal(off_cpu_take_stack(&off_cpu, &sample), 0);
+	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &sample), 0);
 }
 
 /* What a ring is given back for: the kernel writes there. */
@@ -101,12 +110,13 @@ static void give_back(void)
 	memset(stack_bytes, '!', STACK_SIZE);
 }
 
-static void do_task(int (*take)(struct off_cpu *, const struct record_task *, uint64_t),
-		    uint32_t tid, uint64_t time)
+static void do_task(uint32_t type, uint32_t tid, uint64_t time)
 {
-	const struct record_task task = { .pid = PID, .parent_pid = PID, .tid = tid };
+	const struct record_task task = {
+		.header = { .type = type }, .pid = PID, .parent_pid = PID, .tid = tid
+	};
 
-	assert_int_equal(take(&off_cpu, &task, time), 0);
+	assert_int_equal(off_cpu.backend->take_task(&off_cpu, &task.header, time), 0);
 }
 
 /* The next record of that type; the test fails if there is none. */
@@ -162,13 +172,13 @@ static void expect_nothing_more(void)
 
 static void test_a_wait_has_the_stack_that_its_thread_left_with(void **state)
 {
-	do_task(off_cpu_take_fork, TID, 1000);
+	do_task(PERF_RECORD_FORK, TID, 1000);
 	come(TID, 1010);
 	take_stack(TID, 'a');
 	go(TID, 2000);
 	come(TID, 5000);
 	expect_wait(5000, 3000, 0, 'a');
-	do_task(off_cpu_take_exit, TID, 5500);
+	do_task(PERF_RECORD_EXIT, TID, 5500);
 	expect_sum(WIRE_stack_end_SHORT_WAITS, 10); /* until it first ran */
 	expect_time(990 + 500, 3010, 2);
 	go(TID, 5600); /* for good */
@@ -268,8 +278,8 @@ static void test_short_waits_are_sampled(void **state)
 		go(TID, time);
 		come(TID, time + 50);
 	}
-	assert_int_equal(off_cpu_tell_sums(&off_cpu, 2 * OFF_CPU_TELL_NS), 0);
-	assert_int_equal(off_cpu_finish(&off_cpu, 2 * OFF_CPU_TELL_NS), 0);
+	assert_int_equal(off_cpu_emit_sums(&off_cpu, 2 * OFF_CPU_EMIT_NS), 0);
+	assert_int_equal(off_cpu_finish(&off_cpu, 2 * OFF_CPU_EMIT_NS), 0);
 	assert_int_equal(take_told(&n_sampled), 100 * 50);
 	assert_in_range(n_sampled, 5000 / 200, 5000 / 100);
 	assert_int_equal(off_cpu.n_sampled, n_sampled);
@@ -296,7 +306,7 @@ static void test_after_a_loss_nothing_is_assumed(void **state)
 	come(TID, 1000);
 	take_stack(TID, 'a');
 	go(TID, 2000);
-	assert_int_equal(off_cpu_take_lost_switches(&off_cpu, 3000), 0);
+	assert_int_equal(off_cpu.backend->take_lost(&off_cpu, 3000), 0);
 	come(TID, 5000); /* from which wait is not known */
 	take_stack(TID, 'b');
 	go(TID, 5500);
@@ -314,7 +324,7 @@ static void test_a_tid_that_is_used_again_is_another_thread(void **state)
 	take_stack(TID, 'a');
 	go(TID, 2000);
 	give_back();
-	do_task(off_cpu_take_fork, TID, 3000); /* its exit was lost */
+	do_task(PERF_RECORD_FORK, TID, 3000); /* its exit was lost */
 	come(TID, 3500);
 	give_back();
 	expect_sum(WIRE_stack_end_NO_STACK, 1000); /* of the first one, which came at 1000 */
@@ -347,7 +357,7 @@ static void wake(uint64_t time, char flags, size_t size)
 
 	data[WAKING_FLAGS_AT] = flags;
 	memcpy(data + WAKING_PID_AT, &woken, sizeof(woken));
-	assert_int_equal(off_cpu_take_waking(&off_cpu, &waker), 0);
+	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_WAKING, &waker), 0);
 }
 
 static void test_who_wakes_is_told(void **state)
@@ -418,11 +428,12 @@ static void tell(const struct switch_event *event)
 	struct record_raw *raw = (void *)memory;
 
 	raw->size = sizeof(*event);
+	raw->header.type = PERF_RECORD_SAMPLE;
 	raw->header.size = offsetof(struct record_raw, data) + raw->size;
 	memcpy(raw->data, event, sizeof(*event));
-	assert_int_equal(off_cpu_take_event(&off_cpu, raw), 0);
+	assert_int_equal(off_cpu.backend->take_switch(&off_cpu, &raw->header, event->until), 0);
 	raw->size--; /* cut */
-	assert_int_equal(off_cpu_take_event(&off_cpu, raw), 0);
+	assert_int_equal(off_cpu.backend->take_switch(&off_cpu, &raw->header, event->until), 0);
 }
 
 static void tell_wait(uint64_t from, uint64_t until)
@@ -521,13 +532,13 @@ static void test_the_program_is_not_in_its_stacks(void **state)
 				       "0000000000000400 T schedule\n";
 	struct record_sample stack = { .chain = chain, .n_chain = 5 };
 
-	off_cpu_leave_program_out(&off_cpu.leaving, &stack); /* nobody knows where it ends */
+	switch_events_trim_stack(&off_cpu.leaving, &stack); /* nobody knows where it ends */
 	assert_int_equal(stack.n_chain, 5);
-	off_cpu_find_functions(&off_cpu, kallsyms, sizeof(kallsyms) - 1);
-	off_cpu_leave_program_out(&off_cpu.leaving, &stack);
+	off_cpu.backend->find_functions(&off_cpu, kallsyms, sizeof(kallsyms) - 1);
+	switch_events_trim_stack(&off_cpu.leaving, &stack);
 	assert_int_equal(stack.n_chain, 2);
 	assert_int_equal(stack.chain[0], 0x200);
-	off_cpu_leave_program_out(&off_cpu.waking, &stack);
+	switch_events_trim_stack(&off_cpu.waking, &stack);
 	assert_int_equal(stack.n_chain, 1);
 	assert_int_equal(stack.chain[0], 0x300);
 }
@@ -535,7 +546,6 @@ static void test_the_program_is_not_in_its_stacks(void **state)
 /* Of who goes the program tells a 0. */
 static void test_a_wakeup_that_the_kernel_has_chosen(void **state)
 {
-	struct switch_program program = { 0 };
 	struct switch_stack data = { 700, WIRE_sample_flags_SAMPLED };
 	const struct record_sample waker = { .pid = PID + 7,
 					     .tid = PID + 8,
@@ -544,8 +554,7 @@ static void test_a_wakeup_that_the_kernel_has_chosen(void **state)
 					     .data_size = sizeof(data) };
 	union wire_view view;
 
-	off_cpu.program = &program;
-	assert_int_equal(off_cpu_take_stack(&off_cpu, &waker), 0);
+	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &waker), 0);
 	view = expect(WIRE_RECORD_sample);
 	assert_int_equal(view.sample.event, OFF_CPU_EVENT + 1);
 	assert_int_equal(view.sample.tid, PID + 8);
@@ -553,9 +562,8 @@ static void test_a_wakeup_that_the_kernel_has_chosen(void **state)
 	assert_int_equal(view.sample.flags, WIRE_sample_flags_SAMPLED);
 	assert_null(off_cpu.threads);
 	data.woken_ns = 0;
-	assert_int_equal(off_cpu_take_stack(&off_cpu, &waker), 0);
+	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &waker), 0);
 	assert_non_null(off_cpu_find_thread(&off_cpu, PID + 8));
-	off_cpu.program = NULL;
 }
 
 /* Five thousand waits a second, of two threads: ten times what one CPU's may be. */
@@ -568,7 +576,7 @@ static uint64_t wait_a_lot(uint64_t time, uint64_t each_ns, int n)
 			come(tid, time + each_ns);
 		}
 		if (i % 16 == 0)
-			assert_int_equal(off_cpu_tell_sums(&off_cpu, time), 0);
+			assert_int_equal(off_cpu_emit_sums(&off_cpu, time), 0);
 		give_back();
 	}
 	return time;
@@ -586,6 +594,8 @@ static void test_very_many_waits_are_summed(void **state)
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST_PROGRAM(function)                                                                     \
+	cmocka_unit_test_setup_teardown(function, set_up_with_program, tear_down)
 
 int main(void)
 {
@@ -603,12 +613,12 @@ int main(void)
 		TEST(test_the_idle_task_never_waits),
 		TEST(test_who_wakes_is_told),
 		TEST(test_wakeups_of_short_waits_are_sampled),
-		TEST(test_a_wakeup_that_the_kernel_has_chosen),
-		TEST(test_a_wait_that_the_kernel_has_paired_has_its_stack),
-		TEST(test_a_wait_whose_record_is_lost_is_in_the_sums),
-		TEST(test_a_sample_that_the_kernel_chose_stands_for_others),
-		TEST(test_another_thread_with_its_number_takes_nothing_over),
-		TEST(test_the_program_is_not_in_its_stacks),
+		TEST_PROGRAM(test_a_wakeup_that_the_kernel_has_chosen),
+		TEST_PROGRAM(test_a_wait_that_the_kernel_has_paired_has_its_stack),
+		TEST_PROGRAM(test_a_wait_whose_record_is_lost_is_in_the_sums),
+		TEST_PROGRAM(test_a_sample_that_the_kernel_chose_stands_for_others),
+		TEST_PROGRAM(test_another_thread_with_its_number_takes_nothing_over),
+		TEST_PROGRAM(test_the_program_is_not_in_its_stacks),
 		cmocka_unit_test_setup_teardown(test_very_many_waits_are_summed, set_up_adapting,
 						tear_down),
 	};

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "perf-source/gauges/instrument-files.h"
+#include "perf-source/gauges/gauge-files.h"
 
 enum { HUNDREDTHS = 100, SECTOR_BYTES = 512, NUMBERS_MAX = 20 };
 
@@ -56,10 +56,10 @@ static void set_rate(struct gauge *gauge, uint64_t total, uint64_t time, uint64_
 	gauge->total_at = time;
 }
 
-static struct gauge *find(struct instruments *instruments, uint32_t divisor, const char *category,
+static struct gauge *find(struct gauges *gauges, uint32_t divisor, const char *category,
 			  const char *description, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-static struct gauge *find(struct instruments *instruments, uint32_t divisor, const char *category,
+static struct gauge *find(struct gauges *gauges, uint32_t divisor, const char *category,
 			  const char *description, const char *format, ...)
 {
 	struct gauge_name name = { .divisor = divisor };
@@ -70,14 +70,14 @@ static struct gauge *find(struct instruments *instruments, uint32_t divisor, con
 	va_start(arguments, format);
 	vsnprintf(name.name, sizeof(name.name), format, arguments);
 	va_end(arguments);
-	return instruments_find(instruments, &name);
+	return gauges_find(gauges, &name);
 }
 
 /*
  * "cpu0 user nice system idle iowait irq softirq steal …" in ticks: the share of those that were
  * not idle. guest and guest_nice are in user and nice already.
  */
-static void parse_cpu(struct instruments *instruments, const char *line)
+static void parse_cpu(struct gauges *gauges, const char *line)
 {
 	enum { IDLE = 3, IOWAIT = 4, LEAST = 4, COUNTED = 8 };
 	bool is_all = line[3] == ' ';
@@ -92,10 +92,8 @@ static void parse_cpu(struct instruments *instruments, const char *line)
 	for (size_t i = 0; i < n && i < COUNTED; i++)
 		all += ticks[i];
 	idle = ticks[IDLE] + (n > IOWAIT ? ticks[IOWAIT] : 0);
-	gauge = is_all ? find(instruments, HUNDREDTHS, "CPU Percent", "Combined CPU usage",
-			      "Combined")
-		       : find(instruments, HUNDREDTHS, "CPU Percent", "CPU usage", "Total CPU %lu",
-			      cpu);
+	gauge = is_all ? find(gauges, HUNDREDTHS, "CPU Percent", "Combined CPU usage", "Combined")
+		       : find(gauges, HUNDREDTHS, "CPU Percent", "CPU usage", "Total CPU %lu", cpu);
 	if (!gauge)
 		return;
 	/* Ticks are the time here: total_at holds those of all kinds. */
@@ -111,29 +109,27 @@ static bool begins(const char *line, const char *prefix)
 	return !strncmp(line, prefix, strlen(prefix));
 }
 
-static void parse_stat(struct instruments *instruments, char *text, uint64_t time)
+static void parse_stat(struct gauges *gauges, char *text, uint64_t time)
 {
 	uint64_t number;
 	char *line;
 
 	while ((line = strsep(&text, "\n"))) {
 		if (begins(line, "cpu"))
-			parse_cpu(instruments, line);
+			parse_cpu(gauges, line);
 		else if (begins(line, "ctxt ") && parse_numbers(line + 5, &number, 1))
-			set_rate(find(instruments, 1, "Scheduler", "Context switches a second",
+			set_rate(find(gauges, 1, "Scheduler", "Context switches a second",
 				      "Context Switches"),
 				 number, time, NANOSECONDS_A_SECOND);
 		else if (begins(line, "processes ") && parse_numbers(line + 10, &number, 1))
-			set_rate(find(instruments, 1, "Scheduler", "Forks and clones a second",
-				      "Forks"),
+			set_rate(find(gauges, 1, "Scheduler", "Forks and clones a second", "Forks"),
 				 number, time, NANOSECONDS_A_SECOND);
 		else if (begins(line, "procs_running ") && parse_numbers(line + 14, &number, 1))
-			set(find(instruments, 1, "Scheduler", "Threads that run or could run",
+			set(find(gauges, 1, "Scheduler", "Threads that run or could run",
 				 "Running"),
 			    number);
 		else if (begins(line, "procs_blocked ") && parse_numbers(line + 14, &number, 1))
-			set(find(instruments, 1, "Scheduler", "Threads that wait for a disk",
-				 "Blocked"),
+			set(find(gauges, 1, "Scheduler", "Threads that wait for a disk", "Blocked"),
 			    number);
 	}
 }
@@ -154,23 +150,23 @@ static bool find_kib(const char *text, const char *name, uint64_t *ret)
 	return true;
 }
 
-static void parse_meminfo(struct instruments *instruments, char *text, uint64_t time)
+static void parse_meminfo(struct gauges *gauges, char *text, uint64_t time)
 {
 	uint64_t total, left;
 
 	if (find_kib(text, "MemTotal", &total) && find_kib(text, "MemAvailable", &left) &&
 	    left <= total)
-		set(find(instruments, 1, "Memory", "Bytes that are not available", "Used"),
+		set(find(gauges, 1, "Memory", "Bytes that are not available", "Used"),
 		    total - left);
 	if (find_kib(text, "SwapTotal", &total) && find_kib(text, "SwapFree", &left) && total &&
 	    left <= total)
-		set(find(instruments, 1, "Memory", "Bytes of swap in use", "Swap"), total - left);
+		set(find(gauges, 1, "Memory", "Bytes of swap in use", "Swap"), total - left);
 	if (find_kib(text, "Dirty", &left))
-		set(find(instruments, 1, "Memory", "Bytes that wait to be written", "Dirty"), left);
+		set(find(gauges, 1, "Memory", "Bytes that wait to be written", "Dirty"), left);
 }
 
 /* Partitions are told as well, with what their disks have; and what is no disk. */
-static bool is_disk(const struct instruments *instruments, const char *name)
+static bool is_disk(const struct gauges *gauges, const char *name)
 {
 	char path[256];
 	FILE *file;
@@ -178,7 +174,7 @@ static bool is_disk(const struct instruments *instruments, const char *name)
 	if (begins(name, "loop") || begins(name, "ram") || begins(name, "zram") ||
 	    strchr(name, '/'))
 		return false;
-	snprintf(path, sizeof(path), "%s/sys/block/%s/stat", instruments->root, name);
+	snprintf(path, sizeof(path), "%s/sys/block/%s/stat", gauges->root, name);
 	file = fopen(path, "re");
 	if (file)
 		fclose(file);
@@ -186,7 +182,7 @@ static bool is_disk(const struct instruments *instruments, const char *name)
 }
 
 /* "major minor name reads merged sectors ms writes merged sectors …" */
-static void parse_diskstats(struct instruments *instruments, char *text, uint64_t time)
+static void parse_diskstats(struct gauges *gauges, char *text, uint64_t time)
 {
 	enum { READ = 2, WRITTEN = 6, LEAST = 7 };
 	char *line;
@@ -198,18 +194,17 @@ static void parse_diskstats(struct instruments *instruments, char *text, uint64_
 
 		if (sscanf(line, " %*u %*u %23s%n", name, &at) != 1 ||
 		    parse_numbers(line + at, numbers, NUMBERS_MAX) < LEAST ||
-		    !is_disk(instruments, name))
+		    !is_disk(gauges, name))
 			continue;
-		set_rate(find(instruments, 1, "Disk", "Bytes read a second", "Read (%s)", name),
+		set_rate(find(gauges, 1, "Disk", "Bytes read a second", "Read (%s)", name),
 			 numbers[READ] * SECTOR_BYTES, time, NANOSECONDS_A_SECOND);
-		set_rate(find(instruments, 1, "Disk", "Bytes written a second", "Written (%s)",
-			      name),
+		set_rate(find(gauges, 1, "Disk", "Bytes written a second", "Written (%s)", name),
 			 numbers[WRITTEN] * SECTOR_BYTES, time, NANOSECONDS_A_SECOND);
 	}
 }
 
 /* "  eth0: bytes packets errs drop fifo frame compressed multicast bytes …" */
-static void parse_net(struct instruments *instruments, char *text, uint64_t time)
+static void parse_net(struct gauges *gauges, char *text, uint64_t time)
 {
 	enum { RECEIVED = 0, SENT = 8, LEAST = 9 };
 	char *line;
@@ -223,18 +218,16 @@ static void parse_net(struct instruments *instruments, char *text, uint64_t time
 		    parse_numbers(colon + 1, numbers, NUMBERS_MAX) < LEAST)
 			continue;
 		*colon = 0;
-		set_rate(find(instruments, 1, "Network", "Bytes received a second", "RX Bytes (%s)",
+		set_rate(find(gauges, 1, "Network", "Bytes received a second", "RX Bytes (%s)",
 			      name),
 			 numbers[RECEIVED], time, NANOSECONDS_A_SECOND);
-		set_rate(find(instruments, 1, "Network", "Bytes sent a second", "TX Bytes (%s)",
-			      name),
+		set_rate(find(gauges, 1, "Network", "Bytes sent a second", "TX Bytes (%s)", name),
 			 numbers[SENT], time, NANOSECONDS_A_SECOND);
 	}
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123": microseconds that somebody had to wait. */
-static void parse_pressure(struct instruments *instruments, char *text, uint64_t time,
-			   const char *what)
+static void parse_pressure(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	char *line;
 
@@ -246,7 +239,7 @@ static void parse_pressure(struct instruments *instruments, char *text, uint64_t
 		if (!total || (!is_some && !is_full) ||
 		    !parse_numbers(total + strlen(" total="), &stalled, 1))
 			continue;
-		set_rate(find(instruments, HUNDREDTHS, "Pressure",
+		set_rate(find(gauges, HUNDREDTHS, "Pressure",
 			      is_some ? "Percent of time that some threads stalled"
 				      : "Percent of time that all threads stalled",
 			      "%s (%s)", what, is_some ? "some" : "full"),
@@ -254,23 +247,23 @@ static void parse_pressure(struct instruments *instruments, char *text, uint64_t
 	}
 }
 
-static void parse_cpu_pressure(struct instruments *instruments, char *text, uint64_t time)
+static void parse_cpu_pressure(struct gauges *gauges, char *text, uint64_t time)
 {
-	parse_pressure(instruments, text, time, "CPU");
+	parse_pressure(gauges, text, time, "CPU");
 }
 
-static void parse_memory_pressure(struct instruments *instruments, char *text, uint64_t time)
+static void parse_memory_pressure(struct gauges *gauges, char *text, uint64_t time)
 {
-	parse_pressure(instruments, text, time, "Memory");
+	parse_pressure(gauges, text, time, "Memory");
 }
 
-static void parse_io_pressure(struct instruments *instruments, char *text, uint64_t time)
+static void parse_io_pressure(struct gauges *gauges, char *text, uint64_t time)
 {
-	parse_pressure(instruments, text, time, "I/O");
+	parse_pressure(gauges, text, time, "I/O");
 }
 
 /* "processor	: 0", "cpu MHz		: 2445.400" */
-static void parse_cpuinfo(struct instruments *instruments, char *text, uint64_t time)
+static void parse_cpuinfo(struct gauges *gauges, char *text, uint64_t time)
 {
 	unsigned long cpu = 0;
 	char *line;
@@ -285,13 +278,13 @@ static void parse_cpuinfo(struct instruments *instruments, char *text, uint64_t 
 			cpu = strtoul(colon + 1, NULL, 10);
 		else if (begins(line, "cpu MHz") && (mhz = strtod(colon + 1, NULL)) > 0 &&
 			 mhz < 1e6)
-			set(find(instruments, HUNDREDTHS, "CPU Frequency", "MHz", "CPU %lu", cpu),
+			set(find(gauges, HUNDREDTHS, "CPU Frequency", "MHz", "CPU %lu", cpu),
 			    mhz * HUNDREDTHS);
 	}
 }
 
 /* "123 (name) S …": the 14th and 15th are the ticks that this process has had (proc(5)). */
-static void parse_own_stat(struct instruments *instruments, char *text, uint64_t time)
+static void parse_own_stat(struct gauges *gauges, char *text, uint64_t time)
 {
 	enum { SKIPPED = 12 }; /* numbers and a letter behind the name */
 	char *at = strrchr(text, ')');
@@ -300,13 +293,13 @@ static void parse_own_stat(struct instruments *instruments, char *text, uint64_t
 	for (int i = 0; at && i < SKIPPED; i++)
 		at = strchr(at + 1, ' ');
 	if (at && parse_numbers(at, ticks, 2) == 2)
-		set_rate(find(instruments, HUNDREDTHS, "Recorder",
+		set_rate(find(gauges, HUNDREDTHS, "Recorder",
 			      "CPU time of perf-source, percent of one CPU", "perf-source"),
 			 (ticks[0] + ticks[1]) * 100 * HUNDREDTHS / sysconf(_SC_CLK_TCK), time,
 			 NANOSECONDS_A_SECOND);
 }
 
-const struct instrument_file instrument_files[] = {
+const struct gauge_file gauge_files[] = {
 	{ "/proc/stat", parse_stat },
 	{ "/proc/meminfo", parse_meminfo },
 	{ "/proc/diskstats", parse_diskstats },
@@ -318,4 +311,4 @@ const struct instrument_file instrument_files[] = {
 	{ "/proc/self/stat", parse_own_stat },
 };
 
-const size_t n_instrument_files = sizeof(instrument_files) / sizeof(*instrument_files);
+const size_t n_gauge_files = sizeof(gauge_files) / sizeof(*gauge_files);

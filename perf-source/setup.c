@@ -145,7 +145,7 @@ static void limit_rate(struct stage *stage, struct perf_source_options *options)
 /* The event that was opened last. */
 static const char *opening_name(const struct perf_source *self)
 {
-	return self->recording.setup.events[self->recording.opening].name;
+	return self->event_set.setup.events[self->event_set.opening].name;
 }
 
 static int fail_to_open(struct stage *stage, const struct perf_source *self, pid_t pid, int error)
@@ -154,7 +154,7 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 	case -EACCES:
 	case -EPERM:
 		if ((self->options.has_waits || self->options.has_scheduler) &&
-		    self->recording.setup.no_kernel) {
+		    self->event_set.setup.no_kernel) {
 			stage_error(
 				stage,
 				"--off-cpu and --scheduler need the kernel's side: run as root, give "
@@ -227,7 +227,7 @@ static int open_threads(struct perf_source *self, pid_t pid)
 	int r = proc_each_thread(pid, list_thread, &list);
 
 	for (size_t i = 0; i < list.n && r >= 0; i++) {
-		r = recording_add(&self->recording, list.tids[i]);
+		r = event_set_add(&self->event_set, list.tids[i]);
 		if (r == -ESRCH) /* it has just ended */
 			r = 0;
 	}
@@ -300,19 +300,19 @@ static int open_events(struct stage *stage, struct perf_source *self)
 		r = open_processes(stage, self);
 	if (r < 0 || (self->options.n_pids && !self->follows))
 		return r;
-	r = recording_add(&self->recording, pid);
+	r = event_set_add(&self->event_set, pid);
 	return r < 0 ? report(stage, self, pid, r) : 0;
 }
 
 static uint64_t ring_milliseconds(const struct perf_source *self)
 {
-	return self->recording.ring_bytes * 1000 / bytes_a_second(&self->options);
+	return self->event_set.ring_bytes * 1000 / bytes_a_second(&self->options);
 }
 
 /* What the kernel did not give, each in one line. */
 static void warn_of_less(struct stage *stage, const struct perf_source *self, size_t ring_bytes)
 {
-	const struct event_setup *setup = &self->recording.setup;
+	const struct event_setup *setup = &self->event_set.setup;
 
 	if (setup->no_first)
 		stage_warn(stage, "no hardware counter of cycles here: sampling cpu-clock");
@@ -323,11 +323,11 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 			   paranoid());
 	if (setup->no_lost_format)
 		stage_warn(stage, "this kernel (before 6.0) does not tell losses at the end");
-	if (self->recording.ring_bytes < ring_bytes)
+	if (self->event_set.ring_bytes < ring_bytes)
 		stage_warn(stage,
 			   "rings of %zu KiB instead of %zu: locked memory is limited "
 			   "(CAP_IPC_LOCK, ulimit -l, kernel.perf_event_mlock_kb)",
-			   self->recording.ring_bytes / 1024, ring_bytes / 1024);
+			   self->event_set.ring_bytes / 1024, ring_bytes / 1024);
 	if (ring_milliseconds(self) < RING_MILLISECONDS_MIN)
 		stage_warn(stage,
 			   "the rings hold %" PRIu64
@@ -342,30 +342,30 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
  */
 static int open_recording(struct stage *stage, struct perf_source *self, size_t bytes)
 {
-	struct recording *recording = &self->recording;
+	struct event_set *event_set = &self->event_set;
 	int r;
 
 	for (;; bytes /= 2) {
-		recording->ring_bytes = bytes;
-		recording->waits_bytes = bytes;
+		event_set->ring_bytes = bytes;
+		event_set->waits_bytes = bytes;
 		if (!self->options.ring_bytes && bytes >= RING_DEFAULT_MIN)
-			recording->waits_bytes = RECORDING_WAITS_MIN;
-		recording->setup.sample_wakeup = bytes / 4;
-		recording->setup.switch_wakeup =
-			(bytes < RECORDING_SMALL_MAX ? bytes : RECORDING_SMALL_MAX) / 2;
-		recording->setup.sideband_wakeup = SIDEBAND_WAKEUP;
-		r = recording_init(recording);
+			event_set->waits_bytes = EVENT_SET_WAITS_MIN;
+		event_set->setup.sample_wakeup = bytes / 4;
+		event_set->setup.switch_wakeup =
+			(bytes < EVENT_SET_SMALL_MAX ? bytes : EVENT_SET_SMALL_MAX) / 2;
+		event_set->setup.sideband_wakeup = SIDEBAND_WAKEUP;
+		r = event_set_init(event_set);
 		if (r == 0)
 			r = open_events(stage, self);
 		if (r != -ENOBUFS || bytes / 2 < least_ring_bytes(&self->options))
 			return r;
-		struct recording known = { .setup =
-						   recording->setup, /* also what it did not give */
-					   .has_waits = recording->has_waits,
-					   .has_switches = recording->has_switches };
+		struct event_set known = { .setup =
+						   event_set->setup, /* also what it did not give */
+					   .has_waits = event_set->has_waits,
+					   .has_switches = event_set->has_switches };
 
-		recording_deinit(recording);
-		*recording = known;
+		event_set_deinit(event_set);
+		*event_set = known;
 	}
 }
 
@@ -397,7 +397,7 @@ static bool has_program(const struct perf_source *self, const struct sampled_eve
 static bool can_follow(const struct perf_source *self)
 {
 	const struct perf_source_options *options = &self->options;
-	struct event_setup setup = self->recording.setup;
+	struct event_setup setup = self->event_set.setup;
 	int fd;
 
 	if (options->all || options->has_waits || options->has_scheduler)
@@ -417,7 +417,7 @@ static int prepare_following(struct perf_source *self)
 	self->follows = can_follow(self);
 	if (!self->follows)
 		return 0;
-	self->recording.setup.enable_on_exec = self->recording.setup.inherit = false;
+	self->event_set.setup.enable_on_exec = self->event_set.setup.inherit = false;
 	followed_init(&self->followed);
 	return self->options.n_pids ? 0 : followed_add_command(&self->followed, self->command.pid);
 }
@@ -425,7 +425,7 @@ static int prepare_following(struct perf_source *self)
 /* Counters' filters are programs, as many as there are. */
 static int load_filters(struct stage *stage, struct perf_source *self)
 {
-	struct event_setup *setup = &self->recording.setup;
+	struct event_setup *setup = &self->event_set.setup;
 	int r = 0;
 
 	for (size_t i = 0; i < setup->n_events && r == 0; i++) {
@@ -454,7 +454,7 @@ static int load_filters(struct stage *stage, struct perf_source *self)
  */
 static void prepare_switches(struct perf_source *self)
 {
-	struct event_setup *setup = &self->recording.setup;
+	struct event_setup *setup = &self->event_set.setup;
 
 	setup->has_switch_program =
 		event_kernel_tells_lost() &&
@@ -474,19 +474,19 @@ static void prepare_wakings(struct event_setup *setup)
 static int start_recording(struct stage *stage, struct perf_source *self)
 {
 	struct perf_source_options *options = &self->options;
-	struct recording *recording = &self->recording;
+	struct event_set *event_set = &self->event_set;
 	size_t ring_bytes = wanted_ring_bytes(stage, options);
 	int r;
 
-	recording->has_waits = options->has_waits;
-	recording->has_switches = options->has_scheduler;
-	recording->setup = (struct event_setup){
+	event_set->has_waits = options->has_waits;
+	event_set->has_switches = options->has_scheduler;
+	event_set->setup = (struct event_setup){
 		.rate = options->rate,
 		.stack_size = options->stack_size,
 		.enable_on_exec = !options->all && !options->n_pids && options->command,
 		.inherit = !options->all,
 	};
-	choose_events(options, &recording->setup);
+	choose_events(options, &event_set->setup);
 	r = prepare_following(self);
 	if (r == 0)
 		r = load_filters(stage, self);
@@ -495,16 +495,16 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	if (options->has_waits && options->all)
 		prepare_switches(self);
 	if (options->has_waits)
-		prepare_wakings(&recording->setup);
+		prepare_wakings(&event_set->setup);
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);
 	if (r == 0)
-		r = merge_init(&self->merge, recording->rings, recording->n_rings);
+		r = merge_init(&self->merge, event_set->rings, event_set->n_rings);
 	if (r == 0)
-		r = gaps_init(&self->gaps, recording->rings, recording->n_cpus);
+		r = gaps_init(&self->gaps, event_set->rings, event_set->n_cpus);
 	if (r == 0)
-		r = coming_init(&self->coming, &self->merge, recording->n_cpus);
+		r = coming_init(&self->coming, &self->merge, event_set->n_cpus);
 	if (r == 0)
 		warn_of_less(stage, self, ring_bytes);
 	return r;
@@ -532,7 +532,7 @@ static uint64_t unix_time_ahead(void)
 
 static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 {
-	const struct sampled_event *first = &self->recording.setup.events[0];
+	const struct sampled_event *first = &self->event_set.setup.events[0];
 
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
@@ -541,7 +541,7 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 	hello->stack_size = self->options.stack_size;
 	hello->register_mask = arch_host.register_mask;
 	hello->machine = arch_host.machine;
-	hello->n_cpus = self->recording.n_cpus;
+	hello->n_cpus = self->event_set.n_cpus;
 	hello->token_high = self->server.token_high;
 	hello->token_low = self->server.token_low;
 	snprintf(hello->image_server, sizeof(hello->image_server), "%s", self->server.address);

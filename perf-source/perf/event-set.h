@@ -13,10 +13,10 @@
 #include "perf-source/perf/ring.h"
 
 enum {
-	RECORDING_SMALL_MAX = 1024 * 1024,	  /* bytes of a ring without stacks */
-	RECORDING_SIDEBAND_MIN = 16 * 1024,	  /* several of the largest records */
-	RECORDING_SIDEBAND_MAX = 8 * 1024 * 1024, /* 180 ms of a CPU that only maps: 45 MB/s */
-	RECORDING_WAITS_MIN = 16 * 1024 * 1024,	  /* of waits, however few samples are asked for */
+	EVENT_SET_SMALL_MAX = 1024 * 1024,	  /* bytes of a ring without stacks */
+	EVENT_SET_SIDEBAND_MIN = 16 * 1024,	  /* several of the largest records */
+	EVENT_SET_SIDEBAND_MAX = 8 * 1024 * 1024, /* 180 ms of a CPU that only maps: 45 MB/s */
+	EVENT_SET_WAITS_MIN = 16 * 1024 * 1024,	  /* of waits, however few samples are asked for */
 };
 
 /* Rings by what they hold: of each kind one a CPU, in this order. */
@@ -38,7 +38,7 @@ struct recorded_event {
 	uint64_t id;	 /* by which its records name it */
 };
 
-struct recording {
+struct event_set {
 	struct event_setup setup;
 	bool has_waits;
 	bool has_switches;  /* each is told, whatever it is for */
@@ -55,38 +55,38 @@ struct recording {
 };
 
 /* Learns which CPUs are online; `setup` and `ring_bytes` have been filled in. 0 or -errno. */
-int recording_init(struct recording *recording);
-void recording_deinit(struct recording *recording);
+int event_set_init(struct event_set *event_set);
+void event_set_deinit(struct event_set *event_set);
 
 /*
  * Opens events of one task, or with pid -1 of all. 0 or -errno: -ESRCH: the task has gone;
  * -EACCES, -EPERM: not allowed; -ENOENT: no such event; -EMFILE; -ENOBUFS: smaller rings might do.
  */
-int recording_add(struct recording *recording, pid_t pid);
+int event_set_add(struct event_set *event_set, pid_t pid);
 
 /* Opens the events of all tasks again on a CPU, by its index, that was offline; they are on. */
-int recording_open_again(struct recording *recording, size_t cpu);
+int event_set_open_again(struct event_set *event_set, size_t cpu);
 
 /*
  * Opens the events that tell of code of the kernel, behind all others; they are on at once. 0 or
  * -errno: -EINVAL, -EACCES, -EPERM: it is not told (event.h), and the rest is as before.
  */
-int recording_add_kernel_code(struct recording *recording);
+int event_set_add_kernel_code(struct event_set *event_set);
 
 /* Opens events that tell of each switch where a program does it for waits, likewise. */
-int recording_add_switches(struct recording *recording);
+int event_set_add_switches(struct event_set *event_set);
 
 /* Opens the events that tell of who wakes whom, of all tasks, likewise: others have theirs. */
-int recording_add_wakings(struct recording *recording);
+int event_set_add_wakings(struct event_set *event_set);
 
 /* When all are open that are to be found. */
-void recording_sort_events(struct recording *recording);
+void event_set_sort_events(struct event_set *event_set);
 
 /* The event that a sample names; NULL: none of ours. */
-const struct recorded_event *recording_find_event(const struct recording *recording, uint64_t id);
+const struct recorded_event *event_set_find_event(const struct event_set *event_set, uint64_t id);
 
 /* On each CPU the events that a program of switches puts its records out to. 0, or as `each`. */
-int recording_each_output(const struct recording *recording,
+int event_set_each_output(const struct event_set *event_set,
 			  int (*each)(int cpu, int waits_fd, int switches_fd, void *arg),
 			  void *arg);
 
@@ -94,17 +94,17 @@ int recording_each_output(const struct recording *recording,
  * The side-band alone, and all others: whoever looks at what is there already does so in between,
  * as the rings of samples would not last while it looks. 0 or -errno.
  */
-int recording_enable_sideband(struct recording *recording);
-int recording_enable_others(struct recording *recording);
-void recording_disable(struct recording *recording);
+int event_set_enable_sideband(struct event_set *event_set);
+int event_set_enable_others(struct event_set *event_set);
+void event_set_disable(struct event_set *event_set);
 
 /* Nanoseconds that tasks have run under the first event, which is a clock of theirs. */
-uint64_t recording_time(const struct recording *recording);
+uint64_t event_set_time(const struct event_set *event_set);
 
 /* Records of that kind's events that the kernel says were lost in all. */
-uint64_t recording_lost(const struct recording *recording, enum ring_kind kind);
+uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind);
 
-static inline enum ring_kind recording_ring_kind(const struct recording *recording, size_t ring)
+static inline enum ring_kind event_set_ring_kind(const struct event_set *event_set, size_t ring)
 {
-	return ring / recording->n_cpus;
+	return ring / event_set->n_cpus;
 }

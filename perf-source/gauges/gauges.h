@@ -14,9 +14,9 @@
 #include "perf-source/perf/side-thread.h"
 
 enum {
-	INSTRUMENT_GAUGES_MAX = 1024,  /* as many as a record holds */
-	INSTRUMENT_SNAPSHOTS_MAX = 64, /* that wait to be told; older ones go, and are counted */
-	INSTRUMENT_TEXT_MAX = 1 << 20, /* bytes of a file that are looked at */
+	GAUGES_MAX = 1024,	  /* as many as a record holds */
+	GAUGE_SNAPSHOTS_MAX = 64, /* that wait to be told; older ones go, and are counted */
+	GAUGE_TEXT_MAX = 1 << 20, /* bytes of a file that are looked at */
 };
 
 /* What a gauge, a counter of a stream, is called, as Sysprof has room for it, and how its values
@@ -40,9 +40,19 @@ struct snapshot {
 	struct wire_counter_value values[]; /* numbered from 1 on */
 };
 
-struct instruments {
-	const char *root; /* before each path; empty but in tests */
-	char *text;	  /* of the file that is read */
+struct gauges;
+
+struct gauge_file {
+	const char *path;
+	/* `text` ends with a zero byte, and is changed. `time` is when it was read. */
+	void (*parse)(struct gauges *gauges, char *text, uint64_t time);
+};
+
+struct gauges {
+	const char *root;		/* before each path; empty but in tests */
+	const struct gauge_file *files; /* borrowed */
+	size_t n_files;
+	char *text; /* of the file that is read */
 	struct gauge *gauges;
 	size_t n_gauges;
 	uint64_t n_refused; /* gauges beyond the limit */
@@ -51,32 +61,33 @@ struct instruments {
 	struct side_thread thread;
 	uint64_t interval; /* nanoseconds */
 	pthread_mutex_t lock;
-	struct snapshot *snapshots[INSTRUMENT_SNAPSHOTS_MAX];
+	struct snapshot *snapshots[GAUGE_SNAPSHOTS_MAX];
 	size_t n_snapshots, n_told; /* gauges whose names were told */
 	uint64_t n_dropped;	    /* snapshots */
 	uint64_t oldest;	    /* time of the first snapshot that waits; UINT64_MAX: none */
 };
 
-/* 0 or -ENOMEM. `root` is borrowed. */
-int instruments_init(struct instruments *instruments, const char *root);
-void instruments_deinit(struct instruments *instruments);
+/* 0 or -ENOMEM. `root` and `files` are borrowed. */
+int gauges_init(struct gauges *gauges, const char *root, const struct gauge_file *files,
+		size_t n_files);
+void gauges_deinit(struct gauges *gauges);
 
 /* Reads every file once, and keeps what it says as a snapshot of `time`. 0 or -ENOMEM. */
-int instruments_read(struct instruments *instruments, uint64_t time);
+int gauges_read(struct gauges *gauges, uint64_t time);
 
 /* From now on a thread does so every `interval` nanoseconds. 0 or -errno. */
-int instruments_start(struct instruments *instruments, uint64_t interval);
-void instruments_stop(struct instruments *instruments);
+int gauges_start(struct gauges *gauges, uint64_t interval);
+void gauges_stop(struct gauges *gauges);
 
 /* Tells the snapshots up to a time, and names of counters before they are needed. 0 or -errno. */
-int instruments_tell(struct instruments *instruments, struct stage *stage, uint64_t until);
+int gauges_tell(struct gauges *gauges, struct stage *stage, uint64_t until);
 
 /* Whether a snapshot waits that is no later than this: without a lock, for each record. */
-static inline bool instruments_have(const struct instruments *instruments, uint64_t until)
+static inline bool gauges_have(const struct gauges *gauges, uint64_t until)
 {
-	return __atomic_load_n(&instruments->oldest, __ATOMIC_RELAXED) <= until;
+	return __atomic_load_n(&gauges->oldest, __ATOMIC_RELAXED) <= until;
 }
 
-/* For the parsers (instrument-files.c): the gauge of that name, a new one if need be; NULL: no
+/* For the parsers of files: the gauge of that name, a new one if need be; NULL: no
  * room. */
-struct gauge *instruments_find(struct instruments *instruments, const struct gauge_name *name);
+struct gauge *gauges_find(struct gauges *gauges, const struct gauge_name *name);

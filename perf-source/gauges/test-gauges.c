@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Instruments in a directory that stands for the root: files that are good, odd, empty and missing.
+/* Gauges in a directory that stands for the root: files that are good, odd, empty and missing.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,12 +16,12 @@
 
 #include "common/base/clock.h"
 #include "common/stage/test-stream.h"
-#include "perf-source/gauges/instruments.h"
+#include "perf-source/gauges/gauge-files.h"
 
 #define SECOND NANOSECONDS_A_SECOND
 
 static char root[] = "/tmp/stackpipe-test-XXXXXX";
-static struct instruments instruments;
+static struct gauges gauges;
 static struct test_stream stream;
 
 static void in_root(const char *command)
@@ -51,12 +51,12 @@ static int set_up(void **state)
 		return -1;
 	in_root("mkdir -p proc/pressure proc/net sys/block/sda && : > sys/block/sda/stat");
 	test_stream_init(&stream);
-	return instruments_init(&instruments, root);
+	return gauges_init(&gauges, root, gauge_files, n_gauge_files);
 }
 
 static int tear_down(void **state)
 {
-	instruments_deinit(&instruments);
+	gauges_deinit(&gauges);
 	test_stream_deinit(&stream);
 	in_root("rm -r proc sys");
 	return rmdir(root);
@@ -65,9 +65,9 @@ static int tear_down(void **state)
 /* What a gauge has after a look at a time; -1: nothing. */
 static double look(uint64_t time, const char *name)
 {
-	assert_int_equal(instruments_read(&instruments, time), 0);
-	for (size_t i = 0; i < instruments.n_gauges; i++) {
-		const struct gauge *gauge = &instruments.gauges[i];
+	assert_int_equal(gauges_read(&gauges, time), 0);
+	for (size_t i = 0; i < gauges.n_gauges; i++) {
+		const struct gauge *gauge = &gauges.gauges[i];
 
 		if (!strcmp(gauge->name.name, name) && gauge->has_value)
 			return (double)gauge->value / gauge->name.divisor;
@@ -195,12 +195,12 @@ static void test_there_is_a_limit_to_gauges(void **state)
 
 	snprintf(path, sizeof(path), "%s/proc/stat", root);
 	file = fopen(path, "w");
-	for (int i = 0; i < 2 * INSTRUMENT_GAUGES_MAX; i++)
+	for (int i = 0; i < 2 * GAUGES_MAX; i++)
 		fprintf(file, "cpu%d 1 2 3 4\n", i);
 	fclose(file);
 	look(SECOND, "");
-	assert_int_equal(instruments.n_gauges, INSTRUMENT_GAUGES_MAX);
-	assert_int_equal(instruments.n_refused, INSTRUMENT_GAUGES_MAX);
+	assert_int_equal(gauges.n_gauges, GAUGES_MAX);
+	assert_int_equal(gauges.n_refused, GAUGES_MAX);
 }
 
 static void test_names_come_before_values_and_once(void **state)
@@ -210,8 +210,8 @@ static void test_names_come_before_values_and_once(void **state)
 	put("/proc/stat", "procs_running 3\nprocs_blocked 1\n");
 	look(1 * SECOND, "");
 	look(2 * SECOND, "");
-	assert_true(instruments_have(&instruments, 1 * SECOND));
-	assert_int_equal(instruments_tell(&instruments, &stream.stage, 1 * SECOND), 0);
+	assert_true(gauges_have(&gauges, 1 * SECOND));
+	assert_int_equal(gauges_tell(&gauges, &stream.stage, 1 * SECOND), 0);
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_counter);
 	assert_string_equal(view.counter.name.data, "Running");
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_counter);
@@ -219,31 +219,31 @@ static void test_names_come_before_values_and_once(void **state)
 	assert_int_equal(view.counter_values.time, 1 * SECOND);
 	assert_int_equal(view.counter_values.values.n, 2);
 	assert_int_equal(test_stream_next(&stream, &view), 0);
-	assert_int_equal(instruments_tell(&instruments, &stream.stage, 9 * SECOND), 0);
+	assert_int_equal(gauges_tell(&gauges, &stream.stage, 9 * SECOND), 0);
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_counter_values);
 	assert_int_equal(test_stream_next(&stream, &view), 0);
-	assert_false(instruments_have(&instruments, UINT64_MAX - 1));
+	assert_false(gauges_have(&gauges, UINT64_MAX - 1));
 }
 
 static void test_nobody_who_does_not_take_them_fills_memory(void **state)
 {
 	put("/proc/stat", "procs_running 3\n");
-	for (int i = 1; i <= INSTRUMENT_SNAPSHOTS_MAX + 5; i++)
+	for (int i = 1; i <= GAUGE_SNAPSHOTS_MAX + 5; i++)
 		look(i * SECOND, "");
-	assert_int_equal(instruments.n_snapshots, INSTRUMENT_SNAPSHOTS_MAX);
-	assert_int_equal(instruments.n_dropped, 5);
-	assert_int_equal(instruments.oldest, 6 * SECOND);
+	assert_int_equal(gauges.n_snapshots, GAUGE_SNAPSHOTS_MAX);
+	assert_int_equal(gauges.n_dropped, 5);
+	assert_int_equal(gauges.oldest, 6 * SECOND);
 }
 
 static void test_the_thread_goes_on_until_it_is_stopped(void **state)
 {
 	put("/proc/stat", "procs_running 3\n");
-	assert_int_equal(instruments_start(&instruments, 1000000), 0);
-	while (!instruments_have(&instruments, UINT64_MAX - 1))
+	assert_int_equal(gauges_start(&gauges, 1000000), 0);
+	while (!gauges_have(&gauges, UINT64_MAX - 1))
 		usleep(100);
-	instruments_stop(&instruments);
-	assert_int_equal(instruments_tell(&instruments, &stream.stage, UINT64_MAX - 1), 0);
-	instruments_stop(&instruments);
+	gauges_stop(&gauges);
+	assert_int_equal(gauges_tell(&gauges, &stream.stage, UINT64_MAX - 1), 0);
+	gauges_stop(&gauges);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The files that gauges read (proc(5)), and what their lines mean. */
+#pragma once
+
+#include "perf-source/gauges/gauges.h"
+
+extern const struct gauge_file gauge_files[];
+extern const size_t n_gauge_files;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How waits are paired from switches of threads: by a program in the kernel, whose records
+ * switch-events.c takes, or by a record of each switch (switch-records.c). The choice is made once,
+ * before the recording begins.
+ */
+#pragma once
+
+#include "perf-source/off-cpu/waits.h"
+
+struct wait_backend {
+	bool pairs_in_kernel;
+	uint64_t switch_costs_ns; /* wait-threshold.h */
+
+	/* Learns where functions of the kernel are. */
+	void (*find_functions)(struct off_cpu *off_cpu, const char *kallsyms, size_t size);
+
+	/* All below return 0 or -errno: of the program, of the output or of memory. */
+	int (*begin)(struct off_cpu *off_cpu, uint64_t time);
+
+	/* A record of RING_SWITCHES. */
+	int (*take_switch)(struct off_cpu *off_cpu, const struct perf_event_header *header,
+			   uint64_t time);
+
+	/* A sample of RING_WAITS; `number` is WAITS_GOING or WAITS_WAKING. */
+	int (*take_stack)(struct off_cpu *off_cpu, uint32_t number,
+			  const struct record_sample *sample);
+
+	/* Any record, before processes.h takes it: a fork, an exec or an exit concerns waits. */
+	int (*take_task)(struct off_cpu *off_cpu, const struct perf_event_header *header,
+			 uint64_t time);
+
+	/* Records of switches were lost. */
+	int (*take_lost)(struct off_cpu *off_cpu, uint64_t time);
+
+	/* The threshold of waits has changed. */
+	int (*set_threshold)(struct off_cpu *off_cpu, uint64_t threshold_ns);
+
+	/* Takes over what was summed elsewhere until now. */
+	int (*read_sums)(struct off_cpu *off_cpu, uint64_t time);
+
+	/* The same at the end: a thread that is away still is, one that runs has run until now. */
+	int (*finish)(struct off_cpu *off_cpu, uint64_t time);
+};
+
+extern const struct wait_backend wait_backend_program, wait_backend_records;
+
+/*
+ * The frames of the kernel's program lead to each stack that it takes: they are left out, up to the
+ * function that it was met in.
+ */
+void switch_events_trim_stack(const struct off_cpu_function *met_in, struct record_sample *stack);
