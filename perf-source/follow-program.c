@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "common/base/cleanup.h"
 #include "perf-source/bpf/bpf.h"
 #include "perf-source/bpf/btf.h"
 #include "perf-source/follow-program.h"
@@ -96,26 +97,13 @@ static const struct {
 	{ "sched_process_free", put_free },
 };
 
-static int find_fields(struct follow_program *program)
-{
-	uint32_t tgid_offset;
-	int r = btf_find_field("task_struct", "pid", &program->pid_offset);
-
-	if (r == 0)
-		r = btf_find_field("task_struct", "tgid", &tgid_offset);
-	if (r == 0 && tgid_offset != program->pid_offset + sizeof(uint32_t))
-		r = -EINVAL;
-	return r;
-}
-
 static int make_maps(struct follow_program *program)
 {
 	program->pids_fd = bpf_make_map(BPF_MAP_TYPE_HASH, sizeof(uint32_t), sizeof(uint64_t),
 					FOLLOW_PROCESSES_MAX);
 	if (program->pids_fd < 0)
 		return program->pids_fd;
-	program->refused_fd =
-		bpf_make_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(uint64_t), 1);
+	program->refused_fd = bpf_make_counter();
 	return program->refused_fd < 0 ? program->refused_fd : 0;
 }
 
@@ -145,7 +133,7 @@ int follow_program_init(struct follow_program *program)
 	*program = (struct follow_program){ -1, -1 };
 	if (!pid_namespace_is_initial())
 		return -EOPNOTSUPP;
-	r = find_fields(program);
+	r = btf_find_pids(&program->pid_offset);
 	if (r == 0)
 		r = make_maps(program);
 	if (r == 0)
@@ -161,10 +149,8 @@ void follow_program_deinit(struct follow_program *program)
 		close(program->attached_fds[i]);
 	for (size_t i = 0; i < program->n; i++)
 		close(program->fds[i]);
-	if (program->pids_fd >= 0)
-		close(program->pids_fd);
-	if (program->refused_fd >= 0)
-		close(program->refused_fd);
+	cleanup_fd(&program->pids_fd);
+	cleanup_fd(&program->refused_fd);
 	*program = (struct follow_program){ -1, -1 };
 }
 
@@ -175,9 +161,5 @@ int follow_program_add(const struct follow_program *program, uint32_t pid)
 
 uint64_t follow_program_count_refused(const struct follow_program *program)
 {
-	uint64_t n = 0;
-
-	if (program->refused_fd < 0 || bpf_map_get(program->refused_fd, &(uint32_t){ 0 }, &n) < 0)
-		return 0;
-	return n;
+	return bpf_read_counter(program->refused_fd);
 }

@@ -22,8 +22,7 @@ void marks_init(struct marks *marks)
 void marks_deinit(struct marks *marks)
 {
 	marks_stop(marks);
-	if (marks->fd >= 0)
-		close(marks->fd);
+	cleanup_fd(&marks->fd);
 	if (marks->path)
 		unlink(marks->path);
 	free(marks->waiting);

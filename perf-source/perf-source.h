@@ -61,7 +61,7 @@ struct perf_source {
 	struct images images;
 	struct processes processes;
 	struct off_cpu off_cpu;
-	struct switch_program switch_program; /* of the recording's has_switch_program */
+	struct switch_program switch_program; /* where event_set has it */
 	struct scheduler *scheduler;	      /* owned; NULL: no marks of it */
 	struct gauges gauges;
 	struct marks marks;
@@ -74,6 +74,22 @@ struct perf_source {
 
 /* setup.c: opens everything and fills in the hello. Says itself what went wrong. */
 int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello);
+
+/* limits.c: how often to sample, how much of a stack, and into how large rings. */
+enum { RING_DEFAULT_MIN = 4 * 1024 * 1024 };
+
+int limits_paranoid(void); /* kernel.perf_event_paranoid */
+void limits_lower_rate(struct stage *stage, struct perf_source_options *options);
+void limits_choose_stack_size(struct perf_source_options *options);
+size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options);
+size_t limits_least_ring_bytes(const struct perf_source_options *options);
+uint64_t limits_ring_milliseconds(const struct perf_source_options *options, size_t ring_bytes);
+
+/* begin.c: emits what is there already, and lets the events begin. 0 or -errno. */
+int perf_source_begin(struct stage *stage, struct perf_source *self);
+
+/* statistics.c: at the end, counts for --stats, and warns of samples that are missing. */
+void perf_source_count(struct stage *stage, struct perf_source *self);
 
 /* recorder.c: records until it is time to stop. */
 int perf_source_run(struct stage *stage, void *self);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Before the first record: the server, the command, the events; and why not, in one line. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,12 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/arch.h"
-#include "common/base/capabilities.h"
-#include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/descriptor-limit.h"
+#include "common/base/growing-list.h"
 #include "common/base/priority.h"
 #include "common/proc/proc.h"
 #include "perf-source/perf/cpus.h"
@@ -27,13 +23,6 @@
 #include "perf-source/perf/tracepoint.h"
 
 enum {
-	RING_DEFAULT_MIN = 4 * 1024 * 1024,
-	RING_DEFAULT_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
-	RATE_MAX = 20000,		     /* Hz */
-	RINGS_MAX = 256 * 1024 * 1024,	     /* of few CPUs together, which may have more each */
-	RING_SECONDS_PART = 3,		     /* of a second, the least of it that rings hold */
-	STACK_OF_SMALL_RINGS = 32768,
-	SAMPLE_OVERHEAD = 400,	    /* bytes of a sample beside its stack */
 	RING_MILLISECONDS_MIN = 30, /* records wait for others for 10 ms (merge.h) */
 	/*
 	 * A new file is to be opened soon, so a program that is executed wakes us by what it maps
@@ -44,103 +33,6 @@ enum {
 	CLOCK_TRIES = 16,
 	CLOCK_GAP_NS = 2000,
 };
-
-static int read_setting(const char *path, int otherwise)
-{
-	_cleanup_file_ FILE *file = fopen(path, "re");
-	int value;
-
-	return file && fscanf(file, "%d", &value) == 1 ? value : otherwise;
-}
-
-static int paranoid(void)
-{
-	return read_setting("/proc/sys/kernel/perf_event_paranoid", 2);
-}
-
-/* What one CPU gives at most. How often each tracepoint is met, nobody knows: as often as the rate.
- */
-static uint64_t bytes_a_second(const struct perf_source_options *options)
-{
-	uint64_t n_events = options->n_events ? options->n_events : 1;
-
-	return n_events * options->rate * (options->stack_size + SAMPLE_OVERHEAD);
-}
-
-/*
- * Only what is there of a stack is copied, so that of most nothing more comes with the larger size;
- * but each sample has room for it in the ring.
- */
-static void choose_stack_size(struct perf_source_options *options)
-{
-	bool has_rings = paranoid() < 0 || capabilities_have(CAP_IPC_LOCK);
-
-	if (options->stack_size)
-		return;
-	options->stack_size = RECORD_STACK_MAX;
-	if (!has_rings || options->has_waits ||
-	    bytes_a_second(options) > RING_SECONDS_PART * RING_DEFAULT_MAX)
-		options->stack_size = STACK_OF_SMALL_RINGS;
-}
-
-/*
- * Room for a second of samples, as a power of two. At 4,999 Hz with 64 KiB of stack, 32 MiB are a
- * tenth of that, and on a busy machine it can take as long until all stages have had a CPU.
- */
-static size_t default_ring_bytes(const struct perf_source_options *options)
-{
-	size_t wanted = bytes_a_second(options), size = RING_DEFAULT_MIN;
-	size_t most = RINGS_MAX / sysconf(_SC_NPROCESSORS_CONF);
-
-	if (most < RING_DEFAULT_MAX)
-		most = RING_DEFAULT_MAX;
-	while (size < wanted && size * 2 <= most)
-		size *= 2;
-	return size;
-}
-
-/* The least that is of use: a few samples. */
-static size_t least_ring_bytes(const struct perf_source_options *options)
-{
-	size_t size = sysconf(_SC_PAGESIZE);
-
-	while (size < 4 * (options->stack_size + SAMPLE_OVERHEAD))
-		size *= 2;
-	return size;
-}
-
-/* What was asked for, as a power of two; or enough for the rate. */
-static size_t wanted_ring_bytes(struct stage *stage, const struct perf_source_options *options)
-{
-	size_t least = least_ring_bytes(options), size = least;
-
-	if (!options->ring_bytes)
-		return default_ring_bytes(options);
-	if (options->ring_bytes < least)
-		stage_warn(stage, "-m %zu is too little for stacks of %" PRIu32 " bytes: using %zu",
-			   options->ring_bytes, options->stack_size, least);
-	while (size * 2 <= options->ring_bytes)
-		size *= 2;
-	return size;
-}
-
-/*
- * The kernel takes 10 to 16 us for a sample with its stack, of the time of the program itself, and
- * slows down no timer: at 50,000 Hz a program takes 20 times as long, at 100,000 it stands.
- */
-static void limit_rate(struct stage *stage, struct perf_source_options *options)
-{
-	int setting = read_setting("/proc/sys/kernel/perf_event_max_sample_rate", RATE_MAX);
-	uint64_t most = setting < RATE_MAX ? setting : RATE_MAX;
-
-	if (options->rate <= most)
-		return;
-	stage_warn(stage, "%" PRIu64 " Hz is more than %s: using %" PRIu64, options->rate,
-		   most < RATE_MAX ? "kernel.perf_event_max_sample_rate"
-				   : "leaves a program time for itself",
-		   most);
-	options->rate = most;
-}
 
 /* The event that was opened last. */
 static const char *opening_name(const struct perf_source *self)
@@ -159,7 +51,7 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 				stage,
 				"--off-cpu and --scheduler need the kernel's side: run as root, give "
 				"CAP_PERFMON, or set kernel.perf_event_paranoid to %d (it is %d)",
-				self->options.all ? 0 : 1, paranoid());
+				self->options.all ? 0 : 1, limits_paranoid());
 			break;
 		}
 		stage_error(stage,
@@ -167,7 +59,7 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 			    "(kernel.perf_event_paranoid is %d)",
 			    self->options.all ? "all processes" : "this process",
 			    self->options.all ? ", or set kernel.perf_event_paranoid to 0" : "",
-			    paranoid());
+			    limits_paranoid());
 		break;
 	case -ESRCH:
 		if (!self->options.n_pids)
@@ -294,25 +186,19 @@ static int open_processes(struct stage *stage, struct perf_source *self)
 static int open_events(struct stage *stage, struct perf_source *self)
 {
 	pid_t pid = self->options.all || self->follows ? -1 : self->command.pid;
-	int r = 0;
+	int r = self->options.n_pids ? open_processes(stage, self) : 0;
 
-	if (self->options.n_pids)
-		r = open_processes(stage, self);
 	if (r < 0 || (self->options.n_pids && !self->follows))
 		return r;
 	r = event_set_add(&self->event_set, pid);
 	return r < 0 ? report(stage, self, pid, r) : 0;
 }
 
-static uint64_t ring_milliseconds(const struct perf_source *self)
-{
-	return self->event_set.ring_bytes * 1000 / bytes_a_second(&self->options);
-}
-
 /* What the kernel did not give, each in one line. */
 static void warn_of_less(struct stage *stage, const struct perf_source *self, size_t ring_bytes)
 {
 	const struct event_setup *setup = &self->event_set.setup;
+	uint64_t ring_ms = limits_ring_milliseconds(&self->options, self->event_set.ring_bytes);
 
 	if (setup->no_first)
 		stage_warn(stage, "no hardware counter of cycles here: sampling cpu-clock");
@@ -320,7 +206,7 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 		stage_warn(stage,
 			   "the kernel's side is not sampled: that needs CAP_PERFMON, or "
 			   "kernel.perf_event_paranoid of at most 1 (it is %d)",
-			   paranoid());
+			   limits_paranoid());
 	if (setup->no_lost_format)
 		stage_warn(stage, "this kernel (before 6.0) does not tell losses at the end");
 	if (self->event_set.ring_bytes < ring_bytes)
@@ -328,12 +214,12 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 			   "rings of %zu KiB instead of %zu: locked memory is limited "
 			   "(CAP_IPC_LOCK, ulimit -l, kernel.perf_event_mlock_kb)",
 			   self->event_set.ring_bytes / 1024, ring_bytes / 1024);
-	if (ring_milliseconds(self) < RING_MILLISECONDS_MIN)
+	if (ring_ms < RING_MILLISECONDS_MIN)
 		stage_warn(stage,
 			   "the rings hold %" PRIu64
 			   " ms of samples, and some will be lost: sample "
 			   "less stack (-s), less often (-F), or give larger rings (-m)",
-			   ring_milliseconds(self));
+			   ring_ms);
 }
 
 /*
@@ -357,15 +243,9 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 		r = event_set_init(event_set);
 		if (r == 0)
 			r = open_events(stage, self);
-		if (r != -ENOBUFS || bytes / 2 < least_ring_bytes(&self->options))
+		if (r != -ENOBUFS || bytes / 2 < limits_least_ring_bytes(&self->options))
 			return r;
-		struct event_set known = { .setup =
-						   event_set->setup, /* also what it did not give */
-					   .has_waits = event_set->has_waits,
-					   .has_switches = event_set->has_switches };
-
 		event_set_deinit(event_set);
-		*event_set = known;
 	}
 }
 
@@ -450,23 +330,16 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 
 /*
  * Of all tasks, switches are paired in the kernel where it can: Linux 6.0 or later, as before, a
- * process without CAP_BPF may not even look at its maps.
+ * process without CAP_BPF may not even look at its maps. Otherwise a tracepoint tells whom a thread
+ * wakes, by numbers of the first PID namespace: in another one they would be those of others.
  */
-static void prepare_switches(struct perf_source *self)
+static void prepare_waits(struct perf_source *self)
 {
 	struct event_setup *setup = &self->event_set.setup;
 
 	setup->has_switch_program =
-		event_kernel_tells_lost() &&
+		self->options.all && event_kernel_tells_lost() &&
 		switch_program_init(&self->switch_program, cpus_highest() + 1) == 0;
-}
-
-/*
- * Who ends a wait is told by whom a thread wakes, unless the kernel's program does it. A tracepoint
- * tells numbers of the first PID namespace, whoever listens: elsewhere they are those of others.
- */
-static void prepare_wakings(struct event_setup *setup)
-{
 	if (!setup->has_switch_program && pid_namespace_is_initial())
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
@@ -475,7 +348,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 {
 	struct perf_source_options *options = &self->options;
 	struct event_set *event_set = &self->event_set;
-	size_t ring_bytes = wanted_ring_bytes(stage, options);
+	size_t ring_bytes = limits_ring_bytes(stage, options);
 	int r;
 
 	event_set->has_waits = options->has_waits;
@@ -492,10 +365,8 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		r = load_filters(stage, self);
 	if (r < 0)
 		return r;
-	if (options->has_waits && options->all)
-		prepare_switches(self);
 	if (options->has_waits)
-		prepare_wakings(&event_set->setup);
+		prepare_waits(self);
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);
@@ -605,8 +476,8 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 	if (r < 0)
 		return r;
 	priority_raise(); /* ours and the server's, not the command's */
-	limit_rate(stage, &self->options);
-	choose_stack_size(&self->options);
+	limits_lower_rate(stage, &self->options);
+	limits_choose_stack_size(&self->options);
 	r = image_server_start(&self->server);
 	if (r < 0)
 		return r;

@@ -214,45 +214,42 @@ int bpf_attach(int program_fd, const char *tracepoint)
 	return call_kernel(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }
 
+/* The value, or the next key: they are one field of the attributes. */
+static int call_map(int command, int map_fd, const void *key, const void *value)
+{
+	union bpf_attr attr = { .map_fd = map_fd, .key = FIELD(key), .value = FIELD(value) };
+
+	return call_kernel(command, &attr);
+}
+
 int bpf_map_set(int map_fd, const void *key, const void *value)
 {
-	union bpf_attr attr = {
-		.map_fd = map_fd,
-		.key = FIELD(key),
-		.value = FIELD(value),
-	};
-
-	return call_kernel(BPF_MAP_UPDATE_ELEM, &attr);
+	return call_map(BPF_MAP_UPDATE_ELEM, map_fd, key, value);
 }
 
 int bpf_map_get(int map_fd, const void *key, void *ret)
 {
-	union bpf_attr attr = {
-		.map_fd = map_fd,
-		.key = FIELD(key),
-		.value = FIELD(ret),
-	};
-
-	return call_kernel(BPF_MAP_LOOKUP_ELEM, &attr);
+	return call_map(BPF_MAP_LOOKUP_ELEM, map_fd, key, ret);
 }
 
 int bpf_map_delete(int map_fd, const void *key)
 {
-	union bpf_attr attr = {
-		.map_fd = map_fd,
-		.key = FIELD(key),
-	};
-
-	return call_kernel(BPF_MAP_DELETE_ELEM, &attr);
+	return call_map(BPF_MAP_DELETE_ELEM, map_fd, key, NULL);
 }
 
 int bpf_map_next(int map_fd, const void *key, void *ret)
 {
-	union bpf_attr attr = {
-		.map_fd = map_fd,
-		.key = FIELD(key),
-		.next_key = FIELD(ret),
-	};
+	return call_map(BPF_MAP_GET_NEXT_KEY, map_fd, key, ret);
+}
 
-	return call_kernel(BPF_MAP_GET_NEXT_KEY, &attr);
+int bpf_make_counter(void)
+{
+	return bpf_make_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(uint64_t), 1);
+}
+
+uint64_t bpf_read_counter(int map_fd)
+{
+	uint64_t n = 0;
+
+	return map_fd >= 0 && bpf_map_get(map_fd, &(uint32_t){ 0 }, &n) == 0 ? n : 0;
 }

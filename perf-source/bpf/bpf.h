@@ -47,7 +47,7 @@ void bpf_exit(struct bpf_code *code);
  */
 void bpf_ask_map(struct bpf_code *code, int function, int map_fd, int16_t key);
 
-/* Adds 1 to the first item, of 64 bits, of an array; 8 bytes of the stack at `key` are lost. */
+/* Adds 1 to a counter (bpf_make_counter()); 8 bytes of the stack at `key` are lost. */
 void bpf_count_in_map(struct bpf_code *code, int map_fd, int16_t key);
 
 /*
@@ -84,8 +84,11 @@ int bpf_attach(int program_fd, const char *tracepoint);
 /* 0 or -errno. */
 int bpf_map_set(int map_fd, const void *key, const void *value);
 int bpf_map_get(int map_fd, const void *key, void *ret);
-
 int bpf_map_delete(int map_fd, const void *key);
 
 /* The key behind `key` (NULL: the first); -ENOENT: that was the last one. */
 int bpf_map_next(int map_fd, const void *key, void *ret);
+
+/* A map of one number, for bpf_count_in_map(); 0 is read where there is none. */
+int bpf_make_counter(void);
+uint64_t bpf_read_counter(int map_fd);

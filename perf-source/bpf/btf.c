@@ -123,3 +123,13 @@ int btf_find_field(const char *structure, const char *field, uint32_t *ret)
 		r = begin(data, size, &types);
 	return r < 0 ? r : find_field(&types, structure, field, ret);
 }
+
+int btf_find_pids(uint32_t *ret)
+{
+	uint32_t tgid_offset;
+	int r = btf_find_field("task_struct", "pid", ret);
+
+	if (r == 0)
+		r = btf_find_field("task_struct", "tgid", &tgid_offset);
+	return r == 0 && tgid_offset != *ret + sizeof(uint32_t) ? -EINVAL : r;
+}

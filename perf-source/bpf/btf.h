@@ -11,3 +11,6 @@
  * looked for); -EINVAL: what it tells contradicts itself; -EFBIG.
  */
 int btf_find_field(const char *structure, const char *field, uint32_t *ret);
+
+/* The same of `pid` of task_struct, with `tgid` right behind it: both can be read together. */
+int btf_find_pids(uint32_t *ret);

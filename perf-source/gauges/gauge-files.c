@@ -109,7 +109,7 @@ static bool begins(const char *line, const char *prefix)
 	return !strncmp(line, prefix, strlen(prefix));
 }
 
-static void parse_stat(struct gauges *gauges, char *text, uint64_t time)
+static void parse_stat(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	uint64_t number;
 	char *line;
@@ -150,7 +150,7 @@ static bool find_kib(const char *text, const char *name, uint64_t *ret)
 	return true;
 }
 
-static void parse_meminfo(struct gauges *gauges, char *text, uint64_t time)
+static void parse_meminfo(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	uint64_t total, left;
 
@@ -182,7 +182,7 @@ static bool is_disk(const struct gauges *gauges, const char *name)
 }
 
 /* "major minor name reads merged sectors ms writes merged sectors …" */
-static void parse_diskstats(struct gauges *gauges, char *text, uint64_t time)
+static void parse_diskstats(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	enum { READ = 2, WRITTEN = 6, LEAST = 7 };
 	char *line;
@@ -204,7 +204,7 @@ static void parse_diskstats(struct gauges *gauges, char *text, uint64_t time)
 }
 
 /* "  eth0: bytes packets errs drop fifo frame compressed multicast bytes …" */
-static void parse_net(struct gauges *gauges, char *text, uint64_t time)
+static void parse_net(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	enum { RECEIVED = 0, SENT = 8, LEAST = 9 };
 	char *line;
@@ -247,23 +247,8 @@ static void parse_pressure(struct gauges *gauges, char *text, uint64_t time, con
 	}
 }
 
-static void parse_cpu_pressure(struct gauges *gauges, char *text, uint64_t time)
-{
-	parse_pressure(gauges, text, time, "CPU");
-}
-
-static void parse_memory_pressure(struct gauges *gauges, char *text, uint64_t time)
-{
-	parse_pressure(gauges, text, time, "Memory");
-}
-
-static void parse_io_pressure(struct gauges *gauges, char *text, uint64_t time)
-{
-	parse_pressure(gauges, text, time, "I/O");
-}
-
 /* "processor	: 0", "cpu MHz		: 2445.400" */
-static void parse_cpuinfo(struct gauges *gauges, char *text, uint64_t time)
+static void parse_cpuinfo(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	unsigned long cpu = 0;
 	char *line;
@@ -284,7 +269,7 @@ static void parse_cpuinfo(struct gauges *gauges, char *text, uint64_t time)
 }
 
 /* "123 (name) S …": the 14th and 15th are the ticks that this process has had (proc(5)). */
-static void parse_own_stat(struct gauges *gauges, char *text, uint64_t time)
+static void parse_own_stat(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	enum { SKIPPED = 12 }; /* numbers and a letter behind the name */
 	char *at = strrchr(text, ')');
@@ -304,9 +289,9 @@ const struct gauge_file gauge_files[] = {
 	{ "/proc/meminfo", parse_meminfo },
 	{ "/proc/diskstats", parse_diskstats },
 	{ "/proc/net/dev", parse_net },
-	{ "/proc/pressure/cpu", parse_cpu_pressure },
-	{ "/proc/pressure/memory", parse_memory_pressure },
-	{ "/proc/pressure/io", parse_io_pressure },
+	{ "/proc/pressure/cpu", parse_pressure, "CPU" },
+	{ "/proc/pressure/memory", parse_pressure, "Memory" },
+	{ "/proc/pressure/io", parse_pressure, "I/O" },
 	{ "/proc/cpuinfo", parse_cpuinfo },
 	{ "/proc/self/stat", parse_own_stat },
 };

@@ -105,7 +105,7 @@ int gauges_read(struct gauges *gauges, uint64_t time)
 		gauges->gauges[i].has_value = false;
 	for (size_t i = 0; i < gauges->n_files; i++)
 		if (read_text(gauges, gauges->files[i].path))
-			gauges->files[i].parse(gauges, gauges->text, time);
+			gauges->files[i].parse(gauges, gauges->text, time, gauges->files[i].what);
 	snapshot = malloc(sizeof(*snapshot) + gauges->n_gauges * sizeof(*snapshot->values));
 	if (!snapshot)
 		return -ENOMEM;

@@ -45,7 +45,8 @@ struct gauges;
 struct gauge_file {
 	const char *path;
 	/* `text` ends with a zero byte, and is changed. `time` is when it was read. */
-	void (*parse)(struct gauges *gauges, char *text, uint64_t time);
+	void (*parse)(struct gauges *gauges, char *text, uint64_t time, const char *what);
+	const char *what; /* for names of gauges */
 };
 
 struct gauges {

@@ -21,10 +21,9 @@ static const struct {
 	{ "sched_waking", switch_code_waking },
 };
 
-/* Both PIDs are read together. */
 static int find_fields(struct switch_program *program)
 {
-	uint32_t tgid_offset, entity_offset, runtime_offset;
+	uint32_t entity_offset, runtime_offset;
 	int r = btf_find_field("task_struct", "start_time", &program->start_offset);
 
 	if (r == 0)
@@ -34,12 +33,7 @@ static int find_fields(struct switch_program *program)
 	if (r == 0)
 		r = btf_find_field("task_struct", "stack", &program->stack_offset);
 	if (r == 0)
-		r = btf_find_field("task_struct", "pid", &program->pid_offset);
-
-	if (r == 0)
-		r = btf_find_field("task_struct", "tgid", &tgid_offset);
-	if (r == 0 && tgid_offset != program->pid_offset + sizeof(uint32_t))
-		r = -EINVAL;
+		r = btf_find_pids(&program->pid_offset);
 	if (r == 0)
 		program->runtime_offset = entity_offset + runtime_offset;
 	if (r == 0 && btf_find_field("pt_regs", "orig_ax", &program->call_offset) < 0)
@@ -108,22 +102,16 @@ int switch_program_init(struct switch_program *program, size_t n_cpus)
 	return r;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 void switch_program_deinit(struct switch_program *program)
 {
 	switch_program_stop(program);
 	for (size_t i = 0; i < program->n; i++)
 		close(program->fds[i]);
-	close_fd(program->threads_fd);
+	cleanup_fd(&program->threads_fd);
 	bpf_unshare_item(program->settings, sizeof(*program->settings));
-	close_fd(program->settings_fd);
-	close_fd(program->stacks_fd);
-	close_fd(program->events_fd);
+	cleanup_fd(&program->settings_fd);
+	cleanup_fd(&program->stacks_fd);
+	cleanup_fd(&program->events_fd);
 	*program = (struct switch_program){ -1, -1, -1, -1 };
 }
 

@@ -10,12 +10,13 @@
 
 enum { CPUS_MAX = 1 << 13 }; /* of any kernel: NR_CPUS of x86-64 */
 
-/* Calls for each range of a list like "0-3,8"; -errno of open(2). */
-static int each_range(const char *path, void (*each)(int first, int last, void *arg), void *arg)
+/* The numbers of a list like "0-3,8", up to what contradicts itself. 0 or -errno. */
+static int read_list(const char *path, bool ret[CPUS_MAX])
 {
 	_cleanup_file_ FILE *file = fopen(path, "re");
 	int first, last;
 
+	memset(ret, 0, CPUS_MAX * sizeof(*ret));
 	if (!file)
 		return -errno;
 	while (fscanf(file, "%d", &first) == 1) {
@@ -24,76 +25,48 @@ static int each_range(const char *path, void (*each)(int first, int last, void *
 			last = first;
 		if (first < 0 || last < first || last >= CPUS_MAX)
 			return -EINVAL;
-		each(first, last, arg);
+		memset(ret + first, 1, (last - first + 1) * sizeof(*ret));
 		if (fgetc(file) != ',')
 			break;
 	}
 	return 0;
 }
 
-struct cpu_list {
-	int *cpus;
-	size_t n, n_max;
-};
-
-static void add_range(int first, int last, void *arg)
-{
-	struct cpu_list *list = arg;
-
-	for (; first <= last && list->n < list->n_max; first++)
-		list->cpus[list->n++] = first;
-}
-
 int cpus_find(int **ret, size_t *ret_n)
 {
-	struct cpu_list list = { .n_max = sysconf(_SC_NPROCESSORS_CONF) };
+	size_t n = 0, n_max = sysconf(_SC_NPROCESSORS_CONF);
+	int *cpus = calloc(n_max, sizeof(*cpus));
+	bool is_present[CPUS_MAX];
 
-	list.cpus = calloc(list.n_max, sizeof(*list.cpus));
-	if (!list.cpus)
+	if (!cpus)
 		return -ENOMEM;
-	if (each_range("/sys/devices/system/cpu/present", add_range, &list) < 0) {
-		list.n = 0;
-		add_range(0, list.n_max - 1, &list);
-	}
-	*ret = list.cpus;
-	*ret_n = list.n;
-	return list.n ? 0 : -ENODEV;
-}
-
-struct cpu_marks {
-	const int *cpus;
-	size_t n;
-	bool *is_online;
-};
-
-static void mark_range(int first, int last, void *arg)
-{
-	const struct cpu_marks *marks = arg;
-
-	for (size_t i = 0; i < marks->n; i++)
-		marks->is_online[i] |= marks->cpus[i] >= first && marks->cpus[i] <= last;
+	if (read_list("/sys/devices/system/cpu/present", is_present) < 0)
+		memset(is_present, 1, sizeof(is_present));
+	for (int i = 0; i < CPUS_MAX && n < n_max; i++)
+		if (is_present[i])
+			cpus[n++] = i;
+	*ret = cpus;
+	*ret_n = n;
+	return n ? 0 : -ENODEV;
 }
 
 void cpus_look(const int *cpus, size_t n, bool *ret_online)
 {
-	struct cpu_marks marks = { cpus, n, ret_online };
+	bool is_online[CPUS_MAX];
 
-	memset(ret_online, 0, n * sizeof(*ret_online));
-	if (each_range("/sys/devices/system/cpu/online", mark_range, &marks) < 0)
-		memset(ret_online, 1, n * sizeof(*ret_online));
-}
-
-static void keep_last(int first, int last, void *arg)
-{
-	int *highest = arg;
-
-	*highest = last;
+	if (read_list("/sys/devices/system/cpu/online", is_online) < 0)
+		memset(is_online, 1, sizeof(is_online));
+	for (size_t i = 0; i < n; i++)
+		ret_online[i] = is_online[cpus[i]];
 }
 
 int cpus_highest(void)
 {
-	int highest = sysconf(_SC_NPROCESSORS_CONF) - 1;
+	int highest = CPUS_MAX - 1;
+	bool is_possible[CPUS_MAX];
 
-	each_range("/sys/devices/system/cpu/possible", keep_last, &highest);
-	return highest;
+	read_list("/sys/devices/system/cpu/possible", is_possible);
+	while (highest >= 0 && !is_possible[highest])
+		highest--;
+	return highest < 0 ? sysconf(_SC_NPROCESSORS_CONF) - 1 : highest;
 }

@@ -61,7 +61,9 @@ void event_set_deinit(struct event_set *event_set)
 	free(event_set->cpus);
 	free(event_set->is_online);
 	free(event_set->events);
-	*event_set = (struct event_set){ 0 };
+	*event_set = (struct event_set){ .setup = event_set->setup,
+					 .has_waits = event_set->has_waits,
+					 .has_switches = event_set->has_switches };
 }
 
 static int remember_event(struct event_set *event_set, const struct recorded_event *event)
@@ -85,7 +87,7 @@ static size_t ring_bytes(const struct event_set *event_set, enum ring_kind kind)
 /* Gives an event the ring of its CPU, which the first event makes. Takes its descriptor over. */
 static int attach_ring(struct event_set *event_set, struct recorded_event event, size_t cpu)
 {
-	struct ring *ring = &event_set->rings[event.kind * event_set->n_cpus + cpu];
+	struct ring *ring = event_set_ring(event_set, event.kind, cpu);
 	_cleanup_fd_ int owned = event.fd;
 	int r = event_read_id(event.fd, &event.id);
 
@@ -99,9 +101,11 @@ static int attach_ring(struct event_set *event_set, struct recorded_event event,
 		if (r < 0)
 			return r;
 	}
-	r = remember_event(event_set, &event);
-	if (r == 0)
+	r = GROWING_LIST_MAKE_ROOM(event_set->events, event_set->n_events);
+	if (r == 0) {
+		event_set->events[event_set->n_events++] = event;
 		take_fd(&owned);
+	}
 	return r;
 }
 
@@ -193,15 +197,16 @@ int event_set_open_again(struct event_set *event_set, size_t cpu)
 	return r;
 }
 
-int event_set_add_kernel_code(struct event_set *event_set)
+/* One more on each CPU whose ring of that kind is there. */
+static int add_to_rings(struct event_set *event_set, struct recorded_event event,
+			int (*open)(const struct event_setup *setup, pid_t pid, int cpu))
 {
-	struct recorded_event event = { .kind = RING_SIDEBAND };
 	int r = 0;
 
 	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++) {
-		if (event_set->rings[i].fd < 0) /* it is offline, or all tasks have ended */
-			continue;
-		event.fd = event_open_kernel_code(&event_set->setup, event_set->cpus[i]);
+		if (event_set_ring(event_set, event.kind, i)->fd < 0)
+			continue; /* it is offline, or all tasks have ended */
+		event.fd = open(&event_set->setup, -1, event_set->cpus[i]);
 		if (event.fd == -ENODEV)
 			continue;
 		r = event.fd < 0 ? event.fd : attach_ring(event_set, event, i);
@@ -209,21 +214,10 @@ int event_set_add_kernel_code(struct event_set *event_set)
 	return r;
 }
 
-/* One more on each CPU whose ring of that kind is there. */
-static int add_to_rings(struct event_set *event_set, struct recorded_event event,
-			int (*open)(const struct event_setup *setup, int cpu))
+int event_set_add_kernel_code(struct event_set *event_set)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++) {
-		if (event_set->rings[event.kind * event_set->n_cpus + i].fd < 0)
-			continue;
-		event.fd = open(&event_set->setup, event_set->cpus[i]);
-		if (event.fd == -ENODEV)
-			continue;
-		r = event.fd < 0 ? event.fd : attach_ring(event_set, event, i);
-	}
-	return r;
+	return add_to_rings(event_set, (struct recorded_event){ .kind = RING_SIDEBAND },
+			    event_open_kernel_code);
 }
 
 int event_set_add_switches(struct event_set *event_set)
@@ -233,16 +227,11 @@ int event_set_add_switches(struct event_set *event_set)
 	return add_to_rings(event_set, event, event_open_all_switches);
 }
 
-static int open_all_wakings(const struct event_setup *setup, int cpu)
-{
-	return event_open_wakings(setup, -1, cpu);
-}
-
 int event_set_add_wakings(struct event_set *event_set)
 {
 	const struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_WAKING };
 
-	return add_to_rings(event_set, event, open_all_wakings);
+	return add_to_rings(event_set, event, event_open_wakings);
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -264,23 +253,7 @@ const struct recorded_event *event_set_find_event(const struct event_set *event_
 	return bsearch(&key, event_set->events, event_set->n_events, sizeof(key), compare_ids);
 }
 
-int event_set_each_output(const struct event_set *event_set,
-			  int (*each)(int cpu, int waits_fd, int switches_fd, void *arg), void *arg)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++) {
-		const struct ring *waits = &event_set->rings[RING_WAITS * event_set->n_cpus + i],
-				  *switches =
-					  &event_set->rings[RING_SWITCHES * event_set->n_cpus + i];
-
-		if (waits->fd >= 0)
-			r = each(event_set->cpus[i], waits->fd, switches->fd, arg);
-	}
-	return r;
-}
-
-static int enable(struct event_set *event_set, enum ring_kind first, enum ring_kind last)
+int event_set_enable(struct event_set *event_set, enum ring_kind first, enum ring_kind last)
 {
 	for (size_t i = 0; i < event_set->n_events; i++) {
 		const struct recorded_event *event = &event_set->events[i];
@@ -290,16 +263,6 @@ static int enable(struct event_set *event_set, enum ring_kind first, enum ring_k
 			return -errno;
 	}
 	return 0;
-}
-
-int event_set_enable_sideband(struct event_set *event_set)
-{
-	return enable(event_set, RING_SIDEBAND, RING_SIDEBAND);
-}
-
-int event_set_enable_others(struct event_set *event_set)
-{
-	return enable(event_set, RING_SAMPLES, RING_WAITS);
 }
 
 void event_set_disable(struct event_set *event_set)

@@ -56,6 +56,8 @@ struct event_set {
 
 /* Learns which CPUs are online; `setup` and `ring_bytes` have been filled in. 0 or -errno. */
 int event_set_init(struct event_set *event_set);
+
+/* Closes everything. What was asked for stays, with what the kernel did not give of it. */
 void event_set_deinit(struct event_set *event_set);
 
 /*
@@ -85,17 +87,8 @@ void event_set_sort_events(struct event_set *event_set);
 /* The event that a sample names; NULL: none of ours. */
 const struct recorded_event *event_set_find_event(const struct event_set *event_set, uint64_t id);
 
-/* On each CPU the events that a program of switches puts its records out to. 0, or as `each`. */
-int event_set_each_output(const struct event_set *event_set,
-			  int (*each)(int cpu, int waits_fd, int switches_fd, void *arg),
-			  void *arg);
-
-/*
- * The side-band alone, and all others: whoever looks at what is there already does so in between,
- * as the rings of samples would not last while it looks. 0 or -errno.
- */
-int event_set_enable_sideband(struct event_set *event_set);
-int event_set_enable_others(struct event_set *event_set);
+/* Enables the events of these kinds. 0 or -errno. */
+int event_set_enable(struct event_set *event_set, enum ring_kind first, enum ring_kind last);
 void event_set_disable(struct event_set *event_set);
 
 /* Nanoseconds that tasks have run under the first event, which is a clock of theirs. */
@@ -103,6 +96,12 @@ uint64_t event_set_time(const struct event_set *event_set);
 
 /* Records of that kind's events that the kernel says were lost in all. */
 uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind);
+
+static inline struct ring *event_set_ring(const struct event_set *event_set, enum ring_kind kind,
+					  size_t cpu)
+{
+	return &event_set->rings[kind * event_set->n_cpus + cpu];
+}
 
 static inline enum ring_kind event_set_ring_kind(const struct event_set *event_set, size_t ring)
 {

@@ -64,49 +64,15 @@ static struct perf_event_attr sampled_attr(const struct event_setup *setup, uint
 	return attr;
 }
 
-/* What a program in the kernel puts out there. */
-static void make_output(struct perf_event_attr *attr)
-{
-	attr->type = PERF_TYPE_SOFTWARE;
-	attr->config = PERF_COUNT_SW_BPF_OUTPUT;
-	attr->sample_period = 1;
-}
-
-/* Who is switched out, each time. The kernel takes it as it goes: the stack is that of its wait. */
-static struct perf_event_attr waits_attr(const struct event_setup *setup)
+/* A sample each time, with data of its own. */
+static struct perf_event_attr waits_attr(const struct event_setup *setup, uint32_t type,
+					 uint64_t config)
 {
 	struct perf_event_attr attr = sample_attr(setup);
 
 	attr.sample_type = RECORD_SAMPLE_RAW_TYPE;
-	if (setup->has_switch_program) {
-		make_output(&attr);
-		return attr;
-	}
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	attr.sample_period = 1;
-	return attr;
-}
-
-static struct perf_event_attr raw_attr(const struct event_setup *setup)
-{
-	struct perf_event_attr attr = common_attr(setup);
-
-	attr.inherit = 0;
-	attr.sample_type = RECORD_RAW_TYPE;
-	attr.wakeup_watermark = setup->switch_wakeup;
-	if (!setup->no_lost_format)
-		attr.read_format = FORMAT_LOST;
-	return attr;
-}
-
-static struct perf_event_attr wakings_attr(const struct event_setup *setup)
-{
-	struct perf_event_attr attr = sample_attr(setup);
-
-	attr.sample_type = RECORD_SAMPLE_RAW_TYPE;
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = setup->waking_tracepoint;
+	attr.type = type;
+	attr.config = config;
 	attr.sample_period = 1;
 	return attr;
 }
@@ -138,9 +104,16 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 /* What a program tells of them, by its data. */
 static struct perf_event_attr told_switches_attr(const struct event_setup *setup)
 {
-	struct perf_event_attr attr = raw_attr(setup);
+	struct perf_event_attr attr = common_attr(setup);
 
-	make_output(&attr);
+	attr.inherit = 0;
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+	attr.sample_period = 1;
+	attr.sample_type = RECORD_RAW_TYPE;
+	attr.wakeup_watermark = setup->switch_wakeup;
+	if (!setup->no_lost_format)
+		attr.read_format = FORMAT_LOST;
 	return attr;
 }
 
@@ -254,27 +227,34 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 			  pid, cpu);
 }
 
+/* The kernel samples a thread as it goes: the stack is that of its wait. */
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	return setup->no_kernel ? -EACCES : open_event(waits_attr(setup), pid, cpu);
+	uint64_t config = setup->has_switch_program ? PERF_COUNT_SW_BPF_OUTPUT
+						    : PERF_COUNT_SW_CONTEXT_SWITCHES;
+
+	if (setup->no_kernel)
+		return -EACCES;
+	return open_event(waits_attr(setup, PERF_TYPE_SOFTWARE, config), pid, cpu);
 }
 
-int event_open_all_switches(const struct event_setup *setup, int cpu)
+int event_open_all_switches(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	return open_event(switches_attr(setup), -1, cpu);
+	return open_event(switches_attr(setup), pid, cpu);
 }
 
 int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	struct perf_event_attr attr = wakings_attr(setup);
+	struct perf_event_attr attr =
+		waits_attr(setup, PERF_TYPE_TRACEPOINT, setup->waking_tracepoint);
 
 	attr.inherit = pid >= 0 && setup->inherit;
 	return open_event(attr, pid, cpu);
 }
 
-int event_open_kernel_code(const struct event_setup *setup, int cpu)
+int event_open_kernel_code(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	return open_event(kernel_code_attr(setup), -1, cpu);
+	return open_event(kernel_code_attr(setup), pid, cpu);
 }
 
 bool event_kernel_tells_lost(void)

@@ -52,17 +52,17 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu);
 /* RECORD_SAMPLE_RAW_TYPE, as are wakings, whose ring it is. */
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu);
 
-/* Each switch of all tasks, beside what a program tells of them. */
-int event_open_all_switches(const struct event_setup *setup, int cpu);
+/* Each switch, beside what a program tells of them. */
+int event_open_all_switches(const struct event_setup *setup, pid_t pid, int cpu);
 
 /* Whom a task wakes, with pid -1 each, and what it does then. Only with `waking_tracepoint`. */
 int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu);
 
 /*
- * The same for code of the kernel, always of all tasks. -EINVAL: the kernel does not tell of it
+ * The same for code of the kernel, of all tasks. -EINVAL: the kernel does not tell of it
  * (before 5.1).
  */
-int event_open_kernel_code(const struct event_setup *setup, int cpu);
+int event_open_kernel_code(const struct event_setup *setup, pid_t pid, int cpu);
 
 /* Whether this kernel tells at the end what was lost (6.0): PERF_FORMAT_LOST. */
 bool event_kernel_tells_lost(void);

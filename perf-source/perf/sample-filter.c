@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
+#include "common/base/cleanup.h"
 #include "perf-source/bpf/bpf.h"
 #include "perf-source/perf/sample-filter.h"
 
@@ -267,8 +267,7 @@ int sample_filter_load(struct sample_filter *filter, int followed_fd)
 {
 	struct bpf_code code = { .n = 0 };
 
-	filter->left_out_fd =
-		bpf_make_map(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(uint64_t), 1);
+	filter->left_out_fd = bpf_make_counter();
 	if (filter->left_out_fd < 0)
 		return filter->left_out_fd;
 	put_filter(&code, filter, followed_fd);
@@ -278,18 +277,12 @@ int sample_filter_load(struct sample_filter *filter, int followed_fd)
 
 void sample_filter_unload(struct sample_filter *filter)
 {
-	if (filter->program_fd >= 0)
-		close(filter->program_fd);
-	if (filter->left_out_fd >= 0)
-		close(filter->left_out_fd);
+	cleanup_fd(&filter->program_fd);
+	cleanup_fd(&filter->left_out_fd);
 	filter->program_fd = filter->left_out_fd = -1;
 }
 
 uint64_t sample_filter_left_out(const struct sample_filter *filter)
 {
-	uint64_t n = 0;
-
-	if (filter->left_out_fd < 0 || bpf_map_get(filter->left_out_fd, &(uint32_t){ 0 }, &n) < 0)
-		return 0;
-	return n;
+	return bpf_read_counter(filter->left_out_fd);
 }

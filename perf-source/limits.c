@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/base/capabilities.h"
+#include "common/base/cleanup.h"
+#include "perf-source/perf-source.h"
+
+enum {
+	RING_DEFAULT_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
+	RATE_MAX = 20000,		     /* Hz */
+	RINGS_MAX = 256 * 1024 * 1024,	     /* of few CPUs together, which may have more each */
+	RING_SECONDS_PART = 3,		     /* of a second, the least of it that rings hold */
+	STACK_OF_SMALL_RINGS = 32768,
+	SAMPLE_OVERHEAD = 400, /* bytes of a sample beside its stack */
+};
+
+static int read_setting(const char *path, int otherwise)
+{
+	_cleanup_file_ FILE *file = fopen(path, "re");
+	int value;
+
+	return file && fscanf(file, "%d", &value) == 1 ? value : otherwise;
+}
+
+int limits_paranoid(void)
+{
+	return read_setting("/proc/sys/kernel/perf_event_paranoid", 2);
+}
+
+/* What one CPU gives at most. How often each tracepoint is met, nobody knows: as often as the rate.
+ */
+static uint64_t bytes_a_second(const struct perf_source_options *options)
+{
+	uint64_t n_events = options->n_events ? options->n_events : 1;
+
+	return n_events * options->rate * (options->stack_size + SAMPLE_OVERHEAD);
+}
+
+/*
+ * Only what is there of a stack is copied, so that of most nothing more comes with the larger size;
+ * but each sample has room for it in the ring.
+ */
+void limits_choose_stack_size(struct perf_source_options *options)
+{
+	bool has_rings = limits_paranoid() < 0 || capabilities_have(CAP_IPC_LOCK);
+
+	if (options->stack_size)
+		return;
+	options->stack_size = RECORD_STACK_MAX;
+	if (!has_rings || options->has_waits ||
+	    bytes_a_second(options) > RING_SECONDS_PART * RING_DEFAULT_MAX)
+		options->stack_size = STACK_OF_SMALL_RINGS;
+}
+
+/*
+ * Room for a second of samples, as a power of two. At 4,999 Hz with 64 KiB of stack, 32 MiB are a
+ * tenth of that, and on a busy machine it can take as long until all stages have had a CPU.
+ */
+static size_t default_ring_bytes(const struct perf_source_options *options)
+{
+	size_t wanted = bytes_a_second(options), size = RING_DEFAULT_MIN;
+	size_t most = RINGS_MAX / sysconf(_SC_NPROCESSORS_CONF);
+
+	if (most < RING_DEFAULT_MAX)
+		most = RING_DEFAULT_MAX;
+	while (size < wanted && size * 2 <= most)
+		size *= 2;
+	return size;
+}
+
+/* The least that is of use: a few samples. */
+size_t limits_least_ring_bytes(const struct perf_source_options *options)
+{
+	size_t size = sysconf(_SC_PAGESIZE);
+
+	while (size < 4 * (options->stack_size + SAMPLE_OVERHEAD))
+		size *= 2;
+	return size;
+}
+
+/* What was asked for, as a power of two; or enough for the rate. */
+size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options)
+{
+	size_t least = limits_least_ring_bytes(options), size = least;
+
+	if (!options->ring_bytes)
+		return default_ring_bytes(options);
+	if (options->ring_bytes < least)
+		stage_warn(stage, "-m %zu is too little for stacks of %" PRIu32 " bytes: using %zu",
+			   options->ring_bytes, options->stack_size, least);
+	while (size * 2 <= options->ring_bytes)
+		size *= 2;
+	return size;
+}
+
+/*
+ * The kernel takes 10 to 16 us for a sample with its stack, of the time of the program itself, and
+ * slows down no timer: at 50,000 Hz a program takes 20 times as long, at 100,000 it stands.
+ */
+void limits_lower_rate(struct stage *stage, struct perf_source_options *options)
+{
+	int setting = read_setting("/proc/sys/kernel/perf_event_max_sample_rate", RATE_MAX);
+	uint64_t most = setting < RATE_MAX ? setting : RATE_MAX;
+
+	if (options->rate <= most)
+		return;
+	stage_warn(stage, "%" PRIu64 " Hz is more than %s: using %" PRIu64, options->rate,
+		   most < RATE_MAX ? "kernel.perf_event_max_sample_rate"
+				   : "leaves a program time for itself",
+		   most);
+	options->rate = most;
+}
+
+uint64_t limits_ring_milliseconds(const struct perf_source_options *options, size_t ring_bytes)
+{
+	return ring_bytes * 1000 / bytes_a_second(options);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "perf-source/ring-poll.h"
+
+enum {
+	WAIT_MS = 250,	      /* at most: quiet CPUs never reach their rings' mark */
+	NEWS_WAIT_MS = 20,    /* for more of it, and until it is old enough (merge.h) */
+	NO_NEWS_WAIT_MS = 50, /* the same once something else has happened in vain */
+	FILLED_PART = 4,      /* a ring of side-band that is full by a 4th does not wait */
+};
+
+int ring_poll_init(struct ring_poll *polled, const int *process_fds, size_t n_processes,
+		   int server_fd)
+{
+	size_t n = 0;
+
+	polled->n_sideband = polled->event_set->n_cpus;
+	polled->n_rings = polled->event_set->n_rings;
+	polled->n_processes = n_processes;
+	polled->n = polled->n_rings + polled->n_processes + 1;
+	polled->fds = calloc(polled->n, sizeof(*polled->fds));
+	polled->seen = calloc(polled->n_sideband, sizeof(*polled->seen));
+	if (!polled->fds || !polled->seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < polled->n_rings; i++)
+		polled->fds[n++].fd = polled->event_set->rings[i].fd;
+	for (size_t i = 0; i < polled->n_processes; i++)
+		polled->fds[n++].fd = process_fds[i];
+	polled->fds[n++].fd = server_fd;
+	for (size_t i = 0; i < n; i++)
+		polled->fds[i].events = POLLIN;
+	return 0;
+}
+
+void ring_poll_deinit(struct ring_poll *polled)
+{
+	free(polled->fds);
+	free(polled->seen);
+}
+
+static bool has_news(struct ring_poll *polled)
+{
+	for (size_t i = 0; i < polled->n_sideband; i++) {
+		const struct ring *ring = &polled->event_set->rings[i];
+
+		if (ring->fd < 0) /* of a CPU that is offline */
+			continue;
+		if (merge_look_ahead(polled->merge, i, &polled->seen[i], polled->is_news,
+				     polled->arg))
+			return true;
+		if (polled->seen[i] - ring->position > ring->size / FILLED_PART)
+			return true;
+	}
+	return false;
+}
+
+static bool is_readable(const struct ring_poll *polled, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (polled->fds[i].revents)
+			return true;
+	return false;
+}
+
+/* Whether all that we waited for is something that will not get old. */
+static bool may_wait(struct ring_poll *polled, int news_wait_ms)
+{
+	bool has_sideband = is_readable(polled, 0, polled->n_sideband);
+
+	if (has_sideband && poll(NULL, 0, news_wait_ms) < 0)
+		return false;
+	if (is_readable(polled, polled->n_sideband, polled->n))
+		return false;
+	return !has_sideband || !has_news(polled);
+}
+
+static void note_hang_up(struct ring_poll *polled)
+{
+	for (size_t i = 0; i < polled->n_sideband; i++)
+		if (polled->fds[i].revents & POLLHUP && !polled->hung_up_at)
+			polled->hung_up_at = clock_now(CLOCK_MONOTONIC);
+}
+
+/* A task's event hangs up for good when it ends, and a pidfd is readable then. */
+static void leave_ended(struct ring_poll *polled)
+{
+	note_hang_up(polled);
+	for (size_t i = 0; i < polled->n; i++) {
+		bool is_process = i >= polled->n_rings && i < polled->n_rings + polled->n_processes;
+
+		if (polled->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL) ||
+		    (is_process && polled->fds[i].revents & POLLIN))
+			polled->fds[i].fd = -1;
+	}
+}
+
+static bool has_process_left(const struct ring_poll *polled)
+{
+	for (size_t i = 0; i < polled->n_processes; i++)
+		if (polled->fds[polled->n_rings + i].fd >= 0)
+			return true;
+	return !polled->n_processes;
+}
+
+bool ring_poll_wait(struct ring_poll *polled)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC),
+		 until = now + WAIT_MS * NANOSECONDS_A_MILLISECOND;
+	int news_wait_ms = NEWS_WAIT_MS;
+
+	/* Records younger than the merge slack were skipped: they are looked at again. */
+	memset(polled->seen, 0, polled->n_sideband * sizeof(*polled->seen));
+	while (now < until) {
+		if (poll(polled->fds, polled->n, (until - now) / NANOSECONDS_A_MILLISECOND + 1) <=
+		    0)
+			break;
+		leave_ended(polled);
+		if (!may_wait(polled, news_wait_ms))
+			break;
+		news_wait_ms = NO_NEWS_WAIT_MS;
+		now = clock_now(CLOCK_MONOTONIC);
+	}
+	return has_process_left(polled);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a recording has lost, refused and counted. */
+#include "perf-source/perf-source.h"
+
+static void add(struct stage *stage, const char *group, const char *name, uint64_t n)
+{
+	*counters_get(&stage->counters, group, name) += n;
+}
+
+static void add_some(struct stage *stage, const char *group, const char *name, uint64_t n)
+{
+	if (n)
+		add(stage, group, name, n);
+}
+
+/* The kernel knows what was lost at the very end, too, which no record tells. */
+static void count_lost(struct stage *stage, struct perf_source *self)
+{
+	const struct event_set *events = &self->event_set;
+	bool is_exact = !events->setup.no_lost_format;
+	uint64_t lost = is_exact ? event_set_lost(events, RING_SAMPLES) : self->lost_told;
+
+	stage_miss(stage, STAGE_KERNEL_LOST, lost);
+	missing_tell(self, stage, lost);
+	if (!is_exact || (!events->has_waits && !self->scheduler))
+		return;
+	*counters_get(&stage->counters, "events", "switches-lost") =
+		event_set_lost(events, RING_SWITCHES);
+	*counters_get(&stage->counters, "events", "waits-lost") =
+		event_set_lost(events, RING_WAITS);
+}
+
+void perf_source_count(struct stage *stage, struct perf_source *self)
+{
+	const struct processes *processes = &self->processes;
+
+	count_lost(stage, self);
+	for (size_t i = 0; i < self->n_filters; i++)
+		add(stage, "samples", "not-wanted", sample_filter_left_out(&self->filters[i]));
+	add_some(stage, "refused", "processes",
+		 self->followed.n_refused + follow_program_count_refused(&self->followed.program));
+	add_some(stage, "refused", "marks", self->marks.n_refused);
+	processes_warn_of_refused(&self->processes);
+	add(stage, "events", "late", self->merge.n_late);
+	add(stage, "processes", "incarnations", processes->n_upids);
+	add(stage, "processes", "maps-read-again", processes->n_rereads);
+	add(stage, "processes", "maps-compared", processes->n_compared);
+	add(stage, "processes", "mappings-moved", processes->n_moved);
+}
