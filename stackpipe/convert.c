@@ -108,7 +108,7 @@ static int add_sink(struct pipeline *pipeline, const struct conversion *conversi
 
 	for (size_t i = 0; i < conversion->n_sink_arguments && r == 0; i++)
 		r = pipeline_add_argument(pipeline, conversion->sink_arguments[i]);
-	return r < 0 ? r : pipeline_add_argument(pipeline, conversion->to);
+	return r < 0 ? r : pipeline_add_file(pipeline, conversion->to);
 }
 
 /* perf's files have been through the symbolizer already; a recorded stream has no stage yet. */

@@ -19,18 +19,18 @@ static const char perf_magic[] = "PERFILE2";
 
 enum { HEAD_SIZE = sizeof(struct wire_header) + sizeof(struct wire_hello) };
 
-static int add(struct pipeline *pipeline, const char *program, const char *argument)
+static int add(struct pipeline *pipeline, const char *program, const char *path)
 {
 	int r = pipeline_add(pipeline, program);
 
-	if (r == 0 && argument)
-		r = pipeline_add_argument(pipeline, argument);
-	return r;
+	return r < 0 ? r : pipeline_add_file(pipeline, path);
 }
 
 static int add_quiet(struct pipeline *pipeline, const char *program)
 {
-	return add(pipeline, program, "-q");
+	int r = pipeline_add(pipeline, program);
+
+	return r < 0 ? r : pipeline_add_argument(pipeline, "-q");
 }
 
 static bool is_perf_directory(const char *path)

@@ -42,6 +42,13 @@ int pipeline_add_argument(struct pipeline *pipeline, const char *argument)
 	return pipeline_add_argument_to(pipeline, pipeline->n - 1, argument);
 }
 
+int pipeline_add_file(struct pipeline *pipeline, const char *path)
+{
+	int r = path[0] == '-' && path[1] ? pipeline_add_argument(pipeline, "--") : 0;
+
+	return r < 0 ? r : pipeline_add_argument(pipeline, path);
+}
+
 int pipeline_add(struct pipeline *pipeline, const char *program)
 {
 	pipeline->stages[pipeline->n++] = (struct pipeline_stage){ .pid = -1 };

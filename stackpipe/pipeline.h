@@ -34,6 +34,9 @@ void pipeline_deinit(struct pipeline *pipeline);
 int pipeline_add(struct pipeline *pipeline, const char *program);
 int pipeline_add_argument(struct pipeline *pipeline, const char *argument);
 
+/* The last one of a stage, a file, which is none of its options whatever it is called. */
+int pipeline_add_file(struct pipeline *pipeline, const char *path);
+
 /* An argument of any stage, by number. */
 int pipeline_add_argument_to(struct pipeline *pipeline, size_t number, const char *argument);
 

@@ -255,7 +255,8 @@ int command_record(int argc, char **argv)
 		add(&recording, SINK, "--force");
 	else if (!strcmp(recording.output, DEFAULT_OUTPUT))
 		add(&recording, SINK, "--keep-old");
-	add(&recording, SINK, recording.output);
+	if (pipeline_add_file(&recording.pipeline, recording.output) < 0)
+		abort();
 	if (strcmp(recording.output, "-"))
 		recording.pipeline.command_output_fd = STDOUT_FILENO;
 	if (recording.is_shown)

@@ -75,16 +75,21 @@ struct traced *traced_free(struct traced *traced)
 	return NULL;
 }
 
-/* The clock of the output never goes back. */
+/*
+ * The clock of the output never goes back, and no record's time is before the last look but one:
+ * which records are late, only the clock of the rings says.
+ */
 static uint64_t pass_time(struct traced *traced, struct heap_teller *teller, uint64_t time)
 {
 	uint64_t ns = time_map_ns(&traced->time_map, time);
 
-	if (ns < traced->last_ns) {
+	if (time < traced->last_time)
 		++*teller->n_late;
-		return traced->last_ns;
-	}
-	return traced->last_ns = ns;
+	else
+		traced->last_time = time;
+	if (ns > traced->last_ns)
+		traced->last_ns = ns;
+	return traced->last_ns;
 }
 
 static int tell_lost(struct traced *traced, struct heap_teller *teller, uint32_t tid,

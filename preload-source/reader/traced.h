@@ -59,6 +59,7 @@ struct traced {
 	enum heap_when_full when_full;
 	uint64_t list; /* of its mappings, in `published` */
 	struct time_map time_map;
+	uint64_t last_time; /* of the latest event that was handed out, by the rings' clock */
 	uint64_t last_ns;   /* of what was handed out */
 	uint32_t looked_at; /* how much was wanted when its mappings were looked at last */
 	uint64_t n_unheard;

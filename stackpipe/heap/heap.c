@@ -380,7 +380,8 @@ static int record(void)
 			pass_on(SINK, "--sandbox", sandbox);
 		if (format)
 			pass_on(SINK, "-f", format);
-		add(SINK, output);
+		if (pipeline_add_file(&recording, output) < 0)
+			abort();
 	}
 	if (is_shown) {
 		pipeline_print(&recording, stdout);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* stackpipe report: reads a recording as a stage, and says where the time went. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -56,12 +57,15 @@ static void parse_time(const char *text, const struct argp_state *state)
 		stage_usage_error(state, "--time is FROM:TO in seconds, not '%s'", text);
 }
 
-static uint64_t parse_number(const char *text, const char *what, const struct argp_state *state)
+static uint64_t parse_number(const char *text, const char *what, uint64_t max,
+			     const struct argp_state *state)
 {
+	unsigned long n;
 	char *end;
-	unsigned long n = strtoul(text, &end, 10);
 
-	if (!*text || *text == '-' || *end)
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || n > max)
 		stage_usage_error(state, "%s is a number, not '%s'", what, text);
 	return n;
 }
@@ -80,10 +84,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options.subject = regex_option_compile(arg, state);
 		return 0;
 	case 'n':
-		options.n_rows = parse_number(arg, "-n", state);
+		options.n_rows = parse_number(arg, "-n", SIZE_MAX, state);
 		return 0;
 	case 'p':
-		options.pid = parse_number(arg, "-p", state);
+		options.pid = parse_number(arg, "-p", UINT32_MAX, state);
 		return 0;
 	case KEY_MIN:
 		options.min_percent = strtod(arg, &end);
