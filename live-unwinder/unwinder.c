@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 
 #include "common/base/arch.h"
+#include "common/stream/sample.h"
 #include "live-unwinder/unwinder.h"
 
 enum { FRAMES_DEFAULT = 512 };
@@ -288,17 +289,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 		.n_frames_max = self->n_frames_max,
 		.stack_asked = self->stack_asked,
 	};
-	struct wire_stack stack = {
-		.time = sample.time,
-		.process = sample.process,
-		.tid = sample.tid,
-		.cpu = sample.cpu,
-		.weight = sample.weight,
-		.event = sample.event,
-		.flags = sample.flags,
-		.waker = sample.waker,
-		.waker_tid = sample.waker_tid,
-	};
+	struct wire_stack stack = wire_stack_of_sample(&sample);
 	int r;
 
 	if (sample.stack_image)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "common/base/perf-counter.h"
+#include "common/stream/sample.h"
 #include "perfdata-source/samples.h"
 
 static int put_event(struct stage *stage, struct replay *replay, uint32_t number)
@@ -98,14 +99,7 @@ static int put_stack(struct stage *stage, struct replay *replay, const struct pa
 	size_t n_user = take_chain(sample, PERF_CONTEXT_USER, user, sizeof(user) / sizeof(*user));
 	struct wire_addrs kernel = common->kernel;
 	size_t n = 0;
-	struct wire_stack stack = {
-		.time = common->time,
-		.process = common->process,
-		.tid = common->tid,
-		.cpu = common->cpu,
-		.weight = common->weight,
-		.event = common->event,
-	};
+	struct wire_stack stack = wire_stack_of_sample(common);
 
 	if (!n_user && !kernel.n && is_kernel_address(common->address))
 		kernel = (struct wire_addrs){ &common->address, 1 };
