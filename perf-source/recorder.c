@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/arch.h"
 #include "common/base/capabilities.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"

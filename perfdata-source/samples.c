@@ -173,6 +173,7 @@ int samples_take(struct stage *stage, struct replay *replay, const struct ordere
 		 uint64_t time)
 {
 	const struct parsed_sample *sample = &record->sample;
+	const struct arch *arch = replay->header.events.arch;
 	uint64_t registers[ARCH_REGISTERS_MAX], kernel[WIRE_KERNEL_FRAMES_MAX], address = 0;
 	bool has_user = sample->abi && sample->registers && record->event->has_registers &&
 			record->event->stack_size;
@@ -193,11 +194,11 @@ int samples_take(struct stage *stage, struct replay *replay, const struct ordere
 		++*counters_get(&stage->counters, "samples", "registers-being-written");
 		out.abi = has_user = false;
 	}
-	for (size_t i = 0; has_user && i < arch_host.n_registers; i++)
+	for (size_t i = 0; has_user && i < arch->n_registers; i++)
 		registers[i] = layout_word(sample->registers, record->event->register_at[i]);
 	if (has_user) {
-		address = registers[arch_host.ip_index];
-		out.registers = (struct wire_addrs){ registers, arch_host.n_registers };
+		address = arch_sampled(arch, registers, arch->pc);
+		out.registers = (struct wire_addrs){ registers, arch->n_registers };
 		if (!record->is_in_file ||
 		    !stack_reference_fill(&replay->stack_reference, sample, &out))
 			out.stack = (struct wire_blob){ sample->stack, sample->stack_size };

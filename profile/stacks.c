@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/text.h"
 #include "common/stream/sample.h"
 #include "profile/stacks.h"
@@ -212,6 +212,7 @@ int stacks_handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct stacks *stacks = data;
 	const struct wire_sample *sample = view;
+	const struct arch *arch = arch_find(stacks->hello.machine);
 	struct wire_stack stack = wire_stack_of_sample(sample);
 	size_t n = 0;
 
@@ -221,9 +222,9 @@ int stacks_handle_sample(struct stage *stage, void *data, const void *view)
 			.address = sample->kernel.data[n],
 			.flags = WIRE_frame_flags_KERNEL | (n ? 0 : WIRE_frame_flags_EXACT),
 		};
-	if (sample->registers.n == arch_host.n_registers)
+	if (arch && sample->registers.n == arch->n_registers)
 		stacks->raw_frames[n++] = (struct wire_frame){
-			.address = sample->registers.data[arch_host.ip_index],
+			.address = arch_sampled(arch, sample->registers.data, arch->pc),
 			.flags = WIRE_frame_flags_EXACT,
 		};
 	stack.frames = (struct wire_frames){ stacks->raw_frames, n };
