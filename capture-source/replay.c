@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "capture-source/replay.h"
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/file/compression.h"
 #include "common/base/text.h"
 
@@ -70,8 +70,8 @@ int replay_start(struct stage *stage, void *self, struct wire_hello *hello)
 
 	replay->stage = stage;
 	places_init(&replay->places, stage);
-	hello->machine = arch_host.machine;
-	hello->register_mask = arch_host.register_mask;
+	hello->machine = arch_host()->elf_machine;
+	hello->register_mask = arch_host()->register_mask;
 	hello->clock = WIRE_clock_MONOTONIC;
 	if (syscap_file_is(replay->file.data, replay->file.size))
 		return replay_syscap_start(stage, replay, hello);

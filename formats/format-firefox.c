@@ -13,6 +13,7 @@
 #include "formats/firefox-markers.h"
 #include "formats/output-stream.h"
 #include "formats/whole-profile.h"
+#include "common/arch/arch.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/growing-list.h"
@@ -490,7 +491,7 @@ static void put_meta(struct writing *self, enum stage_stream_end end)
 	fputs("]}]},\n", out);
 }
 
-static void put_library(FILE *out, const char *path, const char *build_id)
+static void put_library(FILE *out, const char *path, const char *build_id, const char *arch)
 {
 	const char *const members[] = { "name", "debugName", "path", "debugPath" };
 
@@ -498,7 +499,7 @@ static void put_library(FILE *out, const char *path, const char *build_id)
 		fprintf(out, "%s\"%s\":", i ? "," : "\n{", members[i]);
 		json_put_text(out, i < 2 ? text_last_part(path) : path);
 	}
-	fputs(",\"breakpadId\":\"\",\"arch\":\"x86_64\",\"codeId\":", out);
+	fprintf(out, ",\"breakpadId\":\"\",\"arch\":\"%s\",\"codeId\":", arch);
 	if (*build_id)
 		json_put_text(out, build_id);
 	else
@@ -509,6 +510,7 @@ static void put_library(FILE *out, const char *path, const char *build_id)
 static void put_libraries(struct writing *self)
 {
 	const struct profile *profile = self->profile;
+	const struct arch *arch = arch_find(profile->stacks->hello.machine);
 	FILE *out = self->out;
 
 	fputs("\"libs\":[", out);
@@ -517,7 +519,7 @@ static void put_libraries(struct writing *self)
 
 		fputs(i > 1 ? "," : "", out);
 		put_library(out, profile_text(profile, module->path),
-			    profile_text(profile, module->build_id));
+			    profile_text(profile, module->build_id), arch ? arch->name : "");
 	}
 	fputs("],\n", out);
 }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "common/base/hash.h"
-#include "common/base/arch.h"
 #include "common/base/zero-pages.h"
 #include "live-unwinder/call-sites.h"
 
@@ -15,7 +14,7 @@ int call_sites_new(struct image_files *files, struct call_sites **ret)
 	if (!sites)
 		return -ENOMEM;
 	sites->files = files;
-	sites->arch = unwind_arch_find(arch_host.machine);
+	sites->arch = unwind_arch_find(files->client.machine);
 	*ret = sites;
 	return 0;
 }

@@ -13,7 +13,6 @@
 #include <elfutils/libdwfl.h>
 #include <elfutils/libdwfl_stacktrace.h>
 
-#include "common/base/arch.h"
 #include "common/base/lru.h"
 #include "common/elf/elf-section.h"
 #include "common/base/pair-map.h"
@@ -38,7 +37,6 @@ struct session {
 
 struct engine_dwfl {
 	struct image_files *files; /* borrowed */
-	uint64_t register_mask;
 	Dwflst_Process_Tracker *tracker;
 	struct pair_map tracked; /* (image, 0) → 1: the tracker may keep its file open */
 	size_t n_stale;		 /* of those, images that are no more */
@@ -113,14 +111,13 @@ static bool begin_tracker(struct engine_dwfl *engine)
 	return engine->tracker;
 }
 
-int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct engine_dwfl **ret)
+int engine_dwfl_new(struct image_files *files, struct engine_dwfl **ret)
 {
 	struct engine_dwfl *engine = calloc(1, sizeof(*engine));
 
 	if (!engine)
 		return -ENOMEM;
 	engine->files = files;
-	engine->register_mask = register_mask;
 	pair_map_init(&engine->tracked, FILES_MAX);
 	*ret = engine;
 	return 0;
@@ -336,7 +333,7 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 		return stop(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	if (!is_first && dwfl_frame_unwound_source(state) == DWFL_UNWOUND_EBL)
 		return stop(walk, WIRE_stack_end_NO_UNWIND_INFO);
-	if (dwfl_frame_reg(state, arch_host.dwarf_sp, &sp) != 0)
+	if (dwfl_frame_reg(state, unwinding->arch->sp, &sp) != 0)
 		return stop(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	if (!is_first && address == frame[-1].address && sp <= walk->sp)
 		return stop(walk, WIRE_stack_end_BAD_UNWIND_INFO);
@@ -365,13 +362,15 @@ static size_t size_for_libdwfl(const struct wire_blob *stack)
 
 static void walk_frames(struct engine_dwfl *engine, struct session *session,
 			int (*callback)(Dwfl_Frame *state, void *arg), void *arg,
-			const struct wire_sample *sample)
+			const struct unwinding *unwinding)
 {
+	const struct wire_sample *sample = unwinding->sample;
+
 	dwflst_perf_sample_getframes(session->dwfl, session->elf, session_pid(engine, session),
 				     session_pid(engine, session), sample->stack.data,
 				     size_for_libdwfl(&sample->stack), sample->registers.data,
-				     sample->registers.n, engine->register_mask, sample->abi,
-				     callback, arg);
+				     sample->registers.n, unwinding->arch->register_mask,
+				     sample->abi, callback, arg);
 }
 
 /* Walks to the last frame once more, now for its registers. */
@@ -386,7 +385,7 @@ static int on_frame_again(Dwfl_Frame *state, void *arg)
 
 	if (--walk->n_left)
 		return DWARF_CB_OK;
-	for (int i = 0; i < arch_host.dwarf_n_registers; i++)
+	for (int i = 0; i < walk->question->arch->n_registers; i++)
 		walk->question->has_register[i] =
 			dwfl_frame_reg(state, i, &walk->question->registers[i]) == 0;
 	return DWARF_CB_ABORT;
@@ -396,12 +395,12 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 					  struct unwinding *unwinding)
 {
 	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
-	const struct wire_sample *sample = unwinding->sample;
 	uint64_t missing = 0;
 	struct stack_end_question question = {
+		.arch = unwinding->arch,
 		.address = last->address - !(last->flags & WIRE_frame_flags_EXACT),
-		.stack_start = sample->registers.data[arch_host.sp_index],
-		.stack = sample->stack,
+		.stack_start = unwinding_register(unwinding, unwinding->arch->sp),
+		.stack = unwinding->sample->stack,
 		.missing = &missing,
 	};
 	struct second_walk again = { unwinding->n_frames, &question };
@@ -411,7 +410,7 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 	end = stack_end_of_rule(&question);
 	if (end)
 		return end;
-	walk_frames(engine, session, on_frame_again, &again, sample);
+	walk_frames(engine, session, on_frame_again, &again, unwinding);
 	end = stack_end_of_registers(&question);
 	return end == WIRE_stack_end_TRUNCATED && missing
 		       ? unwinding_end_without_word(unwinding, missing)
@@ -451,10 +450,10 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 	if (session && session->version != process_version(session->process))
 		report_modules(engine, session);
 	if (session && session->elf)
-		walk_frames(engine, session, on_frame, &walk, unwinding->sample);
+		walk_frames(engine, session, on_frame, &walk, unwinding);
 	if (unwinding->n_frames == 0) {
 		unwinding_add_sampled(unwinding);
-		walk.sp = unwinding->sample->registers.data[arch_host.sp_index];
+		walk.sp = unwinding_register(unwinding, unwinding->arch->sp);
 	}
 	if (session && session->elf)
 		unwinding->end = find_end(engine, session, unwinding, walk.sp);

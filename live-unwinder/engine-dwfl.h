@@ -12,7 +12,7 @@
 struct engine_dwfl;
 
 /* `files` is borrowed. 0 or -ENOMEM. */
-int engine_dwfl_new(struct image_files *files, uint64_t register_mask, struct engine_dwfl **ret);
+int engine_dwfl_new(struct image_files *files, struct engine_dwfl **ret);
 
 /* Ends all sessions; processes need not be forgotten after this. */
 struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine);

@@ -5,12 +5,12 @@
  * pointer. Other registers are known of the sampled frame alone, and of one that was interrupted.
  *
  * Rules that a person gave come before all others. Elfutils does not know them: a stack that has
- * used one ends where the tables do not lead on.
+ * used one ends where the tables do not lead on. So does each of another machine: elfutils unwinds
+ * samples of this one's kind alone.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "common/base/arch.h"
 #include "common/base/zero-pages.h"
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/frame-record.h"
@@ -21,7 +21,6 @@
 enum {
 	FILE_REACH = 1 << 28, /* no file goes on so far before or behind its code */
 	NO_FILES_MAX = 64,    /* mappings without a file that are passed over, looking for one */
-	USER_BITS = 56,	      /* of an address, with five-level page tables */
 };
 
 struct engine_table {
@@ -89,20 +88,22 @@ struct walk {
 
 static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
 {
-	return unwinding_read_word(walk->unwinding, walk->stack_start, address, ret);
+	return stack_read_word(&walk->unwinding->sample->stack, walk->stack_start, address, ret);
 }
 
 /* Of other frames than the sampled one and those that were interrupted it is not known. */
 static bool find_register(const struct walk *walk, int64_t number, uint64_t *ret)
 {
-	if (number < 0 || number >= arch_host.dwarf_n_registers)
+	const struct arch *arch = walk->unwinding->arch;
+
+	if (number < 0 || number >= arch->n_registers)
 		return false;
 	if (walk->is_sampled) {
-		*ret = walk->unwinding->sample->registers.data[arch_host.sample_index[number]];
+		*ret = unwinding_register(walk->unwinding, number);
 		return true;
 	}
 	return walk->interrupted_at &&
-	       read_word(walk, walk->interrupted_at + arch_host.interrupted_at[number], ret);
+	       read_word(walk, walk->interrupted_at + arch->interrupted_at[number], ret);
 }
 
 /* The mapping of the current pc, and its image's table. */
@@ -126,7 +127,7 @@ static bool end(struct walk *walk, enum wire_stack_end reason)
 
 static bool give_up(struct walk *walk, enum engine_table_outcome outcome)
 {
-	if (walk->unwinding->is_overruled)
+	if (walk->unwinding->is_overruled || walk->unwinding->arch != arch_host())
 		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	walk->outcome = outcome;
 	return false;
@@ -251,7 +252,7 @@ static bool find_return_address(struct walk *walk, const struct unwind_rule *rul
 	case UNWIND_VALUE_AT_FP:
 		return fetch_word_at_fp(walk, offset, ret);
 	case UNWIND_VALUE_SAME: /* in its own register (aarch64) */
-		offset = arch_host.dwarf_return_address;
+		offset = walk->unwinding->arch->return_address;
 		/* fallthrough */
 	case UNWIND_VALUE_REGISTER:
 		return find_register(walk, offset, ret) || give_up(walk, ENGINE_TABLE_E_REGISTER);
@@ -318,15 +319,14 @@ static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t 
  */
 static uint64_t find_interrupted(const struct walk *walk, const struct unwind_rule *rule)
 {
-	const int16_t *at = arch_host.interrupted_at;
+	const struct arch *arch = walk->unwinding->arch;
+	const int16_t *at = arch->interrupted_at;
 
-	return (rule->flags & UNWIND_FLAG_SIGNAL) && at[arch_host.dwarf_sp] &&
-			       rule->cfa == UNWIND_CFA_AT_SP && rule->cfa_addend == 0 &&
-			       rule->cfa_offset == at[arch_host.dwarf_sp] &&
+	return (rule->flags & UNWIND_FLAG_SIGNAL) && rule->cfa == UNWIND_CFA_AT_SP &&
+			       rule->cfa_addend == 0 && rule->cfa_offset == at[arch->sp] &&
 			       rule->return_address == UNWIND_VALUE_AT_SP &&
-			       rule->return_address_offset == at[arch_host.dwarf_return_address] &&
-			       rule->fp == UNWIND_VALUE_AT_SP &&
-			       rule->fp_offset == at[arch_host.dwarf_fp]
+			       rule->return_address_offset == at[arch->pc] &&
+			       rule->fp == UNWIND_VALUE_AT_SP && rule->fp_offset == at[arch->fp]
 		       ? walk->sp
 		       : 0;
 }
@@ -345,7 +345,7 @@ static bool step(struct walk *walk, const struct unwind_rule *rule)
 	if (!find_cfa(walk, rule, &cfa) || !find_return_address(walk, rule, cfa, &pc) ||
 	    !find_fp(walk, rule, cfa))
 		return false;
-	pc &= arch_host.code_mask;
+	pc &= walk->unwinding->arch->code_mask;
 	/* No return address, or one that makes no progress. */
 	if (pc == 0 || (pc == walk->pc && cfa <= walk->sp))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
@@ -389,7 +389,7 @@ static bool step_by_record(struct walk *walk, const struct frame_record *record)
 	note_unconfirmable(walk);
 	stack_reads_add(walk->reads, record->at);
 	walk->pc = record->pc;
-	walk->sp = record->at + arch_host.frame_record_size;
+	walk->sp = record->at + unwinding->arch->frame_record_size;
 	walk->fp = record->fp;
 	walk->is_sampled = false;
 	walk->interrupted_at = 0;
@@ -474,13 +474,14 @@ static bool find_signal_return(struct walk *walk, uint64_t place, struct unwind_
  */
 static const struct unwind_rule *find_start(const struct walk *walk, uint64_t place)
 {
-	enum { ALIGNMENT = 16, CALL_PUSHES = 8 };
+	enum { ALIGNMENT = 16 };
 	const struct unwind_rule *rule =
 		place % ALIGNMENT ? NULL
 				  : rule_cache_find(&walk->engine->cache, walk->entry, place);
 
 	return rule && (rule->return_address == UNWIND_VALUE_UNDEFINED ||
-			(rule->cfa == UNWIND_CFA_SP && rule->cfa_offset == CALL_PUSHES))
+			(rule->cfa == UNWIND_CFA_SP &&
+			 rule->cfa_offset == walk->unwinding->arch->call_pushes))
 		       ? rule
 		       : NULL;
 }
@@ -599,16 +600,16 @@ static void settle_end(const struct walk *walk)
 enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding)
 {
-	const struct wire_sample *sample = unwinding->sample;
-	const uint64_t *registers = sample->registers.data;
+	const struct arch *arch = unwinding->arch;
+	uint64_t sp = unwinding_register(unwinding, arch->sp);
 	struct walk walk = {
 		.engine = engine,
 		.unwinding = unwinding,
-		.reads = stack_reads_begin(engine->reads, sample, registers[arch_host.sp_index]),
-		.stack_start = registers[arch_host.sp_index],
-		.pc = registers[arch_host.ip_index],
-		.sp = registers[arch_host.sp_index],
-		.fp = registers[arch_host.fp_index],
+		.reads = stack_reads_begin(engine->reads, unwinding->sample, sp),
+		.stack_start = sp,
+		.pc = unwinding_register(unwinding, arch->pc),
+		.sp = sp,
+		.fp = unwinding_register(unwinding, arch->fp),
 		.knows_fp = true,
 		.without_fp =
 			WIRE_stack_end_TRUNCATED, /* it was saved where nothing was captured */

@@ -7,14 +7,19 @@
 
 #include <string.h>
 
+#include "common/arch/arch.h"
 #include "common/elf/image-files.h"
 #include "common/stream/process-table.h"
 #include "common/wire/wire.h"
 
-enum { STACK_REACH = 1 << 20 }; /* bytes: what is so near above a stack pointer is the stack */
+enum {
+	STACK_REACH = 1 << 20, /* bytes: what is so near above a stack pointer is the stack */
+	USER_BITS = 56,	       /* of an address, with five-level page tables */
+};
 
 /* The user side of one sample, and room for its answer. */
 struct unwinding {
+	const struct arch *arch; /* of the sample's machine */
 	const struct wire_sample *sample;
 	struct process *process;
 	struct wire_frame *frames; /* innermost first */
@@ -32,12 +37,17 @@ struct unwinding {
 	bool is_unproved;  /* a frame has the flag FRAME_POINTER: such a stack is not complete */
 };
 
-/* A word of the sampled stack, which begins at its stack pointer; false: it was not captured. */
-static inline bool unwinding_read_word(const struct unwinding *unwinding, uint64_t stack_start,
-				       uint64_t address, uint64_t *ret)
+/* A register of the sample. */
+static inline uint64_t unwinding_register(const struct unwinding *unwinding, uint8_t number)
 {
-	const struct wire_blob *stack = &unwinding->sample->stack;
-	uint64_t offset = address - stack_start;
+	return arch_sampled(unwinding->arch, unwinding->sample->registers.data, number);
+}
+
+/* A word of a stack whose bytes from `start` on were captured; false: it is not among them. */
+static inline bool stack_read_word(const struct wire_blob *stack, uint64_t start, uint64_t address,
+				   uint64_t *ret)
+{
+	uint64_t offset = address - start;
 
 	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
 		return false;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/base/arch.h"
 #include "live-unwinder/frame-record.h"
 
 /* Of a sample, what is looked at. */
@@ -11,9 +10,9 @@ struct look {
 
 static bool read_word(const struct unwinding *unwinding, uint64_t address, uint64_t *ret)
 {
-	uint64_t stack_start = unwinding->sample->registers.data[arch_host.sp_index];
+	uint64_t start = unwinding_register(unwinding, unwinding->arch->sp);
 
-	return unwinding_read_word(unwinding, stack_start, address, ret);
+	return stack_read_word(&unwinding->sample->stack, start, address, ret);
 }
 
 /* A return address to a file of which a table tells how to go on. */
@@ -91,10 +90,10 @@ bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cac
 	struct return_place place;
 
 	ret->at = fp;
-	if (!arch_host.frame_record_size || fp < sp || fp % sizeof(fp) ||
+	if (!unwinding->arch->frame_record_size || fp < sp || fp % sizeof(fp) ||
 	    !read_word(unwinding, fp, &ret->fp) || !read_word(unwinding, fp + sizeof(fp), &ret->pc))
 		return false;
-	ret->pc &= arch_host.code_mask;
+	ret->pc &= unwinding->arch->code_mask;
 	if (!mapping_table_find(process_mappings(unwinding->process), ret->pc - 1))
 		return false;
 	if (find_place(&look, ret->pc, &place) && place.call == UNWIND_CALL_NONE)
@@ -128,7 +127,7 @@ bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cac
 
 	ret->fp = fp;
 	ret->at = sp - sizeof(fp);
-	if (!arch_host.frame_record_size || fp == sp)
+	if (!unwinding->arch->frame_record_size || fp == sp)
 		return false;
 	if (read_made(unwinding, cache, sp, &ret->pc))
 		return true;

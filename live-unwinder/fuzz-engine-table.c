@@ -9,7 +9,7 @@
  */
 #include <elf.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/cleanup.h"
 #include "live-unwinder/engine-table.h"
 #include "tests/fuzz/fuzz.h"
@@ -125,7 +125,7 @@ static struct file make_file(const struct header *header, size_t size)
 			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 				     EV_CURRENT },
 			.e_type = ET_DYN,
-			.e_machine = arch_host.machine,
+			.e_machine = arch_host()->elf_machine,
 			.e_version = EV_CURRENT,
 			.e_entry = header->entry,
 			.e_phoff = offsetof(struct file, segments),
@@ -230,7 +230,8 @@ static void check_answer(const struct unwinding *unwinding)
 	const uint64_t *registers = unwinding->sample->registers.data;
 
 	fuzz_check(unwinding->n_frames >= 1 && unwinding->n_frames <= unwinding->n_frames_max);
-	fuzz_check(unwinding->frames[0].address == registers[arch_host.ip_index]);
+	fuzz_check(unwinding->frames[0].address ==
+		   registers[arch_host()->sample_index[arch_host()->pc]]);
 	fuzz_check(unwinding->frames[0].flags & WIRE_frame_flags_EXACT);
 	for (size_t i = 0; i < unwinding->n_frames; i++)
 		check_frame(unwinding, &unwinding->frames[i]);
@@ -247,6 +248,7 @@ static void check_sample(struct scene *scene, const struct wire_sample *sample, 
 	_cleanup_free_ struct wire_frame *frames = calloc(n_frames_max, sizeof(*frames));
 	_cleanup_free_ struct wire_frame *frames_again = calloc(n_frames_max, sizeof(*frames));
 	struct unwinding unwinding = {
+		.arch = arch_host(),
 		.sample = sample,
 		.process = &scene->process,
 		.frames = frames,
@@ -278,7 +280,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	rest = fuzz_take_block(&input, SIZE_MAX, &rest_size);
 	sample.stack.data = stack;
 	sample.registers = (struct wire_addrs){ header.registers, REGISTERS_MAX };
-	fuzz_check(arch_host.n_registers == REGISTERS_MAX);
+	fuzz_check(arch_host()->n_registers == REGISTERS_MAX);
 
 	scene_init(&scene);
 	add_other_images(&scene);

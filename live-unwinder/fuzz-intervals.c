@@ -30,7 +30,7 @@ enum { LINE_MAX = 512 };
 
 static const char *name_of(const struct unwind_arch *arch, uint8_t number)
 {
-	for (const struct unwind_register *each = arch->registers; each->name; each++)
+	for (const struct arch_register *each = arch->base->names; each->name; each++)
 		if (each->number == number)
 			return each->name;
 	fuzz_fail(__FILE__, __LINE__, "a register has a name");
@@ -87,10 +87,10 @@ static int print_rule(const struct unwind_arch *arch, const struct unwind_rule *
 	} else {
 		at += print_cfa(arch, rule, at);
 		at += sprintf(at, " ra=");
-		at += print_place(arch, arch->return_address, rule->return_address,
+		at += print_place(arch, arch->base->return_address, rule->return_address,
 				  rule->return_address_offset, at);
 		at += sprintf(at, " fp=");
-		at += print_place(arch, arch->fp, rule->fp, rule->fp_offset, at);
+		at += print_place(arch, arch->base->fp, rule->fp, rule->fp_offset, at);
 	}
 	fuzz_check((rule->flags & ~UNWIND_FLAG_SIGNAL) == 0);
 	return at - ret + sprintf(at, "%s\n", rule->flags ? " signal" : "");

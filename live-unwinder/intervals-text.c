@@ -118,16 +118,16 @@ static bool take_offset(struct parser *parser, struct part *part, int32_t *ret)
 
 static bool take_register(struct parser *parser, struct part *part, uint8_t *ret)
 {
-	const struct unwind_register *found;
 	const char *name = part->at;
+	int found;
 
 	while (!is_empty(part) &&
 	       ((*part->at >= 'a' && *part->at <= 'z') || (*part->at >= '0' && *part->at <= '9')))
 		part->at++;
-	found = unwind_arch_register(parser->arch, name, part->at - name);
-	if (!found)
+	found = arch_register_number(parser->arch->base, name, part->at - name);
+	if (found < 0)
 		return fail(parser, "no register of this architecture has this name");
-	*ret = found->number;
+	*ret = found;
 	return true;
 }
 
@@ -147,9 +147,9 @@ static bool take_memory(struct parser *parser, struct part *part, uint8_t of_sp,
 		return false;
 	if (!take(part, ")"))
 		return fail(parser, "*( lacks its )");
-	if (number != parser->arch->sp && number != parser->arch->fp)
+	if (number != parser->arch->base->sp && number != parser->arch->base->fp)
 		return fail(parser, "only the stack and the frame pointer may stand in *( )");
-	*ret = number == parser->arch->sp ? of_sp : of_fp;
+	*ret = number == parser->arch->base->sp ? of_sp : of_fp;
 	return true;
 }
 
@@ -164,9 +164,9 @@ static bool parse_cfa(struct parser *parser, struct part *part, struct unwind_ru
 	if (!take_register(parser, part, &number) ||
 	    !take_offset(parser, part, &rule->cfa_offset) || !take_end(parser, part))
 		return false;
-	if (number == parser->arch->sp) {
+	if (number == parser->arch->base->sp) {
 		rule->cfa = UNWIND_CFA_SP;
-	} else if (number == parser->arch->fp) {
+	} else if (number == parser->arch->base->fp) {
 		rule->cfa = UNWIND_CFA_FP;
 	} else {
 		rule->cfa = UNWIND_CFA_REGISTER;
@@ -213,7 +213,7 @@ static bool parse_fp(struct parser *parser, struct part *part, struct unwind_rul
 		rule->fp = UNWIND_VALUE_UNDEFINED;
 		return true;
 	}
-	return parse_place(parser, part, parser->arch->fp, &rule->fp, &rule->fp_offset);
+	return parse_place(parser, part, parser->arch->base->fp, &rule->fp, &rule->fp_offset);
 }
 
 /* Makes sure that nothing is told twice. */
@@ -229,7 +229,11 @@ static bool tell(struct parser *parser, unsigned int what, unsigned int *told)
 	return true;
 }
 
-/* A word that is a rule, or belongs to any; false, and nothing wrong: it is neither. */
+/*
+ * A word that is a rule, or belongs to any; false, and nothing wrong: it is neither. With "fp", the
+ * frame pointer leads to the caller's and the return address; on AArch64 these lie anywhere in a
+ * frame, so that this CFA is only the least that it can be.
+ */
 static bool parse_plain_word(struct parser *parser, const struct part *word,
 			     struct unwind_rule *rule, unsigned int *told)
 {
@@ -240,7 +244,14 @@ static bool parse_plain_word(struct parser *parser, const struct part *word,
 		return tell(parser, TOLD_SIGNAL, told);
 	}
 	if (is_word(word, "fp"))
-		*rule = parser->arch->usual_frame;
+		*rule = (struct unwind_rule){
+			.cfa = UNWIND_CFA_FP,
+			.cfa_offset = 16,
+			.return_address = UNWIND_VALUE_AT_CFA,
+			.return_address_offset = -8,
+			.fp = UNWIND_VALUE_AT_CFA,
+			.fp_offset = -16,
+		};
 	else if (is_word(word, "end"))
 		*rule = (struct unwind_rule){
 			.cfa = UNWIND_CFA_SP,
@@ -269,11 +280,11 @@ static bool parse_rule_word(struct parser *parser, struct part *word, struct unw
 		return tell(parser, TOLD_CFA, told) && parse_cfa(parser, word, rule);
 	if (take(word, "ra="))
 		return tell(parser, TOLD_RETURN_ADDRESS, told) &&
-		       parse_place(parser, word, parser->arch->return_address,
+		       parse_place(parser, word, parser->arch->base->return_address,
 				   &rule->return_address, &rule->return_address_offset);
 	if (!take_register(parser, word, &number))
 		return false;
-	if (number != parser->arch->fp || !take(word, "="))
+	if (number != parser->arch->base->fp || !take(word, "="))
 		return fail(parser, "of a caller's registers, only the frame pointer is followed");
 	return tell(parser, TOLD_FP, told) && parse_fp(parser, word, rule);
 }

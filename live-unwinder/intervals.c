@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
-#include "common/base/arch.h"
+#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/file/whole-file.h"
 #include "live-unwinder/intervals-text.h"
@@ -130,7 +129,8 @@ int intervals_parse(const struct unwind_arch *arch, char *text, size_t size, str
 	return 0;
 }
 
-int intervals_read(const char *path, struct intervals *ret, struct intervals_error *error)
+int intervals_read(const struct unwind_arch *arch, const char *path, struct intervals *ret,
+		   struct intervals_error *error)
 {
 	char *text;
 	size_t size;
@@ -142,7 +142,7 @@ int intervals_read(const char *path, struct intervals *ret, struct intervals_err
 	}
 	if (r < 0)
 		return r;
-	return intervals_parse(unwind_arch_find(arch_host.machine), text, size, ret, error);
+	return intervals_parse(arch, text, size, ret, error);
 }
 
 void intervals_deinit(struct intervals *intervals)

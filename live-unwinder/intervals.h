@@ -62,12 +62,13 @@ struct intervals {
 };
 
 /*
- * Reads a file, for the architecture of this host. 0, -errno, or a positive outcome (enum
+ * Reads a file, for an architecture. 0, -errno, or a positive outcome (enum
  * intervals_outcome) with what is wrong in `error`; `ret` is filled in on success alone.
  */
-int intervals_read(const char *path, struct intervals *ret, struct intervals_error *error);
+int intervals_read(const struct unwind_arch *arch, const char *path, struct intervals *ret,
+		   struct intervals_error *error);
 
-/* The same of a text in memory, for any architecture. The text is taken over, come what may. */
+/* The same of a text in memory. The text is taken over, come what may. */
 int intervals_parse(const struct unwind_arch *arch, char *text, size_t size, struct intervals *ret,
 		    struct intervals_error *error);
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "common/base/hash.h"
-#include "common/base/arch.h"
 #include "common/base/clock.h"
 #include "common/stream/jitdump-path.h"
 #include "live-unwinder/made-code.h"
@@ -24,7 +23,7 @@ struct made_process {
 void made_code_init(struct made_code *made, struct image_files *files)
 {
 	made->files = files;
-	made->arch = unwind_arch_find(arch_host.machine);
+	made->arch = unwind_arch_find(files->client.machine);
 	pair_map_init(&made->by_process, MADE_CODE_PROCESSES_MAX);
 }
 

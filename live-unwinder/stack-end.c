@@ -5,14 +5,11 @@
 
 #include <elfutils/libdw.h>
 
-#include "common/base/arch.h"
 #include "common/base/cleanup.h"
+#include "live-unwinder/engine.h"
 #include "live-unwinder/stack-end.h"
 
-enum {
-	ARGC_MAX = 8192, /* what fits into a captured stack */
-	USER_BITS = 56,	 /* of an address, with five-level page tables */
-};
+enum { ARGC_MAX = 8192 }; /* what fits into a captured stack */
 
 /* The row of unwind information for an address; NULL: there is none. The caller frees it. */
 static Dwarf_Frame *find_row(const struct stack_end_question *question)
@@ -41,22 +38,11 @@ enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
 
 	if (!row)
 		return WIRE_stack_end_NO_UNWIND_INFO;
-	if (dwarf_frame_register(row, arch_host.dwarf_return_address, memory, &ops, &n) < 0)
+	if (dwarf_frame_register(row, question->arch->return_address, memory, &ops, &n) < 0)
 		return 0;
 	/* libdw.h: undefined is no operations at `memory`; the same value is no operations at NULL
 	 */
 	return n == 0 && ops == memory ? WIRE_stack_end_COMPLETE : 0;
-}
-
-static bool read_word(const struct wire_blob *stack, uint64_t start, uint64_t address,
-		      uint64_t *ret)
-{
-	uint64_t offset = address - start;
-
-	if (address < start || stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
-		return false;
-	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
-	return true;
 }
 
 /* What an expression, or a place that it leads to, comes to. */
@@ -87,7 +73,7 @@ static enum finding push(struct operands *operands, uint64_t value)
 static enum finding push_register(const struct stack_end_question *question,
 				  struct operands *operands, uint64_t number, uint64_t offset)
 {
-	if (number >= STACK_END_REGISTERS_MAX || !question->has_register[arch_host.dwarf_sp])
+	if (number >= ARCH_REGISTERS_MAX || !question->has_register[question->arch->sp])
 		return FINDING_ODD;
 	if (!question->has_register[number])
 		return FINDING_CUT;
@@ -102,7 +88,7 @@ static enum finding dereference(const struct stack_end_question *question,
 	if (operands->n == 0)
 		return FINDING_ODD;
 	top = &operands->list[operands->n - 1];
-	if (read_word(&question->stack, question->stack_start, *top, top))
+	if (stack_read_word(&question->stack, question->stack_start, *top, top))
 		return FINDING_VALUE;
 	*question->missing = *top;
 	return *top >> USER_BITS ? FINDING_WRONG : FINDING_CUT;
@@ -161,7 +147,7 @@ static enum finding find_return_address(const struct stack_end_question *questio
 	finding = evaluate(question, ops, n, 0, &cfa);
 	if (finding != FINDING_VALUE)
 		return finding;
-	if (dwarf_frame_register(row, arch_host.dwarf_return_address, memory, &ops, &n) < 0)
+	if (dwarf_frame_register(row, question->arch->return_address, memory, &ops, &n) < 0)
 		return FINDING_ODD;
 	return evaluate(question, ops, n, cfa, ret);
 }
@@ -181,11 +167,12 @@ enum wire_stack_end stack_end_of_registers(const struct stack_end_question *ques
 	case FINDING_WRONG:
 		return WIRE_stack_end_BAD_UNWIND_INFO;
 	case FINDING_ODD: /* it may have read the stack itself: judge by the frame */
-		if (!question->has_register[arch_host.dwarf_sp])
+		if (!question->has_register[question->arch->sp])
 			return WIRE_stack_end_BAD_UNWIND_INFO;
-		where = question->registers[arch_host.dwarf_sp];
+		where = question->registers[question->arch->sp];
 	}
-	if (where >> USER_BITS || read_word(&question->stack, question->stack_start, where, &word))
+	if (where >> USER_BITS ||
+	    stack_read_word(&question->stack, question->stack_start, where, &word))
 		return WIRE_stack_end_BAD_UNWIND_INFO;
 	*question->missing = where;
 	return WIRE_stack_end_TRUNCATED;
@@ -195,10 +182,11 @@ bool stack_end_is_initial_stack(const struct wire_blob *stack, uint64_t stack_st
 {
 	uint64_t argc, word;
 
-	if (sp % 16 || !read_word(stack, stack_start, sp, &argc) || argc < 1 || argc > ARGC_MAX)
+	if (sp % 16 || !stack_read_word(stack, stack_start, sp, &argc) || argc < 1 ||
+	    argc > ARGC_MAX)
 		return false;
 	for (uint64_t i = 1; i <= argc; i++)
-		if (!read_word(stack, stack_start, sp + 8 * i, &word) || word <= sp)
+		if (!stack_read_word(stack, stack_start, sp + 8 * i, &word) || word <= sp)
 			return false;
-	return read_word(stack, stack_start, sp + 8 * (argc + 1), &word) && word == 0;
+	return stack_read_word(stack, stack_start, sp + 8 * (argc + 1), &word) && word == 0;
 }

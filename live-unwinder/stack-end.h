@@ -10,18 +10,18 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "common/arch/arch.h"
 #include "common/wire/wire.h"
 
-enum { STACK_END_REGISTERS_MAX = 32 };
-
 struct stack_end_question {
+	const struct arch *arch;
 	Dwfl_Module *module;	/* of the last frame, may be NULL */
 	uint64_t address;	/* to look up: one less for a return address */
 	uint64_t stack_start;	/* what was captured */
 	struct wire_blob stack; /* from there on */
 	/* Of the last frame, by DWARF's numbers; for stack_end_of_registers() alone. */
-	Dwarf_Word registers[STACK_END_REGISTERS_MAX];
-	bool has_register[STACK_END_REGISTERS_MAX];
+	Dwarf_Word registers[ARCH_REGISTERS_MAX];
+	bool has_register[ARCH_REGISTERS_MAX];
 	/* Is told where the word is that was not captured, if TRUNCATED is because of one. */
 	uint64_t *missing;
 };

@@ -258,7 +258,7 @@ static void add_bottoms(uint64_t number)
 
 	for (size_t i = 0; i < MANY; i++)
 		bottoms[i] = functions[BOTTOM];
-	elf = made_elf(bottoms, MANY, 0);
+	elf = made_elf(arch_host(), bottoms, MANY, 0);
 	add_bytes(&world, number, elf.bytes, elf.n);
 	add_mapping(&world, process, number, SECOND_START, elf.n, 0);
 	made_deinit(&elf);

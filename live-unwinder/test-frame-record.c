@@ -50,7 +50,7 @@ static struct frame_record record;
 static int set_up(void **state)
 {
 	world_init(&world, &(struct wire_hello){ 0 }, TABLES_WAIT);
-	file = made_elf(functions, N_FUNCTIONS, 0);
+	file = made_elf(arch_host(), functions, N_FUNCTIONS, 0);
 	add_bytes(&world, FILE_IMAGE, file.bytes, file.n);
 	add_image(&world, CODE_IMAGE, WIRE_image_kind_ANONYMOUS, "//anon");
 	process = add_process(&world, 1);
@@ -84,13 +84,15 @@ static bool find(size_t fp, const uint64_t *words, size_t n)
 {
 	const struct wire_sample sample = {
 		.process = 1,
-		.registers = { registers, arch_host.n_registers },
+		.registers = { registers, arch_host()->n_registers },
 		.stack = { stack, n * sizeof(*words) },
 	};
-	const struct unwinding unwinding = { .sample = &sample, .process = process };
+	const struct unwinding unwinding = { .arch = arch_host(),
+					     .sample = &sample,
+					     .process = process };
 
 	memcpy(stack, words, n * sizeof(*words));
-	registers[arch_host.sp_index] = stack_start;
+	registers[arch_host()->sample_index[arch_host()->sp]] = stack_start;
 	return frame_record_find(&unwinding, &cache, stack_start, address_of_word(fp), &record);
 }
 
@@ -148,13 +150,15 @@ static bool find_unmade(uint64_t fp, const uint64_t *words, size_t n)
 {
 	const struct wire_sample sample = {
 		.process = 1,
-		.registers = { registers, arch_host.n_registers },
+		.registers = { registers, arch_host()->n_registers },
 		.stack = { stack, n * sizeof(*words) },
 	};
-	const struct unwinding unwinding = { .sample = &sample, .process = process };
+	const struct unwinding unwinding = { .arch = arch_host(),
+					     .sample = &sample,
+					     .process = process };
 
 	memcpy(stack, words, n * sizeof(*words));
-	registers[arch_host.sp_index] = stack_start;
+	registers[arch_host()->sample_index[arch_host()->sp]] = stack_start;
 	return frame_record_find_unmade(&unwinding, &cache, stack_start, fp, &record);
 }
 
@@ -169,11 +173,11 @@ static void test_a_record_that_is_not_made_yet(void **state)
 	assert_true(FIND_UNMADE(callers, CODE + 99, OTHER)); /* nothing was pushed */
 	assert_int_equal(record.pc, CODE + 99);
 	assert_int_equal(record.fp, callers);
-	assert_int_equal(record.at + arch_host.frame_record_size, address_of_word(1));
+	assert_int_equal(record.at + arch_host()->frame_record_size, address_of_word(1));
 	assert_true(FIND_UNMADE(callers, callers, CODE + 99)); /* the frame pointer was */
 	assert_int_equal(record.pc, CODE + 99);
 	assert_int_equal(record.fp, callers);
-	assert_int_equal(record.at + arch_host.frame_record_size, address_of_word(2));
+	assert_int_equal(record.at + arch_host()->frame_record_size, address_of_word(2));
 }
 
 static void test_a_record_that_is_made(void **state)

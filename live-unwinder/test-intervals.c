@@ -253,7 +253,7 @@ static void assert_register(const struct unwind_arch *arch, const char *name, ui
 	char text[64];
 
 	snprintf(text, sizeof(text), "cfa=sp ra=cfa-8 fp=%s", name);
-	if (number == arch->fp)
+	if (number == arch->base->fp)
 		assert_int_equal(rule_on(arch, text).fp, UNWIND_VALUE_SAME);
 	else
 		assert_int_equal(rule_on(arch, text).fp_offset, number);
@@ -753,12 +753,13 @@ static void test_a_file_is_read(void **state)
 	char path[32];
 
 	write_file(path, "#\n" ID "0x10-0x20 fp\n");
-	assert_int_equal(intervals_read(path, &intervals, &error), INTERVALS_OK);
+	assert_int_equal(intervals_read(&unwind_x86_64, path, &intervals, &error), INTERVALS_OK);
 	assert_int_equal(intervals.n, 1);
 	assert_int_equal(intervals.list[0].line, 2);
 	unlink(path);
 	write_file(path, "#\nfp\n");
-	assert_int_equal(intervals_read(path, &intervals, &error), INTERVALS_E_LINE);
+	assert_int_equal(intervals_read(&unwind_x86_64, path, &intervals, &error),
+			 INTERVALS_E_LINE);
 	assert_int_equal(error.line, 2);
 	unlink(path);
 	assert_int_equal(intervals.n, 1); /* as it was */
@@ -769,8 +770,9 @@ static void test_a_file_that_cannot_be_read_has_its_errno(void **state)
 	struct intervals_error error;
 	struct intervals intervals;
 
-	assert_int_equal(intervals_read("/nowhere/at/all", &intervals, &error), -ENOENT);
-	assert_int_equal(intervals_read("/", &intervals, &error), -EISDIR);
+	assert_int_equal(intervals_read(&unwind_x86_64, "/nowhere/at/all", &intervals, &error),
+			 -ENOENT);
+	assert_int_equal(intervals_read(&unwind_x86_64, "/", &intervals, &error), -EISDIR);
 }
 
 static void test_a_file_without_end_is_refused(void **state)
@@ -778,7 +780,8 @@ static void test_a_file_without_end_is_refused(void **state)
 	struct intervals_error error;
 	struct intervals intervals;
 
-	assert_int_equal(intervals_read("/dev/zero", &intervals, &error), INTERVALS_E_SIZE);
+	assert_int_equal(intervals_read(&unwind_x86_64, "/dev/zero", &intervals, &error),
+			 INTERVALS_E_SIZE);
 	assert_int_equal(error.line, 0);
 	assert_int_equal(error.other_line, 0);
 	assert_non_null(error.text);

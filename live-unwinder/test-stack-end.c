@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "live-unwinder/stack-end.h"
 
 extern char _start[];
@@ -65,6 +65,7 @@ static struct stack_end_question ask_at(const void *address)
 	static uint64_t missing;
 
 	return (struct stack_end_question){
+		.arch = arch_host(),
 		.missing = &missing,
 		.module = module,
 		.address = (uintptr_t)address,
@@ -106,8 +107,8 @@ static enum wire_stack_end end_with_sp(uint64_t sp)
 {
 	struct stack_end_question question = ask_at((void *)(uintptr_t)a_function);
 
-	question.registers[arch_host.dwarf_sp] = sp;
-	question.has_register[arch_host.dwarf_sp] = true;
+	question.registers[arch_host()->sp] = sp;
+	question.has_register[arch_host()->sp] = true;
 	return stack_end_of_registers(&question);
 }
 

@@ -120,13 +120,14 @@ static inline void begin(const struct wire_hello *hello)
 	world_init(&world, hello, TABLES_WAIT);
 	world.identity.processes.forget = forget_process;
 	assert_int_equal(engine_table_new(&world.tables, &table), 0);
-	assert_int_equal(engine_dwfl_new(&world.files, arch_host.register_mask, &dwfl), 0);
-	image = made_elf(functions, N_FUNCTIONS, MADE_VADDR + made_offset(GAP));
+	assert_int_equal(engine_dwfl_new(&world.files, &dwfl), 0);
+	image = made_elf(arch_host(), functions, N_FUNCTIONS, MADE_VADDR + made_offset(GAP));
 	add_bytes(&world, IMAGE, image.bytes, image.n);
 	process = add_process(&world, 1);
 	add_mapping(&world, process, IMAGE, BASE, 0x3000, 0);
 	memset(registers, 0, sizeof(registers));
-	answer = (struct unwinding){ .frames = frames, .n_frames_max = FRAMES };
+	answer =
+		(struct unwinding){ .arch = arch_host(), .frames = frames, .n_frames_max = FRAMES };
 }
 
 static inline int set_up(void **state)
@@ -165,7 +166,7 @@ static inline uint64_t address_of_word(size_t i)
 
 static inline void set_register(size_t dwarf_number, uint64_t value)
 {
-	registers[arch_host.sample_index[dwarf_number]] = value;
+	registers[arch_host()->sample_index[dwarf_number]] = value;
 }
 
 static inline void sample_at(uint64_t pc, const uint64_t *words, size_t n)
@@ -178,7 +179,7 @@ static inline void sample_at(uint64_t pc, const uint64_t *words, size_t n)
 	sample = (struct wire_sample){
 		.process = 1,
 		.abi = 2,
-		.registers = { registers, arch_host.n_registers },
+		.registers = { registers, arch_host()->n_registers },
 		.stack = { stack, n * sizeof(*words) },
 	};
 }

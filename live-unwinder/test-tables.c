@@ -85,7 +85,7 @@ static struct made make_large(void)
 
 	for (size_t i = 0; i < FUNCTIONS; i += 2)
 		functions[i] = other;
-	elf = made_elf(functions, FUNCTIONS, 0);
+	elf = made_elf(arch_host(), functions, FUNCTIONS, 0);
 	free(functions);
 	return elf;
 }
@@ -93,7 +93,7 @@ static struct made make_large(void)
 static void add_small(uint64_t number)
 {
 	const struct made_function functions[] = { { 0 }, { PROGRAM(DW_CFA_def_cfa_offset, 16) } };
-	struct made elf = made_elf(functions, 2, 0);
+	struct made elf = made_elf(arch_host(), functions, 2, 0);
 
 	add_bytes(&world, number, elf.bytes, elf.n);
 	made_deinit(&elf);
@@ -275,7 +275,7 @@ static void test_what_cannot_be_compiled_is_unusable(void **state)
 static void test_information_that_cannot_be_read_is_unusable(void **state)
 {
 	const struct made_function function = { 0 };
-	struct made elf = made_elf(&function, 1, 0);
+	struct made elf = made_elf(arch_host(), &function, 1, 0);
 	Elf64_Shdr *sections = (void *)(elf.bytes + ((Elf64_Ehdr *)elf.bytes)->e_shoff);
 
 	begin(TABLES_WAIT);

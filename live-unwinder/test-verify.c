@@ -74,6 +74,7 @@ static int set_up(void **state)
 		.stack = { "sixteen bytes...", 16 },
 	};
 	answer = (struct unwinding){
+		.arch = arch_host(),
 		.sample = &sample,
 		.process = process_table_find(&world.identity.processes, 7),
 		.frames = frames,

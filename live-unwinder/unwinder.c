@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "common/base/arch.h"
+#include "common/stream/sample.h"
 #include "live-unwinder/unwinder.h"
 
 enum { FRAMES_DEFAULT = 512 };
@@ -28,7 +28,8 @@ static int read_intervals(struct stage *stage, struct live_unwinder *self)
 
 	if (!self->intervals_path)
 		return 0;
-	r = intervals_read(self->intervals_path, &self->intervals, &error);
+	r = intervals_read(unwind_arch_find(self->arch->elf_machine), self->intervals_path,
+			   &self->intervals, &error);
 	if (r == 0)
 		return 0;
 	if (r < 0)
@@ -66,7 +67,7 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 	 */
 	tables_init(&self->tables, &self->files, &self->cache,
 		    self->engine == UNWINDER_TABLE || self->files.client.fd < 0 ||
-				    self->intervals_path
+				    self->intervals_path || self->arch != arch_host()
 			    ? TABLES_WAIT
 			    : TABLES_DO_WITHOUT);
 	if (self->intervals_path)
@@ -97,16 +98,31 @@ static int start_verify(struct stage *stage, struct live_unwinder *self,
 	return verify_result(stage, self, r);
 }
 
-int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
+/* 0, or -ECANCELED: it is said what is wrong. */
+static int find_arch(struct stage *stage, struct live_unwinder *self,
+		     const struct wire_hello *hello)
 {
-	struct live_unwinder *self = data;
-	int r;
-
-	if (hello->machine != arch_host.machine ||
-	    hello->register_mask != arch_host.register_mask) {
+	self->arch = arch_find(hello->machine);
+	if (!self->arch || hello->register_mask != self->arch->register_mask) {
 		stage_error(stage, "the stream was recorded on another kind of machine");
 		return -ECANCELED;
 	}
+	if (self->arch == arch_host() || (self->engine != UNWINDER_DWFL && !self->verify.every))
+		return 0;
+	stage_error(stage,
+		    "elfutils cannot unwind what was recorded on %s here: leave out "
+		    "--engine=dwfl and --verify",
+		    self->arch->name);
+	return -ECANCELED;
+}
+
+int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
+{
+	struct live_unwinder *self = data;
+	int r = find_arch(stage, self, hello);
+
+	if (r < 0)
+		return r;
 	self->frames =
 		calloc(WIRE_KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
 	if (!self->frames)
@@ -125,7 +141,7 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 		stage_warn(stage, "whoever has the address of the image server is not it: files "
 				  "are opened by their paths");
 	if (r == 0)
-		r = engine_dwfl_new(&self->files, hello->register_mask, &self->dwfl);
+		r = engine_dwfl_new(&self->files, &self->dwfl);
 	if (r == 0)
 		r = start_tables(stage, self, hello);
 	return r < 0 ? r : start_verify(stage, self, hello);
@@ -162,7 +178,7 @@ static bool is_being_executed(const struct unwinding *unwinding)
 	return process && process->origin == WIRE_origin_EXECUTED && sample->kernel.n &&
 	       sample->stack.size == 0 &&
 	       !mapping_table_find(process_mappings(process),
-				   sample->registers.data[arch_host.ip_index]);
+				   unwinding_register(unwinding, unwinding->arch->pc));
 }
 
 /* Has elfutils judge what the tables have said, now and then. 0 or -errno of the dump. */
@@ -208,7 +224,7 @@ static void end_without_stack(const struct live_unwinder *self, struct unwinding
 
 static int unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
 {
-	bool has_registers = unwinding->sample->registers.n == arch_host.n_registers;
+	bool has_registers = unwinding->sample->registers.n == self->arch->n_registers;
 
 	if (has_registers && unwinding->sample->stack_image) {
 		end_without_stack(self, unwinding);
@@ -279,23 +295,14 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	struct wire_sample sample = *(const struct wire_sample *)view;
 	size_t n_kernel = add_kernel_frames(self, &sample, self->frames);
 	struct unwinding unwinding = {
+		.arch = self->arch,
 		.sample = &sample,
 		.process = process_table_find(&self->identity.processes, sample.process),
 		.frames = self->frames + n_kernel,
 		.n_frames_max = self->n_frames_max,
 		.stack_asked = self->stack_asked,
 	};
-	struct wire_stack stack = {
-		.time = sample.time,
-		.process = sample.process,
-		.tid = sample.tid,
-		.cpu = sample.cpu,
-		.weight = sample.weight,
-		.event = sample.event,
-		.flags = sample.flags,
-		.waker = sample.waker,
-		.waker_tid = sample.waker_tid,
-	};
+	struct wire_stack stack = wire_stack_of_sample(&sample);
 	int r;
 
 	if (sample.stack_image)
@@ -336,6 +343,7 @@ int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *vie
 		.stack = record->stack,
 	};
 	struct unwinding unwinding = {
+		.arch = self->arch,
 		.sample = &sample,
 		.process = process_table_find(&self->identity.processes, record->process),
 		.frames = self->frames,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/base/arch.h"
 #include "live-unwinder/engine.h"
 #include "live-unwinder/stack-end.h"
 
@@ -50,7 +49,7 @@ static bool has_signal_frame(const struct unwinding *unwinding)
 enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding, uint64_t address)
 {
 	const struct wire_sample *sample = unwinding->sample;
-	uint64_t end = sample->registers.data[arch_host.sp_index] + sample->stack.size;
+	uint64_t end = unwinding_register(unwinding, unwinding->arch->sp) + sample->stack.size;
 	bool is_short = sample->stack.size < unwinding->stack_asked;
 
 	/* Of a page that is just being begun not even the first word is there. */
@@ -64,7 +63,6 @@ enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding
 bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,
 				uint64_t sp)
 {
-	const struct wire_sample *sample = unwinding->sample;
 	uint64_t code = last_code(unwinding), address;
 	const struct mapping *mapping =
 		mapping_table_find(process_mappings(unwinding->process), code);
@@ -74,13 +72,13 @@ bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_
 	return file && file->entry &&
 	       elf_image_address(file, code - mapping->start + mapping->offset, &address) &&
 	       address >= file->entry && address - file->entry < ENTRY_CODE_MAX &&
-	       stack_end_is_initial_stack(&sample->stack,
-					  sample->registers.data[arch_host.sp_index], sp);
+	       stack_end_is_initial_stack(&unwinding->sample->stack,
+					  unwinding_register(unwinding, unwinding->arch->sp), sp);
 }
 
 void unwinding_add_sampled(struct unwinding *unwinding)
 {
-	uint64_t address = unwinding->sample->registers.data[arch_host.ip_index];
+	uint64_t address = unwinding_register(unwinding, unwinding->arch->pc);
 	const struct mapping *mapping = NULL;
 
 	if (unwinding->process)

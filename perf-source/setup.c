@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/clock.h"
 #include "common/base/descriptor-limit.h"
 #include "common/base/growing-list.h"
@@ -410,8 +410,8 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 	hello->start_unix_time = self->start_time + self->realtime_ahead;
 	hello->rate = first->is_each_time ? 0 : self->options.rate;
 	hello->stack_size = self->options.stack_size;
-	hello->register_mask = arch_host.register_mask;
-	hello->machine = arch_host.machine;
+	hello->register_mask = arch_host()->register_mask;
+	hello->machine = arch_host()->elf_machine;
 	hello->n_cpus = self->event_set.n_cpus;
 	hello->token_high = self->server.token_high;
 	hello->token_low = self->server.token_low;

@@ -22,14 +22,14 @@ void events_deinit(struct events *events)
 }
 
 /* Where each register that unwinding needs stands in a sample; none may be missing. */
-static void find_registers(struct event *event)
+static void find_registers(struct event *event, const struct arch *arch)
 {
 	uint64_t mask = event->layout.register_mask;
 	size_t n = 0;
 
-	event->has_registers = (mask & arch_host.register_mask) == arch_host.register_mask;
+	event->has_registers = (mask & arch->register_mask) == arch->register_mask;
 	for (int bit = 0; bit < 64; bit++)
-		if (arch_host.register_mask >> bit & 1)
+		if (arch->register_mask >> bit & 1)
 			event->register_at[n++] = __builtin_popcountll(mask & ((1ULL << bit) - 1));
 }
 
@@ -74,7 +74,6 @@ int events_add(struct events *events, const void *attr_bytes, size_t size, const
 		.clockid = attr.clockid,
 	};
 	event_name_make(&attr, event->name);
-	find_registers(event);
 	r = add_ids(events, ids, n_ids);
 	events->n += r == 0;
 	return r;
@@ -198,14 +197,16 @@ static const struct event *find_same(const struct events *events, const struct e
 	return NULL;
 }
 
-void events_number(struct events *events)
+void events_settle(struct events *events, const struct arch *arch)
 {
 	bool are_alone = are_dummies_alone(events);
 
+	events->arch = arch;
 	for (size_t i = 0; i < events->n; i++) {
 		struct event *event = &events->list[i];
 		const struct event *same;
 
+		find_registers(event, arch);
 		event->number = EVENT_NOT_SAMPLED;
 		if (is_dummy(event) && !are_alone)
 			continue;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/pair-map.h"
 #include "perfdata-source/event-names.h"
 #include "perfdata-source/input.h"
@@ -31,14 +31,15 @@ struct event {
 	bool is_clockid;
 	int32_t clockid;
 	bool has_registers;			 /* all that unwinding needs */
-	uint8_t register_at[ARCH_REGISTERS_MAX]; /* of each of our registers in a sample */
+	uint8_t register_at[ARCH_REGISTERS_MAX]; /* of each of those in a sample */
 };
 
 struct events {
 	struct event list[EVENTS_MAX];
 	size_t n;
 	uint32_t n_numbers;
-	struct pair_map by_id; /* (id, 0) → index in `list` */
+	struct pair_map by_id;	 /* (id, 0) → index in `list` */
+	const struct arch *arch; /* of the machine that has recorded them */
 };
 
 void events_init(struct events *events);
@@ -58,8 +59,8 @@ int events_add(struct events *events, const void *attr, size_t size, const uint8
  */
 bool events_take_names(struct events *events, const uint8_t *bytes, size_t size);
 
-/* All events are there: numbers them, and names those that perf has told no name of. */
-void events_number(struct events *events);
+/* All events are there: numbers them, and finds the registers that an architecture needs. */
+void events_settle(struct events *events, const struct arch *arch);
 
 /* The event that a record belongs to; NULL: it is not told. */
 const struct event *events_of_record(const struct events *events,

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/arch.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/file/compression.h"
@@ -192,8 +191,8 @@ static void fill_hello(const struct replay *replay, struct wire_hello *hello)
 	hello->start_unix_time = begun_at(replay);
 	hello->rate = event->rate;
 	hello->stack_size = largest_stack(&replay->header.events);
-	hello->register_mask = arch_host.register_mask;
-	hello->machine = arch_host.machine;
+	hello->register_mask = replay->header.events.arch->register_mask;
+	hello->machine = replay->header.events.arch->elf_machine;
 	hello->n_cpus = replay->header.n_cpus;
 	events_title(&replay->header.events, 0, title);
 	snprintf(hello->event, sizeof(hello->event), "%.*s", (int)sizeof(hello->event) - 1, title);
@@ -551,6 +550,7 @@ static void warn_of_missing_stacks(struct stage *stage, const struct events *eve
 int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct replay *replay = data;
+	const struct arch *arch;
 	int r = header_read(&replay->header, &replay->file.input);
 
 	if (r == 0 && replay->header.is_directory && !replay->more) /* a file out of it was named */
@@ -559,18 +559,19 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 		r = read_pipe_head(replay);
 	if (r)
 		return fail(stage, replay, r);
-	events_number(&replay->header.events);
 	if (!replay->header.events.n)
 		return fail(stage, replay, PERFDATA_E_DAMAGED);
-	if (*replay->header.arch && strcmp(replay->header.arch, arch_host.name)) {
+	arch = *replay->header.arch ? arch_find_name(replay->header.arch) : arch_host();
+	if (!arch) {
 		stage_error(stage, "'%s' was recorded on %s, and can be replayed there",
 			    replay->path, replay->header.arch);
 		return -ECANCELED;
 	}
+	events_settle(&replay->header.events, arch);
 	r = find_first_time(stage, replay);
 	if (r)
 		return fail(stage, replay, r);
-	replay->has_host = is_of_this_kernel(&replay->header);
+	replay->has_host = arch == arch_host() && is_of_this_kernel(&replay->header);
 	warn_of_missing_stacks(stage, &replay->header.events);
 	fill_hello(replay, hello);
 	return 0;

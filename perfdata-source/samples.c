@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "common/base/perf-counter.h"
+#include "common/stream/sample.h"
 #include "perfdata-source/samples.h"
 
 static int put_event(struct stage *stage, struct replay *replay, uint32_t number)
@@ -98,14 +99,7 @@ static int put_stack(struct stage *stage, struct replay *replay, const struct pa
 	size_t n_user = take_chain(sample, PERF_CONTEXT_USER, user, sizeof(user) / sizeof(*user));
 	struct wire_addrs kernel = common->kernel;
 	size_t n = 0;
-	struct wire_stack stack = {
-		.time = common->time,
-		.process = common->process,
-		.tid = common->tid,
-		.cpu = common->cpu,
-		.weight = common->weight,
-		.event = common->event,
-	};
+	struct wire_stack stack = wire_stack_of_sample(common);
 
 	if (!n_user && !kernel.n && is_kernel_address(common->address))
 		kernel = (struct wire_addrs){ &common->address, 1 };
@@ -179,6 +173,7 @@ int samples_take(struct stage *stage, struct replay *replay, const struct ordere
 		 uint64_t time)
 {
 	const struct parsed_sample *sample = &record->sample;
+	const struct arch *arch = replay->header.events.arch;
 	uint64_t registers[ARCH_REGISTERS_MAX], kernel[WIRE_KERNEL_FRAMES_MAX], address = 0;
 	bool has_user = sample->abi && sample->registers && record->event->has_registers &&
 			record->event->stack_size;
@@ -199,11 +194,11 @@ int samples_take(struct stage *stage, struct replay *replay, const struct ordere
 		++*counters_get(&stage->counters, "samples", "registers-being-written");
 		out.abi = has_user = false;
 	}
-	for (size_t i = 0; has_user && i < arch_host.n_registers; i++)
+	for (size_t i = 0; has_user && i < arch->n_registers; i++)
 		registers[i] = layout_word(sample->registers, record->event->register_at[i]);
 	if (has_user) {
-		address = registers[arch_host.ip_index];
-		out.registers = (struct wire_addrs){ registers, arch_host.n_registers };
+		address = arch_sampled(arch, registers, arch->pc);
+		out.registers = (struct wire_addrs){ registers, arch->n_registers };
 		if (!record->is_in_file ||
 		    !stack_reference_fill(&replay->stack_reference, sample, &out))
 			out.stack = (struct wire_blob){ sample->stack, sample->stack_size };

@@ -238,7 +238,7 @@ static void test_no_attrs_at_all(void **state)
 {
 	begin_file(136, 0);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_null(events_first(&header.events, 0));
 	assert_null(event_of(0));
 	close_file();
@@ -266,11 +266,36 @@ static void test_the_dummy_event_has_no_samples(void **state)
 	begin_file(136, 2);
 	set_type(0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.events.n_numbers, 1);
 	assert_int_equal(header.events.list[0].number, EVENT_NOT_SAMPLED);
 	assert_ptr_equal(events_first(&header.events, 0), &header.events.list[1]);
 	assert_title(0, "cpu-clock");
+	close_file();
+}
+
+/* perf on aarch64 asks for VG, too, with SVE. */
+static void test_registers_are_those_of_the_machine(void **state)
+{
+	const struct event *event = &header.events.list[0];
+
+	begin_file(136, 1);
+	set_word(ATTRS_AT + offsetof(struct perf_event_attr, sample_regs_user), 0x4001ffffffff);
+	assert_int_equal(read_file(), 0);
+	events_settle(&header.events, &arch_aarch64);
+	assert_ptr_equal(header.events.arch, &arch_aarch64);
+	assert_true(event->has_registers);
+	assert_int_equal(event->register_at[32], 32);
+	events_settle(&header.events, &arch_x86_64);
+	assert_true(event->has_registers); /* as that one's bits are among these */
+	assert_int_equal(event->register_at[16], 23);
+	close_file();
+	begin_file(136, 1);
+	set_word(ATTRS_AT + offsetof(struct perf_event_attr, sample_regs_user),
+		 arch_x86_64.register_mask);
+	assert_int_equal(read_file(), 0);
+	events_settle(&header.events, &arch_aarch64);
+	assert_false(event->has_registers);
 	close_file();
 }
 
@@ -280,7 +305,7 @@ static void test_a_dummy_alone_is_the_event(void **state)
 	begin_file(136, 1);
 	set_type(0, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.events.n_numbers, 1);
 	assert_title(0, "type-1/config=0x9/");
 	close_file();
@@ -319,7 +344,7 @@ static void test_names(void **state)
 	set_type(2, PERF_TYPE_TRACEPOINT, 123);
 	put_names(3, (const char *const[]){ "cpu-clock:u", "", "sched:\033[1m\tswitch" });
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.n_left_out, 0);
 	assert_int_equal(header.events.n_numbers, 3);
 	assert_title(0, "cpu-clock:u");
@@ -334,7 +359,7 @@ static void test_names_of_other_events_are_not_believed(void **state)
 	put_names(2, (const char *const[]){ "a", "b" });
 	set_type(1, PERF_TYPE_RAW, 0xc0);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.n_left_out, 1);
 	assert_title(0, "a");
 	assert_title(1, "type-4/config=0xc0/");
@@ -378,7 +403,7 @@ static void test_cycles_of_several_pmus_are_one(void **state)
 	set_type(3, PERF_TYPE_HARDWARE, 10ULL << 32 | PERF_COUNT_HW_INSTRUCTIONS);
 	put_names(4, names);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.events.n_numbers, 2);
 	assert_int_equal(header.events.list[1].number, 0);
 	assert_int_equal(header.events.list[3].number, 1);
@@ -395,7 +420,7 @@ static void test_cycles_of_several_pmus_without_names(void **state)
 	set_type(1, PERF_TYPE_HARDWARE, 4ULL << 32 | PERF_COUNT_HW_CPU_CYCLES);
 	set_type(2, PERF_TYPE_HARDWARE, 4ULL << 32 | PERF_COUNT_HW_CACHE_MISSES);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.events.n_numbers, 2);
 	assert_title(0, "cycles");
 	assert_title(1, "cache-misses");
@@ -416,7 +441,7 @@ static void test_named_events_of_several_pmus_are_one(void **state)
 	set_type(4, PERF_TYPE_RAW, 0x2cd);
 	put_names(5, names);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.events.n_numbers, 4);
 	assert_title(0, "mem-loads:u");
 	assert_title(1, "ibs_op//");
@@ -435,7 +460,7 @@ static void test_the_same_event_twice_is_two(void **state)
 	set_type(3, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	set_type(4, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	assert_int_equal(read_file(), 0);
-	events_number(&header.events);
+	events_settle(&header.events, arch_host());
 	assert_int_equal(header.events.n_numbers, 4);
 	assert_int_equal(header.events.list[1].number, 0);
 	assert_int_equal(header.events.list[2].number, 1);
@@ -995,6 +1020,7 @@ int main(void)
 		cmocka_unit_test(test_of_one_attr_everything_is),
 		cmocka_unit_test(test_no_attrs_at_all),
 		cmocka_unit_test(test_the_dummy_event_has_no_samples),
+		cmocka_unit_test(test_registers_are_those_of_the_machine),
 		cmocka_unit_test(test_a_dummy_alone_is_the_event),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_names_of_other_events_are_not_believed),

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/clock.h"
 #include "common/base/descriptor-limit.h"
 #include "common/stage/sandbox.h"
@@ -79,8 +79,8 @@ static void fill_hello(const struct preload_source *self, struct wire_hello *hel
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
 	hello->start_unix_time = clock_now(CLOCK_REALTIME);
-	hello->register_mask = arch_host.register_mask;
-	hello->machine = arch_host.machine;
+	hello->register_mask = arch_host()->register_mask;
+	hello->machine = arch_host()->elf_machine;
 	hello->n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	hello->token_high = self->server.token_high;
 	hello->token_low = self->server.token_low;

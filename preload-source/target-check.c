@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "common/arch/arch.h"
 #include "common/base/cleanup.h"
 #include "preload-source/target-check.h"
 
@@ -68,7 +69,7 @@ static const char *check_elf(int fd)
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG))
 		return NULL;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != arch_host()->elf_machine)
 		return "it is not a program of this kind of machine (x86-64, 64 bits)";
 	if (header.e_phentsize != sizeof(*segments) || header.e_phnum > PROGRAM_HEADERS_MAX)
 		return NULL;

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/text.h"
+#include "common/stream/sample.h"
 #include "profile/stacks.h"
 
 void stacks_init(struct stacks *stacks, const struct stacks_user *user)
@@ -211,29 +212,19 @@ int stacks_handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct stacks *stacks = data;
 	const struct wire_sample *sample = view;
-	struct wire_stack stack = {
-		.time = sample->time,
-		.process = sample->process,
-		.tid = sample->tid,
-		.cpu = sample->cpu,
-		.weight = sample->weight,
-		.event = sample->event,
-		.flags = sample->flags,
-		.waker = sample->waker,
-		.waker_tid = sample->waker_tid,
-		.end = sample->registers.n ? WIRE_stack_end_NOT_UNWOUND
-					   : WIRE_stack_end_NO_USER_REGS,
-	};
+	const struct arch *arch = arch_find(stacks->hello.machine);
+	struct wire_stack stack = wire_stack_of_sample(sample);
 	size_t n = 0;
 
+	stack.end = sample->registers.n ? WIRE_stack_end_NOT_UNWOUND : WIRE_stack_end_NO_USER_REGS;
 	for (; n < sample->kernel.n; n++)
 		stacks->raw_frames[n] = (struct wire_frame){
 			.address = sample->kernel.data[n],
 			.flags = WIRE_frame_flags_KERNEL | (n ? 0 : WIRE_frame_flags_EXACT),
 		};
-	if (sample->registers.n == arch_host.n_registers)
+	if (arch && sample->registers.n == arch->n_registers)
 		stacks->raw_frames[n++] = (struct wire_frame){
-			.address = sample->registers.data[arch_host.ip_index],
+			.address = arch_sampled(arch, sample->registers.data, arch->pc),
 			.flags = WIRE_frame_flags_EXACT,
 		};
 	stack.frames = (struct wire_frames){ stacks->raw_frames, n };

@@ -8,7 +8,7 @@
 
 #include <elfutils/libdwelf.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/cleanup.h"
 #include "common/elf/elf-image.h"
 #include "common/elf/elf-limits.h"
@@ -65,14 +65,17 @@ static int begin_memory(const struct image *image, struct elf_image *elf_image)
 	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
 }
 
-static bool read_header(struct elf_image *elf_image)
+/* `machine`: the e_machine that it has to have; 0: this machine's. */
+static bool read_header(struct elf_image *elf_image, uint16_t machine)
 {
 	GElf_Ehdr header;
 
 	if (elf_kind(elf_image->elf) != ELF_K_ELF || !gelf_getehdr(elf_image->elf, &header) ||
-	    header.e_machine != arch_host.machine || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_machine != (machine ?: arch_host()->elf_machine) ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (header.e_type != ET_EXEC && header.e_type != ET_DYN))
 		return false;
+	elf_image->machine = header.e_machine;
 	elf_image->entry = header.e_entry;
 	return true;
 }
@@ -133,9 +136,9 @@ bool elf_image_is_unchanged(const struct elf_image *elf_image)
 }
 
 /* Goes on from what has been begun with `outcome`. */
-static int finish(struct elf_image *elf_image, int outcome, struct elf_image *ret)
+static int finish(struct elf_image *elf_image, int outcome, uint16_t machine, struct elf_image *ret)
 {
-	if (!outcome && !(read_header(elf_image) && bound(elf_image)))
+	if (!outcome && !(read_header(elf_image, machine) && bound(elf_image)))
 		outcome = ELF_IMAGE_E_NOT_ELF;
 	if (!outcome)
 		outcome = read_segments(elf_image);
@@ -159,9 +162,10 @@ static bool has_build_id(const struct elf_image *elf_image, const struct image *
 }
 
 /* Whether what was opened as `fd` has the image's build-id; takes the descriptor over. */
-static bool try_descriptor(const struct image *image, int fd, struct elf_image *ret)
+static bool try_descriptor(const struct image *image, int fd, uint16_t machine,
+			   struct elf_image *ret)
 {
-	if (elf_image_open_descriptor(fd, ret) != ELF_IMAGE_OK)
+	if (elf_image_open_descriptor(fd, machine, ret) != ELF_IMAGE_OK)
 		return false;
 	if (has_build_id(ret, image))
 		return true;
@@ -180,12 +184,12 @@ static int open_by_build_id(const struct image *image, struct image_client *clie
 	int fd, r;
 
 	if (!client->has_server && image_open_unconfirmed(client, &record, &fd) == 0 &&
-	    try_descriptor(image, fd, ret))
+	    try_descriptor(image, fd, client->machine, ret))
 		return ELF_IMAGE_OK;
 	for (size_t i = 0; (r = image_open_candidate(client, image->path, image->build_id,
 						     image->build_id_size, i, &fd)) != -ERANGE;
 	     i++) {
-		if (r == 0 && try_descriptor(image, fd, ret))
+		if (r == 0 && try_descriptor(image, fd, client->machine, ret))
 			return ELF_IMAGE_OK;
 	}
 	return ELF_IMAGE_E_UNAVAILABLE;
@@ -210,18 +214,18 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 	if (outcome == ELF_IMAGE_E_UNAVAILABLE && image->kind == WIRE_image_kind_FILE &&
 	    image->build_id_size)
 		return open_by_build_id(image, client, ret);
-	outcome = finish(&elf_image, outcome, ret);
+	outcome = finish(&elf_image, outcome, client->machine, ret);
 	/* Where the build-id has not told that it is the file, mtime alone is not believed. */
 	if (outcome == ELF_IMAGE_OK && tells_change(image))
 		ret->modified = file_state_written(&ret->state);
 	return outcome;
 }
 
-int elf_image_open_descriptor(int fd, struct elf_image *ret)
+int elf_image_open_descriptor(int fd, uint16_t machine, struct elf_image *ret)
 {
 	struct elf_image elf_image = { .fd = -1 };
 
-	return finish(&elf_image, begin_descriptor(fd, &elf_image), ret);
+	return finish(&elf_image, begin_descriptor(fd, &elf_image), machine, ret);
 }
 
 void elf_image_suspend(struct elf_image *elf_image)

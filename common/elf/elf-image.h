@@ -22,7 +22,7 @@ struct elf_segment {
 enum elf_image_outcome {
 	ELF_IMAGE_OK = 0,
 	ELF_IMAGE_E_UNAVAILABLE, /* the bytes cannot be had */
-	ELF_IMAGE_E_NOT_ELF,	 /* they are no ELF file of this host's machine, or a damaged one */
+	ELF_IMAGE_E_NOT_ELF, /* they are no ELF file of the stream's machine, or a damaged one */
 };
 
 struct elf_image {
@@ -35,6 +35,7 @@ struct elf_image {
 	size_t n_hidden;	 /* sections that are beyond the limits of elf-limits.h */
 	struct file_state state; /* when it was opened; all zero: it is in memory */
 	uint64_t modified;	 /* when its content was, or later; 0: it is in memory */
+	uint16_t machine;	 /* e_machine */
 };
 
 /* Opens an image. A positive outcome, or -ENOMEM. */
@@ -43,8 +44,11 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 /* The file behind an image, ELF or not, as a descriptor that the caller owns; -errno: none. */
 int elf_image_open_file(const struct image *image, struct image_client *client);
 
-/* The same as elf_image_open() of an open file; takes the descriptor over, come what may. */
-int elf_image_open_descriptor(int fd, struct elf_image *ret);
+/*
+ * The same of an open file, which is of that e_machine, or of this machine's if that is 0; takes
+ * the descriptor over, come what may.
+ */
+int elf_image_open_descriptor(int fd, uint16_t machine, struct elf_image *ret);
 void elf_image_close(struct elf_image *elf_image);
 
 /*

@@ -4,7 +4,7 @@
 
 #include <elf.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/elf/test-cfi-made.h"
 
 enum {
@@ -24,7 +24,7 @@ static const uint8_t made_code[MADE_BEHIND_LATE] = {
 	0xe8, 0, 0, 0, 0, 0xff, 0xd0, [MADE_BEHIND_LATE - 2] = 0xff, 0xd0
 };
 
-/* Nothing of it runs: only the places count. */
+/* Nothing of it runs: only the places count. Its code is x86-64's on any architecture. */
 struct made_function {
 	const uint8_t *program; /* behind that of the CIE, which is as on entry to a function */
 	size_t size;
@@ -38,13 +38,18 @@ static inline size_t made_offset(size_t function)
 }
 
 /* A CIE and an FDE each, so that no function depends on another one. */
-static inline void put_function(struct made *frames, const struct made_function *function, size_t i)
+static inline void put_function(const struct arch *arch, struct made *frames,
+				const struct made_function *function, size_t i)
 {
+	const uint8_t at_entry[] = { DW_CFA_def_cfa, arch->sp, arch->call_pushes,
+				     DW_CFA_offset | arch->return_address, 1 };
 	const uint8_t encoding = DW_EH_PE_pcrel | DW_EH_PE_sdata4;
 	const struct made_common common = {
 		.augmentation = function->augmentation ? function->augmentation : "zR",
 		.encoding = encoding,
-		PROGRAM(DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1),
+		.return_address = arch->return_address,
+		.program = at_entry,
+		.size = arch->call_pushes ? sizeof(at_entry) : 3,
 	};
 
 	if (function->has_no_description)
@@ -61,7 +66,8 @@ static inline void put_function(struct made *frames, const struct made_function 
 }
 
 /* .eh_frame of many functions: each made by itself, since a section that grows is copied. */
-static inline struct made made_frames(const struct made_function *functions, size_t n,
+static inline struct made made_frames(const struct arch *arch,
+				      const struct made_function *functions, size_t n,
 				      uint64_t address)
 {
 	struct made frames = { .kind = CFI_EH_FRAME, .address = address };
@@ -71,7 +77,7 @@ static inline struct made made_frames(const struct made_function *functions, siz
 	for (size_t i = 0; i < n; i++) {
 		struct made one = { .kind = CFI_EH_FRAME, .address = address + frames.n };
 
-		put_function(&one, &functions[i], i);
+		put_function(arch, &one, &functions[i], i);
 		assert_true(one.n <= MADE_FRAMES_MAX);
 		if (one.n)
 			memcpy(frames.bytes + frames.n, one.bytes, one.n);
@@ -83,11 +89,12 @@ static inline struct made made_frames(const struct made_function *functions, siz
 }
 
 /* header | segment | functions | .eh_frame | names | sections: all of it is loaded and runs. */
-static inline struct made made_elf(const struct made_function *functions, size_t n, uint64_t entry)
+static inline struct made made_elf(const struct arch *arch, const struct made_function *functions,
+				   size_t n, uint64_t entry)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
 	const uint64_t frames_at = made_offset(n);
-	struct made frames = made_frames(functions, n, MADE_VADDR + frames_at);
+	struct made frames = made_frames(arch, functions, n, MADE_VADDR + frames_at);
 	struct made elf = { 0 };
 	uint64_t names_at, sections_at, size;
 
@@ -101,7 +108,7 @@ static inline struct made made_elf(const struct made_function *functions, size_t
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			     EV_CURRENT },
 		.e_type = ET_DYN,
-		.e_machine = arch_host.machine,
+		.e_machine = arch->elf_machine,
 		.e_version = EV_CURRENT,
 		.e_entry = entry,
 		.e_phoff = sizeof(Elf64_Ehdr),

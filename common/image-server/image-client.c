@@ -36,6 +36,7 @@ int image_client_init(struct image_client *client, const struct wire_hello *hell
 
 	*client = (struct image_client){
 		.fd = fd < 0 ? -1 : fd,
+		.machine = hello->machine,
 		.recorded_at = hello->start_unix_time,
 		.has_server = *hello->image_server,
 		.is_recorded = fd < 0,

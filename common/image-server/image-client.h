@@ -14,6 +14,7 @@ enum { IMAGE_CLIENT_PATIENCE_MS = 900 }; /* longer than the server's own with a 
 struct image_client {
 	int fd;		      /* -1: no server */
 	bool is_late;	      /* it has not answered yet what it was asked last */
+	uint16_t machine;     /* the e_machine of the stream's files; 0: it is not said */
 	uint64_t recorded_at; /* nanoseconds since 1970 at the stream's start, 0: not known */
 	bool has_server;      /* the stream has, or had, one: it tells what that has found */
 	bool is_recorded;     /* there was none at the beginning: files are opened by their paths */

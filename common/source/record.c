@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/source/record.h"
 
 enum {
@@ -133,7 +133,7 @@ static bool take_registers(struct words *words, struct record_sample *sample)
 	/* No registers follow for a task without a user side (perf_output_sample()). */
 	if (sample->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return true;
-	sample->n_registers = arch_host.n_registers;
+	sample->n_registers = arch_host()->n_registers;
 	return take_many(words, sample->n_registers, &sample->registers);
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/source/record.h"
 
 enum { WORDS_MAX = 8192 };
@@ -53,7 +53,7 @@ static const struct perf_event_header *build(struct builder *builder, uint64_t c
 	for (uint64_t i = 0; i < chain; i++)
 		put(builder, 0x1000 + i);
 	put(builder, PERF_SAMPLE_REGS_ABI_64);
-	for (int i = 0; i < arch_host.n_registers; i++)
+	for (int i = 0; i < arch_host()->n_registers; i++)
 		put(builder, 0x2000 + i);
 	put(builder, size);
 	for (uint64_t i = 0; i < size / 8; i++)
@@ -82,8 +82,9 @@ static void test_a_sample_is_taken_apart(void **state)
 	assert_int_equal(sample.n_chain, 3);
 	assert_int_equal(sample.chain[2], 0x1002);
 	assert_int_equal(sample.abi, PERF_SAMPLE_REGS_ABI_64);
-	assert_int_equal(sample.n_registers, arch_host.n_registers);
-	assert_int_equal(sample.registers[arch_host.ip_index], 0x2000 + arch_host.ip_index);
+	assert_int_equal(sample.n_registers, arch_host()->n_registers);
+	assert_int_equal(arch_sampled(arch_host(), sample.registers, arch_host()->pc),
+			 0x2000 + arch_host()->sample_index[arch_host()->pc]);
 	assert_int_equal(sample.stack_size, 40);
 	assert_int_equal(*(const uint64_t *)sample.stack, 0x3000);
 }
@@ -213,7 +214,7 @@ static void test_a_size_below_that_of_a_header_is_refused(void **state)
 static void test_the_largest_sample_is_whole(void **state)
 {
 	/* 8 + 6 * 8 + 8 + 8 + 17 * 8 + 8 + stack + 8 = 65528, the largest multiple of 8 */
-	uint64_t size = 65528 - 8 * (12 + arch_host.n_registers - 1);
+	uint64_t size = 65528 - 8 * (12 + arch_host()->n_registers - 1);
 	const struct perf_event_header *header = build(&builder, 0, size, size);
 	struct record_sample sample;
 

@@ -39,7 +39,7 @@ static void print_line(const struct stage *stage, const char *text)
 
 void stage_error(const struct stage *stage, const char *format, ...)
 {
-	char text[LINE_MAX_SIZE] = "";
+	char text[LINE_MAX_SIZE] = "error: ";
 	size_t size = strlen(text);
 	va_list args;
 

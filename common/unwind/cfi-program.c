@@ -41,9 +41,9 @@ static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
 	rule->cfa_offset = offset;
 	if (offset != (int32_t)offset || number > UINT8_MAX) {
 		rule->cfa = UNWIND_CFA_FALLBACK;
-	} else if (number == machine->arch->sp) {
+	} else if (number == machine->arch->base->sp) {
 		rule->cfa = UNWIND_CFA_SP;
-	} else if (number == machine->arch->fp) {
+	} else if (number == machine->arch->base->fp) {
 		rule->cfa = UNWIND_CFA_FP;
 	} else {
 		rule->cfa = UNWIND_CFA_REGISTER;
@@ -56,9 +56,9 @@ static uint64_t cfa_register(const struct machine *machine)
 {
 	switch (machine->state.rule.cfa) {
 	case UNWIND_CFA_SP:
-		return machine->arch->sp;
+		return machine->arch->base->sp;
 	case UNWIND_CFA_FP:
-		return machine->arch->fp;
+		return machine->arch->base->fp;
 	case UNWIND_CFA_REGISTER:
 		return machine->state.rule.cfa_register;
 	default:
@@ -76,10 +76,10 @@ static void set_value(struct machine *machine, uint64_t number, enum unwind_valu
 	if (number == machine->common->return_address) {
 		rule->return_address = value;
 		rule->return_address_offset = offset;
-	} else if (number == machine->arch->fp) {
+	} else if (number == machine->arch->base->fp) {
 		rule->fp = value;
 		rule->fp_offset = offset;
-	} else if (number == machine->arch->sp) {
+	} else if (number == machine->arch->base->sp) {
 		machine->state.sp = value;
 		machine->state.sp_offset = offset;
 	}
@@ -88,7 +88,7 @@ static void set_value(struct machine *machine, uint64_t number, enum unwind_valu
 /* A register that is cfa + offset, without a load: what the stack pointer is anyway. */
 static void set_computed(struct machine *machine, uint64_t number, int64_t offset)
 {
-	bool is_cfa = number == machine->arch->sp && offset == 0;
+	bool is_cfa = number == machine->arch->base->sp && offset == 0;
 
 	set_value(machine, number, is_cfa ? UNWIND_VALUE_SAME : UNWIND_VALUE_FALLBACK, 0);
 }
@@ -102,10 +102,10 @@ static void restore(struct machine *machine, uint64_t number)
 		machine->state.rule.return_address = machine->initial.rule.return_address;
 		machine->state.rule.return_address_offset =
 			machine->initial.rule.return_address_offset;
-	} else if (number == machine->arch->fp) {
+	} else if (number == machine->arch->base->fp) {
 		machine->state.rule.fp = machine->initial.rule.fp;
 		machine->state.rule.fp_offset = machine->initial.rule.fp_offset;
-	} else if (number == machine->arch->sp) {
+	} else if (number == machine->arch->base->sp) {
 		machine->state.sp = machine->initial.sp;
 		machine->state.sp_offset = machine->initial.sp_offset;
 	}
@@ -121,9 +121,9 @@ static void set_expression(struct machine *machine, uint64_t number, const uint8
 	enum unwind_value value = UNWIND_VALUE_FALLBACK;
 
 	if (!cursor.is_bad && cursor.at == cursor.end) {
-		if (operation == DW_OP_breg0 + machine->arch->sp)
+		if (operation == DW_OP_breg0 + machine->arch->base->sp)
 			value = UNWIND_VALUE_AT_SP;
-		else if (operation == DW_OP_breg0 + machine->arch->fp)
+		else if (operation == DW_OP_breg0 + machine->arch->base->fp)
 			value = UNWIND_VALUE_AT_FP;
 	}
 	set_value(machine, number, value, offset);
@@ -154,7 +154,8 @@ static void define_cfa_expression(struct machine *machine)
 	machine->state.rule.cfa_register = 0;
 	machine->state.rule.cfa_offset = machine->state.rule.cfa_addend = 0;
 	machine->state.rule.cfa = UNWIND_CFA_FALLBACK;
-	machine->arch->classify_cfa(block, size, &machine->state.rule);
+	if (machine->arch->classify_cfa)
+		machine->arch->classify_cfa(block, size, &machine->state.rule);
 }
 
 static int64_t factored(const struct machine *machine, int64_t offset)
@@ -293,7 +294,7 @@ static void execute_extended(struct machine *machine, uint8_t instruction)
 		break;
 	case NEGATE_RA_STATE_WITH_PC:
 	case NEGATE_RA_STATE:
-		if (machine->arch->machine != unwind_aarch64.machine)
+		if (machine->arch != &unwind_aarch64)
 			machine->is_bad = true;
 		break;
 	default:
@@ -319,7 +320,7 @@ static int put_rule(const struct machine *machine, const struct cfi_rows *rows)
 		rule.cfa = UNWIND_CFA_FALLBACK;
 	/* In its register, but in another than is meant (glibc's rawmemchr() on aarch64: x15). */
 	if (rule.return_address == UNWIND_VALUE_SAME &&
-	    machine->common->return_address != machine->arch->return_address)
+	    machine->common->return_address != machine->arch->base->return_address)
 		rule.return_address = UNWIND_VALUE_FALLBACK;
 	return rows->add(machine->address, &rule, rows->arg);
 }
@@ -413,7 +414,8 @@ int cfi_run(const struct cfi *cfi, const struct cfi_description *description,
 		.state.sp = UNWIND_VALUE_SAME,
 		.state.rule = {
 			.cfa = UNWIND_CFA_FALLBACK,
-			.return_address = arch->initial_return_address,
+			.return_address = arch->base->call_pushes ? UNWIND_VALUE_FALLBACK
+								  : UNWIND_VALUE_SAME,
 			.fp = UNWIND_VALUE_SAME,
 			.flags = common->is_signal_frame ? UNWIND_FLAG_SIGNAL : 0,
 		},

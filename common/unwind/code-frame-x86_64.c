@@ -2,7 +2,7 @@
 /* The opcodes are those of the Intel SDM, volume 2. */
 #include <string.h>
 
-#include "common/unwind/code-frame.h"
+#include "common/unwind/unwind-arch.h"
 
 enum {
 	WORD = 8,

@@ -34,6 +34,3 @@ enum code_frame {
 	CODE_FRAME_POINTER, /* the function has set up a frame pointer */
 	CODE_FRAME_NONE,    /* it has not, and keeps none as far as is seen */
 };
-
-/* `ret` is the rule of CODE_FRAME_RULE. */
-enum code_frame code_frame_x86_64(const struct code_place *place, struct unwind_rule *ret);

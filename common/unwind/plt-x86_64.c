@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "common/unwind/plt-code.h"
+#include "common/unwind/cfi-program.h"
 
 enum kind {
 	NOTHING, /* that matters to the stack */

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "common/base/hash.h"
-#include "common/base/arch.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/stream/file-identity.h"
@@ -183,7 +182,7 @@ bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret)
 	ret->size = status.st_size;
 	ret->modified_ns = clock_nanoseconds(status.st_mtim);
 	ret->changed_ns = clock_nanoseconds(status.st_ctim);
-	ret->machine = arch_host.machine;
+	ret->machine = file->machine;
 	ret->build_id_size = id.build_id.size;
 	if (id.build_id.size)
 		memcpy(ret->build_id, id.build_id.data, id.build_id.size);

@@ -563,7 +563,7 @@ static struct table_cache_key key_of(int fd)
 	struct table_cache_key of_file;
 	struct elf_image file;
 
-	assert_int_equal(elf_image_open_descriptor(dup(fd), &file), ELF_IMAGE_OK);
+	assert_int_equal(elf_image_open_descriptor(dup(fd), 0, &file), ELF_IMAGE_OK);
 	assert_true(table_cache_key(&file, &of_file));
 	elf_image_close(&file);
 	return of_file;
@@ -572,7 +572,7 @@ static struct table_cache_key key_of(int fd)
 static int make_image(const char *path)
 {
 	const struct made_function function = { 0 };
-	struct made elf = made_elf(&function, 1, 0);
+	struct made elf = made_elf(arch_host(), &function, 1, 0);
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)
 		      : memfd_create("image", MFD_CLOEXEC);
 
@@ -653,7 +653,7 @@ static void test_an_image_on_tmpfs_has_no_key(void **state)
 	struct elf_image file;
 	struct table_cache_key none;
 
-	assert_int_equal(elf_image_open_descriptor(dup(fd), &file), ELF_IMAGE_OK);
+	assert_int_equal(elf_image_open_descriptor(dup(fd), 0, &file), ELF_IMAGE_OK);
 	assert_false(table_cache_key(&file, &none));
 	elf_image_close(&file);
 }

@@ -134,9 +134,9 @@ static void judge_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_
 	rule->cfa = UNWIND_CFA_FALLBACK;
 	if (n == 1 && ops[0].atom == DW_OP_bregx &&
 	    take_offset(ops[0].number2, &rule->cfa_offset) && ops[0].number <= UINT8_MAX) {
-		rule->cfa = ops[0].number == arch->sp	? UNWIND_CFA_SP
-			    : ops[0].number == arch->fp ? UNWIND_CFA_FP
-							: UNWIND_CFA_REGISTER;
+		rule->cfa = ops[0].number == arch->base->sp   ? UNWIND_CFA_SP
+			    : ops[0].number == arch->base->fp ? UNWIND_CFA_FP
+							      : UNWIND_CFA_REGISTER;
 		rule->cfa_register = rule->cfa == UNWIND_CFA_REGISTER ? ops[0].number : 0;
 	} else if (is_plt(ops, n) && take_offset(ops[0].number, &rule->cfa_offset)) {
 		rule->cfa = UNWIND_CFA_PLT;
@@ -144,9 +144,9 @@ static void judge_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_
 	} else if ((n == 2 || (n == 3 && ops[2].atom == DW_OP_plus_uconst &&
 			       take_offset(ops[2].number, &rule->cfa_addend))) &&
 		   ops[1].atom == DW_OP_deref && take_offset(ops[0].number, &rule->cfa_offset)) {
-		if (ops[0].atom == DW_OP_breg0 + arch->sp)
+		if (ops[0].atom == DW_OP_breg0 + arch->base->sp)
 			rule->cfa = UNWIND_CFA_AT_SP;
-		if (ops[0].atom == DW_OP_breg0 + arch->fp)
+		if (ops[0].atom == DW_OP_breg0 + arch->base->fp)
 			rule->cfa = UNWIND_CFA_AT_FP;
 	}
 }
@@ -168,9 +168,9 @@ static enum unwind_value judge_value(const struct unwind_arch *arch, const Dwarf
 		return UNWIND_VALUE_FALLBACK;
 	if (ops[1].atom == DW_OP_plus_uconst)
 		return UNWIND_VALUE_AT_CFA;
-	if (ops[1].atom == DW_OP_breg0 + arch->sp)
+	if (ops[1].atom == DW_OP_breg0 + arch->base->sp)
 		return UNWIND_VALUE_AT_SP;
-	if (ops[1].atom == DW_OP_breg0 + arch->fp)
+	if (ops[1].atom == DW_OP_breg0 + arch->base->fp)
 		return UNWIND_VALUE_AT_FP;
 	return UNWIND_VALUE_FALLBACK;
 }
@@ -209,12 +209,12 @@ static void judge_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, stru
 	ret->return_address_offset = offset;
 	/* libdw has a default for each register, but which one holds a return address by default?
 	 */
-	if (return_address != arch->return_address && n == 0)
+	if (return_address != arch->base->return_address && n == 0)
 		ret->return_address = UNWIND_VALUE_FALLBACK;
-	assert_int_equal(dwarf_frame_register(frame, arch->fp, memory, &ops, &n), 0);
+	assert_int_equal(dwarf_frame_register(frame, arch->base->fp, memory, &ops, &n), 0);
 	ret->fp = judge_value(arch, ops, n, &offset);
 	ret->fp_offset = offset;
-	assert_int_equal(dwarf_frame_register(frame, arch->sp, memory, &ops, &n), 0);
+	assert_int_equal(dwarf_frame_register(frame, arch->base->sp, memory, &ops, &n), 0);
 	if (!is_sp_the_cfa(arch, ops, n, ret))
 		ret->cfa = UNWIND_CFA_FALLBACK;
 }

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
 #include "common/unwind/unwind-arch.h"
 
-const struct unwind_arch *unwind_arch_find(uint16_t machine)
+const struct unwind_arch *unwind_arch_find(uint16_t elf_machine)
 {
-	if (machine == unwind_x86_64.machine)
-		return &unwind_x86_64;
-	if (machine == unwind_aarch64.machine)
-		return &unwind_aarch64;
-	return NULL;
-}
+	static const struct unwind_arch *const known[] = { &unwind_x86_64, &unwind_aarch64 };
+	const struct arch *base = arch_find(elf_machine);
 
-const struct unwind_register *unwind_arch_register(const struct unwind_arch *arch, const char *name,
-						   size_t size)
-{
-	for (const struct unwind_register *each = arch->registers; each->name; each++)
-		if (strlen(each->name) == size && !memcmp(each->name, name, size))
-			return each;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i]->base == base)
+			return known[i];
 	return NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
+#include "common/unwind/cfi-program.h"
 #include "common/unwind/unwind-made.h"
 
 /* Of code that nobody calls. */
@@ -20,20 +21,6 @@ static const struct unwind_rule outermost = {
 static const struct unwind_rule nowhere = {
 	.cfa = UNWIND_CFA_FALLBACK,
 	.flags = UNWIND_FLAG_GIVEN,
-};
-
-/*
- * Of the code that signal handlers return to: the kernel's frame is at the stack pointer, as the
- * unwind information of glibc's __restore_rt tells (struct rt_sigframe, behind its first word).
- */
-static const struct unwind_rule signal_return_x86_64 = {
-	.cfa = UNWIND_CFA_AT_SP,
-	.cfa_offset = 160, /* rsp */
-	.return_address = UNWIND_VALUE_AT_SP,
-	.return_address_offset = 168, /* rip */
-	.fp = UNWIND_VALUE_AT_SP,
-	.fp_offset = 120, /* rbp */
-	.flags = UNWIND_FLAG_SIGNAL | UNWIND_FLAG_GIVEN,
 };
 
 static int add(struct unwind_made *made, uint64_t from, uint64_t to, const struct unwind_rule *rule)
@@ -145,12 +132,26 @@ static bool is_signal_return(const struct go_function *function)
 	return !strncmp(function->name, "runtime.sigreturn", strlen("runtime.sigreturn"));
 }
 
-/* As nobody calls it, its frame is looked for one byte early, which is padding. */
-static int add_signal_return(struct unwind_made *made, uint64_t from, uint64_t to)
+/*
+ * The code that signal handlers return to: the kernel's frame is at the stack pointer, as the
+ * unwind information of glibc's __restore_rt says. As nobody calls it, its frame is looked for one
+ * byte early, which is padding.
+ */
+static int add_signal_return(const struct arch *arch, struct unwind_made *made, uint64_t from,
+			     uint64_t to)
 {
-	int r = from ? add(made, from - 1, from, &signal_return_x86_64) : 0;
+	const struct unwind_rule rule = {
+		.cfa = UNWIND_CFA_AT_SP,
+		.cfa_offset = arch->interrupted_at[arch->sp],
+		.return_address = UNWIND_VALUE_AT_SP,
+		.return_address_offset = arch->interrupted_at[arch->pc],
+		.fp = UNWIND_VALUE_AT_SP,
+		.fp_offset = arch->interrupted_at[arch->fp],
+		.flags = UNWIND_FLAG_SIGNAL | UNWIND_FLAG_GIVEN,
+	};
+	int r = from ? add(made, from - 1, from, &rule) : 0;
 
-	return r < 0 ? r : add_better(made, from, to, &signal_return_x86_64);
+	return r < 0 ? r : add_better(made, from, to, &rule);
 }
 
 static int add_go_function(const struct unwind_source *source, const struct go_function *function,
@@ -168,10 +169,11 @@ static int add_go_function(const struct unwind_source *source, const struct go_f
 		return add_better(made, function->start + bias, function->end + bias, &outermost);
 	if (function->flags & GO_FUNCTION_WRITES_STACK)
 		return add_better(made, function->start + bias, function->end + bias, &nowhere);
-	if (source->arch != &unwind_x86_64)
-		return 0;
+	if (!source->arch->base->call_pushes)
+		return 0; /* how Go uses frames there is not known */
 	if (is_signal_return(function))
-		return add_signal_return(made, function->start + bias, function->end + bias);
+		return add_signal_return(source->arch->base, made, function->start + bias,
+					 function->end + bias);
 	return add_go_rows(source->go, function, bias, made);
 }
 

@@ -8,7 +8,6 @@
 
 #include "common/elf/cfi.h"
 #include "common/unwind/go-pclntab.h"
-#include "common/unwind/plt-code.h"
 #include "common/unwind/unwind-arch.h"
 #include "common/unwind/unwind-lookup.h"
 

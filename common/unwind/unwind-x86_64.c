@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* x86-64: DWARF's numbers are those of the psABI, figure 3.36. */
+/* x86-64: registers have the numbers that common/arch/x86_64.c says. */
 #include <dwarf.h>
 #include <elf.h>
 #include <string.h>
 
 #include "common/elf/cfi.h"
-#include "common/unwind/plt-code.h"
 #include "common/unwind/unwind-arch.h"
 
 enum { RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
@@ -257,19 +256,8 @@ static bool find_thunk(const uint8_t *code, size_t size, struct unwind_thunk *re
 	return true;
 }
 
-static const struct unwind_register registers[] = {
-	{ "rax", 0 },  { "rdx", 1 },   { "rcx", 2 },   { "rbx", 3 },  { "rsi", 4 },
-	{ "rdi", 5 },  { "rbp", RBP }, { "rsp", RSP }, { "r8", 8 },   { "r9", 9 },
-	{ "r10", 10 }, { "r11", 11 },  { "r12", 12 },  { "r13", 13 }, { "r14", 14 },
-	{ "r15", 15 }, { "fp", RBP },  { "sp", RSP },  { NULL },
-};
-
 const struct unwind_arch unwind_x86_64 = {
-	.machine = EM_X86_64,
-	.sp = RSP,
-	.fp = RBP,
-	.return_address = RETURN_ADDRESS,
-	.initial_return_address = UNWIND_VALUE_FALLBACK,
+	.base = &arch_x86_64,
 	.classify_cfa = classify_cfa,
 	.is_pop_of_fp = is_pop_of_fp,
 	.find_pop_of_realigned = find_pop_of_realigned,
@@ -277,14 +265,8 @@ const struct unwind_arch unwind_x86_64 = {
 	.find_install = find_install,
 	.find_thunk = find_thunk,
 	.plt_rows = plt_x86_64_rows,
+	.plt_stub = plt_x86_64_stub,
+	.plt_resolved_relocation = R_X86_64_IRELATIVE,
+	.function_end_is_within = function_end_x86_64,
 	.find_frame = code_frame_x86_64,
-	.registers = registers,
-	.usual_frame = {
-		.cfa = UNWIND_CFA_FP,
-		.cfa_offset = 16,
-		.return_address = UNWIND_VALUE_AT_CFA,
-		.return_address_offset = -8,
-		.fp = UNWIND_VALUE_AT_CFA,
-		.fp_offset = -16,
-	},
 };

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/cleanup.h"
 #include "common/source/record.h"
 #include "perf-source/perf/event.h"
@@ -38,7 +38,7 @@ static struct perf_event_attr sample_attr(const struct event_setup *setup)
 	struct perf_event_attr attr = common_attr(setup);
 
 	attr.sample_type = RECORD_SAMPLE_TYPE;
-	attr.sample_regs_user = arch_host.register_mask;
+	attr.sample_regs_user = arch_host()->register_mask;
 	attr.sample_stack_user = setup->stack_size;
 	attr.exclude_callchain_user = 1; /* its frame pointers would be guesses */
 	attr.exclude_callchain_kernel = setup->no_kernel;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "perf-source/perf/sample.h"
 
 /* The kernel's call chain without perf's marks. */
@@ -44,7 +44,7 @@ int sample_put(struct stage *stage, struct processes *processes, const struct re
 
 	stage->samples_in++;
 	if (sample->n_registers)
-		user_address = sample->registers[arch_host.ip_index];
+		user_address = arch_sampled(arch_host(), sample->registers, arch_host()->pc);
 	if (of->waker_pid)
 		r = processes_of_sample(processes, of->waker_pid, 0, time, &out.waker);
 	if (r == 0)

@@ -93,7 +93,7 @@ static int find_offset(int fd, const struct place *place, uint64_t *ret)
 	struct elf_image image;
 	GElf_Sym symbol;
 
-	if (elf_image_open_descriptor(fd, &image) != ELF_IMAGE_OK)
+	if (elf_image_open_descriptor(fd, 0, &image) != ELF_IMAGE_OK)
 		return -ENOEXEC;
 	if (!find_symbol(image.elf, place->symbol, &symbol))
 		return -ESRCH;

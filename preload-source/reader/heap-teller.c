@@ -145,6 +145,7 @@ int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process
 {
 	/* DWARF's numbers of what a call keeps, as heap-ring.h has them (psABI x86-64, 3.36). */
 	static const uint8_t kept[HEAP_RAW_REGISTERS] = { 16, 7, 6, 3, 12, 13, 14, 15 };
+	const struct arch *arch = arch_host();
 	uint64_t registers[ARCH_REGISTERS_MAX] = { 0 };
 	struct wire_heap_sample sample = {
 		.time = time,
@@ -152,7 +153,7 @@ int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process
 		.tid = tid,
 		.number = ++teller->n_stacks,
 		.caller = record->caller,
-		.registers = { registers, arch_host.n_registers },
+		.registers = { registers, arch->n_registers },
 		.stack = { record->words, record->n * sizeof(*record->words) },
 	};
 	int r;
@@ -161,7 +162,7 @@ int heap_teller_raw(struct heap_teller *teller, const struct heap_teller_process
 	if (record->generation != process->generation)
 		return put_outdated(teller, process, record, time);
 	for (uint32_t i = 0; i < HEAP_RAW_REGISTERS; i++)
-		registers[arch_host.sample_index[kept[i]]] = record->registers[i];
+		registers[arch->sample_index[kept[i]]] = record->registers[i];
 	++*teller->n_raw;
 	r = stage_put(teller->stage, WIRE_RECORD_heap_sample, &sample);
 	/* The writer borrows the stack, and the next record takes its place. */

@@ -2,7 +2,7 @@
 /* What has come out of the rings of a process, as records of the stream. */
 #pragma once
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/stream/heap-events.h"
 #include "common/source/processes.h"
 #include "common/stream/stack-memo.h"

@@ -129,7 +129,7 @@ static struct published_table describe(struct published *published, uint64_t ima
 	}
 	fd = images_descriptor(published->images, image);
 	fd = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0 || elf_image_open_descriptor(fd, &file) != ELF_IMAGE_OK)
+	if (fd < 0 || elf_image_open_descriptor(fd, 0, &file) != ELF_IMAGE_OK)
 		return described;
 	make_table(published, &file, &described);
 	elf_image_close(&file);

@@ -79,7 +79,7 @@ static const struct empty_elf empty_elf = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			     EV_CURRENT },
 		.e_type = ET_EXEC,
-		.e_machine = EM_X86_64,
+		.e_machine = EM_NONE, /* its DWARF has no code */
 		.e_version = EV_CURRENT,
 		.e_shoff = offsetof(struct empty_elf, sections),
 		.e_ehsize = sizeof(Elf64_Ehdr),

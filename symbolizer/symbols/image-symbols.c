@@ -9,7 +9,7 @@
 #include "common/elf/elf-section.h"
 #include "symbolizer/symbols/code-ranges.h"
 #include "symbolizer/dwarf/debug-sections.h"
-#include "symbolizer/symbols/function-end.h"
+#include "common/unwind/unwind-arch.h"
 #include "symbolizer/symbols/image-symbols.h"
 #include "symbolizer/symbols/symbol-table.h"
 
@@ -126,15 +126,17 @@ static const struct code_ranges *get_ranges(struct image_symbols *symbols)
 /* Whether a function may end between two addresses, by its code. What is not known is so. */
 static bool has_end_between(const struct image_symbols *symbols, uint64_t start, uint64_t end)
 {
+	const struct unwind_arch *arch = unwind_arch_find(symbols->elf->machine);
 	_cleanup_free_ unsigned char *code = NULL;
 	size_t size = end - start + 1;
 	uint64_t offset;
 
-	if (size > FUNCTION_END_SEARCH_MAX || !elf_image_offset(symbols->elf, start, &offset))
+	if (!arch || !arch->function_end_is_within || size > UNWIND_FUNCTION_MAX ||
+	    !elf_image_offset(symbols->elf, start, &offset))
 		return true;
 	code = malloc(size + 1);
 	return !code || pread(symbols->elf->fd, code, size, offset) != (ssize_t)size ||
-	       function_end_is_within(code, size, start);
+	       arch->function_end_is_within(code, size, start);
 }
 
 /* The function that a label lies in, if it does not begin one that unwind information describes. */

@@ -7,6 +7,7 @@
 #include "common/base/cleanup.h"
 #include "common/elf/elf-section.h"
 #include "common/base/growing-list.h"
+#include "common/unwind/unwind-arch.h"
 #include "symbolizer/symbols/plt.h"
 
 enum { STUB_SIZE = 16 }; /* of one whose code is not known */
@@ -19,6 +20,7 @@ struct slot {
 };
 
 struct slots {
+	const struct unwind_arch *arch;
 	struct slot *list;
 	size_t n;
 };
@@ -57,7 +59,7 @@ static int add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct
 
 		if (!gelf_getrela(data, i, &relocation))
 			continue;
-		if (GELF_R_TYPE(relocation.r_info) == plt_resolved_relocation) {
+		if (GELF_R_TYPE(relocation.r_info) == slots->arch->plt_resolved_relocation) {
 			slots->list[slots->n++] =
 				(struct slot){ relocation.r_offset, NULL, relocation.r_addend };
 			continue;
@@ -74,9 +76,13 @@ static int add_slots(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct
 static int find_slots(Elf *elf, struct slots *slots)
 {
 	Elf_Scn *section = NULL;
+	GElf_Ehdr file;
 	GElf_Shdr header;
 	int r = 0;
 
+	slots->arch = gelf_getehdr(elf, &file) ? unwind_arch_find(file.e_machine) : NULL;
+	if (!slots->arch || !slots->arch->plt_stub)
+		return 0;
 	while (r == 0 && (section = elf_nextscn(elf, section)))
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA)
 			r = add_slots(elf, section, &header, slots);
@@ -123,7 +129,7 @@ static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slo
 			.size = size - at,
 		};
 		uint64_t address;
-		size_t stub_size = plt_first_stub(&rest, &address);
+		size_t stub_size = slots->arch->plt_stub(&rest, &address);
 		const struct slot *slot = find_slot(slots, address);
 
 		if (slot)

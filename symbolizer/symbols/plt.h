@@ -6,8 +6,7 @@
 #pragma once
 
 #include <libelf.h>
-
-#include "common/unwind/plt-code.h"
+#include <stdint.h>
 
 enum { PLT_MAX = 1 << 18 }; /* stubs of an image; further ones stay unnamed */
 
@@ -19,10 +18,3 @@ struct plt_stub {
 
 /* All stubs of a file, which the caller frees, and how many were too many: 0 or -ENOMEM. */
 int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n, size_t *ret_n_refused);
-
-/*
- * Of one architecture (plt-<cpu>.c): the relocation whose symbol is what its addend is the
- * resolver of, and plt_x86_64_stub().
- */
-extern const uint32_t plt_resolved_relocation;
-size_t plt_first_stub(const struct plt_code *code, uint64_t *ret_slot);

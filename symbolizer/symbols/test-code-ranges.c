@@ -27,7 +27,7 @@ static int find_own_base(struct dl_phdr_info *info, size_t size, void *arg)
 static int set_up(void **state)
 {
 	dl_iterate_phdr(find_own_base, NULL);
-	if (elf_image_open_descriptor(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &elf))
+	if (elf_image_open_descriptor(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), 0, &elf))
 		return -1;
 	return code_ranges_init(&ranges, &elf);
 }

@@ -69,7 +69,7 @@ static int measure(const struct table_cache *cache, const char *path)
 	struct elf_image file;
 	size_t size = 0;
 
-	if (elf_image_open_descriptor(open(path, O_RDONLY | O_CLOEXEC), &file) != ELF_IMAGE_OK)
+	if (elf_image_open_descriptor(open(path, O_RDONLY | O_CLOEXEC), 0, &file) != ELF_IMAGE_OK)
 		return -1;
 	for (int i = 0; i < ROUNDS; i++) {
 		struct unwind_table table;

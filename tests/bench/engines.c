@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/clock.h"
 #include "common/stream/identity.h"
 #include "live-unwinder/engine-dwfl.h"
@@ -47,7 +47,7 @@ static int keep_sample(struct recording *recording, const struct wire_sample *sa
 {
 	struct wire_sample *samples = recording->samples;
 
-	if (sample->registers.n != arch_host.n_registers || sample->abi != 2)
+	if (sample->registers.n != arch_host()->n_registers || sample->abi != 2)
 		return 0;
 	if (recording->n_samples == recording->n_allocated) {
 		recording->n_allocated = recording->n_allocated * 2 + 1024;
@@ -118,7 +118,7 @@ static int load(struct recording *recording, const char *path)
 	tables_init(&recording->tables, &recording->files, &no_cache, TABLES_WAIT);
 	r = engine_table_new(&recording->tables, &recording->table);
 	if (r == 0)
-		r = engine_dwfl_new(&recording->files, arch_host.register_mask, &recording->dwfl);
+		r = engine_dwfl_new(&recording->files, &recording->dwfl);
 	return r;
 }
 
@@ -138,6 +138,7 @@ static struct unwinding begin(struct recording *recording, const struct wire_sam
 			      struct wire_frame *frames)
 {
 	return (struct unwinding){
+		.arch = arch_host(),
 		.sample = sample,
 		.process = process_table_find(&recording->identity.processes, sample->process),
 		.frames = frames,

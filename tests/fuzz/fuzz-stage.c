@@ -8,7 +8,7 @@
  */
 #include "tests/fuzz/fuzz-stream.h"
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/clock.h"
 
 enum { HELLO_SIZE_MAX = 4096 };
@@ -45,8 +45,8 @@ static void put_hello(const struct fuzz_file *file)
 		.version_major = WIRE_VERSION_MAJOR,
 		.version_minor = WIRE_VERSION_MINOR,
 		.clock = WIRE_clock_MONOTONIC,
-		.register_mask = arch_host.register_mask,
-		.machine = arch_host.machine,
+		.register_mask = arch_host()->register_mask,
+		.machine = arch_host()->elf_machine,
 		.n_cpus = 2,
 		.event = "cpu-clock",
 		.stages = "fuzz",

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/arch.h"
+#include "common/arch/arch.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/source/host-files.h"
@@ -295,8 +295,8 @@ static void fill_hello(const struct stage *stage, struct wire_hello *hello)
 	hello->start_unix_time = clock_now(CLOCK_REALTIME);
 	hello->rate = NANOSECONDS_A_SECOND; /* a step takes one, by the times that are told */
 	hello->stack_size = STACK_SIZE;
-	hello->register_mask = arch_host.register_mask;
-	hello->machine = arch_host.machine;
+	hello->register_mask = arch_host()->register_mask;
+	hello->machine = arch_host()->elf_machine;
 	hello->n_cpus = 1;
 	strcpy(hello->event, "single-step");
 	if (gethostname(hello->host, sizeof(hello->host) - 1) < 0)

@@ -6,12 +6,12 @@
 
 #include <cmocka.h>
 
-#include "symbolizer/symbols/function-end.h"
+#include "common/unwind/unwind-arch.h"
 
 #define IS_WITHIN_AT(address, ...)                                                                 \
 	({                                                                                         \
 		static const unsigned char code_[] = { __VA_ARGS__ };                              \
-		function_end_is_within(code_, sizeof(code_), address);                             \
+		function_end_x86_64(code_, sizeof(code_), address);                                \
 	})
 #define IS_WITHIN(...) IS_WITHIN_AT(1, __VA_ARGS__)
 
@@ -30,7 +30,7 @@ static void test_a_return_in_the_midst_is_none(void **state)
 	assert_false(IS_WITHIN(0x31, 0xc0, 0xc3, 0x48, 0x89, 0xf8, 0xc3));
 	assert_false(IS_WITHIN(0x90, 0x90, 0x31, 0xc0));
 	assert_false(IS_WITHIN(0xc3));
-	assert_false(function_end_is_within(NULL, 0, 0));
+	assert_false(function_end_x86_64(NULL, 0, 0));
 }
 
 static void test_an_aligned_address_behind_a_return_is_an_end(void **state)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdint.h>
 #include <string.h>
 
-#include "symbolizer/symbols/function-end.h"
+#include "common/unwind/unwind-arch.h"
 
 enum {
 	RET = 0xc3,
@@ -85,7 +84,7 @@ static bool is_aligned_function(const unsigned char *code, size_t at, uint64_t a
  * A byte within an instruction can look like the last one: then a name is missing, and none is
  * wrong.
  */
-bool function_end_is_within(const unsigned char *code, size_t size, uint64_t address)
+bool function_end_x86_64(const uint8_t *code, size_t size, uint64_t address)
 {
 	for (size_t i = 0; i < size; i++) {
 		size_t n = size_of_last(code, i, size), next = i + n;

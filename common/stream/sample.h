@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a sample and the stack that takes its place have in common. */
+#pragma once
+
+#include "common/wire/wire.h"
+
+/* All that is not about frames: those, and how they end, are the caller's to fill in. */
+static inline struct wire_stack wire_stack_of_sample(const struct wire_sample *sample)
+{
+	return (struct wire_stack){
+		.time = sample->time,
+		.process = sample->process,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.weight = sample->weight,
+		.event = sample->event,
+		.flags = sample->flags,
+		.waker = sample->waker,
+		.waker_tid = sample->waker_tid,
+	};
+}
