@@ -76,7 +76,7 @@ static struct process_account *find_account(struct processes *processes, uint32_
 }
 
 /* Only root's processes may become another user's: those have none. */
-static void look_for_account(struct processes *processes, struct process *process)
+static void look_for_account(struct processes *processes, struct tracked_process *process)
 {
 	uid_t user = task_user(process->pid);
 
@@ -88,7 +88,7 @@ static void look_for_account(struct processes *processes, struct process *proces
  * Asks whose a process is when it has told of so much that it matters. Who has no account
  * is asked for again.
  */
-static void find_user(struct processes *processes, struct process *process)
+static void find_user(struct processes *processes, struct tracked_process *process)
 {
 	struct process_spending *spending = &process->spending;
 	uint32_t n = ++spending->n_records;
@@ -99,8 +99,8 @@ static void find_user(struct processes *processes, struct process *process)
 	look_for_account(processes, process);
 }
 
-void processes_inherit_account(struct processes *processes, struct process *child,
-			       struct process *parent)
+void processes_inherit_account(struct processes *processes, struct tracked_process *child,
+			       struct tracked_process *parent)
 {
 	find_user(processes, parent);
 	child->spending.account = parent->spending.account;
@@ -117,7 +117,7 @@ static bool take(uint64_t *until, uint64_t time, uint64_t cost, uint64_t burst)
 	return true;
 }
 
-static void refuse(struct processes *processes, struct process *process, uint64_t time)
+static void refuse(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	struct process_spending *spending = &process->spending;
 
@@ -132,7 +132,7 @@ static void refuse(struct processes *processes, struct process *process, uint64_
 	++*spending->n_refused;
 }
 
-bool processes_spend(struct processes *processes, struct process *process, uint64_t time)
+bool processes_spend(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	struct process_spending *spending = &process->spending;
 	struct process_account *account;
@@ -149,7 +149,7 @@ bool processes_spend(struct processes *processes, struct process *process, uint6
 	return false;
 }
 
-bool processes_spend_maps(struct processes *processes, struct process *process, size_t n,
+bool processes_spend_maps(struct processes *processes, struct tracked_process *process, size_t n,
 			  uint64_t time)
 {
 	struct process_spending *spending = &process->spending;
@@ -162,20 +162,20 @@ bool processes_spend_maps(struct processes *processes, struct process *process, 
 					  UID_BURST_MAPS * processes->uid_cost);
 }
 
-bool processes_may_look(const struct process *process, uint64_t time)
+bool processes_may_look(const struct tracked_process *process, uint64_t time)
 {
 	struct process_account *account = process->spending.account;
 
 	return !account || take(&account->looks_until, time, 0, LOOKS_BURST_NS);
 }
 
-void processes_spend_look(const struct process *process, uint64_t took)
+void processes_spend_look(const struct tracked_process *process, uint64_t took)
 {
 	if (process->spending.account)
 		process->spending.account->looks_until += took * LOOKS_SHARE;
 }
 
-bool processes_is_storming(const struct process *process, uint64_t time)
+bool processes_is_storming(const struct tracked_process *process, uint64_t time)
 {
 	return process->space->lost_until && time < process->space->lost_until + STORM_NS;
 }

@@ -7,13 +7,14 @@
 #include "common/source/processes-internal.h"
 
 /* Whether /proc can be asked by its PID. */
-static bool is_in_proc(const struct processes *processes, const struct process *process)
+static bool is_in_proc(const struct processes *processes, const struct tracked_process *process)
 {
 	return !processes->is_proc_foreign && !processes->find_maps && process->pid &&
 	       process->pid != PID_UNKNOWN;
 }
 
-static int put_cgroup(struct processes *processes, const struct process *process, uint64_t time)
+static int put_cgroup(struct processes *processes, const struct tracked_process *process,
+		      uint64_t time)
 {
 	const struct wire_cgroup record = {
 		.process = process->upid,
@@ -24,7 +25,7 @@ static int put_cgroup(struct processes *processes, const struct process *process
 	return stage_put(processes->stage, WIRE_RECORD_cgroup, &record);
 }
 
-int processes_find_cgroup(struct processes *processes, struct process *process,
+int processes_find_cgroup(struct processes *processes, struct tracked_process *process,
 			  struct cgroup *known, uint64_t time)
 {
 	char path[CGROUP_PATH_MAX];
@@ -43,7 +44,7 @@ int processes_find_cgroup(struct processes *processes, struct process *process,
 
 struct thread_names {
 	struct processes *processes;
-	const struct process *process;
+	const struct tracked_process *process;
 	uint64_t time;
 	int error; /* of the output */
 };
@@ -67,7 +68,7 @@ static int name_thread(uint32_t tid, void *arg)
 	return names->error;
 }
 
-int processes_name_threads(struct processes *processes, const struct process *process,
+int processes_name_threads(struct processes *processes, const struct tracked_process *process,
 			   uint64_t time)
 {
 	struct thread_names names = { processes, process, time, 0 };

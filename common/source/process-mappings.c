@@ -26,7 +26,7 @@ int processes_put_mapping(struct processes *processes, uint64_t upid, const stru
 }
 
 /* Whether the table has exactly this already. */
-static bool has_mapping(const struct process *process, const struct mapping *mapping)
+static bool has_mapping(const struct tracked_process *process, const struct mapping *mapping)
 {
 	const struct mapping *old = mapping_table_find(&process->space->mappings, mapping->start);
 
@@ -35,12 +35,13 @@ static bool has_mapping(const struct process *process, const struct mapping *map
 }
 
 /* Under which PID /proc shows a process; 0: under none that is known. */
-static uint32_t proc_pid(const struct processes *processes, const struct process *process)
+static uint32_t proc_pid(const struct processes *processes, const struct tracked_process *process)
 {
 	return processes->is_proc_foreign || process->pid == PID_UNKNOWN ? 0 : process->pid;
 }
 
-static int find_anonymous(struct processes *processes, struct process *process, uint64_t *ret_image)
+static int find_anonymous(struct processes *processes, struct tracked_process *process,
+			  uint64_t *ret_image)
 {
 	int r = 0;
 
@@ -51,7 +52,7 @@ static int find_anonymous(struct processes *processes, struct process *process, 
 	return r;
 }
 
-static int find_image(struct processes *processes, struct process *process,
+static int find_image(struct processes *processes, struct tracked_process *process,
 		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
 {
 	int r;
@@ -67,7 +68,7 @@ static int find_image(struct processes *processes, struct process *process,
 }
 
 /* Tells of a mapping, unless it is known. */
-int processes_put_new_mapping(struct processes *processes, struct process *process,
+int processes_put_new_mapping(struct processes *processes, struct tracked_process *process,
 			      struct mapping *mapping, uint32_t flags, uint64_t time)
 {
 	int r;
@@ -91,7 +92,7 @@ int processes_put_new_mapping(struct processes *processes, struct process *proce
  * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one
  * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
  */
-int processes_add_mapping(struct processes *processes, struct process *process,
+int processes_add_mapping(struct processes *processes, struct tracked_process *process,
 			  const struct image_source *source, uint64_t offset, uint64_t time)
 {
 	struct mapping mapping = {
@@ -136,8 +137,8 @@ static bool count_in_image(const struct mapping *mapping, void *arg)
 	return false;
 }
 
-int processes_own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
-			    uint64_t time)
+int processes_own_anonymous(struct processes *processes, struct tracked_process *child,
+			    uint64_t inherited, uint64_t time)
 {
 	struct census census = { .image = inherited };
 	const struct mapping *known;

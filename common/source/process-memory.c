@@ -39,7 +39,7 @@ bool processes_watch_memory(const struct processes *processes)
 }
 
 /* It was told as one with a memory of its own: both are told of what either maps. */
-static void share_late(struct process *process, struct process *parent)
+static void share_late(struct tracked_process *process, struct tracked_process *parent)
 {
 	if (!parent->space->group)
 		parent->space->group = parent->upid;
@@ -48,9 +48,10 @@ static void share_late(struct process *process, struct process *parent)
 }
 
 /* Another process that has, or may have, the memory of one that has gone; NULL: none is known. */
-static struct process *find_sharer(const struct processes *processes, const struct process *gone)
+static struct tracked_process *find_sharer(const struct processes *processes,
+					   const struct tracked_process *gone)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 
 	if (gone->unsure_parent)
 		return processes_find(processes, gone->unsure_parent);
@@ -71,8 +72,9 @@ static struct process *find_sharer(const struct processes *processes, const stru
  * A child of vfork(2) may have ended or executed a program before it is asked for. A parent may
  * have gone before its child is: then whoever it had its memory with is asked.
  */
-struct process *processes_note_shared(struct processes *processes, struct process *process,
-				      struct process *parent)
+struct tracked_process *processes_note_shared(struct processes *processes,
+					      struct tracked_process *process,
+					      struct tracked_process *parent)
 {
 	const uint32_t first = parent ? parent->pid : 0;
 	int r = -ESRCH;
@@ -93,9 +95,9 @@ struct process *processes_note_shared(struct processes *processes, struct proces
 	return NULL;
 }
 
-struct process *processes_find_sharer(struct processes *processes, uint32_t pid)
+struct tracked_process *processes_find_sharer(struct processes *processes, uint32_t pid)
 {
-	struct process *other;
+	struct tracked_process *other;
 
 	if (!processes_watch_memory(processes))
 		return NULL;
@@ -116,7 +118,7 @@ struct process *processes_find_sharer(struct processes *processes, uint32_t pid)
  * Whether /proc says the same of a piece of memory as is known of it. A process of a container has
  * another path there than in the kernel's events, and a file that was written to has another image.
  */
-static bool is_as_known(const struct process *process, const struct images *images,
+static bool is_as_known(const struct tracked_process *process, const struct images *images,
 			const struct mapping *known, const struct image_source *source,
 			uint64_t offset)
 {
@@ -130,8 +132,9 @@ static bool is_as_known(const struct process *process, const struct images *imag
 }
 
 /* Whether /proc shows that a process has mapped what another one is known to have at an address. */
-static int has_mapped(struct processes *processes, const struct process *process,
-		      const struct process *other, const struct mapping *known, uint64_t address)
+static int has_mapped(struct processes *processes, const struct tracked_process *process,
+		      const struct tracked_process *other, const struct mapping *known,
+		      uint64_t address)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	int r = processes_read_maps(processes, process->pid, &maps);
@@ -150,8 +153,8 @@ static int has_mapped(struct processes *processes, const struct process *process
  * What a process has at an address; NULL: nothing, or what its parent had there before. That proves
  * nothing: a child may map the same thing anew, for itself.
  */
-static const struct mapping *find_news(const struct process *process, const struct process *parent,
-				       uint64_t address)
+static const struct mapping *find_news(const struct tracked_process *process,
+				       const struct tracked_process *parent, uint64_t address)
 {
 	const struct mapping *known = mapping_table_find(&process->space->mappings, address);
 	const struct mapping *had = mapping_table_find(&parent->space->mappings, address);
@@ -163,8 +166,8 @@ static const struct mapping *find_news(const struct process *process, const stru
 }
 
 /* Where nobody looks, neither is sure of what it has mapped. */
-static int look_at_parent(struct processes *processes, struct process *process,
-			  struct process *parent, uint64_t address, uint64_t time)
+static int look_at_parent(struct processes *processes, struct tracked_process *process,
+			  struct tracked_process *parent, uint64_t address, uint64_t time)
 {
 	const struct mapping *news = find_news(process, parent, address);
 	uint64_t begun;
@@ -190,7 +193,7 @@ static int look_at_parent(struct processes *processes, struct process *process,
 int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
 			  uint64_t time, uint64_t *ret)
 {
-	struct process *process = processes_find(processes, pid), *parent = NULL;
+	struct tracked_process *process = processes_find(processes, pid), *parent = NULL;
 	int r = 0;
 
 	if (process && process->unsure_parent)
@@ -202,7 +205,7 @@ int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t ad
 }
 
 /* Tells that nobody knows what is mapped where something else lies by now. */
-static int forget_moved(struct processes *processes, struct process *process,
+static int forget_moved(struct processes *processes, struct tracked_process *process,
 			const struct image_source *now, uint64_t offset, uint64_t time)
 {
 	struct mapping_table *mappings = &process->space->mappings;
@@ -233,7 +236,7 @@ static int forget_moved(struct processes *processes, struct process *process,
  * than the stream has told has moved since it was compared last, some time before now: until then
  * nobody knows.
  */
-static int find_moved(struct processes *processes, struct process *process,
+static int find_moved(struct processes *processes, struct tracked_process *process,
 		      const struct proc_maps *maps, uint64_t time)
 {
 	int r = 0;
@@ -247,7 +250,7 @@ static int find_moved(struct processes *processes, struct process *process,
 }
 
 /* Of what was read then only that is told of which nothing is known. */
-static int add_moved(struct processes *processes, struct process *process,
+static int add_moved(struct processes *processes, struct tracked_process *process,
 		     const struct proc_maps *maps, uint64_t time)
 {
 	uint32_t n_before = processes->n_mappings;
@@ -268,7 +271,8 @@ static int add_moved(struct processes *processes, struct process *process,
 		       : processes_note_holes(processes, process, maps);
 }
 
-static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
+static int read_to_compare(struct processes *processes, struct tracked_process *process,
+			   uint64_t time)
 {
 	struct maps_to_compare *compared = calloc(1, sizeof(*compared));
 	int r;
@@ -303,7 +307,7 @@ static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
  * A process that is sampled: takes what was read of it when the stream has come so far, and reads
  * again. Those that are sampled most are met first.
  */
-static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
+static int compare_maps(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	const struct maps_to_compare *compared = processes->compared;
 	uint64_t cpu_began;
@@ -327,7 +331,7 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 }
 
 /* What the stream tells now is newer than what was read. */
-void processes_note_mapped(struct processes *processes, const struct process *process,
+void processes_note_mapped(struct processes *processes, const struct tracked_process *process,
 			   uint64_t time)
 {
 	if (processes->compared && processes->compared->space == process->space->number &&
@@ -336,8 +340,8 @@ void processes_note_mapped(struct processes *processes, const struct process *pr
 }
 
 /* Whether what is known to be mapped is still there, and what replaces a file's text is a copy. */
-int processes_look_again(struct processes *processes, struct process *process, uint64_t address,
-			 uint64_t time)
+int processes_look_again(struct processes *processes, struct tracked_process *process,
+			 uint64_t address, uint64_t time)
 {
 	int r = processes_compare_text(processes, process, address, time);
 
@@ -347,7 +351,7 @@ int processes_look_again(struct processes *processes, struct process *process, u
 }
 
 /* Whether it was read already what will be mapped where nothing is known for now. */
-bool processes_is_moving(const struct processes *processes, const struct process *process,
+bool processes_is_moving(const struct processes *processes, const struct tracked_process *process,
 			 uint64_t time)
 {
 	return processes->compared && processes->compared->space == process->space->number &&

@@ -5,7 +5,8 @@
 
 #include "common/source/processes-internal.h"
 
-void processes_count_refused(struct refused_processes *refused, const struct process *process)
+void processes_count_refused(struct refused_processes *refused,
+			     const struct tracked_process *process)
 {
 	if (refused->n++)
 		return;

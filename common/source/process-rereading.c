@@ -13,8 +13,8 @@
  * Reads the maps of a known process again. If nothing of what was known is there any more, an
  * exec was missed. -ESRCH: there is no such process, or another one by now.
  */
-static int read_again_into(struct processes *processes, struct process *process, uint64_t time,
-			   struct proc_maps *ret_maps)
+static int read_again_into(struct processes *processes, struct tracked_process *process,
+			   uint64_t time, struct proc_maps *ret_maps)
 {
 	bool any_known = process->space->mappings.n == 0;
 	uint64_t began = clock_now(CLOCK_MONOTONIC);
@@ -44,7 +44,7 @@ static int read_again_into(struct processes *processes, struct process *process,
 }
 
 /* It is told of what is mapped now at a time before: until then that may be too early. */
-int processes_reread(struct processes *processes, struct process *process, uint64_t time)
+int processes_reread(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	uint32_t pid = process->pid;
@@ -60,7 +60,8 @@ int processes_reread(struct processes *processes, struct process *process, uint6
 	return r;
 }
 
-void processes_note_size(struct processes *processes, struct process *process, uint64_t began)
+void processes_note_size(struct processes *processes, struct tracked_process *process,
+			 uint64_t began)
 {
 	bool is_large = clock_now(CLOCK_MONOTONIC) - began >= PROCESSES_REREAD_LARGE_NS;
 
@@ -73,7 +74,7 @@ void processes_note_size(struct processes *processes, struct process *process, u
  * Of a process that maps without end little is to be learnt; of those that have much mapped no more
  * than in a part of the time.
  */
-bool processes_may_reread(const struct processes *processes, const struct process *process,
+bool processes_may_reread(const struct processes *processes, const struct tracked_process *process,
 			  uint64_t time)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -101,7 +102,7 @@ static bool is_mapped(const struct mapping *mapping, const struct proc_maps *map
 }
 
 /* Tells of what is not mapped any more. */
-static int remove_unmapped(struct processes *processes, struct process *process,
+static int remove_unmapped(struct processes *processes, struct tracked_process *process,
 			   const struct proc_maps *maps, uint64_t time)
 {
 	struct mapping_table *mappings = &process->space->mappings;
@@ -124,7 +125,7 @@ static int remove_unmapped(struct processes *processes, struct process *process,
 int processes_read_again(struct processes *processes, uint32_t pid, uint64_t time)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	struct process *process = processes_find(processes, pid);
+	struct tracked_process *process = processes_find(processes, pid);
 	int r = process ? read_again_into(processes, process, time, &maps) : -ESRCH;
 
 	if (r < 0)
@@ -134,7 +135,7 @@ int processes_read_again(struct processes *processes, uint32_t pid, uint64_t tim
 }
 
 /* Full of what was mapped once: there is no event when it goes. */
-int processes_make_room(struct processes *processes, struct process *process, uint64_t time)
+int processes_make_room(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	uint32_t pid = process->pid;
 	int r;
@@ -153,7 +154,7 @@ int processes_make_room(struct processes *processes, struct process *process, ui
 
 int processes_read_all_again(struct processes *processes, uint64_t time)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 	int r;
 
 	if (processes->is_proc_foreign)
@@ -181,7 +182,8 @@ static bool has_another_image(const struct mapping *mapping, void *images)
 }
 
 /* Tells of mappings again whose files were written to. */
-static int follow_images(struct processes *processes, struct process *process, uint64_t time)
+static int follow_images(struct processes *processes, struct tracked_process *process,
+			 uint64_t time)
 {
 	const struct mapping *known;
 	int r = 0;
@@ -202,7 +204,7 @@ static int follow_images(struct processes *processes, struct process *process, u
 
 int processes_follow_images(struct processes *processes, uint64_t time)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 	int r = 0;
 
 	if (processes->n_images_followed == processes->images->n_replaced)

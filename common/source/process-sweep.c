@@ -9,7 +9,7 @@
 #include "common/source/processes-internal.h"
 
 /* kill(2): signal 0 asks whether there is such a process. */
-static bool is_gone(const struct processes *processes, const struct process *process)
+static bool is_gone(const struct processes *processes, const struct tracked_process *process)
 {
 	if (process->pid == PID_UNKNOWN || process->pid == 0 || process->has_exited ||
 	    processes->is_proc_foreign)
@@ -33,7 +33,8 @@ static bool use_image(const struct mapping *mapping, void *arg)
 }
 
 /* What forks share is looked at once: there may be thousands of them. */
-static void use_images(struct processes *processes, const struct process *process, uint64_t time)
+static void use_images(struct processes *processes, const struct tracked_process *process,
+		       uint64_t time)
 {
 	struct use use = { processes->images, time };
 
@@ -46,7 +47,7 @@ static void use_images(struct processes *processes, const struct process *proces
 
 int processes_sweep(struct processes *processes, uint64_t time)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 	int r = 0;
 
 	if (time - processes->swept_at < PROCESSES_SWEEP_NS)

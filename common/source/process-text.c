@@ -11,7 +11,8 @@
 #include "common/source/maps-reader.h"
 #include "common/source/processes-internal.h"
 
-bool processes_is_replaced_text(const struct process *process, const struct image_source *source)
+bool processes_is_replaced_text(const struct tracked_process *process,
+				const struct image_source *source)
 {
 	return process->replaced && images_is_anonymous(source) &&
 	       replaced_texts_are_same(process->replaced, source->start,
@@ -19,7 +20,7 @@ bool processes_is_replaced_text(const struct process *process, const struct imag
 }
 
 /* 0 or -ENOMEM. */
-static int keep(struct process *process, const struct replaced_texts *texts)
+static int keep(struct tracked_process *process, const struct replaced_texts *texts)
 {
 	if (texts == process->replaced || !texts->n) /* of most processes there never are any */
 		return 0;
@@ -30,7 +31,7 @@ static int keep(struct process *process, const struct replaced_texts *texts)
 	return 0;
 }
 
-int processes_note_replaced(struct processes *processes, struct process *process,
+int processes_note_replaced(struct processes *processes, struct tracked_process *process,
 			    const struct image_source *source, bool is_writable)
 {
 	uint64_t end = source->start + source->length;
@@ -47,7 +48,7 @@ int processes_note_replaced(struct processes *processes, struct process *process
 }
 
 /* Whether any of it may be in a hole of which nothing is known yet. */
-static bool may_have_holes(const struct process *process, const struct proc_maps *maps)
+static bool may_have_holes(const struct tracked_process *process, const struct proc_maps *maps)
 {
 	for (size_t i = 0; i < maps->n; i++) {
 		const struct image_source source = processes_source_of(maps, &maps->list[i]);
@@ -60,7 +61,7 @@ static bool may_have_holes(const struct process *process, const struct proc_maps
 	return false;
 }
 
-int processes_note_holes(struct processes *processes, struct process *process,
+int processes_note_holes(struct processes *processes, struct tracked_process *process,
 			 const struct proc_maps *maps)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps all = { 0 };
@@ -86,7 +87,7 @@ int processes_note_holes(struct processes *processes, struct process *process,
 }
 
 /* Parts of a file's text that are there again. */
-static int map_back(struct processes *processes, struct process *process, uint64_t address,
+static int map_back(struct processes *processes, struct tracked_process *process, uint64_t address,
 		    uint64_t time)
 {
 	struct mapping parts[REPLACED_TEXT_PARTS_MAX];
@@ -101,8 +102,8 @@ static int map_back(struct processes *processes, struct process *process, uint64
 	return r;
 }
 
-int processes_compare_text(struct processes *processes, struct process *process, uint64_t address,
-			   uint64_t time)
+int processes_compare_text(struct processes *processes, struct tracked_process *process,
+			   uint64_t address, uint64_t time)
 {
 	return process->replaced ? map_back(processes, process, address, time) : 0;
 }

@@ -24,7 +24,7 @@ void processes_init(struct processes *processes, struct stage *stage, struct ima
 	};
 }
 
-static void forget(struct processes *processes, struct process *process)
+static void forget(struct processes *processes, struct tracked_process *process)
 {
 	HASH_DEL(processes->by_pid, process);
 	processes_leave_space(process);
@@ -35,7 +35,7 @@ static void forget(struct processes *processes, struct process *process)
 
 void processes_deinit(struct processes *processes)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 	forget(processes, process);
@@ -47,18 +47,18 @@ void processes_deinit(struct processes *processes)
 	processes->maps_reader = NULL;
 }
 
-struct process *processes_find(const struct processes *processes, uint32_t pid)
+struct tracked_process *processes_find(const struct processes *processes, uint32_t pid)
 {
-	struct process *process;
+	struct tracked_process *process;
 
 	HASH_FIND(hh, processes->by_pid, &pid, sizeof(pid), process);
 	return process;
 }
 
 /* `sharer`: who it has one memory with, NULL: nobody. */
-static int put_process(struct processes *processes, const struct process *process,
-		       enum wire_origin origin, uint64_t parent, const struct process *sharer,
-		       uint64_t time)
+static int put_process(struct processes *processes, const struct tracked_process *process,
+		       enum wire_origin origin, uint64_t parent,
+		       const struct tracked_process *sharer, uint64_t time)
 {
 	struct wire_process record = {
 		.process = process->upid,
@@ -75,7 +75,8 @@ static int put_process(struct processes *processes, const struct process *proces
 	return stage_put(processes->stage, WIRE_RECORD_process, &record);
 }
 
-static int put_exit(struct processes *processes, const struct process *process, uint64_t time)
+static int put_exit(struct processes *processes, const struct tracked_process *process,
+		    uint64_t time)
 {
 	struct wire_process_exit record = { process->upid, time };
 
@@ -97,9 +98,9 @@ int processes_add_kernel(struct processes *processes, struct wire_blob build_id,
 }
 
 /* A new incarnation; the one before it, if any, is over. The caller tells of it. */
-static struct process *begin(struct processes *processes, uint32_t pid, const char *name)
+static struct tracked_process *begin(struct processes *processes, uint32_t pid, const char *name)
 {
-	struct process *process = processes_find(processes, pid);
+	struct tracked_process *process = processes_find(processes, pid);
 
 	if (process)
 		forget(processes, process);
@@ -122,7 +123,7 @@ static struct process *begin(struct processes *processes, uint32_t pid, const ch
 	return NULL;
 }
 
-int processes_end(struct processes *processes, struct process *process, uint64_t time)
+int processes_end(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	int r = put_exit(processes, process, time);
 
@@ -130,7 +131,7 @@ int processes_end(struct processes *processes, struct process *process, uint64_t
 	return r;
 }
 
-int processes_add_maps(struct processes *processes, struct process *process,
+int processes_add_maps(struct processes *processes, struct tracked_process *process,
 		       const struct proc_maps *maps, uint64_t time)
 {
 	uint32_t n_before = processes->n_mappings;
@@ -208,8 +209,9 @@ int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_m
 
 /* Who it has one memory with, if that is not known yet; what is known of that is known of its own.
  */
-static struct process *find_shared(struct processes *processes, struct process *process,
-				   struct process *sharer)
+static struct tracked_process *find_shared(struct processes *processes,
+					   struct tracked_process *process,
+					   struct tracked_process *sharer)
 {
 	uint32_t parent = proc_find_parent(process->pid);
 
@@ -230,7 +232,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 			 uint64_t time)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	struct process *process, *sharer = processes_find_sharer(processes, pid);
+	struct tracked_process *process, *sharer = processes_find_sharer(processes, pid);
 	char name[PROC_NAME_MAX] = "";
 	/* What happens while we read may be missing from it; threads are counted, so they go first.
 	 */
@@ -271,7 +273,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 }
 
 /* A process that the stream cannot follow any further begins anew with what /proc says. */
-int processes_renew(struct processes *processes, struct process *process, uint64_t time)
+int processes_renew(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	uint32_t pid = process->pid;
 	int r = put_exit(processes, process, time);
@@ -288,7 +290,7 @@ int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
 
 int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time)
 {
-	struct process *parent, *sharer, *process = processes_find(processes, task->pid);
+	struct tracked_process *parent, *sharer, *process = processes_find(processes, task->pid);
 	uint64_t parent_upid;
 	int r;
 
@@ -335,7 +337,7 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 	return processes_own_anonymous(processes, process, parent->space->anonymous, time);
 }
 
-static int queue_exited(struct processes *processes, struct process *process, uint64_t time)
+static int queue_exited(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	if (processes->n_exited == processes->n_exited_allocated) {
 		size_t n = processes->n_exited ? processes->n_exited * 2 : 64;
@@ -354,7 +356,7 @@ static int queue_exited(struct processes *processes, struct process *process, ui
 
 int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)
 {
-	struct process *process = processes_find(processes, task->pid);
+	struct tracked_process *process = processes_find(processes, task->pid);
 
 	if (!process || time < process->known_since)
 		return 0;
@@ -372,7 +374,7 @@ int processes_bury(struct processes *processes, uint64_t time)
 
 	for (; n < processes->n_exited && r == 0; n++) {
 		const struct exited_process *exited = &processes->exited[n];
-		struct process *process = processes_find(processes, exited->pid);
+		struct tracked_process *process = processes_find(processes, exited->pid);
 
 		if (exited->time + PROCESSES_LINGER_NS > time)
 			break;
@@ -390,7 +392,7 @@ int processes_bury(struct processes *processes, uint64_t time)
 static int execute(struct processes *processes, const struct record_comm *comm, const char *name,
 		   uint64_t time)
 {
-	struct process *process = processes_find(processes, comm->pid);
+	struct tracked_process *process = processes_find(processes, comm->pid);
 	uint64_t predecessor = process ? process->upid : 0;
 	_cleanup_(cgroup_dropp) struct cgroup *cgroup =
 		process ? cgroup_share(process->cgroup) : NULL;
@@ -416,7 +418,7 @@ static int execute(struct processes *processes, const struct record_comm *comm, 
 int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t tid, const char *name,
 			  uint64_t time)
 {
-	struct process *process = processes_find(processes, pid);
+	struct tracked_process *process = processes_find(processes, pid);
 	const struct wire_thread thread = {
 		.time = time,
 		.process = process ? process->upid : 0,
@@ -434,7 +436,7 @@ int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t ti
 int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time)
 {
 	const char *name = record_text(&comm->header, sizeof(*comm));
-	struct process *process = processes_find(processes, comm->pid);
+	struct tracked_process *process = processes_find(processes, comm->pid);
 
 	if (comm->pid == 0 || !name || (process && time < process->known_since))
 		return 0;
@@ -471,7 +473,7 @@ static bool mapped_code(const struct processes *processes, const struct record_m
 	return true;
 }
 
-static int map_into(struct processes *processes, struct process *process,
+static int map_into(struct processes *processes, struct tracked_process *process,
 		    const struct image_source *source, uint64_t offset, uint64_t time)
 {
 	processes_note_mapped(processes, process, time);
@@ -485,7 +487,7 @@ static int map_into(struct processes *processes, struct process *process,
 static int map_into_others(struct processes *processes, uint32_t pid, uint64_t group,
 			   const struct image_source *source, uint64_t offset, uint64_t time)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 	int r = 0;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
@@ -500,7 +502,7 @@ static int map_into_others(struct processes *processes, uint32_t pid, uint64_t g
 int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
 {
 	uint64_t group;
-	struct process *process = processes_find(processes, mmap->pid);
+	struct tracked_process *process = processes_find(processes, mmap->pid);
 	struct image_source source;
 	int r;
 
@@ -531,7 +533,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 
 static bool is_new_code(const struct processes *processes, const struct record_mmap2 *mmap)
 {
-	const struct process *process = processes_find(processes, mmap->pid);
+	const struct tracked_process *process = processes_find(processes, mmap->pid);
 	struct image_source source;
 
 	if (process && process->spending.is_refused)
@@ -565,7 +567,7 @@ bool processes_is_news(const struct processes *processes, const struct perf_even
 int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t address, uint64_t time,
 			uint64_t *ret_upid)
 {
-	struct process *process;
+	struct tracked_process *process;
 	int r;
 
 	if (pid == 0 &&
@@ -604,7 +606,7 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin origin,
 		   uint64_t time, uint64_t *ret_upid)
 {
-	struct process *process = processes_find(processes, pid);
+	struct tracked_process *process = processes_find(processes, pid);
 	int r = process ? processes_end(processes, process, time) : 0;
 
 	if (r == 0)
@@ -616,21 +618,21 @@ int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin o
 
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid)
 {
-	const struct process *process = processes_find(processes, pid);
+	const struct tracked_process *process = processes_find(processes, pid);
 
 	return process ? &process->space->mappings : NULL;
 }
 
 int processes_finish(struct processes *processes, uint32_t pid, uint64_t time)
 {
-	struct process *process = processes_find(processes, pid);
+	struct tracked_process *process = processes_find(processes, pid);
 
 	return process ? processes_end(processes, process, time) : 0;
 }
 
 uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid, uint64_t address)
 {
-	const struct process *process = processes_find(processes, pid);
+	const struct tracked_process *process = processes_find(processes, pid);
 	const struct mapping *mapping =
 		process ? mapping_table_find(&process->space->mappings, address) : NULL;
 

@@ -45,7 +45,7 @@ struct refused_processes {
 struct processes {
 	struct stage *stage;   /* borrowed */
 	struct images *images; /* borrowed */
-	struct process *by_pid;
+	struct tracked_process *by_pid;
 	uint64_t n_upids;
 	uint32_t n_mappings;
 	uint64_t n_rereads;

@@ -327,7 +327,7 @@ static void test_processes_of_one_user_have_a_budget_together(void **state)
 	end_child(second);
 }
 
-static struct process *of(uint32_t pid)
+static struct tracked_process *of(uint32_t pid)
 {
 	return processes_find(&processes, pid);
 }
