@@ -78,7 +78,7 @@ static struct process_account *find_account(struct processes *processes, uint32_
 /* Only root's processes may become another user's: those have none. */
 static void look_for_account(struct processes *processes, struct tracked_process *process)
 {
-	uid_t user = task_user(process->pid);
+	uid_t user = processes->proc.find_user(process->pid);
 
 	if (user != 0 && user != TASK_USER_UNKNOWN)
 		process->spending.account = find_account(processes, user);
@@ -93,8 +93,7 @@ static void find_user(struct processes *processes, struct tracked_process *proce
 	struct process_spending *spending = &process->spending;
 	uint32_t n = ++spending->n_records;
 
-	if (!processes->uid_cost || spending->account || processes->is_proc_foreign ||
-	    (n != ASK_USER_AT && n % ASK_USER_EVERY))
+	if (!processes->uid_cost || spending->account || (n != ASK_USER_AT && n % ASK_USER_EVERY))
 		return;
 	look_for_account(processes, process);
 }
@@ -154,7 +153,7 @@ bool processes_spend_maps(struct processes *processes, struct tracked_process *p
 {
 	struct process_spending *spending = &process->spending;
 
-	if (n < LARGE_MAPS || processes->is_proc_foreign)
+	if (n < LARGE_MAPS)
 		return true;
 	if (!spending->account)
 		look_for_account(processes, process);

@@ -37,7 +37,7 @@ static bool has_mapping(const struct tracked_process *process, const struct mapp
 /* Under which PID /proc shows a process; 0: under none that is known. */
 static uint32_t proc_pid(const struct processes *processes, const struct tracked_process *process)
 {
-	return processes->is_proc_foreign || process->pid == PID_UNKNOWN ? 0 : process->pid;
+	return processes->proc.shows(process->pid) ? process->pid : 0;
 }
 
 static int find_anonymous(struct processes *processes, struct tracked_process *process,

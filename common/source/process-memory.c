@@ -32,12 +32,6 @@ void processes_drop_compared(struct processes *processes)
 	free(take_pointer(processes->compared));
 }
 
-/* Whether what the events do not tell of memory is looked for. */
-bool processes_watch_memory(const struct processes *processes)
-{
-	return processes->is_mapping && !processes->is_proc_foreign;
-}
-
 /* It was told as one with a memory of its own: both are told of what either maps. */
 static void share_late(struct tracked_process *process, struct tracked_process *parent)
 {
@@ -101,7 +95,7 @@ struct tracked_process *processes_find_sharer(struct processes *processes, uint3
 
 	if (!processes_watch_memory(processes))
 		return NULL;
-	other = processes_find(processes, proc_find_parent(pid));
+	other = processes_find(processes, processes->proc.find_parent(pid));
 	if (other && proc_share_memory(pid, other->pid) > 0)
 		return other;
 	for (size_t i = 0; i < PROCESSES_LARGE_MAX; i++) {
@@ -284,7 +278,7 @@ static int read_to_compare(struct processes *processes, struct tracked_process *
 	r = processes_read_maps(processes, process->pid, &compared->maps);
 	compared->ended = clock_now(CLOCK_MONOTONIC);
 	processes->compared = compared;
-	if (r == 0 && !processes->is_mapping(process->pid, processes->arg))
+	if (r == 0 && !processes->proc.is_mapping(process->pid, processes->proc.arg))
 		return find_moved(processes, process, &compared->maps, time);
 	processes_drop_compared(processes);
 	return r == -ENOMEM ? r : 0;

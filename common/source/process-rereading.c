@@ -157,12 +157,10 @@ int processes_read_all_again(struct processes *processes, uint64_t time)
 	struct tracked_process *process, *next;
 	int r;
 
-	if (processes->is_proc_foreign)
-		return 0;
 	processes->n_questions++;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		if (process->pid == PID_UNKNOWN || process->pid == 0)
+		if (!processes->proc.shows(process->pid))
 			continue;
 		if (process->space->looked_at == processes->n_questions)
 			continue; /* a sweep finds out whether this member is still there */

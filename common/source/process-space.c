@@ -69,8 +69,7 @@ static uid_t find_user(const struct processes *processes, struct tracked_process
 {
 	if (!process->is_user_known) {
 		process->is_user_known = true;
-		process->user =
-			processes->is_proc_foreign ? TASK_USER_UNKNOWN : task_user(process->pid);
+		process->user = processes->proc.find_user(process->pid);
 	}
 	return process->user;
 }

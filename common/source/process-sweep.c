@@ -3,18 +3,11 @@
  * Now and then all processes are looked at: a process whose exit was not seen ends, and images that
  * nobody has mapped any more. Images stay for a while: the next short process mostly has the same.
  */
-#include <errno.h>
-#include <signal.h>
-
 #include "common/source/processes-internal.h"
 
-/* kill(2): signal 0 asks whether there is such a process. */
 static bool is_gone(const struct processes *processes, const struct tracked_process *process)
 {
-	if (process->pid == PID_UNKNOWN || process->pid == 0 || process->has_exited ||
-	    processes->is_proc_foreign)
-		return false;
-	return kill(process->pid, 0) < 0 && errno == ESRCH &&
+	return !process->has_exited && processes->proc.is_gone(process->pid) &&
 	       !processes_is_changing(processes, process->pid);
 }
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/source/maps-reader.h"
 #include "common/source/processes-internal.h"
 
 bool processes_is_replaced_text(const struct tracked_process *process,
@@ -73,7 +72,7 @@ int processes_note_holes(struct processes *processes, struct tracked_process *pr
 
 	if (!processes_watch_memory(processes) || !may_have_holes(process, maps))
 		return 0;
-	r = maps_reader_read(&processes->maps_reader, maps->task, MAPS_ALL, &all);
+	r = processes->proc.read_maps(&processes->proc, maps->task, MAPS_ALL, &all);
 	for (size_t at = 0; r == 0 && text_hole_next(&all, &at, &hole);) {
 		const struct image_source file = processes_source_of(&all, &all.list[hole.file]);
 

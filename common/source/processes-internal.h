@@ -2,12 +2,9 @@
 /* What the files of processes.h share. */
 #pragma once
 
-#include "common/stream/cgroup.h"
 #include "common/base/hash-table.h"
-#include "common/proc/proc.h"
 #include "common/source/processes.h"
 #include "common/source/replaced-text.h"
-#include "common/proc/task-user.h"
 
 /* What a PID has taken of its budget (process-budget.c); a program that it executes goes on with
  * it. */
@@ -110,7 +107,8 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 
 /*
  * processes.c: what /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing
- * that belongs to the incarnation that is current in the stream; -ENOMEM.
+ * that belongs to the incarnation that is current in the stream; -ETIMEDOUT: the process does not
+ * answer; -ENOMEM.
  */
 int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret);
 
@@ -133,12 +131,15 @@ int processes_compare_text(struct processes *processes, struct tracked_process *
 bool processes_is_replaced_text(const struct tracked_process *process,
 				const struct image_source *source);
 
-/* process-memory.c. Whether what the events do not tell of memory is looked for. */
-bool processes_watch_memory(const struct processes *processes);
+/* Whether what the events do not tell of memory is looked for. */
+static inline bool processes_watch_memory(const struct processes *processes)
+{
+	return processes->proc.is_mapping;
+}
 
 /*
- * A process is new, and its parent is known, or NULL: they may have one memory, as clone(2) makes
- * it with CLONE_VM. Who it has it with; NULL: nobody, or nobody knows.
+ * process-memory.c. A process is new, and its parent is known, or NULL: they may have one memory,
+ * as clone(2) makes it with CLONE_VM. Who it has it with; NULL: nobody, or nobody knows.
  */
 struct tracked_process *processes_note_shared(struct processes *processes,
 					      struct tracked_process *process,

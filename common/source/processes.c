@@ -20,6 +20,7 @@ void processes_init(struct processes *processes, struct stage *stage, struct ima
 	*processes = (struct processes){
 		.stage = stage,
 		.images = images,
+		.proc = proc_view_live,
 		.n_mappings = MAPPING_KERNEL,
 	};
 }
@@ -43,8 +44,7 @@ void processes_deinit(struct processes *processes)
 	processes_drop_accounts(processes);
 	free(processes->exited);
 	processes->exited = NULL;
-	maps_reader_end(processes->maps_reader);
-	processes->maps_reader = NULL;
+	maps_reader_end(take_pointer(processes->proc.maps_reader));
 }
 
 struct tracked_process *processes_find(const struct processes *processes, uint32_t pid)
@@ -157,21 +157,12 @@ int processes_add_maps(struct processes *processes, struct tracked_process *proc
 
 bool processes_is_changing(const struct processes *processes, uint32_t pid)
 {
-	return processes->is_changing && processes->is_changing(pid, processes->arg);
+	return processes->proc.is_changing && processes->proc.is_changing(pid, processes->proc.arg);
 }
 
 static int count_thread(uint32_t tid, void *arg)
 {
 	return 0;
-}
-
-static int read_found_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret)
-{
-	int fd = processes->find_maps(pid, processes->arg);
-	int r = fd < 0 ? fd : proc_read_open_maps(fd, ret);
-
-	ret->task = pid;
-	return r;
 }
 
 /* It is there, but what it has mapped is not to be had: what was known of that stays. */
@@ -181,19 +172,10 @@ static int count_unanswered(struct processes *processes)
 	return -ETIMEDOUT;
 }
 
-/*
- * What /proc says of a process now, nothing if it may not be read. 0; -ESRCH: nothing that belongs
- * to the incarnation that is current in the stream; -ETIMEDOUT: it does not answer; -ENOMEM.
- */
 int processes_read_maps(struct processes *processes, uint32_t pid, struct proc_maps *ret)
 {
-	int r;
+	int r = processes->proc.read_maps(&processes->proc, pid, MAPS_EXECUTABLE, ret);
 
-	if (pid == PID_UNKNOWN || pid == 0 || processes->is_proc_foreign)
-		return -ESRCH;
-	r = processes->find_maps
-		    ? read_found_maps(processes, pid, ret)
-		    : maps_reader_read(&processes->maps_reader, pid, MAPS_EXECUTABLE, ret);
 	if (r == -EACCES || r == -EPERM)
 		++*counters_get(&processes->stage->counters, "refused", "unreadable-maps");
 	else if (r == -ETIMEDOUT || r == -EBUSY)
@@ -213,7 +195,7 @@ static struct tracked_process *find_shared(struct processes *processes,
 					   struct tracked_process *process,
 					   struct tracked_process *sharer)
 {
-	uint32_t parent = proc_find_parent(process->pid);
+	uint32_t parent = processes->proc.find_parent(process->pid);
 
 	if (!sharer)
 		return processes_note_shared(processes, process, processes_find(processes, parent));
@@ -237,7 +219,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	/* What happens while we read may be missing from it; threads are counted, so they go first.
 	 */
 	uint64_t before = clock_now(CLOCK_MONOTONIC);
-	int n_threads = processes->is_proc_foreign ? 0 : proc_each_thread(pid, count_thread, NULL);
+	int n_threads = processes->proc.each_thread(pid, count_thread, NULL);
 	int r = sharer ? check_unchanged(processes, pid)
 		       : processes_read_maps(processes, pid, &maps);
 	uint64_t after = clock_now(CLOCK_MONOTONIC);
@@ -245,7 +227,7 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 	if (r == -ENOMEM || (r < 0 && origin == WIRE_origin_SCANNED))
 		return r == -ENOMEM ? r : 0;
 	if (r == 0 || r == -ETIMEDOUT)
-		proc_read_name(pid, name);
+		processes->proc.read_name(pid, name);
 	else if (pid == 0)
 		strcpy(name, "swapper");
 	process = begin(processes, pid, name);
@@ -257,8 +239,8 @@ static int add_from_proc(struct processes *processes, uint32_t pid, enum wire_or
 		process->space->mapped_since = maps.n ? before : 0;
 		process->space->sure_since = after;
 		processes_note_size(processes, process, before);
-		process->began = proc_find_start(pid);
-		process->own_pid = proc_find_own_pid(pid);
+		process->began = processes->proc.find_start(pid);
+		process->own_pid = processes->proc.find_own_pid(pid);
 		process->n_threads = n_threads > 0 ? n_threads : 1;
 		sharer = find_shared(processes, process, sharer);
 	}
@@ -467,9 +449,9 @@ static bool mapped_code(const struct processes *processes, const struct record_m
 	ret->minor = mmap->minor;
 	ret->inode = mmap->inode;
 	ret->generation = mmap->generation;
-	if (processes->find_build_id)
-		ret->build_id_size =
-			processes->find_build_id(ret->path, &ret->build_id, processes->arg);
+	if (processes->proc.find_build_id)
+		ret->build_id_size = processes->proc.find_build_id(ret->path, &ret->build_id,
+								   processes->proc.arg);
 	return true;
 }
 
