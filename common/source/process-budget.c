@@ -7,7 +7,11 @@
  *
  * An interpreter that imports all that it has maps some 3,000 times, a browser's process a few
  * hundred, a JIT compiler that makes its code writable in between up to a thousand times a second.
+ *
+ * Processes of which something is not told any more are counted, and named at the end.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/clock.h"
@@ -93,9 +97,9 @@ static void find_user(struct processes *processes, struct tracked_process *proce
 	struct process_spending *spending = &process->spending;
 	uint32_t n = ++spending->n_records;
 
-	if (!processes->uid_cost || spending->account || (n != ASK_USER_AT && n % ASK_USER_EVERY))
-		return;
-	look_for_account(processes, process);
+	if (processes->uid_cost && !spending->account &&
+	    (n == ASK_USER_AT || n % ASK_USER_EVERY == 0))
+		look_for_account(processes, process);
 }
 
 void processes_inherit_account(struct processes *processes, struct tracked_process *child,
@@ -103,6 +107,15 @@ void processes_inherit_account(struct processes *processes, struct tracked_proce
 {
 	find_user(processes, parent);
 	child->spending.account = parent->spending.account;
+}
+
+void processes_count_refused(struct refused_processes *refused,
+			     const struct tracked_process *process)
+{
+	if (refused->n++)
+		return;
+	refused->first_pid = process->pid;
+	snprintf(refused->first_name, sizeof(refused->first_name), "%s", process->name);
 }
 
 /* Takes a record's cost of a budget, or nothing if there is not enough in it. */
@@ -177,4 +190,20 @@ void processes_spend_look(const struct tracked_process *process, uint64_t took)
 bool processes_is_storming(const struct tracked_process *process, uint64_t time)
 {
 	return process->space->lost_until && time < process->space->lost_until + STORM_NS;
+}
+
+static void warn_of(struct stage *stage, const struct refused_processes *refused, const char *text)
+{
+	if (refused->n)
+		stage_warn(stage, "%" PRIu64 " processes ('%s', %" PRIu32 ", was the first) %s",
+			   refused->n, refused->first_name, refused->first_pid, text);
+}
+
+void processes_warn_of_refused(const struct processes *processes)
+{
+	warn_of(processes->stage, &processes->over_budget,
+		"mapped code, or changed their names, too often for each time to be told: their "
+		"stacks end with mappings-lost");
+	warn_of(processes->stage, &processes->over_limit,
+		"have more code mapped than is kept: their stacks end with mapping-limit");
 }

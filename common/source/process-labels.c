@@ -6,18 +6,6 @@
 
 #include "common/source/processes-internal.h"
 
-static int put_cgroup(struct processes *processes, const struct tracked_process *process,
-		      uint64_t time)
-{
-	const struct wire_cgroup record = {
-		.process = process->upid,
-		.time = time,
-		.path = wire_string(process->cgroup->path, CGROUP_PATH_MAX),
-	};
-
-	return stage_put(processes->stage, WIRE_RECORD_cgroup, &record);
-}
-
 int processes_find_cgroup(struct processes *processes, struct tracked_process *process,
 			  struct cgroup *known, uint64_t time)
 {
@@ -32,7 +20,14 @@ int processes_find_cgroup(struct processes *processes, struct tracked_process *p
 	} else {
 		process->cgroup = cgroup_share(known);
 	}
-	return process->cgroup ? put_cgroup(processes, process, time) : 0;
+	if (!process->cgroup)
+		return 0;
+	return stage_put(processes->stage, WIRE_RECORD_cgroup,
+			 &(struct wire_cgroup){
+				 .process = process->upid,
+				 .time = time,
+				 .path = wire_string(process->cgroup->path, CGROUP_PATH_MAX),
+			 });
 }
 
 struct thread_names {

@@ -8,23 +8,6 @@
 /* Of anonymous memory, that a child is told to have as its own: each time that one is forked. */
 enum { FORKED_ANONYMOUS_MAX = 1024 };
 
-int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
-			  uint32_t flags, uint64_t time)
-{
-	struct wire_mapping record = {
-		.mapping = mapping->number,
-		.flags = flags,
-		.process = upid,
-		.time = time,
-		.start = mapping->start,
-		.length = mapping->end - mapping->start,
-		.offset = mapping->offset,
-		.image = mapping->image,
-	};
-
-	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
-}
-
 /* Whether the table has exactly this already. */
 static bool has_mapping(const struct tracked_process *process, const struct mapping *mapping)
 {
@@ -67,7 +50,6 @@ static int find_image(struct processes *processes, struct tracked_process *proce
 	return r;
 }
 
-/* Tells of a mapping, unless it is known. */
 int processes_put_new_mapping(struct processes *processes, struct tracked_process *process,
 			      struct mapping *mapping, uint32_t flags, uint64_t time)
 {
@@ -93,12 +75,12 @@ int processes_put_new_mapping(struct processes *processes, struct tracked_proces
  * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
  */
 int processes_add_mapping(struct processes *processes, struct tracked_process *process,
-			  const struct image_source *source, uint64_t offset, uint64_t time)
+			  const struct image_source *source, uint64_t time)
 {
 	struct mapping mapping = {
 		.start = source->start,
 		.end = source->start + source->length,
-		.offset = images_is_anonymous(source) ? source->start : offset,
+		.offset = images_is_anonymous(source) ? source->start : source->offset,
 	};
 	uint32_t flags;
 	int r;
@@ -116,6 +98,7 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 		.task = maps->task,
 		.start = mapping->start,
 		.length = mapping->end - mapping->start,
+		.offset = mapping->offset,
 		.major = mapping->major,
 		.minor = mapping->minor,
 		.inode = mapping->inode,

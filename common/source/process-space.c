@@ -44,6 +44,23 @@ void processes_join_space(struct tracked_process *process, const struct tracked_
 	process->space->n_members++;
 }
 
+int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
+			  uint32_t flags, uint64_t time)
+{
+	struct wire_mapping record = {
+		.mapping = mapping->number,
+		.flags = flags,
+		.process = upid,
+		.time = time,
+		.start = mapping->start,
+		.length = mapping->end - mapping->start,
+		.offset = mapping->offset,
+		.image = mapping->image,
+	};
+
+	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
+}
+
 int processes_give_up(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	const struct mapping everything = { .end = UINT64_MAX };

@@ -5,12 +5,6 @@
  */
 #include "common/source/processes-internal.h"
 
-static bool is_gone(const struct processes *processes, const struct tracked_process *process)
-{
-	return !process->has_exited && processes->proc.is_gone(process->pid) &&
-	       !processes_is_changing(processes, process->pid);
-}
-
 /* Of a sweep. */
 struct use {
 	struct images *images;
@@ -49,7 +43,8 @@ int processes_sweep(struct processes *processes, uint64_t time)
 	processes->n_questions++;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		if (is_gone(processes, process)) {
+		if (!process->has_exited && processes->proc.is_gone(process->pid) &&
+		    !processes_is_changing(processes, process->pid)) {
 			++*counters_get(&processes->stage->counters, "processes", "missed-exits");
 			r = processes_end(processes, process, time);
 		} else {

@@ -5,8 +5,7 @@
  * here on nobody looks at a PID any more.
  *
  * What /proc says is only believed of the incarnation that is current in the stream: if an exec
- * or exit of that PID still waits in the rings (proc_view.is_changing), /proc already shows the
- * next one.
+ * or exit of that PID still waits in the rings (`is_changing`), /proc already shows the next one.
  */
 #pragma once
 
@@ -42,6 +41,16 @@ struct refused_processes {
 	char first_name[PROC_NAME_MAX];
 };
 
+/*
+ * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
+ * when it is, unless it tells of another mapping of that process since `began`.
+ */
+struct maps_to_compare {
+	uint64_t space;	       /* its number; 0: none are waiting */
+	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
+	struct proc_maps maps;
+};
+
 struct processes {
 	struct stage *stage;   /* borrowed */
 	struct images *images; /* borrowed */
@@ -54,10 +63,10 @@ struct processes {
 	uint64_t n_questions;	       /* of mapping_table_any() */
 	struct mapping_pool mappings;  /* all tables' */
 	struct exited_process *exited; /* a queue, by time */
-	size_t n_exited, n_exited_allocated;
+	size_t n_exited;
 	uint64_t swept_at;
-	struct maps_to_compare *compared; /* NULL: none are waiting */
-	uint64_t compare_at;		  /* the time of the next comparison, or later */
+	struct maps_to_compare compared;
+	uint64_t compare_at; /* the time of the next comparison, or later */
 	uint64_t n_compared, n_moved;
 	struct text_comparer *text_comparer; /* NULL: none was needed yet */
 	/* Until when records of mappings were lost, last; UINT64_MAX: they still are; 0: none were.
@@ -155,7 +164,7 @@ void processes_lose(struct processes *processes, uint64_t until);
 /* Whether a process may have mapped something else at `time` than is known: records were lost. */
 bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time);
 
-/* process-refusals.c. At the end, a line each says of how many processes something is not told. */
+/* process-budget.c. At the end, a line each says of how many processes something is not told. */
 void processes_warn_of_refused(const struct processes *processes);
 
 /* After a loss of events: reads again what is alive, and ends what is not. */
