@@ -182,9 +182,7 @@ static int scan(struct perf_source *self)
 {
 	int r = 0;
 
-	if (self->processes.is_proc_foreign)
-		return 0;
-	if (self->options.all)
+	if (self->options.all && self->processes.proc.shows(getpid()))
 		r = proc_each_process(scan_process, self);
 	for (size_t i = 0; i < self->options.n_pids && r >= 0; i++)
 		r = scan_process(self->options.pids[i], self);
@@ -321,15 +319,16 @@ int perf_source_begin(struct stage *stage, struct perf_source *self)
 	int r;
 
 	processes_init(&self->processes, stage, &self->images);
-	self->processes.is_changing = is_changing;
-	self->processes.is_mapping = is_mapping;
+	self->processes.proc.is_changing = is_changing;
+	self->processes.proc.is_mapping = is_mapping;
+	self->processes.proc.arg = self;
 	self->processes.uid_cost = PROCESSES_UID_COST_NS / self->event_set.n_cpus;
-	self->processes.arg = self;
-	self->processes.is_proc_foreign = !proc_is_ours();
-	if (self->processes.is_proc_foreign)
+	if (!proc_is_ours()) {
+		self->processes.proc = proc_view_absent;
 		stage_warn(stage,
 			   "/proc is of another PID namespace: processes that are there already "
 			   "have neither names nor mappings (unshare --mount-proc)");
+	}
 	self->merge.last_time = self->start_time;
 	r = prepare_waits(stage, self);
 	if (r == 0)

@@ -33,7 +33,7 @@ static int set_up(void **state)
 	test_stream_init(&stream);
 	images_init(&images, &stream.stage, -1);
 	processes_init(&processes, &stream.stage, &images);
-	processes.is_proc_foreign = true;
+	processes.proc = proc_view_absent;
 	marks_init(&marks);
 	return marks_open(&marks, path);
 }

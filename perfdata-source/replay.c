@@ -601,9 +601,9 @@ int replay_run(struct stage *stage, void *data)
 
 	replay->images.is_elsewhere = !replay->has_host;
 	processes_init(&replay->processes, stage, &replay->images);
-	replay->processes.is_proc_foreign = true;
-	replay->processes.find_build_id = find_build_id;
-	replay->processes.arg = replay;
+	replay->processes.proc = proc_view_absent;
+	replay->processes.proc.find_build_id = find_build_id;
+	replay->processes.proc.arg = replay;
 	stage->last_time = replay->header.first_time;
 	r = samples_begin(stage, replay);
 	if (r < 0)

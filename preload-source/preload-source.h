@@ -51,7 +51,7 @@ int preload_source_open(struct stage *stage, void *self);
 void preload_source_describe_sandbox(const void *self, struct sandbox *sandbox);
 int preload_source_start(struct stage *stage, void *self, struct wire_hello *hello);
 
-/* recorder.c: for processes.h, of a process that is traced. */
+/* recorder.c: for proc_view_opened, of a process that is traced. */
 int preload_source_find_maps(uint32_t pid, void *self);
 
 /* Records until the programs have ended. */

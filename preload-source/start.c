@@ -101,8 +101,9 @@ int preload_source_open(struct stage *stage, void *data)
 		return r;
 	images_init(&self->images, stage, self->server.fd);
 	processes_init(&self->processes, stage, &self->images);
-	self->processes.find_maps = preload_source_find_maps;
-	self->processes.arg = self;
+	self->processes.proc = proc_view_opened;
+	self->processes.proc.find_maps = preload_source_find_maps;
+	self->processes.proc.arg = self;
 	target_open(&self->target, self->options.command[0]);
 	r = published_init(&self->published, stage, &self->images);
 	if (r == 0)

@@ -28,7 +28,6 @@ struct image_entry {
 	UT_hash_handle hh;	  /* by key */
 	UT_hash_handle hh_number; /* by image */
 	uint64_t image;
-	uint64_t generation;
 	uint64_t successor;	/* the image that has taken its place, 0: none */
 	uint64_t used_at;	/* by a mapping, when last looked; UINT64_MAX: not looked yet */
 	bool is_file;		/* else it is in `by_number` alone, and has no key */
@@ -38,10 +37,12 @@ struct image_entry {
 	bool has_map_process;	/* map_pid was told */
 	uint32_t map_pid;	/* as the next, of images_offer_map() */
 	uint64_t map_began;
-	uint32_t task; /* these three: as it was mapped last until it answered */
-	uint64_t start, length;
-	size_t path_at; /* of the path in `key` */
-	char key[];	/* "major:minor:inode:", the build-id if it is known, the path */
+	/*
+	 * Of a file, with its path in `key`, and without a build-id. Task, start and length are
+	 * those of its last mapping before the server answered.
+	 */
+	struct image_source source;
+	char key[]; /* "major:minor:inode:", the build-id if it is known, the path */
 };
 
 void images_init(struct images *images, struct stage *stage, int server_fd)
@@ -69,18 +70,28 @@ static void close_file(struct image_entry *entry)
 	entry->file.fd = -1;
 }
 
+static void forget_one(struct images *images, struct image_entry *entry)
+{
+	struct image_entry *current = NULL;
+
+	if (images->special == entry->image)
+		images->special = 0;
+	if (entry->is_file)
+		HASH_FIND_STR(images->by_file, entry->key, current);
+	if (current == entry)
+		HASH_DELETE(hh, images->by_file, entry);
+	HASH_DELETE(hh_number, images->by_number, entry);
+	set_status(images, entry, 0);
+	close_file(entry);
+	free(entry);
+}
+
 static void forget_all(struct images *images)
 {
 	struct image_entry *entry, *next;
 
-	images->n_gone = images->special = 0;
-	HASH_CLEAR(hh, images->by_file);
 	HASH_ITER(hh_number, images->by_number, entry, next)
-	{
-		HASH_DELETE(hh_number, images->by_number, entry);
-		close_file(entry);
-		free(entry);
-	}
+	forget_one(images, entry);
 }
 
 void images_deinit(struct images *images)
@@ -198,9 +209,13 @@ static size_t path_size(const char *path, uint32_t *ret_flags)
  * The image server's main loop never waits for a file, so this never waits long; if the server has
  * died, images are opened by path downstream.
  */
-static void ask_server(struct images *images, const void *record, size_t size)
+static void ask_server(struct images *images, uint16_t type, const void *request, int flags)
 {
-	if (images->server_fd >= 0 && image_message_ask(images->server_fd, record, size, 0) < 0)
+	_Alignas(8) char record[PROC_PATH_MAX + 256];
+	size_t size = wire_encode(wire_type(type), request, record, NULL);
+
+	if (images->server_fd >= 0 &&
+	    image_message_ask(images->server_fd, record, size, flags) < 0 && !flags)
 		++*counters_get(&images->stage->counters, "images", "not-asked-for");
 }
 
@@ -208,7 +223,6 @@ static void ask_server(struct images *images, const void *record, size_t size)
 static void ask_for_file(struct images *images, uint64_t number, const struct image_source *source,
 			 size_t size, uint64_t replaces)
 {
-	_Alignas(8) char record[PROC_PATH_MAX + 256];
 	struct wire_image_open request = {
 		.image = number,
 		.pid = source->task,
@@ -221,45 +235,16 @@ static void ask_for_file(struct images *images, uint64_t number, const struct im
 		.replaces = replaces,
 	};
 
-	ask_server(images, record,
-		   wire_encode(wire_type(WIRE_RECORD_image_open), &request, record, NULL));
+	ask_server(images, WIRE_RECORD_image_open, &request, 0);
 }
 
 /* Asks it to find a process while it lives: what the map names is sampled before anybody asks. */
 static void ask_for_map(struct images *images, uint64_t number, uint32_t pid, uint64_t began)
 {
-	_Alignas(8) char record[64];
 	const struct wire_map_open request = { number, pid, began };
 
 	if (pid && !images->is_elsewhere)
-		ask_server(images, record,
-			   wire_encode(wire_type(WIRE_RECORD_map_open), &request, record, NULL));
-}
-
-/* The server, too, forgets an image. Should that fail, it keeps it a little longer. */
-static void tell_server(struct images *images, const struct wire_image_exit *exit)
-{
-	_Alignas(8) char record[64];
-	size_t size = wire_encode(wire_type(WIRE_RECORD_image_exit), exit, record, NULL);
-
-	if (images->server_fd >= 0)
-		image_message_ask(images->server_fd, record, size, MSG_DONTWAIT);
-}
-
-static void forget_one(struct images *images, struct image_entry *entry)
-{
-	struct image_entry *current = NULL;
-
-	if (images->special == entry->image)
-		images->special = 0;
-	if (entry->is_file)
-		HASH_FIND_STR(images->by_file, entry->key, current);
-	if (current == entry)
-		HASH_DELETE(hh, images->by_file, entry);
-	HASH_DELETE(hh_number, images->by_number, entry);
-	set_status(images, entry, 0);
-	close_file(entry);
-	free(entry);
+		ask_server(images, WIRE_RECORD_map_open, &request, 0);
 }
 
 static int add_entry(struct images *images, const char *key, struct image_entry **ret)
@@ -285,13 +270,6 @@ static int add_entry(struct images *images, const char *key, struct image_entry 
 	return 0;
 }
 
-static void note_mapped(struct image_entry *entry, const struct image_source *source)
-{
-	entry->task = source->task;
-	entry->start = source->start;
-	entry->length = source->length;
-}
-
 static int add_file(struct images *images, const char *key, const struct image_source *source,
 		    size_t size, uint64_t replaces, struct image_entry **ret)
 {
@@ -301,9 +279,9 @@ static int add_file(struct images *images, const char *key, const struct image_s
 	if (r < 0)
 		return r;
 	entry->is_file = true;
-	entry->generation = source->generation;
-	note_mapped(entry, source);
-	entry->path_at = strlen(key) - size;
+	entry->source = *source;
+	entry->source.path = entry->key + strlen(key) - size;
+	entry->source.build_id_size = 0;
 	HASH_ADD_STR(images->by_file, key, entry);
 	if (!HASH_HAS(hh, entry)) {
 		HASH_DELETE(hh_number, images->by_number, entry);
@@ -356,12 +334,14 @@ static int replace(struct images *images, const char *key, struct image_entry *e
 /* The same inode number used again has another generation; /proc does not tell any. */
 static bool is_another_inode(const struct image_entry *entry, const struct image_source *source)
 {
-	return entry->generation && source->generation && entry->generation != source->generation;
+	uint64_t known = entry->source.generation;
+
+	return known && source->generation && known != source->generation;
 }
 
 static bool has_changed(struct image_entry *entry)
 {
-	return entry->file.fd >= 0 && !jitdump_path_is(entry->key + entry->path_at) &&
+	return entry->file.fd >= 0 && !jitdump_path_is(entry->source.path) &&
 	       image_file_has_changed(&entry->file);
 }
 
@@ -431,33 +411,25 @@ static int find_file(struct images *images, const struct image_source *source, s
 	} else if (has_changed(entry) || is_worth_another_look(entry)) {
 		r = replace(images, key, entry, source, size, &entry);
 	} else if (!entry->file.status) { /* should the server find that it was gone */
-		note_mapped(entry, source);
+		entry->source.task = source->task;
+		entry->source.start = source->start;
+		entry->source.length = source->length;
 		entry->is_mapped_again = true;
 	}
 	if (r < 0)
 		return r;
-	if (!entry->generation)
-		entry->generation = source->generation;
+	if (!entry->source.generation)
+		entry->source.generation = source->generation;
 	*ret_image = entry->image;
 	return 0;
 }
 
-/* Replaces an image that nobody has just mapped anew. */
+/* Replaces an image that nobody has just mapped anew, while there are fewer than IMAGES_MAX. */
 static int replace_as_it_was(struct images *images, struct image_entry *entry)
 {
-	char key[KEY_MAX];
-	struct image_source source = {
-		.task = entry->task,
-		.start = entry->start,
-		.length = entry->length,
-		.generation = entry->generation,
-		.path = key + entry->path_at,
-	};
+	const struct image_source *source = &entry->source;
 
-	strcpy(key, entry->key);
-	sscanf(key, "%" SCNx32 ":%" SCNx32 ":%" SCNu64, &source.major, &source.minor,
-	       &source.inode);
-	return replace(images, key, entry, &source, strlen(source.path), &entry);
+	return replace(images, entry->key, entry, source, strlen(source->path), &entry);
 }
 
 int images_check(struct images *images)
@@ -564,7 +536,8 @@ int images_end_unused(struct images *images, uint64_t since, uint64_t time)
 
 		if (!is_unused(entry, since, time))
 			continue;
-		tell_server(images, &record);
+		/* Should that fail, the server keeps it a little longer. */
+		ask_server(images, WIRE_RECORD_image_exit, &record, MSG_DONTWAIT);
 		forget_one(images, entry);
 		r = stage_put(images->stage, WIRE_RECORD_image_exit, &record);
 		if (r < 0)
@@ -674,7 +647,7 @@ bool images_may_be_file(const struct images *images, uint64_t image,
 
 	if (!entry || !entry->is_file)
 		return false;
-	known = last_part(entry->key + entry->path_at, strlen(entry->key + entry->path_at));
+	known = last_part(entry->source.path, strlen(entry->source.path));
 	size -= name - source->path;
 	return !strncmp(entry->key, file, n) ||
 	       (strlen(known) == size && !memcmp(known, name, size));

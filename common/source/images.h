@@ -41,7 +41,7 @@ struct images {
 /* What is known of a piece of mapped memory. */
 struct image_source {
 	uint32_t task; /* that has it mapped; any thread of a process */
-	uint64_t start, length;
+	uint64_t start, length, offset;
 	uint32_t major, minor;
 	uint64_t inode, generation; /* generation 0: not known */
 	const char *path;	    /* as the kernel gives it */

@@ -109,11 +109,10 @@ static void sweep(struct maps_reader *reader)
 	for (size_t i = 0; i < reader->n_stuck; i++) {
 		struct worker *worker = reader->stuck[i];
 
-		if (!__atomic_load_n(&worker->is_back, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&worker->is_back, __ATOMIC_ACQUIRE))
+			free_worker(worker);
+		else
 			reader->stuck[n++] = worker;
-			continue;
-		}
-		free_worker(worker);
 	}
 	reader->n_stuck = n;
 }

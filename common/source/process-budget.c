@@ -7,7 +7,11 @@
  *
  * An interpreter that imports all that it has maps some 3,000 times, a browser's process a few
  * hundred, a JIT compiler that makes its code writable in between up to a thousand times a second.
+ *
+ * Processes of which something is not told any more are counted, and named at the end.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/clock.h"
@@ -76,9 +80,9 @@ static struct process_account *find_account(struct processes *processes, uint32_
 }
 
 /* Only root's processes may become another user's: those have none. */
-static void look_for_account(struct processes *processes, struct process *process)
+static void look_for_account(struct processes *processes, struct tracked_process *process)
 {
-	uid_t user = task_user(process->pid);
+	uid_t user = processes->proc.find_user(process->pid);
 
 	if (user != 0 && user != TASK_USER_UNKNOWN)
 		process->spending.account = find_account(processes, user);
@@ -88,22 +92,30 @@ static void look_for_account(struct processes *processes, struct process *proces
  * Asks whose a process is when it has told of so much that it matters. Who has no account
  * is asked for again.
  */
-static void find_user(struct processes *processes, struct process *process)
+static void find_user(struct processes *processes, struct tracked_process *process)
 {
 	struct process_spending *spending = &process->spending;
 	uint32_t n = ++spending->n_records;
 
-	if (!processes->uid_cost || spending->account || processes->is_proc_foreign ||
-	    (n != ASK_USER_AT && n % ASK_USER_EVERY))
-		return;
-	look_for_account(processes, process);
+	if (processes->uid_cost && !spending->account &&
+	    (n == ASK_USER_AT || n % ASK_USER_EVERY == 0))
+		look_for_account(processes, process);
 }
 
-void processes_inherit_account(struct processes *processes, struct process *child,
-			       struct process *parent)
+void processes_inherit_account(struct processes *processes, struct tracked_process *child,
+			       struct tracked_process *parent)
 {
 	find_user(processes, parent);
 	child->spending.account = parent->spending.account;
+}
+
+void processes_count_refused(struct refused_processes *refused,
+			     const struct tracked_process *process)
+{
+	if (refused->n++)
+		return;
+	refused->first_pid = process->pid;
+	snprintf(refused->first_name, sizeof(refused->first_name), "%s", process->name);
 }
 
 /* Takes a record's cost of a budget, or nothing if there is not enough in it. */
@@ -117,7 +129,7 @@ static bool take(uint64_t *until, uint64_t time, uint64_t cost, uint64_t burst)
 	return true;
 }
 
-static void refuse(struct processes *processes, struct process *process, uint64_t time)
+static void refuse(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	struct process_spending *spending = &process->spending;
 
@@ -132,7 +144,7 @@ static void refuse(struct processes *processes, struct process *process, uint64_
 	++*spending->n_refused;
 }
 
-bool processes_spend(struct processes *processes, struct process *process, uint64_t time)
+bool processes_spend(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	struct process_spending *spending = &process->spending;
 	struct process_account *account;
@@ -149,12 +161,12 @@ bool processes_spend(struct processes *processes, struct process *process, uint6
 	return false;
 }
 
-bool processes_spend_maps(struct processes *processes, struct process *process, size_t n,
+bool processes_spend_maps(struct processes *processes, struct tracked_process *process, size_t n,
 			  uint64_t time)
 {
 	struct process_spending *spending = &process->spending;
 
-	if (n < LARGE_MAPS || processes->is_proc_foreign)
+	if (n < LARGE_MAPS)
 		return true;
 	if (!spending->account)
 		look_for_account(processes, process);
@@ -162,20 +174,36 @@ bool processes_spend_maps(struct processes *processes, struct process *process, 
 					  UID_BURST_MAPS * processes->uid_cost);
 }
 
-bool processes_may_look(const struct process *process, uint64_t time)
+bool processes_may_look(const struct tracked_process *process, uint64_t time)
 {
 	struct process_account *account = process->spending.account;
 
 	return !account || take(&account->looks_until, time, 0, LOOKS_BURST_NS);
 }
 
-void processes_spend_look(const struct process *process, uint64_t took)
+void processes_spend_look(const struct tracked_process *process, uint64_t took)
 {
 	if (process->spending.account)
 		process->spending.account->looks_until += took * LOOKS_SHARE;
 }
 
-bool processes_is_storming(const struct process *process, uint64_t time)
+bool processes_is_storming(const struct tracked_process *process, uint64_t time)
 {
 	return process->space->lost_until && time < process->space->lost_until + STORM_NS;
+}
+
+static void warn_of(struct stage *stage, const struct refused_processes *refused, const char *text)
+{
+	if (refused->n)
+		stage_warn(stage, "%" PRIu64 " processes ('%s', %" PRIu32 ", was the first) %s",
+			   refused->n, refused->first_name, refused->first_pid, text);
+}
+
+void processes_warn_of_refused(const struct processes *processes)
+{
+	warn_of(processes->stage, &processes->over_budget,
+		"mapped code, or changed their names, too often for each time to be told: their "
+		"stacks end with mappings-lost");
+	warn_of(processes->stage, &processes->over_limit,
+		"have more code mapped than is kept: their stacks end with mapping-limit");
 }

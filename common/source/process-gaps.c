@@ -17,8 +17,9 @@ void processes_lose(struct processes *processes, uint64_t until)
 	processes->lost_until = until == UINT64_MAX ? until : processes->gap_ended;
 }
 
-bool processes_is_gappy(const struct processes *processes, const struct process *process,
-			uint64_t time)
+/* The same as processes_is_unsure(), of a process that was found. */
+static bool is_gappy(const struct processes *processes, const struct tracked_process *process,
+		     uint64_t time)
 {
 	if (!processes->lost_until && !process->space->lost_until)
 		return false;
@@ -29,35 +30,35 @@ bool processes_is_gappy(const struct processes *processes, const struct process 
 
 bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time)
 {
-	const struct process *process;
+	const struct tracked_process *process;
 
 	if (!processes->lost_until && !processes->over_budget.n)
 		return false;
 	process = processes_find(processes, pid);
-	return process && processes_is_gappy(processes, process, time);
+	return process && is_gappy(processes, process, time);
 }
 
-void processes_inherit_gaps(const struct processes *processes, struct process *child,
-			    const struct process *parent, uint64_t time)
+void processes_inherit_gaps(const struct processes *processes, struct tracked_process *child,
+			    const struct tracked_process *parent, uint64_t time)
 {
-	if (!processes_is_gappy(processes, parent, time))
+	if (!is_gappy(processes, parent, time))
 		child->space->mapped_since = child->space->sure_since = time;
 }
 
-bool processes_wants_mending(const struct processes *processes, const struct process *process,
-			     uint64_t time)
+bool processes_wants_mending(const struct processes *processes,
+			     const struct tracked_process *process, uint64_t time)
 {
 	uint64_t now;
 
 	if ((!processes->lost_until && !process->space->lost_until) || process->has_exited ||
 	    processes->lost_until == UINT64_MAX || time < process->space->sure_since ||
-	    !processes_is_gappy(processes, process, time) || processes_is_storming(process, time))
+	    !is_gappy(processes, process, time) || processes_is_storming(process, time))
 		return false;
 	now = clock_now(CLOCK_MONOTONIC);
 	return now >= processes->mend_at && now - process->space->read_at >= PROCESSES_REREAD_NS;
 }
 
-int processes_mend(struct processes *processes, struct process *process, uint64_t time)
+int processes_mend(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	uint64_t began = clock_now(CLOCK_MONOTONIC), cpu_began = clock_now(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t upid = process->upid;

@@ -6,29 +6,11 @@
 
 #include "common/source/processes-internal.h"
 
-/* Whether /proc can be asked by its PID. */
-static bool is_in_proc(const struct processes *processes, const struct process *process)
-{
-	return !processes->is_proc_foreign && !processes->find_maps && process->pid &&
-	       process->pid != PID_UNKNOWN;
-}
-
-static int put_cgroup(struct processes *processes, const struct process *process, uint64_t time)
-{
-	const struct wire_cgroup record = {
-		.process = process->upid,
-		.time = time,
-		.path = wire_string(process->cgroup->path, CGROUP_PATH_MAX),
-	};
-
-	return stage_put(processes->stage, WIRE_RECORD_cgroup, &record);
-}
-
-int processes_find_cgroup(struct processes *processes, struct process *process,
+int processes_find_cgroup(struct processes *processes, struct tracked_process *process,
 			  struct cgroup *known, uint64_t time)
 {
 	char path[CGROUP_PATH_MAX];
-	bool is_told = is_in_proc(processes, process) && cgroup_read(process->pid, path) == 0 &&
+	bool is_told = processes->proc.read_cgroup(process->pid, path) == 0 &&
 		       !processes_is_changing(processes, process->pid);
 
 	if (is_told && (!known || strcmp(known->path, path))) {
@@ -38,12 +20,19 @@ int processes_find_cgroup(struct processes *processes, struct process *process,
 	} else {
 		process->cgroup = cgroup_share(known);
 	}
-	return process->cgroup ? put_cgroup(processes, process, time) : 0;
+	if (!process->cgroup)
+		return 0;
+	return stage_put(processes->stage, WIRE_RECORD_cgroup,
+			 &(struct wire_cgroup){
+				 .process = process->upid,
+				 .time = time,
+				 .path = wire_string(process->cgroup->path, CGROUP_PATH_MAX),
+			 });
 }
 
 struct thread_names {
 	struct processes *processes;
-	const struct process *process;
+	const struct tracked_process *process;
 	uint64_t time;
 	int error; /* of the output */
 };
@@ -59,7 +48,7 @@ static int name_thread(uint32_t tid, void *arg)
 		.tid = tid,
 	};
 
-	proc_read_thread_name(names->process->pid, tid, name);
+	names->processes->proc.read_thread_name(names->process->pid, tid, name);
 	if (!*name || !strcmp(name, names->process->name))
 		return 0;
 	record.name = wire_string(name, PROC_NAME_MAX);
@@ -67,12 +56,12 @@ static int name_thread(uint32_t tid, void *arg)
 	return names->error;
 }
 
-int processes_name_threads(struct processes *processes, const struct process *process,
+int processes_name_threads(struct processes *processes, const struct tracked_process *process,
 			   uint64_t time)
 {
 	struct thread_names names = { processes, process, time, 0 };
 
-	if (process->n_threads > 1 && is_in_proc(processes, process))
-		proc_each_thread(process->pid, name_thread, &names);
+	if (process->n_threads > 1)
+		processes->proc.each_thread(process->pid, name_thread, &names);
 	return names.error;
 }

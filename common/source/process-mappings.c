@@ -8,25 +8,8 @@
 /* Of anonymous memory, that a child is told to have as its own: each time that one is forked. */
 enum { FORKED_ANONYMOUS_MAX = 1024 };
 
-int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
-			  uint32_t flags, uint64_t time)
-{
-	struct wire_mapping record = {
-		.mapping = mapping->number,
-		.flags = flags,
-		.process = upid,
-		.time = time,
-		.start = mapping->start,
-		.length = mapping->end - mapping->start,
-		.offset = mapping->offset,
-		.image = mapping->image,
-	};
-
-	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
-}
-
 /* Whether the table has exactly this already. */
-static bool has_mapping(const struct process *process, const struct mapping *mapping)
+static bool has_mapping(const struct tracked_process *process, const struct mapping *mapping)
 {
 	const struct mapping *old = mapping_table_find(&process->space->mappings, mapping->start);
 
@@ -35,12 +18,13 @@ static bool has_mapping(const struct process *process, const struct mapping *map
 }
 
 /* Under which PID /proc shows a process; 0: under none that is known. */
-static uint32_t proc_pid(const struct processes *processes, const struct process *process)
+static uint32_t proc_pid(const struct processes *processes, const struct tracked_process *process)
 {
-	return processes->is_proc_foreign || process->pid == PID_UNKNOWN ? 0 : process->pid;
+	return processes->proc.shows(process->pid) ? process->pid : 0;
 }
 
-static int find_anonymous(struct processes *processes, struct process *process, uint64_t *ret_image)
+static int find_anonymous(struct processes *processes, struct tracked_process *process,
+			  uint64_t *ret_image)
 {
 	int r = 0;
 
@@ -51,7 +35,7 @@ static int find_anonymous(struct processes *processes, struct process *process, 
 	return r;
 }
 
-static int find_image(struct processes *processes, struct process *process,
+static int find_image(struct processes *processes, struct tracked_process *process,
 		      const struct image_source *source, uint64_t *ret_image, uint32_t *ret_flags)
 {
 	int r;
@@ -66,8 +50,7 @@ static int find_image(struct processes *processes, struct process *process,
 	return r;
 }
 
-/* Tells of a mapping, unless it is known. */
-int processes_put_new_mapping(struct processes *processes, struct process *process,
+int processes_put_new_mapping(struct processes *processes, struct tracked_process *process,
 			      struct mapping *mapping, uint32_t flags, uint64_t time)
 {
 	int r;
@@ -91,13 +74,13 @@ int processes_put_new_mapping(struct processes *processes, struct process *proce
  * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one
  * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
  */
-int processes_add_mapping(struct processes *processes, struct process *process,
-			  const struct image_source *source, uint64_t offset, uint64_t time)
+int processes_add_mapping(struct processes *processes, struct tracked_process *process,
+			  const struct image_source *source, uint64_t time)
 {
 	struct mapping mapping = {
 		.start = source->start,
 		.end = source->start + source->length,
-		.offset = images_is_anonymous(source) ? source->start : offset,
+		.offset = images_is_anonymous(source) ? source->start : source->offset,
 	};
 	uint32_t flags;
 	int r;
@@ -115,6 +98,7 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 		.task = maps->task,
 		.start = mapping->start,
 		.length = mapping->end - mapping->start,
+		.offset = mapping->offset,
 		.major = mapping->major,
 		.minor = mapping->minor,
 		.inode = mapping->inode,
@@ -136,8 +120,8 @@ static bool count_in_image(const struct mapping *mapping, void *arg)
 	return false;
 }
 
-int processes_own_anonymous(struct processes *processes, struct process *child, uint64_t inherited,
-			    uint64_t time)
+int processes_own_anonymous(struct processes *processes, struct tracked_process *child,
+			    uint64_t inherited, uint64_t time)
 {
 	struct census census = { .image = inherited };
 	const struct mapping *known;

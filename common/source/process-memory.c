@@ -4,7 +4,6 @@
  * that code has moved (mremap(2)).
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
@@ -15,31 +14,14 @@ enum {
 	UNSURE_LOOKS_MAX = 8, /* into a parent's maps, for what its child has mapped */
 };
 
-/*
- * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
- * when it is, unless it tells of another mapping of that process since `began`.
- */
-struct maps_to_compare {
-	uint64_t space;	       /* its number */
-	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
-	struct proc_maps maps;
-};
-
 void processes_drop_compared(struct processes *processes)
 {
-	if (processes->compared)
-		proc_maps_deinit(&processes->compared->maps);
-	free(take_pointer(processes->compared));
-}
-
-/* Whether what the events do not tell of memory is looked for. */
-bool processes_watch_memory(const struct processes *processes)
-{
-	return processes->is_mapping && !processes->is_proc_foreign;
+	proc_maps_deinit(&processes->compared.maps);
+	processes->compared.space = 0;
 }
 
 /* It was told as one with a memory of its own: both are told of what either maps. */
-static void share_late(struct process *process, struct process *parent)
+static void share_late(struct tracked_process *process, struct tracked_process *parent)
 {
 	if (!parent->space->group)
 		parent->space->group = parent->upid;
@@ -48,9 +30,10 @@ static void share_late(struct process *process, struct process *parent)
 }
 
 /* Another process that has, or may have, the memory of one that has gone; NULL: none is known. */
-static struct process *find_sharer(const struct processes *processes, const struct process *gone)
+static struct tracked_process *find_sharer(const struct processes *processes,
+					   const struct tracked_process *gone)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 
 	if (gone->unsure_parent)
 		return processes_find(processes, gone->unsure_parent);
@@ -71,13 +54,14 @@ static struct process *find_sharer(const struct processes *processes, const stru
  * A child of vfork(2) may have ended or executed a program before it is asked for. A parent may
  * have gone before its child is: then whoever it had its memory with is asked.
  */
-struct process *processes_note_shared(struct processes *processes, struct process *process,
-				      struct process *parent)
+struct tracked_process *processes_note_shared(struct processes *processes,
+					      struct tracked_process *process,
+					      struct tracked_process *parent)
 {
 	const uint32_t first = parent ? parent->pid : 0;
 	int r = -ESRCH;
 
-	if (!parent || !processes_watch_memory(processes))
+	if (!parent || !processes->proc.is_mapping)
 		return NULL;
 	for (int i = 0; r < 0 && parent && i < SHARERS_MAX; i++) {
 		r = proc_share_memory(process->pid, parent->pid);
@@ -93,13 +77,13 @@ struct process *processes_note_shared(struct processes *processes, struct proces
 	return NULL;
 }
 
-struct process *processes_find_sharer(struct processes *processes, uint32_t pid)
+struct tracked_process *processes_find_sharer(struct processes *processes, uint32_t pid)
 {
-	struct process *other;
+	struct tracked_process *other;
 
-	if (!processes_watch_memory(processes))
+	if (!processes->proc.is_mapping)
 		return NULL;
-	other = processes_find(processes, proc_find_parent(pid));
+	other = processes_find(processes, processes->proc.find_parent(pid));
 	if (other && proc_share_memory(pid, other->pid) > 0)
 		return other;
 	for (size_t i = 0; i < PROCESSES_LARGE_MAX; i++) {
@@ -116,22 +100,22 @@ struct process *processes_find_sharer(struct processes *processes, uint32_t pid)
  * Whether /proc says the same of a piece of memory as is known of it. A process of a container has
  * another path there than in the kernel's events, and a file that was written to has another image.
  */
-static bool is_as_known(const struct process *process, const struct images *images,
-			const struct mapping *known, const struct image_source *source,
-			uint64_t offset)
+static bool is_as_known(const struct tracked_process *process, const struct images *images,
+			const struct mapping *known, const struct image_source *source)
 {
 	if (images_is_anonymous(source))
 		return known->image == process->space->anonymous ||
 		       processes_is_replaced_text(process, source);
 	return images_is_file(images, known->image)
 		       ? images_may_be_file(images, known->image, source) &&
-				 known->start - known->offset == source->start - offset
+				 known->start - known->offset == source->start - source->offset
 		       : *source->path == '['; /* what the kernel has put there never moves */
 }
 
 /* Whether /proc shows that a process has mapped what another one is known to have at an address. */
-static int has_mapped(struct processes *processes, const struct process *process,
-		      const struct process *other, const struct mapping *known, uint64_t address)
+static int has_mapped(struct processes *processes, const struct tracked_process *process,
+		      const struct tracked_process *other, const struct mapping *known,
+		      uint64_t address)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	int r = processes_read_maps(processes, process->pid, &maps);
@@ -140,8 +124,7 @@ static int has_mapped(struct processes *processes, const struct process *process
 		const struct image_source source = processes_source_of(&maps, &maps.list[i]);
 
 		if (maps.list[i].start <= address && address < maps.list[i].end)
-			return is_as_known(other, processes->images, known, &source,
-					   maps.list[i].offset);
+			return is_as_known(other, processes->images, known, &source);
 	}
 	return r == -ENOMEM ? r : 0;
 }
@@ -150,8 +133,8 @@ static int has_mapped(struct processes *processes, const struct process *process
  * What a process has at an address; NULL: nothing, or what its parent had there before. That proves
  * nothing: a child may map the same thing anew, for itself.
  */
-static const struct mapping *find_news(const struct process *process, const struct process *parent,
-				       uint64_t address)
+static const struct mapping *find_news(const struct tracked_process *process,
+				       const struct tracked_process *parent, uint64_t address)
 {
 	const struct mapping *known = mapping_table_find(&process->space->mappings, address);
 	const struct mapping *had = mapping_table_find(&parent->space->mappings, address);
@@ -163,8 +146,8 @@ static const struct mapping *find_news(const struct process *process, const stru
 }
 
 /* Where nobody looks, neither is sure of what it has mapped. */
-static int look_at_parent(struct processes *processes, struct process *process,
-			  struct process *parent, uint64_t address, uint64_t time)
+static int look_at_parent(struct processes *processes, struct tracked_process *process,
+			  struct tracked_process *parent, uint64_t address, uint64_t time)
 {
 	const struct mapping *news = find_news(process, parent, address);
 	uint64_t begun;
@@ -190,7 +173,7 @@ static int look_at_parent(struct processes *processes, struct process *process,
 int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
 			  uint64_t time, uint64_t *ret)
 {
-	struct process *process = processes_find(processes, pid), *parent = NULL;
+	struct tracked_process *process = processes_find(processes, pid), *parent = NULL;
 	int r = 0;
 
 	if (process && process->unsure_parent)
@@ -202,8 +185,8 @@ int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t ad
 }
 
 /* Tells that nobody knows what is mapped where something else lies by now. */
-static int forget_moved(struct processes *processes, struct process *process,
-			const struct image_source *now, uint64_t offset, uint64_t time)
+static int forget_moved(struct processes *processes, struct tracked_process *process,
+			const struct image_source *now, uint64_t time)
 {
 	struct mapping_table *mappings = &process->space->mappings;
 	uint64_t end = now->start + now->length, at = now->start;
@@ -218,7 +201,7 @@ static int forget_moved(struct processes *processes, struct process *process,
 		};
 
 		at = nothing.end;
-		if (is_as_known(process, processes->images, known, now, offset))
+		if (is_as_known(process, processes->images, known, now))
 			continue;
 		processes->n_moved++;
 		r = processes_put_mapping(processes, process->upid, &nothing, 0, time);
@@ -233,7 +216,7 @@ static int forget_moved(struct processes *processes, struct process *process,
  * than the stream has told has moved since it was compared last, some time before now: until then
  * nobody knows.
  */
-static int find_moved(struct processes *processes, struct process *process,
+static int find_moved(struct processes *processes, struct tracked_process *process,
 		      const struct proc_maps *maps, uint64_t time)
 {
 	int r = 0;
@@ -241,46 +224,22 @@ static int find_moved(struct processes *processes, struct process *process,
 	for (size_t i = 0; i < maps->n && r == 0; i++) {
 		const struct image_source source = processes_source_of(maps, &maps->list[i]);
 
-		r = forget_moved(processes, process, &source, maps->list[i].offset, time);
+		r = forget_moved(processes, process, &source, time);
 	}
 	return r;
 }
 
-/* Of what was read then only that is told of which nothing is known. */
-static int add_moved(struct processes *processes, struct process *process,
-		     const struct proc_maps *maps, uint64_t time)
+static int read_to_compare(struct processes *processes, struct tracked_process *process,
+			   uint64_t time)
 {
-	uint32_t n_before = processes->n_mappings;
-	int r = 0;
-
-	for (size_t i = 0; i < maps->n && r == 0; i++) {
-		const struct image_source source = processes_source_of(maps, &maps->list[i]);
-		const struct mapping *known =
-			mapping_table_find(&process->space->mappings, source.start);
-
-		if ((known && known->end >= source.start + source.length) ||
-		    processes_is_replaced_text(process, &source))
-			continue;
-		r = processes_add_mapping(processes, process, &source, maps->list[i].offset, time);
-	}
-	return r < 0 || processes->n_mappings == n_before
-		       ? r
-		       : processes_note_holes(processes, process, maps);
-}
-
-static int read_to_compare(struct processes *processes, struct process *process, uint64_t time)
-{
-	struct maps_to_compare *compared = calloc(1, sizeof(*compared));
+	struct maps_to_compare *compared = &processes->compared;
 	int r;
 
-	if (!compared)
-		return -ENOMEM;
 	compared->space = process->space->number;
 	compared->began = clock_now(CLOCK_MONOTONIC);
 	r = processes_read_maps(processes, process->pid, &compared->maps);
 	compared->ended = clock_now(CLOCK_MONOTONIC);
-	processes->compared = compared;
-	if (r == 0 && !processes->is_mapping(process->pid, processes->arg))
+	if (r == 0 && !processes->proc.is_mapping(process->pid, processes->proc.arg))
 		return find_moved(processes, process, &compared->maps, time);
 	processes_drop_compared(processes);
 	return r == -ENOMEM ? r : 0;
@@ -303,18 +262,18 @@ static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
  * A process that is sampled: takes what was read of it when the stream has come so far, and reads
  * again. Those that are sampled most are met first.
  */
-static int compare_maps(struct processes *processes, struct process *process, uint64_t time)
+static int compare_maps(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
-	const struct maps_to_compare *compared = processes->compared;
+	const struct maps_to_compare *compared = &processes->compared;
 	uint64_t cpu_began;
 	int r = 0;
 
-	if (compared && time < compared->ended)
+	if (compared->space && time < compared->ended)
 		return 0;
-	if (compared && compared->space == process->space->number) {
-		r = add_moved(processes, process, &compared->maps, time);
+	if (compared->space == process->space->number) {
+		r = processes_add_shown(processes, process, &compared->maps, true, time);
 		processes->n_compared++;
-	} else if (compared && time - compared->ended < PROCESSES_COMPARE_NS) {
+	} else if (compared->space && time - compared->ended < PROCESSES_COMPARE_NS) {
 		return 0; /* that one may be sampled again */
 	}
 	processes_drop_compared(processes);
@@ -326,30 +285,27 @@ static int compare_maps(struct processes *processes, struct process *process, ui
 	return r;
 }
 
-/* What the stream tells now is newer than what was read. */
-void processes_note_mapped(struct processes *processes, const struct process *process,
+void processes_note_mapped(struct processes *processes, const struct tracked_process *process,
 			   uint64_t time)
 {
-	if (processes->compared && processes->compared->space == process->space->number &&
-	    time >= processes->compared->began)
+	if (processes->compared.space == process->space->number &&
+	    time >= processes->compared.began)
 		processes_drop_compared(processes);
 }
 
-/* Whether what is known to be mapped is still there, and what replaces a file's text is a copy. */
-int processes_look_again(struct processes *processes, struct process *process, uint64_t address,
-			 uint64_t time)
+int processes_look_again(struct processes *processes, struct tracked_process *process,
+			 uint64_t address, uint64_t time)
 {
 	int r = processes_compare_text(processes, process, address, time);
 
-	if (r == 0 && processes_watch_memory(processes))
+	if (r == 0 && processes->proc.is_mapping)
 		r = compare_maps(processes, process, time);
 	return r;
 }
 
-/* Whether it was read already what will be mapped where nothing is known for now. */
-bool processes_is_moving(const struct processes *processes, const struct process *process,
+bool processes_is_moving(const struct processes *processes, const struct tracked_process *process,
 			 uint64_t time)
 {
-	return processes->compared && processes->compared->space == process->space->number &&
-	       time < processes->compared->ended;
+	return processes->compared.space == process->space->number &&
+	       time < processes->compared.ended;
 }

@@ -13,7 +13,7 @@ enum {
 	USERS_MAX = 256, /* that are told apart when there is too much; further ones are one */
 };
 
-int processes_begin_space(struct processes *processes, struct process *process)
+int processes_begin_space(struct processes *processes, struct tracked_process *process)
 {
 	process->space = calloc(1, sizeof(*process->space));
 	if (!process->space)
@@ -24,9 +24,9 @@ int processes_begin_space(struct processes *processes, struct process *process)
 	return 0;
 }
 
-void processes_leave_space(struct process *process)
+void processes_leave_space(struct tracked_process *process)
 {
-	struct address_space *space = process->space;
+	struct tracked_space *space = process->space;
 
 	process->space = NULL;
 	if (!space || --space->n_members)
@@ -35,7 +35,7 @@ void processes_leave_space(struct process *process)
 	free(space);
 }
 
-void processes_join_space(struct process *process, const struct process *other)
+void processes_join_space(struct tracked_process *process, const struct tracked_process *other)
 {
 	if (process->space == other->space)
 		return;
@@ -44,7 +44,24 @@ void processes_join_space(struct process *process, const struct process *other)
 	process->space->n_members++;
 }
 
-int processes_give_up(struct processes *processes, struct process *process, uint64_t time)
+int processes_put_mapping(struct processes *processes, uint64_t upid, const struct mapping *mapping,
+			  uint32_t flags, uint64_t time)
+{
+	struct wire_mapping record = {
+		.mapping = mapping->number,
+		.flags = flags,
+		.process = upid,
+		.time = time,
+		.start = mapping->start,
+		.length = mapping->end - mapping->start,
+		.offset = mapping->offset,
+		.image = mapping->image,
+	};
+
+	return stage_put(processes->stage, WIRE_RECORD_mapping, &record);
+}
+
+int processes_give_up(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	const struct mapping everything = { .end = UINT64_MAX };
 
@@ -65,12 +82,11 @@ struct share {
 };
 
 /* Asked for when it matters; a process that has gone is nobody's. */
-static uid_t find_user(const struct processes *processes, struct process *process)
+static uid_t find_user(const struct processes *processes, struct tracked_process *process)
 {
 	if (!process->is_user_known) {
 		process->is_user_known = true;
-		process->user =
-			processes->is_proc_foreign ? TASK_USER_UNKNOWN : task_user(process->pid);
+		process->user = processes->proc.find_user(process->pid);
 	}
 	return process->user;
 }
@@ -89,7 +105,7 @@ static struct share *get_share(struct share *shares, size_t *n, uid_t user)
 static struct share find_largest_share(struct processes *processes)
 {
 	struct share shares[USERS_MAX], largest = { 0 };
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 	size_t n = 0;
 
 	HASH_ITER(hh, processes->by_pid, process, next)
@@ -107,7 +123,7 @@ static struct share find_largest_share(struct processes *processes)
 	return largest;
 }
 
-static bool is_of_share(struct processes *processes, struct process *process,
+static bool is_of_share(struct processes *processes, struct tracked_process *process,
 			const struct share *share)
 {
 	return process->space->mappings.n &&
@@ -117,7 +133,7 @@ static bool is_of_share(struct processes *processes, struct process *process,
 
 int processes_keep_within_limit(struct processes *processes, uint64_t time)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 	struct share largest;
 	int r = 0;
 

@@ -3,20 +3,7 @@
  * Now and then all processes are looked at: a process whose exit was not seen ends, and images that
  * nobody has mapped any more. Images stay for a while: the next short process mostly has the same.
  */
-#include <errno.h>
-#include <signal.h>
-
 #include "common/source/processes-internal.h"
-
-/* kill(2): signal 0 asks whether there is such a process. */
-static bool is_gone(const struct processes *processes, const struct process *process)
-{
-	if (process->pid == PID_UNKNOWN || process->pid == 0 || process->has_exited ||
-	    processes->is_proc_foreign)
-		return false;
-	return kill(process->pid, 0) < 0 && errno == ESRCH &&
-	       !processes_is_changing(processes, process->pid);
-}
 
 /* Of a sweep. */
 struct use {
@@ -33,7 +20,8 @@ static bool use_image(const struct mapping *mapping, void *arg)
 }
 
 /* What forks share is looked at once: there may be thousands of them. */
-static void use_images(struct processes *processes, const struct process *process, uint64_t time)
+static void use_images(struct processes *processes, const struct tracked_process *process,
+		       uint64_t time)
 {
 	struct use use = { processes->images, time };
 
@@ -46,7 +34,7 @@ static void use_images(struct processes *processes, const struct process *proces
 
 int processes_sweep(struct processes *processes, uint64_t time)
 {
-	struct process *process, *next;
+	struct tracked_process *process, *next;
 	int r = 0;
 
 	if (time - processes->swept_at < PROCESSES_SWEEP_NS)
@@ -55,7 +43,8 @@ int processes_sweep(struct processes *processes, uint64_t time)
 	processes->n_questions++;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
-		if (is_gone(processes, process)) {
+		if (!process->has_exited && processes->proc.is_gone(process->pid) &&
+		    !processes_is_changing(processes, process->pid)) {
 			++*counters_get(&processes->stage->counters, "processes", "missed-exits");
 			r = processes_end(processes, process, time);
 		} else {

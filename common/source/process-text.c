@@ -8,20 +8,19 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/source/maps-reader.h"
 #include "common/source/processes-internal.h"
 
-bool processes_is_replaced_text(const struct process *process, const struct image_source *source)
+bool processes_is_replaced_text(const struct tracked_process *process,
+				const struct image_source *source)
 {
 	return process->replaced && images_is_anonymous(source) &&
 	       replaced_texts_are_same(process->replaced, source->start,
 				       source->start + source->length);
 }
 
-/* 0 or -ENOMEM. */
-static int keep(struct process *process, const struct replaced_texts *texts)
+int processes_keep_replaced(struct tracked_process *process, const struct replaced_texts *texts)
 {
-	if (texts == process->replaced || !texts->n) /* of most processes there never are any */
+	if (!texts || !texts->n || texts == process->replaced) /* most never have any */
 		return 0;
 	process->replaced = malloc(sizeof(*process->replaced));
 	if (!process->replaced)
@@ -30,24 +29,24 @@ static int keep(struct process *process, const struct replaced_texts *texts)
 	return 0;
 }
 
-int processes_note_replaced(struct processes *processes, struct process *process,
+int processes_note_replaced(struct processes *processes, struct tracked_process *process,
 			    const struct image_source *source, bool is_writable)
 {
 	uint64_t end = source->start + source->length;
 	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
 
-	if (!processes_watch_memory(processes))
+	if (!processes->proc.is_mapping)
 		return 0;
 	if (images_is_anonymous(source))
 		replaced_texts_note(texts, processes->images, &process->space->mappings,
 				    source->start, end, is_writable);
 	else
 		replaced_texts_forget(texts, source->start, end);
-	return keep(process, texts);
+	return processes_keep_replaced(process, texts);
 }
 
 /* Whether any of it may be in a hole of which nothing is known yet. */
-static bool may_have_holes(const struct process *process, const struct proc_maps *maps)
+static bool may_have_holes(const struct tracked_process *process, const struct proc_maps *maps)
 {
 	for (size_t i = 0; i < maps->n; i++) {
 		const struct image_source source = processes_source_of(maps, &maps->list[i]);
@@ -60,8 +59,9 @@ static bool may_have_holes(const struct process *process, const struct proc_maps
 	return false;
 }
 
-int processes_note_holes(struct processes *processes, struct process *process,
-			 const struct proc_maps *maps)
+/* Memory without a file may be where a file's text was before anybody looked. */
+static int note_holes(struct processes *processes, struct tracked_process *process,
+		      const struct proc_maps *maps)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps all = { 0 };
 	struct replaced_texts none = { 0 }, *texts = process->replaced ? process->replaced : &none;
@@ -70,9 +70,9 @@ int processes_note_holes(struct processes *processes, struct process *process,
 	uint32_t flags;
 	int r;
 
-	if (!processes_watch_memory(processes) || !may_have_holes(process, maps))
+	if (!processes->proc.is_mapping || !may_have_holes(process, maps))
 		return 0;
-	r = maps_reader_read(&processes->maps_reader, maps->task, MAPS_ALL, &all);
+	r = processes->proc.read_maps(&processes->proc, maps->task, MAPS_ALL, &all);
 	for (size_t at = 0; r == 0 && text_hole_next(&all, &at, &hole);) {
 		const struct image_source file = processes_source_of(&all, &all.list[hole.file]);
 
@@ -82,16 +82,18 @@ int processes_note_holes(struct processes *processes, struct process *process,
 	}
 	if (r < 0 && r != -ENOMEM)
 		r = 0;
-	return r < 0 ? r : keep(process, texts);
+	return r < 0 ? r : processes_keep_replaced(process, texts);
 }
 
-/* Parts of a file's text that are there again. */
-static int map_back(struct processes *processes, struct process *process, uint64_t address,
-		    uint64_t time)
+int processes_compare_text(struct processes *processes, struct tracked_process *process,
+			   uint64_t address, uint64_t time)
 {
-	struct mapping parts[REPLACED_TEXT_PARTS_MAX];
-	int n = replaced_texts_compare(process->replaced, &processes->text_comparer,
-				       processes->images, process->pid, address, time, parts);
+	struct mapping parts[REPLACED_TEXT_PARTS_MAX]; /* of the file's text that are there again */
+	int n = process->replaced
+			? replaced_texts_compare(process->replaced, &processes->text_comparer,
+						 processes->images, process->pid, address, time,
+						 parts)
+			: 0;
 	int r = n < 0 ? n : 0;
 
 	for (int i = 0; i < n && r == 0; i++)
@@ -101,8 +103,22 @@ static int map_back(struct processes *processes, struct process *process, uint64
 	return r;
 }
 
-int processes_compare_text(struct processes *processes, struct process *process, uint64_t address,
-			   uint64_t time)
+int processes_add_shown(struct processes *processes, struct tracked_process *process,
+			const struct proc_maps *maps, bool only_unknown, uint64_t time)
 {
-	return process->replaced ? map_back(processes, process, address, time) : 0;
+	uint32_t n_before = processes->n_mappings;
+	int r = 0;
+
+	for (size_t i = 0; i < maps->n && r == 0; i++) {
+		const struct image_source source = processes_source_of(maps, &maps->list[i]);
+		const struct mapping *known =
+			mapping_table_find(&process->space->mappings, source.start);
+
+		if ((only_unknown && known && known->end >= source.start + source.length) ||
+		    processes_is_replaced_text(process, &source))
+			continue;
+		r = processes_add_mapping(processes, process, &source, time);
+	}
+	return r < 0 || processes->n_mappings == n_before ? r
+							  : note_holes(processes, process, maps);
 }

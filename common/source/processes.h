@@ -10,9 +10,9 @@
 #pragma once
 
 #include "common/stream/mapping-table.h"
-#include "common/proc/proc.h"
 #include "common/stage/stage.h"
 #include "common/source/images.h"
+#include "common/source/proc-view.h"
 #include "common/source/record.h"
 
 #define PROCESSES_LINGER_NS 100000000ULL
@@ -32,7 +32,6 @@
 enum {
 	MAPPING_KERNEL = 1,
 	PROCESSES_LARGE_MAX = 8,
-	PID_UNKNOWN = UINT32_MAX, /* the kernel's -1: a task that is already gone */
 };
 
 /* Processes of which something is not told, and the first of them. */
@@ -42,25 +41,34 @@ struct refused_processes {
 	char first_name[PROC_NAME_MAX];
 };
 
+/*
+ * Maps that /proc has shown while the stream was not yet there: they are compared with what it says
+ * when it is, unless it tells of another mapping of that process since `began`.
+ */
+struct maps_to_compare {
+	uint64_t space;	       /* its number; 0: none are waiting */
+	uint64_t began, ended; /* reading them; of CLOCK_MONOTONIC */
+	struct proc_maps maps;
+};
+
 struct processes {
 	struct stage *stage;   /* borrowed */
 	struct images *images; /* borrowed */
-	struct process *by_pid;
+	struct proc_view proc; /* proc_view_live, unless the source chooses another */
+	struct tracked_process *by_pid;
 	uint64_t n_upids;
 	uint32_t n_mappings;
 	uint64_t n_rereads;
 	uint64_t n_images_followed;    /* of images->n_replaced */
 	uint64_t n_questions;	       /* of mapping_table_any() */
 	struct mapping_pool mappings;  /* all tables' */
-	bool is_proc_foreign;	       /* /proc shows another PID namespace than the events do */
 	struct exited_process *exited; /* a queue, by time */
 	size_t n_exited;
 	uint64_t swept_at;
-	struct maps_to_compare *compared; /* NULL: none are waiting */
-	uint64_t compare_at;		  /* the time of the next comparison, or later */
+	struct maps_to_compare compared;
+	uint64_t compare_at; /* the time of the next comparison, or later */
 	uint64_t n_compared, n_moved;
 	struct text_comparer *text_comparer; /* NULL: none was needed yet */
-	struct maps_reader *maps_reader;     /* likewise */
 	/* Until when records of mappings were lost, last; UINT64_MAX: they still are; 0: none were.
 	 */
 	uint64_t lost_until, gap_ended; /* the same, of those that have ended */
@@ -73,18 +81,6 @@ struct processes {
 	uint64_t uid_cost; /* of a record, to its user's budget, in nanoseconds; 0: it has none */
 	struct refused_processes over_limit;  /* memories that had more mapped than is kept */
 	struct refused_processes over_budget; /* those that told of more than is taken */
-	/* Whether an event that makes another incarnation of `pid` still waits in the rings. */
-	bool (*is_changing)(uint32_t pid, void *arg);
-	/*
-	 * Whether an event of something that `pid` has mapped does. NULL: nothing is looked for
-	 * that events do not tell of: code that has moved, shared memory, copies of text.
-	 */
-	bool (*is_mapping)(uint32_t pid, void *arg);
-	/* What else is known of a file's build-id: its size, 0: nothing. May be NULL. */
-	size_t (*find_build_id)(const char *path, const uint8_t **ret, void *arg);
-	/* /proc/PID/maps of a process, open, or -errno; NULL: we can open it ourselves. */
-	int (*find_maps)(uint32_t pid, void *arg);
-	void *arg;
 };
 
 void processes_init(struct processes *processes, struct stage *stage, struct images *images);
@@ -168,7 +164,7 @@ void processes_lose(struct processes *processes, uint64_t until);
 /* Whether a process may have mapped something else at `time` than is known: records were lost. */
 bool processes_is_unsure(const struct processes *processes, uint32_t pid, uint64_t time);
 
-/* process-refusals.c. At the end, a line each says of how many processes something is not told. */
+/* process-budget.c. At the end, a line each says of how many processes something is not told. */
 void processes_warn_of_refused(const struct processes *processes);
 
 /* After a loss of events: reads again what is alive, and ends what is not. */

@@ -47,7 +47,7 @@ static int tear_down(void **state)
 
 static struct image_source file(const char *path, uint64_t inode, uint64_t generation)
 {
-	return (struct image_source){ 77, 0x1000, 0x2000, 8, 1, inode, generation, path };
+	return (struct image_source){ 77, 0x1000, 0x2000, 0, 8, 1, inode, generation, path };
 }
 
 static uint64_t find(const struct image_source *source, uint32_t *ret_flags)

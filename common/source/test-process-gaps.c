@@ -327,7 +327,7 @@ static void test_processes_of_one_user_have_a_budget_together(void **state)
 	end_child(second);
 }
 
-static struct process *of(uint32_t pid)
+static struct tracked_process *of(uint32_t pid)
 {
 	return processes_find(&processes, pid);
 }
@@ -367,8 +367,8 @@ static void test_a_parent_is_not_looked_into_for_ever(void **state)
 {
 	pid_t child = start_child();
 
-	processes.is_changing = counted;
-	processes.is_mapping = nothing_waits;
+	processes.proc.is_changing = counted;
+	processes.proc.is_mapping = nothing_waits;
 	do_fork(1, getpid(), 10);
 	do_fork(getpid(), child, 11);
 	do_storm(child, 1000, 12);
@@ -387,9 +387,9 @@ static void test_a_child_that_maps_the_same_is_not_its_parent(void **state)
 	uint32_t child = start_child(), number;
 	struct mapping text;
 
-	processes.is_changing = is_child;
-	processes.is_mapping = nothing_waits;
-	processes.arg = &child;
+	processes.proc.is_changing = is_child;
+	processes.proc.is_mapping = nothing_waits;
+	processes.proc.arg = &child;
 	assert_int_equal(processes_scan(&processes, getpid(), 10), 0);
 	text = *mapping_table_find(processes_mappings(&processes, getpid()), our_code());
 	do_fork(getpid(), child, now());

@@ -28,7 +28,7 @@ static bool nothing_waits(uint32_t pid, void *arg)
 static int set_up(void **state)
 {
 	set_up_processes(state);
-	processes.is_mapping = nothing_waits;
+	processes.proc.is_mapping = nothing_waits;
 	return 0;
 }
 

@@ -363,8 +363,8 @@ static void test_nothing_is_read_of_a_process_that_is_about_to_change(void **sta
 	char expected[64];
 	int n_asked = 0;
 
-	processes.is_changing = always;
-	processes.arg = &n_asked;
+	processes.proc.is_changing = always;
+	processes.proc.arg = &n_asked;
 	assert_int_equal(sample(getpid(), our_code(), 10), 1);
 	assert_true(n_asked > 0);
 	snprintf(expected, sizeof(expected), "process 1 pid %d found of 0 ''\n", getpid());
@@ -386,8 +386,8 @@ static void test_a_scan_leaves_out_what_is_about_to_change(void **state)
 {
 	int n_asked = 0;
 
-	processes.is_changing = always;
-	processes.arg = &n_asked;
+	processes.proc.is_changing = always;
+	processes.proc.arg = &n_asked;
 	assert_int_equal(processes_scan(&processes, getpid(), 10), 0);
 	check("");
 }
@@ -727,7 +727,7 @@ static void test_the_image_server_is_told_whose_anonymous_memory_it_is(void **st
 	assert_int_equal(next_map(pair[1], &image), PID + 1);
 	assert_int_equal(image, 4);
 	/* Where /proc shows others by these numbers, it must not look there. */
-	processes.is_proc_foreign = true;
+	processes.proc = proc_view_absent;
 	do_fork(PID, PID + 2, 14);
 	assert_int_equal(next_map(pair[1], &image), 0);
 	close(pair[1]);
@@ -814,7 +814,7 @@ static void test_a_sweep_asks_for_no_process_of_another_namespace(void **state)
 
 	waitpid(dead, NULL, 0);
 	do_fork(1, dead, 12);
-	processes.is_proc_foreign = true;
+	processes.proc = proc_view_absent;
 	test_stream_text(&stream);
 	sweep(PROCESSES_SWEEP_NS);
 	assert_false(has_line("exit "));
@@ -845,7 +845,7 @@ static void test_an_anonymous_image_does_not_end_before_its_process(void **state
 {
 	uint64_t time = PROCESSES_SWEEP_NS;
 
-	processes.is_proc_foreign = true; /* nobody looks whether there is such a process */
+	processes.proc = proc_view_absent; /* nobody looks whether there is such a process */
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
 	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 12);
@@ -875,7 +875,7 @@ static void test_the_image_of_replaced_text_does_not_end_before_its_process(void
 	uint64_t time = PROCESSES_SWEEP_NS;
 	struct mapping text;
 
-	processes.is_mapping = nothing_waits;
+	processes.proc.is_mapping = nothing_waits;
 	begin_with_one_mapping(living);
 	text = *mapping_table_next(processes_mappings(&processes, living), 0);
 	do_mmap(living, text.start, text.end - text.start, text.start, "//anon", 0, 12);
