@@ -66,11 +66,6 @@ void event_set_deinit(struct event_set *event_set)
 					 .has_switches = event_set->has_switches };
 }
 
-static int remember_event(struct event_set *event_set, const struct recorded_event *event)
-{
-	return GROWING_LIST_ADD(event_set->events, event_set->n_events, *event);
-}
-
 static size_t ring_bytes(const struct event_set *event_set, enum ring_kind kind)
 {
 	size_t most = kind == RING_SIDEBAND ? EVENT_SET_SIDEBAND_MAX : EVENT_SET_SMALL_MAX;
