@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "formats/syscap/syscap-frames.h"
+#include "formats/syscap/frames.h"
 #include "common/wire/wire.h"
 
 enum {

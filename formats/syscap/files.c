@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/syscap/syscap-files.h"
+#include "formats/syscap/files.h"
 #include "common/base/cleanup.h"
 #include "common/file/gzip.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/syscap/syscap-frames.h"
+#include "formats/syscap/frames.h"
 #include "common/base/clock.h"
 #include "common/stream/syscap-format.h"
 

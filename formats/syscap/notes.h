@@ -8,7 +8,7 @@
 #pragma once
 
 #include "formats/capture.h"
-#include "formats/syscap/syscap-files.h"
+#include "formats/syscap/files.h"
 #include "common/base/pair-map.h"
 
 /* Lines of a file that have not been written yet. */

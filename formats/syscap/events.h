@@ -7,7 +7,7 @@
 #pragma once
 
 #include "formats/capture.h"
-#include "formats/syscap/syscap-frames.h"
+#include "formats/syscap/frames.h"
 
 /* A thread, by the numbers of the capture; `tid` 0: not known. */
 struct syscap_thread {

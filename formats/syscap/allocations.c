@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/heap-allocations.h"
+#include "formats/syscap/allocations.h"
 #include "common/base/growing-list.h"
 
 void heap_allocations_init(struct heap_allocations *allocations)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "formats/heap-allocations.h"
+#include "formats/syscap/allocations.h"
 
 static struct heap_allocations allocations;
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "formats/syscap/syscap-kallsyms.h"
+#include "formats/syscap/kallsyms.h"
 
 static struct names names;
 static struct pair_map map;

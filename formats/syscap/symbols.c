@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/memory-stream.h"
-#include "formats/syscap/syscap-symbols.h"
+#include "formats/syscap/symbols.h"
 #include "common/stream/syscap-format.h"
 #include "common/base/cleanup.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/syscap/syscap-notes.h"
+#include "formats/syscap/notes.h"
 #include "common/stream/build-id.h"
 #include "common/base/text.h"
 

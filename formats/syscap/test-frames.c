@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The file is read back by hand, byte by byte, from the layout in Sysprof's
- * sysprof-capture-types.h, and by none of the structures of syscap-frames.c.
+ * sysprof-capture-types.h, and by none of the structures of frames.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "formats/syscap/syscap-frames.h"
+#include "formats/syscap/frames.h"
 #include "common/base/cleanup.h"
 
 enum {

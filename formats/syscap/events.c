@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "formats/syscap/syscap-events.h"
+#include "formats/syscap/events.h"
 
 enum { LINE_SIZE = 128 };
 

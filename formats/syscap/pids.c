@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "formats/syscap/syscap-pids.h"
+#include "formats/syscap/pids.h"
 #include "common/stream/syscap-format.h"
 #include "common/base/text.h"
 #include "common/base/zero-pages.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "formats/syscap/syscap-symbols.h"
+#include "formats/syscap/symbols.h"
 
 static struct names names;
 static struct syscap_symbols symbols;

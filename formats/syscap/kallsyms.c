@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/memory-stream.h"
-#include "formats/syscap/syscap-kallsyms.h"
+#include "formats/syscap/kallsyms.h"
 #include "common/base/cleanup.h"
 
 struct kernel_line {

@@ -2,7 +2,7 @@
 /*
  * Sysprof's capture. Sysprof knows a process by its PID alone, sorts all mappings of a PID
  * together, and looks names up by PID and address without regard to time. So:
- *   - each incarnation of a PID has a number of its own (syscap-pids.h);
+ *   - each incarnation of a PID has a number of its own (pids.h);
  *   - addresses stay real ones, and their names go into a table at the end ("__symbols__"), an
  *     entry for each address that was sampled. Where an address of a process would need a second
  *     name (another library there later), the frame is written as an entry of a jitmap instead;
@@ -18,15 +18,15 @@
 #include <string.h>
 
 #include "formats/capture.h"
-#include "formats/heap-allocations.h"
-#include "formats/syscap/syscap-counters.h"
-#include "formats/syscap/syscap-events.h"
-#include "formats/syscap/syscap-files.h"
-#include "formats/syscap/syscap-frames.h"
-#include "formats/syscap/syscap-kallsyms.h"
-#include "formats/syscap/syscap-notes.h"
-#include "formats/syscap/syscap-pids.h"
-#include "formats/syscap/syscap-symbols.h"
+#include "formats/syscap/allocations.h"
+#include "formats/syscap/counters.h"
+#include "formats/syscap/events.h"
+#include "formats/syscap/files.h"
+#include "formats/syscap/frames.h"
+#include "formats/syscap/kallsyms.h"
+#include "formats/syscap/notes.h"
+#include "formats/syscap/pids.h"
+#include "formats/syscap/symbols.h"
 #include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"

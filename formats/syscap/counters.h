@@ -2,7 +2,7 @@
 /* The counters of a Sysprof capture: two of our own, and behind them those of the machine. */
 #pragma once
 
-#include "formats/syscap/syscap-frames.h"
+#include "formats/syscap/frames.h"
 #include "common/wire/wire.h"
 
 enum { SYSCAP_MACHINE_COUNTERS_MAX = 1024 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-#include "formats/syscap/syscap-counters.h"
+#include "formats/syscap/counters.h"
 #include "common/base/text.h"
 
 enum { N_OWN = 2 };
