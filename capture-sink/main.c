@@ -583,7 +583,7 @@ static const struct argp_option option_table[] = {
 static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_count, handle_count }, /* in front of the shared ones, which they call */
 	{ WIRE_RECORD_event, handle_event },
-	STACKS_HANDLERS,
+	STACKS_HANDLERS(0),
 	{ WIRE_RECORD_file, handle_file },
 	{ WIRE_RECORD_thread_time, handle_thread_time },
 	{ WIRE_RECORD_mark, handle_mark },

@@ -21,7 +21,7 @@ enum unwinder_engine {
 };
 
 struct live_unwinder {
-	struct identity identity; /* first: see identity.h */
+	struct identity identity;
 	enum unwinder_engine engine;
 	size_t n_frames_max;
 	uint32_t stack_asked; /* bytes of each sample's, by the hello */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/text.h"
-#include "stackpipe/messages.h"
+#include "profile/messages.h"
 
 void messages_deinit(struct messages *messages)
 {
