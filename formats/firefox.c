@@ -12,7 +12,7 @@
 
 #include "formats/firefox-markers.h"
 #include "formats/output-stream.h"
-#include "formats/whole-profile.h"
+#include "formats/format.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/growing-list.h"
@@ -55,7 +55,7 @@ struct thread_tables {
 };
 
 struct writing {
-	struct capture *capture;
+	const struct export *export;
 	const struct profile *profile;
 	FILE *out;
 	struct wait_reasons reasons;
@@ -305,7 +305,7 @@ static void put_stacks_and_resources(struct writing *self)
 /* Milliseconds since the beginning. */
 static double when(const struct writing *self, uint64_t time)
 {
-	uint64_t start = self->capture->stacks.hello.start_time;
+	uint64_t start = self->profile->stacks->hello.start_time;
 
 	return time > start ? (time - start) / (double)NANOSECONDS_A_MILLISECOND : 0;
 }
@@ -426,7 +426,7 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 	char name[256];
 	FILE *out = self->out;
 
-	if (begin_tables(&self->tables, &self->capture->stacks.names) < 0)
+	if (begin_tables(&self->tables, &self->profile->stacks->names) < 0)
 		self->has_failed = true;
 	fputs("{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
 	      "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"name\":",
@@ -454,9 +454,9 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 	end_tables(&self->tables);
 }
 
-static void put_meta(struct writing *self, enum stage_stream_end end)
+static void put_meta(struct writing *self)
 {
-	const struct wire_hello *hello = &self->capture->stacks.hello;
+	const struct wire_hello *hello = &self->profile->stacks->hello;
 	uint32_t program = profile_program_name(self->profile);
 	char remark[512];
 	FILE *out = self->out;
@@ -480,8 +480,7 @@ static void put_meta(struct writing *self, enum stage_stream_end end)
 	      "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}],"
 	      "\"extra\":[{\"label\":\"stackpipe\",\"entries\":[",
 	      out);
-	for (uint32_t i = 0; whole_profile_remark(self->capture, end, i, remark, sizeof(remark));
-	     i++) {
+	for (uint32_t i = 0; export_remark(self->export, i, remark, sizeof(remark)); i++) {
 		fprintf(out, "%s{\"label\":\"%" PRIu32 "\",\"format\":\"string\",\"value\":",
 			i ? "," : "", i + 1);
 		json_put_text(out, remark);
@@ -547,7 +546,7 @@ static bool is_told(const struct events *events, struct view view)
 	       (events->n > 1 && (view.event || view.kind == VIEW_WALL));
 }
 
-static int put_all(struct writing *self, enum stage_stream_end end)
+static int put_all(struct writing *self)
 {
 	const struct events *events = &self->profile->stacks->events;
 	_cleanup_free_ uint32_t *path = calloc(self->profile->n_nodes, sizeof(*path));
@@ -555,7 +554,7 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 	size_t n_views = events_views(events, views);
 	int r = path ? 0 : -ENOMEM;
 
-	put_meta(self, end);
+	put_meta(self);
 	put_libraries(self);
 	fputs("\"pages\":[],\"counters\":[],\"threads\":[", self->out);
 	for (size_t i = 0; i < n_views && r == 0; i++)
@@ -565,17 +564,14 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 	return r;
 }
 
-static int end_file(struct capture *capture, enum stage_stream_end end)
+static int write_file(const struct export *export)
 {
-	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
-	int r = whole_profile_settle(capture), closed;
-
-	if (r == 0)
-		r = wait_reasons_init(&self.reasons, whole_profile_get(capture));
+	struct writing self = { .export = export, .profile = export->profile };
+	int closed, r = wait_reasons_init(&self.reasons, export->profile);
 	if (r < 0)
 		return r;
-	self.out = output_stream_open(&capture->output, OUTPUT_PLAIN);
-	r = self.out ? put_all(&self, end) : -ENOMEM;
+	self.out = output_stream_open(export->output, OUTPUT_PLAIN);
+	r = self.out ? put_all(&self) : -ENOMEM;
 	closed = self.out ? output_stream_close(self.out) : 0;
 	wait_reasons_deinit(&self.reasons);
 	free(self.markers);
@@ -583,8 +579,6 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 }
 
 const struct format format_firefox = {
-	.name = "firefox.json",
-	WHOLE_PROFILE_CALLBACKS,
-	.add_mark = whole_profile_add_mark,
-	.end = end_file,
+	.wants = RECORDER_LOSSES | RECORDER_MARKS,
+	.write = write_file,
 };

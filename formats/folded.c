@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "common/base/sum.h"
-#include "formats/whole-profile.h"
+#include "formats/format.h"
+#include "formats/view-counts.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 
@@ -58,16 +59,16 @@ static size_t count_common_names(const struct stack_count *a, const struct stack
 }
 
 /* Time as bcc's offcputime has it: in microseconds, at least one. */
-static uint64_t shown(const struct capture *capture, uint64_t n)
+static uint64_t shown(const struct export *export, uint64_t n)
 {
-	bool is_time = view_is_time(&capture->stacks.events, capture->view);
+	bool is_time = view_is_time(&export->profile->stacks->events, export->counts->view);
 
-	if (!is_time || heap_is_there(&capture->heap))
+	if (!is_time || export_is_heap(export))
 		return n;
 	return n < NANOSECONDS_A_MICROSECOND ? 1 : n / NANOSECONDS_A_MICROSECOND;
 }
 
-static int put_line(struct capture *capture, const struct stack_count *count, struct line *line)
+static int put_line(const struct export *export, const struct stack_count *count, struct line *line)
 {
 	size_t i = line->count ? count_common_names(line->count, count) : 0;
 	size_t used = i ? line->ends[i - 1] : 0;
@@ -75,23 +76,24 @@ static int put_line(struct capture *capture, const struct stack_count *count, st
 	for (; i < count->n_names; i++) {
 		if (i && used < LINE_SIZE_MAX)
 			line->text[used++] = ';';
-		used = put_name(line, used, names_text(&capture->stacks.names, count->names[i]));
+		used = put_name(line, used,
+				names_text(&export->profile->stacks->names, count->names[i]));
 		line->ends[i] = used;
 	}
 	line->count = count;
 	if (used == LINE_SIZE_MAX)
-		++*counters_get(&capture->stage->counters, "refused", "long-lines");
-	used += sprintf(line->text + used, " %" PRIu64 "\n", shown(capture, count->n_samples));
-	return output_add(&capture->output, line->text, used);
+		++*counters_get(export->counters, "refused", "long-lines");
+	used += sprintf(line->text + used, " %" PRIu64 "\n", shown(export, count->n_samples));
+	return output_add(export->output, line->text, used);
 }
 
-static int put_other(struct capture *capture)
+static int put_other(const struct export *export)
 {
 	char text[64];
 	int size = sprintf(text, "[more-stacks-than-fit] %" PRIu64 "\n",
-			   shown(capture, capture->counts.n_other));
+			   shown(export, export->counts->counts.n_other));
 
-	return output_add(&capture->output, text, size);
+	return output_add(export->output, text, size);
 }
 
 /* The names on the way from a node outwards, turned round; a path is no longer than a stack. */
@@ -115,42 +117,33 @@ static size_t put_path(const struct profile *profile, uint32_t node, uint32_t th
 	return STACK_COUNT_NAMES_MAX - first;
 }
 
-static int begin(struct capture *capture)
-{
-	char text[STACKS_END_TEXT];
-
-	stacks_end_text(WIRE_stack_end_MORE_STACKS, text);
-	capture->counts.crowd = names_intern(&capture->stacks.names, text, strlen(text));
-	return whole_profile_begin(capture);
-}
-
 /* The stacks of a heap take the place of those of samples. */
-static int count_heap(struct capture *capture)
+static int count_heap(const struct export *export)
 {
-	const struct profile *profile = whole_profile_get(capture);
+	const struct profile *profile = export->profile;
 	_cleanup_free_ uint32_t *names = calloc(STACK_COUNT_NAMES_MAX, sizeof(*names));
-	int r = names ? whole_profile_settle(capture) : -ENOMEM;
+	int r = names ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < profile->n_samples && r == 0; i++) {
 		const struct profile_sample *sample = &profile->samples[i];
 		size_t n = put_path(profile, sample->node, sample->thread, names);
 
-		r = stack_counts_add_many(&capture->counts, names, n, sample->weight);
+		r = stack_counts_add_many(&export->counts->counts, names, n, sample->weight);
 	}
 	return r;
 }
 
 /* What stands in the lines is what was counted. */
-static int check_sum(const struct capture *capture, const struct stack_count *list, size_t n)
+static int check_sum(const struct export *export, const struct stack_count *list, size_t n)
 {
-	uint64_t sum = capture->counts.n_other;
+	uint64_t sum = export->counts->counts.n_other;
 
 	for (size_t i = 0; i < n; i++)
 		sum_add(&sum, list[i].n_samples);
-	return sum == capture->n_counted ? 0 : -ENOTRECOVERABLE;
+	return sum == export->counts->n_counted ? 0 : -ENOTRECOVERABLE;
 }
 
-static int end_file(struct capture *capture, enum stage_stream_end end)
+static int write_file(const struct export *export)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
 	_cleanup_free_ struct line *line = malloc(sizeof(*line));
@@ -161,25 +154,20 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 	if (!line)
 		return -ENOMEM;
 	line->count = NULL;
-	r = heap_is_there(&capture->heap) ? count_heap(capture) : 0;
+	r = export_is_heap(export) ? count_heap(export) : 0;
 	if (r == 0)
-		r = names_rank(&capture->stacks.names, &ranks);
+		r = names_rank(&export->profile->stacks->names, &ranks);
 	if (r == 0)
-		r = stack_counts_list(&capture->counts, compare, ranks, &list, &n);
+		r = stack_counts_list(&export->counts->counts, compare, ranks, &list, &n);
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = put_line(capture, &list[i], line);
-	if (r == 0 && capture->counts.n_other)
-		r = put_other(capture);
-	return r < 0 || heap_is_there(&capture->heap) ? r : check_sum(capture, list, n);
+		r = put_line(export, &list[i], line);
+	if (r == 0 && export->counts->counts.n_other)
+		r = put_other(export);
+	return r < 0 || export_is_heap(export) ? r : check_sum(export, list, n);
 }
 
 const struct format format_folded = {
-	.name = "folded",
 	.lacks = "times, losses, source lines, and which binary a function is in",
-	.data_size = sizeof(struct whole_profile),
-	.begin = begin,
-	.add_frame = whole_profile_add_frame,
-	.add_heap_stack = whole_profile_add_heap_stack,
-	.free = whole_profile_free,
-	.end = end_file,
+	.is_of_counts = true,
+	.write = write_file,
 };

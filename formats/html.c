@@ -28,7 +28,7 @@
 #include "formats/output-stream.h"
 #include "formats/page.h"
 #include "formats/protobuf.h"
-#include "formats/whole-profile.h"
+#include "formats/format.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/json.h"
@@ -40,7 +40,7 @@
 enum { PAGE_FORMAT = 3 }; /* of those numbers: pages of another one cannot be compared */
 
 struct writing {
-	struct capture *capture;
+	const struct export *export;
 	const struct profile *profile;
 	struct tree tree;
 	struct wait_reasons reasons;
@@ -136,7 +136,7 @@ enum { N_HEAP_UNITS = sizeof(heap_units) / sizeof(*heap_units) };
 /* As samples of no time: a stack each. */
 static int put_heap_stacks(struct writing *self)
 {
-	const struct heap *heap = &self->capture->heap;
+	const struct heap *heap = self->export->heap;
 	uint32_t n = 0;
 
 	self->sample_of = calloc(heap->n_stacks + 1, sizeof(*self->sample_of));
@@ -162,7 +162,7 @@ static int put_heap_stacks(struct writing *self)
 
 static void put_timeline(struct writing *self)
 {
-	const struct timeline *timeline = &self->capture->heap.timeline;
+	const struct timeline *timeline = &self->export->heap->timeline;
 
 	for (uint32_t i = 0; i < timeline->n; i++) {
 		put_number(self, timeline->intervals[i].most_bytes);
@@ -173,7 +173,7 @@ static void put_timeline(struct writing *self)
 /* Its changes, the one `first` and those before `end`; there may be none of any moment. */
 static void put_moment(struct writing *self, size_t first, size_t end)
 {
-	const struct history_change *changes = self->capture->heap.history.changes;
+	const struct history_change *changes = self->export->heap->history.changes;
 	size_t n_shown = 0;
 
 	/* A stack that is no sample is beyond the limits of the profile. */
@@ -193,8 +193,8 @@ static void put_moment(struct writing *self, size_t first, size_t end)
 
 static void put_moments(struct writing *self)
 {
-	const struct history *history = &self->capture->heap.history;
-	uint64_t last = self->capture->heap.timeline.start;
+	const struct history *history = &self->export->heap->history;
+	uint64_t last = self->export->heap->timeline.start;
 	size_t first = 0, end;
 
 	for (uint32_t i = 0; i < history->n_moments; i++, first = end) {
@@ -209,7 +209,7 @@ static void put_moments(struct writing *self)
 static int find_waits(const struct writing *self)
 {
 	for (size_t i = 0; i < self->n_views; i++)
-		if (view_is_waits(&self->capture->stacks.events, self->views[i]))
+		if (view_is_waits(&self->profile->stacks->events, self->views[i]))
 			return i;
 	return -1;
 }
@@ -243,7 +243,7 @@ static int check_sums(const struct writing *self)
 static void put_samples(struct writing *self)
 {
 	const struct profile *profile = self->profile;
-	uint64_t last = self->capture->stacks.hello.start_time;
+	uint64_t last = self->profile->stacks->hello.start_time;
 	bool have_waits = find_waits(self) >= 0;
 
 	for (size_t i = 0; i < profile->n_samples; i++) {
@@ -262,7 +262,7 @@ static void put_samples(struct writing *self)
 static void put_losses(struct writing *self)
 {
 	const struct profile *profile = self->profile;
-	uint64_t last = self->capture->stacks.hello.start_time;
+	uint64_t last = self->profile->stacks->hello.start_time;
 
 	for (size_t i = 0; i < profile->n_losses; i++) {
 		put_time(self, &last, profile->losses[i].time);
@@ -274,7 +274,7 @@ static void put_losses(struct writing *self)
 static void put_counter_values(struct writing *self)
 {
 	const struct profile *profile = self->profile;
-	uint64_t last = self->capture->stacks.hello.start_time;
+	uint64_t last = self->profile->stacks->hello.start_time;
 
 	for (size_t i = 0; i < profile->n_counter_values; i++) {
 		const struct profile_counter_value *value = &profile->counter_values[i];
@@ -287,7 +287,7 @@ static void put_counter_values(struct writing *self)
 
 static void put_marks(struct writing *self)
 {
-	uint64_t last = self->capture->stacks.hello.start_time;
+	uint64_t last = self->profile->stacks->hello.start_time;
 
 	for (size_t i = 0; i < self->profile->n_marks; i++) {
 		const struct profile_mark *mark = &self->profile->marks[i];
@@ -356,8 +356,8 @@ static void put_program(const struct writing *self, struct json *json)
 /* What samples weigh. Of a heap also what the graph over time needs, and whether to believe it. */
 static void put_units(const struct writing *self, struct json *json)
 {
-	const struct heap *heap = &self->capture->heap;
-	const struct events *events = &self->capture->stacks.events;
+	const struct heap *heap = self->export->heap;
+	const struct events *events = &self->profile->stacks->events;
 	char forgers[HEAP_FORGERS_TEXT];
 
 	fputs(", \"units\": [", json->out);
@@ -388,9 +388,9 @@ static void put_units(const struct writing *self, struct json *json)
 }
 
 /* What was recorded, in words and numbers. The strings are complete by now. */
-static void put_header(struct writing *self, FILE *out, enum stage_stream_end end)
+static void put_header(struct writing *self, FILE *out)
 {
-	const struct stacks *stacks = &self->capture->stacks;
+	const struct stacks *stacks = self->profile->stacks;
 	const struct wire_hello *hello = &stacks->hello;
 	const struct profile *profile = self->profile;
 	struct json json = { .out = out };
@@ -406,7 +406,7 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 		    (stacks->last_time - hello->start_time) / NANOSECONDS_A_MICROSECOND);
 	json_number(&json, "lost", stacks->n_lost);
 	json_number(&json, "left_out", stacks->n_left_out);
-	json_number(&json, "incomplete", end != STAGE_STREAM_WHOLE);
+	json_number(&json, "incomplete", !self->export->is_whole);
 	put_ends(stacks, &json);
 	put_program(self, &json);
 	json_number(&json, "functions", self->tree.n_functions);
@@ -425,7 +425,7 @@ static void put_header(struct writing *self, FILE *out, enum stage_stream_end en
 }
 
 /* Header and numbers, one behind the other. The caller frees it. 0 or -ENOMEM. */
-static int join(struct writing *self, enum stage_stream_end end, char **ret, size_t *ret_size)
+static int join(struct writing *self, char **ret, size_t *ret_size)
 {
 	FILE *out = open_memstream(ret, ret_size);
 	uint32_t size = 0;
@@ -433,7 +433,7 @@ static int join(struct writing *self, enum stage_stream_end end, char **ret, siz
 	if (!out)
 		return -ENOMEM;
 	fwrite(&size, 1, sizeof(size), out);
-	put_header(self, out, end);
+	put_header(self, out);
 	if (fflush(out) == 0)
 		size = *ret_size - sizeof(size);
 	fwrite(self->numbers.data, 1, self->numbers.size, out);
@@ -447,7 +447,7 @@ static int join(struct writing *self, enum stage_stream_end end, char **ret, siz
 /* Of a single event, samples that weigh the same are not weighed. */
 static void choose_views(struct writing *self)
 {
-	const struct events *events = &self->capture->stacks.events;
+	const struct events *events = &self->profile->stacks->events;
 
 	if (self->is_heap)
 		return;
@@ -458,14 +458,14 @@ static void choose_views(struct writing *self)
 }
 
 /* The whole profile, compressed. The caller frees it. 0 or -ENOMEM. */
-static int pack(struct writing *self, enum stage_stream_end end, char **ret, size_t *ret_size)
+static int pack(struct writing *self, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *plain = NULL;
 	size_t size;
 	uLongf bound;
 	int r;
 
-	self->is_heap = heap_is_there(&self->capture->heap);
+	self->is_heap = export_is_heap(self->export);
 	choose_views(self);
 	self->n_samples = self->profile->n_samples;
 	put_tree(self);
@@ -489,7 +489,7 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 		return -ENOMEM;
 	if (!self->is_heap && check_sums(self) < 0)
 		return -ENOTRECOVERABLE;
-	r = join(self, end, &plain, &size);
+	r = join(self, &plain, &size);
 	if (r < 0)
 		return r;
 	bound = compressBound(size);
@@ -500,40 +500,37 @@ static int pack(struct writing *self, enum stage_stream_end end, char **ret, siz
 	return 0;
 }
 
-static int write_page(struct capture *capture, const char *data, size_t size)
+static int write_page(const struct export *export, const char *data, size_t size)
 {
-	FILE *out = output_stream_open(&capture->output, OUTPUT_PLAIN);
+	FILE *out = output_stream_open(export->output, OUTPUT_PLAIN);
 
 	if (!out)
 		return -ENOMEM;
 	fwrite(page_before_data, 1, page_before_data_size, out);
 	base64_put(out, data, size);
-	if (capture->base) {
+	if (export->base) {
 		fputs("</script>\n<script type=\"application/octet-stream\" id=\"base-data\">\n",
 		      out);
-		fwrite(capture->base, 1, capture->base_size, out);
+		fwrite(export->base, 1, export->base_size, out);
 	}
 	fwrite(page_behind_data, 1, page_behind_data_size, out);
 	return output_stream_close(out);
 }
 
-static int end_file(struct capture *capture, enum stage_stream_end end)
+static int write_file(const struct export *export)
 {
-	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
+	struct writing self = { .export = export, .profile = export->profile };
 	_cleanup_free_ char *data = NULL;
 	size_t size;
-	int r = whole_profile_settle(capture);
-
+	int r = used_names_init(&self.strings, &export->profile->stacks->names);
 	if (r == 0)
-		r = used_names_init(&self.strings, &capture->stacks.names);
-	if (r == 0)
-		r = wait_reasons_init(&self.reasons, whole_profile_get(capture));
+		r = wait_reasons_init(&self.reasons, export->profile);
 	if (r == 0)
 		r = tree_init(&self.tree, self.profile, TREE_OF_FUNCTIONS);
 	if (r == 0)
-		r = pack(&self, end, &data, &size);
+		r = pack(&self, &data, &size);
 	if (r == 0)
-		r = write_page(capture, data, size);
+		r = write_page(export, data, size);
 	tree_deinit(&self.tree);
 	wait_reasons_deinit(&self.reasons);
 	used_names_deinit(&self.strings);
@@ -543,12 +540,8 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 }
 
 const struct format format_html = {
-	.name = "html",
 	.lacks = "source lines, and which CPU a sample is of",
 	.keeps_history = true,
-	WHOLE_PROFILE_CALLBACKS,
-	.add_mark = whole_profile_add_mark,
-	.add_counter = whole_profile_add_counter,
-	.add_counter_values = whole_profile_add_counter_values,
-	.end = end_file,
+	.wants = RECORDER_LOSSES | RECORDER_MARKS | RECORDER_COUNTERS,
+	.write = write_file,
 };

@@ -12,7 +12,7 @@
 #include "common/base/sum.h"
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"
-#include "formats/whole-profile.h"
+#include "formats/format.h"
 #include "common/base/clock.h"
 #include "profile/groups.h"
 #include "profile/used-names.h"
@@ -65,7 +65,7 @@ enum link_field { LINK_TRACE_ID = 1, LINK_SPAN_ID = 2 };
 enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
 
 struct writing {
-	struct capture *capture;
+	const struct export *export;
 	const struct profile *profile;
 	struct profile_groups groups;
 	struct wait_reasons reasons;
@@ -189,7 +189,7 @@ static void put_attributes(struct writing *self, const struct profile_sample *sa
 /* The time of a sample since 1970, where the stream tells it. */
 static uint64_t unix_time(const struct writing *self, uint64_t time)
 {
-	const struct wire_hello *hello = &self->capture->stacks.hello;
+	const struct wire_hello *hello = &self->profile->stacks->hello;
 
 	return time - hello->start_time + hello->start_unix_time;
 }
@@ -248,16 +248,16 @@ static void put_value_type(struct writing *self, struct protobuf *message, uint3
 }
 
 /* What was lost, and how stacks ended: attributes of the profile. */
-static void put_totals(struct writing *self, struct protobuf *profile, enum stage_stream_end end)
+static void put_totals(struct writing *self, struct protobuf *profile)
 {
-	const struct stacks *stacks = &self->capture->stacks;
+	const struct stacks *stacks = self->profile->stacks;
 	struct protobuf indices = { 0 };
 	char key[64];
 
 	protobuf_add_uint(&indices, find_number(self, "stackpipe.lost", stacks->n_lost));
 	protobuf_add_uint(&indices, find_number(self, "stackpipe.left-out", stacks->n_left_out));
 	protobuf_add_uint(&indices,
-			  find_number(self, "stackpipe.incomplete", end != STAGE_STREAM_WHOLE));
+			  find_number(self, "stackpipe.incomplete", !self->export->is_whole));
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {
 		const char *name = stacks_end_name(i);
 
@@ -271,10 +271,9 @@ static void put_totals(struct writing *self, struct protobuf *profile, enum stag
 	protobuf_deinit(&indices);
 }
 
-static void put_profile(struct writing *self, struct protobuf *scope, size_t number,
-			enum stage_stream_end end)
+static void put_profile(struct writing *self, struct protobuf *scope, size_t number)
 {
-	const struct stacks *stacks = &self->capture->stacks;
+	const struct stacks *stacks = self->profile->stacks;
 	struct view view = self->views[number];
 	bool is_clock = event_is_time(&stacks->events.list[0]);
 
@@ -292,21 +291,21 @@ static void put_profile(struct writing *self, struct protobuf *scope, size_t num
 		protobuf_put_uint(&self->samples, PROFILE_PERIOD,
 				  NANOSECONDS_A_SECOND / stacks->hello.rate);
 	if (!self->has_totals) /* they are of all resources together */
-		put_totals(self, &self->samples, end);
+		put_totals(self, &self->samples);
 	self->has_totals = true;
 	protobuf_put_message(scope, SCOPE_PROFILES_PROFILES, &self->samples);
 }
 
 /* One of each view, as they have one kind of value; of a single event that of its samples. */
-static void put_profiles(struct writing *self, struct protobuf *scope, enum stage_stream_end end)
+static void put_profiles(struct writing *self, struct protobuf *scope)
 {
 	for (size_t i = 0; i < self->n_views; i++)
-		put_profile(self, scope, i, end);
+		put_profile(self, scope, i);
 }
 
 static void choose_views(struct writing *self)
 {
-	const struct events *events = &self->capture->stacks.events;
+	const struct events *events = &self->profile->stacks->events;
 	size_t n = events_views(events, self->views);
 
 	self->n_views = events->n > 1 ? n : 1;
@@ -339,7 +338,7 @@ static void put_resource(struct writing *self, const struct profile_process *pro
 			 struct protobuf *resource_profiles)
 {
 	protobuf_reset(&self->message);
-	add_resource_attribute(self, "host.name", self->capture->stacks.hello.host);
+	add_resource_attribute(self, "host.name", self->profile->stacks->hello.host);
 	add_resource_attribute(self, "container.id",
 			       profile_text(self->profile, process->container));
 	add_resource_attribute(self, "systemd.unit", profile_text(self->profile, process->unit));
@@ -349,7 +348,7 @@ static void put_resource(struct writing *self, const struct profile_process *pro
 }
 
 static void put_resource_profiles(struct writing *self, const struct profile_process *process,
-				  struct protobuf *data, enum stage_stream_end end)
+				  struct protobuf *data)
 {
 	struct protobuf resource_profiles = { 0 }, scope_profiles = { 0 };
 
@@ -358,7 +357,7 @@ static void put_resource_profiles(struct writing *self, const struct profile_pro
 	protobuf_put_text(&self->inner, SCOPE_NAME, "stackpipe");
 	protobuf_put_text(&self->inner, SCOPE_VERSION, STACKPIPE_VERSION);
 	protobuf_put_message(&scope_profiles, SCOPE_PROFILES_SCOPE, &self->inner);
-	put_profiles(self, &scope_profiles, end);
+	put_profiles(self, &scope_profiles);
 	protobuf_put_message(&resource_profiles, RESOURCE_PROFILES_SCOPE, &scope_profiles);
 	protobuf_put_message(data, DATA_RESOURCE_PROFILES, &resource_profiles);
 	protobuf_deinit(&resource_profiles);
@@ -366,7 +365,7 @@ static void put_resource_profiles(struct writing *self, const struct profile_pro
 }
 
 /* A resource for each control group; where none is known, one for all. */
-static int put_resources(struct writing *self, struct protobuf *data, enum stage_stream_end end)
+static int put_resources(struct writing *self, struct protobuf *data)
 {
 	const struct profile *profile = self->profile;
 	struct pair_map known;
@@ -382,7 +381,7 @@ static int put_resources(struct writing *self, struct protobuf *data, enum stage
 		if (pair_map_find(&known, self->cgroup, 0))
 			continue;
 		r = pair_map_add(&known, self->cgroup, 0, 1);
-		put_resource_profiles(self, process, data, end);
+		put_resource_profiles(self, process, data);
 	}
 	pair_map_deinit(&known);
 	return r;
@@ -440,7 +439,7 @@ static void put_location(struct writing *self, struct protobuf *dictionary,
 	}
 	if (location->kind != PROFILE_CUT) {
 		const char *type = frame_type(location->kind);
-		uint32_t name = names_intern(&self->capture->stacks.names, type, strlen(type));
+		uint32_t name = names_intern(&self->profile->stacks->names, type, strlen(type));
 
 		protobuf_reset(&self->list);
 		protobuf_add_uint(&self->list,
@@ -490,9 +489,9 @@ static void put_dictionary(struct writing *self, struct protobuf *data)
 	protobuf_deinit(&dictionary);
 }
 
-static int write_data(struct capture *capture, const struct protobuf *data)
+static int write_data(const struct export *export, const struct protobuf *data)
 {
-	FILE *out = output_stream_open(&capture->output, OUTPUT_PLAIN);
+	FILE *out = output_stream_open(export->output, OUTPUT_PLAIN);
 
 	if (!out)
 		return -ENOMEM;
@@ -500,43 +499,42 @@ static int write_data(struct capture *capture, const struct protobuf *data)
 	return output_stream_close(out);
 }
 
-static int put_all(struct writing *self, enum stage_stream_end end)
+static int put_all(struct writing *self)
 {
 	struct protobuf data = { 0 };
 	int r = profile_groups_init(&self->groups, self->profile);
 
 	if (r == 0)
-		r = wait_reasons_init(&self->reasons, whole_profile_get(self->capture));
+		r = wait_reasons_init(&self->reasons, self->profile);
 	self->stack_of_node = calloc(self->profile->n_nodes, sizeof(*self->stack_of_node));
 	if (r < 0 || !self->stack_of_node)
 		return -ENOMEM;
-	r = put_resources(self, &data, end);
+	r = put_resources(self, &data);
 	if (r < 0)
 		return r;
 	put_dictionary(self, &data);
 	r = self->has_failed || self->strings.has_failed || data.has_failed
 		    ? -ENOMEM
-		    : write_data(self->capture, &data);
+		    : write_data(self->export, &data);
 	protobuf_deinit(&data);
 	return r;
 }
 
-static int end_file(struct capture *capture, enum stage_stream_end end)
+static int write_file(const struct export *export)
 {
-	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
+	struct writing self = { .export = export, .profile = export->profile };
 	struct protobuf *const messages[] = { &self.function_table, &self.attribute_table,
 					      &self.stack_table,    &self.samples,
 					      &self.message,	    &self.inner,
 					      &self.value,	    &self.list };
-	int r = whole_profile_settle(capture);
+	int r;
 
 	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
 	pair_map_init(&self.attributes, PROFILE_CALLS_MAX);
-	if (r == 0)
-		r = used_names_init(&self.strings, &capture->stacks.names);
+	r = used_names_init(&self.strings, &export->profile->stacks->names);
 	choose_views(&self);
 	if (r == 0)
-		r = put_all(&self, end);
+		r = put_all(&self);
 	if (r == 0)
 		r = check_sums(&self);
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
@@ -551,7 +549,6 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 }
 
 const struct format format_otlp = {
-	.name = "otlp",
-	WHOLE_PROFILE_CALLBACKS,
-	.end = end_file,
+	.wants = RECORDER_LOSSES,
+	.write = write_file,
 };

@@ -12,7 +12,7 @@
 #include "common/base/sum.h"
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"
-#include "formats/whole-profile.h"
+#include "formats/format.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "profile/groups.h"
@@ -62,7 +62,7 @@ enum function_field {
 };
 
 struct writing {
-	struct capture *capture;
+	const struct export *export;
 	const struct profile *profile;
 	struct wait_reasons reasons;
 	FILE *out;
@@ -128,7 +128,7 @@ static void put_heap_types(struct writing *self)
 /* As Go calls them: "samples", "cpu". */
 static const char *type_name(const struct writing *self, struct view view)
 {
-	const struct events *events = &self->capture->stacks.events;
+	const struct events *events = &self->profile->stacks->events;
 
 	return view.kind == VIEW_WEIGHTS && !view.event && event_is_time(&events->list[0])
 		       ? "cpu"
@@ -137,7 +137,7 @@ static const char *type_name(const struct writing *self, struct view view)
 
 static void put_time_types(struct writing *self)
 {
-	const struct stacks *stacks = &self->capture->stacks;
+	const struct stacks *stacks = self->profile->stacks;
 	bool is_clock = event_is_time(&stacks->events.list[0]);
 
 	for (size_t i = 0; i < self->n_views; i++)
@@ -150,19 +150,18 @@ static void put_time_types(struct writing *self)
 		put_uint(self, PROFILE_PERIOD, NANOSECONDS_A_SECOND / stacks->hello.rate);
 }
 
-static void put_types(struct writing *self, enum stage_stream_end end)
+static void put_types(struct writing *self)
 {
-	const struct stacks *stacks = &self->capture->stacks;
+	const struct stacks *stacks = self->profile->stacks;
 	char remark[512];
 
-	if (heap_is_there(&self->capture->heap))
+	if (export_is_heap(self->export))
 		put_heap_types(self);
 	else
 		put_time_types(self);
 	put_uint(self, PROFILE_TIME_NANOS, stacks->hello.start_unix_time);
 	put_uint(self, PROFILE_DURATION_NANOS, stacks->last_time - stacks->hello.start_time);
-	for (uint32_t i = 0; whole_profile_remark(self->capture, end, i, remark, sizeof(remark));
-	     i++)
+	for (uint32_t i = 0; export_remark(self->export, i, remark, sizeof(remark)); i++)
 		put_uint(self, PROFILE_COMMENT, used_names_index_of_text(&self->strings, remark));
 }
 
@@ -349,12 +348,12 @@ static void put_strings(struct writing *self)
 
 static void put_samples(struct writing *self, const struct profile_groups *groups)
 {
-	const struct heap *heap = &self->capture->heap;
+	const struct heap *heap = self->export->heap;
 
-	for (size_t i = 0; i < heap->n_stacks; i++)
+	for (size_t i = 0; heap && i < heap->n_stacks; i++)
 		if (heap->stacks[i].node)
 			put_heap_stack(self, &heap->stacks[i]);
-	for (size_t i = 0; i < groups->n && !heap_is_there(heap); i++)
+	for (size_t i = 0; i < groups->n && !export_is_heap(self->export); i++)
 		put_sample(self, groups, &groups->list[i]);
 }
 
@@ -362,18 +361,18 @@ static int check_sums(const struct writing *self)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < self->n_views && r == 0 && !heap_is_there(&self->capture->heap); i++)
+	for (size_t i = 0; i < self->n_views && r == 0 && !export_is_heap(self->export); i++)
 		r = profile_check_sum(self->profile, self->views[i], self->sums[i]);
 	return r;
 }
 
-static int put_all(struct writing *self, enum stage_stream_end end)
+static int put_all(struct writing *self)
 {
 	struct profile_groups groups;
 	int r = profile_groups_init(&groups, self->profile);
 
 	if (r == 0) {
-		put_types(self, end);
+		put_types(self);
 		put_samples(self, &groups);
 		for (size_t i = 1; i < self->profile->n_locations; i++)
 			put_location(self, i);
@@ -386,20 +385,19 @@ static int put_all(struct writing *self, enum stage_stream_end end)
 	return r;
 }
 
-static int end_file(struct capture *capture, enum stage_stream_end end)
+static int write_file(const struct export *export)
 {
-	struct writing self = { .capture = capture, .profile = whole_profile_get(capture) };
-	int r = whole_profile_settle(capture), closed;
+	struct writing self = { .export = export, .profile = export->profile };
+	int closed, r;
 
-	self.n_views = events_views(&capture->stacks.events, self.views);
+	self.n_views = events_views(&export->profile->stacks->events, self.views);
 	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
+	r = wait_reasons_init(&self.reasons, export->profile);
 	if (r == 0)
-		r = wait_reasons_init(&self.reasons, whole_profile_get(capture));
+		r = used_names_init(&self.strings, &export->profile->stacks->names);
+	self.out = output_stream_open(export->output, OUTPUT_GZIP);
 	if (r == 0)
-		r = used_names_init(&self.strings, &capture->stacks.names);
-	self.out = output_stream_open(&capture->output, OUTPUT_GZIP);
-	if (r == 0)
-		r = self.out ? put_all(&self, end) : -ENOMEM;
+		r = self.out ? put_all(&self) : -ENOMEM;
 	if (self.strings.has_failed || self.field.has_failed || self.message.has_failed)
 		r = -ENOMEM;
 	closed = self.out ? output_stream_close(self.out) : 0;
@@ -414,8 +412,7 @@ static int end_file(struct capture *capture, enum stage_stream_end end)
 }
 
 const struct format format_pprof = {
-	.name = "pb.gz",
 	.lacks = "the times of samples and losses",
-	WHOLE_PROFILE_CALLBACKS,
-	.end = end_file,
+	.wants = RECORDER_LOSSES,
+	.write = write_file,
 };

@@ -10,7 +10,7 @@
 
 #include "common/base/sum.h"
 #include "formats/output-stream.h"
-#include "formats/whole-profile.h"
+#include "formats/format.h"
 #include "common/base/cleanup.h"
 #include "common/base/json.h"
 #include "profile/threads.h"
@@ -121,9 +121,9 @@ static int put_profiles(FILE *out, const struct tree *tree)
 	return r;
 }
 
-static int put_all(struct capture *capture, const struct tree *tree, enum stage_stream_end end)
+static int put_all(const struct export *export, const struct tree *tree)
 {
-	FILE *out = output_stream_open(&capture->output, OUTPUT_PLAIN);
+	FILE *out = output_stream_open(export->output, OUTPUT_PLAIN);
 	char remark[512], name[1024] = "";
 	size_t used = 0;
 	int r, closed;
@@ -131,8 +131,7 @@ static int put_all(struct capture *capture, const struct tree *tree, enum stage_
 	if (!out)
 		return -ENOMEM;
 	for (uint32_t i = 0;
-	     whole_profile_remark(capture, end, i, remark, sizeof(remark)) && used < sizeof(name);
-	     i++)
+	     export_remark(export, i, remark, sizeof(remark)) && used < sizeof(name); i++)
 		used += snprintf(name + used, sizeof(name) - used, i ? ", %s" : "%s", remark);
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 	      "\"exporter\":\"stackpipe " STACKPIPE_VERSION "\",\"activeProfileIndex\":0,\"name\":",
@@ -145,22 +144,18 @@ static int put_all(struct capture *capture, const struct tree *tree, enum stage_
 	return r < 0 ? r : closed;
 }
 
-static int end_file(struct capture *capture, enum stage_stream_end end)
+static int write_file(const struct export *export)
 {
 	struct tree tree = { 0 };
-	int r = whole_profile_settle(capture);
-
+	int r = tree_init(&tree, export->profile, TREE_OF_FUNCTIONS);
 	if (r == 0)
-		r = tree_init(&tree, whole_profile_get(capture), TREE_OF_FUNCTIONS);
-	if (r == 0)
-		r = put_all(capture, &tree, end);
+		r = put_all(export, &tree);
 	tree_deinit(&tree);
 	return r;
 }
 
 const struct format format_speedscope = {
-	.name = "speedscope.json",
 	.lacks = "idle time between a thread's samples, and source lines",
-	WHOLE_PROFILE_CALLBACKS,
-	.end = end_file,
+	.wants = RECORDER_LOSSES,
+	.write = write_file,
 };

@@ -18,20 +18,25 @@ int heap_recorder_add_stack(struct stage *stage, struct stacks *stacks,
 	return heap_profile_add_stack(&self->heap, &self->recorder.profile, stack, record);
 }
 
-void heap_recorder_init(struct heap_recorder *self, const struct stacks_user *user, unsigned wants)
+void heap_recorder_init(void *data)
 {
 	static const struct stacks_user own = {
 		.add_frame = recorder_add_frame,
 		.add_stack = ignore_stack,
 		.add_heap_stack = heap_recorder_add_stack,
 	};
+	struct heap_recorder *self = data;
 
 	heap_init(&self->heap);
-	recorder_init(&self->recorder, user ? user : &own, wants);
+	recorder_init(&self->recorder);
+	self->recorder.stacks.user = &own;
+	self->recorder.wants = RECORDER_MESSAGES;
 }
 
-void heap_recorder_deinit(struct heap_recorder *self)
+void heap_recorder_deinit(void *data)
 {
+	struct heap_recorder *self = data;
+
 	heap_deinit(&self->heap);
 	recorder_deinit(&self->recorder);
 }

@@ -13,9 +13,9 @@ struct heap_recorder {
 	struct heap heap;
 };
 
-/* `user` sees the stacks; NULL: those of the heap are added to it, and samples are left out. */
-void heap_recorder_init(struct heap_recorder *self, const struct stacks_user *user, unsigned wants);
-void heap_recorder_deinit(struct heap_recorder *self);
+/* Callbacks of stage.h. Stacks of the heap are added to it, and samples are left out. */
+void heap_recorder_init(void *self);
+void heap_recorder_deinit(void *self);
 
 /* For a user of its own: adds stacks of allocations to the heap and its profile. */
 int heap_recorder_add_stack(struct stage *stage, struct stacks *stacks,

@@ -26,27 +26,31 @@ static int add_known_stack(struct stage *stage, struct stacks *stacks,
 	return profile_add_known_stack(&recorder_of(stacks)->profile, stack, node);
 }
 
-void recorder_init(struct recorder *recorder, const struct stacks_user *user, unsigned wants)
+void recorder_init(void *self)
 {
 	static const struct stacks_user own = {
 		.add_frame = recorder_add_frame,
 		.add_stack = add_stack,
 		.add_known_stack = add_known_stack,
 	};
+	struct recorder *recorder = self;
 
-	recorder->wants = wants;
-	stacks_init(&recorder->stacks, user ? user : &own);
+	recorder->wants = RECORDER_LOSSES | RECORDER_THREAD_TIMES | RECORDER_MESSAGES;
+	stacks_init(&recorder->stacks, &own);
 }
 
-void recorder_deinit(struct recorder *recorder)
+void recorder_deinit(void *self)
 {
+	struct recorder *recorder = self;
+
 	messages_deinit(&recorder->messages);
 	profile_deinit(&recorder->profile);
 	stacks_deinit(&recorder->stacks);
 }
 
-int recorder_start(struct recorder *recorder, const struct wire_hello *hello)
+int recorder_start(struct stage *stage, void *self, struct wire_hello *hello)
 {
+	struct recorder *recorder = self;
 	int r = stacks_start(&recorder->stacks, hello);
 
 	return r < 0 ? r : profile_init(&recorder->profile, &recorder->stacks);

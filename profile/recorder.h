@@ -21,15 +21,16 @@ struct recorder {
 	struct stacks stacks;
 	struct profile profile;
 	struct messages messages;
-	unsigned wants; /* enum recorder_wants */
+	unsigned wants; /* enum recorder_wants: losses, times of threads and messages, unless set */
 };
 
-/* `user` sees the stacks instead of the profile; NULL: all of them are added to that. */
-void recorder_init(struct recorder *recorder, const struct stacks_user *user, unsigned wants);
-void recorder_deinit(struct recorder *recorder);
-
-/* With the first record of a stream: 0 or -ENOMEM. */
-int recorder_start(struct recorder *recorder, const struct wire_hello *hello);
+/*
+ * Callbacks of stage.h; `self` is the recorder. All stacks are added to the profile, unless another
+ * user sees them (stacks.user). 0 or -ENOMEM.
+ */
+void recorder_init(void *self);
+int recorder_start(struct stage *stage, void *self, struct wire_hello *hello);
+void recorder_deinit(void *self);
 
 /* The stream is over: the profile is settled. As profile_settle(). */
 int recorder_finish(struct recorder *recorder, struct stage *stage);

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "formats/capture.h"
 #include "formats/syscap/frames.h"
+#include "profile/events.h"
 
 /* A thread, by the numbers of the capture; `tid` 0: not known. */
 struct syscap_thread {

@@ -7,9 +7,9 @@
  */
 #pragma once
 
-#include "formats/capture.h"
 #include "formats/syscap/files.h"
 #include "common/base/pair-map.h"
+#include "profile/stacks.h"
 
 /* Lines of a file that have not been written yet. */
 struct syscap_note {

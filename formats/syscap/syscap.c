@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/capture.h"
+#include "formats/format.h"
 #include "formats/syscap/allocations.h"
 #include "formats/syscap/counters.h"
 #include "formats/syscap/events.h"
@@ -47,6 +47,9 @@ enum {
 #define KERNEL_MADE_UP (1ULL << 63)
 
 struct syscap_format {
+	struct stage *stage; /* these are borrowed */
+	struct stacks *stacks;
+	struct output *output;
 	struct syscap syscap;
 	struct syscap_pids pids;
 	struct pair_map told_names; /* (PID, 0) → a hash of the name that was told */
@@ -63,34 +66,35 @@ struct syscap_format {
 	uint64_t n_put, n_copies; /* samples */
 };
 
-static int put_metadata(struct capture *capture, const char *id, const char *value)
+static int put_metadata(struct syscap_format *self, const char *id, const char *value)
 {
-	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { capture->stacks.hello.start_time, -1, -1 };
+	struct syscap_time when = { self->stacks->hello.start_time, -1, -1 };
 	char text[512];
 
 	return syscap_put_metadata(&self->syscap, when, id,
 				   text_clean_string(value, text, sizeof(text)));
 }
 
-static int put_metadata_number(struct capture *capture, const char *id, uint64_t value)
+static int put_metadata_number(struct syscap_format *self, const char *id, uint64_t value)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return put_metadata(capture, id, text);
+	return put_metadata(self, id, text);
 }
 
-static int begin(struct capture *capture)
+static int begin(void *data, struct stage *stage, struct stacks *stacks, struct output *output)
 {
-	struct syscap_format *self = capture->format_data;
-	const struct wire_hello *hello = &capture->stacks.hello;
+	struct syscap_format *self = data;
+	const struct wire_hello *hello = &stacks->hello;
 	int r;
 
+	self->stage = stage;
+	self->stacks = stacks;
+	self->output = output;
 	r = syscap_pids_init(&self->pids);
 	if (r < 0)
 		return r;
-	capture->stacks.names.keeps_lines = true;
 	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
 	syscap_notes_init(&self->notes, &self->files);
@@ -99,18 +103,17 @@ static int begin(struct capture *capture)
 	pair_map_init(&self->jitmap, NAMES_TOLD_MAX);
 	pair_map_init(&self->kernel, NAMES_TOLD_MAX);
 	self->files.syscap = self->counters.syscap = &self->syscap;
-	r = syscap_begin(&self->syscap, &capture->output, hello->start_time,
-			 hello->start_unix_time);
+	r = syscap_begin(&self->syscap, self->output, hello->start_time, hello->start_unix_time);
 	if (r == 0)
-		r = put_metadata(capture, "stackpipe.version", STACKPIPE_VERSION);
+		r = put_metadata(self, "stackpipe.version", STACKPIPE_VERSION);
 	if (r == 0)
-		r = put_metadata(capture, "stackpipe.stages", hello->stages);
+		r = put_metadata(self, "stackpipe.stages", hello->stages);
 	if (r == 0)
-		r = put_metadata(capture, "stackpipe.host", hello->host);
+		r = put_metadata(self, "stackpipe.host", hello->host);
 	if (r == 0)
-		r = put_metadata(capture, "stackpipe.event", hello->event);
+		r = put_metadata(self, "stackpipe.event", hello->event);
 	if (r == 0)
-		r = put_metadata_number(capture, "stackpipe.rate", hello->rate);
+		r = put_metadata_number(self, "stackpipe.rate", hello->rate);
 	if (r == 0)
 		r = syscap_counters_begin(&self->counters, hello->start_time);
 	return r;
@@ -130,9 +133,8 @@ static uint64_t hash_name(const struct process *process)
  * The PID of a stack's process. It is told when first met, and again with a new name: the last one
  * counts, and each incarnation is a process of its own here.
  */
-static int find_pid(struct capture *capture, const struct named_stack *stack, int32_t *ret_pid)
+static int find_pid(struct syscap_format *self, const struct named_stack *stack, int32_t *ret_pid)
 {
-	struct syscap_format *self = capture->format_data;
 	struct process *process = stack->process;
 	struct syscap_time when = { stack->record->time, 0, stack->record->cpu };
 	int64_t pid = syscap_pids_assign(&self->pids, stack->record->process, process);
@@ -160,22 +162,21 @@ static int find_pid(struct capture *capture, const struct named_stack *stack, in
 }
 
 /* The same of what has no stack. */
-static int find_pid_of(struct capture *capture, uint64_t upid, uint64_t time, int32_t *ret_pid)
+static int find_pid_of(struct syscap_format *self, uint64_t upid, uint64_t time, int32_t *ret_pid)
 {
 	const struct wire_stack whose = { .process = upid, .time = time };
 	const struct named_stack stack = {
 		.record = &whose,
-		.process = process_table_find(&capture->stacks.identity.processes, upid),
+		.process = process_table_find(&self->stacks->identity.processes, upid),
 	};
 
-	return find_pid(capture, &stack, ret_pid);
+	return find_pid(self, &stack, ret_pid);
 }
 
 /* The mapping behind a frame, the first time that its process has a frame in it. */
-static int put_mapping(struct capture *capture, int32_t pid, const struct process *process,
+static int put_mapping(struct syscap_format *self, int32_t pid, const struct process *process,
 		       const struct wire_frame *frame, uint64_t time)
 {
-	struct syscap_format *self = capture->format_data;
 	struct syscap_time when = { time, pid, -1 };
 	const struct mapping *mapping;
 	const struct image *image;
@@ -183,8 +184,8 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 
 	if (!process || !frame->mapping || pair_map_find(&self->mappings, pid, frame->mapping))
 		return 0;
-	mapping = process_table_mapping(&capture->stacks.identity.processes, process, frame);
-	image = mapping ? image_table_find(&capture->stacks.identity.images, mapping->image) : NULL;
+	mapping = process_table_mapping(&self->stacks->identity.processes, process, frame);
+	image = mapping ? image_table_find(&self->stacks->identity.images, mapping->image) : NULL;
 	if (!image)
 		return 0;
 	pair_map_add(&self->mappings, pid, frame->mapping, 1);
@@ -195,10 +196,9 @@ static int put_mapping(struct capture *capture, int32_t pid, const struct proces
 }
 
 /* The address that stands for a name alone. 0: there is no room for one more. */
-static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t time,
+static uint64_t jitmap_address(struct syscap_format *self, uint32_t name, uint64_t time,
 			       int *ret_error)
 {
-	struct syscap_format *self = capture->format_data;
 	struct syscap_time when = { time, -1, -1 };
 	uint64_t *known = pair_map_find(&self->jitmap, name, 0), address;
 
@@ -207,23 +207,22 @@ static uint64_t jitmap_address(struct capture *capture, uint32_t name, uint64_t 
 		return *known;
 	address = SYSCAP_JITMAP_MARK | (self->n_jitmap + 1);
 	*ret_error = pair_map_add(&self->jitmap, name, 0, address);
-	if (*ret_error == 0 && !names_is_provisional(&capture->stacks.names, name))
+	if (*ret_error == 0 && !names_is_provisional(&self->stacks->names, name))
 		*ret_error = syscap_put_jitmap(&self->syscap, when, address,
-					       names_text(&capture->stacks.names, name));
+					       names_text(&self->stacks->names, name));
 	self->n_jitmap++;
 	return address;
 }
 
 /* The address that is written for a user frame, so that Sysprof finds its name and no other. */
-static int user_address(struct capture *capture, int32_t pid, const struct wire_frame *frame,
+static int user_address(struct syscap_format *self, int32_t pid, const struct wire_frame *frame,
 			uint32_t name, uint64_t time, uint64_t *ret)
 {
-	struct syscap_format *self = capture->format_data;
 	uint64_t *known;
 	int r = 0;
 
 	*ret = frame->address;
-	if (!capture->stacks.has_symbols)
+	if (!self->stacks->has_symbols)
 		return 0;
 	known = pair_map_find(&self->symbols.living, pid, frame->address);
 	if (known && *known == name)
@@ -232,15 +231,14 @@ static int user_address(struct capture *capture, int32_t pid, const struct wire_
 		r = pair_map_add(&self->symbols.living, pid, frame->address, name);
 	/* Address 0 cannot be in the table: Sysprof takes it for the table's end. */
 	if (known || r == -ENOSPC || frame->address == 0)
-		*ret = jitmap_address(capture, name, time, &r);
+		*ret = jitmap_address(self, name, time, &r);
 	return r;
 }
 
 /* Remembers a function of the kernel for the reduced kallsyms. */
-static int keep_kernel_symbol(struct capture *capture, const struct named_place *place,
+static int keep_kernel_symbol(struct syscap_format *self, const struct named_place *place,
 			      uint64_t start, uint64_t size)
 {
-	struct syscap_format *self = capture->format_data;
 	int r = 0;
 
 	if (!pair_map_find(&self->kernel, start, size))
@@ -256,38 +254,37 @@ static bool is_made_while_running(const char *module)
 }
 
 /* The address that is written for a frame of the kernel. */
-static int kernel_address(struct capture *capture, const struct wire_frame *frame,
+static int kernel_address(struct syscap_format *self, const struct wire_frame *frame,
 			  const struct named_place *place, uint64_t *ret)
 {
 	*ret = frame->address;
 	if (!place || !place->name)
 		return 0;
 	if (!place->module ||
-	    !is_made_while_running(names_text(&capture->stacks.names, place->module)))
-		return keep_kernel_symbol(capture, place, place->start, place->size);
+	    !is_made_while_running(names_text(&self->stacks->names, place->module)))
+		return keep_kernel_symbol(self, place, place->start, place->size);
 	*ret = KERNEL_MADE_UP + (uint64_t)place->name * KERNEL_MADE_UP_SIZE;
-	return keep_kernel_symbol(capture, place, *ret, KERNEL_MADE_UP_SIZE);
+	return keep_kernel_symbol(self, place, *ret, KERNEL_MADE_UP_SIZE);
 }
 
 /* What has to be in the file before a frame can be; its value is the address to be written. */
-static int add_frame(struct capture *capture, const struct named_stack *stack,
-		     const struct wire_frame *frame, const struct frame_name *name,
-		     uint64_t *ret_value)
+static int add_frame(void *data, const struct named_stack *stack, const struct wire_frame *frame,
+		     const struct frame_name *name, uint64_t *ret_value)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	uint64_t time = stack->record->time;
 	int64_t pid;
 	int r;
 
 	if (frame->flags & WIRE_frame_flags_KERNEL)
-		return kernel_address(capture, frame, name->place, ret_value);
+		return kernel_address(self, frame, name->place, ret_value);
 	pid = syscap_pids_assign(&self->pids, stack->record->process, stack->process);
 	if (pid < 0)
 		return pid;
-	r = put_mapping(capture, pid, stack->process, frame, time);
+	r = put_mapping(self, pid, stack->process, frame, time);
 	if (r == 0)
-		r = syscap_note_lines(&self->notes, &capture->stacks.names, name, time);
-	return r < 0 ? r : user_address(capture, pid, frame, name->name, time, ret_value);
+		r = syscap_note_lines(&self->notes, &self->stacks->names, name, time);
+	return r < 0 ? r : user_address(self, pid, frame, name->name, time, ret_value);
 }
 
 /* Addresses that are written for a stack, leaf first. */
@@ -314,30 +311,29 @@ static bool add_address(struct addresses *addresses, uint64_t context, uint64_t 
  * A frame, behind the calls that were inlined into it. These have no address that is theirs alone,
  * so an entry of the jitmap stands for each.
  */
-static bool add_addresses(struct capture *capture, const struct named_frame *frame, uint64_t time,
-			  struct addresses *addresses, int *ret_error)
+static bool add_addresses(struct syscap_format *self, const struct named_frame *frame,
+			  uint64_t time, struct addresses *addresses, int *ret_error)
 {
 	uint64_t context = frame->flags & WIRE_frame_flags_KERNEL ? SYSCAP_CONTEXT_KERNEL
 								  : SYSCAP_CONTEXT_USER;
 	bool has_room = true;
 	size_t n;
-	const uint32_t *names = names_of_label(&capture->stacks.names, &frame->label, &n);
+	const uint32_t *names = names_of_label(&self->stacks->names, &frame->label, &n);
 
 	while (--n && has_room && *ret_error == 0)
 		has_room = add_address(addresses, context,
-				       jitmap_address(capture, names[n], time, ret_error));
+				       jitmap_address(self, names[n], time, ret_error));
 	return has_room && add_address(addresses, context, frame->value);
 }
 
 /* If they are too many, what is written ends otherwise than the stack did. 0 or -errno. */
-static int find_addresses(struct capture *capture, const struct named_stack *stack,
+static int find_addresses(struct syscap_format *self, const struct named_stack *stack,
 			  struct addresses *addresses, uint32_t *ret_end)
 {
 	int r = 0;
 
 	for (size_t i = stack->record->frames.n; i-- > 0 && r == 0;)
-		if (!add_addresses(capture, &stack->frames[i], stack->record->time, addresses,
-				   &r)) {
+		if (!add_addresses(self, &stack->frames[i], stack->record->time, addresses, &r)) {
 			*ret_end = WIRE_stack_end_FRAME_LIMIT;
 			break;
 		}
@@ -347,7 +343,7 @@ static int find_addresses(struct capture *capture, const struct named_stack *sta
 }
 
 /* Why a stack ends, as its outermost frame: there is room for it. */
-static int add_reason(struct capture *capture, uint32_t end, uint64_t time,
+static int add_reason(struct syscap_format *self, uint32_t end, uint64_t time,
 		      struct addresses *addresses)
 {
 	char reason[STACKS_END_TEXT];
@@ -356,8 +352,8 @@ static int add_reason(struct capture *capture, uint32_t end, uint64_t time,
 
 	if (!stacks_end_text(end, reason))
 		return 0;
-	name = names_intern(&capture->stacks.names, reason, strlen(reason));
-	addresses->list[addresses->n++] = jitmap_address(capture, name, time, &r);
+	name = names_intern(&self->stacks->names, reason, strlen(reason));
+	addresses->list[addresses->n++] = jitmap_address(self, name, time, &r);
 	return r;
 }
 
@@ -372,23 +368,22 @@ static int32_t find_tid(const struct process *process, int32_t pid, uint32_t tid
 	return is_main || (int32_t)tid < 0 ? pid : (int32_t)tid;
 }
 
-static int find_waker(struct capture *capture, const struct wire_stack *stack,
+static int find_waker(struct syscap_format *self, const struct wire_stack *stack,
 		      struct syscap_thread *ret)
 {
 	const struct process *process =
-		process_table_find(&capture->stacks.identity.processes, stack->waker);
-	int r = find_pid_of(capture, stack->waker, stack->time, &ret->pid);
+		process_table_find(&self->stacks->identity.processes, stack->waker);
+	int r = find_pid_of(self, stack->waker, stack->time, &ret->pid);
 
 	ret->tid = find_tid(process, ret->pid, stack->waker_tid);
 	return r;
 }
 
 /* Of another event than the first: what it weighs, and its name as the outermost frame. */
-static int add_event(struct capture *capture, struct syscap_time when, int32_t tid,
+static int add_event(struct syscap_format *self, struct syscap_time when, int32_t tid,
 		     const struct wire_stack *stack, struct addresses *addresses)
 {
-	struct syscap_format *self = capture->format_data;
-	const struct events *events = &capture->stacks.events;
+	const struct events *events = &self->stacks->events;
 	char text[EVENT_NAME_SIZE + 2];
 	struct syscap_thread waker = { 0 };
 	uint32_t name;
@@ -396,21 +391,21 @@ static int add_event(struct capture *capture, struct syscap_time when, int32_t t
 
 	if (stack->event >= events->n)
 		return 0;
-	if (stack->waker_tid && (r = find_waker(capture, stack, &waker)) < 0)
+	if (stack->waker_tid && (r = find_waker(self, stack, &waker)) < 0)
 		return r;
 	syscap_event_frame(events, stack->event, text, sizeof(text));
-	name = names_intern(&capture->stacks.names, text, strlen(text));
-	addresses->list[addresses->n++] = jitmap_address(capture, name, when.time, &r);
+	name = names_intern(&self->stacks->names, text, strlen(text));
+	addresses->list[addresses->n++] = jitmap_address(self, name, when.time, &r);
 	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, waker, events, stack);
 }
 
 /* Of a process, which Sysprof shows it with; or of nobody. */
-static int add_mark(struct capture *capture, const struct wire_mark *mark)
+static int add_mark(void *data, const struct wire_mark *mark)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	struct syscap_time when = { mark->time - mark->duration, -1, -1 };
 	char group[24], name[40], text[1100];
-	int r = mark->process ? find_pid_of(capture, mark->process, mark->time, &when.pid) : 0;
+	int r = mark->process ? find_pid_of(self, mark->process, mark->time, &when.pid) : 0;
 
 	return r < 0 ? r
 		     : syscap_put_mark(&self->syscap, when, mark->duration,
@@ -419,34 +414,33 @@ static int add_mark(struct capture *capture, const struct wire_mark *mark)
 				       text_clean_string(mark->text.data, text, sizeof(text)));
 }
 
-static int add_counter(struct capture *capture, const struct wire_counter *record)
+static int add_counter(void *data, const struct wire_counter *record)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 
-	return syscap_counters_add(&self->counters, record, capture->stacks.last_time);
+	return syscap_counters_add(&self->counters, record, self->stacks->last_time);
 }
 
-static int add_counter_values(struct capture *capture, const struct wire_counter_values *record)
+static int add_counter_values(void *data, const struct wire_counter_values *record)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 
 	return syscap_counters_add_values(&self->counters, record);
 }
 
-static int add_thread_time(struct capture *capture, const struct wire_thread_time *record)
+static int add_thread_time(void *data, const struct wire_thread_time *record)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	int32_t pid;
-	int r = find_pid_of(capture, record->process, record->time, &pid);
+	int r = find_pid_of(self, record->process, record->time, &pid);
 
 	return r < 0 ? r : syscap_note_thread_time(&self->notes, pid, record);
 }
 
 /* A sample of a capture cannot be several: there are as many of it as there is room for. */
-static int put_samples(struct capture *capture, struct syscap_time when, int32_t tid,
+static int put_samples(struct syscap_format *self, struct syscap_time when, int32_t tid,
 		       const struct addresses *addresses, const struct wire_stack *record)
 {
-	struct syscap_format *self = capture->format_data;
 	uint64_t n = wire_stack_samples(record), room = COPIES_MAX - self->n_copies;
 	uint64_t n_put = n - 1 < room ? n : room + 1;
 	int r = 0;
@@ -454,63 +448,63 @@ static int put_samples(struct capture *capture, struct syscap_time when, int32_t
 	self->n_copies += n_put - 1;
 	self->n_put += n_put;
 	if (n_put < n) {
-		capture->stage->samples_out -= n - n_put;
-		stage_drop(capture->stage, "more-copies-than-fit", n - n_put);
-		stacks_leave_out(&capture->stacks, record->end, n - n_put);
+		self->stage->samples_out -= n - n_put;
+		stage_drop(self->stage, "more-copies-than-fit", n - n_put);
+		stacks_leave_out(self->stacks, record->end, n - n_put);
 	}
 	for (; n_put && r == 0; n_put--)
 		r = syscap_put_sample(&self->syscap, when, tid, addresses->list, addresses->n);
 	return r;
 }
 
-static int add_stack(struct capture *capture, const struct named_stack *stack)
+static int add_stack(void *data, const struct named_stack *stack)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	const struct wire_stack *record = stack->record;
 	struct addresses addresses;
 	struct syscap_time when = { record->time, 0, record->cpu };
 	int32_t tid;
 	uint32_t end = record->end;
-	int r = find_pid(capture, stack, &when.pid);
+	int r = find_pid(self, stack, &when.pid);
 
 	addresses.n = addresses.context = 0;
 	if (r == 0)
-		r = find_addresses(capture, stack, &addresses, &end);
+		r = find_addresses(self, stack, &addresses, &end);
 	if (r == 0)
-		r = add_reason(capture, end, record->time, &addresses);
+		r = add_reason(self, end, record->time, &addresses);
 	self->counters.n_incomplete += end != WIRE_stack_end_COMPLETE;
 	if (r < 0)
 		return r;
 	tid = find_tid(stack->process, when.pid, record->tid);
-	r = syscap_note_thread(&self->notes, &capture->stacks.names, stack, when, tid);
+	r = syscap_note_thread(&self->notes, &self->stacks->names, stack, when, tid);
 	if (r == 0 && record->event)
-		r = add_event(capture, when, tid, record, &addresses);
+		r = add_event(self, when, tid, record, &addresses);
 	if (r == 0)
-		r = put_samples(capture, when, tid, &addresses, record);
+		r = put_samples(self, when, tid, &addresses, record);
 	if (r == 0 && record->time - self->counters.time >= NANOSECONDS_A_SECOND)
 		r = syscap_counters_put(&self->counters, record->time);
 	return r;
 }
 
 /* The addresses of a stack of allocations are kept, as each of them is written with all. */
-static int add_heap_stack(struct capture *capture, const struct named_stack *stack,
+static int add_heap_stack(void *data, const struct named_stack *stack,
 			  const struct wire_heap_stack *record)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	struct addresses addresses;
 	uint32_t end = record->end;
 	int32_t pid;
-	int r = find_pid(capture, stack, &pid);
+	int r = find_pid(self, stack, &pid);
 
 	addresses.n = addresses.context = 0;
 	if (r == 0)
-		r = find_addresses(capture, stack, &addresses, &end);
+		r = find_addresses(self, stack, &addresses, &end);
 	if (r == 0)
-		r = add_reason(capture, end, record->time, &addresses);
+		r = add_reason(self, end, record->time, &addresses);
 	if (r == 0)
 		r = heap_allocations_add_stack(&self->allocations, record->number, addresses.list,
 					       addresses.n);
-	return r < 0 ? r : heap_add_stack(&capture->heap, record, 0, 0);
+	return r;
 }
 
 static int put_heap_event(struct syscap_format *self, int32_t pid, const struct heap_event *event)
@@ -529,9 +523,9 @@ static int put_heap_event(struct syscap_format *self, int32_t pid, const struct 
 				     addresses, n);
 }
 
-static int add_heap_events(struct capture *capture, const struct wire_heap_events *events)
+static int add_heap_events(void *data, const struct wire_heap_events *events)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	struct heap_event_reader reader = heap_event_reader(events);
 	const uint64_t *pid = syscap_pids_find(&self->pids, events->process);
 	struct heap_event event;
@@ -552,9 +546,9 @@ static int add_heap_events(struct capture *capture, const struct wire_heap_event
 }
 
 /* capture-source finds it by this text. */
-static int add_heap_lost(struct capture *capture, const struct wire_heap_lost *lost)
+static int add_heap_lost(void *data, const struct wire_heap_lost *lost)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	struct syscap_time when = { lost->time, -1, -1 };
 	char text[128];
 	int r = 0;
@@ -562,7 +556,7 @@ static int add_heap_lost(struct capture *capture, const struct wire_heap_lost *l
 	snprintf(text, sizeof(text), SYSCAP_LOST_ALLOCATIONS, lost->n_allocated, lost->n_bytes,
 		 lost->n_freed, lost->n_calls);
 	if (lost->flags & WIRE_heap_lost_flags_FORGED)
-		r = find_pid_of(capture, lost->process, lost->time, &when.pid);
+		r = find_pid_of(self, lost->process, lost->time, &when.pid);
 	if (r == 0 && when.pid >= 0)
 		r = syscap_put_log(&self->syscap, when, SEVERITY_WARNING, "stackpipe",
 				   SYSCAP_FORGED_ALLOCATIONS);
@@ -583,9 +577,9 @@ static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value,
 }
 
 /* Nothing more refers to it, so it is not kept in mind: only that its PID has been used. */
-static int exit_process(struct capture *capture, const struct process *process, uint64_t time)
+static int exit_process(void *data, const struct process *process, uint64_t time)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	const uint64_t *pid = syscap_pids_find(&self->pids, process->number);
 	struct syscap_time when = { time, pid ? *pid : 0, -1 };
 
@@ -598,9 +592,9 @@ static int exit_process(struct capture *capture, const struct process *process, 
 	return syscap_put_exit(&self->syscap, when);
 }
 
-static int add_message(struct capture *capture, const struct wire_message *message)
+static int add_message(void *data, const struct wire_message *message)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	struct syscap_time when = { message->time, -1, -1 };
 	char text[1100], domain[32];
 
@@ -611,9 +605,9 @@ static int add_message(struct capture *capture, const struct wire_message *messa
 			      text_clean_string(message->text.data, text, sizeof(text)));
 }
 
-static int add_lost(struct capture *capture, const struct wire_lost *lost)
+static int add_lost(void *data, const struct wire_lost *lost)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	struct syscap_time when = { lost->time, -1, lost->cpu };
 	char text[64];
 	int r;
@@ -624,19 +618,19 @@ static int add_lost(struct capture *capture, const struct wire_lost *lost)
 	return r < 0 ? r : syscap_counters_put(&self->counters, lost->time);
 }
 
-static int add_file(struct capture *capture, const struct wire_file *file)
+static int add_file(void *data, const struct wire_file *file)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 	int r;
 
 	if (gzip_is_path_of(file->path.data, "/proc/kallsyms")) {
-		if (capture->stacks.has_symbols)
+		if (self->stacks->has_symbols)
 			return 0; /* a reduced one is written at the end */
 		self->has_kallsyms = true;
 	}
 	r = syscap_files_add(&self->files, file);
 	if (r == SYSCAP_FILE_TOO_LARGE)
-		++*counters_get(&capture->stage->counters, "refused", "pieces-of-files");
+		++*counters_get(&self->stage->counters, "refused", "pieces-of-files");
 	return r < 0 ? r : 0;
 }
 
@@ -644,60 +638,55 @@ static int add_file(struct capture *capture, const struct wire_file *file)
  * Names of the kernel's functions. Without the file Sysprof complains each time it opens the
  * capture.
  */
-static int put_kallsyms(struct capture *capture)
+static int put_kallsyms(struct syscap_format *self)
 {
-	struct syscap_format *self = capture->format_data;
 	_cleanup_free_ char *text = NULL;
 	size_t size;
-	int r = syscap_make_kallsyms(&self->kernel, &capture->stacks.names, &text, &size);
+	int r = syscap_make_kallsyms(&self->kernel, &self->stacks->names, &text, &size);
 
 	return r < 0 ? r
 		     : syscap_files_put_whole(&self->files, "/proc/kallsyms",
-					      capture->stacks.last_time, text, size);
+					      self->stacks->last_time, text, size);
 }
 
 static void put_if_provisional(uint64_t name, uint64_t zero, uint64_t address, void *arg)
 {
-	struct capture *capture = arg;
-	struct syscap_format *self = capture->format_data;
-	struct syscap_time when = { capture->stacks.last_time, -1, -1 };
+	struct syscap_format *self = arg;
+	struct syscap_time when = { self->stacks->last_time, -1, -1 };
 
 	/* A full output shows itself with whatever follows. */
-	if (names_is_provisional(&capture->stacks.names, name))
+	if (names_is_provisional(&self->stacks->names, name))
 		syscap_put_jitmap(&self->syscap, when, address,
-				  names_text(&capture->stacks.names, name));
+				  names_text(&self->stacks->names, name));
 }
 
-static int put_bundle(struct capture *capture)
+static int put_bundle(struct syscap_format *self)
 {
-	struct syscap_format *self = capture->format_data;
 	_cleanup_free_ char *data = NULL;
 	size_t size;
-	int r = syscap_symbols_bundle(&self->symbols, &capture->stacks.names, &data, &size);
+	int r = syscap_symbols_bundle(&self->symbols, &self->stacks->names, &data, &size);
 
 	return r < 0 ? r
-		     : syscap_files_put_whole(&self->files, "__symbols__",
-					      capture->stacks.last_time, data, size);
+		     : syscap_files_put_whole(&self->files, "__symbols__", self->stacks->last_time,
+					      data, size);
 }
 
-static int put_events(struct capture *capture)
+static int put_events(struct syscap_format *self)
 {
-	struct syscap_format *self = capture->format_data;
-	const struct events *events = &capture->stacks.events;
+	const struct events *events = &self->stacks->events;
 	char id[64], text[EVENT_NAME_SIZE + 64];
 	int r = 0;
 
 	for (uint32_t i = 0; events->n > 1 && i < events->n && r == 0; i++) {
 		snprintf(id, sizeof(id), SYSCAP_EVENT_ID, i);
 		syscap_event_text(&events->list[i], text, sizeof(text));
-		r = put_metadata(capture, id, text);
+		r = put_metadata(self, id, text);
 	}
-	return r < 0 ? r : syscap_notes_end(&self->notes, capture->stacks.last_time);
+	return r < 0 ? r : syscap_notes_end(&self->notes, self->stacks->last_time);
 }
 
-static int put_totals(struct capture *capture)
+static int put_totals(struct syscap_format *self)
 {
-	const struct syscap_format *self = capture->format_data;
 	uint64_t n_samples = 0;
 	char id[64];
 	int r = 0;
@@ -705,60 +694,59 @@ static int put_totals(struct capture *capture)
 	for (uint32_t i = 0; i < STACKS_ENDS && r == 0; i++) {
 		const char *name = stacks_end_name(i);
 
-		sum_add(&n_samples, capture->stacks.n_ends[i]);
-		if (!capture->stacks.n_ends[i])
+		sum_add(&n_samples, self->stacks->n_ends[i]);
+		if (!self->stacks->n_ends[i])
 			continue;
 		snprintf(id, sizeof(id), "stackpipe.%s", name);
-		r = put_metadata_number(capture, id, capture->stacks.n_ends[i]);
+		r = put_metadata_number(self, id, self->stacks->n_ends[i]);
 	}
 	if (r == 0 && n_samples != self->n_put)
 		r = -ENOTRECOVERABLE;
 	if (r == 0)
-		r = put_metadata_number(capture, "stackpipe.samples", n_samples);
+		r = put_metadata_number(self, "stackpipe.samples", n_samples);
 	if (r == 0)
-		r = put_metadata_number(capture, "stackpipe.lost", capture->stacks.n_lost);
-	if (r == 0 && capture->stacks.n_left_out)
-		r = put_metadata_number(capture, "stackpipe.left-out", capture->stacks.n_left_out);
+		r = put_metadata_number(self, "stackpipe.lost", self->stacks->n_lost);
+	if (r == 0 && self->stacks->n_left_out)
+		r = put_metadata_number(self, "stackpipe.left-out", self->stacks->n_left_out);
 	return r;
 }
 
 /* The last frame, when all else is where it belongs: without it a capture was cut. */
-static int put_state(struct capture *capture, enum stage_stream_end end)
+static int put_state(struct syscap_format *self, bool is_whole)
 {
-	int r = put_metadata(capture, SYSCAP_STATE_ID,
-			     end == STAGE_STREAM_WHOLE ? SYSCAP_STATE_COMPLETE
-						       : SYSCAP_STATE_INCOMPLETE);
+	int r = put_metadata(self, SYSCAP_STATE_ID,
+			     is_whole ? SYSCAP_STATE_COMPLETE : SYSCAP_STATE_INCOMPLETE);
 
-	return r < 0 ? r : output_flush(&capture->output);
+	return r < 0 ? r : output_flush(self->output);
 }
 
-static int end_file(struct capture *capture, enum stage_stream_end end)
+static int end_file(void *data, bool is_whole)
 {
-	struct syscap_format *self = capture->format_data;
-	int r = put_totals(capture);
+	struct syscap_format *self = data;
+	int r = put_totals(self);
 
-	self->counters.n_lost = capture->stacks.n_lost;
+	self->counters.n_lost = self->stacks->n_lost;
 	if (r == 0)
-		r = put_events(capture);
+		r = put_events(self);
 	if (r == 0)
-		r = syscap_counters_put(&self->counters, capture->stacks.last_time);
-	pair_map_each(&self->jitmap, put_if_provisional, capture);
-	if (r == 0 && capture->stacks.has_symbols)
-		r = put_bundle(capture);
+		r = syscap_counters_put(&self->counters, self->stacks->last_time);
+	pair_map_each(&self->jitmap, put_if_provisional, self);
+	if (r == 0 && self->stacks->has_symbols)
+		r = put_bundle(self);
 	if (r == 0 && !self->has_kallsyms)
-		r = put_kallsyms(capture);
+		r = put_kallsyms(self);
 	if (r == 0)
-		r = output_flush(&capture->output);
+		r = output_flush(self->output);
 	if (r == 0)
-		r = syscap_set_end_time(&self->syscap, capture->stacks.last_time);
+		r = syscap_set_end_time(&self->syscap, self->stacks->last_time);
 	if (r == 0)
-		r = put_state(capture, end);
+		r = put_state(self, is_whole);
 	return r;
 }
 
-static void free_all(struct capture *capture)
+static void free_all(void *data)
 {
-	struct syscap_format *self = capture->format_data;
+	struct syscap_format *self = data;
 
 	syscap_files_deinit(&self->files);
 	syscap_notes_deinit(&self->notes);
@@ -771,9 +759,8 @@ static void free_all(struct capture *capture)
 	heap_allocations_deinit(&self->allocations);
 }
 
-const struct format format_syscap = {
-	.name = "syscap",
-	.data_size = sizeof(struct syscap_format),
+static const struct stream_format stream = {
+	.size = sizeof(struct syscap_format),
 	.begin = begin,
 	.add_frame = add_frame,
 	.add_stack = add_stack,
@@ -791,3 +778,5 @@ const struct format format_syscap = {
 	.end = end_file,
 	.free = free_all,
 };
+
+const struct format format_syscap = { .stream = &stream };

@@ -109,21 +109,6 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	return take_profile(&recorder->profile, view);
 }
 
-static void init(void *self)
-{
-	recorder_init(self, NULL, RECORDER_LOSSES | RECORDER_THREAD_TIMES | RECORDER_MESSAGES);
-}
-
-static void deinit(void *self)
-{
-	recorder_deinit(self);
-}
-
-static int start(struct stage *stage, void *self, struct wire_hello *hello)
-{
-	return recorder_start(self, hello);
-}
-
 int comparison_read(struct comparison *comparison, int side)
 {
 	static const struct stage_handler handlers[] = { RECORDER_HANDLERS(0), { 0 } };
@@ -132,10 +117,10 @@ int comparison_read(struct comparison *comparison, int side)
 		.role = STAGE_SINK,
 		.self_size = sizeof(struct recorder),
 		.handlers = handlers,
-		.init = init,
-		.start = start,
+		.init = recorder_init,
+		.start = recorder_start,
 		.finish = finish,
-		.deinit = deinit,
+		.deinit = recorder_deinit,
 	};
 	_cleanup_(pipeline_deinit) struct pipeline pipeline = { .front = "stackpipe diff" };
 

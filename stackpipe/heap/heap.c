@@ -432,17 +432,7 @@ static int start(struct stage *stage, void *self, struct wire_hello *hello)
 					: UINT64_MAX - 1;
 	recorder->heap.scope = report.scope;
 	recorder->recorder.stacks.names.keeps_lines = report.options.detail == TREE_OF_LINES;
-	return recorder_start(&recorder->recorder, hello);
-}
-
-static void init(void *self)
-{
-	heap_recorder_init(self, NULL, RECORDER_MESSAGES);
-}
-
-static void deinit(void *self)
-{
-	heap_recorder_deinit(self);
+	return recorder_start(stage, &recorder->recorder, hello);
 }
 
 static const struct stage_handler handlers[] = {
@@ -457,10 +447,10 @@ static int read_file(void)
 		.role = STAGE_SINK,
 		.self_size = sizeof(struct heap_recorder),
 		.handlers = handlers,
-		.init = init,
+		.init = heap_recorder_init,
 		.start = start,
 		.finish = finish,
-		.deinit = deinit,
+		.deinit = heap_recorder_deinit,
 	};
 
 	if (input_add_stages(&reading, input ? input : DEFAULT_FILE, "heap") < 0)

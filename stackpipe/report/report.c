@@ -314,17 +314,7 @@ static int start(struct stage *stage, void *self, struct wire_hello *hello)
 	struct recorder *recorder = self;
 
 	recorder->stacks.names.keeps_lines = options.detail == TREE_OF_LINES;
-	return recorder_start(recorder, hello);
-}
-
-static void init(void *self)
-{
-	recorder_init(self, NULL, RECORDER_LOSSES | RECORDER_THREAD_TIMES | RECORDER_MESSAGES);
-}
-
-static void deinit(void *self)
-{
-	recorder_deinit(self);
+	return recorder_start(stage, self, hello);
 }
 
 static const struct stage_handler handlers[] = {
@@ -340,10 +330,10 @@ static int run(void)
 		.role = STAGE_SINK,
 		.self_size = sizeof(struct recorder),
 		.handlers = handlers,
-		.init = init,
+		.init = recorder_init,
 		.start = start,
 		.finish = finish,
-		.deinit = deinit,
+		.deinit = recorder_deinit,
 	};
 
 	return pipeline_end_with(&pipeline, &program);

@@ -302,7 +302,7 @@ static const char *target = "this machine"; /* for the head */
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
 	struct top *top = self;
-	int r = recorder_start(&top->recorder, hello);
+	int r = recorder_start(stage, &top->recorder, hello);
 
 	if (r < 0)
 		return r;
@@ -353,7 +353,8 @@ static void init(void *self)
 {
 	struct top *top = self;
 
-	recorder_init(&top->recorder, NULL, 0);
+	recorder_init(&top->recorder);
+	top->recorder.wants = 0;
 }
 
 static void deinit(void *self)
