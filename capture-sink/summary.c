@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/capture.h"
+#include "capture-sink/capture-sink.h"
 #include "common/base/cleanup.h"
 #include "common/source/record.h"
 #include "common/base/text.h"
@@ -41,22 +41,24 @@ static int by_samples(const void *a, const void *b, void *arg)
 }
 
 /* More of each stack can be had up to what the kernel copies at most. */
-static void print_hint(const struct capture *capture, double percent_cut)
+static void print_hint(const struct capture_sink *self, double percent_cut)
 {
-	if (percent_cut > PERCENT_CUT_MAX && capture->stacks.hello.stack_size < RECORD_STACK_MAX)
+	if (percent_cut > PERCENT_CUT_MAX &&
+	    self->recording.recorder.stacks.hello.stack_size < RECORD_STACK_MAX)
 		fprintf(stderr, "  record again with -s %d: %.0f %% of the stacks were cut\n",
 			RECORD_STACK_MAX, percent_cut);
 }
 
-static void print_ends(const struct capture *capture, uint64_t n_samples)
+static void print_ends(const struct capture_sink *self, uint64_t n_samples)
 {
 	fprintf(stderr, "Stacks ended:");
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)
-		if (capture->stacks.n_ends[end])
+		if (self->recording.recorder.stacks.n_ends[end])
 			fprintf(stderr, "  %s %.2f %%", stacks_end_name(end),
-				percent(capture->stacks.n_ends[end], n_samples));
+				percent(self->recording.recorder.stacks.n_ends[end], n_samples));
 	fputc('\n', stderr);
-	print_hint(capture, percent(capture->stacks.n_ends[WIRE_stack_end_TRUNCATED], n_samples));
+	print_hint(self, percent(self->recording.recorder.stacks.n_ends[WIRE_stack_end_TRUNCATED],
+				 n_samples));
 }
 
 struct function {
@@ -73,18 +75,18 @@ static int by_self(const void *a, const void *b)
 	return left->name < right->name ? -1 : left->name > right->name;
 }
 
-static void print_functions(const struct capture *capture, uint64_t n_samples)
+static void print_functions(const struct capture_sink *self, uint64_t n_samples)
 {
-	const struct names *names = &capture->stacks.names;
+	const struct names *names = &self->recording.recorder.stacks.names;
 	_cleanup_free_ struct function *functions = calloc(names->n + 1, sizeof(*functions));
 
 	if (!functions)
 		return;
-	for (uint32_t i = 0; i <= names->n && i < capture->leaves.n; i++) {
+	for (uint32_t i = 0; i <= names->n && i < self->counted.leaves.n; i++) {
 		uint32_t name = names_meaning(names, i);
 
 		functions[name].name = name;
-		functions[name].n_self += capture->leaves.n_samples[i];
+		functions[name].n_self += self->counted.leaves.n_samples[i];
 	}
 	qsort(functions, names->n + 1, sizeof(*functions), by_self);
 	fprintf(stderr, "Hottest functions (self):\n");
@@ -97,15 +99,15 @@ static void print_functions(const struct capture *capture, uint64_t n_samples)
 }
 
 /* The frames of the kernel that a wait ends in: how it goes about that says nothing. */
-static size_t count_waiting(const struct capture *capture, const struct stack_count *count)
+static size_t count_waiting(const struct capture_sink *self, const struct stack_count *count)
 {
 	size_t n = 0;
 
-	if (!view_has_waits(&capture->stacks.events, capture->view))
+	if (!view_has_waits(&self->recording.recorder.stacks.events, self->counted.view))
 		return 0;
 	while (n + 1 < count->n_names) {
-		const char *name =
-			names_text(&capture->stacks.names, count->names[count->n_names - 1 - n]);
+		const char *name = names_text(&self->recording.recorder.stacks.names,
+					      count->names[count->n_names - 1 - n]);
 
 		if (!text_has_ending(name, KERNEL_MARK))
 			return n;
@@ -114,44 +116,44 @@ static size_t count_waiting(const struct capture *capture, const struct stack_co
 	return 0; /* a thread of the kernel */
 }
 
-static void print_stacks(const struct capture *capture, const struct stack_count *list, size_t n,
+static void print_stacks(const struct capture_sink *self, const struct stack_count *list, size_t n,
 			 uint64_t n_samples)
 {
 	fprintf(stderr, "Hottest stacks (leaf first%s):\n",
-		capture->counts.n_other + capture->counts.n_crowded
+		self->counted.counts.n_other + self->counted.counts.n_crowded
 			? "; at least" /* some were forgotten meanwhile */
 			: "");
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
-		size_t n_names = count->n_names - count_waiting(capture, count);
+		size_t n_names = count->n_names - count_waiting(self, count);
 		const char *between = "";
 
 		fprintf(stderr, "  %6.2f %%  ", percent(count->n_samples, n_samples));
 		for (size_t k = 0; k < FRAMES_SHOWN && k + 1 < n_names; k++) {
 			fputs(between, stderr);
-			text_put_cut(
-				names_text(&capture->stacks.names, count->names[n_names - 1 - k]),
-				NAME_SHOWN, stderr);
+			text_put_cut(names_text(&self->recording.recorder.stacks.names,
+						count->names[n_names - 1 - k]),
+				     NAME_SHOWN, stderr);
 			between = " < ";
 		}
 		fprintf(stderr, "%s  (%s)\n", n_names > FRAMES_SHOWN + 1 ? " < …" : "",
-			names_text(&capture->stacks.names, count->names[0]));
+			names_text(&self->recording.recorder.stacks.names, count->names[0]));
 	}
 }
 
 /* What a person could install to see more. */
-static void print_without_debug(const struct capture *capture, uint64_t n_samples)
+static void print_without_debug(const struct capture_sink *self, uint64_t n_samples)
 {
 	const char *title =
 		"No debug information (some names, inlined calls and lines are missing; --debuginfod=on):\n";
 
-	for (size_t i = 0; i < CAPTURE_IMAGES_SHOWN; i++) {
-		const struct counted_image *image = &capture->without_debug[i];
+	for (size_t i = 0; i < IMAGES_SHOWN; i++) {
+		const struct counted_image *image = &self->without_debug[i];
 
 		if (100 * image->n_samples < n_samples * PERCENT_SHOWN || !image->n_samples)
 			break;
 		fprintf(stderr, "%s  %6.2f %%  %s\n", title, percent(image->n_samples, n_samples),
-			names_text(&capture->stacks.names, image->name));
+			names_text(&self->recording.recorder.stacks.names, image->name));
 		title = "";
 	}
 }
@@ -163,12 +165,12 @@ static void print_amount(const char *what, struct heap_amount amount)
 }
 
 /* Of allocations. */
-static void print_heap(const struct capture *capture, enum stage_stream_end end)
+static void print_heap(const struct capture_sink *self, enum stage_stream_end end)
 {
-	const struct heap *heap = &capture->heap;
+	const struct heap *heap = &self->recording.heap;
 	char forgers[HEAP_FORGERS_TEXT];
 
-	fprintf(stderr, "%s: %" PRIu64 " allocations and frees in %.1f s%s\n", capture->path,
+	fprintf(stderr, "%s: %" PRIu64 " allocations and frees in %.1f s%s\n", self->path,
 		heap->n_events, (heap->last_time - heap->first_time) / 1e9,
 		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
 	if (heap->losses.since)
@@ -187,20 +189,20 @@ static void print_heap(const struct capture *capture, enum stage_stream_end end)
 	print_amount("freed at once", heap->totals.temporary);
 }
 
-static void print_totals(const struct capture *capture, uint64_t n_samples,
+static void print_totals(const struct capture_sink *self, uint64_t n_samples,
 			 enum stage_stream_end end)
 {
-	const struct stacks *stacks = &capture->stacks;
+	const struct stacks *stacks = &self->recording.recorder.stacks;
 	const struct events *events = &stacks->events;
 	const char *separator = "";
 
 	fprintf(stderr, "%s: %" PRIu64 " samples",
-		strcmp(capture->path, "-") ? capture->path : "standard output",
-		n_samples - capture->n_waits - capture->n_wakeups);
-	if (capture->n_waits)
-		fprintf(stderr, ", %" PRIu64 " waits", capture->n_waits);
-	if (capture->n_wakeups)
-		fprintf(stderr, ", %" PRIu64 " wakeups", capture->n_wakeups);
+		strcmp(self->path, "-") ? self->path : "standard output",
+		n_samples - self->counted.n_waits - self->counted.n_wakeups);
+	if (self->counted.n_waits)
+		fprintf(stderr, ", %" PRIu64 " waits", self->counted.n_waits);
+	if (self->counted.n_wakeups)
+		fprintf(stderr, ", %" PRIu64 " wakeups", self->counted.n_wakeups);
 	fprintf(stderr, " in %.1f s of ", (stacks->last_time - stacks->hello.start_time) / 1e9);
 	for (uint32_t i = 0; i < events->n; i++) {
 		if (events_kind(events, i) != WIRE_event_kind_ON_CPU)
@@ -215,55 +217,55 @@ static void print_totals(const struct capture *capture, uint64_t n_samples,
 }
 
 /* Of a recording with waits: what its lists are shares of. */
-static void print_times(const struct capture *capture)
+static void print_times(const struct capture_sink *self)
 {
-	if (events_have_waits(&capture->stacks.events))
+	if (events_have_waits(&self->recording.recorder.stacks.events))
 		fprintf(stderr,
 			"%.3f s on a CPU, %.3f s of waits; shares of %s (stackpipe report says more)\n",
-			capture->on_cpu_ns / 1e9, capture->waited_ns / 1e9,
-			view_name(&capture->stacks.events, capture->view));
+			self->counted.on_cpu_ns / 1e9, self->counted.waited_ns / 1e9,
+			view_name(&self->recording.recorder.stacks.events, self->counted.view));
 }
 
 /* Of folded stacks: where others had no room, they end so. */
-static void print_crowded(const struct capture *capture)
+static void print_crowded(const struct capture_sink *self)
 {
-	if (capture->counts.n_crowded)
+	if (self->counted.counts.n_crowded)
 		fprintf(stderr,
 			"  more stacks than fit: the file tells of %" PRIu64
 			" samples only whose they are\n",
-			capture->counts.n_crowded);
+			self->counted.counts.n_crowded);
 }
 
-void summary_print_capture(const struct capture *capture, enum stage_stream_end end)
+void summary_print(const struct capture_sink *self, enum stage_stream_end end)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
 	uint64_t n_samples = 0;
 	size_t n;
 
-	if (heap_is_there(&capture->heap)) {
-		print_heap(capture, end);
+	if (heap_is_there(&self->recording.heap)) {
+		print_heap(self, end);
 		return;
 	}
 	for (size_t i = 0; i < STACKS_ENDS; i++)
-		sum_add(&n_samples, capture->stacks.n_ends[i]);
+		sum_add(&n_samples, self->recording.recorder.stacks.n_ends[i]);
 	if (!n_samples && end != STAGE_STREAM_WHOLE) /* why has been said */
 		return;
-	print_totals(capture, n_samples, end);
-	if (capture->format->lacks)
-		fprintf(stderr, "  not in a file of format %s: %s\n", capture->format->name,
-			capture->format->lacks);
-	print_crowded(capture);
+	print_totals(self, n_samples, end);
+	if (self->format->lacks)
+		fprintf(stderr, "  not in a file of format %s: %s\n", format_name(self->format),
+			self->format->lacks);
+	print_crowded(self);
 	if (!n_samples && end == STAGE_STREAM_WHOLE &&
-	    event_is_time(&capture->stacks.events.list[0]) &&
-	    !events_have_waits(&capture->stacks.events))
+	    event_is_time(&self->recording.recorder.stacks.events.list[0]) &&
+	    !events_have_waits(&self->recording.recorder.stacks.events))
 		fputs("  nothing was on a CPU long enough to be sampled: --off-cpu records what was waited "
 		      "for\n",
 		      stderr);
-	if (!n_samples || stack_counts_list(&capture->counts, by_samples, NULL, &list, &n) < 0)
+	if (!n_samples || stack_counts_list(&self->counted.counts, by_samples, NULL, &list, &n) < 0)
 		return;
-	print_ends(capture, n_samples);
-	print_times(capture);
-	print_functions(capture, capture->n_counted);
-	print_stacks(capture, list, n, capture->n_counted);
-	print_without_debug(capture, n_samples);
+	print_ends(self, n_samples);
+	print_times(self);
+	print_functions(self, self->counted.n_counted);
+	print_stacks(self, list, n, self->counted.n_counted);
+	print_without_debug(self, n_samples);
 }

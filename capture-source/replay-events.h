@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Several events, as capture-sink has put them into a Sysprof capture
- * (formats/syscap/syscap-events.h): which event a stack is of, what it weighs, and where the time
+ * (formats/syscap/events.h): which event a stack is of, what it weighs, and where the time
  * of threads has gone.
  */
 #pragma once

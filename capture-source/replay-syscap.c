@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A Sysprof capture, frame by frame in the order of time. What stackpipe has put into one comes out
- * again (formats/syscap/format-syscap.c): why a stack ends, inlined calls, losses.
+ * again (formats/syscap/syscap.c): why a stack ends, inlined calls, losses.
  */
 #include <errno.h>
 #include <inttypes.h>

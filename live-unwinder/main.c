@@ -94,7 +94,7 @@ static const struct argp_option option_table[] = {
 
 static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit }, /* the first one counts */
-	IDENTITY_HANDLERS,
+	IDENTITY_HANDLERS(offsetof(struct live_unwinder, identity)),
 	{ WIRE_RECORD_sample, unwinder_handle_sample },
 	{ WIRE_RECORD_heap_sample, unwinder_handle_heap_sample },
 	{ 0 },

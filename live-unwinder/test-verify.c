@@ -224,7 +224,7 @@ struct reading {
 	int fd;
 };
 
-static const struct stage_handler handlers[] = { IDENTITY_HANDLERS, { 0 } };
+static const struct stage_handler handlers[] = { IDENTITY_HANDLERS(0), { 0 } };
 
 static void assert_is_our_sample(const struct wire_sample *read)
 {

@@ -374,7 +374,7 @@ int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view
 	engine_table_forget_image(self->table, exit->image);
 	engine_dwfl_forget_image(self->dwfl, exit->image);
 	forget_faults(self, exit->image);
-	return identity_handle_image_exit(stage, data, view);
+	return identity_handle_image_exit(stage, &self->identity, view);
 }
 
 /* Root may read all, but not in a sandbox, where nobody could ask who he is any more. */

@@ -21,8 +21,8 @@ enum unwinder_engine {
 };
 
 struct live_unwinder {
-	struct identity identity; /* first: see identity.h */
-	const struct arch *arch;  /* of the stream's machine */
+	struct identity identity;
+	const struct arch *arch; /* of the stream's machine */
 	enum unwinder_engine engine;
 	size_t n_frames_max;
 	uint32_t stack_asked; /* bytes of each sample's, by the hello */

@@ -276,9 +276,10 @@ int stacks_handle_inlined(struct stage *stage, void *data, const void *view)
 int stacks_handle_process(struct stage *stage, void *data, const void *view)
 {
 	const struct wire_process *record = view;
+	struct stacks *stacks = data;
 
-	pass_time(data, record->time);
-	return identity_handle_process(stage, data, view);
+	pass_time(stacks, record->time);
+	return identity_handle_process(stage, &stacks->identity, view);
 }
 
 int stacks_handle_thread(struct stage *stage, void *data, const void *view)
@@ -286,7 +287,7 @@ int stacks_handle_thread(struct stage *stage, void *data, const void *view)
 	struct stacks *stacks = data;
 	int r = names_add_thread(&stacks->names, view);
 
-	return r < 0 ? r : identity_handle_thread(stage, data, view);
+	return r < 0 ? r : identity_handle_thread(stage, &stacks->identity, view);
 }
 
 int stacks_handle_process_exit(struct stage *stage, void *data, const void *view)
@@ -299,7 +300,7 @@ int stacks_handle_process_exit(struct stage *stage, void *data, const void *view
 	pass_time(stacks, record->time);
 	if (process && stacks->user->exit_process)
 		r = stacks->user->exit_process(stage, stacks, process, record->time);
-	identity_handle_process_exit(stage, data, view);
+	identity_handle_process_exit(stage, &stacks->identity, view);
 	names_forget_ended(&stacks->names, &stacks->identity);
 	return r;
 }
@@ -308,7 +309,7 @@ int stacks_handle_image_exit(struct stage *stage, void *data, const void *view)
 {
 	struct stacks *stacks = data;
 
-	identity_handle_image_exit(stage, data, view);
+	identity_handle_image_exit(stage, &stacks->identity, view);
 	names_forget_ended(&stacks->names, &stacks->identity);
 	return 0;
 }

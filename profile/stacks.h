@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The stacks of a stream with names: handlers that follow processes, images and symbols, and show
- * each stack to a user, its frames named. The state of a program that uses these handlers begins
- * with a struct stacks, whose `user` it has set.
+ * each stack to a user, its frames named. A struct stacks is part of the state of a program that
+ * uses these handlers.
  */
 #pragma once
 
@@ -61,7 +61,7 @@ struct stacks_user {
 };
 
 struct stacks {
-	struct identity identity; /* first: see identity.h */
+	struct identity identity;
 	struct names names;
 	struct frame_cache frames; /* number: the label; value: of `add_frame` */
 	struct stack_memo memo;	   /* of `add_stack`; only with `add_known_stack` */
@@ -108,21 +108,23 @@ int stacks_handle_count(struct stage *stage, void *self, const void *view);
 int stacks_handle_event(struct stage *stage, void *self, const void *view);
 int stacks_handle_cgroup(struct stage *stage, void *self, const void *view);
 
-#define STACKS_HANDLERS                                                                            \
-	{ WIRE_RECORD_process, stacks_handle_process },                                            \
-		{ WIRE_RECORD_process_exit, stacks_handle_process_exit },                          \
-		{ WIRE_RECORD_thread, stacks_handle_thread },                                      \
-		{ WIRE_RECORD_image_exit, stacks_handle_image_exit }, IDENTITY_HANDLERS,           \
-		{ WIRE_RECORD_sample, stacks_handle_sample },                                      \
-		{ WIRE_RECORD_stack, stacks_handle_stack },                                        \
-		{ WIRE_RECORD_heap_stack, stacks_handle_heap_stack },                              \
-		{ WIRE_RECORD_inlined, stacks_handle_inlined },                                    \
-		{ WIRE_RECORD_symbol, stacks_handle_symbol },                                      \
-		{ WIRE_RECORD_symbols_void, stacks_handle_symbols_void },                          \
-		{ WIRE_RECORD_event, stacks_handle_event },                                        \
-		{ WIRE_RECORD_cgroup, stacks_handle_cgroup },                                      \
+/* `part`: where the struct stacks lies in the stage's state. */
+#define STACKS_HANDLERS(part)                                                                      \
+	{ WIRE_RECORD_process, stacks_handle_process, part },                                      \
+		{ WIRE_RECORD_process_exit, stacks_handle_process_exit, part },                    \
+		{ WIRE_RECORD_thread, stacks_handle_thread, part },                                \
+		{ WIRE_RECORD_image_exit, stacks_handle_image_exit, part },                        \
+		IDENTITY_HANDLERS(part + offsetof(struct stacks, identity)),                       \
+		{ WIRE_RECORD_sample, stacks_handle_sample, part },                                \
+		{ WIRE_RECORD_stack, stacks_handle_stack, part },                                  \
+		{ WIRE_RECORD_heap_stack, stacks_handle_heap_stack, part },                        \
+		{ WIRE_RECORD_inlined, stacks_handle_inlined, part },                              \
+		{ WIRE_RECORD_symbol, stacks_handle_symbol, part },                                \
+		{ WIRE_RECORD_symbols_void, stacks_handle_symbols_void, part },                    \
+		{ WIRE_RECORD_event, stacks_handle_event, part },                                  \
+		{ WIRE_RECORD_cgroup, stacks_handle_cgroup, part },                                \
 	{                                                                                          \
-		WIRE_RECORD_count, stacks_handle_count                                             \
+		WIRE_RECORD_count, stacks_handle_count, part                                       \
 	}
 
 /* What a reason for a stack's end is called: "unknown-end", if a later release has told it. */

@@ -69,8 +69,8 @@ static int set_up(void **state)
 	assert_int_equal(stacks_start(&stacks, &hello), 0);
 	assert_int_equal(profile_init(&profile, &stacks), 0);
 	stacks_handle_process(&stage, &stacks, &process);
-	identity_handle_image(&stage, &stacks, &image);
-	identity_handle_mapping(&stage, &stacks, &mapping);
+	identity_handle_image(&stage, &stacks.identity, &image);
+	identity_handle_mapping(&stage, &stacks.identity, &mapping);
 	return 0;
 }
 
@@ -264,8 +264,8 @@ static void test_a_stack_of_other_mappings_is_another_one(void **state)
 	name_letters("a");
 	sample(PID, 1, "a");
 	sample(PID, 2, "a");
-	identity_handle_image(&stage, &stacks, &image);
-	identity_handle_mapping(&stage, &stacks, &mapping);
+	identity_handle_image(&stage, &stacks.identity, &image);
+	identity_handle_mapping(&stage, &stacks.identity, &mapping);
 	sample(PID, 3, "a");
 	assert_int_equal(n_new, 2);
 	count(NULL);

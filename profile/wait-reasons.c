@@ -26,13 +26,13 @@ static bool is_dispatcher(const char *name)
 	       !strcmp(name, "invoke_syscall") || !strcmp(name, "do_int80_syscall_32");
 }
 
-static uint32_t intern(struct profile *profile, const char *text)
+static uint32_t intern(const struct profile *profile, const char *text)
 {
 	return names_intern(&profile->stacks->names, text, strlen(text));
 }
 
 /* Of a call in the kernel, what has been called by then being known: its caller, and its reason. */
-static uint32_t reason_of_call(struct profile *profile, const char *caller, const char *name,
+static uint32_t reason_of_call(const struct profile *profile, const char *caller, const char *name,
 			       uint32_t reason)
 {
 	if (strstr(name, "exc_page_fault"))
@@ -56,7 +56,8 @@ static const char *kernel_name(const struct profile *profile, uint32_t node)
 }
 
 /* What is inlined into a function of the kernel is called by it. */
-static uint32_t reason_of_node(struct profile *profile, const uint32_t *reasons, uint32_t node)
+static uint32_t reason_of_node(const struct profile *profile, const uint32_t *reasons,
+			       uint32_t node)
 {
 	const struct profile_location *location =
 		&profile->locations[profile->nodes[node].location];
@@ -77,7 +78,7 @@ static uint32_t reason_of_node(struct profile *profile, const uint32_t *reasons,
 	return reason;
 }
 
-int wait_reasons_init(struct wait_reasons *reasons, struct profile *profile)
+int wait_reasons_init(struct wait_reasons *reasons, const struct profile *profile)
 {
 	*reasons = (struct wait_reasons){
 		.profile = profile,

@@ -11,7 +11,7 @@ struct wait_reasons {
 };
 
 /* Of a profile that is settled. 0 or -ENOMEM. */
-int wait_reasons_init(struct wait_reasons *reasons, struct profile *profile);
+int wait_reasons_init(struct wait_reasons *reasons, const struct profile *profile);
 void wait_reasons_deinit(struct wait_reasons *reasons);
 
 /*

@@ -6,6 +6,7 @@
 #include "common/stage/arguments.h"
 #include "common/base/cleanup.h"
 #include "common/stage/stage.h"
+#include "formats/format-list.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
 
@@ -81,10 +82,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "format", 'f', "FORMAT", 0,
-	  "Write syscap, html, folded, pb.gz, speedscope.json, firefox.json or otlp, whatever the "
-	  "name says",
-	  0 },
+	{ "format", 'f', "FORMAT", 0, "Write " FORMATS_TEXT ", whatever the name says", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace TO if it exists", 0 },
 	{ "base", KEY_BASE, "PAGE", 0, "Compare a page (.html) with this one", 0 },
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 0 },

@@ -7,6 +7,7 @@
 
 #include "common/stage/arguments.h"
 #include "common/stage/stage.h"
+#include "formats/format-list.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 
@@ -167,9 +168,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE, whose name tells the format: .syscap, .html, .folded, .pb.gz, "
-	  ".speedscope.json, .firefox.json, .otlp (" DEFAULT_OUTPUT ")",
-	  0 },
+	  "Write FILE, whose name tells the format: " FORMATS_ENDINGS " (" DEFAULT_OUTPUT ")", 0 },
 	{ "format", 'f', "FORMAT", 0, "Write that format, whatever the name says", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "Choose what the summary and .folded count: samples (the default), an event by its name, or of "

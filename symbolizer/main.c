@@ -34,7 +34,7 @@ enum { MEMORY_MAX = 1 << 30 }; /* bytes of data; what may be read of an image st
 #define HAS_COME_NAMED UINT64_MAX /* instead of a state of the kernel's code */
 
 struct symbolizer {
-	struct identity identity; /* first: see identity.h */
+	struct identity identity;
 	struct file_names file_names;
 	struct kallsyms kallsyms;
 	struct kernel_code kernel_code;
@@ -290,7 +290,7 @@ static bool is_of_living_image(uint64_t image, uint64_t offset, uint64_t value, 
 static int handle_image_exit(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
-	int r = identity_handle_image_exit(stage, data, view);
+	int r = identity_handle_image_exit(stage, &self->identity, view);
 
 	pair_map_prune(&self->places, is_of_living_image, self);
 	pair_map_prune(&self->unnamed, is_of_living_image, self);
@@ -332,7 +332,7 @@ static int handle_mapping(struct stage *stage, void *data, const void *view)
 	struct symbolizer *self = data;
 	int r = jit_names_map(&self->jit, view);
 
-	return r < 0 ? r : identity_handle_mapping(stage, data, view);
+	return r < 0 ? r : identity_handle_mapping(stage, &self->identity, view);
 }
 
 static int handle_process_exit(struct stage *stage, void *data, const void *view)
@@ -341,7 +341,7 @@ static int handle_process_exit(struct stage *stage, void *data, const void *view
 	const struct wire_process_exit *record = view;
 	int r = jit_names_end(&self->jit, record->process);
 
-	return r < 0 ? r : identity_handle_process_exit(stage, data, view);
+	return r < 0 ? r : identity_handle_process_exit(stage, &self->identity, view);
 }
 
 static int handle_file(struct stage *stage, void *data, const void *view)
@@ -461,7 +461,7 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_process_exit, handle_process_exit },
 	{ WIRE_RECORD_kernel_symbol, handle_kernel_symbol },
 	{ WIRE_RECORD_symbol, handle_symbol },
-	IDENTITY_HANDLERS,
+	IDENTITY_HANDLERS(offsetof(struct symbolizer, identity)),
 	{ WIRE_RECORD_stack, handle_stack },
 	{ WIRE_RECORD_heap_stack, handle_heap_stack },
 	{ WIRE_RECORD_sample, handle_sample },

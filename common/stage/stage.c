@@ -268,7 +268,7 @@ static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 	if (stage->program->each)
 		return stage->program->each(stage, self, raw, wire_type(type) ? &view : NULL);
 	if (handler)
-		r = handler->handle(stage, self, &view);
+		r = handler->handle(stage, (char *)self + handler->part, &view);
 	if (r == STAGE_PASS && stage->program->role == STAGE_FILTER) {
 		stage_sum(stage, &stage->samples_out, n_samples);
 		r = wire_writer_pass(&stage->writer, raw);

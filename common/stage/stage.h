@@ -77,6 +77,7 @@ enum {
 struct stage_handler {
 	enum wire_record_id id; /* 0 ends a table */
 	int (*handle)(struct stage *stage, void *self, const void *view);
+	size_t part; /* of the stage's state, which is `self`: where it lies there */
 };
 
 struct stage_program {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What a stage knows of processes, mappings and images: the two tables, and the handlers that fill
- * them from the stream. The state of a stage that uses these handlers begins with a struct
- * identity.
+ * them from the stream. A struct identity is part of the state of a stage that uses these handlers.
  */
 #pragma once
 
@@ -32,15 +31,16 @@ int identity_handle_image_data(struct stage *stage, void *self, const void *view
 int identity_handle_image_id(struct stage *stage, void *self, const void *view);
 int identity_handle_image_exit(struct stage *stage, void *self, const void *view);
 
-#define IDENTITY_HANDLERS                                                                          \
-	{ WIRE_RECORD_process, identity_handle_process },                                          \
-		{ WIRE_RECORD_process_exit, identity_handle_process_exit },                        \
-		{ WIRE_RECORD_thread, identity_handle_thread },                                    \
-		{ WIRE_RECORD_mapping, identity_handle_mapping },                                  \
-		{ WIRE_RECORD_image, identity_handle_image },                                      \
-		{ WIRE_RECORD_image_state, identity_handle_image_state },                          \
-		{ WIRE_RECORD_image_data, identity_handle_image_data },                            \
-		{ WIRE_RECORD_image_id, identity_handle_image_id },                                \
+/* `part`: where the struct identity lies in the stage's state. */
+#define IDENTITY_HANDLERS(part)                                                                    \
+	{ WIRE_RECORD_process, identity_handle_process, part },                                    \
+		{ WIRE_RECORD_process_exit, identity_handle_process_exit, part },                  \
+		{ WIRE_RECORD_thread, identity_handle_thread, part },                              \
+		{ WIRE_RECORD_mapping, identity_handle_mapping, part },                            \
+		{ WIRE_RECORD_image, identity_handle_image, part },                                \
+		{ WIRE_RECORD_image_state, identity_handle_image_state, part },                    \
+		{ WIRE_RECORD_image_data, identity_handle_image_data, part },                      \
+		{ WIRE_RECORD_image_id, identity_handle_image_id, part },                          \
 	{                                                                                          \
-		WIRE_RECORD_image_exit, identity_handle_image_exit                                 \
+		WIRE_RECORD_image_exit, identity_handle_image_exit, part                           \
 	}

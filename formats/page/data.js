@@ -1,4 +1,4 @@
-/* Reads what format-html.c has written into a page: see there for the format. */
+/* Reads what html.c has written into a page: see there for the format. */
 
 const FORMAT = 3; /* which the C side calls PAGE_FORMAT */
 

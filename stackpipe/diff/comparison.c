@@ -8,7 +8,7 @@
 #include "common/base/sum.h"
 #include "profile/counts.h"
 #include "stackpipe/diff/comparison.h"
-#include "stackpipe/gathering.h"
+#include "profile/recorder.h"
 #include "stackpipe/input.h"
 
 /* What the stage at the end of the pipeline fills in: it has no other way to know. */
@@ -90,13 +90,11 @@ static int find_view(struct stage *stage, const struct events *events, struct vi
 
 static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 {
-	struct gathering *gathering = self;
-	const struct stacks *stacks = &gathering->stacks;
+	struct recorder *recorder = self;
+	const struct stacks *stacks = &recorder->stacks;
 	struct view view;
-	int r;
+	int r = recorder_finish(recorder, stage);
 
-	stacks_finish(&gathering->stacks, stage);
-	r = profile_settle(&gathering->profile, stage);
 	if (r == 0)
 		r = find_view(stage, &stacks->events, &view);
 	if (r < 0)
@@ -108,21 +106,21 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	reading_side->is_sampled = !view_has_waits(&stacks->events, view);
 	snprintf(reading_side->view, sizeof(reading_side->view), "%s",
 		 view_name(&stacks->events, view));
-	return take_profile(&gathering->profile, view);
+	return take_profile(&recorder->profile, view);
 }
 
 int comparison_read(struct comparison *comparison, int side)
 {
-	static const struct stage_handler handlers[] = { GATHERING_HANDLERS, { 0 } };
+	static const struct stage_handler handlers[] = { RECORDER_HANDLERS(0), { 0 } };
 	static const struct stage_program program = {
 		.name = "stackpipe diff",
 		.role = STAGE_SINK,
-		.self_size = sizeof(struct gathering),
+		.self_size = sizeof(struct recorder),
 		.handlers = handlers,
-		.init = gathering_init,
-		.start = gathering_start,
+		.init = recorder_init,
+		.start = recorder_start,
 		.finish = finish,
-		.deinit = gathering_deinit,
+		.deinit = recorder_deinit,
 	};
 	_cleanup_(pipeline_deinit) struct pipeline pipeline = { .front = "stackpipe diff" };
 

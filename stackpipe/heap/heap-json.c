@@ -43,9 +43,9 @@ static void put_timeline(FILE *out, const struct heap *heap)
 	fputs("]}", out);
 }
 
-static void put_threads(FILE *out, struct heap_gathering *gathering)
+static void put_threads(FILE *out, struct heap_recorder *recorder)
 {
-	const struct heap *heap = &gathering->heap;
+	const struct heap *heap = &recorder->heap;
 
 	fputs(",\n\"threads\":[", out);
 	for (size_t i = 0; i < heap->n_threads; i++) {
@@ -54,7 +54,7 @@ static void put_threads(FILE *out, struct heap_gathering *gathering)
 		fprintf(out,
 			"%s\n{\"process\":%" PRIu64 ",\"tid\":%" PRIu32 ",\"name\":", i ? "," : "",
 			thread->process, thread->tid);
-		json_put_text(out, heap_gathering_thread_name(gathering, thread));
+		json_put_text(out, heap_thread_name(recorder, thread));
 		fputs(",", out);
 		put_totals(out, &thread->totals);
 		fputs(",", out);

@@ -2,14 +2,8 @@
 /* What a report of a heap is about, and the ways of writing it. */
 #pragma once
 
-#include "heap/heap-profile.h"
+#include "heap/heap-recorder.h"
 #include "stackpipe/report/report.h"
-
-/* A stream that is gathered as a heap: callbacks of stage.h for a state that begins with one. */
-struct heap_gathering {
-	struct gathering gathering; /* first: see gathering.h */
-	struct heap heap;
-};
 
 struct heap_report {
 	struct report_options options; /* of the lists in it */
@@ -18,30 +12,12 @@ struct heap_report {
 	enum heap_scope scope;
 	double points[HEAP_POINTS_MAX]; /* seconds since the beginning, to compare; negative: none
 					 */
-	struct heap_gathering *heap;
+	struct heap_recorder *heap;
 	enum stage_stream_end end;
 };
 
-void heap_gathering_init(void *self);
-void heap_gathering_deinit(void *self);
-int heap_gathering_start(struct stage *stage, void *self, struct wire_hello *hello);
-int heap_gathering_handle_begin(struct stage *stage, void *self, const void *view);
-int heap_gathering_handle_events(struct stage *stage, void *self, const void *view);
-int heap_gathering_handle_lost(struct stage *stage, void *self, const void *view);
-int heap_gathering_handle_exit(struct stage *stage, void *self, const void *view);
-
 /* What a thread is called, as far as it is known still. */
-const char *heap_gathering_thread_name(struct heap_gathering *self,
-				       const struct heap_thread *thread);
-
-#define HEAP_GATHERING_HANDLERS                                                                    \
-	{ WIRE_RECORD_process_exit, heap_gathering_handle_exit }, STACKS_HANDLERS,                 \
-		{ WIRE_RECORD_message, gathering_handle_message },                                 \
-		{ WIRE_RECORD_heap_begin, heap_gathering_handle_begin },                           \
-		{ WIRE_RECORD_heap_events, heap_gathering_handle_events },                         \
-	{                                                                                          \
-		WIRE_RECORD_heap_lost, heap_gathering_handle_lost                                  \
-	}
+const char *heap_thread_name(struct heap_recorder *self, const struct heap_thread *thread);
 
 /* Two recordings, by their paths. */
 struct heap_against {

@@ -185,7 +185,7 @@ static void print_threads(struct heap_report *report, FILE *out)
 			size_text(list[i]->totals.allocated.bytes, allocated),
 			size_text(list[i]->freed.bytes, freed),
 			size_text(list[i]->totals.foreign.bytes, foreign),
-			heap_gathering_thread_name(report->heap, list[i]), list[i]->tid);
+			heap_thread_name(report->heap, list[i]), list[i]->tid);
 }
 
 /* Of what the report is about, where that has sizes and times of its own. */
@@ -234,7 +234,7 @@ static int print_lists(struct heap_report *report, FILE *out)
 	struct heap_counts counts;
 	struct report lists = {
 		.options = &report->options,
-		.gathering = &report->heap->gathering,
+		.recorder = &report->heap->recorder,
 		.end = report->end,
 	};
 	int r = heap_counts_init(&counts, report, report->metric);
@@ -292,7 +292,7 @@ int heap_report_print_text(struct heap_report *report, FILE *out)
 		return 0;
 	}
 	print_summary(report, out);
-	messages_print(&report->heap->gathering.messages, out);
+	messages_print(&report->heap->recorder.messages, out);
 	if (report->points[0] >= 0)
 		return print_changes(report, out);
 	if (report->options.kind == REPORT_FUNCTIONS)

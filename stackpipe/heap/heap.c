@@ -403,15 +403,13 @@ static const char *unit_name(void)
 
 static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 {
-	struct heap_gathering *gathering = self;
-	int r;
+	struct heap_recorder *recorder = self;
+	int r = recorder_finish(&recorder->recorder, stage);
 
-	stacks_finish(&gathering->gathering.stacks, stage);
-	r = profile_settle(&gathering->gathering.profile, stage);
 	if (r < 0)
 		return r;
-	heap_finish(&gathering->heap, stage->end_time);
-	report.heap = gathering;
+	heap_finish(&recorder->heap, stage->end_time);
+	report.heap = recorder;
 	report.end = end;
 	report.options.unit_name = unit_name();
 	r = report.options.is_json ? heap_report_print_json(&report, stdout)
@@ -424,22 +422,22 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 /* The points are told in seconds since the stream began. */
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
-	struct heap_gathering *gathering = self;
+	struct heap_recorder *recorder = self;
 
 	for (int i = 0; i < HEAP_POINTS_MAX; i++)
 		if (report.points[i] >= 0)
-			gathering->heap.points[i] =
+			recorder->heap.points[i] =
 				isfinite(report.points[i])
 					? hello->start_time +
 						  report.points[i] * NANOSECONDS_A_SECOND
 					: UINT64_MAX - 1;
-	gathering->heap.scope = report.scope;
-	gathering->gathering.stacks.names.keeps_lines = report.options.detail == TREE_OF_LINES;
-	return heap_gathering_start(stage, self, hello);
+	recorder->heap.scope = report.scope;
+	recorder->recorder.stacks.names.keeps_lines = report.options.detail == TREE_OF_LINES;
+	return recorder_start(stage, &recorder->recorder, hello);
 }
 
 static const struct stage_handler handlers[] = {
-	HEAP_GATHERING_HANDLERS,
+	HEAP_RECORDER_HANDLERS(0),
 	{ 0 },
 };
 
@@ -448,12 +446,12 @@ static int read_file(void)
 	static const struct stage_program program = {
 		.name = "stackpipe heap",
 		.role = STAGE_SINK,
-		.self_size = sizeof(struct heap_gathering),
+		.self_size = sizeof(struct heap_recorder),
 		.handlers = handlers,
-		.init = heap_gathering_init,
+		.init = heap_recorder_init,
 		.start = start,
 		.finish = finish,
-		.deinit = heap_gathering_deinit,
+		.deinit = heap_recorder_deinit,
 	};
 
 	if (input_add_stages(&reading, input ? input : DEFAULT_FILE, "heap") < 0)

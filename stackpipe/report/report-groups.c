@@ -15,7 +15,7 @@ enum { REPORT_CALLS_OTHER = 4 }; /* rows of waits that are in no function of the
 static uint32_t name_of(const struct report *report, enum report_group group, uint32_t thread,
 			uint32_t *ret_id)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	const struct profile_thread *found = &profile->threads[thread];
 	const struct profile_process *process = &profile->processes[found->process];
 
@@ -61,7 +61,7 @@ static int add_row(struct pair_map *index, struct report_row *rows, size_t *n, u
 
 static uint32_t intern(const struct report *report, const char *text)
 {
-	return names_intern(&report->gathering->stacks.names, text, strlen(text));
+	return names_intern(&report->recorder->stacks.names, text, strlen(text));
 }
 
 /* What each node of the tree waits in. The caller frees it. NULL: no memory. */
@@ -70,7 +70,7 @@ static uint32_t *find_calls(const struct report *report)
 	const struct tree *tree = &report->tree;
 	_cleanup_free_ uint32_t *calls = calloc(tree->n_nodes, sizeof(*calls));
 	struct wait_reasons reasons = { 0 };
-	int r = wait_reasons_init(&reasons, &report->gathering->profile);
+	int r = wait_reasons_init(&reasons, &report->recorder->profile);
 
 	if (calls && r == 0)
 		for (size_t i = 1; i < tree->profile->n_nodes; i++)
@@ -101,7 +101,7 @@ static int fill_calls(const struct report *report, struct pair_map *index, struc
 static int fill_rows(const struct report *report, enum report_group group, struct pair_map *index,
 		     struct report_row *rows, size_t *n)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	const struct tree *tree = &report->tree;
 	size_t n_max = group == REPORT_BY_IMAGE ? tree->n_functions : profile->n_threads;
 	int r = 0;
@@ -234,7 +234,7 @@ int report_waits(const struct report *report, struct report_wait **ret, size_t *
 static int by_counts(const void *a, const void *b, void *arg)
 {
 	const struct report *report = arg;
-	const struct profile_thread *threads = report->gathering->profile.threads;
+	const struct profile_thread *threads = report->recorder->profile.threads;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	uint64_t left = report->counts.of_thread[i], right = report->counts.of_thread[k];
 
@@ -249,7 +249,7 @@ static int by_counts(const void *a, const void *b, void *arg)
 
 int report_threads_by_time(const struct report *report, uint32_t **ret, size_t *ret_n)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	uint32_t *list = calloc(profile->n_threads + 1, sizeof(*list));
 	size_t n = 0;
 

@@ -33,8 +33,8 @@ static void put_function(const struct report *report, uint32_t number, FILE *out
 
 static void put_summary(const struct report *report, FILE *out)
 {
-	const struct stacks *stacks = &report->gathering->stacks;
-	const struct profile *profile = &report->gathering->profile;
+	const struct stacks *stacks = &report->recorder->stacks;
+	const struct profile *profile = &report->recorder->profile;
 	struct json json = { .out = out };
 
 	json_begin(&json, NULL);
@@ -132,7 +132,7 @@ static void put_cgroups(const struct report *report, FILE *out)
 /* What for, and where in the program. */
 static void put_waits(const struct report *report, FILE *out)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	_cleanup_free_ struct report_wait *waits = NULL;
 	size_t n;
 
@@ -153,7 +153,7 @@ static void put_waits(const struct report *report, FILE *out)
 /* By the scheduler's account. */
 static void put_thread_times(const struct report *report, FILE *out)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	_cleanup_free_ uint32_t *list = NULL;
 	size_t n = 0;
 
@@ -239,9 +239,8 @@ void report_print_json(const struct report *report, FILE *out)
 		put_group(report, REPORT_BY_THREAD, "threads", "tid", out);
 		put_cgroups(report, out);
 		put_group(report, REPORT_BY_IMAGE, "images", NULL, out);
-		if (events_have_waits(&report->gathering->stacks.events)) {
-			if (view_has_waits(&report->gathering->stacks.events,
-					   report->options->view))
+		if (events_have_waits(&report->recorder->stacks.events)) {
+			if (view_has_waits(&report->recorder->stacks.events, report->options->view))
 				put_group(report, REPORT_BY_CALL, "waited_for", NULL, out);
 			if (report->is_first_look)
 				put_waits(report, out);
@@ -251,6 +250,6 @@ void report_print_json(const struct report *report, FILE *out)
 	} else {
 		put_tree(report, out);
 	}
-	put_messages(&report->gathering->messages, out);
+	put_messages(&report->recorder->messages, out);
 	fputs("}\n", out);
 }

@@ -22,7 +22,7 @@ enum {
 /* What else there is to see: nobody has asked for one of several. */
 static void print_views(const struct report *report, FILE *out)
 {
-	const struct events *events = &report->gathering->stacks.events;
+	const struct events *events = &report->recorder->stacks.events;
 	struct view views[VIEWS_MAX];
 	size_t n = events_views(events, views), i = 2;
 
@@ -53,10 +53,10 @@ static void print_hint(const struct stacks *stacks, uint64_t n, FILE *out)
 
 static void print_summary(const struct report *report, FILE *out)
 {
-	const struct stacks *stacks = &report->gathering->stacks;
+	const struct stacks *stacks = &report->recorder->stacks;
 	const struct wire_hello *hello = &stacks->hello;
 	const struct events *events = &stacks->events;
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	uint64_t n = profile->n_taken, n_waits = 0, n_wakeups = 0;
 
 	for (size_t i = 0; i < profile->n_samples; i++) {
@@ -88,7 +88,7 @@ static void print_summary(const struct report *report, FILE *out)
 				100.0 * stacks->n_ends[end] / n);
 	putc('\n', out);
 	print_hint(stacks, n, out);
-	messages_print(&report->gathering->messages, out);
+	messages_print(&report->recorder->messages, out);
 	if (report->options->view_name)
 		fprintf(out, "%s: %.*f %s\n", report->options->view_name,
 			report->options->unit ? 3 : 0, report_shown(report, report->counts.sum),
@@ -122,7 +122,7 @@ static int decimals(const struct report *report)
 static void print_group(const struct report *report, enum report_group group, const char *title,
 			size_t shown, FILE *out)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	_cleanup_free_ struct report_row *rows = NULL;
 	size_t n;
 
@@ -270,7 +270,7 @@ static bool has_cgroups(const struct profile *profile)
 /* By the scheduler's account, whatever samples there are. */
 static void print_thread_times(const struct report *report, FILE *out)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	_cleanup_free_ uint32_t *list = NULL;
 	size_t n = 0;
 
@@ -295,7 +295,7 @@ static void print_waits(const struct report *report, FILE *out)
 /* Of a first look: for what, and where in the program. */
 static void print_first_waits(const struct report *report, FILE *out)
 {
-	const struct profile *profile = &report->gathering->profile;
+	const struct profile *profile = &report->recorder->profile;
 	_cleanup_free_ struct report_wait *waits = NULL;
 	size_t n;
 
@@ -326,7 +326,7 @@ static void print_first_look(const struct report *report, FILE *out)
 /* Whoever expects something is to know why it is not there. */
 static void print_why_nothing(const struct report *report, FILE *out)
 {
-	const struct stacks *stacks = &report->gathering->stacks;
+	const struct stacks *stacks = &report->recorder->stacks;
 
 	if (!strcmp(stacks->hello.event, "allocations"))
 		fputs("this is a recording of allocations: stackpipe heap FILE reports it\n", out);
@@ -339,7 +339,7 @@ static void print_why_nothing(const struct report *report, FILE *out)
 void report_print_text(const struct report *report, FILE *out)
 {
 	print_summary(report, out);
-	if (!report->gathering->profile.n_taken) {
+	if (!report->recorder->profile.n_taken) {
 		print_why_nothing(report, out);
 		return;
 	}
@@ -350,10 +350,10 @@ void report_print_text(const struct report *report, FILE *out)
 		return;
 	}
 	print_first_look(report, out);
-	if (view_has_waits(&report->gathering->stacks.events, report->options->view))
+	if (view_has_waits(&report->recorder->stacks.events, report->options->view))
 		print_waits(report, out);
 	print_group(report, REPORT_BY_PROCESS, "processes", PROCESSES_SHOWN, out);
-	if (has_cgroups(&report->gathering->profile))
+	if (has_cgroups(&report->recorder->profile))
 		print_group(report, REPORT_BY_CGROUP, "control groups", PROCESSES_SHOWN, out);
 	print_group(report, REPORT_BY_THREAD, "threads", PROCESSES_SHOWN, out);
 	print_thread_times(report, out);

@@ -204,7 +204,7 @@ static bool *select_functions(const struct tree *tree, const regex_t *regex)
 /* Of a first look, how long was waited, and in what, is part of the answer. */
 static int count_waits(struct report *report, struct counts_filter filter)
 {
-	const struct events *events = &report->gathering->stacks.events;
+	const struct events *events = &report->recorder->stacks.events;
 
 	report->is_first_look = !options.view_name && events_have_waits(events);
 	if (!report->is_first_look || !view_find(events, "off-cpu", &filter.view))
@@ -214,7 +214,7 @@ static int count_waits(struct report *report, struct counts_filter filter)
 
 static int count(struct report *report)
 {
-	uint64_t start = report->gathering->stacks.hello.start_time;
+	uint64_t start = report->recorder->stacks.hello.start_time;
 	_cleanup_free_ bool *functions =
 		options.symbol ? select_functions(&report->tree, options.symbol) : NULL;
 	const struct counts_filter filter = {
@@ -290,19 +290,17 @@ static int choose_view(struct stage *stage, const struct events *events)
 
 static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 {
-	struct report report = { .options = &options, .gathering = self, .end = end };
-	int r;
+	struct report report = { .options = &options, .recorder = self, .end = end };
+	int r = recorder_finish(report.recorder, stage);
 
-	stacks_finish(&report.gathering->stacks, stage);
-	r = profile_settle(&report.gathering->profile, stage);
 	if (r == -ENOTRECOVERABLE)
 		stage_error(stage, "the samples do not add up: this is a defect of "
 				   "stackpipe, please report it");
 	if (r == 0)
-		r = choose_view(stage, &report.gathering->stacks.events);
+		r = choose_view(stage, &report.recorder->stacks.events);
 	if (r == 0)
-		r = tree_init(&report.tree, &report.gathering->profile, options.detail);
-	report.is_thread = select_threads(&report.gathering->profile);
+		r = tree_init(&report.tree, &report.recorder->profile, options.detail);
+	report.is_thread = select_threads(&report.recorder->profile);
 	if (r == 0)
 		r = count(&report);
 	if (r == 0)
@@ -317,14 +315,14 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 /* Without --lines they are not worth their room. */
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
-	struct gathering *gathering = self;
+	struct recorder *recorder = self;
 
-	gathering->stacks.names.keeps_lines = options.detail == TREE_OF_LINES;
-	return gathering_start(stage, self, hello);
+	recorder->stacks.names.keeps_lines = options.detail == TREE_OF_LINES;
+	return recorder_start(stage, self, hello);
 }
 
 static const struct stage_handler handlers[] = {
-	GATHERING_HANDLERS,
+	RECORDER_HANDLERS(0),
 	{ 0 },
 };
 
@@ -334,12 +332,12 @@ static int run(void)
 	static const struct stage_program program = {
 		.name = "stackpipe report",
 		.role = STAGE_SINK,
-		.self_size = sizeof(struct gathering),
+		.self_size = sizeof(struct recorder),
 		.handlers = handlers,
-		.init = gathering_init,
+		.init = recorder_init,
 		.start = start,
 		.finish = finish,
-		.deinit = gathering_deinit,
+		.deinit = recorder_deinit,
 	};
 
 	return pipeline_end_with(&pipeline, &program);

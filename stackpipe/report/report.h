@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "profile/counts.h"
-#include "stackpipe/gathering.h"
+#include "profile/recorder.h"
 
 enum report_kind {
 	REPORT_FUNCTIONS, /* and processes: the first look */
@@ -44,7 +44,7 @@ struct report_options {
 
 struct report {
 	const struct report_options *options;
-	struct gathering *gathering;
+	struct recorder *recorder;
 	enum stage_stream_end end;
 	struct tree tree;
 	struct counts counts;

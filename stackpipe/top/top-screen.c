@@ -82,7 +82,7 @@ static double percent(uint64_t part, uint64_t whole)
 /* What there was in the window, of what is counted. */
 static void draw_sum(const struct top *top)
 {
-	const struct events *events = &top->gathering.stacks.events;
+	const struct events *events = &top->recorder.stacks.events;
 	struct view view = top->counts.view;
 
 	printw("last %.0f s: ", top->window_s);
@@ -153,7 +153,7 @@ static void draw_title(const struct top *top, const struct stacks *stacks)
 
 static void draw_head(const struct top *top)
 {
-	const struct stacks *stacks = &top->gathering.stacks;
+	const struct stacks *stacks = &top->recorder.stacks;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < STACKS_ENDS; i++)
@@ -173,10 +173,10 @@ static void draw_head(const struct top *top)
 	draw_sum(top);
 	if (top->counts.process >= 0)
 		printw("  process %s",
-		       profile_text(&top->gathering.profile,
-				    top->gathering.profile.processes[top->counts.process].name));
+		       profile_text(&top->recorder.profile,
+				    top->recorder.profile.processes[top->counts.process].name));
 	if (top->counts.cgroup >= 0)
-		printw("  group %s", profile_text(&top->gathering.profile, top->counts.cgroup));
+		printw("  group %s", profile_text(&top->recorder.profile, top->counts.cgroup));
 	if (top->has_symbol)
 		printw("  /%s/", top->prompt.text);
 	if (top->is_frozen) {
@@ -188,7 +188,7 @@ static void draw_head(const struct top *top)
 
 static void draw_function(const struct top *top, const struct live_function *function)
 {
-	const struct profile *profile = &top->gathering.profile;
+	const struct profile *profile = &top->recorder.profile;
 	const char *path = profile_text(profile, profile->modules[function->function.module].path);
 	enum tree_function_kind kind = function->function.kind;
 
@@ -232,7 +232,7 @@ static void draw_cgroup(const struct profile *profile, const struct profile_proc
 
 static void draw_groups(const struct top *top, int first, int last)
 {
-	const struct profile *profile = &top->gathering.profile;
+	const struct profile *profile = &top->recorder.profile;
 
 	mvprintw(first, 0,
 		 top->view == TOP_PROCESSES ? "    share   process" : "    share   control group");
@@ -272,7 +272,7 @@ static void draw_subject(struct top *top, int first, int last)
 
 			mvprintw(line++, 0, "%6.2f %%  %*s%s", percent(lines[i].n, top->counts.n),
 				 lines[i].depth * 2, "",
-				 profile_text(&top->gathering.profile, function->function.name));
+				 profile_text(&top->recorder.profile, function->function.name));
 		}
 		line = end;
 	}
@@ -288,7 +288,7 @@ static void draw_keys(const struct top *top)
 
 	addstr(" ");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		if (*keys[i] == 'v' && top->gathering.stacks.events.n < 2)
+		if (*keys[i] == 'v' && top->recorder.stacks.events.n < 2)
 			continue;
 		if (!put_if_it_fits(i ? "  " : "", keys[i]))
 			return;

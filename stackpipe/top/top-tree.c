@@ -182,14 +182,14 @@ static int find_firsts(const struct profile *profile, enum top_view view, uint32
 static void add_to_group(struct top *top, const struct profile_sample *sample,
 			 struct top_group *list, const uint32_t *firsts)
 {
-	uint32_t process = top->gathering.profile.threads[sample->thread].process;
+	uint32_t process = top->recorder.profile.threads[sample->thread].process;
 
 	list[firsts[process]].n += live_counts_amount(&top->counts, sample);
 }
 
 size_t top_hottest_groups(struct top *top, struct top_group *ret, size_t n_max)
 {
-	const struct profile *profile = &top->gathering.profile;
+	const struct profile *profile = &top->recorder.profile;
 	_cleanup_free_ struct top_group *list = calloc(profile->n_processes + 1, sizeof(*list));
 	_cleanup_free_ uint32_t *firsts = calloc(profile->n_processes + 1, sizeof(*firsts));
 	size_t n = 0;

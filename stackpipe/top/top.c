@@ -115,7 +115,7 @@ static int zoom(struct top *top)
 	if (top->view == TOP_PROCESSES)
 		top->counts.process = process;
 	else
-		top->counts.cgroup = top->gathering.profile.processes[process].cgroup;
+		top->counts.cgroup = top->recorder.profile.processes[process].cgroup;
 	top->view = TOP_FUNCTIONS;
 	top->selected = 0;
 	return live_counts_again(&top->counts);
@@ -140,7 +140,7 @@ static int back(struct top *top)
 static int change_view(struct top *top)
 {
 	struct view views[VIEWS_MAX], view = top->counts.view;
-	size_t n = events_views(&top->gathering.stacks.events, views), i = 0;
+	size_t n = events_views(&top->recorder.stacks.events, views), i = 0;
 
 	while (i < n && (views[i].kind != view.kind || views[i].event != view.event))
 		i++;
@@ -227,7 +227,7 @@ static void find_rows(struct top *top)
 /* The stream goes on for as long as there is memory for it: what was met long ago makes room. */
 static int make_room(struct top *top)
 {
-	struct profile *profile = &top->gathering.profile;
+	struct profile *profile = &top->recorder.profile;
 	struct view view = top->counts.view;
 	int r;
 
@@ -235,8 +235,8 @@ static int make_room(struct top *top)
 		return 0;
 	live_counts_deinit(&top->counts);
 	profile_deinit(profile);
-	frame_cache_forget_all(&top->gathering.stacks.frames);
-	r = profile_init(profile, &top->gathering.stacks);
+	frame_cache_forget_all(&top->recorder.stacks.frames);
+	r = profile_init(profile, &top->recorder.stacks);
 	profile->holds_still = true;
 	live_counts_init(&top->counts, profile);
 	top->counts.view = view;
@@ -248,7 +248,7 @@ static int make_room(struct top *top)
 
 static int follow(struct top *top)
 {
-	uint64_t now = top->gathering.stacks.last_time;
+	uint64_t now = top->recorder.stacks.last_time;
 	uint64_t window = top->window_s * NANOSECONDS_A_SECOND;
 	int r = make_room(top);
 
@@ -302,15 +302,15 @@ static const char *target = "this machine"; /* for the head */
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
 	struct top *top = self;
-	int r = gathering_start(stage, self, hello);
+	int r = recorder_start(stage, &top->recorder, hello);
 
 	if (r < 0)
 		return r;
-	top->gathering.profile.holds_still = true;
+	top->recorder.profile.holds_still = true;
 	top->stage = stage;
 	top->target = target;
 	top->window_s = WINDOW_DEFAULT_S;
-	live_counts_init(&top->counts, &top->gathering.profile);
+	live_counts_init(&top->counts, &top->recorder.profile);
 	top->counts.cgroups = cgroups;
 	r = top_screen_open(top);
 	if (r == 0)
@@ -349,6 +349,14 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	return 0;
 }
 
+static void init(void *self)
+{
+	struct top *top = self;
+
+	recorder_init(&top->recorder);
+	top->recorder.wants = 0;
+}
+
 static void deinit(void *self)
 {
 	struct top *top = self;
@@ -358,14 +366,14 @@ static void deinit(void *self)
 		regfree(&top->symbol);
 	live_counts_deinit(&top->counts);
 	top_gauges_deinit(&top->gauges);
-	gathering_deinit(self);
+	recorder_deinit(&top->recorder);
 }
 
 static const struct stage_handler handlers[] = {
-	STACKS_HANDLERS,
-	{ WIRE_RECORD_lost, handle_lost },
+	{ WIRE_RECORD_lost, handle_lost }, /* the first one counts */
 	{ WIRE_RECORD_counter, handle_counter },
 	{ WIRE_RECORD_counter_values, handle_counter_values },
+	RECORDER_HANDLERS(offsetof(struct top, recorder)),
 	{ 0 },
 };
 
@@ -479,7 +487,7 @@ static int run(void)
 		.self_size = sizeof(struct top),
 		.handlers = handlers,
 		.tick_ms = TICK_MS,
-		.init = gathering_init,
+		.init = init,
 		.start = start,
 		.tick = tick,
 		.finish = finish,

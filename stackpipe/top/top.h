@@ -5,7 +5,7 @@
 #include <regex.h>
 
 #include "stackpipe/top/top-gauges.h"
-#include "stackpipe/gathering.h"
+#include "profile/recorder.h"
 #include "stackpipe/top/live-counts.h"
 
 enum {
@@ -29,7 +29,7 @@ struct top_prompt {
 };
 
 struct top {
-	struct gathering gathering; /* first: see gathering.h */
+	struct recorder recorder;
 	struct live_counts counts;
 	enum top_view view;
 	enum live_order order;

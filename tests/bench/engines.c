@@ -41,7 +41,7 @@ struct recording {
 	struct wire_hello hello;
 };
 
-static const struct stage_handler handlers[] = { IDENTITY_HANDLERS, { 0 } };
+static const struct stage_handler handlers[] = { IDENTITY_HANDLERS(0), { 0 } };
 
 static int keep_sample(struct recording *recording, const struct wire_sample *sample)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the data in a page holds beside its samples: formats/format-html.c tells the format."""
+"""What the data in a page holds beside its samples: formats/html.c tells the format."""
 import base64
 import collections
 import json

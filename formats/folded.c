@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Folded stacks: "comm;outermost;…;leaf N", one line a distinct stack, in the order of the text;
+ * flamegraph.pl's marks behind names: _[k] of the kernel, _[i] inlined, _[j] of a JIT compiler. The
+ * sink has counted all stacks by the time that they are written, at the end. Of a heap they have
+ * the bytes that were alive at the peak.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/sum.h"
+#include "formats/format.h"
+#include "formats/view-counts.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+
+enum { LINE_SIZE_MAX = OUTPUT_BUFFER / 2 }; /* a longer one is cut, and counted */
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct stack_count *left = a, *right = b;
+	const uint32_t *ranks = arg;
+
+	for (size_t i = 0; i < left->n_names && i < right->n_names; i++) {
+		if (left->names[i] != right->names[i])
+			return ranks[left->names[i]] < ranks[right->names[i]] ? -1 : 1;
+	}
+	return (left->n_names > right->n_names) - (left->n_names < right->n_names);
+}
+
+/* Lines come in the order of their text: each begins with most of the one before. */
+struct line {
+	char text[LINE_SIZE_MAX + 32];
+	const struct stack_count *count;      /* whose line it is; NULL: none yet */
+	uint32_t ends[STACK_COUNT_NAMES_MAX]; /* behind each name */
+};
+
+/* A frame's name: the separator may not stand in it. */
+static size_t put_name(struct line *line, size_t used, const char *name)
+{
+	size_t size = strnlen(name, LINE_SIZE_MAX - used);
+	char *at = line->text + used, *end = mempcpy(at, name, size);
+
+	for (; (at = memchr(at, ';', end - at)); at++)
+		*at = ':';
+	return used + size;
+}
+
+static size_t count_common_names(const struct stack_count *a, const struct stack_count *b)
+{
+	size_t n = 0;
+
+	while (n < a->n_names && n < b->n_names && a->names[n] == b->names[n])
+		n++;
+	return n;
+}
+
+/* Time as bcc's offcputime has it: in microseconds, at least one. */
+static uint64_t shown(const struct export *export, uint64_t n)
+{
+	bool is_time = view_is_time(&export->profile->stacks->events, export->counts->view);
+
+	if (!is_time || export_is_heap(export))
+		return n;
+	return n < NANOSECONDS_A_MICROSECOND ? 1 : n / NANOSECONDS_A_MICROSECOND;
+}
+
+static int put_line(const struct export *export, const struct stack_count *count, struct line *line)
+{
+	size_t i = line->count ? count_common_names(line->count, count) : 0;
+	size_t used = i ? line->ends[i - 1] : 0;
+
+	for (; i < count->n_names; i++) {
+		if (i && used < LINE_SIZE_MAX)
+			line->text[used++] = ';';
+		used = put_name(line, used,
+				names_text(&export->profile->stacks->names, count->names[i]));
+		line->ends[i] = used;
+	}
+	line->count = count;
+	if (used == LINE_SIZE_MAX)
+		++*counters_get(export->counters, "refused", "long-lines");
+	used += sprintf(line->text + used, " %" PRIu64 "\n", shown(export, count->n_samples));
+	return output_add(export->output, line->text, used);
+}
+
+static int put_other(const struct export *export)
+{
+	char text[64];
+	int size = sprintf(text, "[more-stacks-than-fit] %" PRIu64 "\n",
+			   shown(export, export->counts->counts.n_other));
+
+	return output_add(export->output, text, size);
+}
+
+/* The names on the way from a node outwards, turned round; a path is no longer than a stack. */
+static size_t put_path(const struct profile *profile, uint32_t node, uint32_t thread,
+		       uint32_t names[STACK_COUNT_NAMES_MAX])
+{
+	const struct profile_process *process =
+		&profile->processes[profile->threads[thread].process];
+	size_t first = STACK_COUNT_NAMES_MAX;
+
+	for (; node && first > 1; node = profile->nodes[node].parent) {
+		const uint32_t *label = &profile->locations[profile->nodes[node].location].label;
+		size_t n;
+		const uint32_t *list = names_of_label(&profile->stacks->names, label, &n);
+
+		while (n-- > 0 && first > 1)
+			names[--first] = names_meaning(&profile->stacks->names, list[n]);
+	}
+	names[--first] = process->name;
+	memmove(names, names + first, (STACK_COUNT_NAMES_MAX - first) * sizeof(*names));
+	return STACK_COUNT_NAMES_MAX - first;
+}
+
+/* The stacks of a heap take the place of those of samples. */
+static int count_heap(const struct export *export)
+{
+	const struct profile *profile = export->profile;
+	_cleanup_free_ uint32_t *names = calloc(STACK_COUNT_NAMES_MAX, sizeof(*names));
+	int r = names ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < profile->n_samples && r == 0; i++) {
+		const struct profile_sample *sample = &profile->samples[i];
+		size_t n = put_path(profile, sample->node, sample->thread, names);
+
+		r = stack_counts_add_many(&export->counts->counts, names, n, sample->weight);
+	}
+	return r;
+}
+
+/* What stands in the lines is what was counted. */
+static int check_sum(const struct export *export, const struct stack_count *list, size_t n)
+{
+	uint64_t sum = export->counts->counts.n_other;
+
+	for (size_t i = 0; i < n; i++)
+		sum_add(&sum, list[i].n_samples);
+	return sum == export->counts->n_counted ? 0 : -ENOTRECOVERABLE;
+}
+
+static int write_file(const struct export *export)
+{
+	_cleanup_free_ struct stack_count *list = NULL;
+	_cleanup_free_ struct line *line = malloc(sizeof(*line));
+	_cleanup_free_ uint32_t *ranks = NULL;
+	size_t n = 0;
+	int r;
+
+	if (!line)
+		return -ENOMEM;
+	line->count = NULL;
+	r = export_is_heap(export) ? count_heap(export) : 0;
+	if (r == 0)
+		r = names_rank(&export->profile->stacks->names, &ranks);
+	if (r == 0)
+		r = stack_counts_list(&export->counts->counts, compare, ranks, &list, &n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = put_line(export, &list[i], line);
+	if (r == 0 && export->counts->counts.n_other)
+		r = put_other(export);
+	return r < 0 || export_is_heap(export) ? r : check_sum(export, list, n);
+}
+
+const struct format format_folded = {
+	.lacks = "times, losses, source lines, and which binary a function is in",
+	.is_of_counts = true,
+	.write = write_file,
+};

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * OpenTelemetry's profiles (opentelemetry-proto 1.11.0,
+ * opentelemetry/proto/profiles/v1development), as the body of an OTLP request has them: one
+ * ProfilesData. Each sample keeps its time. The first entry of every table of the dictionary is the
+ * one that says nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/sum.h"
+#include "formats/output-stream.h"
+#include "formats/protobuf.h"
+#include "formats/format.h"
+#include "common/base/clock.h"
+#include "profile/groups.h"
+#include "profile/used-names.h"
+#include "profile/wait-reasons.h"
+
+enum data_field { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY = 2 };
+enum resource_profiles_field { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE = 2 };
+enum resource_field { RESOURCE_ATTRIBUTES = 1 };
+enum scope_profiles_field { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES = 2 };
+enum scope_field { SCOPE_NAME = 1, SCOPE_VERSION = 2 };
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLES = 2,
+	PROFILE_TIME = 3,
+	PROFILE_DURATION = 4,
+	PROFILE_PERIOD_TYPE = 5,
+	PROFILE_PERIOD = 6,
+	PROFILE_ATTRIBUTE_INDICES = 11,
+};
+enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
+enum sample_field {
+	SAMPLE_STACK = 1,
+	SAMPLE_ATTRIBUTES = 2,
+	SAMPLE_VALUES = 4,
+	SAMPLE_TIMESTAMPS = 5
+};
+enum dictionary_field {
+	DICTIONARY_MAPPINGS = 1,
+	DICTIONARY_LOCATIONS = 2,
+	DICTIONARY_FUNCTIONS = 3,
+	DICTIONARY_LINKS = 4,
+	DICTIONARY_STRINGS = 5,
+	DICTIONARY_ATTRIBUTES = 6,
+	DICTIONARY_STACKS = 7,
+};
+enum mapping_field { MAPPING_LIMIT = 2, MAPPING_FILENAME = 4, MAPPING_ATTRIBUTES = 5 };
+enum location_field {
+	LOCATION_MAPPING = 1,
+	LOCATION_ADDRESS = 2,
+	LOCATION_LINES = 3,
+	LOCATION_ATTRIBUTES = 4,
+};
+enum line_field { LINE_FUNCTION = 1, LINE_LINE = 2 };
+enum function_field { FUNCTION_NAME = 1, FUNCTION_FILENAME = 3 };
+enum stack_field { STACK_LOCATIONS = 1 };
+enum attribute_field { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE = 2 };
+enum key_value_field { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2 };
+enum any_value_field { ANY_VALUE_STRING = 1, ANY_VALUE_INT = 3 };
+enum link_field { LINK_TRACE_ID = 1, LINK_SPAN_ID = 2 };
+enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
+
+struct writing {
+	const struct export *export;
+	const struct profile *profile;
+	struct profile_groups groups;
+	struct wait_reasons reasons;
+	uint32_t cgroup;	      /* a name: whose resource is put */
+	struct view views[VIEWS_MAX]; /* each a profile of its own */
+	uint64_t sums[VIEWS_MAX];     /* of what has been put of it */
+	size_t n_views;
+	bool has_totals;
+	struct used_names strings;
+	struct pair_map functions;  /* (name, file) → index */
+	struct pair_map attributes; /* (key, number or name with the upper bit set) → index */
+	uint32_t *stack_of_node;    /* 0: none yet */
+	uint32_t n_stacks;
+	struct protobuf function_table, attribute_table, stack_table; /* as they grow */
+	struct protobuf samples, message, inner, value, list;
+	bool has_failed;
+};
+
+#define IS_TEXT (1ULL << 63)
+
+/* Which of its kinds a value is must be told, even if it is empty. */
+static void put_string_value(struct writing *self, const char *text)
+{
+	protobuf_put_element(&self->value, ANY_VALUE_STRING, text, strlen(text));
+}
+
+/* The index of an attribute: a number, or IS_TEXT and a name. */
+static uint64_t find_attribute(struct writing *self, const char *key, uint64_t value)
+{
+	uint32_t key_index = used_names_index_of_text(&self->strings, key);
+	uint64_t *known = pair_map_find(&self->attributes, key_index, value);
+
+	if (known)
+		return *known;
+	if (pair_map_add(&self->attributes, key_index, value, self->attributes.n + 1) < 0) {
+		self->has_failed = true;
+		return 0;
+	}
+	protobuf_reset(&self->value);
+	if (value & IS_TEXT)
+		put_string_value(self, profile_text(self->profile, value));
+	else
+		protobuf_put_present_uint(&self->value, ANY_VALUE_INT, value);
+	protobuf_reset(&self->inner);
+	protobuf_put_uint(&self->inner, ATTRIBUTE_KEY, key_index);
+	protobuf_put_message(&self->inner, ATTRIBUTE_VALUE, &self->value);
+	protobuf_put_message(&self->attribute_table, DICTIONARY_ATTRIBUTES, &self->inner);
+	return self->attributes.n;
+}
+
+/* Of a number: what does not fit into the format's int64 is as large as that can be. */
+static uint64_t find_number(struct writing *self, const char *key, uint64_t value)
+{
+	return find_attribute(self, key, value < IS_TEXT ? value : IS_TEXT - 1);
+}
+
+static uint64_t find_function(struct writing *self, const struct profile_call *call)
+{
+	uint64_t *known = pair_map_find(&self->functions, call->name, call->line.file);
+
+	if (known)
+		return *known;
+	if (pair_map_add(&self->functions, call->name, call->line.file, self->functions.n + 1) <
+	    0) {
+		self->has_failed = true;
+		return 0;
+	}
+	protobuf_reset(&self->inner);
+	protobuf_put_uint(&self->inner, FUNCTION_NAME,
+			  used_names_index(&self->strings, call->name));
+	protobuf_put_uint(&self->inner, FUNCTION_FILENAME,
+			  used_names_index(&self->strings, call->line.file));
+	protobuf_put_message(&self->function_table, DICTIONARY_FUNCTIONS, &self->inner);
+	return self->functions.n;
+}
+
+static uint32_t find_stack(struct writing *self, uint32_t node)
+{
+	if (!node || self->stack_of_node[node])
+		return self->stack_of_node[node];
+	protobuf_reset(&self->list);
+	for (uint32_t at = node; at; at = self->profile->nodes[at].parent) /* leaf first */
+		protobuf_add_uint(&self->list, self->profile->nodes[at].location);
+	protobuf_reset(&self->inner);
+	protobuf_put_bytes(&self->inner, STACK_LOCATIONS, self->list.data, self->list.size);
+	protobuf_put_message(&self->stack_table, DICTIONARY_STACKS, &self->inner);
+	return self->stack_of_node[node] = ++self->n_stacks;
+}
+
+/* Of a wait: what for, and who has ended it. */
+static void add_wait_attributes(struct writing *self, const struct profile_sample *sample)
+{
+	const struct profile_thread *waker = wait_waker(self->profile, sample);
+	uint32_t reason = wait_reason(&self->reasons, sample);
+
+	if (reason)
+		protobuf_add_uint(&self->list,
+				  find_attribute(self, "stackpipe.wait", IS_TEXT | reason));
+	if (!waker)
+		return;
+	protobuf_add_uint(&self->list,
+			  find_attribute(self, "stackpipe.waker.name", IS_TEXT | waker->name));
+	protobuf_add_uint(&self->list, find_number(self, "stackpipe.waker.id", waker->tid));
+}
+
+static void put_attributes(struct writing *self, const struct profile_sample *sample)
+{
+	const struct profile_thread *thread = &self->profile->threads[sample->thread];
+	const struct profile_process *process = &self->profile->processes[thread->process];
+
+	protobuf_reset(&self->list);
+	protobuf_add_uint(&self->list, find_number(self, "process.pid", process->pid));
+	protobuf_add_uint(&self->list,
+			  find_attribute(self, "process.executable.name", IS_TEXT | process->name));
+	protobuf_add_uint(&self->list, find_number(self, "thread.id", thread->tid));
+	protobuf_add_uint(&self->list, find_attribute(self, "thread.name", IS_TEXT | thread->name));
+	add_wait_attributes(self, sample);
+	protobuf_put_bytes(&self->message, SAMPLE_ATTRIBUTES, self->list.data, self->list.size);
+}
+
+/* The time of a sample since 1970, where the stream tells it. */
+static uint64_t unix_time(const struct writing *self, uint64_t time)
+{
+	const struct wire_hello *hello = &self->profile->stacks->hello;
+
+	return time - hello->start_time + hello->start_unix_time;
+}
+
+/* Values of samples that count other than 1 each. */
+static void put_values(struct writing *self, const struct profile_group *group, struct view view)
+{
+	protobuf_reset(&self->list);
+	for (size_t i = 0; i < group->n; i++) {
+		uint32_t number = self->groups.order[group->first + i];
+		uint64_t n = profile_amount(self->profile, view, &self->profile->samples[number]);
+
+		if (n)
+			protobuf_add_uint(&self->list, n);
+	}
+	protobuf_put_bytes(&self->message, SAMPLE_VALUES, self->list.data, self->list.size);
+}
+
+/* All samples of a thread with the same stack that are in a view: one for each time. */
+static void put_sample(struct writing *self, const struct profile_group *group, size_t view_number)
+{
+	uint32_t stack, process = self->profile->threads[group->thread].process;
+	struct view view = self->views[view_number];
+	uint64_t sum = profile_group_amount(&self->groups, self->profile, group, view);
+
+	if (self->profile->processes[process].cgroup != self->cgroup || !sum)
+		return;
+	sum_add(&self->sums[view_number], sum);
+	stack = find_stack(self, group->node);
+	protobuf_reset(&self->message);
+	protobuf_put_uint(&self->message, SAMPLE_STACK, stack);
+	put_attributes(self, profile_group_sample(&self->groups, self->profile, group));
+	if (view.kind != VIEW_SAMPLES || self->profile->has_repeats)
+		put_values(self, group, view);
+	protobuf_reset(&self->list);
+	for (size_t i = 0; i < group->n; i++) {
+		uint32_t number = self->groups.order[group->first + i];
+		const struct profile_sample *sample = &self->profile->samples[number];
+
+		if (profile_amount(self->profile, view, sample))
+			protobuf_add_fixed64(&self->list, unix_time(self, sample->time));
+	}
+	protobuf_put_bytes(&self->message, SAMPLE_TIMESTAMPS, self->list.data, self->list.size);
+	protobuf_put_message(&self->samples, PROFILE_SAMPLES, &self->message);
+}
+
+static void put_value_type(struct writing *self, struct protobuf *message, uint32_t field,
+			   const char *type, const char *unit)
+{
+	protobuf_reset(&self->inner);
+	protobuf_put_uint(&self->inner, VALUE_TYPE_TYPE,
+			  used_names_index_of_text(&self->strings, type));
+	protobuf_put_uint(&self->inner, VALUE_TYPE_UNIT,
+			  used_names_index_of_text(&self->strings, unit));
+	protobuf_put_message(message, field, &self->inner);
+}
+
+/* What was lost, and how stacks ended: attributes of the profile. */
+static void put_totals(struct writing *self, struct protobuf *profile)
+{
+	const struct stacks *stacks = self->profile->stacks;
+	struct protobuf indices = { 0 };
+	char key[64];
+
+	protobuf_add_uint(&indices, find_number(self, "stackpipe.lost", stacks->n_lost));
+	protobuf_add_uint(&indices, find_number(self, "stackpipe.left-out", stacks->n_left_out));
+	protobuf_add_uint(&indices,
+			  find_number(self, "stackpipe.incomplete", !self->export->is_whole));
+	for (uint32_t i = 0; i < STACKS_ENDS; i++) {
+		const char *name = stacks_end_name(i);
+
+		if (!stacks->n_ends[i])
+			continue;
+		snprintf(key, sizeof(key), "stackpipe.%s", name);
+		protobuf_add_uint(&indices, find_number(self, key, stacks->n_ends[i]));
+	}
+	protobuf_put_bytes(profile, PROFILE_ATTRIBUTE_INDICES, indices.data, indices.size);
+	self->has_failed |= indices.has_failed;
+	protobuf_deinit(&indices);
+}
+
+static void put_profile(struct writing *self, struct protobuf *scope, size_t number)
+{
+	const struct stacks *stacks = self->profile->stacks;
+	struct view view = self->views[number];
+	bool is_clock = event_is_time(&stacks->events.list[0]);
+
+	protobuf_reset(&self->samples);
+	for (size_t i = 0; i < self->groups.n; i++)
+		put_sample(self, &self->groups.list[i], number);
+	put_value_type(self, &self->samples, PROFILE_SAMPLE_TYPE, view_name(&stacks->events, view),
+		       view_is_time(&stacks->events, view) ? "nanoseconds" : "count");
+	protobuf_put_fixed64(&self->samples, PROFILE_TIME, stacks->hello.start_unix_time);
+	protobuf_put_uint(&self->samples, PROFILE_DURATION,
+			  stacks->last_time - stacks->hello.start_time);
+	put_value_type(self, &self->samples, PROFILE_PERIOD_TYPE,
+		       is_clock ? "cpu" : stacks->hello.event, is_clock ? "nanoseconds" : "count");
+	if (is_clock && stacks->hello.rate)
+		protobuf_put_uint(&self->samples, PROFILE_PERIOD,
+				  NANOSECONDS_A_SECOND / stacks->hello.rate);
+	if (!self->has_totals) /* they are of all resources together */
+		put_totals(self, &self->samples);
+	self->has_totals = true;
+	protobuf_put_message(scope, SCOPE_PROFILES_PROFILES, &self->samples);
+}
+
+/* One of each view, as they have one kind of value; of a single event that of its samples. */
+static void put_profiles(struct writing *self, struct protobuf *scope)
+{
+	for (size_t i = 0; i < self->n_views; i++)
+		put_profile(self, scope, i);
+}
+
+static void choose_views(struct writing *self)
+{
+	const struct events *events = &self->profile->stacks->events;
+	size_t n = events_views(events, self->views);
+
+	self->n_views = events->n > 1 ? n : 1;
+}
+
+static int check_sums(const struct writing *self)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < self->n_views && r == 0; i++)
+		r = profile_check_sum(self->profile, self->views[i], self->sums[i]);
+	return r;
+}
+
+/* One that is empty is not put. */
+static void add_resource_attribute(struct writing *self, const char *key, const char *value)
+{
+	if (!*value)
+		return;
+	protobuf_reset(&self->value);
+	put_string_value(self, value);
+	protobuf_reset(&self->inner);
+	protobuf_put_text(&self->inner, KEY_VALUE_KEY, key);
+	protobuf_put_message(&self->inner, KEY_VALUE_VALUE, &self->value);
+	protobuf_put_message(&self->message, RESOURCE_ATTRIBUTES, &self->inner);
+}
+
+/* The host, and as far as it is known the container, or what else makes a control group. */
+static void put_resource(struct writing *self, const struct profile_process *process,
+			 struct protobuf *resource_profiles)
+{
+	protobuf_reset(&self->message);
+	add_resource_attribute(self, "host.name", self->profile->stacks->hello.host);
+	add_resource_attribute(self, "container.id",
+			       profile_text(self->profile, process->container));
+	add_resource_attribute(self, "systemd.unit", profile_text(self->profile, process->unit));
+	add_resource_attribute(self, "process.linux.cgroup",
+			       profile_text(self->profile, process->cgroup));
+	protobuf_put_message(resource_profiles, RESOURCE_PROFILES_RESOURCE, &self->message);
+}
+
+static void put_resource_profiles(struct writing *self, const struct profile_process *process,
+				  struct protobuf *data)
+{
+	struct protobuf resource_profiles = { 0 }, scope_profiles = { 0 };
+
+	put_resource(self, process, &resource_profiles);
+	protobuf_reset(&self->inner);
+	protobuf_put_text(&self->inner, SCOPE_NAME, "stackpipe");
+	protobuf_put_text(&self->inner, SCOPE_VERSION, STACKPIPE_VERSION);
+	protobuf_put_message(&scope_profiles, SCOPE_PROFILES_SCOPE, &self->inner);
+	put_profiles(self, &scope_profiles);
+	protobuf_put_message(&resource_profiles, RESOURCE_PROFILES_SCOPE, &scope_profiles);
+	protobuf_put_message(data, DATA_RESOURCE_PROFILES, &resource_profiles);
+	protobuf_deinit(&resource_profiles);
+	protobuf_deinit(&scope_profiles);
+}
+
+/* A resource for each control group; where none is known, one for all. */
+static int put_resources(struct writing *self, struct protobuf *data)
+{
+	const struct profile *profile = self->profile;
+	struct pair_map known;
+	int r = 0;
+
+	pair_map_init(&known, profile->n_processes + 1);
+	for (size_t i = 0; (i < profile->n_processes || i == 0) && r == 0; i++) {
+		const struct profile_process none = { 0 };
+		const struct profile_process *process =
+			profile->n_processes ? &profile->processes[i] : &none;
+
+		self->cgroup = process->cgroup;
+		if (pair_map_find(&known, self->cgroup, 0))
+			continue;
+		r = pair_map_add(&known, self->cgroup, 0, 1);
+		put_resource_profiles(self, process, data);
+	}
+	pair_map_deinit(&known);
+	return r;
+}
+
+static void put_mappings(struct writing *self, struct protobuf *dictionary)
+{
+	const struct profile *profile = self->profile;
+
+	protobuf_put_element(dictionary, DICTIONARY_MAPPINGS, NULL, 0);
+	for (size_t i = 1; i < profile->n_modules; i++) {
+		const struct profile_module *module = &profile->modules[i];
+		uint64_t build_id =
+			module->build_id ? find_attribute(self, "process.executable.build_id.gnu",
+							  IS_TEXT | module->build_id)
+					 : 0;
+
+		protobuf_reset(&self->message);
+		protobuf_put_uint(&self->message, MAPPING_LIMIT, UINT64_MAX);
+		protobuf_put_uint(&self->message, MAPPING_FILENAME,
+				  used_names_index(&self->strings, module->path));
+		if (build_id) {
+			protobuf_reset(&self->list);
+			protobuf_add_uint(&self->list, build_id);
+			protobuf_put_bytes(&self->message, MAPPING_ATTRIBUTES, self->list.data,
+					   self->list.size);
+		}
+		protobuf_put_message(dictionary, DICTIONARY_MAPPINGS, &self->message);
+	}
+}
+
+/* As the semantic conventions call them. */
+static const char *frame_type(enum profile_location_kind kind)
+{
+	return kind == PROFILE_KERNEL ? "kernel" : "native";
+}
+
+static void put_location(struct writing *self, struct protobuf *dictionary,
+			 const struct profile_location *location)
+{
+	struct profile *profile = (void *)self->profile;
+
+	protobuf_reset(&self->message);
+	protobuf_put_uint(&self->message, LOCATION_MAPPING, location->module);
+	if (location->kind != PROFILE_CUT)
+		protobuf_put_uint(&self->message, LOCATION_ADDRESS, location->offset);
+	for (uint32_t i = location->n_calls; i-- > 0;) { /* the innermost first */
+		const struct profile_call *call = &profile->calls[location->first_call + i];
+		uint64_t function = find_function(self, call);
+
+		protobuf_reset(&self->inner);
+		protobuf_put_uint(&self->inner, LINE_FUNCTION, function);
+		protobuf_put_uint(&self->inner, LINE_LINE, call->line.line);
+		protobuf_put_message(&self->message, LOCATION_LINES, &self->inner);
+	}
+	if (location->kind != PROFILE_CUT) {
+		const char *type = frame_type(location->kind);
+		uint32_t name = names_intern(&self->profile->stacks->names, type, strlen(type));
+
+		protobuf_reset(&self->list);
+		protobuf_add_uint(&self->list,
+				  find_attribute(self, "profile.frame.type", IS_TEXT | name));
+		protobuf_put_bytes(&self->message, LOCATION_ATTRIBUTES, self->list.data,
+				   self->list.size);
+	}
+	protobuf_put_message(dictionary, DICTIONARY_LOCATIONS, &self->message);
+}
+
+static void put_link(struct writing *self, struct protobuf *dictionary)
+{
+	static const char zeros[TRACE_ID_SIZE];
+
+	protobuf_reset(&self->message);
+	protobuf_put_bytes(&self->message, LINK_TRACE_ID, zeros, TRACE_ID_SIZE);
+	protobuf_put_bytes(&self->message, LINK_SPAN_ID, zeros, SPAN_ID_SIZE);
+	protobuf_put_message(dictionary, DICTIONARY_LINKS, &self->message);
+}
+
+/* A table that has grown as a message of its own: its fields are those of the dictionary. */
+static void append_table(struct protobuf *dictionary, uint32_t field, const struct protobuf *table)
+{
+	protobuf_put_element(dictionary, field, NULL, 0);
+	protobuf_append(dictionary, table);
+}
+
+static void put_dictionary(struct writing *self, struct protobuf *data)
+{
+	const struct profile *profile = self->profile;
+	struct protobuf dictionary = { 0 };
+
+	put_mappings(self, &dictionary);
+	protobuf_put_element(&dictionary, DICTIONARY_LOCATIONS, NULL, 0);
+	for (size_t i = 1; i < profile->n_locations; i++)
+		put_location(self, &dictionary, &profile->locations[i]);
+	append_table(&dictionary, DICTIONARY_FUNCTIONS, &self->function_table);
+	put_link(self, &dictionary);
+	append_table(&dictionary, DICTIONARY_ATTRIBUTES, &self->attribute_table);
+	append_table(&dictionary, DICTIONARY_STACKS, &self->stack_table);
+	for (size_t i = 0; i < self->strings.n; i++) {
+		const char *text = used_names_text(&self->strings, i);
+
+		protobuf_put_element(&dictionary, DICTIONARY_STRINGS, text, strlen(text));
+	}
+	protobuf_put_message(data, DATA_DICTIONARY, &dictionary);
+	protobuf_deinit(&dictionary);
+}
+
+static int write_data(const struct export *export, const struct protobuf *data)
+{
+	FILE *out = output_stream_open(export->output, OUTPUT_PLAIN);
+
+	if (!out)
+		return -ENOMEM;
+	fwrite(data->data, 1, data->size, out);
+	return output_stream_close(out);
+}
+
+static int put_all(struct writing *self)
+{
+	struct protobuf data = { 0 };
+	int r = profile_groups_init(&self->groups, self->profile);
+
+	if (r == 0)
+		r = wait_reasons_init(&self->reasons, self->profile);
+	self->stack_of_node = calloc(self->profile->n_nodes, sizeof(*self->stack_of_node));
+	if (r < 0 || !self->stack_of_node)
+		return -ENOMEM;
+	r = put_resources(self, &data);
+	if (r < 0)
+		return r;
+	put_dictionary(self, &data);
+	r = self->has_failed || self->strings.has_failed || data.has_failed
+		    ? -ENOMEM
+		    : write_data(self->export, &data);
+	protobuf_deinit(&data);
+	return r;
+}
+
+static int write_file(const struct export *export)
+{
+	struct writing self = { .export = export, .profile = export->profile };
+	struct protobuf *const messages[] = { &self.function_table, &self.attribute_table,
+					      &self.stack_table,    &self.samples,
+					      &self.message,	    &self.inner,
+					      &self.value,	    &self.list };
+	int r;
+
+	pair_map_init(&self.functions, PROFILE_CALLS_MAX);
+	pair_map_init(&self.attributes, PROFILE_CALLS_MAX);
+	r = used_names_init(&self.strings, &export->profile->stacks->names);
+	choose_views(&self);
+	if (r == 0)
+		r = put_all(&self);
+	if (r == 0)
+		r = check_sums(&self);
+	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		protobuf_deinit(messages[i]);
+	free(self.stack_of_node);
+	profile_groups_deinit(&self.groups);
+	wait_reasons_deinit(&self.reasons);
+	pair_map_deinit(&self.functions);
+	pair_map_deinit(&self.attributes);
+	used_names_deinit(&self.strings);
+	return r;
+}
+
+const struct format format_otlp = {
+	.wants = RECORDER_LOSSES,
+	.write = write_file,
+};

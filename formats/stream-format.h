@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A format that is written while the stream comes, in its order. */
+#pragma once
+
+#include "formats/output.h"
+#include "profile/stacks.h"
+
+/* Records that such a format gets as they are, if it takes them. */
+#define STREAM_FORMAT_RECORDS(RECORD)                                                              \
+	RECORD(heap_events)                                                                        \
+	RECORD(heap_lost)                                                                          \
+	RECORD(mark)                                                                               \
+	RECORD(counter)                                                                            \
+	RECORD(counter_values)                                                                     \
+	RECORD(thread_time)                                                                        \
+	RECORD(file)                                                                               \
+	RECORD(message)                                                                            \
+	RECORD(lost)
+
+/* `self`: the writer, of zeroes before `begin`. All return 0 or -errno. */
+struct stream_format {
+	size_t size; /* of the writer */
+	/* All three are borrowed. */
+	int (*begin)(void *self, struct stage *stage, struct stacks *stacks, struct output *output);
+	/*
+	 * A frame that was not met before, or not lately: `ret_value` is kept for when it is met
+	 * again.
+	 */
+	int (*add_frame)(void *self, const struct named_stack *stack,
+			 const struct wire_frame *frame, const struct frame_name *name,
+			 uint64_t *ret_value);
+	int (*add_stack)(void *self, const struct named_stack *stack);
+	int (*add_heap_stack)(void *self, const struct named_stack *stack,
+			      const struct wire_heap_stack *record);
+	int (*exit_process)(void *self, const struct process *process, uint64_t time);
+	/* These may be NULL. */
+#define RECORD(name) int (*add_##name)(void *self, const struct wire_##name *record);
+	STREAM_FORMAT_RECORDS(RECORD)
+#undef RECORD
+	int (*end)(void *self, bool is_whole);
+	void (*free)(void *self);
+};

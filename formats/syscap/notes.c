@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/syscap/notes.h"
+#include "common/stream/build-id.h"
+#include "common/base/text.h"
+
+enum {
+	PIECE_SIZE = 16 * 1024, /* then a piece of the file is due */
+	NAME_SIZE = 128,
+	SOURCE_LINE_SIZE = 24,	       /* a file's number and a line's */
+	LINE_SIZE = 2 * WIRE_NAME_MAX, /* of the longest line: all lines of a place, or a path */
+	THREADS_TOLD_MAX = 1 << 20,
+	PLACES_TOLD_MAX = 1 << 22,
+};
+
+void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files)
+{
+	*notes = (struct syscap_notes){
+		.files = files,
+		.thread_times = { .path = SYSCAP_THREAD_TIMES_FILE },
+		.thread_names = { .path = SYSCAP_THREAD_NAMES_FILE },
+		.cgroups = { .path = SYSCAP_CGROUPS_FILE },
+		.source_lines = { .path = SYSCAP_SOURCE_LINES_FILE },
+	};
+	pair_map_init(&notes->told_threads, THREADS_TOLD_MAX);
+	pair_map_init(&notes->told_places, PLACES_TOLD_MAX);
+	pair_map_init(&notes->told_files, PLACES_TOLD_MAX);
+}
+
+void syscap_notes_deinit(struct syscap_notes *notes)
+{
+	free(notes->thread_times.text);
+	free(notes->thread_names.text);
+	free(notes->cgroups.text);
+	free(notes->source_lines.text);
+	pair_map_deinit(&notes->told_threads);
+	pair_map_deinit(&notes->told_places);
+	pair_map_deinit(&notes->told_files);
+}
+
+static int put_piece(struct syscap_notes *notes, struct syscap_note *note, uint64_t time,
+		     int is_last)
+{
+	size_t size = note->size;
+
+	note->size = 0;
+	return syscap_files_put_piece(notes->files, note->path, time, note->text, size, is_last);
+}
+
+static int add_line(struct syscap_notes *notes, struct syscap_note *note, uint64_t time,
+		    const char *format, ...) __attribute__((format(printf, 4, 5)));
+static int add_line(struct syscap_notes *notes, struct syscap_note *note, uint64_t time,
+		    const char *format, ...)
+{
+	va_list arguments;
+
+	if (!note->text)
+		note->text = malloc(PIECE_SIZE + LINE_SIZE);
+	if (!note->text)
+		return -ENOMEM;
+	va_start(arguments, format);
+	note->size += vsnprintf(note->text + note->size, LINE_SIZE, format, arguments);
+	va_end(arguments);
+	return note->size < PIECE_SIZE ? 0 : put_piece(notes, note, time, 0);
+}
+
+int syscap_note_thread_time(struct syscap_notes *notes, int32_t pid,
+			    const struct wire_thread_time *record)
+{
+	return add_line(notes, &notes->thread_times, record->time, SYSCAP_THREAD_TIME, record->time,
+			pid, record->tid, record->on_cpu, record->off_cpu, record->n_waits);
+}
+
+int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path, uint64_t time)
+{
+	char text[CGROUP_PATH_MAX];
+
+	return add_line(notes, &notes->cgroups, time, SYSCAP_CGROUP, pid,
+			text_clean_string(path, text, sizeof(text)));
+}
+
+int syscap_note_thread(struct syscap_notes *notes, struct names *names,
+		       const struct named_stack *stack, struct syscap_time when, int32_t tid)
+{
+	uint32_t name =
+		names_of_thread(names, stack->process, stack->record->process, stack->record->tid);
+	uint64_t *told = pair_map_find(&notes->told_threads, when.pid, tid);
+	char text[NAME_SIZE];
+	int r;
+
+	if (told ? *told == name
+		 : !stack->process || !strcmp(names_text(names, name), stack->process->name))
+		return 0;
+	if (told)
+		*told = name;
+	else if ((r = pair_map_add(&notes->told_threads, when.pid, tid, name)) < 0)
+		return r == -ENOMEM ? r : 0;
+	return add_line(notes, &notes->thread_names, when.time, SYSCAP_THREAD_NAME, when.time,
+			when.pid, tid,
+			text_clean_string(names_text(names, name), text, sizeof(text)));
+}
+
+/* Notes that something is told: 1, or 0 if it was, or there is no room for one more; -ENOMEM. */
+static int begin_telling(struct pair_map *told, uint64_t a, uint64_t b)
+{
+	int r = pair_map_find(told, a, b) ? -EEXIST : pair_map_add(told, a, b, 1);
+
+	return r == -ENOMEM ? r : r == 0;
+}
+
+static int tell_image(struct syscap_notes *notes, const struct frame_name *frame, uint64_t time)
+{
+	int r = begin_telling(&notes->told_places, frame->image_number, UINT64_MAX);
+	char hex[BUILD_ID_TEXT], path[WIRE_NAME_MAX];
+
+	if (r <= 0)
+		return r;
+	build_id_text(frame->image->build_id, frame->image->build_id_size, hex);
+	return add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_IMAGE, frame->image_number,
+			frame->image->inode, hex,
+			text_clean_string(frame->image->path, path, sizeof(path)));
+}
+
+static int tell_file(struct syscap_notes *notes, const struct names *names, uint32_t file,
+		     uint64_t time)
+{
+	int r = file ? begin_telling(&notes->told_files, file, 0) : 0;
+
+	return r <= 0 ? r
+		      : add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_FILE, file,
+				 names_text(names, file));
+}
+
+/* The lines of a frame's function and of what is inlined there. How many; 0: none is known. */
+static size_t lines_of(const struct names *names, const struct frame_name *frame,
+		       const struct source_line **ret)
+{
+	size_t n = 1;
+	bool has_line = false;
+
+	*ret = &frame->place->line;
+	if (frame->label & NAMES_LIST) {
+		names_of_label(names, &frame->label, &n);
+		*ret = inlined_calls_lines(&names->inlined, frame->label & ~NAMES_LIST);
+	}
+	for (size_t i = 0; i < n; i++)
+		has_line |= (*ret)[i].file != 0;
+	return has_line ? n : 0;
+}
+
+int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
+		      const struct frame_name *frame, uint64_t time)
+{
+	char text[(INLINED_CALLS_MAX + 1) * SOURCE_LINE_SIZE] = "";
+	const struct source_line *lines;
+	size_t n, size = 0;
+	int r;
+
+	if (!frame->place || !frame->image || frame->image->kind != WIRE_image_kind_FILE)
+		return 0;
+	n = lines_of(names, frame, &lines);
+	r = n ? begin_telling(&notes->told_places, frame->image_number, frame->offset) : 0;
+	if (r <= 0)
+		return r;
+	r = tell_image(notes, frame, time);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = tell_file(notes, names, lines[i].file, time);
+		size += snprintf(text + size, sizeof(text) - size, SYSCAP_SOURCE_LINE,
+				 lines[i].file, lines[i].line);
+	}
+	return r < 0 ? r
+		     : add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_PLACE,
+				frame->image_number, frame->offset, text);
+}
+
+int syscap_notes_end(struct syscap_notes *notes, uint64_t time)
+{
+	struct syscap_note *all[] = { &notes->thread_times, &notes->thread_names, &notes->cgroups,
+				      &notes->source_lines };
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && r == 0; i++)
+		if (all[i]->text)
+			r = put_piece(notes, all[i], time, 1);
+	return r;
+}
