@@ -61,14 +61,14 @@ static void print_ends(const struct capture_sink *self, uint64_t n_samples)
 				 n_samples));
 }
 
-struct function {
+struct hot_function {
 	uint32_t name;
 	uint64_t n_self;
 };
 
 static int by_self(const void *a, const void *b)
 {
-	const struct function *left = a, *right = b;
+	const struct hot_function *left = a, *right = b;
 
 	if (left->n_self != right->n_self)
 		return left->n_self > right->n_self ? -1 : 1;
@@ -78,7 +78,7 @@ static int by_self(const void *a, const void *b)
 static void print_functions(const struct capture_sink *self, uint64_t n_samples)
 {
 	const struct names *names = &self->recording.recorder.stacks.names;
-	_cleanup_free_ struct function *functions = calloc(names->n + 1, sizeof(*functions));
+	_cleanup_free_ struct hot_function *functions = calloc(names->n + 1, sizeof(*functions));
 
 	if (!functions)
 		return;

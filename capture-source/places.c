@@ -263,7 +263,7 @@ static uint64_t hash_name(const struct place_name *name)
 /* Of a place with other calls than these nothing is known. How many. */
 static size_t lines_of_place(const struct places *places, uint64_t image, uint64_t offset,
 			     const struct place_name *name,
-			     struct source_line ret[static SOURCE_LINES_AT_PLACE_MAX])
+			     struct capture_line ret[static SOURCE_LINES_AT_PLACE_MAX])
 {
 	const uint64_t *number = pair_map_find(&places->lines_of, image, 0);
 	size_t n = number ? source_lines_find(&places->lines, *number, offset, ret) : 0;
@@ -274,7 +274,7 @@ static size_t lines_of_place(const struct places *places, uint64_t image, uint64
 static int put_name(struct places *places, uint64_t image, uint64_t offset,
 		    const struct place_name *name)
 {
-	struct source_line lines[SOURCE_LINES_AT_PLACE_MAX];
+	struct capture_line lines[SOURCE_LINES_AT_PLACE_MAX];
 	size_t n_lines = lines_of_place(places, image, offset, name, lines);
 	char room[LONG_NAME_MAX + 1];
 	struct wire_symbol symbol = {

@@ -11,11 +11,11 @@
 enum { FILES_MAX = 1 << 22, DIGITS_MAX = 20 };
 
 /* A text that is taken apart from its beginning on. */
-struct words {
+struct line_words {
 	const char *at, *end;
 };
 
-static bool take_char(struct words *words, char wanted)
+static bool take_char(struct line_words *words, char wanted)
 {
 	if (words->at == words->end || *words->at != wanted)
 		return false;
@@ -23,7 +23,7 @@ static bool take_char(struct words *words, char wanted)
 	return true;
 }
 
-static bool take_number(struct words *words, unsigned base, uint64_t *ret)
+static bool take_number(struct line_words *words, unsigned base, uint64_t *ret)
 {
 	const char *start = words->at;
 
@@ -55,7 +55,7 @@ static int add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value)
 }
 
 /* "f 7 /usr/src/a.c" */
-static int read_file(struct source_lines *lines, struct words words)
+static int read_file(struct source_lines *lines, struct line_words words)
 {
 	uint64_t number;
 
@@ -65,7 +65,7 @@ static int read_file(struct source_lines *lines, struct words words)
 }
 
 /* "i 3 1234567 build-id /usr/bin/a" */
-static int read_image(struct source_lines *lines, struct words words)
+static int read_image(struct source_lines *lines, struct line_words words)
 {
 	uint64_t number, inode;
 	const char *build_id, *path;
@@ -83,7 +83,7 @@ static int read_image(struct source_lines *lines, struct words words)
 }
 
 /* "p 3 1f00 7:42 9:10" */
-static int read_place(struct source_lines *lines, struct words words)
+static int read_place(struct source_lines *lines, struct line_words words)
 {
 	uint64_t image, offset;
 
@@ -95,7 +95,7 @@ static int read_place(struct source_lines *lines, struct words words)
 
 int source_lines_read(struct source_lines *lines, const char *text, size_t size)
 {
-	struct words rest = { text, text + size };
+	struct line_words rest = { text, text + size };
 	int r = 0;
 
 	pair_map_init(&lines->files, FILES_MAX);
@@ -104,7 +104,7 @@ int source_lines_read(struct source_lines *lines, const char *text, size_t size)
 	lines->end = rest.end;
 	while (rest.at < rest.end && r == 0) {
 		const char *end = memchr(rest.at, '\n', rest.end - rest.at);
-		struct words words = { rest.at + 2, end };
+		struct line_words words = { rest.at + 2, end };
 
 		if (!end) /* the last one is not whole */
 			break;
@@ -149,10 +149,11 @@ static struct wire_string file_of(const struct source_lines *lines, uint64_t num
 }
 
 size_t source_lines_find(const struct source_lines *lines, uint64_t image, uint64_t offset,
-			 struct source_line ret[static SOURCE_LINES_AT_PLACE_MAX])
+			 struct capture_line ret[static SOURCE_LINES_AT_PLACE_MAX])
 {
 	const uint64_t *known = image ? pair_map_find(&lines->places, image, offset) : NULL;
-	struct words words = { known ? (const char *)(uintptr_t)*known : lines->end, lines->end };
+	struct line_words words = { known ? (const char *)(uintptr_t)*known : lines->end,
+				    lines->end };
 	size_t n = 0;
 
 	while (n < SOURCE_LINES_AT_PLACE_MAX && take_char(&words, ' ')) {
@@ -161,7 +162,7 @@ size_t source_lines_find(const struct source_lines *lines, uint64_t image, uint6
 		if (!take_number(&words, 10, &file) || !take_char(&words, ':') ||
 		    !take_number(&words, 10, &line))
 			return 0;
-		ret[n++] = (struct source_line){ file_of(lines, file), line };
+		ret[n++] = (struct capture_line){ file_of(lines, file), line };
 	}
 	return n;
 }

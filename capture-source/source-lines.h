@@ -25,7 +25,7 @@ struct source_lines {
 	const char *end;	/* of the text */
 };
 
-struct source_line {
+struct capture_line {
 	struct wire_string file;
 	uint32_t line;
 };
@@ -40,4 +40,4 @@ uint64_t source_lines_image(const struct source_lines *lines, uint64_t inode, co
 
 /* The lines of a place, its function's first, to those of the innermost call. How many. */
 size_t source_lines_find(const struct source_lines *lines, uint64_t image, uint64_t offset,
-			 struct source_line ret[static SOURCE_LINES_AT_PLACE_MAX]);
+			 struct capture_line ret[static SOURCE_LINES_AT_PLACE_MAX]);

@@ -31,11 +31,11 @@ enum {
 	THREAD_NAME_SHOWN = 150,
 };
 
-struct frame {
+struct firefox_frame {
 	uint32_t location, call, depth, function;
 };
 
-struct function {
+struct firefox_function {
 	uint32_t name, file,
 		module; /* indices of the thread's strings; of its resources, 0: none */
 };
@@ -46,8 +46,8 @@ struct stack {
 
 /* The tables of one thread; those by number are index + 1, and of this thread if so marked. */
 struct thread_tables {
-	struct frame *frames;
-	struct function *functions;
+	struct firefox_frame *frames;
+	struct firefox_function *functions;
 	struct stack *stacks;
 	uint32_t *resources; /* modules */
 	size_t n_frames, n_functions, n_stacks, n_resources;
@@ -55,7 +55,7 @@ struct thread_tables {
 	struct pair_map function_of, frame_of, stack_of, resource_of;
 };
 
-struct writing {
+struct firefox_writer {
 	const struct export *export;
 	const struct profile *profile;
 	FILE *out;
@@ -92,8 +92,8 @@ static void end_tables(struct thread_tables *tables)
 }
 
 /* Whether a pair has a number already, which is `n` if it has none yet. */
-static bool is_known(struct writing *self, struct pair_map *map, uint64_t a, uint64_t b, size_t n,
-		     uint32_t *ret)
+static bool is_known(struct firefox_writer *self, struct pair_map *map, uint64_t a, uint64_t b,
+		     size_t n, uint32_t *ret)
 {
 	uint64_t *known = pair_map_find(map, a, b);
 
@@ -104,7 +104,7 @@ static bool is_known(struct writing *self, struct pair_map *map, uint64_t a, uin
 }
 
 /* The resource of a module, as index + 1. */
-static uint32_t find_resource(struct writing *self, uint32_t module)
+static uint32_t find_resource(struct firefox_writer *self, uint32_t module)
 {
 	struct thread_tables *tables = &self->tables;
 	uint32_t index;
@@ -120,7 +120,7 @@ static uint32_t find_resource(struct writing *self, uint32_t module)
 	return index + 1;
 }
 
-static uint32_t find_function(struct writing *self, const struct profile_location *location,
+static uint32_t find_function(struct firefox_writer *self, const struct profile_location *location,
 			      const struct profile_call *call)
 {
 	struct thread_tables *tables = &self->tables;
@@ -134,7 +134,7 @@ static uint32_t find_function(struct writing *self, const struct profile_locatio
 		self->has_failed = true;
 		return 0;
 	}
-	tables->functions[tables->n_functions++] = (struct function){
+	tables->functions[tables->n_functions++] = (struct firefox_function){
 		.name = used_names_index(&tables->strings, call->name),
 		.file = used_names_index(&tables->strings, call->line.file),
 		.module = find_resource(self, location->module),
@@ -143,7 +143,7 @@ static uint32_t find_function(struct writing *self, const struct profile_locatio
 }
 
 /* The frame of the i-th call at a location. */
-static uint32_t find_frame(struct writing *self, uint32_t number, uint32_t i)
+static uint32_t find_frame(struct firefox_writer *self, uint32_t number, uint32_t i)
 {
 	const struct profile_location *location = &self->profile->locations[number];
 	const struct profile_call *call = &self->profile->calls[location->first_call + i];
@@ -160,12 +160,12 @@ static uint32_t find_frame(struct writing *self, uint32_t number, uint32_t i)
 		return 0;
 	}
 	tables->frames[tables->n_frames++] =
-		(struct frame){ number, location->first_call + i, i, function };
+		(struct firefox_frame){ number, location->first_call + i, i, function };
 	return index;
 }
 
 /* The stack of a node of the profile, as index + 1; its callers are there already. */
-static uint32_t add_stack(struct writing *self, uint32_t node, uint32_t prefix)
+static uint32_t add_stack(struct firefox_writer *self, uint32_t node, uint32_t prefix)
 {
 	struct thread_tables *tables = &self->tables;
 	uint32_t location = self->profile->nodes[node].location;
@@ -187,7 +187,7 @@ static uint32_t add_stack(struct writing *self, uint32_t node, uint32_t prefix)
 }
 
 /* The same for a node whose callers may not be there yet. */
-static uint32_t find_stack(struct writing *self, uint32_t node, uint32_t *path)
+static uint32_t find_stack(struct firefox_writer *self, uint32_t node, uint32_t *path)
 {
 	struct pair_map *known_stacks = &self->tables.stack_of;
 	uint64_t *known = NULL;
@@ -227,12 +227,12 @@ static uint32_t find_stack(struct writing *self, uint32_t node, uint32_t *path)
 
 enum { NEVER_NULL = -2 }; /* no column has it */
 
-static void put_frames(struct writing *self)
+static void put_frames(struct firefox_writer *self)
 {
 	const struct thread_tables *tables = &self->tables;
 	const struct profile *profile = self->profile;
 	FILE *out = self->out;
-	const struct frame *frames = tables->frames;
+	const struct firefox_frame *frames = tables->frames;
 	size_t n = tables->n_frames;
 
 	fprintf(out, ",\n\"frameTable\":{\"length\":%zu", n);
@@ -253,10 +253,10 @@ static void put_frames(struct writing *self)
 	putc('}', out);
 }
 
-static void put_functions(struct writing *self)
+static void put_functions(struct firefox_writer *self)
 {
 	const struct thread_tables *tables = &self->tables;
-	const struct function *functions = tables->functions;
+	const struct firefox_function *functions = tables->functions;
 	FILE *out = self->out;
 	size_t n = tables->n_functions;
 
@@ -276,7 +276,7 @@ static void put_functions(struct writing *self)
 	putc('}', out);
 }
 
-static void put_stacks_and_resources(struct writing *self)
+static void put_stacks_and_resources(struct firefox_writer *self)
 {
 	struct thread_tables *tables = &self->tables;
 	const struct profile *profile = self->profile;
@@ -304,7 +304,7 @@ static void put_stacks_and_resources(struct writing *self)
 }
 
 /* Milliseconds since the beginning. */
-static double when(const struct writing *self, uint64_t time)
+static double when(const struct firefox_writer *self, uint64_t time)
 {
 	uint64_t start = self->profile->stacks->hello.start_time;
 
@@ -312,7 +312,7 @@ static double when(const struct writing *self, uint64_t time)
 }
 
 /* Time in milliseconds. */
-static void put_weights(struct writing *self, const struct profile_thread_samples *samples)
+static void put_weights(struct firefox_writer *self, const struct profile_thread_samples *samples)
 {
 	bool is_time = view_is_time(&self->profile->stacks->events, self->view);
 	FILE *out = self->out;
@@ -332,7 +332,7 @@ static void put_weights(struct writing *self, const struct profile_thread_sample
 }
 
 /* The samples, and with them the other tables are filled. */
-static void put_samples(struct writing *self, const struct profile_thread_samples *samples,
+static void put_samples(struct firefox_writer *self, const struct profile_thread_samples *samples,
 			uint32_t *path)
 {
 	const struct profile *profile = self->profile;
@@ -357,7 +357,7 @@ static void put_samples(struct writing *self, const struct profile_thread_sample
 	fputs("]}", out);
 }
 
-static void add_marker(struct writing *self, enum firefox_marker_kind kind, uint32_t number)
+static void add_marker(struct firefox_writer *self, enum firefox_marker_kind kind, uint32_t number)
 {
 	if (GROWING_LIST_MAKE_ROOM(self->markers, self->n_markers) < 0)
 		self->has_failed = true;
@@ -366,7 +366,7 @@ static void add_marker(struct writing *self, enum firefox_marker_kind kind, uint
 }
 
 /* What is nobody's stands in the first thread, as the profiler knows no other place. */
-static void add_markers_of_all(struct writing *self)
+static void add_markers_of_all(struct firefox_writer *self)
 {
 	for (size_t i = 0; i < self->profile->n_losses; i++)
 		add_marker(self, FIREFOX_LOSS, i);
@@ -375,7 +375,7 @@ static void add_markers_of_all(struct writing *self)
 }
 
 /* Sums of many waits have no time of their own. */
-static void add_waits(struct writing *self, const struct profile_thread_samples *samples)
+static void add_waits(struct firefox_writer *self, const struct profile_thread_samples *samples)
 {
 	for (size_t i = 0; i < samples->n; i++) {
 		uint8_t end = self->profile->samples[samples->list[i]].end;
@@ -385,7 +385,7 @@ static void add_waits(struct writing *self, const struct profile_thread_samples 
 	}
 }
 
-static void put_markers(struct writing *self, const struct profile_thread_samples *samples)
+static void put_markers(struct firefox_writer *self, const struct profile_thread_samples *samples)
 {
 	self->n_markers = 0;
 	if (!self->n_threads)
@@ -396,7 +396,7 @@ static void put_markers(struct writing *self, const struct profile_thread_sample
 			    self->n_markers);
 }
 
-static void put_strings(struct writing *self)
+static void put_strings(struct firefox_writer *self)
 {
 	fputs(",\n\"stringArray\":[\"\"", self->out);
 	for (size_t i = 1; i < self->tables.strings.n; i++) {
@@ -417,7 +417,7 @@ static size_t count_earlier(const struct profile *profile, uint32_t process)
 }
 
 /* One thread in one view: it has one kind of weight. */
-static void put_thread(struct writing *self, const struct profile_thread_samples *samples,
+static void put_thread(struct firefox_writer *self, const struct profile_thread_samples *samples,
 		       uint32_t *path)
 {
 	const struct profile *profile = self->profile;
@@ -455,7 +455,7 @@ static void put_thread(struct writing *self, const struct profile_thread_samples
 	end_tables(&self->tables);
 }
 
-static void put_meta(struct writing *self)
+static void put_meta(struct firefox_writer *self)
 {
 	const struct wire_hello *hello = &self->profile->stacks->hello;
 	uint32_t program = profile_program_name(self->profile);
@@ -506,7 +506,7 @@ static void put_library(FILE *out, const char *path, const char *build_id, const
 	putc('}', out);
 }
 
-static void put_libraries(struct writing *self)
+static void put_libraries(struct firefox_writer *self)
 {
 	const struct profile *profile = self->profile;
 	const struct arch *arch = arch_find(profile->stacks->hello.machine);
@@ -524,7 +524,7 @@ static void put_libraries(struct writing *self)
 }
 
 /* Those of a view, behind others. */
-static int put_threads(struct writing *self, struct view view, uint32_t *path)
+static int put_threads(struct firefox_writer *self, struct view view, uint32_t *path)
 {
 	_cleanup_(profile_threads_deinit) struct profile_threads threads = { 0 };
 	int r = profile_threads_init(&threads, self->profile, view);
@@ -548,7 +548,7 @@ static bool is_told(const struct events *events, struct view view)
 	       (events->n > 1 && (view.event || view.kind == VIEW_WALL));
 }
 
-static int put_all(struct writing *self)
+static int put_all(struct firefox_writer *self)
 {
 	const struct events *events = &self->profile->stacks->events;
 	_cleanup_free_ uint32_t *path = calloc(self->profile->n_nodes, sizeof(*path));
@@ -568,7 +568,7 @@ static int put_all(struct writing *self)
 
 static int write_file(const struct export *export)
 {
-	struct writing self = { .export = export, .profile = export->profile };
+	struct firefox_writer self = { .export = export, .profile = export->profile };
 	int closed, r = wait_reasons_init(&self.reasons, export->profile);
 	if (r < 0)
 		return r;

@@ -32,14 +32,14 @@ static int compare(const void *a, const void *b, void *arg)
 }
 
 /* Lines come in the order of their text: each begins with most of the one before. */
-struct line {
+struct folded_line {
 	char text[LINE_SIZE_MAX + 32];
 	const struct stack_count *count;      /* whose line it is; NULL: none yet */
 	uint32_t ends[STACK_COUNT_NAMES_MAX]; /* behind each name */
 };
 
 /* A frame's name: the separator may not stand in it. */
-static size_t put_name(struct line *line, size_t used, const char *name)
+static size_t put_name(struct folded_line *line, size_t used, const char *name)
 {
 	size_t size = strnlen(name, LINE_SIZE_MAX - used);
 	char *at = line->text + used, *end = mempcpy(at, name, size);
@@ -68,7 +68,8 @@ static uint64_t shown(const struct export *export, uint64_t n)
 	return n < NANOSECONDS_A_MICROSECOND ? 1 : n / NANOSECONDS_A_MICROSECOND;
 }
 
-static int put_line(const struct export *export, const struct stack_count *count, struct line *line)
+static int put_line(const struct export *export, const struct stack_count *count,
+		    struct folded_line *line)
 {
 	size_t i = line->count ? count_common_names(line->count, count) : 0;
 	size_t used = i ? line->ends[i - 1] : 0;
@@ -146,7 +147,7 @@ static int check_sum(const struct export *export, const struct stack_count *list
 static int write_file(const struct export *export)
 {
 	_cleanup_free_ struct stack_count *list = NULL;
-	_cleanup_free_ struct line *line = malloc(sizeof(*line));
+	_cleanup_free_ struct folded_line *line = malloc(sizeof(*line));
 	_cleanup_free_ uint32_t *ranks = NULL;
 	size_t n = 0;
 	int r;

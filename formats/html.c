@@ -39,7 +39,7 @@
 
 enum { PAGE_FORMAT = 3 }; /* of those numbers: pages of another one cannot be compared */
 
-struct writing {
+struct html_writer {
 	const struct export *export;
 	const struct profile *profile;
 	struct tree tree;
@@ -55,17 +55,17 @@ struct writing {
 	uint32_t *sample_of; /* stacks of a heap, from 1 on */
 };
 
-static void put_number(struct writing *self, uint64_t number)
+static void put_number(struct html_writer *self, uint64_t number)
 {
 	protobuf_add_uint(&self->numbers, number);
 }
 
-static void put_name(struct writing *self, uint32_t name)
+static void put_name(struct html_writer *self, uint32_t name)
 {
 	put_number(self, used_names_index(&self->strings, name));
 }
 
-static void put_tree(struct writing *self)
+static void put_tree(struct html_writer *self)
 {
 	const struct tree *tree = &self->tree;
 
@@ -82,7 +82,7 @@ static void put_tree(struct writing *self)
 	}
 }
 
-static void put_threads(struct writing *self)
+static void put_threads(struct html_writer *self)
 {
 	const struct profile *profile = self->profile;
 
@@ -99,7 +99,7 @@ static void put_threads(struct writing *self)
 }
 
 /* The time since the last one that was put, which `last` is then. */
-static void put_time(struct writing *self, uint64_t *last, uint64_t time)
+static void put_time(struct html_writer *self, uint64_t *last, uint64_t time)
 {
 	uint64_t now = time > *last ? time : *last;
 
@@ -134,7 +134,7 @@ static const struct {
 enum { N_HEAP_UNITS = sizeof(heap_units) / sizeof(*heap_units) };
 
 /* As samples of no time: a stack each. */
-static int put_heap_stacks(struct writing *self)
+static int put_heap_stacks(struct html_writer *self)
 {
 	const struct heap *heap = self->export->heap;
 	uint32_t n = 0;
@@ -160,7 +160,7 @@ static int put_heap_stacks(struct writing *self)
 	return 0;
 }
 
-static void put_timeline(struct writing *self)
+static void put_timeline(struct html_writer *self)
 {
 	const struct timeline *timeline = &self->export->heap->timeline;
 
@@ -171,7 +171,7 @@ static void put_timeline(struct writing *self)
 }
 
 /* Its changes, the one `first` and those before `end`; there may be none of any moment. */
-static void put_moment(struct writing *self, size_t first, size_t end)
+static void put_moment(struct html_writer *self, size_t first, size_t end)
 {
 	const struct history_change *changes = self->export->heap->history.changes;
 	size_t n_shown = 0;
@@ -191,7 +191,7 @@ static void put_moment(struct writing *self, size_t first, size_t end)
 	}
 }
 
-static void put_moments(struct writing *self)
+static void put_moments(struct html_writer *self)
 {
 	const struct history *history = &self->export->heap->history;
 	uint64_t last = self->export->heap->timeline.start;
@@ -206,7 +206,7 @@ static void put_moments(struct writing *self)
 }
 
 /* Which of the units is waits; -1: none. */
-static int find_waits(const struct writing *self)
+static int find_waits(const struct html_writer *self)
 {
 	for (size_t i = 0; i < self->n_views; i++)
 		if (view_is_waits(&self->profile->stacks->events, self->views[i]))
@@ -214,13 +214,13 @@ static int find_waits(const struct writing *self)
 	return -1;
 }
 
-static void put_wait(struct writing *self, const struct profile_sample *sample)
+static void put_wait(struct html_writer *self, const struct profile_sample *sample)
 {
 	put_name(self, wait_reason(&self->reasons, sample));
 	put_number(self, sample->waker);
 }
 
-static void put_amounts(struct writing *self, const struct profile_sample *sample)
+static void put_amounts(struct html_writer *self, const struct profile_sample *sample)
 {
 	for (size_t i = 0; i < self->n_views; i++) {
 		uint64_t n = profile_amount(self->profile, self->views[i], sample);
@@ -230,7 +230,7 @@ static void put_amounts(struct writing *self, const struct profile_sample *sampl
 	}
 }
 
-static int check_sums(const struct writing *self)
+static int check_sums(const struct html_writer *self)
 {
 	const struct profile *profile = self->profile;
 	int r = self->n_put == profile->n_taken ? 0 : -ENOTRECOVERABLE;
@@ -240,7 +240,7 @@ static int check_sums(const struct writing *self)
 	return r;
 }
 
-static void put_samples(struct writing *self)
+static void put_samples(struct html_writer *self)
 {
 	const struct profile *profile = self->profile;
 	uint64_t last = self->profile->stacks->hello.start_time;
@@ -259,7 +259,7 @@ static void put_samples(struct writing *self)
 	}
 }
 
-static void put_losses(struct writing *self)
+static void put_losses(struct html_writer *self)
 {
 	const struct profile *profile = self->profile;
 	uint64_t last = self->profile->stacks->hello.start_time;
@@ -271,7 +271,7 @@ static void put_losses(struct writing *self)
 }
 
 /* All values in the order of time. */
-static void put_counter_values(struct writing *self)
+static void put_counter_values(struct html_writer *self)
 {
 	const struct profile *profile = self->profile;
 	uint64_t last = self->profile->stacks->hello.start_time;
@@ -285,7 +285,7 @@ static void put_counter_values(struct writing *self)
 	}
 }
 
-static void put_marks(struct writing *self)
+static void put_marks(struct html_writer *self)
 {
 	uint64_t last = self->profile->stacks->hello.start_time;
 
@@ -302,7 +302,7 @@ static void put_marks(struct writing *self)
 	}
 }
 
-static void put_counters(struct writing *self)
+static void put_counters(struct html_writer *self)
 {
 	for (size_t i = 1; i < self->profile->n_counters; i++) {
 		const struct profile_counter *counter = &self->profile->counters[i];
@@ -314,7 +314,7 @@ static void put_counters(struct writing *self)
 	}
 }
 
-static void put_strings(struct writing *self, struct json *json)
+static void put_strings(struct html_writer *self, struct json *json)
 {
 	fputs(", \"strings\": [\"\"", json->out);
 	for (size_t i = 1; i < self->strings.n; i++) {
@@ -345,7 +345,7 @@ static void put_ends(const struct stacks *stacks, struct json *json)
 }
 
 /* What the page is called by. */
-static void put_program(const struct writing *self, struct json *json)
+static void put_program(const struct html_writer *self, struct json *json)
 {
 	uint32_t name = profile_program_name(self->profile);
 
@@ -354,7 +354,7 @@ static void put_program(const struct writing *self, struct json *json)
 }
 
 /* What samples weigh. Of a heap also what the graph over time needs, and whether to believe it. */
-static void put_units(const struct writing *self, struct json *json)
+static void put_units(const struct html_writer *self, struct json *json)
 {
 	const struct heap *heap = self->export->heap;
 	const struct events *events = &self->profile->stacks->events;
@@ -388,7 +388,7 @@ static void put_units(const struct writing *self, struct json *json)
 }
 
 /* What was recorded, in words and numbers. The strings are complete by now. */
-static void put_header(struct writing *self, FILE *out)
+static void put_header(struct html_writer *self, FILE *out)
 {
 	const struct stacks *stacks = self->profile->stacks;
 	const struct wire_hello *hello = &stacks->hello;
@@ -425,7 +425,7 @@ static void put_header(struct writing *self, FILE *out)
 }
 
 /* Header and numbers, one behind the other. The caller frees it. 0 or -ENOMEM. */
-static int join(struct writing *self, char **ret, size_t *ret_size)
+static int join(struct html_writer *self, char **ret, size_t *ret_size)
 {
 	FILE *out = open_memstream(ret, ret_size);
 	uint32_t size = 0;
@@ -445,7 +445,7 @@ static int join(struct writing *self, char **ret, size_t *ret_size)
 }
 
 /* Of a single event, samples that weigh the same are not weighed. */
-static void choose_views(struct writing *self)
+static void choose_views(struct html_writer *self)
 {
 	const struct events *events = &self->profile->stacks->events;
 
@@ -458,7 +458,7 @@ static void choose_views(struct writing *self)
 }
 
 /* The whole profile, compressed. The caller frees it. 0 or -ENOMEM. */
-static int pack(struct writing *self, char **ret, size_t *ret_size)
+static int pack(struct html_writer *self, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *plain = NULL;
 	size_t size;
@@ -519,7 +519,7 @@ static int write_page(const struct export *export, const char *data, size_t size
 
 static int write_file(const struct export *export)
 {
-	struct writing self = { .export = export, .profile = export->profile };
+	struct html_writer self = { .export = export, .profile = export->profile };
 	_cleanup_free_ char *data = NULL;
 	size_t size;
 	int r = used_names_init(&self.strings, &export->profile->stacks->names);

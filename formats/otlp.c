@@ -64,7 +64,7 @@ enum any_value_field { ANY_VALUE_STRING = 1, ANY_VALUE_INT = 3 };
 enum link_field { LINK_TRACE_ID = 1, LINK_SPAN_ID = 2 };
 enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
 
-struct writing {
+struct otlp_writer {
 	const struct export *export;
 	const struct profile *profile;
 	struct profile_groups groups;
@@ -87,13 +87,13 @@ struct writing {
 #define IS_TEXT (1ULL << 63)
 
 /* Which of its kinds a value is must be told, even if it is empty. */
-static void put_string_value(struct writing *self, const char *text)
+static void put_string_value(struct otlp_writer *self, const char *text)
 {
 	protobuf_put_element(&self->value, ANY_VALUE_STRING, text, strlen(text));
 }
 
 /* The index of an attribute: a number, or IS_TEXT and a name. */
-static uint64_t find_attribute(struct writing *self, const char *key, uint64_t value)
+static uint64_t find_attribute(struct otlp_writer *self, const char *key, uint64_t value)
 {
 	uint32_t key_index = used_names_index_of_text(&self->strings, key);
 	uint64_t *known = pair_map_find(&self->attributes, key_index, value);
@@ -117,12 +117,12 @@ static uint64_t find_attribute(struct writing *self, const char *key, uint64_t v
 }
 
 /* Of a number: what does not fit into the format's int64 is as large as that can be. */
-static uint64_t find_number(struct writing *self, const char *key, uint64_t value)
+static uint64_t find_number(struct otlp_writer *self, const char *key, uint64_t value)
 {
 	return find_attribute(self, key, value < IS_TEXT ? value : IS_TEXT - 1);
 }
 
-static uint64_t find_function(struct writing *self, const struct profile_call *call)
+static uint64_t find_function(struct otlp_writer *self, const struct profile_call *call)
 {
 	uint64_t *known = pair_map_find(&self->functions, call->name, call->line.file);
 
@@ -142,7 +142,7 @@ static uint64_t find_function(struct writing *self, const struct profile_call *c
 	return self->functions.n;
 }
 
-static uint32_t find_stack(struct writing *self, uint32_t node)
+static uint32_t find_stack(struct otlp_writer *self, uint32_t node)
 {
 	if (!node || self->stack_of_node[node])
 		return self->stack_of_node[node];
@@ -156,7 +156,7 @@ static uint32_t find_stack(struct writing *self, uint32_t node)
 }
 
 /* Of a wait: what for, and who has ended it. */
-static void add_wait_attributes(struct writing *self, const struct profile_sample *sample)
+static void add_wait_attributes(struct otlp_writer *self, const struct profile_sample *sample)
 {
 	const struct profile_thread *waker = wait_waker(self->profile, sample);
 	uint32_t reason = wait_reason(&self->reasons, sample);
@@ -171,7 +171,7 @@ static void add_wait_attributes(struct writing *self, const struct profile_sampl
 	protobuf_add_uint(&self->list, find_number(self, "stackpipe.waker.id", waker->tid));
 }
 
-static void put_attributes(struct writing *self, const struct profile_sample *sample)
+static void put_attributes(struct otlp_writer *self, const struct profile_sample *sample)
 {
 	const struct profile_thread *thread = &self->profile->threads[sample->thread];
 	const struct profile_process *process = &self->profile->processes[thread->process];
@@ -187,7 +187,7 @@ static void put_attributes(struct writing *self, const struct profile_sample *sa
 }
 
 /* The time of a sample since 1970, where the stream tells it. */
-static uint64_t unix_time(const struct writing *self, uint64_t time)
+static uint64_t unix_time(const struct otlp_writer *self, uint64_t time)
 {
 	const struct wire_hello *hello = &self->profile->stacks->hello;
 
@@ -195,7 +195,8 @@ static uint64_t unix_time(const struct writing *self, uint64_t time)
 }
 
 /* Values of samples that count other than 1 each. */
-static void put_values(struct writing *self, const struct profile_group *group, struct view view)
+static void put_values(struct otlp_writer *self, const struct profile_group *group,
+		       struct view view)
 {
 	protobuf_reset(&self->list);
 	for (size_t i = 0; i < group->n; i++) {
@@ -209,7 +210,8 @@ static void put_values(struct writing *self, const struct profile_group *group, 
 }
 
 /* All samples of a thread with the same stack that are in a view: one for each time. */
-static void put_sample(struct writing *self, const struct profile_group *group, size_t view_number)
+static void put_sample(struct otlp_writer *self, const struct profile_group *group,
+		       size_t view_number)
 {
 	uint32_t stack, process = self->profile->threads[group->thread].process;
 	struct view view = self->views[view_number];
@@ -236,7 +238,7 @@ static void put_sample(struct writing *self, const struct profile_group *group, 
 	protobuf_put_message(&self->samples, PROFILE_SAMPLES, &self->message);
 }
 
-static void put_value_type(struct writing *self, struct protobuf *message, uint32_t field,
+static void put_value_type(struct otlp_writer *self, struct protobuf *message, uint32_t field,
 			   const char *type, const char *unit)
 {
 	protobuf_reset(&self->inner);
@@ -248,7 +250,7 @@ static void put_value_type(struct writing *self, struct protobuf *message, uint3
 }
 
 /* What was lost, and how stacks ended: attributes of the profile. */
-static void put_totals(struct writing *self, struct protobuf *profile)
+static void put_totals(struct otlp_writer *self, struct protobuf *profile)
 {
 	const struct stacks *stacks = self->profile->stacks;
 	struct protobuf indices = { 0 };
@@ -271,7 +273,7 @@ static void put_totals(struct writing *self, struct protobuf *profile)
 	protobuf_deinit(&indices);
 }
 
-static void put_profile(struct writing *self, struct protobuf *scope, size_t number)
+static void put_profile(struct otlp_writer *self, struct protobuf *scope, size_t number)
 {
 	const struct stacks *stacks = self->profile->stacks;
 	struct view view = self->views[number];
@@ -297,13 +299,13 @@ static void put_profile(struct writing *self, struct protobuf *scope, size_t num
 }
 
 /* One of each view, as they have one kind of value; of a single event that of its samples. */
-static void put_profiles(struct writing *self, struct protobuf *scope)
+static void put_profiles(struct otlp_writer *self, struct protobuf *scope)
 {
 	for (size_t i = 0; i < self->n_views; i++)
 		put_profile(self, scope, i);
 }
 
-static void choose_views(struct writing *self)
+static void choose_views(struct otlp_writer *self)
 {
 	const struct events *events = &self->profile->stacks->events;
 	size_t n = events_views(events, self->views);
@@ -311,7 +313,7 @@ static void choose_views(struct writing *self)
 	self->n_views = events->n > 1 ? n : 1;
 }
 
-static int check_sums(const struct writing *self)
+static int check_sums(const struct otlp_writer *self)
 {
 	int r = 0;
 
@@ -321,7 +323,7 @@ static int check_sums(const struct writing *self)
 }
 
 /* One that is empty is not put. */
-static void add_resource_attribute(struct writing *self, const char *key, const char *value)
+static void add_resource_attribute(struct otlp_writer *self, const char *key, const char *value)
 {
 	if (!*value)
 		return;
@@ -334,7 +336,7 @@ static void add_resource_attribute(struct writing *self, const char *key, const 
 }
 
 /* The host, and as far as it is known the container, or what else makes a control group. */
-static void put_resource(struct writing *self, const struct profile_process *process,
+static void put_resource(struct otlp_writer *self, const struct profile_process *process,
 			 struct protobuf *resource_profiles)
 {
 	protobuf_reset(&self->message);
@@ -347,7 +349,7 @@ static void put_resource(struct writing *self, const struct profile_process *pro
 	protobuf_put_message(resource_profiles, RESOURCE_PROFILES_RESOURCE, &self->message);
 }
 
-static void put_resource_profiles(struct writing *self, const struct profile_process *process,
+static void put_resource_profiles(struct otlp_writer *self, const struct profile_process *process,
 				  struct protobuf *data)
 {
 	struct protobuf resource_profiles = { 0 }, scope_profiles = { 0 };
@@ -365,7 +367,7 @@ static void put_resource_profiles(struct writing *self, const struct profile_pro
 }
 
 /* A resource for each control group; where none is known, one for all. */
-static int put_resources(struct writing *self, struct protobuf *data)
+static int put_resources(struct otlp_writer *self, struct protobuf *data)
 {
 	const struct profile *profile = self->profile;
 	struct pair_map known;
@@ -387,7 +389,7 @@ static int put_resources(struct writing *self, struct protobuf *data)
 	return r;
 }
 
-static void put_mappings(struct writing *self, struct protobuf *dictionary)
+static void put_mappings(struct otlp_writer *self, struct protobuf *dictionary)
 {
 	const struct profile *profile = self->profile;
 
@@ -419,7 +421,7 @@ static const char *frame_type(enum profile_location_kind kind)
 	return kind == PROFILE_KERNEL ? "kernel" : "native";
 }
 
-static void put_location(struct writing *self, struct protobuf *dictionary,
+static void put_location(struct otlp_writer *self, struct protobuf *dictionary,
 			 const struct profile_location *location)
 {
 	struct profile *profile = (void *)self->profile;
@@ -450,7 +452,7 @@ static void put_location(struct writing *self, struct protobuf *dictionary,
 	protobuf_put_message(dictionary, DICTIONARY_LOCATIONS, &self->message);
 }
 
-static void put_link(struct writing *self, struct protobuf *dictionary)
+static void put_link(struct otlp_writer *self, struct protobuf *dictionary)
 {
 	static const char zeros[TRACE_ID_SIZE];
 
@@ -467,7 +469,7 @@ static void append_table(struct protobuf *dictionary, uint32_t field, const stru
 	protobuf_append(dictionary, table);
 }
 
-static void put_dictionary(struct writing *self, struct protobuf *data)
+static void put_dictionary(struct otlp_writer *self, struct protobuf *data)
 {
 	const struct profile *profile = self->profile;
 	struct protobuf dictionary = { 0 };
@@ -499,7 +501,7 @@ static int write_data(const struct export *export, const struct protobuf *data)
 	return output_stream_close(out);
 }
 
-static int put_all(struct writing *self)
+static int put_all(struct otlp_writer *self)
 {
 	struct protobuf data = { 0 };
 	int r = profile_groups_init(&self->groups, self->profile);
@@ -522,7 +524,7 @@ static int put_all(struct writing *self)
 
 static int write_file(const struct export *export)
 {
-	struct writing self = { .export = export, .profile = export->profile };
+	struct otlp_writer self = { .export = export, .profile = export->profile };
 	struct protobuf *const messages[] = { &self.function_table, &self.attribute_table,
 					      &self.stack_table,    &self.samples,
 					      &self.message,	    &self.inner,

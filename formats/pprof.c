@@ -61,7 +61,7 @@ enum function_field {
 	FUNCTION_FILENAME = 4
 };
 
-struct writing {
+struct pprof_writer {
 	const struct export *export;
 	const struct profile *profile;
 	struct wait_reasons reasons;
@@ -75,21 +75,22 @@ struct writing {
 };
 
 /* A field of the outermost message goes straight to the file. */
-static void put(struct writing *self, uint32_t field, const struct protobuf *message)
+static void put(struct pprof_writer *self, uint32_t field, const struct protobuf *message)
 {
 	protobuf_reset(&self->field);
 	protobuf_put_message(&self->field, field, message);
 	fwrite(self->field.data, 1, self->field.size, self->out);
 }
 
-static void put_uint(struct writing *self, uint32_t field, uint64_t value)
+static void put_uint(struct pprof_writer *self, uint32_t field, uint64_t value)
 {
 	protobuf_reset(&self->field);
 	protobuf_put_uint(&self->field, field, value);
 	fwrite(self->field.data, 1, self->field.size, self->out);
 }
 
-static void put_value_type(struct writing *self, uint32_t field, const char *type, const char *unit)
+static void put_value_type(struct pprof_writer *self, uint32_t field, const char *type,
+			   const char *unit)
 {
 	protobuf_reset(&self->message);
 	protobuf_put_uint(&self->message, VALUE_TYPE_TYPE,
@@ -115,7 +116,7 @@ static const struct {
 
 enum { N_HEAP_TYPES = sizeof(heap_types) / sizeof(*heap_types) };
 
-static void put_heap_types(struct writing *self)
+static void put_heap_types(struct pprof_writer *self)
 {
 	for (int i = 0; i < N_HEAP_TYPES; i++)
 		put_value_type(self, PROFILE_SAMPLE_TYPE, heap_types[i].type,
@@ -126,7 +127,7 @@ static void put_heap_types(struct writing *self)
 }
 
 /* As Go calls them: "samples", "cpu". */
-static const char *type_name(const struct writing *self, struct view view)
+static const char *type_name(const struct pprof_writer *self, struct view view)
 {
 	const struct events *events = &self->profile->stacks->events;
 
@@ -135,7 +136,7 @@ static const char *type_name(const struct writing *self, struct view view)
 		       : view_name(events, view);
 }
 
-static void put_time_types(struct writing *self)
+static void put_time_types(struct pprof_writer *self)
 {
 	const struct stacks *stacks = self->profile->stacks;
 	bool is_clock = event_is_time(&stacks->events.list[0]);
@@ -150,7 +151,7 @@ static void put_time_types(struct writing *self)
 		put_uint(self, PROFILE_PERIOD, NANOSECONDS_A_SECOND / stacks->hello.rate);
 }
 
-static void put_types(struct writing *self)
+static void put_types(struct pprof_writer *self)
 {
 	const struct stacks *stacks = self->profile->stacks;
 	char remark[512];
@@ -165,7 +166,7 @@ static void put_types(struct writing *self)
 		put_uint(self, PROFILE_COMMENT, used_names_index_of_text(&self->strings, remark));
 }
 
-static void add_label(struct writing *self, const char *key, uint32_t text, uint64_t number)
+static void add_label(struct pprof_writer *self, const char *key, uint32_t text, uint64_t number)
 {
 	protobuf_reset(&self->inner);
 	protobuf_put_uint(&self->inner, LABEL_KEY, used_names_index_of_text(&self->strings, key));
@@ -175,14 +176,14 @@ static void add_label(struct writing *self, const char *key, uint32_t text, uint
 }
 
 /* One that is not known is left out. */
-static void add_text_label(struct writing *self, const char *key, uint32_t name)
+static void add_text_label(struct pprof_writer *self, const char *key, uint32_t name)
 {
 	if (name)
 		add_label(self, key, used_names_index(&self->strings, name), 0);
 }
 
 /* A stack from a node outwards; its values are in `list` by then, and it is still to be put. */
-static void begin_sample(struct writing *self, uint32_t node)
+static void begin_sample(struct pprof_writer *self, uint32_t node)
 {
 	const struct profile *profile = self->profile;
 
@@ -194,7 +195,7 @@ static void begin_sample(struct writing *self, uint32_t node)
 	protobuf_put_bytes(&self->message, SAMPLE_LOCATION_ID, self->list.data, self->list.size);
 }
 
-static void put_heap_stack(struct writing *self, const struct heap_stack *stack)
+static void put_heap_stack(struct pprof_writer *self, const struct heap_stack *stack)
 {
 	const struct profile_process *process =
 		&self->profile->processes[self->profile->threads[stack->thread].process];
@@ -211,7 +212,7 @@ static void put_heap_stack(struct writing *self, const struct heap_stack *stack)
 }
 
 /* Of a wait: what for, and who has ended it. */
-static void add_wait_labels(struct writing *self, const struct profile_sample *sample)
+static void add_wait_labels(struct pprof_writer *self, const struct profile_sample *sample)
 {
 	const struct profile_thread *waker = wait_waker(self->profile, sample);
 
@@ -222,7 +223,7 @@ static void add_wait_labels(struct writing *self, const struct profile_sample *s
 	add_label(self, "waker_tid", 0, waker->tid);
 }
 
-static void put_sample(struct writing *self, const struct profile_groups *groups,
+static void put_sample(struct pprof_writer *self, const struct profile_groups *groups,
 		       const struct profile_group *group)
 {
 	const struct profile *profile = self->profile;
@@ -249,7 +250,7 @@ static void put_sample(struct writing *self, const struct profile_groups *groups
 }
 
 /* The id of a function, which is put when it is first needed. */
-static uint64_t find_function(struct writing *self, const struct profile_call *call)
+static uint64_t find_function(struct pprof_writer *self, const struct profile_call *call)
 {
 	uint64_t *known = pair_map_find(&self->functions, call->name, call->line.file), id;
 
@@ -271,7 +272,7 @@ static uint64_t find_function(struct writing *self, const struct profile_call *c
 	return id;
 }
 
-static void put_location(struct writing *self, uint32_t number)
+static void put_location(struct pprof_writer *self, uint32_t number)
 {
 	const struct profile_location *location = &self->profile->locations[number];
 
@@ -292,7 +293,7 @@ static void put_location(struct writing *self, uint32_t number)
 	put(self, PROFILE_LOCATION, &self->message);
 }
 
-static void put_mapping(struct writing *self, uint32_t number, uint64_t limit)
+static void put_mapping(struct pprof_writer *self, uint32_t number, uint64_t limit)
 {
 	const struct profile_module *module = &self->profile->modules[number];
 
@@ -312,7 +313,7 @@ static void put_mapping(struct writing *self, uint32_t number, uint64_t limit)
 }
 
 /* The program comes first: readers take the name of the whole profile from there. */
-static int put_mappings(struct writing *self)
+static int put_mappings(struct pprof_writer *self)
 {
 	const struct profile *profile = self->profile;
 	_cleanup_free_ uint64_t *limits = calloc(profile->n_modules, sizeof(*limits));
@@ -335,7 +336,7 @@ static int put_mappings(struct writing *self)
 	return 0;
 }
 
-static void put_strings(struct writing *self)
+static void put_strings(struct pprof_writer *self)
 {
 	for (size_t i = 0; i < self->strings.n; i++) {
 		const char *text = used_names_text(&self->strings, i);
@@ -346,7 +347,7 @@ static void put_strings(struct writing *self)
 	}
 }
 
-static void put_samples(struct writing *self, const struct profile_groups *groups)
+static void put_samples(struct pprof_writer *self, const struct profile_groups *groups)
 {
 	const struct heap *heap = self->export->heap;
 
@@ -357,7 +358,7 @@ static void put_samples(struct writing *self, const struct profile_groups *group
 		put_sample(self, groups, &groups->list[i]);
 }
 
-static int check_sums(const struct writing *self)
+static int check_sums(const struct pprof_writer *self)
 {
 	int r = 0;
 
@@ -366,7 +367,7 @@ static int check_sums(const struct writing *self)
 	return r;
 }
 
-static int put_all(struct writing *self)
+static int put_all(struct pprof_writer *self)
 {
 	struct profile_groups groups;
 	int r = profile_groups_init(&groups, self->profile);
@@ -387,7 +388,7 @@ static int put_all(struct writing *self)
 
 static int write_file(const struct export *export)
 {
-	struct writing self = { .export = export, .profile = export->profile };
+	struct pprof_writer self = { .export = export, .profile = export->profile };
 	int closed, r;
 
 	self.n_views = events_views(&export->profile->stacks->events, self.views);

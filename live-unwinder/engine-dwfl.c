@@ -304,12 +304,12 @@ static void report_modules(struct engine_dwfl *engine, struct session *session)
 }
 
 /* What on_frame() needs between one frame and the next. */
-struct walk {
+struct dwfl_walk {
 	struct unwinding *unwinding;
 	uint64_t sp; /* of the frame before */
 };
 
-static int stop(struct walk *walk, enum wire_stack_end end)
+static int stop(struct dwfl_walk *walk, enum wire_stack_end end)
 {
 	walk->unwinding->end = end;
 	return DWARF_CB_ABORT;
@@ -321,7 +321,7 @@ static int stop(struct walk *walk, enum wire_stack_end end)
  */
 static int on_frame(Dwfl_Frame *state, void *arg)
 {
-	struct walk *walk = arg;
+	struct dwfl_walk *walk = arg;
 	struct unwinding *unwinding = walk->unwinding;
 	struct wire_frame *frame = &unwinding->frames[unwinding->n_frames];
 	bool is_first = unwinding->n_frames == 0, is_exact;
@@ -442,7 +442,7 @@ static enum wire_stack_end find_end(struct engine_dwfl *engine, struct session *
 void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 {
 	struct session *session = find_session(engine, unwinding->process);
-	struct walk walk = { .unwinding = unwinding };
+	struct dwfl_walk walk = { .unwinding = unwinding };
 
 	unwinding->n_frames = 0;
 	unwinding->end = 0;

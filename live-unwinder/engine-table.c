@@ -67,7 +67,7 @@ void engine_table_forget(struct engine_table *engine, const struct process *proc
 }
 
 /* A frame on the way out. */
-struct walk {
+struct table_walk {
 	struct engine_table *engine;
 	struct unwinding *unwinding;
 	struct stack_reads *reads;
@@ -86,13 +86,13 @@ struct walk {
 	enum engine_table_outcome outcome;
 };
 
-static bool read_word(const struct walk *walk, uint64_t address, uint64_t *ret)
+static bool read_word(const struct table_walk *walk, uint64_t address, uint64_t *ret)
 {
 	return stack_read_word(&walk->unwinding->sample->stack, walk->stack_start, address, ret);
 }
 
 /* Of other frames than the sampled one and those that were interrupted it is not known. */
-static bool find_register(const struct walk *walk, int64_t number, uint64_t *ret)
+static bool find_register(const struct table_walk *walk, int64_t number, uint64_t *ret)
 {
 	const struct arch *arch = walk->unwinding->arch;
 
@@ -107,7 +107,7 @@ static bool find_register(const struct walk *walk, int64_t number, uint64_t *ret
 }
 
 /* The mapping of the current pc, and its image's table. */
-static void find_mapping(struct walk *walk, uint64_t code)
+static void find_mapping(struct table_walk *walk, uint64_t code)
 {
 	const struct mapping *mapping = walk->mapping;
 
@@ -119,13 +119,13 @@ static void find_mapping(struct walk *walk, uint64_t code)
 	walk->mapping = mapping;
 }
 
-static bool end(struct walk *walk, enum wire_stack_end reason)
+static bool end(struct table_walk *walk, enum wire_stack_end reason)
 {
 	walk->end = reason;
 	return false;
 }
 
-static bool give_up(struct walk *walk, enum engine_table_outcome outcome)
+static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 {
 	if (walk->unwinding->is_overruled || walk->unwinding->arch != arch_host())
 		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
@@ -134,7 +134,7 @@ static bool give_up(struct walk *walk, enum engine_table_outcome outcome)
 }
 
 /* The last frame is left in a way that elfutils does not know. */
-static void note_unconfirmable(struct walk *walk)
+static void note_unconfirmable(struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
 
@@ -143,14 +143,14 @@ static void note_unconfirmable(struct walk *walk)
 }
 
 /* The same, and elfutils may say something else. */
-static void overrule(struct walk *walk)
+static void overrule(struct table_walk *walk)
 {
 	note_unconfirmable(walk);
 	walk->unwinding->is_overruled = true;
 }
 
 /* Code whose image is nothing but what is mapped: there is no data of it before or behind. */
-static bool is_no_file(const struct walk *walk, const struct mapping *mapping)
+static bool is_no_file(const struct table_walk *walk, const struct mapping *mapping)
 {
 	const struct image *image =
 		image_table_find(walk->engine->tables->files->table, mapping->image);
@@ -159,7 +159,7 @@ static bool is_no_file(const struct walk *walk, const struct mapping *mapping)
 }
 
 /* Whether no file is mapped at an address: near the stack pointer, or far from all files' code. */
-static bool is_beyond_files(const struct walk *walk, uint64_t address)
+static bool is_beyond_files(const struct table_walk *walk, uint64_t address)
 {
 	const struct mapping_table *mappings = process_mappings(walk->unwinding->process);
 	const struct mapping *behind = mapping_table_next(mappings, address);
@@ -178,7 +178,7 @@ static bool is_beyond_files(const struct walk *walk, uint64_t address)
 }
 
 /* A word was not captured; where a file may be others would read it. */
-static bool miss(struct walk *walk, uint64_t address)
+static bool miss(struct table_walk *walk, uint64_t address)
 {
 	/* Beyond these bits is no user address at all. */
 	if (address >> USER_BITS || !is_beyond_files(walk, address))
@@ -187,13 +187,13 @@ static bool miss(struct walk *walk, uint64_t address)
 }
 
 /* A word that the way to the caller needs. */
-static bool fetch_word(struct walk *walk, uint64_t address, uint64_t *ret)
+static bool fetch_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
 {
 	return read_word(walk, address, ret) || miss(walk, address);
 }
 
 /* One at the frame pointer, which may have been saved where nothing was captured. */
-static bool fetch_word_at_fp(struct walk *walk, int32_t offset, uint64_t *ret)
+static bool fetch_word_at_fp(struct table_walk *walk, int32_t offset, uint64_t *ret)
 {
 	if (!walk->knows_fp)
 		return end(walk, walk->without_fp);
@@ -201,7 +201,7 @@ static bool fetch_word_at_fp(struct walk *walk, int32_t offset, uint64_t *ret)
 }
 
 /* false: there is no caller to be had, and why. */
-static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t *ret)
+static bool find_cfa(struct table_walk *walk, const struct unwind_rule *rule, uint64_t *ret)
 {
 	switch (rule->cfa) {
 	case UNWIND_CFA_SP:
@@ -239,8 +239,8 @@ static bool find_cfa(struct walk *walk, const struct unwind_rule *rule, uint64_t
 	}
 }
 
-static bool find_return_address(struct walk *walk, const struct unwind_rule *rule, uint64_t cfa,
-				uint64_t *ret)
+static bool find_return_address(struct table_walk *walk, const struct unwind_rule *rule,
+				uint64_t cfa, uint64_t *ret)
 {
 	int32_t offset = rule->return_address_offset;
 
@@ -267,7 +267,8 @@ static bool find_return_address(struct walk *walk, const struct unwind_rule *rul
  * none of the frame's all the same, the frame pointer may have been popped in another way, and what
  * is read there would be that of another frame: nobody knows.
  */
-static bool may_be_popped(const struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
+static bool may_be_popped(const struct table_walk *walk, const struct unwind_rule *rule,
+			  uint64_t cfa)
 {
 	uint64_t place = walk->fp + rule->fp_offset;
 
@@ -275,14 +276,14 @@ static bool may_be_popped(const struct walk *walk, const struct unwind_rule *rul
 }
 
 /* What cannot be read is not known from here on: that is no error as long as nobody needs it. */
-static void load_fp(struct walk *walk, uint64_t address)
+static void load_fp(struct table_walk *walk, uint64_t address)
 {
 	walk->knows_fp = read_word(walk, address, &walk->fp);
 	if (!walk->knows_fp)
 		walk->without_fp = unwinding_end_without_word(walk->unwinding, address);
 }
 
-static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t cfa)
+static bool find_fp(struct table_walk *walk, const struct unwind_rule *rule, uint64_t cfa)
 {
 	switch (rule->fp) {
 	case UNWIND_VALUE_SAME:
@@ -317,7 +318,7 @@ static bool find_fp(struct walk *walk, const struct unwind_rule *rule, uint64_t 
  * Where the registers are that a signal frame has saved, 0: nowhere. Only the kernel's own frame is
  * known by its layout: its rule says of three registers what that says, too.
  */
-static uint64_t find_interrupted(const struct walk *walk, const struct unwind_rule *rule)
+static uint64_t find_interrupted(const struct table_walk *walk, const struct unwind_rule *rule)
 {
 	const struct arch *arch = walk->unwinding->arch;
 	const int16_t *at = arch->interrupted_at;
@@ -332,7 +333,7 @@ static uint64_t find_interrupted(const struct walk *walk, const struct unwind_ru
 }
 
 /* Goes to the caller; false: that is not to be. */
-static bool step(struct walk *walk, const struct unwind_rule *rule)
+static bool step(struct table_walk *walk, const struct unwind_rule *rule)
 {
 	uint64_t cfa, pc;
 
@@ -358,7 +359,7 @@ static bool step(struct walk *walk, const struct unwind_rule *rule)
 	return true;
 }
 
-static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
+static bool add_frame(struct table_walk *walk, const struct unwind_rule *rule)
 {
 	struct unwinding *unwinding = walk->unwinding;
 	const struct mapping *mapping = walk->mapping;
@@ -380,7 +381,7 @@ static bool add_frame(struct walk *walk, const struct unwind_rule *rule)
 }
 
 /* Nothing proves it: the frame is marked for what it is. */
-static bool step_by_record(struct walk *walk, const struct frame_record *record)
+static bool step_by_record(struct table_walk *walk, const struct frame_record *record)
 {
 	struct unwinding *unwinding = walk->unwinding;
 
@@ -397,7 +398,7 @@ static bool step_by_record(struct walk *walk, const struct frame_record *record)
 	return true;
 }
 
-static bool step_by_frame_pointer(struct walk *walk)
+static bool step_by_frame_pointer(struct table_walk *walk)
 {
 	struct frame_record record;
 
@@ -408,7 +409,7 @@ static bool step_by_frame_pointer(struct walk *walk)
 }
 
 /* Who has made the code may have told it. */
-static bool step_out_of_made_code(struct walk *walk)
+static bool step_out_of_made_code(struct table_walk *walk)
 {
 	struct unwind_rule rule;
 	struct frame_record record;
@@ -431,7 +432,7 @@ static bool step_out_of_made_code(struct walk *walk)
 }
 
 /* A frame in a content of a file that nobody has: its address is all that is known. */
-static bool add_lost_frame(struct walk *walk)
+static bool add_lost_frame(struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
 
@@ -454,7 +455,7 @@ static bool has_said_all(const struct image_table_entry *entry)
  * In the system call that ends a signal handler the pc is behind the last instruction that the
  * description of sigreturn covers. false: it is not there.
  */
-static bool find_signal_return(struct walk *walk, uint64_t place, struct unwind_rule *ret)
+static bool find_signal_return(struct table_walk *walk, uint64_t place, struct unwind_rule *ret)
 {
 	const struct unwind_rule *rule =
 		walk->is_exact && place
@@ -472,7 +473,7 @@ static bool find_signal_return(struct walk *walk, uint64_t place, struct unwind_
  * A stack that was made by hand, a coroutine's, returns to the first instruction of a function. The
  * instruction in front of it is another function's, or none.
  */
-static const struct unwind_rule *find_start(const struct walk *walk, uint64_t place)
+static const struct unwind_rule *find_start(const struct table_walk *walk, uint64_t place)
 {
 	enum { ALIGNMENT = 16 };
 	const struct unwind_rule *rule =
@@ -487,7 +488,8 @@ static const struct unwind_rule *find_start(const struct walk *walk, uint64_t pl
 }
 
 /* Where no rule is, the stack ends anyway, but perhaps at the start of a function. */
-static bool lacks_call(const struct walk *walk, uint64_t place, const struct unwind_rule *rule)
+static bool lacks_call(const struct table_walk *walk, uint64_t place,
+		       const struct unwind_rule *rule)
 {
 	struct rule_cache *cache = &walk->engine->cache;
 	const struct image *image = walk->entry->image;
@@ -499,7 +501,7 @@ static bool lacks_call(const struct walk *walk, uint64_t place, const struct unw
 }
 
 /* Who was not called has no caller; if its rule does not say so, nobody knows. */
-static bool visit_start(struct walk *walk, const struct unwind_rule *rule)
+static bool visit_start(struct table_walk *walk, const struct unwind_rule *rule)
 {
 	overrule(walk);
 	walk->is_exact = true;
@@ -514,7 +516,7 @@ static bool visit_start(struct walk *walk, const struct unwind_rule *rule)
  * A frame that was returned to, by a rule that is of one byte early. false: it is the start of a
  * function, or it is none, and the frame before was left wrongly.
  */
-static bool is_returned_to(struct walk *walk, uint64_t place, const struct unwind_rule *rule)
+static bool is_returned_to(struct table_walk *walk, uint64_t place, const struct unwind_rule *rule)
 {
 	const struct unwind_rule *start;
 
@@ -530,7 +532,7 @@ static bool is_returned_to(struct walk *walk, uint64_t place, const struct unwin
 }
 
 /* One frame: false: it is the last one. */
-static bool visit(struct walk *walk)
+static bool visit(struct table_walk *walk)
 {
 	uint64_t code = walk->pc - !walk->is_exact;
 	const struct unwind_rule *rule = NULL;
@@ -562,7 +564,7 @@ static bool visit(struct walk *walk)
 }
 
 /* An image that cannot be read, or a process's first code, explains more than the walk knows. */
-static void explain_end(const struct walk *walk)
+static void explain_end(const struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
 	struct image_files *files = walk->engine->tables->files;
@@ -588,7 +590,7 @@ static void explain_end(const struct walk *walk)
 }
 
 /* The last frame may be an outermost one, but who knows whose. */
-static void settle_end(const struct walk *walk)
+static void settle_end(const struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
 
@@ -602,7 +604,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 {
 	const struct arch *arch = unwinding->arch;
 	uint64_t sp = unwinding_register(unwinding, arch->sp);
-	struct walk walk = {
+	struct table_walk walk = {
 		.engine = engine,
 		.unwinding = unwinding,
 		.reads = stack_reads_begin(engine->reads, unwinding->sample, sp),

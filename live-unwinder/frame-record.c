@@ -2,7 +2,7 @@
 #include "live-unwinder/frame-record.h"
 
 /* Of a sample, what is looked at. */
-struct look {
+struct record_look {
 	const struct unwinding *unwinding;
 	struct rule_cache *cache;
 	uint64_t sp, fp;
@@ -22,7 +22,7 @@ struct return_place {
 };
 
 /* false: it leads to no code of a file. */
-static bool find_place(const struct look *look, uint64_t pc, struct return_place *ret)
+static bool find_place(const struct record_look *look, uint64_t pc, struct return_place *ret)
 {
 	const struct mapping *mapping =
 		pc ? mapping_table_find(process_mappings(look->unwinding->process), pc - 1) : NULL;
@@ -44,7 +44,7 @@ static bool find_place(const struct look *look, uint64_t pc, struct return_place
  * Whether a frame that returns from `at`, by the rule of its place, is a frame indeed: what has
  * called it has been a call, too, or the record is its own.
  */
-static bool is_frame(const struct look *look, const struct unwind_rule *rule, uint64_t at)
+static bool is_frame(const struct record_look *look, const struct unwind_rule *rule, uint64_t at)
 {
 	uint64_t cfa = at + sizeof(at), pc;
 	struct return_place caller;
@@ -68,7 +68,7 @@ static bool is_frame(const struct look *look, const struct unwind_rule *rule, ui
  * Code of a file comes to code that was made by an indirect call. A word that looks like its return
  * address may be left over from an earlier call; so it has to have a caller as well.
  */
-static bool is_above_other_frame(const struct look *look)
+static bool is_above_other_frame(const struct record_look *look)
 {
 	uint64_t end = look->sp + FRAME_RECORD_WORDS_MAX * sizeof(end), pc;
 	struct return_place place;
@@ -86,7 +86,7 @@ static bool is_above_other_frame(const struct look *look)
 bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t sp,
 		       uint64_t fp, struct frame_record *ret)
 {
-	const struct look look = { unwinding, cache, sp, fp };
+	const struct record_look look = { unwinding, cache, sp, fp };
 	struct return_place place;
 
 	ret->at = fp;

@@ -96,7 +96,7 @@ static int print_rule(const struct unwind_arch *arch, const struct unwind_rule *
 	return at - ret + sprintf(at, "%s\n", rule->flags ? " signal" : "");
 }
 
-static size_t print_interval(const struct unwind_arch *arch, const struct interval *interval,
+static size_t print_interval(const struct unwind_arch *arch, const struct user_rule *interval,
 			     char *ret)
 {
 	char *at = ret;
@@ -111,7 +111,7 @@ static size_t print_interval(const struct unwind_arch *arch, const struct interv
 	return at - ret;
 }
 
-static void check_same(const struct interval *one, const struct interval *other)
+static void check_same(const struct user_rule *one, const struct user_rule *other)
 {
 	fuzz_check(one->key == other->key && one->id_size == other->id_size);
 	fuzz_check(!memcmp(one->id, other->id, one->id_size));
@@ -159,7 +159,7 @@ static void check_place(const struct image_intervals *image, uint64_t address)
 		fuzz_check(image_intervals_find(image, offset));
 }
 
-static void check_image(const struct intervals *intervals, const struct interval *interval)
+static void check_image(const struct intervals *intervals, const struct user_rule *interval)
 {
 	_cleanup_(image_intervals_deinit) struct image_intervals image = { 0 };
 	bool has_build_id = interval->key == INTERVAL_BUILD_ID;

@@ -313,7 +313,7 @@ static bool parse_address(struct parser *parser, struct part *part, uint64_t *re
 	       fail(parser, "an address is a number of at most 64 bits");
 }
 
-static bool parse_range(struct parser *parser, struct part *line, struct interval *interval)
+static bool parse_range(struct parser *parser, struct part *line, struct user_rule *interval)
 {
 	struct part word;
 
@@ -329,7 +329,7 @@ static bool parse_range(struct parser *parser, struct part *line, struct interva
 }
 
 /* The bytes take the place of their digits. */
-static bool parse_hex(struct parser *parser, struct part *word, struct interval *interval)
+static bool parse_hex(struct parser *parser, struct part *word, struct user_rule *interval)
 {
 	size_t n = (word->end - word->at) / 2;
 	uint8_t *bytes = (uint8_t *)word->at;
@@ -349,7 +349,7 @@ static bool parse_hex(struct parser *parser, struct part *word, struct interval 
 	return true;
 }
 
-static bool parse_key(struct parser *parser, struct part *line, struct interval *interval)
+static bool parse_key(struct parser *parser, struct part *line, struct user_rule *interval)
 {
 	struct part word;
 
@@ -378,11 +378,11 @@ static struct part content_of(char *at, char *end)
 }
 
 enum interval_text interval_text_parse(const struct unwind_arch *arch, char *at, char *end,
-				       struct interval *ret, const char **ret_wrong)
+				       struct user_rule *ret, const char **ret_wrong)
 {
 	struct parser parser = { .arch = arch };
 	struct part line = content_of(at, end), ahead = line, word;
-	struct interval interval = { 0 };
+	struct user_rule interval = { 0 };
 
 	if (memchr(at, 0, end - at)) {
 		*ret_wrong = "there is a zero byte: this is no text";

@@ -15,4 +15,4 @@ enum interval_text {
  * is in the line, in place of its digits. What is wrong is a literal.
  */
 enum interval_text interval_text_parse(const struct unwind_arch *arch, char *at, char *end,
-				       struct interval *ret, const char **ret_wrong);
+				       struct user_rule *ret, const char **ret_wrong);

@@ -20,11 +20,11 @@ static_assert(INTERVALS_MAX == 1048576, "parse_line() says so");
 static_assert(INTERVALS_SIZE_MAX == 64 * 1024 * 1024, "intervals_read() says so");
 
 struct interval_list {
-	struct interval *list;
+	struct user_rule *list;
 	size_t n;
 };
 
-static int add_interval(struct interval_list *intervals, const struct interval *interval)
+static int add_interval(struct interval_list *intervals, const struct user_rule *interval)
 {
 	return GROWING_LIST_ADD(intervals->list, intervals->n, *interval);
 }
@@ -32,7 +32,7 @@ static int add_interval(struct interval_list *intervals, const struct interval *
 static int parse_line(const struct unwind_arch *arch, char *at, char *end,
 		      struct interval_list *intervals, struct intervals_error *error)
 {
-	struct interval interval;
+	struct user_rule interval;
 
 	switch (interval_text_parse(arch, at, end, &interval, &error->text)) {
 	case INTERVAL_TEXT_BLANK:
@@ -68,7 +68,7 @@ static int parse_lines(const struct unwind_arch *arch, char *text, size_t size,
 }
 
 static int compare_images(enum interval_key key, const void *id, size_t id_size,
-			  const struct interval *interval)
+			  const struct user_rule *interval)
 {
 	if (key != interval->key)
 		return key < interval->key ? -1 : 1;
@@ -79,7 +79,7 @@ static int compare_images(enum interval_key key, const void *id, size_t id_size,
 
 static int compare_intervals(const void *one, const void *other)
 {
-	const struct interval *a = one, *b = other;
+	const struct user_rule *a = one, *b = other;
 	int order = compare_images(a->key, a->id, a->id_size, b);
 
 	if (order)
@@ -93,8 +93,8 @@ static int compare_intervals(const void *one, const void *other)
 static int find_overlap(const struct interval_list *intervals, struct intervals_error *error)
 {
 	for (size_t i = 1; i < intervals->n; i++) {
-		const struct interval *before = &intervals->list[i - 1],
-				      *here = &intervals->list[i];
+		const struct user_rule *before = &intervals->list[i - 1],
+				       *here = &intervals->list[i];
 		bool is_behind = here->line > before->line;
 
 		if (here->start >= before->end ||
@@ -154,9 +154,9 @@ void intervals_deinit(struct intervals *intervals)
 
 /* The intervals of an id: where the first one is, and how many. */
 static size_t find_image(const struct intervals *intervals, enum interval_key key, const void *id,
-			 size_t id_size, const struct interval **ret)
+			 size_t id_size, const struct user_rule **ret)
 {
-	const struct interval *list = intervals->list;
+	const struct user_rule *list = intervals->list;
 	size_t first =
 		BINARY_SEARCH(i, 0, intervals->n, compare_images(key, id, id_size, &list[i]) > 0);
 	size_t n = 0;
@@ -207,7 +207,7 @@ static uint64_t distance_to_boundary(const struct elf_image *file, uint64_t addr
 }
 
 /* Adds what an interval is in the file, a piece for each segment. */
-static int add_interval_pieces(const struct elf_image *file, const struct interval *interval,
+static int add_interval_pieces(const struct elf_image *file, const struct user_rule *interval,
 			       struct pieces *pieces)
 {
 	uint64_t address = interval->start;
@@ -288,7 +288,7 @@ static int merge(const struct pieces *first, const struct pieces *second, struct
 static int pieces_of(const struct intervals *intervals, const struct elf_image *file,
 		     enum interval_key key, const void *id, size_t id_size, struct pieces *pieces)
 {
-	const struct interval *first = NULL;
+	const struct user_rule *first = NULL;
 	size_t n = id && intervals->n ? find_image(intervals, key, id, id_size, &first) : 0;
 	int r = 0;
 

@@ -46,7 +46,7 @@ enum interval_key {
 	INTERVAL_FILE_ID,
 };
 
-struct interval {
+struct user_rule {
 	const uint8_t *id;   /* points into the text */
 	uint64_t start, end; /* as linked */
 	struct unwind_rule rule;
@@ -56,8 +56,8 @@ struct interval {
 };
 
 struct intervals {
-	char *text;	       /* of the file; ids have taken the place of their digits */
-	struct interval *list; /* by key, id and start; those of one image do not overlap */
+	char *text;		/* of the file; ids have taken the place of their digits */
+	struct user_rule *list; /* by key, id and start; those of one image do not overlap */
 	size_t n;
 };
 

@@ -11,13 +11,13 @@
 
 enum { CACHE_LINE = 64 };
 
-void recording_init(struct recording *recording, struct stage *stage,
+void recording_init(struct stack_file *recording, struct stage *stage,
 		    const struct image_table *images)
 {
-	*recording = (struct recording){ .stage = stage, .images = images, .fd = -1 };
+	*recording = (struct stack_file){ .stage = stage, .images = images, .fd = -1 };
 }
 
-void recording_deinit(struct recording *recording)
+void recording_deinit(struct stack_file *recording)
 {
 	if (recording->map)
 		munmap((void *)recording->map, recording->size);
@@ -35,7 +35,7 @@ static int check(int fd, struct stat *ret_status)
 	return file_is_our_own(ret_status) ? 0 : -EPERM;
 }
 
-static int map_file(struct recording *recording, size_t size)
+static int map_file(struct stack_file *recording, size_t size)
 {
 	static const char magic[] = "PERFILE2"; /* nothing else is taken for stacks */
 	void *map;
@@ -50,7 +50,7 @@ static int map_file(struct recording *recording, size_t size)
 	return memcmp(map, magic, sizeof(magic) - 1) ? -ESTALE : 0;
 }
 
-static int open_file(struct recording *recording, const struct image *image)
+static int open_file(struct stack_file *recording, const struct image *image)
 {
 	const struct wire_image record = image_record(image);
 	struct stat status;
@@ -83,7 +83,7 @@ static const char *describe(int error)
 }
 
 /* Once: a file that cannot be had is not looked for again. */
-static void meet(struct recording *recording, uint64_t number)
+static void meet(struct stack_file *recording, uint64_t number)
 {
 	const struct image *image = image_table_find(recording->images, number);
 	int r;
@@ -103,7 +103,7 @@ static void meet(struct recording *recording, uint64_t number)
  * The next stack will be looked at soon, and is in no cache yet. Mostly it lies as far behind this
  * one as this one behind the last: perf's samples have the size that was asked for.
  */
-static void look_ahead(struct recording *recording, size_t offset)
+static void look_ahead(struct stack_file *recording, size_t offset)
 {
 	size_t next = offset + (offset - recording->last);
 
@@ -114,7 +114,7 @@ static void look_ahead(struct recording *recording, size_t offset)
 		__builtin_prefetch(recording->map + next + i);
 }
 
-bool recording_fetch(struct recording *recording, struct wire_sample *sample)
+bool recording_fetch(struct stack_file *recording, struct wire_sample *sample)
 {
 	uint64_t offset = sample->stack_offset, size = sample->stack_size;
 
@@ -130,7 +130,7 @@ bool recording_fetch(struct recording *recording, struct wire_sample *sample)
 	return true;
 }
 
-bool recording_was_good(const struct recording *recording)
+bool recording_was_good(const struct stack_file *recording)
 {
 	struct file_state now;
 	struct stat status;

@@ -15,7 +15,7 @@ enum {
 	RECORDING_AHEAD = 1536,	     /* bytes that are asked for: of the innermost frames */
 };
 
-struct recording {
+struct stack_file {
 	struct stage *stage;		  /* borrowed */
 	const struct image_table *images; /* borrowed */
 	uint64_t image;			  /* the only one of a stream; 0: not met yet */
@@ -26,19 +26,19 @@ struct recording {
 	size_t last; /* stack that was fetched: where it is */
 };
 
-void recording_init(struct recording *recording, struct stage *stage,
+void recording_init(struct stack_file *recording, struct stage *stage,
 		    const struct image_table *images);
-void recording_deinit(struct recording *recording);
+void recording_deinit(struct stack_file *recording);
 
 /*
  * Of a sample that refers to a file: fetches its stack, as if it had come with it. It is there
  * until the end, but not followed by zero bytes. false: it cannot be had, and a person was told why
  * the file cannot.
  */
-bool recording_fetch(struct recording *recording, struct wire_sample *sample);
+bool recording_fetch(struct stack_file *recording, struct wire_sample *sample);
 
 /*
  * When all is done: whether each stack was that of the source. If the file could not be had that
  * was told; if it was written to meanwhile, that is told now.
  */
-bool recording_was_good(const struct recording *recording);
+bool recording_was_good(const struct stack_file *recording);

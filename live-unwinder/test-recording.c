@@ -25,7 +25,7 @@ enum {
 static const struct stage_program program = { .name = "test", .role = STAGE_FILTER };
 static struct stage stage;
 static struct image_table images;
-static struct recording recording;
+static struct stack_file recording;
 static char directory[64], path[128];
 static char *content;
 

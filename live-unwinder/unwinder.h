@@ -27,7 +27,7 @@ struct live_unwinder {
 	size_t n_frames_max;
 	uint32_t stack_asked; /* bytes of each sample's, by the hello */
 	struct image_files files;
-	struct recording recording;
+	struct stack_file recording;
 	bool keeps_tables; /* on disk, for the next time */
 	struct table_cache cache;
 	const char *intervals_path; /* of a file of rules, or NULL */

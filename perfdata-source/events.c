@@ -9,14 +9,14 @@
 
 enum { ATTR_LEAST = PERF_ATTR_SIZE_VER0 }; /* 64 bytes: of the first kernels that had perf */
 
-void events_init(struct events *events)
+void events_init(struct perf_events *events)
 {
 	events->n = 0;
 	events->n_numbers = 0;
 	pair_map_init(&events->by_id, EVENT_IDS_MAX);
 }
 
-void events_deinit(struct events *events)
+void events_deinit(struct perf_events *events)
 {
 	pair_map_deinit(&events->by_id);
 }
@@ -33,7 +33,7 @@ static void find_registers(struct event *event, const struct arch *arch)
 			event->register_at[n++] = __builtin_popcountll(mask & ((1ULL << bit) - 1));
 }
 
-static int add_ids(struct events *events, const uint8_t *ids, size_t n)
+static int add_ids(struct perf_events *events, const uint8_t *ids, size_t n)
 {
 	int r = 0;
 
@@ -43,7 +43,7 @@ static int add_ids(struct events *events, const uint8_t *ids, size_t n)
 	return r == -ENOSPC ? PERFDATA_E_DAMAGED : r;
 }
 
-int events_add(struct events *events, const void *attr_bytes, size_t size, const uint8_t *ids,
+int events_add(struct perf_events *events, const void *attr_bytes, size_t size, const uint8_t *ids,
 	       size_t n_ids)
 {
 	struct perf_event_attr attr = { 0 };
@@ -135,7 +135,7 @@ static bool take_name(struct description *description, uint32_t attr_size, struc
 	return true;
 }
 
-bool events_take_names(struct events *events, const uint8_t *bytes, size_t size)
+bool events_take_names(struct perf_events *events, const uint8_t *bytes, size_t size)
 {
 	struct description description = { bytes, size };
 	uint32_t n, attr_size;
@@ -155,7 +155,7 @@ static bool is_dummy(const struct event *event)
 }
 
 /* Of a recording of nothing else, dummies are the events that never occurred. */
-static bool are_dummies_alone(const struct events *events)
+static bool are_dummies_alone(const struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
 		if (!is_dummy(&events->list[i]))
@@ -179,7 +179,7 @@ static bool are_namesakes(const struct event *a, const struct event *b)
  * An event before that one which is the same on another PMU: of several namesakes the first of one
  * PMU belongs to the first of another. NULL: it is the first one.
  */
-static const struct event *find_same(const struct events *events, const struct event *event)
+static const struct event *find_same(const struct perf_events *events, const struct event *event)
 {
 	const struct event *list = events->list;
 	size_t n_before = 0;
@@ -197,7 +197,7 @@ static const struct event *find_same(const struct events *events, const struct e
 	return NULL;
 }
 
-void events_settle(struct events *events, const struct arch *arch)
+void events_settle(struct perf_events *events, const struct arch *arch)
 {
 	bool are_alone = are_dummies_alone(events);
 
@@ -216,7 +216,7 @@ void events_settle(struct events *events, const struct arch *arch)
 	}
 }
 
-void events_title(const struct events *events, uint32_t number, char ret[EVENT_NAME_SIZE])
+void events_title(const struct perf_events *events, uint32_t number, char ret[EVENT_NAME_SIZE])
 {
 	const struct event *first = events_first(events, number);
 	size_t n = 0;
@@ -229,14 +229,14 @@ void events_title(const struct events *events, uint32_t number, char ret[EVENT_N
 		strcpy(ret, first->name);
 }
 
-const struct event *events_of_id(const struct events *events, uint64_t id)
+const struct event *events_of_id(const struct perf_events *events, uint64_t id)
 {
 	const uint64_t *index = pair_map_find(&events->by_id, id, 0);
 
 	return index ? &events->list[*index] : NULL;
 }
 
-const struct event *events_of_record(const struct events *events,
+const struct event *events_of_record(const struct perf_events *events,
 				     const struct perf_event_header *header)
 {
 	const struct event *first = &events->list[0], *event;
@@ -253,7 +253,7 @@ const struct event *events_of_record(const struct events *events,
 	return event || id ? event : first;
 }
 
-const struct event *events_first(const struct events *events, uint32_t number)
+const struct event *events_first(const struct perf_events *events, uint32_t number)
 {
 	for (size_t i = 0; i < events->n; i++)
 		if (events->list[i].number == number)

@@ -34,7 +34,7 @@ struct event {
 	uint8_t register_at[ARCH_REGISTERS_MAX]; /* of each of those in a sample */
 };
 
-struct events {
+struct perf_events {
 	struct event list[EVENTS_MAX];
 	size_t n;
 	uint32_t n_numbers;
@@ -42,14 +42,14 @@ struct events {
 	const struct arch *arch; /* of the machine that has recorded them */
 };
 
-void events_init(struct events *events);
-void events_deinit(struct events *events);
+void events_init(struct perf_events *events);
+void events_deinit(struct perf_events *events);
 
 /*
  * Adds an event whose perf_event_attr has `size` bytes, of any version of the kernel. `ids` are its
  * ids, of 8 bytes each. 0; DAMAGED; TOO_MANY_EVENTS; -ENOMEM.
  */
-int events_add(struct events *events, const void *attr, size_t size, const uint8_t *ids,
+int events_add(struct perf_events *events, const void *attr, size_t size, const uint8_t *ids,
 	       size_t n_ids);
 
 /*
@@ -57,24 +57,24 @@ int events_add(struct events *events, const void *attr, size_t size, const uint8
  * (tools/perf/util/header.c, write_event_desc). false: it is damaged, or is not of these events;
  * the names in front of that are taken.
  */
-bool events_take_names(struct events *events, const uint8_t *bytes, size_t size);
+bool events_take_names(struct perf_events *events, const uint8_t *bytes, size_t size);
 
 /* All events are there: numbers them, and finds the registers that an architecture needs. */
-void events_settle(struct events *events, const struct arch *arch);
+void events_settle(struct perf_events *events, const struct arch *arch);
 
 /* The event that a record belongs to; NULL: it is not told. */
-const struct event *events_of_record(const struct events *events,
+const struct event *events_of_record(const struct perf_events *events,
 				     const struct perf_event_header *header);
 
 /* The same of one of the values that a sample of a group holds. */
-const struct event *events_of_id(const struct events *events, uint64_t id);
+const struct event *events_of_id(const struct perf_events *events, uint64_t id);
 
 /* The first one of that number; NULL: there is none. */
-const struct event *events_first(const struct events *events, uint32_t number);
+const struct event *events_first(const struct perf_events *events, uint32_t number);
 
 /* What the stream calls an event that there is: perf's name, but for PMUs that have it in common.
  */
-void events_title(const struct events *events, uint32_t number, char ret[EVENT_NAME_SIZE]);
+void events_title(const struct perf_events *events, uint32_t number, char ret[EVENT_NAME_SIZE]);
 
 /* Whether its samples weigh nanoseconds. */
 bool event_is_clock(const struct event *event);

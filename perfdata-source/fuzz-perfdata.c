@@ -17,7 +17,7 @@ static const struct stage_program program = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static struct replay state;
+	static struct perfdata_replay state;
 
 	memset(&state, 0, sizeof(state));
 	state.file.input.fd = -1;

@@ -31,7 +31,7 @@ static uint32_t half_word(const uint8_t *at)
 	return word;
 }
 
-static void take_build_id(struct header *header, const uint8_t *at, size_t size)
+static void take_build_id(struct perf_header *header, const uint8_t *at, size_t size)
 {
 	struct header_build_id *build_id;
 	uint16_t misc;
@@ -54,7 +54,7 @@ static void take_build_id(struct header *header, const uint8_t *at, size_t size)
 }
 
 /* Records one behind the other. */
-static void take_build_ids(struct header *header, const uint8_t *at, size_t size)
+static void take_build_ids(struct perf_header *header, const uint8_t *at, size_t size)
 {
 	while (size >= BUILD_ID_EVENT) {
 		struct perf_event_header record;
@@ -81,7 +81,7 @@ static void take_text(const uint8_t *at, size_t size, char *ret, size_t ret_size
 	ret[size] = 0;
 }
 
-static void take_feature(struct header *header, uint64_t id, const uint8_t *at, size_t size)
+static void take_feature(struct perf_header *header, uint64_t id, const uint8_t *at, size_t size)
 {
 	switch (id) {
 	case FEATURE_BUILD_ID:
@@ -128,7 +128,7 @@ static int read_ids(const struct input *input, struct section ids, uint8_t **ret
 	return *ret ? input_read_at(input, ids.offset, *ret, ids.size) : -ENOMEM;
 }
 
-static int read_attrs(struct header *header, const struct input *input, struct section attrs,
+static int read_attrs(struct perf_header *header, const struct input *input, struct section attrs,
 		      uint64_t entry_size)
 {
 	_cleanup_free_ uint8_t *entry = NULL;
@@ -156,7 +156,7 @@ static int read_attrs(struct header *header, const struct input *input, struct s
 }
 
 /* The sections of the features stand behind the data, in the order of their bits. */
-static int read_features(struct header *header, const struct input *input, const uint8_t *bits)
+static int read_features(struct perf_header *header, const struct input *input, const uint8_t *bits)
 {
 	uint64_t at = header->data_at + header->data_size;
 
@@ -183,7 +183,7 @@ static int read_features(struct header *header, const struct input *input, const
 }
 
 /* size, attr_size, attrs, data, event types, bits: behind the magic. */
-static int read_file_header(struct header *header, const struct input *input)
+static int read_file_header(struct perf_header *header, const struct input *input)
 {
 	uint8_t bytes[FILE_HEADER];
 	struct section attrs;
@@ -205,7 +205,7 @@ static int read_file_header(struct header *header, const struct input *input)
 	return 0;
 }
 
-int header_read(struct header *header, struct input *input)
+int header_read(struct perf_header *header, struct input *input)
 {
 	const uint8_t *bytes;
 	const void *at;
@@ -236,7 +236,7 @@ int header_read(struct header *header, struct input *input)
 			  header->data_size ? header->data_size : UINT64_MAX);
 }
 
-void header_deinit(struct header *header)
+void header_deinit(struct perf_header *header)
 {
 	for (size_t i = 0; i < header->n_build_ids; i++)
 		free(header->build_ids[i].path);
@@ -246,7 +246,7 @@ void header_deinit(struct header *header)
 }
 
 /* header, attr (which tells its own size), ids */
-int header_take_attr(struct header *header, const struct perf_event_header *record)
+int header_take_attr(struct perf_header *header, const struct perf_event_header *record)
 {
 	const uint8_t *at = (const uint8_t *)(record + 1);
 	size_t size = record->size - sizeof(*record), attr_size;
@@ -261,7 +261,7 @@ int header_take_attr(struct header *header, const struct perf_event_header *reco
 	return events_add(&header->events, at, attr_size, at + attr_size, (size - attr_size) / 8);
 }
 
-void header_take_feature(struct header *header, const struct perf_event_header *record)
+void header_take_feature(struct perf_header *header, const struct perf_event_header *record)
 {
 	const uint8_t *at = (const uint8_t *)(record + 1);
 
@@ -270,12 +270,13 @@ void header_take_feature(struct header *header, const struct perf_event_header *
 			     record->size - sizeof(*record) - 8);
 }
 
-void header_take_build_id(struct header *header, const uint8_t *record, size_t size)
+void header_take_build_id(struct perf_header *header, const uint8_t *record, size_t size)
 {
 	take_build_id(header, record, size);
 }
 
-const struct header_build_id *header_find_build_id(const struct header *header, const char *path)
+const struct header_build_id *header_find_build_id(const struct perf_header *header,
+						   const char *path)
 {
 	for (size_t i = 0; i < header->n_build_ids; i++)
 		if (!strcmp(header->build_ids[i].path, path))

@@ -36,10 +36,10 @@ struct header_build_id {
 	char *path;
 };
 
-struct header {
+struct perf_header {
 	bool is_pipe;
 	uint64_t data_at, data_size; /* of a file */
-	struct events events;
+	struct perf_events events;
 	struct header_build_id *build_ids;
 	size_t n_build_ids;
 	char host[64], os_release[64], arch[32];
@@ -52,13 +52,14 @@ struct header {
 };
 
 /* Reads it, up to the first record. 0, a positive outcome, or -errno. */
-int header_read(struct header *header, struct input *input);
-void header_deinit(struct header *header);
+int header_read(struct perf_header *header, struct input *input);
+void header_deinit(struct perf_header *header);
 
 /* What a record of a pipe tells instead: PERF_RECORD_HEADER_ATTR, _FEATURE, _BUILD_ID. */
-int header_take_attr(struct header *header, const struct perf_event_header *record);
-void header_take_feature(struct header *header, const struct perf_event_header *record);
-void header_take_build_id(struct header *header, const uint8_t *record, size_t size);
+int header_take_attr(struct perf_header *header, const struct perf_event_header *record);
+void header_take_feature(struct perf_header *header, const struct perf_event_header *record);
+void header_take_build_id(struct perf_header *header, const uint8_t *record, size_t size);
 
 /* NULL: it is not told. */
-const struct header_build_id *header_find_build_id(const struct header *header, const char *path);
+const struct header_build_id *header_find_build_id(const struct perf_header *header,
+						   const char *path);

@@ -18,7 +18,7 @@ static const struct argp_option option_table[] = {
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct replay *replay = state->input;
+	struct perfdata_replay *replay = state->input;
 
 	switch (key) {
 	case KEY_COPY_STACKS:
@@ -40,7 +40,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static void init(void *data)
 {
-	struct replay *replay = data;
+	struct perfdata_replay *replay = data;
 
 	replay->file.input.fd = -1;
 	replay->images.server_fd = -1;
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 		.arguments = "[FILE]",
 		.summary = "Replays a perf.data file as a stream.",
 		.role = STAGE_SOURCE,
-		.self_size = sizeof(struct replay),
+		.self_size = sizeof(struct perfdata_replay),
 		.options = option_table,
 		.parse_option = parse_option,
 		.init = init,

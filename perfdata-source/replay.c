@@ -31,7 +31,7 @@ enum {
 #define SLACK_NS NANOSECONDS_A_SECOND /* records of one thread's rings are so much out of order */
 
 /* One line of what is wrong with the file. */
-static int fail(const struct stage *stage, const struct replay *replay, int outcome)
+static int fail(const struct stage *stage, const struct perfdata_replay *replay, int outcome)
 {
 	const char *path = strcmp(replay->path, "-") ? replay->path : "standard input";
 
@@ -65,7 +65,7 @@ static int open_file(struct replay_file *file, const char *path)
 }
 
 /* The samples of a recording by several threads are in files of their own. */
-static int open_more(struct replay *replay)
+static int open_more(struct perfdata_replay *replay)
 {
 	int r = 0;
 
@@ -83,7 +83,7 @@ static int open_more(struct replay *replay)
 }
 
 /* All of them, before any is read: in a sandbox none can be opened. */
-static int open_files(struct replay *replay)
+static int open_files(struct perfdata_replay *replay)
 {
 	char path[4096];
 	struct stat status;
@@ -105,7 +105,7 @@ static int open_files(struct replay *replay)
 
 int replay_open(struct stage *stage, void *data)
 {
-	struct replay *replay = data;
+	struct perfdata_replay *replay = data;
 	int r = open_files(replay);
 
 	if (r == -ENOTTY)
@@ -116,7 +116,7 @@ int replay_open(struct stage *stage, void *data)
 }
 
 /* A pipe tells its events in records in front of all others. */
-static int read_pipe_head(struct replay *replay)
+static int read_pipe_head(struct perfdata_replay *replay)
 {
 	const void *bytes;
 	int r = 0;
@@ -149,7 +149,7 @@ static int read_pipe_head(struct replay *replay)
 }
 
 /* The earliest time at which the file can have been begun: its own, since nothing tells it. */
-static uint64_t begun_at(const struct replay *replay)
+static uint64_t begun_at(const struct perfdata_replay *replay)
 {
 	struct statx status;
 	uint64_t modified, born;
@@ -162,7 +162,7 @@ static uint64_t begun_at(const struct replay *replay)
 	return status.stx_mask & STATX_BTIME && born < modified ? born : modified;
 }
 
-static bool is_of_this_kernel(const struct header *header)
+static bool is_of_this_kernel(const struct perf_header *header)
 {
 	struct utsname name;
 
@@ -170,7 +170,7 @@ static bool is_of_this_kernel(const struct header *header)
 	       !strcmp(name.release, header->os_release);
 }
 
-static uint32_t largest_stack(const struct events *events)
+static uint32_t largest_stack(const struct perf_events *events)
 {
 	uint32_t largest = 0;
 
@@ -180,7 +180,7 @@ static uint32_t largest_stack(const struct events *events)
 	return largest;
 }
 
-static void fill_hello(const struct replay *replay, struct wire_hello *hello)
+static void fill_hello(const struct perfdata_replay *replay, struct wire_hello *hello)
 {
 	const struct event *event = events_first(&replay->header.events, 0);
 	char title[EVENT_NAME_SIZE];
@@ -201,7 +201,7 @@ static void fill_hello(const struct replay *replay, struct wire_hello *hello)
 
 static size_t find_build_id(const char *path, const uint8_t **ret, void *arg)
 {
-	struct replay *replay = arg;
+	struct perfdata_replay *replay = arg;
 	const struct header_build_id *found = header_find_build_id(&replay->header, path);
 
 	if (!found)
@@ -210,8 +210,8 @@ static size_t find_build_id(const char *path, const uint8_t **ret, void *arg)
 	return found->size;
 }
 
-static int take_lost(struct stage *stage, struct replay *replay, const struct ordered *record,
-		     uint64_t time)
+static int take_lost(struct stage *stage, struct perfdata_replay *replay,
+		     const struct ordered *record, uint64_t time)
 {
 	const struct record_lost *lost = (const void *)record->bytes;
 	struct parsed_id id = { 0 };
@@ -227,7 +227,7 @@ static int take_lost(struct stage *stage, struct replay *replay, const struct or
 }
 
 /* What perf calls the kernel in its list of build-ids (tools/perf/util/machine.c). */
-static struct wire_blob kernel_build_id(const struct header *header)
+static struct wire_blob kernel_build_id(const struct perf_header *header)
 {
 	const struct header_build_id *found = header_find_build_id(header, KERNEL_NAMES_IMAGE);
 
@@ -237,7 +237,7 @@ static struct wire_blob kernel_build_id(const struct header *header)
 }
 
 /* perf tells of the kernel's mappings at its start, one after the other. */
-static int settle_kernel(struct stage *stage, struct replay *replay, uint32_t type)
+static int settle_kernel(struct stage *stage, struct perfdata_replay *replay, uint32_t type)
 {
 	if (!kernel_names_is_due(&replay->kernel_names) || type == PERF_RECORD_MMAP ||
 	    type == PERF_RECORD_MMAP2)
@@ -246,7 +246,7 @@ static int settle_kernel(struct stage *stage, struct replay *replay, uint32_t ty
 				   kernel_build_id(&replay->header));
 }
 
-static int take(struct stage *stage, struct replay *replay, const struct ordered *record)
+static int take(struct stage *stage, struct perfdata_replay *replay, const struct ordered *record)
 {
 	uint64_t time = record->time;
 	int r = settle_kernel(stage, replay, record->bytes->type);
@@ -267,7 +267,7 @@ static int take(struct stage *stage, struct replay *replay, const struct ordered
 }
 
 /* Everything up to a time goes on. What was sent is borrowed until the flush. */
-static int let_go(struct stage *stage, struct replay *replay, uint64_t until)
+static int let_go(struct stage *stage, struct perfdata_replay *replay, uint64_t until)
 {
 	size_t n = order_sort(&replay->order, until);
 	int r = 0;
@@ -319,7 +319,7 @@ static int parse_other(struct stage *stage, struct ordered *record)
 }
 
 /* Records of the kernel wait for their turn. */
-static int keep(struct stage *stage, struct replay *replay, struct replay_file *file,
+static int keep(struct stage *stage, struct perfdata_replay *replay, struct replay_file *file,
 		const struct perf_event_header *header, const uint8_t *bytes)
 {
 	static _Alignas(8) uint8_t copy[UINT16_MAX + 1];
@@ -349,7 +349,7 @@ static int keep(struct stage *stage, struct replay *replay, struct replay_file *
 }
 
 /* perf tells with the same record what the filter of an event has not let pass (--filter). */
-static void take_lost_samples(struct stage *stage, struct replay *replay,
+static void take_lost_samples(struct stage *stage, struct perfdata_replay *replay,
 			      const struct perf_event_header *header, const uint8_t *bytes)
 {
 	uint64_t n;
@@ -363,7 +363,7 @@ static void take_lost_samples(struct stage *stage, struct replay *replay,
 		stage_sum(stage, &replay->n_lost, n);
 }
 
-static int dispatch(struct stage *stage, struct replay *replay, struct replay_file *file,
+static int dispatch(struct stage *stage, struct perfdata_replay *replay, struct replay_file *file,
 		    const struct perf_event_header *header, const uint8_t *bytes)
 {
 	switch (header->type) {
@@ -390,7 +390,7 @@ static int dispatch(struct stage *stage, struct replay *replay, struct replay_fi
 	}
 }
 
-static int read_one(struct stage *stage, struct replay *replay, struct replay_file *file)
+static int read_one(struct stage *stage, struct perfdata_replay *replay, struct replay_file *file)
 {
 	struct perf_event_header header;
 	const uint8_t *bytes;
@@ -403,7 +403,7 @@ static int read_one(struct stage *stage, struct replay *replay, struct replay_fi
 	return r;
 }
 
-static int read_file(struct stage *stage, struct replay *replay, struct replay_file *file)
+static int read_file(struct stage *stage, struct perfdata_replay *replay, struct replay_file *file)
 {
 	int r;
 
@@ -413,7 +413,7 @@ static int read_file(struct stage *stage, struct replay *replay, struct replay_f
 	return r == PERFDATA_END ? 0 : r;
 }
 
-static struct replay_file *find_oldest(struct replay *replay)
+static struct replay_file *find_oldest(struct perfdata_replay *replay)
 {
 	struct replay_file *oldest = NULL;
 
@@ -425,7 +425,7 @@ static struct replay_file *find_oldest(struct replay *replay)
 }
 
 /* Several files side by side, always the one that is furthest behind. */
-static int read_more(struct stage *stage, struct replay *replay)
+static int read_more(struct stage *stage, struct perfdata_replay *replay)
 {
 	struct replay_file *file;
 	size_t n = 0;
@@ -459,8 +459,8 @@ static void take_earliest(struct earliest *earliest, const struct ordered *recor
 		*time = record->time;
 }
 
-static int read_early(struct stage *stage, struct replay *replay, struct earliest *earliest,
-		      uint64_t *until)
+static int read_early(struct stage *stage, struct perfdata_replay *replay,
+		      struct earliest *earliest, uint64_t *until)
 {
 	struct perf_event_header header;
 	const uint8_t *bytes;
@@ -479,7 +479,7 @@ static int read_early(struct stage *stage, struct replay *replay, struct earlies
 	return r;
 }
 
-static bool has_times(const struct events *events)
+static bool has_times(const struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
 		if (events->list[i].layout.sample_type & PERF_SAMPLE_TIME)
@@ -492,7 +492,7 @@ static bool has_times(const struct events *events)
  * killed, records are kept until the earliest sample is known: the first one that is read is that
  * of one ring, and the next ring may have older ones. Without any sample it is the earliest record.
  */
-static int find_first_time(struct stage *stage, struct replay *replay)
+static int find_first_time(struct stage *stage, struct perfdata_replay *replay)
 {
 	struct earliest earliest = { UINT64_MAX, UINT64_MAX };
 	uint64_t until = 0;
@@ -512,7 +512,7 @@ static int find_first_time(struct stage *stage, struct replay *replay)
 }
 
 /* The first one whose samples are to be unwound, but have no stacks; NULL: there is none. */
-static const struct event *find_without_stack(const struct events *events)
+static const struct event *find_without_stack(const struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
 		if (!events->list[i].stack_size && events->list[i].number != EVENT_NOT_SAMPLED)
@@ -531,7 +531,7 @@ static const char *what_is_instead(const struct layout *layout)
 		       : "its own call chains are passed on, which are made of frame pointers";
 }
 
-static void warn_of_missing_stacks(struct stage *stage, const struct events *events)
+static void warn_of_missing_stacks(struct stage *stage, const struct perf_events *events)
 {
 	const struct event *without = find_without_stack(events);
 
@@ -549,7 +549,7 @@ static void warn_of_missing_stacks(struct stage *stage, const struct events *eve
 
 int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 {
-	struct replay *replay = data;
+	struct perfdata_replay *replay = data;
 	const struct arch *arch;
 	int r = header_read(&replay->header, &replay->file.input);
 
@@ -577,7 +577,7 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 	return 0;
 }
 
-static void count(struct stage *stage, struct replay *replay)
+static void count(struct stage *stage, struct perfdata_replay *replay)
 {
 	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_told;
 
@@ -596,7 +596,7 @@ static void count(struct stage *stage, struct replay *replay)
 
 int replay_run(struct stage *stage, void *data)
 {
-	struct replay *replay = data;
+	struct perfdata_replay *replay = data;
 	int r, outcome;
 
 	replay->images.is_elsewhere = !replay->has_host;
@@ -640,7 +640,7 @@ static void close_file(struct replay_file *file)
 
 void replay_deinit(void *data)
 {
-	struct replay *replay = data;
+	struct perfdata_replay *replay = data;
 
 	order_deinit(&replay->order);
 	group_values_deinit(&replay->samples.values);

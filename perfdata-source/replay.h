@@ -33,14 +33,14 @@ struct replay_file {
 	bool is_over;
 };
 
-struct replay {
+struct perfdata_replay {
 	const char *path;
 	bool copies_stacks;	 /* into the stream, wherever they could be had from */
 	struct replay_file file; /* the one with the header */
 	struct stack_reference stack_reference;
 	struct replay_file *more;
 	size_t n_more;
-	struct header header;
+	struct perf_header header;
 	struct order order;
 	struct images images;
 	struct processes processes;
@@ -51,7 +51,7 @@ struct replay {
 	struct kernel_names kernel_names;
 };
 
-/* What stage.h asks for; `data` is a struct replay. */
+/* What stage.h asks for; `data` is a struct perfdata_replay. */
 int replay_open(struct stage *stage, void *data);
 int replay_start(struct stage *stage, void *data, struct wire_hello *hello);
 int replay_run(struct stage *stage, void *data);

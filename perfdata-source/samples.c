@@ -12,9 +12,9 @@
 #include "common/stream/sample.h"
 #include "perfdata-source/samples.h"
 
-static int put_event(struct stage *stage, struct replay *replay, uint32_t number)
+static int put_event(struct stage *stage, struct perfdata_replay *replay, uint32_t number)
 {
-	const struct events *events = &replay->header.events;
+	const struct perf_events *events = &replay->header.events;
 	bool is_clock = event_is_clock(events_first(events, number));
 	char title[EVENT_NAME_SIZE];
 	struct wire_event event = {
@@ -31,7 +31,7 @@ static int put_event(struct stage *stage, struct replay *replay, uint32_t number
 	return stage_put(stage, WIRE_RECORD_event, &event);
 }
 
-int samples_begin(struct stage *stage, struct replay *replay)
+int samples_begin(struct stage *stage, struct perfdata_replay *replay)
 {
 	uint32_t n = replay->header.events.n_numbers;
 	int r = 0;
@@ -53,7 +53,7 @@ static void leave_out(struct stage *stage, struct samples *samples, const struct
 	stage_drop(stage, "too-many-events", 1);
 }
 
-void samples_warn_of_left_out(struct stage *stage, const struct replay *replay)
+void samples_warn_of_left_out(struct stage *stage, const struct perfdata_replay *replay)
 {
 	if (replay->samples.n_left_out)
 		stage_warn(stage,
@@ -91,8 +91,8 @@ static bool is_kernel_address(uint64_t address)
  * A sample whose user side only perf's own call chain tells, which the kernel has made of frame
  * pointers; or of which, without -g, nothing is known but its address.
  */
-static int put_stack(struct stage *stage, struct replay *replay, const struct parsed_sample *sample,
-		     const struct wire_sample *common)
+static int put_stack(struct stage *stage, struct perfdata_replay *replay,
+		     const struct parsed_sample *sample, const struct wire_sample *common)
 {
 	static uint64_t user[WIRE_FRAMES_MAX - WIRE_KERNEL_FRAMES_MAX];
 	static struct wire_frame frames[WIRE_FRAMES_MAX];
@@ -124,8 +124,9 @@ static int put_stack(struct stage *stage, struct replay *replay, const struct pa
 }
 
 /* A sample of one event, NULL: not known; `common` has all of it but for whose it is. */
-static int put_sample(struct stage *stage, struct replay *replay, const struct ordered *record,
-		      const struct event *event, struct wire_sample *common)
+static int put_sample(struct stage *stage, struct perfdata_replay *replay,
+		      const struct ordered *record, const struct event *event,
+		      struct wire_sample *common)
 {
 	struct samples *samples = &replay->samples;
 	int r = 0;
@@ -150,8 +151,8 @@ static int put_sample(struct stage *stage, struct replay *replay, const struct o
 }
 
 /* Those that have counted something since the sample before. */
-static int put_members(struct stage *stage, struct replay *replay, const struct ordered *record,
-		       struct wire_sample *common)
+static int put_members(struct stage *stage, struct perfdata_replay *replay,
+		       const struct ordered *record, struct wire_sample *common)
 {
 	const struct parsed_sample *sample = &record->sample;
 	int r = 0;
@@ -169,7 +170,7 @@ static int put_members(struct stage *stage, struct replay *replay, const struct 
 	return r;
 }
 
-int samples_take(struct stage *stage, struct replay *replay, const struct ordered *record,
+int samples_take(struct stage *stage, struct perfdata_replay *replay, const struct ordered *record,
 		 uint64_t time)
 {
 	const struct parsed_sample *sample = &record->sample;

@@ -97,7 +97,7 @@ static bool is_made_up(const struct ordered *record)
 	       (ordered_has_time(record) && record->time == 0);
 }
 
-static int take_task(struct replay *replay, const struct ordered *record, uint64_t time)
+static int take_task(struct perfdata_replay *replay, const struct ordered *record, uint64_t time)
 {
 	struct record_task task;
 
@@ -116,7 +116,7 @@ static int refuse(struct stage *stage)
 	return 0;
 }
 
-int sideband_take(struct stage *stage, struct replay *replay, const struct ordered *record,
+int sideband_take(struct stage *stage, struct perfdata_replay *replay, const struct ordered *record,
 		  uint64_t time)
 {
 	union canonical canonical;

@@ -8,5 +8,5 @@
  * Takes one in; `time` is that of the stream. 0 or -errno of the output. What is damaged is counted
  * as "refused".
  */
-int sideband_take(struct stage *stage, struct replay *replay, const struct ordered *record,
+int sideband_take(struct stage *stage, struct perfdata_replay *replay, const struct ordered *record,
 		  uint64_t time);

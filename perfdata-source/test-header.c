@@ -110,7 +110,7 @@ static void put_features(const struct feature *features, size_t n)
 	}
 }
 
-static struct header header;
+static struct perf_header header;
 static struct input input;
 
 /* Reads the first `size` bytes of the file; the outcome. */

@@ -21,7 +21,7 @@ struct request {
 };
 
 /* Descriptors that could be had go along, in this order. */
-struct answer {
+struct opener_answer {
 	uint32_t number;
 	int32_t pid_error, maps_error; /* 0 or -errno */
 };
@@ -45,7 +45,7 @@ static int open_process(uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-static int send_answer(int socket, const struct answer *answer, const int *fds, size_t n)
+static int send_answer(int socket, const struct opener_answer *answer, const int *fds, size_t n)
 {
 	char control[CMSG_SPACE(FDS_MAX * sizeof(int))] __attribute__((aligned(8))) = { 0 };
 	struct iovec part = { (void *)answer, sizeof(*answer) };
@@ -69,7 +69,7 @@ static int serve_one(int socket, const struct request *request)
 {
 	_cleanup_fd_ int pid_fd = open_process(request->pid);
 	_cleanup_fd_ int maps_fd = pid_fd < 0 ? pid_fd : open_maps(request->pid);
-	const struct answer answer = {
+	const struct opener_answer answer = {
 		.number = request->number,
 		.pid_error = pid_fd < 0 ? pid_fd : 0,
 		.maps_error = maps_fd < 0 ? maps_fd : 0,
@@ -144,7 +144,8 @@ void process_opener_deinit(struct process_opener *opener)
 }
 
 /* 0 and so many descriptors; -EAGAIN: it is the answer to what was given up; -ENOTCONN. */
-static int receive(const struct process_opener *opener, struct answer *answer, int fds[FDS_MAX])
+static int receive(const struct process_opener *opener, struct opener_answer *answer,
+		   int fds[FDS_MAX])
 {
 	char control[CMSG_SPACE(FDS_MAX * sizeof(int))] __attribute__((aligned(8)));
 	struct iovec part = { answer, sizeof(*answer) };
@@ -185,7 +186,7 @@ int process_opener_open(struct process_opener *opener, uint32_t pid, int *ret_pi
 			int *ret_maps_fd)
 {
 	struct pollfd ready = { opener->fd, POLLIN, 0 };
-	struct answer answer;
+	struct opener_answer answer;
 	int fds[FDS_MAX], r = ask(opener, pid);
 
 	if (r < 0)

@@ -383,7 +383,7 @@ static int find_thread(struct profile *profile, const struct named_stack *stack,
 }
 
 /* The node of all stacks for which there is no room: that of one which ends for that reason. */
-int profile_find_crowd(struct profile *profile, uint32_t *ret_node)
+static int find_crowd(struct profile *profile, uint32_t *ret_node)
 {
 	const struct wire_stack record = { .end = WIRE_stack_end_MORE_STACKS };
 	const struct named_stack stack = { .record = &record };
@@ -398,7 +398,7 @@ int profile_find_stack(struct profile *profile, const struct named_stack *stack,
 
 	profile->holds_still = true;
 	if (r == 0 && !*ret_node && profile->n_path)
-		r = profile_find_crowd(profile, ret_node);
+		r = find_crowd(profile, ret_node);
 	return r < 0 ? r : find_thread(profile, stack, ret_thread);
 }
 
@@ -411,7 +411,7 @@ static int make_room_for_sample(struct profile *profile)
 	if (profile->n_samples >= profile->limits.samples) {
 		if (profile->holds_still)
 			return -ENOSPC;
-		r = profile_find_crowd(profile, &crowd);
+		r = find_crowd(profile, &crowd);
 		if (r == 0)
 			profile_merge(profile, crowd);
 	}
@@ -500,7 +500,7 @@ static int add_to_crowd(struct profile *profile, const struct named_stack *stack
 	struct wire_stack record = *stack->record;
 	const struct named_stack crowded = { &record, stack->process, NULL };
 	uint32_t node;
-	int r = profile_find_crowd(profile, &node);
+	int r = find_crowd(profile, &node);
 
 	stacks_find_no_room(profile->stacks, record.end, wire_stack_samples(&record));
 	record.end = WIRE_stack_end_MORE_STACKS;
@@ -517,6 +517,30 @@ static bool is_full(const struct profile *profile)
 	       profile->n_calls + ROOM_FOR_STACK(limits->calls) > limits->calls;
 }
 
+static bool is_half_full(const struct profile *profile)
+{
+	return 2 * profile->n_nodes > profile->limits.nodes ||
+	       2 * profile->n_locations > profile->limits.locations ||
+	       2 * profile->n_calls > profile->limits.calls;
+}
+
+/* Leaves room for at least as many nodes, locations and calls as there are then. 0 or -ENOMEM. */
+static int prune(struct profile *profile)
+{
+	size_t n_before = SIZE_MAX;
+	uint32_t crowd;
+	int r = 0;
+
+	while (r == 0 && is_half_full(profile) && profile->n_nodes < n_before) {
+		n_before = profile->n_nodes;
+		r = find_crowd(profile, &crowd);
+		if (r == 0)
+			r = profile_prune(profile, crowd);
+	}
+	frame_cache_forget_all(&profile->stacks->frames);
+	return r;
+}
+
 int profile_add_stack(struct profile *profile, const struct named_stack *stack, uint64_t *ret_node)
 {
 	uint32_t node;
@@ -530,7 +554,7 @@ int profile_add_stack(struct profile *profile, const struct named_stack *stack, 
 	if (r < 0 || profile->holds_still || !is_full(profile))
 		return r;
 	*ret_node = 0; /* the number is another one's */
-	return profile_prune(profile);
+	return prune(profile);
 }
 
 static uint32_t intern_string(struct profile *profile, struct wire_string string)

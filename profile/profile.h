@@ -161,9 +161,6 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 int profile_find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret_node,
 		       uint32_t *ret_thread);
 
-/* The node of stacks for which there is no room. 0 or -ENOMEM. */
-int profile_find_crowd(struct profile *profile, uint32_t *ret_node);
-
 /* Samples that were made up of what is known of a node. 0 or -ENOMEM. */
 int profile_add_sample(struct profile *profile, const struct profile_sample *sample);
 

@@ -234,8 +234,7 @@ static void renumber_locations(struct profile *profile, uint32_t *numbers)
 	profile->n_calls = n_calls;
 }
 
-/* Half of the nodes. */
-static int prune_half(struct profile *profile, uint32_t crowd)
+int profile_prune(struct profile *profile, uint32_t crowd)
 {
 	_cleanup_(free_pruning) struct pruning pruning;
 	_cleanup_free_ uint32_t *numbers = calloc(profile->n_locations, sizeof(*numbers));
@@ -249,27 +248,4 @@ static int prune_half(struct profile *profile, uint32_t crowd)
 	renumber_nodes(&pruning, crowd);
 	renumber_locations(profile, numbers);
 	return 0;
-}
-
-static bool is_half_full(const struct profile *profile)
-{
-	return 2 * profile->n_nodes > profile->limits.nodes ||
-	       2 * profile->n_locations > profile->limits.locations ||
-	       2 * profile->n_calls > profile->limits.calls;
-}
-
-int profile_prune(struct profile *profile)
-{
-	size_t n_before = SIZE_MAX;
-	uint32_t crowd;
-	int r = 0;
-
-	while (r == 0 && is_half_full(profile) && profile->n_nodes < n_before) {
-		n_before = profile->n_nodes;
-		r = profile_find_crowd(profile, &crowd);
-		if (r == 0)
-			r = prune_half(profile, crowd);
-	}
-	frame_cache_forget_all(&profile->stacks->frames);
-	return r;
 }

@@ -10,8 +10,8 @@
 #include "profile/profile.h"
 
 /*
- * Leaves room for at least as many nodes, locations and calls as there are then. Their numbers
- * change, in the samples, too; stacks must forget what it knows of frames. 0 or -ENOMEM, and
- * nothing has changed.
+ * Drops half of the nodes, but not `crowd`. The numbers of nodes, locations and calls change, in
+ * the samples, too; stacks must forget what it knows of frames. 0 or -ENOMEM, and nothing has
+ * changed.
  */
-int profile_prune(struct profile *profile);
+int profile_prune(struct profile *profile, uint32_t crowd);

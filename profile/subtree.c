@@ -6,7 +6,7 @@
 #include "common/base/growing-list.h"
 #include "profile/subtree.h"
 
-struct building {
+struct subtree_builder {
 	struct subtree *subtree;
 	const struct counts *counts;
 	const bool *functions;
@@ -14,7 +14,8 @@ struct building {
 	uint32_t *copy_of;     /* of the tree's nodes: theirs here; 0: none */
 };
 
-static int find_node(struct building *building, uint32_t parent, uint32_t function, uint32_t *ret)
+static int find_node(struct subtree_builder *building, uint32_t parent, uint32_t function,
+		     uint32_t *ret)
 {
 	struct subtree *subtree = building->subtree;
 	uint64_t *known = pair_map_find(&building->index, parent, function);
@@ -32,7 +33,7 @@ static int find_node(struct building *building, uint32_t parent, uint32_t functi
 }
 
 /* Every node below the first one that matches, or below all; its counts with it. */
-static int copy_downwards(struct building *building)
+static int copy_downwards(struct subtree_builder *building)
 {
 	const struct tree *tree = building->counts->tree;
 	int r = 0;
@@ -53,7 +54,7 @@ static int copy_downwards(struct building *building)
 }
 
 /* From each outermost node that matches out to the thread's beginning. */
-static int copy_callers(struct building *building)
+static int copy_callers(struct subtree_builder *building)
 {
 	const struct tree *tree = building->counts->tree;
 	int r = 0;
@@ -116,7 +117,7 @@ int subtree_init(struct subtree *subtree, const struct counts *counts, enum subt
 		 const bool *functions)
 {
 	_cleanup_free_ uint32_t *copy_of = calloc(counts->tree->n_nodes, sizeof(*copy_of));
-	struct building building = { subtree, counts, functions, .copy_of = copy_of };
+	struct subtree_builder building = { subtree, counts, functions, .copy_of = copy_of };
 	int r;
 
 	*subtree = (struct subtree){ .nodes = calloc(1, sizeof(*subtree->nodes)), .n = 1 };

@@ -22,7 +22,7 @@ const char *tree_kind_mark(enum tree_function_kind kind)
 }
 
 /* While it is made. */
-struct building {
+struct tree_builder {
 	struct tree *tree;
 	enum tree_detail detail;
 	struct pair_map functions; /* (name and line, file, module and kind) → index */
@@ -39,7 +39,7 @@ static int find(struct pair_map *map, uint64_t a, uint64_t b, size_t n, size_t *
 	return known ? 0 : pair_map_add(map, a, b, n);
 }
 
-static int find_function(struct building *building, struct tree_function function, size_t *ret)
+static int find_function(struct tree_builder *building, struct tree_function function, size_t *ret)
 {
 	struct tree *tree = building->tree;
 	/* Modules are fewer than 1 << 24. */
@@ -53,7 +53,7 @@ static int find_function(struct building *building, struct tree_function functio
 	return r;
 }
 
-static int find_node(struct building *building, struct node node, uint32_t *ret)
+static int find_node(struct tree_builder *building, struct node node, uint32_t *ret)
 {
 	struct tree *tree = building->tree;
 	uint32_t *slot = node_index_find(&building->nodes, tree->nodes, tree->n_nodes, node);
@@ -69,8 +69,8 @@ static int find_node(struct building *building, struct node node, uint32_t *ret)
 }
 
 /* The function of the i-th call at a location. */
-static int find_function_of_call(struct building *building, const struct profile_location *location,
-				 size_t i, uint32_t *ret)
+static int find_function_of_call(struct tree_builder *building,
+				 const struct profile_location *location, size_t i, uint32_t *ret)
 {
 	const struct profile_call *call = &building->tree->profile->calls[location->first_call + i];
 	uint32_t *known = &building->function_of[location->first_call + i];
@@ -92,7 +92,7 @@ static int find_function_of_call(struct building *building, const struct profile
 }
 
 /* All nodes: a parent comes before its children. */
-static int build(struct building *building)
+static int build(struct tree_builder *building)
 {
 	struct tree *tree = building->tree;
 	const struct profile *profile = tree->profile;
@@ -116,7 +116,9 @@ static int build(struct building *building)
 int tree_init(struct tree *tree, const struct profile *profile, enum tree_detail detail)
 {
 	_cleanup_free_ uint32_t *function_of = calloc(profile->n_calls + 1, sizeof(*function_of));
-	struct building building = { .tree = tree, .detail = detail, .function_of = function_of };
+	struct tree_builder building = { .tree = tree,
+					 .detail = detail,
+					 .function_of = function_of };
 	int r;
 
 	*tree = (struct tree){ .profile = profile };

@@ -14,7 +14,7 @@
 #include "common/base/text.h"
 #include "stackpipe/commands.h"
 
-static const struct command {
+static const struct subcommand {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *summary;
@@ -78,7 +78,7 @@ static int run_file(int argc, char **argv)
 }
 
 /* NULL: there is none of that name. */
-static const struct command *find_command(const char *name)
+static const struct subcommand *find_command(const char *name)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (!strcmp(name, commands[i].name))
@@ -88,7 +88,7 @@ static const struct command *find_command(const char *name)
 
 int main(int argc, char **argv)
 {
-	const struct command *command;
+	const struct subcommand *command;
 
 	if (argc < 2) {
 		print_help(stderr);

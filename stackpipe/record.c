@@ -36,7 +36,7 @@ enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
 enum { OPTION_SIZE = 64 };
 enum optional_option { OPTION_OFF_CPU, OPTION_COUNTERS, N_OPTIONAL_OPTIONS };
 
-struct recording {
+struct recording_plan {
 	struct pipeline pipeline;
 	const char *output;
 	bool has_target, has_duration, is_endless, is_forced, is_shown, is_quiet;
@@ -64,13 +64,13 @@ static const struct {
 	{ KEY_DEBUGINFOD, SYMBOLIZER, "--debuginfod" },
 };
 
-static void add(struct recording *recording, int stage, const char *argument)
+static void add(struct recording_plan *recording, int stage, const char *argument)
 {
 	if (pipeline_add_argument_to(&recording->pipeline, stage, argument) < 0)
 		abort(); /* a few words of memory, before anything has begun */
 }
 
-static int pass_on(struct recording *recording, int key, const char *arg)
+static int pass_on(struct recording_plan *recording, int key, const char *arg)
 {
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
 		if (passed_on[i].key != key)
@@ -83,7 +83,7 @@ static int pass_on(struct recording *recording, int key, const char *arg)
 }
 
 /* Of all that read what others have made. */
-static void pass_on_sandbox(struct recording *recording, const char *mode)
+static void pass_on_sandbox(struct recording_plan *recording, const char *mode)
 {
 	for (int i = UNWINDER; i < N_STAGES; i++) {
 		add(recording, i, "--sandbox");
@@ -92,8 +92,8 @@ static void pass_on_sandbox(struct recording *recording, const char *mode)
 }
 
 /* A value that may be left out is part of the word. The last option of a kind counts. */
-static void add_optional(struct recording *recording, enum optional_option which, const char *name,
-			 const char *value)
+static void add_optional(struct recording_plan *recording, enum optional_option which,
+			 const char *name, const char *value)
 {
 	char *option = recording->optional[which];
 
@@ -101,7 +101,7 @@ static void add_optional(struct recording *recording, enum optional_option which
 	add(recording, SOURCE, option);
 }
 
-static void take_command(struct recording *recording, const struct argp_state *state)
+static void take_command(struct recording_plan *recording, const struct argp_state *state)
 {
 	add(recording, SOURCE, "--");
 	for (int i = state->next - 1; i < state->argc; i++)
@@ -111,7 +111,7 @@ static void take_command(struct recording *recording, const struct argp_state *s
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	struct recording *recording = state->input;
+	struct recording_plan *recording = state->input;
 
 	switch (key) {
 	case 'o':
@@ -224,7 +224,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static int run(struct recording *recording)
+static int run(struct recording_plan *recording)
 {
 	struct pipeline *pipeline = &recording->pipeline;
 	int status;
@@ -242,8 +242,8 @@ int command_record(int argc, char **argv)
 					     "capture-sink" };
 	static const struct argp argp = { options, parse_option, "[-- COMMAND [ARG...]]",
 					  "Records a command, processes, or the whole machine." };
-	struct recording recording = { .pipeline.front = "stackpipe record",
-				       .output = DEFAULT_OUTPUT };
+	struct recording_plan recording = { .pipeline.front = "stackpipe record",
+					    .output = DEFAULT_OUTPUT };
 	int status = STAGE_EXIT_OK;
 
 	for (int i = 0; i < N_STAGES; i++)

@@ -203,7 +203,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset))
 		return 0;
 	if (is_made(self, stack->process, image)) { /* there may be other code a moment later */
-		const struct made_place place = {
+		const struct jit_location place = {
 			.image = image,
 			.offset = offset,
 			.address = frame->address - !(frame->flags & WIRE_frame_flags_EXACT),

@@ -11,7 +11,7 @@
 enum { PAGE = 4096 };
 
 /* Stays as long as its image, as does what `elf` tells of the segments. */
-struct image_file {
+struct cached_file {
 	struct elf_image elf; /* first: image_files_reopen() is given this */
 	struct image_files *files;
 	struct image *image;
@@ -22,7 +22,7 @@ struct image_file {
 	struct lru_link used;	    /* while it is open */
 };
 
-static void close_file(struct image_file *file)
+static void close_file(struct cached_file *file)
 {
 	if (file->state != OPEN)
 		return;
@@ -37,7 +37,7 @@ static void close_file(struct image_file *file)
 
 static void forget_file(struct image *image, void *arg)
 {
-	struct image_file *file = image->data;
+	struct cached_file *file = image->data;
 
 	if (!file)
 		return;
@@ -140,7 +140,7 @@ static void tell_other(struct image_files *files, struct image *image)
 
 bool image_files_has_other_data(const struct image *image)
 {
-	const struct image_file *file = image->data;
+	const struct cached_file *file = image->data;
 
 	return file && file->is_other_data;
 }
@@ -153,7 +153,7 @@ bool image_files_is_undecided(const struct image_files *files, const struct imag
 }
 
 /* At the cost of the one that was not asked for the longest time. */
-static void keep_open(struct image_file *file)
+static void keep_open(struct cached_file *file)
 {
 	file->state = OPEN;
 	lru_add(&file->files->open, &file->used, file);
@@ -168,7 +168,7 @@ static void note_denied(struct image_files *files, const struct image *image)
 	++*counters_get(&files->stage->counters, "images", "denied");
 }
 
-static bool open_file(struct image_file *file)
+static bool open_file(struct cached_file *file)
 {
 	struct image_files *files = file->files;
 	struct image *image = file->image;
@@ -203,9 +203,9 @@ static bool open_file(struct image_file *file)
 	return false;
 }
 
-static struct image_file *find_file(struct image_files *files, struct image *image)
+static struct cached_file *find_file(struct image_files *files, struct image *image)
 {
-	struct image_file *file = image->data;
+	struct cached_file *file = image->data;
 
 	if (file)
 		return file;
@@ -219,7 +219,7 @@ static struct image_file *find_file(struct image_files *files, struct image *ima
 }
 
 /* A failure is believed for a while, twice as long each time. */
-static bool is_to_be_tried(struct image_file *file)
+static bool is_to_be_tried(struct cached_file *file)
 {
 	if (!file->patience)
 		return true;
@@ -228,7 +228,7 @@ static bool is_to_be_tried(struct image_file *file)
 
 struct elf_image *image_files_get(struct image_files *files, struct image *image)
 {
-	struct image_file *file;
+	struct cached_file *file;
 
 	if (image->kind != WIRE_image_kind_FILE && image->kind != WIRE_image_kind_VDSO)
 		return NULL;
@@ -244,7 +244,7 @@ struct elf_image *image_files_get(struct image_files *files, struct image *image
 
 void image_files_weigh(struct image_files *files, struct image *image, uint64_t weight)
 {
-	struct image_file *file = image->data;
+	struct cached_file *file = image->data;
 
 	files->weight += weight - file->weight;
 	file->weight = weight;
@@ -255,7 +255,7 @@ void image_files_weigh(struct image_files *files, struct image *image, uint64_t 
 
 bool image_files_reopen(struct elf_image *elf)
 {
-	struct image_file *file = (struct image_file *)elf;
+	struct cached_file *file = (struct cached_file *)elf;
 
 	return image_files_get(file->files, file->image) != NULL;
 }

@@ -15,7 +15,7 @@ enum {
 	V8_SHIFT = 0x40,
 };
 
-struct debug_info {
+struct jit_debug_entry {
 	uint64_t start; /* of the function */
 	uint64_t n;
 };
@@ -91,7 +91,7 @@ static void sort_pending(struct jit_lines *lines)
 int jit_lines_add(struct jit_lines *lines, struct name_store *names, const char *bytes, size_t size,
 		  uint64_t *ret_n_refused)
 {
-	struct debug_info info = { 0 };
+	struct jit_debug_entry info = { 0 };
 	struct debug_entry entry;
 	size_t at = sizeof(info), name_size;
 	int r = 0;

@@ -24,7 +24,7 @@ enum record_id {
 	CODE_UNWINDING_INFO,
 };
 
-struct file_header {
+struct jitdump_file_header {
 	uint32_t magic, version, size, machine, padding, pid;
 	uint64_t time, flags;
 };
@@ -66,7 +66,7 @@ static void begin(struct jitdump *dump)
 	dump->part_end = 0;
 	dump->size = 0;
 	dump->is_closed = false;
-	expect(dump, sizeof(struct file_header), read_file_header);
+	expect(dump, sizeof(struct jitdump_file_header), read_file_header);
 }
 
 void jitdump_init(struct jitdump *dump)
@@ -117,7 +117,7 @@ static int fail(struct jitdump *dump, enum jitdump_outcome outcome)
 
 static int read_file_header(struct jitdump *dump)
 {
-	struct file_header header;
+	struct jitdump_file_header header;
 
 	memcpy(&header, dump->part, sizeof(header));
 	if (header.magic == MAGIC_SWAPPED)

@@ -88,11 +88,11 @@ uint64_t record_time(const struct perf_event_header *header)
 }
 
 /* The words of a record that have not been read yet. */
-struct words {
+struct record_words {
 	const uint64_t *at, *end;
 };
 
-static bool take(struct words *words, uint64_t *ret)
+static bool take(struct record_words *words, uint64_t *ret)
 {
 	if (words->at == words->end)
 		return false;
@@ -100,7 +100,7 @@ static bool take(struct words *words, uint64_t *ret)
 	return true;
 }
 
-static bool take_many(struct words *words, uint64_t n, const uint64_t **ret)
+static bool take_many(struct record_words *words, uint64_t n, const uint64_t **ret)
 {
 	if (n > (size_t)(words->end - words->at))
 		return false;
@@ -110,7 +110,7 @@ static bool take_many(struct words *words, uint64_t n, const uint64_t **ret)
 }
 
 /* A size of 32 bits, so many bytes, and what is missing to a whole word. */
-static bool take_data(struct words *words, struct record_sample *sample)
+static bool take_data(struct record_words *words, struct record_sample *sample)
 {
 	const uint64_t *head = words->at, *rest;
 	uint32_t size;
@@ -126,7 +126,7 @@ static bool take_data(struct words *words, struct record_sample *sample)
 	return true;
 }
 
-static bool take_registers(struct words *words, struct record_sample *sample)
+static bool take_registers(struct record_words *words, struct record_sample *sample)
 {
 	if (!take(words, &sample->abi))
 		return false;
@@ -137,7 +137,7 @@ static bool take_registers(struct words *words, struct record_sample *sample)
 	return take_many(words, sample->n_registers, &sample->registers);
 }
 
-static bool take_stack(struct words *words, struct record_sample *sample)
+static bool take_stack(struct record_words *words, struct record_sample *sample)
 {
 	const uint64_t *bytes;
 	uint64_t size, filled;
@@ -157,7 +157,7 @@ static bool take_stack(struct words *words, struct record_sample *sample)
 bool record_parse_sample(const struct perf_event_header *header, uint64_t type,
 			 struct record_sample *ret)
 {
-	struct words words = {
+	struct record_words words = {
 		(const uint64_t *)(header + 1),
 		(const uint64_t *)header + header->size / 8,
 	};

@@ -16,7 +16,7 @@ enum {
 	PATIENCE_NS = 10 * 1000 * 1000, /* in which some 20 MiB are compared */
 };
 
-struct comparison {
+struct text_comparison {
 	uint64_t number;
 	uint32_t pid;
 	int fd; /* of the file, owned until it is done */
@@ -33,7 +33,7 @@ struct text_comparer {
 	pthread_mutex_t mutex;
 	pthread_cond_t wanted, done; /* of CLOCK_MONOTONIC */
 	enum comparer_state state;
-	struct comparison job;
+	struct text_comparison job;
 	uint64_t n_jobs;
 };
 
@@ -150,7 +150,7 @@ static void read_file(int fd, uint64_t offset, uint8_t *to, size_t size)
 }
 
 /* Adds a page to the parts that are the same, which grow as long as pages follow each other. */
-static void add_page(struct comparison *job, uint64_t start, uint64_t end)
+static void add_page(struct text_comparison *job, uint64_t start, uint64_t end)
 {
 	struct mapping *last = job->n ? &job->parts[job->n - 1] : NULL;
 
@@ -160,7 +160,7 @@ static void add_page(struct comparison *job, uint64_t start, uint64_t end)
 		job->parts[job->n++] = cut(&job->whole, start, end);
 }
 
-static void compare(struct comparison *job)
+static void compare(struct text_comparison *job)
 {
 	static uint8_t there[CHUNK], file[CHUNK]; /* of the only thread */
 	struct mapping *whole = &job->whole;
@@ -232,7 +232,7 @@ static void ask(struct text_comparer *comparer, struct replaced_text *text, uint
 	};
 	int r = 0;
 
-	comparer->job = (struct comparison){
+	comparer->job = (struct text_comparison){
 		.number = ++comparer->n_jobs,
 		.pid = pid,
 		.fd = fd,
@@ -252,7 +252,7 @@ static void ask(struct text_comparer *comparer, struct replaced_text *text, uint
 static int take(struct text_comparer *comparer, struct replaced_text *text,
 		struct mapping ret[REPLACED_TEXT_PARTS_MAX])
 {
-	const struct comparison *job = &comparer->job;
+	const struct text_comparison *job = &comparer->job;
 
 	if (!text->job || text->job != job->number)
 		return 0;

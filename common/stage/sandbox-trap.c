@@ -40,18 +40,18 @@ static void read_names(void)
 	}
 }
 
-struct line {
+struct trap_message {
 	char text[LINE_SIZE];
 	size_t size;
 };
 
-static void add(struct line *line, const char *text)
+static void add(struct trap_message *line, const char *text)
 {
 	while (*text && line->size < LINE_SIZE)
 		line->text[line->size++] = *text++;
 }
 
-static void add_number(struct line *line, unsigned number)
+static void add_number(struct trap_message *line, unsigned number)
 {
 	char digits[16], *at = digits + sizeof(digits) - 1;
 
@@ -64,7 +64,7 @@ static void add_number(struct line *line, unsigned number)
 
 static void on_refused_call(int signal, siginfo_t *info, void *context)
 {
-	struct line line = { .size = 0 };
+	struct trap_message line = { .size = 0 };
 	unsigned call = info->si_syscall;
 
 	(void)context;

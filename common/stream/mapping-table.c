@@ -9,7 +9,7 @@
 const struct mapping_table mapping_table_empty;
 
 /* The last answer of mapping_table_any(). */
-struct answer {
+struct mapping_lookup {
 	uint64_t question; /* 0: none was asked yet */
 	bool is_yes;
 };
@@ -18,14 +18,14 @@ struct answer {
 struct mapping_chunk {
 	uint32_t n_references;
 	uint32_t n; /* at least 1 */
-	struct answer answer;
+	struct mapping_lookup answer;
 	struct mapping list[];
 };
 
 struct mapping_index {
 	uint32_t n_references;
 	uint32_t n; /* chunks, at least 1 */
-	struct answer answer;
+	struct mapping_lookup answer;
 	struct {
 		uint64_t end; /* of the chunk's last mapping */
 		struct mapping_chunk *chunk;
@@ -161,7 +161,7 @@ static bool any_in_chunk(struct mapping_chunk *chunk, uint64_t question,
 {
 	if (chunk->answer.question == question)
 		return chunk->answer.is_yes;
-	chunk->answer = (struct answer){ question, false };
+	chunk->answer = (struct mapping_lookup){ question, false };
 	for (size_t i = 0; i < chunk->n; i++)
 		chunk->answer.is_yes |= is(&chunk->list[i], arg);
 	return chunk->answer.is_yes;
@@ -176,7 +176,7 @@ bool mapping_table_any(const struct mapping_table *table, uint64_t question,
 		return false;
 	if (index->answer.question == question)
 		return index->answer.is_yes;
-	index->answer = (struct answer){ question, false };
+	index->answer = (struct mapping_lookup){ question, false };
 	for (size_t i = 0; i < index->n; i++)
 		index->answer.is_yes |= any_in_chunk(index->list[i].chunk, question, is, arg);
 	return index->answer.is_yes;
@@ -209,7 +209,7 @@ static int make_chunks(struct change *change)
 		if (!chunk)
 			return -ENOMEM;
 		chunk->n_references = 1;
-		chunk->answer = (struct answer){ 0 };
+		chunk->answer = (struct mapping_lookup){ 0 };
 		chunk->n = n;
 		memcpy(chunk->list, change->list + taken, n * sizeof(*chunk->list));
 		change->made[change->n_made++] = chunk;
@@ -239,7 +239,7 @@ static int make_index(const struct mapping_index *old, const struct change *chan
 	if (!index)
 		return -ENOMEM;
 	index->n_references = 1;
-	index->answer = (struct answer){ 0 };
+	index->answer = (struct mapping_lookup){ 0 };
 	index->n = 0;
 	for (size_t i = 0; i < change->first; i++)
 		put_chunk(index, old->list[i].chunk);
@@ -258,7 +258,7 @@ static bool swap_chunks(struct mapping_table *table, const struct change *change
 
 	if (!index || index->n_references > 1 || change->n_made != change->last - change->first)
 		return false;
-	index->answer = (struct answer){ 0 };
+	index->answer = (struct mapping_lookup){ 0 };
 	for (size_t i = 0; i < change->n_made; i++) {
 		struct mapping_chunk *made = change->made[i];
 

@@ -23,7 +23,7 @@ struct pattern {
 };
 
 /* The frame, from the canonical frame address (CFA) down. */
-struct frame {
+struct frame_state {
 	int32_t depth; /* of the stack pointer */
 	int32_t saved; /* of the caller's frame pointer; 0: it is in its register */
 	bool has_pointer;
@@ -79,7 +79,7 @@ static const struct pattern set_pointer[] = {
 };
 
 /* The bytes of one instruction of a prologue, which has its effect; 0: it is none. */
-static size_t do_prologue(struct frame *frame, const uint8_t *at, size_t n)
+static size_t do_prologue(struct frame_state *frame, const uint8_t *at, size_t n)
 {
 	static const struct pattern without_effect[] = {
 		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 4, 4 }, /* endbr64 */
@@ -120,7 +120,7 @@ static bool is_return(const uint8_t *at, size_t n)
 }
 
 /* One of an epilogue; here `depth` is how far above the stack pointer it has come. */
-static size_t do_epilogue(struct frame *frame, const uint8_t *at, size_t n)
+static size_t do_epilogue(struct frame_state *frame, const uint8_t *at, size_t n)
 {
 	static const struct pattern without_effect[] = {
 		{ { 0xc5, 0xf8, 0x77 }, 3, 3 }, /* vzeroupper */
@@ -148,17 +148,17 @@ static size_t do_epilogue(struct frame *frame, const uint8_t *at, size_t n)
 		return size;
 	}
 	if (n >= 1 && *at == LEAVE) {
-		*frame = (struct frame){ .depth = WORD, .saved = 1, .is_by_pointer = true };
+		*frame = (struct frame_state){ .depth = WORD, .saved = 1, .is_by_pointer = true };
 		return 1;
 	}
 	if (!frame->saved && MATCH(from_pointer, at, n, &size)) {
-		*frame = (struct frame){ .is_by_pointer = true };
+		*frame = (struct frame_state){ .is_by_pointer = true };
 		return size;
 	}
 	return MATCH(without_effect, at, n, &size) ? size : 0;
 }
 
-static struct unwind_rule rule_of(const struct frame *frame)
+static struct unwind_rule rule_of(const struct frame_state *frame)
 {
 	return (struct unwind_rule){
 		.cfa = frame->is_by_pointer ? UNWIND_CFA_FP : UNWIND_CFA_SP,
@@ -172,11 +172,11 @@ static struct unwind_rule rule_of(const struct frame *frame)
 }
 
 /* The frame before an epilogue, of what is above the stack pointer when it returns. */
-static struct frame frame_before(const struct frame *at_return)
+static struct frame_state frame_before(const struct frame_state *at_return)
 {
 	int32_t depth = at_return->depth + WORD;
 
-	return (struct frame){
+	return (struct frame_state){
 		.depth = depth,
 		.saved = at_return->saved ? depth - (at_return->saved - 1) : 0,
 		.is_by_pointer = at_return->is_by_pointer,
@@ -187,9 +187,9 @@ static struct frame frame_before(const struct frame *at_return)
  * From an instruction straight to the return, nothing is left to doubt: that takes the return
  * address from where the stack pointer will be. A branch on the way does not move it.
  */
-static bool find_epilogue(const struct code_place *place, struct frame *ret)
+static bool find_epilogue(const struct code_place *place, struct frame_state *ret)
 {
-	struct frame above = { 0 };
+	struct frame_state above = { 0 };
 	size_t at = 0;
 
 	for (int i = 0; i < INSTRUCTIONS_MAX; i++) {
@@ -221,7 +221,7 @@ static size_t find_setup(const struct code_place *place, size_t from)
 
 enum code_frame code_frame_x86_64(const struct code_place *place, struct unwind_rule *ret)
 {
-	struct frame frame = { .depth = WORD };
+	struct frame_state frame = { .depth = WORD };
 	size_t at = 0, size = 1, setup;
 
 	if (place->is_exact && find_epilogue(place, &frame)) {

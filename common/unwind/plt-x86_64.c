@@ -77,14 +77,14 @@ static uint64_t target_of(const struct plt_code *code, const struct instruction 
 }
 
 /* How many bytes are pushed, from instruction to instruction. */
-struct walk {
+struct plt_walk {
 	int32_t pushed;
 	bool has_head_pushed; /* a jump leads to the head */
 	int32_t head_pushed;
 };
 
 /* false: a jump into the middle of the code, or two that contradict each other. */
-static bool note_jump(struct walk *walk, uint64_t offset, size_t size)
+static bool note_jump(struct plt_walk *walk, uint64_t offset, size_t size)
 {
 	if (offset >= size)
 		return true; /* it leaves */
@@ -95,7 +95,7 @@ static bool note_jump(struct walk *walk, uint64_t offset, size_t size)
 	return true;
 }
 
-static void follow(struct walk *walk, const struct instruction *instruction)
+static void follow(struct plt_walk *walk, const struct instruction *instruction)
 {
 	if (instruction->kind == PUSH)
 		walk->pushed += 8;
@@ -106,7 +106,7 @@ static void follow(struct walk *walk, const struct instruction *instruction)
 /* Whether all of the code is known, and what is pushed where its head begins. */
 static bool find_head_pushed(const struct plt_code *code, int32_t *ret)
 {
-	struct walk walk = { 0 };
+	struct plt_walk walk = { 0 };
 
 	for (size_t at = 0; at < code->size;) {
 		const struct instruction *instruction = find(code, at);
@@ -132,7 +132,7 @@ int plt_x86_64_rows(const struct plt_code *code, const struct cfi_rows *rows)
 		.fp = UNWIND_VALUE_SAME,
 		.flags = UNWIND_FLAG_MENDED,
 	};
-	struct walk walk = { 0 };
+	struct plt_walk walk = { 0 };
 	int r = 0;
 
 	if (!find_head_pushed(code, &walk.pushed))

@@ -27,7 +27,7 @@ enum {
 	UNFINISHED_MAX_S = 3600, /* who has not finished a file by then has died */
 };
 
-struct file_header {
+struct table_file_header {
 	char magic[24];
 	struct table_cache_key key;
 	uint64_t checksum; /* of the table */
@@ -197,7 +197,7 @@ static void name_file(const struct table_cache_key *key, char ret[NAME_MAX_SIZE]
 static bool is_good(const struct table_cache_key *key, const void *bytes, size_t size,
 		    struct unwind_table *ret)
 {
-	const struct file_header *header = bytes;
+	const struct table_file_header *header = bytes;
 
 	return size >= sizeof(*header) && !memcmp(header->magic, MAGIC, sizeof(header->magic)) &&
 	       !memcmp(&header->key, key, sizeof(*key)) && header->size == size - sizeof(*header) &&
@@ -218,7 +218,7 @@ int table_cache_load(const struct table_cache *cache, const struct table_cache_k
 	name_file(key, name);
 	fd = openat(cache->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || !is_our_own(fd) || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    status.st_size < (off_t)sizeof(struct file_header))
+	    status.st_size < (off_t)sizeof(struct table_file_header))
 		return -ENOENT;
 	bytes = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	if (bytes == MAP_FAILED)
@@ -239,7 +239,8 @@ void table_cache_unmap(struct cached_table_file *file)
 	*file = (struct cached_table_file){ 0 };
 }
 
-static int write_all(int fd, const struct file_header *header, const struct unwind_table *table)
+static int write_all(int fd, const struct table_file_header *header,
+		     const struct unwind_table *table)
 {
 	const struct iovec parts[] = {
 		{ (void *)header, sizeof(*header) },
@@ -272,7 +273,7 @@ static int create_unfinished(const struct table_cache *cache, char ret_name[NAME
 int table_cache_save(const struct table_cache *cache, const struct table_cache_key *key,
 		     const struct unwind_table *table)
 {
-	struct file_header header = {
+	struct table_file_header header = {
 		.key = *key,
 		.checksum = checksum(table->header, table->size),
 		.size = table->size,

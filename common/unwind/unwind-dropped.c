@@ -11,7 +11,7 @@ enum {
 };
 
 /* Functions of one section that begin behind each other, the first of them at no code. */
-struct run {
+struct dropped_run {
 	uint64_t end;
 	size_t n;				    /* of those that seem to be code */
 	const struct cfi_description *first, *last; /* of them */
@@ -23,7 +23,7 @@ struct dropping {
 	const struct cfi_description **order;	 /* as the section has them */
 	const struct cfi_description **previous; /* of its run, by index in the list */
 	bool *is_dropped;			 /* likewise */
-	struct run runs[RUNS];
+	struct dropped_run runs[RUNS];
 	size_t n_begun;
 };
 
@@ -48,7 +48,7 @@ static size_t count_before(const struct cfi *cfi, uint64_t address)
 }
 
 /* Whether the run covers a part of what another description of code does. */
-static bool contradicts_others(const struct dropping *dropping, const struct run *run)
+static bool contradicts_others(const struct dropping *dropping, const struct dropped_run *run)
 {
 	size_t n_before = count_before(dropping->cfi, run->first->start);
 	size_t n_within = count_before(dropping->cfi, run->end) - n_before;
@@ -60,7 +60,7 @@ static bool contradicts_others(const struct dropping *dropping, const struct run
 	       unwind_source_is_code(dropping->source, list[n_before - 1].start);
 }
 
-static void end_run(struct dropping *dropping, struct run *run)
+static void end_run(struct dropping *dropping, struct dropped_run *run)
 {
 	const struct cfi_description *list = dropping->cfi->list;
 
@@ -68,12 +68,12 @@ static void end_run(struct dropping *dropping, struct run *run)
 		for (const struct cfi_description *each = run->last; each;
 		     each = dropping->previous[each - list])
 			dropping->is_dropped[each - list] = true;
-	*run = (struct run){ 0 };
+	*run = (struct dropped_run){ 0 };
 }
 
 static void begin_run(struct dropping *dropping, const struct cfi_description *first)
 {
-	struct run *run = &dropping->runs[dropping->n_begun++ % RUNS];
+	struct dropped_run *run = &dropping->runs[dropping->n_begun++ % RUNS];
 
 	end_run(dropping, run);
 	run->end = first->end;
@@ -88,7 +88,7 @@ static bool is_behind(uint64_t start, uint64_t end)
 static void go_on(struct dropping *dropping, const struct cfi_description *next)
 {
 	for (size_t i = 0; i < RUNS; i++) {
-		struct run *run = &dropping->runs[i];
+		struct dropped_run *run = &dropping->runs[i];
 
 		if (!is_behind(next->start, run->end))
 			continue;

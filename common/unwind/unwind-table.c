@@ -29,7 +29,7 @@ struct piece {
 	uint64_t bias; /* of an address: offset = address + bias */
 };
 
-struct builder {
+struct table_builder {
 	const struct unwind_source *source;
 	struct cfi *cfis; /* one a section */
 	struct piece *pieces;
@@ -54,7 +54,7 @@ struct builder {
 	uint64_t n_refused;
 };
 
-static void builder_deinit(struct builder *builder)
+static void builder_deinit(struct table_builder *builder)
 {
 	for (size_t i = 0; builder->cfis && i < builder->source->n_sections; i++)
 		cfi_deinit(&builder->cfis[i]);
@@ -80,7 +80,7 @@ static uint64_t hash_rule(const struct unwind_rule *rule)
 }
 
 /* Where a rule is, or would be, in the hash table; NULL: too many others are there. */
-static uint16_t *find_slot(const struct builder *builder, const struct unwind_rule *rule)
+static uint16_t *find_slot(const struct table_builder *builder, const struct unwind_rule *rule)
 {
 	size_t mask = builder->n_slots - 1, first = hash_rule(rule) & mask;
 
@@ -93,7 +93,7 @@ static uint16_t *find_slot(const struct builder *builder, const struct unwind_ru
 	return NULL;
 }
 
-static int reserve_rule(struct builder *builder)
+static int reserve_rule(struct table_builder *builder)
 {
 	size_t n_before = builder->n_rules_allocated;
 
@@ -117,7 +117,7 @@ static int reserve_rule(struct builder *builder)
 }
 
 /* The index of a rule, new or known. The first rule is FALLBACK, for those that are too many. */
-static int intern_rule(struct builder *builder, const struct unwind_rule *rule, uint16_t *ret)
+static int intern_rule(struct table_builder *builder, const struct unwind_rule *rule, uint16_t *ret)
 {
 	uint16_t *slot;
 	int r = reserve_rule(builder);
@@ -133,7 +133,7 @@ static int intern_rule(struct builder *builder, const struct unwind_rule *rule, 
 	return 0;
 }
 
-static int push_row(struct builder *builder, uint16_t low, uint16_t rule)
+static int push_row(struct table_builder *builder, uint16_t low, uint16_t rule)
 {
 	if (GROWING_LIST_MAKE_ROOM(builder->lows, builder->n_rows) < 0 ||
 	    GROWING_LIST_MAKE_ROOM(builder->which, builder->n_rows) < 0)
@@ -144,7 +144,7 @@ static int push_row(struct builder *builder, uint16_t low, uint16_t rule)
 }
 
 /* Begins pages up to the one of an offset; what held at the end of one holds in the next. */
-static int begin_pages(struct builder *builder, uint64_t page)
+static int begin_pages(struct table_builder *builder, uint64_t page)
 {
 	int r = GROWING_LIST_RESERVE(builder->pages, builder->n_pages_allocated, 64, page + 1);
 
@@ -160,7 +160,7 @@ static int begin_pages(struct builder *builder, uint64_t page)
 
 /* From an offset on, which never goes back, a rule holds; the last that is said of a place counts.
  */
-static int append(struct builder *builder, uint64_t offset, uint16_t rule)
+static int append(struct table_builder *builder, uint64_t offset, uint16_t rule)
 {
 	uint64_t page = offset / UNWIND_PAGE_SIZE - builder->first_page;
 	uint16_t low = offset % UNWIND_PAGE_SIZE;
@@ -179,7 +179,8 @@ static int append(struct builder *builder, uint64_t offset, uint16_t rule)
 	return r;
 }
 
-static int append_rule(struct builder *builder, uint64_t address, const struct unwind_rule *rule)
+static int append_rule(struct table_builder *builder, uint64_t address,
+		       const struct unwind_rule *rule)
 {
 	const struct piece *piece = builder->piece;
 	uint64_t first = piece->from - piece->bias, end = piece->to - piece->bias;
@@ -197,7 +198,7 @@ static int append_rule(struct builder *builder, uint64_t address, const struct u
 }
 
 /* The last part of the row before, from so many bytes before its end on, has another rule. */
-static int split_last(struct builder *builder, uint64_t end, uint64_t n,
+static int split_last(struct table_builder *builder, uint64_t end, uint64_t n,
 		      const struct unwind_rule *rule)
 {
 	uint64_t from = end - n > builder->last_at ? end - n : builder->last_at;
@@ -209,7 +210,7 @@ static int split_last(struct builder *builder, uint64_t end, uint64_t n,
  * While an exception installs its handler libgcc overwrites what it has saved of its caller, the
  * frame pointer and the return address among it, by what the handler's function is to have.
  */
-static int lose_installing(struct builder *builder, const struct unwind_rule *rule,
+static int lose_installing(struct table_builder *builder, const struct unwind_rule *rule,
 			   uint64_t address)
 {
 	const struct unwind_source *source = builder->source;
@@ -222,7 +223,7 @@ static int lose_installing(struct builder *builder, const struct unwind_rule *ru
 }
 
 /* In a realigned function the pop comes before the row that tells of the frame's end. */
-static int mend_popped(struct builder *builder, struct unwind_rule *rule, uint64_t address)
+static int mend_popped(struct table_builder *builder, struct unwind_rule *rule, uint64_t address)
 {
 	const struct unwind_source *source = builder->source;
 	struct unwind_rule last = builder->last;
@@ -237,7 +238,7 @@ static int mend_popped(struct builder *builder, struct unwind_rule *rule, uint64
 
 static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 {
-	struct builder *builder = arg;
+	struct table_builder *builder = arg;
 	struct unwind_rule mended = *rule;
 	int r = mend_popped(builder, &mended, address);
 
@@ -249,7 +250,7 @@ static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 	return r < 0 ? r : append_rule(builder, address, &mended);
 }
 
-static const uint8_t *code_of_thunk(const struct builder *builder)
+static const uint8_t *code_of_thunk(const struct table_builder *builder)
 {
 	const struct unwind_source *source = builder->source;
 	uint64_t size = builder->piece->to - builder->piece->from;
@@ -267,7 +268,7 @@ static const uint8_t *code_of_thunk(const struct builder *builder)
  * Of what a thunk pushes on the stack clang says nothing, and gcc says nothing of its end (of
  * __x86_return_thunk): called once all that is said of a piece is known.
  */
-static int mend_thunk(struct builder *builder)
+static int mend_thunk(struct table_builder *builder)
 {
 	const struct piece *piece = builder->piece;
 	const uint8_t *code = code_of_thunk(builder);
@@ -288,7 +289,7 @@ static int mend_thunk(struct builder *builder)
 }
 
 /* A part of a description's code, from its first address up to, not including, its last one. */
-static void add_piece(struct builder *builder, const struct cfi *cfi,
+static void add_piece(struct table_builder *builder, const struct cfi *cfi,
 		      const struct cfi_description *description, uint64_t from, uint64_t to)
 {
 	const struct unwind_segment *segment = unwind_source_segment(builder->source, from);
@@ -317,7 +318,7 @@ static uint64_t end_of(const struct cfi *cfi, size_t i)
 }
 
 /* What of a description no section before it speaks of. */
-static void add_uncovered(struct builder *builder, const struct cfi *cfi, size_t i,
+static void add_uncovered(struct table_builder *builder, const struct cfi *cfi, size_t i,
 			  const struct cfi *before, size_t *next)
 {
 	uint64_t from = cfi->list[i].start, to = end_of(cfi, i);
@@ -348,7 +349,7 @@ static int compare_pieces(const void *a, const void *b)
 	return left->from < right->from ? -1 : left->from > right->from;
 }
 
-static void sort_pieces(struct builder *builder)
+static void sort_pieces(struct table_builder *builder)
 {
 	for (size_t i = 1; i < builder->n_pieces; i++) {
 		if (builder->pieces[i].from >= builder->pieces[i - 1].from)
@@ -359,7 +360,7 @@ static void sort_pieces(struct builder *builder)
 }
 
 /* Reads all sections, and finds what each description of them is about. */
-static int find_pieces(struct builder *builder)
+static int find_pieces(struct table_builder *builder)
 {
 	const struct unwind_source *source = builder->source;
 	static const struct cfi nothing = { 0 };
@@ -392,13 +393,13 @@ static int find_pieces(struct builder *builder)
 	return 0;
 }
 
-static bool is_in_table(const struct builder *builder, uint64_t to)
+static bool is_in_table(const struct table_builder *builder, uint64_t to)
 {
 	return to / UNWIND_PAGE_SIZE - builder->first_page < UNWIND_PAGES_MAX;
 }
 
 /* What is known in other ways of a part of the file that no piece is about. */
-static int fill_gap(struct builder *builder, uint64_t from, uint64_t to)
+static int fill_gap(struct table_builder *builder, uint64_t from, uint64_t to)
 {
 	const struct unwind_made *made = &builder->made;
 	int r = 0;
@@ -424,7 +425,7 @@ static int fill_gap(struct builder *builder, uint64_t from, uint64_t to)
 	return r;
 }
 
-static uint64_t find_first_offset(const struct builder *builder)
+static uint64_t find_first_offset(const struct table_builder *builder)
 {
 	uint64_t piece = builder->n_pieces ? builder->pieces[0].from : UINT64_MAX;
 	uint64_t made = builder->made.n ? builder->made.list[0].from : UINT64_MAX;
@@ -432,7 +433,7 @@ static uint64_t find_first_offset(const struct builder *builder)
 	return piece < made ? piece : made;
 }
 
-static int run_pieces(struct builder *builder)
+static int run_pieces(struct table_builder *builder)
 {
 	const struct cfi_rows rows = { add_row, builder };
 	uint64_t end = 0;
@@ -476,7 +477,7 @@ static void *put(void *at, const void *data, size_t size)
 }
 
 /* One piece of memory of all the parts. */
-static int assemble(const struct builder *builder, struct unwind_table *ret)
+static int assemble(const struct table_builder *builder, struct unwind_table *ret)
 {
 	const struct unwind_table_header header = {
 		.first_page = builder->first_page,
@@ -506,7 +507,7 @@ static int assemble(const struct builder *builder, struct unwind_table *ret)
 int unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret)
 {
 	static const struct unwind_rule fallback = { .cfa = UNWIND_CFA_FALLBACK };
-	_cleanup_(builder_deinit) struct builder builder = { .source = source };
+	_cleanup_(builder_deinit) struct table_builder builder = { .source = source };
 	uint16_t index;
 	int r = intern_rule(&builder, &fallback, &index);
 

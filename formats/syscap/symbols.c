@@ -15,7 +15,7 @@ struct __attribute__((packed)) bundled_symbol {
 };
 _Static_assert(sizeof(struct syscap_bundled_symbol) == 32, "Sysprof's bundled symbol");
 
-struct bundle {
+struct symbol_bundle {
 	struct syscap_bundled_symbol *list;
 	size_t n;
 };
@@ -71,7 +71,7 @@ void syscap_symbols_put_away(struct syscap_symbols *symbols,
 
 static void add_symbol(uint64_t pid, uint64_t address, uint64_t name, void *arg)
 {
-	struct bundle *bundle = arg;
+	struct symbol_bundle *bundle = arg;
 
 	bundle->list[bundle->n++] = (struct syscap_bundled_symbol){
 		.begin = address,
@@ -90,7 +90,7 @@ static int compare_symbols(const void *a, const void *b)
 	return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
 
-static int add_ended(const struct syscap_symbols *symbols, struct bundle *bundle)
+static int add_ended(const struct syscap_symbols *symbols, struct symbol_bundle *bundle)
 {
 	struct ended_symbol symbol;
 
@@ -106,7 +106,7 @@ static int add_ended(const struct syscap_symbols *symbols, struct bundle *bundle
 }
 
 /* A process that was sampled once more after its end has its addresses twice. */
-static void sort(struct bundle *bundle)
+static void sort(struct symbol_bundle *bundle)
 {
 	size_t n = 0;
 
@@ -124,7 +124,8 @@ static void sort(struct bundle *bundle)
  * Puts each text that is used into `texts` once, and the offset of it in the whole, whose texts
  * begin at `offset`, in the place of its number.
  */
-static int place_texts(struct bundle *bundle, const struct names *names, size_t offset, FILE *texts)
+static int place_texts(struct symbol_bundle *bundle, const struct names *names, size_t offset,
+		       FILE *texts)
 {
 	_cleanup_free_ uint32_t *offsets = calloc(names->n + 1, sizeof(*offsets));
 
@@ -152,7 +153,7 @@ int syscap_symbols_bundle(const struct syscap_symbols *symbols, const struct nam
 	size_t n_max = symbols->living.n + symbols->n_ended + 1, table_size, texts_size;
 	_cleanup_free_ struct syscap_bundled_symbol *list = calloc(n_max, sizeof(*list));
 	_cleanup_free_ char *texts = NULL;
-	struct bundle bundle = { .list = list };
+	struct symbol_bundle bundle = { .list = list };
 	FILE *out;
 	char *whole;
 	int r;

@@ -190,13 +190,13 @@ static int take_stack(struct off_cpu *off_cpu, uint32_t number, const struct rec
 	return 0;
 }
 
-struct look {
+struct thread_look {
 	struct off_cpu *off_cpu;
 	uint64_t time;
 };
 
 /* The thread of the kernel's list that records have told of, or that was there before them. */
-static struct off_cpu_thread *look_up(const struct look *look, uint32_t tid,
+static struct off_cpu_thread *look_up(const struct thread_look *look, uint32_t tid,
 				      const struct switch_thread *known)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(look->off_cpu, tid);
@@ -209,14 +209,16 @@ static struct off_cpu_thread *look_up(const struct look *look, uint32_t tid,
 }
 
 /* It ended long ago, and its number is not in use. */
-static bool has_gone(const struct look *look, uint32_t tid, const struct switch_thread *known)
+static bool has_gone(const struct thread_look *look, uint32_t tid,
+		     const struct switch_thread *known)
 {
 	return known->state == SWITCH_ENDED && known->since + OFF_CPU_FORGET_NS < look->time &&
 	       !proc_find_process(tid);
 }
 
 /* The record of its end is lost: these are its sums all the same. */
-static int end_unheard(const struct look *look, uint32_t tid, const struct switch_thread *known)
+static int end_unheard(const struct thread_look *look, uint32_t tid,
+		       const struct switch_thread *known)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(look->off_cpu, tid);
 
@@ -227,7 +229,7 @@ static int end_unheard(const struct look *look, uint32_t tid, const struct switc
 
 static int read_thread(uint32_t tid, const struct switch_thread *known, void *arg)
 {
-	const struct look *look = arg;
+	const struct thread_look *look = arg;
 	struct off_cpu_thread *thread = look_up(look, tid, known);
 
 	if (has_gone(look, tid, known)) {
@@ -259,7 +261,7 @@ static int remove_unseen(struct off_cpu *off_cpu, uint64_t time)
 
 static int read_sums(struct off_cpu *off_cpu, uint64_t time)
 {
-	struct look look = { off_cpu, time };
+	struct thread_look look = { off_cpu, time };
 	int r = switch_program_each(off_cpu->program, read_thread, &look);
 
 	if (r == 0)
@@ -269,7 +271,7 @@ static int read_sums(struct off_cpu *off_cpu, uint64_t time)
 
 static int finish_thread(uint32_t tid, const struct switch_thread *known, void *arg)
 {
-	const struct look *look = arg;
+	const struct thread_look *look = arg;
 	struct off_cpu_thread *thread = look_up(look, tid, known);
 
 	if (known->state == SWITCH_ENDED)
@@ -294,7 +296,7 @@ static int finish_thread(uint32_t tid, const struct switch_thread *known, void *
 
 static int finish(struct off_cpu *off_cpu, uint64_t time)
 {
-	struct look look = { off_cpu, time };
+	struct thread_look look = { off_cpu, time };
 	struct off_cpu_thread *thread, *next;
 	uint64_t n_refused, n_contradictions;
 	int r;

@@ -29,7 +29,7 @@ struct place {
 	char *file, *symbol; /* owned */
 };
 
-struct answer {
+struct uprobe_answer {
 	int error;
 	uint64_t offset;
 };
@@ -116,7 +116,7 @@ static bool confine(void)
 static _Noreturn void answer(const struct place *place)
 {
 	enum { FILE_FD = HELPER_PROCESS_FD, PIPE_FD };
-	struct answer answer = { .error = -EPERM };
+	struct uprobe_answer answer = { .error = -EPERM };
 
 	if (confine())
 		answer.error = find_offset(FILE_FD, place, &answer.offset);
@@ -126,7 +126,7 @@ static _Noreturn void answer(const struct place *place)
 static int ask_helper(int fd, const struct place *place, uint64_t *ret)
 {
 	_cleanup_fd_ int ours = -1, theirs = -1;
-	struct answer found;
+	struct uprobe_answer found;
 	int ends[2], status;
 	ssize_t size;
 	pid_t pid;

@@ -34,7 +34,7 @@ struct running {
 	bool is_killed; /* and answered */
 };
 
-struct process {
+struct downloader {
 	struct debuginfod_library library;
 	struct debuginfod_limits limits;
 	struct running running[DEBUGINFOD_PARALLEL_MAX];
@@ -56,7 +56,7 @@ static void answer(uint32_t number, uint32_t outcome)
 }
 
 /* A child, which must not outlive the process, nor keep its socket open. */
-static void run_download(const struct process *process, const struct debuginfod_request *request,
+static void run_download(const struct downloader *process, const struct debuginfod_request *request,
 			 pid_t parent)
 {
 	syscall(SYS_close_range, STAGE_FD, ~0U, 0);
@@ -69,7 +69,7 @@ static void run_download(const struct process *process, const struct debuginfod_
 }
 
 /* 0 or -errno. */
-static int start_download(struct process *process, const struct debuginfod_request *request)
+static int start_download(struct downloader *process, const struct debuginfod_request *request)
 {
 	struct running child = { .number = request->number };
 	pid_t parent = getpid();
@@ -94,7 +94,7 @@ static int start_download(struct process *process, const struct debuginfod_reque
 }
 
 /* All end now, in an orderly way if they can. */
-static void cancel(struct process *process)
+static void cancel(struct downloader *process)
 {
 	process->is_over = true;
 	for (size_t i = 0; i < process->n; i++) {
@@ -103,7 +103,7 @@ static void cancel(struct process *process)
 	}
 }
 
-static void take_request(struct process *process)
+static void take_request(struct downloader *process)
 {
 	struct debuginfod_request request;
 	ssize_t size = recv(STAGE_FD, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
@@ -123,7 +123,7 @@ static enum debuginfod_outcome outcome_of(int status)
 	return outcome > 0 && outcome < N_DEBUGINFOD_OUTCOMES ? outcome : DEBUGINFOD_FAILED;
 }
 
-static void finish(struct process *process, struct running *child)
+static void finish(struct downloader *process, struct running *child)
 {
 	int status = 0;
 
@@ -135,7 +135,7 @@ static void finish(struct process *process, struct running *child)
 }
 
 /* Some file systems let nobody be killed: so much is said of the file, and nobody waits. */
-static void kill_overdue(struct process *process)
+static void kill_overdue(struct downloader *process)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 
@@ -151,7 +151,7 @@ static void kill_overdue(struct process *process)
 }
 
 /* Until the next one is overdue, in milliseconds; -1: none can be. */
-static int patience(const struct process *process)
+static int patience(const struct downloader *process)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC), next = UINT64_MAX;
 
@@ -163,7 +163,7 @@ static int patience(const struct process *process)
 	return next <= now ? 0 : (next - now) / NANOSECONDS_A_MILLISECOND + 1;
 }
 
-static bool has_living_children(const struct process *process)
+static bool has_living_children(const struct downloader *process)
 {
 	for (size_t i = 0; i < process->n; i++)
 		if (!process->running[i].is_killed)
@@ -172,7 +172,7 @@ static bool has_living_children(const struct process *process)
 }
 
 /* Requests wait in the socket while there is no child to be had for them. */
-static void serve(struct process *process)
+static void serve(struct downloader *process)
 {
 	enum { STAGE, RUNNING };
 	struct pollfd fds[RUNNING + DEBUGINFOD_PARALLEL_MAX];
@@ -243,7 +243,7 @@ static void prepare_environment(const char *urls, const struct debuginfod_limits
 
 static void run(const char *urls)
 {
-	struct process process = { .limits = debuginfod_limits_read() };
+	struct downloader process = { .limits = debuginfod_limits_read() };
 
 	prepare_environment(urls, &process.limits);
 	if (debuginfod_library_load(&process.library) < 0)

@@ -24,7 +24,7 @@ enum walk_scope {
 	WALK_FUNCTIONS, /* and not what was inlined into them */
 };
 
-struct walk {
+struct inline_walk {
 	struct inline_table *table;
 	const struct interval_map *code;
 	const struct inline_limits *limits;
@@ -35,14 +35,14 @@ struct walk {
 	size_t n_intervals;
 };
 
-static int add_interval(struct walk *walk, uint64_t start, uint64_t end, uint32_t number)
+static int add_interval(struct inline_walk *walk, uint64_t start, uint64_t end, uint32_t number)
 {
 	return GROWING_LIST_ADD(walk->intervals, walk->n_intervals,
 				(struct interval){ start, end, number });
 }
 
 /* The ranges of a DIE; those that are empty or dropped by the linker cost as much as others. */
-static int add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t number)
+static int add_ranges(struct inline_walk *walk, Dwarf_Die *die, uint32_t number)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t next = 0;
@@ -61,7 +61,7 @@ static int add_ranges(struct walk *walk, Dwarf_Die *die, uint32_t number)
  * Adds a function, or a call that was inlined into `outer`. A function that has no code (it is a
  * declaration, or was inlined everywhere) is none, and nothing is inlined into it.
  */
-static int add_entry(struct walk *walk, Dwarf_Die *die, bool is_function, uint32_t outer,
+static int add_entry(struct inline_walk *walk, Dwarf_Die *die, bool is_function, uint32_t outer,
 		     uint32_t *ret)
 {
 	struct inline_table *table = walk->table;
@@ -109,18 +109,18 @@ static bool may_hold_code(int tag)
 	}
 }
 
-static int take_children(struct walk *walk, Dwarf_Die *parent, uint32_t outer, size_t depth,
+static int take_children(struct inline_walk *walk, Dwarf_Die *parent, uint32_t outer, size_t depth,
 			 Dwarf_Die *ret_end);
 
 /* Goes back to what was known before. */
-static void roll_back(struct walk *walk, size_t n_entries, size_t n_intervals)
+static void roll_back(struct inline_walk *walk, size_t n_entries, size_t n_intervals)
 {
 	walk->table->n_entries = n_entries;
 	walk->n_intervals = n_intervals;
 }
 
 /* A function in no other one, and all that is in it: the unit in which something is cut. */
-static int take_function(struct walk *walk, Dwarf_Die *die, size_t depth, Dwarf_Die *ret_end)
+static int take_function(struct inline_walk *walk, Dwarf_Die *die, size_t depth, Dwarf_Die *ret_end)
 {
 	size_t n_entries = walk->table->n_entries, n_intervals = walk->n_intervals;
 	uint32_t self;
@@ -150,7 +150,7 @@ static int take_function(struct walk *walk, Dwarf_Die *die, size_t depth, Dwarf_
 }
 
 /* A DIE and all that is in it; `ret_end` is where that ended, if it was gone through. */
-static int take_die(struct walk *walk, Dwarf_Die *die, uint32_t outer, size_t depth,
+static int take_die(struct inline_walk *walk, Dwarf_Die *die, uint32_t outer, size_t depth,
 		    Dwarf_Die *ret_end)
 {
 	int tag = dwarf_tag(die), r = WALK_OK;
@@ -192,7 +192,7 @@ static int step(Dwarf_Die *die, Dwarf_Die *inner_end, Dwarf_Die *ret)
 	return *(const unsigned char *)ret->addr ? -1 : 1;
 }
 
-static int take_children(struct walk *walk, Dwarf_Die *parent, uint32_t outer, size_t depth,
+static int take_children(struct inline_walk *walk, Dwarf_Die *parent, uint32_t outer, size_t depth,
 			 Dwarf_Die *ret_end)
 {
 	Dwarf_Die die;
@@ -220,7 +220,7 @@ static int take_children(struct walk *walk, Dwarf_Die *parent, uint32_t outer, s
 }
 
 /* Walks a unit, as deep as its limits allow. 0 or -ENOMEM. */
-static int walk_unit(struct walk *walk, Dwarf_Die *unit)
+static int walk_unit(struct inline_walk *walk, Dwarf_Die *unit)
 {
 	enum walk_scope scopes[] = { WALK_ALL, WALK_FUNCTIONS };
 	int r = WALK_E_OVER;
@@ -257,7 +257,7 @@ static int find_shared(struct inline_table *table, struct interval *list, size_t
 int inline_table_init(struct inline_table *table, Dwarf_Die *unit, const struct interval_map *code,
 		      const struct inline_limits *limits)
 {
-	struct walk walk = { .table = table, .code = code, .limits = limits };
+	struct inline_walk walk = { .table = table, .code = code, .limits = limits };
 	_cleanup_free_ struct interval *intervals = NULL;
 	int r;
 

@@ -13,7 +13,7 @@
 enum { VERSION_MIN = 2, VERSION_MAX = 5, N_OPERANDS = 256 };
 
 /* What the header says of the program. */
-struct header {
+struct line_header {
 	uint8_t unit_advance; /* bytes of an instruction, at least */
 	uint8_t line_range, opcode_base;
 	int8_t line_base;
@@ -29,8 +29,8 @@ struct made_row {
 	bool is_end; /* there is no code from here on */
 };
 
-struct run {
-	struct header header;
+struct line_run {
+	struct line_header header;
 	struct dwarf_cursor at;
 	const struct interval_map *code;
 	struct made_row now; /* what the next row will be */
@@ -46,9 +46,9 @@ static uint16_t narrow(uint64_t number, uint16_t otherwise)
 }
 
 /* Goes on behind the header; false: it is none that is known. */
-static bool read_header(struct run *run)
+static bool read_header(struct line_run *run)
 {
-	struct header *header = &run->header;
+	struct line_header *header = &run->header;
 	struct dwarf_cursor *at = &run->at;
 	uint64_t size = dwarf_take(at, 4), version;
 	bool is_long = size == UINT32_MAX;
@@ -83,7 +83,7 @@ static bool read_header(struct run *run)
 	return true;
 }
 
-static int add_row(struct run *run)
+static int add_row(struct line_run *run)
 {
 	if (run->n == LINE_ROWS_MAX)
 		return -EFBIG;
@@ -94,14 +94,14 @@ static int add_row(struct run *run)
 	return 0;
 }
 
-static void begin_sequence(struct run *run)
+static void begin_sequence(struct line_run *run)
 {
 	run->sequence = run->n;
 	run->now = (struct made_row){ .file = 1, .line = 1 };
 }
 
 /* Its last row says where it ends; others there are of no code, and would go on behind it. */
-static void end_sequence(struct run *run)
+static void end_sequence(struct line_run *run)
 {
 	struct made_row *rows = run->list + run->sequence;
 	size_t n = run->n - run->sequence;
@@ -115,7 +115,7 @@ static void end_sequence(struct run *run)
 	begin_sequence(run);
 }
 
-static int run_extended(struct run *run)
+static int run_extended(struct line_run *run)
 {
 	struct dwarf_cursor *at = &run->at;
 	uint64_t size = dwarf_take_uleb(at);
@@ -143,15 +143,15 @@ static int run_extended(struct run *run)
 	return r;
 }
 
-static void advance(struct run *run, uint64_t n)
+static void advance(struct line_run *run, uint64_t n)
 {
 	run->now.address += n * run->header.unit_advance;
 }
 
-static int run_standard(struct run *run, uint8_t opcode)
+static int run_standard(struct line_run *run, uint8_t opcode)
 {
 	struct dwarf_cursor *at = &run->at;
-	const struct header *header = &run->header;
+	const struct line_header *header = &run->header;
 
 	switch (opcode) {
 	case DW_LNS_copy:
@@ -181,7 +181,7 @@ static int run_standard(struct run *run, uint8_t opcode)
 	}
 }
 
-static int run_special(struct run *run, uint8_t opcode)
+static int run_special(struct line_run *run, uint8_t opcode)
 {
 	unsigned int n = opcode - run->header.opcode_base;
 
@@ -191,7 +191,7 @@ static int run_special(struct run *run, uint8_t opcode)
 }
 
 /* 0, -EBADMSG, -EFBIG or -ENOMEM. */
-static int run_program(struct run *run)
+static int run_program(struct line_run *run)
 {
 	int r = 0;
 
@@ -227,7 +227,7 @@ static int compare(const void *a, const void *b)
 	return left->number < right->number ? -1 : left->number > right->number;
 }
 
-static void sort(struct run *run)
+static void sort(struct line_run *run)
 {
 	for (size_t i = 1; i < run->n; i++)
 		if (compare(&run->list[i - 1], &run->list[i]) > 0) {
@@ -251,7 +251,7 @@ static void add(struct line_table *table, struct line_row row)
 		table->rows[table->n++] = row;
 }
 
-static int keep_rows(struct line_table *table, struct run *run)
+static int keep_rows(struct line_table *table, struct line_run *run)
 {
 	static const struct line_row nothing = { .file = LINE_FILE_NONE };
 
@@ -281,7 +281,7 @@ int line_table_init(struct line_table *table, const void *program, size_t size,
 		    const struct interval_map *code)
 {
 	const uint8_t *bytes = program;
-	struct run run = { .at = { bytes, bytes + size, false }, .code = code };
+	struct line_run run = { .at = { bytes, bytes + size, false }, .code = code };
 	_cleanup_free_ struct made_row *list = NULL;
 	int r = run_program(&run);
 

@@ -9,7 +9,7 @@
 #include "symbolizer/dwarf/unit-index.h"
 
 /* Intervals of units, which are numbered in the order of the file until all are known. */
-struct builder {
+struct index_builder {
 	struct unit_index *index;
 	const struct interval_map *code;
 	const struct unit_limits *limits;
@@ -18,7 +18,7 @@ struct builder {
 	bool has_silent; /* units that may not tell all their code */
 };
 
-static int add_range(struct builder *builder, uint64_t start, uint64_t end, uint32_t unit)
+static int add_range(struct index_builder *builder, uint64_t start, uint64_t end, uint32_t unit)
 {
 	if (start >= end || interval_map_find(builder->code, start) == INTERVAL_NONE)
 		return 0;
@@ -29,7 +29,7 @@ static int add_range(struct builder *builder, uint64_t start, uint64_t end, uint
 	return GROWING_LIST_ADD(builder->list, builder->n, (struct interval){ start, end, unit });
 }
 
-static int add_unit(struct builder *builder, Dwarf_CU *unit)
+static int add_unit(struct index_builder *builder, Dwarf_CU *unit)
 {
 	struct unit_index *index = builder->index;
 
@@ -53,7 +53,7 @@ static bool tells_all(Dwarf_Die *die)
 }
 
 /* The ranges of a unit, as its first DIE tells them. */
-static int add_unit_ranges(struct builder *builder, Dwarf_Die *die, uint32_t unit)
+static int add_unit_ranges(struct index_builder *builder, Dwarf_Die *die, uint32_t unit)
 {
 	size_t n_looked_at = 0;
 	Dwarf_Addr base, start, end;
@@ -74,7 +74,7 @@ static int add_unit_ranges(struct builder *builder, Dwarf_Die *die, uint32_t uni
  * All units with code, and their ranges. Types, and what dwz or LTO share, have none. The limit on
  * ranges is one for each unit's list, too, as units may share a list.
  */
-static int add_units(struct builder *builder, Dwarf *dwarf)
+static int add_units(struct index_builder *builder, Dwarf *dwarf)
 {
 	size_t *n_units = &builder->index->n_units;
 	Dwarf_CU *unit = NULL;
@@ -125,7 +125,7 @@ static uint32_t find_unit(const struct unit_index *index, Dwarf_Off offset, Dwar
 }
 
 /* What units do not tell themselves. */
-static int add_aranges(struct builder *builder, Dwarf *dwarf)
+static int add_aranges(struct index_builder *builder, Dwarf *dwarf)
 {
 	Dwarf_Aranges *aranges;
 	size_t n;
@@ -150,7 +150,7 @@ static int add_aranges(struct builder *builder, Dwarf *dwarf)
 }
 
 /* The lowest unit of the file gets the highest number. */
-static void number_backwards(struct builder *builder)
+static void number_backwards(struct index_builder *builder)
 {
 	struct unit_index *index = builder->index;
 
@@ -167,7 +167,7 @@ static void number_backwards(struct builder *builder)
 int unit_index_init(struct unit_index *index, Dwarf *dwarf, const struct interval_map *code,
 		    const struct unit_limits *limits)
 {
-	struct builder builder = { .index = index, .code = code, .limits = limits };
+	struct index_builder builder = { .index = index, .code = code, .limits = limits };
 	_cleanup_free_ struct interval *list = NULL;
 	int r;
 

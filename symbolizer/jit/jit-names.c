@@ -18,7 +18,7 @@
 
 /* A place since its name was last told, or since it was first met. */
 struct met_place {
-	struct made_place at;
+	struct jit_location at;
 	uint64_t first, last; /* times of stacks that had it */
 	uint64_t told;	      /* find_name()'s number; 0: it has no name */
 };
@@ -368,7 +368,7 @@ static int tell(struct jit_names *names, const struct met_place *place, const st
 }
 
 /* A place that was not met before; NULL: there are too many, or no memory. */
-static struct met_place *add_place(struct jit_process *process, const struct made_place *at,
+static struct met_place *add_place(struct jit_process *process, const struct jit_location *at,
 				   uint64_t time)
 {
 	if (GROWING_LIST_MAKE_ROOM(process->places, process->n_places) < 0)
@@ -431,14 +431,14 @@ static int settle(struct jit_names *names, struct jit_process *process)
 	return r;
 }
 
-static bool is_in_file(const struct jit_names *names, const struct made_place *at)
+static bool is_in_file(const struct jit_names *names, const struct jit_location *at)
 {
 	const struct image *image = image_table_find(&names->identity->images, at->image);
 
 	return image && image->kind == WIRE_image_kind_FILE;
 }
 
-int jit_names_meet(struct jit_names *names, uint64_t process_number, const struct made_place *at,
+int jit_names_meet(struct jit_names *names, uint64_t process_number, const struct jit_location *at,
 		   uint64_t time)
 {
 	struct jit_process *process = get_process(names, process_number);

@@ -37,7 +37,7 @@ void jit_names_init(struct jit_names *names, struct stage *stage, struct identit
 void jit_names_deinit(struct jit_names *names);
 
 /* A place in code of a JIT compiler that a stack has. */
-struct made_place {
+struct jit_location {
 	uint64_t image, offset; /* in the image: what it is known by downstream */
 	uint64_t address;	/* in the process */
 };
@@ -56,7 +56,7 @@ bool jit_names_is_maker(const struct jit_names *names, uint64_t process, uint64_
  * A stack of a process had a place in anonymous memory, or in a file that it is the maker of:
  * tells what that is called at that time, if it is not what was told last. 0 or -errno.
  */
-int jit_names_meet(struct jit_names *names, uint64_t process, const struct made_place *place,
+int jit_names_meet(struct jit_names *names, uint64_t process, const struct jit_location *place,
 		   uint64_t time);
 
 /* Of images that are no more nothing is known any more. */

@@ -9,6 +9,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 FILES_MAX = 45  # of a room, tests aside
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
+STRUCT = re.compile(r"^(?:static )?(?:const )?struct (\w+)\s*\{", re.M)
 LAW = re.compile(r"^# May include: (.*)\.$", re.M)
 ANY_ROOM_OF = "common"
 
@@ -88,6 +89,12 @@ class Rooms(unittest.TestCase):
             rooms[room_of(path)] += 1
         self.assertEqual({room: n for room, n in rooms.items() if n > FILES_MAX}, {})
 
+    def test_no_two_structs_have_one_name(self):
+        defined = defaultdict(list)
+        for path in self.sources:
+            for name in STRUCT.findall(path.read_text()):
+                defined[name].append(str(path.relative_to(TOP)))
+        self.assertEqual({name: paths for name, paths in defined.items() if len(paths) > 1}, {})
 
 if __name__ == "__main__":
     sys.exit(unittest.main())
