@@ -12,7 +12,7 @@
 
 enum {
 	KEY_ENGINE = 0x100,
-	KEY_INTERVALS,
+	KEY_UNWIND_RULES,
 	KEY_MAX_FRAMES,
 	KEY_NO_CACHE,
 	KEY_VERIFY,
@@ -45,8 +45,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_ENGINE:
 		return parse_engine(arg, state);
-	case KEY_INTERVALS:
-		self->intervals_path = arg;
+	case KEY_UNWIND_RULES:
+		self->user_rules_path = arg;
 		return 0;
 	case KEY_MAX_FRAMES:
 		number = strtoul(arg, &end, 10);
@@ -71,8 +71,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (self->verify.dump_path && !self->verify.every)
 			stage_usage_error(state, "--verify-dump needs --verify");
-		if (self->intervals_path && self->engine == UNWINDER_DWFL)
-			stage_usage_error(state, "--intervals goes with --engine=auto or table");
+		if (self->user_rules_path && self->engine == UNWINDER_DWFL)
+			stage_usage_error(state, "--unwind-rules goes with --engine=auto or table");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -81,8 +81,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option option_table[] = {
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "How to unwind: auto, table or dwfl (elfutils)", 0 },
-	{ "intervals", KEY_INTERVALS, "FILE", 0,
+	{ "unwind-rules", KEY_UNWIND_RULES, "FILE", 0,
 	  "Believe the rules in FILE before the unwind information of the images", 0 },
+	{ "intervals", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Neither read nor write unwind tables on disk", 0 },
 	{ "verify", KEY_VERIFY, "N", 0, "Unwind every Nth sample with both engines, and compare",
 	  0 },
@@ -122,9 +123,9 @@ static int check_rules(struct stage *stage, void *data)
 {
 	struct live_unwinder *self = data;
 
-	if (!self->intervals_path || !access(self->intervals_path, R_OK))
+	if (!self->user_rules_path || !access(self->user_rules_path, R_OK))
 		return 0;
-	stage_error(stage, "could not read '%s': %s", self->intervals_path, strerror(errno));
+	stage_error(stage, "could not read '%s': %s", self->user_rules_path, strerror(errno));
 	return -ECANCELED;
 }
 

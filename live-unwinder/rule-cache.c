@@ -41,7 +41,7 @@ const struct image_table_entry *rule_cache_table(struct rule_cache *cache, uint6
 
 const struct unwind_rule *rule_cache_look_up(const struct image_table_entry *entry, uint64_t offset)
 {
-	const struct unwind_rule *given = image_intervals_find(&entry->intervals, offset);
+	const struct unwind_rule *given = image_user_rules_find(&entry->user_rules, offset);
 
 	if (given)
 		return given;

@@ -83,7 +83,7 @@ static struct table_job *free_job(struct table_job *job)
 static void free_entry(struct image_table_entry *entry)
 {
 	free_job(entry->job);
-	image_intervals_deinit(&entry->intervals);
+	image_user_rules_deinit(&entry->user_rules);
 	if (entry->cached.bytes)
 		table_cache_unmap(&entry->cached);
 	else
@@ -231,15 +231,15 @@ static void attend_job(struct tables *tables, struct image_table_entry *entry)
 }
 
 /* What a person has said of an image. Without memory for it nothing else is believed. */
-static int add_intervals(struct tables *tables, const struct image *image,
-			 const struct elf_image *file, struct image_table_entry *entry)
+static int add_user_rules(struct tables *tables, const struct image *image,
+			  const struct elf_image *file, struct image_table_entry *entry)
 {
 	const uint8_t *file_id = image->has_file_id ? image->file_id.bytes : NULL;
 
-	if (!tables->intervals)
+	if (!tables->user_rules)
 		return 0;
-	return intervals_of_image(tables->intervals, file, image->build_id, image->build_id_size,
-				  file_id, &entry->intervals);
+	return user_rules_of_image(tables->user_rules, file, image->build_id, image->build_id_size,
+				   file_id, &entry->user_rules);
 }
 
 static struct image_table_entry *find_entry(const struct tables *tables, uint64_t image)
@@ -277,7 +277,7 @@ static void begin(struct tables *tables, uint64_t number, struct image_table_ent
 		entry->not_before = image_files_not_before(tables->files, image);
 		if (is_known(tables, number, file, entry))
 			return;
-		if (add_intervals(tables, image, file, entry) < 0)
+		if (add_user_rules(tables, image, file, entry) < 0)
 			entry->state = TABLE_UNUSABLE;
 		else
 			begin_job(tables, file, entry);

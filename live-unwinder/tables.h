@@ -13,7 +13,7 @@
 #include "common/base/pair-map.h"
 #include "common/unwind/same-file.h"
 #include "common/unwind/unwind-source.h"
-#include "live-unwinder/intervals.h"
+#include "live-unwinder/user-rules.h"
 #include "common/unwind/table-cache.h"
 
 enum {
@@ -37,10 +37,10 @@ enum table_state {
 struct image_table_entry {
 	uint64_t number; /* of the image */
 	struct unwind_table table;
-	struct image_intervals intervals; /* believed before the table, which may not be there */
-	struct cached_table_file cached;  /* where the table's bytes are, unless they are its own */
-	uint32_t id;			  /* unique, never 0 */
-	uint64_t not_before;		  /* image_files_not_before() */
+	struct image_user_rules user_rules; /* believed before the table, which may not be there */
+	struct cached_table_file cached; /* where the table's bytes are, unless they are its own */
+	uint32_t id;			 /* unique, never 0 */
+	uint64_t not_before;		 /* image_files_not_before() */
 	enum table_state state;
 	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
 	const struct image *image; /* NULL: the stream has not told it */
@@ -57,9 +57,9 @@ enum tables_patience {
 };
 
 struct tables {
-	struct image_files *files;	   /* borrowed */
-	const struct table_cache *cache;   /* borrowed */
-	const struct intervals *intervals; /* borrowed; NULL: a person has given no rules */
+	struct image_files *files;	     /* borrowed */
+	const struct table_cache *cache;     /* borrowed */
+	const struct user_rules *user_rules; /* borrowed; NULL: a person has given no rules */
 	enum tables_patience patience;
 	struct pair_map by_image; /* (image, 0) → struct image_table_entry * */
 	struct same_files same_files;

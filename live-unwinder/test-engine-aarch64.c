@@ -54,7 +54,7 @@ static struct engine_table *table;
 static uint64_t stack[WORDS], registers[ARCH_REGISTERS_MAX];
 static struct wire_sample sample;
 static struct wire_frame frames[FRAMES];
-static struct intervals intervals;
+static struct user_rules user_rules;
 static struct unwinding answer;
 
 static int set_up(void **state)
@@ -77,7 +77,7 @@ static int tear_down(void **state)
 	table = engine_table_free(table);
 	world_deinit(&world);
 	made_deinit(&image);
-	intervals_deinit(&intervals);
+	user_rules_deinit(&user_rules);
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static void give_signal_frame(void)
 {
 	struct image *whose = image_table_find(&world.identity.images, IMAGE);
 	uint64_t start = MADE_VADDR + made_offset(SIGNAL);
-	struct intervals_error error;
+	struct user_rules_error error;
 	char *text, id[FILE_ID_TEXT_SIZE];
 	int n;
 
@@ -180,8 +180,8 @@ static void give_signal_frame(void)
 		     " cfa=*(sp+560) ra=*(sp+568) fp=*(sp+544) signal",
 		     id, start, start + MADE_FUNCTION);
 	assert_true(n > 0);
-	assert_int_equal(intervals_parse(&unwind_aarch64, text, n, &intervals, &error), 0);
-	world.tables.intervals = &intervals;
+	assert_int_equal(user_rules_parse(&unwind_aarch64, text, n, &user_rules, &error), 0);
+	world.tables.user_rules = &user_rules;
 }
 
 static void test_what_a_signal_interrupted_has_all_its_registers(void **state)

@@ -77,7 +77,7 @@ static void test_frame_pointers_that_go_down_lead_nowhere(void **state)
 static void give(enum function function, const char *rule)
 {
 	const uint64_t start = MADE_VADDR + made_offset(function);
-	struct intervals_error error;
+	struct user_rules_error error;
 	char id[FILE_ID_TEXT_SIZE];
 	struct image *whose = image_table_find(&world.identity.images, IMAGE);
 	char *text;
@@ -88,8 +88,8 @@ static void give(enum function function, const char *rule)
 	n = asprintf(&text, "file-id:%s 0x%" PRIx64 "-0x%" PRIx64 " %s", id, start,
 		     start + MADE_FUNCTION, rule);
 	assert_true(n > 0);
-	assert_int_equal(intervals_parse(&unwind_x86_64, text, n, &intervals, &error), 0);
-	world.tables.intervals = &intervals;
+	assert_int_equal(user_rules_parse(&unwind_x86_64, text, n, &user_rules, &error), 0);
+	world.tables.user_rules = &user_rules;
 }
 
 static void test_a_rule_that_a_person_gave_where_there_is_none(void **state)

@@ -107,7 +107,7 @@ static struct engine_dwfl *dwfl;
 static uint64_t stack[WORDS], registers[ARCH_REGISTERS_MAX];
 static struct wire_sample sample;
 static struct wire_frame frames[FRAMES], judge_frames[FRAMES];
-static struct intervals intervals;
+static struct user_rules user_rules;
 static struct unwinding answer;
 
 static inline void forget_process(struct process *forgotten, void *arg)
@@ -142,8 +142,8 @@ static inline int tear_down(void **state)
 	dwfl = engine_dwfl_free(dwfl);
 	world.identity.processes.forget = NULL;
 	world_deinit(&world);
-	intervals_deinit(&intervals);
-	intervals = (struct intervals){ 0 };
+	user_rules_deinit(&user_rules);
+	user_rules = (struct user_rules){ 0 };
 	made_deinit(&image);
 	return 0;
 }

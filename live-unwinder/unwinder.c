@@ -21,26 +21,26 @@ static void forget_process(struct process *process, void *arg)
 }
 
 /* 0, or -ECANCELED: it is told what is wrong. */
-static int read_intervals(struct stage *stage, struct live_unwinder *self)
+static int read_user_rules(struct stage *stage, struct live_unwinder *self)
 {
-	struct intervals_error error;
+	struct user_rules_error error;
 	int r;
 
-	if (!self->intervals_path)
+	if (!self->user_rules_path)
 		return 0;
-	r = intervals_read(unwind_arch_find(self->arch->elf_machine), self->intervals_path,
-			   &self->intervals, &error);
+	r = user_rules_read(unwind_arch_find(self->arch->elf_machine), self->user_rules_path,
+			    &self->user_rules, &error);
 	if (r == 0)
 		return 0;
 	if (r < 0)
-		stage_error(stage, "could not read '%s': %s", self->intervals_path, strerror(-r));
+		stage_error(stage, "could not read '%s': %s", self->user_rules_path, strerror(-r));
 	else if (error.other_line)
-		stage_error(stage, "'%s':%zu: %s: line %zu", self->intervals_path, error.line,
+		stage_error(stage, "'%s':%zu: %s: line %zu", self->user_rules_path, error.line,
 			    error.text, error.other_line);
 	else if (error.line)
-		stage_error(stage, "'%s':%zu: %s", self->intervals_path, error.line, error.text);
+		stage_error(stage, "'%s':%zu: %s", self->user_rules_path, error.line, error.text);
 	else
-		stage_error(stage, "'%s': %s", self->intervals_path, error.text);
+		stage_error(stage, "'%s': %s", self->user_rules_path, error.text);
 	return -ECANCELED;
 }
 
@@ -67,11 +67,11 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 	 */
 	tables_init(&self->tables, &self->files, &self->cache,
 		    self->engine == UNWINDER_TABLE || self->files.client.fd < 0 ||
-				    self->intervals_path || self->arch != arch_host()
+				    self->user_rules_path || self->arch != arch_host()
 			    ? TABLES_WAIT
 			    : TABLES_DO_WITHOUT);
-	if (self->intervals_path)
-		self->tables.intervals = &self->intervals;
+	if (self->user_rules_path)
+		self->tables.user_rules = &self->user_rules;
 	/* Of a replayed file both times are not exactly the same moment. */
 	if (hello->start_unix_time && self->files.client.has_server)
 		self->files.unix_time_ahead = hello->start_unix_time - hello->start_time;
@@ -132,7 +132,7 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 	for (size_t i = 0; i < wire_names_stack_end.n; i++)
 		self->n_ends[wire_names_stack_end.names[i].number] = counters_get(
 			&stage->counters, "stacks", wire_names_stack_end.names[i].text);
-	r = read_intervals(stage, self);
+	r = read_user_rules(stage, self);
 	if (r < 0)
 		return r;
 	recording_init(&self->recording, stage, &self->identity.images);
@@ -434,7 +434,7 @@ void unwinder_deinit(void *data)
 	self->table = engine_table_free(self->table);
 	if (self->tables.files)
 		tables_deinit(&self->tables);
-	intervals_deinit(&self->intervals);
+	user_rules_deinit(&self->user_rules);
 	table_cache_close(&self->cache);
 	self->dwfl = engine_dwfl_free(self->dwfl);
 	identity_deinit(&self->identity);

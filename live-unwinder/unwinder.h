@@ -30,8 +30,8 @@ struct live_unwinder {
 	struct stack_file recording;
 	bool keeps_tables; /* on disk, for the next time */
 	struct table_cache cache;
-	const char *intervals_path; /* of a file of rules, or NULL */
-	struct intervals intervals;
+	const char *user_rules_path; /* of a file of rules, or NULL */
+	struct user_rules user_rules;
 	struct tables tables;
 	struct engine_table *table;
 	struct engine_dwfl *dwfl;

@@ -18,6 +18,7 @@ static const struct argp_option option_table[] = {
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
 	{ "freq", 'F', "HZ", 0, "Take so many samples a second on each CPU (999; at most 20000)",
 	  0 },
+	{ "frequency", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ "stack-size", 's', "BYTES", 0,
 	  "Copy so much of the stack at most (65528, which is all; where rings are small 32768; K is "
 	  "understood)",
@@ -48,6 +49,7 @@ static const struct argp_option option_table[] = {
 	  "Give the ring buffer of each CPU so many bytes (a second of samples, 4 to 32 MiB; K and M are "
 	  "understood)",
 	  0 },
+	{ "buffer-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ 0 },
 };
 

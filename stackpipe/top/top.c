@@ -432,8 +432,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
-	{ "frequency", 'F', "HZ", 0,
-	  "Take so many samples a second on each CPU (999; at most 20000)", 0 },
+	{ "freq", 'F', "HZ", 0, "Take so many samples a second on each CPU (999; at most 20000)",
+	  0 },
+	{ "frequency", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ "stack-size", 's', "BYTES", 0,
 	  "Copy so much of each stack at most (65528; where rings are small 32768)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,

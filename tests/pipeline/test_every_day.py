@@ -219,7 +219,7 @@ class EveryDay(pipeline.RecordingTest):
             self.assertIn(text, said)
             self.assertTrue(all(line.startswith(("stackpipe record:", "Try ")) for line in said.splitlines()), said)
         self.assertIn("No such file", self.type("stackpipe record -q -o nowhere/a.syscap -- touch ran", status=1))
-        self.assertIn("No such file", self.type("stackpipe record -q --intervals=none -- touch ran", status=1))
+        self.assertIn("No such file", self.type("stackpipe record -q --unwind-rules=none -- touch ran", status=1))
         self.assertFalse((self.directory / "ran").exists())
 
     def test_a_rate_that_no_program_bears(self):

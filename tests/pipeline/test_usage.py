@@ -30,7 +30,7 @@ WRONG_COMMAND_LINES = [
     ("live-unwinder", "--verify=-1"),
     ("live-unwinder", "--verify="),
     ("live-unwinder", "--verify-dump=no-such-file"),
-    ("live-unwinder", "--engine=dwfl", "--intervals=file"),
+    ("live-unwinder", "--engine=dwfl", "--unwind-rules=file"),
     ("live-unwinder", "--max-frames=0"),
     ("live-unwinder", "--max-frames=1x"),
     ("capture-sink",),
@@ -41,6 +41,12 @@ WRONG_COMMAND_LINES = [
     ("capture-sink", "--heap=peak:pages", "out.folded"),
     ("capture-sink", "--base=before.html", "out.folded"),
     ("capture-sink", "--tid", "out.html"),
+]
+
+OLD_SPELLINGS = [
+    ("perf-source", "--frequency=0"),
+    ("perf-source", "--buffer-size=1"),
+    ("live-unwinder", "--engine=dwfl", "--intervals=file"),
 ]
 
 
@@ -55,6 +61,13 @@ class Usage(pipeline.PipelineTest):
                 self.assert_fails_in_one_line(ended, status=2)
                 self.assertEqual(ended.output, b"")
 
+    def test_old_spellings_are_options(self):
+        for name, *arguments in OLD_SPELLINGS:
+            ended = self.end_of(pipeline.program(name), *arguments)
+            self.assertEqual(ended.status, 2)
+            self.assertNotIn("unrecognized option", "".join(ended.errors))
+            self.assertNotIn("ambiguous", "".join(ended.errors))
+
     def test_help_and_version(self):
         for name in PROGRAMS:
             for option in "--help", "--version":
@@ -66,7 +79,7 @@ class Usage(pipeline.PipelineTest):
         path = self.directory / "rules"
         path.write_text(text)
         with pipeline.SMALL_STREAM.open("rb") as stdin:
-            return self.end_of(pipeline.program("live-unwinder"), f"--intervals={path}",
+            return self.end_of(pipeline.program("live-unwinder"), f"--unwind-rules={path}",
                                stdin=stdin)
 
     def test_rules_that_are_not_understood(self):
@@ -81,7 +94,7 @@ class Usage(pipeline.PipelineTest):
 
     def test_rules_that_cannot_be_read(self):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
-            ended = self.end_of(pipeline.program("live-unwinder"), "--intervals=/no-such-rules",
+            ended = self.end_of(pipeline.program("live-unwinder"), "--unwind-rules=/no-such-rules",
                                 stdin=stdin)
         self.assert_fails_in_one_line(ended, text="/no-such-rules")
 

@@ -64,7 +64,7 @@ class Intervals(pipeline.RecordingTest):
             with self.subTest(image=image):
                 path = self.directory / "rules"
                 path.write_text("# of a program of the tests\n" + rules(image))
-                stacks = self.stacks(f"--intervals={path}", "--verify=1")
+                stacks = self.stacks(f"--unwind-rules={path}", "--verify=1")
                 for function in "nocfi_loop", "nocfi_call":
                     self.assertGreater(self.share(stacks, "outer", function), 0.99)
                     self.assertGreater(self.share(stacks, "_start", function), 0.99)
@@ -75,7 +75,7 @@ class Intervals(pipeline.RecordingTest):
     def test_rules_of_another_file_change_nothing(self):
         path = self.directory / "rules"
         path.write_text(rules("build-id:00112233"))
-        self.assertEqual(self.stacks(f"--intervals={path}"), self.stacks())
+        self.assertEqual(self.stacks(f"--unwind-rules={path}"), self.stacks())
 
 
 if __name__ == "__main__":

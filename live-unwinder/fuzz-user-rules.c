@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile files of synthetic intervals. An input is such a text; it is read for each architecture,
+ * Hostile files of synthetic user_rules. An input is such a text; it is read for each architecture,
  * and what is read is looked up in a file whose segments are as odd as a damaged one's.
  */
 #include "common/base/cleanup.h"
-#include "live-unwinder/intervals.h"
+#include "live-unwinder/user-rules.h"
 #include "tests/fuzz/fuzz.h"
 
-#define _cleanup_intervals_ _cleanup_(intervals_deinit)
+#define _cleanup_user_rules_ _cleanup_(user_rules_deinit)
 
 /* One behind the other, with a gap, twice the same bytes, twice the same address, without end. */
 static struct elf_segment segments[] = {
@@ -25,7 +25,7 @@ static const struct elf_image file = {
 	.n_segments = sizeof(segments) / sizeof(segments[0]),
 };
 
-/* Room for an interval as text: an id of 64 bytes, two addresses and a rule. */
+/* Room for an user_rule as text: an id of 64 bytes, two addresses and a rule. */
 enum { LINE_MAX = 512 };
 
 static const char *name_of(const struct unwind_arch *arch, uint8_t number)
@@ -96,17 +96,17 @@ static int print_rule(const struct unwind_arch *arch, const struct unwind_rule *
 	return at - ret + sprintf(at, "%s\n", rule->flags ? " signal" : "");
 }
 
-static size_t print_interval(const struct unwind_arch *arch, const struct user_rule *interval,
-			     char *ret)
+static size_t print_user_rule(const struct unwind_arch *arch, const struct user_rule *user_rule,
+			      char *ret)
 {
 	char *at = ret;
 
-	at += sprintf(at, "%s", interval->key == INTERVAL_BUILD_ID ? "build-id:" : "file-id:");
-	for (size_t i = 0; i < interval->id_size; i++)
-		at += sprintf(at, "%02x", interval->id[i]);
-	at += sprintf(at, " 0x%llx-0x%llx ", (unsigned long long)interval->start,
-		      (unsigned long long)interval->end);
-	at += print_rule(arch, &interval->rule, at);
+	at += sprintf(at, "%s", user_rule->key == USER_RULE_BUILD_ID ? "build-id:" : "file-id:");
+	for (size_t i = 0; i < user_rule->id_size; i++)
+		at += sprintf(at, "%02x", user_rule->id[i]);
+	at += sprintf(at, " 0x%llx-0x%llx ", (unsigned long long)user_rule->start,
+		      (unsigned long long)user_rule->end);
+	at += print_rule(arch, &user_rule->rule, at);
 	fuzz_check(at - ret < LINE_MAX);
 	return at - ret;
 }
@@ -120,80 +120,81 @@ static void check_same(const struct user_rule *one, const struct user_rule *othe
 }
 
 /* What is printed and read again is the same. */
-static void check_round_trip(const struct unwind_arch *arch, const struct intervals *intervals)
+static void check_round_trip(const struct unwind_arch *arch, const struct user_rules *user_rules)
 {
-	_cleanup_intervals_ struct intervals again = { 0 };
-	char *text = malloc(intervals->n * LINE_MAX + 1);
-	struct intervals_error error;
+	_cleanup_user_rules_ struct user_rules again = { 0 };
+	char *text = malloc(user_rules->n * LINE_MAX + 1);
+	struct user_rules_error error;
 	size_t size = 0;
 
 	fuzz_check(text);
-	for (size_t i = 0; i < intervals->n; i++)
-		size += print_interval(arch, &intervals->list[i], text + size);
-	fuzz_check(intervals_parse(arch, text, size, &again, &error) == INTERVALS_OK);
-	fuzz_check(again.n == intervals->n);
+	for (size_t i = 0; i < user_rules->n; i++)
+		size += print_user_rule(arch, &user_rules->list[i], text + size);
+	fuzz_check(user_rules_parse(arch, text, size, &again, &error) == USER_RULES_OK);
+	fuzz_check(again.n == user_rules->n);
 	for (size_t i = 0; i < again.n; i++)
-		check_same(&intervals->list[i], &again.list[i]);
+		check_same(&user_rules->list[i], &again.list[i]);
 }
 
-static void check_order(const struct image_intervals *image)
+static void check_order(const struct image_user_rules *image)
 {
 	for (size_t i = 0; i < image->n; i++) {
-		const struct image_interval *here = &image->list[i];
+		const struct image_user_rule *here = &image->list[i];
 
 		fuzz_check(here->start < here->end);
 		fuzz_check(i == 0 || here->start >= here[-1].end);
-		fuzz_check(image_intervals_find(image, here->start) == &here->rule);
-		fuzz_check(image_intervals_find(image, here->end - 1) == &here->rule);
-		fuzz_check(image_intervals_find(image, here->end) != &here->rule);
+		fuzz_check(image_user_rules_find(image, here->start) == &here->rule);
+		fuzz_check(image_user_rules_find(image, here->end - 1) == &here->rule);
+		fuzz_check(image_user_rules_find(image, here->end) != &here->rule);
 	}
 }
 
 /* The last segment is in no file, as it goes on behind the largest offset. */
-static void check_place(const struct image_intervals *image, uint64_t address)
+static void check_place(const struct image_user_rules *image, uint64_t address)
 {
 	const struct elf_image real = { -1, NULL, segments, file.n_segments - 1, 0, 0, 0 };
 	uint64_t offset;
 
 	if (elf_image_offset(&real, address, &offset))
-		fuzz_check(image_intervals_find(image, offset));
+		fuzz_check(image_user_rules_find(image, offset));
 }
 
-static void check_image(const struct intervals *intervals, const struct user_rule *interval)
+static void check_image(const struct user_rules *user_rules, const struct user_rule *user_rule)
 {
-	_cleanup_(image_intervals_deinit) struct image_intervals image = { 0 };
-	bool has_build_id = interval->key == INTERVAL_BUILD_ID;
-	const uint8_t *file_id = interval->id;
+	_cleanup_(image_user_rules_deinit) struct image_user_rules image = { 0 };
+	bool has_build_id = user_rule->key == USER_RULE_BUILD_ID;
+	const uint8_t *file_id = user_rule->id;
 
-	if (has_build_id && interval->id_size != FILE_ID_SIZE)
+	if (has_build_id && user_rule->id_size != FILE_ID_SIZE)
 		file_id = NULL;
-	fuzz_check(intervals_of_image(intervals, &file, has_build_id ? interval->id : NULL,
-				      has_build_id ? interval->id_size : 0, file_id, &image) == 0);
+	fuzz_check(user_rules_of_image(user_rules, &file, has_build_id ? user_rule->id : NULL,
+				       has_build_id ? user_rule->id_size : 0, file_id,
+				       &image) == 0);
 	check_order(&image);
-	check_place(&image, interval->start);
-	check_place(&image, interval->start + (interval->end - interval->start) / 2);
-	check_place(&image, interval->end - 1);
+	check_place(&image, user_rule->start);
+	check_place(&image, user_rule->start + (user_rule->end - user_rule->start) / 2);
+	check_place(&image, user_rule->end - 1);
 }
 
 static void check_text(const struct unwind_arch *arch, const uint8_t *bytes, size_t size)
 {
-	_cleanup_intervals_ struct intervals intervals = { 0 };
+	_cleanup_user_rules_ struct user_rules user_rules = { 0 };
 	struct fuzz_input input = { bytes, size };
-	struct intervals_error error = { 0 };
+	struct user_rules_error error = { 0 };
 	size_t n_bytes;
 	char *text = fuzz_take_block(&input, size, &n_bytes);
-	int r = intervals_parse(arch, text, n_bytes, &intervals, &error);
+	int r = user_rules_parse(arch, text, n_bytes, &user_rules, &error);
 
 	fuzz_check(r >= 0);
-	if (r != INTERVALS_OK) {
+	if (r != USER_RULES_OK) {
 		fuzz_check(error.line > 0 && error.line <= size && error.text);
 		fuzz_check(error.other_line < error.line);
-		fuzz_check((r == INTERVALS_E_OVERLAP) == (error.other_line > 0));
+		fuzz_check((r == USER_RULES_E_OVERLAP) == (error.other_line > 0));
 		return;
 	}
-	check_round_trip(arch, &intervals);
-	for (size_t i = 0; i < intervals.n; i++)
-		check_image(&intervals, &intervals.list[i]);
+	check_round_trip(arch, &user_rules);
+	for (size_t i = 0; i < user_rules.n; i++)
+		check_image(&user_rules, &user_rules.list[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The intervals of a file, sorted by image, and those of one image: cut where its segments begin
+ * The user_rules of a file, sorted by image, and those of one image: cut where its segments begin
  * and end, and by offset in its file, as mappings tell it.
  */
 #include <assert.h>
@@ -13,71 +13,71 @@
 #include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
 #include "common/file/whole-file.h"
-#include "live-unwinder/intervals-text.h"
-#include "live-unwinder/intervals.h"
+#include "live-unwinder/user-rules-text.h"
+#include "live-unwinder/user-rules.h"
 
-static_assert(INTERVALS_MAX == 1048576, "parse_line() says so");
-static_assert(INTERVALS_SIZE_MAX == 64 * 1024 * 1024, "intervals_read() says so");
+static_assert(USER_RULES_MAX == 1048576, "parse_line() says so");
+static_assert(USER_RULES_SIZE_MAX == 64 * 1024 * 1024, "user_rules_read() says so");
 
-struct interval_list {
+struct user_rule_list {
 	struct user_rule *list;
 	size_t n;
 };
 
-static int add_interval(struct interval_list *intervals, const struct user_rule *interval)
+static int add_user_rule(struct user_rule_list *user_rules, const struct user_rule *user_rule)
 {
-	return GROWING_LIST_ADD(intervals->list, intervals->n, *interval);
+	return GROWING_LIST_ADD(user_rules->list, user_rules->n, *user_rule);
 }
 
 static int parse_line(const struct unwind_arch *arch, char *at, char *end,
-		      struct interval_list *intervals, struct intervals_error *error)
+		      struct user_rule_list *user_rules, struct user_rules_error *error)
 {
-	struct user_rule interval;
+	struct user_rule user_rule;
 
-	switch (interval_text_parse(arch, at, end, &interval, &error->text)) {
-	case INTERVAL_TEXT_BLANK:
+	switch (user_rule_text_parse(arch, at, end, &user_rule, &error->text)) {
+	case USER_RULE_TEXT_BLANK:
 		return 0;
-	case INTERVAL_TEXT_WRONG:
-		return INTERVALS_E_LINE;
-	case INTERVAL_TEXT_READ:
+	case USER_RULE_TEXT_WRONG:
+		return USER_RULES_E_LINE;
+	case USER_RULE_TEXT_READ:
 		break;
 	}
-	if (intervals->n == INTERVALS_MAX) {
-		error->text = "a file has at most 1048576 intervals";
-		return INTERVALS_E_TOO_MANY;
+	if (user_rules->n == USER_RULES_MAX) {
+		error->text = "a file has at most 1048576 rules";
+		return USER_RULES_E_TOO_MANY;
 	}
-	interval.line = error->line;
-	return add_interval(intervals, &interval);
+	user_rule.line = error->line;
+	return add_user_rule(user_rules, &user_rule);
 }
 
 static int parse_lines(const struct unwind_arch *arch, char *text, size_t size,
-		       struct interval_list *intervals, struct intervals_error *error)
+		       struct user_rule_list *user_rules, struct user_rules_error *error)
 {
 	char *at = text, *end = text + size;
 	int r = 0;
 
-	*error = (struct intervals_error){ 0 };
+	*error = (struct user_rules_error){ 0 };
 	while (r == 0 && at < end) {
 		char *newline = memchr(at, '\n', end - at);
 
 		error->line++;
-		r = parse_line(arch, at, newline ? newline : end, intervals, error);
+		r = parse_line(arch, at, newline ? newline : end, user_rules, error);
 		at = newline ? newline + 1 : end;
 	}
 	return r;
 }
 
-static int compare_images(enum interval_key key, const void *id, size_t id_size,
-			  const struct user_rule *interval)
+static int compare_images(enum user_rule_key key, const void *id, size_t id_size,
+			  const struct user_rule *user_rule)
 {
-	if (key != interval->key)
-		return key < interval->key ? -1 : 1;
-	if (id_size != interval->id_size)
-		return id_size < interval->id_size ? -1 : 1;
-	return memcmp(id, interval->id, id_size);
+	if (key != user_rule->key)
+		return key < user_rule->key ? -1 : 1;
+	if (id_size != user_rule->id_size)
+		return id_size < user_rule->id_size ? -1 : 1;
+	return memcmp(id, user_rule->id, id_size);
 }
 
-static int compare_intervals(const void *one, const void *other)
+static int compare_user_rules(const void *one, const void *other)
 {
 	const struct user_rule *a = one, *b = other;
 	int order = compare_images(a->key, a->id, a->id_size, b);
@@ -90,85 +90,85 @@ static int compare_intervals(const void *one, const void *other)
 }
 
 /* Neighbours are enough: if any two overlap, two neighbours do. */
-static int find_overlap(const struct interval_list *intervals, struct intervals_error *error)
+static int find_overlap(const struct user_rule_list *user_rules, struct user_rules_error *error)
 {
-	for (size_t i = 1; i < intervals->n; i++) {
-		const struct user_rule *before = &intervals->list[i - 1],
-				       *here = &intervals->list[i];
+	for (size_t i = 1; i < user_rules->n; i++) {
+		const struct user_rule *before = &user_rules->list[i - 1],
+				       *here = &user_rules->list[i];
 		bool is_behind = here->line > before->line;
 
 		if (here->start >= before->end ||
 		    compare_images(before->key, before->id, before->id_size, here) != 0)
 			continue;
-		*error = (struct intervals_error){
+		*error = (struct user_rules_error){
 			.line = is_behind ? here->line : before->line,
 			.other_line = is_behind ? before->line : here->line,
 			.text = "an earlier line has a rule for the same code",
 		};
-		return INTERVALS_E_OVERLAP;
+		return USER_RULES_E_OVERLAP;
 	}
 	return 0;
 }
 
-int intervals_parse(const struct unwind_arch *arch, char *text, size_t size, struct intervals *ret,
-		    struct intervals_error *error)
+int user_rules_parse(const struct unwind_arch *arch, char *text, size_t size,
+		     struct user_rules *ret, struct user_rules_error *error)
 {
-	struct interval_list intervals = { 0 };
-	int r = parse_lines(arch, text, size, &intervals, error);
+	struct user_rule_list user_rules = { 0 };
+	int r = parse_lines(arch, text, size, &user_rules, error);
 
-	if (r == 0 && intervals.n) {
-		qsort(intervals.list, intervals.n, sizeof(*intervals.list), compare_intervals);
-		r = find_overlap(&intervals, error);
+	if (r == 0 && user_rules.n) {
+		qsort(user_rules.list, user_rules.n, sizeof(*user_rules.list), compare_user_rules);
+		r = find_overlap(&user_rules, error);
 	}
 	if (r) {
-		free(intervals.list);
+		free(user_rules.list);
 		free(text);
 		return r;
 	}
-	*ret = (struct intervals){ .text = text, .list = intervals.list, .n = intervals.n };
+	*ret = (struct user_rules){ .text = text, .list = user_rules.list, .n = user_rules.n };
 	return 0;
 }
 
-int intervals_read(const struct unwind_arch *arch, const char *path, struct intervals *ret,
-		   struct intervals_error *error)
+int user_rules_read(const struct unwind_arch *arch, const char *path, struct user_rules *ret,
+		    struct user_rules_error *error)
 {
 	char *text;
 	size_t size;
-	int r = whole_file_read(path, INTERVALS_SIZE_MAX, &text, &size);
+	int r = whole_file_read(path, USER_RULES_SIZE_MAX, &text, &size);
 
 	if (r == -EFBIG) {
-		*error = (struct intervals_error){ .text = "the file is larger than 64 MiB" };
-		return INTERVALS_E_SIZE;
+		*error = (struct user_rules_error){ .text = "the file is larger than 64 MiB" };
+		return USER_RULES_E_SIZE;
 	}
 	if (r < 0)
 		return r;
-	return intervals_parse(arch, text, size, ret, error);
+	return user_rules_parse(arch, text, size, ret, error);
 }
 
-void intervals_deinit(struct intervals *intervals)
+void user_rules_deinit(struct user_rules *user_rules)
 {
-	free(intervals->list);
-	free(intervals->text);
-	*intervals = (struct intervals){ 0 };
+	free(user_rules->list);
+	free(user_rules->text);
+	*user_rules = (struct user_rules){ 0 };
 }
 
-/* The intervals of an id: where the first one is, and how many. */
-static size_t find_image(const struct intervals *intervals, enum interval_key key, const void *id,
-			 size_t id_size, const struct user_rule **ret)
+/* The user_rules of an id: where the first one is, and how many. */
+static size_t find_image(const struct user_rules *user_rules, enum user_rule_key key,
+			 const void *id, size_t id_size, const struct user_rule **ret)
 {
-	const struct user_rule *list = intervals->list;
+	const struct user_rule *list = user_rules->list;
 	size_t first =
-		BINARY_SEARCH(i, 0, intervals->n, compare_images(key, id, id_size, &list[i]) > 0);
+		BINARY_SEARCH(i, 0, user_rules->n, compare_images(key, id, id_size, &list[i]) > 0);
 	size_t n = 0;
 
-	while (first + n < intervals->n && compare_images(key, id, id_size, &list[first + n]) == 0)
+	while (first + n < user_rules->n && compare_images(key, id, id_size, &list[first + n]) == 0)
 		n++;
 	*ret = list + first;
 	return n;
 }
 
 struct pieces {
-	struct image_interval *list;
+	struct image_user_rule *list;
 	size_t n;
 };
 
@@ -181,7 +181,7 @@ static int add_piece(struct pieces *pieces, uint64_t start, uint64_t end,
 		     const struct unwind_rule *rule)
 {
 	return GROWING_LIST_ADD(pieces->list, pieces->n,
-				(struct image_interval){ start, end, *rule });
+				(struct image_user_rule){ start, end, *rule });
 }
 
 /*
@@ -206,20 +206,20 @@ static uint64_t distance_to_boundary(const struct elf_image *file, uint64_t addr
 	return least;
 }
 
-/* Adds what an interval is in the file, a piece for each segment. */
-static int add_interval_pieces(const struct elf_image *file, const struct user_rule *interval,
-			       struct pieces *pieces)
+/* Adds what an user_rule is in the file, a piece for each segment. */
+static int add_rule_pieces(const struct elf_image *file, const struct user_rule *user_rule,
+			   struct pieces *pieces)
 {
-	uint64_t address = interval->start;
+	uint64_t address = user_rule->start;
 	int r = 0;
 
-	while (r == 0 && address < interval->end) {
+	while (r == 0 && address < user_rule->end) {
 		uint64_t size = distance_to_boundary(file, address), offset;
 
-		if (size > interval->end - address)
-			size = interval->end - address;
+		if (size > user_rule->end - address)
+			size = user_rule->end - address;
 		if (elf_image_offset(file, address, &offset) && offset <= UINT64_MAX - size)
-			r = add_piece(pieces, offset, offset + size, &interval->rule);
+			r = add_piece(pieces, offset, offset + size, &user_rule->rule);
 		address += size;
 	}
 	return r;
@@ -227,7 +227,7 @@ static int add_interval_pieces(const struct elf_image *file, const struct user_r
 
 static int compare_pieces(const void *one, const void *other)
 {
-	const struct image_interval *a = one, *b = other;
+	const struct image_user_rule *a = one, *b = other;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -245,7 +245,7 @@ static void put_in_order(struct pieces *pieces)
 	if (pieces->n)
 		qsort(pieces->list, pieces->n, sizeof(*pieces->list), compare_pieces);
 	for (size_t i = 0; i < pieces->n; i++) {
-		struct image_interval piece = pieces->list[i];
+		struct image_user_rule piece = pieces->list[i];
 
 		if (piece.start < end)
 			piece.start = end;
@@ -267,7 +267,7 @@ static int merge(const struct pieces *first, const struct pieces *second, struct
 		r = add_piece(pieces, first->list[i].start, first->list[i].end,
 			      &first->list[i].rule);
 	for (size_t i = 0; i < second->n; i++) {
-		struct image_interval piece = second->list[i];
+		struct image_user_rule piece = second->list[i];
 
 		while (next < first->n && first->list[next].end <= piece.start)
 			next++;
@@ -285,29 +285,29 @@ static int merge(const struct pieces *first, const struct pieces *second, struct
 	return r;
 }
 
-static int pieces_of(const struct intervals *intervals, const struct elf_image *file,
-		     enum interval_key key, const void *id, size_t id_size, struct pieces *pieces)
+static int pieces_of(const struct user_rules *user_rules, const struct elf_image *file,
+		     enum user_rule_key key, const void *id, size_t id_size, struct pieces *pieces)
 {
 	const struct user_rule *first = NULL;
-	size_t n = id && intervals->n ? find_image(intervals, key, id, id_size, &first) : 0;
+	size_t n = id && user_rules->n ? find_image(user_rules, key, id, id_size, &first) : 0;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_interval_pieces(file, &first[i], pieces);
+		r = add_rule_pieces(file, &first[i], pieces);
 	put_in_order(pieces);
 	return r;
 }
 
-int intervals_of_image(const struct intervals *intervals, const struct elf_image *file,
-		       const void *build_id, size_t build_id_size, const uint8_t *file_id,
-		       struct image_intervals *ret)
+int user_rules_of_image(const struct user_rules *user_rules, const struct elf_image *file,
+			const void *build_id, size_t build_id_size, const uint8_t *file_id,
+			struct image_user_rules *ret)
 {
 	_cleanup_(pieces_deinit) struct pieces by_build_id = { 0 }, by_file_id = { 0 }, all = { 0 };
-	int r = pieces_of(intervals, file, INTERVAL_BUILD_ID, build_id, build_id_size,
+	int r = pieces_of(user_rules, file, USER_RULE_BUILD_ID, build_id, build_id_size,
 			  &by_build_id);
 
 	if (r == 0)
-		r = pieces_of(intervals, file, INTERVAL_FILE_ID, file_id, FILE_ID_SIZE,
+		r = pieces_of(user_rules, file, USER_RULE_FILE_ID, file_id, FILE_ID_SIZE,
 			      &by_file_id);
 	if (r == 0)
 		r = merge(&by_build_id, &by_file_id, &all);
@@ -320,17 +320,17 @@ int intervals_of_image(const struct intervals *intervals, const struct elf_image
 	return 0;
 }
 
-void image_intervals_deinit(struct image_intervals *intervals)
+void image_user_rules_deinit(struct image_user_rules *user_rules)
 {
-	free(intervals->list);
-	*intervals = (struct image_intervals){ 0 };
+	free(user_rules->list);
+	*user_rules = (struct image_user_rules){ 0 };
 }
 
-const struct unwind_rule *image_intervals_find(const struct image_intervals *intervals,
-					       uint64_t offset)
+const struct unwind_rule *image_user_rules_find(const struct image_user_rules *user_rules,
+						uint64_t offset)
 {
-	const struct image_interval *list = intervals->list;
-	size_t first = 0, n = intervals->n;
+	const struct image_user_rule *list = user_rules->list;
+	size_t first = 0, n = user_rules->n;
 
 	if (!n)
 		return NULL;

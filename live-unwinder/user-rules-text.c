@@ -9,7 +9,7 @@
 
 #include "common/base/text.h"
 #include "common/wire/wire.h"
-#include "live-unwinder/intervals-text.h"
+#include "live-unwinder/user-rules-text.h"
 
 static_assert(WIRE_BUILD_ID_MAX == 64, "parse_hex() says so");
 static_assert(FILE_ID_SIZE == 16, "parse_key() says so");
@@ -308,28 +308,28 @@ static bool parse_rule(struct parser *parser, struct part *line, struct unwind_r
 static bool parse_address(struct parser *parser, struct part *part, uint64_t *ret)
 {
 	if (!take(part, "0x"))
-		return fail(parser, "an interval is 0xSTART-0xEND");
+		return fail(parser, "a range is 0xSTART-0xEND");
 	return take_digits(part, 16, UINT64_MAX, ret) ||
 	       fail(parser, "an address is a number of at most 64 bits");
 }
 
-static bool parse_range(struct parser *parser, struct part *line, struct user_rule *interval)
+static bool parse_range(struct parser *parser, struct part *line, struct user_rule *user_rule)
 {
 	struct part word;
 
 	take_word(line, &word);
-	if (!parse_address(parser, &word, &interval->start))
+	if (!parse_address(parser, &word, &user_rule->start))
 		return false;
 	if (!take(&word, "-"))
-		return fail(parser, "an interval is 0xSTART-0xEND");
-	if (!parse_address(parser, &word, &interval->end) || !take_end(parser, &word))
+		return fail(parser, "a range is 0xSTART-0xEND");
+	if (!parse_address(parser, &word, &user_rule->end) || !take_end(parser, &word))
 		return false;
-	return interval->start < interval->end ||
-	       fail(parser, "an interval's end lies behind its start");
+	return user_rule->start < user_rule->end ||
+	       fail(parser, "a range's end lies behind its start");
 }
 
 /* The bytes take the place of their digits. */
-static bool parse_hex(struct parser *parser, struct part *word, struct user_rule *interval)
+static bool parse_hex(struct parser *parser, struct part *word, struct user_rule *user_rule)
 {
 	size_t n = (word->end - word->at) / 2;
 	uint8_t *bytes = (uint8_t *)word->at;
@@ -344,26 +344,26 @@ static bool parse_hex(struct parser *parser, struct part *word, struct user_rule
 			return fail(parser, "an id consists of hexadecimal digits");
 		bytes[i] = high << 4 | low;
 	}
-	interval->id = bytes;
-	interval->id_size = n;
+	user_rule->id = bytes;
+	user_rule->id_size = n;
 	return true;
 }
 
-static bool parse_key(struct parser *parser, struct part *line, struct user_rule *interval)
+static bool parse_key(struct parser *parser, struct part *line, struct user_rule *user_rule)
 {
 	struct part word;
 
 	take_word(line, &word);
 	if (take(&word, "build-id:")) {
-		interval->key = INTERVAL_BUILD_ID;
-		return parse_hex(parser, &word, interval);
+		user_rule->key = USER_RULE_BUILD_ID;
+		return parse_hex(parser, &word, user_rule);
 	}
 	if (!take(&word, "file-id:"))
 		return fail(parser, "a line begins with build-id: or file-id:");
 	if (word.end - word.at != 2 * FILE_ID_SIZE)
 		return fail(parser, "a file id has 32 hexadecimal digits");
-	interval->key = INTERVAL_FILE_ID;
-	return parse_hex(parser, &word, interval);
+	user_rule->key = USER_RULE_FILE_ID;
+	return parse_hex(parser, &word, user_rule);
 }
 
 /* Cuts off what is no part of a line: its comment, and what a DOS editor ends it with. */
@@ -377,24 +377,24 @@ static struct part content_of(char *at, char *end)
 	return (struct part){ at, comment ? comment : end };
 }
 
-enum interval_text interval_text_parse(const struct unwind_arch *arch, char *at, char *end,
-				       struct user_rule *ret, const char **ret_wrong)
+enum user_rule_text user_rule_text_parse(const struct unwind_arch *arch, char *at, char *end,
+					 struct user_rule *ret, const char **ret_wrong)
 {
 	struct parser parser = { .arch = arch };
 	struct part line = content_of(at, end), ahead = line, word;
-	struct user_rule interval = { 0 };
+	struct user_rule user_rule = { 0 };
 
 	if (memchr(at, 0, end - at)) {
 		*ret_wrong = "there is a zero byte: this is no text";
-		return INTERVAL_TEXT_WRONG;
+		return USER_RULE_TEXT_WRONG;
 	}
 	if (!take_word(&ahead, &word))
-		return INTERVAL_TEXT_BLANK;
-	if (!parse_key(&parser, &line, &interval) || !parse_range(&parser, &line, &interval) ||
-	    !parse_rule(&parser, &line, &interval.rule)) {
+		return USER_RULE_TEXT_BLANK;
+	if (!parse_key(&parser, &line, &user_rule) || !parse_range(&parser, &line, &user_rule) ||
+	    !parse_rule(&parser, &line, &user_rule.rule)) {
 		*ret_wrong = parser.wrong;
-		return INTERVAL_TEXT_WRONG;
+		return USER_RULE_TEXT_WRONG;
 	}
-	*ret = interval;
-	return INTERVAL_TEXT_READ;
+	*ret = user_rule;
+	return USER_RULE_TEXT_READ;
 }

@@ -14,10 +14,10 @@
 
 #include "common/base/cleanup.h"
 #include "common/wire/wire.h"
-#include "live-unwinder/intervals.h"
+#include "live-unwinder/user-rules.h"
 
-#define _cleanup_intervals_ _cleanup_(intervals_deinit)
-#define _cleanup_image_ _cleanup_(image_intervals_deinit)
+#define _cleanup_user_rules_ _cleanup_(user_rules_deinit)
+#define _cleanup_image_ _cleanup_(image_user_rules_deinit)
 
 #define ID "build-id:0123abcd "
 #define FILE_ID "00112233445566778899aabbccddeeff"
@@ -33,56 +33,56 @@ static const struct elf_image plain = { .fd = -1, .segments = whole, .n_segments
 
 /* Not a byte more than the text has, so that a sanitizer sees whoever reads on. */
 static int parse_bytes(const struct unwind_arch *arch, const void *bytes, size_t size,
-		       struct intervals *ret, struct intervals_error *error)
+		       struct user_rules *ret, struct user_rules_error *error)
 {
 	char *text = malloc(size);
 
 	assert_non_null(text);
 	memcpy(text, bytes, size);
-	return intervals_parse(arch, text, size, ret, error);
+	return user_rules_parse(arch, text, size, ret, error);
 }
 
-static int parse_text(const char *text, struct intervals *ret, struct intervals_error *error)
+static int parse_text(const char *text, struct user_rules *ret, struct user_rules_error *error)
 {
 	return parse_bytes(&unwind_x86_64, text, strlen(text), ret, error);
 }
 
-static struct intervals parsed(const char *text)
+static struct user_rules parsed(const char *text)
 {
-	struct intervals_error error = { 0 };
-	struct intervals intervals;
-	int r = parse_text(text, &intervals, &error);
+	struct user_rules_error error = { 0 };
+	struct user_rules user_rules;
+	int r = parse_text(text, &user_rules, &error);
 
 	if (r)
 		fail_msg("line %zu of '%s': %s", error.line, text, error.text);
-	return intervals;
+	return user_rules;
 }
 
-static void assert_wrong(const char *text, enum intervals_outcome outcome, size_t line)
+static void assert_wrong(const char *text, enum user_rules_outcome outcome, size_t line)
 {
-	struct intervals_error error = { .line = 99, .other_line = 99 };
-	struct intervals intervals;
+	struct user_rules_error error = { .line = 99, .other_line = 99 };
+	struct user_rules user_rules;
 
-	if (parse_text(text, &intervals, &error) != (int)outcome)
+	if (parse_text(text, &user_rules, &error) != (int)outcome)
 		fail_msg("'%s' has another outcome", text);
 	assert_int_equal(error.line, line);
 	assert_non_null(error.text);
-	if (outcome != INTERVALS_E_OVERLAP)
+	if (outcome != USER_RULES_E_OVERLAP)
 		assert_int_equal(error.other_line, 0);
 }
 
-/* The rule that a text is read as, of an interval that is nothing special. */
+/* The rule that a text is read as, of an user_rule that is nothing special. */
 static struct unwind_rule rule_on(const struct unwind_arch *arch, const char *text)
 {
-	struct intervals_error error = { 0 };
-	_cleanup_intervals_ struct intervals intervals = { 0 };
+	struct user_rules_error error = { 0 };
+	_cleanup_user_rules_ struct user_rules user_rules = { 0 };
 	char line[256];
 	int size = snprintf(line, sizeof(line), ID "0x10-0x20 %s", text);
 
-	if (parse_bytes(arch, line, size, &intervals, &error) != INTERVALS_OK)
+	if (parse_bytes(arch, line, size, &user_rules, &error) != USER_RULES_OK)
 		fail_msg("'%s': %s", text, error.text);
-	assert_int_equal(intervals.n, 1);
-	return intervals.list[0].rule;
+	assert_int_equal(user_rules.n, 1);
+	return user_rules.list[0].rule;
 }
 
 static void assert_rule_on(const struct unwind_arch *arch, const char *text,
@@ -104,7 +104,7 @@ static void assert_wrong_rule(const char *text)
 	char line[256];
 
 	snprintf(line, sizeof(line), "\n" ID "0x10-0x20 %s", text);
-	assert_wrong(line, INTERVALS_E_LINE, 2);
+	assert_wrong(line, USER_RULES_E_LINE, 2);
 }
 
 static const struct unwind_rule usual = {
@@ -373,18 +373,18 @@ static void test_keys_that_are_none_are_refused(void **state)
 		"build-id:01",
 	};
 	char text[256], id[2 * (WIRE_BUILD_ID_MAX + 1) + 1] = "";
-	_cleanup_intervals_ struct intervals intervals = { 0 };
+	_cleanup_user_rules_ struct user_rules user_rules = { 0 };
 
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		snprintf(text, sizeof(text), "%s 0x10-0x20 fp\n", keys[i]);
-		assert_wrong(text, INTERVALS_E_LINE, 1);
+		assert_wrong(text, USER_RULES_E_LINE, 1);
 	}
 	memset(id, '0', sizeof(id) - 1);
 	snprintf(text, sizeof(text), "build-id:%s 0x10-0x20 fp\n", id);
-	assert_wrong(text, INTERVALS_E_LINE, 1);
+	assert_wrong(text, USER_RULES_E_LINE, 1);
 	id[2 * WIRE_BUILD_ID_MAX] = 0;
 	snprintf(text, sizeof(text), "build-id:%s 0x10-0x20 fp\n", id);
-	intervals = parsed(text);
+	user_rules = parsed(text);
 }
 
 static void test_ranges_that_are_none_are_refused(void **state)
@@ -412,19 +412,19 @@ static void test_ranges_that_are_none_are_refused(void **state)
 
 	for (size_t i = 0; i < COUNT(ranges); i++) {
 		snprintf(text, sizeof(text), "# a comment\r\n\n" ID "%s fp\n", ranges[i]);
-		assert_wrong(text, INTERVALS_E_LINE, 3);
+		assert_wrong(text, USER_RULES_E_LINE, 3);
 	}
 }
 
 static void test_addresses_have_64_bits(void **state)
 {
-	_cleanup_intervals_ struct intervals intervals =
+	_cleanup_user_rules_ struct user_rules user_rules =
 		parsed(ID "0x0-0xffffffffffffffff fp\n" /* */
 			  "build-id:00 0xfffffffffffffffe-0xFFFFFFFFFFFFFFFF fp\n");
 
-	assert_int_equal(intervals.list[0].start, UINT64_MAX - 1);
-	assert_int_equal(intervals.list[1].start, 0);
-	assert_int_equal(intervals.list[1].end, UINT64_MAX);
+	assert_int_equal(user_rules.list[0].start, UINT64_MAX - 1);
+	assert_int_equal(user_rules.list[1].start, 0);
+	assert_int_equal(user_rules.list[1].end, UINT64_MAX);
 }
 
 static void test_lines_may_be_written_as_people_write_them(void **state)
@@ -442,15 +442,15 @@ static void test_lines_may_be_written_as_people_write_them(void **state)
 	};
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
-		_cleanup_intervals_ struct intervals intervals = parsed(texts[i]);
+		_cleanup_user_rules_ struct user_rules user_rules = parsed(texts[i]);
 
-		assert_int_equal(intervals.n, 1);
-		assert_int_equal(intervals.list[0].key, INTERVAL_BUILD_ID);
-		assert_int_equal(intervals.list[0].id_size, sizeof(build_id));
-		assert_memory_equal(intervals.list[0].id, build_id, sizeof(build_id));
-		assert_int_equal(intervals.list[0].start, 0x10);
-		assert_int_equal(intervals.list[0].end, 0x20);
-		assert_memory_equal(&intervals.list[0].rule, &usual, sizeof(usual));
+		assert_int_equal(user_rules.n, 1);
+		assert_int_equal(user_rules.list[0].key, USER_RULE_BUILD_ID);
+		assert_int_equal(user_rules.list[0].id_size, sizeof(build_id));
+		assert_memory_equal(user_rules.list[0].id, build_id, sizeof(build_id));
+		assert_int_equal(user_rules.list[0].start, 0x10);
+		assert_int_equal(user_rules.list[0].end, 0x20);
+		assert_memory_equal(&user_rules.list[0].rule, &usual, sizeof(usual));
 	}
 }
 
@@ -459,15 +459,15 @@ static void test_a_text_may_hold_nothing(void **state)
 	static const char *const texts[] = { "", "\n", "#", "\r\n", "  ", "# nothing\n\n" };
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
-		_cleanup_intervals_ struct intervals intervals = parsed(texts[i]);
-		_cleanup_image_ struct image_intervals image = { 0 };
+		_cleanup_user_rules_ struct user_rules user_rules = parsed(texts[i]);
+		_cleanup_image_ struct image_user_rules image = { 0 };
 
-		assert_int_equal(intervals.n, 0);
-		assert_int_equal(intervals_of_image(&intervals, &plain, build_id, sizeof(build_id),
-						    file_id, &image),
+		assert_int_equal(user_rules.n, 0);
+		assert_int_equal(user_rules_of_image(&user_rules, &plain, build_id,
+						     sizeof(build_id), file_id, &image),
 				 0);
 		assert_int_equal(image.n, 0);
-		assert_null(image_intervals_find(&image, 0));
+		assert_null(image_user_rules_find(&image, 0));
 	}
 }
 
@@ -485,12 +485,12 @@ static void test_zero_bytes_are_refused(void **state)
 	};
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
-		struct intervals_error error;
-		struct intervals intervals;
+		struct user_rules_error error;
+		struct user_rules user_rules;
 
 		assert_int_equal(parse_bytes(&unwind_x86_64, texts[i].text, texts[i].size,
-					     &intervals, &error),
-				 INTERVALS_E_LINE);
+					     &user_rules, &error),
+				 USER_RULES_E_LINE);
 		assert_int_equal(error.line, 2);
 	}
 }
@@ -499,17 +499,17 @@ static void test_a_line_may_be_very_long(void **state)
 {
 	const size_t size = 1 << 20;
 	_cleanup_free_ char *text = calloc(1, size + 64);
-	_cleanup_intervals_ struct intervals intervals = { 0 };
+	_cleanup_user_rules_ struct user_rules user_rules = { 0 };
 
 	assert_non_null(text);
 	memset(text, ' ', size);
 	strcpy(text + size, ID "0x10-0x20 fp");
-	intervals = parsed(text);
-	assert_int_equal(intervals.n, 1);
+	user_rules = parsed(text);
+	assert_int_equal(user_rules.n, 1);
 	memset(text, '0', size);
-	assert_wrong(text, INTERVALS_E_LINE, 1);
+	assert_wrong(text, USER_RULES_E_LINE, 1);
 	memcpy(text, "build-id:", 9);
-	assert_wrong(text, INTERVALS_E_LINE, 1);
+	assert_wrong(text, USER_RULES_E_LINE, 1);
 }
 
 static void test_what_overlaps_is_refused_at_the_later_line(void **state)
@@ -529,11 +529,11 @@ static void test_what_overlaps_is_refused_at_the_later_line(void **state)
 	};
 
 	for (size_t i = 0; i < COUNT(texts); i++) {
-		struct intervals_error error;
-		struct intervals intervals;
+		struct user_rules_error error;
+		struct user_rules user_rules;
 
-		assert_int_equal(parse_text(texts[i].text, &intervals, &error),
-				 INTERVALS_E_OVERLAP);
+		assert_int_equal(parse_text(texts[i].text, &user_rules, &error),
+				 USER_RULES_E_OVERLAP);
 		assert_int_equal(error.line, texts[i].line);
 		assert_int_equal(error.other_line, texts[i].other_line);
 		assert_non_null(error.text);
@@ -542,37 +542,37 @@ static void test_what_overlaps_is_refused_at_the_later_line(void **state)
 
 static void test_neighbours_and_other_images_do_not_overlap(void **state)
 {
-	_cleanup_intervals_ struct intervals intervals =
+	_cleanup_user_rules_ struct user_rules user_rules =
 		parsed(ID "0x20-0x30 fp\n" ID "0x10-0x20 fp\n" ID "0x30-0x31 fp\n"
 			  "build-id:0123ab 0x10-0x30 fp\nbuild-id:0123abcd00 0x10-0x30 fp\n"
 			  "build-id:" FILE_ID " 0x10-0x30 fp\nfile-id:" FILE_ID " 0x10-0x30 fp\n");
 
-	assert_int_equal(intervals.n, 7);
+	assert_int_equal(user_rules.n, 7);
 }
 
 /* Rules whose CFA is rsp + a mark, to tell them apart. */
-static int mark_at(const struct image_intervals *image, uint64_t offset)
+static int mark_at(const struct image_user_rules *image, uint64_t offset)
 {
-	const struct unwind_rule *rule = image_intervals_find(image, offset);
+	const struct unwind_rule *rule = image_user_rules_find(image, offset);
 
 	return rule ? rule->cfa_offset : 0;
 }
 
-static struct image_intervals of_image(const char *text, const struct elf_image *file,
-				       const void *id, size_t id_size, const uint8_t *other_id)
+static struct image_user_rules of_image(const char *text, const struct elf_image *file,
+					const void *id, size_t id_size, const uint8_t *other_id)
 {
-	_cleanup_intervals_ struct intervals intervals = parsed(text);
-	struct image_intervals image;
+	_cleanup_user_rules_ struct user_rules user_rules = parsed(text);
+	struct image_user_rules image;
 
-	assert_int_equal(intervals_of_image(&intervals, file, id, id_size, other_id, &image), 0);
+	assert_int_equal(user_rules_of_image(&user_rules, file, id, id_size, other_id, &image), 0);
 	for (size_t i = 0; i < image.n; i++) {
 		assert_true(image.list[i].start < image.list[i].end);
 		assert_true(i == 0 || image.list[i].start >= image.list[i - 1].end);
 	}
-	return image; /* it outlives the intervals */
+	return image; /* it outlives the user_rules */
 }
 
-static void test_an_image_has_the_intervals_of_its_ids(void **state)
+static void test_an_image_has_the_rules_of_its_ids(void **state)
 {
 	static const char text[] = "build-id:0123abcd 0x10-0x20 cfa=rsp+1 ra=cfa-8\n"
 				   "build-id:0123ab 0x20-0x30 cfa=rsp+2 ra=cfa-8\n"
@@ -596,7 +596,7 @@ static void test_an_image_has_the_intervals_of_its_ids(void **state)
 	};
 
 	for (size_t i = 0; i < COUNT(images); i++) {
-		_cleanup_image_ struct image_intervals image = of_image(
+		_cleanup_image_ struct image_user_rules image = of_image(
 			text, &plain, images[i].build_id, images[i].size, images[i].file_id);
 
 		for (size_t j = 0; j < COUNT(images[i].marks); j++)
@@ -608,7 +608,7 @@ static void test_an_image_has_the_intervals_of_its_ids(void **state)
 
 static void test_a_rule_holds_from_start_to_end(void **state)
 {
-	_cleanup_image_ struct image_intervals image =
+	_cleanup_image_ struct image_user_rules image =
 		of_image(ID "0x40-0x41 cfa=rsp+3 ra=cfa-8\n" ID "0x10-0x20 cfa=rsp+1 ra=cfa-8\n" ID
 			    "0x20-0x30 cfa=rsp+2 ra=cfa-8\n",
 			 &plain, build_id, 4, NULL);
@@ -629,7 +629,7 @@ static void test_a_rule_holds_from_start_to_end(void **state)
 static void test_every_one_of_many_is_found(void **state)
 {
 	for (size_t n = 1; n < 40; n++) {
-		_cleanup_image_ struct image_intervals image = { 0 };
+		_cleanup_image_ struct image_user_rules image = { 0 };
 		char text[40 * 64];
 		size_t size = 0;
 
@@ -646,7 +646,7 @@ static void test_every_one_of_many_is_found(void **state)
 
 static void test_a_build_id_is_believed_before_a_file_id(void **state)
 {
-	_cleanup_image_ struct image_intervals image =
+	_cleanup_image_ struct image_user_rules image =
 		of_image(ID "0x10-0x20 cfa=rsp+1 ra=cfa-8\n" ID "0x30-0x40 cfa=rsp+2 ra=cfa-8\n" ID
 			    "0x50-0x60 cfa=rsp+3 ra=cfa-8\n"
 			    "file-id:" FILE_ID " 0x18-0x38 cfa=rsp+4 ra=cfa-8\n"
@@ -674,13 +674,13 @@ static void test_addresses_become_offsets_of_their_segments(void **state)
 		{ .offset = 0x5000, .size = 0x1000, .address = 0x403000, .is_executable = true },
 	};
 	const struct elf_image file = { .fd = -1, .segments = segments, .n_segments = 3 };
-	_cleanup_image_ struct image_intervals image =
+	_cleanup_image_ struct image_user_rules image =
 		of_image(ID "0x402ff0-0x403010 cfa=rsp+1 ra=cfa-8\n" /* two segments */
 			 ID "0x4007f0-0x402008 cfa=rsp+2 ra=cfa-8\n" /* and what is between them */
 			 ID "0x403ff0-0x500000 cfa=rsp+3 ra=cfa-8\n" /* and what is behind all */
 			 ID "0x10-0x20 cfa=rsp+4 ra=cfa-8\n",	     /* nowhere */
 			 &file, build_id, 4, NULL);
-	static const struct image_interval wanted[] = {
+	static const struct image_user_rule wanted[] = {
 		{ 0x7f0, 0x800, { .cfa_offset = 2 } },	 { 0x1000, 0x1008, { .cfa_offset = 2 } },
 		{ 0x1ff0, 0x2000, { .cfa_offset = 1 } }, { 0x5000, 0x5010, { .cfa_offset = 1 } },
 		{ 0x5ff0, 0x6000, { .cfa_offset = 3 } },
@@ -709,7 +709,7 @@ static void test_segments_may_be_nonsense(void **state)
 
 	for (size_t i = 0; i < COUNT(segments); i++) {
 		const struct elf_image file = { -1, NULL, segments[i], 3, 0, 0, 0 };
-		_cleanup_image_ struct image_intervals image =
+		_cleanup_image_ struct image_user_rules image =
 			of_image(ID "0x0-0x40 cfa=rsp+1 ra=cfa-8\n" ID
 				    "0x1000-0x1020 cfa=rsp+2 ra=cfa-8\n" ID
 				    "0xffffffffffffffef-0xffffffffffffffff fp\n",
@@ -719,7 +719,7 @@ static void test_segments_may_be_nonsense(void **state)
 			uint64_t offset;
 
 			if (elf_image_offset(&file, addresses[j], &offset))
-				assert_non_null(image_intervals_find(&image, offset));
+				assert_non_null(image_user_rules_find(&image, offset));
 		}
 	}
 }
@@ -728,7 +728,7 @@ static void test_what_no_file_can_hold_is_left_out(void **state)
 {
 	struct elf_segment segments[] = { { .offset = UINT64_MAX - 8, .size = 0x100 } };
 	const struct elf_image file = { .fd = -1, .segments = segments, .n_segments = 1 };
-	_cleanup_image_ struct image_intervals image = of_image(
+	_cleanup_image_ struct image_user_rules image = of_image(
 		ID "0x0-0x8 cfa=rsp+1 ra=cfa-8\n" ID "0x8-0x40 fp\n", &file, build_id, 4, NULL);
 
 	assert_int_equal(image.n, 1);
@@ -748,61 +748,61 @@ static void write_file(char *path, const char *text)
 
 static void test_a_file_is_read(void **state)
 {
-	_cleanup_intervals_ struct intervals intervals = { 0 };
-	struct intervals_error error;
+	_cleanup_user_rules_ struct user_rules user_rules = { 0 };
+	struct user_rules_error error;
 	char path[32];
 
 	write_file(path, "#\n" ID "0x10-0x20 fp\n");
-	assert_int_equal(intervals_read(&unwind_x86_64, path, &intervals, &error), INTERVALS_OK);
-	assert_int_equal(intervals.n, 1);
-	assert_int_equal(intervals.list[0].line, 2);
+	assert_int_equal(user_rules_read(&unwind_x86_64, path, &user_rules, &error), USER_RULES_OK);
+	assert_int_equal(user_rules.n, 1);
+	assert_int_equal(user_rules.list[0].line, 2);
 	unlink(path);
 	write_file(path, "#\nfp\n");
-	assert_int_equal(intervals_read(&unwind_x86_64, path, &intervals, &error),
-			 INTERVALS_E_LINE);
+	assert_int_equal(user_rules_read(&unwind_x86_64, path, &user_rules, &error),
+			 USER_RULES_E_LINE);
 	assert_int_equal(error.line, 2);
 	unlink(path);
-	assert_int_equal(intervals.n, 1); /* as it was */
+	assert_int_equal(user_rules.n, 1); /* as it was */
 }
 
 static void test_a_file_that_cannot_be_read_has_its_errno(void **state)
 {
-	struct intervals_error error;
-	struct intervals intervals;
+	struct user_rules_error error;
+	struct user_rules user_rules;
 
-	assert_int_equal(intervals_read(&unwind_x86_64, "/nowhere/at/all", &intervals, &error),
+	assert_int_equal(user_rules_read(&unwind_x86_64, "/nowhere/at/all", &user_rules, &error),
 			 -ENOENT);
-	assert_int_equal(intervals_read(&unwind_x86_64, "/", &intervals, &error), -EISDIR);
+	assert_int_equal(user_rules_read(&unwind_x86_64, "/", &user_rules, &error), -EISDIR);
 }
 
 static void test_a_file_without_end_is_refused(void **state)
 {
-	struct intervals_error error;
-	struct intervals intervals;
+	struct user_rules_error error;
+	struct user_rules user_rules;
 
-	assert_int_equal(intervals_read(&unwind_x86_64, "/dev/zero", &intervals, &error),
-			 INTERVALS_E_SIZE);
+	assert_int_equal(user_rules_read(&unwind_x86_64, "/dev/zero", &user_rules, &error),
+			 USER_RULES_E_SIZE);
 	assert_int_equal(error.line, 0);
 	assert_int_equal(error.other_line, 0);
 	assert_non_null(error.text);
 }
 
-static void test_more_intervals_than_the_limit_are_refused(void **state)
+static void test_more_rules_than_the_limit_are_refused(void **state)
 {
 	static const char form[] = "build-id:00 0x%08zx-0x%08zx fp\n";
 	const size_t line = snprintf(NULL, 0, form, (size_t)0, (size_t)1);
-	_cleanup_free_ char *text = malloc((INTERVALS_MAX + 1) * line + 1);
-	_cleanup_intervals_ struct intervals intervals = { 0 };
-	struct intervals_error error;
+	_cleanup_free_ char *text = malloc((USER_RULES_MAX + 1) * line + 1);
+	_cleanup_user_rules_ struct user_rules user_rules = { 0 };
+	struct user_rules_error error;
 
 	assert_non_null(text);
-	for (size_t i = 0; i <= INTERVALS_MAX; i++)
+	for (size_t i = 0; i <= USER_RULES_MAX; i++)
 		sprintf(text + i * line, form, i, i + 1);
-	assert_wrong(text, INTERVALS_E_TOO_MANY, INTERVALS_MAX + 1);
+	assert_wrong(text, USER_RULES_E_TOO_MANY, USER_RULES_MAX + 1);
 	assert_int_equal(
-		parse_bytes(&unwind_x86_64, text, INTERVALS_MAX * line, &intervals, &error),
-		INTERVALS_OK);
-	assert_int_equal(intervals.n, INTERVALS_MAX);
+		parse_bytes(&unwind_x86_64, text, USER_RULES_MAX * line, &user_rules, &error),
+		USER_RULES_OK);
+	assert_int_equal(user_rules.n, USER_RULES_MAX);
 }
 
 int main(void)
@@ -826,7 +826,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_may_be_very_long),
 		cmocka_unit_test(test_what_overlaps_is_refused_at_the_later_line),
 		cmocka_unit_test(test_neighbours_and_other_images_do_not_overlap),
-		cmocka_unit_test(test_an_image_has_the_intervals_of_its_ids),
+		cmocka_unit_test(test_an_image_has_the_rules_of_its_ids),
 		cmocka_unit_test(test_a_rule_holds_from_start_to_end),
 		cmocka_unit_test(test_every_one_of_many_is_found),
 		cmocka_unit_test(test_a_build_id_is_believed_before_a_file_id),
@@ -836,7 +836,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_is_read),
 		cmocka_unit_test(test_a_file_that_cannot_be_read_has_its_errno),
 		cmocka_unit_test(test_a_file_without_end_is_refused),
-		cmocka_unit_test(test_more_intervals_than_the_limit_are_refused),
+		cmocka_unit_test(test_more_rules_than_the_limit_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
