@@ -44,12 +44,14 @@ class Churn(pipeline.RecordingTest):
         return churned.Judgement(out.read_text())
 
     def assert_each_has_its_own(self, judgement):
-        """Most complete: the last samples of a process are in its exit, without a user side."""
+        """Complete, but for the last samples of a process: they are in its exit, without a user side."""
         self.assertEqual(judgement.wrong, [])
         self.assertEqual(judgement.n_early, 0)
         self.assertGreater(judgement.n, int(N_PROCESSES))
         self.assertEqual(len(judgement.by_function), churned.N_FUNCTIONS)
-        self.assertGreaterEqual(judgement.n_complete, 0.95 * judgement.n, judgement.incomplete)
+        n_in_exit = judgement.incomplete["no-user-regs", "exit"]  # how long it takes is the machine's affair
+        self.assertGreaterEqual(judgement.n_complete, 0.99 * (judgement.n - n_in_exit), judgement.incomplete)
+        self.assertGreater(judgement.n_complete, n_in_exit)
 
     def test_forked_ones(self):
         self.assert_each_has_its_own(self.churn("fork", 0))
