@@ -496,7 +496,7 @@ static void test_what_is_no_term_is_refused_there(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		if (strcmp(wrong[i], "pid==1|||x"))
 			refuse(wrong[i], -EINVAL, 0);
-		snprintf(text, sizeof(text), "tid!=7,%s", wrong[i]);
+		strcpy(stpcpy(text, "tid!=7,"), wrong[i]);
 		if (strcmp(wrong[i], "pid==1|||x"))
 			refuse(text, -EINVAL, strlen("tid!=7,"));
 	}
