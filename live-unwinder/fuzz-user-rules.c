@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile files of synthetic user_rules. An input is such a text; it is read for each architecture,
+ * Hostile files of unwind rules. An input is such a text; it is read for each architecture,
  * and what is read is looked up in a file whose segments are as odd as a damaged one's.
  */
 #include "common/base/cleanup.h"
@@ -25,7 +25,7 @@ static const struct elf_image file = {
 	.n_segments = sizeof(segments) / sizeof(segments[0]),
 };
 
-/* Room for an user_rule as text: an id of 64 bytes, two addresses and a rule. */
+/* Room for a rule as text: an id of 64 bytes, two addresses and a rule. */
 enum { LINE_MAX = 512 };
 
 static const char *name_of(const struct unwind_arch *arch, uint8_t number)

@@ -71,7 +71,7 @@ static void assert_wrong(const char *text, enum user_rules_outcome outcome, size
 		assert_int_equal(error.other_line, 0);
 }
 
-/* The rule that a text is read as, of an user_rule that is nothing special. */
+/* The rule that a text is read as, of a rule that is nothing special. */
 static struct unwind_rule rule_on(const struct unwind_arch *arch, const char *text)
 {
 	struct user_rules_error error = { 0 };
@@ -569,7 +569,7 @@ static struct image_user_rules of_image(const char *text, const struct elf_image
 		assert_true(image.list[i].start < image.list[i].end);
 		assert_true(i == 0 || image.list[i].start >= image.list[i - 1].end);
 	}
-	return image; /* it outlives the user_rules */
+	return image; /* it outlives the rules */
 }
 
 static void test_an_image_has_the_rules_of_its_ids(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The user_rules of a file, sorted by image, and those of one image: cut where its segments begin
+ * The rules of a file, sorted by image, and those of one image: cut where its segments begin
  * and end, and by offset in its file, as mappings tell it.
  */
 #include <assert.h>
@@ -152,7 +152,7 @@ void user_rules_deinit(struct user_rules *user_rules)
 	*user_rules = (struct user_rules){ 0 };
 }
 
-/* The user_rules of an id: where the first one is, and how many. */
+/* The rules of an id: where the first one is, and how many. */
 static size_t find_image(const struct user_rules *user_rules, enum user_rule_key key,
 			 const void *id, size_t id_size, const struct user_rule **ret)
 {
@@ -206,7 +206,7 @@ static uint64_t distance_to_boundary(const struct elf_image *file, uint64_t addr
 	return least;
 }
 
-/* Adds what an user_rule is in the file, a piece for each segment. */
+/* Adds what a rule is in the file, a piece for each segment. */
 static int add_rule_pieces(const struct elf_image *file, const struct user_rule *user_rule,
 			   struct pieces *pieces)
 {

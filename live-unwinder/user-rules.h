@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Synthetic unwind user_rules: rules that a person gives for code whose unwind information is
- * missing or wrong. They come from a text file, an user_rule a line
- *(docs/stackpipe-unwind-rules.5.scd has all of it), and name an image by what is in it:
+ * Unwind rules that a user gives for code whose unwind information is missing or wrong. They come
+ * from a text file, one rule a line (docs/stackpipe-unwind-rules.5.scd has all of it), and name an
+ *image by what is in it:
  *
  *	build-id:0123abcd 0x1000-0x1080 fp			# comment
  *	file-id:00112233445566778899aabbccddeeff 0x2000-0x2010 cfa=rsp+16 ra=cfa-8 rbp=cfa-16
@@ -81,14 +81,14 @@ struct image_user_rule {
 	struct unwind_rule rule;
 };
 
-/* Of one image; needs neither the user_rules nor the file that it was made of. */
+/* Of one image; needs neither all rules nor the file that it was made of. */
 struct image_user_rules {
 	struct image_user_rule *list; /* sorted, without overlaps */
 	size_t n;		      /* 0: there are none, and no list */
 };
 
 /*
- * The user_rules of an image: those of its build-id (NULL or of size 0: it has none), and where
+ * The rules of an image: those of its build-id (NULL or of size 0: it has none), and where
  * they say nothing those of its file id (16 bytes; NULL: not known). An address that no segment
  * holds is left out. 0 or -ENOMEM.
  */

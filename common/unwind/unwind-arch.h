@@ -21,6 +21,7 @@ enum {
 	UNWIND_THUNK_MAX = 24,
 	UNWIND_FUNCTION_MAX = 1 << 16, /* bytes of one whose end is looked for; none is longer */
 };
+
 struct cfi_rows;
 
 /*

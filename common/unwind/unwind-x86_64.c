@@ -44,7 +44,9 @@ static bool is_plt(struct dwarf_cursor cursor, struct unwind_rule *rule)
 
 /*
  * A CFA that was put away: where a function aligns its stack (gcc), in hand-written code (OpenSSL),
- *in a signal frame (glibc). bregN(offset) deref, and possibly plus_uconst(addend)
+ * in a signal frame (glibc).
+ *
+ *	bregN(offset) deref, and possibly plus_uconst(addend)
  */
 static bool is_saved(struct dwarf_cursor cursor, struct unwind_rule *rule)
 {
