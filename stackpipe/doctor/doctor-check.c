@@ -7,6 +7,15 @@
 
 enum { LINE_SIZE = 1024 };
 
+int doctor_add_stage(struct pipeline *pipeline, const char *const *words)
+{
+	int r = pipeline_add(pipeline, words[0]);
+
+	for (size_t i = 1; words[i] && r == 0; i++)
+		r = pipeline_add_argument(pipeline, words[i]);
+	return r;
+}
+
 int doctor_try(struct pipeline *pipeline, FILE *log)
 {
 	_cleanup_fd_ int errors = dup(STDERR_FILENO);

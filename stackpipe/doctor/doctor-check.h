@@ -12,6 +12,9 @@ enum doctor_answer {
 	DOCTOR_BROKEN, /* it cannot: stackpipe fails here */
 };
 
+/* Adds a stage: its name and its arguments, up to NULL. 0 or -ENOMEM. */
+int doctor_add_stage(struct pipeline *pipeline, const char *const *words);
+
 /* Runs it with its messages in `log`, and its stream nowhere. An exit status. */
 int doctor_try(struct pipeline *pipeline, FILE *log);
 

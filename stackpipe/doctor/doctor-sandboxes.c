@@ -103,23 +103,14 @@ static void remove_files(struct files *files)
 	rmdir(files->directory);
 }
 
-static int add_words(struct pipeline *pipeline, const char *const *words)
-{
-	int r = pipeline_add(pipeline, words[0]);
-
-	for (size_t i = 1; words[i] && r == 0; i++)
-		r = pipeline_add_argument(pipeline, words[i]);
-	return r;
-}
-
 static int add_before(struct pipeline *pipeline, const struct confined *check,
 		      const char *const *source)
 {
-	int r = add_words(pipeline, source);
+	int r = doctor_add_stage(pipeline, source);
 
 	for (size_t i = 0; i < BEFORE_MAX && check->before[i] && r == 0; i++)
-		r = add_words(pipeline,
-			      (const char *[]){ check->before[i], "-q", "--sandbox=off", NULL });
+		r = doctor_add_stage(pipeline, (const char *[]){ check->before[i], "-q",
+								 "--sandbox=off", NULL });
 	return r;
 }
 
@@ -140,7 +131,7 @@ static int add_confined(struct pipeline *pipeline, const struct confined *check,
 		words[3] = "--force";
 		words[4] = files->capture;
 	}
-	return add_words(pipeline, words);
+	return doctor_add_stage(pipeline, words);
 }
 
 static bool runs(const struct confined *check, const char *mode, const char *const *source,

@@ -3,12 +3,10 @@
  * stackpipe doctor: what this machine allows. Each thing is really tried, with the stage that does
  * it: what that says of a failure is what a person would read then.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/stage/arguments.h"
@@ -44,22 +42,14 @@ static const struct check checks[] = {
 
 enum { N_CHECKS = sizeof(checks) / sizeof(checks[0]) };
 
-static int add_stage(struct pipeline *pipeline, const struct check *check)
-{
-	int r = pipeline_add(pipeline, check->words[0]);
-
-	for (size_t i = 1; check->words[i] && r == 0; i++)
-		r = pipeline_add_argument(pipeline, check->words[i]);
-	return r;
-}
-
 static enum doctor_answer check_one(const struct check *check)
 {
 	_cleanup_(pipeline_deinit) struct pipeline pipeline = { 0 };
 	_cleanup_file_ FILE *log = tmpfile();
 	enum doctor_answer answer = check->is_needed ? DOCTOR_BROKEN : DOCTOR_NO;
 
-	if (log && add_stage(&pipeline, check) == 0 && doctor_try(&pipeline, log) == 0)
+	if (log && doctor_add_stage(&pipeline, check->words) == 0 &&
+	    doctor_try(&pipeline, log) == 0)
 		answer = DOCTOR_YES;
 	doctor_print(answer, check->what, log);
 	return answer;
