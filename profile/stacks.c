@@ -36,6 +36,7 @@ int stacks_start(struct stacks *stacks, const struct wire_hello *hello)
 	int r = stacks->user->add_known_stack ? stack_memo_init(&stacks->memo) : 0;
 
 	stacks->hello = *hello;
+	stacks->arch = arch_find(hello->machine);
 	/* The texts that outputs show: whoever has made the stream could put anything there. */
 	clean_text(stacks->hello.host, sizeof(stacks->hello.host));
 	clean_text(stacks->hello.event, sizeof(stacks->hello.event));
@@ -212,7 +213,6 @@ int stacks_handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct stacks *stacks = data;
 	const struct wire_sample *sample = view;
-	const struct arch *arch = arch_find(stacks->hello.machine);
 	struct wire_stack stack = wire_stack_of_sample(sample);
 	size_t n = 0;
 
@@ -222,9 +222,10 @@ int stacks_handle_sample(struct stage *stage, void *data, const void *view)
 			.address = sample->kernel.data[n],
 			.flags = WIRE_frame_flags_KERNEL | (n ? 0 : WIRE_frame_flags_EXACT),
 		};
-	if (arch && sample->registers.n == arch->n_registers)
+	if (stacks->arch && sample->registers.n == stacks->arch->n_registers)
 		stacks->raw_frames[n++] = (struct wire_frame){
-			.address = arch_sampled(arch, sample->registers.data, arch->pc),
+			.address = arch_sampled(stacks->arch, sample->registers.data,
+						stacks->arch->pc),
 			.flags = WIRE_frame_flags_EXACT,
 		};
 	stack.frames = (struct wire_frames){ stacks->raw_frames, n };

@@ -67,6 +67,7 @@ struct stacks {
 	struct stack_memo memo;	   /* of `add_stack`; only with `add_known_stack` */
 	const struct stacks_user *user;
 	struct wire_hello hello;
+	const struct arch *arch; /* of the stream's machine; NULL: it is not known */
 	struct events events;
 	bool has_symbols;	      /* a symbolizer has seen the stream, or it came with names */
 	uint64_t n_ends[STACKS_ENDS]; /* samples */
