@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* capture-sink: writes a stream as a file that people open; the format follows the name. */
 #include <errno.h>
-#include <inttypes.h>
 #include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>

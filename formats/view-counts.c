@@ -36,9 +36,10 @@ void view_counts_start(struct view_counts *counts, struct stacks *stacks)
 	char text[STACKS_END_TEXT];
 
 	view_counts_find_view(counts, &stacks->events);
+	if (!counts->keeps_rare)
+		return;
 	stacks_end_text(WIRE_stack_end_MORE_STACKS, text);
-	if (counts->keeps_rare)
-		counts->counts.crowd = names_intern(&stacks->names, text, strlen(text));
+	counts->counts.crowd = names_intern(&stacks->names, text, strlen(text));
 }
 
 /* The names of a stack's frames, the outermost first: how many. */
