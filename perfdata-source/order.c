@@ -6,6 +6,8 @@
 #include "common/base/growing-list.h"
 #include "perfdata-source/order.h"
 
+enum { ALLOCATED_AT_FIRST = 64 };
+
 void order_deinit(struct order *order)
 {
 	for (size_t i = 0; i < order->n; i++)
@@ -22,7 +24,8 @@ static const uint8_t *rebase(const uint8_t *pointer, const uint8_t *from, const 
 
 int order_add(struct order *order, const struct ordered *record)
 {
-	if (GROWING_LIST_MAKE_ROOM(order->list, order->n) < 0)
+	if (GROWING_LIST_RESERVE(order->list, order->n_allocated, ALLOCATED_AT_FIRST,
+				 order->n + 1) < 0)
 		return -ENOMEM;
 	order->list[order->n] = *record;
 	order->list[order->n++].sequence = order->sequence++;

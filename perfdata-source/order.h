@@ -34,7 +34,7 @@ static inline bool ordered_has_time(const struct ordered *record)
 
 struct order {
 	struct ordered *list;
-	size_t n;
+	size_t n, n_allocated;
 	size_t n_bytes;
 	uint64_t sequence;
 	uint64_t newest, newest_before; /* of this round, of the one before */

@@ -21,7 +21,8 @@
 
 /*
  * Makes room for an item behind the `n` that are there. The list is allocated as powers of two, so
- * that `n` says whether it is full.
+ * that `n` says whether it is full: of a list that only grows, or is emptied altogether. One that
+ * is drained would be made anew at each of them; it keeps its room by GROWING_LIST_RESERVE().
  */
 #define GROWING_LIST_MAKE_ROOM(list, n)                                                            \
 	((n) & ((n)-1) ? 0 : GROWING_LIST_RESIZE(list, (n) ? 2 * (n) : 1))

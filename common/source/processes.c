@@ -8,6 +8,8 @@
 #include "common/base/growing-list.h"
 #include "common/source/processes-internal.h"
 
+enum { EXITED_AT_FIRST = 64 };
+
 struct exited_process {
 	uint64_t upid, time;
 	uint32_t pid;
@@ -101,11 +103,15 @@ int processes_fork(struct processes *processes, const struct record_task *task, 
 
 static int queue_exited(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
-	int r = GROWING_LIST_ADD(processes->exited, processes->n_exited,
-				 (struct exited_process){ process->upid, time, process->pid });
+	int r = GROWING_LIST_RESERVE(processes->exited, processes->n_exited_allocated,
+				     EXITED_AT_FIRST, processes->n_exited + 1);
 
-	process->has_exited = r == 0;
-	return r;
+	if (r < 0)
+		return r;
+	process->has_exited = true;
+	processes->exited[processes->n_exited++] =
+		(struct exited_process){ process->upid, time, process->pid };
+	return 0;
 }
 
 int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)

@@ -63,7 +63,7 @@ struct processes {
 	uint64_t n_questions;	       /* of mapping_table_any() */
 	struct mapping_pool mappings;  /* all tables' */
 	struct exited_process *exited; /* a queue, by time */
-	size_t n_exited;
+	size_t n_exited, n_exited_allocated;
 	uint64_t swept_at;
 	struct maps_to_compare compared;
 	uint64_t compare_at; /* the time of the next comparison, or later */
