@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,25 +142,20 @@ static int open_process(struct perf_source *self, size_t i)
 	return r < 0 ? r : 0;
 }
 
-static bool has_ended(pid_t pid)
-{
-	return kill(pid, 0) < 0 && errno == ESRCH;
-}
-
 /* Of several, those that have ended meanwhile are left out, if any is there still. */
 static void leave_out_ended(struct stage *stage, struct perf_source_options *options)
 {
 	size_t n = 0, n_all = options->n_pids;
 
 	for (size_t i = 0; i < n_all; i++)
-		n += !has_ended(options->pids[i]);
+		n += !proc_is_gone(options->pids[i]);
 	if (!n || n == n_all)
 		return;
 	options->n_pids = 0;
 	for (size_t i = 0; i < n_all; i++) {
 		pid_t pid = options->pids[i];
 
-		if (has_ended(pid))
+		if (proc_is_gone(pid))
 			stage_warn(stage, "there is no process %d", (int)pid);
 		else
 			options->pids[options->n_pids++] = pid;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/kcmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +367,11 @@ int proc_share_memory(uint32_t pid, uint32_t other)
 		syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0); /* else 1 to 3: how they are sorted */
 
 	return r < 0 ? -errno : r == 0;
+}
+
+bool proc_is_gone(uint32_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 bool proc_is_ours(void)

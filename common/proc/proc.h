@@ -71,6 +71,9 @@ int proc_share_memory(uint32_t pid, uint32_t other);
 /* Whether /proc belongs to our own PID namespace: elsewhere its PIDs are other processes'. */
 bool proc_is_ours(void);
 
+/* Whether there is certainly no such process any more (kill(2): signal 0 asks for that). */
+bool proc_is_gone(uint32_t pid);
+
 /* The parent of a process, 0: it has none, or is not there. */
 uint32_t proc_find_parent(uint32_t pid);
 

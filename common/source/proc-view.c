@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <signal.h>
 
 #include "common/source/proc-view.h"
 
@@ -14,10 +13,9 @@ static bool is_nothing(uint32_t pid)
 	return false;
 }
 
-/* kill(2): signal 0 asks whether there is such a process. */
 static bool is_gone(uint32_t pid)
 {
-	return shows_all(pid) && kill(pid, 0) < 0 && errno == ESRCH;
+	return shows_all(pid) && proc_is_gone(pid);
 }
 
 static uid_t find_no_user(uint32_t pid)
@@ -34,7 +32,7 @@ static int read_live_maps(struct proc_view *view, uint32_t pid, enum maps_kind k
 static int read_opened_maps(struct proc_view *view, uint32_t pid, enum maps_kind kind,
 			    struct proc_maps *ret)
 {
-	int fd = view->find_maps(pid, view->arg);
+	int fd = shows_all(pid) ? view->find_maps(pid, view->arg) : -ESRCH;
 	int r = fd < 0 ? fd : proc_read_open_maps(fd, ret);
 
 	ret->task = pid;

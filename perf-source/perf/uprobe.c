@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
+#include "common/proc/proc.h"
 #include "perf-source/perf/tracepoint.h"
 #include "perf-source/perf/uprobe.h"
 
@@ -66,7 +66,7 @@ static void sweep(void)
 	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, "p:" GROUP "/p%d_%" SCNu32 "_%" SCNx64 " ", &pid, &number,
 			   &namespace) == 3 &&
-		    namespace == pid_namespace() && kill(pid, 0) < 0 && errno == ESRCH)
+		    namespace == pid_namespace() && proc_is_gone(pid))
 			undefine(pid, number);
 }
 
