@@ -182,7 +182,9 @@ static int scan(struct perf_source *self)
 {
 	int r = 0;
 
-	if (self->options.all && self->processes.proc.shows(getpid()))
+	if (!proc_is_ours())
+		return 0;
+	if (self->options.all)
 		r = proc_each_process(scan_process, self);
 	for (size_t i = 0; i < self->options.n_pids && r >= 0; i++)
 		r = scan_process(self->options.pids[i], self);

@@ -89,7 +89,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 	default:
 		/* Also mappings and execs; and threads may have begun and ended. */
 		self->must_read_again = true;
-		self->off_cpu.begun_at = record->time;
+		off_cpu_lose_threads(&self->off_cpu, record->time);
 		*counters_get(&stage->counters, "events", "side-band-lost") += lost->n;
 	}
 	return stage_put(stage, WIRE_RECORD_lost, &out);

@@ -80,7 +80,7 @@ int openers_init(struct openers *openers);
 /*
  * Takes `opening` over; false, and it is freed: all threads that its user may have are stuck, or
  * there is no memory. Until it is taken or given up, openers_hurry() lets it go before what else of
- * its user waits.
+ * its user waits; its patience begins anew.
  */
 bool openers_add(struct openers *openers, struct opening *opening);
 void openers_hurry(struct openers *openers, struct opening *opening);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "common/base/cleanup.h"

@@ -201,7 +201,7 @@ static int take_lost(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
 
-	off_cpu->begun_at = time;
+	off_cpu_lose_threads(off_cpu, time);
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
 		if (thread->state == THREAD_ENDED)

@@ -119,6 +119,12 @@ static inline uint64_t off_cpu_known_since(const struct off_cpu *off_cpu, uint64
 	return off_cpu->begun_at < time ? off_cpu->begun_at : time;
 }
 
+/* Records of switches are missing: nothing is known of any thread that was there before. */
+static inline void off_cpu_lose_threads(struct off_cpu *off_cpu, uint64_t time)
+{
+	off_cpu->begun_at = time;
+}
+
 /* The memory that the writer borrows from it stays until off_cpu_keep(). */
 void off_cpu_remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -96,11 +95,9 @@ static int attach_ring(struct event_set *event_set, struct recorded_event event,
 		if (r < 0)
 			return r;
 	}
-	r = GROWING_LIST_MAKE_ROOM(event_set->events, event_set->n_events);
-	if (r == 0) {
-		event_set->events[event_set->n_events++] = event;
+	r = GROWING_LIST_ADD(event_set->events, event_set->n_events, event);
+	if (r == 0)
 		take_fd(&owned);
-	}
 	return r;
 }
 
