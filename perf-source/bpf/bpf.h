@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Small programs for the kernel (bpf(2)), put together instruction by instruction: a few dozen of
- * them need no compiler, and no type information of the kernel. What an instruction does is in
+ * Small programs for the kernel (bpf(2)), put together instruction by instruction: they need no
+ * compiler, and hardly any type information of the kernel. What an instruction does is in
  * Documentation/bpf/standardization/instruction-set.rst of Linux. Registers by convention: 0 is
  * what a call returns, 1 to 5 are its arguments and do not outlive it, 6 to 9 do, 10 is the end of
  * a stack of 512 bytes. A program begins with its context in register 1.
