@@ -450,6 +450,13 @@ static void test_nothing_happens_tomorrow(void **state)
 	assert_forged(1);
 }
 
+static void test_nor_does_it_at_the_end(void **state)
+{
+	put_freed(0, time_map_now(traced->time_map.clock) - begin + (1ULL << 50), 1);
+	finish();
+	assert_forged(1);
+}
+
 static void test_a_stack_is_told_once(void **state)
 {
 	put_stack(0, 5, 0x1000);
@@ -600,6 +607,7 @@ int main(void)
 		TEST(test_a_ring_goes_neither_back_nor_ahead),
 		TEST(test_no_record_goes_over_the_end_of_a_ring),
 		TEST(test_nothing_happens_tomorrow),
+		TEST(test_nor_does_it_at_the_end),
 		TEST(test_a_stack_is_told_once),
 		TEST(test_a_raw_stack_waits_for_a_look),
 		TEST(test_losses_are_told_where_they_happened),

@@ -468,6 +468,9 @@ int traced_finish(struct traced *traced, struct heap_teller *teller)
 				 __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE));
 	if (r == -EAGAIN)
 		r = 0;
+	/* What that has read was written before now. */
+	time_map_look(&traced->time_map);
+	forgery_find_times_ahead(traced);
 	if (!__atomic_load_n(&traced->region->n_claims, __ATOMIC_RELAXED))
 		stage_warn(teller->stage,
 			   "process %" PRIu32

@@ -104,15 +104,22 @@ class OfNobody(Missing, pipeline.RecordingTest):
 @pipeline.needs_root
 class OfRoot(Missing, pipeline.RecordingTest):
     def test_many_threads_of_a_process_that_is_attached_to(self):
-        busy = self.start([SHORT_LIVED, "together", "64"])
+        stdin, go = os.pipe()
+        busy = self.start([SHORT_LIVED, "waiting", "64"], stdin=stdin)
+        os.close(stdin)
         pid = busy.processes[0].pid
         pipeline.wait_for(lambda: len(os.listdir(f"/proc/{pid}/task")) == 65, "its threads")
-        before = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
-        self.run_well(self.stage("perf-source", "-q", "-F", str(HZ), "-p", str(pid)))
-        seconds = self.cpu_seconds(busy.end()[0]) - before / os.sysconf("SC_CLK_TCK")
-        # What it did before the events were on is not ours to tell; they are within a second.
-        self.assertGreater(self.stats("perf-source")["samples_out"], (seconds - 2 * 1) * HZ * 0.9)
-        self.assertLess(self.stats("perf-source")["samples_in"], seconds * HZ * (1 + TOLERANCE))
+        stream = self.directory / "stream"
+        with stream.open("wb") as out:
+            recording = self.start(self.stage("perf-source", "-q", "-F", str(HZ), "-p", str(pid)), stdout=out)
+        # The events are on before the process is written about.
+        pipeline.wait_for(lambda: b"short-lived" in stream.read_bytes(), "its process")
+        os.write(go, b"\n")
+        os.close(go)
+        ended, = recording.end()
+        self.assertEqual(ended.status, 0, ended)
+        accounting.check(self, stream)
+        self.assertGreater(self.expect(self.cpu_seconds(busy.end()[0]), self.stats("perf-source")), 0.9)
 
     def test_a_program_of_another_user_is_seen(self):
         other = self.directory / "other"

@@ -3,9 +3,10 @@
  * Threads and processes that live for microseconds, many that run side by side, or a program that
  * becomes another one; at the end "CPU SECONDS" on stderr, of all of them.
  *
- *	short-lived threads N | forks N | together N | exec PROGRAM [go]
+ *	short-lived threads N | forks N | together N | waiting N | exec PROGRAM [go]
  *
- * With "go" it begins when there is something on standard input.
+ * With "go" it begins when there is something on standard input; the threads of "waiting" are
+ * there before, and wait for it.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -53,6 +54,14 @@ static void *together(void *ms)
 	return NULL;
 }
 
+static pthread_barrier_t all_may_go;
+
+static void *wait_together(void *ms)
+{
+	pthread_barrier_wait(&all_may_go);
+	return together(ms);
+}
+
 static void run_threads(int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -77,16 +86,35 @@ static void run_forks(int n)
 	}
 }
 
-static void run_together(int n)
+static void start_together(pthread_t *threads, int n, void *(*run)(void *))
 {
-	pthread_t *threads = calloc(n, sizeof(*threads));
 	pthread_attr_t attributes;
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 64 * 1024);
 	for (int i = 0; i < n; i++)
-		if (pthread_create(&threads[i], &attributes, together, (void *)TOGETHER_MS))
+		if (pthread_create(&threads[i], &attributes, run, (void *)TOGETHER_MS))
 			abort();
+}
+
+static void run_together(int n)
+{
+	pthread_t *threads = calloc(n, sizeof(*threads));
+
+	start_together(threads, n, together);
+	for (int i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
+static void run_waiting(int n)
+{
+	pthread_t *threads = calloc(n, sizeof(*threads));
+
+	pthread_barrier_init(&all_may_go, NULL, n + 1);
+	start_together(threads, n, wait_together);
+	getchar();
+	pthread_barrier_wait(&all_may_go);
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
 	free(threads);
@@ -113,6 +141,8 @@ int main(int argc, char **argv)
 		run_forks(atoi(argv[2]));
 	else if (!strcmp(mode, "together"))
 		run_together(atoi(argv[2]));
+	else if (!strcmp(mode, "waiting"))
+		run_waiting(atoi(argv[2]));
 	else if (!strcmp(mode, "exec")) {
 		spin_for(EXEC_MS);
 		execl(argv[2], argv[2], "together", "1", NULL);
