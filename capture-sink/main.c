@@ -41,11 +41,9 @@ static int result(struct stage *stage, const struct capture_sink *self, int r)
 static int refuse_path(struct stage *stage, const struct capture_sink *self, int error)
 {
 	if (error == -EEXIST)
-		stage_error(stage, "'%s' exists: choose another name, or --force",
-			    self->path);
+		stage_error(stage, "'%s' exists: choose another name, or --force", self->path);
 	else
-		stage_error(stage, "could not create '%s': %s", self->path,
-			    strerror(-error));
+		stage_error(stage, "could not create '%s': %s", self->path, strerror(-error));
 	return -ECANCELED;
 }
 
@@ -256,8 +254,8 @@ static int refuse_view(struct stage *stage, const struct capture_sink *self)
 	char names[EVENTS_VIEW_NAMES];
 
 	events_view_names(&self->recording.recorder.stacks.events, names);
-	stage_error(stage, "this recording has no view '%s'; it has: %s",
-		    self->counted.view_name, names);
+	stage_error(stage, "this recording has no view '%s'; it has: %s", self->counted.view_name,
+		    names);
 	return -ECANCELED;
 }
 
@@ -371,7 +369,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		self->counted.view_name = arg;
 		return 0;
 	case KEY_TID:
-		self->counted.tells_tid = true;
+		self->counted.emits_tid = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (self->path)
@@ -391,7 +389,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				self->path);
 		if (self->base_path && self->format != &format_html)
 			stage_usage_error(state, "--base is for a page (.html)");
-		if (self->counted.tells_tid && self->format != &format_folded)
+		if (self->counted.emits_tid && self->format != &format_folded)
 			stage_usage_error(state, "--tid is for folded stacks: other formats tell "
 						 "threads apart anyway");
 		return 0;

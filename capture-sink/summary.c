@@ -7,7 +7,7 @@
 
 #include "capture-sink/capture-sink.h"
 #include "common/base/cleanup.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/base/text.h"
 
 enum {
@@ -44,9 +44,9 @@ static int by_samples(const void *a, const void *b, void *arg)
 static void print_hint(const struct capture_sink *self, double percent_cut)
 {
 	if (percent_cut > PERCENT_CUT_MAX &&
-	    self->recording.recorder.stacks.hello.stack_size < RECORD_STACK_MAX)
+	    self->recording.recorder.stacks.hello.stack_size < PERF_RECORD_STACK_MAX)
 		fprintf(stderr, "  record again with -s %d: %.0f %% of the stacks were cut\n",
-			RECORD_STACK_MAX, percent_cut);
+			PERF_RECORD_STACK_MAX, percent_cut);
 }
 
 static void print_ends(const struct capture_sink *self, uint64_t n_samples)
@@ -211,8 +211,8 @@ static void print_totals(const struct capture_sink *self, uint64_t n_samples,
 		separator = ", ";
 	}
 	fprintf(stderr, ", %" PRIu64 " lost", stacks->n_lost);
-	if (stacks->n_left_out)
-		fprintf(stderr, ", %" PRIu64 " left out", stacks->n_left_out);
+	if (stacks->n_skipped)
+		fprintf(stderr, ", %" PRIu64 " left out", stacks->n_skipped);
 	fputs(end == STAGE_STREAM_WHOLE ? "\n" : "; INCOMPLETE: the stream was cut\n", stderr);
 }
 

@@ -9,7 +9,7 @@
 #include "common/base/growing-list.h"
 #include "capture-source/capture-file.h"
 #include "common/base/cleanup.h"
-#include "common/file/own-file.h"
+#include "common/file/owned-file.h"
 
 enum { FIRST_COPIED = 64 * 1024 };
 
@@ -47,7 +47,7 @@ int capture_file_open(struct capture_file *file, const char *path)
 		return -errno;
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(status.st_mode) || !file_is_our_own(&status) || status.st_size == 0 ||
+	if (!S_ISREG(status.st_mode) || !owned_file_is_ours(&status) || status.st_size == 0 ||
 	    lseek(fd, 0, SEEK_CUR) != 0)
 		return copy(fd, file);
 	map = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

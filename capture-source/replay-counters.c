@@ -99,18 +99,18 @@ int replay_counters_set(struct replay_counters *counters, struct stage *stage,
 
 	for (size_t group = 0; group < frame->n_groups && r == 0; group++) {
 		uint32_t ids[SYSCAP_COUNTERS_A_GROUP];
-		int64_t told[SYSCAP_COUNTERS_A_GROUP];
+		int64_t emitted[SYSCAP_COUNTERS_A_GROUP];
 
 		memcpy(ids, at, sizeof(ids));
-		memcpy(told, at + sizeof(ids), sizeof(told));
-		at += sizeof(ids) + sizeof(told);
+		memcpy(emitted, at + sizeof(ids), sizeof(emitted));
+		at += sizeof(ids) + sizeof(emitted);
 		record.values.n = 0;
 		for (size_t i = 0; i < SYSCAP_COUNTERS_A_GROUP; i++) {
 			const uint64_t *known =
 				ids[i] ? pair_map_find(&counters->numbers, ids[i], 0) : NULL;
 			struct wire_counter_value *value = &values[record.values.n];
 
-			if (!known || !convert(told[i], *known & 1, &value->value))
+			if (!known || !convert(emitted[i], *known & 1, &value->value))
 				continue;
 			value->counter = *known >> 1;
 			record.values.n++;

@@ -217,11 +217,11 @@ void replay_events_weigh(const struct replay_events *events, int32_t pid, int32_
 	enum mark_kind kind = stack->end == WIRE_stack_end_SHORT_WAITS ? MARK_OF_SHORT_WAITS
 			      : stack->end == WIRE_stack_end_NO_STACK  ? MARK_OF_NO_STACK
 								       : MARK_OF_ONE;
-	const uint64_t *told = pair_map_find(&events->weights, pid, key_of(tid, kind));
+	const uint64_t *emitted = pair_map_find(&events->weights, pid, key_of(tid, kind));
 	const uint64_t *waker = pair_map_find(&events->wakers, pid, key_of(tid, kind));
 
-	stack->weight = told ? *told >> FLAG_BITS : 0;
-	stack->flags = told ? flags_of_bits(*told) : 0;
+	stack->weight = emitted ? *emitted >> FLAG_BITS : 0;
+	stack->flags = emitted ? flags_of_bits(*emitted) : 0;
 	*ret_waker = waker ? (struct replay_thread){ *waker >> 32, *waker }
 			   : (struct replay_thread){ 0 };
 }

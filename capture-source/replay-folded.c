@@ -23,7 +23,7 @@ enum {
 
 struct comm {
 	UT_hash_handle hh;
-	struct place_process process;
+	struct location_process process;
 	char name[];
 };
 
@@ -39,7 +39,7 @@ struct folded {
 
 static int find_comm(struct folded *folded, const char *name, struct comm **ret)
 {
-	struct places *places = &folded->replay->places;
+	struct locations *locations = &folded->replay->locations;
 	struct comm *comm;
 	int r;
 
@@ -59,8 +59,10 @@ static int find_comm(struct folded *folded, const char *name, struct comm **ret)
 		return -ENOMEM;
 	}
 	*ret = comm;
-	r = places_add_process(places, &comm->process, HASH_COUNT(folded->comms), name, NULL, 0);
-	return r < 0 ? r : places_name_thread(places, &comm->process, comm->process.pid, name, 0);
+	r = locations_add_process(locations, &comm->process, HASH_COUNT(folded->comms), name, NULL,
+				  0);
+	return r < 0 ? r
+		     : locations_name_thread(locations, &comm->process, comm->process.pid, name, 0);
 }
 
 static void free_comms(struct folded *folded)
@@ -107,24 +109,25 @@ static int make_frame(struct folded *folded, struct comm *comm, char *const *nam
 		      struct wire_frame *ret)
 {
 	char cut[NAME_SIZE], inlined[NAME_SIZE], proved[NAME_SIZE];
-	struct place_name name = { .name = names[0] };
-	enum place_kind kind = PLACE_CODE;
+	struct location_name name = { .name = names[0] };
+	enum location_kind kind = LOCATION_CODE;
 	uint32_t flags = 0;
 	int r;
 
-	if (places_cut_mark(names[0], "_[k]", cut, sizeof(cut)))
-		kind = PLACE_KERNEL;
-	else if (places_cut_mark(names[0], "_[j]", cut, sizeof(cut)))
-		kind = PLACE_JIT;
-	if (kind != PLACE_CODE)
+	if (locations_cut_mark(names[0], "_[k]", cut, sizeof(cut)))
+		kind = LOCATION_KERNEL;
+	else if (locations_cut_mark(names[0], "_[j]", cut, sizeof(cut)))
+		kind = LOCATION_JIT;
+	if (kind != LOCATION_CODE)
 		name.name = cut;
-	name.name = places_cut_step_mark(name.name, proved, sizeof(proved), &flags);
-	for (size_t i = n; --i && name.n_inlined < PLACES_INLINED_MAX;) {
-		if (places_cut_mark(names[i], "_[i]", inlined, sizeof(inlined)))
+	name.name = locations_cut_step_mark(name.name, proved, sizeof(proved), &flags);
+	for (size_t i = n; --i && name.n_inlined < LOCATIONS_INLINED_MAX;) {
+		if (locations_cut_mark(names[i], "_[i]", inlined, sizeof(inlined)))
 			names[i][strlen(inlined)] = 0;
 		name.inlined[name.n_inlined++] = names[i];
 	}
-	r = places_make_up_frame(&folded->replay->places, &comm->process, kind, &name, 0, ret);
+	r = locations_make_synthetic_frame(&folded->replay->locations, &comm->process, kind, &name,
+					   0, ret);
 	ret->flags |= flags;
 	return r;
 }
@@ -180,7 +183,7 @@ static int take_line(struct stage *stage, struct folded *folded, char *line)
 		return r;
 	sum_add(&folded->n_samples, n);
 	stage_sum(stage, &stage->samples_in, n);
-	if (folded->n_names > 1 && places_find_end(folded->names[1], &stack.end))
+	if (folded->n_names > 1 && locations_find_end(folded->names[1], &stack.end))
 		first = 2;
 	stack.process = comm->process.number;
 	stack.tid = comm->process.pid;
@@ -198,7 +201,7 @@ static int take_text(struct stage *stage, struct folded *folded, const char *tex
 	return size ? take_line(stage, folded, folded->line) : 0;
 }
 
-static void tell_refused(struct stage *stage, uint64_t n)
+static void emit_refused(struct stage *stage, uint64_t n)
 {
 	*counters_get(&stage->counters, "refused", "lines") = n;
 	stage_warn(stage,
@@ -226,7 +229,7 @@ int replay_folded_run(struct stage *stage, struct replay *replay)
 	if (!folded)
 		return r;
 	if (folded->n_refused)
-		tell_refused(stage, folded->n_refused);
+		emit_refused(stage, folded->n_refused);
 	free_comms(folded);
 	free(folded->line);
 	return r;

@@ -48,8 +48,8 @@ struct taking {
 	struct replay *replay;
 	struct replayed_process *process;
 	const struct syscap_frame *frame;
-	struct place_name name; /* inlined calls that have come before their function */
-	char inlined[PLACES_INLINED_MAX][NAME_MAX_SIZE];
+	struct location_name name; /* inlined calls that have come before their function */
+	char inlined[LOCATIONS_INLINED_MAX][NAME_MAX_SIZE];
 	bool is_kernel, is_exact; /* of the address that comes next */
 	struct taken_stack stacks[2], *now, *last;
 	struct taken_frame *frames; /* direct-mapped */
@@ -88,27 +88,27 @@ static void name_kernel(struct taking *taking, uint64_t address)
 static int add_kernel_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
 {
 	uint32_t flags = WIRE_frame_flags_KERNEL | (taking->is_exact ? WIRE_frame_flags_EXACT : 0);
-	int r = places_add_kernel(&taking->replay->places, taking->frame->time);
+	int r = locations_add_kernel(&taking->replay->locations, taking->frame->time);
 
 	name_kernel(taking, address);
 	return r < 0 ? r
-		     : places_make_frame(&taking->replay->places, NULL, address, flags,
-					 &taking->name, ret);
+		     : locations_make_frame(&taking->replay->locations, NULL, address, flags,
+					    &taking->name, ret);
 }
 
 /* A frame whose name is all that is known. */
 static int add_named_frame(struct taking *taking, const char *text, struct wire_frame *ret)
 {
 	char cut[NAME_MAX_SIZE], proved[NAME_MAX_SIZE];
-	bool is_jit = places_cut_mark(text, "_[j]", cut, sizeof(cut));
+	bool is_jit = locations_cut_mark(text, "_[j]", cut, sizeof(cut));
 	uint32_t flags = 0;
 	int r;
 
 	taking->name.name =
-		places_cut_step_mark(is_jit ? cut : text, proved, sizeof(proved), &flags);
-	r = places_make_up_frame(&taking->replay->places, &taking->process->process,
-				 is_jit ? PLACE_JIT : PLACE_CODE, &taking->name,
-				 taking->frame->time, ret);
+		locations_cut_step_mark(is_jit ? cut : text, proved, sizeof(proved), &flags);
+	r = locations_make_synthetic_frame(&taking->replay->locations, &taking->process->process,
+					   is_jit ? LOCATION_JIT : LOCATION_CODE, &taking->name,
+					   taking->frame->time, ret);
 	ret->flags |= flags;
 	return r;
 }
@@ -127,21 +127,21 @@ static int add_user_frame(struct taking *taking, uint64_t address, struct wire_f
 		taking->name.name = "";
 		taking->name.size = 1; /* not known, but its beginning is */
 	} else if (text) {
-		const char *name = places_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
+		const char *name = locations_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
 
-		name = places_cut_step_mark(name, proved, sizeof(proved), &flags);
+		name = locations_cut_step_mark(name, proved, sizeof(proved), &flags);
 		if (strcmp(name, "[unknown]"))
 			taking->name.name = name;
 	}
-	r = places_make_frame(&taking->replay->places, &taking->process->process, address, flags,
-			      &taking->name, ret);
+	r = locations_make_frame(&taking->replay->locations, &taking->process->process, address,
+				 flags, &taking->name, ret);
 	if (r < 0 || ret->mapping || !taking->name.name || !*taking->name.name)
 		return r;
 	return add_named_frame(taking, text, ret); /* Sysprof's captures have not all mappings */
 }
 
 /* The list of inlined calls is long, and behind `n_inlined` of no meaning. */
-static void forget_name(struct place_name *name)
+static void forget_name(struct location_name *name)
 {
 	name->name = name->module = NULL;
 	name->start = name->size = name->n_inlined = 0;
@@ -152,7 +152,7 @@ static void keep_inlined(struct taking *taking, const char *text)
 {
 	size_t n = taking->name.n_inlined;
 
-	if (n == PLACES_INLINED_MAX)
+	if (n == LOCATIONS_INLINED_MAX)
 		return;
 	snprintf(taking->inlined[n], sizeof(taking->inlined[n]), "%.*s",
 		 (int)sizeof(taking->inlined[n]) - 1, text);
@@ -176,7 +176,7 @@ static uint8_t state_of(const struct taking *taking)
 /* Of a process's mappings, and of all names that were told. */
 static uint64_t version_of(const struct taking *taking)
 {
-	return taking->replay->places.n_retold << 32 ^ taking->process->process.n_changes;
+	return taking->replay->locations.n_retold << 32 ^ taking->process->process.n_changes;
 }
 
 /* A frame of any kind: from what it was before, or from the capture. */
@@ -226,9 +226,9 @@ static int take_address(struct taking *taking, uint64_t address, bool is_outermo
 		return 0;
 	}
 	if (entry && !taking->is_kernel) {
-		if (is_outermost && places_find_end(entry, &now->end))
+		if (is_outermost && locations_find_end(entry, &now->end))
 			return 0;
-		if (places_cut_mark(entry, "_[i]", cut, sizeof(cut))) {
+		if (locations_cut_mark(entry, "_[i]", cut, sizeof(cut))) {
 			keep_inlined(taking, cut);
 			return 0;
 		}

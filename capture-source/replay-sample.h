@@ -8,7 +8,7 @@
 #include "capture-source/replay.h"
 
 struct replayed_process {
-	struct place_process process;
+	struct location_process process;
 	bool has_exited;
 	uint64_t heap_begun; /* the number of its incarnation whose heap has been told of */
 };

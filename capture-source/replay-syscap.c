@@ -86,7 +86,7 @@ static int read_names(struct stage *stage, struct replay *replay)
 		stage_warn(stage, "the names in the capture are damaged");
 	else if (r < 0)
 		return r;
-	r = lines ? places_read_lines(&replay->places, lines->data, lines->size) : 0;
+	r = lines ? locations_read_lines(&replay->locations, lines->data, lines->size) : 0;
 	if (r < 0)
 		return r;
 	r = kallsyms ? kallsyms_add(&replay->kallsyms, kallsyms->data, kallsyms->size) : 0;
@@ -180,7 +180,7 @@ static int put_cgroup(struct replay *replay, const struct replayed_process *proc
 
 /* The process of a frame: a new one if it was not met, or has ended. 0 or -errno. */
 static int find_process(struct replay *replay, const struct syscap_frame *frame,
-			const struct place_process *parent, struct replayed_process **ret)
+			const struct location_process *parent, struct replayed_process **ret)
 {
 	const char *name = first_name(replay, frame->pid);
 	uint64_t *known = pair_map_find(&replay->processes, frame->pid, 0);
@@ -204,23 +204,24 @@ static int find_process(struct replay *replay, const struct syscap_frame *frame,
 	}
 	process->has_exited = false;
 	*ret = process;
-	r = places_add_process(&replay->places, &process->process, pid, text, parent, frame->time);
+	r = locations_add_process(&replay->locations, &process->process, pid, text, parent,
+				  frame->time);
 	return r < 0 ? r : put_cgroup(replay, process, frame);
 }
 
 static int take_process(struct replay *replay, const struct syscap_frame *frame)
 {
 	const char *name = (const char *)(frame + 1);
-	uint64_t n_before = replay->places.n_processes;
+	uint64_t n_before = replay->locations.n_processes;
 	struct replayed_process *process;
 	char text[NAME_MAX_SIZE];
 	int r = find_process(replay, frame, NULL, &process);
 
-	if (r < 0 || replay->places.n_processes != n_before)
+	if (r < 0 || replay->locations.n_processes != n_before)
 		return r;
 	real_pid(frame->pid, name, text, sizeof(text));
-	return places_name_thread(&replay->places, &process->process, process->process.pid, text,
-				  frame->time);
+	return locations_name_thread(&replay->locations, &process->process, process->process.pid,
+				     text, frame->time);
 }
 
 /* A forked child has what its parent has mapped, unless it is known already. */
@@ -247,7 +248,8 @@ static int take_exit(struct replay *replay, const struct syscap_frame *frame)
 		return 0;
 	process->has_exited = true;
 	r = heap_replay_flush(replay->heap);
-	return r < 0 ? r : places_exit_process(&replay->places, &process->process, frame->time);
+	return r < 0 ? r
+		     : locations_exit_process(&replay->locations, &process->process, frame->time);
 }
 
 static int take_map(struct replay *replay, const struct syscap_frame *frame)
@@ -255,7 +257,7 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 	const struct syscap_map_frame *map = (const void *)frame;
 	const char *behind = map->path + strlen(map->path) + 1,
 		   *end = (const char *)frame + frame->size;
-	struct place_mapping mapping = {
+	struct location_mapping mapping = {
 		.start = map->start,
 		.end = map->end,
 		.offset = map->offset,
@@ -267,7 +269,8 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 
 	if (behind < end && *behind == '@' && memchr(behind, 0, end - behind))
 		mapping.build_id = behind + 1;
-	return r < 0 ? r : places_map(&replay->places, &process->process, &mapping, frame->time);
+	return r < 0 ? r
+		     : locations_map(&replay->locations, &process->process, &mapping, frame->time);
 }
 
 /* The main thread goes by the process's number there, which may not be its own. */
@@ -464,9 +467,9 @@ static int put_thread_names(struct replay *replay, uint64_t until)
 
 		r = find_process(replay, &frame, NULL, &process);
 		if (r == 0)
-			r = places_name_thread(&replay->places, &process->process,
-					       tid_of(process, name.pid, name.tid), name.name,
-					       name.time);
+			r = locations_name_thread(&replay->locations, &process->process,
+						  tid_of(process, name.pid, name.tid), name.name,
+						  name.time);
 	}
 	return r;
 }
@@ -529,10 +532,10 @@ static int finish(struct stage *stage, struct replay *replay)
 {
 	const struct syscap_file *syscap = &replay->syscap;
 	uint64_t lost = number_of(syscap, "stackpipe.lost", 0);
-	uint64_t left_out = number_of(syscap, "stackpipe.left-out", 0);
+	uint64_t skipped = number_of(syscap, "stackpipe.left-out", 0);
 
-	if (left_out)
-		stage_miss(stage, "left-out", left_out);
+	if (skipped)
+		stage_miss(stage, "left-out", skipped);
 	if (lost)
 		stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	if (syscap->n_skipped)

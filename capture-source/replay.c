@@ -69,7 +69,7 @@ int replay_start(struct stage *stage, void *self, struct wire_hello *hello)
 	struct replay *replay = self;
 
 	replay->stage = stage;
-	places_init(&replay->places, stage);
+	locations_init(&replay->locations, stage);
 	hello->machine = arch_host()->elf_machine;
 	hello->register_mask = arch_host()->register_mask;
 	hello->clock = WIRE_clock_MONOTONIC;
@@ -88,8 +88,8 @@ int replay_run(struct stage *stage, void *self)
 	int r = replay->is_folded ? replay_folded_run(stage, replay)
 				  : replay_syscap_run(stage, replay);
 
-	if (replay->places.n_refused)
-		*counters_get(&stage->counters, "refused", "places") = replay->places.n_refused;
+	if (replay->locations.n_refused)
+		*counters_get(&stage->counters, "refused", "places") = replay->locations.n_refused;
 	return r;
 }
 
@@ -98,6 +98,6 @@ void replay_deinit(void *self)
 	struct replay *replay = self;
 
 	replay_syscap_deinit(replay);
-	places_deinit(&replay->places);
+	locations_deinit(&replay->locations);
 	capture_file_close(&replay->file);
 }

@@ -4,7 +4,7 @@
 
 #include "capture-source/bundle.h"
 #include "capture-source/capture-file.h"
-#include "capture-source/places.h"
+#include "capture-source/locations.h"
 #include "capture-source/replay-counters.h"
 #include "capture-source/syscap-file.h"
 #include "common/stream/kallsyms.h"
@@ -13,7 +13,7 @@ struct replay {
 	const char *path; /* first, as the options fill it in */
 	struct capture_file file;
 	bool is_folded;
-	struct places places;
+	struct locations locations;
 	struct stage *stage;
 	/* Of a Sysprof capture. */
 	struct syscap_file syscap;

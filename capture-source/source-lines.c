@@ -90,7 +90,7 @@ static int read_place(struct source_lines *lines, struct line_words words)
 	if (!take_number(&words, 10, &image) || !take_char(&words, ' ') ||
 	    !take_number(&words, 16, &offset))
 		return 0;
-	return add(&lines->places, image, offset, (uintptr_t)words.at);
+	return add(&lines->locations, image, offset, (uintptr_t)words.at);
 }
 
 int source_lines_read(struct source_lines *lines, const char *text, size_t size)
@@ -100,7 +100,7 @@ int source_lines_read(struct source_lines *lines, const char *text, size_t size)
 
 	pair_map_init(&lines->files, FILES_MAX);
 	pair_map_init(&lines->images, SOURCE_LINES_IMAGES_MAX);
-	pair_map_init(&lines->places, SOURCE_LINES_PLACES_MAX);
+	pair_map_init(&lines->locations, SOURCE_LINES_PLACES_MAX);
 	lines->end = rest.end;
 	while (rest.at < rest.end && r == 0) {
 		const char *end = memchr(rest.at, '\n', rest.end - rest.at);
@@ -122,7 +122,7 @@ void source_lines_deinit(struct source_lines *lines)
 {
 	pair_map_deinit(&lines->files);
 	pair_map_deinit(&lines->images);
-	pair_map_deinit(&lines->places);
+	pair_map_deinit(&lines->locations);
 }
 
 uint64_t source_lines_image(const struct source_lines *lines, uint64_t inode, const char *build_id,
@@ -151,7 +151,7 @@ static struct wire_string file_of(const struct source_lines *lines, uint64_t num
 size_t source_lines_find(const struct source_lines *lines, uint64_t image, uint64_t offset,
 			 struct capture_line ret[static SOURCE_LINES_AT_PLACE_MAX])
 {
-	const uint64_t *known = image ? pair_map_find(&lines->places, image, offset) : NULL;
+	const uint64_t *known = image ? pair_map_find(&lines->locations, image, offset) : NULL;
 	struct line_words words = { known ? (const char *)(uintptr_t)*known : lines->end,
 				    lines->end };
 	size_t n = 0;

@@ -19,10 +19,10 @@ enum {
 };
 
 struct source_lines {
-	struct pair_map files;	/* (number, 0) → its path in the text */
-	struct pair_map images; /* (hash of what names it, 0) → number */
-	struct pair_map places; /* (image, offset) → its lines in the text */
-	const char *end;	/* of the text */
+	struct pair_map files;	   /* (number, 0) → its path in the text */
+	struct pair_map images;	   /* (hash of what names it, 0) → number */
+	struct pair_map locations; /* (image, offset) → its lines in the text */
+	const char *end;	   /* of the text */
 };
 
 struct capture_line {

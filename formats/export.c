@@ -21,9 +21,9 @@ bool export_remark(const struct export *export, uint32_t number, char *ret, size
 	}
 	if (number == 1) {
 		snprintf(ret, size, "lost: %" PRIu64, stacks->n_lost);
-		if (stacks->n_left_out)
+		if (stacks->n_skipped)
 			snprintf(ret, size, "lost: %" PRIu64 "; left out: %" PRIu64, stacks->n_lost,
-				 stacks->n_left_out);
+				 stacks->n_skipped);
 		return true;
 	}
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {

@@ -542,7 +542,7 @@ static int put_threads(struct firefox_writer *self, struct view view, uint32_t *
 }
 
 /* Whether threads are put again for a view: the samples of the first event are its time, too. */
-static bool is_told(const struct events *events, struct view view)
+static bool is_emitted(const struct events *events, struct view view)
 {
 	return view.kind == VIEW_SAMPLES ||
 	       (events->n > 1 && (view.event || view.kind == VIEW_WALL));
@@ -560,7 +560,7 @@ static int put_all(struct firefox_writer *self)
 	put_libraries(self);
 	fputs("\"pages\":[],\"counters\":[],\"threads\":[", self->out);
 	for (size_t i = 0; i < n_views && r == 0; i++)
-		if (is_told(events, views[i]))
+		if (is_emitted(events, views[i]))
 			r = put_threads(self, views[i], path);
 	fputs("]}\n", self->out);
 	return r;

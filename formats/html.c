@@ -405,7 +405,7 @@ static void put_header(struct html_writer *self, FILE *out)
 	json_number(&json, "duration_us",
 		    (stacks->last_time - hello->start_time) / NANOSECONDS_A_MICROSECOND);
 	json_number(&json, "lost", stacks->n_lost);
-	json_number(&json, "left_out", stacks->n_left_out);
+	json_number(&json, "left_out", stacks->n_skipped);
 	json_number(&json, "incomplete", !self->export->is_whole);
 	put_ends(stacks, &json);
 	put_program(self, &json);

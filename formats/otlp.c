@@ -257,7 +257,7 @@ static void put_totals(struct otlp_writer *self, struct protobuf *profile)
 	char key[64];
 
 	protobuf_add_uint(&indices, find_number(self, "stackpipe.lost", stacks->n_lost));
-	protobuf_add_uint(&indices, find_number(self, "stackpipe.left-out", stacks->n_left_out));
+	protobuf_add_uint(&indices, find_number(self, "stackpipe.left-out", stacks->n_skipped));
 	protobuf_add_uint(&indices,
 			  find_number(self, "stackpipe.incomplete", !self->export->is_whole));
 	for (uint32_t i = 0; i < STACKS_ENDS; i++) {

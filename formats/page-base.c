@@ -5,7 +5,7 @@
 
 #include "formats/page-base.h"
 #include "common/base/cleanup.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 
 static const char opening[] = "<script type=\"application/octet-stream\" id=\"data\">\n";
 static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
@@ -15,7 +15,7 @@ int page_base_read(const char *path, char **ret, size_t *ret_size)
 	_cleanup_free_ char *page = NULL;
 	size_t size, n;
 	const char *at;
-	int r = whole_file_read(path, PAGE_BASE_MAX, &page, &size);
+	int r = read_file(path, PAGE_BASE_MAX, &page, &size);
 
 	if (r < 0)
 		return r;

@@ -110,11 +110,11 @@ static int put_profiles(FILE *out, const struct tree *tree)
 	fputs("\"profiles\":[", out);
 	for (size_t i = 0; i < n_views && r == 0; i++) {
 		/* Samples of a clock are better told as time. */
-		bool is_told = views[i].kind == VIEW_SAMPLES ? !event_is_time(&events->list[0])
-			       : events->n == 1		     ? event_is_time(&events->list[0])
-							     : true;
+		bool is_emitted = views[i].kind == VIEW_SAMPLES ? !event_is_time(&events->list[0])
+				  : events->n == 1		? event_is_time(&events->list[0])
+								: true;
 
-		if (is_told)
+		if (is_emitted)
 			r = put_threads(out, tree, views[i], path, &n_put);
 	}
 	fputs("]}\n", out);

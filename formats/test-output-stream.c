@@ -16,7 +16,7 @@
 #include "formats/page-base.h"
 #include "common/base/cleanup.h"
 #include "common/file/gzip.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 
 static char path[] = "/tmp/test-output-stream-XXXXXX";
 
@@ -70,7 +70,7 @@ static void test_plain(void **state)
 	size_t size;
 
 	write_lines(OUTPUT_PLAIN, 200000);
-	assert_int_equal(whole_file_read(path, 1 << 24, &text, &size), 0);
+	assert_int_equal(read_file(path, 1 << 24, &text, &size), 0);
 	check_lines(text, 200000);
 }
 
@@ -80,13 +80,13 @@ static void test_compressed(void **state)
 	size_t size;
 
 	write_lines(OUTPUT_GZIP, 200000);
-	assert_int_equal(whole_file_read(path, 1 << 24, &file, &size), 0);
+	assert_int_equal(read_file(path, 1 << 24, &file, &size), 0);
 	assert_true(gzip_is_compressed(file, size));
 	assert_int_equal(gzip_decompress(file, size, 1 << 24, &text, &size), 0);
 	check_lines(text, 200000);
 }
 
-static void test_a_full_disk_is_told(void **state)
+static void test_a_full_disk_is_emitted(void **state)
 {
 	for (int i = 0; i < 2; i++) {
 		struct output output;
@@ -103,7 +103,7 @@ static void test_a_full_disk_is_told(void **state)
 }
 
 /* What was written is still in the compressor then. */
-static void test_a_full_disk_is_told_when_it_is_closed(void **state)
+static void test_a_full_disk_is_emitted_when_it_is_closed(void **state)
 {
 	static const char filler[OUTPUT_BUFFER];
 	struct output output;
@@ -173,8 +173,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_plain),
 		TEST(test_compressed),
-		TEST(test_a_full_disk_is_told),
-		TEST(test_a_full_disk_is_told_when_it_is_closed),
+		TEST(test_a_full_disk_is_emitted),
+		TEST(test_a_full_disk_is_emitted_when_it_is_closed),
 		TEST(test_base64),
 		TEST(test_only_the_data_of_a_page_is_taken),
 	};

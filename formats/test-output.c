@@ -362,7 +362,7 @@ static void test_a_full_file_system_leaves_whole_units(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_an_error_of_a_device_is_told(void **state)
+static void test_an_error_of_a_device_is_emitted(void **state)
 {
 	struct output output;
 
@@ -484,7 +484,7 @@ static void test_a_pipe_that_does_not_block_is_waited_for(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_errors_of_the_last_calls_are_told(void **state)
+static void test_errors_of_the_last_calls_are_emitted(void **state)
 {
 	struct output output;
 	int fd;
@@ -534,13 +534,13 @@ int main(void)
 		TEST(test_standard_output_stays_open),
 		TEST(test_a_file_over_its_limit_ends_behind_a_whole_unit),
 		TEST(test_a_full_file_system_leaves_whole_units),
-		TEST(test_an_error_of_a_device_is_told),
+		TEST(test_an_error_of_a_device_is_emitted),
 		TEST(test_what_cannot_be_removed_is_not_replaced),
 		TEST(test_what_is_no_file_may_be_written_to),
 		TEST(test_standard_output_that_is_closed),
 		TEST(test_a_file_whose_position_is_not_known_is_refused),
 		TEST(test_a_pipe_that_does_not_block_is_waited_for),
-		TEST(test_errors_of_the_last_calls_are_told),
+		TEST(test_errors_of_the_last_calls_are_emitted),
 		TEST(test_a_unit_is_filled_in_place),
 	};
 

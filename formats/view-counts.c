@@ -82,7 +82,7 @@ static uint32_t name_thread(const struct view_counts *counts, struct stacks *sta
 	uint32_t name = names_of_thread(&stacks->names, stack->process, stack->record->process,
 					stack->record->tid);
 
-	return counts->tells_tid ? name_single_thread(stacks, stack, name) : name;
+	return counts->emits_tid ? name_single_thread(stacks, stack, name) : name;
 }
 
 /*

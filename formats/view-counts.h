@@ -16,7 +16,7 @@ struct leaf_counts {
 
 struct view_counts {
 	const char *view_name; /* what was asked for; NULL: what is usual */
-	bool tells_tid;	       /* stacks are of single threads */
+	bool emits_tid;	       /* stacks are of single threads */
 	bool keeps_rare;       /* else those that are rare make room early */
 	struct view view;
 	bool has_view;

@@ -81,7 +81,7 @@ static void test_a_text_stays_on_its_line_and_in_its_quotes(void **state)
 	      "thread process=0 time=0 tid=0 name=\"\\\"x\\\\\\\" pid=\\\\u{a}\\\\u{1b}[31m\\\\x{ff}→\"\n");
 }
 
-static void test_blobs_are_told_by_size_and_checksum(void **state)
+static void test_blobs_are_reported_by_size_and_checksum(void **state)
 {
 	struct wire_image_id id = { .image = 3, .build_id = { "123456789", 9 } };
 
@@ -161,7 +161,7 @@ static void test_every_type_is_one_line(void **state)
 	}
 }
 
-static void test_a_type_that_is_not_known_is_told_all_the_same(void **state)
+static void test_a_type_that_is_not_known_is_reported_all_the_same(void **state)
 {
 	struct wire_header header = { 16, 200, 0 };
 	struct wire_raw raw = { .header = &header };
@@ -180,11 +180,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers_and_names),
 		cmocka_unit_test(test_a_text_stays_on_its_line_and_in_its_quotes),
-		cmocka_unit_test(test_blobs_are_told_by_size_and_checksum),
+		cmocka_unit_test(test_blobs_are_reported_by_size_and_checksum),
 		cmocka_unit_test(test_arrays),
 		cmocka_unit_test(test_fixed_texts_end_at_their_size),
 		cmocka_unit_test(test_every_type_is_one_line),
-		cmocka_unit_test(test_a_type_that_is_not_known_is_told_all_the_same),
+		cmocka_unit_test(test_a_type_that_is_not_known_is_reported_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include "heap/heap.h"
 
-enum { PROCESS = 7, STACKS_TOLD = 512 };
+enum { PROCESS = 7, STACKS_EMITTED = 512 };
 
 static struct heap heap;
 static struct heap_event_writer writer;
@@ -23,7 +23,7 @@ static int set_up(void **state)
 	memset(&heap, 0, sizeof(heap));
 	assert_int_equal(heap_init(&heap), 0);
 	assert_int_equal(heap_begin(&heap, &begin), 0);
-	for (uint32_t number = 1; number <= STACKS_TOLD; number++) {
+	for (uint32_t number = 1; number <= STACKS_EMITTED; number++) {
 		const struct wire_heap_stack stack = { .number = number };
 
 		assert_int_equal(heap_add_stack(&heap, &stack, 0, 0), 0);
@@ -51,7 +51,7 @@ static void happen(enum heap_event_kind kind, uint64_t time, uint32_t tid, uint6
 }
 
 /* The bytes of a record are followed by zeroes, as on the wire. */
-static void tell(void)
+static void emit(void)
 {
 	const struct wire_heap_events record = { .time = writer.begin,
 						 .process = PROCESS,
@@ -75,7 +75,7 @@ static void test_the_peak_is_of_the_stacks_that_made_it(void **state)
 	happen(HEAP_EVENT_FREED, 30, 1, 0x1000, 0, 0);
 	happen(HEAP_EVENT_ALLOCATED, 40, 1, 0x3000, 30, 3);
 	happen(HEAP_EVENT_FREED, 50, 1, 0x2000, 0, 0);
-	tell();
+	emit();
 	heap_finish(&heap, 60);
 	check_amount(heap.peak, 2, 150);
 	assert_int_equal(heap.peak_time, 20);
@@ -93,7 +93,7 @@ static void test_a_later_peak_takes_the_place_of_the_first(void **state)
 	happen(HEAP_EVENT_FREED, 20, 1, 0x1000, 0, 0);
 	happen(HEAP_EVENT_ALLOCATED, 30, 1, 0x1000, 60, 2);
 	happen(HEAP_EVENT_ALLOCATED, 40, 1, 0x2000, 60, 2);
-	tell();
+	emit();
 	heap_finish(&heap, 60);
 	check_amount(heap.peak, 2, 120);
 	check_amount(heap.stacks[1].at_peak, 0, 0);
@@ -109,7 +109,7 @@ static void test_who_frees_and_when(void **state)
 	happen(HEAP_EVENT_FREED, 22, 1, 0x2000, 0, 0); /* not at once */
 	happen(HEAP_EVENT_FREED, 23, 2, 0x3000, 0, 0); /* by another thread */
 	happen(HEAP_EVENT_FREED, 24, 2, 0x9000, 0, 0); /* of before */
-	tell();
+	emit();
 	check_amount(heap.totals.temporary, 1, 8);
 	check_amount(heap.totals.foreign, 1, 32);
 	check_amount(heap.stacks[3].totals.foreign, 1, 32);
@@ -124,7 +124,7 @@ static void test_a_realloc_that_fails_changes_nothing(void **state)
 	happen(HEAP_EVENT_RELEASED, 20, 1, 0x1000, 0, 0);
 	happen(HEAP_EVENT_ALLOCATED, 21, 2, 0x5000, 1, 2); /* another thread's, in between */
 	happen(HEAP_EVENT_RESTORED, 22, 1, 0x1000, 0, 0);
-	tell();
+	emit();
 	check_amount(heap.totals.live, 2, 101);
 	check_amount(heap.freed, 0, 0);
 	check_amount(heap.stacks[1].totals.live, 1, 100);
@@ -135,11 +135,11 @@ static void test_a_realloc_that_fails_changes_nothing(void **state)
 	check_amount(heap.totals.live, 0, 0);
 }
 
-static void test_a_free_that_was_lost_is_made_up_for(void **state)
+static void test_a_free_that_was_lost_is_synthetic_for(void **state)
 {
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
 	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x1000, 7, 2);
-	tell();
+	emit();
 	check_amount(heap.totals.live, 1, 7);
 	check_amount(heap.stacks[1].totals.live, 0, 0);
 }
@@ -152,7 +152,7 @@ static void test_what_was_alive_at_points_in_time(void **state)
 	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x2000, 50, 2);
 	happen(HEAP_EVENT_FREED, 30, 1, 0x1000, 0, 0);
 	happen(HEAP_EVENT_FREED, 40, 1, 0x2000, 0, 0);
-	tell();
+	emit();
 	heap_finish(&heap, 50);
 	check_amount(heap.stacks[1].at_points[0], 1, 100);
 	check_amount(heap.stacks[2].at_points[0], 0, 0);
@@ -172,7 +172,7 @@ static void test_samples_stand_for_more(void **state)
 
 	heap_event_write(&writer, &event);
 	happen(HEAP_EVENT_FREED, 20, 1, 0x1000, 0, 0);
-	tell();
+	emit();
 	assert_true(heap.is_sampled);
 	/* 1 / (1 - exp(-1)) = 1.58198 */
 	assert_in_range(heap.totals.allocated.bytes, 1581, 1583);
@@ -187,7 +187,7 @@ static void test_processes_have_their_own_addresses(void **state)
 
 	assert_int_equal(heap_begin(&heap, &begin), 0);
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
-	tell();
+	emit();
 	happen(HEAP_EVENT_ALLOCATED, 11, 2, 0x1000, 30, 2);
 	record = (struct wire_heap_events){
 		.time = writer.begin, .process = 9, .n = 1, .events = { writer.bytes, writer.size }
@@ -238,13 +238,13 @@ static void test_mappings_are_cut(void **state)
 {
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x10000, 100, 1); /* where a mapping will begin, too */
 	happen(HEAP_EVENT_MAPPED, 20, 1, 0x10000, 0x8000, 2);
-	tell();
+	emit();
 	check_amount(heap.totals.live, 2, 0x8000 + 100);
 	check_amount(heap.mapped, 1, 0x8000);
 	happen(HEAP_EVENT_UNMAPPED, 30, 1, 0x10000, 0x8000, 2);
 	happen(HEAP_EVENT_REMAINED, 30, 1, 0x10000, 0x1000, 2);
 	happen(HEAP_EVENT_REMAINED, 30, 1, 0x14000, 0x4000, 2);
-	tell();
+	emit();
 	check_amount(heap.totals.live, 3, 0x5000 + 100);
 	check_amount(heap.stacks[2].totals.live, 2, 0x5000);
 	check_amount(heap.totals.allocated, 3, 0x8000 + 100);
@@ -252,7 +252,7 @@ static void test_mappings_are_cut(void **state)
 	check_amount(heap.totals.temporary, 0, 0); /* not at all: most of it is there */
 	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x10000, 0x1000, 2);
 	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x14000, 0x4000, 2);
-	tell();
+	emit();
 	check_amount(heap.freed, 2, 0x8000);
 	check_amount(heap.totals.live, 1, 100);
 	heap_finish(&heap, 50);
@@ -265,12 +265,12 @@ static void test_only_what_is_of_interest_counts(void **state)
 	heap.scope = HEAP_MAPPINGS_ONLY;
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x10000, 100, 1);
 	happen(HEAP_EVENT_MAPPED, 20, 1, 0x20000, 0x8000, 2);
-	tell();
+	emit();
 	check_amount(heap.totals.live, 1, 0x8000);
 	heap.scope = HEAP_BLOCKS_ONLY;
 	happen(HEAP_EVENT_ALLOCATED, 30, 1, 0x30000, 7, 1);
 	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x20000, 0x8000, 2);
-	tell();
+	emit();
 	check_amount(heap.totals.live, 2, 0x8000 + 7);
 }
 
@@ -305,7 +305,7 @@ static void test_what_was_alive_at_any_time(void **state)
 			       0x100000 + (i * 10 + k) * 16, 100, 1);
 		happen(i % 2 ? HEAP_EVENT_FREED : HEAP_EVENT_ALLOCATED,
 		       time + MILLISECOND / 2 + 999999 / 2, 1, 0x10000, 5, 2);
-		tell();
+		emit();
 		assert_in_range(heap.history.n_moments, n_before ? n_before / 2 : 0,
 				HISTORY_MOMENTS);
 		n_before = heap.history.n_moments;
@@ -330,7 +330,7 @@ static void test_the_last_moment_is_before_the_end(void **state)
 {
 	history_keep(&heap);
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
-	tell();
+	emit();
 	heap_end_process(&heap, PROCESS, 20);
 	heap_finish(&heap, 30);
 	assert_int_equal(alive_at(UINT64_MAX, 1), 100);
@@ -415,15 +415,15 @@ static void test_events_are_read_as_they_were_written(void **state)
 }
 
 /* A number takes memory, and a stream of a few bytes could name any. */
-static void test_a_stack_that_was_not_told_is_none(void **state)
+static void test_a_stack_that_was_not_emitted_is_none(void **state)
 {
 	const struct wire_heap_stack far_away = { .number = HEAP_STACKS_MAX - 1 };
 
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, HEAP_STACKS_MAX - 1);
-	tell();
+	emit();
 	assert_int_equal(heap_add_stack(&heap, &far_away, 0, 0), 0);
 	assert_int_equal(heap.n_refused, 2);
-	assert_int_equal(heap.n_stacks, STACKS_TOLD + 1);
+	assert_int_equal(heap.n_stacks, STACKS_EMITTED + 1);
 	check_amount(heap.stacks[0].totals.live, 1, 100);
 }
 
@@ -433,11 +433,11 @@ static void test_the_end_of_time(void **state)
 	history_keep(&heap);
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
 	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x2000, 100, 2);
-	tell();
+	emit();
 	happen(HEAP_EVENT_FREED, UINT64_MAX - 1, 1, 0x1000, 0, 0);
-	tell();
+	emit();
 	happen(HEAP_EVENT_FREED, UINT64_MAX, 1, 0x2000, 0, 0);
-	tell();
+	emit();
 	heap_finish(&heap, UINT64_MAX);
 	assert_in_range(heap.history.n_moments, 1, HISTORY_MOMENTS);
 	assert_int_equal(heap.totals.live.bytes, 0);
@@ -455,7 +455,7 @@ static void test_many_processes_end(void **state)
 	}
 	for (uint32_t i = 0; i < 1000; i++)
 		happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000 + 16 * i, 1, 1);
-	tell();
+	emit();
 	for (uint64_t number = 1; number <= PROCESSES; number++)
 		heap_end_process(&heap, PROCESS + number, 20);
 	check_amount(heap.totals.live, 1000, 1000);
@@ -465,13 +465,13 @@ static void test_many_processes_end(void **state)
 
 /* A forged stream can tell any: no sum of it wraps, and what takes off again makes no honest one.
  */
-static void test_more_than_can_be_counted_is_told(void **state)
+static void test_more_than_can_be_counted_is_emitted(void **state)
 {
 	struct wire_heap_lost lost = { .time = 10, .n_freed = UINT64_MAX - 1 };
 
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, HEAP_BLOCK_MAX + 1, 1);
 	happen(HEAP_EVENT_MAPPED, 10, 1, 0x1000, HEAP_BLOCK_MAX + 1, 1);
-	tell();
+	emit();
 	assert_int_equal(heap.n_refused, 2);
 	check_amount(heap.totals.allocated, 0, 0);
 	assert_int_equal(heap_add_lost(&heap, &lost, NULL), 0);
@@ -489,7 +489,7 @@ static void test_a_forger_is_named_and_tainted_from_its_beginning(void **state)
 	char text[HEAP_FORGERS_TEXT];
 
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
-	tell();
+	emit();
 	assert_int_equal(heap_add_lost(&heap, &lost, &process), 0);
 	assert_false(heap_is_forged(&heap, PROCESS));
 	assert_string_equal(heap_forgers_text(&heap, text), "");
@@ -514,13 +514,13 @@ static void test_blocks_that_no_memory_holds(void **state)
 	for (uint32_t i = 0; i <= TIMES; i++) {
 		happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, HEAP_BLOCK_MAX, 1);
 		if (i % A_RECORD == 0)
-			tell();
+			emit();
 	}
-	tell();
+	emit();
 	assert_true(heap.totals.allocated.bytes == UINT64_MAX);
 	assert_true(heap_is_full(&heap));
 	happen(HEAP_EVENT_FREED, 10, 1, 0x1000, 0, 0);
-	tell();
+	emit();
 	assert_int_equal(heap.totals.live.bytes, 0);
 }
 
@@ -531,7 +531,7 @@ static void test_a_mean_between_samples_has_a_limit(void **state)
 
 	event.interval = HEAP_BLOCK_MAX + 1;
 	heap_event_write(&writer, &event);
-	tell();
+	emit();
 	assert_int_equal(heap.n_refused, 1);
 	check_amount(heap.totals.allocated, 1, 1);
 }
@@ -541,10 +541,10 @@ static void test_a_mean_between_samples_has_a_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_stack_that_was_not_told_is_none),
+		TEST(test_a_stack_that_was_not_emitted_is_none),
 		TEST(test_the_end_of_time),
 		TEST(test_many_processes_end),
-		TEST(test_more_than_can_be_counted_is_told),
+		TEST(test_more_than_can_be_counted_is_emitted),
 		TEST(test_a_forger_is_named_and_tainted_from_its_beginning),
 		TEST(test_blocks_that_no_memory_holds),
 		TEST(test_a_mean_between_samples_has_a_limit),
@@ -552,7 +552,7 @@ int main(void)
 		TEST(test_a_later_peak_takes_the_place_of_the_first),
 		TEST(test_who_frees_and_when),
 		TEST(test_a_realloc_that_fails_changes_nothing),
-		TEST(test_a_free_that_was_lost_is_made_up_for),
+		TEST(test_a_free_that_was_lost_is_synthetic_for),
 		TEST(test_what_was_alive_at_points_in_time),
 		TEST(test_samples_stand_for_more),
 		TEST(test_processes_have_their_own_addresses),

@@ -7,7 +7,7 @@
 #include "common/base/zero-pages.h"
 #include "live-unwinder/call-sites.h"
 
-int call_sites_new(struct image_files *files, struct call_sites **ret)
+int call_sites_new(struct elf_cache *files, struct call_sites **ret)
 {
 	struct call_sites *sites = zero_pages_get(sizeof(*sites));
 
@@ -46,7 +46,7 @@ static size_t read_code(const struct image *image, const struct elf_image *file,
 static enum unwind_call read_call(const struct call_sites *sites, uint64_t number, uint64_t offset)
 {
 	struct image *image = image_table_find(sites->files->table, number);
-	const struct elf_image *file = image ? image_files_get(sites->files, image) : NULL;
+	const struct elf_image *file = image ? elf_cache_get(sites->files, image) : NULL;
 	uint8_t code[UNWIND_CODE_BEFORE + UNWIND_CODE_BEHIND] = { 0 };
 	uint64_t from = offset - UNWIND_CODE_BEFORE;
 

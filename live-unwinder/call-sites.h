@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "common/elf/image-files.h"
+#include "common/elf/elf-cache.h"
 #include "common/unwind/unwind-arch.h"
 
 enum {
@@ -18,12 +18,12 @@ enum {
 
 struct call_sites {
 	uint64_t cached[CALL_SITES_CACHED]; /* image, offset and enum unwind_call; 0: none */
-	struct image_files *files;	    /* borrowed */
+	struct elf_cache *files;	    /* borrowed */
 	const struct unwind_arch *arch;
 };
 
 /* `files` is borrowed. 0 or -ENOMEM. */
-int call_sites_new(struct image_files *files, struct call_sites **ret);
+int call_sites_new(struct elf_cache *files, struct call_sites **ret);
 struct call_sites *call_sites_free(struct call_sites *sites);
 
 /* What is in front of an offset in an image's file; UNWIND_CALL_UNKNOWN: that cannot be read. */

@@ -36,7 +36,7 @@ struct session {
 };
 
 struct engine_dwfl {
-	struct image_files *files; /* borrowed */
+	struct elf_cache *files; /* borrowed */
 	Dwflst_Process_Tracker *tracker;
 	struct pair_map tracked; /* (image, 0) → 1: the tracker may keep its file open */
 	size_t n_stale;		 /* of those, images that are no more */
@@ -70,7 +70,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	char path[32];
 	int fd;
 
-	if (!file || !image_files_reopen(file))
+	if (!file || !elf_cache_reopen(file))
 		return -1;
 	if (file->fd < 0) { /* in memory, and so the same for everybody */
 		file->elf = elf_begin(-1, ELF_C_READ, file->elf); /* one reference more */
@@ -111,7 +111,7 @@ static bool begin_tracker(struct engine_dwfl *engine)
 	return engine->tracker;
 }
 
-int engine_dwfl_new(struct image_files *files, struct engine_dwfl **ret)
+int engine_dwfl_new(struct elf_cache *files, struct engine_dwfl **ret)
 {
 	struct engine_dwfl *engine = calloc(1, sizeof(*engine));
 
@@ -246,10 +246,10 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 	MAPPING_TABLE_EACH(mapping, process_mappings(process))
 	{
 		struct image *image = image_table_find(engine->files->table, mapping->image);
-		struct elf_image *file = image ? image_files_get(engine->files, image) : NULL;
+		struct elf_image *file = image ? elf_cache_get(engine->files, image) : NULL;
 		uint64_t address, bias;
 
-		if (!file && image && image_files_is_undecided(engine->files, image))
+		if (!file && image && elf_cache_is_undecided(engine->files, image))
 			session->version = process_version(process) - 1; /* ask again */
 		if (!file || !elf_image_address(file, mapping->offset, &address))
 			continue;
@@ -279,7 +279,7 @@ static void report_modules(struct engine_dwfl *engine, struct session *session)
 	size_t n = find_modules(engine, session, modules);
 
 	elf_end(session->elf);
-	session->elf = n && image_files_reopen(modules[0].file)
+	session->elf = n && elf_cache_reopen(modules[0].file)
 			       ? elf_begin(modules[0].file->fd, ELF_C_READ, modules[0].file->elf)
 			       : NULL;
 	dwfl_report_begin(session->dwfl);

@@ -6,13 +6,13 @@
  */
 #pragma once
 
-#include "common/elf/image-files.h"
+#include "common/elf/elf-cache.h"
 #include "live-unwinder/engine.h"
 
 struct engine_dwfl;
 
 /* `files` is borrowed. 0 or -ENOMEM. */
-int engine_dwfl_new(struct image_files *files, struct engine_dwfl **ret);
+int engine_dwfl_new(struct elf_cache *files, struct engine_dwfl **ret);
 
 /* Ends all sessions; processes need not be forgotten after this. */
 struct engine_dwfl *engine_dwfl_free(struct engine_dwfl *engine);

@@ -14,7 +14,7 @@
 #include "common/base/zero-pages.h"
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/frame-record.h"
-#include "live-unwinder/made-code.h"
+#include "live-unwinder/jit-frames.h"
 #include "live-unwinder/rule-cache.h"
 #include "live-unwinder/stack-reads.h"
 
@@ -26,18 +26,18 @@ enum {
 struct engine_table {
 	struct rule_cache cache;
 	struct stack_reads reads[STACK_READS_THREADS];
-	struct tables *tables;
-	struct made_code made;
+	struct table_store *tables;
+	struct jit_frames jit;
 };
 
-int engine_table_new(struct tables *tables, struct engine_table **ret)
+int engine_table_new(struct table_store *tables, struct engine_table **ret)
 {
 	struct engine_table *engine = zero_pages_get(sizeof(*engine));
 
 	if (!engine)
 		return -ENOMEM;
 	engine->tables = tables;
-	made_code_init(&engine->made, tables->files);
+	jit_frames_init(&engine->jit, tables->files);
 	if (rule_cache_init(&engine->cache, tables) < 0) {
 		engine_table_free(engine);
 		return -ENOMEM;
@@ -49,7 +49,7 @@ int engine_table_new(struct tables *tables, struct engine_table **ret)
 struct engine_table *engine_table_free(struct engine_table *engine)
 {
 	if (engine) {
-		made_code_deinit(&engine->made);
+		jit_frames_deinit(&engine->jit);
 		rule_cache_deinit(&engine->cache);
 	}
 	zero_pages_give_back(engine, sizeof(*engine));
@@ -63,7 +63,7 @@ void engine_table_forget_image(struct engine_table *engine, uint64_t image)
 
 void engine_table_forget(struct engine_table *engine, const struct process *process)
 {
-	made_code_forget(&engine->made, process->number);
+	jit_frames_forget(&engine->jit, process->number);
 }
 
 /* A frame on the way out. */
@@ -80,9 +80,9 @@ struct table_walk {
 	 */
 	uint64_t interrupted_at;
 	bool is_exact; /* the pc is of an instruction, not of the one behind a call */
-	const struct mapping *mapping;	       /* that holds the pc */
-	const struct image_table_entry *entry; /* of the mapping's image */
-	enum wire_stack_end end;	       /* 0: it goes on */
+	const struct mapping *mapping;	  /* that holds the pc */
+	const struct stored_table *entry; /* of the mapping's image */
+	enum wire_stack_end end;	  /* 0: it goes on */
 	enum engine_table_outcome outcome;
 };
 
@@ -127,7 +127,7 @@ static bool end(struct table_walk *walk, enum wire_stack_end reason)
 
 static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 {
-	if (walk->unwinding->is_overruled || walk->unwinding->arch != arch_host())
+	if (walk->unwinding->contradicts_cfi || walk->unwinding->arch != arch_host())
 		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	walk->outcome = outcome;
 	return false;
@@ -138,15 +138,15 @@ static void note_unconfirmable(struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
 
-	if (!unwinding->n_confirmable)
-		unwinding->n_confirmable = unwinding->n_frames;
+	if (!unwinding->n_verifiable)
+		unwinding->n_verifiable = unwinding->n_frames;
 }
 
 /* The same, and elfutils may say something else. */
 static void overrule(struct table_walk *walk)
 {
 	note_unconfirmable(walk);
-	walk->unwinding->is_overruled = true;
+	walk->unwinding->contradicts_cfi = true;
 }
 
 /* Code whose image is nothing but what is mapped: there is no data of it before or behind. */
@@ -337,9 +337,9 @@ static bool step(struct table_walk *walk, const struct unwind_rule *rule)
 {
 	uint64_t cfa, pc;
 
-	if (rule->flags & UNWIND_FLAG_MENDED)
+	if (rule->flags & UNWIND_FLAG_INFERRED)
 		note_unconfirmable(walk);
-	if (rule->flags & UNWIND_FLAG_GIVEN)
+	if (rule->flags & UNWIND_FLAG_USER_RULE)
 		overrule(walk);
 	if (rule->return_address == UNWIND_VALUE_UNDEFINED)
 		return end(walk, WIRE_stack_end_COMPLETE);
@@ -409,13 +409,13 @@ static bool step_by_frame_pointer(struct table_walk *walk)
 }
 
 /* Who has made the code may have told it. */
-static bool step_out_of_made_code(struct table_walk *walk)
+static bool step_out_of_jit_code(struct table_walk *walk)
 {
 	struct unwind_rule rule;
 	struct frame_record record;
 
-	switch (made_code_find(&walk->engine->made, walk->unwinding, walk->pc, walk->is_exact,
-			       &rule)) {
+	switch (jit_frames_find(&walk->engine->jit, walk->unwinding, walk->pc, walk->is_exact,
+				&rule)) {
 	case CODE_FRAME_RULE:
 		return step(walk, &rule);
 	case CODE_FRAME_NONE:
@@ -446,7 +446,7 @@ static bool add_lost_frame(struct table_walk *walk)
 }
 
 /* Whether a place without a rule has no unwind information. */
-static bool has_said_all(const struct image_table_entry *entry)
+static bool has_given_all(const struct stored_table *entry)
 {
 	return entry && entry->state != TABLE_PENDING && entry->state != TABLE_UNUSABLE;
 }
@@ -465,7 +465,7 @@ static bool find_signal_return(struct table_walk *walk, uint64_t place, struct u
 	if (!rule || !(rule->flags & UNWIND_FLAG_SIGNAL))
 		return false;
 	*ret = *rule;
-	ret->flags |= UNWIND_FLAG_MENDED;
+	ret->flags |= UNWIND_FLAG_INFERRED;
 	return true;
 }
 
@@ -540,14 +540,15 @@ static bool visit(struct table_walk *walk)
 
 	find_mapping(walk, code);
 	if (walk->mapping) {
-		const struct image_table_entry *entry = walk->entry;
+		const struct stored_table *entry = walk->entry;
 		uint64_t place = code - walk->mapping->start + walk->mapping->offset;
 
-		if (entry && tables_is_too_new(entry->not_before, walk->unwinding->sample->time))
+		if (entry &&
+		    table_store_is_too_new(entry->not_before, walk->unwinding->sample->time))
 			return add_lost_frame(walk);
 		if (entry)
 			rule = rule_cache_find(&walk->engine->cache, entry, place);
-		if (!rule && !has_said_all(entry))
+		if (!rule && !has_given_all(entry))
 			return give_up(walk, ENGINE_TABLE_E_PENDING);
 		if (!rule && find_signal_return(walk, place, &of_signal))
 			rule = &of_signal;
@@ -559,7 +560,7 @@ static bool visit(struct table_walk *walk)
 	if (rule)
 		return step(walk, rule);
 	return walk->mapping && frame_record_may_be_made(walk->entry)
-		       ? step_out_of_made_code(walk)
+		       ? step_out_of_jit_code(walk)
 		       : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
@@ -567,7 +568,7 @@ static bool visit(struct table_walk *walk)
 static void explain_end(const struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
-	struct image_files *files = walk->engine->tables->files;
+	struct elf_cache *files = walk->engine->tables->files;
 	enum wire_stack_end of_image;
 
 	unwinding->end = walk->end;
@@ -619,8 +620,8 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 		.is_exact = true,
 	};
 
-	unwinding->n_frames = unwinding->n_confirmable = 0;
-	unwinding->is_overruled = unwinding->is_unproved = false;
+	unwinding->n_frames = unwinding->n_verifiable = 0;
+	unwinding->contradicts_cfi = unwinding->is_unproved = false;
 	while (visit(&walk))
 		;
 	if (walk.outcome == ENGINE_TABLE_OK)
@@ -640,7 +641,7 @@ static void cut_at(struct unwinding *unwinding, size_t frame, enum wire_stack_en
 static bool cut_where_tables_know_better(struct engine_table *engine, struct unwinding *unwinding,
 					 size_t i, uint64_t place, const struct image *image)
 {
-	const struct image_table_entry *entry = rule_cache_table(&engine->cache, image->number);
+	const struct stored_table *entry = rule_cache_table(&engine->cache, image->number);
 	const struct unwind_rule *rule =
 		entry ? rule_cache_find(&engine->cache, entry, place) : NULL;
 	bool is_exact = unwinding->frames[i].flags & WIRE_frame_flags_EXACT;
@@ -649,7 +650,7 @@ static bool cut_where_tables_know_better(struct engine_table *engine, struct unw
 		return false;
 	if (i && !is_exact && rule_cache_lacks_call(&engine->cache, entry, place, rule))
 		cut_at(unwinding, i - 1, WIRE_stack_end_BAD_UNWIND_INFO, NULL);
-	else if (rule->flags & (UNWIND_FLAG_GIVEN | UNWIND_FLAG_CONTRADICTS) ||
+	else if (rule->flags & (UNWIND_FLAG_USER_RULE | UNWIND_FLAG_CONTRADICTS) ||
 		 rule->cfa == UNWIND_CFA_LOST)
 		cut_at(unwinding, i, WIRE_stack_end_BAD_UNWIND_INFO, image);
 	else
@@ -660,7 +661,7 @@ static bool cut_where_tables_know_better(struct engine_table *engine, struct unw
 /* The same. */
 static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, size_t i)
 {
-	struct image_files *files = engine->tables->files;
+	struct elf_cache *files = engine->tables->files;
 	struct wire_frame *frame = &unwinding->frames[i];
 	uint64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
 	const struct mapping *mapping =
@@ -669,7 +670,7 @@ static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, 
 
 	if (!image)
 		return false;
-	if (!tables_is_too_new(image_files_not_before(files, image), unwinding->sample->time))
+	if (!table_store_is_too_new(elf_cache_not_before(files, image), unwinding->sample->time))
 		return cut_where_tables_know_better(engine, unwinding, i,
 						    code - mapping->start + mapping->offset, image);
 	frame->mapping = 0;

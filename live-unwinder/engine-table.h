@@ -8,7 +8,7 @@
 #pragma once
 
 #include "live-unwinder/engine.h"
-#include "live-unwinder/tables.h"
+#include "live-unwinder/table-store.h"
 
 /* What became of a sample. */
 enum engine_table_outcome {
@@ -23,7 +23,7 @@ enum engine_table_outcome {
 struct engine_table;
 
 /* `tables` is borrowed. 0 or -ENOMEM. */
-int engine_table_new(struct tables *tables, struct engine_table **ret);
+int engine_table_new(struct table_store *tables, struct engine_table **ret);
 struct engine_table *engine_table_free(struct engine_table *engine);
 
 /* A process is no more, or has another program. */

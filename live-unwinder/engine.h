@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/arch/arch.h"
-#include "common/elf/image-files.h"
+#include "common/elf/elf-cache.h"
 #include "common/stream/process-table.h"
 #include "common/wire/wire.h"
 
@@ -32,9 +32,9 @@ struct unwinding {
 	 * Up to and with the first frame that was left in a way that elfutils does not know: by a
 	 * frame pointer, or a rule that the file does not have. 0: there is none.
 	 */
-	size_t n_confirmable;
-	bool is_overruled; /* in one of those ways that contradict elfutils */
-	bool is_unproved;  /* a frame has the flag FRAME_POINTER: such a stack is not complete */
+	size_t n_verifiable;
+	bool contradicts_cfi; /* in one of those ways that contradict elfutils */
+	bool is_unproved;     /* a frame has the flag FRAME_POINTER: such a stack is not complete */
 };
 
 /* A register of the sample. */
@@ -56,10 +56,10 @@ static inline bool stack_read_word(const struct wire_blob *stack, uint64_t start
 }
 
 /* How a stack ends whose last frame is in `image`; 0: it is an ELF file, which says more. */
-enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *files);
+enum wire_stack_end unwinding_end_in(struct image *image, struct elf_cache *files);
 
 /* The same of the last frame's image, which is noted as `failed_image`. */
-enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files);
+enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct elf_cache *files);
 
 /*
  * How a stack ends for which the word at `address` was not captured: STACK_ABSENT where the kernel
@@ -72,7 +72,7 @@ enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding
  * code at the file's entry point (the dynamic linker's has no unwind information), with the stack
  * pointer of a new process.
  */
-bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,
+bool unwinding_is_process_entry(const struct unwinding *unwinding, struct elf_cache *files,
 				uint64_t sp);
 
 /* Whether two answers to one sample are the same, frame for frame. */
@@ -82,7 +82,7 @@ bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b);
  * Whether elfutils, the judge, confirms an answer: it says the same; or it says the same up to
  * where the answer has other sources, and from there on less (unless it is overruled).
  */
-bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *judge);
+bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *reference);
 
 /* Makes the sampled instruction, which is known even where nothing else is, the only frame. */
 void unwinding_add_sampled(struct unwinding *unwinding);

@@ -26,7 +26,7 @@ static bool find_place(const struct record_look *look, uint64_t pc, struct retur
 {
 	const struct mapping *mapping =
 		pc ? mapping_table_find(process_mappings(look->unwinding->process), pc - 1) : NULL;
-	const struct image_table_entry *entry =
+	const struct stored_table *entry =
 		mapping ? rule_cache_table(look->cache, mapping->image) : NULL;
 	uint64_t offset;
 
@@ -101,7 +101,7 @@ bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cac
 	return !is_above_other_frame(&look);
 }
 
-bool frame_record_may_be_made(const struct image_table_entry *entry)
+bool frame_record_may_be_made(const struct stored_table *entry)
 {
 	return entry && entry->state == TABLE_NO_FILE &&
 	       entry->end == WIRE_stack_end_NO_UNWIND_INFO && entry->image &&

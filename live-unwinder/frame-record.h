@@ -16,7 +16,7 @@
 #include "live-unwinder/rule-cache.h"
 
 /* Memory without a file, or a file that is no ELF file: JIT compilers use a memfd, too. */
-bool frame_record_may_be_made(const struct image_table_entry *entry);
+bool frame_record_may_be_made(const struct stored_table *entry);
 
 /* Words of a frame that are looked at for what returns to another image. */
 enum { FRAME_RECORD_WORDS_MAX = 4096 };

@@ -55,8 +55,8 @@ static const char names[] = "\0.eh_frame\0.debug_frame\0.shstrtab";
 struct scene {
 	struct stage stage;
 	struct image_table images;
-	struct image_files files;
-	struct tables tables;
+	struct elf_cache files;
+	struct table_store tables;
 	struct engine_table *engine;
 	struct process process;
 	struct address_space space;
@@ -65,11 +65,11 @@ struct scene {
 static void scene_deinit(struct scene *scene)
 {
 	engine_table_free(scene->engine);
-	tables_deinit(&scene->tables);
+	table_store_deinit(&scene->tables);
 	mapping_table_deinit(&scene->space.mappings);
 	image_table_deinit(&scene->images);
-	image_files_deinit(&scene->files);
-	counters_deinit(&scene->stage.own_counters);
+	elf_cache_deinit(&scene->files);
+	counters_deinit(&scene->stage.run_counters);
 	counters_deinit(&scene->stage.counters);
 }
 
@@ -81,9 +81,9 @@ static void scene_init(struct scene *scene)
 
 	*scene = (struct scene){ .stage.program = &program };
 	scene->process.space = &scene->space;
-	fuzz_check(image_files_init(&scene->files, &scene->stage, &scene->images, &hello) == 0);
+	fuzz_check(elf_cache_init(&scene->files, &scene->stage, &scene->images, &hello) == 0);
 	scene->files.client.has_server = true; /* but the stream has had one */
-	tables_init(&scene->tables, &scene->files, &no_cache, TABLES_WAIT);
+	table_store_init(&scene->tables, &scene->files, &no_cache, TABLE_STORE_WAIT);
 	fuzz_check(engine_table_new(&scene->tables, &scene->engine) == 0);
 }
 
@@ -187,7 +187,7 @@ static void add_file(struct scene *scene, const struct header *header, const voi
 /* Takes the bytes over; those of no table are none of the file's. */
 static void add_table(struct scene *scene, void *bytes, size_t size)
 {
-	struct image_table_entry *entry = calloc(1, sizeof(*entry));
+	struct stored_table *entry = calloc(1, sizeof(*entry));
 
 	fuzz_check(entry);
 	if (!unwind_table_view(bytes, size, &entry->table)) {

@@ -3,7 +3,7 @@
 
 #include "live-unwinder/rule-cache.h"
 
-int rule_cache_init(struct rule_cache *cache, struct tables *tables)
+int rule_cache_init(struct rule_cache *cache, struct table_store *tables)
 {
 	cache->tables = tables;
 	return call_sites_new(tables->files, &cache->call_sites);
@@ -15,17 +15,17 @@ void rule_cache_deinit(struct rule_cache *cache)
 }
 
 /* Whether an entry says the same the next time. */
-static bool is_settled(const struct image_table_entry *entry)
+static bool is_settled(const struct stored_table *entry)
 {
 	return entry && entry->state != TABLE_PENDING &&
 	       (entry->state != TABLE_NO_FILE || !entry->image ||
 		entry->image->kind != WIRE_image_kind_FILE);
 }
 
-const struct image_table_entry *rule_cache_table(struct rule_cache *cache, uint64_t image)
+const struct stored_table *rule_cache_table(struct rule_cache *cache, uint64_t image)
 {
-	struct cached_table *cached = &cache->entries[image & (TABLES_CACHED - 1)];
-	const struct image_table_entry *entry;
+	struct cached_table *cached = &cache->entries[image & (TABLE_STORE_CACHED - 1)];
+	const struct stored_table *entry;
 
 	if (cache->n_removed != cache->tables->n_removed) {
 		memset(cache->entries, 0, sizeof(cache->entries));
@@ -33,13 +33,13 @@ const struct image_table_entry *rule_cache_table(struct rule_cache *cache, uint6
 	}
 	if (cached->image == image && cached->entry)
 		return cached->entry;
-	entry = tables_get(cache->tables, image);
+	entry = table_store_get(cache->tables, image);
 	cached->image = image;
 	cached->entry = is_settled(entry) ? entry : NULL;
 	return entry;
 }
 
-const struct unwind_rule *rule_cache_look_up(const struct image_table_entry *entry, uint64_t offset)
+const struct unwind_rule *rule_cache_look_up(const struct stored_table *entry, uint64_t offset)
 {
 	const struct unwind_rule *given = image_user_rules_find(&entry->user_rules, offset);
 
@@ -51,19 +51,19 @@ const struct unwind_rule *rule_cache_look_up(const struct image_table_entry *ent
 /* Where the kernel, or a runtime, has made the return address there need be no call. */
 static bool needs_call(const struct unwind_rule *rule)
 {
-	return !(rule->flags & (UNWIND_FLAG_SIGNAL | UNWIND_FLAG_GIVEN)) &&
+	return !(rule->flags & (UNWIND_FLAG_SIGNAL | UNWIND_FLAG_USER_RULE)) &&
 	       rule->return_address != UNWIND_VALUE_UNDEFINED;
 }
 
-static bool lacks_call(struct rule_cache *cache, const struct image_table_entry *entry,
-		       uint64_t offset, const struct unwind_rule *rule)
+static bool lacks_call(struct rule_cache *cache, const struct stored_table *entry, uint64_t offset,
+		       const struct unwind_rule *rule)
 {
 	return needs_call(rule) && entry->image &&
 	       call_sites_find(cache->call_sites, entry->image->number, offset + 1) ==
 		       UNWIND_CALL_NONE;
 }
 
-bool rule_cache_look_for_call(struct rule_cache *cache, const struct image_table_entry *entry,
+bool rule_cache_look_for_call(struct rule_cache *cache, const struct stored_table *entry,
 			      uint64_t offset, const struct unwind_rule *rule)
 {
 	bool lacks = lacks_call(cache, entry, offset, rule);

@@ -8,11 +8,11 @@
 
 #include "common/base/hash.h"
 #include "live-unwinder/call-sites.h"
-#include "live-unwinder/tables.h"
+#include "live-unwinder/table-store.h"
 
 enum {
-	RULES_CACHED = 16384, /* a power of two */
-	TABLES_CACHED = 64,   /* a power of two */
+	RULES_CACHED = 16384,	 /* a power of two */
+	TABLE_STORE_CACHED = 64, /* a power of two */
 	/* Flags of what is kept: whether a call returns to the place behind, once it was looked at.
 	 */
 	RULE_CALL = 1 << 29,
@@ -27,31 +27,30 @@ struct cached_rule {
 
 struct cached_table {
 	uint64_t image;
-	const struct image_table_entry *entry; /* NULL: nothing is here */
+	const struct stored_table *entry; /* NULL: nothing is here */
 };
 
 enum { CACHE_LINE = 64 };
 
 struct rule_cache {
 	struct cached_rule rules[RULES_CACHED]; /* two a cache line, none across two */
-	struct cached_table entries[TABLES_CACHED];
+	struct cached_table entries[TABLE_STORE_CACHED];
 	uint64_t n_removed; /* of the tables, when they were kept */
-	struct tables *tables;
+	struct table_store *tables;
 	struct call_sites *call_sites; /* owned */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Of memory that is all zero, as it is large; `tables` is borrowed. 0 or -ENOMEM. */
-int rule_cache_init(struct rule_cache *cache, struct tables *tables);
+int rule_cache_init(struct rule_cache *cache, struct table_store *tables);
 void rule_cache_deinit(struct rule_cache *cache);
 
-/* The table of an image, as tables_get(). */
-const struct image_table_entry *rule_cache_table(struct rule_cache *cache, uint64_t image);
+/* The table of an image, as table_store_get(). */
+const struct stored_table *rule_cache_table(struct rule_cache *cache, uint64_t image);
 
 /* The rule at an offset in the file of a table, past what is kept; NULL: none. */
-const struct unwind_rule *rule_cache_look_up(const struct image_table_entry *entry,
-					     uint64_t offset);
+const struct unwind_rule *rule_cache_look_up(const struct stored_table *entry, uint64_t offset);
 
-static inline uint64_t cached_rule_place(const struct image_table_entry *entry, uint64_t offset)
+static inline uint64_t cached_rule_place(const struct stored_table *entry, uint64_t offset)
 {
 	return (uint64_t)entry->id << 32 | (uint32_t)offset;
 }
@@ -63,7 +62,7 @@ static inline struct cached_rule *cached_rule_at(struct rule_cache *cache, uint6
 
 /* The rule at an offset; NULL: none. It stays until the next call. */
 static inline const struct unwind_rule *rule_cache_find(struct rule_cache *cache,
-							const struct image_table_entry *entry,
+							const struct stored_table *entry,
 							uint64_t offset)
 {
 	uint64_t place = cached_rule_place(entry, offset);
@@ -85,13 +84,12 @@ static inline const struct unwind_rule *rule_cache_find(struct rule_cache *cache
 }
 
 /* Looks at the bytes in front of the place behind an offset, where the rule is `rule`. */
-bool rule_cache_look_for_call(struct rule_cache *cache, const struct image_table_entry *entry,
+bool rule_cache_look_for_call(struct rule_cache *cache, const struct stored_table *entry,
 			      uint64_t offset, const struct unwind_rule *rule);
 
 /* Whether what has returned there came from no call. */
-static inline bool rule_cache_lacks_call(struct rule_cache *cache,
-					 const struct image_table_entry *entry, uint64_t offset,
-					 const struct unwind_rule *rule)
+static inline bool rule_cache_lacks_call(struct rule_cache *cache, const struct stored_table *entry,
+					 uint64_t offset, const struct unwind_rule *rule)
 {
 	if (rule->flags & (RULE_CALL | RULE_NO_CALL))
 		return rule->flags & RULE_NO_CALL;

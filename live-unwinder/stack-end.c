@@ -48,9 +48,9 @@ enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
 /* What an expression, or a place that it leads to, comes to. */
 enum finding {
 	FINDING_VALUE,
-	FINDING_CUT,   /* it needs what was not captured */
-	FINDING_WRONG, /* it needs what is at no user address */
-	FINDING_ODD,   /* it is of no usual form */
+	FINDING_TRUNCATED,   /* it needs what was not captured */
+	FINDING_INVALID,     /* it needs what is at no user address */
+	FINDING_UNSUPPORTED, /* it is of no usual form */
 };
 
 enum { OPERANDS_MAX = 4 };
@@ -64,7 +64,7 @@ struct operands {
 static enum finding push(struct operands *operands, uint64_t value)
 {
 	if (operands->n == OPERANDS_MAX)
-		return FINDING_ODD;
+		return FINDING_UNSUPPORTED;
 	operands->list[operands->n++] = value;
 	return FINDING_VALUE;
 }
@@ -74,9 +74,9 @@ static enum finding push_register(const struct stack_end_question *question,
 				  struct operands *operands, uint64_t number, uint64_t offset)
 {
 	if (number >= ARCH_REGISTERS_MAX || !question->has_register[question->arch->sp])
-		return FINDING_ODD;
+		return FINDING_UNSUPPORTED;
 	if (!question->has_register[number])
-		return FINDING_CUT;
+		return FINDING_TRUNCATED;
 	return push(operands, question->registers[number] + offset);
 }
 
@@ -86,12 +86,12 @@ static enum finding dereference(const struct stack_end_question *question,
 	uint64_t *top;
 
 	if (operands->n == 0)
-		return FINDING_ODD;
+		return FINDING_UNSUPPORTED;
 	top = &operands->list[operands->n - 1];
 	if (stack_read_word(&question->stack, question->stack_start, *top, top))
 		return FINDING_VALUE;
 	*question->missing = *top;
-	return *top >> USER_BITS ? FINDING_WRONG : FINDING_CUT;
+	return *top >> USER_BITS ? FINDING_INVALID : FINDING_TRUNCATED;
 }
 
 /* The operations that compilers and assemblers use for frames, but for those of a PLT. */
@@ -109,11 +109,11 @@ static enum finding operate(const struct stack_end_question *question, const Dwa
 		return dereference(question, operands);
 	case DW_OP_plus_uconst:
 		if (operands->n == 0)
-			return FINDING_ODD;
+			return FINDING_UNSUPPORTED;
 		operands->list[operands->n - 1] += op->number;
 		return FINDING_VALUE;
 	default:
-		return FINDING_ODD;
+		return FINDING_UNSUPPORTED;
 	}
 }
 
@@ -128,7 +128,7 @@ static enum finding evaluate(const struct stack_end_question *question, const Dw
 	if (finding != FINDING_VALUE)
 		return finding;
 	if (operands.n != 1)
-		return FINDING_ODD;
+		return FINDING_UNSUPPORTED;
 	*ret = operands.list[0];
 	return FINDING_VALUE;
 }
@@ -143,12 +143,12 @@ static enum finding find_return_address(const struct stack_end_question *questio
 	size_t n;
 
 	if (dwarf_frame_cfa(row, &ops, &n) < 0)
-		return FINDING_ODD;
+		return FINDING_UNSUPPORTED;
 	finding = evaluate(question, ops, n, 0, &cfa);
 	if (finding != FINDING_VALUE)
 		return finding;
 	if (dwarf_frame_register(row, question->arch->return_address, memory, &ops, &n) < 0)
-		return FINDING_ODD;
+		return FINDING_UNSUPPORTED;
 	return evaluate(question, ops, n, cfa, ret);
 }
 
@@ -162,11 +162,11 @@ enum wire_stack_end stack_end_of_registers(const struct stack_end_question *ques
 	switch (find_return_address(question, row, &where)) {
 	case FINDING_VALUE:
 		break;
-	case FINDING_CUT:
+	case FINDING_TRUNCATED:
 		return WIRE_stack_end_TRUNCATED;
-	case FINDING_WRONG:
+	case FINDING_INVALID:
 		return WIRE_stack_end_BAD_UNWIND_INFO;
-	case FINDING_ODD: /* it may have read the stack itself: judge by the frame */
+	case FINDING_UNSUPPORTED: /* it may have read the stack itself: judge by the frame */
 		if (!question->has_register[question->arch->sp])
 			return WIRE_stack_end_BAD_UNWIND_INFO;
 		where = question->registers[question->arch->sp];

@@ -61,7 +61,7 @@ static int set_up(void **state)
 {
 	const struct wire_hello hello = { .machine = EM_AARCH64 };
 
-	world_init(&world, &hello, TABLES_WAIT);
+	world_init(&world, &hello, TABLE_STORE_WAIT);
 	assert_int_equal(engine_table_new(&world.tables, &table), 0);
 	image = made_elf(&arch_aarch64, functions, N_FUNCTIONS, 0);
 	add_bytes(&world, IMAGE, image.bytes, image.n);
@@ -173,7 +173,7 @@ static void give_signal_frame(void)
 	char *text, id[FILE_ID_TEXT_SIZE];
 	int n;
 
-	assert_non_null(image_files_get(&world.files, whose));
+	assert_non_null(elf_cache_get(&world.files, whose));
 	file_id_text(&whose->file_id, id);
 	n = asprintf(&text,
 		     "file-id:%s 0x%" PRIx64 "-0x%" PRIx64

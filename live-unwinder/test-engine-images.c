@@ -83,7 +83,7 @@ static void give(enum function function, const char *rule)
 	char *text;
 	int n;
 
-	assert_non_null(image_files_get(&world.files, whose));
+	assert_non_null(elf_cache_get(&world.files, whose));
 	file_id_text(&whose->file_id, id);
 	n = asprintf(&text, "file-id:%s 0x%" PRIx64 "-0x%" PRIx64 " %s", id, start,
 		     start + MADE_FUNCTION, rule);
@@ -98,8 +98,8 @@ static void test_a_rule_that_a_person_gave_where_there_is_none(void **state)
 	set_register(RBP, address_of_word(1));
 	SAMPLE(in(GAP), 0, address_of_word(6), in(SP_16), 0, in(BOTTOM));
 	ASSERT_STACK(COMPLETE, in(GAP), in(SP_16), in(BOTTOM));
-	assert_int_equal(answer.n_confirmable, 1);
-	assert_true(answer.is_overruled);
+	assert_int_equal(answer.n_verifiable, 1);
+	assert_true(answer.contradicts_cfi);
 }
 
 static void test_a_rule_that_a_person_gave_is_believed_before_the_file(void **state)
@@ -107,7 +107,7 @@ static void test_a_rule_that_a_person_gave_is_believed_before_the_file(void **st
 	give(SP_16, "cfa=rsp+24 ra=cfa-8");
 	SAMPLE(in(PLAIN), in(SP_16), in(PLAIN), 0, in(BOTTOM));
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
-	assert_int_equal(answer.n_confirmable, 2);
+	assert_int_equal(answer.n_verifiable, 2);
 }
 
 static void test_a_person_may_say_that_there_is_no_caller(void **state)
@@ -171,7 +171,7 @@ static void test_an_image_that_is_no_elf_file(void **state)
 	assert_ptr_equal(answer.failed_image, other);
 }
 
-static void test_an_image_that_the_stream_has_not_told(void **state)
+static void test_an_image_that_the_stream_has_not_reported(void **state)
 {
 	add_mapping(&world, process, SECOND, SECOND_START, 0x1000, 0);
 	SAMPLE(in(PLAIN), SECOND_START + 8, in(BOTTOM));
@@ -264,7 +264,7 @@ static void add_bottoms(uint64_t number)
 	made_deinit(&elf);
 }
 
-static void test_images_that_share_a_slot_are_told_apart(void **state)
+static void test_images_that_share_a_slot_are_reported_apart(void **state)
 {
 	add_bottoms(IMAGE + 4096);
 	for (size_t i = 0; i < 3; i++) {
@@ -273,7 +273,7 @@ static void test_images_that_share_a_slot_are_told_apart(void **state)
 	}
 }
 
-static void test_places_that_share_a_slot_are_told_apart(void **state)
+static void test_places_that_share_a_slot_are_reported_apart(void **state)
 {
 	add_bottoms(SECOND);
 	for (size_t i = 0; i < MANY * MADE_FUNCTION; i++) {
@@ -303,14 +303,14 @@ int main(void)
 		TEST(test_elfutils_is_not_cut_elsewhere),
 		TEST(test_a_file_that_is_not_there),
 		TEST(test_an_image_that_is_no_elf_file),
-		TEST(test_an_image_that_the_stream_has_not_told),
+		TEST(test_an_image_that_the_stream_has_not_reported),
 		TEST(test_a_sample_in_memory_without_a_file_is_one_frame),
 		TEST(test_an_image_that_is_undecided_is_asked_for_again),
 		TEST(test_several_images_in_one_stack),
 		TEST(test_several_mappings_of_one_image),
 		TEST(test_another_process_shares_rules_but_no_addresses),
-		TEST(test_images_that_share_a_slot_are_told_apart),
-		TEST(test_places_that_share_a_slot_are_told_apart),
+		TEST(test_images_that_share_a_slot_are_reported_apart),
+		TEST(test_places_that_share_a_slot_are_reported_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void test_a_realigned_frame(void **state)
 	       in(BOTTOM));
 	set_register(RBP, address_of_word(2));
 	ASSERT_STACK(COMPLETE, in(REALIGNED), in(FP), in(BOTTOM));
-	assert_int_equal(answer.n_confirmable, 0);
+	assert_int_equal(answer.n_verifiable, 0);
 }
 
 static void test_a_realigned_frame_before_it_is_left(void **state)
@@ -88,7 +88,7 @@ static void test_a_realigned_frame_before_it_is_left(void **state)
 	set_register(RBP, address_of_word(1));
 	set_register(R10, address_of_word(4));
 	ASSERT_STACK(COMPLETE, in(LEAVING), in(FP), in(BOTTOM));
-	assert_int_equal(answer.n_confirmable, 0);
+	assert_int_equal(answer.n_verifiable, 0);
 }
 
 /* Unless the code was seen to pop it: elfutils takes the word there for it. */
@@ -98,8 +98,8 @@ static void test_a_realigned_frame_without_its_place_has_no_frame_pointer(void *
 	set_register(RBP, address_of_word(3));
 	set_register(R10, address_of_word(2));
 	ASSERT_STACK(BAD_UNWIND_INFO, in(LEAVING), in(FP));
-	assert_int_equal(answer.n_confirmable, 1);
-	assert_true(answer.is_overruled);
+	assert_int_equal(answer.n_verifiable, 1);
+	assert_true(answer.contradicts_cfi);
 }
 
 static void test_a_stub_has_pushed_nothing_before_its_limit(void **state)
@@ -173,13 +173,13 @@ static void test_what_a_signal_interrupted_has_all_its_registers(void **state)
 static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
 {
 	struct image *written = image_table_find(&world.identity.images, IMAGE);
-	struct image_table_entry *entry;
-	struct unwinding judge;
+	struct stored_table *entry;
+	struct unwinding reference;
 
 	world.files.unix_time_ahead = 1;
-	image_files_get(&world.files, written)->modified = 1001;
-	entry = (struct image_table_entry *)tables_get(&world.tables, IMAGE);
-	assert_int_equal(entry->not_before, 1000 + IMAGE_FILES_TICK_NS);
+	elf_cache_get(&world.files, written)->modified = 1001;
+	entry = (struct stored_table *)table_store_get(&world.tables, IMAGE);
+	assert_int_equal(entry->not_before, 1000 + ELF_CACHE_TICK_NS);
 	SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
 	sample.time = entry->not_before;
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
@@ -189,26 +189,26 @@ static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
 	assert_int_equal(answer.frames[0].mapping, 0);
 	assert_int_equal(answer.end, WIRE_stack_end_IMAGE_UNAVAILABLE);
 	assert_ptr_equal(answer.failed_image, made_image());
-	judge = answer;
-	judge.frames = judge_frames;
-	engine_dwfl_unwind(dwfl, &judge);
-	assert_int_equal(judge.n_frames, 3);
-	engine_table_cut(table, &judge);
-	assert_true(unwinding_is_same(&answer, &judge));
-	entry->not_before = sample.time + TABLES_WRITTEN_WITHIN_NS + 1; /* in the future */
+	reference = answer;
+	reference.frames = compare_frames;
+	engine_dwfl_unwind(dwfl, &reference);
+	assert_int_equal(reference.n_frames, 3);
+	engine_table_cut(table, &reference);
+	assert_true(unwinding_is_same(&answer, &reference));
+	entry->not_before = sample.time + TABLE_STORE_WRITTEN_WITHIN_NS + 1; /* in the future */
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
 }
 
 /* What has no time, or one of all bits, is older than nothing. */
 static void test_a_sample_of_any_time_of_a_file_that_was_not_written_to(void **state)
 {
-	static const uint64_t times[] = { 0, 1, TABLES_WRITTEN_WITHIN_NS, UINT64_MAX - 1,
+	static const uint64_t times[] = { 0, 1, TABLE_STORE_WRITTEN_WITHIN_NS, UINT64_MAX - 1,
 					  UINT64_MAX };
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
 		sample.time = times[i];
-		assert_int_equal(tables_get(&world.tables, IMAGE)->not_before, 0);
+		assert_int_equal(table_store_get(&world.tables, IMAGE)->not_before, 0);
 		ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
 	}
 }

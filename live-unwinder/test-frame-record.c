@@ -49,7 +49,7 @@ static struct frame_record record;
 
 static int set_up(void **state)
 {
-	world_init(&world, &(struct wire_hello){ 0 }, TABLES_WAIT);
+	world_init(&world, &(struct wire_hello){ 0 }, TABLE_STORE_WAIT);
 	file = made_elf(arch_host(), functions, N_FUNCTIONS, 0);
 	add_bytes(&world, FILE_IMAGE, file.bytes, file.n);
 	add_image(&world, CODE_IMAGE, WIRE_image_kind_ANONYMOUS, "//anon");

@@ -106,7 +106,7 @@ static struct engine_table *table;
 static struct engine_dwfl *dwfl;
 static uint64_t stack[WORDS], registers[ARCH_REGISTERS_MAX];
 static struct wire_sample sample;
-static struct wire_frame frames[FRAMES], judge_frames[FRAMES];
+static struct wire_frame frames[FRAMES], compare_frames[FRAMES];
 static struct user_rules user_rules;
 static struct unwinding answer;
 
@@ -117,7 +117,7 @@ static inline void forget_process(struct process *forgotten, void *arg)
 
 static inline void begin(const struct wire_hello *hello)
 {
-	world_init(&world, hello, TABLES_WAIT);
+	world_init(&world, hello, TABLE_STORE_WAIT);
 	world.identity.processes.forget = forget_process;
 	assert_int_equal(engine_table_new(&world.tables, &table), 0);
 	assert_int_equal(engine_dwfl_new(&world.files, &dwfl), 0);
@@ -192,20 +192,20 @@ static inline void sample_at(uint64_t pc, const uint64_t *words, size_t n)
 /* Unwinds; what comes from the caches is the same, and so is what elfutils says. */
 static inline enum engine_table_outcome unwind_in(struct process *where)
 {
-	struct unwinding judge, again;
+	struct unwinding reference, again;
 	enum engine_table_outcome outcome;
 
 	answer.sample = &sample;
 	answer.process = where;
-	judge = again = answer;
-	judge.frames = again.frames = judge_frames;
+	reference = again = answer;
+	reference.frames = again.frames = compare_frames;
 	outcome = engine_table_unwind(table, &answer);
 	assert_int_equal(engine_table_unwind(table, &again), outcome);
 	if (outcome != ENGINE_TABLE_OK)
 		return outcome;
 	assert_true(unwinding_is_same(&answer, &again));
-	engine_dwfl_unwind(dwfl, &judge);
-	assert_true(unwinding_is_confirmed(&answer, &judge));
+	engine_dwfl_unwind(dwfl, &reference);
+	assert_true(unwinding_is_confirmed(&answer, &reference));
 	return ENGINE_TABLE_OK;
 }
 

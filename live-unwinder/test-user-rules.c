@@ -111,7 +111,7 @@ static struct unwind_rule with_cfa(enum unwind_cfa cfa, int32_t offset)
 	};
 }
 
-static void test_a_cfa_is_told_in_every_form(void **state)
+static void test_a_cfa_is_reported_in_every_form(void **state)
 {
 	struct unwind_rule rule = with_cfa(UNWIND_CFA_REGISTER, 8);
 
@@ -160,7 +160,7 @@ static struct unwind_rule with_return_address(enum unwind_value value, int32_t o
 	};
 }
 
-static void test_a_return_address_is_told_in_every_form(void **state)
+static void test_a_return_address_is_reported_in_every_form(void **state)
 {
 	assert_rule("cfa=rsp+16 ra=cfa+8", with_return_address(UNWIND_VALUE_AT_CFA, 8));
 	assert_rule("cfa=rsp+16 ra=*(cfa-8)", with_return_address(UNWIND_VALUE_AT_CFA, -8));
@@ -176,7 +176,7 @@ static void test_a_return_address_is_told_in_every_form(void **state)
 		       with_return_address(UNWIND_VALUE_SAME, 0));
 }
 
-static void test_a_frame_pointer_is_told_in_every_form(void **state)
+static void test_a_frame_pointer_is_reported_in_every_form(void **state)
 {
 	static const struct {
 		const char *text;
@@ -582,10 +582,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fp_is_the_frame_that_it_says),
 		cmocka_unit_test(test_end_has_no_caller),
-		cmocka_unit_test(test_a_cfa_is_told_in_every_form),
+		cmocka_unit_test(test_a_cfa_is_reported_in_every_form),
 		cmocka_unit_test(test_offsets_have_31_bits_and_a_sign),
-		cmocka_unit_test(test_a_return_address_is_told_in_every_form),
-		cmocka_unit_test(test_a_frame_pointer_is_told_in_every_form),
+		cmocka_unit_test(test_a_return_address_is_reported_in_every_form),
+		cmocka_unit_test(test_a_frame_pointer_is_reported_in_every_form),
 		cmocka_unit_test(test_registers_have_the_numbers_of_their_psabi),
 		cmocka_unit_test(test_rules_that_say_nothing_or_too_much_are_refused),
 		cmocka_unit_test(test_values_that_mean_nothing_are_refused),

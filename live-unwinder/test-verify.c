@@ -40,7 +40,7 @@ static char directory[64], path[128];
 static uint64_t registers[] = { 1, 2, 3 };
 static struct wire_sample sample;
 static struct wire_frame frames[FRAMES], other_frames[FRAMES];
-static struct unwinding answer, judge;
+static struct unwinding answer, reference;
 
 static void add_images(struct process *process)
 {
@@ -63,7 +63,7 @@ static int set_up(void **state)
 	if (!mkdtemp(directory))
 		return -1;
 	snprintf(path, sizeof(path), "%s/dump", directory);
-	world_init(&world, &(struct wire_hello){ 0 }, TABLES_WAIT);
+	world_init(&world, &(struct wire_hello){ 0 }, TABLE_STORE_WAIT);
 	add_images(add_process(&world, 7));
 	sample = (struct wire_sample){
 		.time = 1000,
@@ -85,8 +85,8 @@ static int set_up(void **state)
 	memset(frames, 0, sizeof(frames));
 	frames[1].address = 5;
 	memcpy(other_frames, frames, sizeof(frames));
-	judge = answer;
-	judge.frames = other_frames;
+	reference = answer;
+	reference.frames = other_frames;
 	verify = (struct verify){ .dump_fd = -1, .every = 1 };
 	return 0;
 }
@@ -112,7 +112,7 @@ static void start_with_dump(void)
 
 static void compare(void)
 {
-	assert_int_equal(verify_compare(&verify, &world.identity, &answer, &judge), 0);
+	assert_int_equal(verify_compare(&verify, &world.identity, &answer, &reference), 0);
 }
 
 static void test_every_nth_is_due_from_the_first_on(void **state)
@@ -159,19 +159,19 @@ static void assert_differs(void)
 
 	compare();
 	assert_int_equal(*verify.n_different, before + 1);
-	judge = answer;
-	judge.frames = other_frames;
+	reference = answer;
+	reference.frames = other_frames;
 	memcpy(other_frames, frames, sizeof(frames));
 }
 
 static void test_whatever_differs_is_a_difference(void **state)
 {
 	start();
-	judge.end = WIRE_stack_end_TRUNCATED;
+	reference.end = WIRE_stack_end_TRUNCATED;
 	assert_differs();
-	judge.n_frames = 1;
+	reference.n_frames = 1;
 	assert_differs();
-	judge.failed_image = image_table_find(&world.identity.images, BY_STATE);
+	reference.failed_image = image_table_find(&world.identity.images, BY_STATE);
 	assert_differs();
 	other_frames[1].address++;
 	assert_differs();
@@ -292,7 +292,7 @@ static void reading_deinit(struct reading *reading)
 static void differ(size_t n)
 {
 	start_with_dump();
-	judge.end = WIRE_stack_end_TRUNCATED;
+	reference.end = WIRE_stack_end_TRUNCATED;
 	for (size_t i = 0; i < n; i++)
 		compare();
 	assert_int_equal(verify_finish(&verify, 2000), 0);
@@ -334,7 +334,7 @@ static void test_a_dump_holds_all_that_a_sample_needs(void **state)
 }
 
 /* Its bytes, what the image server has found, or its build-id: without them no file is opened. */
-static void test_a_dump_tells_how_images_are_had(void **state)
+static void test_a_dump_reports_how_images_are_had(void **state)
 {
 	_cleanup_reading_ struct reading reading;
 	const struct image *image;
@@ -402,7 +402,7 @@ int main(void)
 		TEST(test_a_dump_is_for_its_owner_alone),
 		TEST(test_a_dump_without_a_difference_is_a_stream),
 		TEST(test_a_dump_holds_all_that_a_sample_needs),
-		TEST(test_a_dump_tells_how_images_are_had),
+		TEST(test_a_dump_reports_how_images_are_had),
 		TEST(test_a_dump_names_no_image_server),
 		TEST(test_a_dump_ends_with_its_totals),
 		TEST(test_the_first_differences_alone_are_written),

@@ -4,37 +4,37 @@
 
 #include "common/stream/identity.h"
 #include "common/stage/test-stream.h"
-#include "live-unwinder/tables.h"
+#include "live-unwinder/table-store.h"
 #include "common/elf/test-elf-made.h"
 
 struct world {
 	struct test_stream stream;
 	struct identity identity;
-	struct image_files files;
+	struct elf_cache files;
 	struct table_cache cache; /* none, unless a test opens it */
-	struct tables tables;
+	struct table_store tables;
 	uint32_t n_mappings;
 };
 
 static inline void world_init(struct world *world, const struct wire_hello *hello,
-			      enum tables_patience patience)
+			      enum table_patience patience)
 {
 	memset(world, 0, sizeof(*world));
 	test_stream_init(&world->stream);
-	assert_int_equal(image_files_init(&world->files, &world->stream.stage,
-					  &world->identity.images, hello),
-			 0);
+	assert_int_equal(
+		elf_cache_init(&world->files, &world->stream.stage, &world->identity.images, hello),
+		0);
 	world->cache.dir_fd = -1;
-	tables_init(&world->tables, &world->files, &world->cache, patience);
+	table_store_init(&world->tables, &world->files, &world->cache, patience);
 }
 
 static inline void world_deinit(struct world *world)
 {
-	tables_deinit(&world->tables);
+	table_store_deinit(&world->tables);
 	table_cache_close(&world->cache);
 	identity_deinit(&world->identity);
-	image_files_deinit(&world->files);
-	counters_deinit(&world->stream.stage.own_counters);
+	elf_cache_deinit(&world->files);
+	counters_deinit(&world->stream.stage.run_counters);
 	test_stream_deinit(&world->stream);
 }
 

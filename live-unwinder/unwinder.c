@@ -65,11 +65,11 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 	 * Without a server the stream is a recorded one, which is to give the same again. What a
 	 * person has said of an image holds from its first sample on.
 	 */
-	tables_init(&self->tables, &self->files, &self->cache,
-		    self->engine == UNWINDER_TABLE || self->files.client.fd < 0 ||
-				    self->user_rules_path || self->arch != arch_host()
-			    ? TABLES_WAIT
-			    : TABLES_DO_WITHOUT);
+	table_store_init(&self->tables, &self->files, &self->cache,
+			 self->engine == UNWINDER_TABLE || self->files.client.fd < 0 ||
+					 self->user_rules_path || self->arch != arch_host()
+				 ? TABLE_STORE_WAIT
+				 : TABLE_STORE_DO_WITHOUT);
 	if (self->user_rules_path)
 		self->tables.user_rules = &self->user_rules;
 	/* Of a replayed file both times are not exactly the same moment. */
@@ -135,8 +135,8 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 	r = read_user_rules(stage, self);
 	if (r < 0)
 		return r;
-	recording_init(&self->recording, stage, &self->identity.images);
-	r = image_files_init(&self->files, stage, &self->identity.images, hello);
+	stack_file_init(&self->recording, stage, &self->identity.images);
+	r = elf_cache_init(&self->files, stage, &self->identity.images, hello);
 	if (self->files.client.was_refused)
 		stage_warn(stage, "whoever has the address of the image server is not it: files "
 				  "are opened by their paths");
@@ -182,7 +182,7 @@ static bool is_being_executed(const struct unwinding *unwinding)
 }
 
 /* Has elfutils judge what the tables have said, now and then. 0 or -errno of the dump. */
-static int judge(struct live_unwinder *self, const struct unwinding *unwinding)
+static int reference(struct live_unwinder *self, const struct unwinding *unwinding)
 {
 	struct unwinding other;
 
@@ -203,7 +203,7 @@ static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 
 		if (outcome == ENGINE_TABLE_OK) {
 			++*self->n_by_table;
-			return judge(self, unwinding);
+			return reference(self, unwinding);
 		}
 		++*self->n_left[outcome];
 	}
@@ -306,7 +306,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	int r;
 
 	if (sample.stack_image)
-		recording_fetch(&self->recording, &sample); /* else it goes on to refer to it */
+		stack_file_fetch(&self->recording, &sample); /* else it goes on to refer to it */
 	r = verify_result(stage, self, unwind_user(self, &unwinding));
 	if (r < 0)
 		return r;
@@ -318,7 +318,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 }
 
 /* What is inside of the allocator's caller is not of the program: frames of ours. */
-static void leave_out_inner(struct unwinding *unwinding, uint64_t caller)
+static void skip_inner(struct unwinding *unwinding, uint64_t caller)
 {
 	for (size_t i = 0; i < unwinding->n_frames; i++) {
 		if (unwinding->frames[i].address != caller)
@@ -359,7 +359,7 @@ int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *vie
 	if (r < 0)
 		return r;
 	count_end(stage, self, &unwinding);
-	leave_out_inner(&unwinding, record->caller);
+	skip_inner(&unwinding, record->caller);
 	stack.end = unwinding.end;
 	stack.frames = (struct wire_frames){ unwinding.frames, unwinding.n_frames };
 	return stage_put(stage, WIRE_RECORD_heap_stack, &stack);
@@ -370,7 +370,7 @@ int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view
 	struct live_unwinder *self = data;
 	const struct wire_image_exit *exit = view;
 
-	tables_forget(&self->tables, exit->image);
+	table_store_forget(&self->tables, exit->image);
 	engine_table_forget_image(self->table, exit->image);
 	engine_dwfl_forget_image(self->dwfl, exit->image);
 	forget_faults(self, exit->image);
@@ -378,7 +378,7 @@ int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view
 }
 
 /* Root may read all, but not in a sandbox, where nobody could ask who he is any more. */
-static void tell_of_denied(struct stage *stage, const struct image_files *files)
+static void report_denied(struct stage *stage, const struct elf_cache *files)
 {
 	bool is_sandbox_why = stage->sandbox_mode != STAGE_SANDBOX_OFF && getauxval(AT_EUID) == 0;
 
@@ -390,7 +390,7 @@ static void tell_of_denied(struct stage *stage, const struct image_files *files)
 }
 
 /* Of what a replayed stream knows by a build-id alone. */
-static void tell_of_untrusted(struct stage *stage, const struct file_trust *trust)
+static void report_untrusted(struct stage *stage, const struct file_trust *trust)
 {
 	if (!trust->n_refused)
 		return;
@@ -406,11 +406,11 @@ int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct live_unwinder *self = data;
 
-	if (!recording_was_good(&self->recording) && stage->exit_status == STAGE_EXIT_OK)
+	if (!stack_file_was_good(&self->recording) && stage->exit_status == STAGE_EXIT_OK)
 		stage->exit_status = STAGE_EXIT_FAILED;
 	identity_count_refused(&self->identity, stage);
-	tell_of_denied(stage, &self->files);
-	tell_of_untrusted(stage, &self->files.client.trust);
+	report_denied(stage, &self->files);
+	report_untrusted(stage, &self->files.client.trust);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
 }
 
@@ -433,13 +433,13 @@ void unwinder_deinit(void *data)
 
 	self->table = engine_table_free(self->table);
 	if (self->tables.files)
-		tables_deinit(&self->tables);
+		table_store_deinit(&self->tables);
 	user_rules_deinit(&self->user_rules);
 	table_cache_close(&self->cache);
 	self->dwfl = engine_dwfl_free(self->dwfl);
 	identity_deinit(&self->identity);
-	recording_deinit(&self->recording);
-	image_files_deinit(&self->files);
+	stack_file_deinit(&self->recording);
+	elf_cache_deinit(&self->files);
 	verify_deinit(&self->verify);
 	pair_map_deinit(&self->faults);
 	free(self->frames);

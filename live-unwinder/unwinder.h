@@ -3,10 +3,10 @@
 #pragma once
 
 #include "common/stream/identity.h"
-#include "common/elf/image-files.h"
+#include "common/elf/elf-cache.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/engine-table.h"
-#include "live-unwinder/recording.h"
+#include "live-unwinder/stack-file.h"
 #include "live-unwinder/verify.h"
 
 enum {
@@ -26,13 +26,13 @@ struct live_unwinder {
 	enum unwinder_engine engine;
 	size_t n_frames_max;
 	uint32_t stack_asked; /* bytes of each sample's, by the hello */
-	struct image_files files;
+	struct elf_cache files;
 	struct stack_file recording;
 	bool keeps_tables; /* on disk, for the next time */
 	struct table_cache cache;
 	const char *user_rules_path; /* of a file of rules, or NULL */
 	struct user_rules user_rules;
-	struct tables tables;
+	struct table_store tables;
 	struct engine_table *table;
 	struct engine_dwfl *dwfl;
 	struct verify verify;

@@ -17,17 +17,17 @@ static uint64_t last_code(const struct unwinding *unwinding)
 	return last->address - !(last->flags & WIRE_frame_flags_EXACT);
 }
 
-enum wire_stack_end unwinding_end_in(struct image *image, struct image_files *files)
+enum wire_stack_end unwinding_end_in(struct image *image, struct elf_cache *files)
 {
 	if (image->kind == WIRE_image_kind_ANONYMOUS || image->kind == WIRE_image_kind_SPECIAL)
 		return WIRE_stack_end_NO_UNWIND_INFO;
-	if (!image_files_get(files, image))
-		return image_files_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO
-							 : WIRE_stack_end_IMAGE_UNAVAILABLE;
+	if (!elf_cache_get(files, image))
+		return elf_cache_has_other_data(image) ? WIRE_stack_end_NO_UNWIND_INFO
+						       : WIRE_stack_end_IMAGE_UNAVAILABLE;
 	return 0;
 }
 
-enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct image_files *files)
+enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct elf_cache *files)
 {
 	const struct mapping *mapping =
 		mapping_table_find(process_mappings(unwinding->process), last_code(unwinding));
@@ -60,14 +60,14 @@ enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding
 		       : WIRE_stack_end_TRUNCATED;
 }
 
-bool unwinding_is_process_entry(const struct unwinding *unwinding, struct image_files *files,
+bool unwinding_is_process_entry(const struct unwinding *unwinding, struct elf_cache *files,
 				uint64_t sp)
 {
 	uint64_t code = last_code(unwinding), address;
 	const struct mapping *mapping =
 		mapping_table_find(process_mappings(unwinding->process), code);
 	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;
-	struct elf_image *file = image ? image_files_get(files, image) : NULL;
+	struct elf_image *file = image ? elf_cache_get(files, image) : NULL;
 
 	return file && file->entry &&
 	       elf_image_address(file, code - mapping->start + mapping->offset, &address) &&
@@ -104,17 +104,17 @@ static bool is_same_place(const struct wire_frame *a, const struct wire_frame *b
 	return a->address == b->address && a->mapping == b->mapping;
 }
 
-bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *judge)
+bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *reference)
 {
-	size_t n = answer->is_overruled ? answer->n_confirmable : judge->n_frames;
+	size_t n = answer->contradicts_cfi ? answer->n_verifiable : reference->n_frames;
 
-	if (unwinding_is_same(answer, judge))
+	if (unwinding_is_same(answer, reference))
 		return true;
-	if (!answer->n_confirmable || judge->n_frames < answer->n_confirmable ||
+	if (!answer->n_verifiable || reference->n_frames < answer->n_verifiable ||
 	    n > answer->n_frames)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (!is_same_place(&answer->frames[i], &judge->frames[i]))
+		if (!is_same_place(&answer->frames[i], &reference->frames[i]))
 			return false;
 	return true;
 }

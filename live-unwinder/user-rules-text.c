@@ -26,11 +26,11 @@ struct parser {
 
 /* What a line has told about its rule. */
 enum {
-	TOLD_CFA = 1,
-	TOLD_RETURN_ADDRESS = 2,
-	TOLD_FP = 4,
-	TOLD_ALL = 8, /* a word that is a rule by itself */
-	TOLD_SIGNAL = 16,
+	HAS_CFA = 1,
+	HAS_RETURN_ADDRESS = 2,
+	HAS_FP = 4,
+	HAS_ALL = 8, /* a word that is a rule by itself */
+	HAS_SIGNAL = 16,
 };
 
 static bool fail(struct parser *parser, const char *text)
@@ -217,14 +217,14 @@ static bool parse_fp(struct parser *parser, struct part *part, struct unwind_rul
 }
 
 /* Makes sure that nothing is told twice. */
-static bool tell(struct parser *parser, unsigned int what, unsigned int *told)
+static bool set_part(struct parser *parser, unsigned int what, unsigned int *given)
 {
-	const unsigned int parts = TOLD_CFA | TOLD_RETURN_ADDRESS | TOLD_FP;
+	const unsigned int parts = HAS_CFA | HAS_RETURN_ADDRESS | HAS_FP;
 
-	if (*told & what)
+	if (*given & what)
 		return fail(parser, "something is said twice");
-	*told |= what;
-	if (*told & TOLD_ALL && *told & parts)
+	*given |= what;
+	if (*given & HAS_ALL && *given & parts)
 		return fail(parser, "'fp' and 'end' stand for a whole rule");
 	return true;
 }
@@ -235,13 +235,13 @@ static bool tell(struct parser *parser, unsigned int what, unsigned int *told)
  * frame, so that this CFA is only the least that it can be.
  */
 static bool parse_plain_word(struct parser *parser, const struct part *word,
-			     struct unwind_rule *rule, unsigned int *told)
+			     struct unwind_rule *rule, unsigned int *given)
 {
 	const uint32_t flags = rule->flags;
 
 	if (is_word(word, "signal")) {
 		rule->flags |= UNWIND_FLAG_SIGNAL;
-		return tell(parser, TOLD_SIGNAL, told);
+		return set_part(parser, HAS_SIGNAL, given);
 	}
 	if (is_word(word, "fp"))
 		*rule = (struct unwind_rule){
@@ -261,15 +261,15 @@ static bool parse_plain_word(struct parser *parser, const struct part *word,
 	else
 		return false;
 	rule->flags = flags;
-	return tell(parser, TOLD_ALL, told);
+	return set_part(parser, HAS_ALL, given);
 }
 
 static bool parse_rule_word(struct parser *parser, struct part *word, struct unwind_rule *rule,
-			    unsigned int *told)
+			    unsigned int *given)
 {
 	uint8_t number;
 
-	if (parse_plain_word(parser, word, rule, told))
+	if (parse_plain_word(parser, word, rule, given))
 		return true;
 	if (parser->wrong)
 		return false;
@@ -277,32 +277,32 @@ static bool parse_rule_word(struct parser *parser, struct part *word, struct unw
 		return fail(parser, "a rule is 'fp', 'end', or cfa=..., ra=... and possibly the "
 				    "frame pointer; 'signal' may follow");
 	if (take(word, "cfa="))
-		return tell(parser, TOLD_CFA, told) && parse_cfa(parser, word, rule);
+		return set_part(parser, HAS_CFA, given) && parse_cfa(parser, word, rule);
 	if (take(word, "ra="))
-		return tell(parser, TOLD_RETURN_ADDRESS, told) &&
+		return set_part(parser, HAS_RETURN_ADDRESS, given) &&
 		       parse_place(parser, word, parser->arch->base->return_address,
 				   &rule->return_address, &rule->return_address_offset);
 	if (!take_register(parser, word, &number))
 		return false;
 	if (number != parser->arch->base->fp || !take(word, "="))
 		return fail(parser, "of a caller's registers, only the frame pointer is followed");
-	return tell(parser, TOLD_FP, told) && parse_fp(parser, word, rule);
+	return set_part(parser, HAS_FP, given) && parse_fp(parser, word, rule);
 }
 
 static bool parse_rule(struct parser *parser, struct part *line, struct unwind_rule *rule)
 {
-	unsigned int told = 0;
+	unsigned int given = 0;
 	struct part word;
 
 	*rule = (struct unwind_rule){ .fp = UNWIND_VALUE_SAME };
 	while (take_word(line, &word))
-		if (!parse_rule_word(parser, &word, rule, &told))
+		if (!parse_rule_word(parser, &word, rule, &given))
 			return false;
-	if (told & TOLD_ALL)
+	if (given & HAS_ALL)
 		return true;
-	if (!(told & TOLD_CFA))
+	if (!(given & HAS_CFA))
 		return fail(parser, "a rule says how to get to the caller: 'fp', 'end' or cfa=...");
-	return told & TOLD_RETURN_ADDRESS || fail(parser, "cfa=... lacks its ra=...");
+	return given & HAS_RETURN_ADDRESS || fail(parser, "cfa=... lacks its ra=...");
 }
 
 static bool parse_address(struct parser *parser, struct part *part, uint64_t *ret)

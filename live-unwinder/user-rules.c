@@ -12,7 +12,7 @@
 #include "common/base/binary-search.h"
 #include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 #include "live-unwinder/user-rules-text.h"
 #include "live-unwinder/user-rules.h"
 
@@ -134,7 +134,7 @@ int user_rules_read(const struct unwind_arch *arch, const char *path, struct use
 {
 	char *text;
 	size_t size;
-	int r = whole_file_read(path, USER_RULES_SIZE_MAX, &text, &size);
+	int r = read_file(path, USER_RULES_SIZE_MAX, &text, &size);
 
 	if (r == -EFBIG) {
 		*error = (struct user_rules_error){ .text = "the file is larger than 64 MiB" };
@@ -314,7 +314,7 @@ int user_rules_of_image(const struct user_rules *user_rules, const struct elf_im
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < all.n; i++)
-		all.list[i].rule.flags |= UNWIND_FLAG_GIVEN;
+		all.list[i].rule.flags |= UNWIND_FLAG_USER_RULE;
 	ret->n = all.n;
 	ret->list = take_pointer(all.list);
 	return 0;

@@ -150,11 +150,11 @@ static int dump(struct verify *verify, const struct identity *identity,
 }
 
 int verify_compare(struct verify *verify, const struct identity *identity,
-		   const struct unwinding *answer, const struct unwinding *judge)
+		   const struct unwinding *answer, const struct unwinding *reference)
 {
 	++*verify->n_compared;
-	if (unwinding_is_confirmed(answer, judge))
+	if (unwinding_is_confirmed(answer, reference))
 		return 0;
 	++*verify->n_different;
-	return dump(verify, identity, judge);
+	return dump(verify, identity, reference);
 }

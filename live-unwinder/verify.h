@@ -37,4 +37,4 @@ struct unwinding verify_begin(const struct verify *verify, const struct unwindin
 /* Counts whether both answered alike, and writes the sample down if not. 0 or -errno of the dump.
  */
 int verify_compare(struct verify *verify, const struct identity *identity,
-		   const struct unwinding *answer, const struct unwinding *judge);
+		   const struct unwinding *answer, const struct unwinding *reference);

@@ -25,9 +25,9 @@ static bool is_changing(uint32_t pid, void *arg)
 
 static int maps_code(const struct perf_event_header *header, void *arg)
 {
-	const struct record_mmap2 *mmap = (const void *)header;
+	const struct perf_record_mmap2 *mmap = (const void *)header;
 
-	return record_is_whole(header) && header->type == PERF_RECORD_MMAP2 &&
+	return perf_record_is_whole(header) && header->type == PERF_RECORD_MMAP2 &&
 	       mmap->pid == *(uint32_t *)arg;
 }
 
@@ -106,7 +106,7 @@ static int prepare_waits(struct stage *stage, struct perf_source *self)
 	return in_kernel ? prepare_program(self) : prepare_records(stage, self);
 }
 
-static const char *why_not_told(int error)
+static const char *why_not_emitted(int error)
 {
 	switch (error) {
 	case -EINVAL:
@@ -130,7 +130,7 @@ static int watch_kernel_code(struct stage *stage, struct perf_source *self)
 	stage_warn(stage,
 		   "code that comes into the kernel from now on (BPF programs) has no names, or "
 		   "wrong ones: %s",
-		   why_not_told(r));
+		   why_not_emitted(r));
 	return 0;
 }
 

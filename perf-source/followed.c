@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "perf-source/followed.h"
 
 void followed_init(struct followed *followed)
@@ -65,9 +65,9 @@ bool followed_has_sample(const struct followed *followed, uint32_t pid)
 /* Whose a record is: its process, or of a fork the parent's; 0: nobody's. */
 static uint32_t owner_of(const struct perf_event_header *header)
 {
-	const struct record_mmap2 *mmap = (const void *)header;
-	const struct record_comm *comm = (const void *)header;
-	const struct record_task *task = (const void *)header;
+	const struct perf_record_mmap2 *mmap = (const void *)header;
+	const struct perf_record_comm *comm = (const void *)header;
+	const struct perf_record_task *task = (const void *)header;
 
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
@@ -86,7 +86,8 @@ static uint32_t owner_of(const struct perf_event_header *header)
 static bool begins_command(const struct followed *followed, const struct perf_event_header *header)
 {
 	return followed->awaited && header->type == PERF_RECORD_COMM &&
-	       owner_of(header) == followed->awaited && record_comm_is_exec((const void *)header);
+	       owner_of(header) == followed->awaited &&
+	       perf_record_comm_is_exec((const void *)header);
 }
 
 bool followed_concerns(const struct followed *followed, const struct perf_event_header *header)
@@ -97,7 +98,7 @@ bool followed_concerns(const struct followed *followed, const struct perf_event_
 }
 
 /* A child is what its parent is, whoever had its number before. */
-static void take_fork(struct followed *followed, const struct record_task *task, bool concerns)
+static void take_fork(struct followed *followed, const struct perf_record_task *task, bool concerns)
 {
 	if (task->pid == task->parent_pid)
 		return;
@@ -109,7 +110,7 @@ static void take_fork(struct followed *followed, const struct record_task *task,
 
 bool followed_take(struct followed *followed, const struct perf_event_header *header)
 {
-	const struct record_task *task = (const void *)header;
+	const struct perf_record_task *task = (const void *)header;
 	bool concerns = followed_concerns(followed, header);
 
 	if (begins_command(followed, header))

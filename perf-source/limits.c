@@ -49,7 +49,7 @@ void limits_choose_stack_size(struct perf_source_options *options)
 
 	if (options->stack_size)
 		return;
-	options->stack_size = RECORD_STACK_MAX;
+	options->stack_size = PERF_RECORD_STACK_MAX;
 	if (!has_rings || options->has_waits ||
 	    bytes_a_second(options) > RING_SECONDS_PART * RING_DEFAULT_MAX)
 		options->stack_size = STACK_OF_SMALL_RINGS;

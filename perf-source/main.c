@@ -235,9 +235,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->rate = number;
 		return 0;
 	case 's':
-		if (!parse_number(arg, 8, RECORD_STACK_MAX, "K", &number) || (uint64_t)number % 8)
+		if (!parse_number(arg, 8, PERF_RECORD_STACK_MAX, "K", &number) ||
+		    (uint64_t)number % 8)
 			stage_usage_error(state, "-s takes a multiple of 8 up to %d, not '%s'",
-					  RECORD_STACK_MAX, arg);
+					  PERF_RECORD_STACK_MAX, arg);
 		options->stack_size = number;
 		return 0;
 	case 'd':

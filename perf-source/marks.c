@@ -186,7 +186,7 @@ static bool take(struct marks *marks, uint64_t until, struct mark *ret)
 	return has_one;
 }
 
-int marks_tell(struct marks *marks, struct stage *stage, struct processes *processes,
+int marks_emit(struct marks *marks, struct stage *stage, struct processes *processes,
 	       uint64_t until)
 {
 	struct mark mark;
@@ -205,7 +205,7 @@ int marks_tell(struct marks *marks, struct stage *stage, struct processes *proce
 			r = processes_of_sample(processes, mark.pid, 0, mark.time, &record.process);
 		if (r == 0)
 			r = stage_put(stage, WIRE_RECORD_mark, &record);
-		marks->n_told++;
+		marks->n_emitted++;
 	}
 	return r;
 }

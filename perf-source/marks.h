@@ -39,7 +39,7 @@ struct marks {
 	pthread_mutex_t lock;
 	struct mark *waiting; /* a ring */
 	size_t first, n;
-	uint64_t n_told, n_refused;
+	uint64_t n_emitted, n_refused;
 	uint64_t oldest; /* time of the first that waits; UINT64_MAX: none */
 };
 
@@ -62,7 +62,7 @@ static inline bool marks_have(const struct marks *marks, uint64_t until)
 }
 
 /* Tells the marks up to a time. 0 or -errno of the output. */
-int marks_tell(struct marks *marks, struct stage *stage, struct processes *processes,
+int marks_emit(struct marks *marks, struct stage *stage, struct processes *processes,
 	       uint64_t until);
 
 /* Takes a datagram apart: false: it is no mark. `text` ends with a zero byte, and is changed. */

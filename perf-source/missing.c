@@ -108,7 +108,7 @@ static uint64_t hidden_since(const struct perf_source *self)
 										      : 0;
 }
 
-static void tell(struct perf_source *self, struct stage *stage, uint64_t n, uint64_t expected)
+static void emit(struct perf_source *self, struct stage *stage, uint64_t n, uint64_t expected)
 {
 	uint64_t hidden = hidden_since(self);
 
@@ -150,7 +150,7 @@ static uint64_t drop_known(struct stage *stage, const char *reason, uint64_t n, 
 	return missing - n;
 }
 
-void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
+void missing_emit(struct perf_source *self, struct stage *stage, uint64_t lost)
 {
 	const struct event_setup *setup = &self->event_set.setup;
 	struct cpu_time time;
@@ -177,5 +177,5 @@ void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost)
 		missing =
 			drop_known(stage, "kernel-side", samples_in(self, time.kernel_ns), missing);
 	if (missing >= MISSING_MIN && missing >= expected / TOLERANCE_PART)
-		tell(self, stage, missing, expected);
+		emit(self, stage, missing, expected);
 }

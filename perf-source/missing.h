@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/stage/stage.h"
 #include "perf-source/cpu-time.h"
 
@@ -40,4 +40,4 @@ void missing_take_throttle(struct perf_source *self, struct stage *stage, uint32
 			   size_t ring, uint64_t time);
 
 /* At the end, `lost` samples have been counted: counts what is missing beside them, and says so. */
-void missing_tell(struct perf_source *self, struct stage *stage, uint64_t lost);
+void missing_emit(struct perf_source *self, struct stage *stage, uint64_t lost);

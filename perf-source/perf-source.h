@@ -65,7 +65,7 @@ struct perf_source {
 	struct scheduler *scheduler;	      /* owned; NULL: no marks of it */
 	struct gauges gauges;
 	struct marks marks;
-	uint64_t lost_told; /* samples and events that LOST records told of */
+	uint64_t lost_emitted; /* samples and events that LOST records told of */
 	bool must_read_again;
 	uint64_t read_again_at; /* all processes, not before */
 	uint64_t images_checked_at;

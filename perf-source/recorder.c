@@ -22,15 +22,16 @@ enum {
 /* PERF_SAMPLE_RAW: an event of our BPF program. */
 static int take_raw(struct perf_source *self, const struct merge_record *record)
 {
-	const struct record_raw *raw = (const void *)record->header;
+	const struct perf_record_raw *raw = (const void *)record->header;
 
-	if (!record_raw_has(raw, 0, 0) || !event_set_find_event(&self->event_set, raw->event_id))
+	if (!perf_record_raw_has(raw, 0, 0) ||
+	    !event_set_find_event(&self->event_set, raw->event_id))
 		return 0;
 	return self->off_cpu.backend->take_switch(&self->off_cpu, record->header, record->time);
 }
 
 /* They are of two moments. */
-static void lose_registers(struct stage *stage, struct record_sample *sample)
+static void lose_registers(struct stage *stage, struct perf_record_sample *sample)
 {
 	++*counters_get(&stage->counters, "samples", "registers-being-written");
 	sample->abi = sample->n_registers = sample->stack_size = 0;
@@ -42,13 +43,14 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 	enum ring_kind kind = event_set_ring_kind(&self->event_set, record->ring);
 	const struct recorded_event *event = NULL;
 	struct sample_of_event of = { 0 };
-	struct record_sample sample;
+	struct perf_record_sample sample;
 
 	if (kind == RING_SWITCHES)
 		return take_raw(self, record);
-	if (record_parse_sample(record->header,
-				kind == RING_WAITS ? RECORD_SAMPLE_RAW_TYPE : RECORD_SAMPLE_TYPE,
-				&sample))
+	if (perf_record_parse_sample(record->header,
+				     kind == RING_WAITS ? PERF_RECORD_SAMPLE_RAW_TYPE
+							: PERF_RECORD_SAMPLE_TYPE,
+				     &sample))
 		event = event_set_find_event(&self->event_set, sample.event_id);
 	if (!event) {
 		stage_miss(stage, "damaged", 1);
@@ -70,13 +72,13 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 static int take_lost(struct stage *stage, struct perf_source *self,
 		     const struct merge_record *record)
 {
-	const struct record_lost *lost = (const void *)record->header;
-	const struct record_id *id = record_id(record->header);
+	const struct perf_record_lost *lost = (const void *)record->header;
+	const struct perf_record_id *id = perf_record_id(record->header);
 	struct wire_lost out = { .time = record->time, .cpu = id ? id->cpu : 0, .n = lost->n };
 
 	switch (event_set_ring_kind(&self->event_set, record->ring)) {
 	case RING_SAMPLES:
-		self->lost_told += lost->n;
+		self->lost_emitted += lost->n;
 		break;
 	case RING_SWITCHES:
 		if (self->scheduler)
@@ -121,7 +123,7 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 	const void *data = record->header;
 	int r;
 
-	if (!record_is_whole(record->header)) {
+	if (!perf_record_is_whole(record->header)) {
 		++*counters_get(&stage->counters, "refused", "short-records");
 		return 0;
 	}
@@ -168,14 +170,14 @@ static int hand_over(struct stage *stage, struct perf_source *self)
 }
 
 /* What does not come from the kernel's rings, in the order of time with what does. */
-static int tell_others(struct stage *stage, struct perf_source *self, uint64_t until)
+static int emit_others(struct stage *stage, struct perf_source *self, uint64_t until)
 {
 	int r = 0;
 
 	if (gauges_have(&self->gauges, until))
-		r = gauges_tell(&self->gauges, stage, until);
+		r = gauges_emit(&self->gauges, stage, until);
 	if (r == 0 && marks_have(&self->marks, until))
-		r = marks_tell(&self->marks, stage, &self->processes, until);
+		r = marks_emit(&self->marks, stage, &self->processes, until);
 	return r;
 }
 
@@ -212,7 +214,7 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 		stage->last_time = record.time;
 		if (event_set_ring_kind(&self->event_set, record.ring) == RING_SIDEBAND)
 			note_taken(self, &record);
-		r = tell_others(stage, self, record.time);
+		r = emit_others(stage, self, record.time);
 		if (r == 0)
 			r = take(stage, self, &record);
 		if (r < 0)
@@ -226,11 +228,11 @@ static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 		}
 	}
 	if (until < UINT64_MAX - 1)
-		r = tell_others(stage, self, until);
+		r = emit_others(stage, self, until);
 	if (r == 0)
 		r = off_cpu_emit_sums(&self->off_cpu, self->merge.last_time);
 	if (r == 0)
-		r = processes_bury(&self->processes, self->merge.last_time);
+		r = processes_reap(&self->processes, self->merge.last_time);
 	if (r == 0)
 		r = processes_sweep(&self->processes, self->merge.last_time);
 	return r < 0 ? r : hand_over(stage, self);
@@ -246,8 +248,8 @@ static int read_again_if_lost(struct perf_source *self)
 	self->must_read_again = false;
 	r = processes_read_all_again(&self->processes, self->merge.last_time);
 	/* Where there are many processes, it is not to take up much of the time. */
-	self->read_again_at =
-		now + READ_ALL_AGAIN_NS + (clock_now(CLOCK_MONOTONIC) - now) * PROCESSES_MEND_SHARE;
+	self->read_again_at = now + READ_ALL_AGAIN_NS +
+			      (clock_now(CLOCK_MONOTONIC) - now) * PROCESSES_RESTORE_SHARE;
 	return r;
 }
 
@@ -265,7 +267,7 @@ static int check_images(struct perf_source *self)
 }
 
 /* Whoever waits for a recording of processes is to know why it is over. */
-static void tell_end(struct stage *stage, const struct perf_source_options *options)
+static void emit_end(struct stage *stage, const struct perf_source_options *options)
 {
 	if (options->command) /* it was to last as long as that */
 		return;
@@ -280,7 +282,7 @@ static int is_news(const struct perf_event_header *event, void *arg)
 	const struct perf_source *self = arg;
 
 	if (self->follows &&
-	    (!record_is_whole(event) || !followed_concerns(&self->followed, event)))
+	    (!perf_record_is_whole(event) || !followed_concerns(&self->followed, event)))
 		return 0;
 	return processes_is_news(&self->processes, event);
 }
@@ -303,7 +305,7 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 			r = read_again_if_lost(self);
 		goes_on = ring_poll_wait(polled);
 		if (!goes_on)
-			tell_end(stage, &self->options);
+			emit_end(stage, &self->options);
 		if (self->options.duration &&
 		    clock_now(CLOCK_MONOTONIC) - begun >= self->options.duration)
 			goes_on = false;
@@ -327,7 +329,7 @@ static int finish(struct stage *stage, struct perf_source *self)
 	if (stopped_at < self->merge.last_time)
 		stopped_at = self->merge.last_time;
 	if (r == 0)
-		r = tell_others(stage, self, stopped_at);
+		r = emit_others(stage, self, stopped_at);
 	if (r == 0 && self->event_set.has_waits) {
 		silent_threads_find(stage, &self->off_cpu, self->options.pids,
 				    self->options.n_pids);
@@ -336,12 +338,12 @@ static int finish(struct stage *stage, struct perf_source *self)
 	if (r == 0 && self->scheduler)
 		r = scheduler_finish(self->scheduler, stopped_at);
 	if (r == 0)
-		r = tell_others(stage, self, UINT64_MAX - 1);
+		r = emit_others(stage, self, UINT64_MAX - 1);
 	if (r == 0)
 		r = images_take_states(&self->images);
 	perf_source_count(stage, self);
 	if (self->options.command)
-		command_tell_crash(&self->command, stage, self->options.command[0]);
+		command_emit_crash(&self->command, stage, self->options.command[0]);
 	stage->end_time = clock_now(CLOCK_MONOTONIC);
 	return r;
 }
@@ -392,7 +394,7 @@ int perf_source_close(struct stage *stage, void *data)
 	if (self->options.command)
 		command_end(&self->command, stage);
 	image_server_wait(&self->server, stage_must_stop);
-	image_server_count(&self->server, &stage->own_counters);
+	image_server_count(&self->server, &stage->run_counters);
 	return 0;
 }
 

@@ -143,7 +143,7 @@ static int open_process(struct perf_source *self, size_t i)
 }
 
 /* Of several, those that have ended meanwhile are left out, if any is there still. */
-static void leave_out_ended(struct stage *stage, struct perf_source_options *options)
+static void skip_ended(struct stage *stage, struct perf_source_options *options)
 {
 	size_t n = 0, n_all = options->n_pids;
 
@@ -164,7 +164,7 @@ static void leave_out_ended(struct stage *stage, struct perf_source_options *opt
 
 static int open_processes(struct stage *stage, struct perf_source *self)
 {
-	leave_out_ended(stage, &self->options);
+	skip_ended(stage, &self->options);
 	self->pid_fds = calloc(self->options.n_pids, sizeof(*self->pid_fds));
 	if (!self->pid_fds)
 		return -ENOMEM;
@@ -307,7 +307,7 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 
 		if (!has_program(self, &setup->events[i]))
 			continue;
-		*filter = (struct sample_filter){ .program_fd = -1, .left_out_fd = -1 };
+		*filter = (struct sample_filter){ .program_fd = -1, .skipped_fd = -1 };
 		if (setup->events[i].filter)
 			r = sample_filter_parse(setup->events[i].filter, filter, NULL);
 		if (r == 0)
@@ -332,7 +332,7 @@ static void prepare_waits(struct perf_source *self)
 	struct event_setup *setup = &self->event_set.setup;
 
 	setup->has_switch_program =
-		self->options.all && event_kernel_tells_lost() &&
+		self->options.all && event_kernel_reports_lost() &&
 		switch_program_init(&self->switch_program, cpus_highest() + 1) == 0;
 	if (!setup->has_switch_program && pid_namespace_is_initial())
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);

@@ -9,7 +9,7 @@
 #include "common/proc/proc.h"
 #include "perf-source/silent-threads.h"
 
-enum { CALLS_MAX = 8, CALL_SIZE = 32, TOLD_SIZE = CALLS_MAX * (CALL_SIZE + 16) };
+enum { CALLS_MAX = 8, CALL_SIZE = 32, CALLS_TEXT_SIZE = CALLS_MAX * (CALL_SIZE + 16) };
 
 struct silent_threads {
 	struct off_cpu *off_cpu;
@@ -71,14 +71,14 @@ static int find(uint32_t tid, void *arg)
 }
 
 /* ", 2 in futex, 1 in read" */
-static const char *calls_text(const struct silent_threads *silent, char ret[static TOLD_SIZE])
+static const char *calls_text(const struct silent_threads *silent, char ret[static CALLS_TEXT_SIZE])
 {
 	size_t size = 0;
 
 	*ret = 0;
 	for (size_t i = 0; i < silent->n_calls; i++)
-		size += snprintf(ret + size, TOLD_SIZE - size, ", %zu in %s", silent->calls[i].n,
-				 silent->calls[i].name);
+		size += snprintf(ret + size, CALLS_TEXT_SIZE - size, ", %zu in %s",
+				 silent->calls[i].n, silent->calls[i].name);
 	return ret;
 }
 
@@ -86,7 +86,7 @@ void silent_threads_find(struct stage *stage, struct off_cpu *off_cpu, const pid
 			 size_t n_pids)
 {
 	struct silent_threads silent = { .off_cpu = off_cpu };
-	char calls[TOLD_SIZE];
+	char calls[CALLS_TEXT_SIZE];
 
 	for (size_t i = 0; i < n_pids; i++) {
 		silent.pid = pids[i];

@@ -18,10 +18,10 @@ static void count_lost(struct stage *stage, struct perf_source *self)
 {
 	const struct event_set *events = &self->event_set;
 	bool is_exact = !events->setup.no_lost_format;
-	uint64_t lost = is_exact ? event_set_lost(events, RING_SAMPLES) : self->lost_told;
+	uint64_t lost = is_exact ? event_set_lost(events, RING_SAMPLES) : self->lost_emitted;
 
 	stage_miss(stage, STAGE_KERNEL_LOST, lost);
-	missing_tell(self, stage, lost);
+	missing_emit(self, stage, lost);
 	if (!is_exact || (!events->has_waits && !self->scheduler))
 		return;
 	*counters_get(&stage->counters, "events", "switches-lost") =
@@ -36,7 +36,7 @@ void perf_source_count(struct stage *stage, struct perf_source *self)
 
 	count_lost(stage, self);
 	for (size_t i = 0; i < self->n_filters; i++)
-		add(stage, "samples", "not-wanted", sample_filter_left_out(&self->filters[i]));
+		add(stage, "samples", "not-wanted", sample_filter_skipped(&self->filters[i]));
 	add_some(stage, "refused", "processes",
 		 self->followed.n_refused + follow_program_count_refused(&self->followed.program));
 	add_some(stage, "refused", "marks", self->marks.n_refused);

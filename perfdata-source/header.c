@@ -37,7 +37,7 @@ static void take_build_id(struct perf_header *header, const uint8_t *at, size_t 
 	uint16_t misc;
 
 	if (size <= BUILD_ID_EVENT || header->n_build_ids == HEADER_BUILD_IDS_MAX) {
-		header->n_left_out++;
+		header->n_skipped++;
 		return;
 	}
 	if (GROWING_LIST_MAKE_ROOM(header->build_ids, header->n_build_ids) < 0)
@@ -66,7 +66,7 @@ static void take_build_ids(struct perf_header *header, const uint8_t *at, size_t
 		at += record.size;
 		size -= record.size;
 	}
-	header->n_left_out += size != 0;
+	header->n_skipped += size != 0;
 }
 
 /* A text behind its size. */
@@ -101,7 +101,7 @@ static void take_feature(struct perf_header *header, uint64_t id, const uint8_t 
 			header->n_cpus = half_word(at);
 		break;
 	case FEATURE_EVENT_DESC:
-		header->n_left_out += !events_take_names(&header->events, at, size);
+		header->n_skipped += !events_take_names(&header->events, at, size);
 		break;
 	case FEATURE_SAMPLE_TIME:
 		if (size >= 8)
@@ -177,7 +177,7 @@ static int read_features(struct perf_header *header, const struct input *input, 
 		if (data && input_read_at(input, section.offset, data, section.size) == 0)
 			take_feature(header, id, data, section.size);
 		else
-			header->n_left_out++;
+			header->n_skipped++;
 	}
 	return 0;
 }
@@ -201,7 +201,7 @@ static int read_file_header(struct perf_header *header, const struct input *inpu
 		return r;
 	/* A recording that was killed has neither. */
 	if (header->data_size && read_features(header, input, bytes + 72))
-		header->n_left_out++;
+		header->n_skipped++;
 	return 0;
 }
 

@@ -48,7 +48,7 @@ struct perf_header {
 	bool is_directory;   /* the samples are in files beside this one */
 	bool is_zstd;
 	const char *compression; /* E_COMPRESSED: the program that undoes it */
-	uint64_t n_left_out;	 /* features that were damaged or too large */
+	uint64_t n_skipped;	 /* features that were damaged or too large */
 };
 
 /* Reads it, up to the first record. 0, a positive outcome, or -errno. */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/file/own-file.h"
+#include "common/file/owned-file.h"
 #include "perfdata-source/input.h"
 
 const char *perfdata_outcome_text(enum perfdata_outcome outcome)
@@ -35,7 +35,7 @@ const char *perfdata_outcome_text(enum perfdata_outcome outcome)
 static int map_file(struct input *input, size_t size)
 {
 	off_t at = lseek(input->fd, 0, SEEK_CUR);
-	void *map = file_map_in_order(input->fd, size);
+	void *map = owned_file_map_sequential(input->fd, size);
 
 	if (map == MAP_FAILED)
 		return -errno;
@@ -57,7 +57,7 @@ int input_open(struct input *input, const char *path)
 	}
 	input->is_seekable = fstat(input->fd, &status) == 0 && S_ISREG(status.st_mode);
 	if (input->is_seekable && status.st_size) {
-		input->is_our_own = file_is_our_own(&status);
+		input->is_our_own = owned_file_is_ours(&status);
 		return map_file(input, status.st_size);
 	}
 	input->buffer = malloc(INPUT_BUFFER);

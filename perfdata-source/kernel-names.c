@@ -13,7 +13,7 @@
 #include "common/image-server/image-client.h"
 #include "common/stream/kallsyms.h"
 #include "common/source/kernel-build-id.h"
-#include "common/file/own-file.h"
+#include "common/file/owned-file.h"
 #include "perfdata-source/kernel-names.h"
 
 #define ANOTHER_BOOT "the machine was started anew since it was recorded"
@@ -25,7 +25,7 @@ static int open_copy(const struct kernel_names *names)
 	struct stat status;
 
 	if (image_open_copy(names->build_id, names->build_id_size, "kallsyms", &fd) < 0 ||
-	    fstat(fd, &status) < 0 || !file_is_our_own(&status))
+	    fstat(fd, &status) < 0 || !owned_file_is_ours(&status))
 		return -1;
 	return take_fd(&fd);
 }
@@ -55,7 +55,7 @@ void kernel_names_close(struct kernel_names *names)
 		close(names->copy_fd);
 }
 
-void kernel_names_take(struct kernel_names *names, const struct record_mmap2 *mapping)
+void kernel_names_take(struct kernel_names *names, const struct perf_record_mmap2 *mapping)
 {
 	const size_t prefix = strlen(KERNEL_NAMES_IMAGE);
 
@@ -63,9 +63,9 @@ void kernel_names_take(struct kernel_names *names, const struct record_mmap2 *ma
 		names->has_modules = true;
 		return;
 	}
-	if (names->is_told) /* the kernel itself is told first */
+	if (names->is_emitted) /* the kernel itself is told first */
 		return;
-	names->is_told = true;
+	names->is_emitted = true;
 	snprintf(names->symbol, sizeof(names->symbol), "%s", mapping->path + prefix);
 	names->address = mapping->offset;
 }

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/source/register-writers.h"
 #include "common/stage/stage.h"
 #include "perfdata-source/input.h"
@@ -32,7 +32,7 @@ struct kernel_names {
 	 */
 	char symbol[KERNEL_NAMES_SYMBOL];
 	uint64_t address;
-	bool is_told;	  /* these two */
+	bool is_emitted;  /* these two */
 	bool has_modules; /* now, or when it was recorded */
 	bool is_settled;
 	struct register_writers writers; /* known once it is settled */
@@ -43,12 +43,12 @@ void kernel_names_open(struct kernel_names *names);
 void kernel_names_close(struct kernel_names *names);
 
 /* A mapping of the kernel's, of itself or of a module. */
-void kernel_names_take(struct kernel_names *names, const struct record_mmap2 *mapping);
+void kernel_names_take(struct kernel_names *names, const struct perf_record_mmap2 *mapping);
 
 /* Whether the kernel was told of, and nobody has asked for its names yet. */
 static inline bool kernel_names_is_due(const struct kernel_names *names)
 {
-	return names->is_told && !names->is_settled;
+	return names->is_emitted && !names->is_settled;
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "perfdata-source/layout.h"
 
 /* Those of newer headers than the oldest that this builds with. */

@@ -129,17 +129,17 @@ static int skip_what_follows(struct records *records, const struct perf_event_he
 static int take_compressed(struct records *records, const struct perf_event_header *header,
 			   const uint8_t *bytes)
 {
-	uint64_t size = header->size - sizeof(*header), told;
+	uint64_t size = header->size - sizeof(*header), emitted;
 
 	bytes += sizeof(*header);
 	if (header->type == RECORD_COMPRESSED2) { /* padded, and so its size stands in front */
-		if (size < sizeof(told))
+		if (size < sizeof(emitted))
 			return PERFDATA_E_DAMAGED;
-		memcpy(&told, bytes, sizeof(told));
-		if (told > size - sizeof(told))
+		memcpy(&emitted, bytes, sizeof(emitted));
+		if (emitted > size - sizeof(emitted))
 			return PERFDATA_E_DAMAGED;
-		bytes += sizeof(told);
-		size = told;
+		bytes += sizeof(emitted);
+		size = emitted;
 	}
 	return decompress(records, bytes, size);
 }

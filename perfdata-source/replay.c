@@ -213,7 +213,7 @@ static size_t find_build_id(const char *path, const uint8_t **ret, void *arg)
 static int take_lost(struct stage *stage, struct perfdata_replay *replay,
 		     const struct ordered *record, uint64_t time)
 {
-	const struct record_lost *lost = (const void *)record->bytes;
+	const struct perf_record_lost *lost = (const void *)record->bytes;
 	struct parsed_id id = { 0 };
 	struct wire_lost out = { .time = time };
 
@@ -222,7 +222,7 @@ static int take_lost(struct stage *stage, struct perfdata_replay *replay,
 	layout_parse_id(&record->event->layout, record->bytes, &id);
 	out.cpu = id.cpu;
 	out.n = lost->n;
-	stage_sum(stage, &replay->n_lost_told, lost->n);
+	stage_sum(stage, &replay->n_lost_emitted, lost->n);
 	return stage_put(stage, WIRE_RECORD_lost, &out);
 }
 
@@ -275,7 +275,7 @@ static int let_go(struct stage *stage, struct perfdata_replay *replay, uint64_t 
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = take(stage, replay, &replay->order.list[i]);
 	if (r == 0)
-		r = processes_bury(&replay->processes, stage->last_time);
+		r = processes_reap(&replay->processes, stage->last_time);
 	if (r == 0)
 		r = processes_sweep(&replay->processes, stage->last_time);
 	if (r == 0)
@@ -579,15 +579,15 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 
 static void count(struct stage *stage, struct perfdata_replay *replay)
 {
-	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_told;
+	uint64_t lost = replay->n_lost ? replay->n_lost : replay->n_lost_emitted;
 
 	stage_miss(stage, STAGE_KERNEL_LOST, lost);
 	*counters_get(&stage->counters, "processes", "incarnations") = replay->processes.n_upids;
 	processes_warn_of_refused(&replay->processes);
 	if (replay->order.n_forced)
 		*counters_get(&stage->counters, "events", "order-forced") = replay->order.n_forced;
-	if (replay->header.n_left_out)
-		*counters_get(&stage->counters, "refused", "features") = replay->header.n_left_out;
+	if (replay->header.n_skipped)
+		*counters_get(&stage->counters, "refused", "features") = replay->header.n_skipped;
 	if (replay->samples.values.n_refused)
 		*counters_get(&stage->counters, "refused", "group-values") =
 			replay->samples.values.n_refused;
@@ -628,7 +628,7 @@ int replay_run(struct stage *stage, void *data)
 	if (r < 0)
 		return r;
 	count(stage, replay);
-	samples_warn_of_left_out(stage, replay);
+	samples_warn_of_skipped(stage, replay);
 	return outcome ? fail(stage, replay, outcome) : 0;
 }
 

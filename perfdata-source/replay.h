@@ -19,8 +19,8 @@ enum { REPLAY_FILES_MAX = 4096 }; /* of a recording by several threads */
 struct samples {
 	/* Of each number of an event (events.h) that of the stream, from 1 on; 0: not told yet. */
 	uint8_t stream_number[EVENTS_MAX];
-	uint32_t n_told, n_left_out; /* events */
-	uint64_t n_samples_left_out;
+	uint32_t n_emitted, n_skipped; /* events */
+	uint64_t n_samples_skipped;
 	struct group_values values;
 };
 
@@ -45,9 +45,9 @@ struct perfdata_replay {
 	struct images images;
 	struct processes processes;
 	struct samples samples;
-	uint64_t n_lost_told, n_lost; /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
-	int early_outcome;	      /* of what was read before the hello */
-	bool has_host;		      /* the file was recorded by this very kernel */
+	uint64_t n_lost_emitted, n_lost; /* PERF_RECORD_LOST, PERF_RECORD_LOST_SAMPLES */
+	int early_outcome;		 /* of what was read before the hello */
+	bool has_host;			 /* the file was recorded by this very kernel */
 	struct kernel_names kernel_names;
 };
 

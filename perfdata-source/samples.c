@@ -18,7 +18,7 @@ static int put_event(struct stage *stage, struct perfdata_replay *replay, uint32
 	bool is_clock = event_is_clock(events_first(events, number));
 	char title[EVENT_NAME_SIZE];
 	struct wire_event event = {
-		.number = replay->samples.n_told++,
+		.number = replay->samples.n_emitted++,
 		.kind = WIRE_event_kind_ON_CPU,
 		.unit = is_clock ? WIRE_event_unit_NANOSECONDS : WIRE_event_unit_EVENTS,
 	};
@@ -43,24 +43,24 @@ int samples_begin(struct stage *stage, struct perfdata_replay *replay)
 }
 
 /* Goes no further: there is no room for its event. */
-static void leave_out(struct stage *stage, struct samples *samples, const struct event *event)
+static void skip(struct stage *stage, struct samples *samples, const struct event *event)
 {
 	uint64_t *n = counters_get(&stage->counters, "too-many-events", event->name);
 
-	samples->n_left_out += *n == 0;
-	samples->n_samples_left_out++;
+	samples->n_skipped += *n == 0;
+	samples->n_samples_skipped++;
 	++*n;
 	stage_drop(stage, "too-many-events", 1);
 }
 
-void samples_warn_of_left_out(struct stage *stage, const struct perfdata_replay *replay)
+void samples_warn_of_skipped(struct stage *stage, const struct perfdata_replay *replay)
 {
-	if (replay->samples.n_left_out)
+	if (replay->samples.n_skipped)
 		stage_warn(stage,
 			   "%" PRIu64 " samples of %" PRIu32
 			   " events are left out (too-many-events of "
 			   "--stats names them): a stream has %d events at most",
-			   replay->samples.n_samples_left_out, replay->samples.n_left_out,
+			   replay->samples.n_samples_skipped, replay->samples.n_skipped,
 			   WIRE_EVENTS_MAX);
 }
 
@@ -74,7 +74,7 @@ static size_t take_chain(const struct parsed_sample *sample, uint64_t side, uint
 	for (uint64_t i = 0; i < sample->n_chain && n < n_max; i++) {
 		uint64_t address = layout_word(sample->chain, i);
 
-		if (address >= (uint64_t)-RECORD_CONTEXT_MARKS)
+		if (address >= (uint64_t)-PERF_RECORD_CONTEXT_MARKS)
 			context = address;
 		else if (context == side)
 			ret[n++] = address;
@@ -137,8 +137,8 @@ static int put_sample(struct stage *stage, struct perfdata_replay *replay,
 		return 0;
 	}
 	if (!samples->stream_number[event->number]) {
-		if (samples->n_told == WIRE_EVENTS_MAX) {
-			leave_out(stage, samples, event);
+		if (samples->n_emitted == WIRE_EVENTS_MAX) {
+			skip(stage, samples, event);
 			return 0;
 		}
 		r = put_event(stage, replay, event->number);

@@ -12,4 +12,4 @@ int samples_take(struct stage *stage, struct perfdata_replay *replay, const stru
 		 uint64_t time);
 
 /* Behind the last one: of how many events there were too many. */
-void samples_warn_of_left_out(struct stage *stage, const struct perfdata_replay *replay);
+void samples_warn_of_skipped(struct stage *stage, const struct perfdata_replay *replay);

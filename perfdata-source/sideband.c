@@ -25,12 +25,12 @@ struct old_mmap {
 };
 
 union canonical {
-	struct record_mmap2 mmap;
-	struct record_comm comm;
-	struct record_task task;
-	struct record_ksymbol ksymbol;
-	uint64_t words[(sizeof(struct record_mmap2) + PROC_PATH_MAX + 16 +
-			sizeof(struct record_id)) /
+	struct perf_record_mmap2 mmap;
+	struct perf_record_comm comm;
+	struct perf_record_task task;
+	struct perf_record_ksymbol ksymbol;
+	uint64_t words[(sizeof(struct perf_record_mmap2) + PROC_PATH_MAX + 16 +
+			sizeof(struct perf_record_id)) /
 		       8];
 };
 
@@ -57,7 +57,7 @@ static bool make_canonical(const struct ordered *record, size_t fixed, union can
 	memset(ret, 0, sizeof(*ret));
 	memcpy(ret, record->bytes, fixed);
 	memcpy((char *)ret + fixed, text, size);
-	ret->mmap.header.size = fixed + ((size + 8) & ~7UL) + sizeof(struct record_id);
+	ret->mmap.header.size = fixed + ((size + 8) & ~7UL) + sizeof(struct perf_record_id);
 	return true;
 }
 
@@ -73,9 +73,10 @@ static bool make_mmap(const struct ordered *record, union canonical *ret)
 	if (!text)
 		return false;
 	memset(ret, 0, sizeof(*ret));
-	ret->mmap = (struct record_mmap2){
+	ret->mmap = (struct perf_record_mmap2){
 		.header = { PERF_RECORD_MMAP2, 0,
-			    sizeof(ret->mmap) + ((size + 8) & ~7UL) + sizeof(struct record_id) },
+			    sizeof(ret->mmap) + ((size + 8) & ~7UL) +
+				    sizeof(struct perf_record_id) },
 		.pid = old->pid,
 		.tid = old->tid,
 		.start = old->start,
@@ -91,7 +92,7 @@ static bool make_mmap(const struct ordered *record, union canonical *ret)
  * perf marks forks that it has made up (tools/perf/util/synthetic-events.c), since 4.20: before
  * that they had no time where others have one.
  */
-static bool is_made_up(const struct ordered *record)
+static bool is_synthetic(const struct ordered *record)
 {
 	return record->bytes->misc & MISC_FORK_EXEC ||
 	       (ordered_has_time(record) && record->time == 0);
@@ -99,13 +100,13 @@ static bool is_made_up(const struct ordered *record)
 
 static int take_task(struct perfdata_replay *replay, const struct ordered *record, uint64_t time)
 {
-	struct record_task task;
+	struct perf_record_task task;
 
 	memcpy(&task, record->bytes, sizeof(task));
 	if (record->bytes->type == PERF_RECORD_EXIT)
 		return processes_exit(&replay->processes, &task, time);
 	/* What perf has found in /proc at its start has mappings of its own to follow. */
-	if (is_made_up(record) && task.pid != task.parent_pid)
+	if (is_synthetic(record) && task.pid != task.parent_pid)
 		task.parent_pid = 0;
 	return processes_fork(&replay->processes, &task, time);
 }
@@ -121,8 +122,8 @@ int sideband_take(struct stage *stage, struct perfdata_replay *replay, const str
 {
 	union canonical canonical;
 
-	if (!record_is_whole(record->bytes) || (record->bytes->type == PERF_RECORD_MMAP &&
-						record->bytes->size < sizeof(struct old_mmap)))
+	if (!perf_record_is_whole(record->bytes) || (record->bytes->type == PERF_RECORD_MMAP &&
+						     record->bytes->size < sizeof(struct old_mmap)))
 		return refuse(stage);
 	switch (record->bytes->type) {
 	case PERF_RECORD_MMAP:

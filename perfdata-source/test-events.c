@@ -57,7 +57,7 @@ static void test_attrs_of_impossible_sizes(void **state)
 	}
 }
 
-static void test_several_attrs_are_told_apart_by_their_ids(void **state)
+static void test_several_attrs_are_emitted_apart_by_their_ids(void **state)
 {
 	begin_file(136, 5);
 	assert_int_equal(read_file(), 0);
@@ -192,7 +192,7 @@ static void test_names(void **state)
 	put_names(3, (const char *const[]){ "cpu-clock:u", "", "sched:\033[1m\tswitch" });
 	assert_int_equal(read_file(), 0);
 	events_settle(&header.events, arch_host());
-	assert_int_equal(header.n_left_out, 0);
+	assert_int_equal(header.n_skipped, 0);
 	assert_int_equal(header.events.n_numbers, 3);
 	assert_title(0, "cpu-clock:u");
 	assert_title(1, "cpu-clock"); /* by what it counts */
@@ -207,7 +207,7 @@ static void test_names_of_other_events_are_not_believed(void **state)
 	set_type(1, PERF_TYPE_RAW, 0xc0);
 	assert_int_equal(read_file(), 0);
 	events_settle(&header.events, arch_host());
-	assert_int_equal(header.n_left_out, 1);
+	assert_int_equal(header.n_skipped, 1);
 	assert_title(0, "a");
 	assert_title(1, "type-4/config=0xc0/");
 	close_file();
@@ -354,7 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_attrs_of_other_sizes),
 		cmocka_unit_test(test_attrs_of_impossible_sizes),
-		cmocka_unit_test(test_several_attrs_are_told_apart_by_their_ids),
+		cmocka_unit_test(test_several_attrs_are_emitted_apart_by_their_ids),
 		cmocka_unit_test(test_of_one_attr_everything_is),
 		cmocka_unit_test(test_no_attrs_at_all),
 		cmocka_unit_test(test_the_dummy_event_has_no_samples),

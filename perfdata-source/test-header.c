@@ -55,7 +55,7 @@ static void test_features(void **state)
 	assert_int_equal(header.first_time, 111222333);
 	assert_true(header.is_directory);
 	assert_true(header.is_zstd);
-	assert_int_equal(header.n_left_out, 0);
+	assert_int_equal(header.n_skipped, 0);
 	close_file();
 }
 
@@ -81,7 +81,7 @@ static void test_no_features(void **state)
 	assert_int_equal(header.first_time, 0);
 	assert_false(header.is_directory);
 	assert_false(header.is_zstd);
-	assert_int_equal(header.n_left_out, 0);
+	assert_int_equal(header.n_skipped, 0);
 	close_file();
 }
 
@@ -148,7 +148,7 @@ static void test_a_feature_outside_of_the_file_does_not_stop_the_others(void **s
 			set_word(table_at + word * 8, wrong[i]);
 			assert_others_are_read();
 			assert_string_equal(header.host, "");
-			assert_int_equal(header.n_left_out, 1);
+			assert_int_equal(header.n_skipped, 1);
 			close_file();
 		}
 }
@@ -159,7 +159,7 @@ static void test_a_table_of_features_that_is_cut_is_counted(void **state)
 
 	assert_int_equal(read_part(table_at + 20), 0);
 	assert_int_equal(header.events.n, 1);
-	assert_true(header.n_left_out > 0);
+	assert_true(header.n_skipped > 0);
 	close_file();
 }
 
@@ -229,7 +229,7 @@ static void test_build_ids_with_and_without_a_size(void **state)
 	assert_true(header_find_build_id(&header, "[kernel.kallsyms]")->is_kernel);
 	assert_false(header_find_build_id(&header, "/usual")->is_kernel);
 	assert_null(header_find_build_id(&header, "/other"));
-	assert_int_equal(header.n_left_out, 0);
+	assert_int_equal(header.n_skipped, 0);
 	close_file();
 }
 
@@ -247,7 +247,7 @@ static void test_damaged_build_ids_leave_those_before_them(void **state)
 		read_build_ids(bytes, size);
 		assert_int_equal(header.n_build_ids, 1);
 		assert_build_id("/first", 20);
-		assert_true(header.n_left_out > 0);
+		assert_true(header.n_skipped > 0);
 		close_file();
 	}
 }
@@ -319,7 +319,7 @@ static void test_every_truncation_of_the_head(void **state)
 	for (size_t size = data_at; size < file_size; size++) { /* what there is can be read */
 		assert_int_equal(read_part(size), 0);
 		assert_int_equal(header.events.n, 1);
-		assert_true(header.n_left_out > 0);
+		assert_true(header.n_skipped > 0);
 		close_file();
 	}
 }
@@ -369,7 +369,7 @@ static void test_a_recording_that_was_killed(void **state)
 	file_size = layout_word(file, 5) + DATA_SIZE;
 	set_word(48, 0);
 	assert_int_equal(read_file(), 0);
-	assert_int_equal(header.n_left_out, 0);
+	assert_int_equal(header.n_skipped, 0);
 	assert_int_equal(input_take(&input, DATA_SIZE, &bytes), 0);
 	assert_int_equal(input_take(&input, 1, &bytes), PERFDATA_END);
 	close_file();
@@ -534,7 +534,7 @@ static void test_features_of_a_pipe(void **state)
 	record->size = BUILD_ID_FIXED;
 	header_take_build_id(&header, (const void *)record, record->size);
 	assert_int_equal(header.n_build_ids, 1);
-	assert_int_equal(header.n_left_out, 1);
+	assert_int_equal(header.n_skipped, 1);
 	free(record);
 	header_deinit(&header);
 }

@@ -253,7 +253,7 @@ static void test_a_stack_of_no_bytes(void **state)
 	assert_int_equal(sample.stack_size, 0);
 }
 
-static void test_no_more_stack_is_told_than_there_is(void **state)
+static void test_no_more_stack_is_emitted_than_there_is(void **state)
 {
 	static const uint64_t filled[] = { 0, 1, 63, 64, 65, 4096, 1ULL << 32, UINT64_MAX };
 	struct layout layout = layout_of(PERF_SAMPLE_STACK_USER);
@@ -527,7 +527,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_behind_the_stack_is_passed_over),
 		cmocka_unit_test(test_abi_0_has_no_registers),
 		cmocka_unit_test(test_a_stack_of_no_bytes),
-		cmocka_unit_test(test_no_more_stack_is_told_than_there_is),
+		cmocka_unit_test(test_no_more_stack_is_emitted_than_there_is),
 		cmocka_unit_test(test_the_values_of_a_group),
 		cmocka_unit_test(test_counts_beyond_the_record_are_refused),
 		cmocka_unit_test(test_every_truncation_is_refused),

@@ -121,8 +121,8 @@ static void init(void *data)
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
 	self->images.server_fd = -1;
 	self->opener.fd = self->target.fd = -1;
-	self->door.fd = self->bell.fd = self->bell.memory.fd = -1;
-	self->published.memory.fd = self->published.cache.dir_fd = -1;
+	self->listener.fd = self->doorbell.fd = self->doorbell.memory.fd = -1;
+	self->shared.memory.fd = self->shared.cache.dir_fd = -1;
 }
 
 int main(int argc, char **argv)

@@ -7,10 +7,10 @@
 #include "common/source/images.h"
 #include "common/source/processes.h"
 #include "common/stage/stage.h"
-#include "preload-source/reader/bell.h"
-#include "preload-source/door.h"
+#include "preload-source/reader/doorbell.h"
+#include "preload-source/listener.h"
 #include "preload-source/process-opener.h"
-#include "preload-source/reader/published.h"
+#include "preload-source/reader/shared-tables.h"
 #include "preload-source/target-check.h"
 #include "preload-source/reader/traced.h"
 
@@ -33,13 +33,13 @@ struct preload_source {
 	struct image_server server;
 	struct images images;
 	struct processes processes;
-	struct published published;
-	struct heap_teller teller;
-	struct door door;
-	struct bell bell;
-	struct traced *traced;	/* a list */
-	size_t n_traced, n_met; /* now; ever */
-	uint64_t n_sanitizers;	/* programs that went on without us for theirs */
+	struct shared_tables shared;
+	struct heap_encoder encoder;
+	struct listener listener;
+	struct doorbell doorbell;
+	struct traced *traced;	       /* a list */
+	size_t n_traced, n_discovered; /* now; ever */
+	uint64_t n_sanitizers;	       /* programs that went on without us for theirs */
 	uint64_t start_time, checked_at;
 };
 

@@ -23,7 +23,7 @@ enum {
 	REPLACED_LOOKS = 2, /* a quarter of a second each, for another program to come in */
 	LOOKS_MAX = 16, /* at the mappings of a process that keeps asking, before others have their
 			   turn */
-	FIXED_FDS = 4 + DOOR_GUESTS_MAX,
+	FIXED_FDS = 4 + LISTENER_PENDING_MAX,
 };
 
 #define CHECK_NS (NANOSECONDS_A_SECOND / 4)
@@ -69,14 +69,14 @@ static void unlink_traced(struct preload_source *self, struct traced *traced)
 static void forget_traced(struct preload_source *self, struct traced *traced)
 {
 	unlink_traced(self, traced);
-	published_remove_list(&self->published, traced->list);
+	shared_tables_remove_list(&self->shared, traced->list);
 	traced_free(traced);
 }
 
 /* A process has ended, or another program is in its place: what it has left behind is told. */
 static int end_traced(struct preload_source *self, struct traced *traced)
 {
-	int r = traced_finish(traced, &self->teller);
+	int r = traced_finish(traced, &self->encoder);
 
 	if (r == 0)
 		r = processes_finish(&self->processes, traced->process.pid, traced->last_ns);
@@ -90,23 +90,23 @@ static int publish(struct preload_source *self, struct traced *traced, uint32_t 
 	const struct mapping_table *mappings =
 		processes_mappings(&self->processes, traced->process.pid);
 
-	return mappings ? published_update(&self->published, traced->list, mappings, answers) : 0;
+	return mappings ? shared_tables_update(&self->shared, traced->list, mappings, answers) : 0;
 }
 
 /* A process that was let in: its memory, its list, and that it begins. */
-static int begin_traced(struct preload_source *self, const struct door_visitor *visitor,
+static int begin_traced(struct preload_source *self, const struct listener_client *client,
 			struct traced **ret)
 {
-	struct traced_process process = { .pid = visitor->pid, .own_pid = visitor->own_pid };
+	struct traced_process process = { .pid = client->pid, .own_pid = client->own_pid };
 	struct wire_heap_begin record = { .interval = self->options.policy.sampling };
 	struct traced *traced;
-	int r = process_opener_open(&self->opener, visitor->pid, &process.pid_fd, &process.maps_fd);
+	int r = process_opener_open(&self->opener, client->pid, &process.pid_fd, &process.maps_fd);
 
 	if (r == 0)
 		r = traced_begin(&process, &self->options.policy, &traced);
 	if (r < 0)
 		return r;
-	r = published_add_list(&self->published, &traced->list);
+	r = shared_tables_add_list(&self->shared, &traced->list);
 	if (r < 0) {
 		traced_free(traced);
 		return r;
@@ -114,17 +114,17 @@ static int begin_traced(struct preload_source *self, const struct door_visitor *
 	traced->next = self->traced;
 	self->traced = traced;
 	self->n_traced++;
-	r = processes_meet(&self->processes, visitor->pid, WIRE_origin_FOUND, traced->last_ns,
-			   &traced->process.upid);
+	r = processes_discover(&self->processes, client->pid, WIRE_origin_FOUND, traced->last_ns,
+			       &traced->process.upid);
 	if (r < 0) {
 		forget_traced(self, traced);
 		return r;
 	}
-	self->n_met++;
+	self->n_discovered++;
 	record.process = traced->process.upid;
 	record.time = traced->last_ns;
 	r = stage_put(self->images.stage, WIRE_RECORD_heap_begin, &record);
-	heap_teller_note_look(&self->teller, &traced->process, 0);
+	heap_encoder_note_look(&self->encoder, &traced->process, 0);
 	*ret = traced;
 	return r < 0 ? r : publish(self, traced, 0);
 }
@@ -136,16 +136,17 @@ static bool is_wanted(const struct preload_source *self, uint32_t pid)
 }
 
 /* Who has not waited for the answer goes on without us: that is to be known. */
-static int greet(struct stage *stage, struct preload_source *self, struct door_visitor *visitor,
-		 const struct heap_welcome *welcome, const int fds[3])
+static int exchange_hello(struct stage *stage, struct preload_source *self,
+			  struct listener_client *client, const struct heap_welcome *welcome,
+			  const int fds[3])
 {
-	struct traced *traced = find_traced(self, visitor->pid);
+	struct traced *traced = find_traced(self, client->pid);
 
-	if (door_answer(visitor, welcome, fds) == 0 || !traced)
+	if (listener_answer(client, welcome, fds) == 0 || !traced)
 		return 0;
 	if (!has_ended(traced->pid_fd))
 		stage_warn(stage, "process %u is not traced: it did not wait for us any longer",
-			   visitor->pid);
+			   client->pid);
 	return end_traced(self, traced);
 }
 
@@ -156,35 +157,35 @@ static bool is_of_the_process(int r)
 }
 
 /* Nobody waits for an answer. */
-static void count_sanitizer(struct preload_source *self, const struct door_visitor *visitor)
+static void count_sanitizer(struct preload_source *self, const struct listener_client *client)
 {
-	close(visitor->fd);
-	if (is_wanted(self, visitor->pid))
+	close(client->fd);
+	if (is_wanted(self, client->pid))
 		self->n_sanitizers++;
 }
 
-static int answer_visitor(struct stage *stage, struct preload_source *self,
-			  struct door_visitor *visitor)
+static int answer_client(struct stage *stage, struct preload_source *self,
+			 struct listener_client *client)
 {
 	struct heap_welcome welcome = {
 		.magic = HEAP_MAGIC,
 		.answer = HEAP_REFUSED,
 		.follows = self->options.children == PRELOAD_FOLLOW,
 	};
-	struct traced *traced = find_traced(self, visitor->pid);
-	int fds[3] = { -1, self->published.memory.fd, self->bell.memory.fd };
+	struct traced *traced = find_traced(self, client->pid);
+	int fds[3] = { -1, self->shared.memory.fd, self->doorbell.memory.fd };
 	int r = 0;
 
 	if (traced) /* it has executed another program */
 		r = end_traced(self, traced);
-	if (visitor->purpose == HEAP_HAS_SANITIZER) {
-		count_sanitizer(self, visitor);
+	if (client->purpose == HEAP_HAS_SANITIZER) {
+		count_sanitizer(self, client);
 		return r;
 	}
-	if (r == 0 && is_wanted(self, visitor->pid)) {
-		r = begin_traced(self, visitor, &traced);
+	if (r == 0 && is_wanted(self, client->pid)) {
+		r = begin_traced(self, client, &traced);
 		if (is_of_the_process(r)) {
-			stage_warn(stage, "process %u is not traced: %s", visitor->pid,
+			stage_warn(stage, "process %u is not traced: %s", client->pid,
 				   strerror(-r));
 			r = 0;
 		} else if (r == 0) {
@@ -194,20 +195,20 @@ static int answer_visitor(struct stage *stage, struct preload_source *self,
 		}
 	}
 	if (r < 0)
-		close(visitor->fd);
+		close(client->fd);
 	else
-		r = greet(stage, self, visitor, &welcome, fds);
+		r = exchange_hello(stage, self, client, &welcome, fds);
 	return r;
 }
 
-static int answer_door(struct stage *stage, struct preload_source *self)
+static int answer_listener(struct stage *stage, struct preload_source *self)
 {
-	struct door_visitor visitor;
+	struct listener_client client;
 	int r = 0;
 
-	door_let_in(&self->door);
-	while (r == 0 && door_next(&self->door, &visitor))
-		r = answer_visitor(stage, self, &visitor);
+	listener_accept(&self->listener);
+	while (r == 0 && listener_next(&self->listener, &client))
+		r = answer_client(stage, self, &client);
 	return r;
 }
 
@@ -229,9 +230,9 @@ static int look_again(struct preload_source *self, struct traced *traced, uint32
 		return r;
 	is_of_one_moment &= r == 0 && is_of_generation(traced->region, generation);
 	if (is_of_one_moment)
-		heap_teller_note_look(&self->teller, &traced->process, generation);
+		heap_encoder_note_look(&self->encoder, &traced->process, generation);
 	else
-		heap_teller_forget_look(&traced->process);
+		heap_encoder_forget_look(&traced->process);
 	traced->process.maps_version++;
 	return publish(self, traced, wanted);
 }
@@ -260,7 +261,7 @@ static int attend(struct preload_source *self, struct traced *traced)
 
 		r = is_asked ? look_again(self, traced, wanted) : 0;
 		if (r == 0)
-			r = traced_drain(traced, &self->teller, wanted);
+			r = traced_drain(traced, &self->encoder, wanted);
 		if (traced->has_new_threads && (r == 0 || r == -EAGAIN))
 			r = traced_name_threads(traced, &self->processes) ?: r;
 		if (is_asked)
@@ -367,16 +368,16 @@ static int wait_for_news(struct preload_source *self)
 
 	if (!fds)
 		return -ENOMEM;
-	bell_listen(&self->bell);
+	doorbell_listen(&self->doorbell);
 	if (is_due(self)) {
 		free(fds);
 		return 0;
 	}
-	fds[n++] = (struct pollfd){ self->bell.fd, POLLIN, 0 };
-	fds[n++] = (struct pollfd){ self->door.fd, POLLIN, 0 };
+	fds[n++] = (struct pollfd){ self->doorbell.fd, POLLIN, 0 };
+	fds[n++] = (struct pollfd){ self->listener.fd, POLLIN, 0 };
 	fds[n++] = (struct pollfd){ self->command.pid_fd, POLLIN, 0 };
-	for (size_t i = 0; i < self->door.n_guests; i++)
-		fds[n++] = (struct pollfd){ self->door.guests[i].fd, POLLIN, 0 };
+	for (size_t i = 0; i < self->listener.n_pending; i++)
+		fds[n++] = (struct pollfd){ self->listener.pending[i].fd, POLLIN, 0 };
 	for (struct traced *traced = self->traced; traced; traced = traced->next)
 		fds[n++] = (struct pollfd){ traced->pid_fd, POLLIN, 0 };
 	poll(fds, n, LOOK_MS);
@@ -398,7 +399,7 @@ static int record(struct stage *stage, struct preload_source *self)
 
 	while (r == 0 && !stage_should_stop() && !is_over) {
 		is_over = !goes_on(self);
-		r = answer_door(stage, self);
+		r = answer_listener(stage, self);
 		if (r == 0)
 			r = attend_all(self);
 		if (r == 0)
@@ -443,7 +444,7 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 			   "...), which has an allocator of its own, and what %s started",
 			   self->n_sanitizers, self->n_sanitizers == 1 ? "" : "s",
 			   self->n_sanitizers == 1 ? "it has" : "they have");
-	if (!self->n_met && !self->n_sanitizers)
+	if (!self->n_discovered && !self->n_sanitizers)
 		stage_warn(stage, "the program never connected: %s",
 			   reason ? reason
 				  : "it has not allocated anything, or was started without "
@@ -457,7 +458,7 @@ static void let_go(struct preload_source *self)
 {
 	for (struct traced *traced = self->traced; traced; traced = traced->next)
 		__atomic_store_n(&traced->region->state, HEAP_ENDED, __ATOMIC_SEQ_CST);
-	door_close(&self->door);
+	listener_close(&self->listener);
 }
 
 /* Nobody reads any more, or there is no memory: the program is not to blame, and is not stopped. */
@@ -478,14 +479,14 @@ static int finish(struct stage *stage, struct preload_source *self)
 	if (r == 0)
 		r = images_take_states(&self->images);
 	explain_silence(stage, self);
-	command_tell_crash(&self->command, stage, self->options.command[0]);
-	*counters_get(&stage->counters, "processes", "traced") += self->n_met;
+	command_emit_crash(&self->command, stage, self->options.command[0]);
+	*counters_get(&stage->counters, "processes", "traced") += self->n_discovered;
 	if (self->n_sanitizers)
 		*counters_get(&stage->counters, "processes", "with-sanitizer") +=
 			self->n_sanitizers;
-	*counters_get(&stage->counters, "heap", "stacks") += self->teller.n_stacks;
-	if (self->door.n_refused)
-		*counters_get(&stage->counters, "refused", "visitors") += self->door.n_refused;
+	*counters_get(&stage->counters, "heap", "stacks") += self->encoder.n_stacks;
+	if (self->listener.n_refused)
+		*counters_get(&stage->counters, "refused", "visitors") += self->listener.n_refused;
 	stage->end_time = clock_now(CLOCK_MONOTONIC);
 	return r;
 }
@@ -509,7 +510,7 @@ int preload_source_close(struct stage *stage, void *data)
 	images_deinit(&self->images);
 	command_end(&self->command, stage);
 	image_server_wait(&self->server, stage_must_stop);
-	image_server_count(&self->server, &stage->own_counters);
+	image_server_count(&self->server, &stage->run_counters);
 	return 0;
 }
 
@@ -524,12 +525,12 @@ void preload_source_deinit(void *data)
 		self->traced = traced->next;
 		traced_free(traced);
 	}
-	bell_deinit(&self->bell);
-	door_close(&self->door);
+	doorbell_deinit(&self->doorbell);
+	listener_close(&self->listener);
 	process_opener_deinit(&self->opener);
 	target_close(&self->target);
-	heap_teller_deinit(&self->teller);
-	published_deinit(&self->published);
+	heap_encoder_deinit(&self->encoder);
+	shared_tables_deinit(&self->shared);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
 }

@@ -56,7 +56,7 @@ static void preload(const char *library, char *ret, size_t size)
 
 static int prepare_command(struct stage *stage, struct preload_source *self)
 {
-	char library[PATH_MAX], address[DOOR_ENVIRONMENT_SIZE];
+	char library[PATH_MAX], address[LISTENER_ENVIRONMENT_SIZE];
 	const char *others = getenv("LD_PRELOAD");
 	size_t size = PATH_MAX + (others ? strlen(others) : 0) + 32;
 	char *environment[] = { malloc(size), address, NULL };
@@ -66,7 +66,7 @@ static int prepare_command(struct stage *stage, struct preload_source *self)
 		r = check_library(stage, library);
 	if (r == 0) {
 		preload(library, environment[0], size);
-		door_environment(&self->door, address);
+		listener_environment(&self->listener, address);
 		r = command_prepare(&self->command, self->options.command, environment,
 				    stage->command_output_fd);
 	}
@@ -105,13 +105,13 @@ int preload_source_open(struct stage *stage, void *data)
 	self->processes.proc.find_maps = preload_source_find_maps;
 	self->processes.proc.arg = self;
 	target_open(&self->target, self->options.command[0]);
-	r = published_init(&self->published, stage, &self->images);
+	r = shared_tables_init(&self->shared, stage, &self->images);
 	if (r == 0)
-		r = heap_teller_init(&self->teller, stage, &self->processes);
+		r = heap_encoder_init(&self->encoder, stage, &self->processes);
 	if (r == 0)
-		r = door_open(&self->door);
+		r = listener_open(&self->listener);
 	if (r == 0)
-		r = bell_make(&self->bell);
+		r = doorbell_make(&self->doorbell);
 	if (r == 0)
 		r = prepare_command(stage, self);
 	descriptor_limit_raise(); /* not for the command */
@@ -134,10 +134,9 @@ void preload_source_describe_sandbox(const void *data, struct sandbox *sandbox)
 	/* Names of threads; what host-files.h has. */
 	sandbox_allow_path(sandbox, "/proc", SANDBOX_READ);
 	sandbox_allow_path(sandbox, "/etc/os-release", SANDBOX_READ);
-	if (self->published.cache.dir_fd >= 0) {
+	if (self->shared.cache.dir_fd >= 0) {
 		SANDBOX_ALLOW(sandbox, SCMP_SYS(renameat));
-		sandbox_allow_directory(sandbox, self->published.cache.dir_fd,
-					SANDBOX_READ_AND_WRITE);
+		sandbox_allow_directory(sandbox, self->shared.cache.dir_fd, SANDBOX_READ_AND_WRITE);
 	}
 	sandbox->memory_max = MEMORY_MAX;
 }
@@ -151,5 +150,5 @@ int preload_source_start(struct stage *stage, void *data, struct wire_hello *hel
 		stage_error(stage, "'%s' cannot be traced: %s", self->options.command[0], refusal);
 		return -ECANCELED;
 	}
-	return bell_hang(&self->bell); /* a thread: behind the forks */
+	return doorbell_hang(&self->doorbell); /* a thread: behind the forks */
 }

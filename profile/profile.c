@@ -484,7 +484,7 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 
 	if (record->event >= profile->stacks->events.n) {
 		sum_add(&profile->n_unknown, sample.n);
-		stacks_leave_out(profile->stacks, record->end, sample.n);
+		stacks_skip(profile->stacks, record->end, sample.n);
 		return 0;
 	}
 	sum_add(&profile->n_taken, sample.n);

@@ -325,7 +325,7 @@ int stacks_handle_count(struct stage *stage, void *data, const void *view)
 	if (!strcmp(count->name.data, STAGE_KERNEL_LOST))
 		stage_sum(stage, &stacks->n_lost, count->value);
 	else
-		stage_sum(stage, &stacks->n_left_out, count->value);
+		stage_sum(stage, &stacks->n_skipped, count->value);
 	return 0;
 }
 
@@ -342,10 +342,10 @@ const char *stacks_end_name(uint32_t end)
 	return name ? name : "unknown-end";
 }
 
-void stacks_leave_out(struct stacks *stacks, uint32_t end, uint64_t n_samples)
+void stacks_skip(struct stacks *stacks, uint32_t end, uint64_t n_samples)
 {
 	stacks->n_ends[end < STACKS_ENDS ? end : 0] -= n_samples;
-	stacks->n_left_out += n_samples;
+	stacks->n_skipped += n_samples;
 }
 
 bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT])

@@ -72,7 +72,7 @@ struct stacks {
 	bool has_symbols;	      /* a symbolizer has seen the stream, or it came with names */
 	uint64_t n_ends[STACKS_ENDS]; /* samples */
 	uint64_t n_lost;	      /* by the kernel, which had no room */
-	uint64_t n_left_out;	      /* by the stages before */
+	uint64_t n_skipped;	      /* by the stages before */
 	uint64_t last_time;	      /* of the stream so far */
 	struct wire_frame raw_frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
 	struct named_frame named_frames[WIRE_FRAMES_MAX];
@@ -92,7 +92,7 @@ void stacks_finish(struct stacks *stacks, struct stage *stage);
 void stacks_find_no_room(struct stacks *stacks, uint32_t end, uint64_t n_samples);
 
 /* Samples that were counted are left out after all. */
-void stacks_leave_out(struct stacks *stacks, uint32_t end, uint64_t n_samples);
+void stacks_skip(struct stacks *stacks, uint32_t end, uint64_t n_samples);
 
 /* Handlers of stage.h, in front of those of identity.h, which they call. */
 int stacks_handle_process(struct stage *stage, void *self, const void *view);

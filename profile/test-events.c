@@ -85,7 +85,7 @@ static void test_events_that_are_called_like_views(void **state)
 	assert_views_are_found();
 }
 
-static void test_an_event_that_is_told_again_keeps_its_name(void **state)
+static void test_an_event_that_is_written_again_keeps_its_name(void **state)
 {
 	begin("cpu-clock");
 	add_sampled(0, "cpu-clock");
@@ -130,7 +130,7 @@ int main(void)
 		cmocka_unit_test(test_events_of_one_name),
 		cmocka_unit_test(test_names_that_are_as_long_as_may_be),
 		cmocka_unit_test(test_events_that_are_called_like_views),
-		cmocka_unit_test(test_an_event_that_is_told_again_keeps_its_name),
+		cmocka_unit_test(test_an_event_that_is_written_again_keeps_its_name),
 		cmocka_unit_test(test_names_are_clean),
 		cmocka_unit_test(test_clocks_weigh_time),
 	};

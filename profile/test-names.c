@@ -88,7 +88,7 @@ static void add_symbol(uint64_t image, uint64_t offset, const char *name, const 
 	assert_true(names_add_symbol(&names, &identity, &symbol) >= 0);
 }
 
-static void test_a_place_has_the_name_that_was_told_last(void **state)
+static void test_a_place_has_the_name_that_was_written_last(void **state)
 {
 	const struct named_place *place;
 
@@ -112,7 +112,7 @@ static void test_a_place_has_the_name_that_was_told_last(void **state)
 			    "function");
 }
 
-static void test_what_replaces_a_name_is_told(void **state)
+static void test_what_replaces_a_name_is_written(void **state)
 {
 	struct wire_symbol symbol = { .image = 1,
 				      .offset = 0x1234,
@@ -495,8 +495,8 @@ int main(void)
 		TEST(test_each_text_is_kept_once),
 		TEST(test_a_text_is_clean_and_bounded),
 		TEST(test_no_name_is_too_many_names),
-		TEST(test_a_place_has_the_name_that_was_told_last),
-		TEST(test_what_replaces_a_name_is_told),
+		TEST(test_a_place_has_the_name_that_was_written_last),
+		TEST(test_what_replaces_a_name_is_written),
 		TEST(test_a_frame_is_named_by_what_is_known_of_it),
 		TEST(test_a_hostile_path_makes_a_clean_bounded_name),
 		TEST(test_a_thread_has_its_own_name_or_its_processs),

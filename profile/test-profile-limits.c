@@ -173,7 +173,7 @@ static void feed_anything(void)
 	}
 }
 
-static void test_no_sample_is_left_out(void **state)
+static void test_no_sample_is_skipped(void **state)
 {
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		srand(round);
@@ -273,7 +273,7 @@ static void test_counts_have_64_bits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_sample_is_left_out),
+		cmocka_unit_test(test_no_sample_is_skipped),
 		cmocka_unit_test(test_nobody_pushes_out_what_others_need),
 		cmocka_unit_test(test_what_others_hold_by_number_stays),
 		cmocka_unit_test(test_counts_have_64_bits),

@@ -59,7 +59,7 @@ void downloads_ask(struct downloads *downloads, const void *build_id, size_t siz
 /* What came of them is the network's doing, and not in the stream. */
 static void count(struct downloads *downloads, enum debuginfod_outcome outcome)
 {
-	++*counters_get(&downloads->stage->own_counters, "debuginfod",
+	++*counters_get(&downloads->stage->run_counters, "debuginfod",
 			debuginfod_outcome_name(outcome));
 }
 

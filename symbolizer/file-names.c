@@ -37,7 +37,7 @@ void file_names_init(struct file_names *names)
 	names->dirs.list[names->dirs.n++] = "/usr/lib/debug";
 	names->files.client.fd = -1;
 	pair_map_init(&names->symbols, IMAGE_TABLE_MAX);
-	pair_map_init(&names->tallies, IMAGE_TABLE_MAX);
+	pair_map_init(&names->counts, IMAGE_TABLE_MAX);
 	pair_map_init(&names->late, IMAGE_TABLE_MAX);
 	pair_map_init(&names->same, IMAGE_TABLE_MAX);
 	same_files_init(&names->same_files);
@@ -47,7 +47,7 @@ void file_names_init(struct file_names *names)
 int file_names_begin(struct file_names *names, struct stage *stage, struct image_table *images,
 		     const struct wire_hello *hello)
 {
-	int r = image_files_init(&names->files, stage, images, hello);
+	int r = elf_cache_init(&names->files, stage, images, hello);
 
 	names->stage = stage;
 	names->n_inlined = counters_get(&stage->counters, "places", "inlined-calls");
@@ -65,12 +65,12 @@ int file_names_begin(struct file_names *names, struct stage *stage, struct image
 void file_names_deinit(struct file_names *names)
 {
 	pair_map_deinit(&names->symbols);
-	pair_map_deinit(&names->tallies);
+	pair_map_deinit(&names->counts);
 	pair_map_deinit(&names->late);
 	pair_map_deinit(&names->same);
 	same_files_deinit(&names->same_files);
 	downloads_deinit(&names->downloads);
-	image_files_deinit(&names->files);
+	elf_cache_deinit(&names->files);
 }
 
 /* The functions of an image, read when it is first met; NULL: no memory. */
@@ -178,12 +178,12 @@ static void tally_image(struct file_names *names, const struct image *image,
 	    image_symbols_has_debug_info(symbols))
 		return;
 	downloads_ask(&names->downloads, image->build_id, image->build_id_size);
-	if (pair_map_find(&names->tallies, image->number, 0))
+	if (pair_map_find(&names->counts, image->number, 0))
 		return;
 	build_id_text(image->build_id, image->build_id_size, hex);
 	snprintf(name, sizeof(name), "%.100s (build-id %s)", image_name(image),
 		 *hex ? hex : "none");
-	pair_map_add(&names->tallies, image->number, 0,
+	pair_map_add(&names->counts, image->number, 0,
 		     (uintptr_t)counters_get(&names->stage->counters, "no-debug-info", name));
 }
 
@@ -206,10 +206,9 @@ static bool note_late(struct file_names *names, uint64_t image)
 
 int file_names_put(struct file_names *names, struct image *of_place, struct wire_symbol *symbol)
 {
-	const struct elf_image *own = image_files_get(&names->files, of_place);
+	const struct elf_image *own = elf_cache_get(&names->files, of_place);
 	struct image *image = own ? find_first(names, of_place, own) : of_place;
-	const struct elf_image *elf =
-		image == of_place ? own : image_files_get(&names->files, image);
+	const struct elf_image *elf = image == of_place ? own : elf_cache_get(&names->files, image);
 	struct image_symbols *symbols = elf ? find_symbols(names, image, elf) : NULL;
 	_cleanup_free_ char *demangled = NULL;
 	struct place_symbols *found = &names->found;
@@ -220,10 +219,10 @@ int file_names_put(struct file_names *names, struct image *of_place, struct wire
 	if (!symbols || !elf_image_address(elf, symbol->offset, &address))
 		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
 	image_symbols_find_debug(symbols);
-	image_files_weigh(&names->files, image, image_symbols_size(symbols));
+	elf_cache_weigh(&names->files, image, image_symbols_size(symbols));
 	if (image_symbols_find(symbols, address, found) < 0)
 		++*counters_get(&names->stage->counters, "refused", "memory");
-	image_files_weigh(&names->files, image, image_symbols_size(symbols));
+	elf_cache_weigh(&names->files, image, image_symbols_size(symbols));
 	if (!elf_image_is_unchanged(elf)) { /* what was just read may be of the next content */
 		++*counters_get(&names->stage->counters, "images", "written-to");
 		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
@@ -238,11 +237,11 @@ int file_names_put(struct file_names *names, struct image *of_place, struct wire
 	return r < 0 ? r : stage_put(names->stage, WIRE_RECORD_symbol, symbol);
 }
 
-uint64_t *file_names_tally(const struct file_names *names, uint64_t image)
+uint64_t *file_names_count(const struct file_names *names, uint64_t image)
 {
-	uint64_t *tally = pair_map_find(&names->tallies, image, 0);
+	uint64_t *count = pair_map_find(&names->counts, image, 0);
 
-	return tally ? (uint64_t *)*tally : NULL;
+	return count ? (uint64_t *)*count : NULL;
 }
 
 struct arrival {
@@ -251,7 +250,7 @@ struct arrival {
 };
 
 /* What is known of an image is read again, with its debug file, when it is needed. */
-static bool is_not_of_arrival(uint64_t number, uint64_t zero, uint64_t tally, void *arg)
+static bool is_not_of_arrival(uint64_t number, uint64_t zero, uint64_t count, void *arg)
 {
 	const struct arrival *arrival = arg;
 	struct image *image = image_table_find(arrival->names->files.table, number);
@@ -293,7 +292,7 @@ bool file_names_take_late(struct file_names *names)
 	bool any = ask_again(names);
 
 	while (downloads_take(&names->downloads, &id)) {
-		pair_map_keep(&names->tallies, is_not_of_arrival, &arrival);
+		pair_map_keep(&names->counts, is_not_of_arrival, &arrival);
 		any = true;
 	}
 	return any;
@@ -308,11 +307,11 @@ static bool is_of_living_image(uint64_t image, uint64_t zero, uint64_t value, vo
 
 void file_names_forget_ended(struct file_names *names)
 {
-	pair_map_prune(&names->tallies, is_of_living_image, names);
+	pair_map_prune(&names->counts, is_of_living_image, names);
 	pair_map_prune(&names->late, is_of_living_image, names);
 }
 
-void file_names_tell_of_untrusted(const struct file_names *names)
+void file_names_report_untrusted(const struct file_names *names)
 {
 	const struct file_trust *trust = &names->files.client.trust;
 

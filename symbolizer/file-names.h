@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "common/elf/image-files.h"
+#include "common/elf/elf-cache.h"
 #include "common/base/pair-map.h"
 #include "common/unwind/same-file.h"
 #include "symbolizer/downloads.h"
@@ -15,14 +15,14 @@
 
 struct file_names {
 	struct stage *stage; /* borrowed */
-	struct image_files files;
+	struct elf_cache files;
 	struct debug_dirs dirs;
 	enum image_symbols_depth depth;
 	struct downloads downloads;
 	struct pair_map symbols; /* (image, 0) → struct image_symbols * */
 	struct pair_map same; /* (image, 0) → the image with the same file whose symbols are used */
 	struct same_files same_files;
-	struct pair_map tallies; /* (image, 0) → count of samples in it: it has no DWARF */
+	struct pair_map counts;	 /* (image, 0) → count of samples in it: it has no DWARF */
 	struct pair_map late;	 /* (image, 0) → times that it was asked for, if never answered */
 	uint64_t asked_again_at; /* when those are looked for again; 0: none is */
 	struct place_symbols found;
@@ -44,7 +44,7 @@ void file_names_deinit(struct file_names *names);
 int file_names_put(struct file_names *names, struct image *image, struct wire_symbol *symbol);
 
 /* Where samples in an image are counted because it has no debug information; NULL: it has. */
-uint64_t *file_names_tally(const struct file_names *names, uint64_t image);
+uint64_t *file_names_count(const struct file_names *names, uint64_t image);
 
 /*
  * Looks whether debug files have been downloaded, or may be had from the image server by now. True:
@@ -56,7 +56,7 @@ bool file_names_take_late(struct file_names *names);
 void file_names_forget_ended(struct file_names *names);
 
 /* At the end: counts the files that are not believed, also of a replayed stream, and says why. */
-void file_names_tell_of_untrusted(const struct file_names *names);
+void file_names_report_untrusted(const struct file_names *names);
 
 /* What was left out for a limit, or as it is damaged. */
 uint64_t file_names_refused(const struct file_names *names);

@@ -43,7 +43,7 @@ struct symbolizer {
 	struct pair_map unnamed;   /* that have come without a name → pack_bounds() */
 	struct frame_cache frames; /* whose places have been named */
 	uint64_t *n_places, *n_named;
-	bool has_met_samples;
+	bool has_seen_samples;
 	bool has_names_of_others; /* which nobody tells again */
 };
 
@@ -131,8 +131,8 @@ static bool is_decided(struct symbolizer *self, uint64_t number)
 {
 	struct image *image = image_table_find(&self->identity.images, number);
 
-	return !image || image_files_get(&self->file_names.files, image) ||
-	       !image_files_is_undecided(&self->file_names.files, image);
+	return !image || elf_cache_get(&self->file_names.files, image) ||
+	       !elf_cache_is_undecided(&self->file_names.files, image);
 }
 
 /* Code of a JIT compiler that a process has made: in anonymous memory, or in a file of its own. */
@@ -143,8 +143,7 @@ static bool is_made(struct symbolizer *self, uint64_t process, uint64_t number)
 	if (!image || image->kind != WIRE_image_kind_FILE)
 		return image && image->kind == WIRE_image_kind_ANONYMOUS;
 	return jit_names_is_maker(&self->jit, process, number) &&
-	       !image_files_get(&self->file_names.files, image) &&
-	       image_files_has_other_data(image);
+	       !elf_cache_get(&self->file_names.files, image) && elf_cache_has_other_data(image);
 }
 
 /* Begins anew: whoever has kept our names need not keep them any longer. 0 or -errno. */
@@ -210,10 +209,10 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 		};
 
 		frame_cache_forget(&self->frames, entry);
-		return jit_names_meet(&self->jit, stack->process, &place, stack->time);
+		return jit_names_discover(&self->jit, stack->process, &place, stack->time);
 	}
 	r = name_place(stage, self, image, offset, frame, entry);
-	entry->value = (uintptr_t)file_names_tally(&self->file_names, image);
+	entry->value = (uintptr_t)file_names_count(&self->file_names, image);
 	return r;
 }
 
@@ -242,7 +241,7 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	const struct wire_stack *stack = view;
 	const struct process *process =
 		process_table_find(&self->identity.processes, stack->process);
-	uint64_t *leaf_tally = NULL;
+	uint64_t *leaf_count = NULL;
 	size_t n;
 	int r = 0;
 
@@ -259,10 +258,10 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 		if (is_new)
 			r = name_frame(stage, self, stack, process, frame, entry);
 		if (i == 0)
-			leaf_tally = (uint64_t *)entry->value;
+			leaf_count = (uint64_t *)entry->value;
 	}
-	if (leaf_tally)
-		++*leaf_tally;
+	if (leaf_count)
+		++*leaf_count;
 	return r < 0 ? r : STAGE_PASS;
 }
 
@@ -375,10 +374,10 @@ static int handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
 
-	if (!self->has_met_samples)
+	if (!self->has_seen_samples)
 		stage_warn(stage, "samples come that no unwinder has seen, and get no names: put "
 				  "live-unwinder in front of symbolizer");
-	self->has_met_samples = true;
+	self->has_seen_samples = true;
 	return STAGE_PASS;
 }
 
@@ -393,7 +392,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->kernel_code.n_refused)
 		*counters_get(&stage->counters, "refused", "kernel-code") =
 			self->kernel_code.n_refused;
-	file_names_tell_of_untrusted(&self->file_names);
+	file_names_report_untrusted(&self->file_names);
 	return jit_names_end_all(&self->jit);
 }
 

@@ -196,7 +196,7 @@ static int open_by_build_id(const struct image *image, struct image_client *clie
 }
 
 /* A stream of before 1.9 does not: what was done to the file since may be anything. */
-static bool tells_change(const struct image *image)
+static bool has_change(const struct image *image)
 {
 	return !image->state.status || image->state.changed;
 }
@@ -216,7 +216,7 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 		return open_by_build_id(image, client, ret);
 	outcome = finish(&elf_image, outcome, client->machine, ret);
 	/* Where the build-id has not told that it is the file, mtime alone is not believed. */
-	if (outcome == ELF_IMAGE_OK && tells_change(image))
+	if (outcome == ELF_IMAGE_OK && has_change(image))
 		ret->modified = file_state_written(&ret->state);
 	return outcome;
 }

@@ -20,13 +20,13 @@ static size_t size_of_end(uint64_t size)
 static void hash(const void *head, const void *tail, uint64_t size, struct file_id *ret)
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
-	uint64_t size_told = htobe64(size);
+	uint64_t size_emitted = htobe64(size);
 	SHA2_CTX context;
 
 	SHA256Init(&context);
 	SHA256Update(&context, head, size_of_end(size));
 	SHA256Update(&context, tail, size_of_end(size));
-	SHA256Update(&context, (const void *)&size_told, sizeof(size_told));
+	SHA256Update(&context, (const void *)&size_emitted, sizeof(size_emitted));
 	SHA256Final(digest, &context);
 	memcpy(ret->bytes, digest, FILE_ID_SIZE);
 }

@@ -184,7 +184,7 @@ static void test_what_is_no_file_has_none(void **state)
  *	for c in BUILD_ID: h = (h ^ ord(c)) * 0x1000000000000000000013b & (1 << 128) - 1
  *	print("%032x" % h)'
  */
-static void test_kernels_are_told_by_their_build_ids(void **state)
+static void test_kernels_are_emitted_by_their_build_ids(void **state)
 {
 	static const struct {
 		const char *build_id;
@@ -254,7 +254,7 @@ int main(void)
 		cmocka_unit_test(test_files_of_all_sizes),
 		cmocka_unit_test(test_a_file_that_changes_while_it_is_read_has_none),
 		cmocka_unit_test(test_what_is_no_file_has_none),
-		cmocka_unit_test(test_kernels_are_told_by_their_build_ids),
+		cmocka_unit_test(test_kernels_are_emitted_by_their_build_ids),
 		cmocka_unit_test(test_the_short_form_is_the_first_half),
 		cmocka_unit_test(test_text_and_back),
 	};

@@ -32,16 +32,16 @@ static bool is_copy(int fd)
 	return seals >= 0 && (seals & COPY_SEALS) == COPY_SEALS;
 }
 
-static bool is_as_told(const struct stat *status, const struct wire_image_state *state)
+static bool is_as_reported(const struct stat *status, const struct wire_image_state *state)
 {
-	const struct file_state told = {
+	const struct file_state reported = {
 		.size = state->size,
 		.modified = state->modified,
 		.changed = state->changed,
 	};
 	const struct file_state now = file_state_of(status);
 
-	return !file_state_may_differ(&told, &now);
+	return !file_state_may_differ(&reported, &now);
 }
 
 /* What JIT compilers write to all the time is the same file by its inode alone. */
@@ -56,5 +56,5 @@ bool image_descriptor_is_of(int fd, const struct wire_image *image,
 		return (uint64_t)status.st_size == state->size;
 	return file_identity_is(fd, &status, image->device_major, image->device_minor,
 				image->inode) &&
-	       (jitdump_path_is(image->path.data) || is_as_told(&status, state));
+	       (jitdump_path_is(image->path.data) || is_as_reported(&status, state));
 }

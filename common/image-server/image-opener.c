@@ -68,7 +68,8 @@ enum wire_image_status image_status_of_error(int error)
  * A jitdump lies where its program has put it, or who was there before: as a perf map, it is the
  * program's own (target-file.h). Of one that has gone nobody knows whose it was.
  */
-static bool may_be_told_by_others(const struct wire_image_open *request, const struct stat *status)
+static bool may_be_reported_by_others(const struct wire_image_open *request,
+				      const struct stat *status)
 {
 	struct process_status process;
 	struct file_writers program;
@@ -95,7 +96,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 	if (!file_identity_is(found, &status, request->device_major, request->device_minor,
 			      request->inode))
 		return WIRE_image_status_GONE;
-	if (!S_ISREG(status.st_mode) || may_be_told_by_others(request, &status))
+	if (!S_ISREG(status.st_mode) || may_be_reported_by_others(request, &status))
 		return WIRE_image_status_REFUSED;
 	file->state = file_state_of(&status);
 	if (!file_system_answers(found, &status, NULL)) {

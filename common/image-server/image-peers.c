@@ -172,8 +172,8 @@ static bool take_proof(struct image_peers *peers, struct image_peer *peer,
 	return true;
 }
 
-bool image_peers_hear(struct image_peers *peers, struct image_peer *peer, const void *record,
-		      size_t size, uint64_t now)
+bool image_peers_receive(struct image_peers *peers, struct image_peer *peer, const void *record,
+			 size_t size, uint64_t now)
 {
 	struct wire_image_challenge challenge;
 	struct wire_image_proof proof;

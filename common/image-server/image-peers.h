@@ -62,8 +62,8 @@ void image_peers_drop(struct image_peers *peers, struct image_peer *peer, uint64
 void image_peers_sweep(struct image_peers *peers);
 
 /* What somebody has said who is no client yet. false: he was dropped. */
-bool image_peers_hear(struct image_peers *peers, struct image_peer *peer, const void *record,
-		      size_t size, uint64_t now);
+bool image_peers_receive(struct image_peers *peers, struct image_peer *peer, const void *record,
+			 size_t size, uint64_t now);
 
 /* Those who have had their moment. */
 void image_peers_drop_silent(struct image_peers *peers, uint64_t now);

@@ -11,4 +11,4 @@ enum {
 };
 
 /* The server itself, in its process, which ends with it. */
-_Noreturn void image_server_run(const struct image_server *told);
+_Noreturn void image_server_run(const struct image_server *reported);

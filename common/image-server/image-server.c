@@ -29,7 +29,7 @@
 #include "common/image-server/image-message.h"
 #include "common/image-server/image-peers.h"
 #include "common/image-server/image-server-internal.h"
-#include "common/image-server/served-images.h"
+#include "common/image-server/image-store.h"
 
 enum {
 	MESSAGE_MAX = 4096 + 512,
@@ -42,13 +42,13 @@ enum {
 struct server {
 	int source_fd; /* -1: perf-source has closed it */
 	int listen_fd;
-	struct served_images images;
+	struct image_store images;
 	struct image_peers peers;
-	bool any_untold;
+	bool any_unreported;
 	bool has_source;
 };
 
-static struct wire_image_state state_of(const struct served_image *image)
+static struct wire_image_state state_of(const struct stored_image *image)
 {
 	return (struct wire_image_state){
 		.image = image->number,
@@ -64,18 +64,18 @@ static void drop(struct server *server, struct image_peer *client)
 	image_peers_drop(&server->peers, client, clock_now(CLOCK_MONOTONIC));
 }
 
-static void answer(struct server *server, struct image_peer *client, struct served_image *image)
+static void answer(struct server *server, struct image_peer *client, struct stored_image *image)
 {
 	struct wire_image_state state;
 
 	client->waits_for = 0;
-	served_images_use(&server->images, image);
+	image_store_use(&server->images, image);
 	state = state_of(image);
 	if (image_message_send(client->fd, &state, image->file.fd) < 0)
 		drop(server, client);
 }
 
-static void answer_waiting(struct server *server, struct served_image *image)
+static void answer_waiting(struct server *server, struct stored_image *image)
 {
 	for (size_t i = 0; i < server->peers.n; i++)
 		if (server->peers.list[i].waits_for == image->number)
@@ -86,38 +86,38 @@ static void answer_waiting(struct server *server, struct served_image *image)
  * perf-source may be busy writing: what it cannot take now is told again later. It gets the
  * descriptor, too, to see whether the file changes.
  */
-static void tell_source(struct server *server, struct served_image *image)
+static void report_source(struct server *server, struct stored_image *image)
 {
 	struct wire_image_state state = state_of(image);
 
-	if (image->is_told || image->kind == OPENING_MAP || server->source_fd < 0)
+	if (image->is_reported || image->kind == OPENING_MAP || server->source_fd < 0)
 		return;
-	image->is_told = image_message_send(server->source_fd, &state,
-					    image_file_watched(&image->file)) == 0;
-	server->any_untold |= !image->is_told;
+	image->is_reported = image_message_send(server->source_fd, &state,
+						image_file_watched(&image->file)) == 0;
+	server->any_unreported |= !image->is_reported;
 }
 
-static void tell_untold(struct server *server)
+static void report_unreported(struct server *server)
 {
-	struct served_image *image, *next;
+	struct stored_image *image, *next;
 
-	if (!server->any_untold)
+	if (!server->any_unreported)
 		return;
-	server->any_untold = false;
+	server->any_unreported = false;
 	HASH_ITER(hh, server->images.by_number, image, next)
 	{
 		if (image->state == SERVED_READY)
-			tell_source(server, image);
-		if (server->any_untold) /* it takes no more now */
+			report_source(server, image);
+		if (server->any_unreported) /* it takes no more now */
 			return;
 	}
 }
 
-static void take_ready(struct served_image *image, void *arg)
+static void take_ready(struct stored_image *image, void *arg)
 {
 	struct server *server = arg;
 
-	tell_source(server, image);
+	report_source(server, image);
 	answer_waiting(server, image);
 }
 
@@ -132,21 +132,21 @@ static void refuse(const struct server *server, uint64_t number)
 /* perf-source has met a new image. */
 static void take_open(struct server *server, const struct wire_image_open *request)
 {
-	struct served_image *before = served_images_find(&server->images, request->replaces);
+	struct stored_image *before = image_store_find(&server->images, request->replaces);
 
 	if (before)
-		served_images_replaced(&server->images, before);
-	if (served_images_find(&server->images, request->image))
+		image_store_replaced(&server->images, before);
+	if (image_store_find(&server->images, request->image))
 		return;
-	if (!served_images_add_file(&server->images, request))
+	if (!image_store_add_file(&server->images, request))
 		refuse(server, request->image);
 }
 
 /* It has met a process with code that a JIT compiler may have made. */
 static void take_map_open(struct server *server, const struct wire_map_open *request)
 {
-	if (!served_images_find(&server->images, request->image))
-		served_images_add_map(&server->images, request);
+	if (!image_store_find(&server->images, request->image))
+		image_store_add_map(&server->images, request);
 }
 
 /* It knows that nobody has an image mapped any more. */
@@ -159,10 +159,10 @@ static void take_exit(struct server *server, const struct wire_image_exit *exit)
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		struct served_image *image = served_images_find(&server->images, numbers[i]);
+		struct stored_image *image = image_store_find(&server->images, numbers[i]);
 
 		if (image)
-			served_images_forget(&server->images, image);
+			image_store_forget(&server->images, image);
 	}
 }
 
@@ -204,12 +204,12 @@ static void read_source(struct server *server, size_t n_max)
  * digits of the build-id get into the path; whoever asks compares it with the file's. NULL: there
  * is no such image.
  */
-static struct served_image *find_debug(struct server *server,
+static struct stored_image *find_debug(struct server *server,
 				       const struct wire_image_request *request)
 {
-	const struct served_image *image = served_images_find(&server->images, request->image);
+	const struct stored_image *image = image_store_find(&server->images, request->image);
 	struct wire_map_open below = { .image = request->image | IMAGE_MESSAGE_DEBUG_OF };
-	struct served_image *debug = served_images_find(&server->images, below.image);
+	struct stored_image *debug = image_store_find(&server->images, below.image);
 	char hex[BUILD_ID_TEXT], path[BUILD_ID_TEXT + 64];
 
 	if (debug || !image || image->kind != OPENING_FILE || request->build_id.size < 2)
@@ -217,21 +217,21 @@ static struct served_image *find_debug(struct server *server,
 	below.pid = image->request.pid;
 	build_id_text(request->build_id.data, request->build_id.size, hex);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
-	return served_images_add_below_root(&server->images, &below, path);
+	return image_store_add_below_root(&server->images, &below, path);
 }
 
-static struct served_image *find_requested(struct server *server,
+static struct stored_image *find_requested(struct server *server,
 					   const struct wire_image_request *request)
 {
 	return request->build_id.size ? find_debug(server, request)
-				      : served_images_find(&server->images, request->image);
+				      : image_store_find(&server->images, request->image);
 }
 
 static void take_request(struct server *server, struct image_peer *client,
 			 const struct wire_image_request *request)
 {
 	struct wire_image_state unknown = { request->image, WIRE_image_status_UNKNOWN, 0, 0 };
-	struct served_image *image = find_requested(server, request);
+	struct stored_image *image = find_requested(server, request);
 
 	if (!image) { /* perf-source has asked for it before this client could */
 		read_source(server, SIZE_MAX);
@@ -243,7 +243,7 @@ static void take_request(struct server *server, struct image_peer *client,
 		return;
 	}
 	client->waits_for = image->number;
-	if (!served_images_open(&server->images, image))
+	if (!image_store_open(&server->images, image))
 		answer(server, client, image);
 }
 
@@ -256,7 +256,7 @@ static void read_peer(struct server *server, struct image_peer *peer)
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (size > 0 && peer->state != IMAGE_PEER_CLIENT)
-		image_peers_hear(&server->peers, peer, record, size, clock_now(CLOCK_MONOTONIC));
+		image_peers_receive(&server->peers, peer, record, size, clock_now(CLOCK_MONOTONIC));
 	else if (size <= 0 || peer->waits_for ||
 		 wire_decode(wire_type(WIRE_RECORD_image_request), record, size, 0, &request))
 		drop(server, peer);
@@ -319,9 +319,9 @@ static void serve(struct server *server)
 			if (fds[PEERS + i].revents && server->peers.list[i].fd >= 0)
 				read_peer(server, &server->peers.list[i]);
 		if (fds[DONE].revents)
-			served_images_take_done(&server->images);
-		served_images_give_up_slow(&server->images);
-		tell_untold(server);
+			image_store_take_done(&server->images);
+		image_store_give_up_slow(&server->images);
+		report_unreported(server);
 		now = clock_now(CLOCK_MONOTONIC);
 		image_peers_drop_silent(&server->peers, now);
 		if (fds[LISTEN].revents)
@@ -399,19 +399,20 @@ static void reserve_descriptors(size_t n)
 		close(fd);
 }
 
-_Noreturn void image_server_run(const struct image_server *told)
+_Noreturn void image_server_run(const struct image_server *reported)
 {
 	struct server server = {
 		.source_fd = IMAGE_SERVER_SOURCE_FD,
 		.has_source = true,
 		.listen_fd = IMAGE_SERVER_LISTEN_FD,
-		.peers = { .key = { told->token_high, told->token_low }, .counts = told->counts },
+		.peers = { .key = { reported->token_high, reported->token_low },
+			   .counts = reported->counts },
 	};
 	size_t n = descriptor_limit_raise();
 
 	n = n > 2 * SPARE_DESCRIPTORS ? n - SPARE_DESCRIPTORS : SPARE_DESCRIPTORS;
 	reserve_descriptors(n);
-	if (served_images_init(&server.images, n, take_ready, &server) < 0)
+	if (image_store_init(&server.images, n, take_ready, &server) < 0)
 		_exit(1);
 	confine();
 	serve(&server);

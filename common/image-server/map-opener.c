@@ -13,7 +13,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/image-server/target-file.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 #include "common/image-server/image-opener.h"
 #include "common/image-server/map-opener.h"
 #include "common/proc/proc.h"
@@ -42,8 +42,7 @@ static bool find_birth(int proc_fd, struct map_process *process)
 	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/stat", proc_fd);
-	if (whole_file_read(path, PROC_STAT_SIZE_MAX, &stat, &size) < 0 ||
-	    !proc_parse_start(stat, &born))
+	if (read_file(path, PROC_STAT_SIZE_MAX, &stat, &size) < 0 || !proc_parse_start(stat, &born))
 		return false;
 	process->born = to_realtime(born, CLOCK_BOOTTIME);
 	if (process->began) {

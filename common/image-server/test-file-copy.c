@@ -57,7 +57,7 @@ static int copy(int *ret_fd)
 }
 
 /* What the image server found, and what the stream tells of it. */
-static struct wire_image_state told(void)
+static struct wire_image_state reported(void)
 {
 	return (struct wire_image_state){
 		.status = WIRE_image_status_OPEN,
@@ -80,7 +80,7 @@ static struct wire_image recorded(void)
 static void test_a_copy_has_bytes_and_time_and_is_nobodys_to_change(void **state)
 {
 	const struct file_state before = file_state_of(&status);
-	struct wire_image_state is_told = told();
+	struct wire_image_state is_reported = reported();
 	struct wire_image image = recorded();
 	char bytes[16] = "";
 	struct stat now;
@@ -93,9 +93,9 @@ static void test_a_copy_has_bytes_and_time_and_is_nobodys_to_change(void **state
 	assert_int_equal(clock_nanoseconds(now.st_mtim), file_state_written(&before));
 	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_true(fcntl(fd, F_GET_SEALS) & F_SEAL_WRITE);
-	assert_true(image_descriptor_is_of(fd, &image, &is_told));
-	is_told.size++;
-	assert_false(image_descriptor_is_of(fd, &image, &is_told));
+	assert_true(image_descriptor_is_of(fd, &image, &is_reported));
+	is_reported.size++;
+	assert_false(image_descriptor_is_of(fd, &image, &is_reported));
 	close(fd);
 }
 
@@ -111,37 +111,37 @@ static void test_a_file_of_another_size_is_not_copied(void **state)
 }
 
 static void expect_other(int fd, const struct wire_image *image,
-			 const struct wire_image_state *is_told)
+			 const struct wire_image_state *is_reported)
 {
-	assert_false(image_descriptor_is_of(fd, image, is_told));
+	assert_false(image_descriptor_is_of(fd, image, is_reported));
 }
 
 /* Another inode, device, size or time; a way to write; memory that can still be changed. */
-static void test_a_descriptor_is_of_the_file_that_the_stream_tells_of(void **state)
+static void test_a_descriptor_is_of_the_file_that_the_stream_reports_of(void **state)
 {
-	const struct wire_image_state is_told = told();
+	const struct wire_image_state is_reported = reported();
 	const struct wire_image image = recorded();
 	int fd = open(path, O_RDONLY | O_CLOEXEC), writer = open(path, O_RDWR | O_CLOEXEC);
 	int found = open(path, O_PATH | O_CLOEXEC), memory = memfd_create("image", MFD_CLOEXEC);
-	struct wire_image_state other_state = is_told;
+	struct wire_image_state other_state = is_reported;
 	struct wire_image other = image;
 
-	assert_true(image_descriptor_is_of(fd, &image, &is_told));
-	expect_other(writer, &image, &is_told);
-	expect_other(found, &image, &is_told);
-	expect_other(memory, &image, &is_told);
-	expect_other(-1, &image, &is_told);
+	assert_true(image_descriptor_is_of(fd, &image, &is_reported));
+	expect_other(writer, &image, &is_reported);
+	expect_other(found, &image, &is_reported);
+	expect_other(memory, &image, &is_reported);
+	expect_other(-1, &image, &is_reported);
 	other.inode++;
-	expect_other(fd, &other, &is_told);
+	expect_other(fd, &other, &is_reported);
 	other = image;
 	other.device_minor++;
-	expect_other(fd, &other, &is_told);
+	expect_other(fd, &other, &is_reported);
 	other_state.size++;
 	expect_other(fd, &image, &other_state);
-	other_state = is_told;
+	other_state = is_reported;
 	other_state.modified++;
 	expect_other(fd, &image, &other_state);
-	other_state = is_told;
+	other_state = is_reported;
 	other_state.changed++;
 	expect_other(fd, &image, &other_state);
 	close(fd);
@@ -234,7 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_copy_has_bytes_and_time_and_is_nobodys_to_change),
 		TEST(test_a_file_of_another_size_is_not_copied),
-		TEST(test_a_descriptor_is_of_the_file_that_the_stream_tells_of),
+		TEST(test_a_descriptor_is_of_the_file_that_the_stream_reports_of),
 		TEST(test_a_user_has_a_share_of_memory_and_of_time),
 		TEST(test_what_this_machine_keeps_itself_answers),
 		TEST(test_who_has_made_a_namespace_answers_for_its_processes),

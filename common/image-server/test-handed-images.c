@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "common/image-server/served-images.h"
+#include "common/image-server/image-store.h"
 #include "common/image-server/test-image-server.h"
 
 /* What it sends of a new process with anonymous memory. */
@@ -70,7 +70,7 @@ static void test_a_file_that_was_removed_since_is_still_there(void **state)
 	int fd = -1;
 
 	ask(3, path);
-	told();
+	reported();
 	unlink(path);
 	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
 	check_content(fd, "content");
@@ -84,7 +84,7 @@ static void test_a_file_that_was_written_to_since_is_gone(void **state)
 	int fd;
 
 	ask(3, path);
-	told();
+	reported();
 	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	assert_int_equal(write(fd, "more", 4), 4);
 	close(fd);
@@ -108,13 +108,13 @@ static void test_what_was_written_and_looks_the_same_is_gone(void **state)
 	int fd;
 
 	ask(3, path);
-	told();
+	reported();
 	stat(path, &status);
 	const struct timespec times[] = { status.st_atim, status.st_mtim };
 	write_map(path, 0, "CONTENT");
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 	ask_instead(4, path, 3);
-	assert_int_equal(told().image, 4);
+	assert_int_equal(reported().image, 4);
 	unlink(path);
 	check_state(&client, 3, WIRE_image_status_GONE);
 	assert_int_equal(image_client_open(&client, 4, &found, &fd), 0);
@@ -136,16 +136,16 @@ static void test_an_image_that_nobody_knows_is_unknown(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_what_cannot_be_opened_is_told_with_its_reason(void **state)
+static void test_what_cannot_be_opened_is_reported_with_its_reason(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
 	int fd = -1;
 
 	ask(3, "/nowhere");
-	assert_int_equal(told().status, WIRE_image_status_GONE);
+	assert_int_equal(reported().status, WIRE_image_status_GONE);
 	ask(4, dir);
-	assert_int_equal(told().status, WIRE_image_status_REFUSED);
+	assert_int_equal(reported().status, WIRE_image_status_REFUSED);
 	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
 	assert_int_equal(found.status, WIRE_image_status_GONE);
 	assert_int_equal(fd, -1);
@@ -163,7 +163,7 @@ static void test_a_number_is_opened_once(void **state)
 
 	ask(3, path);
 	ask(3, "/nowhere");
-	assert_int_equal(told().status, WIRE_image_status_OPEN);
+	assert_int_equal(reported().status, WIRE_image_status_OPEN);
 	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
 	check_content(fd, "content");
 	assert_int_equal(recv(server.fd, &found, sizeof(found), MSG_DONTWAIT), -1);
@@ -183,13 +183,13 @@ static void test_a_request_that_comes_early_is_answered(void **state)
 		assert_int_equal(image_client_open(&client, number, &found, &fd), 0);
 		assert_int_equal(found.image, number);
 		check_content(fd, "content");
-		assert_int_equal(told().image, number);
+		assert_int_equal(reported().image, number);
 	}
 	image_client_deinit(&client);
 }
 
 /* perf-source may be busy and read nothing for long; all of it is told in the end. */
-static void test_a_busy_source_is_told_later(void **state)
+static void test_a_busy_source_is_reported_later(void **state)
 {
 	enum { N = 4000 };
 	struct image_client client = join();
@@ -204,7 +204,7 @@ static void test_a_busy_source_is_told_later(void **state)
 	assert_int_equal(found.status, WIRE_image_status_OPEN);
 	check_content(fd, "content");
 	for (uint64_t i = 1; i < N; i++) {
-		found = told();
+		found = reported();
 		assert_true(found.image < N);
 		assert_false(seen[found.image]);
 		seen[found.image] = true;
@@ -219,7 +219,7 @@ static void test_an_image_that_ended_is_not_known_any_more(void **state)
 	struct image_client client = join();
 
 	ask(5, path);
-	assert_int_equal(told().status, WIRE_image_status_OPEN);
+	assert_int_equal(reported().status, WIRE_image_status_OPEN);
 	end_image(5);
 	check_state(&client, 5, WIRE_image_status_UNKNOWN);
 	image_client_deinit(&client);
@@ -253,7 +253,7 @@ static void test_the_map_of_a_process_is_served_as_soon_as_it_is_there(void **st
 	image_client_deinit(&client);
 }
 
-static void test_perf_source_is_not_told_of_maps(void **state)
+static void test_perf_source_is_not_reported_of_maps(void **state)
 {
 	struct image_client client = join();
 
@@ -263,7 +263,7 @@ static void test_perf_source_is_not_told_of_maps(void **state)
 	check_map(&client, 7, "1000 10 one\n");
 	check_state(&client, 8, WIRE_image_status_GONE);
 	ask(9, path);
-	assert_int_equal(told().image, 9);
+	assert_int_equal(reported().image, 9);
 	image_client_deinit(&client);
 }
 
@@ -344,10 +344,10 @@ static void test_with_its_image_a_map_and_its_process_are_forgotten(void **state
 	image_client_deinit(&client);
 }
 
-/* It holds no more of their roots than SERVED_IMAGES_ROOTS_MAX. */
+/* It holds no more of their roots than IMAGE_STORE_ROOTS_MAX. */
 static void test_many_processes_leave_descriptors_for_others(void **state)
 {
-	enum { MORE = SERVED_IMAGES_ROOTS_MAX + 10 };
+	enum { MORE = IMAGE_STORE_ROOTS_MAX + 10 };
 	struct image_client client = join();
 	size_t before;
 
@@ -357,7 +357,7 @@ static void test_many_processes_leave_descriptors_for_others(void **state)
 		ask_for_map(number, getpid());
 		check_state(&client, number, WIRE_image_status_GONE);
 	}
-	assert_true(count_descriptors() <= before + SERVED_IMAGES_ROOTS_MAX);
+	assert_true(count_descriptors() <= before + IMAGE_STORE_ROOTS_MAX);
 	write_map(map_path, O_CREAT, "1000 10 one\n");
 	check_state(&client, 1, WIRE_image_status_REFUSED);
 	check_map(&client, MORE, "1000 10 one\n");
@@ -395,7 +395,7 @@ static void test_few_descriptors_serve_many_images(void **state)
 		fprintf(out, "content %d", i);
 		fclose(out);
 		ask(i, file);
-		assert_int_equal(told().status, WIRE_image_status_OPEN);
+		assert_int_equal(reported().status, WIRE_image_status_OPEN);
 	}
 	client = join();
 	for (int i = 1; i <= FILES; i++) {
@@ -435,13 +435,13 @@ int main(void)
 		TEST(test_a_file_that_was_written_to_since_is_gone),
 		TEST(test_what_was_written_and_looks_the_same_is_gone),
 		TEST(test_an_image_that_nobody_knows_is_unknown),
-		TEST(test_what_cannot_be_opened_is_told_with_its_reason),
+		TEST(test_what_cannot_be_opened_is_reported_with_its_reason),
 		TEST(test_a_number_is_opened_once),
 		TEST(test_a_request_that_comes_early_is_answered),
-		TEST(test_a_busy_source_is_told_later),
+		TEST(test_a_busy_source_is_reported_later),
 		TEST(test_an_image_that_ended_is_not_known_any_more),
 		TEST(test_the_map_of_a_process_is_served_as_soon_as_it_is_there),
-		TEST(test_perf_source_is_not_told_of_maps),
+		TEST(test_perf_source_is_not_reported_of_maps),
 		TEST(test_the_map_of_a_process_that_has_died_is_served),
 		TEST(test_what_is_no_map_is_refused_and_holds_up_nobody),
 		TEST(test_with_its_image_a_map_and_its_process_are_forgotten),

@@ -17,7 +17,7 @@
 
 #include "common/base/clock.h"
 #include "common/image-server/image-client.h"
-#include "common/image-server/test-image-door.h"
+#include "common/image-server/test-image-listener.h"
 
 /* A server whose answers are sent before they are asked for. */
 static void start(struct test_door *server, struct image_client *client)

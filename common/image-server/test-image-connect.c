@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "common/image-server/image-connect.h"
-#include "common/image-server/test-image-door.h"
+#include "common/image-server/test-image-listener.h"
 
 enum { NOBODY = 65534 };
 

@@ -28,7 +28,7 @@ static void test_who_has_the_key_gets_the_file(void **state)
 	int fd = -1;
 
 	ask(3, path);
-	found = told();
+	found = reported();
 	assert_int_equal(found.image, 3);
 	assert_int_equal(found.status, WIRE_image_status_OPEN);
 	assert_int_equal(found.size, 7);
@@ -49,7 +49,7 @@ static void test_who_has_another_key_gets_nothing(void **state)
 	struct image_client client;
 
 	ask(3, path);
-	told();
+	reported();
 	other.token_low ^= 1;
 	assert_int_equal(image_client_init(&client, &other), 0);
 	assert_int_equal(client.fd, -1);
@@ -92,7 +92,7 @@ static void test_many_clients_are_served_and_more_are_turned_away(void **state)
 	int fd = -1;
 
 	ask(3, path);
-	told();
+	reported();
 	for (size_t i = 0; i < IMAGE_SERVER_CLIENTS_MAX; i++) {
 		clients[i] = join();
 		assert_int_equal(image_client_open(&clients[i], 3, &found, &fd), 0);
@@ -120,7 +120,7 @@ static void test_strangers_keep_nobody_out(void **state)
 	char byte;
 
 	ask(3, path);
-	told();
+	reported();
 	for (size_t i = 0; i < STRANGERS; i++)
 		fds[i] = stand_there();
 	client = join();
@@ -136,7 +136,7 @@ static void test_strangers_keep_nobody_out(void **state)
 	image_client_deinit(&client);
 }
 
-static void expect_the_door(int fd, const void *record, size_t size)
+static void expect_to_be_refused(int fd, const void *record, size_t size)
 {
 	char byte;
 
@@ -156,15 +156,15 @@ static void test_who_shows_no_proof_of_his_own_gets_nothing(void **state)
 	int fd;
 
 	ask(3, path);
-	told();
+	reported();
 	size = wire_encode(wire_type(WIRE_RECORD_image_request), &request, record, NULL);
-	expect_the_door(stand_there(), record, size);
+	expect_to_be_refused(stand_there(), record, size);
 	fd = stand_there();
 	size = wire_encode(wire_type(WIRE_RECORD_image_challenge), &challenge, record, NULL);
 	assert_int_equal(send(fd, record, size, MSG_NOSIGNAL), size);
 	size = recv(fd, record, sizeof(record), 0);
 	assert_true(size > 0);
-	expect_the_door(fd, record, size);
+	expect_to_be_refused(fd, record, size);
 	assert_int_equal(count("without-key"), 2);
 }
 
@@ -227,7 +227,7 @@ static void test_a_client_that_never_reads_holds_up_nobody(void **state)
 	int fd = -1;
 
 	ask(3, path);
-	told();
+	reported();
 	for (int i = 0; i < 100000; i++)
 		if (send(rude.fd, record, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno != EAGAIN)
 			break;
@@ -245,7 +245,7 @@ static void test_it_ends_with_its_source_and_its_last_client(void **state)
 	int fd = -1;
 
 	ask(3, path);
-	told();
+	reported();
 	close(server.end_fd);
 	close(server.fd);
 	server.fd = -1;
@@ -290,7 +290,7 @@ static void test_it_holds_nothing_of_its_parents(void **state)
 	assert_int_equal(pipe(ends_of_pipe), 0);
 	assert_int_equal(image_server_start(&server), 0);
 	ask(3, path);
-	found = told(); /* it has begun its work, so it has left us */
+	found = reported(); /* it has begun its work, so it has left us */
 	assert_int_equal(found.status, WIRE_image_status_OPEN);
 	close(ends_of_pipe[1]);
 	assert_int_equal(read(ends_of_pipe[0], name, 1), 0);
@@ -309,7 +309,7 @@ static void test_signals_of_the_terminal_do_not_end_it(void **state)
 	int fd = -1;
 
 	ask(3, path);
-	told();
+	reported();
 	kill(server.pid, SIGINT);
 	kill(server.pid, SIGTERM);
 	kill(server.pid, SIGHUP);

@@ -98,7 +98,7 @@ static inline void ask(uint64_t number, const char *file)
 }
 
 /* What perf-source gets to know. */
-static inline struct wire_image_state told(void)
+static inline struct wire_image_state reported(void)
 {
 	_Alignas(8) char record[256];
 	struct wire_image_state found;

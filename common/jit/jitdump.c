@@ -16,7 +16,7 @@ enum {
 	CHUNK_SIZE = 64 * 1024,
 };
 
-enum record_id {
+enum perf_record_id {
 	CODE_LOAD,
 	CODE_MOVE,
 	CODE_DEBUG_INFO,

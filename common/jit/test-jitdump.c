@@ -75,7 +75,7 @@ static void check_line(uint64_t address, const char *file, uint32_t line, uint32
 	assert_int_equal(place.column, column);
 }
 
-static void test_the_header_is_told(void **state)
+static void test_the_header_is_emitted(void **state)
 {
 	give();
 	assert_int_equal(dump.machine, 62);
@@ -122,7 +122,7 @@ static void test_what_has_the_pid_of_an_earlier_process_is_its(void **state)
 	assert_int_equal(dump.n_of_others, 1);
 }
 
-static void test_what_a_child_tells_is_not_its_parents(void **state)
+static void test_what_a_child_emits_is_not_its_parents(void **state)
 {
 	dump.process = (struct jitdump_process){ .pid = 4711, .began = 98 };
 	put_load_of(4711, 101, 0x1000, "its own");
@@ -208,7 +208,7 @@ static void check_code(uint64_t address, size_t size)
 	assert_int_not_equal((uint8_t)made.bytes[code.function->code_at - 1], 0x90);
 }
 
-static void test_it_is_told_where_the_code_is(void **state)
+static void test_it_is_emitted_where_the_code_is(void **state)
 {
 	made_put_load(&made, 10, 0x1000, 16, 1, "first");
 	made_put_lines(&made, 0x2000, NULL, 0);
@@ -537,17 +537,17 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_header_is_told),
+		TEST(test_the_header_is_emitted),
 		TEST(test_a_file_from_before_the_process_is_anothers),
 		TEST(test_what_has_the_pid_of_an_earlier_process_is_its),
-		TEST(test_what_a_child_tells_is_not_its_parents),
+		TEST(test_what_a_child_emits_is_not_its_parents),
 		TEST(test_a_namespace_has_pids_of_its_own),
 		TEST(test_a_file_with_anothers_pid_is_anothers),
 		TEST(test_what_is_no_jitdump_is_refused),
 		TEST(test_the_other_byte_order_is_refused),
 		TEST(test_other_versions_are_refused),
 		TEST(test_a_longer_header_is_passed_over),
-		TEST(test_it_is_told_where_the_code_is),
+		TEST(test_it_is_emitted_where_the_code_is),
 		TEST(test_an_address_has_the_name_of_its_time),
 		TEST(test_code_that_was_moved_is_elsewhere_from_then_on),
 		TEST(test_what_is_not_there_is_not_moved),

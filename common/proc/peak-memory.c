@@ -6,7 +6,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/proc/peak-memory.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 
 #define PEAK_LINE "\nVmHWM:"
 
@@ -23,7 +23,7 @@ int peak_memory_read(int fd, uint64_t *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
-	int r = whole_file_read_descriptor(fd, STATUS_SIZE_MAX, &text, &size);
+	int r = read_file_descriptor(fd, STATUS_SIZE_MAX, &text, &size);
 	const char *line = r == 0 ? strstr(text, PEAK_LINE) : NULL;
 
 	if (r < 0)

@@ -16,7 +16,7 @@
 #include "common/base/growing-list.h"
 #include "common/proc/proc.h"
 #include "common/proc/procmap-query.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 
 enum { MAPS_SIZE_MAX = 64 * 1024 * 1024, NAME_FILE_MAX = 4096 };
 
@@ -92,7 +92,7 @@ static int read_text(int fd, struct proc_maps *maps, parser parse)
 	size_t size;
 	int r = lseek(fd, 0, SEEK_SET) < 0
 			? -errno
-			: whole_file_read_descriptor(fd, MAPS_SIZE_MAX, &maps->text, &size);
+			: read_file_descriptor(fd, MAPS_SIZE_MAX, &maps->text, &size);
 
 	if (r == 0 && !size)
 		free(take_pointer(maps->text));
@@ -236,7 +236,7 @@ static void read_name(const char *path, char ret[PROC_NAME_MAX])
 	size_t size;
 
 	ret[0] = 0;
-	if (whole_file_read(path, NAME_FILE_MAX, &text, &size) < 0 || !size)
+	if (read_file(path, NAME_FILE_MAX, &text, &size) < 0 || !size)
 		return;
 	if (text[size - 1] == '\n')
 		text[size - 1] = 0;
@@ -314,7 +314,7 @@ uint64_t proc_find_start(uint32_t pid)
 	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-	if (whole_file_read(path, PROC_STAT_SIZE_MAX, &stat, &size) < 0 ||
+	if (read_file(path, PROC_STAT_SIZE_MAX, &stat, &size) < 0 ||
 	    !proc_parse_start(stat, &start))
 		return 0;
 	now = clock_now(CLOCK_MONOTONIC);

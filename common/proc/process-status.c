@@ -5,7 +5,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/proc/process-status.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 
 enum { STATUS_SIZE_MAX = 1024 * 1024 }; /* it tells all groups of the user */
 
@@ -32,7 +32,7 @@ int process_status_read(const char *path, struct process_status *ret)
 	uint32_t users[EFFECTIVE + 1], groups[EFFECTIVE + 1], pids[NAMESPACES_MAX];
 	_cleanup_free_ char *status = NULL;
 	size_t size, n;
-	int r = whole_file_read(path, STATUS_SIZE_MAX, &status, &size);
+	int r = read_file(path, STATUS_SIZE_MAX, &status, &size);
 
 	if (r < 0)
 		return r;

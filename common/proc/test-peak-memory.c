@@ -56,7 +56,7 @@ static void test_it_is_not_that_of_who_began_us(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_a_descriptor_of_nothing_tells_nothing(void **state)
+static void test_a_descriptor_of_nothing_reports_nothing(void **state)
 {
 	int pipe_ends[2];
 	uint64_t kib;
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_it_is_what_there_was_once),
 		cmocka_unit_test(test_it_is_not_that_of_who_began_us),
-		cmocka_unit_test(test_a_descriptor_of_nothing_tells_nothing),
+		cmocka_unit_test(test_a_descriptor_of_nothing_reports_nothing),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "is-small"))

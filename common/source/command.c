@@ -137,7 +137,7 @@ void command_end(struct command *command, struct stage *stage)
 		stage->exit_status = command->status;
 }
 
-void command_tell_crash(struct command *command, struct stage *stage, const char *program)
+void command_emit_crash(struct command *command, struct stage *stage, const char *program)
 {
 	const char *name;
 	int status;

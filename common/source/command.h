@@ -38,4 +38,4 @@ void command_end(struct command *command, struct stage *stage);
  * Warns if a signal has ended it by now: that belongs to what happened, unless it was we who were
  * to stop. `program` is what it was called as.
  */
-void command_tell_crash(struct command *command, struct stage *stage, const char *program);
+void command_emit_crash(struct command *command, struct stage *stage, const char *program);

@@ -6,7 +6,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/source/host-files.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 
 #define KALLSYMS "/proc/kallsyms"
 
@@ -43,7 +43,7 @@ int host_files_put(struct stage *stage, uint64_t time)
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		_cleanup_free_ char *data = NULL;
 		size_t size;
-		int r = whole_file_read(paths[i], FILE_MAX, &data, &size);
+		int r = read_file(paths[i], FILE_MAX, &data, &size);
 
 		if (r == 0)
 			r = put_data(stage, paths[i], data, size, time);
@@ -82,7 +82,7 @@ int host_files_open_kallsyms(void)
 int host_files_read_kallsyms(int fd, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *data = NULL;
-	int r = whole_file_read_descriptor(fd, FILE_MAX, &data, ret_size);
+	int r = read_file_descriptor(fd, FILE_MAX, &data, ret_size);
 
 	if (r == -ENOMEM)
 		return r;

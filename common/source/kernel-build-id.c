@@ -4,7 +4,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/source/kernel-build-id.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 
 enum { NOTES_MAX = 64 * 1024 }; /* bytes; kernels have some 200 */
 
@@ -75,7 +75,7 @@ size_t kernel_build_id_read(uint8_t ret[WIRE_BUILD_ID_MAX])
 	const uint8_t *build_id;
 	size_t size;
 
-	if (whole_file_read("/sys/kernel/notes", NOTES_MAX, &notes, &size) < 0)
+	if (read_file("/sys/kernel/notes", NOTES_MAX, &notes, &size) < 0)
 		return 0;
 	size = kernel_build_id_find(notes, size, &build_id);
 	if (size)

@@ -5,7 +5,7 @@ _Static_assert((int)WIRE_kernel_symbol_kind_BPF == PERF_RECORD_KSYMBOL_TYPE_BPF 
 		       (int)WIRE_kernel_symbol_kind_OUT_OF_LINE == PERF_RECORD_KSYMBOL_TYPE_OOL,
 	       "kinds have perf's numbers");
 
-int kernel_symbol_put(struct stage *stage, const struct record_ksymbol *record, uint64_t time)
+int kernel_symbol_put(struct stage *stage, const struct perf_record_ksymbol *record, uint64_t time)
 {
 	bool is_gone = record->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
 	const char *name = record_text(&record->header, sizeof(*record));

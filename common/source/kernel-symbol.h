@@ -3,11 +3,11 @@
  */
 #pragma once
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/stage/stage.h"
 
 /*
- * Sends a record that is whole (record_is_whole()); `time` is that of the stream. 0 or -errno of
- * the output; one whose name has no end is counted as "refused".
+ * Sends a record that is whole (perf_record_is_whole()); `time` is that of the stream. 0 or -errno
+ * of the output; one whose name has no end is counted as "refused".
  */
-int kernel_symbol_put(struct stage *stage, const struct record_ksymbol *record, uint64_t time);
+int kernel_symbol_put(struct stage *stage, const struct perf_record_ksymbol *record, uint64_t time);

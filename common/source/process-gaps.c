@@ -55,10 +55,10 @@ bool processes_wants_mending(const struct processes *processes,
 	    !is_gappy(processes, process, time) || processes_is_storming(process, time))
 		return false;
 	now = clock_now(CLOCK_MONOTONIC);
-	return now >= processes->mend_at && now - process->space->read_at >= PROCESSES_REREAD_NS;
+	return now >= processes->restore_at && now - process->space->read_at >= PROCESSES_REREAD_NS;
 }
 
-int processes_mend(struct processes *processes, struct tracked_process *process, uint64_t time)
+int processes_restore(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	uint64_t began = clock_now(CLOCK_MONOTONIC), cpu_began = clock_now(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t upid = process->upid;
@@ -70,8 +70,8 @@ int processes_mend(struct processes *processes, struct tracked_process *process,
 		process->space->mapped_since = began;
 		process->space->sure_since = clock_now(CLOCK_MONOTONIC);
 	}
-	processes->mend_at =
+	processes->restore_at =
 		clock_now(CLOCK_MONOTONIC) +
-		(clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu_began) * PROCESSES_MEND_SHARE;
+		(clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu_began) * PROCESSES_RESTORE_SHARE;
 	return r == -ESRCH ? 0 : r;
 }

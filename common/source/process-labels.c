@@ -10,10 +10,10 @@ int processes_find_cgroup(struct processes *processes, struct tracked_process *p
 			  struct cgroup *known, uint64_t time)
 {
 	char path[CGROUP_PATH_MAX];
-	bool is_told = processes->proc.read_cgroup(process->pid, path) == 0 &&
-		       !processes_is_changing(processes, process->pid);
+	bool is_emitted = processes->proc.read_cgroup(process->pid, path) == 0 &&
+			  !processes_is_changing(processes, process->pid);
 
-	if (is_told && (!known || strcmp(known->path, path))) {
+	if (is_emitted && (!known || strcmp(known->path, path))) {
 		process->cgroup = *path ? cgroup_new(path) : NULL;
 		if (*path && !process->cgroup)
 			return -ENOMEM;

@@ -98,7 +98,7 @@ int processes_add_from_proc(struct processes *processes, uint32_t pid, enum wire
 }
 
 /* One that the stream cannot follow any further ends, and begins anew with what is shown. */
-static int renew(struct processes *processes, struct tracked_process *process, uint64_t time)
+static int restart(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	uint32_t pid = process->pid;
 	int r = processes_end(processes, process, time);
@@ -133,7 +133,7 @@ static int read_again_into(struct processes *processes, struct tracked_process *
 	}
 	if (any_known)
 		return add_maps(processes, process, ret_maps, time);
-	return renew(processes, process, time);
+	return restart(processes, process, time);
 }
 
 /* It is told of what is mapped now at a time before: until then that may be too early. */
@@ -213,7 +213,7 @@ int processes_make_room(struct processes *processes, struct tracked_process *pro
 	if (process->space->n_members > 1)
 		r = processes_read_again(processes, pid, time);
 	else
-		r = renew(processes, process, time);
+		r = restart(processes, process, time);
 	process = processes_find(processes, pid);
 	if (r < 0 && r != -ESRCH)
 		return r;

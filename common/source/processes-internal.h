@@ -270,4 +270,4 @@ void processes_inherit_gaps(const struct processes *processes, struct tracked_pr
 			    const struct tracked_process *parent, uint64_t time);
 
 /* Reads them. 0 or -errno of the output or of memory. */
-int processes_mend(struct processes *processes, struct tracked_process *process, uint64_t time);
+int processes_restore(struct processes *processes, struct tracked_process *process, uint64_t time);

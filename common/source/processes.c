@@ -59,7 +59,7 @@ int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)
 	return processes_add_from_proc(processes, pid, WIRE_origin_SCANNED, time);
 }
 
-int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time)
+int processes_fork(struct processes *processes, const struct perf_record_task *task, uint64_t time)
 {
 	struct tracked_process *parent, *sharer, *process = processes_find(processes, task->pid);
 	uint64_t parent_upid;
@@ -114,7 +114,7 @@ static int queue_exited(struct processes *processes, struct tracked_process *pro
 	return 0;
 }
 
-int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time)
+int processes_exit(struct processes *processes, const struct perf_record_task *task, uint64_t time)
 {
 	struct tracked_process *process = processes_find(processes, task->pid);
 
@@ -127,7 +127,7 @@ int processes_exit(struct processes *processes, const struct record_task *task, 
 	return process->has_exited ? 0 : queue_exited(processes, process, time);
 }
 
-int processes_bury(struct processes *processes, uint64_t time)
+int processes_reap(struct processes *processes, uint64_t time)
 {
 	size_t n = 0;
 	int r = 0;
@@ -149,8 +149,8 @@ int processes_bury(struct processes *processes, uint64_t time)
 }
 
 /* An exec: the same PID is another incarnation from here on. */
-static int execute(struct processes *processes, const struct record_comm *comm, const char *name,
-		   uint64_t time)
+static int execute(struct processes *processes, const struct perf_record_comm *comm,
+		   const char *name, uint64_t time)
 {
 	struct tracked_process *process = processes_find(processes, comm->pid);
 	uint64_t predecessor = process ? process->upid : 0;
@@ -194,14 +194,14 @@ int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t ti
 	return stage_put(processes->stage, WIRE_RECORD_thread, &thread);
 }
 
-int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time)
+int processes_comm(struct processes *processes, const struct perf_record_comm *comm, uint64_t time)
 {
 	const char *name = record_text(&comm->header, sizeof(*comm));
 	struct tracked_process *process = processes_find(processes, comm->pid);
 
 	if (comm->pid == 0 || !name || (process && time < process->known_since))
 		return 0;
-	if (record_comm_is_exec(&comm->header))
+	if (perf_record_comm_is_exec(&comm->header))
 		return execute(processes, comm, name, time);
 	if (process && !processes_spend(processes, process, time))
 		return 0;
@@ -209,7 +209,7 @@ int processes_comm(struct processes *processes, const struct record_comm *comm, 
 }
 
 /* What is mapped to be executed; false: something else, or nobody's. */
-static bool mapped_code(const struct processes *processes, const struct record_mmap2 *mmap,
+static bool mapped_code(const struct processes *processes, const struct perf_record_mmap2 *mmap,
 			struct image_source *ret)
 {
 	*ret = (struct image_source){
@@ -221,8 +221,8 @@ static bool mapped_code(const struct processes *processes, const struct record_m
 	};
 	if (mmap->pid == 0 || !ret->path || !(mmap->protection & PROT_EXEC))
 		return false;
-	if (record_mmap_has_build_id(mmap)) {
-		ret->build_id_size = record_mmap_build_id(mmap, &ret->build_id);
+	if (perf_record_mmap_has_build_id(mmap)) {
+		ret->build_id_size = perf_record_mmap_build_id(mmap, &ret->build_id);
 		return true;
 	}
 	ret->major = mmap->major;
@@ -261,7 +261,7 @@ static int map_into_others(struct processes *processes, uint32_t pid, uint64_t g
 	return r;
 }
 
-int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time)
+int processes_mmap(struct processes *processes, const struct perf_record_mmap2 *mmap, uint64_t time)
 {
 	uint64_t group;
 	struct tracked_process *process = processes_find(processes, mmap->pid);
@@ -293,7 +293,7 @@ int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap,
 	return map_into_others(processes, mmap->pid, group, &source, time);
 }
 
-static bool is_new_code(const struct processes *processes, const struct record_mmap2 *mmap)
+static bool is_new_code(const struct processes *processes, const struct perf_record_mmap2 *mmap)
 {
 	const struct tracked_process *process = processes_find(processes, mmap->pid);
 	struct image_source source;
@@ -310,15 +310,15 @@ static bool is_new_code(const struct processes *processes, const struct record_m
 
 bool processes_is_news(const struct processes *processes, const struct perf_event_header *event)
 {
-	const struct record_task *task = (const void *)event;
+	const struct perf_record_task *task = (const void *)event;
 
-	if (!record_is_whole(event))
+	if (!perf_record_is_whole(event))
 		return false;
 	switch (event->type) {
 	case PERF_RECORD_FORK:
 		return task->pid != task->parent_pid;
 	case PERF_RECORD_COMM:
-		return record_comm_is_exec(event);
+		return perf_record_comm_is_exec(event);
 	case PERF_RECORD_MMAP2:
 		return is_new_code(processes, (const void *)event);
 	default:
@@ -333,7 +333,7 @@ static int check_address(struct processes *processes, struct tracked_process *pr
 	int r;
 
 	if (processes_wants_mending(processes, process, time))
-		return processes_mend(processes, process, time);
+		return processes_restore(processes, process, time);
 	if (process->has_exited || processes_is_moving(processes, process, time) ||
 	    mapping_table_find(&process->space->mappings, address) ||
 	    !processes_may_reread(processes, process, time))
@@ -364,8 +364,8 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 	return 0;
 }
 
-int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin origin,
-		   uint64_t time, uint64_t *ret_upid)
+int processes_discover(struct processes *processes, uint32_t pid, enum wire_origin origin,
+		       uint64_t time, uint64_t *ret_upid)
 {
 	struct tracked_process *process = processes_find(processes, pid);
 	int r = process ? processes_end(processes, process, time) : 0;

@@ -13,7 +13,7 @@
 #include "common/stage/stage.h"
 #include "common/source/images.h"
 #include "common/source/proc-view.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 
 #define PROCESSES_LINGER_NS 100000000ULL
 #define PROCESSES_REREAD_NS 100000000ULL /* a process's maps are read again no faster than this */
@@ -27,7 +27,7 @@
 #define PROCESSES_UID_COST_NS 100000ULL	     /* 10,000 records a second of one user, for each CPU */
 #define PROCESSES_REREAD_LARGE_NS 1000000ULL /* maps that take so long to be read are large */
 #define PROCESSES_REREAD_SHARE 20	     /* and at most this part of the time goes into them */
-#define PROCESSES_MEND_SHARE 10 /* at most this part of the time goes into maps after a loss */
+#define PROCESSES_RESTORE_SHARE 10 /* at most this part of the time goes into maps after a loss */
 
 enum {
 	MAPPING_KERNEL = 1,
@@ -72,8 +72,8 @@ struct processes {
 	/* Until when records of mappings were lost, last; UINT64_MAX: they still are; 0: none were.
 	 */
 	uint64_t lost_until, gap_ended; /* the same, of those that have ended */
-	uint64_t mend_at;   /* of CLOCK_MONOTONIC: maps are not read after a loss before that */
-	uint64_t reread_at; /* likewise; large ones are not read again for an address */
+	uint64_t restore_at; /* of CLOCK_MONOTONIC: maps are not read after a loss before that */
+	uint64_t reread_at;  /* likewise; large ones are not read again for an address */
 	uint32_t large_pids[PROCESSES_LARGE_MAX]; /* the last that had much mapped */
 	size_t n_large;
 	struct process_account *accounts;
@@ -96,12 +96,13 @@ int processes_scan(struct processes *processes, uint32_t pid, uint64_t time);
 
 /*
  * A task is sampled for a while after the event of its exit, so the end of a process is only told
- * by processes_bury(), or when its PID is used again.
+ * by processes_reap(), or when its PID is used again.
  */
-int processes_fork(struct processes *processes, const struct record_task *task, uint64_t time);
-int processes_exit(struct processes *processes, const struct record_task *task, uint64_t time);
-int processes_comm(struct processes *processes, const struct record_comm *comm, uint64_t time);
-int processes_mmap(struct processes *processes, const struct record_mmap2 *mmap, uint64_t time);
+int processes_fork(struct processes *processes, const struct perf_record_task *task, uint64_t time);
+int processes_exit(struct processes *processes, const struct perf_record_task *task, uint64_t time);
+int processes_comm(struct processes *processes, const struct perf_record_comm *comm, uint64_t time);
+int processes_mmap(struct processes *processes, const struct perf_record_mmap2 *mmap,
+		   uint64_t time);
 
 /*
  * Whether an event tells of a process or of a file that is not known yet: some do not live long, so
@@ -120,8 +121,8 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
  * A program has begun under a PID, whatever was there before: reads it from /proc. `upid` is 0 if
  * it has gone already.
  */
-int processes_meet(struct processes *processes, uint32_t pid, enum wire_origin origin,
-		   uint64_t time, uint64_t *ret_upid);
+int processes_discover(struct processes *processes, uint32_t pid, enum wire_origin origin,
+		       uint64_t time, uint64_t *ret_upid);
 
 /*
  * Reads the maps of a known process now, and forgets what is not mapped any more. 0; -ESRCH: it has
@@ -143,7 +144,7 @@ int processes_finish(struct processes *processes, uint32_t pid, uint64_t time);
 uint32_t processes_find_mapping(const struct processes *processes, uint32_t pid, uint64_t address);
 
 /* Ends the processes that exited PROCESSES_LINGER_NS before `time`. */
-int processes_bury(struct processes *processes, uint64_t time);
+int processes_reap(struct processes *processes, uint64_t time);
 
 /*
  * Every PROCESSES_SWEEP_NS, ends the processes whose exits were missed, and the images that no

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/source/register-writers.h"
 
 /* arch/x86/kernel/signal*.c and arch/arm64/kernel/signal.c; some are inlined into others. */
@@ -54,7 +54,7 @@ bool register_writers_were_interrupted(const struct register_writers *writers,
 	bool is_interrupted = true;
 
 	for (size_t i = 0; i < n && writers->n; i++) {
-		bool is_mark = chain[i] >= (uint64_t)-RECORD_CONTEXT_MARKS;
+		bool is_mark = chain[i] >= (uint64_t)-PERF_RECORD_CONTEXT_MARKS;
 
 		if (!is_mark && is_interrupted && is_in_one(writers, chain[i]))
 			return true;

@@ -35,8 +35,8 @@ static inline int tear_down_processes(void **state)
 
 static inline void clone_of(uint32_t parent, uint32_t pid, uint32_t tid, uint64_t time)
 {
-	struct record_task task = {
-		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct record_id) },
+	struct perf_record_task task = {
+		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct perf_record_id) },
 		.pid = pid,
 		.parent_pid = parent,
 		.tid = tid,
@@ -52,17 +52,17 @@ static inline void do_fork(uint32_t parent, uint32_t pid, uint64_t time)
 	clone_of(parent, pid, pid, time);
 }
 
-static inline const struct record_comm *make_comm(uint32_t pid, uint32_t tid, const char *name,
-						  uint16_t misc)
+static inline const struct perf_record_comm *make_comm(uint32_t pid, uint32_t tid, const char *name,
+						       uint16_t misc)
 {
 	static _Alignas(8) char record[128];
-	struct record_comm *comm = (void *)record;
+	struct perf_record_comm *comm = (void *)record;
 	size_t size = (strlen(name) + 8) & ~7UL;
 
 	memset(record, 0, sizeof(record));
 	comm->header =
 		(struct perf_event_header){ PERF_RECORD_COMM, misc,
-					    sizeof(*comm) + size + sizeof(struct record_id) };
+					    sizeof(*comm) + size + sizeof(struct perf_record_id) };
 	comm->pid = pid;
 	comm->tid = tid;
 	strcpy(comm->name, name);
@@ -80,17 +80,17 @@ static inline void do_exec(uint32_t pid, const char *name, uint64_t time)
 	do_comm(pid, pid, name, PERF_RECORD_MISC_COMM_EXEC, time);
 }
 
-static inline struct record_mmap2 *make_mmap(uint32_t pid, uint64_t start, uint64_t length,
-					     const char *path, uint64_t inode)
+static inline struct perf_record_mmap2 *make_mmap(uint32_t pid, uint64_t start, uint64_t length,
+						  const char *path, uint64_t inode)
 {
-	static _Alignas(8) char record[sizeof(struct record_mmap2) + PATH_MAX + 64];
-	struct record_mmap2 *mmap2 = (void *)record;
+	static _Alignas(8) char record[sizeof(struct perf_record_mmap2) + PATH_MAX + 64];
+	struct perf_record_mmap2 *mmap2 = (void *)record;
 	size_t size = (strlen(path) + 8) & ~7UL;
 
 	memset(record, 0, sizeof(record));
 	mmap2->header =
 		(struct perf_event_header){ PERF_RECORD_MMAP2, 0,
-					    sizeof(*mmap2) + size + sizeof(struct record_id) };
+					    sizeof(*mmap2) + size + sizeof(struct perf_record_id) };
 	mmap2->pid = mmap2->tid = pid;
 	mmap2->start = start;
 	mmap2->length = length;
@@ -106,7 +106,7 @@ static inline struct record_mmap2 *make_mmap(uint32_t pid, uint64_t start, uint6
 static inline void do_mmap(uint32_t pid, uint64_t start, uint64_t length, uint64_t offset,
 			   const char *path, uint64_t inode, uint64_t time)
 {
-	struct record_mmap2 *mmap2 = make_mmap(pid, start, length, path, inode);
+	struct perf_record_mmap2 *mmap2 = make_mmap(pid, start, length, path, inode);
 
 	mmap2->offset = offset;
 	assert_int_equal(processes_mmap(&processes, mmap2, time), 0);

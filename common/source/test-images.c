@@ -104,7 +104,7 @@ static void test_an_inode_used_again_is_another_image(void **state)
 	assert_int_equal(find_file("/bin/a", 5, 0), second); /* /proc tells no generation */
 }
 
-static void test_a_generation_that_is_told_later_belongs_to_the_same_image(void **state)
+static void test_a_generation_that_is_emitted_later_belongs_to_the_same_image(void **state)
 {
 	uint64_t first = find_file("/bin/a", 5, 0);
 
@@ -352,7 +352,7 @@ static void test_the_kernel_has_a_number_of_its_own(void **state)
 }
 
 /* The file id is that of OpenTelemetry's own test (libpf/fileid_test.go). */
-static void test_the_kernels_ids_are_told_if_they_are_known(void **state)
+static void test_the_kernels_ids_are_emitted_if_they_are_known(void **state)
 {
 	static const uint8_t build_id[] = { 0xf8, 0xe1, 0xcf, 0x0f, 0x60, 0x55, 0x80, 0x98,
 					    0xed, 0xae, 0xc1, 0x64, 0xac, 0x77, 0x49, 0xdf };
@@ -452,7 +452,7 @@ static void test_beyond_the_limit_all_are_forgotten_and_numbered_anew(void **sta
 	assert_int_equal(find_file("/x", 1, 0), IMAGE_FIRST + IMAGES_MAX + 1);
 }
 
-static void test_what_is_unused_ends_and_the_server_is_told(void **state)
+static void test_what_is_unused_ends_and_the_server_is_emitted(void **state)
 {
 	_Alignas(8) char record[8192];
 	struct wire_image_exit exit;
@@ -513,7 +513,7 @@ static void test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again
 	assert_int_equal(find_file("/memfd:code (deleted)", 5, 9), again);
 }
 
-static void test_what_was_mapped_again_before_it_was_told_to_be_gone_is_looked_for_there(
+static void test_what_was_mapped_again_before_it_was_emitted_to_be_gone_is_looked_for_there(
 	void **state)
 {
 	uint64_t first = find_file("/memfd:code (deleted)", 5, 9), again;
@@ -561,7 +561,7 @@ int main(void)
 		TEST(test_the_same_file_is_the_same_image),
 		TEST(test_whatever_differs_makes_another_image),
 		TEST(test_an_inode_used_again_is_another_image),
-		TEST(test_a_generation_that_is_told_later_belongs_to_the_same_image),
+		TEST(test_a_generation_that_is_emitted_later_belongs_to_the_same_image),
 		TEST(test_a_deleted_file_is_the_same_image),
 		TEST(test_memory_without_a_file_is_anonymous),
 		TEST(test_a_recording_is_an_image_that_stays),
@@ -573,16 +573,16 @@ int main(void)
 		TEST(test_an_inode_used_again_changes_nothing_for_its_old_image),
 		TEST(test_the_vdso_comes_once_with_its_bytes),
 		TEST(test_the_kernel_has_a_number_of_its_own),
-		TEST(test_the_kernels_ids_are_told_if_they_are_known),
+		TEST(test_the_kernels_ids_are_emitted_if_they_are_known),
 		TEST(test_a_new_file_is_asked_for_at_once_and_once),
 		TEST(test_the_longest_path_arrives),
 		TEST(test_states_of_the_server_go_downstream_and_garbage_does_not),
 		TEST(test_a_server_that_has_died_stops_nothing),
 		TEST(test_beyond_the_limit_all_are_forgotten_and_numbered_anew),
-		TEST(test_what_is_unused_ends_and_the_server_is_told),
+		TEST(test_what_is_unused_ends_and_the_server_is_emitted),
 		TEST(test_who_was_never_looked_for_is_young),
 		TEST(test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again),
-		TEST(test_what_was_mapped_again_before_it_was_told_to_be_gone_is_looked_for_there),
+		TEST(test_what_was_mapped_again_before_it_was_emitted_to_be_gone_is_looked_for_there),
 		TEST(test_what_was_mapped_once_and_is_gone_is_not_looked_for),
 		TEST(test_a_jitdump_is_one_image_however_it_grows),
 	};

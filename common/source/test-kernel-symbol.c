@@ -29,14 +29,15 @@ static int tear_down(void **state)
 }
 
 /* A record as the kernel lays it out, in memory that ends with it; the caller frees it. */
-static struct record_ksymbol *build(const char *name, size_t name_size)
+static struct perf_record_ksymbol *build(const char *name, size_t name_size)
 {
-	size_t size = sizeof(struct record_ksymbol) + name_size + sizeof(struct record_id);
-	struct record_ksymbol *record = malloc(size);
+	size_t size =
+		sizeof(struct perf_record_ksymbol) + name_size + sizeof(struct perf_record_id);
+	struct perf_record_ksymbol *record = malloc(size);
 
 	assert_int_equal(sizeof(*record), 24);
 	memset(record, 0x55, size);
-	*record = (struct record_ksymbol){
+	*record = (struct perf_record_ksymbol){
 		.header = { PERF_RECORD_KSYMBOL, 0, size },
 		.address = 0xffffffffc0001234,
 		.size = 0x89abcdef,
@@ -46,7 +47,7 @@ static struct record_ksymbol *build(const char *name, size_t name_size)
 	return record;
 }
 
-static void put(const struct record_ksymbol *record)
+static void put(const struct perf_record_ksymbol *record)
 {
 	assert_int_equal(kernel_symbol_put(&stream.stage, record, 77), 0);
 }
@@ -57,11 +58,11 @@ static void assert_refused(uint64_t n)
 	assert_int_equal(*counters_get(&stream.stage.counters, "refused", "kernel-symbols"), n);
 }
 
-static void test_code_that_comes_and_goes_is_told(void **state)
+static void test_code_that_comes_and_goes_is_emitted(void **state)
 {
-	struct record_ksymbol *record = build("bpf_prog_x\0\0\0\0\0", 16);
+	struct perf_record_ksymbol *record = build("bpf_prog_x\0\0\0\0\0", 16);
 
-	assert_true(record_is_whole(&record->header));
+	assert_true(perf_record_is_whole(&record->header));
 	put(record);
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_kernel_symbol);
 	assert_int_equal(view.kernel_symbol.time, 77);
@@ -92,7 +93,7 @@ static void test_code_that_comes_and_goes_is_told(void **state)
 static void test_a_long_name_is_cut(void **state)
 {
 	char name[NAME_ROOM] = "";
-	struct record_ksymbol *record;
+	struct perf_record_ksymbol *record;
 
 	memset(name, 'n', 511);
 	record = build(name, 512);
@@ -104,7 +105,7 @@ static void test_a_long_name_is_cut(void **state)
 
 static void test_a_name_without_an_end_is_refused(void **state)
 {
-	struct record_ksymbol *record = build("12345678", 8);
+	struct perf_record_ksymbol *record = build("12345678", 8);
 
 	put(record); /* zeros are only behind it, if at all */
 	assert_refused(1);
@@ -114,18 +115,18 @@ static void test_a_name_without_an_end_is_refused(void **state)
 /* Each size below the true one, in memory that ends there. */
 static void test_every_truncation_is_refused(void **state)
 {
-	struct record_ksymbol *whole = build("1234567", 8);
+	struct perf_record_ksymbol *whole = build("1234567", 8);
 	uint64_t n = 0;
 
 	for (uint16_t size = sizeof(whole->header); size < whole->header.size; size++) {
-		struct record_ksymbol *cut = malloc(size);
+		struct perf_record_ksymbol *cut = malloc(size);
 
 		memcpy(cut, whole, size);
 		cut->header.size = size;
 		if (size < sizeof(*whole)) {
-			assert_false(record_is_whole(&cut->header));
+			assert_false(perf_record_is_whole(&cut->header));
 		} else {
-			assert_true(record_is_whole(&cut->header));
+			assert_true(perf_record_is_whole(&cut->header));
 			put(cut);
 			n++;
 		}
@@ -139,7 +140,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_code_that_comes_and_goes_is_told),
+		TEST(test_code_that_comes_and_goes_is_emitted),
 		TEST(test_a_long_name_is_cut),
 		TEST(test_a_name_without_an_end_is_refused),
 		TEST(test_every_truncation_is_refused),

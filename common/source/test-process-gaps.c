@@ -50,7 +50,7 @@ static void map_library(uint32_t pid, uint64_t start, uint64_t inode, uint64_t t
 static void do_mmap_our_text(uint32_t pid, const struct mapping *text, uint64_t time)
 {
 	char path[PATH_MAX] = "";
-	struct record_mmap2 *mmap2;
+	struct perf_record_mmap2 *mmap2;
 	struct stat status;
 
 	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
@@ -250,7 +250,7 @@ static void do_storm(uint32_t pid, uint64_t n, uint64_t time)
 		map_library(pid, 0x1000, i % 2 + 1, time);
 }
 
-static void test_a_storm_of_mappings_is_told_up_to_a_budget(void **state)
+static void test_a_storm_of_mappings_is_emitted_up_to_a_budget(void **state)
 {
 	uint64_t time = NANOSECONDS_A_SECOND;
 
@@ -272,7 +272,7 @@ static void test_a_storm_of_mappings_is_told_up_to_a_budget(void **state)
 	assert_false(is_unsure(PID + 1, time));
 }
 
-static void test_a_storm_of_names_is_told_up_to_a_budget(void **state)
+static void test_a_storm_of_names_is_emitted_up_to_a_budget(void **state)
 {
 	do_fork(1, PID, 10);
 	for (int i = 0; i < OF_PROCESS + 1000; i++)
@@ -415,8 +415,8 @@ int main(void)
 		TEST(test_older_records_do_not_undo_what_was_read),
 		TEST(test_who_is_read_again_is_unsure_until_then),
 		TEST(test_a_gap_is_not_over_before_the_last_one),
-		TEST(test_a_storm_of_mappings_is_told_up_to_a_budget),
-		TEST(test_a_storm_of_names_is_told_up_to_a_budget),
+		TEST(test_a_storm_of_mappings_is_emitted_up_to_a_budget),
+		TEST(test_a_storm_of_names_is_emitted_up_to_a_budget),
 		TEST(test_what_a_program_executes_goes_on_with_its_budget),
 		TEST(test_after_a_storm_maps_are_read_again),
 		TEST(test_processes_of_one_user_have_a_budget_together),

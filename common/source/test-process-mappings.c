@@ -25,7 +25,7 @@
 static void test_memory_that_is_not_executable_is_passed_over(void **state)
 {
 	_Alignas(8) char record[128] = { 0 };
-	struct record_mmap2 *mmap2 = (void *)record;
+	struct perf_record_mmap2 *mmap2 = (void *)record;
 
 	do_fork(1, PID, 10);
 	test_stream_text(&stream);
@@ -76,7 +76,7 @@ static void test_an_address_that_nothing_holds_makes_the_maps_be_read_again(void
 	check("");
 }
 
-static void test_what_is_unmapped_is_told_when_maps_are_read_again(void **state)
+static void test_what_is_unmapped_is_emitted_when_maps_are_read_again(void **state)
 {
 	const uint64_t size = 0x1000, at = (uintptr_t)mmap(NULL, size, PROT_READ | PROT_EXEC,
 							   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -124,7 +124,7 @@ static void test_maps_that_share_nothing_with_what_was_known_mean_a_missed_exec(
  * perf gives anonymous memory its address as offset (vm_pgoff), /proc/PID/maps gives it 0: both
  * tell of the same.
  */
-static void test_anonymous_memory_is_not_told_again_by_proc(void **state)
+static void test_anonymous_memory_is_not_emitted_again_by_proc(void **state)
 {
 	size_t size = sysconf(_SC_PAGESIZE);
 	void *memory = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,7 +215,7 @@ static uint32_t next_map(int server, uint64_t *ret_image)
 	return request.pid;
 }
 
-static void test_the_image_server_is_told_whose_anonymous_memory_it_is(void **state)
+static void test_the_image_server_is_emitted_whose_anonymous_memory_it_is(void **state)
 {
 	uint64_t image = 0;
 	int pair[2];
@@ -316,7 +316,7 @@ static void test_an_anonymous_image_does_not_end_before_its_process(void **state
 	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, time);
 	check("mapping 3 of 1 5000+1000 at 5000 of image 3\n");
 	do_exit(PID, PID, time);
-	assert_int_equal(processes_bury(&processes, time + PROCESSES_LINGER_NS), 0);
+	assert_int_equal(processes_reap(&processes, time + PROCESSES_LINGER_NS), 0);
 	for (int i = 0; i < 5; i++, time += PROCESSES_SWEEP_NS)
 		sweep(time);
 	assert_null(images.by_number);
@@ -371,7 +371,7 @@ static void test_what_is_known_is_no_news(void **state)
 
 static void test_another_inode_is_news(void **state)
 {
-	struct record_mmap2 *mmap2;
+	struct perf_record_mmap2 *mmap2;
 
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 11);
@@ -394,8 +394,8 @@ static void test_the_first_anonymous_memory_of_a_process_is_news(void **state)
 
 static void test_new_processes_and_programs_are_news(void **state)
 {
-	struct record_task task = {
-		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct record_id) },
+	struct perf_record_task task = {
+		.header = { PERF_RECORD_FORK, 0, sizeof(task) + sizeof(struct perf_record_id) },
 		.pid = PID,
 		.parent_pid = 1,
 	};
@@ -420,14 +420,14 @@ int main(void)
 		TEST(test_an_impossible_mapping_is_counted),
 		TEST(test_the_kernel_is_everybodys),
 		TEST(test_an_address_that_nothing_holds_makes_the_maps_be_read_again),
-		TEST(test_what_is_unmapped_is_told_when_maps_are_read_again),
+		TEST(test_what_is_unmapped_is_emitted_when_maps_are_read_again),
 		TEST(test_a_kernel_samples_process_is_not_read_again),
 		TEST(test_maps_that_share_nothing_with_what_was_known_mean_a_missed_exec),
-		TEST(test_anonymous_memory_is_not_told_again_by_proc),
+		TEST(test_anonymous_memory_is_not_emitted_again_by_proc),
 		TEST(test_anonymous_memory_of_a_process_is_one_image),
 		TEST(test_parent_and_child_do_not_share_anonymous_memory),
 		TEST(test_anonymous_memory_that_has_gone_is_not_inherited),
-		TEST(test_the_image_server_is_told_whose_anonymous_memory_it_is),
+		TEST(test_the_image_server_is_emitted_whose_anonymous_memory_it_is),
 		TEST(test_a_full_table_of_mappings_begins_anew_with_what_is_there),
 		TEST(test_mappings_follow_a_file_that_was_written_to),
 		TEST(test_images_end_some_time_behind_the_last_process_that_had_them),

@@ -29,9 +29,9 @@ static void do_clone_thread(uint32_t pid, uint32_t tid, uint64_t time)
 }
 
 /* Long after an exit: a task is sampled for a while after it. */
-static void bury(void)
+static void reap(void)
 {
-	assert_int_equal(processes_bury(&processes, PROCESSES_LINGER_NS + 1000), 0);
+	assert_int_equal(processes_reap(&processes, PROCESSES_LINGER_NS + 1000), 0);
 }
 
 static void test_a_fork_inherits_name_and_mappings(void **state)
@@ -70,7 +70,7 @@ static void test_an_exec_is_a_new_incarnation_without_mappings(void **state)
 	assert_int_equal(sample(PID, 0x1000, 22), 2);
 }
 
-static void test_an_exec_of_an_unknown_process_is_told(void **state)
+static void test_an_exec_of_an_unknown_process_is_emitted(void **state)
 {
 	do_exec(PID, "b", 20);
 	check("process 1 pid 5000000 executed of 0 'b'\n");
@@ -81,10 +81,10 @@ static void test_a_threads_exit_is_not_its_processs(void **state)
 	do_fork(1, PID, 10);
 	do_clone_thread(PID, PID + 7, 11);
 	do_exit(PID, PID + 7, 12);
-	bury();
+	reap();
 	check("process 1 pid 5000000 forked of 0 ''\n");
 	do_exit(PID, PID, 13);
-	bury();
+	reap();
 	check("exit 1\n");
 }
 
@@ -93,15 +93,15 @@ static void test_a_process_is_sampled_for_a_while_after_its_exit(void **state)
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 11);
 	do_exit(PID, PID, 20);
-	assert_int_equal(processes_bury(&processes, 20 + PROCESSES_LINGER_NS - 1), 0);
+	assert_int_equal(processes_reap(&processes, 20 + PROCESSES_LINGER_NS - 1), 0);
 	test_stream_text(&stream);
 	assert_int_equal(sample(PID, 0x1000, 21), 1);
 	assert_int_equal(sample(PID, 0x9000, 22), 1);
 	assert_int_equal(processes.n_rereads, 0); /* /proc knows nothing of it any more */
 	check("");
-	assert_int_equal(processes_bury(&processes, 20 + PROCESSES_LINGER_NS), 0);
+	assert_int_equal(processes_reap(&processes, 20 + PROCESSES_LINGER_NS), 0);
 	check("exit 1\n");
-	bury();
+	reap();
 	check("");
 }
 
@@ -112,9 +112,9 @@ static void test_processes_are_buried_in_the_order_of_their_exits(void **state)
 	test_stream_text(&stream);
 	for (uint32_t i = 200; i-- > 0;)
 		do_exit(PID + i, PID + i, 1000 - i);
-	assert_int_equal(processes_bury(&processes, PROCESSES_LINGER_NS + 802), 0);
+	assert_int_equal(processes_reap(&processes, PROCESSES_LINGER_NS + 802), 0);
 	check("exit 200\nexit 199\n");
-	bury();
+	reap();
 	assert_int_equal(processes.n_exited, 0);
 	assert_non_null(strstr(test_stream_text(&stream), "exit 1\n"));
 }
@@ -127,7 +127,7 @@ static void test_a_pid_used_again_is_not_buried_with_the_one_before(void **state
 	check("process 1 pid 5000000 forked of 0 ''\n"
 	      "exit 1\n"
 	      "process 2 pid 5000000 forked of 0 ''\n");
-	bury();
+	reap();
 	check("");
 	assert_int_equal(sample(PID, 0, 13), 2);
 }
@@ -140,10 +140,10 @@ static void test_a_leader_that_exits_first_leaves_the_process(void **state)
 	do_exit(PID, PID, 13);
 	do_exit(PID, PID + 7, 14);
 	assert_int_equal(sample(PID, 0, 15), 1);
-	bury();
+	reap();
 	check("process 1 pid 5000000 forked of 0 ''\n");
 	do_exit(PID, PID + 8, 16);
-	bury();
+	reap();
 	check("exit 1\n");
 }
 
@@ -155,7 +155,7 @@ static void test_an_exec_ends_all_other_threads(void **state)
 	do_exec(PID, "b", 13);
 	test_stream_text(&stream);
 	do_exit(PID, PID, 14);
-	bury();
+	reap();
 	check("exit 2\n");
 }
 
@@ -185,7 +185,7 @@ static void test_an_exit_of_an_unknown_process_says_nothing(void **state)
 	do_clone_thread(PID, PID + 1, 11);
 	do_comm(PID, PID, "name", 0, 12);
 	do_exit(PID_UNKNOWN, PID_UNKNOWN, 13);
-	bury();
+	reap();
 	check("");
 }
 
@@ -255,7 +255,7 @@ static void test_events_older_than_what_was_read_are_ignored_and_newer_ones_take
 	check("");
 	do_comm(getpid(), getpid(), "newer", 0, after);
 	do_exit(getpid(), getpid(), after);
-	assert_int_equal(processes_bury(&processes, after + PROCESSES_LINGER_NS), 0);
+	assert_int_equal(processes_reap(&processes, after + PROCESSES_LINGER_NS), 0);
 	snprintf(expected, sizeof(expected), "thread 1/%d 'newer'\nexit 1\n", getpid());
 	check(expected);
 }
@@ -466,7 +466,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_fork_inherits_name_and_mappings),
 		TEST(test_an_exec_is_a_new_incarnation_without_mappings),
-		TEST(test_an_exec_of_an_unknown_process_is_told),
+		TEST(test_an_exec_of_an_unknown_process_is_emitted),
 		TEST(test_a_threads_exit_is_not_its_processs),
 		TEST(test_a_process_is_sampled_for_a_while_after_its_exit),
 		TEST(test_processes_are_buried_in_the_order_of_their_exits),

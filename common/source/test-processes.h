@@ -13,8 +13,8 @@
 
 static inline void do_exit(uint32_t pid, uint32_t tid, uint64_t time)
 {
-	struct record_task task = {
-		.header = { PERF_RECORD_EXIT, 0, sizeof(task) + sizeof(struct record_id) },
+	struct perf_record_task task = {
+		.header = { PERF_RECORD_EXIT, 0, sizeof(task) + sizeof(struct perf_record_id) },
 		.pid = pid,
 		.parent_pid = 1,
 		.tid = tid,

@@ -237,16 +237,16 @@ int new_file_open(struct new_file *file, const char *path, enum output_file_mode
 	return 0;
 }
 
-static bool tell(struct new_file *file, unsigned char what)
+static bool report(struct new_file *file, unsigned char what)
 {
 	return file->keeper_fd >= 0 && write_byte(file->keeper_fd, what);
 }
 
 void new_file_note_content(struct new_file *file)
 {
-	if (!file->is_told)
-		tell(file, HOLDS_SOMETHING);
-	file->is_told = true;
+	if (!file->is_reported)
+		report(file, HOLDS_SOMETHING);
+	file->is_reported = true;
 }
 
 int new_file_finish(struct new_file *file)
@@ -255,9 +255,9 @@ int new_file_finish(struct new_file *file)
 
 	if (file->keeper_fd < 0)
 		return 0;
-	file->is_told = true;
+	file->is_reported = true;
 	/* Somebody may have killed it. */
-	if (!tell(file, IS_WHOLE) || !read_byte(file->keeper_fd, &error))
+	if (!report(file, IS_WHOLE) || !read_byte(file->keeper_fd, &error))
 		return -EIO;
 	return error == LEFT_OLD ? NEW_FILE_LEFT_OLD : -error;
 }
@@ -266,8 +266,8 @@ void new_file_close(struct new_file *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
-	if (!file->is_told)
-		tell(file, IS_EMPTY);
+	if (!file->is_reported)
+		report(file, IS_EMPTY);
 	if (file->keeper_fd >= 0)
 		close(file->keeper_fd);
 	*file = (struct new_file){ -1, -1 };

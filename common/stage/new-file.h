@@ -14,9 +14,9 @@
 #include "common/file/output-file.h"
 
 struct new_file {
-	int fd;	       /* to be written */
-	int keeper_fd; /* to the child; -1: there is none, as no name has to be kept */
-	bool is_told;  /* the child knows that it holds something */
+	int fd;		  /* to be written */
+	int keeper_fd;	  /* to the child; -1: there is none, as no name has to be kept */
+	bool is_reported; /* the child knows that it holds something */
 };
 
 /*

@@ -202,7 +202,7 @@ int sandbox_enter_seccomp(const struct sandbox *sandbox)
 
 	if (!filter)
 		return -ENOMEM;
-	r = SANDBOX_IS_FOR_TESTS ? 0 : sandbox_tell_refused_calls();
+	r = SANDBOX_IS_FOR_TESTS ? 0 : sandbox_report_refused_calls();
 	if (r < 0)
 		return r;
 	/* A call of another ABI (32 bits, x32) has other numbers: none is allowed. */

@@ -82,7 +82,7 @@ static void on_refused_call(int signal, siginfo_t *info, void *context)
 	_exit(SIGNALLED + signal);
 }
 
-int sandbox_tell_refused_calls(void)
+int sandbox_report_refused_calls(void)
 {
 	struct sigaction action = { .sa_sigaction = on_refused_call, .sa_flags = SA_SIGINFO };
 

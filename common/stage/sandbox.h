@@ -92,4 +92,4 @@ int sandbox_enter_seccomp(const struct sandbox *sandbox);
 
 /* For the latter: from here on SIGSYS ends the process with a line of what it is for. 0 or -errno.
  */
-int sandbox_tell_refused_calls(void);
+int sandbox_report_refused_calls(void);

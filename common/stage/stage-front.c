@@ -31,7 +31,7 @@ void stage_find_front(struct stage *stage)
 		stage->command_output_fd = STDERR_FILENO;
 }
 
-void stage_tell_ready(struct stage *stage)
+void stage_report_ready(struct stage *stage)
 {
 	if (stage->ready_fd < 0)
 		return;

@@ -6,7 +6,7 @@
 
 /* stage-front.c */
 void stage_find_front(struct stage *stage);
-void stage_tell_ready(struct stage *stage);
+void stage_report_ready(struct stage *stage);
 
 /* stage-options.c: exits by itself on --help, --version and usage errors. */
 void stage_parse_options(struct stage *stage, void *self, int argc, char **argv);
@@ -16,7 +16,7 @@ void stage_catch_signals(void);
 
 /* stage-sandbox.c: 0 or -errno; what is in the way is said. */
 int stage_enter_sandbox(struct stage *stage, void *self);
-int stage_tell_sandbox(struct stage *stage);
+int stage_report_sandbox(struct stage *stage);
 
 /* stage-output.c: warnings that came before the hello, which is always the first record. */
 int stage_send_early_warnings(struct stage *stage);

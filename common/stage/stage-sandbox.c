@@ -44,18 +44,18 @@ static void note_call(struct stage *stage, int call)
 	_cleanup_free_ char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call);
 
 	if (name)
-		*counters_get(&stage->own_counters, "sandbox-calls", name) = 1;
+		*counters_get(&stage->run_counters, "sandbox-calls", name) = 1;
 }
 
 static void note(struct stage *stage, const struct sandbox *sandbox)
 {
 	for (size_t i = 0; i < wire_names_sandbox_parts.n; i++)
-		*counters_get(&stage->own_counters, "sandbox",
+		*counters_get(&stage->run_counters, "sandbox",
 			      wire_names_sandbox_parts.names[i].text) =
 			!!(sandbox->parts & wire_names_sandbox_parts.names[i].number);
 	for (size_t i = 0; i < sandbox->n_calls; i++)
 		note_call(stage, sandbox->calls[i]);
-	*counters_get(&stage->own_counters, "sandbox", "landlock-version") =
+	*counters_get(&stage->run_counters, "sandbox", "landlock-version") =
 		sandbox->landlock_version;
 	stage->sandbox = (struct wire_sandbox){
 		.stage = wire_string(stage->program->name, 64),
@@ -103,7 +103,7 @@ int stage_enter_sandbox(struct stage *stage, void *self)
 	return r;
 }
 
-int stage_tell_sandbox(struct stage *stage)
+int stage_report_sandbox(struct stage *stage)
 {
 	if (!stage->sandbox.parts)
 		return 0;

@@ -131,7 +131,7 @@ void stage_write_stats(struct stage *stage)
 	json_number(&json, "samples_out", stage->samples_out);
 	write_group(&json, &stage->counters, "dropped"); /* be it empty */
 	write_groups(&json, &stage->counters);
-	write_groups(&json, &stage->own_counters);
+	write_groups(&json, &stage->run_counters);
 	json_seconds(&json, "cpu_user_s", seconds(usage.ru_utime));
 	json_seconds(&json, "cpu_sys_s", seconds(usage.ru_stime));
 	if (peak_memory_read(stage->memory_fd, &peak_kib) == 0) /* else there is no /proc here */

@@ -113,7 +113,7 @@ static int send_hello(struct stage *stage)
 	hello->version_minor = later(hello->version_minor, WIRE_VERSION_MINOR);
 	r = stage_put(stage, WIRE_RECORD_hello, hello);
 	if (r == 0)
-		r = stage_tell_sandbox(stage);
+		r = stage_report_sandbox(stage);
 	if (r == 0)
 		r = stage_send_early_warnings(stage);
 	return r < 0 ? r : flush(stage);
@@ -151,7 +151,7 @@ static int fill(struct stage *stage, void *self)
 }
 
 /* What is seen of an error elsewhere. The front-end, which has all stages before it, sees more. */
-static void tell_of_neighbour(const struct stage *stage, const char *text)
+static void report_neighbour(const struct stage *stage, const char *text)
 {
 	if (!stage->front)
 		stage_error(stage, "%s", text);
@@ -181,7 +181,7 @@ static int read_hello(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 		if (stage->reader.at_end) {
-			tell_of_neighbour(
+			report_neighbour(
 				stage, describe_input(&stage->reader,
 						      "standard input ended before a stream began",
 						      room, sizeof(room)));
@@ -248,7 +248,7 @@ static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 static bool is_decoded(const struct stage *stage, uint16_t type, bool has_handler)
 {
 	return wire_type(type) &&
-	       (has_handler || stage->program->each || wire_samples_are_told(type));
+	       (has_handler || stage->program->each || wire_samples_are_reported(type));
 }
 
 /* One record through its handler, or past it. 0 or -errno. */
@@ -304,8 +304,7 @@ static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 	}
 	if (!(view.end.flags & WIRE_end_flags_INCOMPLETE))
 		return STAGE_STREAM_WHOLE;
-	tell_of_neighbour(stage,
-			  "the stream is incomplete: an earlier stage failed or was stopped");
+	report_neighbour(stage, "the stream is incomplete: an earlier stage failed or was stopped");
 	return STAGE_STREAM_INCOMPLETE;
 }
 
@@ -333,14 +332,14 @@ static int read_records(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 		if (stage->reader.at_end) {
-			tell_of_neighbour(stage, "the stream has no end: an upstream stage died");
+			report_neighbour(stage, "the stream has no end: an upstream stage died");
 			return STAGE_STREAM_INCOMPLETE;
 		}
 	}
 }
 
 /* How a stream has ended whose numbers may be more than can be counted. */
-static enum stage_stream_end judge_sums(const struct stage *stage, enum stage_stream_end end)
+static enum stage_stream_end compare_sums(const struct stage *stage, enum stage_stream_end end)
 {
 	if (!stage->has_full_sum || end != STAGE_STREAM_WHOLE)
 		return end;
@@ -355,10 +354,10 @@ static int end_stream(struct stage *stage, void *self, enum stage_stream_end end
 	const struct stage_program *program = stage->program;
 	int r = 0;
 
-	end = judge_sums(stage, end);
+	end = compare_sums(stage, end);
 	if (program->finish)
 		r = program->finish(stage, self, end);
-	end = judge_sums(stage, end);
+	end = compare_sums(stage, end);
 	if (end != STAGE_STREAM_WHOLE && stage->exit_status == STAGE_EXIT_OK)
 		stage->exit_status = STAGE_EXIT_FAILED;
 	if (r == 0)
@@ -440,7 +439,7 @@ static void report(const struct stage *stage, int error)
 	if (error == -EPIPE && stage->program->role == STAGE_SINK)
 		return;
 	if (error == -EPIPE)
-		tell_of_neighbour(stage, "the next stage has gone; its output ends here");
+		report_neighbour(stage, "the next stage has gone; its output ends here");
 	else if (error == -EINTR)
 		stage_error(stage, "stopped before the end of the stream");
 	else if (error == -EFAULT) /* a piece of a mapped file, to be written: see on_cut_file() */
@@ -465,7 +464,7 @@ static int run(struct stage *stage, void *self)
 		return STAGE_EXIT_FAILED;
 	r = program->open ? program->open(stage, self) : 0;
 	if (r == 0)
-		stage_tell_ready(stage);
+		stage_report_ready(stage);
 	if (r == 0)
 		r = program->role == STAGE_SOURCE ? run_source(stage, self)
 						  : run_on_stream(stage, self);
@@ -507,6 +506,6 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 	wire_reader_deinit(&stage.reader);
 	wire_writer_deinit(&stage.writer);
 	counters_deinit(&stage.counters);
-	counters_deinit(&stage.own_counters);
+	counters_deinit(&stage.run_counters);
 	return status;
 }

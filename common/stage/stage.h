@@ -112,7 +112,7 @@ struct stage {
 	struct wire_writer writer;    /* not of a sink */
 	struct wire_hello hello;      /* as it goes downstream */
 	struct counters counters;     /* they go downstream, too: the same for the same input */
-	struct counters own_counters; /* what depends on this run: in the file of --stats alone */
+	struct counters run_counters; /* what depends on this run: in the file of --stats alone */
 	uint64_t samples_in, samples_out; /* allocations and frees are samples, too */
 	uint64_t last_time; /* of the stream so far: a source sets it, elsewhere samples do */
 	uint64_t end_time;  /* of the `end` record */

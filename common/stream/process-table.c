@@ -6,7 +6,7 @@
 #include "common/stream/process-table.h"
 
 /* All members have new versions: no two of them the same, nor one that anybody had before. */
-static void renew_version(struct process_table *table, struct address_space *space)
+static void refresh_version(struct process_table *table, struct address_space *space)
 {
 	space->version = table->n_versions + 1;
 	table->n_versions += space->n_members;
@@ -17,7 +17,7 @@ static void join(struct process_table *table, struct process *process, struct ad
 	process->space = space;
 	process->space_member = space->n_members++;
 	space->n_living++;
-	renew_version(table, space);
+	refresh_version(table, space);
 }
 
 static void leave(struct process *process)
@@ -165,7 +165,7 @@ int process_table_map(struct process_table *table, const struct wire_mapping *re
 		table->n_refused++;
 		return 0;
 	}
-	renew_version(table, space);
+	refresh_version(table, space);
 	if (record->flags & WIRE_mapping_flags_LIMIT) {
 		give_up(space);
 		return 0;

@@ -59,7 +59,7 @@ static void test_an_empty_build_id_is_an_answer_too(void **state)
 	image_table_deinit(&table);
 }
 
-static void tell(struct image_table *table, uint64_t image, const char *high, const char *low)
+static void report(struct image_table *table, uint64_t image, const char *high, const char *low)
 {
 	struct wire_image_id id = { image, { "", 0 } };
 
@@ -74,8 +74,8 @@ static void test_images_are_found_by_their_file_ids(void **state)
 
 	add(&table, 3, "/a");
 	add(&table, 4, "/b");
-	tell(&table, 3, "026a2d6a60ee6b4e", "b8ec85adf2e76f4d");
-	tell(&table, 4, "caf6e5907166ac76", "eef618e5f7f59cd9");
+	report(&table, 3, "026a2d6a60ee6b4e", "b8ec85adf2e76f4d");
+	report(&table, 4, "caf6e5907166ac76", "eef618e5f7f59cd9");
 	assert_true(file_id_parse("caf6e5907166ac76eef618e5f7f59cd9", &id));
 	assert_int_equal(image_table_find_file_id(&table, &id)->number, 4);
 	assert_int_equal(image_table_find_short_id(&table, 0xcaf6e5907166ac76)->number, 4);
@@ -95,11 +95,11 @@ static void test_the_first_of_those_with_the_same_id_is_found(void **state)
 	add(&table, 3, "/a");
 	add(&table, 4, "/copy");
 	add(&table, 5, "/short/collision");
-	tell(&table, 4, "0123456789abcdef", "0000000000000001");
-	tell(&table, 3, "0123456789abcdef", "0000000000000001");
+	report(&table, 4, "0123456789abcdef", "0000000000000001");
+	report(&table, 3, "0123456789abcdef", "0000000000000001");
 	assert_int_equal(table.n_same_file_id, 1);
 	assert_int_equal(table.n_same_short_id, 0);
-	tell(&table, 5, "0123456789abcdef", "0000000000000002");
+	report(&table, 5, "0123456789abcdef", "0000000000000002");
 	assert_int_equal(table.n_same_file_id, 1);
 	assert_int_equal(table.n_same_short_id, 1);
 	assert_int_equal(image_table_find_short_id(&table, 0x0123456789abcdef)->number, 4);
@@ -111,7 +111,7 @@ static void test_the_first_of_those_with_the_same_id_is_found(void **state)
 	image_table_deinit(&table);
 }
 
-static void test_a_file_id_stays_once_it_is_told(void **state)
+static void test_a_file_id_stays_once_it_is_reported(void **state)
 {
 	struct image_table table = { 0 };
 	struct wire_image_id id = { 3, { "\x01\x02", 2 } }, again;
@@ -148,7 +148,7 @@ static void test_what_is_no_file_id_is_not_taken(void **state)
 
 	add(&table, 3, "/a");
 	for (size_t i = 0; i < 4; i++) {
-		tell(&table, 3, others[i], i == 1 ? "0123456789abcdef" : "");
+		report(&table, 3, others[i], i == 1 ? "0123456789abcdef" : "");
 		assert_int_equal(table.n_refused, i + 1);
 	}
 	assert_false(image_table_find(&table, 3)->has_file_id);
@@ -218,7 +218,7 @@ static void count(struct image *image, void *arg)
 	++*(int *)arg;
 }
 
-static void test_a_stage_is_told_before_an_image_goes(void **state)
+static void test_a_stage_is_reported_before_an_image_goes(void **state)
 {
 	int n = 0;
 	struct image_table table = { .forget = count, .arg = &n };
@@ -257,9 +257,9 @@ static void test_an_image_that_ends_leaves_its_ids_to_a_copy(void **state)
 	add(&table, 3, "/a");
 	add(&table, 4, "/copy");
 	add(&table, 5, "/short/collision");
-	tell(&table, 3, "0123456789abcdef", "0000000000000001");
-	tell(&table, 4, "0123456789abcdef", "0000000000000001");
-	tell(&table, 5, "0123456789abcdef", "0000000000000002");
+	report(&table, 3, "0123456789abcdef", "0000000000000001");
+	report(&table, 4, "0123456789abcdef", "0000000000000001");
+	report(&table, 5, "0123456789abcdef", "0000000000000002");
 	assert_true(file_id_parse("0123456789abcdef0000000000000001", &id));
 	end_image(&table, 3);
 	assert_int_equal(image_table_find_file_id(&table, &id)->number, 4);
@@ -279,13 +279,13 @@ int main(void)
 		cmocka_unit_test(test_an_empty_build_id_is_an_answer_too),
 		cmocka_unit_test(test_images_are_found_by_their_file_ids),
 		cmocka_unit_test(test_the_first_of_those_with_the_same_id_is_found),
-		cmocka_unit_test(test_a_file_id_stays_once_it_is_told),
+		cmocka_unit_test(test_a_file_id_stays_once_it_is_reported),
 		cmocka_unit_test(test_what_is_no_file_id_is_not_taken),
 		cmocka_unit_test(test_a_build_id_over_the_limit_is_not_taken),
 		cmocka_unit_test(test_what_is_impossible_is_counted),
 		cmocka_unit_test(test_more_images_than_the_limit_are_refused),
 		cmocka_unit_test(test_the_name_is_the_paths_last_part),
-		cmocka_unit_test(test_a_stage_is_told_before_an_image_goes),
+		cmocka_unit_test(test_a_stage_is_reported_before_an_image_goes),
 		cmocka_unit_test(test_an_image_that_ends_is_not_there_any_more),
 		cmocka_unit_test(test_an_image_that_ends_leaves_its_ids_to_a_copy),
 	};

@@ -85,7 +85,7 @@ static void test_functions_are_found_up_to_the_next(void **state)
 	kallsyms_deinit(&kallsyms);
 }
 
-static void test_modules_are_told(void **state)
+static void test_modules_are_reported(void **state)
 {
 	uint64_t size;
 	struct kallsyms kallsyms = read_text("ffffffffc0000000 t one\t[nf_tables]\n"
@@ -239,7 +239,7 @@ static void test_a_bomb_is_refused(void **state)
 	free(zeros);
 }
 
-static void test_further_functions_than_the_limit_are_left_out(void **state)
+static void test_further_functions_than_the_limit_are_skipped(void **state)
 {
 	enum { LINE = 21, N = KALLSYMS_MAX + 5 };
 	struct kallsyms kallsyms = { 0 };
@@ -260,7 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_found_up_to_the_next),
-		cmocka_unit_test(test_modules_are_told),
+		cmocka_unit_test(test_modules_are_reported),
 		cmocka_unit_test(test_the_last_program_has_its_name),
 		cmocka_unit_test(test_of_several_names_the_first_is_taken),
 		cmocka_unit_test(test_lines_that_do_not_parse_are_passed_over),
@@ -270,7 +270,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_gzip_is_refused),
 		cmocka_unit_test(test_too_much_is_refused_before_it_is_kept),
 		cmocka_unit_test(test_a_bomb_is_refused),
-		cmocka_unit_test(test_further_functions_than_the_limit_are_left_out),
+		cmocka_unit_test(test_further_functions_than_the_limit_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

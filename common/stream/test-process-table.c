@@ -310,7 +310,7 @@ static void count(struct process *process, void *arg)
 	++*(int *)arg;
 }
 
-static void test_a_stage_is_told_before_a_process_goes(void **state)
+static void test_a_stage_is_reported_before_a_process_goes(void **state)
 {
 	int n = 0;
 	struct process_table table = { .forget = count, .arg = &n };
@@ -351,7 +351,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_impossible_is_counted),
 		cmocka_unit_test(test_more_processes_than_the_limit_are_refused),
 		cmocka_unit_test(test_only_the_main_thread_names_the_process),
-		cmocka_unit_test(test_a_stage_is_told_before_a_process_goes),
+		cmocka_unit_test(test_a_stage_is_reported_before_a_process_goes),
 		cmocka_unit_test(test_the_version_changes_with_the_mappings),
 	};
 

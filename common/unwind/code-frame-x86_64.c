@@ -167,7 +167,7 @@ static struct unwind_rule rule_of(const struct frame_state *frame)
 		.return_address_offset = -WORD,
 		.fp = frame->saved ? UNWIND_VALUE_AT_CFA : UNWIND_VALUE_SAME,
 		.fp_offset = -frame->saved,
-		.flags = UNWIND_FLAG_MENDED,
+		.flags = UNWIND_FLAG_INFERRED,
 	};
 }
 

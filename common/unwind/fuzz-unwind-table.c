@@ -100,8 +100,8 @@ static void check_rule(const struct unwind_rule *rule)
 		   rule->return_address <= UNWIND_VALUE_FALLBACK);
 	fuzz_check(rule->fp >= UNWIND_VALUE_SAME && rule->fp <= UNWIND_VALUE_FALLBACK);
 	fuzz_check(!(rule->flags &
-		     ~(UNWIND_FLAG_SIGNAL | UNWIND_FLAG_MENDED | UNWIND_FLAG_CONTRADICTS)));
-	if (rule->flags & UNWIND_FLAG_MENDED)
+		     ~(UNWIND_FLAG_SIGNAL | UNWIND_FLAG_INFERRED | UNWIND_FLAG_CONTRADICTS)));
+	if (rule->flags & UNWIND_FLAG_INFERRED)
 		fuzz_check(rule->cfa == UNWIND_CFA_SP &&
 			   (rule->fp == UNWIND_VALUE_SAME || rule->fp == UNWIND_VALUE_UNDEFINED));
 }

@@ -130,7 +130,7 @@ int plt_x86_64_rows(const struct plt_code *code, const struct cfi_rows *rows)
 		.return_address = UNWIND_VALUE_AT_CFA,
 		.return_address_offset = -8,
 		.fp = UNWIND_VALUE_SAME,
-		.flags = UNWIND_FLAG_MENDED,
+		.flags = UNWIND_FLAG_INFERRED,
 	};
 	struct plt_walk walk = { 0 };
 	int r = 0;

@@ -16,7 +16,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/stream/file-identity.h"
-#include "common/file/own-file.h"
+#include "common/file/owned-file.h"
 #include "common/unwind/table-cache.h"
 
 /* The number changes with the layout of a table, of a rule, or with what they mean. */
@@ -89,7 +89,7 @@ static bool is_our_own(int fd)
 {
 	struct stat status;
 
-	return fstat(fd, &status) == 0 && file_is_our_own(&status);
+	return fstat(fd, &status) == 0 && owned_file_is_ours(&status);
 }
 
 struct named_time {

@@ -38,7 +38,7 @@ enum {
 };
 
 /* A file, its table, and libdw's view of it. */
-struct judged {
+struct checked {
 	int fd;
 	struct elf_image image;
 	struct unwind_bytes bytes;
@@ -84,27 +84,27 @@ static void compile(int fd, Elf *elf, struct elf_image *image, struct unwind_byt
 }
 
 /* libdw has an Elf for itself: sections that are compressed are changed in place. */
-static void judged_init(struct judged *judged, int fd)
+static void checked_init(struct checked *checked, int fd)
 {
-	*judged = (struct judged){ .fd = fd };
+	*checked = (struct checked){ .fd = fd };
 	elf_version(EV_CURRENT);
-	compile(fd, elf_begin(fd, ELF_C_READ, NULL), &judged->image, &judged->bytes,
-		&judged->table);
-	judged->elf = elf_begin(fd, ELF_C_READ, NULL);
-	judged->dwarf = dwarf_begin_elf(judged->elf, DWARF_C_READ, NULL);
-	judged->eh_frame = dwarf_getcfi_elf(judged->elf);
-	judged->debug_frame = judged->dwarf ? dwarf_getcfi(judged->dwarf) : NULL;
+	compile(fd, elf_begin(fd, ELF_C_READ, NULL), &checked->image, &checked->bytes,
+		&checked->table);
+	checked->elf = elf_begin(fd, ELF_C_READ, NULL);
+	checked->dwarf = dwarf_begin_elf(checked->elf, DWARF_C_READ, NULL);
+	checked->eh_frame = dwarf_getcfi_elf(checked->elf);
+	checked->debug_frame = checked->dwarf ? dwarf_getcfi(checked->dwarf) : NULL;
 }
 
-static void judged_deinit(struct judged *judged)
+static void checked_deinit(struct checked *checked)
 {
-	dwarf_cfi_end(judged->eh_frame);
-	dwarf_end(judged->dwarf);
-	elf_end(judged->elf);
-	unwind_table_deinit(&judged->table);
-	unwind_bytes_deinit(&judged->bytes);
-	elf_image_close(&judged->image);
-	close(judged->fd);
+	dwarf_cfi_end(checked->eh_frame);
+	dwarf_end(checked->dwarf);
+	elf_end(checked->elf);
+	unwind_table_deinit(&checked->table);
+	unwind_bytes_deinit(&checked->bytes);
+	elf_image_close(&checked->image);
+	close(checked->fd);
 }
 
 /* An offset as what it is: 32 bits of a table's rule. false: they do not hold it. */
@@ -128,7 +128,7 @@ static bool is_plt(const Dwarf_Op *ops, size_t n)
 }
 
 /* The one form that libdw's operations for a CFA are, FALLBACK if none of them. */
-static void judge_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
+static void check_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
 		      struct unwind_rule *rule)
 {
 	rule->cfa = UNWIND_CFA_FALLBACK;
@@ -152,7 +152,7 @@ static void judge_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_
 }
 
 /* The same of a register; `ops` is NULL if it is said to be unchanged. */
-static enum unwind_value judge_value(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
+static enum unwind_value check_value(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
 				     int32_t *ret_offset)
 {
 	*ret_offset = 0;
@@ -185,12 +185,12 @@ static bool is_sp_the_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, s
 		return !ops;
 	if (n == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_stack_value)
 		return true;
-	return judge_value(arch, ops, n, &offset) == UNWIND_VALUE_AT_SP &&
+	return check_value(arch, ops, n, &offset) == UNWIND_VALUE_AT_SP &&
 	       rule->cfa == UNWIND_CFA_AT_SP && rule->cfa_addend == 0 && rule->cfa_offset == offset;
 }
 
 /* The rule that a table should have for what libdw says. */
-static void judge_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, struct unwind_rule *ret)
+static void check_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, struct unwind_rule *ret)
 {
 	Dwarf_Op memory[3], *ops;
 	int32_t offset;
@@ -203,16 +203,16 @@ static void judge_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, stru
 		ret->cfa = UNWIND_CFA_FALLBACK;
 		return;
 	}
-	judge_cfa(arch, ops, n, ret);
+	check_cfa(arch, ops, n, ret);
 	assert_int_equal(dwarf_frame_register(frame, return_address, memory, &ops, &n), 0);
-	ret->return_address = judge_value(arch, ops, n, &offset);
+	ret->return_address = check_value(arch, ops, n, &offset);
 	ret->return_address_offset = offset;
 	/* libdw has a default for each register, but which one holds a return address by default?
 	 */
 	if (return_address != arch->base->return_address && n == 0)
 		ret->return_address = UNWIND_VALUE_FALLBACK;
 	assert_int_equal(dwarf_frame_register(frame, arch->base->fp, memory, &ops, &n), 0);
-	ret->fp = judge_value(arch, ops, n, &offset);
+	ret->fp = check_value(arch, ops, n, &offset);
 	ret->fp_offset = offset;
 	assert_int_equal(dwarf_frame_register(frame, arch->base->sp, memory, &ops, &n), 0);
 	if (!is_sp_the_cfa(arch, ops, n, ret))
@@ -220,9 +220,9 @@ static void judge_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, stru
 }
 
 /* The rule that should hold at an address; false: none. */
-static bool judge_address(const struct judged *judged, uint64_t address, struct unwind_rule *ret)
+static bool check_address(const struct checked *checked, uint64_t address, struct unwind_rule *ret)
 {
-	Dwarf_CFI *sections[] = { judged->eh_frame, judged->debug_frame };
+	Dwarf_CFI *sections[] = { checked->eh_frame, checked->debug_frame };
 
 	for (size_t i = 0; i < 2; i++) {
 		Dwarf_Frame *frame;
@@ -230,7 +230,7 @@ static bool judge_address(const struct judged *judged, uint64_t address, struct 
 		if (!sections[i])
 			continue;
 		if (dwarf_cfi_addrframe(sections[i], address, &frame) == 0) {
-			judge_frame(judged->bytes.source.arch, frame, ret);
+			check_frame(checked->bytes.source.arch, frame, ret);
 			free(frame);
 			return true;
 		}
@@ -267,20 +267,20 @@ static bool is_below(const struct unwind_rule *rule)
  * The same, but that the frame pointer was popped; or nothing at all, where an exception's handler
  * is being installed.
  */
-static bool is_mended(const struct unwind_rule *rule, const struct unwind_rule *other)
+static bool is_inferred(const struct unwind_rule *rule, const struct unwind_rule *other)
 {
-	struct unwind_rule mended = *other;
+	struct unwind_rule inferred = *other;
 
-	if (!(rule->flags & UNWIND_FLAG_MENDED))
+	if (!(rule->flags & UNWIND_FLAG_INFERRED))
 		return false;
 	if (rule->cfa == UNWIND_CFA_LOST)
 		return other->fp == UNWIND_VALUE_AT_CFA;
 	if (!is_below(other) && other->fp != UNWIND_VALUE_AT_FP)
 		return false;
-	mended.fp = UNWIND_VALUE_SAME;
-	mended.fp_offset = 0;
-	mended.flags |= UNWIND_FLAG_MENDED;
-	return is_same(rule, &mended);
+	inferred.fp = UNWIND_VALUE_SAME;
+	inferred.fp_offset = 0;
+	inferred.flags |= UNWIND_FLAG_INFERRED;
+	return is_same(rule, &inferred);
 }
 
 static void print_rule(const char *who, const struct unwind_rule *rule)
@@ -296,9 +296,9 @@ static void print_rule(const char *who, const struct unwind_rule *rule)
 }
 
 /* The address, as linked, of code at an offset. */
-static bool find_address(const struct judged *judged, uint64_t offset, uint64_t *ret)
+static bool find_address(const struct checked *checked, uint64_t offset, uint64_t *ret)
 {
-	const struct unwind_source *source = &judged->bytes.source;
+	const struct unwind_source *source = &checked->bytes.source;
 
 	for (size_t i = 0; i < source->n_segments; i++)
 		if (offset - source->segments[i].offset < source->segments[i].size) {
@@ -309,34 +309,36 @@ static bool find_address(const struct judged *judged, uint64_t offset, uint64_t 
 }
 
 /* Of a PLT that nothing describes its code tells, which libdw does not read. */
-static bool is_of_plt(const struct judged *judged, uint64_t address, const struct unwind_rule *rule)
+static bool is_of_plt(const struct checked *checked, uint64_t address,
+		      const struct unwind_rule *rule)
 {
-	const struct unwind_source *source = &judged->bytes.source;
+	const struct unwind_source *source = &checked->bytes.source;
 
 	for (size_t i = 0; i < source->n_plts; i++)
 		if (address - source->plts[i].address < source->plts[i].size)
-			return rule->flags & UNWIND_FLAG_MENDED;
+			return rule->flags & UNWIND_FLAG_INFERRED;
 	return false;
 }
 
-static void judge_place(struct judged *judged, uint64_t offset)
+static void check_place(struct checked *checked, uint64_t offset)
 {
-	const struct unwind_rule *rule = unwind_table_find(&judged->table, offset);
+	const struct unwind_rule *rule = unwind_table_find(&checked->table, offset);
 	struct unwind_rule expected;
 	uint64_t address = 0;
-	bool is_known =
-		find_address(judged, offset, &address) && judge_address(judged, address, &expected);
+	bool is_known = find_address(checked, offset, &address) &&
+			check_address(checked, address, &expected);
 
-	judged->n_places++;
+	checked->n_places++;
 	if (rule)
-		judged->n_cfa[rule->cfa]++;
+		checked->n_cfa[rule->cfa]++;
 	else
-		judged->n_none++;
-	if (rule ? is_known && (is_same(&expected, rule) || is_mended(rule, &expected)) : !is_known)
+		checked->n_none++;
+	if (rule ? is_known && (is_same(&expected, rule) || is_inferred(rule, &expected))
+		 : !is_known)
 		return;
-	if (rule && !is_known && is_of_plt(judged, address, rule))
+	if (rule && !is_known && is_of_plt(checked, address, rule))
 		return;
-	if (judged->n_wrong++ >= COMPLAINTS_MAX)
+	if (checked->n_wrong++ >= COMPLAINTS_MAX)
 		return;
 	print_error("address 0x%" PRIx64 ", offset 0x%" PRIx64 ":\n", address, offset);
 	print_rule("table", rule);
@@ -344,10 +346,10 @@ static void judge_place(struct judged *judged, uint64_t offset)
 }
 
 /* A description that is missing would leave no row: its place is in what has no rule. */
-static void judge_gap(struct judged *judged, uint64_t from, uint64_t to)
+static void check_gap(struct checked *checked, uint64_t from, uint64_t to)
 {
 	for (uint64_t offset = from; offset < to && offset - from < GAP_MAX; offset += GAP_STEP)
-		judge_place(judged, offset);
+		check_place(checked, offset);
 }
 
 static uint64_t row_offset(const struct unwind_table *table, uint32_t page, uint32_t row)
@@ -356,9 +358,9 @@ static uint64_t row_offset(const struct unwind_table *table, uint32_t page, uint
 }
 
 /* Where each row begins, and the addresses before and behind. */
-static void judge_rows(struct judged *judged)
+static void check_rows(struct checked *checked)
 {
-	const struct unwind_table *table = &judged->table;
+	const struct unwind_table *table = &checked->table;
 	uint32_t stride = table->header->n_rows / ROWS_MAX + 1;
 
 	for (uint32_t page = 0; page < table->header->n_pages; page++)
@@ -367,12 +369,12 @@ static void judge_rows(struct judged *judged)
 
 			if (row % stride)
 				continue;
-			judge_place(judged, offset - 1);
-			judge_place(judged, offset);
-			judge_place(judged, offset + 1);
+			check_place(checked, offset - 1);
+			check_place(checked, offset);
+			check_place(checked, offset + 1);
 			if (table->which[row] == UNWIND_RULE_NONE &&
 			    row + 1 < table->pages[page + 1])
-				judge_gap(judged, offset, row_offset(table, page, row + 1));
+				check_gap(checked, offset, row_offset(table, page, row + 1));
 		}
 }
 
@@ -380,25 +382,25 @@ static void test_rules_are_what_libdw_says(void **state)
 {
 	const char *path = *state;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_(judged_deinit) struct judged judged = { .fd = -1 };
+	_cleanup_(checked_deinit) struct checked checked = { .fd = -1 };
 
 	if (fd < 0)
 		skip();
-	judged_init(&judged, fd);
-	judge_rows(&judged);
+	checked_init(&checked, fd);
+	check_rows(&checked);
 	print_message(
 		"%s: rows %u, rules %u, refused %u; places %zu: sp %zu, fp %zu, register %zu, "
 		"at sp %zu, at fp %zu, plt %zu, fallback %zu, none %zu; wrong %zu\n",
-		path, judged.table.header->n_rows, judged.table.header->n_rules,
-		judged.table.header->n_refused, judged.n_places, judged.n_cfa[UNWIND_CFA_SP],
-		judged.n_cfa[UNWIND_CFA_FP], judged.n_cfa[UNWIND_CFA_REGISTER],
-		judged.n_cfa[UNWIND_CFA_AT_SP], judged.n_cfa[UNWIND_CFA_AT_FP],
-		judged.n_cfa[UNWIND_CFA_PLT], judged.n_cfa[UNWIND_CFA_FALLBACK], judged.n_none,
-		judged.n_wrong);
-	assert_int_equal(judged.n_wrong, 0);
-	assert_int_equal(judged.table.header->n_refused, 0);
+		path, checked.table.header->n_rows, checked.table.header->n_rules,
+		checked.table.header->n_refused, checked.n_places, checked.n_cfa[UNWIND_CFA_SP],
+		checked.n_cfa[UNWIND_CFA_FP], checked.n_cfa[UNWIND_CFA_REGISTER],
+		checked.n_cfa[UNWIND_CFA_AT_SP], checked.n_cfa[UNWIND_CFA_AT_FP],
+		checked.n_cfa[UNWIND_CFA_PLT], checked.n_cfa[UNWIND_CFA_FALLBACK], checked.n_none,
+		checked.n_wrong);
+	assert_int_equal(checked.n_wrong, 0);
+	assert_int_equal(checked.table.header->n_refused, 0);
 	/* Something was said, and by libdw, too. */
-	assert_true(judged.n_places > judged.n_none);
+	assert_true(checked.n_places > checked.n_none);
 }
 
 struct paths {

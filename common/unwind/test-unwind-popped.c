@@ -31,8 +31,8 @@ static void behind(const void *last, size_t n)
 	memcpy(bytes + sizeof(bytes) - n, last, n);
 }
 
-static struct unwind_rule mend(enum unwind_cfa cfa, int32_t cfa_offset, enum unwind_value fp,
-			       int32_t fp_offset)
+static struct unwind_rule infer(enum unwind_cfa cfa, int32_t cfa_offset, enum unwind_value fp,
+				int32_t fp_offset)
 {
 	struct unwind_rule rule = {
 		.cfa = cfa,
@@ -43,14 +43,14 @@ static struct unwind_rule mend(enum unwind_cfa cfa, int32_t cfa_offset, enum unw
 		.fp_offset = fp_offset,
 	};
 
-	holds_before = popped_fp_mend(&popped, &unwind_x86_64, &code, AT, &rule);
+	holds_before = popped_fp_infer(&popped, &unwind_x86_64, &code, AT, &rule);
 	return rule;
 }
 
 /* The next rule stays as it is. */
 static void keeps(enum unwind_cfa cfa, int32_t cfa_offset, enum unwind_value fp, int32_t fp_offset)
 {
-	struct unwind_rule rule = mend(cfa, cfa_offset, fp, fp_offset);
+	struct unwind_rule rule = infer(cfa, cfa_offset, fp, fp_offset);
 
 	assert_int_equal(rule.fp, fp);
 	assert_int_equal(rule.fp_offset, fp_offset);
@@ -60,11 +60,11 @@ static void keeps(enum unwind_cfa cfa, int32_t cfa_offset, enum unwind_value fp,
 /* The next rule, with the frame pointer at CFA - 16 or another place, is mended. */
 static void mends(int32_t cfa_offset, int32_t fp_offset)
 {
-	struct unwind_rule rule = mend(UNWIND_CFA_SP, cfa_offset, UNWIND_VALUE_AT_CFA, fp_offset);
+	struct unwind_rule rule = infer(UNWIND_CFA_SP, cfa_offset, UNWIND_VALUE_AT_CFA, fp_offset);
 
 	assert_int_equal(rule.fp, UNWIND_VALUE_SAME);
 	assert_int_equal(rule.fp_offset, 0);
-	assert_int_equal(rule.flags, UNWIND_FLAG_MENDED);
+	assert_int_equal(rule.flags, UNWIND_FLAG_INFERRED);
 	assert_int_equal(rule.cfa_offset, cfa_offset);
 	assert_int_equal(rule.return_address_offset, -8);
 }
@@ -178,14 +178,14 @@ static void test_without_code_nothing_is_mended(void **state)
 	code.size = sizeof(bytes);
 }
 
-static void check_realigned(const void *last, size_t n, bool is_mended)
+static void check_realigned(const void *last, size_t n, bool is_inferred)
 {
 	struct unwind_rule rule;
 
 	behind(last, n);
-	rule = mend(UNWIND_CFA_SP, 8, UNWIND_VALUE_AT_FP, 0);
-	assert_int_equal(rule.fp, is_mended ? UNWIND_VALUE_SAME : UNWIND_VALUE_AT_FP);
-	assert_int_equal(holds_before, is_mended ? 4 : 0);
+	rule = infer(UNWIND_CFA_SP, 8, UNWIND_VALUE_AT_FP, 0);
+	assert_int_equal(rule.fp, is_inferred ? UNWIND_VALUE_SAME : UNWIND_VALUE_AT_FP);
+	assert_int_equal(holds_before, is_inferred ? 4 : 0);
 }
 
 static void test_a_realigned_frame(void **state)

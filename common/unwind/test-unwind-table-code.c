@@ -110,7 +110,7 @@ static void assert_pushed(const struct file *file, uint64_t from, const char *pu
 		assert_int_equal(mark_at(&table, from + i), 8 + 8 * (pushed[i] - '0'));
 	assert_int_equal(mark_at(&table, from - 1), NONE);
 	assert_int_equal(mark_at(&table, from + strlen(pushed)), NONE);
-	assert_int_equal(unwind_table_find(&table, from)->flags, UNWIND_FLAG_MENDED);
+	assert_int_equal(unwind_table_find(&table, from)->flags, UNWIND_FLAG_INFERRED);
 }
 
 static void test_a_plt_without_information_speaks_for_itself(void **state)
@@ -215,9 +215,9 @@ static void assert_thunk(const uint8_t *code, size_t size, const void *program, 
 		const struct unwind_rule *rule = unwind_table_find(&table, 0x1000 + i);
 
 		assert_int_equal(rule->cfa_offset, 8 + 8 * (pushed[i] & 1));
-		assert_int_equal(rule->flags, pushed[i] & 0x40
-						      ? UNWIND_FLAG_MENDED | UNWIND_FLAG_CONTRADICTS
-						      : 0);
+		assert_int_equal(rule->flags,
+				 pushed[i] & 0x40 ? UNWIND_FLAG_INFERRED | UNWIND_FLAG_CONTRADICTS
+						  : 0);
 	}
 	assert_marked(&table, 0x1000 + size, 0x1040, 40);
 }

@@ -5,7 +5,7 @@ void popped_fp_set(struct unwind_rule *rule)
 {
 	rule->fp = UNWIND_VALUE_SAME;
 	rule->fp_offset = 0;
-	rule->flags |= UNWIND_FLAG_MENDED;
+	rule->flags |= UNWIND_FLAG_INFERRED;
 }
 
 static bool is_popped_before(const struct unwind_arch *arch, struct unwind_code *code,
@@ -16,8 +16,8 @@ static bool is_popped_before(const struct unwind_arch *arch, struct unwind_code 
 	return before && arch->is_pop_of_fp && arch->is_pop_of_fp(before);
 }
 
-static void mend_slot(struct popped_fp *popped, const struct unwind_arch *arch,
-		      struct unwind_code *code, uint64_t offset, struct unwind_rule *rule)
+static void infer_slot(struct popped_fp *popped, const struct unwind_arch *arch,
+		       struct unwind_code *code, uint64_t offset, struct unwind_rule *rule)
 {
 	if (rule->fp_offset != popped->offset)
 		*popped = (struct popped_fp){ .offset = rule->fp_offset };
@@ -38,8 +38,8 @@ static void mend_slot(struct popped_fp *popped, const struct unwind_arch *arch,
  * Behind the pop a realigned function restores the stack pointer, by an instruction of which only
  * the CFA's rule tells.
  */
-static size_t mend_realigned(const struct unwind_arch *arch, struct unwind_code *code,
-			     uint64_t offset, struct unwind_rule *rule)
+static size_t infer_realigned(const struct unwind_arch *arch, struct unwind_code *code,
+			      uint64_t offset, struct unwind_rule *rule)
 {
 	const uint8_t *before = unwind_code_before(code, offset, UNWIND_CODE_BEFORE);
 	size_t n = before && rule->cfa == UNWIND_CFA_SP && arch->find_pop_of_realigned
@@ -51,15 +51,15 @@ static size_t mend_realigned(const struct unwind_arch *arch, struct unwind_code 
 	return n;
 }
 
-size_t popped_fp_mend(struct popped_fp *popped, const struct unwind_arch *arch,
-		      struct unwind_code *code, uint64_t offset, struct unwind_rule *rule)
+size_t popped_fp_infer(struct popped_fp *popped, const struct unwind_arch *arch,
+		       struct unwind_code *code, uint64_t offset, struct unwind_rule *rule)
 {
 	if (!code)
 		return 0;
 	if (rule->fp == UNWIND_VALUE_AT_FP)
-		return mend_realigned(arch, code, offset, rule);
+		return infer_realigned(arch, code, offset, rule);
 	if (rule->fp == UNWIND_VALUE_AT_CFA)
-		mend_slot(popped, arch, code, offset, rule);
+		infer_slot(popped, arch, code, offset, rule);
 	else
 		*popped = (struct popped_fp){ 0 };
 	return 0;

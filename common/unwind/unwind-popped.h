@@ -29,8 +29,8 @@ struct popped_fp {
  * is UNWIND_VALUE_SAME. How many bytes before that offset it was so already, which only realigned
  * functions do not tell: 0 for all others. Without `code` nothing is mended.
  */
-size_t popped_fp_mend(struct popped_fp *popped, const struct unwind_arch *arch,
-		      struct unwind_code *code, uint64_t offset, struct unwind_rule *rule);
+size_t popped_fp_infer(struct popped_fp *popped, const struct unwind_arch *arch,
+		       struct unwind_code *code, uint64_t offset, struct unwind_rule *rule);
 
 /* Takes the rule for one whose frame pointer was popped. */
 void popped_fp_set(struct unwind_rule *rule);

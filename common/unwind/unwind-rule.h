@@ -32,10 +32,10 @@ enum unwind_value {
 };
 
 enum {
-	UNWIND_FLAG_SIGNAL = 1, /* a signal frame: its caller was interrupted, not called from */
-	UNWIND_FLAG_GIVEN = 2,	/* by somebody who knows better, against what the unwind
-				   information may say */
-	UNWIND_FLAG_MENDED = 4, /* the file says less */
+	UNWIND_FLAG_SIGNAL = 1,	   /* a signal frame: its caller was interrupted, not called from */
+	UNWIND_FLAG_USER_RULE = 2, /* by somebody who knows better, against what the unwind
+			      information may say */
+	UNWIND_FLAG_INFERRED = 4,  /* the file says less */
 	UNWIND_FLAG_CONTRADICTS = 8, /* the file says what its code shows to be wrong */
 };
 

@@ -12,7 +12,7 @@
 #include "common/unwind/cfi-program.h"
 #include "common/base/cleanup.h"
 #include "common/unwind/unwind-dropped.h"
-#include "common/unwind/unwind-made.h"
+#include "common/unwind/unwind-inferred.h"
 #include "common/unwind/unwind-popped.h"
 #include "common/unwind/unwind-table.h"
 
@@ -39,8 +39,8 @@ struct table_builder {
 	struct unwind_rule last;   /* that has come of it, and where */
 	uint64_t last_at;
 	bool has_last;
-	struct unwind_made made;	  /* for what no piece is about */
-	size_t n_made_used;		  /* of those */
+	struct unwind_inferred made;	  /* for what no piece is about */
+	size_t n_inferred_used;		  /* of those */
 	const struct unwind_rule *better; /* that holds in `piece` instead; NULL: none */
 	struct unwind_rule *rules;
 	size_t n_rules, n_rules_allocated;
@@ -60,7 +60,7 @@ static void builder_deinit(struct table_builder *builder)
 		cfi_deinit(&builder->cfis[i]);
 	free(builder->cfis);
 	free(builder->pieces);
-	unwind_made_deinit(&builder->made);
+	unwind_inferred_deinit(&builder->made);
 	free(builder->rules);
 	free(builder->by_rule);
 	free(builder->pages);
@@ -215,7 +215,7 @@ static int lose_installing(struct table_builder *builder, const struct unwind_ru
 {
 	const struct unwind_source *source = builder->source;
 	uint64_t offset = address + builder->piece->bias, install = 0;
-	const struct unwind_rule lost = { .cfa = UNWIND_CFA_LOST, .flags = UNWIND_FLAG_MENDED };
+	const struct unwind_rule lost = { .cfa = UNWIND_CFA_LOST, .flags = UNWIND_FLAG_INFERRED };
 
 	if (builder->has_last && source->code && source->arch->find_install)
 		install = source->arch->find_install(rule, source->code, offset);
@@ -223,12 +223,12 @@ static int lose_installing(struct table_builder *builder, const struct unwind_ru
 }
 
 /* In a realigned function the pop comes before the row that tells of the frame's end. */
-static int mend_popped(struct table_builder *builder, struct unwind_rule *rule, uint64_t address)
+static int infer_popped(struct table_builder *builder, struct unwind_rule *rule, uint64_t address)
 {
 	const struct unwind_source *source = builder->source;
 	struct unwind_rule last = builder->last;
-	size_t n = popped_fp_mend(&builder->popped, source->arch, source->code,
-				  address + builder->piece->bias, rule);
+	size_t n = popped_fp_infer(&builder->popped, source->arch, source->code,
+				   address + builder->piece->bias, rule);
 
 	if (!n || !builder->has_last)
 		return 0;
@@ -239,15 +239,15 @@ static int mend_popped(struct table_builder *builder, struct unwind_rule *rule, 
 static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 {
 	struct table_builder *builder = arg;
-	struct unwind_rule mended = *rule;
-	int r = mend_popped(builder, &mended, address);
+	struct unwind_rule inferred = *rule;
+	int r = infer_popped(builder, &inferred, address);
 
 	if (r == 0)
 		r = lose_installing(builder, rule, address);
-	builder->last = mended;
+	builder->last = inferred;
 	builder->last_at = address;
 	builder->has_last = true;
-	return r < 0 ? r : append_rule(builder, address, &mended);
+	return r < 0 ? r : append_rule(builder, address, &inferred);
 }
 
 static const uint8_t *code_of_thunk(const struct table_builder *builder)
@@ -268,7 +268,7 @@ static const uint8_t *code_of_thunk(const struct table_builder *builder)
  * Of what a thunk pushes on the stack clang says nothing, and gcc says nothing of its end (of
  * __x86_return_thunk): called once all that is said of a piece is known.
  */
-static int mend_thunk(struct table_builder *builder)
+static int infer_thunk(struct table_builder *builder)
 {
 	const struct piece *piece = builder->piece;
 	const uint8_t *code = code_of_thunk(builder);
@@ -279,7 +279,7 @@ static int mend_thunk(struct table_builder *builder)
 
 	if (!code || !builder->source->arch->find_thunk(code, size, &thunk))
 		return 0;
-	rule.flags |= UNWIND_FLAG_MENDED | UNWIND_FLAG_CONTRADICTS;
+	rule.flags |= UNWIND_FLAG_INFERRED | UNWIND_FLAG_CONTRADICTS;
 	if (builder->last_at < start + thunk.from) {
 		rule.cfa_offset += WORD;
 		r = append_rule(builder, start + thunk.from, &rule);
@@ -401,11 +401,11 @@ static bool is_in_table(const struct table_builder *builder, uint64_t to)
 /* What is known in other ways of a part of the file that no piece is about. */
 static int fill_gap(struct table_builder *builder, uint64_t from, uint64_t to)
 {
-	const struct unwind_made *made = &builder->made;
+	const struct unwind_inferred *made = &builder->made;
 	int r = 0;
 
-	for (; builder->n_made_used < made->n && r == 0; builder->n_made_used++) {
-		const struct unwind_made_row *row = &made->list[builder->n_made_used];
+	for (; builder->n_inferred_used < made->n && r == 0; builder->n_inferred_used++) {
+		const struct unwind_inferred_row *row = &made->list[builder->n_inferred_used];
 		uint64_t first = row->from > from ? row->from : from;
 		uint64_t end = row->to < to ? row->to : to;
 		uint16_t index;
@@ -458,11 +458,11 @@ static int run_pieces(struct table_builder *builder)
 		builder->piece = piece;
 		builder->popped = (struct popped_fp){ 0 };
 		builder->has_last = false;
-		builder->better = unwind_made_better(&builder->made, piece->from);
+		builder->better = unwind_inferred_better(&builder->made, piece->from);
 		end = piece->to;
 		r = cfi_run(piece->cfi, piece->description, builder->source->arch, &rows);
 		if (r == 0)
-			r = mend_thunk(builder);
+			r = infer_thunk(builder);
 		if (r == 0)
 			r = append(builder, piece->to, UNWIND_RULE_NONE);
 	}
@@ -514,7 +514,7 @@ int unwind_table_compile(const struct unwind_source *source, struct unwind_table
 	if (r == 0)
 		r = find_pieces(&builder);
 	if (r == 0)
-		r = unwind_made_find(source, &builder.made);
+		r = unwind_inferred_find(source, &builder.made);
 	if (r == 0)
 		r = run_pieces(&builder);
 	return r < 0 ? r : assemble(&builder, ret);

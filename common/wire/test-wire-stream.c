@@ -100,7 +100,7 @@ static void test_a_descriptor_may_have_been_made_not_to_wait(void **state)
 	check_that_it_arrives(O_NONBLOCK);
 }
 
-static void test_an_error_of_the_output_is_told_whatever_is_passed(void **state)
+static void test_an_error_of_the_output_is_reported_whatever_is_passed(void **state)
 {
 	struct wire_writer writer;
 	const struct wire_header record = { .size = sizeof(record), .type = WIRE_RECORD_stats };
@@ -152,7 +152,7 @@ static enum wire_outcome hello_of(const void *data, size_t size)
 	return outcome;
 }
 
-static void test_what_is_no_stream_is_told_apart(void **state)
+static void test_what_is_no_stream_is_reported_apart(void **state)
 {
 	static _Alignas(8) char record[4096];
 	struct wire_hello hello = { .magic = WIRE_MAGIC, .version_major = WIRE_VERSION_MAJOR };
@@ -200,9 +200,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stream_arrives_as_it_was_written),
 		cmocka_unit_test(test_a_descriptor_may_have_been_made_not_to_wait),
-		cmocka_unit_test(test_an_error_of_the_output_is_told_whatever_is_passed),
+		cmocka_unit_test(test_an_error_of_the_output_is_reported_whatever_is_passed),
 		cmocka_unit_test(test_a_file_that_cannot_be_mapped_is_read),
-		cmocka_unit_test(test_what_is_no_stream_is_told_apart),
+		cmocka_unit_test(test_what_is_no_stream_is_reported_apart),
 		cmocka_unit_test(test_a_reader_that_has_gone_is_an_error),
 		cmocka_unit_test(test_an_impossible_field_is_refused),
 	};

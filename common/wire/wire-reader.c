@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/file/own-file.h"
+#include "common/file/owned-file.h"
 #include "common/wire/wire-reader.h"
 #include "common/base/zero-pages.h"
 
@@ -23,9 +23,9 @@ static bool map_file(struct wire_reader *reader)
 	void *map;
 
 	if (fstat(reader->fd, &status) < 0 || !S_ISREG(status.st_mode) ||
-	    !file_is_our_own(&status) || at < 0 || at % sizeof(uint64_t) || at >= status.st_size)
+	    !owned_file_is_ours(&status) || at < 0 || at % sizeof(uint64_t) || at >= status.st_size)
 		return false;
-	map = file_map_in_order(reader->fd, status.st_size);
+	map = owned_file_map_sequential(reader->fd, status.st_size);
 	if (map == MAP_FAILED)
 		return false;
 	reader->buffer = map;

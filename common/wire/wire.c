@@ -106,7 +106,7 @@ uint64_t wire_samples(uint16_t id, const void *any_view)
 	return 0;
 }
 
-bool wire_samples_are_told(uint16_t id)
+bool wire_samples_are_reported(uint16_t id)
 {
 	switch (id) {
 #define SAMPLES(record, is_field, n)                                                               \

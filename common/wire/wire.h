@@ -151,7 +151,7 @@ static inline uint64_t wire_stack_samples(const struct wire_stack *stack)
 }
 
 /* Whether fields of a record say how many samples it counts as, so that it must be decoded. */
-bool wire_samples_are_told(uint16_t id);
+bool wire_samples_are_reported(uint16_t id);
 
 /* How many samples a record counts as; `view` is used only where these are told. */
 uint64_t wire_samples(uint16_t id, const void *view);

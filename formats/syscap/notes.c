@@ -15,8 +15,8 @@ enum {
 	NAME_SIZE = 128,
 	SOURCE_LINE_SIZE = 24,	       /* a file's number and a line's */
 	LINE_SIZE = 2 * WIRE_NAME_MAX, /* of the longest line: all lines of a place, or a path */
-	THREADS_TOLD_MAX = 1 << 20,
-	PLACES_TOLD_MAX = 1 << 22,
+	THREADS_EMITTED_MAX = 1 << 20,
+	PLACES_EMITTED_MAX = 1 << 22,
 };
 
 void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files)
@@ -28,9 +28,9 @@ void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files)
 		.cgroups = { .path = SYSCAP_CGROUPS_FILE },
 		.source_lines = { .path = SYSCAP_SOURCE_LINES_FILE },
 	};
-	pair_map_init(&notes->told_threads, THREADS_TOLD_MAX);
-	pair_map_init(&notes->told_places, PLACES_TOLD_MAX);
-	pair_map_init(&notes->told_files, PLACES_TOLD_MAX);
+	pair_map_init(&notes->emitted_threads, THREADS_EMITTED_MAX);
+	pair_map_init(&notes->emitted_places, PLACES_EMITTED_MAX);
+	pair_map_init(&notes->emitted_files, PLACES_EMITTED_MAX);
 }
 
 void syscap_notes_deinit(struct syscap_notes *notes)
@@ -39,9 +39,9 @@ void syscap_notes_deinit(struct syscap_notes *notes)
 	free(notes->thread_names.text);
 	free(notes->cgroups.text);
 	free(notes->source_lines.text);
-	pair_map_deinit(&notes->told_threads);
-	pair_map_deinit(&notes->told_places);
-	pair_map_deinit(&notes->told_files);
+	pair_map_deinit(&notes->emitted_threads);
+	pair_map_deinit(&notes->emitted_places);
+	pair_map_deinit(&notes->emitted_files);
 }
 
 static int put_piece(struct syscap_notes *notes, struct syscap_note *note, uint64_t time,
@@ -90,16 +90,16 @@ int syscap_note_thread(struct syscap_notes *notes, struct names *names,
 {
 	uint32_t name =
 		names_of_thread(names, stack->process, stack->record->process, stack->record->tid);
-	uint64_t *told = pair_map_find(&notes->told_threads, when.pid, tid);
+	uint64_t *emitted = pair_map_find(&notes->emitted_threads, when.pid, tid);
 	char text[NAME_SIZE];
 	int r;
 
-	if (told ? *told == name
-		 : !stack->process || !strcmp(names_text(names, name), stack->process->name))
+	if (emitted ? *emitted == name
+		    : !stack->process || !strcmp(names_text(names, name), stack->process->name))
 		return 0;
-	if (told)
-		*told = name;
-	else if ((r = pair_map_add(&notes->told_threads, when.pid, tid, name)) < 0)
+	if (emitted)
+		*emitted = name;
+	else if ((r = pair_map_add(&notes->emitted_threads, when.pid, tid, name)) < 0)
 		return r == -ENOMEM ? r : 0;
 	return add_line(notes, &notes->thread_names, when.time, SYSCAP_THREAD_NAME, when.time,
 			when.pid, tid,
@@ -107,16 +107,16 @@ int syscap_note_thread(struct syscap_notes *notes, struct names *names,
 }
 
 /* Notes that something is told: 1, or 0 if it was, or there is no room for one more; -ENOMEM. */
-static int begin_telling(struct pair_map *told, uint64_t a, uint64_t b)
+static int begin_emitting(struct pair_map *emitted, uint64_t a, uint64_t b)
 {
-	int r = pair_map_find(told, a, b) ? -EEXIST : pair_map_add(told, a, b, 1);
+	int r = pair_map_find(emitted, a, b) ? -EEXIST : pair_map_add(emitted, a, b, 1);
 
 	return r == -ENOMEM ? r : r == 0;
 }
 
-static int tell_image(struct syscap_notes *notes, const struct frame_name *frame, uint64_t time)
+static int emit_image(struct syscap_notes *notes, const struct frame_name *frame, uint64_t time)
 {
-	int r = begin_telling(&notes->told_places, frame->image_number, UINT64_MAX);
+	int r = begin_emitting(&notes->emitted_places, frame->image_number, UINT64_MAX);
 	char hex[BUILD_ID_TEXT], path[WIRE_NAME_MAX];
 
 	if (r <= 0)
@@ -127,10 +127,10 @@ static int tell_image(struct syscap_notes *notes, const struct frame_name *frame
 			text_clean_string(frame->image->path, path, sizeof(path)));
 }
 
-static int tell_file(struct syscap_notes *notes, const struct names *names, uint32_t file,
+static int emit_file(struct syscap_notes *notes, const struct names *names, uint32_t file,
 		     uint64_t time)
 {
-	int r = file ? begin_telling(&notes->told_files, file, 0) : 0;
+	int r = file ? begin_emitting(&notes->emitted_files, file, 0) : 0;
 
 	return r <= 0 ? r
 		      : add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_FILE, file,
@@ -165,12 +165,12 @@ int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
 	if (!frame->place || !frame->image || frame->image->kind != WIRE_image_kind_FILE)
 		return 0;
 	n = lines_of(names, frame, &lines);
-	r = n ? begin_telling(&notes->told_places, frame->image_number, frame->offset) : 0;
+	r = n ? begin_emitting(&notes->emitted_places, frame->image_number, frame->offset) : 0;
 	if (r <= 0)
 		return r;
-	r = tell_image(notes, frame, time);
+	r = emit_image(notes, frame, time);
 	for (size_t i = 0; i < n && r == 0; i++) {
-		r = tell_file(notes, names, lines[i].file, time);
+		r = emit_file(notes, names, lines[i].file, time);
 		size += snprintf(text + size, sizeof(text) - size, SYSCAP_SOURCE_LINE,
 				 lines[i].file, lines[i].line);
 	}

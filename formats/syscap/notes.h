@@ -21,9 +21,9 @@ struct syscap_note {
 struct syscap_notes {
 	struct syscap_files *files; /* borrowed */
 	struct syscap_note thread_times, thread_names, cgroups, source_lines;
-	struct pair_map told_threads; /* (PID, TID) → the name that was told */
-	struct pair_map told_places;  /* (image, offset) → 1; (image, UINT64_MAX): the image */
-	struct pair_map told_files;   /* (name, 0) → 1 */
+	struct pair_map emitted_threads; /* (PID, TID) → the name that was told */
+	struct pair_map emitted_places;	 /* (image, offset) → 1; (image, UINT64_MAX): the image */
+	struct pair_map emitted_files;	 /* (name, 0) → 1 */
 };
 
 void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files);

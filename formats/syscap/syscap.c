@@ -37,15 +37,15 @@
 
 enum {
 	MAPPINGS_MAX = 1 << 22,
-	NAMES_TOLD_MAX = 1 << 22,
-	KERNEL_MADE_UP_SIZE = 16,
+	NAMES_EMITTED_MAX = 1 << 22,
+	KERNEL_SYNTHETIC_SIZE = 16,
 	COPIES_MAX = 1 << 24,	   /* samples that are written again, as a stack is of several */
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
 	SEVERITY_MESSAGE = 1 << 5,
 };
 
 /* In the kernel's half, but where no address is canonical. */
-#define KERNEL_MADE_UP (1ULL << 63)
+#define KERNEL_SYNTHETIC (1ULL << 63)
 
 struct syscap_format {
 	struct stage *stage; /* these are borrowed */
@@ -53,8 +53,8 @@ struct syscap_format {
 	struct output *output;
 	struct syscap syscap;
 	struct syscap_pids pids;
-	struct pair_map told_names; /* (PID, 0) → a hash of the name that was told */
-	struct pair_map mappings;   /* (PID, mapping) → 1: it is in the file */
+	struct pair_map emitted_names; /* (PID, 0) → a hash of the name that was told */
+	struct pair_map mappings;      /* (PID, mapping) → 1: it is in the file */
 	struct syscap_symbols symbols;
 	struct syscap_files files;
 	struct syscap_counters counters;
@@ -96,13 +96,13 @@ static int begin(void *data, struct stage *stage, struct stacks *stacks, struct 
 	r = syscap_pids_init(&self->pids);
 	if (r < 0)
 		return r;
-	pair_map_init(&self->told_names, 2 * PROCESS_TABLE_MAX);
+	pair_map_init(&self->emitted_names, 2 * PROCESS_TABLE_MAX);
 	pair_map_init(&self->mappings, MAPPINGS_MAX);
 	syscap_notes_init(&self->notes, &self->files);
 	syscap_symbols_init(&self->symbols);
 	heap_allocations_init(&self->allocations);
-	pair_map_init(&self->jitmap, NAMES_TOLD_MAX);
-	pair_map_init(&self->kernel, NAMES_TOLD_MAX);
+	pair_map_init(&self->jitmap, NAMES_EMITTED_MAX);
+	pair_map_init(&self->kernel, NAMES_EMITTED_MAX);
 	self->files.syscap = self->counters.syscap = &self->syscap;
 	r = syscap_begin(&self->syscap, self->output, hello->start_time, hello->start_unix_time);
 	if (r == 0)
@@ -135,25 +135,25 @@ static int find_pid(struct syscap_format *self, const struct named_stack *stack,
 	struct process *process = stack->process;
 	struct syscap_time when = { stack->record->time, 0, stack->record->cpu };
 	int64_t pid = syscap_pids_assign(&self->pids, stack->record->process, process);
-	uint64_t hash = hash_name(process), *told;
+	uint64_t hash = hash_name(process), *emitted;
 	char name[SYSCAP_PIDS_NAME_MAX];
 	int r = 0;
 
 	if (pid < 0)
 		return pid;
 	*ret_pid = pid;
-	told = pair_map_find(&self->told_names, pid, 0);
-	if (told && *told == hash)
+	emitted = pair_map_find(&self->emitted_names, pid, 0);
+	if (emitted && *emitted == hash)
 		return 0;
-	if (told)
-		*told = hash;
+	if (emitted)
+		*emitted = hash;
 	else
-		r = pair_map_add(&self->told_names, pid, 0, hash);
+		r = pair_map_add(&self->emitted_names, pid, 0, hash);
 	if (r == -ENOSPC) /* it is told again with the next sample */
 		r = 0;
 	syscap_pids_name(process, pid, name);
 	when.pid = pid;
-	if (r == 0 && !told && process && process->cgroup)
+	if (r == 0 && !emitted && process && process->cgroup)
 		r = syscap_note_cgroup(&self->notes, pid, process->cgroup->path, when.time);
 	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
 }
@@ -260,8 +260,8 @@ static int kernel_address(struct syscap_format *self, const struct wire_frame *f
 	if (!place->module ||
 	    !is_made_while_running(names_text(&self->stacks->names, place->module)))
 		return keep_kernel_symbol(self, place, place->start, place->size);
-	*ret = KERNEL_MADE_UP + (uint64_t)place->name * KERNEL_MADE_UP_SIZE;
-	return keep_kernel_symbol(self, place, *ret, KERNEL_MADE_UP_SIZE);
+	*ret = KERNEL_SYNTHETIC + (uint64_t)place->name * KERNEL_SYNTHETIC_SIZE;
+	return keep_kernel_symbol(self, place, *ret, KERNEL_SYNTHETIC_SIZE);
 }
 
 /* What has to be in the file before a frame can be; its value is the address to be written. */
@@ -447,7 +447,7 @@ static int put_samples(struct syscap_format *self, struct syscap_time when, int3
 	if (n_put < n) {
 		self->stage->samples_out -= n - n_put;
 		stage_drop(self->stage, "more-copies-than-fit", n - n_put);
-		stacks_leave_out(self->stacks, record->end, n - n_put);
+		stacks_skip(self->stacks, record->end, n - n_put);
 	}
 	for (; n_put && r == 0; n_put--)
 		r = syscap_put_sample(&self->syscap, when, tid, addresses->list, addresses->n);
@@ -565,7 +565,7 @@ static bool is_living(uint64_t pid, void *arg)
 {
 	const struct syscap_format *self = arg;
 
-	return pair_map_find(&self->told_names, pid, 0);
+	return pair_map_find(&self->emitted_names, pid, 0);
 }
 
 static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value, void *arg)
@@ -582,7 +582,7 @@ static int exit_process(void *data, const struct process *process, uint64_t time
 
 	if (!pid)
 		return 0;
-	pair_map_remove(&self->told_names, *pid, 0);
+	pair_map_remove(&self->emitted_names, *pid, 0);
 	syscap_pids_forget(&self->pids, process->number);
 	pair_map_prune(&self->mappings, is_of_living_process, self);
 	syscap_symbols_put_away(&self->symbols, is_living, self);
@@ -703,8 +703,8 @@ static int put_totals(struct syscap_format *self)
 		r = put_metadata_number(self, "stackpipe.samples", n_samples);
 	if (r == 0)
 		r = put_metadata_number(self, "stackpipe.lost", self->stacks->n_lost);
-	if (r == 0 && self->stacks->n_left_out)
-		r = put_metadata_number(self, "stackpipe.left-out", self->stacks->n_left_out);
+	if (r == 0 && self->stacks->n_skipped)
+		r = put_metadata_number(self, "stackpipe.left-out", self->stacks->n_skipped);
 	return r;
 }
 
@@ -748,7 +748,7 @@ static void free_all(void *data)
 	syscap_files_deinit(&self->files);
 	syscap_notes_deinit(&self->notes);
 	syscap_pids_deinit(&self->pids);
-	pair_map_deinit(&self->told_names);
+	pair_map_deinit(&self->emitted_names);
 	pair_map_deinit(&self->mappings);
 	syscap_symbols_deinit(&self->symbols);
 	pair_map_deinit(&self->jitmap);

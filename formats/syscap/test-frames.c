@@ -307,34 +307,34 @@ static void fill_up(int fd, size_t room)
 	assert_int_equal(output_add(&output, filler, sizeof(filler) - room), 0);
 }
 
-static void test_a_full_disk_is_told_by_each(void **state)
+static void test_a_full_disk_is_emitted_by_each(void **state)
 {
 	static const struct syscap_counter counter = { "category", "name", "what", 1, 2, 1 };
 	_cleanup_fd_ int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	const uint64_t address = 1;
 
-#define TELLS(call)                                                                                \
+#define EMITS(call)                                                                                \
 	do {                                                                                       \
 		fill_up(full, 0);                                                                  \
 		assert_int_equal(call, -ENOSPC);                                                   \
 	} while (0)
-	TELLS(syscap_put_sample(&syscap, when, 1, &address, 1));
-	TELLS(syscap_put_allocation(&syscap, when, 1, 1, 1, &address, 1));
-	TELLS(syscap_put_process(&syscap, when, "name"));
-	TELLS(syscap_put_exit(&syscap, when));
-	TELLS(syscap_put_map(&syscap, when, 1, 2, 3, 4, "path", NULL));
-	TELLS(syscap_put_jitmap(&syscap, when, 1, "name"));
-	TELLS(syscap_put_chunk(&syscap, when, "path", "data", 4, 1));
-	TELLS(syscap_put_metadata(&syscap, when, "id", "value"));
-	TELLS(syscap_put_mark(&syscap, when, 1, "group", "name", "message"));
-	TELLS(syscap_put_log(&syscap, when, 1, "domain", "text"));
-	TELLS(syscap_define_counters(&syscap, when, &counter, 1));
-	TELLS(syscap_set_counters(&syscap, when, &counter, 1));
-#undef TELLS
+	EMITS(syscap_put_sample(&syscap, when, 1, &address, 1));
+	EMITS(syscap_put_allocation(&syscap, when, 1, 1, 1, &address, 1));
+	EMITS(syscap_put_process(&syscap, when, "name"));
+	EMITS(syscap_put_exit(&syscap, when));
+	EMITS(syscap_put_map(&syscap, when, 1, 2, 3, 4, "path", NULL));
+	EMITS(syscap_put_jitmap(&syscap, when, 1, "name"));
+	EMITS(syscap_put_chunk(&syscap, when, "path", "data", 4, 1));
+	EMITS(syscap_put_metadata(&syscap, when, "id", "value"));
+	EMITS(syscap_put_mark(&syscap, when, 1, "group", "name", "message"));
+	EMITS(syscap_put_log(&syscap, when, 1, "domain", "text"));
+	EMITS(syscap_define_counters(&syscap, when, &counter, 1));
+	EMITS(syscap_set_counters(&syscap, when, &counter, 1));
+#undef EMITS
 	output.used = 0;
 }
 
-static void test_a_full_disk_is_told_by_an_index(void **state)
+static void test_a_full_disk_is_emitted_by_an_index(void **state)
 {
 	_cleanup_fd_ int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
@@ -400,8 +400,8 @@ int main(void)
 		TEST(test_metadata_and_log),
 		TEST(test_counters),
 		TEST(test_what_does_not_fit_into_a_frame_is_refused),
-		TEST(test_a_full_disk_is_told_by_each),
-		TEST(test_a_full_disk_is_told_by_an_index),
+		TEST(test_a_full_disk_is_emitted_by_each),
+		TEST(test_a_full_disk_is_emitted_by_an_index),
 		TEST(test_a_large_file_has_index_frames),
 		TEST(test_a_pipe_gets_no_index_frames),
 	};

@@ -153,7 +153,7 @@ static void test_without_a_file_all_names_stay(void **state)
 	free(bundle);
 }
 
-static void test_a_file_that_cannot_be_read_again_is_told(void **state)
+static void test_a_file_that_cannot_be_read_again_is_emitted(void **state)
 {
 	char *bundle;
 	size_t size;
@@ -174,7 +174,7 @@ int main(void)
 		TEST(test_a_bundle_of_nothing_is_its_end),
 		TEST(test_what_is_put_away_is_in_the_bundle_all_the_same),
 		TEST(test_without_a_file_all_names_stay),
-		TEST(test_a_file_that_cannot_be_read_again_is_told),
+		TEST(test_a_file_that_cannot_be_read_again_is_emitted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 #include "perf-source/bpf/btf.h"
 
 enum {
@@ -117,7 +117,7 @@ int btf_find_field(const char *structure, const char *field, uint32_t *ret)
 	_cleanup_free_ char *data = NULL;
 	struct types types = { 0 };
 	size_t size;
-	int r = whole_file_read("/sys/kernel/btf/vmlinux", BTF_SIZE_MAX, &data, &size);
+	int r = read_file("/sys/kernel/btf/vmlinux", BTF_SIZE_MAX, &data, &size);
 
 	if (r == 0)
 		r = begin(data, size, &types);

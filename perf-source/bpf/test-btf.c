@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "common/file/whole-file.h"
+#include "common/file/read-file.h"
 #include "perf-source/bpf/btf.h"
 
 enum { WORDS_MAX = 256, NAMES_MAX = 1024 };
@@ -23,14 +23,14 @@ static struct {
 	uint32_t types[WORDS_MAX];
 	char names[NAMES_MAX];
 	size_t n_words, names_size;
-	size_t padding;	 /* bytes behind the header that we know */
-	size_t left_out; /* bytes of its end */
+	size_t padding; /* bytes behind the header that we know */
+	size_t skipped; /* bytes of its end */
 	int error;
 } kernel;
 
-int __wrap_whole_file_read(const char *path, size_t size_max, char **ret, size_t *ret_size);
+int __wrap_read_file(const char *path, size_t size_max, char **ret, size_t *ret_size);
 
-int __wrap_whole_file_read(const char *path, size_t size_max, char **ret, size_t *ret_size)
+int __wrap_read_file(const char *path, size_t size_max, char **ret, size_t *ret_size)
 {
 	const struct btf_header *header = &kernel.header;
 	size_t begin = sizeof(*header) + kernel.padding;
@@ -45,7 +45,7 @@ int __wrap_whole_file_read(const char *path, size_t size_max, char **ret, size_t
 	memcpy(*ret, header, sizeof(*header));
 	memcpy(*ret + begin, kernel.types, header->type_len);
 	memcpy(*ret + begin + header->type_len, kernel.names, header->str_len);
-	*ret_size = size - kernel.left_out;
+	*ret_size = size - kernel.skipped;
 	*ret = realloc(*ret, *ret_size + 1);
 	return 0;
 }
@@ -190,7 +190,7 @@ static void test_a_contradicting_header_is_refused(void **state)
 	assert_found("task_struct", "pid", -EINVAL);
 	*header = good;
 	header->type_off = 4; /* types go on in the names: that is allowed */
-	kernel.left_out = 1;
+	kernel.skipped = 1;
 	assert_found("task_struct", "pid", -EINVAL);
 }
 
@@ -199,7 +199,7 @@ static void test_less_than_there_should_be_is_refused(void **state)
 {
 	size_t size = sizeof(kernel.header) + kernel.header.type_len + kernel.header.str_len;
 
-	for (kernel.left_out = 1; kernel.left_out <= size; kernel.left_out++)
+	for (kernel.skipped = 1; kernel.skipped <= size; kernel.skipped++)
 		assert_found("task_struct", "pid", -EINVAL);
 }
 

@@ -160,14 +160,14 @@ static struct snapshot *take(struct gauges *gauges, uint64_t until)
 }
 
 /* Names up to a number; those that a snapshot tells of do not change any more. */
-static int tell_names(struct gauges *gauges, struct stage *stage, uint64_t number)
+static int emit_names(struct gauges *gauges, struct stage *stage, uint64_t number)
 {
 	int r = 0;
 
-	while (gauges->n_told < number && r == 0) {
-		const struct gauge_name *name = &gauges->gauges[gauges->n_told].name;
+	while (gauges->n_emitted < number && r == 0) {
+		const struct gauge_name *name = &gauges->gauges[gauges->n_emitted].name;
 		const struct wire_counter record = {
-			.number = ++gauges->n_told,
+			.number = ++gauges->n_emitted,
 			.divisor = name->divisor,
 			.category = wire_string(name->category, 31),
 			.name = wire_string(name->name, 31),
@@ -179,7 +179,7 @@ static int tell_names(struct gauges *gauges, struct stage *stage, uint64_t numbe
 	return r;
 }
 
-int gauges_tell(struct gauges *gauges, struct stage *stage, uint64_t until)
+int gauges_emit(struct gauges *gauges, struct stage *stage, uint64_t until)
 {
 	struct snapshot *snapshot;
 	int r = 0;
@@ -191,7 +191,7 @@ int gauges_tell(struct gauges *gauges, struct stage *stage, uint64_t until)
 		};
 
 		if (snapshot->n) {
-			r = tell_names(gauges, stage, snapshot->values[snapshot->n - 1].counter);
+			r = emit_names(gauges, stage, snapshot->values[snapshot->n - 1].counter);
 			if (r == 0)
 				r = stage_put(stage, WIRE_RECORD_counter_values, &record);
 		}

@@ -63,9 +63,9 @@ struct gauges {
 	uint64_t interval; /* nanoseconds */
 	pthread_mutex_t lock;
 	struct snapshot *snapshots[GAUGE_SNAPSHOTS_MAX];
-	size_t n_snapshots, n_told; /* gauges whose names were told */
-	uint64_t n_dropped;	    /* snapshots */
-	uint64_t oldest;	    /* time of the first snapshot that waits; UINT64_MAX: none */
+	size_t n_snapshots, n_emitted; /* gauges whose names were told */
+	uint64_t n_dropped;	       /* snapshots */
+	uint64_t oldest;	       /* time of the first snapshot that waits; UINT64_MAX: none */
 };
 
 /* 0 or -ENOMEM. `root` and `files` are borrowed. */
@@ -81,7 +81,7 @@ int gauges_start(struct gauges *gauges, uint64_t interval);
 void gauges_stop(struct gauges *gauges);
 
 /* Tells the snapshots up to a time, and names of counters before they are needed. 0 or -errno. */
-int gauges_tell(struct gauges *gauges, struct stage *stage, uint64_t until);
+int gauges_emit(struct gauges *gauges, struct stage *stage, uint64_t until);
 
 /* Whether a snapshot waits that is no later than this: without a lock, for each record. */
 static inline bool gauges_have(const struct gauges *gauges, uint64_t until)

@@ -81,7 +81,7 @@ static void assert_near(double value, double expected)
 		fail_msg("%f is not %f", value, expected);
 }
 
-static void test_what_grows_is_told_as_a_rate(void **state)
+static void test_what_grows_is_emitted_as_a_rate(void **state)
 {
 	put("/proc/stat", "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 100 0 100 800 0 0 0 0\nctxt 1000\n"
 			  "procs_running 3\n");
@@ -211,7 +211,7 @@ static void test_names_come_before_values_and_once(void **state)
 	look(1 * SECOND, "");
 	look(2 * SECOND, "");
 	assert_true(gauges_have(&gauges, 1 * SECOND));
-	assert_int_equal(gauges_tell(&gauges, &stream.stage, 1 * SECOND), 0);
+	assert_int_equal(gauges_emit(&gauges, &stream.stage, 1 * SECOND), 0);
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_counter);
 	assert_string_equal(view.counter.name.data, "Running");
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_counter);
@@ -219,7 +219,7 @@ static void test_names_come_before_values_and_once(void **state)
 	assert_int_equal(view.counter_values.time, 1 * SECOND);
 	assert_int_equal(view.counter_values.values.n, 2);
 	assert_int_equal(test_stream_next(&stream, &view), 0);
-	assert_int_equal(gauges_tell(&gauges, &stream.stage, 9 * SECOND), 0);
+	assert_int_equal(gauges_emit(&gauges, &stream.stage, 9 * SECOND), 0);
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_counter_values);
 	assert_int_equal(test_stream_next(&stream, &view), 0);
 	assert_false(gauges_have(&gauges, UINT64_MAX - 1));
@@ -242,7 +242,7 @@ static void test_the_thread_goes_on_until_it_is_stopped(void **state)
 	while (!gauges_have(&gauges, UINT64_MAX - 1))
 		usleep(100);
 	gauges_stop(&gauges);
-	assert_int_equal(gauges_tell(&gauges, &stream.stage, UINT64_MAX - 1), 0);
+	assert_int_equal(gauges_emit(&gauges, &stream.stage, UINT64_MAX - 1), 0);
 	gauges_stop(&gauges);
 }
 
@@ -251,7 +251,7 @@ static void test_the_thread_goes_on_until_it_is_stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_grows_is_told_as_a_rate),
+		TEST(test_what_grows_is_emitted_as_a_rate),
 		TEST(test_levels),
 		TEST(test_devices),
 		TEST(test_pressure),

@@ -70,7 +70,7 @@ static bool was_preempted(const struct perf_event_header *header)
 int scheduler_take_switch(struct scheduler *scheduler, const struct perf_event_header *header,
 			  uint64_t time)
 {
-	const struct record_id *id = record_id(header);
+	const struct perf_record_id *id = perf_record_id(header);
 	struct scheduler_cpu *slot;
 	int r = 0;
 
@@ -146,8 +146,8 @@ static int end_life(struct scheduler *scheduler, uint32_t pid, uint64_t time, co
 static int end_run(struct scheduler *scheduler, const struct perf_event_header *header,
 		   uint64_t time)
 {
-	const struct record_task *task = (const void *)header;
-	const struct record_id *id = record_id(header);
+	const struct perf_record_task *task = (const void *)header;
+	const struct perf_record_id *id = perf_record_id(header);
 	struct scheduler_cpu *slot;
 	int r;
 
@@ -177,8 +177,8 @@ static int take_exit(struct scheduler *scheduler, uint32_t pid, uint64_t time)
 int scheduler_take_task(struct scheduler *scheduler, const struct perf_event_header *header,
 			uint64_t time)
 {
-	const struct record_task *task = (const void *)header;
-	const struct record_comm *comm = (const void *)header;
+	const struct perf_record_task *task = (const void *)header;
+	const struct perf_record_comm *comm = (const void *)header;
 	int r;
 
 	switch (header->type) {
@@ -190,7 +190,7 @@ int scheduler_take_task(struct scheduler *scheduler, const struct perf_event_hea
 		r = end_run(scheduler, header, time);
 		return r == 0 && task->pid == task->tid ? take_exit(scheduler, task->pid, time) : r;
 	case PERF_RECORD_COMM:
-		if (!record_comm_is_exec(header))
+		if (!perf_record_comm_is_exec(header))
 			return 0;
 		r = end_life(scheduler, comm->pid, time, "exec");
 		begin_life(scheduler, comm->pid, time);

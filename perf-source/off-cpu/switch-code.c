@@ -633,7 +633,7 @@ static void put_waker_stack(struct bpf_code *code, const struct switch_program *
  */
 void switch_code_waking(struct bpf_code *code, const struct switch_program *program)
 {
-	size_t is_unknown, is_not_away, is_not_told, is_on_another, is_of_interrupt, is_idle;
+	size_t is_unknown, is_not_away, is_not_emitted, is_on_another, is_of_interrupt, is_idle;
 
 	bpf_copy(code, CONTEXT, 1);
 	put_read_task(code, WAKING_TASK, program->pid_offset, KEY);
@@ -643,7 +643,7 @@ void switch_code_waking(struct bpf_code *code, const struct switch_program *prog
 	bpf_load(code, BPF_WIDTH_4, 1, THREAD, OF_THREAD(state));
 	is_not_away = bpf_jump_if_value(code, BPF_JNE, 1, SWITCH_AWAY);
 	bpf_load(code, BPF_WIDTH_8, 1, THREAD, OF_THREAD(is_looked_at));
-	is_not_told = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
+	is_not_emitted = bpf_jump_if_value(code, BPF_JEQ, 1, 0);
 	is_on_another = put_is_on_stack_of_task(code, program);
 	is_of_interrupt = put_is_of_system_call(code, program);
 	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
@@ -653,7 +653,7 @@ void switch_code_waking(struct bpf_code *code, const struct switch_program *prog
 	bpf_land(code, is_idle);
 	bpf_land(code, is_unknown);
 	bpf_land(code, is_not_away);
-	bpf_land(code, is_not_told);
+	bpf_land(code, is_not_emitted);
 	bpf_land(code, is_on_another);
 	bpf_land(code, is_of_interrupt);
 	put_return(code);

@@ -22,10 +22,11 @@ static void find_functions(struct off_cpu *off_cpu, const char *kallsyms, size_t
 	off_cpu->waking = (struct off_cpu_function){ ranges[1].start, ranges[1].end };
 }
 
-void switch_events_trim_stack(const struct off_cpu_function *met_in, struct record_sample *stack)
+void switch_events_trim_stack(const struct off_cpu_function *discovered_in,
+			      struct perf_record_sample *stack)
 {
 	for (size_t i = 0; i < stack->n_chain && i < PROGRAM_FRAMES_MAX; i++) {
-		if (stack->chain[i] < met_in->start || stack->chain[i] >= met_in->end)
+		if (stack->chain[i] < discovered_in->start || stack->chain[i] >= discovered_in->end)
 			continue;
 		stack->chain += i;
 		stack->n_chain -= i;
@@ -56,7 +57,7 @@ static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
  * Its sums are the last ones. Records of waits may have been lost: their time is known all the
  * same; and of short ones there is what none stands for that is told.
  */
-static void add_untold(struct off_cpu_thread *thread)
+static void add_pending(struct off_cpu_thread *thread)
 {
 	uint64_t long_ns = thread->sums.off_ns - thread->sums.short_ns;
 
@@ -134,7 +135,7 @@ static int end_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 	int r;
 
 	add_sums(off_cpu, thread, sums);
-	add_untold(thread);
+	add_pending(thread);
 	r = off_cpu_emit_last(off_cpu, thread, time);
 	off_cpu_remove_thread(off_cpu, thread);
 	return r;
@@ -143,10 +144,10 @@ static int end_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 /* What the program tells next of the thread is of what it was before. */
 static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *header, uint64_t time)
 {
-	const struct record_comm *comm = (const void *)header;
+	const struct perf_record_comm *comm = (const void *)header;
 	struct off_cpu_thread *thread;
 
-	if (header->type != PERF_RECORD_COMM || !record_comm_is_exec(header))
+	if (header->type != PERF_RECORD_COMM || !perf_record_comm_is_exec(header))
 		return 0;
 	thread = off_cpu_find_thread(off_cpu, comm->tid);
 	if (!thread)
@@ -161,11 +162,11 @@ static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *he
 static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
 		       uint64_t time)
 {
-	const struct record_raw *raw = (const void *)header;
+	const struct perf_record_raw *raw = (const void *)header;
 	struct switch_event event;
 	struct off_cpu_thread *thread;
 
-	if (header->type != PERF_RECORD_SAMPLE || !record_raw_has(raw, 0, sizeof(event)))
+	if (header->type != PERF_RECORD_SAMPLE || !perf_record_raw_has(raw, 0, sizeof(event)))
 		return 0;
 	memcpy(&event, raw->data, sizeof(event));
 	thread = get_thread(off_cpu, event.pid, event.tid, event.born);
@@ -176,10 +177,11 @@ static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *
 }
 
 /* The data behind a stack say whether it is of a thread that goes, or of one that wakes another. */
-static int take_stack(struct off_cpu *off_cpu, uint32_t number, const struct record_sample *sample)
+static int take_stack(struct off_cpu *off_cpu, uint32_t number,
+		      const struct perf_record_sample *sample)
 {
 	struct switch_stack data = { 0 };
-	struct record_sample stack = *sample;
+	struct perf_record_sample stack = *sample;
 
 	if (sample->data_size >= sizeof(data))
 		memcpy(&data, sample->data, sizeof(data));
@@ -217,8 +219,8 @@ static bool has_gone(const struct thread_look *look, uint32_t tid,
 }
 
 /* The record of its end is lost: these are its sums all the same. */
-static int end_unheard(const struct thread_look *look, uint32_t tid,
-		       const struct switch_thread *known)
+static int end_unrecorded(const struct thread_look *look, uint32_t tid,
+			  const struct switch_thread *known)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(look->off_cpu, tid);
 
@@ -234,7 +236,7 @@ static int read_thread(uint32_t tid, const struct switch_thread *known, void *ar
 
 	if (has_gone(look, tid, known)) {
 		switch_program_forget(look->off_cpu->program, tid);
-		return end_unheard(look, tid, known);
+		return end_unrecorded(look, tid, known);
 	}
 	if (!thread)
 		return 0;
@@ -275,12 +277,12 @@ static int finish_thread(uint32_t tid, const struct switch_thread *known, void *
 	struct off_cpu_thread *thread = look_up(look, tid, known);
 
 	if (known->state == SWITCH_ENDED)
-		return end_unheard(look, tid, known);
+		return end_unrecorded(look, tid, known);
 	if (!thread || thread->seen_at == UINT64_MAX) /* the list may name it twice */
 		return 0;
 	thread->seen_at = UINT64_MAX;
 	add_sums(look->off_cpu, thread, &known->sums);
-	add_untold(thread);
+	add_pending(thread);
 	if (known->since > look->time)
 		return 0;
 	if (known->state == SWITCH_RUNNING) {
@@ -308,7 +310,7 @@ static int finish(struct off_cpu *off_cpu, uint64_t time)
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
 		if (thread->seen_at != UINT64_MAX) /* it is not in the list */
-			add_untold(thread);
+			add_pending(thread);
 	}
 	return r < 0 ? r : 0;
 }

@@ -34,7 +34,7 @@ static int come_back(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
 		       uint64_t time)
 {
-	const struct record_id *id = record_id(header);
+	const struct perf_record_id *id = perf_record_id(header);
 	bool is_out = header->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	struct off_cpu_thread *thread;
 
@@ -60,7 +60,7 @@ static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *
 }
 
 /* Whether an interrupt wakes: the thread that it has interrupted has no part in it. */
-static bool is_of_interrupt(const struct record_sample *sample)
+static bool is_of_interrupt(const struct perf_record_sample *sample)
 {
 	enum {
 		FLAGS_AT = 2,
@@ -74,7 +74,7 @@ static bool is_of_interrupt(const struct record_sample *sample)
 
 /* The thread that a tracepoint's data name; NULL: none that is known, or an interrupt wakes it. */
 static struct off_cpu_thread *find_woken(const struct off_cpu *off_cpu,
-					 const struct record_sample *sample)
+					 const struct perf_record_sample *sample)
 {
 	const struct tracepoint_field *field = &off_cpu->woken;
 	uint32_t woken;
@@ -87,7 +87,7 @@ static struct off_cpu_thread *find_woken(const struct off_cpu *off_cpu,
 	return off_cpu_find_thread(off_cpu, woken);
 }
 
-static int take_waking(struct off_cpu *off_cpu, const struct record_sample *sample)
+static int take_waking(struct off_cpu *off_cpu, const struct perf_record_sample *sample)
 {
 	struct off_cpu_thread *thread = find_woken(off_cpu, sample);
 	uint64_t waited;
@@ -107,7 +107,8 @@ static int take_waking(struct off_cpu *off_cpu, const struct record_sample *samp
 	return waited ? off_cpu_put_wakeup(off_cpu, sample, waited, WIRE_sample_flags_SAMPLED) : 0;
 }
 
-static int take_stack(struct off_cpu *off_cpu, uint32_t number, const struct record_sample *sample)
+static int take_stack(struct off_cpu *off_cpu, uint32_t number,
+		      const struct perf_record_sample *sample)
 {
 	if (number == WAITS_WAKING)
 		return take_waking(off_cpu, sample);
@@ -115,7 +116,7 @@ static int take_stack(struct off_cpu *off_cpu, uint32_t number, const struct rec
 	return 0;
 }
 
-static int take_fork(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
+static int take_fork(struct off_cpu *off_cpu, const struct perf_record_task *task, uint64_t time)
 {
 	struct off_cpu_thread *known = off_cpu_find_thread(off_cpu, task->tid);
 	int r = 0;
@@ -128,7 +129,7 @@ static int take_fork(struct off_cpu *off_cpu, const struct record_task *task, ui
 	return r;
 }
 
-static int take_exit(struct off_cpu *off_cpu, const struct record_task *task, uint64_t time)
+static int take_exit(struct off_cpu *off_cpu, const struct perf_record_task *task, uint64_t time)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, task->tid);
 
@@ -143,7 +144,7 @@ static int take_exit(struct off_cpu *off_cpu, const struct record_task *task, ui
 }
 
 /* The one that has done it may have had another number; none of the others has it any more. */
-static int end_others(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
+static int end_others(struct off_cpu *off_cpu, const struct perf_record_comm *comm, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
 	int r = 0;
@@ -162,7 +163,7 @@ static int end_others(struct off_cpu *off_cpu, const struct record_comm *comm, u
 }
 
 /* What was before is of another program. */
-static int take_exec(struct off_cpu *off_cpu, const struct record_comm *comm, uint64_t time)
+static int take_exec(struct off_cpu *off_cpu, const struct perf_record_comm *comm, uint64_t time)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, comm->tid);
 	int r = end_others(off_cpu, comm, time);
@@ -190,7 +191,7 @@ static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *he
 	case PERF_RECORD_EXIT:
 		return take_exit(off_cpu, data, time);
 	case PERF_RECORD_COMM:
-		return record_comm_is_exec(header) ? take_exec(off_cpu, data, time) : 0;
+		return perf_record_comm_is_exec(header) ? take_exec(off_cpu, data, time) : 0;
 	default:
 		return 0;
 	}

@@ -66,7 +66,7 @@ static int tear_down(void **state)
 
 struct switch_record {
 	struct perf_event_header header;
-	struct record_id id;
+	struct perf_record_id id;
 };
 
 static void do_switch(uint32_t tid, uint16_t misc, uint64_t time)
@@ -94,7 +94,7 @@ static char stack_bytes[STACK_SIZE];
 /* The sample in front of a switch; its stack lies where it will be written to again. */
 static void take_stack(uint32_t tid, char content)
 {
-	const struct record_sample sample = {
+	const struct perf_record_sample sample = {
 		.pid = PID, .tid = tid, .stack = stack_bytes, .stack_size = STACK_SIZE
 	};
 
@@ -112,7 +112,7 @@ static void give_back(void)
 
 static void do_task(uint32_t type, uint32_t tid, uint64_t time)
 {
-	const struct record_task task = {
+	const struct perf_record_task task = {
 		.header = { .type = type }, .pid = PID, .parent_pid = PID, .tid = tid
 	};
 
@@ -238,7 +238,7 @@ static void test_who_could_have_gone_on_was_preempted(void **state)
 	expect_wait(2000, 1000, WIRE_sample_flags_PREEMPTED, 'p');
 }
 
-static void test_who_is_away_at_the_end_is_told(void **state)
+static void test_who_is_away_at_the_end_is_emitted(void **state)
 {
 	take_stack(TID, 's');
 	go(TID, 1000);
@@ -249,24 +249,24 @@ static void test_who_is_away_at_the_end_is_told(void **state)
 
 /* What is told of waits until now, but for sums of those without a stack; how many stood for more.
  */
-static uint64_t take_told(size_t *ret_sampled)
+static uint64_t take_emitted(size_t *ret_sampled)
 {
 	union wire_view view;
-	uint64_t told = 0;
+	uint64_t emitted = 0;
 	uint16_t type;
 
 	while ((type = test_stream_next(&stream, &view))) {
 		if (type == WIRE_RECORD_stack) {
 			assert_int_equal(view.stack.end, WIRE_stack_end_SHORT_WAITS);
-			told += view.stack.weight;
+			emitted += view.stack.weight;
 		} else if (type == WIRE_RECORD_sample) {
 			assert_int_equal(view.sample.flags, WIRE_sample_flags_SAMPLED);
 			assert_true(view.sample.weight >= 100);
-			told += view.sample.weight;
+			emitted += view.sample.weight;
 			++*ret_sampled;
 		}
 	}
-	return told;
+	return emitted;
 }
 
 static void test_short_waits_are_sampled(void **state)
@@ -280,7 +280,7 @@ static void test_short_waits_are_sampled(void **state)
 	}
 	assert_int_equal(off_cpu_emit_sums(&off_cpu, 2 * OFF_CPU_EMIT_NS), 0);
 	assert_int_equal(off_cpu_finish(&off_cpu, 2 * OFF_CPU_EMIT_NS), 0);
-	assert_int_equal(take_told(&n_sampled), 100 * 50);
+	assert_int_equal(take_emitted(&n_sampled), 100 * 50);
 	assert_in_range(n_sampled, 5000 / 200, 5000 / 100);
 	assert_int_equal(off_cpu.n_sampled, n_sampled);
 	assert_int_equal(off_cpu.n_short, 100 - n_sampled);
@@ -351,7 +351,7 @@ static void wake(uint64_t time, char flags, size_t size)
 {
 	char data[WAKING_SIZE] = { 0 };
 	const uint32_t woken = TID;
-	const struct record_sample waker = {
+	const struct perf_record_sample waker = {
 		.pid = PID + 7, .tid = PID + 8, .time = time, .data = data, .data_size = size
 	};
 
@@ -360,7 +360,7 @@ static void wake(uint64_t time, char flags, size_t size)
 	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_WAKING, &waker), 0);
 }
 
-static void test_who_wakes_is_told(void **state)
+static void test_who_wakes_is_emitted(void **state)
 {
 	enum { TRACE_FLAG_HARDIRQ = 0x08 };
 	union wire_view view;
@@ -422,23 +422,23 @@ static void test_wakeups_of_short_waits_are_sampled(void **state)
 }
 
 /* What the kernel's program tells; its threads are born at 500. */
-static void tell(const struct switch_event *event)
+static void emit(const struct switch_event *event)
 {
-	_Alignas(8) char memory[sizeof(struct record_raw) + sizeof(*event)] = { 0 };
-	struct record_raw *raw = (void *)memory;
+	_Alignas(8) char memory[sizeof(struct perf_record_raw) + sizeof(*event)] = { 0 };
+	struct perf_record_raw *raw = (void *)memory;
 
 	raw->size = sizeof(*event);
 	raw->header.type = PERF_RECORD_SAMPLE;
-	raw->header.size = offsetof(struct record_raw, data) + raw->size;
+	raw->header.size = offsetof(struct perf_record_raw, data) + raw->size;
 	memcpy(raw->data, event, sizeof(*event));
 	assert_int_equal(off_cpu.backend->take_switch(&off_cpu, &raw->header, event->until), 0);
 	raw->size--; /* cut */
 	assert_int_equal(off_cpu.backend->take_switch(&off_cpu, &raw->header, event->until), 0);
 }
 
-static void tell_wait(uint64_t from, uint64_t until)
+static void emit_wait(uint64_t from, uint64_t until)
 {
-	tell(&(struct switch_event){ .kind = SWITCH_WAITED,
+	emit(&(struct switch_event){ .kind = SWITCH_WAITED,
 				     .tid = TID,
 				     .pid = PID,
 				     .born = 500,
@@ -446,9 +446,9 @@ static void tell_wait(uint64_t from, uint64_t until)
 				     .until = until });
 }
 
-static void tell_end(uint64_t born, uint64_t until, struct switch_sums sums)
+static void emit_end(uint64_t born, uint64_t until, struct switch_sums sums)
 {
-	tell(&(struct switch_event){ .kind = SWITCH_LEFT,
+	emit(&(struct switch_event){ .kind = SWITCH_LEFT,
 				     .tid = TID,
 				     .pid = PID,
 				     .born = born,
@@ -465,12 +465,12 @@ static void take_stack_at(uint64_t time, char content)
 static void test_a_wait_that_the_kernel_has_paired_has_its_stack(void **state)
 {
 	take_stack_at(1001, 'a');
-	tell_wait(1000, 3000);
+	emit_wait(1000, 3000);
 	expect_wait(3000, 2000, 0, 'a');
-	tell_wait(4000, 5000); /* the kernel took none */
+	emit_wait(4000, 5000); /* the kernel took none */
 	take_stack_at(6001, 'b');
-	tell_wait(7000, 9000); /* that was of a short wait before */
-	tell_end(500, 9500, (struct switch_sums){ 600, 5400, 4, 400, 0 });
+	emit_wait(7000, 9000); /* that was of a short wait before */
+	emit_end(500, 9500, (struct switch_sums){ 600, 5400, 4, 400, 0 });
 	expect_sum(WIRE_stack_end_SHORT_WAITS, 400);
 	expect_sum(WIRE_stack_end_NO_STACK, 1000 + 2000);
 	expect_time(600, 5400, 4);
@@ -481,9 +481,9 @@ static void test_a_wait_that_the_kernel_has_paired_has_its_stack(void **state)
 static void test_a_wait_whose_record_is_lost_is_in_the_sums(void **state)
 {
 	take_stack_at(1001, 'a');
-	tell_wait(1000, 3000);
+	emit_wait(1000, 3000);
 	expect_wait(3000, 2000, 0, 'a');
-	tell_end(500, 9500, (struct switch_sums){ 600, 5400, 4, 400, 0 });
+	emit_end(500, 9500, (struct switch_sums){ 600, 5400, 4, 400, 0 });
 	expect_sum(WIRE_stack_end_SHORT_WAITS, 400);
 	expect_sum(WIRE_stack_end_NO_STACK, 3000);
 	expect_time(600, 5400, 4);
@@ -500,10 +500,10 @@ static void test_a_sample_that_the_kernel_chose_stands_for_others(void **state)
 				      .weight = 150 };
 
 	take_stack_at(1001, 'a');
-	tell(&event);
+	emit(&event);
 	expect_wait(1050, 150, WIRE_sample_flags_SAMPLED, 'a');
 	/* The record of another one is lost, and 100 nobody stands for. */
-	tell_end(500, 9500, (struct switch_sums){ 600, 400, 9, 400, 300 });
+	emit_end(500, 9500, (struct switch_sums){ 600, 400, 9, 400, 300 });
 	expect_sum(WIRE_stack_end_SHORT_WAITS, 100);
 	expect_sum(WIRE_stack_end_NO_STACK, 150);
 	expect_time(600, 400, 9);
@@ -513,10 +513,10 @@ static void test_a_sample_that_the_kernel_chose_stands_for_others(void **state)
 static void test_another_thread_with_its_number_takes_nothing_over(void **state)
 {
 	take_stack_at(1001, 'a');
-	tell_wait(1000, 3000);
+	emit_wait(1000, 3000);
 	expect_wait(3000, 2000, 0, 'a');
 	take_stack_at(3501, 'b'); /* its end is lost */
-	tell_end(4000, 4500, (struct switch_sums){ 300, 200, 1, 0, 0 });
+	emit_end(4000, 4500, (struct switch_sums){ 300, 200, 1, 0, 0 });
 	expect_sum(WIRE_stack_end_NO_STACK, 200);
 	expect_time(300, 200, 1);
 	expect_nothing_more();
@@ -530,7 +530,7 @@ static void test_the_program_is_not_in_its_stacks(void **state)
 				       "0000000000000200 t alias\n"
 				       "0000000000000300 T try_to_wake_up\n"
 				       "0000000000000400 T schedule\n";
-	struct record_sample stack = { .chain = chain, .n_chain = 5 };
+	struct perf_record_sample stack = { .chain = chain, .n_chain = 5 };
 
 	switch_events_trim_stack(&off_cpu.leaving, &stack); /* nobody knows where it ends */
 	assert_int_equal(stack.n_chain, 5);
@@ -547,11 +547,11 @@ static void test_the_program_is_not_in_its_stacks(void **state)
 static void test_a_wakeup_that_the_kernel_has_chosen(void **state)
 {
 	struct switch_stack data = { 700, WIRE_sample_flags_SAMPLED };
-	const struct record_sample waker = { .pid = PID + 7,
-					     .tid = PID + 8,
-					     .time = 1500,
-					     .data = (const char *)&data,
-					     .data_size = sizeof(data) };
+	const struct perf_record_sample waker = { .pid = PID + 7,
+						  .tid = PID + 8,
+						  .time = 1500,
+						  .data = (const char *)&data,
+						  .data_size = sizeof(data) };
 	union wire_view view;
 
 	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &waker), 0);
@@ -584,12 +584,12 @@ static uint64_t wait_a_lot(uint64_t time, uint64_t each_ns, int n)
 
 static void test_very_many_waits_are_summed(void **state)
 {
-	uint64_t told, time = wait_a_lot(NANOSECONDS_A_SECOND, 300000, 2500);
+	uint64_t emitted, time = wait_a_lot(NANOSECONDS_A_SECOND, 300000, 2500);
 
 	assert_true(off_cpu.threshold.ns > 300000);
-	told = off_cpu.n_samples;
+	emitted = off_cpu.n_samples;
 	wait_a_lot(time, 300000, 1000);
-	assert_in_range(off_cpu.n_samples - told, 1, 2 * 1000 / 5);
+	assert_in_range(off_cpu.n_samples - emitted, 1, 2 * 1000 / 5);
 	assert_true(off_cpu.n_short > 2 * 1000);
 }
 
@@ -605,13 +605,13 @@ int main(void)
 		TEST(test_who_was_there_before_is_known_since_the_beginning),
 		TEST(test_what_comes_before_the_beginning_takes_no_time),
 		TEST(test_who_could_have_gone_on_was_preempted),
-		TEST(test_who_is_away_at_the_end_is_told),
+		TEST(test_who_is_away_at_the_end_is_emitted),
 		TEST(test_short_waits_are_sampled),
 		TEST(test_a_wait_without_a_stack_has_none),
 		TEST(test_after_a_loss_nothing_is_assumed),
 		TEST(test_a_tid_that_is_used_again_is_another_thread),
 		TEST(test_the_idle_task_never_waits),
-		TEST(test_who_wakes_is_told),
+		TEST(test_who_wakes_is_emitted),
 		TEST(test_wakeups_of_short_waits_are_sampled),
 		TEST_PROGRAM(test_a_wakeup_that_the_kernel_has_chosen),
 		TEST_PROGRAM(test_a_wait_that_the_kernel_has_paired_has_its_stack),

@@ -23,10 +23,10 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void tell(uint64_t n, uint64_t weight)
+static void emit(uint64_t n, uint64_t weight)
 {
 	while (n-- > 0)
-		wait_threshold_count_told(&threshold, weight);
+		wait_threshold_count_emitted(&threshold, weight);
 }
 
 /* So many a second. Switches are told of by the second, waits as they end. */
@@ -34,14 +34,14 @@ static void pass(int seconds, uint64_t n_switches, uint64_t n_waits, uint64_t du
 {
 	for (int i = 0; i < seconds * STEPS; i++) {
 		now += NANOSECONDS_A_SECOND / STEPS;
-		tell(n_waits / STEPS, duration);
+		emit(n_waits / STEPS, duration);
 		if (i % STEPS == STEPS - 1)
 			wait_threshold_count_switches(&threshold, n_switches);
 		wait_threshold_adapt(&threshold, now);
 	}
 }
 
-static void test_a_calm_machine_is_told_all(void **state)
+static void test_a_calm_machine_is_emitted_all(void **state)
 {
 	pass(10, 1000, 900, MS);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
@@ -64,7 +64,7 @@ static void test_what_switches_cost_is_not_left_for_waits(void **state)
 	assert_true(threshold.ns > MS && threshold.ns <= 4 * MS);
 }
 
-static void test_some_are_told_whatever_switches_cost(void **state)
+static void test_some_are_emitted_whatever_switches_cost(void **state)
 {
 	pass(2, 1000000, 0, 0);
 	pass(5, 1000000, 80, MS);
@@ -84,11 +84,11 @@ static void test_switches_that_cost_more_leave_less(void **state)
 static void test_it_rises_in_steps_and_falls_as_far_as_may_be(void **state)
 {
 	now += WAIT_THRESHOLD_RISE_NS;
-	tell(250, 30 * MS); /* a burst */
+	emit(250, 30 * MS); /* a burst */
 	assert_false(wait_threshold_adapt(&threshold, now));
 	for (uint64_t step = 1600000; step < 30 * MS; step *= WAIT_THRESHOLD_STEP) {
 		now += WAIT_THRESHOLD_RISE_NS;
-		tell(300, 30 * MS);
+		emit(300, 30 * MS);
 		assert_true(wait_threshold_adapt(&threshold, now));
 		assert_int_equal(threshold.ns, step);
 	}
@@ -105,7 +105,7 @@ static void test_a_new_load_is_met_at_once(void **state)
 	now += WAIT_THRESHOLD_SPAN_NS - WAIT_THRESHOLD_RISE_NS;
 	wait_threshold_adapt(&threshold, now);
 	now += WAIT_THRESHOLD_RISE_NS;
-	tell(300, MS);
+	emit(300, MS);
 	assert_true(wait_threshold_adapt(&threshold, now));
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS * WAIT_THRESHOLD_STEP);
 }
@@ -128,22 +128,22 @@ static void test_who_gives_one_keeps_it(void **state)
 static void sample_in_turns(const uint64_t *durations, size_t n, double *ret)
 {
 	struct short_waits waits = { 0 };
-	uint64_t told[4] = { 0 }, all = 0, sum = 0;
+	uint64_t emitted[4] = { 0 }, all = 0, sum = 0;
 
 	for (int i = 0; i < 200000; i++) {
 		uint64_t weight = wait_threshold_sample(&threshold, &waits, durations[i % n]);
 
 		all += durations[i % n];
-		told[i % n] += weight;
+		emitted[i % n] += weight;
 		sum += weight;
 		assert_true(!weight || weight >= threshold.ns);
 	}
 	assert_int_equal(sum + waits.pending_ns, all);
 	for (size_t i = 0; i < n; i++)
-		ret[i] = (double)told[i] / sum;
+		ret[i] = (double)emitted[i] / sum;
 }
 
-static void test_what_takes_turns_is_told_in_proportion(void **state)
+static void test_what_takes_turns_is_emitted_in_proportion(void **state)
 {
 	static const uint64_t halves[] = { WAIT_THRESHOLD_DEFAULT_NS / 2,
 					   WAIT_THRESHOLD_DEFAULT_NS / 2 },
@@ -172,16 +172,16 @@ static void test_a_threshold_that_falls_leaves_nothing_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_calm_machine_is_told_all),
+		TEST(test_a_calm_machine_is_emitted_all),
 		TEST(test_what_was_before_changes_nothing),
 		TEST(test_what_switches_cost_is_not_left_for_waits),
-		TEST(test_some_are_told_whatever_switches_cost),
+		TEST(test_some_are_emitted_whatever_switches_cost),
 		TEST(test_switches_that_cost_more_leave_less),
 		TEST(test_it_rises_in_steps_and_falls_as_far_as_may_be),
 		TEST(test_a_new_load_is_met_at_once),
 		TEST(test_it_has_a_most),
 		TEST(test_who_gives_one_keeps_it),
-		TEST(test_what_takes_turns_is_told_in_proportion),
+		TEST(test_what_takes_turns_is_emitted_in_proportion),
 		TEST(test_a_threshold_that_falls_leaves_nothing_behind),
 	};
 

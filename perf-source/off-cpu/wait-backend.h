@@ -24,7 +24,7 @@ struct wait_backend {
 
 	/* A sample of RING_WAITS; `number` is WAITS_GOING or WAITS_WAKING. */
 	int (*take_stack)(struct off_cpu *off_cpu, uint32_t number,
-			  const struct record_sample *sample);
+			  const struct perf_record_sample *sample);
 
 	/* Any record, before processes.h takes it: a fork, an exec or an exit concerns waits. */
 	int (*take_task)(struct off_cpu *off_cpu, const struct perf_event_header *header,
@@ -49,4 +49,5 @@ extern const struct wait_backend wait_backend_program, wait_backend_records;
  * The frames of the kernel's program lead to each stack that it takes: they are left out, up to the
  * function that it was met in.
  */
-void switch_events_trim_stack(const struct off_cpu_function *met_in, struct record_sample *stack);
+void switch_events_trim_stack(const struct off_cpu_function *discovered_in,
+			      struct perf_record_sample *stack);

@@ -6,12 +6,12 @@
 #include "common/base/clock.h"
 
 /* What is left when switches are paid, a second. */
-static uint64_t find_told_max(const struct wait_threshold *threshold, uint64_t elapsed)
+static uint64_t find_emitted_max(const struct wait_threshold *threshold, uint64_t elapsed)
 {
 	uint64_t budget = elapsed / 1000 * (WAITS_MAY_COST_NS / 1000000) * threshold->n_cpus;
 	uint64_t spent = threshold->n_switches * threshold->switch_costs_ns +
 			 threshold->n_stacks * STACK_COSTS_NS;
-	uint64_t least = WAITS_TOLD_AT_LEAST * threshold->n_cpus;
+	uint64_t least = WAITS_EMITTED_AT_LEAST * threshold->n_cpus;
 	uint64_t left = spent < budget ? budget - spent : 0;
 	uint64_t most = left * (NANOSECONDS_A_SECOND / WAIT_COSTS_NS) / elapsed;
 
@@ -26,7 +26,7 @@ void wait_threshold_init(struct wait_threshold *threshold, uint64_t least_ns, si
 		.n_cpus = n_cpus,
 	};
 	threshold->ns = threshold->highest_ns = threshold->least_ns;
-	threshold->told_max = find_told_max(threshold, NANOSECONDS_A_SECOND);
+	threshold->emitted_max = find_emitted_max(threshold, NANOSECONDS_A_SECOND);
 }
 
 void wait_threshold_begin(struct wait_threshold *threshold, uint64_t time, uint64_t switch_costs_ns)
@@ -53,9 +53,9 @@ static int power_of(uint64_t weight)
 	return power < WAIT_THRESHOLD_POWERS ? power : WAIT_THRESHOLD_POWERS - 1;
 }
 
-void wait_threshold_count_told(struct wait_threshold *threshold, uint64_t weight)
+void wait_threshold_count_emitted(struct wait_threshold *threshold, uint64_t weight)
 {
-	threshold->n_told++;
+	threshold->n_emitted++;
 	threshold->n_of_weight[power_of(weight)]++;
 }
 
@@ -84,7 +84,7 @@ uint64_t wait_threshold_sample(struct wait_threshold *threshold, struct short_wa
 }
 
 /* How many of them would have been told with a threshold of 2^i. */
-static uint64_t count_told_with(const struct wait_threshold *threshold, int i)
+static uint64_t count_emitted_with(const struct wait_threshold *threshold, int i)
 {
 	uint64_t n = 0;
 
@@ -98,7 +98,7 @@ static uint64_t find_enough(const struct wait_threshold *threshold, uint64_t mos
 {
 	int i = 0;
 
-	while (i < WAIT_THRESHOLD_POWERS && count_told_with(threshold, i) > most)
+	while (i < WAIT_THRESHOLD_POWERS && count_emitted_with(threshold, i) > most)
 		i++;
 	return 1ULL << i;
 }
@@ -112,23 +112,23 @@ static void change(struct wait_threshold *threshold, uint64_t ns)
 
 static void begin_span(struct wait_threshold *threshold, uint64_t time)
 {
-	threshold->n_told_before += threshold->n_told;
-	threshold->n_told = 0;
+	threshold->n_emitted_before += threshold->n_emitted;
+	threshold->n_emitted = 0;
 	memset(threshold->n_of_weight, 0, sizeof(threshold->n_of_weight));
 	threshold->span_at = time;
 }
 
-static uint64_t told_max_of(const struct wait_threshold *threshold, uint64_t elapsed)
+static uint64_t emitted_max_of(const struct wait_threshold *threshold, uint64_t elapsed)
 {
-	return threshold->told_max * (elapsed / 1000) / (NANOSECONDS_A_SECOND / 1000);
+	return threshold->emitted_max * (elapsed / 1000) / (NANOSECONDS_A_SECOND / 1000);
 }
 
 /* Some may come at once: a program begins, say. */
 static bool are_too_many(const struct wait_threshold *threshold, uint64_t elapsed)
 {
-	return threshold->n_told > told_max_of(threshold, elapsed > WAIT_THRESHOLD_SPAN_NS
-								  ? elapsed
-								  : WAIT_THRESHOLD_SPAN_NS);
+	return threshold->n_emitted > emitted_max_of(threshold, elapsed > WAIT_THRESHOLD_SPAN_NS
+									? elapsed
+									: WAIT_THRESHOLD_SPAN_NS);
 }
 
 static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
@@ -137,7 +137,7 @@ static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
 
 	if (elapsed < WAIT_THRESHOLD_FALL_NS)
 		return;
-	threshold->told_max = find_told_max(threshold, elapsed);
+	threshold->emitted_max = find_emitted_max(threshold, elapsed);
 	threshold->n_switches = threshold->n_stacks = 0;
 	threshold->looked_at = time;
 }
@@ -145,7 +145,7 @@ static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
 /* A burst does not tell how much will come: in steps. */
 static void rise(struct wait_threshold *threshold, uint64_t elapsed)
 {
-	uint64_t enough = find_enough(threshold, told_max_of(threshold, elapsed) / 2);
+	uint64_t enough = find_enough(threshold, emitted_max_of(threshold, elapsed) / 2);
 	uint64_t step = threshold->ns * WAIT_THRESHOLD_STEP;
 
 	enough = enough < step ? enough : step;
@@ -156,10 +156,10 @@ static void rise(struct wait_threshold *threshold, uint64_t elapsed)
 /* Half of it tells twice as many at most. */
 static void fall(struct wait_threshold *threshold, uint64_t elapsed)
 {
-	uint64_t ns = threshold->ns, most = told_max_of(threshold, elapsed) / 2;
-	uint64_t n_told = threshold->n_told_before + threshold->n_told;
+	uint64_t ns = threshold->ns, most = emitted_max_of(threshold, elapsed) / 2;
+	uint64_t n_emitted = threshold->n_emitted_before + threshold->n_emitted;
 
-	for (uint64_t n = n_told + 1; 2 * n <= most && ns > threshold->least_ns; n *= 2)
+	for (uint64_t n = n_emitted + 1; 2 * n <= most && ns > threshold->least_ns; n *= 2)
 		ns /= 2;
 	threshold->ns = ns > threshold->least_ns ? ns : threshold->least_ns;
 }
@@ -184,7 +184,7 @@ bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time)
 		fall(threshold, time - threshold->changed_at);
 	}
 	begin_span(threshold, time);
-	threshold->n_told_before = 0;
+	threshold->n_emitted_before = 0;
 	threshold->changed_at = time;
 	return threshold->ns != before;
 }

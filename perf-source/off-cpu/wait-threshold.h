@@ -37,7 +37,7 @@ enum {
 	WAIT_COSTS_NS = 17000,
 	STACK_COSTS_NS = 4000,
 	WAITS_MAY_COST_NS = 10000000, /* a second and CPU */
-	WAITS_TOLD_AT_LEAST = 50,     /* a second and CPU, whatever switches cost */
+	WAITS_EMITTED_AT_LEAST = 50,  /* a second and CPU, whatever switches cost */
 };
 
 /* Of a thread. */
@@ -52,15 +52,15 @@ struct wait_threshold {
 	bool is_fixed;		       /* somebody has asked for it */
 	size_t n_cpus;
 	uint64_t switch_costs_ns;
-	uint64_t told_max;	       /* waits a second, of all CPUs */
+	uint64_t emitted_max;	       /* waits a second, of all CPUs */
 	uint64_t n_switches, n_stacks; /* since looked_at */
 	uint64_t random;
 	uint64_t looked_at;
-	uint64_t n_told;			     /* waits since span_at: all, and those */
+	uint64_t n_emitted;			     /* waits since span_at: all, and those */
 	uint64_t n_of_weight[WAIT_THRESHOLD_POWERS]; /* that stand for 2^i nanoseconds or more */
 	uint64_t span_at;
-	uint64_t n_told_before; /* since changed_at */
-	uint64_t changed_at;	/* or looked at whether it should be */
+	uint64_t n_emitted_before; /* since changed_at */
+	uint64_t changed_at;	   /* or looked at whether it should be */
 };
 
 /* `least_ns` 0: what is usual, and it rises. */
@@ -71,7 +71,7 @@ void wait_threshold_begin(struct wait_threshold *threshold, uint64_t time,
 /* What has a price: so many threads that came back, a stack, a wait that is told. */
 void wait_threshold_count_switches(struct wait_threshold *threshold, uint64_t n);
 void wait_threshold_count_stack(struct wait_threshold *threshold);
-void wait_threshold_count_told(struct wait_threshold *threshold, uint64_t weight);
+void wait_threshold_count_emitted(struct wait_threshold *threshold, uint64_t weight);
 
 /*
  * A wait of that thread that was shorter: what it stands for if it is to be told, or 0. The same in

@@ -177,7 +177,7 @@ static int emit_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 		.waker_tid = is_woken ? thread->waker_tid : 0,
 	};
 
-	wait_threshold_count_told(&off_cpu->threshold, weight);
+	wait_threshold_count_emitted(&off_cpu->threshold, weight);
 	if (!thread->has_stack) {
 		thread->without_stack_ns += weight;
 		off_cpu->n_without_stack++;
@@ -219,7 +219,7 @@ int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 	return off_cpu_end_sampled_wait(off_cpu, thread, time, weight);
 }
 
-void off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample)
+void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample *sample)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, sample->tid);
 
@@ -255,7 +255,7 @@ static const void *move(char **at, const void *part, size_t size)
 /* Copies a stack out of the ring; one that there is no room for is forgotten. */
 static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 {
-	struct record_sample *stack = &thread->stack;
+	struct perf_record_sample *stack = &thread->stack;
 	size_t size = (stack->n_chain + stack->n_registers) * sizeof(uint64_t) + stack->stack_size;
 	char *at;
 
@@ -287,14 +287,14 @@ void off_cpu_keep(struct off_cpu *off_cpu)
 	free_gone(off_cpu);
 }
 
-int off_cpu_put_wakeup(struct off_cpu *off_cpu, const struct record_sample *sample, uint64_t weight,
-		       uint32_t flags)
+int off_cpu_put_wakeup(struct off_cpu *off_cpu, const struct perf_record_sample *sample,
+		       uint64_t weight, uint32_t flags)
 {
 	const struct sample_of_event of = { .event = off_cpu->wakeup_event,
 					    .weight = weight,
 					    .flags = flags };
 
-	wait_threshold_count_told(&off_cpu->threshold, weight);
+	wait_threshold_count_emitted(&off_cpu->threshold, weight);
 	off_cpu->n_wakeups++;
 	return sample_put(off_cpu->stage, off_cpu->processes, sample, sample->time, &of);
 }

@@ -8,7 +8,7 @@
 
 #include "common/base/hash-table.h"
 #include "common/source/processes.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/stage/stage.h"
 #include "perf-source/off-cpu/switch-program.h"
 #include "perf-source/off-cpu/wait-threshold.h"
@@ -37,7 +37,7 @@ struct off_cpu_thread {
 
 	/* What it was switched out with: in the ring, or in `memory`. */
 	bool has_stack;
-	struct record_sample stack;
+	struct perf_record_sample stack;
 	void *memory;
 	size_t memory_size;
 	struct off_cpu_thread *next; /* of those whose stacks are borrowed, or that are gone */
@@ -129,7 +129,7 @@ static inline void off_cpu_lose_threads(struct off_cpu *off_cpu, uint64_t time)
 void off_cpu_remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread);
 
 /* The stack that a thread leaves with stays where it is until off_cpu_keep(). */
-void off_cpu_take_stack(struct off_cpu *off_cpu, const struct record_sample *sample);
+void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample *sample);
 
 /* All that was put has been written, and the kernel is to get its rings back. */
 void off_cpu_keep(struct off_cpu *off_cpu);
@@ -154,8 +154,8 @@ int off_cpu_end_sampled_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thr
  * another program. So it weighs what the other one had waited until it was woken, not how long it
  * then had to wait for a CPU. As many are emitted of short waits as of the waits themselves.
  */
-int off_cpu_put_wakeup(struct off_cpu *off_cpu, const struct record_sample *sample, uint64_t weight,
-		       uint32_t flags);
+int off_cpu_put_wakeup(struct off_cpu *off_cpu, const struct perf_record_sample *sample,
+		       uint64_t weight, uint32_t flags);
 
 /* Emits the sums of a thread until now; the second one for the last time. */
 int off_cpu_emit_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "perf-source/perf/coming.h"
 
 int coming_init(struct coming *coming, struct merge *merge, size_t n_rings)
@@ -23,13 +23,13 @@ void coming_deinit(struct coming *coming)
 /* The count of the PID that a record makes another incarnation of; NULL: it does not. */
 static uint32_t *find_count(struct coming *coming, const struct perf_event_header *header)
 {
-	const struct record_task *task = (const void *)header;
-	const struct record_comm *comm = (const void *)header;
+	const struct perf_record_task *task = (const void *)header;
+	const struct perf_record_comm *comm = (const void *)header;
 	uint32_t pid = COMING_PIDS_MAX;
 
-	if (!record_is_whole(header))
+	if (!perf_record_is_whole(header))
 		return NULL;
-	if (header->type == PERF_RECORD_COMM && record_comm_is_exec(header))
+	if (header->type == PERF_RECORD_COMM && perf_record_comm_is_exec(header))
 		pid = comm->pid;
 	else if (header->type == PERF_RECORD_FORK && task->parent_pid != task->pid)
 		pid = task->pid;

@@ -8,7 +8,7 @@
 
 #include "common/arch/arch.h"
 #include "common/base/cleanup.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "perf-source/perf/event.h"
 
 /* linux/perf_event.h of 6.0; spelled out for older headers. */
@@ -37,7 +37,7 @@ static struct perf_event_attr sample_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = common_attr(setup);
 
-	attr.sample_type = RECORD_SAMPLE_TYPE;
+	attr.sample_type = PERF_RECORD_SAMPLE_TYPE;
 	attr.sample_regs_user = arch_host()->register_mask;
 	attr.sample_stack_user = setup->stack_size;
 	attr.exclude_callchain_user = 1; /* its frame pointers would be guesses */
@@ -70,7 +70,7 @@ static struct perf_event_attr waits_attr(const struct event_setup *setup, uint32
 {
 	struct perf_event_attr attr = sample_attr(setup);
 
-	attr.sample_type = RECORD_SAMPLE_RAW_TYPE;
+	attr.sample_type = PERF_RECORD_SAMPLE_RAW_TYPE;
 	attr.type = type;
 	attr.config = config;
 	attr.sample_period = 1;
@@ -85,7 +85,7 @@ static struct perf_event_attr dummy_attr(const struct event_setup *setup, uint32
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.sample_period = 1;
-	attr.sample_type = RECORD_SIDEBAND_TYPE;
+	attr.sample_type = PERF_RECORD_SIDEBAND_TYPE;
 	attr.exclude_kernel = 1;
 	attr.wakeup_watermark = wakeup;
 	return attr;
@@ -102,7 +102,7 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 }
 
 /* What a program tells of them, by its data. */
-static struct perf_event_attr told_switches_attr(const struct event_setup *setup)
+static struct perf_event_attr emitted_switches_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = common_attr(setup);
 
@@ -110,7 +110,7 @@ static struct perf_event_attr told_switches_attr(const struct event_setup *setup
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_BPF_OUTPUT;
 	attr.sample_period = 1;
-	attr.sample_type = RECORD_RAW_TYPE;
+	attr.sample_type = PERF_RECORD_RAW_TYPE;
 	attr.wakeup_watermark = setup->switch_wakeup;
 	if (!setup->no_lost_format)
 		attr.read_format = FORMAT_LOST;
@@ -222,7 +222,7 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 {
 	if (setup->no_kernel)
 		return -EACCES;
-	return open_event(setup->has_switch_program ? told_switches_attr(setup)
+	return open_event(setup->has_switch_program ? emitted_switches_attr(setup)
 						    : switches_attr(setup),
 			  pid, cpu);
 }
@@ -257,7 +257,7 @@ int event_open_kernel_code(const struct event_setup *setup, pid_t pid, int cpu)
 	return open_event(kernel_code_attr(setup), pid, cpu);
 }
 
-bool event_kernel_tells_lost(void)
+bool event_kernel_reports_lost(void)
 {
 	const struct perf_event_attr attr = {
 		.size = sizeof(attr),

@@ -49,7 +49,7 @@ int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
  */
 int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu);
 
-/* RECORD_SAMPLE_RAW_TYPE, as are wakings, whose ring it is. */
+/* PERF_RECORD_SAMPLE_RAW_TYPE, as are wakings, whose ring it is. */
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu);
 
 /* Each switch, beside what a program tells of them. */
@@ -65,7 +65,7 @@ int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu);
 int event_open_kernel_code(const struct event_setup *setup, pid_t pid, int cpu);
 
 /* Whether this kernel tells at the end what was lost (6.0): PERF_FORMAT_LOST. */
-bool event_kernel_tells_lost(void);
+bool event_kernel_reports_lost(void);
 
 /* By which its samples name an event. 0 or -errno. */
 int event_read_id(int fd, uint64_t *ret);

@@ -4,7 +4,7 @@
 
 #include "common/base/clock.h"
 #include "perf-source/perf/merge.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 
 int merge_init(struct merge *merge, struct ring *rings, size_t n)
 {
@@ -23,7 +23,7 @@ static void update_time(struct merge *merge, size_t i)
 {
 	const struct perf_event_header *header = ring_peek(&merge->rings[i]);
 
-	merge->times[i] = header ? record_time(header) : UINT64_MAX;
+	merge->times[i] = header ? perf_record_time(header) : UINT64_MAX;
 }
 
 uint64_t merge_look(struct merge *merge)

@@ -135,7 +135,7 @@ static int parse_term(const char **text, struct sample_filter_term *term)
 
 int sample_filter_parse(const char *text, struct sample_filter *ret, const char **ret_at)
 {
-	*ret = (struct sample_filter){ .program_fd = -1, .left_out_fd = -1 };
+	*ret = (struct sample_filter){ .program_fd = -1, .skipped_fd = -1 };
 	for (;;) {
 		struct sample_filter_term *term = &ret->terms[ret->n];
 		int r;
@@ -220,11 +220,11 @@ static size_t put_term(struct bpf_code *code, const struct sample_filter_term *t
 }
 
 /* A sample that is not wanted is counted, and the kernel told so by 0. */
-static void put_leave_out(struct bpf_code *code, int left_out_fd)
+static void put_skip(struct bpf_code *code, int skipped_fd)
 {
 	enum { KEY = -8 };
 
-	bpf_count_in_map(code, left_out_fd, KEY);
+	bpf_count_in_map(code, skipped_fd, KEY);
 	bpf_set(code, 0, 0);
 	bpf_exit(code);
 }
@@ -255,7 +255,7 @@ static void put_filter(struct bpf_code *code, const struct sample_filter *filter
 		holds[n++] = put_term(code, &filter->terms[i]);
 		if (!filter->terms[i].ends_group)
 			continue;
-		put_leave_out(code, filter->left_out_fd);
+		put_skip(code, filter->skipped_fd);
 		while (n)
 			bpf_land(code, holds[--n]);
 	}
@@ -267,9 +267,9 @@ int sample_filter_load(struct sample_filter *filter, int followed_fd)
 {
 	struct bpf_code code = { .n = 0 };
 
-	filter->left_out_fd = bpf_make_counter();
-	if (filter->left_out_fd < 0)
-		return filter->left_out_fd;
+	filter->skipped_fd = bpf_make_counter();
+	if (filter->skipped_fd < 0)
+		return filter->skipped_fd;
 	put_filter(&code, filter, followed_fd);
 	filter->program_fd = bpf_load_program(&code, BPF_PROG_TYPE_PERF_EVENT);
 	return filter->program_fd < 0 ? filter->program_fd : 0;
@@ -278,11 +278,11 @@ int sample_filter_load(struct sample_filter *filter, int followed_fd)
 void sample_filter_unload(struct sample_filter *filter)
 {
 	cleanup_fd(&filter->program_fd);
-	cleanup_fd(&filter->left_out_fd);
-	filter->program_fd = filter->left_out_fd = -1;
+	cleanup_fd(&filter->skipped_fd);
+	filter->program_fd = filter->skipped_fd = -1;
 }
 
-uint64_t sample_filter_left_out(const struct sample_filter *filter)
+uint64_t sample_filter_skipped(const struct sample_filter *filter)
 {
-	return bpf_read_counter(filter->left_out_fd);
+	return bpf_read_counter(filter->skipped_fd);
 }

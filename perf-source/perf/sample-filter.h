@@ -40,7 +40,7 @@ struct sample_filter_term {
 struct sample_filter {
 	struct sample_filter_term terms[SAMPLE_FILTER_TERMS_MAX];
 	size_t n;
-	int program_fd, left_out_fd; /* owned; -1: not loaded */
+	int program_fd, skipped_fd; /* owned; -1: not loaded */
 };
 
 /*
@@ -59,4 +59,4 @@ int sample_filter_load(struct sample_filter *filter, int followed_fd);
 void sample_filter_unload(struct sample_filter *filter);
 
 /* Samples that it has left out so far. */
-uint64_t sample_filter_left_out(const struct sample_filter *filter);
+uint64_t sample_filter_skipped(const struct sample_filter *filter);

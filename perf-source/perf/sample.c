@@ -3,16 +3,16 @@
 #include "perf-source/perf/sample.h"
 
 /* The kernel's call chain without perf's marks. */
-static struct wire_addrs kernel_chain(struct stage *stage, const struct record_sample *sample)
+static struct wire_addrs kernel_chain(struct stage *stage, const struct perf_record_sample *sample)
 {
 	struct wire_addrs chain = { sample->chain, sample->n_chain };
 	size_t n = 0;
 
-	while (chain.n && *chain.data >= (uint64_t)-RECORD_CONTEXT_MARKS) {
+	while (chain.n && *chain.data >= (uint64_t)-PERF_RECORD_CONTEXT_MARKS) {
 		chain.data++;
 		chain.n--;
 	}
-	while (n < chain.n && chain.data[n] < (uint64_t)-RECORD_CONTEXT_MARKS)
+	while (n < chain.n && chain.data[n] < (uint64_t)-PERF_RECORD_CONTEXT_MARKS)
 		n++;
 	if (n > WIRE_KERNEL_FRAMES_MAX) {
 		++*counters_get(&stage->counters, "refused", "kernel-frames");
@@ -22,8 +22,9 @@ static struct wire_addrs kernel_chain(struct stage *stage, const struct record_s
 	return chain;
 }
 
-int sample_put(struct stage *stage, struct processes *processes, const struct record_sample *sample,
-	       uint64_t time, const struct sample_of_event *of)
+int sample_put(struct stage *stage, struct processes *processes,
+	       const struct perf_record_sample *sample, uint64_t time,
+	       const struct sample_of_event *of)
 {
 	struct wire_sample out = {
 		.time = time,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/source/processes.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/stage/stage.h"
 
 /* What it is a sample of, which the kernel's record does not tell. */
@@ -15,5 +15,6 @@ struct sample_of_event {
 };
 
 /* Puts a sample, and whatever is to be known of its process before. 0 or -errno of the output. */
-int sample_put(struct stage *stage, struct processes *processes, const struct record_sample *sample,
-	       uint64_t time, const struct sample_of_event *of);
+int sample_put(struct stage *stage, struct processes *processes,
+	       const struct perf_record_sample *sample, uint64_t time,
+	       const struct sample_of_event *of);

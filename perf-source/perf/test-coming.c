@@ -8,15 +8,15 @@
 
 #include <cmocka.h>
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "perf-source/perf/coming.h"
 #include "perf-source/perf/test-rings.h"
 
 enum { RING_SIZE = 16384, RINGS = 3, SIDEBAND = 2, PID = 70 };
 
 struct record {
-	struct record_task task;
-	struct record_id id;
+	struct perf_record_task task;
+	struct perf_record_id id;
 };
 
 static struct ring rings[RINGS];

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "perf-source/perf/gaps.h"
 #include "perf-source/perf/test-rings.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "common/base/clock.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "perf-source/perf/merge.h"
 #include "perf-source/perf/test-rings.h"
 
@@ -38,8 +38,8 @@ static bool put_event(size_t ring, uint64_t time, unsigned char number, size_t p
 {
 	_Alignas(8) char record[RING_SIZE];
 	struct perf_event_header header = { PERF_RECORD_EXIT, 0,
-					    8 + padding + sizeof(struct record_id) };
-	struct record_id id = { number, number, time, 0, ring, 0 };
+					    8 + padding + sizeof(struct perf_record_id) };
+	struct perf_record_id id = { number, number, time, 0, ring, 0 };
 
 	memcpy(record, &header, sizeof(header));
 	memset(record + 8, number, padding);
@@ -58,10 +58,10 @@ static uint32_t next(uint64_t until, size_t ring, uint64_t time)
 		return 0;
 	assert_int_equal(record.ring, ring);
 	assert_int_equal(record.time, time);
-	number = record_id(record.header)->pid;
+	number = perf_record_id(record.header)->pid;
 	padding = (const void *)(record.header + 1);
 	for (size_t i = 0;
-	     i < record.header->size - sizeof(*record.header) - sizeof(struct record_id); i++)
+	     i < record.header->size - sizeof(*record.header) - sizeof(struct perf_record_id); i++)
 		assert_int_equal(padding[i], number);
 	return number;
 }
@@ -190,7 +190,7 @@ static void test_what_was_handed_out_stays_until_it_is_released(void **state)
 		n++;
 	assert_int_equal(n, 8);
 	for (int i = 0; i < n; i++) {
-		assert_int_equal(record_id(records[i].header)->pid, 50 + i);
+		assert_int_equal(perf_record_id(records[i].header)->pid, 50 + i);
 		bytes = (const void *)(records[i].header + 1);
 		for (size_t k = 0; k < 472; k++)
 			assert_int_equal(bytes[k], 50 + i);
@@ -204,7 +204,7 @@ static void test_what_was_handed_out_stays_until_it_is_released(void **state)
 static int collect(const struct perf_event_header *header, void *arg)
 {
 	char *seen = arg;
-	uint32_t number = record_id(header)->pid;
+	uint32_t number = perf_record_id(header)->pid;
 
 	seen[strlen(seen)] = '0' + number;
 	return number == 7 ? 42 : 0;
@@ -233,7 +233,7 @@ static void test_looking_ahead_takes_nothing(void **state)
 	assert_int_equal(next(100, 0, 50), 5);
 }
 
-static void test_looking_ahead_stops_when_told(void **state)
+static void test_looking_ahead_stops_when_emitted(void **state)
 {
 	char seen[16] = "";
 	uint64_t position = 0;
@@ -291,7 +291,7 @@ int main(void)
 		TEST(test_records_over_the_end_of_the_ring_are_whole),
 		TEST(test_what_was_handed_out_stays_until_it_is_released),
 		TEST(test_looking_ahead_takes_nothing),
-		TEST(test_looking_ahead_stops_when_told),
+		TEST(test_looking_ahead_stops_when_emitted),
 		TEST(test_looking_ahead_goes_on_where_it_was),
 		cmocka_unit_test(test_a_ring_that_cannot_be_mapped_is_closed),
 	};

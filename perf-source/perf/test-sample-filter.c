@@ -41,7 +41,7 @@ struct task {
 };
 
 static struct bpf_code program;	  /* what was loaded last */
-static uint64_t n_left_out;	  /* the item of its map */
+static uint64_t n_skipped;	  /* the item of its map */
 static bool is_kernel_asked;	  /* else nothing of this reaches it */
 static enum bpf_prog_type loaded; /* what the program was loaded as */
 
@@ -56,7 +56,7 @@ int __wrap_bpf_make_counter(void)
 {
 	if (is_kernel_asked)
 		return __real_bpf_make_counter();
-	n_left_out = 0;
+	n_skipped = 0;
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
@@ -75,13 +75,13 @@ uint64_t __wrap_bpf_read_counter(int map_fd)
 {
 	if (map_fd < 0)
 		return 0;
-	return is_kernel_asked ? __real_bpf_read_counter(map_fd) : n_left_out;
+	return is_kernel_asked ? __real_bpf_read_counter(map_fd) : n_skipped;
 }
 
 /* The interpreter. Addresses are those of our own memory. */
 struct machine {
 	const struct task *task;
-	int left_out_fd, followed_fd;
+	int skipped_fd, followed_fd;
 	uint64_t registers[REGISTERS];
 	_Alignas(8) char stack[STACK_SIZE];
 };
@@ -91,7 +91,7 @@ static void *memory(struct machine *machine, uint64_t address, size_t size)
 	uint64_t stack = (uintptr_t)machine->stack;
 	bool is_in_stack = address >= stack && address + size <= stack + STACK_SIZE;
 
-	assert_true(is_in_stack || address == (uintptr_t)&n_left_out);
+	assert_true(is_in_stack || address == (uintptr_t)&n_skipped);
 	assert_int_equal(address % size, 0);
 	return (void *)(uintptr_t)address;
 }
@@ -101,11 +101,11 @@ static uint64_t look_up(struct machine *machine)
 	const uint64_t *registers = machine->registers;
 	uint32_t key = *(uint32_t *)memory(machine, registers[2], sizeof(key));
 
-	if ((int)registers[1] == machine->left_out_fd)
-		return key == 0 ? (uintptr_t)&n_left_out : 0;
+	if ((int)registers[1] == machine->skipped_fd)
+		return key == 0 ? (uintptr_t)&n_skipped : 0;
 	assert_int_equal(registers[1], machine->followed_fd);
 	assert_int_equal(key, machine->task->pid);
-	return machine->task->is_followed ? (uintptr_t)&n_left_out : 0;
+	return machine->task->is_followed ? (uintptr_t)&n_skipped : 0;
 }
 
 static uint64_t call(struct machine *machine, int function)
@@ -151,7 +151,7 @@ static uint64_t calculate(int operation, uint64_t left, uint64_t right)
 	}
 }
 
-static bool is_met(int condition, uint64_t left, uint64_t right)
+static bool is_discovered(int condition, uint64_t left, uint64_t right)
 {
 	assert_true(condition == BPF_JEQ || condition == BPF_JNE || condition == BPF_JA);
 	return condition == BPF_JA || (condition == BPF_JEQ) == (left == right);
@@ -207,7 +207,7 @@ static size_t step(struct machine *machine, const struct bpf_insn *at)
 		assert_true(at->off >= 0);
 		if (BPF_OP(at->code) == BPF_CALL)
 			run_call(machine, at->imm);
-		else if (is_met(BPF_OP(at->code), *to, right))
+		else if (is_discovered(BPF_OP(at->code), *to, right))
 			return at->off;
 		return 0;
 	}
@@ -216,7 +216,7 @@ static size_t step(struct machine *machine, const struct bpf_insn *at)
 static bool interpret(const struct sample_filter *filter, int followed_fd, const struct task *task)
 {
 	struct machine machine = { .task = task,
-				   .left_out_fd = filter->left_out_fd,
+				   .skipped_fd = filter->skipped_fd,
 				   .followed_fd = followed_fd };
 
 	assert_int_equal(loaded, BPF_PROG_TYPE_PERF_EVENT);
@@ -337,9 +337,9 @@ static void test_programs_decide_as_their_text_says(void **state)
 				fail_msg("'%s' of pid %u, tid %u, uid %u, gid %u, comm '%s'", text,
 					 task.pid, task.tid, task.uid, task.gid, task.comm);
 		}
-		assert_int_equal(sample_filter_left_out(&filter), n_unwanted);
+		assert_int_equal(sample_filter_skipped(&filter), n_unwanted);
 		sample_filter_unload(&filter);
-		assert_int_equal(sample_filter_left_out(&filter), 0);
+		assert_int_equal(sample_filter_skipped(&filter), 0);
 	}
 }
 
@@ -391,10 +391,10 @@ static void test_only_followed_processes_are_filtered(void **state)
 
 	load(&filter, "uid==1", FOLLOWED_FD);
 	assert_false(interpret(&filter, FOLLOWED_FD, &task));
-	assert_int_equal(sample_filter_left_out(&filter), 0);
+	assert_int_equal(sample_filter_skipped(&filter), 0);
 	task.is_followed = true;
 	assert_false(interpret(&filter, FOLLOWED_FD, &task));
-	assert_int_equal(sample_filter_left_out(&filter), 1);
+	assert_int_equal(sample_filter_skipped(&filter), 1);
 	task.uid = 1;
 	assert_true(interpret(&filter, FOLLOWED_FD, &task));
 	sample_filter_unload(&filter);
@@ -423,7 +423,7 @@ static void test_a_term_is_understood(void **state)
 	assert_true(term->ends_group);
 	assert_int_equal(term->number, UINT32_MAX);
 	assert_int_equal(filter.program_fd, -1);
-	assert_int_equal(filter.left_out_fd, -1);
+	assert_int_equal(filter.skipped_fd, -1);
 	assert_int_equal(sample_filter_parse("comm== a=b c! \t", &filter, NULL), 0);
 	assert_int_equal(term->field, FILTER_COMM);
 	assert_true(term->is_equal);
@@ -551,10 +551,10 @@ static bool ask_kernel(const char *text)
 	uint64_t before;
 
 	load(&filter, text, -1);
-	before = sample_filter_left_out(&filter);
+	before = sample_filter_skipped(&filter);
 	attr.test.prog_fd = filter.program_fd;
 	assert_int_equal(syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attr, sizeof(attr)), 0);
-	assert_int_equal(sample_filter_left_out(&filter), before + !attr.test.retval);
+	assert_int_equal(sample_filter_skipped(&filter), before + !attr.test.retval);
 	sample_filter_unload(&filter);
 	return attr.test.retval;
 }

@@ -232,7 +232,7 @@ static void test_a_tracepoint_leads_nowhere_else(void **state)
 	refuse("sched:sched_waking/", -ENOENT);
 }
 
-static void test_errors_of_tracefs_are_told_apart(void **state)
+static void test_errors_of_tracefs_are_emitted_apart(void **state)
 {
 	refuse("sched:broken", -EIO);
 	mounted = "/nowhere";
@@ -343,7 +343,7 @@ int main(void)
 		cmocka_unit_test(test_a_name_has_a_limit),
 		cmocka_unit_test_setup(test_a_tracepoint_is_sampled_each_time, reset),
 		cmocka_unit_test(test_a_tracepoint_leads_nowhere_else),
-		cmocka_unit_test_teardown(test_errors_of_tracefs_are_told_apart, reset),
+		cmocka_unit_test_teardown(test_errors_of_tracefs_are_emitted_apart, reset),
 		cmocka_unit_test_setup(test_fields_of_tracepoints_are_found, reset),
 		cmocka_unit_test(test_other_fields_are_refused),
 		cmocka_unit_test(test_another_counter_keeps_the_filter),

@@ -95,7 +95,7 @@ static int open_socket(const struct environment *environment)
 	return fd;
 }
 
-static bool say_hello(int fd, const struct environment *environment, enum heap_purpose purpose)
+static bool send_hello(int fd, const struct environment *environment, enum heap_purpose purpose)
 {
 	struct heap_hello hello = {
 		.magic = HEAP_MAGIC,
@@ -160,11 +160,11 @@ static bool map_all(const struct heap_welcome *welcome, const int fds[DESCRIPTOR
 	struct connected maps = {
 		.region = map_shared(fds[0], heap_region_size(), PROT_READ | PROT_WRITE),
 		.tables = map_shared(fds[1], HEAP_TABLES_SIZE, PROT_READ),
-		.bell = map_shared(fds[2], HEAP_PAGE, PROT_READ | PROT_WRITE),
+		.doorbell = map_shared(fds[2], HEAP_PAGE, PROT_READ | PROT_WRITE),
 		.scratches = map_scratches(),
 	};
 
-	if (maps.region && maps.tables && maps.bell && maps.scratches &&
+	if (maps.region && maps.tables && maps.doorbell && maps.scratches &&
 	    maps.region->magic == HEAP_MAGIC && maps.region->version == HEAP_VERSION &&
 	    welcome->mappings <= HEAP_TABLES_SIZE - sizeof(*maps.mappings)) {
 		maps.mappings = (const void *)(maps.tables + welcome->mappings);
@@ -173,7 +173,7 @@ static bool map_all(const struct heap_welcome *welcome, const int fds[DESCRIPTOR
 	}
 	unmap(maps.region, heap_region_size());
 	unmap(maps.tables, HEAP_TABLES_SIZE);
-	unmap(maps.bell, HEAP_PAGE);
+	unmap(maps.doorbell, HEAP_PAGE);
 	unmap(maps.scratches, HEAP_RINGS_MAX * sizeof(struct scratch));
 	return false;
 }
@@ -187,7 +187,7 @@ static bool connect_to(const struct environment *environment)
 
 	if (fd < 0)
 		return false;
-	if (say_hello(fd, environment, HEAP_TO_BE_TRACED) && receive(fd, &welcome, fds, &n_fds)) {
+	if (send_hello(fd, environment, HEAP_TO_BE_TRACED) && receive(fd, &welcome, fds, &n_fds)) {
 		follows = welcome.follows;
 		is_recording = welcome.answer == HEAP_WELCOME && n_fds == DESCRIPTORS &&
 			       map_all(&welcome, fds);
@@ -204,13 +204,13 @@ static bool may_connect(const struct environment *environment)
 	return !filtered_is() && !filtered_from_before(environment->n_filters);
 }
 
-void connection_tell_sanitizer(const struct environment *environment)
+void connection_send_sanitizer(const struct environment *environment)
 {
 	int fd = open_socket(environment);
 
 	if (fd < 0)
 		return;
-	say_hello(fd, environment, HEAP_HAS_SANITIZER);
+	send_hello(fd, environment, HEAP_HAS_SANITIZER);
 	system_call(SYS_close, fd);
 }
 
@@ -263,7 +263,7 @@ bool connection_is_recording(void)
 		phase = try_once();
 		__atomic_store_n(&connection->phase, phase, __ATOMIC_RELEASE);
 		if (phase == CONNECTION_RECORDING && connection->n_missed)
-			__atomic_fetch_add(&connected.region->n_unheard, connection->n_missed,
+			__atomic_fetch_add(&connected.region->n_unrecorded, connection->n_missed,
 					   __ATOMIC_RELAXED);
 	}
 	if (phase == CONNECTION_TRYING) /* another thread does */
@@ -278,15 +278,15 @@ void connection_end(void)
 	__atomic_store_n(&connection->epoch, 0, __ATOMIC_RELEASE);
 }
 
-void connection_ring_bell(void)
+void connection_ring_doorbell(void)
 {
 	int error = errno;
 
 	/* A reader that is not woken looks now and then. */
-	if (!__atomic_load_n(&connected.bell[1], __ATOMIC_SEQ_CST) || filtered_is())
+	if (!__atomic_load_n(&connected.doorbell[1], __ATOMIC_SEQ_CST) || filtered_is())
 		return;
-	__atomic_fetch_add(&connected.bell[0], 1, __ATOMIC_SEQ_CST);
-	system_call(SYS_futex, connected.bell, FUTEX_WAKE, 1, NULL, NULL, 0);
+	__atomic_fetch_add(&connected.doorbell[0], 1, __ATOMIC_SEQ_CST);
+	system_call(SYS_futex, connected.doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 	errno = error;
 }
 
@@ -308,7 +308,7 @@ bool connection_ask(void)
 		(region->block_ns / 1000000 < ASK_MS ? region->block_ns / 1000000 : ASK_MS);
 	int error = errno;
 
-	connection_ring_bell();
+	connection_ring_doorbell();
 	if (region->when_full == HEAP_DROP || filtered_is()) /* nothing waits then */
 		return false;
 	for (;;) {

@@ -33,7 +33,7 @@ extern struct connection *connection;
 struct connected {
 	struct heap_region *region;
 	const char *tables;
-	uint32_t *bell; /* how often it was rung; whether somebody listens */
+	uint32_t *doorbell; /* how often it was rung; whether somebody listens */
 	const struct heap_mappings *mappings;
 	struct scratch *scratches; /* one a ring */
 };
@@ -44,13 +44,13 @@ extern struct connected connected;
 bool connection_is_recording(void);
 
 /* Tells the reader that this process goes on without us, as it has a sanitizer. */
-void connection_tell_sanitizer(const struct environment *environment);
+void connection_send_sanitizer(const struct environment *environment);
 
 /* The reader wants no more: all threads go on as if there had never been one. */
 void connection_end(void);
 
 /* Wakes the reader, if it sleeps. */
-void connection_ring_bell(void);
+void connection_ring_doorbell(void);
 
 /*
  * Waits until the reader has looked at what is mapped, and has read all that was committed before;

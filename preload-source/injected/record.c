@@ -116,7 +116,7 @@ void record_allocated(const void *block, size_t size, struct walk_frame caller)
 	}
 	/* It was taken by the mean of before, and is told so; the next one is drawn anew. */
 	if (__builtin_expect(thread.sampling != connected.region->sampling, 0))
-		sampling_tell();
+		sampling_emit();
 }
 
 static inline void put_address(enum heap_record kind, const void *block)
@@ -204,7 +204,7 @@ void record_closed(void)
 	wanted = __atomic_add_fetch(&connected.region->wanted, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&connection->required, wanted, __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&connection->n_closing, 1, __ATOMIC_SEQ_CST);
-	connection_ring_bell();
+	connection_ring_doorbell();
 }
 
 bool record_is_code(const void *address, size_t size)

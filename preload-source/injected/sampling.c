@@ -207,7 +207,7 @@ bool sampling_restores_slowly(const void *block)
 	return true;
 }
 
-void sampling_tell(void)
+void sampling_emit(void)
 {
 	uint64_t *record = thread_reserve(HEAP_SAMPLING_WORDS), mean = connected.region->sampling;
 

@@ -44,7 +44,7 @@ static inline bool sampling_has_skipped(const void *block)
 void sampling_begin(void);
 
 /* What follows in this ring stands for more, or for less. Without room it is told later. */
-void sampling_tell(void);
+void sampling_emit(void);
 
 /* When there is a mean. */
 bool sampling_takes_slowly(const void *block, size_t size);

@@ -98,7 +98,7 @@ static void execute_again(void)
 	 */
 	if (environment_read(&environment) && !filtered_from_before(environment.n_filters)) {
 		file = find_file(is_by_hand ? arguments[0] : name_of_file(variables), room);
-		connection_tell_sanitizer(&environment);
+		connection_send_sanitizer(&environment);
 	}
 	if (environment_hide())
 		system_call(SYS_execve, file, arguments, variables);

@@ -80,7 +80,7 @@ static struct heap_ring *claim_patiently(uint32_t *ret_i)
 }
 
 /* Says whose the ring is from here on. */
-static void tell_thread(void)
+static void emit_thread(void)
 {
 	uint64_t *record = thread_reserve(HEAP_THREAD_WORDS);
 
@@ -100,7 +100,7 @@ static bool attach(void)
 		return false;
 	ring = filtered_has_clock() ? claim_patiently(&i) : NULL; /* each record has its time */
 	if (!ring) {
-		__atomic_fetch_add(&connected.region->n_unheard, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&connected.region->n_unrecorded, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	stacks[i] = stack_own_of_thread(ring->owner);
@@ -115,13 +115,13 @@ static bool attach(void)
 		.head = ring->head,
 		.tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE),
 		.random = connected.region->seed ^ (uint64_t)ring->owner * 0x9e3779b97f4a7c15ULL,
-		.told = heap_lost_of(ring),
+		.emitted = heap_lost_of(ring),
 	};
 	/* What the scratch remembers is of this ring, but perhaps not of the process as it is. */
 	thread_forget();
-	tell_thread();
+	emit_thread();
 	if (connected.region->sampling)
-		sampling_tell();
+		sampling_emit();
 	return true;
 }
 
@@ -188,7 +188,7 @@ void thread_look_how_full(void)
 {
 	thread.tail = __atomic_load_n(&thread.ring->tail, __ATOMIC_ACQUIRE);
 	if (thread.head - thread.tail >= HEAP_RING_DUE)
-		connection_ring_bell();
+		connection_ring_doorbell();
 }
 
 /* Sleeps until there is room, as long as the policy allows. */
@@ -203,7 +203,7 @@ static void wait_for_room(uint32_t n)
 		uint32_t n_waits = __atomic_load_n(&ring->n_waits, __ATOMIC_SEQ_CST);
 
 		__atomic_store_n(&ring->is_waiting, 1, __ATOMIC_SEQ_CST);
-		connection_ring_bell();
+		connection_ring_doorbell();
 		if (has_room(n))
 			break;
 		system_call(SYS_futex, &ring->n_waits, FUTEX_WAIT, n_waits, &pause, NULL, 0);
@@ -214,24 +214,25 @@ static void wait_for_room(uint32_t n)
 }
 
 /* Tells what was lost where it was, now that there is room; false: there is not. */
-static bool tell_lost(void)
+static bool emit_lost(void)
 {
 	struct heap_lost lost = heap_lost_of(thread.ring);
 	uint32_t at = thread.head & (HEAP_RING_WORDS - 1);
 	uint64_t *record = thread.ring->words + at;
 
-	if (lost.n_allocated == thread.told.n_allocated && lost.n_freed == thread.told.n_freed)
+	if (lost.n_allocated == thread.emitted.n_allocated &&
+	    lost.n_freed == thread.emitted.n_freed)
 		return true;
 	if (at + HEAP_LOST_WORDS > HEAP_RING_WORDS)
 		return true; /* with the next record */
 	if (!has_room(HEAP_LOST_WORDS))
 		return false;
 	record[0] = (uint64_t)HEAP_RECORD_LOST << HEAP_KIND_SHIFT | thread_time();
-	record[1] = lost.n_allocated - thread.told.n_allocated;
-	record[2] = lost.n_freed - thread.told.n_freed;
-	record[3] = lost.n_bytes - thread.told.n_bytes;
-	record[4] = lost.blocked_ns - thread.told.blocked_ns;
-	thread.told = lost;
+	record[1] = lost.n_allocated - thread.emitted.n_allocated;
+	record[2] = lost.n_freed - thread.emitted.n_freed;
+	record[3] = lost.n_bytes - thread.emitted.n_bytes;
+	record[4] = lost.blocked_ns - thread.emitted.blocked_ns;
+	thread.emitted = lost;
 	thread_commit(HEAP_LOST_WORDS);
 	return true;
 }
@@ -263,7 +264,7 @@ uint64_t *thread_reserve_slowly(uint32_t n)
 	    !thread.has_given_up && !filtered_is())
 		wait_for_room(needed);
 	errno = error;
-	thread.has_given_up = !has_room(needed) || !tell_lost();
+	thread.has_given_up = !has_room(needed) || !emit_lost();
 	/* The record of what was lost has taken some of it. */
 	left = HEAP_RING_WORDS - (thread.head & (HEAP_RING_WORDS - 1));
 	if (thread.has_given_up || !has_room(n > left ? left + n : n))

@@ -23,11 +23,11 @@ struct thread {
 	int64_t bytes_left;	  /* until the next sample: calls of fewer pass unseen */
 	int64_t noted_bytes_left; /* the same where each is seen, as it is to be noted */
 	uint64_t random;
-	uint64_t sampling;     /* as last told */
-	struct heap_lost told; /* of the ring's, in a record */
-	uint32_t n_refused;    /* calls since no ring was to be had */
-	bool has_given_up;     /* on room, until a quarter of the ring is free; or for good: */
-	bool has_no_clock;     /* a record needs its time */
+	uint64_t sampling;	  /* as last told */
+	struct heap_lost emitted; /* of the ring's, in a record */
+	uint32_t n_refused;	  /* calls since no ring was to be had */
+	bool has_given_up;	  /* on room, until a quarter of the ring is free; or for good: */
+	bool has_no_clock;	  /* a record needs its time */
 };
 
 /* What only the writer of a ring needs. It outlives threads, as the ring does. */

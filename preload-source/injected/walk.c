@@ -299,7 +299,7 @@ static inline uint64_t hash_frame(uint64_t hash, uint64_t pc)
 }
 
 /* What is too deep is kept as far as there is room for it, and not used again. */
-static void leave_out_outermost(struct walker *walker, uint32_t n)
+static void skip_outermost(struct walker *walker, uint32_t n)
 {
 	walker->n_links -= n;
 	memmove(walker->links, walker->links + n, walker->n_links * sizeof(*walker->links));
@@ -315,7 +315,7 @@ static enum walk_outcome finish(struct walker *walker, uint32_t n_fresh, uint32_
 	if (end)
 		walker->end = end;
 	if (walker->n_links + n_fresh > WALK_DEPTH_MAX)
-		leave_out_outermost(walker, walker->n_links + n_fresh - WALK_DEPTH_MAX);
+		skip_outermost(walker, walker->n_links + n_fresh - WALK_DEPTH_MAX);
 	hash = walker->n_links ? walker->links[walker->n_links - 1].hash
 			       : hash_frame(connected.region->seed, walker->end);
 	while (n_fresh > 0) {

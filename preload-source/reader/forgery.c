@@ -56,14 +56,14 @@ void forgery_find_broken(struct traced *traced)
 		traced->is_forged |= traced->rings[i].reader.is_broken;
 }
 
-bool forgery_has_counted_on(const struct heap_lost *lost, const struct heap_lost *told)
+bool forgery_has_counted_on(const struct heap_lost *lost, const struct heap_lost *emitted)
 {
-	return heap_lost_is_possible(lost) && lost->n_allocated >= told->n_allocated &&
-	       lost->n_freed >= told->n_freed && lost->n_bytes >= told->n_bytes &&
-	       lost->blocked_ns >= told->blocked_ns;
+	return heap_lost_is_possible(lost) && lost->n_allocated >= emitted->n_allocated &&
+	       lost->n_freed >= emitted->n_freed && lost->n_bytes >= emitted->n_bytes &&
+	       lost->blocked_ns >= emitted->blocked_ns;
 }
 
-int forgery_tell(struct traced *traced, struct heap_teller *teller)
+int forgery_emit(struct traced *traced, struct heap_encoder *encoder)
 {
 	const struct wire_heap_lost record = {
 		.time = traced->last_ns,
@@ -73,15 +73,15 @@ int forgery_tell(struct traced *traced, struct heap_teller *teller)
 	};
 	int r;
 
-	if (!traced->is_forged || traced->is_forged_told)
+	if (!traced->is_forged || traced->is_forged_emitted)
 		return 0;
-	traced->is_forged_told = true;
-	r = heap_teller_flush(teller);
-	stage_miss(teller->stage, "unheard", record.n_calls);
-	stage_warn(teller->stage,
+	traced->is_forged_emitted = true;
+	r = heap_encoder_flush(encoder);
+	stage_miss(encoder->stage, "unheard", record.n_calls);
+	stage_warn(encoder->stage,
 		   "process %" PRIu32
 		   " has written to the memory by which its heap is told: nothing that it has told "
 		   "of it can be believed",
 		   traced->process.pid);
-	return r < 0 ? r : stage_put(teller->stage, WIRE_RECORD_heap_lost, &record);
+	return r < 0 ? r : stage_put(encoder->stage, WIRE_RECORD_heap_lost, &record);
 }

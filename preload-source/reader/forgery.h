@@ -31,7 +31,7 @@ void forgery_find_times_ahead(struct traced *traced);
 void forgery_find_broken(struct traced *traced);
 
 /* Whether a ring counts all losses that its records have told. */
-bool forgery_has_counted_on(const struct heap_lost *lost, const struct heap_lost *told);
+bool forgery_has_counted_on(const struct heap_lost *lost, const struct heap_lost *emitted);
 
 /* Tells it, once, if something was found. 0 or -errno of the output. */
-int forgery_tell(struct traced *traced, struct heap_teller *teller);
+int forgery_emit(struct traced *traced, struct heap_encoder *encoder);

@@ -12,24 +12,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct heap_ring *ring;
 	struct ring_reader reader = { 0 };
 	struct ring_record record;
-	uint64_t told[2];
+	uint64_t emitted[2];
 
-	if (size < sizeof(told))
+	if (size < sizeof(emitted))
 		return 0;
 	if (!ring)
 		ring = calloc(1, heap_ring_size());
-	memcpy(told, data, sizeof(told));
-	data += sizeof(told);
-	size -= sizeof(told);
+	memcpy(emitted, data, sizeof(emitted));
+	data += sizeof(emitted);
+	size -= sizeof(emitted);
 	if (size > HEAP_RING_WORDS * sizeof(uint64_t))
 		size = HEAP_RING_WORDS * sizeof(uint64_t);
 	/* So that what is there can be at the end of the ring, and go on at its beginning. */
 	reader.ring = ring;
-	reader.position = reader.end = told[1] % (2 * HEAP_RING_WORDS);
+	reader.position = reader.end = emitted[1] % (2 * HEAP_RING_WORDS);
 	for (size_t i = 0; i < size / sizeof(uint64_t); i++)
 		memcpy(&ring->words[(reader.position + i) % HEAP_RING_WORDS],
 		       data + i * sizeof(uint64_t), sizeof(uint64_t));
-	ring->head = told[0] & 1 ? told[0] : reader.position + size / sizeof(uint64_t);
+	ring->head = emitted[0] & 1 ? emitted[0] : reader.position + size / sizeof(uint64_t);
 	if (ring_reader_look(&reader) == RING_OK)
 		while (ring_reader_next(&reader, &record, room) == RING_OK) {
 			fuzz_check(record.n <= RING_RECORD_WORDS_MAX);

@@ -25,7 +25,7 @@ enum {
 static const struct stage_program program = { .name = "test", .role = STAGE_SOURCE };
 static struct stage stage;
 static struct processes processes;
-static struct heap_teller *teller;
+static struct heap_encoder *encoder;
 static struct traced *traced;
 static uint64_t begin; /* of the times of records, by the rings' clock */
 
@@ -55,9 +55,9 @@ static int set_up(void **state)
 	n_events = n_stacks = n_samples = n_losses = 0;
 	assert_int_equal(wire_writer_init(&stage.writer, memfd_create("output", MFD_CLOEXEC)), 0);
 	assert_int_equal(stage_put(&stage, WIRE_RECORD_hello, &hello), 0);
-	teller = calloc(1, sizeof(*teller));
-	assert_non_null(teller);
-	assert_int_equal(heap_teller_init(teller, &stage, &processes), 0);
+	encoder = calloc(1, sizeof(*encoder));
+	assert_non_null(encoder);
+	assert_int_equal(heap_encoder_init(encoder, &stage, &processes), 0);
 	make_traced((struct traced_policy){ .when_full = HEAP_BLOCK });
 	return 0;
 }
@@ -65,8 +65,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	traced_free(traced);
-	heap_teller_deinit(teller);
-	free(teller);
+	heap_encoder_deinit(encoder);
+	free(encoder);
 	close(stage.writer.fd);
 	wire_writer_deinit(&stage.writer);
 	counters_deinit(&stage.counters);
@@ -193,13 +193,13 @@ static void read_output(void)
 
 static void drain(void)
 {
-	assert_int_equal(traced_drain(traced, teller, traced->region->wanted), 0);
+	assert_int_equal(traced_drain(traced, encoder, traced->region->wanted), 0);
 	read_output();
 }
 
 static void finish(void)
 {
-	assert_int_equal(traced_finish(traced, teller), 0);
+	assert_int_equal(traced_finish(traced, encoder), 0);
 	read_output();
 }
 
@@ -457,7 +457,7 @@ static void test_nor_does_it_at_the_end(void **state)
 	assert_forged(1);
 }
 
-static void test_a_stack_is_told_once(void **state)
+static void test_a_stack_is_emitted_once(void **state)
 {
 	put_stack(0, 5, 0x1000);
 	put_allocated(0, 1, 1, 5);
@@ -478,18 +478,18 @@ static void test_a_stack_is_told_once(void **state)
 /* Its code may have been mapped since the last look. */
 static void test_a_raw_stack_waits_for_a_look(void **state)
 {
-	heap_teller_note_look(teller, &traced->process, 0);
+	heap_encoder_note_look(encoder, &traced->process, 0);
 	put_freed(0, 1, 1);
 	put_raw(0, 2, 0x1000);
 	put_allocated(0, 3, 3, HEAP_SLOT_RAW);
 	put_freed(1, 2, 2);
 	traced->region->wanted = 7;
 	assert_true(traced_is_due(traced));
-	assert_int_equal(traced_drain(traced, teller, 6), -EAGAIN);
+	assert_int_equal(traced_drain(traced, encoder, 6), -EAGAIN);
 	read_output();
 	ASSERT_ADDRESSES(1, 2);
 	assert_int_equal(n_samples, 0);
-	assert_int_equal(traced_drain(traced, teller, 7), 0);
+	assert_int_equal(traced_drain(traced, encoder, 7), 0);
 	read_output();
 	ASSERT_ADDRESSES(1, 2, 3);
 	assert_int_equal(n_samples, 1);
@@ -497,7 +497,7 @@ static void test_a_raw_stack_waits_for_a_look(void **state)
 	assert_false(traced_is_due(traced));
 }
 
-static void test_losses_are_told_where_they_happened(void **state)
+static void test_losses_are_emitted_where_they_happened(void **state)
 {
 	struct heap_ring *ring = heap_ring_at(traced->region, 0);
 
@@ -520,7 +520,7 @@ static void test_losses_are_told_where_they_happened(void **state)
 }
 
 /* The ring was full to the end: no record has told them. */
-static void test_the_end_tells_what_no_record_did(void **state)
+static void test_the_end_emits_what_no_record_did(void **state)
 {
 	struct heap_ring *ring = heap_ring_at(traced->region, 0);
 
@@ -535,7 +535,7 @@ static void test_the_end_tells_what_no_record_did(void **state)
 	assert_int_equal(count("dropped", "ring-full"), 6);
 }
 
-static void test_fewer_losses_than_told_are_forged(void **state)
+static void test_fewer_losses_than_emitted_are_forged(void **state)
 {
 	PUT(0, first_word(HEAP_RECORD_LOST, 0), 3, 2, 300, 0);
 	heap_ring_at(traced->region, 0)->lost = (struct heap_lost){ 2, 2, 300, 0 };
@@ -546,13 +546,13 @@ static void test_fewer_losses_than_told_are_forged(void **state)
 static void test_calls_without_a_record_are_counted(void **state)
 {
 	put_freed(0, 1, 1);
-	traced->region->n_unheard = 2;
+	traced->region->n_unrecorded = 2;
 	heap_ring_at(traced->region, 0)->n_nested = 3;
 	drain();
 	drain();
 	assert_int_equal(n_losses, 1);
 	assert_int_equal(losses[0].n_calls, 5);
-	traced->region->n_unheard = 1; /* it only counts up */
+	traced->region->n_unrecorded = 1; /* it only counts up */
 	drain();
 	assert_forged(2);
 }
@@ -608,11 +608,11 @@ int main(void)
 		TEST(test_no_record_goes_over_the_end_of_a_ring),
 		TEST(test_nothing_happens_tomorrow),
 		TEST(test_nor_does_it_at_the_end),
-		TEST(test_a_stack_is_told_once),
+		TEST(test_a_stack_is_emitted_once),
 		TEST(test_a_raw_stack_waits_for_a_look),
-		TEST(test_losses_are_told_where_they_happened),
-		TEST(test_the_end_tells_what_no_record_did),
-		TEST(test_fewer_losses_than_told_are_forged),
+		TEST(test_losses_are_emitted_where_they_happened),
+		TEST(test_the_end_emits_what_no_record_did),
+		TEST(test_fewer_losses_than_emitted_are_forged),
 		TEST(test_calls_without_a_record_are_counted),
 		TEST(test_samples_get_rarer_as_rings_fill),
 	};

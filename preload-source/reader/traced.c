@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "preload-source/reader/forgery.h"
-#include "preload-source/reader/mapping-teller.h"
+#include "preload-source/reader/mapping-encoder.h"
 #include "preload-source/reader/traced.h"
 
 int traced_begin(const struct traced_process *process, const struct traced_policy *policy,
@@ -79,12 +79,12 @@ struct traced *traced_free(struct traced *traced)
  * The clock of the output never goes back, and no record's time is before the last look but one:
  * which records are late, only the clock of the rings says.
  */
-static uint64_t pass_time(struct traced *traced, struct heap_teller *teller, uint64_t time)
+static uint64_t pass_time(struct traced *traced, struct heap_encoder *encoder, uint64_t time)
 {
 	uint64_t ns = time_map_ns(&traced->time_map, time);
 
 	if (time < traced->last_time)
-		++*teller->n_late;
+		++*encoder->n_late;
 	else
 		traced->last_time = time;
 	if (ns > traced->last_ns)
@@ -92,7 +92,7 @@ static uint64_t pass_time(struct traced *traced, struct heap_teller *teller, uin
 	return traced->last_ns;
 }
 
-static int tell_lost(struct traced *traced, struct heap_teller *teller, uint32_t tid,
+static int emit_lost(struct traced *traced, struct heap_encoder *encoder, uint32_t tid,
 		     const struct heap_lost *lost, uint64_t n_calls)
 {
 	const struct wire_heap_lost record = {
@@ -105,51 +105,52 @@ static int tell_lost(struct traced *traced, struct heap_teller *teller, uint32_t
 		.n_calls = n_calls,
 		.blocked = lost->blocked_ns,
 	};
-	int r = heap_teller_flush(teller);
+	int r = heap_encoder_flush(encoder);
 
-	stage_miss(teller->stage, "ring-full",
+	stage_miss(encoder->stage, "ring-full",
 		   lost->n_allocated + lost->n_freed); /* each has a limit */
-	stage_miss(teller->stage, "unheard", n_calls);
-	*counters_get(&teller->stage->counters, "heap", "blocked-ms") +=
+	stage_miss(encoder->stage, "unheard", n_calls);
+	*counters_get(&encoder->stage->counters, "heap", "blocked-ms") +=
 		lost->blocked_ns / NANOSECONDS_A_MILLISECOND;
-	return r < 0 ? r : stage_put(teller->stage, WIRE_RECORD_heap_lost, &record);
+	return r < 0 ? r : stage_put(encoder->stage, WIRE_RECORD_heap_lost, &record);
 }
 
-static int take_lost(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
+static int take_lost(struct traced *traced, struct heap_encoder *encoder, struct traced_ring *ring)
 {
 	const struct heap_lost *lost = &ring->next.lost;
-	struct heap_lost *told = &ring->told;
+	struct heap_lost *emitted = &ring->emitted;
 
-	told->n_allocated += lost->n_allocated;
-	told->n_freed += lost->n_freed;
-	told->n_bytes += lost->n_bytes;
-	told->blocked_ns += lost->blocked_ns;
-	if (heap_lost_is_possible(told))
-		return tell_lost(traced, teller, ring->tid, lost, 0);
+	emitted->n_allocated += lost->n_allocated;
+	emitted->n_freed += lost->n_freed;
+	emitted->n_bytes += lost->n_bytes;
+	emitted->blocked_ns += lost->blocked_ns;
+	if (heap_lost_is_possible(emitted))
+		return emit_lost(traced, encoder, ring->tid, lost, 0);
 	forgery_found(traced, ring);
 	return 0;
 }
 
 /* What is no event: stacks, and what is said of the ring itself. */
-static int take_other(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
+static int take_other(struct traced *traced, struct heap_encoder *encoder, struct traced_ring *ring)
 {
 	const struct ring_record *record = &ring->next;
 	uint64_t ns;
 
 	switch (record->kind) {
 	case HEAP_RECORD_STACK:
-		return heap_teller_stack(teller, &traced->process, record, traced->last_ns,
-					 &ring->stacks[record->slot]);
+		return heap_encoder_stack(encoder, &traced->process, record, traced->last_ns,
+					  &ring->stacks[record->slot]);
 	case HEAP_RECORD_RAW:
 		ns = time_map_ns(&traced->time_map, record->time);
-		return heap_teller_raw(teller, &traced->process, record, ring->tid, ns, &ring->raw);
+		return heap_encoder_raw(encoder, &traced->process, record, ring->tid, ns,
+					&ring->raw);
 	case HEAP_RECORD_THREAD:
 		ring->tid = record->tid;
 		ring->name[0] = 0;
 		traced->has_new_threads = true;
 		return 0;
 	case HEAP_RECORD_LOST:
-		return take_lost(traced, teller, ring);
+		return take_lost(traced, encoder, ring);
 	case HEAP_RECORD_SAMPLING:
 		ring->interval = record->sampling & HEAP_TIME_MASK;
 		if (!forgery_is_sampling_ours(traced, ring->interval))
@@ -172,7 +173,7 @@ static bool is_behind(const struct traced *traced)
 }
 
 /* The next event of a ring into its `next`, if there is one. What is in front of it is told. */
-static int advance(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
+static int advance(struct traced *traced, struct heap_encoder *encoder, struct traced_ring *ring)
 {
 	int r = 0;
 
@@ -180,29 +181,29 @@ static int advance(struct traced *traced, struct heap_teller *teller, struct tra
 	/* In a raw stack any code may be, also what has come since the last look. */
 	while (r == 0 &&
 	       !(ring_reader_peek(&ring->reader) == HEAP_RECORD_RAW && is_behind(traced)) &&
-	       ring_reader_next(&ring->reader, &ring->next, teller->words) == RING_OK) {
+	       ring_reader_next(&ring->reader, &ring->next, encoder->words) == RING_OK) {
 		if (is_event(ring->next.kind)) {
 			ring->has_next = true;
 			break;
 		}
-		r = take_other(traced, teller, ring);
+		r = take_other(traced, encoder, ring);
 	}
 	return r;
 }
 
 /* A mapping more than can be kept in mind is lost, and what becomes of it, too. */
-static int hand_out_mapping(struct traced *traced, struct heap_teller *teller,
+static int hand_out_mapping(struct traced *traced, struct heap_encoder *encoder,
 			    struct traced_ring *ring, const struct heap_event *event)
 {
-	const struct mapping_teller mappings = { teller, &traced->process, &traced->mapped,
-						 &ring->unmapped };
+	const struct mapping_encoder mappings = { encoder, &traced->process, &traced->mapped,
+						  &ring->unmapped };
 	const struct heap_lost lost = { .n_allocated = 1, .n_bytes = event->size };
-	int r = mapping_teller_take(&mappings, ring->next.kind, event);
+	int r = mapping_encoder_take(&mappings, ring->next.kind, event);
 
-	return r == -ENOSPC ? tell_lost(traced, teller, ring->tid, &lost, 0) : r;
+	return r == -ENOSPC ? emit_lost(traced, encoder, ring->tid, &lost, 0) : r;
 }
 
-static int hand_out(struct traced *traced, struct heap_teller *teller, struct traced_ring *ring)
+static int hand_out(struct traced *traced, struct heap_encoder *encoder, struct traced_ring *ring)
 {
 	static const enum heap_event_kind kinds[] = {
 		[HEAP_RECORD_ALLOCATED] = HEAP_EVENT_ALLOCATED,
@@ -214,7 +215,7 @@ static int hand_out(struct traced *traced, struct heap_teller *teller, struct tr
 	struct heap_event event = {
 		.tid = ring->tid,
 		.stack = record->slot == HEAP_SLOT_RAW ? ring->raw : ring->stacks[record->slot],
-		.time = pass_time(traced, teller, record->time),
+		.time = pass_time(traced, encoder, record->time),
 		.address = record->address,
 		.size = record->size,
 	};
@@ -222,10 +223,10 @@ static int hand_out(struct traced *traced, struct heap_teller *teller, struct tr
 	if (forgery_is_beyond_all(traced, record))
 		forgery_found(traced, ring);
 	if (record->kind >= HEAP_RECORD_MAPPED)
-		return hand_out_mapping(traced, teller, ring, &event);
+		return hand_out_mapping(traced, encoder, ring, &event);
 	event.kind = kinds[record->kind];
 	event.interval = ring->interval;
-	return heap_teller_event(teller, &traced->process, &event);
+	return heap_encoder_event(encoder, &traced->process, &event);
 }
 
 /* Puts the first ring where its event belongs: mostly the two that take turns change places. */
@@ -255,7 +256,7 @@ static uint32_t sort_by_time(struct traced_ring *const *rings, uint32_t n, struc
 }
 
 /* Looks at each ring that has something; how many these are. */
-static int look(struct traced *traced, struct heap_teller *teller, struct traced_ring **ret,
+static int look(struct traced *traced, struct heap_encoder *encoder, struct traced_ring **ret,
 		uint32_t *ret_n)
 {
 	int r = 0;
@@ -271,16 +272,16 @@ static int look(struct traced *traced, struct heap_teller *teller, struct traced
 		if (!ring->stacks)
 			return -ENOMEM;
 		if (!ring->has_next)
-			r = advance(traced, teller, ring);
+			r = advance(traced, encoder, ring);
 		ret[(*ret_n)++] = ring;
 	}
 	return r;
 }
 
 /* How many calls more there were that found no ring, or came while another one was recorded. */
-static uint64_t count_unheard(struct traced *traced)
+static uint64_t count_unrecorded(struct traced *traced)
 {
-	uint64_t n = forgery_count_on(traced, &traced->region->n_unheard, &traced->n_unheard);
+	uint64_t n = forgery_count_on(traced, &traced->region->n_unrecorded, &traced->n_unrecorded);
 
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
 		struct traced_ring *ring = &traced->rings[i];
@@ -292,11 +293,11 @@ static uint64_t count_unheard(struct traced *traced)
 	return n;
 }
 
-static int tell_unheard(struct traced *traced, struct heap_teller *teller)
+static int emit_unrecorded(struct traced *traced, struct heap_encoder *encoder)
 {
-	uint64_t n = count_unheard(traced);
+	uint64_t n = count_unrecorded(traced);
 
-	return n ? tell_lost(traced, teller, 0, &(struct heap_lost){ 0 }, n) : 0;
+	return n ? emit_lost(traced, encoder, 0, &(struct heap_lost){ 0 }, n) : 0;
 }
 
 /* Of what a look has found. */
@@ -334,7 +335,7 @@ static bool has_raw_left(struct traced_ring *const *rings, uint32_t n)
 }
 
 /* Hands out all events up to the time of the look, those of all rings in order. */
-static int merge(struct traced *traced, struct heap_teller *teller,
+static int merge(struct traced *traced, struct heap_encoder *encoder,
 		 struct traced_ring *const *rings, uint32_t n_rings)
 {
 	struct traced_ring *sorted[HEAP_RINGS_MAX];
@@ -348,9 +349,9 @@ static int merge(struct traced *traced, struct heap_teller *teller,
 		if (n > 1 && sorted[1]->next.time < until)
 			until = sorted[1]->next.time;
 		do {
-			r = hand_out(traced, teller, ring);
+			r = hand_out(traced, encoder, ring);
 			if (r == 0)
-				r = advance(traced, teller, ring);
+				r = advance(traced, encoder, ring);
 		} while (r == 0 && ring->has_next && ring->next.time <= until);
 		if (ring->has_next)
 			sort_first(sorted, n);
@@ -360,7 +361,7 @@ static int merge(struct traced *traced, struct heap_teller *teller,
 	return r;
 }
 
-int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at)
+int traced_drain(struct traced *traced, struct heap_encoder *encoder, uint32_t looked_at)
 {
 	struct traced_ring *rings[HEAP_RINGS_MAX];
 	uint32_t n;
@@ -369,19 +370,19 @@ int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t loo
 	traced->looked_at = looked_at;
 	time_map_look(&traced->time_map);
 	forgery_find_times_ahead(traced);
-	r = look(traced, teller, rings, &n);
+	r = look(traced, encoder, rings, &n);
 	adapt(traced, rings, n);
 	if (r == 0)
-		r = merge(traced, teller, rings, n);
+		r = merge(traced, encoder, rings, n);
 	for (uint32_t i = 0; i < n; i++)
 		ring_reader_release(&rings[i]->reader);
 	forgery_find_broken(traced);
 	if (r == 0)
-		r = tell_unheard(traced, teller);
+		r = emit_unrecorded(traced, encoder);
 	if (r == 0)
-		r = forgery_tell(traced, teller);
+		r = forgery_emit(traced, encoder);
 	if (r == 0)
-		r = heap_teller_flush(teller);
+		r = heap_encoder_flush(encoder);
 	return r < 0 || !has_raw_left(rings, n) ? r : -EAGAIN;
 }
 
@@ -443,28 +444,28 @@ void traced_recycle(struct traced *traced)
 }
 
 /* What no record has told: the ring was full to the end. */
-static int tell_rest(struct traced *traced, struct heap_teller *teller,
+static int emit_rest(struct traced *traced, struct heap_encoder *encoder,
 		     const struct traced_ring *ring, const struct heap_lost *lost)
 {
 	const struct heap_lost rest = {
-		.n_allocated = lost->n_allocated - ring->told.n_allocated,
-		.n_freed = lost->n_freed - ring->told.n_freed,
-		.n_bytes = lost->n_bytes - ring->told.n_bytes,
-		.blocked_ns = lost->blocked_ns - ring->told.blocked_ns,
+		.n_allocated = lost->n_allocated - ring->emitted.n_allocated,
+		.n_freed = lost->n_freed - ring->emitted.n_freed,
+		.n_bytes = lost->n_bytes - ring->emitted.n_bytes,
+		.blocked_ns = lost->blocked_ns - ring->emitted.blocked_ns,
 	};
 
-	return rest.n_allocated || rest.n_freed ? tell_lost(traced, teller, ring->tid, &rest, 0)
+	return rest.n_allocated || rest.n_freed ? emit_lost(traced, encoder, ring->tid, &rest, 0)
 						: 0;
 }
 
-int traced_finish(struct traced *traced, struct heap_teller *teller)
+int traced_finish(struct traced *traced, struct heap_encoder *encoder)
 {
 	/* What is mapped cannot be looked at any more. */
 	uint32_t wanted = __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE);
-	int r = traced_drain(traced, teller, wanted);
+	int r = traced_drain(traced, encoder, wanted);
 
 	if (r == -EAGAIN) /* it is alive: another thread has wanted more */
-		r = traced_drain(traced, teller,
+		r = traced_drain(traced, encoder,
 				 __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE));
 	if (r == -EAGAIN)
 		r = 0;
@@ -472,7 +473,7 @@ int traced_finish(struct traced *traced, struct heap_teller *teller)
 	time_map_look(&traced->time_map);
 	forgery_find_times_ahead(traced);
 	if (!__atomic_load_n(&traced->region->n_claims, __ATOMIC_RELAXED))
-		stage_warn(teller->stage,
+		stage_warn(encoder->stage,
 			   "process %" PRIu32
 			   " was let in, and has told nothing: is its address space "
 			   "limited (ulimit -v)?",
@@ -482,11 +483,11 @@ int traced_finish(struct traced *traced, struct heap_teller *teller)
 		struct heap_lost lost = heap_lost_of(ring->reader.ring);
 
 		if (ring->reader.is_broken)
-			++*counters_get(&teller->stage->counters, "refused", "damaged-rings");
-		else if (!forgery_has_counted_on(&lost, &ring->told))
+			++*counters_get(&encoder->stage->counters, "refused", "damaged-rings");
+		else if (!forgery_has_counted_on(&lost, &ring->emitted))
 			traced->is_forged = true;
 		else
-			r = tell_rest(traced, teller, ring, &lost);
+			r = emit_rest(traced, encoder, ring, &lost);
 	}
-	return r < 0 ? r : forgery_tell(traced, teller);
+	return r < 0 ? r : forgery_emit(traced, encoder);
 }

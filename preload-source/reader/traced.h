@@ -10,9 +10,9 @@
 #pragma once
 
 #include "common/proc/proc.h"
-#include "preload-source/reader/heap-teller.h"
+#include "preload-source/reader/heap-encoder.h"
 #include "preload-source/reader/mapped-ranges.h"
-#include "preload-source/reader/published.h"
+#include "preload-source/reader/shared-tables.h"
 #include "preload-source/reader/ring-reader.h"
 #include "preload-source/reader/time-map.h"
 
@@ -36,7 +36,7 @@ struct traced_ring {
 	uint64_t n_nested;	       /* of the ring's, that have been told */
 	uint64_t interval;	       /* between samples */
 	struct mapped_ranges unmapped; /* last, until it is known whether that has failed */
-	struct heap_lost told;	       /* by its records */
+	struct heap_lost emitted;      /* by its records */
 	bool has_next;		       /* an event waits in `next` */
 	struct ring_record next;
 };
@@ -49,7 +49,7 @@ struct traced_process {
 
 struct traced {
 	struct traced *next;
-	struct heap_teller_process process;
+	struct heap_encoder_process process;
 	int pid_fd;
 	int maps_fd;	     /* of the program that it runs now (process-opener.h), or -errno */
 	uint32_t n_replaced; /* how often it was seen to run another one */
@@ -62,13 +62,13 @@ struct traced {
 	uint64_t last_time; /* of the latest event that was handed out, by the rings' clock */
 	uint64_t last_ns;   /* of what was handed out */
 	uint32_t looked_at; /* how much was wanted when its mappings were looked at last */
-	uint64_t n_unheard;
+	uint64_t n_unrecorded;
 	/* Mean bytes between samples, at first and as we have set it last: others may write there.
 	 */
 	uint64_t first_sampling, sampling;
 	uint64_t n_bytes; /* allocated in all */
 	bool is_forged;	  /* what cannot be was told: somebody writes to the rings */
-	bool is_forged_told;
+	bool is_forged_emitted;
 	bool has_new_threads; /* whose names have not been read */
 	struct mapped_ranges mapped;
 	struct traced_ring rings[HEAP_RINGS_MAX];
@@ -86,7 +86,7 @@ struct traced *traced_free(struct traced *traced);
  * Hands out what is there up to now. 0 or -errno of the output; -EAGAIN: it has come to a raw
  * stack, and what is mapped has to be looked at first, as it is wanted more than `looked_at`.
  */
-int traced_drain(struct traced *traced, struct heap_teller *teller, uint32_t looked_at);
+int traced_drain(struct traced *traced, struct heap_encoder *encoder, uint32_t looked_at);
 
 /* Whether it is to be looked at at once: it wants something, or a ring is a third full. */
 bool traced_is_due(const struct traced *traced);
@@ -104,4 +104,4 @@ int traced_name_threads(struct traced *traced, struct processes *processes);
 void traced_recycle(struct traced *traced);
 
 /* Tells what is lost of rings that were never drained to their end. 0 or -errno of the output. */
-int traced_finish(struct traced *traced, struct heap_teller *teller);
+int traced_finish(struct traced *traced, struct heap_encoder *encoder);

@@ -162,10 +162,10 @@ struct heap_region {
 	uint64_t magic;
 	uint32_t version, clock, when_full, max_frames;
 	uint64_t block_ns, sampling, seed;
-	uint32_t state;	    /* enum heap_state */
-	uint32_t mappings;  /* whether they are recorded, too */
-	uint32_t n_claims;  /* hint where to look for a free ring */
-	uint64_t n_unheard; /* calls that came while there was no ring for them */
+	uint32_t state;	       /* enum heap_state */
+	uint32_t mappings;     /* whether they are recorded, too */
+	uint32_t n_claims;     /* hint where to look for a free ring */
+	uint64_t n_unrecorded; /* calls that came while there was no ring for them */
 	/*
 	 * How often code has gone: what an address of code means holds for one of these. Counted up
 	 * by the program, as is how many of its threads are about it: who looks at what is mapped

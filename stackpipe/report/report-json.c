@@ -50,7 +50,7 @@ static void put_summary(const struct report *report, FILE *out)
 							       : "samples");
 	json_number(&json, "sum", report->counts.sum);
 	json_number(&json, "lost", stacks->n_lost);
-	json_number(&json, "left_out", stacks->n_left_out);
+	json_number(&json, "left_out", stacks->n_skipped);
 	fprintf(out, ", \"complete\": %s", report->end == STAGE_STREAM_WHOLE ? "true" : "false");
 	json_begin(&json, "ends");
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/source/record.h"
+#include "common/source/perf-record.h"
 #include "common/base/text.h"
 #include "profile/subtree.h"
 #include "stackpipe/report/report.h"
@@ -46,9 +46,9 @@ static void print_hint(const struct stacks *stacks, uint64_t n, FILE *out)
 {
 	double percent_cut = n ? 100.0 * stacks->n_ends[WIRE_stack_end_TRUNCATED] / n : 0;
 
-	if (percent_cut > PERCENT_CUT_MAX && stacks->hello.stack_size < RECORD_STACK_MAX)
+	if (percent_cut > PERCENT_CUT_MAX && stacks->hello.stack_size < PERF_RECORD_STACK_MAX)
 		fprintf(out, "record again with -s %d: %.0f %% of the stacks were cut\n",
-			RECORD_STACK_MAX, percent_cut);
+			PERF_RECORD_STACK_MAX, percent_cut);
 }
 
 static void print_summary(const struct report *report, FILE *out)
@@ -77,8 +77,8 @@ static void print_summary(const struct report *report, FILE *out)
 	if (n_wakeups)
 		fprintf(out, ", %" PRIu64 " wakeups", n_wakeups);
 	fprintf(out, ", %" PRIu64 " lost", stacks->n_lost);
-	if (stacks->n_left_out)
-		fprintf(out, ", %" PRIu64 " left out", stacks->n_left_out);
+	if (stacks->n_skipped)
+		fprintf(out, ", %" PRIu64 " left out", stacks->n_skipped);
 	fprintf(out, "%s\n",
 		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording was cut");
 	fputs("stacks:", out);
@@ -201,7 +201,7 @@ static void print_branches(const struct report *report, const struct subtree *su
 {
 	/* Of callers it would be the samples whose outermost frame they are. */
 	bool has_self = report->options->kind != REPORT_CALLERS;
-	uint64_t left_out = 0;
+	uint64_t skipped = 0;
 
 	for (uint32_t child = subtree->nodes[node].first_child; child;
 	     child = subtree->nodes[child].next_sibling) {
@@ -211,7 +211,7 @@ static void print_branches(const struct report *report, const struct subtree *su
 		/* Whoever asks for a function sees it, however rare it is. */
 		if (report_percent(report, at->total) < report->options->min_percent &&
 		    (depth || report->options->kind == REPORT_TREE)) {
-			left_out += at->total;
+			skipped += at->total;
 			continue;
 		}
 		fprintf(out, "  %6.2f %%", report_percent(report, at->total));
@@ -222,8 +222,8 @@ static void print_branches(const struct report *report, const struct subtree *su
 		putc('\n', out);
 		print_branches(report, subtree, child, depth + 1, out);
 	}
-	if (left_out && report_percent(report, left_out) >= report->options->min_percent)
-		fprintf(out, "  %6.2f %%%*s  %*s(smaller ones)\n", report_percent(report, left_out),
+	if (skipped && report_percent(report, skipped) >= report->options->min_percent)
+		fprintf(out, "  %6.2f %%%*s  %*s(smaller ones)\n", report_percent(report, skipped),
 			has_self ? 10 : 0, "", depth < INDENT_MAX ? depth : INDENT_MAX, "");
 }
 

@@ -26,7 +26,7 @@ enum {
 	KEY_OFF_CPU = 0x200, /* of options, not of the terminal */
 	KEY_CGROUP,
 	NODES_KEPT = 1 << 21, /* of the profile's tree; then it begins anew */
-	SAID_MAX = 4096,      /* bytes that are told once the screen is gone */
+	HELD_MAX = 4096,      /* bytes that are told once the screen is gone */
 };
 
 static struct pipeline pipeline = { .front = "stackpipe top" }; /* whose end we are */
@@ -449,34 +449,34 @@ static const struct argp_option options[] = {
 };
 
 /* What is said meanwhile would be written over the screen: it waits until that is gone. */
-struct said {
+struct held_messages {
 	FILE *log;
 	int errors; /* what standard error was */
 };
 
-static void hold_back(struct said *said)
+static void hold_back(struct held_messages *held)
 {
-	said->log = tmpfile();
-	said->errors = dup(STDERR_FILENO);
-	if (said->log && said->errors >= 0)
-		dup2(fileno(said->log), STDERR_FILENO);
+	held->log = tmpfile();
+	held->errors = dup(STDERR_FILENO);
+	if (held->log && held->errors >= 0)
+		dup2(fileno(held->log), STDERR_FILENO);
 }
 
-static void tell(struct said *said)
+static void release(struct held_messages *held)
 {
 	char line[512];
 
-	if (said->log && said->errors >= 0) {
-		dup2(said->errors, STDERR_FILENO);
+	if (held->log && held->errors >= 0) {
+		dup2(held->errors, STDERR_FILENO);
 		/* A command may have said a lot: the end of it counts. */
-		if (fseek(said->log, -SAID_MAX, SEEK_END) < 0)
-			rewind(said->log);
-		while (fgets(line, sizeof(line), said->log))
+		if (fseek(held->log, -HELD_MAX, SEEK_END) < 0)
+			rewind(held->log);
+		while (fgets(line, sizeof(line), held->log))
 			fputs(line, stderr);
-		fclose(said->log);
+		fclose(held->log);
 	}
-	if (said->errors >= 0)
-		close(said->errors);
+	if (held->errors >= 0)
+		close(held->errors);
 }
 
 /* The end of the pipeline that records. */
@@ -495,14 +495,14 @@ static int run(void)
 		.deinit = deinit,
 	};
 
-	struct said said;
+	struct held_messages held;
 	int status;
 
 	signal(SIGINT, SIG_IGN);
-	hold_back(&said);
+	hold_back(&held);
 	pipeline.command_output_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	status = pipeline_end_with(&pipeline, &program);
-	tell(&said);
+	release(&held);
 	close(pipeline.command_output_fd);
 	/* Of a command that was asked to stop with us nobody wants to know how it took that. */
 	if (has_quit && status == pipeline.stages[0].status)

@@ -62,32 +62,32 @@ static void answer(uint32_t number, uint32_t outcome)
 	assert_int_equal(send(process_fd, &message, sizeof(message), 0), sizeof(message));
 }
 
-static uint32_t told_id; /* of what poll() told last */
+static uint32_t reported_id; /* of what poll() told last */
 
-static int told(void)
+static int reported(void)
 {
 	struct debuginfod_build_id id = { 0 };
 	int r = debuginfod_fetcher_poll(&fetcher, &id);
 
-	memcpy(&told_id, id.bytes, sizeof(told_id));
+	memcpy(&reported_id, id.bytes, sizeof(reported_id));
 	if (r > 0)
-		assert_int_equal(id.size, sizeof(told_id));
+		assert_int_equal(id.size, sizeof(reported_id));
 	return r;
 }
 
-static void test_an_outcome_is_told_once(void **state)
+static void test_an_outcome_is_reported_once(void **state)
 {
 	struct debuginfod_request request;
 
-	assert_int_equal(told(), 0);
+	assert_int_equal(reported(), 0);
 	for (int outcome = DEBUGINFOD_ARRIVED; outcome < N_DEBUGINFOD_OUTCOMES; outcome++) {
 		assert_int_equal(ask(outcome), 0);
-		assert_int_equal(told(), 0);
+		assert_int_equal(reported(), 0);
 		assert_int_equal(asked(&request), outcome);
 		answer(request.number, outcome);
-		assert_int_equal(told(), outcome);
-		assert_int_equal(told_id, outcome);
-		assert_int_equal(told(), 0);
+		assert_int_equal(reported(), outcome);
+		assert_int_equal(reported_id, outcome);
+		assert_int_equal(reported(), 0);
 	}
 }
 
@@ -100,10 +100,10 @@ static void test_what_is_asked_for_again_is_fetched_once(void **state)
 	assert_int_equal(asked(&request), 7);
 	assert_int_equal(asked(&request), 0);
 	answer(request.number, DEBUGINFOD_NOT_FOUND);
-	assert_int_equal(told(), DEBUGINFOD_NOT_FOUND);
+	assert_int_equal(reported(), DEBUGINFOD_NOT_FOUND);
 	assert_int_equal(ask(7), 0); /* it is known not to be there */
 	assert_int_equal(asked(&request), 0);
-	assert_int_equal(told(), 0);
+	assert_int_equal(reported(), 0);
 }
 
 static void test_a_build_id_is_more_than_its_beginning(void **state)
@@ -158,8 +158,8 @@ static void test_what_is_asked_for_most_goes_first(void **state)
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		assert_int_equal(asked(&request), 0); /* so many are in flight */
 		answer(numbers[i], DEBUGINFOD_ARRIVED);
-		assert_int_equal(told(), DEBUGINFOD_ARRIVED);
-		assert_int_equal(told_id, 1000 + i);
+		assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
+		assert_int_equal(reported_id, 1000 + i);
 		assert_int_equal(asked(&request), order[i]);
 	}
 }
@@ -172,10 +172,10 @@ static void test_answers_come_in_any_order(void **state)
 	for (int i = DEBUGINFOD_IN_FLIGHT_MAX; i-- > 0;)
 		answer(numbers[i], DEBUGINFOD_ARRIVED);
 	for (int i = DEBUGINFOD_IN_FLIGHT_MAX; i-- > 0;) {
-		assert_int_equal(told(), DEBUGINFOD_ARRIVED);
-		assert_int_equal(told_id, 1000 + i);
+		assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
+		assert_int_equal(reported_id, 1000 + i);
 	}
-	assert_int_equal(told(), 0);
+	assert_int_equal(reported(), 0);
 }
 
 static void test_more_than_the_limit_is_refused_and_counted(void **state)
@@ -190,7 +190,7 @@ static void test_more_than_the_limit_is_refused_and_counted(void **state)
 	assert_int_equal(ask(1), 0); /* this one is known */
 	assert_int_equal(asked(&request), 1);
 	answer(request.number, DEBUGINFOD_ARRIVED);
-	assert_int_equal(told(), DEBUGINFOD_ARRIVED);
+	assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
 	assert_int_equal(ask(100000), 0); /* in the place of the finished one */
 	assert_int_equal(ask(100001), -ENOSPC);
 	assert_int_equal(fetcher.n_refused, 3);
@@ -201,14 +201,14 @@ static void check_given_up(int error, uint32_t n_asked)
 {
 	uint64_t seen = 0;
 
-	assert_int_equal(told(), error);
+	assert_int_equal(reported(), error);
 	for (uint32_t i = 1; i <= n_asked; i++) {
-		assert_int_equal(told(), DEBUGINFOD_FAILED);
-		assert_in_range(told_id, 1, n_asked);
-		seen |= 1ULL << told_id;
+		assert_int_equal(reported(), DEBUGINFOD_FAILED);
+		assert_in_range(reported_id, 1, n_asked);
+		seen |= 1ULL << reported_id;
 	}
 	assert_int_equal(seen, (2ULL << n_asked) - 2);
-	assert_int_equal(told(), 0);
+	assert_int_equal(reported(), 0);
 	assert_int_equal(ask(1), -ENOTCONN);
 	assert_int_equal(ask(1000), -ENOTCONN);
 	assert_int_equal(fetcher.fd, -1);
@@ -235,15 +235,15 @@ static void test_answers_before_the_end_count(void **state)
 	answer(request.number, DEBUGINFOD_ARRIVED);
 	close(process_fd); /* with requests unread: the connection is reset */
 	process_fd = -1;
-	assert_int_equal(told(), DEBUGINFOD_ARRIVED);
-	assert_int_equal(told_id, 1);
-	assert_int_equal(told(), -EPIPE);
-	assert_int_equal(told(), DEBUGINFOD_FAILED);
-	assert_int_equal(told(), DEBUGINFOD_FAILED);
-	assert_int_equal(told(), 0);
+	assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
+	assert_int_equal(reported_id, 1);
+	assert_int_equal(reported(), -EPIPE);
+	assert_int_equal(reported(), DEBUGINFOD_FAILED);
+	assert_int_equal(reported(), DEBUGINFOD_FAILED);
+	assert_int_equal(reported(), 0);
 }
 
-static void test_a_missing_library_is_told(void **state)
+static void test_a_missing_library_is_reported(void **state)
 {
 	assert_int_equal(ask(1), 0);
 	answer(0, DEBUGINFOD_NO_LIBRARY);
@@ -292,11 +292,11 @@ static void test_an_answer_counts_once(void **state)
 	assert_int_equal(asked(&request), 1);
 	answer(request.number, DEBUGINFOD_ARRIVED);
 	answer(request.number, DEBUGINFOD_ARRIVED);
-	assert_int_equal(told(), DEBUGINFOD_ARRIVED);
-	assert_int_equal(told(), -EBADMSG);
-	assert_int_equal(told(), DEBUGINFOD_FAILED);
-	assert_int_equal(told_id, 2);
-	assert_int_equal(told(), 0);
+	assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
+	assert_int_equal(reported(), -EBADMSG);
+	assert_int_equal(reported(), DEBUGINFOD_FAILED);
+	assert_int_equal(reported_id, 2);
+	assert_int_equal(reported(), 0);
 }
 
 static void test_every_outcome_has_a_name(void **state)
@@ -311,7 +311,7 @@ static void test_after_the_stop_there_is_nothing(void **state)
 	assert_int_equal(ask(1), 0);
 	debuginfod_fetcher_stop(&fetcher);
 	assert_int_equal(ask(1), -ENOTCONN);
-	assert_int_equal(told(), 0);
+	assert_int_equal(reported(), 0);
 	debuginfod_fetcher_stop(&fetcher);
 }
 
@@ -320,7 +320,7 @@ static void test_after_the_stop_there_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_process(test_an_outcome_is_told_once),
+		with_process(test_an_outcome_is_reported_once),
 		with_process(test_what_is_asked_for_again_is_fetched_once),
 		with_process(test_a_build_id_is_more_than_its_beginning),
 		with_process(test_a_build_id_has_limits),
@@ -329,7 +329,7 @@ int main(void)
 		with_process(test_more_than_the_limit_is_refused_and_counted),
 		with_process(test_a_process_that_ends_has_failed),
 		with_process(test_answers_before_the_end_count),
-		with_process(test_a_missing_library_is_told),
+		with_process(test_a_missing_library_is_reported),
 		with_process(test_garbage_ends_it),
 		with_process(test_an_answer_counts_once),
 		with_process(test_every_outcome_has_a_name),

@@ -69,7 +69,7 @@ static void ask(void)
 	assert_int_equal(debuginfod_fetcher_ask(&fetcher, build_id, sizeof(build_id)), 0);
 }
 
-static int told(void)
+static int reported(void)
 {
 	struct debuginfod_build_id id;
 
@@ -107,14 +107,14 @@ static void reply(int fd, const char *head, const void *body, size_t size)
 }
 
 /* What is told if every request, also of those who try again, is replied to like this. */
-static int told_after(const char *head, const void *body, size_t size)
+static int reported_after(const char *head, const void *body, size_t size)
 {
 	for (;;) {
 		struct pollfd fds[] = { { fetcher.fd, POLLIN, 0 }, { listen_fd, POLLIN, 0 } };
 
 		assert_true(poll(fds, 2, PATIENCE_MS) > 0);
 		if (fds[0].revents)
-			return told();
+			return reported();
 		reply(accept_request(), head, body, size);
 	}
 }
@@ -122,8 +122,9 @@ static int told_after(const char *head, const void *body, size_t size)
 static void test_a_file_arrives(void **state)
 {
 	ask();
-	assert_int_equal(told_after("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", "content", 7),
-			 DEBUGINFOD_ARRIVED);
+	assert_int_equal(
+		reported_after("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", "content", 7),
+		DEBUGINFOD_ARRIVED);
 	assert_int_equal(cached_size(build_id, sizeof(build_id)), 7);
 	assert_int_equal(count_cached(), 1);
 }
@@ -131,15 +132,16 @@ static void test_a_file_arrives(void **state)
 static void test_a_file_that_no_server_has_is_not_found(void **state)
 {
 	ask();
-	assert_int_equal(told_after("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", 0),
-			 DEBUGINFOD_NOT_FOUND);
+	assert_int_equal(
+		reported_after("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", 0),
+		DEBUGINFOD_NOT_FOUND);
 }
 
 static void test_a_server_that_is_not_there_is_unreachable(void **state)
 {
 	close(listen_fd);
 	ask();
-	assert_int_equal(told(), DEBUGINFOD_UNREACHABLE);
+	assert_int_equal(reported(), DEBUGINFOD_UNREACHABLE);
 	assert_int_equal(count_cached(), 0);
 	listen_fd = -1;
 }
@@ -153,7 +155,7 @@ static void test_a_server_that_never_answers_is_given_up(void **state)
 	start_again(url);
 	ask();
 	fd = accept_request();
-	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(reported(), DEBUGINFOD_TIMEOUT);
 	assert_int_equal(count_cached(), 0);
 	close(fd);
 }
@@ -168,7 +170,7 @@ static void test_a_person_may_have_less_patience(void **state)
 	unsetenv("DEBUGINFOD_TIMEOUT");
 	ask();
 	fd = accept_request();
-	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(reported(), DEBUGINFOD_TIMEOUT);
 	assert_int_equal(count_cached(), 0);
 	close(fd);
 }
@@ -183,7 +185,7 @@ static void test_a_server_that_never_ends_is_given_up(void **state)
 	ask();
 	fd = accept_request();
 	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
-	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(reported(), DEBUGINFOD_TIMEOUT);
 	assert_int_equal(count_cached(), 0);
 	close(fd);
 }
@@ -200,7 +202,7 @@ static void test_another_server_may_have_it(void **state)
 	ask();
 	fd = accept_request();
 	reply(fd, "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", "content", 7);
-	assert_int_equal(told(), DEBUGINFOD_ARRIVED);
+	assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
 	close(silent_fd);
 }
 
@@ -212,7 +214,7 @@ static void test_a_file_that_says_it_is_too_large_is_not_taken(void **state)
 	ask();
 	fd = accept_request();
 	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
-	assert_int_equal(told(), DEBUGINFOD_TOO_LARGE);
+	assert_int_equal(reported(), DEBUGINFOD_TOO_LARGE);
 	assert_int_equal(count_cached(), 0);
 	close(fd);
 }
@@ -221,7 +223,7 @@ static void test_a_server_may_say_so_instead(void **state)
 {
 	ask();
 	assert_int_equal(
-		told_after("HTTP/1.1 406 Not Acceptable\r\nContent-Length: 0\r\n\r\n", "", 0),
+		reported_after("HTTP/1.1 406 Not Acceptable\r\nContent-Length: 0\r\n\r\n", "", 0),
 		DEBUGINFOD_TOO_LARGE);
 	assert_int_equal(count_cached(), 0);
 }
@@ -236,7 +238,7 @@ static void test_a_file_that_turns_out_too_large_is_not_taken(void **state)
 	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
 	while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) /* without end */
 		;
-	assert_int_equal(told(), DEBUGINFOD_TOO_LARGE);
+	assert_int_equal(reported(), DEBUGINFOD_TOO_LARGE);
 	assert_int_equal(count_cached(), 0);
 	close(fd);
 }
@@ -252,9 +254,9 @@ static void test_a_file_that_unfolds_does_not_fill_the_disk(void **state)
 	assert_int_equal(compress(packed, &size, (Bytef *)zeros, UNFOLDED), Z_OK);
 	assert_true(size < SIZE_MAX_TESTED / 2);
 	ask();
-	assert_int_equal(
-		told_after("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n", packed, size),
-		DEBUGINFOD_TOO_LARGE);
+	assert_int_equal(reported_after("HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n\r\n",
+					packed, size),
+			 DEBUGINFOD_TOO_LARGE);
 	assert_int_equal(count_cached(), 0);
 	free(packed);
 	free(zeros);
@@ -302,7 +304,7 @@ static void test_a_library_that_hangs_is_killed(void **state)
 	setenv("DEBUGINFOD_MAXTIME", "1", 1);
 	start_again(urls);
 	ask();
-	assert_int_equal(told(), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(reported(), DEBUGINFOD_TIMEOUT);
 }
 
 #define with_server(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -208,7 +208,7 @@ static void ask(enum behaviour behaviour, uint8_t number)
 }
 
 /* What the fetcher tells next, which is about the one that was asked for with these. */
-static int told_of(enum behaviour behaviour, uint8_t number)
+static int reported_of(enum behaviour behaviour, uint8_t number)
 {
 	struct debuginfod_build_id id = { 0 };
 	int r = await(&fetcher, &id);
@@ -224,7 +224,7 @@ static int told_of(enum behaviour behaviour, uint8_t number)
 static int outcome_of(enum behaviour behaviour, uint8_t number)
 {
 	ask(behaviour, number);
-	return told_of(behaviour, number);
+	return reported_of(behaviour, number);
 }
 
 /* A child that is in the middle of its download. Its connection ends with it. */
@@ -258,7 +258,7 @@ static void await_end(struct downloading *child)
 	close(child->fd);
 }
 
-static void test_every_outcome_is_told(void **state)
+static void test_every_outcome_is_reported(void **state)
 {
 	static const uint8_t missing[2] = { IS_MISSING };
 
@@ -277,13 +277,13 @@ static void test_the_servers_are_in_no_environment_of_ours(void **state)
 	assert_string_equal(getenv("DEBUGINFOD_MAXSIZE"), "2000000");
 }
 
-static void test_a_missing_library_is_told(void **state)
+static void test_a_missing_library_is_reported(void **state)
 {
 	is_installed = false;
 	start_again();
 	ask(ARRIVES, 0);
-	assert_int_equal(told_of(ARRIVES, 0), -ENOPKG);
-	assert_int_equal(told_of(ARRIVES, 0), DEBUGINFOD_FAILED);
+	assert_int_equal(reported_of(ARRIVES, 0), -ENOPKG);
+	assert_int_equal(reported_of(ARRIVES, 0), DEBUGINFOD_FAILED);
 }
 
 static void test_a_crash_is_that_of_one_file(void **state)
@@ -314,7 +314,7 @@ static void test_what_is_slow_is_given_up(void **state)
 	start_again();
 	ask(IS_SLOW, 0);
 	child = await_download();
-	assert_int_equal(told_of(IS_SLOW, 0), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(reported_of(IS_SLOW, 0), DEBUGINFOD_TIMEOUT);
 	await_end(&child);
 	assert_int_equal(count_cached(), 0); /* it may be there next time */
 }
@@ -327,7 +327,7 @@ static void test_what_hangs_is_killed(void **state)
 	start_again();
 	ask(HANGS, 0);
 	child = await_download();
-	assert_int_equal(told_of(HANGS, 0), DEBUGINFOD_TIMEOUT);
+	assert_int_equal(reported_of(HANGS, 0), DEBUGINFOD_TIMEOUT);
 	await_end(&child);
 	assert_int_equal(outcome_of(ARRIVES, 0), DEBUGINFOD_ARRIVED);
 }
@@ -351,8 +351,8 @@ static void test_what_waits_gets_its_turn(void **state)
 	}
 	ask(ARRIVES, 0);
 	kill(children[1].pid, SIGKILL);
-	assert_int_equal(told_of(IS_SLOW, 1), DEBUGINFOD_FAILED);
-	assert_int_equal(told_of(ARRIVES, 0), DEBUGINFOD_ARRIVED);
+	assert_int_equal(reported_of(IS_SLOW, 1), DEBUGINFOD_FAILED);
+	assert_int_equal(reported_of(ARRIVES, 0), DEBUGINFOD_ARRIVED);
 	for (int i = 0; i < DEBUGINFOD_PARALLEL_MAX; i++)
 		close(children[i].fd);
 }
@@ -450,8 +450,8 @@ static void test_all_ends_with_a_process_that_is_killed(void **state)
 	ask(IS_SLOW, 0);
 	child = await_download();
 	kill(fetcher.pid, SIGKILL);
-	assert_int_equal(told_of(IS_SLOW, 0), -EPIPE);
-	assert_int_equal(told_of(IS_SLOW, 0), DEBUGINFOD_FAILED);
+	assert_int_equal(reported_of(IS_SLOW, 0), -EPIPE);
+	assert_int_equal(reported_of(IS_SLOW, 0), DEBUGINFOD_FAILED);
 	await_end(&child);
 }
 
@@ -567,9 +567,9 @@ static void test_a_person_may_have_other_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		with_process(test_every_outcome_is_told),
+		with_process(test_every_outcome_is_reported),
 		with_process(test_the_servers_are_in_no_environment_of_ours),
-		with_process(test_a_missing_library_is_told),
+		with_process(test_a_missing_library_is_reported),
 		with_process(test_a_crash_is_that_of_one_file),
 		with_process(test_what_is_too_large_is_not_downloaded),
 		with_process(test_what_is_slow_is_given_up),

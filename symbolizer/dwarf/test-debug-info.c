@@ -462,7 +462,7 @@ static void test_another_file_of_dwz_is_not_believed(void **state)
 	debug_info_free(info);
 }
 
-static void test_a_file_without_dwarf_is_told(void **state)
+static void test_a_file_without_dwarf_is_reported(void **state)
 {
 	struct debug_info *info = NULL;
 	const char *path = fixture("gcc-5", "-stripped");
@@ -543,7 +543,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_strict_dwarf_2_knows_all_lines),
 		cmocka_unit_test(test_what_dwz_shares_is_found_in_a_debug_directory),
 		cmocka_unit_test(test_another_file_of_dwz_is_not_believed),
-		cmocka_unit_test(test_a_file_without_dwarf_is_told),
+		cmocka_unit_test(test_a_file_without_dwarf_is_reported),
 		cmocka_unit_test(test_a_separate_file_answers_as_the_whole),
 		cmocka_unit_test(test_a_list_that_is_too_short_gets_the_function_alone),
 		cmocka_unit_test(test_addresses_without_code_have_no_answer),

@@ -47,7 +47,7 @@ static bool has_code(Dwarf_Die *die, uint8_t unit_type)
 }
 
 /* Before DWARF 3 there was no way to tell of code in several sections but in .debug_aranges. */
-static bool tells_all(Dwarf_Die *die)
+static bool has_all(Dwarf_Die *die)
 {
 	return dwarf_hasattr(die, DW_AT_ranges);
 }
@@ -90,7 +90,7 @@ static int add_units(struct index_builder *builder, Dwarf *dwarf)
 		r = add_unit(builder, unit);
 		if (r == 0 && *n_units > number)
 			r = add_unit_ranges(builder, &die, number);
-		if (!tells_all(&die))
+		if (!has_all(&die))
 			builder->has_silent = true;
 	}
 	return r;
@@ -143,7 +143,7 @@ static int add_aranges(struct index_builder *builder, Dwarf *dwarf)
 		if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &start, &size, &offset) < 0)
 			continue;
 		unit = find_unit(builder->index, offset, &die);
-		if (unit != INTERVAL_NONE && !tells_all(&die))
+		if (unit != INTERVAL_NONE && !has_all(&die))
 			r = add_range(builder, start, start + size, unit);
 	}
 	return r;

@@ -137,7 +137,7 @@ static int read_piece(struct jit_files *files, struct jit_reader *reader, uint64
 	return !files->map.is_behind && files->dump.size - before < most;
 }
 
-static void tell(struct jit_files *files, struct jit_reader *reader, const char *what)
+static void report(struct jit_files *files, struct jit_reader *reader, const char *what)
 {
 	const struct process *process =
 		process_table_find(&reader->identity->processes, files->process);
@@ -203,7 +203,7 @@ bool jit_files_read(struct jit_files *files, struct jit_reader *reader, uint64_t
 	return true;
 }
 
-static void tell_what_is_left(struct jit_files *files, struct jit_reader *reader)
+static void report_rest(struct jit_files *files, struct jit_reader *reader)
 {
 	struct counters *counters = &reader->stage->counters;
 	uint64_t n_map =
@@ -216,7 +216,7 @@ static void tell_what_is_left(struct jit_files *files, struct jit_reader *reader
 	if (n_dump)
 		*counters_get(counters, "refused", "jitdump-bytes") += n_dump;
 	if (n_map || n_dump)
-		tell(files, reader, "it has told more than there was time to read");
+		report(files, reader, "it has told more than there was time to read");
 }
 
 bool jit_files_read_last(struct jit_files *files, struct jit_reader *reader)
@@ -233,7 +233,7 @@ bool jit_files_read_last(struct jit_files *files, struct jit_reader *reader)
 		r = read_in_turn(files, reader);
 	while (r == 0 && find_turn(files, reader, clock_now(CLOCK_MONOTONIC)));
 	if (r == 0)
-		tell_what_is_left(files, reader);
+		report_rest(files, reader);
 	return r != -ENOMEM;
 }
 
@@ -244,7 +244,7 @@ void jit_files_refuse(struct jit_files *files, struct jit_reader *reader)
 		return;
 	files->is_refused = true;
 	++*count(reader, "too-large");
-	tell(files, reader, "it has told more than can be kept");
+	report(files, reader, "it has told more than can be kept");
 }
 
 bool jit_files_knows(const struct jit_files *files, uint64_t time)

@@ -17,10 +17,10 @@
 #include "symbolizer/symbols/symbol-name.h"
 
 /* A place since its name was last told, or since it was first met. */
-struct met_place {
+struct discovered_place {
 	struct jit_location at;
 	uint64_t first, last; /* times of stacks that had it */
-	uint64_t told;	      /* find_name()'s number; 0: it has no name */
+	uint64_t reported;    /* find_name()'s number; 0: it has no name */
 };
 
 struct jit_process {
@@ -28,7 +28,7 @@ struct jit_process {
 	uint64_t settle_at;	  /* no earlier; of CLOCK_MONOTONIC */
 	uint64_t size_settled;	  /* bytes that were known when it was done last */
 	struct pair_map by_place; /* (image, offset) → index of `places` */
-	struct met_place *places;
+	struct discovered_place *places;
 	size_t n_places;
 	uint64_t memory; /* that its files and places take */
 };
@@ -349,7 +349,8 @@ static struct jit_name find_name(const struct jit_process *process, uint64_t add
 }
 
 /* Tells what a place is called for all stacks since `place->first`. 0 or -errno. */
-static int tell(struct jit_names *names, const struct met_place *place, const struct jit_name *name)
+static int report(struct jit_names *names, const struct discovered_place *place,
+		  const struct jit_name *name)
 {
 	char room[LONG_NAME_MAX + 1];
 	struct wire_symbol symbol = {
@@ -368,14 +369,14 @@ static int tell(struct jit_names *names, const struct met_place *place, const st
 }
 
 /* A place that was not met before; NULL: there are too many, or no memory. */
-static struct met_place *add_place(struct jit_process *process, const struct jit_location *at,
-				   uint64_t time)
+static struct discovered_place *add_place(struct jit_process *process,
+					  const struct jit_location *at, uint64_t time)
 {
 	if (GROWING_LIST_MAKE_ROOM(process->places, process->n_places) < 0)
 		return NULL;
 	if (pair_map_add(&process->by_place, at->image, at->offset, process->n_places) < 0)
 		return NULL;
-	process->places[process->n_places] = (struct met_place){
+	process->places[process->n_places] = (struct discovered_place){
 		.at = *at,
 		.first = time,
 	};
@@ -384,12 +385,12 @@ static struct met_place *add_place(struct jit_process *process, const struct jit
 
 /* The name of a place has changed between two stacks, or was not known in time for the first. */
 static int change(struct jit_names *names, const struct jit_process *process,
-		  struct met_place *place, const struct jit_name *name, uint64_t time)
+		  struct discovered_place *place, const struct jit_name *name, uint64_t time)
 {
-	if (place->told || find_name(process, place->at.address, place->first).id != name->id)
+	if (place->reported || find_name(process, place->at.address, place->first).id != name->id)
 		place->first = time;
-	place->told = name->id;
-	return tell(names, place, name);
+	place->reported = name->id;
+	return report(names, place, name);
 }
 
 /*
@@ -397,21 +398,21 @@ static int change(struct jit_names *names, const struct jit_process *process,
  * that something else was there; if that was so for a part of them only, they get no name.
  */
 static int settle_place(struct jit_names *names, const struct jit_process *process,
-			struct met_place *place)
+			struct discovered_place *place)
 {
 	struct jit_name name = find_name(process, place->at.address, place->first);
 	bool is_one = name.id == find_name(process, place->at.address, place->last).id;
 
-	if (is_one ? name.id == place->told : !place->told)
+	if (is_one ? name.id == place->reported : !place->reported)
 		return 0;
-	if (place->told && !is_current(process, place->told))
+	if (place->reported && !is_current(process, place->reported))
 		return 0;
 	if (!is_one) {
 		++*count(names, "ambiguous-places");
 		name = (struct jit_name){ .start = place->at.address };
 	}
-	place->told = name.id;
-	return tell(names, place, &name);
+	place->reported = name.id;
+	return report(names, place, &name);
 }
 
 static int settle(struct jit_names *names, struct jit_process *process)
@@ -438,12 +439,12 @@ static bool is_in_file(const struct jit_names *names, const struct jit_location 
 	return image && image->kind == WIRE_image_kind_FILE;
 }
 
-int jit_names_meet(struct jit_names *names, uint64_t process_number, const struct jit_location *at,
-		   uint64_t time)
+int jit_names_discover(struct jit_names *names, uint64_t process_number,
+		       const struct jit_location *at, uint64_t time)
 {
 	struct jit_process *process = get_process(names, process_number);
 	bool is_file = is_in_file(names, at);
-	struct met_place *place;
+	struct discovered_place *place;
 	struct jit_name name;
 	uint64_t *known;
 	int r = 0;
@@ -468,7 +469,7 @@ int jit_names_meet(struct jit_names *names, uint64_t process_number, const struc
 	place->last = time;
 	/* Of a file nobody else knows that code there has names of its time, even where it has
 	 * none. */
-	if (place->told == name.id && (known || !is_file))
+	if (place->reported == name.id && (known || !is_file))
 		return 0;
 	return change(names, process, place, &name, time);
 }

@@ -56,8 +56,8 @@ bool jit_names_is_maker(const struct jit_names *names, uint64_t process, uint64_
  * A stack of a process had a place in anonymous memory, or in a file that it is the maker of:
  * tells what that is called at that time, if it is not what was told last. 0 or -errno.
  */
-int jit_names_meet(struct jit_names *names, uint64_t process, const struct jit_location *place,
-		   uint64_t time);
+int jit_names_discover(struct jit_names *names, uint64_t process, const struct jit_location *place,
+		       uint64_t time);
 
 /* Of images that are no more nothing is known any more. */
 void jit_names_forget_ended(struct jit_names *names);

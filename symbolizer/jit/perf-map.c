@@ -216,7 +216,7 @@ int perf_map_read(struct perf_map *map, int fd, uint64_t most)
 	return r < 0 || map->is_behind ? r : note_reading(map, begun);
 }
 
-static bool tell_piece(const struct perf_map *map, size_t number, struct perf_map_entry *ret)
+static bool report_piece(const struct perf_map *map, size_t number, struct perf_map_entry *ret)
 {
 	const struct code_piece *piece;
 
@@ -258,5 +258,5 @@ bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t tim
 	if (then == CODE_HISTORY_NONE ||
 	    (then != before && code_history_find(&map->code, then, address) != CODE_HISTORY_NONE))
 		return false; /* something else was there, nobody knows until when */
-	return tell_piece(map, then, ret);
+	return report_piece(map, then, ret);
 }

@@ -32,8 +32,8 @@ enum {
 struct recording {
 	struct stage stage; /* for its counters */
 	struct identity identity;
-	struct image_files files;
-	struct tables tables;
+	struct elf_cache files;
+	struct table_store tables;
 	struct engine_table *table;
 	struct engine_dwfl *dwfl;
 	struct wire_sample *samples;
@@ -111,11 +111,11 @@ static int load(struct recording *recording, const char *path)
 	recording->stage.program = &program;
 	r = read_all(recording, bytes, status.st_size);
 	if (r == 0)
-		r = image_files_init(&recording->files, &recording->stage,
-				     &recording->identity.images, &recording->hello);
+		r = elf_cache_init(&recording->files, &recording->stage,
+				   &recording->identity.images, &recording->hello);
 	if (r < 0)
 		return r;
-	tables_init(&recording->tables, &recording->files, &no_cache, TABLES_WAIT);
+	table_store_init(&recording->tables, &recording->files, &no_cache, TABLE_STORE_WAIT);
 	r = engine_table_new(&recording->tables, &recording->table);
 	if (r == 0)
 		r = engine_dwfl_new(&recording->files, &recording->dwfl);

@@ -53,15 +53,15 @@ static int handle_image(struct stage *stage, void *data, const void *view)
 	return r < 0 ? r : wire_writer_flush(&stage->writer); /* the bytes are used again */
 }
 
-static int leave_out(struct stage *stage, void *data, const void *view)
+static int skip(struct stage *stage, void *data, const void *view)
 {
 	return STAGE_CONSUMED;
 }
 
 static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_image, handle_image },
-	{ WIRE_RECORD_image_state, leave_out },
-	{ WIRE_RECORD_file, leave_out },
+	{ WIRE_RECORD_image_state, skip },
+	{ WIRE_RECORD_file, skip },
 	{ 0 },
 };
 

@@ -132,6 +132,6 @@ static inline void fuzz_source(const struct stage_program *program, void *state,
 	fuzz_check_stream(&out);
 	program->deinit(state);
 	wire_writer_deinit(&stage.writer);
-	counters_deinit(&stage.own_counters);
+	counters_deinit(&stage.run_counters);
 	counters_deinit(&stage.counters);
 }

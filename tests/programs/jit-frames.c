@@ -64,9 +64,9 @@ static void make(unsigned char *at, const unsigned char *code, size_t size, cons
 
 	memcpy(at, code, size);
 	if (is_dump)
-		dump_tell(out, at, code, size, name, index++);
+		dump_report(out, at, code, size, name, index++);
 	else
-		map_tell(out, at, size, name);
+		map_report(out, at, size, name);
 	fflush(out);
 }
 

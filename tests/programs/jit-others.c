@@ -16,7 +16,7 @@
 
 #include "jit-told.h"
 
-enum { TOLD = 0, UNTOLD = 64, LOOPS = 400000000 };
+enum { REPORTED = 0, UNREPORTED = 64, LOOPS = 400000000 };
 
 static FILE *out;
 static unsigned char *code;
@@ -38,9 +38,9 @@ static void begin_dump(const char *path)
 	dump_begin(out);
 }
 
-static void tell(const unsigned char *at, const char *name)
+static void report(const unsigned char *at, const char *name)
 {
-	dump_tell(out, at, spin, sizeof(spin), name, 0);
+	dump_report(out, at, spin, sizeof(spin), name, 0);
 	fflush(out);
 }
 
@@ -51,8 +51,8 @@ static void make_code(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (code == MAP_FAILED)
 		err(1, "mmap");
-	memcpy(code + TOLD, spin, sizeof(spin));
-	memcpy(code + UNTOLD, spin, sizeof(spin));
+	memcpy(code + REPORTED, spin, sizeof(spin));
+	memcpy(code + UNREPORTED, spin, sizeof(spin));
 }
 
 __attribute__((noinline)) static void run(const unsigned char *at, const char *thread)
@@ -77,21 +77,21 @@ static void await(int fd)
 static void run_child(int from_parent, int to_parent)
 {
 	await(from_parent); /* that has told of UNTOLD */
-	tell(code + TOLD, "child");
+	report(code + REPORTED, "child");
 	if (write(to_parent, "", 1) != 1)
 		err(1, "write");
-	run(code + TOLD, "child");
-	run(code + UNTOLD, "nameless");
+	run(code + REPORTED, "child");
+	run(code + UNREPORTED, "nameless");
 }
 
 static void run_parent(int from_child, int to_child)
 {
-	tell(code + TOLD, "parent");
-	tell(code + UNTOLD, "untold");
+	report(code + REPORTED, "parent");
+	report(code + UNREPORTED, "untold");
 	if (write(to_child, "", 1) != 1)
 		err(1, "write");
 	await(from_child); /* that has told of TOLD */
-	run(code + TOLD, "parent");
+	run(code + REPORTED, "parent");
 }
 
 static void run_both(void)
@@ -129,16 +129,16 @@ int main(int argc, char **argv)
 	make_code();
 	if (!strcmp(argv[1], "executed")) {
 		map_dump(path);
-		run(code + TOLD, "nameless");
+		run(code + REPORTED, "nameless");
 		return 0;
 	}
 	begin_dump(path);
-	tell(code + TOLD, "parent");
+	report(code + REPORTED, "parent");
 	if (!strcmp(argv[1], "fork")) {
 		run_both();
 		return 0;
 	}
-	run(code + TOLD, "parent");
+	run(code + REPORTED, "parent");
 	execl("/proc/self/exe", argv[0], "executed", argv[2], NULL);
 	err(1, "exec");
 }

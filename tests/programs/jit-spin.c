@@ -23,7 +23,7 @@ enum { SLOT = 64, FUNCTIONS_MAX = PAGE / SLOT, LOOPS_A_ROUND = 2000000 };
 static FILE *out;
 static bool is_dump;
 
-static void tell_all_of(const char *path)
+static void report_all_of(const char *path)
 {
 	FILE *file = fopen(path, "re");
 	char text[BUFSIZ];
@@ -36,12 +36,12 @@ static void tell_all_of(const char *path)
 	fclose(file);
 }
 
-static void tell(const unsigned char *at, const char *name, uint64_t index)
+static void report(const unsigned char *at, const char *name, uint64_t index)
 {
 	if (is_dump)
-		dump_tell(out, at, spin, sizeof(spin), name, index);
+		dump_report(out, at, spin, sizeof(spin), name, index);
 	else
-		map_tell(out, at, sizeof(spin), name);
+		map_report(out, at, sizeof(spin), name);
 }
 
 __attribute__((noinline)) static void run(const unsigned char *at, long rounds)
@@ -97,14 +97,14 @@ int main(int argc, char **argv)
 	if (is_dump)
 		dump_begin(out);
 	if (argc > 7)
-		tell_all_of(argv[7]);
+		report_all_of(argv[7]);
 	for (int i = 0; i < FUNCTIONS_MAX / 4; i++) {
 		unsigned char *at = strcmp(argv[3], "apart") ? code : code + i * SLOT;
 
 		snprintf(text, sizeof(text), "made-%d", strcmp(argv[3], "turns") ? i : i % 2);
 		prctl(PR_SET_NAME, text);
 		memcpy(at + writable, spin, sizeof(spin));
-		tell(at, text, i);
+		report(at, text, i);
 		if (!strcmp(argv[2], "prompt"))
 			fflush(out);
 		run(at, atol(argv[5]));

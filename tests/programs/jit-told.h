@@ -68,8 +68,8 @@ static inline void dump_begin(FILE *out)
 	dump_map(fileno(out));
 }
 
-static inline void dump_tell(FILE *out, const unsigned char *at, const void *code, size_t size,
-			     const char *name, uint64_t index)
+static inline void dump_report(FILE *out, const unsigned char *at, const void *code, size_t size,
+			       const char *name, uint64_t index)
 {
 	struct dump_load load = {
 		.record_size = sizeof(load) + strlen(name) + 1 + size,
@@ -87,7 +87,7 @@ static inline void dump_tell(FILE *out, const unsigned char *at, const void *cod
 	fwrite(code, size, 1, out);
 }
 
-static inline void map_tell(FILE *out, const unsigned char *at, size_t size, const char *name)
+static inline void map_report(FILE *out, const unsigned char *at, size_t size, const char *name)
 {
 	fprintf(out, "%lx %zx %s\n", (unsigned long)(uintptr_t)at, size, name);
 }

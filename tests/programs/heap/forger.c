@@ -82,7 +82,7 @@ static int forge(struct heap_region *region, struct heap_ring *ring, const char 
 	else if (!strcmp(way, "ahead"))
 		__atomic_store_n(&ring->head, UINT64_MAX, __ATOMIC_RELEASE);
 	else if (!strcmp(way, "unheard"))
-		__atomic_store_n(&region->n_unheard, UINT64_MAX, __ATOMIC_RELEASE);
+		__atomic_store_n(&region->n_unrecorded, UINT64_MAX, __ATOMIC_RELEASE);
 	else if (!strcmp(way, "nested"))
 		__atomic_store_n(&ring->n_nested, HEAP_LOST_MAX + 1, __ATOMIC_RELEASE);
 	else if (!strcmp(way, "count"))

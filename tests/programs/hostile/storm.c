@@ -20,7 +20,7 @@
 
 #define AT ((char *)0x10000000)
 
-enum { PAGE = 4096, TOLD = PROT_READ | PROT_EXEC };
+enum { PAGE = 4096, REPORTED = PROT_READ | PROT_EXEC };
 
 static int ours, others; /* two files */
 
@@ -32,30 +32,30 @@ static void map(int fd, int protection)
 
 static void do_mmap(void)
 {
-	map(ours, TOLD);
+	map(ours, REPORTED);
 }
 
 static void do_turns(void)
 {
-	map(ours, TOLD);
-	map(others, TOLD);
+	map(ours, REPORTED);
+	map(others, REPORTED);
 }
 
 static void do_protect(void)
 {
 	mprotect(AT, PAGE, PROT_READ);
-	mprotect(AT, PAGE, TOLD);
+	mprotect(AT, PAGE, REPORTED);
 }
 
 static void do_remap(void)
 {
-	map(ours, TOLD);
+	map(ours, REPORTED);
 	mremap(AT, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, AT + 16 * PAGE);
 }
 
 static void do_anonymous(void)
 {
-	if (mmap(AT, PAGE, TOLD, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (mmap(AT, PAGE, REPORTED, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		abort();
 }
 
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 		if (fork() == 0)
 			break;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	map(ours, TOLD);
+	map(ours, REPORTED);
 	while (time(NULL) < end)
 		for (int i = 0; i < 100; i++)
 			run();

@@ -30,7 +30,7 @@ static uint64_t slot_at(uint64_t i)
 	return (uint64_t)(uintptr_t)code + i % SLOTS * SLOT;
 }
 
-static void tell_lines(FILE *file, uint64_t size)
+static void report_lines(FILE *file, uint64_t size)
 {
 	uint64_t total = 0;
 
@@ -39,7 +39,7 @@ static void tell_lines(FILE *file, uint64_t size)
 			fprintf(file, "%lx 10 f%lx\n", (unsigned long)slot_at(i), (unsigned long)i);
 }
 
-static void tell_names(FILE *file, uint64_t size)
+static void report_names(FILE *file, uint64_t size)
 {
 	static char name[MIB];
 
@@ -48,7 +48,7 @@ static void tell_names(FILE *file, uint64_t size)
 		fprintf(file, "%lx 10 %s\n", (unsigned long)slot_at(i), name);
 }
 
-static void tell_dump(FILE *file, uint64_t size)
+static void report_dump(FILE *file, uint64_t size)
 {
 	struct {
 		uint32_t magic, version, size, machine, padding, pid;
@@ -73,16 +73,16 @@ static void tell_dump(FILE *file, uint64_t size)
 	}
 }
 
-static void write_file(const char *name, void (*tell)(FILE *file, uint64_t size), uint64_t size)
+static void write_file(const char *name, void (*report)(FILE *file, uint64_t size), uint64_t size)
 {
 	FILE *file = fopen(name, "we");
 
 	if (!file)
 		err(1, "%s", name);
-	if (tell)
-		tell(file, size);
+	if (report)
+		report(file, size);
 	fclose(file);
-	if (!tell && truncate(name, size) < 0)
+	if (!report && truncate(name, size) < 0)
 		err(1, "%s", name);
 }
 
@@ -108,16 +108,16 @@ static void begin_change(const char *how, uint64_t size)
 	_exit(0);
 }
 
-static void tell(const char *how, uint64_t size)
+static void report(const char *how, uint64_t size)
 {
 	if (strcmp(how, "names") == 0)
-		write_file(path, tell_names, size);
+		write_file(path, report_names, size);
 	else if (strcmp(how, "line") == 0)
 		write_file(path, NULL, size);
 	else if (strcmp(how, "dump") == 0)
-		write_file(path, tell_dump, size);
+		write_file(path, report_dump, size);
 	else
-		write_file(path, tell_lines, size);
+		write_file(path, report_lines, size);
 	if (strcmp(how, "dump") == 0) {
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -125,7 +125,7 @@ static void tell(const char *how, uint64_t size)
 			err(1, "%s", path);
 	}
 	if (strcmp(how, "replaced") == 0)
-		write_file(other, tell_lines, size);
+		write_file(other, report_lines, size);
 	if (strcmp(how, "replaced") == 0 || strcmp(how, "cut") == 0)
 		begin_change(how, size);
 }
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path),
 		 strcmp(argv[1], "dump") ? "/tmp/perf-%d.map" : "/tmp/jit-%d.dump", getpid());
 	snprintf(other, sizeof(other), "/tmp/telling-%d", getpid());
-	tell(argv[1], strtoull(argv[2], NULL, 10) * MIB);
+	report(argv[1], strtoull(argv[2], NULL, 10) * MIB);
 	if (puts("ready") < 0 || fflush(stdout))
 		err(1, "stdout");
 	end = clock() + atof(argv[3]) * CLOCKS_PER_SEC;

@@ -27,12 +27,12 @@ static LINK void upgrade(const char *path)
 }
 
 /* Tells by the pipe that it has the library, and uses it. */
-static void use_old(const char *path, long rounds, int told)
+static void use_old(const char *path, long rounds, int reported)
 {
 	void *library = open_library(path);
 
 	prctl(PR_SET_NAME, "old");
-	check(write(told, "", 1) == 1, "write");
+	check(write(reported, "", 1) == 1, "write");
 	use_left(path, rounds);
 	dlclose(library);
 	_exit(0);
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	long rounds = rounds_of(argc, argv);
 	char path[PATH_MAX], byte;
 	pid_t old, new;
-	int told[2];
+	int reported[2];
 
 	strcpy(path, beside("library.so"));
 	if (argc > 2) {
@@ -52,11 +52,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	copy_file(beside("libleft.so"), path);
-	check(pipe2(told, O_CLOEXEC) == 0, "pipe");
+	check(pipe2(reported, O_CLOEXEC) == 0, "pipe");
 	old = fork();
 	if (old == 0)
-		use_old(path, rounds / 2, told[1]);
-	check(read(told[0], &byte, 1) == 1, "read");
+		use_old(path, rounds / 2, reported[1]);
+	check(read(reported[0], &byte, 1) == 1, "read");
 	upgrade(path);
 	snprintf(path, sizeof(path), "%ld", rounds / 2);
 	new = fork();
