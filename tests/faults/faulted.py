@@ -102,11 +102,11 @@ def stages(directory):
         Stage("capture-sink", OFF, "unnamed.syscap", stdin=unwound, out="unnamed.syscap"),
         Stage("capture-sink", OFF, "told.syscap", stdin=symbolized, out="told.syscap", verbosity=()),
         *[Stage("capture-sink", OFF, f"out.{name}", stdin=symbolized, out=f"out.{name}")
-          for name in ("syscap", "html", "folded", "pb.gz", "speedscope.json", "firefox.json", "otlp")],
+          for name in pipeline.FORMATS],
         *[Stage("capture-sink", OFF, f"heap.{name}", stdin=heap, out=f"heap.{name}")
           for name in ("syscap", "html", "folded", "pb.gz", "otlp")],
         *[Stage("capture-sink", OFF, f"waits.{name}", stdin=waits, out=f"waits.{name}")
-          for name in ("syscap", "html", "pb.gz", "speedscope.json", "firefox.json", "otlp")],
+          for name in pipeline.FORMATS if name != "folded"],
         Stage("capture-sink", OFF, "woken.syscap", stdin=woken, out="woken.syscap"),
         Stage("capture-source", OFF, waits_capture),
         Stage("capture-source", OFF, capture),

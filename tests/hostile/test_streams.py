@@ -19,7 +19,6 @@ SHORT = 1_000_000
 # Those that were found to be worst, in their whole length.
 WORST = ("heaps-that-end-beside-many-blocks", "heaps-of-one-block", "a-heap-at-the-end-of-time",
          "inlined-calls-in-deep-stacks", "one-file-as-many-images")
-FORMATS = "html", "syscap", "otlp", "pb.gz", "folded", "speedscope.json"
 N_COPIES, STRINGS = 60, 20 << 20  # bytes of names: together more than a stage may have
 
 
@@ -47,7 +46,7 @@ class Streams(pipeline.PipelineTest):
         self.run_limited(stream, "live-unwinder", "-q", out=unwound)
         self.run_limited(unwound, "symbolizer", "-q", out=named)
         self.run_limited(named, "frame-dump", "--summary")
-        for ending in FORMATS:
+        for ending in pipeline.FORMATS:
             out = self.directory / f"out.{ending}"
             self.run_limited(named, "capture-sink", "-q", "--force", out)
             out.unlink()

@@ -23,7 +23,6 @@ BUILD = Path(os.environ["STACKPIPE_BUILD"])
 FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
 INLINED_SPIN = BUILD / "tests" / "pipeline" / "inlined-spin"
 INTERPRETER = [sys.executable, "-c", "sum(i * i for i in range(3000000))"]
-FORMATS = ["folded", "pb.gz", "otlp", "speedscope.json", "firefox.json", "html", "syscap"]
 OTLP_READER = ["/usr/bin/python3", SOURCE / "otlp.py", FETCHED / "opentelemetry-proto.deb"]
 
 
@@ -36,7 +35,7 @@ class Formats(pipeline.RecordingTest):
     def setUp(self):
         super().setUp()
         self.stream = self.directory / "named.stream"
-        self.files = {name: self.directory / f"out.{name}" for name in FORMATS}
+        self.files = {name: self.directory / f"out.{name}" for name in pipeline.FORMATS}
 
     def write_all(self, *command):
         self.command = command

@@ -5,6 +5,7 @@ import ctypes
 import functools
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -19,6 +20,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", TOP / "build"))
 CHAIN = BUILD / "tests" / "pipeline" / "chain"
+FORMATS = tuple(re.findall(r'^\t(?:FIRST|NEXT|LAST)\(\w+, "([^"]+)"\)', (TOP / "formats" / "format-list.h").read_text(), re.M))
 SMALL_STREAM = TOP / "tests" / "data" / "small.stream"  # 66 KB, with all that it needs
 PATIENCE_S = 30  # what takes longer hangs
 MESON_SKIPPED = 77

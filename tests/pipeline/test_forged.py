@@ -16,7 +16,6 @@ LOST, LOST_SAMPLES = 2, 13  # of perf's
 STREAM_LOST, HEAP_LOST = 18, 27
 MORE_STACKS = 17
 SAID = "more than can be counted"
-FORMATS = "syscap", "html", "folded", "pb.gz", "speedscope.json", "firefox.json", "otlp"
 
 
 def count(value, name="kernel-lost", stage="perf-source"):
@@ -68,7 +67,7 @@ class Forged(pipeline.PipelineTest):
                 self.assertEqual((told["is_whole"], told["lost"]), (False, MOST))
 
     def test_losses_of_a_stream_in_each_format(self):
-        for name in FORMATS:
+        for name in pipeline.FORMATS:
             with self.subTest(format=name):
                 self.assert_says_so(self.sink([*self.records, count(MOST - 5), count(7)], f"out.{name}"))
 

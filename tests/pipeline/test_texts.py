@@ -16,7 +16,6 @@ from streams import make_record, numbers, string
 # Colours a terminal, ends a line, turns around what follows, and is no character.
 HOSTILE = "x\x1b[31m\u202ey\u2028z\u200b\U000e0041".encode() + b"\xff"
 SHOWN = r"x\u{1b}[31m\u{202e}y\u{2028}z\u{200b}\u{e0041}\x{ff}"
-FORMATS = "folded", "html", "pb.gz", "speedscope.json", "firefox.json", "otlp", "syscap"
 HELLO_EVENT_AT = 8 + 13 * 8 + 104  # behind the numbers and the image server
 TEXT_SIZES = 64, 64  # of the event and the host
 MESSAGE, STATS, COUNT, THREAD, CGROUP, MARK = 5, 3, 4, 9, 31, 37
