@@ -25,7 +25,7 @@ N_COPIES, STRINGS = 60, 20 << 20  # bytes of names: together more than a stage m
 class Streams(pipeline.PipelineTest):
     def limit(self, size):
         def apply():
-            seconds = max(SECONDS_A_MEGABYTE * size // 1_000_000, 2)
+            seconds = max(SECONDS_A_MEGABYTE * size // 1_000_000, SECONDS_A_MEGABYTE)
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES_MAX, ADDRESSES_MAX))
         return apply
