@@ -259,7 +259,7 @@ static void test_a_patch_overwrites_and_adds_nothing(void **state)
 }
 
 /* Standard output that was opened for appending (>>), as a shell does: pwrite(2) appends there. */
-static void test_a_patch_adds_nothing_to_a_file_that_is_appended_to(void **state)
+static void test_a_patch_of_an_appended_file_adds_nothing(void **state)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), kept;
 	struct output output;
@@ -301,7 +301,7 @@ static void test_standard_output_stays_open(void **state)
 }
 
 /* Every place within a unit where a file system may stop. */
-static void test_a_file_over_its_limit_ends_behind_a_whole_unit(void **state)
+static void test_a_file_over_its_limit_ends_at_a_whole_unit(void **state)
 {
 	static const rlim_t limits[] = {
 		1, UNIT - 1, UNIT, UNIT + 1, 5 * UNIT + 7, OUTPUT_BUFFER, OUTPUT_BUFFER + 1, 1234567
@@ -530,9 +530,9 @@ int main(void)
 		TEST(test_a_directory_is_not_replaced),
 		TEST(test_a_fifo_is_written_to),
 		TEST(test_a_patch_overwrites_and_adds_nothing),
-		TEST(test_a_patch_adds_nothing_to_a_file_that_is_appended_to),
+		TEST(test_a_patch_of_an_appended_file_adds_nothing),
 		TEST(test_standard_output_stays_open),
-		TEST(test_a_file_over_its_limit_ends_behind_a_whole_unit),
+		TEST(test_a_file_over_its_limit_ends_at_a_whole_unit),
 		TEST(test_a_full_file_system_leaves_whole_units),
 		TEST(test_an_error_of_a_device_is_emitted),
 		TEST(test_what_cannot_be_removed_is_not_replaced),

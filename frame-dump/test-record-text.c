@@ -161,7 +161,7 @@ static void test_every_type_is_one_line(void **state)
 	}
 }
 
-static void test_a_type_that_is_not_known_is_reported_all_the_same(void **state)
+static void test_unknown_record_types_are_printed(void **state)
 {
 	struct wire_header header = { 16, 200, 0 };
 	struct wire_raw raw = { .header = &header };
@@ -184,7 +184,7 @@ int main(void)
 		cmocka_unit_test(test_arrays),
 		cmocka_unit_test(test_fixed_texts_end_at_their_size),
 		cmocka_unit_test(test_every_type_is_one_line),
-		cmocka_unit_test(test_a_type_that_is_not_known_is_reported_all_the_same),
+		cmocka_unit_test(test_unknown_record_types_are_printed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

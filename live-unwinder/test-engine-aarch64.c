@@ -156,7 +156,7 @@ static void test_the_frame_pointer_is_x29(void **state)
 	ASSERT_STACK(COMPLETE, in(RECORD), in(BY_FP), in(BOTTOM));
 }
 
-static void test_other_registers_are_known_of_the_sampled_frame(void **state)
+static void test_the_sampled_frame_has_all_its_registers(void **state)
 {
 	sample_at(in(BY_X19));
 	registers[X19] = address_of_word(6);
@@ -184,7 +184,7 @@ static void give_signal_frame(void)
 	world.tables.user_rules = &user_rules;
 }
 
-static void test_what_a_signal_interrupted_has_all_its_registers(void **state)
+static void test_an_interrupted_frame_has_all_registers(void **state)
 {
 	enum { AT = 312 / 8, MAIN = 100 };
 
@@ -244,8 +244,8 @@ int main(void)
 		TEST(test_a_leaf_has_its_return_address_in_a_register),
 		TEST(test_records_lie_at_the_bottom_of_frames),
 		TEST(test_the_frame_pointer_is_x29),
-		TEST(test_other_registers_are_known_of_the_sampled_frame),
-		TEST(test_what_a_signal_interrupted_has_all_its_registers),
+		TEST(test_the_sampled_frame_has_all_its_registers),
+		TEST(test_an_interrupted_frame_has_all_registers),
 		TEST(test_return_addresses_lose_their_signature),
 		TEST(test_what_tables_cannot_follow_ends_there),
 		TEST(test_a_cut_stack_ends_truncated),

@@ -36,7 +36,7 @@ static void test_memory_without_a_file_by_the_frame_pointer(void **state)
 }
 
 /* The frame pointer that the code left alone is its caller's. */
-static void test_memory_without_a_file_gives_the_frame_pointer_back(void **state)
+static void test_anonymous_code_restores_the_frame_pointer(void **state)
 {
 	add_jit();
 	SAMPLE(SECOND_START + 8, address_of_word(3), in(FP), 0, 0, in(BOTTOM));
@@ -44,7 +44,7 @@ static void test_memory_without_a_file_gives_the_frame_pointer_back(void **state
 	ASSERT_STACK(UNPROVED, SECOND_START + 8, in(FP), in(BOTTOM));
 }
 
-static void test_a_frame_pointer_that_leads_out_of_the_stack_or_to_no_code(void **state)
+static void test_frame_pointers_must_lead_to_stack_and_code(void **state)
 {
 	const uint64_t wrong[] = { 0,
 				   8,
@@ -102,7 +102,7 @@ static void test_a_rule_that_a_person_gave_where_there_is_none(void **state)
 	assert_true(answer.contradicts_cfi);
 }
 
-static void test_a_rule_that_a_person_gave_is_believed_before_the_file(void **state)
+static void test_user_rules_come_before_the_file(void **state)
 {
 	give(SP_16, "cfa=rsp+24 ra=cfa-8");
 	SAMPLE(in(PLAIN), in(SP_16), in(PLAIN), 0, in(BOTTOM));
@@ -117,14 +117,14 @@ static void test_a_person_may_say_that_there_is_no_caller(void **state)
 	ASSERT_STACK(COMPLETE, in(PLAIN));
 }
 
-static void test_what_only_elfutils_knows_ends_behind_a_rule_of_a_person(void **state)
+static void test_elfutils_answers_end_after_a_user_rule(void **state)
 {
 	give(PLAIN, "cfa=rsp+8 ra=cfa-8");
 	SAMPLE(in(PLAIN), in(FALLBACK), in(BOTTOM));
 	ASSERT_STACK(BAD_UNWIND_INFO, in(PLAIN), in(FALLBACK));
 }
 
-static void test_elfutils_does_not_go_on_where_a_person_has_a_rule(void **state)
+static void test_elfutils_stops_at_a_user_rule(void **state)
 {
 	give(SP_16, "cfa=rsp+24 ra=cfa-8");
 	SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
@@ -179,7 +179,7 @@ static void test_an_image_that_the_stream_has_not_reported(void **state)
 	assert_null(answer.failed_image);
 }
 
-static void test_a_sample_in_memory_without_a_file_is_one_frame(void **state)
+static void test_a_sample_in_anonymous_memory_is_one_frame(void **state)
 {
 	add_image(&world, SECOND, WIRE_image_kind_ANONYMOUS, "//anon");
 	add_mapping(&world, process, SECOND, SECOND_START, 0x1000, 0);
@@ -292,19 +292,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_memory_without_a_file),
 		TEST(test_memory_without_a_file_by_the_frame_pointer),
-		TEST(test_memory_without_a_file_gives_the_frame_pointer_back),
-		TEST(test_a_frame_pointer_that_leads_out_of_the_stack_or_to_no_code),
+		TEST(test_anonymous_code_restores_the_frame_pointer),
+		TEST(test_frame_pointers_must_lead_to_stack_and_code),
 		TEST(test_frame_pointers_that_go_down_lead_nowhere),
 		TEST(test_a_rule_that_a_person_gave_where_there_is_none),
-		TEST(test_a_rule_that_a_person_gave_is_believed_before_the_file),
+		TEST(test_user_rules_come_before_the_file),
 		TEST(test_a_person_may_say_that_there_is_no_caller),
-		TEST(test_what_only_elfutils_knows_ends_behind_a_rule_of_a_person),
-		TEST(test_elfutils_does_not_go_on_where_a_person_has_a_rule),
+		TEST(test_elfutils_answers_end_after_a_user_rule),
+		TEST(test_elfutils_stops_at_a_user_rule),
 		TEST(test_elfutils_is_not_cut_elsewhere),
 		TEST(test_a_file_that_is_not_there),
 		TEST(test_an_image_that_is_no_elf_file),
 		TEST(test_an_image_that_the_stream_has_not_reported),
-		TEST(test_a_sample_in_memory_without_a_file_is_one_frame),
+		TEST(test_a_sample_in_anonymous_memory_is_one_frame),
 		TEST(test_an_image_that_is_undecided_is_asked_for_again),
 		TEST(test_several_images_in_one_stack),
 		TEST(test_several_mappings_of_one_image),

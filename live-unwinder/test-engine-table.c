@@ -92,7 +92,7 @@ static void test_a_realigned_frame_before_it_is_left(void **state)
 }
 
 /* Unless the code was seen to pop it: elfutils takes the word there for it. */
-static void test_a_realigned_frame_without_its_place_has_no_frame_pointer(void **state)
+static void test_an_unplaced_realigned_frame_has_no_fp(void **state)
 {
 	SAMPLE(in(LEAVING), 0, in(FP), 0, address_of_word(6), in(FP), 0, 0, in(BOTTOM));
 	set_register(RBP, address_of_word(3));
@@ -115,13 +115,13 @@ static void test_a_stub_has_pushed_a_word_from_its_limit_on(void **state)
 }
 
 /* Called from it or not: a return address is compared as it is, not one less. */
-static void test_a_stub_that_has_called_is_judged_by_its_return_address(void **state)
+static void test_a_plt_stub_is_checked_by_its_return_address(void **state)
 {
 	SAMPLE(in(PLAIN), start_of(PLT) + MADE_BEHIND_LATE, in(PLAIN), in(BOTTOM));
 	ASSERT_STACK(COMPLETE, in(PLAIN), start_of(PLT) + MADE_BEHIND_LATE, in(BOTTOM));
 }
 
-static void test_what_returns_behind_no_call_is_none_of_the_stack(void **state)
+static void test_a_return_address_must_follow_a_call(void **state)
 {
 	SAMPLE(in(PLAIN), in(SP_16), 0, start_of(SP_16) + MADE_BEHIND_NONE, 0, in(BOTTOM));
 	ASSERT_STACK(BAD_UNWIND_INFO, in(PLAIN), in(SP_16));
@@ -147,7 +147,7 @@ static void test_what_a_signal_interrupted_is_exact(void **state)
 }
 
 /* One less would be in the function before, which has a caller. */
-static void test_what_a_signal_interrupted_is_looked_up_where_it_is(void **state)
+static void test_an_interrupted_pc_is_looked_up_exactly(void **state)
 {
 	SAMPLE(in(PLAIN), in(SIGNAL), address_of_word(4), start_of(BOTTOM), 0);
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SIGNAL), start_of(BOTTOM));
@@ -155,7 +155,7 @@ static void test_what_a_signal_interrupted_is_looked_up_where_it_is(void **state
 
 /* The last instruction was a call that never returns: behind it is another function. */
 /* R10 is among what the kernel has saved. */
-static void test_what_a_signal_interrupted_has_all_its_registers(void **state)
+static void test_an_interrupted_frame_has_all_registers(void **state)
 {
 	enum { R10_AT = 56 / 8, RBP_AT = 120 / 8, RSP_AT = 160 / 8, RIP_AT = 168 / 8, MAIN = 24 };
 
@@ -170,7 +170,7 @@ static void test_what_a_signal_interrupted_has_all_its_registers(void **state)
 	ASSERT_STACK(COMPLETE, in(KERNEL_SIGNAL), in(BY_R10), in(BOTTOM));
 }
 
-static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
+static void test_samples_older_than_the_file_are_not_unwound(void **state)
 {
 	struct image *written = image_table_find(&world.identity.images, IMAGE);
 	struct stored_table *entry;
@@ -200,7 +200,7 @@ static void test_a_sample_that_is_older_than_the_content_of_a_file(void **state)
 }
 
 /* What has no time, or one of all bits, is older than nothing. */
-static void test_a_sample_of_any_time_of_a_file_that_was_not_written_to(void **state)
+static void test_an_unwritten_file_serves_samples_of_any_time(void **state)
 {
 	static const uint64_t times[] = { 0, 1, TABLE_STORE_WRITTEN_WITHIN_NS, UINT64_MAX - 1,
 					  UINT64_MAX };
@@ -219,7 +219,7 @@ static void test_a_return_address_is_looked_up_at_its_call(void **state)
 	ASSERT_STACK(COMPLETE, in(PLAIN), start_of(AFTER_BOTTOM));
 }
 
-static void test_the_sampled_instruction_is_looked_up_where_it_is(void **state)
+static void test_the_sampled_pc_is_looked_up_exactly(void **state)
 {
 	SAMPLE(start_of(BOTTOM), in(PLAIN));
 	ASSERT_STACK(COMPLETE, start_of(BOTTOM));
@@ -232,14 +232,14 @@ static void test_a_return_address_in_a_register(void **state)
 	ASSERT_STACK(COMPLETE, in(RA_RBX), in(BOTTOM));
 }
 
-static void test_a_return_address_in_a_register_of_another_frame_is_not_known(void **state)
+static void test_registers_are_unknown_in_outer_frames(void **state)
 {
 	SAMPLE(in(PLAIN), in(RA_RBX));
 	set_register(RBX, in(BOTTOM));
 	assert_int_equal(unwind(), ENGINE_TABLE_E_REGISTER);
 }
 
-static void test_an_undefined_return_address_completes_an_empty_stack(void **state)
+static void test_undefined_return_address_needs_no_stack(void **state)
 {
 	sample_at(in(BOTTOM), NULL, 0);
 	ASSERT_STACK(COMPLETE, in(BOTTOM));
@@ -252,7 +252,7 @@ static void test_a_frame_pointer_in_a_register(void **state)
 	ASSERT_STACK(COMPLETE, in(FP_RBX), in(FP), in(BOTTOM));
 }
 
-static void test_a_frame_pointer_in_a_register_of_another_frame_is_not_known(void **state)
+static void test_an_fp_in_a_register_is_lost_in_outer_frames(void **state)
 {
 	SAMPLE(in(PLAIN), in(FP_RBX), in(FP));
 	assert_int_equal(unwind(), ENGINE_TABLE_E_REGISTER);
@@ -264,7 +264,7 @@ static void test_a_frame_pointer_below_the_capture_is_no_error(void **state)
 	ASSERT_STACK(COMPLETE, in(LATE), in(SP_16), in(BOTTOM));
 }
 
-static void test_a_frame_pointer_below_the_capture_that_is_needed_is_cut(void **state)
+static void test_a_needed_fp_below_the_capture_cuts(void **state)
 {
 	SAMPLE(in(LATE), in(FP), 0, in(BOTTOM), 0);
 	set_register(RBP, address_of_word(1)); /* the function's own, not the caller's any more */
@@ -272,14 +272,14 @@ static void test_a_frame_pointer_below_the_capture_that_is_needed_is_cut(void **
 	assert_ptr_equal(answer.failed_image, made_image());
 }
 
-static void test_an_undefined_frame_pointer_that_is_needed_is_cut(void **state)
+static void test_a_needed_undefined_fp_cuts(void **state)
 {
 	SAMPLE(in(NO_FP), in(FP), 0, in(BOTTOM), 0);
 	set_register(RBP, address_of_word(1));
 	ASSERT_STACK(TRUNCATED, in(NO_FP), in(FP));
 }
 
-static void test_a_saved_cfa_at_an_unknown_frame_pointer_is_cut(void **state)
+static void test_a_cfa_saved_at_an_unknown_fp_cuts(void **state)
 {
 	SAMPLE(in(NO_FP), in(AT_FP), address_of_word(3), in(BOTTOM)); /* rbp is not the one */
 	set_register(RBP, address_of_word(2));
@@ -333,7 +333,7 @@ static void test_a_stack_that_ends_within_a_page_was_cut(void **state)
 	ASSERT_STACK(TRUNCATED, in(PLAIN), in(SP_16));
 }
 
-static void test_what_a_signal_has_interrupted_is_on_another_stack(void **state)
+static void test_a_signal_may_interrupt_another_stack(void **state)
 {
 	uint64_t words[WORDS] = { [WORDS - 3] = address_of_word(WORDS), in(PLAIN), 0 };
 
@@ -345,7 +345,7 @@ static void test_what_a_signal_has_interrupted_is_on_another_stack(void **state)
 }
 
 /* As when a handler runs on a stack of its own: what it interrupted was not captured. */
-static void test_the_stack_of_a_handler_is_not_the_one_it_interrupted(void **state)
+static void test_a_handler_may_have_its_own_stack(void **state)
 {
 	const uint64_t interrupted = stack_start + (1ULL << 40);
 
@@ -368,14 +368,14 @@ static void test_a_stack_near_a_file_is_left_to_others(void **state)
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
-static void test_a_return_address_at_no_user_address_is_left_to_others(void **state)
+static void test_a_kernel_return_address_is_left_to_elfutils(void **state)
 {
 	SAMPLE(in(FP), in(BOTTOM));
 	set_register(RBP, UINT64_MAX - 64);
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
-static void test_a_stack_pointer_that_is_no_user_address_is_left_to_others(void **state)
+static void test_a_kernel_sp_is_left_to_elfutils(void **state)
 {
 	sample_at(in(PLAIN), NULL, 0);
 	set_register(RSP, UINT64_MAX - 63);
@@ -455,7 +455,7 @@ static void test_no_information(void **state)
 	assert_ptr_equal(answer.failed_image, made_image());
 }
 
-static void test_where_the_kernel_starts_a_process_a_stack_is_complete(void **state)
+static void test_a_stack_is_complete_at_the_entry_point(void **state)
 {
 	SAMPLE(in(PLAIN), in(GAP), 1, address_of_word(4), 0, 0);
 	assert_int_equal(address_of_word(1) % 16, 8); /* not aligned: it is no such place */
@@ -480,39 +480,39 @@ int main(void)
 		TEST(test_a_saved_cfa_near_a_file_is_left_to_others),
 		TEST(test_a_realigned_frame),
 		TEST(test_a_realigned_frame_before_it_is_left),
-		TEST(test_a_realigned_frame_without_its_place_has_no_frame_pointer),
+		TEST(test_an_unplaced_realigned_frame_has_no_fp),
 		TEST(test_a_stub_has_pushed_nothing_before_its_limit),
 		TEST(test_a_stub_has_pushed_a_word_from_its_limit_on),
-		TEST(test_a_stub_that_has_called_is_judged_by_its_return_address),
-		TEST(test_what_returns_behind_no_call_is_none_of_the_stack),
+		TEST(test_a_plt_stub_is_checked_by_its_return_address),
+		TEST(test_a_return_address_must_follow_a_call),
 		TEST(test_what_returns_to_a_function_has_no_caller),
 		TEST(test_what_a_signal_interrupted_is_exact),
-		TEST(test_what_a_signal_interrupted_is_looked_up_where_it_is),
-		TEST(test_what_a_signal_interrupted_has_all_its_registers),
-		TEST(test_a_sample_that_is_older_than_the_content_of_a_file),
-		TEST(test_a_sample_of_any_time_of_a_file_that_was_not_written_to),
+		TEST(test_an_interrupted_pc_is_looked_up_exactly),
+		TEST(test_an_interrupted_frame_has_all_registers),
+		TEST(test_samples_older_than_the_file_are_not_unwound),
+		TEST(test_an_unwritten_file_serves_samples_of_any_time),
 		TEST(test_a_return_address_is_looked_up_at_its_call),
-		TEST(test_the_sampled_instruction_is_looked_up_where_it_is),
+		TEST(test_the_sampled_pc_is_looked_up_exactly),
 		TEST(test_a_return_address_in_a_register),
-		TEST(test_a_return_address_in_a_register_of_another_frame_is_not_known),
-		TEST(test_an_undefined_return_address_completes_an_empty_stack),
+		TEST(test_registers_are_unknown_in_outer_frames),
+		TEST(test_undefined_return_address_needs_no_stack),
 		TEST(test_a_frame_pointer_in_a_register),
-		TEST(test_a_frame_pointer_in_a_register_of_another_frame_is_not_known),
+		TEST(test_an_fp_in_a_register_is_lost_in_outer_frames),
 		TEST(test_a_frame_pointer_below_the_capture_is_no_error),
-		TEST(test_a_frame_pointer_below_the_capture_that_is_needed_is_cut),
-		TEST(test_an_undefined_frame_pointer_that_is_needed_is_cut),
-		TEST(test_a_saved_cfa_at_an_unknown_frame_pointer_is_cut),
+		TEST(test_a_needed_fp_below_the_capture_cuts),
+		TEST(test_a_needed_undefined_fp_cuts),
+		TEST(test_a_cfa_saved_at_an_unknown_fp_cuts),
 		TEST(test_a_stack_that_was_cut),
 		TEST(test_a_stack_that_was_cut_within_a_word),
 		TEST(test_nothing_was_captured),
 		TEST(test_the_next_page_of_the_stack_was_not_there),
 		TEST(test_not_even_the_first_word_was_there),
 		TEST(test_a_stack_that_ends_within_a_page_was_cut),
-		TEST(test_what_a_signal_has_interrupted_is_on_another_stack),
-		TEST(test_the_stack_of_a_handler_is_not_the_one_it_interrupted),
+		TEST(test_a_signal_may_interrupt_another_stack),
+		TEST(test_a_handler_may_have_its_own_stack),
 		TEST(test_a_stack_near_a_file_is_left_to_others),
-		TEST(test_a_return_address_at_no_user_address_is_left_to_others),
-		TEST(test_a_stack_pointer_that_is_no_user_address_is_left_to_others),
+		TEST(test_a_kernel_return_address_is_left_to_elfutils),
+		TEST(test_a_kernel_sp_is_left_to_elfutils),
 		TEST(test_a_return_address_in_a_file_is_left_to_others),
 		TEST(test_no_mapping_at_the_first_frame),
 		TEST(test_no_mapping_at_a_later_frame),
@@ -523,7 +523,7 @@ int main(void)
 		TEST(test_a_return_address_of_zero_is_left_to_others),
 		TEST(test_a_rule_that_no_table_has_is_left_to_others),
 		TEST(test_no_information),
-		TEST(test_where_the_kernel_starts_a_process_a_stack_is_complete),
+		TEST(test_a_stack_is_complete_at_the_entry_point),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static void test_a_record_above_another_frame_is_not_the_codes(void **state)
 			  above));
 }
 
-static void test_a_record_within_another_frame_is_not_the_codes(void **state)
+static void test_a_record_inside_a_frame_is_no_frame_record(void **state)
 {
 	assert_false(FIND(1, in(SP_24, MADE_BEHIND_INDIRECT), 77, in(SP_8, MADE_BEHIND_CALL),
 			  in(OUTERMOST, MADE_BEHIND_CALL)));
@@ -197,7 +197,7 @@ int main(void)
 		TEST(test_a_record_is_found),
 		TEST(test_what_returns_behind_no_call_is_no_record),
 		TEST(test_a_record_above_another_frame_is_not_the_codes),
-		TEST(test_a_record_within_another_frame_is_not_the_codes),
+		TEST(test_a_record_inside_a_frame_is_no_frame_record),
 		TEST(test_what_only_looks_like_a_frame_is_none),
 		TEST(test_a_record_that_is_not_made_yet),
 		TEST(test_a_record_that_is_made),

@@ -74,7 +74,7 @@ static struct stack_end_question ask_at(const void *address)
 	};
 }
 
-static void test_where_the_return_address_is_undefined_the_stack_is_complete(void **state)
+static void test_undefined_return_address_is_complete(void **state)
 {
 	struct stack_end_question question = ask_at(_start);
 
@@ -112,7 +112,7 @@ static enum wire_stack_end end_with_sp(uint64_t sp)
 	return stack_end_of_registers(&question);
 }
 
-static void test_a_return_address_outside_what_was_captured_was_cut_off(void **state)
+static void test_uncaptured_return_address_is_truncated(void **state)
 {
 	assert_int_equal(end_with_sp(0x6ff8), WIRE_stack_end_TRUNCATED);
 	assert_int_equal(end_with_sp(0x8000), WIRE_stack_end_TRUNCATED);
@@ -181,10 +181,10 @@ static void test_other_stacks_are_not_taken_for_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_where_the_return_address_is_undefined_the_stack_is_complete),
+		cmocka_unit_test(test_undefined_return_address_is_complete),
 		cmocka_unit_test(test_a_function_has_a_caller),
 		cmocka_unit_test(test_where_no_row_is_there_is_no_information),
-		cmocka_unit_test(test_a_return_address_outside_what_was_captured_was_cut_off),
+		cmocka_unit_test(test_uncaptured_return_address_is_truncated),
 		cmocka_unit_test(test_a_return_address_within_it_leads_nowhere),
 		cmocka_unit_test(test_what_is_no_user_address_is_not_called_cut_off),
 		cmocka_unit_test(test_without_registers_nothing_is_guessed),

@@ -246,7 +246,7 @@ static void test_the_end_comes_while_the_thread_works(void **state)
 	sem_post(&released);
 }
 
-static void test_the_end_comes_with_a_table_that_nobody_has_fetched(void **state)
+static void test_deinit_with_an_unfetched_table(void **state)
 {
 	int n_unused = 1;
 
@@ -348,7 +348,7 @@ static void test_a_table_comes_from_disk_the_second_time(void **state)
 }
 
 /* Of the same size and mtime: only ctime shows it. */
-static void test_a_file_that_is_written_to_before_it_was_read_has_no_table(void **state)
+static void test_a_file_written_before_reading_has_no_table(void **state)
 {
 	struct made elf = make_large();
 	struct image *image;
@@ -496,7 +496,7 @@ static const struct stored_table *get_own(uint64_t mapped_at, uint64_t *ret_chan
 	return get(OTHER);
 }
 
-static void test_a_file_that_was_written_to_while_it_was_mapped_is_not_believed_before(void **state)
+static void test_a_file_written_while_mapped_is_not_trusted(void **state)
 {
 	const struct stored_table *entry;
 	uint64_t changed;
@@ -507,7 +507,7 @@ static void test_a_file_that_was_written_to_while_it_was_mapped_is_not_believed_
 	assert_int_equal(entry->not_before, changed - 1000 + ELF_CACHE_TICK_NS);
 }
 
-static void test_a_file_that_was_mapped_after_it_was_written_is_believed(void **state)
+static void test_a_file_mapped_after_writing_is_trusted(void **state)
 {
 	uint64_t changed;
 
@@ -537,21 +537,21 @@ int main(void)
 		TEST(test_several_large_tables_come_one_after_the_other),
 		TEST(test_the_thread_is_there_for_a_later_table),
 		TEST(test_the_end_comes_while_the_thread_works),
-		TEST(test_the_end_comes_with_a_table_that_nobody_has_fetched),
+		TEST(test_deinit_with_an_unfetched_table),
 		TEST(test_what_cannot_be_compiled_is_unusable),
 		TEST(test_information_that_cannot_be_read_is_unusable),
 		TEST(test_an_image_without_a_file_has_no_table),
 		TEST(test_an_image_that_is_not_known_has_no_table),
 		TEST(test_a_table_comes_from_disk_the_second_time),
-		TEST(test_a_file_that_is_written_to_before_it_was_read_has_no_table),
+		TEST(test_a_file_written_before_reading_has_no_table),
 		TEST(test_images_of_one_file_share_its_table),
 		TEST(test_what_was_written_to_is_another_file),
 		TEST(test_an_image_that_is_undecided_is_asked_for_again),
 		TEST(test_an_image_that_ends_takes_its_table_along),
 		TEST(test_an_image_ends_while_the_thread_works_for_it),
 		TEST(test_tables_that_nobody_asks_for_make_room),
-		TEST(test_a_file_that_was_written_to_while_it_was_mapped_is_not_believed_before),
-		TEST(test_a_file_that_was_mapped_after_it_was_written_is_believed),
+		TEST(test_a_file_written_while_mapped_is_not_trusted),
+		TEST(test_a_file_mapped_after_writing_is_trusted),
 		TEST(test_without_a_clock_nothing_is_said_of_files),
 	};
 

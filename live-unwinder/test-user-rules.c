@@ -237,7 +237,7 @@ static void test_registers_have_the_numbers_of_their_psabi(void **state)
 	assert_register(&unwind_aarch64, "fp", 29);
 }
 
-static void test_rules_that_say_nothing_or_too_much_are_refused(void **state)
+static void test_incomplete_and_double_rules_are_refused(void **state)
 {
 	static const char *const rules[] = {
 		"",
@@ -587,7 +587,7 @@ int main(void)
 		cmocka_unit_test(test_a_return_address_is_reported_in_every_form),
 		cmocka_unit_test(test_a_frame_pointer_is_reported_in_every_form),
 		cmocka_unit_test(test_registers_have_the_numbers_of_their_psabi),
-		cmocka_unit_test(test_rules_that_say_nothing_or_too_much_are_refused),
+		cmocka_unit_test(test_incomplete_and_double_rules_are_refused),
 		cmocka_unit_test(test_values_that_mean_nothing_are_refused),
 		cmocka_unit_test(test_keys_that_are_none_are_refused),
 		cmocka_unit_test(test_ranges_that_are_none_are_refused),

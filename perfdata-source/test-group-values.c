@@ -45,7 +45,7 @@ static void test_differences(void **state)
 	assert_int_equal(values.n_refused, 0);
 }
 
-static void test_threads_that_inherit_an_event_count_for_themselves(void **state)
+static void test_inherited_events_count_per_thread(void **state)
 {
 	event.is_inherited = true;
 	assert_int_equal(take(TID, ID, 10), 10);
@@ -76,7 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_differences),
-		TEST(test_threads_that_inherit_an_event_count_for_themselves),
+		TEST(test_inherited_events_count_per_thread),
 		TEST(test_a_value_that_goes_back_counts_nothing),
 		TEST(test_more_members_than_there_may_be),
 	};

@@ -137,7 +137,7 @@ static void test_a_damaged_feature_does_not_stop_the_others(void **state)
 	}
 }
 
-static void test_a_feature_outside_of_the_file_does_not_stop_the_others(void **state)
+static void test_a_feature_outside_the_file_is_skipped(void **state)
 {
 	static const uint64_t wrong[] = { FILE_MAX, INT64_MAX, UINT64_MAX };
 
@@ -547,7 +547,7 @@ int main(void)
 		cmocka_unit_test(test_no_features),
 		cmocka_unit_test(test_only_zstd_is_zstd),
 		cmocka_unit_test(test_a_damaged_feature_does_not_stop_the_others),
-		cmocka_unit_test(test_a_feature_outside_of_the_file_does_not_stop_the_others),
+		cmocka_unit_test(test_a_feature_outside_the_file_is_skipped),
 		cmocka_unit_test(test_a_table_of_features_that_is_cut_is_counted),
 		cmocka_unit_test(test_a_long_text_is_cut),
 		cmocka_unit_test(test_build_ids_with_and_without_a_size),

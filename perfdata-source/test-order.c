@@ -80,7 +80,7 @@ static void test_equal_times_keep_their_order(void **state)
 	order_deinit(&order);
 }
 
-static void test_records_added_after_a_drop_come_behind_equal_ones(void **state)
+static void test_equal_times_keep_the_order_of_arrival(void **state)
 {
 	struct order order = { 0 };
 
@@ -212,7 +212,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_waits),
 		cmocka_unit_test(test_what_waits_comes_in_the_order_of_times),
 		cmocka_unit_test(test_equal_times_keep_their_order),
-		cmocka_unit_test(test_records_added_after_a_drop_come_behind_equal_ones),
+		cmocka_unit_test(test_equal_times_keep_the_order_of_arrival),
 		cmocka_unit_test(test_a_round_lets_go_what_the_round_before_had),
 		cmocka_unit_test(test_records_without_time_come_first_as_they_came),
 		cmocka_unit_test(test_too_many_bytes_let_the_older_half_go),

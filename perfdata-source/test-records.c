@@ -343,7 +343,7 @@ static void test_what_is_not_compressed_at_all(void **state)
 	assert_outcome(1, PERFDATA_E_DAMAGED);
 }
 
-static void test_compressed_sizes_beyond_the_record_are_refused(void **state)
+static void test_compressed_sizes_must_fit_the_record(void **state)
 {
 	static const uint64_t sizes[] = { 17, 1ULL << 32, UINT64_MAX - 7, UINT64_MAX };
 
@@ -466,7 +466,7 @@ static size_t read_all(struct reader *reader, int *ret)
 	return n;
 }
 
-static void test_every_truncation_ends_in_a_cut_or_between_records(void **state)
+static void test_every_truncation_ends_cleanly(void **state)
 {
 	size_t n_ends = 0, n_before = 0;
 
@@ -595,12 +595,12 @@ int main(void)
 		TEST(test_a_bomb_is_refused),
 		TEST(test_a_huge_window_is_refused),
 		TEST(test_what_is_not_compressed_at_all),
-		TEST(test_compressed_sizes_beyond_the_record_are_refused),
+		TEST(test_compressed_sizes_must_fit_the_record),
 		TEST(test_a_size_below_that_of_a_header_is_refused),
 		TEST(test_what_follows_tracing_data_is_no_record),
 		TEST(test_what_follows_auxtrace_is_no_record),
 		TEST(test_what_should_follow_and_does_not_is_a_cut),
-		TEST(test_every_truncation_ends_in_a_cut_or_between_records),
+		TEST(test_every_truncation_ends_cleanly),
 		TEST(test_every_flipped_bit_comes_to_an_end),
 		TEST(test_a_pipe),
 		TEST(test_a_section_that_the_file_does_not_have),

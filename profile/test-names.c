@@ -266,7 +266,7 @@ static const char *marked_name(uint64_t address, uint32_t flags)
 	return names_text(&names, last.label);
 }
 
-static void test_marks_stand_behind_names_of_the_kernel_and_of_jit_code(void **state)
+static void test_kernel_and_jit_names_have_marks(void **state)
 {
 	add_process(1, "comm");
 	add_image(1, WIRE_image_kind_KERNEL, "[kernel]");
@@ -286,7 +286,7 @@ static void test_marks_stand_behind_names_of_the_kernel_and_of_jit_code(void **s
 	assert_string_equal(marked_name(0x30011, 0), "[unknown]"); /* nobody knows what is there */
 }
 
-static void test_calls_that_were_inlined_stand_behind_their_function(void **state)
+static void test_inlined_calls_follow_their_function(void **state)
 {
 	struct wire_inlined inlined = { .image = 3, .offset = 0x410 };
 	const uint32_t *list;
@@ -380,7 +380,7 @@ static void test_a_step_that_nothing_proves_is_marked(void **state)
 	assert_string_equal(names_text(&names, last.label), "[unknown]_[f]");
 }
 
-static void test_jit_code_that_is_named_late_was_called_so_before(void **state)
+static void test_late_jit_names_apply_to_earlier_samples(void **state)
 {
 	uint32_t unnamed;
 
@@ -441,7 +441,7 @@ static void test_places_of_images_that_have_ended_make_room(void **state)
 	assert_int_equal(names.n_places, n_places + 1);
 }
 
-static void test_threads_of_processes_that_have_ended_make_room(void **state)
+static void test_threads_of_ended_processes_make_room(void **state)
 {
 	struct wire_thread thread = { .process = 2, .name = wire_string("thread", 15) };
 
@@ -500,14 +500,14 @@ int main(void)
 		TEST(test_a_frame_is_named_by_what_is_known_of_it),
 		TEST(test_a_hostile_path_makes_a_clean_bounded_name),
 		TEST(test_a_thread_has_its_own_name_or_its_processs),
-		TEST(test_marks_stand_behind_names_of_the_kernel_and_of_jit_code),
-		TEST(test_calls_that_were_inlined_stand_behind_their_function),
+		TEST(test_kernel_and_jit_names_have_marks),
+		TEST(test_inlined_calls_follow_their_function),
 		TEST(test_jit_code_is_called_as_at_the_time_of_a_stack),
 		TEST(test_a_step_that_nothing_proves_is_marked),
-		TEST(test_jit_code_that_is_named_late_was_called_so_before),
+		TEST(test_late_jit_names_apply_to_earlier_samples),
 		TEST(test_the_longest_name_is_marked_too),
 		TEST(test_places_of_images_that_have_ended_make_room),
-		TEST(test_threads_of_processes_that_have_ended_make_room),
+		TEST(test_threads_of_ended_processes_make_room),
 		TEST(test_jit_code_of_images_that_have_ended_makes_room),
 	};
 

@@ -161,7 +161,7 @@ static void assert_counts(const char *name, uint64_t self, uint64_t total)
 	assert_int_equal(of(name)->total, total);
 }
 
-static void test_functions_have_samples_of_their_own_and_of_what_they_call(void **state)
+static void test_functions_have_self_and_total_samples(void **state)
 {
 	name_letters("abc");
 	sample(PID, 1, "ab");
@@ -207,7 +207,7 @@ static void test_why_a_stack_ends_is_its_outermost_frame(void **state)
 	assert_counts("[stack-truncated]", 0, 1);
 }
 
-static void test_a_place_that_is_called_otherwise_is_another_function(void **state)
+static void test_a_renamed_location_is_another_function(void **state)
 {
 	name_place(16, "first");
 	sample(PID, 1, "a");
@@ -219,7 +219,7 @@ static void test_a_place_that_is_called_otherwise_is_another_function(void **sta
 	assert_counts("second", 2, 2);
 }
 
-static void test_a_stack_that_comes_again_is_not_looked_at_again(void **state)
+static void test_repeated_stacks_are_not_resolved_again(void **state)
 {
 	name_letters("ab");
 	for (uint64_t time = 1; time <= 8; time++)
@@ -233,7 +233,7 @@ static void test_a_stack_that_comes_again_is_not_looked_at_again(void **state)
 	assert_counts("b", 5, 9);
 }
 
-static void test_a_stack_whose_names_come_late_is_looked_at_again(void **state)
+static void test_late_names_resolve_a_stack_again(void **state)
 {
 	sample(PID, 1, "ab");
 	sample(PID, 2, "ab");
@@ -392,13 +392,13 @@ static void test_samples_can_be_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_functions_have_samples_of_their_own_and_of_what_they_call),
+		TEST(test_functions_have_self_and_total_samples),
 		TEST(test_a_recursion_counts_once),
 		TEST(test_inlined_calls_are_functions),
 		TEST(test_why_a_stack_ends_is_its_outermost_frame),
-		TEST(test_a_place_that_is_called_otherwise_is_another_function),
-		TEST(test_a_stack_that_comes_again_is_not_looked_at_again),
-		TEST(test_a_stack_whose_names_come_late_is_looked_at_again),
+		TEST(test_a_renamed_location_is_another_function),
+		TEST(test_repeated_stacks_are_not_resolved_again),
+		TEST(test_late_names_resolve_a_stack_again),
 		TEST(test_a_stack_of_other_mappings_is_another_one),
 		TEST(test_filters_leave_samples_out),
 		TEST(test_what_samples_weigh_is_counted),

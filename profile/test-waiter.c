@@ -105,7 +105,7 @@ static void test_without_any_name_it_is_what_is_known(void **state)
 	assert_waits("[libc.so.6+0x8f340]");
 }
 
-static void test_of_a_thread_of_the_kernel_it_is_what_called_the_scheduler(void **state)
+static void test_a_kernel_thread_waits_in_its_own_function(void **state)
 {
 	add(PROFILE_KERNEL, 0, "ret_from_fork");
 	add(PROFILE_KERNEL, 0, "worker_thread");
@@ -124,9 +124,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_without_any_name_it_is_what_is_known, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_of_a_thread_of_the_kernel_it_is_what_called_the_scheduler, set_up,
-			tear_down),
+		cmocka_unit_test_setup_teardown(test_a_kernel_thread_waits_in_its_own_function,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void check_bounds(uint64_t offset, uint64_t start, uint64_t size)
 	assert_int_equal(name.size, size);
 }
 
-static void test_code_has_its_name_from_its_first_byte_to_its_last(void **state)
+static void test_code_is_named_from_first_to_last_byte(void **state)
 {
 	come(0x1000, 0x100, "one");
 	come(0x1100, 0x10, "two");
@@ -109,7 +109,7 @@ static void test_what_has_gone_has_no_name(void **state)
 	assert_string_equal(name_at(0x2000), "two");
 }
 
-static void test_an_address_that_is_used_again_has_the_name_of_its_time(void **state)
+static void test_a_reused_address_has_the_name_of_its_time(void **state)
 {
 	come(0x1000, 0x100, "one");
 	go(0x1000, 0x100);
@@ -324,9 +324,9 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_code_has_its_name_from_its_first_byte_to_its_last),
+		TEST(test_code_is_named_from_first_to_last_byte),
 		TEST(test_what_has_gone_has_no_name),
-		TEST(test_an_address_that_is_used_again_has_the_name_of_its_time),
+		TEST(test_a_reused_address_has_the_name_of_its_time),
 		TEST(test_what_is_overlapped_has_gone),
 		TEST(test_beside_what_has_changed_kallsyms_stays),
 		TEST(test_modules_are_called_as_in_kallsyms),

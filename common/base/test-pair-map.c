@@ -85,7 +85,7 @@ static void sum(uint64_t a, uint64_t b, uint64_t value, void *arg)
 	sums[3]++;
 }
 
-static void test_each_pair_is_shown_once_and_cleared_ones_never(void **state)
+static void test_each_pair_is_visited_once(void **state)
 {
 	uint64_t sums[4] = { 0 };
 	struct pair_map map;
@@ -197,7 +197,7 @@ int main(void)
 		cmocka_unit_test(test_zero_is_a_pair_like_any_other),
 		cmocka_unit_test(test_a_full_map_refuses),
 		cmocka_unit_test(test_a_value_can_be_changed_in_place),
-		cmocka_unit_test(test_each_pair_is_shown_once_and_cleared_ones_never),
+		cmocka_unit_test(test_each_pair_is_visited_once),
 		cmocka_unit_test(test_what_is_removed_is_gone_and_nothing_else),
 		cmocka_unit_test(test_only_what_is_to_be_kept_stays),
 		cmocka_unit_test(test_of_nothing_nothing_is_kept),

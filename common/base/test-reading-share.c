@@ -34,7 +34,7 @@ static void read_for_a_minute(const uid_t *users, size_t n, uint64_t *ret_took)
 	}
 }
 
-static void test_one_user_has_a_twentieth_of_the_time_and_what_was_saved(void **state)
+static void test_one_user_gets_a_twentieth_plus_savings(void **state)
 {
 	const uid_t users[] = { GREEDY };
 	uint64_t took;
@@ -80,7 +80,7 @@ static void test_a_file_of_usual_size_is_read_at_once(void **state)
 	assert_in_range(took, READING_SAVED_USER_NS, READING_SAVED_USER_NS + TURN_NS);
 }
 
-static void test_a_little_is_read_beside_what_is_large_of_the_same_user(void **state)
+static void test_small_files_are_read_beside_large_ones(void **state)
 {
 	struct reading_share share = { 0 };
 
@@ -97,11 +97,11 @@ static void test_a_little_is_read_beside_what_is_large_of_the_same_user(void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_user_has_a_twentieth_of_the_time_and_what_was_saved),
+		cmocka_unit_test(test_one_user_gets_a_twentieth_plus_savings),
 		cmocka_unit_test(test_all_together_have_a_tenth),
 		cmocka_unit_test(test_who_rests_keeps_nobody_else_from_reading),
 		cmocka_unit_test(test_a_file_of_usual_size_is_read_at_once),
-		cmocka_unit_test(test_a_little_is_read_beside_what_is_large_of_the_same_user),
+		cmocka_unit_test(test_small_files_are_read_beside_large_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,7 +154,7 @@ static void test_every_encoding_of_an_address_is_read(void **state)
 }
 
 /* As in most files: .eh_frame comes behind the code in some, and before it in others. */
-static void test_code_lies_before_and_behind_what_is_relative_to_it(void **state)
+static void test_relative_addresses_go_both_ways(void **state)
 {
 	_cleanup_made_ struct made made = { .address = 0x500000 };
 	_cleanup_cfi_ struct cfi cfi = { 0 };
@@ -202,7 +202,7 @@ static void test_an_encoding_of_no_use_for_code_is_refused(void **state)
 	}
 }
 
-static void test_a_section_with_nothing_in_it_has_no_descriptions(void **state)
+static void test_an_empty_section_has_no_fdes(void **state)
 {
 	const struct made made = { 0 };
 	struct cfi cfi = list(&made);
@@ -384,7 +384,7 @@ static void test_an_augmentation_without_a_size_is_refused(void **state)
 	}
 }
 
-static void test_an_augmentation_larger_than_its_entry_is_refused(void **state)
+static void test_augmentation_beyond_its_entry_is_refused(void **state)
 {
 	_cleanup_made_ struct made made = { 0 };
 	size_t at = put_common(&made, &(struct made_common){ .augmentation = "z" });
@@ -401,7 +401,7 @@ static void test_an_augmentation_larger_than_its_entry_is_refused(void **state)
 }
 
 /* The data that its characters ask for are more than the size says. */
-static void test_an_augmentation_that_exceeds_its_size_is_refused(void **state)
+static void test_augmentation_beyond_its_size_is_refused(void **state)
 {
 	enum { SIZE_AT = 4 + 4 + 1 + 3 + 3 };
 	_cleanup_made_ struct made made = { 0 };
@@ -416,7 +416,7 @@ static void test_an_augmentation_that_exceeds_its_size_is_refused(void **state)
 	assert_refused(&made);
 }
 
-static void test_a_description_may_come_before_its_common_part_in_debug_frame(void **state)
+static void test_debug_frame_fde_may_precede_its_cie(void **state)
 {
 	_cleanup_made_ struct made made = { .kind = CFI_DEBUG_FRAME };
 	struct made_description description = { .start = 0x2000, .length = 0x10, PROGRAM(5) };
@@ -455,7 +455,7 @@ static void test_each_description_finds_its_own_common_part(void **state)
 		assert_int_equal(cfi.commons[cfi.list[i].common].code_factor, i * 3 % 5 + 1);
 }
 
-static void test_a_description_without_a_common_part_is_refused(void **state)
+static void test_an_fde_without_a_cie_is_refused(void **state)
 {
 	_cleanup_made_ struct made none = { 0 }, wrong = { 0 };
 	size_t at;
@@ -468,7 +468,7 @@ static void test_a_description_without_a_common_part_is_refused(void **state)
 }
 
 /* The pointer of .eh_frame leads back and has no sign. */
-static void test_a_common_part_behind_its_description_is_not_found_in_eh_frame(void **state)
+static void test_eh_frame_cie_must_precede_its_fde(void **state)
 {
 	_cleanup_made_ struct made made = { 0 };
 	uint32_t back;
@@ -620,7 +620,7 @@ static struct made make_rich(enum cfi_kind kind)
 	return made;
 }
 
-static void test_every_truncation_of_a_section_gives_a_sane_list(void **state)
+static void test_every_truncation_gives_a_sane_list(void **state)
 {
 	for (enum cfi_kind kind = CFI_EH_FRAME; kind <= CFI_DEBUG_FRAME; kind++) {
 		_cleanup_made_ struct made whole = make_rich(kind);
@@ -637,7 +637,7 @@ static void test_every_truncation_of_a_section_gives_a_sane_list(void **state)
 	}
 }
 
-static void test_every_flipped_bit_of_a_section_gives_a_sane_list(void **state)
+static void test_every_flipped_bit_gives_a_sane_list(void **state)
 {
 	for (enum cfi_kind kind = CFI_EH_FRAME; kind <= CFI_DEBUG_FRAME; kind++) {
 		_cleanup_made_ struct made made = make_rich(kind);
@@ -661,29 +661,28 @@ int main(void)
 		cmocka_unit_test(test_a_number_longer_than_it_need_be_is_the_same),
 		cmocka_unit_test(test_what_is_taken_beyond_the_end_is_zero_and_bad),
 		cmocka_unit_test(test_every_encoding_of_an_address_is_read),
-		cmocka_unit_test(test_code_lies_before_and_behind_what_is_relative_to_it),
+		cmocka_unit_test(test_relative_addresses_go_both_ways),
 		cmocka_unit_test(test_an_encoding_of_no_use_for_code_is_refused),
-		cmocka_unit_test(test_a_section_with_nothing_in_it_has_no_descriptions),
+		cmocka_unit_test(test_an_empty_section_has_no_fdes),
 		cmocka_unit_test(test_a_length_of_64_bits_is_read),
 		cmocka_unit_test(test_the_versions_of_both_sections_are_read),
 		cmocka_unit_test(test_an_unknown_version_is_refused),
 		cmocka_unit_test(test_addresses_of_another_size_are_refused),
 		cmocka_unit_test(test_augmentations_are_read_and_their_data_skipped),
 		cmocka_unit_test(test_an_augmentation_without_a_size_is_refused),
-		cmocka_unit_test(test_an_augmentation_larger_than_its_entry_is_refused),
-		cmocka_unit_test(test_an_augmentation_that_exceeds_its_size_is_refused),
-		cmocka_unit_test(test_a_description_may_come_before_its_common_part_in_debug_frame),
+		cmocka_unit_test(test_augmentation_beyond_its_entry_is_refused),
+		cmocka_unit_test(test_augmentation_beyond_its_size_is_refused),
+		cmocka_unit_test(test_debug_frame_fde_may_precede_its_cie),
 		cmocka_unit_test(test_each_description_finds_its_own_common_part),
-		cmocka_unit_test(test_a_description_without_a_common_part_is_refused),
-		cmocka_unit_test(
-			test_a_common_part_behind_its_description_is_not_found_in_eh_frame),
+		cmocka_unit_test(test_an_fde_without_a_cie_is_refused),
+		cmocka_unit_test(test_eh_frame_cie_must_precede_its_fde),
 		cmocka_unit_test(test_a_range_that_is_empty_or_wraps_is_refused),
 		cmocka_unit_test(test_descriptions_come_out_sorted),
 		cmocka_unit_test(test_duplicates_stay_in_the_order_of_the_section),
 		cmocka_unit_test(test_a_length_of_zero_ends_a_section),
 		cmocka_unit_test(test_a_length_beyond_the_end_ends_a_section),
-		cmocka_unit_test(test_every_truncation_of_a_section_gives_a_sane_list),
-		cmocka_unit_test(test_every_flipped_bit_of_a_section_gives_a_sane_list),
+		cmocka_unit_test(test_every_truncation_gives_a_sane_list),
+		cmocka_unit_test(test_every_flipped_bit_gives_a_sane_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void test_an_elf_files_ids_are_emitted_once(void **state)
 	assert_ptr_equal(image_table_find_short_id(&table, image->short_id), image);
 }
 
-static void test_what_another_stage_has_emitted_is_not_emitted_again(void **state)
+static void test_ids_from_upstream_are_not_emitted_again(void **state)
 {
 	struct image *image = add_file(own);
 	struct wire_image_id known = { .image = IMAGE };
@@ -183,7 +183,7 @@ static void note(struct image *image, void *arg)
 	*(uint64_t *)arg = image->number;
 }
 
-static void test_the_file_that_was_not_asked_for_the_longest_is_closed(void **state)
+static void test_least_recently_used_file_is_closed(void **state)
 {
 	struct image *first, *second, *third;
 	struct elf_image *elf;
@@ -219,7 +219,7 @@ static void test_the_file_that_was_not_asked_for_the_longest_is_closed(void **st
 	files.before_close = NULL;
 }
 
-static void test_what_could_not_be_had_is_tried_again_ever_more_rarely(void **state)
+static void test_failed_opens_are_retried_less_and_less(void **state)
 {
 	struct image *image = add_file(own);
 	int n = 0;
@@ -246,13 +246,13 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_an_elf_files_ids_are_emitted_once),
-		TEST(test_what_another_stage_has_emitted_is_not_emitted_again),
+		TEST(test_ids_from_upstream_are_not_emitted_again),
 		TEST(test_a_file_id_is_added_to_a_build_id),
 		TEST(test_a_file_that_is_not_elf_has_a_file_id),
 		TEST(test_of_what_cannot_be_had_nothing_is_emitted),
 		TEST(test_a_vdso_has_the_id_of_its_pages),
-		TEST(test_the_file_that_was_not_asked_for_the_longest_is_closed),
-		TEST(test_what_could_not_be_had_is_tried_again_ever_more_rarely),
+		TEST(test_least_recently_used_file_is_closed),
+		TEST(test_failed_opens_are_retried_less_and_less),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void test_to_be_deleted_is_no_change(void **state)
 	assert_false(may_differ());
 }
 
-static void test_to_be_replaced_is_no_change_for_whoever_has_it(void **state)
+static void test_replacing_a_file_does_not_change_the_old(void **state)
 {
 	write_file(other, "CONTENT");
 	put_times_back(other);
@@ -141,7 +141,7 @@ static void test_to_be_replaced_is_no_change_for_whoever_has_it(void **state)
 	assert_false(may_differ());
 }
 
-static void test_an_mtime_in_the_future_does_not_hide_when_it_was_written(void **state)
+static void test_future_mtime_does_not_hide_a_write(void **state)
 {
 	struct stat status = {
 		.st_nlink = 1,
@@ -172,8 +172,8 @@ int main(void)
 		TEST(test_written_by_another_name),
 		TEST(test_written_when_it_had_no_name_any_more),
 		TEST(test_to_be_deleted_is_no_change),
-		TEST(test_to_be_replaced_is_no_change_for_whoever_has_it),
-		TEST(test_an_mtime_in_the_future_does_not_hide_when_it_was_written),
+		TEST(test_replacing_a_file_does_not_change_the_old),
+		TEST(test_future_mtime_does_not_hide_a_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static void test_whoever_can_write_the_file_that_asks(void **state)
 	assert_true(is_believed(file_of(SOMEBODY_ELSE, 1, 0666), file_of(SOMEBODY, 1, 0777)));
 }
 
-static void test_what_is_refused_is_counted_and_the_first_is_known(void **state)
+static void test_refusals_are_counted_with_the_first_path(void **state)
 {
 	struct file_trust trust = { 0 };
 	struct stat good = file_of(0, 0, 0644), bad = file_of(SOMEBODY, 0, 0644);
@@ -77,7 +77,7 @@ static void test_what_is_refused_is_counted_and_the_first_is_known(void **state)
 	file_trust_deinit(&trust);
 }
 
-static void test_a_directory_that_a_person_names_is_vouched_for(void **state)
+static void test_a_named_directory_is_trusted(void **state)
 {
 	const char *const dirs[] = { "/srv/debug/", "" };
 	struct file_trust trust = { .vouched = dirs, .n_vouched = 2 };
@@ -97,8 +97,8 @@ int main(void)
 		cmocka_unit_test(test_root_and_ourselves),
 		cmocka_unit_test(test_whoever_owns_the_file_that_asks),
 		cmocka_unit_test(test_whoever_can_write_the_file_that_asks),
-		cmocka_unit_test(test_what_is_refused_is_counted_and_the_first_is_known),
-		cmocka_unit_test(test_a_directory_that_a_person_names_is_vouched_for),
+		cmocka_unit_test(test_refusals_are_counted_with_the_first_path),
+		cmocka_unit_test(test_a_named_directory_is_trusted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

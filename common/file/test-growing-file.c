@@ -79,7 +79,7 @@ static void test_a_file_that_became_shorter_begins_anew(void **state)
 	check_next("");
 }
 
-static void test_a_file_that_was_written_anew_begins_anew_however_long(void **state)
+static void test_a_rewritten_file_is_read_from_its_start(void **state)
 {
 	append("one two three");
 	check_next("one two three");
@@ -115,7 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_each_byte_is_read_once),
 		TEST(test_a_file_that_became_shorter_begins_anew),
-		TEST(test_a_file_that_was_written_anew_begins_anew_however_long),
+		TEST(test_a_rewritten_file_is_read_from_its_start),
 		TEST(test_what_is_not_there_yet_is_not_skipped),
 	};
 

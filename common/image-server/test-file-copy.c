@@ -77,7 +77,7 @@ static struct wire_image recorded(void)
 	};
 }
 
-static void test_a_copy_has_bytes_and_time_and_is_nobodys_to_change(void **state)
+static void test_a_copy_keeps_bytes_and_time_and_is_sealed(void **state)
 {
 	const struct file_state before = file_state_of(&status);
 	struct wire_image_state is_reported = reported();
@@ -117,7 +117,7 @@ static void expect_other(int fd, const struct wire_image *image,
 }
 
 /* Another inode, device, size or time; a way to write; memory that can still be changed. */
-static void test_a_descriptor_is_of_the_file_that_the_stream_reports_of(void **state)
+static void test_descriptor_is_of_the_recorded_file(void **state)
 {
 	const struct wire_image_state is_reported = reported();
 	const struct wire_image image = recorded();
@@ -211,7 +211,7 @@ static pid_t start_elsewhere(uid_t user)
 }
 
 /* However it is mapped: nobody is mapped there. */
-static void test_who_has_made_a_namespace_answers_for_its_processes(void **state)
+static void test_namespace_owner_answers_for_its_processes(void **state)
 {
 	pid_t pid;
 	uid_t user;
@@ -232,12 +232,12 @@ static void test_who_has_made_a_namespace_answers_for_its_processes(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_copy_has_bytes_and_time_and_is_nobodys_to_change),
+		TEST(test_a_copy_keeps_bytes_and_time_and_is_sealed),
 		TEST(test_a_file_of_another_size_is_not_copied),
-		TEST(test_a_descriptor_is_of_the_file_that_the_stream_reports_of),
+		TEST(test_descriptor_is_of_the_recorded_file),
 		TEST(test_a_user_has_a_share_of_memory_and_of_time),
 		TEST(test_what_this_machine_keeps_itself_answers),
-		TEST(test_who_has_made_a_namespace_answers_for_its_processes),
+		TEST(test_namespace_owner_answers_for_its_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

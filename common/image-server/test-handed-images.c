@@ -136,7 +136,7 @@ static void test_an_image_that_nobody_knows_is_unknown(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_what_cannot_be_opened_is_reported_with_its_reason(void **state)
+static void test_failed_opens_are_reported_with_a_reason(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -237,7 +237,7 @@ static void check_map(struct image_client *client, uint64_t number, const char *
 }
 
 /* It is looked for when it is asked for, until it is there, and may grow then. */
-static void test_the_map_of_a_process_is_served_as_soon_as_it_is_there(void **state)
+static void test_a_perf_map_is_served_once_it_exists(void **state)
 {
 	struct image_client client = join();
 
@@ -326,7 +326,7 @@ static size_t count_descriptors(void)
 	return n;
 }
 
-static void test_with_its_image_a_map_and_its_process_are_forgotten(void **state)
+static void test_forgetting_an_image_forgets_its_map(void **state)
 {
 	struct image_client client = join();
 	size_t before;
@@ -435,16 +435,16 @@ int main(void)
 		TEST(test_a_file_that_was_written_to_since_is_gone),
 		TEST(test_what_was_written_and_looks_the_same_is_gone),
 		TEST(test_an_image_that_nobody_knows_is_unknown),
-		TEST(test_what_cannot_be_opened_is_reported_with_its_reason),
+		TEST(test_failed_opens_are_reported_with_a_reason),
 		TEST(test_a_number_is_opened_once),
 		TEST(test_a_request_that_comes_early_is_answered),
 		TEST(test_a_busy_source_is_reported_later),
 		TEST(test_an_image_that_ended_is_not_known_any_more),
-		TEST(test_the_map_of_a_process_is_served_as_soon_as_it_is_there),
+		TEST(test_a_perf_map_is_served_once_it_exists),
 		TEST(test_perf_source_is_not_reported_of_maps),
 		TEST(test_the_map_of_a_process_that_has_died_is_served),
 		TEST(test_what_is_no_map_is_refused_and_holds_up_nobody),
-		TEST(test_with_its_image_a_map_and_its_process_are_forgotten),
+		TEST(test_forgetting_an_image_forgets_its_map),
 		TEST(test_many_processes_leave_descriptors_for_others),
 		TEST(test_few_descriptors_serve_many_images),
 	};

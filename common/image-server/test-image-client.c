@@ -356,7 +356,7 @@ static void test_another_size_or_time_is_another_file(void **state)
 }
 
 /* Of the same size and mtime, and at the same path: written over, or put in its place. */
-static void test_what_only_looks_like_the_recorded_file_is_another(void **state)
+static void test_a_lookalike_file_is_not_the_recorded_one(void **state)
 {
 	struct wire_image_state recorded = make_file();
 	const struct timespec times[] = { { 0, UTIME_OMIT },
@@ -412,7 +412,7 @@ static void test_a_relative_path_is_not_opened(void **state)
 	assert_int_equal(fd, -1);
 }
 
-static void test_only_regular_files_are_opened_and_none_is_waited_for(void **state)
+static void test_only_regular_files_are_opened_without_waiting(void **state)
 {
 	struct wire_image_state recorded = { .status = WIRE_image_status_OPEN };
 	struct stat status;
@@ -432,7 +432,7 @@ static void test_only_regular_files_are_opened_and_none_is_waited_for(void **sta
 }
 
 /* Before the stream has told what the image server found: by inode, and by the last change. */
-static void test_an_unconfirmed_file_must_be_older_than_the_recording(void **state)
+static void test_unconfirmed_files_must_predate_the_recording(void **state)
 {
 	struct image_client client = { .fd = -1 };
 	struct stat status;
@@ -482,18 +482,16 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_another_size_or_time_is_another_file, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_what_only_looks_like_the_recorded_file_is_another, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_lookalike_file_is_not_the_recorded_one,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_what_was_never_opened_is_not_opened_now,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_relative_path_is_not_opened, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_only_regular_files_are_opened_and_none_is_waited_for, set_up,
-			tear_down),
-		cmocka_unit_test_setup_teardown(
-			test_an_unconfirmed_file_must_be_older_than_the_recording, set_up,
-			tear_down),
+		cmocka_unit_test_setup_teardown(test_only_regular_files_are_opened_without_waiting,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unconfirmed_files_must_predate_the_recording,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

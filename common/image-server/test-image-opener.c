@@ -93,7 +93,7 @@ static void test_a_file_of_a_living_process_is_opened(void **state)
 	check_open(&request);
 }
 
-static void test_a_file_of_a_process_that_has_gone_is_opened_by_its_path(void **state)
+static void test_files_of_exited_processes_open_by_path(void **state)
 {
 	struct wire_image_open request = request_for(path, NO_PID);
 	struct image_file file;
@@ -210,7 +210,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_of_a_living_process_is_opened),
-		TEST(test_a_file_of_a_process_that_has_gone_is_opened_by_its_path),
+		TEST(test_files_of_exited_processes_open_by_path),
 		TEST(test_another_file_at_that_path_is_not_the_one),
 		TEST(test_what_is_not_there_is_gone),
 		TEST(test_only_regular_files_are_opened),

@@ -85,7 +85,7 @@ static uint64_t count(const char *name)
 	return n;
 }
 
-static void test_many_clients_are_served_and_more_are_turned_away(void **state)
+static void test_clients_beyond_the_limit_are_refused(void **state)
 {
 	struct image_client clients[IMAGE_SERVER_CLIENTS_MAX], more;
 	struct wire_image_state found;
@@ -324,7 +324,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_who_has_the_key_gets_the_file),
 		TEST(test_who_has_another_key_gets_nothing),
-		TEST(test_many_clients_are_served_and_more_are_turned_away),
+		TEST(test_clients_beyond_the_limit_are_refused),
 		TEST(test_strangers_keep_nobody_out),
 		TEST(test_who_shows_no_proof_of_his_own_gets_nothing),
 		TEST(test_descriptors_of_strangers_are_not_kept),

@@ -89,7 +89,7 @@ static void test_a_file_that_is_slow_is_there_later(void **state)
 }
 
 /* Of a user who has all his threads stuck nothing is tried, until some are back. */
-static void test_what_was_not_even_tried_is_tried_when_it_is_asked_for(void **state)
+static void test_untried_images_are_opened_on_request(void **state)
 {
 	struct stored_image *image;
 
@@ -146,7 +146,7 @@ static int next_descriptor(void)
 	return fd;
 }
 
-static void test_what_is_forgotten_is_closed_even_while_it_is_opened(void **state)
+static void test_forgotten_images_close_even_while_opening(void **state)
 {
 	struct stored_image *slow, *image = add_map(1, 1), *file = add_file(2);
 	int before;
@@ -258,9 +258,9 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_that_is_slow_is_there_later),
-		TEST(test_what_was_not_even_tried_is_tried_when_it_is_asked_for),
+		TEST(test_untried_images_are_opened_on_request),
 		TEST(test_a_map_that_is_slow_is_there_later),
-		TEST(test_what_is_forgotten_is_closed_even_while_it_is_opened),
+		TEST(test_forgotten_images_close_even_while_opening),
 		TEST(test_there_are_only_so_many_roots),
 		TEST(test_a_map_that_was_closed_is_opened_again),
 		TEST(test_a_map_that_two_find_is_of_who_writes_it),

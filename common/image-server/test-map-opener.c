@@ -162,7 +162,7 @@ static void test_a_map_that_is_made_later_is_found_then(void **state)
 	check_found("1000 10 later\n");
 }
 
-static void test_the_map_of_a_process_that_has_gone_since_is_found(void **state)
+static void test_map_of_a_since_exited_process_is_found(void **state)
 {
 	assert_true(start(NULL));
 	check_not_found(WIRE_image_status_GONE);
@@ -171,7 +171,7 @@ static void test_the_map_of_a_process_that_has_gone_since_is_found(void **state)
 	check_found("1000 10 name\n");
 }
 
-static void test_of_a_process_that_had_gone_before_there_is_nothing(void **state)
+static void test_map_of_an_exited_process_is_not_found(void **state)
 {
 	siginfo_t end;
 
@@ -254,7 +254,7 @@ static int leave_root(void)
 	return chroot(dir) < 0 || chdir("/") < 0 ? -1 : 0;
 }
 
-static void test_a_map_is_looked_for_below_the_root_of_the_process(void **state)
+static void test_a_map_is_found_below_the_process_root(void **state)
 {
 	if (geteuid() != 0)
 		skip();
@@ -302,7 +302,7 @@ static pid_t child_of(pid_t pid)
 	return found;
 }
 
-static void test_a_process_of_another_namespace_has_its_own_number(void **state)
+static void test_other_pid_namespaces_use_their_own_pid(void **state)
 {
 	if (geteuid() != 0 || !start(leave_namespace))
 		skip();
@@ -432,13 +432,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_map_of_a_process_is_opened),
 		TEST(test_a_map_that_is_made_later_is_found_then),
-		TEST(test_the_map_of_a_process_that_has_gone_since_is_found),
-		TEST(test_of_a_process_that_had_gone_before_there_is_nothing),
+		TEST(test_map_of_a_since_exited_process_is_found),
+		TEST(test_map_of_an_exited_process_is_not_found),
 		TEST(test_what_is_no_map_is_refused),
 		TEST(test_files_of_other_users_are_no_maps),
 		TEST(test_a_process_that_may_not_be_looked_at_is_denied),
-		TEST(test_a_map_is_looked_for_below_the_root_of_the_process),
-		TEST(test_a_process_of_another_namespace_has_its_own_number),
+		TEST(test_a_map_is_found_below_the_process_root),
+		TEST(test_other_pid_namespaces_use_their_own_pid),
 		TEST(test_a_map_from_before_its_process_is_stale),
 		TEST(test_a_map_from_before_an_exec_is_stale),
 		TEST(test_a_map_is_of_who_writes_it),

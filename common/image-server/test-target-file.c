@@ -190,7 +190,7 @@ static void test_files_that_others_may_write_to_are_refused(void **state)
 }
 
 /* A bind mount in a user namespace of one's own could put any file of root there. */
-static void test_of_roots_files_only_those_that_the_user_could_read_are_opened(void **state)
+static void test_root_files_need_to_be_readable_by_the_user(void **state)
 {
 	if (geteuid() != 0)
 		skip();
@@ -338,7 +338,7 @@ int main(void)
 		TEST(test_what_is_no_regular_file_is_not_opened),
 		TEST(test_files_of_other_users_are_refused),
 		TEST(test_files_that_others_may_write_to_are_refused),
-		TEST(test_of_roots_files_only_those_that_the_user_could_read_are_opened),
+		TEST(test_root_files_need_to_be_readable_by_the_user),
 		TEST(test_large_files_are_refused),
 		TEST(test_what_may_not_be_opened_is_denied),
 		TEST(test_without_openat2_no_link_is_followed_at_all),

@@ -270,7 +270,7 @@ static void test_what_is_not_there_is_not_moved(void **state)
 	check(0x2000, NOW, NULL);
 }
 
-static void test_code_of_nobody_that_is_moved_hides_what_was_there(void **state)
+static void test_moved_unknown_code_hides_what_was_there(void **state)
 {
 	made_put_load(&made, 100, 0x1000, 16, 7, "first");
 	made_put_move(&made, 200, 0x3000, 0x1008, 8);
@@ -336,7 +336,7 @@ static void test_lines_may_be_in_any_order(void **state)
 }
 
 /* As V8 tells them. */
-static void test_lines_that_count_the_header_of_an_elf_file_do_not(void **state)
+static void test_lines_that_count_an_elf_header_are_corrected(void **state)
 {
 	const struct made_line lines[] = { { 0x1040, 1, 0, "a.js" }, { 0x1048, 2, 0, "a.js" } };
 
@@ -416,7 +416,7 @@ static void test_other_records_are_passed_over(void **state)
 	check(0x1000, NOW, "first");
 }
 
-static void test_behind_a_record_without_an_end_nothing_is_read(void **state)
+static void test_nothing_is_read_after_an_unended_record(void **state)
 {
 	made_put_load(&made, 100, 0x1000, 16, 1, "first");
 	made_lie_about_size(&made, made_begin_record(&made, MADE_CLOSE, 200), 15);
@@ -551,15 +551,15 @@ int main(void)
 		TEST(test_an_address_has_the_name_of_its_time),
 		TEST(test_code_that_was_moved_is_elsewhere_from_then_on),
 		TEST(test_what_is_not_there_is_not_moved),
-		TEST(test_code_of_nobody_that_is_moved_hides_what_was_there),
+		TEST(test_moved_unknown_code_hides_what_was_there),
 		TEST(test_lines_are_those_of_the_function_that_follows),
 		TEST(test_lines_of_another_function_are_refused),
 		TEST(test_lines_may_be_in_any_order),
-		TEST(test_lines_that_count_the_header_of_an_elf_file_do_not),
+		TEST(test_lines_that_count_an_elf_header_are_corrected),
 		TEST(test_lines_that_contradict_themselves_are_refused),
 		TEST(test_loads_that_contradict_themselves_are_refused),
 		TEST(test_other_records_are_passed_over),
-		TEST(test_behind_a_record_without_an_end_nothing_is_read),
+		TEST(test_nothing_is_read_after_an_unended_record),
 		TEST(test_times_that_go_back_count_as_the_one_before),
 		TEST(test_long_names_are_cut),
 		TEST(test_at_the_limit_older_code_is_forgotten),

@@ -262,7 +262,7 @@ static void test_numbers_and_text_of_the_kernel_say_the_same(void **state)
 }
 
 /* A file named so that its line looks like two. */
-static void test_a_newline_in_a_files_name_makes_no_second_line(void **state)
+static void test_a_newline_in_a_path_makes_no_second_line(void **state)
 {
 	char path[] = "/tmp/stackpipe-XXXXXX\n400000-401000 r-xp 0 08:01 7 ";
 	const struct proc_mapping *mapping;
@@ -374,7 +374,7 @@ int main(void)
 		cmocka_unit_test(test_our_own_maps_hold_our_own_code),
 		cmocka_unit_test(test_open_maps_are_those_of_one_program),
 		cmocka_unit_test(test_numbers_and_text_of_the_kernel_say_the_same),
-		cmocka_unit_test(test_a_newline_in_a_files_name_makes_no_second_line),
+		cmocka_unit_test(test_a_newline_in_a_path_makes_no_second_line),
 		cmocka_unit_test(test_a_process_that_is_not_there_is_an_error),
 		cmocka_unit_test(test_a_name_may_hold_anything),
 		cmocka_unit_test(test_a_process_starts_when_it_is_forked),

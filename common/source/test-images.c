@@ -104,7 +104,7 @@ static void test_an_inode_used_again_is_another_image(void **state)
 	assert_int_equal(find_file("/bin/a", 5, 0), second); /* /proc tells no generation */
 }
 
-static void test_a_generation_that_is_emitted_later_belongs_to_the_same_image(void **state)
+static void test_a_late_generation_keeps_the_image(void **state)
 {
 	uint64_t first = find_file("/bin/a", 5, 0);
 
@@ -180,7 +180,7 @@ static void test_a_recording_is_an_image_that_stays(void **state)
 	assert_true(find_file("/bin/a", 5, 9) > image);
 }
 
-static void test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for(void **state)
+static void test_anonymous_images_offer_their_perf_map(void **state)
 {
 	_Alignas(8) char record[128];
 	struct wire_map_open request;
@@ -270,7 +270,7 @@ static struct wire_image_open asked_for(void)
 	return request;
 }
 
-static void test_the_mtime_that_it_had_does_not_hide_what_was_written(void **state)
+static void test_a_restored_mtime_does_not_hide_a_write(void **state)
 {
 	char path[] = "/tmp/stackpipe-test-XXXXXX";
 	uint64_t first, second;
@@ -317,7 +317,7 @@ static void test_a_file_without_a_name_is_watched_as_any_other(void **state)
 	close(fd);
 }
 
-static void test_an_inode_used_again_changes_nothing_for_its_old_image(void **state)
+static void test_a_reused_inode_leaves_the_old_image_alone(void **state)
 {
 	uint64_t first = find_file("/bin/a", 5, 9);
 
@@ -412,7 +412,7 @@ static void test_the_longest_path_arrives(void **state)
 			 WIRE_OK);
 }
 
-static void test_states_of_the_server_go_downstream_and_garbage_does_not(void **state)
+static void test_server_states_pass_and_garbage_does_not(void **state)
 {
 	_Alignas(8) char record[128];
 	struct wire_image_state found = { 3, WIRE_image_status_OPEN, 10, 20 };
@@ -439,7 +439,7 @@ static void test_a_server_that_has_died_stops_nothing(void **state)
 	assert_string_equal(test_stream_text(&stream), "image 3 file '/bin/a'\n");
 }
 
-static void test_beyond_the_limit_all_are_forgotten_and_numbered_anew(void **state)
+static void test_images_are_renumbered_beyond_the_limit(void **state)
 {
 	close(server);
 	server = -1;
@@ -502,7 +502,7 @@ static void answer_gone(uint64_t number)
 	assert_int_equal(images_take_states(&images), 0);
 }
 
-static void test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again(void **state)
+static void test_a_gone_file_is_requested_when_remapped(void **state)
 {
 	uint64_t first = find_file("/memfd:code (deleted)", 5, 9), again;
 
@@ -513,8 +513,7 @@ static void test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again
 	assert_int_equal(find_file("/memfd:code (deleted)", 5, 9), again);
 }
 
-static void test_what_was_mapped_again_before_it_was_emitted_to_be_gone_is_looked_for_there(
-	void **state)
+static void test_remapped_image_is_reopened_after_gone(void **state)
 {
 	uint64_t first = find_file("/memfd:code (deleted)", 5, 9), again;
 
@@ -526,7 +525,7 @@ static void test_what_was_mapped_again_before_it_was_emitted_to_be_gone_is_looke
 	assert_int_equal(images_current(&images, first), again);
 }
 
-static void test_what_was_mapped_once_and_is_gone_is_not_looked_for(void **state)
+static void test_a_gone_image_mapped_once_is_not_reopened(void **state)
 {
 	uint64_t first = find_file("/memfd:code (deleted)", 5, 9);
 
@@ -561,29 +560,29 @@ int main(void)
 		TEST(test_the_same_file_is_the_same_image),
 		TEST(test_whatever_differs_makes_another_image),
 		TEST(test_an_inode_used_again_is_another_image),
-		TEST(test_a_generation_that_is_emitted_later_belongs_to_the_same_image),
+		TEST(test_a_late_generation_keeps_the_image),
 		TEST(test_a_deleted_file_is_the_same_image),
 		TEST(test_memory_without_a_file_is_anonymous),
 		TEST(test_a_recording_is_an_image_that_stays),
-		TEST(test_of_anonymous_memory_the_map_of_its_process_may_be_asked_for),
+		TEST(test_anonymous_images_offer_their_perf_map),
 		TEST(test_a_file_that_was_written_to_is_another_image),
-		TEST(test_the_mtime_that_it_had_does_not_hide_what_was_written),
+		TEST(test_a_restored_mtime_does_not_hide_a_write),
 		TEST(test_a_file_that_is_deleted_is_the_same_image),
 		TEST(test_a_file_without_a_name_is_watched_as_any_other),
-		TEST(test_an_inode_used_again_changes_nothing_for_its_old_image),
+		TEST(test_a_reused_inode_leaves_the_old_image_alone),
 		TEST(test_the_vdso_comes_once_with_its_bytes),
 		TEST(test_the_kernel_has_a_number_of_its_own),
 		TEST(test_the_kernels_ids_are_emitted_if_they_are_known),
 		TEST(test_a_new_file_is_asked_for_at_once_and_once),
 		TEST(test_the_longest_path_arrives),
-		TEST(test_states_of_the_server_go_downstream_and_garbage_does_not),
+		TEST(test_server_states_pass_and_garbage_does_not),
 		TEST(test_a_server_that_has_died_stops_nothing),
-		TEST(test_beyond_the_limit_all_are_forgotten_and_numbered_anew),
+		TEST(test_images_are_renumbered_beyond_the_limit),
 		TEST(test_what_is_unused_ends_and_the_server_is_emitted),
 		TEST(test_who_was_never_looked_for_is_young),
-		TEST(test_a_file_that_was_gone_is_asked_for_again_when_it_is_mapped_again),
-		TEST(test_what_was_mapped_again_before_it_was_emitted_to_be_gone_is_looked_for_there),
-		TEST(test_what_was_mapped_once_and_is_gone_is_not_looked_for),
+		TEST(test_a_gone_file_is_requested_when_remapped),
+		TEST(test_remapped_image_is_reopened_after_gone),
+		TEST(test_a_gone_image_mapped_once_is_not_reopened),
 		TEST(test_a_jitdump_is_one_image_however_it_grows),
 	};
 

@@ -168,7 +168,7 @@ static void test_lengths_beyond_the_record_are_refused(void **state)
 	}
 }
 
-static void test_a_stack_size_that_is_no_multiple_of_8_is_refused(void **state)
+static void test_stack_size_must_be_a_multiple_of_8(void **state)
 {
 	struct perf_record_sample sample;
 
@@ -304,7 +304,7 @@ static void test_the_tail_of_kernel_code_is_behind_its_name(void **state)
 }
 
 /* A name without an end has no tail behind it. */
-static void test_a_damaged_record_of_kernel_code_ends_where_it_says(void **state)
+static void test_damaged_ksymbol_record_ends_at_its_size(void **state)
 {
 	for (size_t n_words = 1; n_words < 16; n_words++) {
 		const struct perf_event_header *header;
@@ -320,13 +320,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_tail_of_kernel_code_is_behind_its_name),
-		cmocka_unit_test(test_a_damaged_record_of_kernel_code_ends_where_it_says),
+		cmocka_unit_test(test_damaged_ksymbol_record_ends_at_its_size),
 		cmocka_unit_test(test_a_sample_is_taken_apart),
 		cmocka_unit_test(test_a_sample_without_user_side_has_no_registers),
 		cmocka_unit_test(test_data_of_a_sample_are_taken_apart),
 		cmocka_unit_test(test_no_more_stack_is_emitted_than_there_is),
 		cmocka_unit_test(test_lengths_beyond_the_record_are_refused),
-		cmocka_unit_test(test_a_stack_size_that_is_no_multiple_of_8_is_refused),
+		cmocka_unit_test(test_stack_size_must_be_a_multiple_of_8),
 		cmocka_unit_test(test_every_truncation_is_refused),
 		cmocka_unit_test(test_a_size_below_that_of_a_header_is_refused),
 		cmocka_unit_test(test_the_largest_sample_is_whole),

@@ -280,7 +280,7 @@ static void test_a_storm_of_names_is_emitted_up_to_a_budget(void **state)
 	assert_in_range(count("over-budget"), 990, 1000);
 }
 
-static void test_what_a_program_executes_goes_on_with_its_budget(void **state)
+static void test_exec_keeps_the_budget(void **state)
 {
 	do_fork(1, PID, 10);
 	do_storm(PID, OF_PROCESS, 11);
@@ -417,7 +417,7 @@ int main(void)
 		TEST(test_a_gap_is_not_over_before_the_last_one),
 		TEST(test_a_storm_of_mappings_is_emitted_up_to_a_budget),
 		TEST(test_a_storm_of_names_is_emitted_up_to_a_budget),
-		TEST(test_what_a_program_executes_goes_on_with_its_budget),
+		TEST(test_exec_keeps_the_budget),
 		TEST(test_after_a_storm_maps_are_read_again),
 		TEST(test_processes_of_one_user_have_a_budget_together),
 		TEST(test_looks_into_proc_have_a_budget_of_each_user),

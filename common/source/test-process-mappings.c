@@ -60,7 +60,7 @@ static void test_the_kernel_is_everybodys(void **state)
 	      "mapping 1 of 0 8000000000000000+7fffffffffffffff at 8000000000000000 of image 1\n");
 }
 
-static void test_an_address_that_nothing_holds_makes_the_maps_be_read_again(void **state)
+static void test_an_unmapped_address_rereads_the_maps(void **state)
 {
 	void *libc = (void *)(uintptr_t)getpid;
 	int n;
@@ -76,7 +76,7 @@ static void test_an_address_that_nothing_holds_makes_the_maps_be_read_again(void
 	check("");
 }
 
-static void test_what_is_unmapped_is_emitted_when_maps_are_read_again(void **state)
+static void test_rereading_the_maps_emits_unmappings(void **state)
 {
 	const uint64_t size = 0x1000, at = (uintptr_t)mmap(NULL, size, PROT_READ | PROT_EXEC,
 							   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -105,7 +105,7 @@ static void test_a_kernel_samples_process_is_not_read_again(void **state)
 	check("");
 }
 
-static void test_maps_that_share_nothing_with_what_was_known_mean_a_missed_exec(void **state)
+static void test_entirely_new_maps_mean_a_missed_exec(void **state)
 {
 	union wire_view view;
 
@@ -159,7 +159,7 @@ static void test_anonymous_memory_of_a_process_is_one_image(void **state)
 }
 
 /* What their JIT compilers make from then on is not the same. */
-static void test_parent_and_child_do_not_share_anonymous_memory(void **state)
+static void test_fork_does_not_share_anonymous_images(void **state)
 {
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
@@ -187,7 +187,7 @@ static void test_parent_and_child_do_not_share_anonymous_memory(void **state)
 	      "mapping 9 of 3 7000+1000 at 7000 of image 6\n");
 }
 
-static void test_anonymous_memory_that_has_gone_is_not_inherited(void **state)
+static void test_unmapped_anonymous_memory_is_not_inherited(void **state)
 {
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
@@ -215,7 +215,7 @@ static uint32_t next_map(int server, uint64_t *ret_image)
 	return request.pid;
 }
 
-static void test_the_image_server_is_emitted_whose_anonymous_memory_it_is(void **state)
+static void test_the_server_learns_who_owns_anonymous_memory(void **state)
 {
 	uint64_t image = 0;
 	int pair[2];
@@ -239,7 +239,7 @@ static void test_the_image_server_is_emitted_whose_anonymous_memory_it_is(void *
 }
 
 /* There is no event when memory goes: what a JIT compiler has freed must not fill the table. */
-static void test_a_full_table_of_mappings_begins_anew_with_what_is_there(void **state)
+static void test_a_full_mapping_table_restarts_from_proc(void **state)
 {
 	pid_t pid = getpid();
 	uint64_t i;
@@ -279,7 +279,7 @@ static void test_mappings_follow_a_file_that_was_written_to(void **state)
 	close(fd);
 }
 
-static void test_images_end_some_time_behind_the_last_process_that_had_them(void **state)
+static void test_images_end_after_their_last_process(void **state)
 {
 	pid_t living = start_child(false);
 	uint64_t time = PROCESSES_SWEEP_NS;
@@ -300,7 +300,7 @@ static void test_images_end_some_time_behind_the_last_process_that_had_them(void
 }
 
 /* All that a process ever maps without a file is one image, though it may have none for a while. */
-static void test_an_anonymous_image_does_not_end_before_its_process(void **state)
+static void test_anonymous_images_live_as_long_as_processes(void **state)
 {
 	uint64_t time = PROCESSES_SWEEP_NS;
 
@@ -328,7 +328,7 @@ static bool nothing_waits(uint32_t pid, void *arg)
 }
 
 /* A copy of its text may be sampled, and compared with the file, much later. */
-static void test_the_image_of_replaced_text_does_not_end_before_its_process(void **state)
+static void test_replaced_text_lives_as_long_as_its_process(void **state)
 {
 	pid_t living = start_child(false);
 	uint64_t time = PROCESSES_SWEEP_NS;
@@ -382,7 +382,7 @@ static void test_another_inode_is_news(void **state)
 	assert_false(is_news(mmap2));
 }
 
-static void test_the_first_anonymous_memory_of_a_process_is_news(void **state)
+static void test_first_anonymous_mapping_is_news(void **state)
 {
 	do_fork(1, PID, 10);
 	do_fork(1, PID + 1, 10);
@@ -419,23 +419,23 @@ int main(void)
 		TEST(test_memory_that_is_not_executable_is_passed_over),
 		TEST(test_an_impossible_mapping_is_counted),
 		TEST(test_the_kernel_is_everybodys),
-		TEST(test_an_address_that_nothing_holds_makes_the_maps_be_read_again),
-		TEST(test_what_is_unmapped_is_emitted_when_maps_are_read_again),
+		TEST(test_an_unmapped_address_rereads_the_maps),
+		TEST(test_rereading_the_maps_emits_unmappings),
 		TEST(test_a_kernel_samples_process_is_not_read_again),
-		TEST(test_maps_that_share_nothing_with_what_was_known_mean_a_missed_exec),
+		TEST(test_entirely_new_maps_mean_a_missed_exec),
 		TEST(test_anonymous_memory_is_not_emitted_again_by_proc),
 		TEST(test_anonymous_memory_of_a_process_is_one_image),
-		TEST(test_parent_and_child_do_not_share_anonymous_memory),
-		TEST(test_anonymous_memory_that_has_gone_is_not_inherited),
-		TEST(test_the_image_server_is_emitted_whose_anonymous_memory_it_is),
-		TEST(test_a_full_table_of_mappings_begins_anew_with_what_is_there),
+		TEST(test_fork_does_not_share_anonymous_images),
+		TEST(test_unmapped_anonymous_memory_is_not_inherited),
+		TEST(test_the_server_learns_who_owns_anonymous_memory),
+		TEST(test_a_full_mapping_table_restarts_from_proc),
 		TEST(test_mappings_follow_a_file_that_was_written_to),
-		TEST(test_images_end_some_time_behind_the_last_process_that_had_them),
-		TEST(test_an_anonymous_image_does_not_end_before_its_process),
-		TEST(test_the_image_of_replaced_text_does_not_end_before_its_process),
+		TEST(test_images_end_after_their_last_process),
+		TEST(test_anonymous_images_live_as_long_as_processes),
+		TEST(test_replaced_text_lives_as_long_as_its_process),
 		TEST(test_what_is_known_is_no_news),
 		TEST(test_another_inode_is_news),
-		TEST(test_the_first_anonymous_memory_of_a_process_is_news),
+		TEST(test_first_anonymous_mapping_is_news),
 		TEST(test_new_processes_and_programs_are_news),
 	};
 

@@ -117,7 +117,7 @@ static void map_pieces(uint32_t pid, unsigned int n, const char *path, uint64_t 
 		map_page(pid, i * 2ULL * PAGE, path, inode, 11 + i * 1000000ULL);
 }
 
-static void test_forks_of_very_many_pieces_without_a_file_are_given_up(void **state)
+static void test_forks_with_too_many_mappings_are_dropped(void **state)
 {
 	uint64_t time = 100 * NANOSECONDS_A_SECOND;
 
@@ -143,7 +143,7 @@ static void test_forks_of_very_many_pieces_without_a_file_are_given_up(void **st
 }
 
 /* Of one user; nobody knows whose the processes here are. */
-static void test_who_has_most_is_given_up_when_all_have_too_much(void **state)
+static void test_the_largest_process_is_dropped_first(void **state)
 {
 	uint32_t n = 0;
 
@@ -167,12 +167,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_what_one_maps_all_have_that_share_its_memory,
 						set_up, tear_down_processes),
-		cmocka_unit_test_setup_teardown(
-			test_forks_of_very_many_pieces_without_a_file_are_given_up, set_up,
-			tear_down_processes),
-		cmocka_unit_test_setup_teardown(
-			test_who_has_most_is_given_up_when_all_have_too_much, set_up,
-			tear_down_processes),
+		cmocka_unit_test_setup_teardown(test_forks_with_too_many_mappings_are_dropped,
+						set_up, tear_down_processes),
+		cmocka_unit_test_setup_teardown(test_the_largest_process_is_dropped_first, set_up,
+						tear_down_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void test_a_threads_exit_is_not_its_processs(void **state)
 	check("exit 1\n");
 }
 
-static void test_a_process_is_sampled_for_a_while_after_its_exit(void **state)
+static void test_exited_processes_may_still_be_sampled(void **state)
 {
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 11);
@@ -105,7 +105,7 @@ static void test_a_process_is_sampled_for_a_while_after_its_exit(void **state)
 	check("");
 }
 
-static void test_processes_are_buried_in_the_order_of_their_exits(void **state)
+static void test_processes_are_reaped_in_exit_order(void **state)
 {
 	for (uint32_t i = 0; i < 200; i++)
 		do_fork(1, PID + i, 10);
@@ -119,7 +119,7 @@ static void test_processes_are_buried_in_the_order_of_their_exits(void **state)
 	assert_non_null(strstr(test_stream_text(&stream), "exit 1\n"));
 }
 
-static void test_a_pid_used_again_is_not_buried_with_the_one_before(void **state)
+static void test_a_reused_pid_is_not_reaped_with_the_old_one(void **state)
 {
 	do_fork(1, PID, 10);
 	do_exit(PID, PID, 11);
@@ -170,7 +170,7 @@ static void test_a_pid_used_again_is_another_process(void **state)
 	check("mapping 2 of 2 1000+1000 at 0 of image 3\n");
 }
 
-static void test_a_pid_used_again_ends_the_one_whose_exit_was_lost(void **state)
+static void test_a_reused_pid_ends_the_process_before(void **state)
 {
 	do_fork(1, PID, 10);
 	do_fork(1, PID, 20);
@@ -189,7 +189,7 @@ static void test_an_exit_of_an_unknown_process_says_nothing(void **state)
 	check("");
 }
 
-static void test_threads_are_named_and_the_leader_names_the_process(void **state)
+static void test_the_leader_names_the_process(void **state)
 {
 	do_fork(1, PID, 10);
 	do_clone_thread(PID, PID + 7, 11);
@@ -202,7 +202,7 @@ static void test_threads_are_named_and_the_leader_names_the_process(void **state
 	      "process 2 pid 5000008 forked of 1 'main'\n");
 }
 
-static void test_a_sample_of_a_process_that_is_gone_gets_a_process_all_the_same(void **state)
+static void test_samples_of_gone_processes_get_a_process(void **state)
 {
 	assert_int_equal(sample(PID, 0x1234, 10), 1);
 	assert_int_equal(sample(PID, 0x1234, 11), 1);
@@ -238,7 +238,7 @@ static void test_a_scanned_process_has_its_name_and_mappings(void **state)
 	check("");
 }
 
-static void test_events_older_than_what_was_read_are_ignored_and_newer_ones_taken(void **state)
+static void test_events_older_than_the_maps_are_ignored(void **state)
 {
 	uint64_t before = clock_now(CLOCK_MONOTONIC), after;
 	char expected[64];
@@ -266,7 +266,7 @@ static bool always(uint32_t pid, void *arg)
 	return true;
 }
 
-static void test_nothing_is_read_of_a_process_that_is_about_to_change(void **state)
+static void test_a_process_about_to_exec_is_not_read(void **state)
 {
 	char expected[64];
 	int n_asked = 0;
@@ -361,7 +361,7 @@ static void *wait_with_a_name(void *ends)
 }
 
 /* No event tells how threads are called that were there before. */
-static void test_threads_that_are_there_already_have_their_names(void **state)
+static void test_existing_threads_have_their_names(void **state)
 {
 	int ends[4]; /* towards the thread, and from it */
 	pthread_t thread;
@@ -403,7 +403,7 @@ static pid_t start_without_leader(void)
 }
 
 /* /proc/PID/maps is empty once the leader has gone; another thread's still shows all. */
-static void test_a_process_whose_leader_has_gone_shows_its_mappings(void **state)
+static void test_mappings_are_read_without_a_leader(void **state)
 {
 	pid_t pid = start_without_leader();
 	int n;
@@ -447,7 +447,7 @@ static void test_a_sweep_ends_processes_whose_exit_was_missed(void **state)
 	waitpid(living, NULL, 0);
 }
 
-static void test_a_sweep_asks_for_no_process_of_another_namespace(void **state)
+static void test_a_sweep_skips_other_pid_namespaces(void **state)
 {
 	pid_t dead = start_child(true);
 
@@ -468,28 +468,28 @@ int main(void)
 		TEST(test_an_exec_is_a_new_incarnation_without_mappings),
 		TEST(test_an_exec_of_an_unknown_process_is_emitted),
 		TEST(test_a_threads_exit_is_not_its_processs),
-		TEST(test_a_process_is_sampled_for_a_while_after_its_exit),
-		TEST(test_processes_are_buried_in_the_order_of_their_exits),
-		TEST(test_a_pid_used_again_is_not_buried_with_the_one_before),
+		TEST(test_exited_processes_may_still_be_sampled),
+		TEST(test_processes_are_reaped_in_exit_order),
+		TEST(test_a_reused_pid_is_not_reaped_with_the_old_one),
 		TEST(test_a_leader_that_exits_first_leaves_the_process),
 		TEST(test_an_exec_ends_all_other_threads),
 		TEST(test_a_pid_used_again_is_another_process),
-		TEST(test_a_pid_used_again_ends_the_one_whose_exit_was_lost),
+		TEST(test_a_reused_pid_ends_the_process_before),
 		TEST(test_an_exit_of_an_unknown_process_says_nothing),
-		TEST(test_threads_are_named_and_the_leader_names_the_process),
-		TEST(test_a_sample_of_a_process_that_is_gone_gets_a_process_all_the_same),
+		TEST(test_the_leader_names_the_process),
+		TEST(test_samples_of_gone_processes_get_a_process),
 		TEST(test_a_scan_of_a_process_that_is_gone_says_nothing),
 		TEST(test_a_scanned_process_has_its_name_and_mappings),
-		TEST(test_events_older_than_what_was_read_are_ignored_and_newer_ones_taken),
-		TEST(test_nothing_is_read_of_a_process_that_is_about_to_change),
+		TEST(test_events_older_than_the_maps_are_ignored),
+		TEST(test_a_process_about_to_exec_is_not_read),
 		TEST(test_a_scan_leaves_out_what_is_about_to_change),
 		TEST(test_after_a_loss_the_living_stay_and_the_dead_end),
 		TEST(test_after_a_loss_a_zombie_is_not_another_process),
-		TEST(test_a_process_whose_leader_has_gone_shows_its_mappings),
-		TEST(test_threads_that_are_there_already_have_their_names),
+		TEST(test_mappings_are_read_without_a_leader),
+		TEST(test_existing_threads_have_their_names),
 		TEST(test_many_processes_and_their_ends),
 		TEST(test_a_sweep_ends_processes_whose_exit_was_missed),
-		TEST(test_a_sweep_asks_for_no_process_of_another_namespace),
+		TEST(test_a_sweep_skips_other_pid_namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

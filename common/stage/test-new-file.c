@@ -116,7 +116,7 @@ static void test_a_free_name_is_taken_at_once(void **state)
 	assert_int_equal(each_name(NULL), 1);
 }
 
-static void test_what_is_empty_stays_if_it_is_whole_and_nothing_was_there(void **state)
+static void test_a_whole_empty_file_is_kept_if_new(void **state)
 {
 	begin(OUTPUT_FILE_KEEP_OLD);
 	assert_int_equal(new_file_finish(&file), 0);
@@ -141,7 +141,7 @@ static void test_what_was_cut_stays_where_nothing_was(void **state)
 	assert_int_equal(each_name(NULL), 1);
 }
 
-static void test_another_file_is_replaced_when_the_new_one_is_whole(void **state)
+static void test_a_whole_file_replaces_the_old_one(void **state)
 {
 	put_old("old");
 	begin(OUTPUT_FILE_REPLACE);
@@ -267,10 +267,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_free_name_is_taken_at_once),
-		TEST(test_what_is_empty_stays_if_it_is_whole_and_nothing_was_there),
+		TEST(test_a_whole_empty_file_is_kept_if_new),
 		TEST(test_what_holds_nothing_and_was_cut_goes),
 		TEST(test_what_was_cut_stays_where_nothing_was),
-		TEST(test_another_file_is_replaced_when_the_new_one_is_whole),
+		TEST(test_a_whole_file_replaces_the_old_one),
 		TEST(test_the_old_one_is_kept),
 		TEST(test_nothing_is_replaced_by_what_was_cut),
 		TEST(test_nothing_is_replaced_by_what_holds_nothing),

@@ -43,7 +43,7 @@ static void test_mappings_are_kept_by_address(void **state)
 	mapping_table_deinit(&table);
 }
 
-static void test_an_address_is_found_up_to_its_mappings_last_byte(void **state)
+static void test_addresses_are_found_to_the_last_byte(void **state)
 {
 	struct mapping_table table = { 0 };
 
@@ -163,7 +163,7 @@ static void test_a_copy_stands_by_itself(void **state)
 }
 
 /* Against a table that knows each page's owner. */
-static void test_any_order_gives_what_a_page_by_page_table_gives(void **state)
+static void test_any_order_agrees_with_a_page_table(void **state)
 {
 	enum { PAGES = 64 };
 	struct mapping_table table = { 0 };
@@ -384,14 +384,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mappings_are_kept_by_address),
-		cmocka_unit_test(test_an_address_is_found_up_to_its_mappings_last_byte),
+		cmocka_unit_test(test_addresses_are_found_to_the_last_byte),
 		cmocka_unit_test(test_a_new_mapping_replaces_what_it_covers),
 		cmocka_unit_test(test_what_is_left_on_both_sides_stays),
 		cmocka_unit_test(test_what_is_removed_is_nowhere),
 		cmocka_unit_test(test_the_impossible_is_refused),
 		cmocka_unit_test(test_a_full_table_refuses_and_stays_whole),
 		cmocka_unit_test(test_a_copy_stands_by_itself),
-		cmocka_unit_test(test_any_order_gives_what_a_page_by_page_table_gives),
+		cmocka_unit_test(test_any_order_agrees_with_a_page_table),
 		cmocka_unit_test(test_forks_of_a_large_table_cost_what_they_change),
 		cmocka_unit_test(test_what_is_shared_is_counted_in_parts),
 		cmocka_unit_test(test_what_tables_share_is_looked_at_once),

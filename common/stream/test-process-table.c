@@ -207,7 +207,7 @@ static void test_who_is_over_the_limit_has_nothing_mapped(void **state)
 }
 
 /* As no source tells it. */
-static void test_who_brings_more_than_there_is_room_for_loses_his_own(void **state)
+static void test_a_process_beyond_its_limit_loses_its_own(void **state)
 {
 	struct process_table table = { 0 };
 	uint64_t offset, number = 2, n_refused;
@@ -346,7 +346,7 @@ int main(void)
 		cmocka_unit_test(test_processes_of_one_memory_have_the_same_mapped),
 		cmocka_unit_test(test_no_two_processes_ever_have_the_same_version),
 		cmocka_unit_test(test_who_is_over_the_limit_has_nothing_mapped),
-		cmocka_unit_test(test_who_brings_more_than_there_is_room_for_loses_his_own),
+		cmocka_unit_test(test_a_process_beyond_its_limit_loses_its_own),
 		cmocka_unit_test(test_everybody_shares_the_kernel),
 		cmocka_unit_test(test_what_is_impossible_is_counted),
 		cmocka_unit_test(test_more_processes_than_the_limit_are_refused),

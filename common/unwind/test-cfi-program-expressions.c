@@ -3,7 +3,7 @@
 #include "common/unwind/test-cfi-run.h"
 
 /* A register can be changed only of what is a register and an offset. */
-static void test_a_change_of_a_cfa_that_is_an_expression_is_fallback(void **state)
+static void test_adjusting_an_expression_cfa_is_fallback(void **state)
 {
 	assert_int_equal(only(RUN(DW_CFA_def_cfa_expression, 3, 0x77, 8, DW_OP_deref,
 				  DW_CFA_def_cfa_register, RSP))
@@ -47,7 +47,7 @@ static void test_the_word_at_a_register_plus_a_number_is_known(void **state)
 		  8);
 }
 
-static void test_any_other_expression_of_a_register_is_fallback(void **state)
+static void test_other_register_expressions_are_fallback(void **state)
 {
 	static const struct {
 		uint8_t bytes[6], size;
@@ -92,7 +92,7 @@ static void test_a_signal_frame_loads_all_from_the_stack(void **state)
 	assert_int_equal(rule.flags, UNWIND_FLAG_SIGNAL);
 }
 
-static void test_a_signal_frame_whose_stack_pointer_is_elsewhere_is_fallback(void **state)
+static void test_signal_frame_with_another_sp_is_fallback(void **state)
 {
 	struct around around = { .common = { .augmentation = "zRS", PROGRAM(0x90, 1) } };
 
@@ -139,7 +139,7 @@ static void test_the_expression_of_a_plt_is_known(void **state)
 	}
 }
 
-static void test_an_expression_almost_like_that_of_a_plt_is_fallback(void **state)
+static void test_almost_plt_expression_is_fallback(void **state)
 {
 	static const uint8_t plt[] = { DW_CFA_def_cfa_expression,
 				       11,
@@ -234,7 +234,7 @@ static void test_any_other_expression_of_a_cfa_is_fallback(void **state)
 }
 
 /* Compilers write none for aarch64, so none is read. */
-static void test_every_expression_of_a_cfa_is_fallback_on_aarch64(void **state)
+static void test_aarch64_cfa_expressions_are_fallback(void **state)
 {
 	assert_int_equal(
 		only(RUN_AARCH64(DW_CFA_def_cfa_expression, 3, 0x70 + SP, 8, DW_OP_deref)).cfa,
@@ -246,18 +246,18 @@ static void test_every_expression_of_a_cfa_is_fallback_on_aarch64(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_change_of_a_cfa_that_is_an_expression_is_fallback),
+		cmocka_unit_test(test_adjusting_an_expression_cfa_is_fallback),
 		cmocka_unit_test(test_what_is_computed_and_not_loaded_is_fallback),
 		cmocka_unit_test(test_the_word_at_a_register_plus_a_number_is_known),
-		cmocka_unit_test(test_any_other_expression_of_a_register_is_fallback),
+		cmocka_unit_test(test_other_register_expressions_are_fallback),
 		cmocka_unit_test(test_a_signal_frame_loads_all_from_the_stack),
-		cmocka_unit_test(test_a_signal_frame_whose_stack_pointer_is_elsewhere_is_fallback),
+		cmocka_unit_test(test_signal_frame_with_another_sp_is_fallback),
 		cmocka_unit_test(test_a_signal_frame_is_flagged_in_each_row),
 		cmocka_unit_test(test_the_expression_of_a_plt_is_known),
-		cmocka_unit_test(test_an_expression_almost_like_that_of_a_plt_is_fallback),
+		cmocka_unit_test(test_almost_plt_expression_is_fallback),
 		cmocka_unit_test(test_a_cfa_that_was_put_away_is_loaded),
 		cmocka_unit_test(test_any_other_expression_of_a_cfa_is_fallback),
-		cmocka_unit_test(test_every_expression_of_a_cfa_is_fallback_on_aarch64),
+		cmocka_unit_test(test_aarch64_cfa_expressions_are_fallback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static void test_without_any_cfa_nothing_is_known(void **state)
 }
 
 /* On x86-64 it is on the stack, but where, if nobody says so? On aarch64 it is in x30. */
-static void test_a_return_address_of_which_nothing_is_said_is_where_calls_leave_it(void **state)
+static void test_the_default_return_address_rule_is_known(void **state)
 {
 	struct around around = { .common = { .augmentation = "", PROGRAM(0x0c, RSP, 8) } };
 
@@ -27,7 +27,7 @@ static void test_a_return_address_of_which_nothing_is_said_is_where_calls_leave_
 }
 
 /* Only then is it in x30; of other registers nothing is known. */
-static void test_a_return_address_in_another_register_is_not_taken_for_the_usual(void **state)
+static void test_a_return_address_in_a_register_is_kept_apart(void **state)
 {
 	struct around around = {
 		.arch = &unwind_aarch64,
@@ -178,7 +178,7 @@ static void test_a_rule_holds_nothing_of_the_one_before_it(void **state)
 	assert_int_equal(rule.cfa_addend, 0);
 }
 
-static void test_a_register_that_a_rule_cannot_name_is_fallback(void **state)
+static void test_unnameable_registers_are_fallback(void **state)
 {
 	assert_int_equal(only(RUN(DW_CFA_def_cfa, 0x80, 2, 8)).cfa, UNWIND_CFA_FALLBACK);
 	assert_int_equal(only(RUN(DW_CFA_def_cfa_register, 0x87, 2)).cfa, UNWIND_CFA_FALLBACK);
@@ -209,7 +209,7 @@ static void test_of_other_registers_nothing_is_kept(void **state)
 			 0x30, DW_CFA_restore | RBX, DW_CFA_restore_extended, 17)));
 }
 
-static void test_restored_registers_are_as_the_common_part_says(void **state)
+static void test_restore_takes_the_rule_of_the_cie(void **state)
 {
 	struct around around = { .common = { .augmentation = "",
 					     PROGRAM(0x0c, RSP, 8, 0x90, 1, 0x80 | RBP, 4) } };
@@ -240,7 +240,7 @@ static void test_a_common_part_that_restores_is_fallback(void **state)
 	assert_fallback_from(RUN_IN(&around, DW_CFA_nop), 0);
 }
 
-static void test_registers_are_undefined_unchanged_or_in_another(void **state)
+static void test_registers_are_undefined_same_or_moved(void **state)
 {
 	assert_return_address(only(RUN(DW_CFA_undefined, RIP)), UNWIND_VALUE_UNDEFINED, 0);
 	assert_fp(only(RUN(DW_CFA_undefined, RBP)), UNWIND_VALUE_UNDEFINED, 0);
@@ -254,7 +254,7 @@ static void test_registers_are_undefined_unchanged_or_in_another(void **state)
 }
 
 /* The CFA is the caller's stack pointer: whatever else is said of it cannot be followed. */
-static void test_a_stack_pointer_that_is_not_the_cfa_is_fallback(void **state)
+static void test_an_sp_other_than_the_cfa_is_fallback(void **state)
 {
 	assert_fallback_from(RUN(0x44, DW_CFA_undefined, RSP), 4);
 	assert_fallback_from(RUN(0x44, DW_CFA_offset | RSP, 2), 4);
@@ -288,7 +288,7 @@ static void test_states_are_remembered_within_each_other(void **state)
 	assert_fp(rows.list[4].rule, UNWIND_VALUE_AT_CFA, -16);
 }
 
-static void test_a_remembered_state_has_the_stack_pointer_in_it(void **state)
+static void test_remember_state_includes_the_sp(void **state)
 {
 	struct rows rows =
 		RUN(DW_CFA_remember_state, DW_CFA_undefined, RSP, 0x41, DW_CFA_restore_state);
@@ -329,7 +329,7 @@ static void test_the_size_of_arguments_changes_nothing(void **state)
 }
 
 /* A signed return address has the same low bits; 0x2d means another thing elsewhere. */
-static void test_signing_the_return_address_changes_nothing_on_aarch64_alone(void **state)
+static void test_only_aarch64_accepts_signed_return_addresses(void **state)
 {
 	struct rows rows = RUN_AARCH64(0x41, DW_CFA_AARCH64_negate_ra_state, 0x0e, 16, 0x41, 0x2c,
 				       0x41, DW_CFA_AARCH64_negate_ra_state, 0x0e, 0);
@@ -342,7 +342,7 @@ static void test_signing_the_return_address_changes_nothing_on_aarch64_alone(voi
 	assert_fallback_from(RUN(0x44, 0x2c, 0x44, 0x0e, 16), 4);
 }
 
-static void test_an_unknown_instruction_is_fallback_from_there_on(void **state)
+static void test_fallback_from_an_unknown_instruction_on(void **state)
 {
 	static const uint8_t unknown[] = { 0x17, 0x1c, DW_CFA_MIPS_advance_loc8, 0x2b, 0x30, 0x3f };
 
@@ -430,7 +430,7 @@ static void test_offsets_of_more_than_32_bits_are_fallback(void **state)
 }
 
 /* The CFA is known again as soon as its offset is. */
-static void test_an_offset_that_fits_again_makes_a_cfa_known_again(void **state)
+static void test_a_fitting_offset_ends_the_fallback(void **state)
 {
 	assert_cfa(only(RUN(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 8, DW_CFA_def_cfa, RSP,
 			    16)),
@@ -481,7 +481,7 @@ static void test_whoever_takes_the_rows_can_end_the_run(void **state)
 }
 
 /* Whatever the bytes are, each of the places of its code has a rule, and run() looks at them. */
-static void test_every_flipped_bit_of_a_program_leaves_rows_in_order(void **state)
+static void test_flipped_bits_leave_rows_in_order(void **state)
 {
 	uint8_t program[] = { 0x44,
 			      0x0e,
@@ -538,10 +538,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_instructions_the_common_ones_hold),
 		cmocka_unit_test(test_without_any_cfa_nothing_is_known),
-		cmocka_unit_test(
-			test_a_return_address_of_which_nothing_is_said_is_where_calls_leave_it),
-		cmocka_unit_test(
-			test_a_return_address_in_another_register_is_not_taken_for_the_usual),
+		cmocka_unit_test(test_the_default_return_address_rule_is_known),
+		cmocka_unit_test(test_a_return_address_in_a_register_is_kept_apart),
 		cmocka_unit_test(test_advances_of_all_sizes_count_from_each_other),
 		cmocka_unit_test(test_advances_count_in_units_of_the_code_factor),
 		cmocka_unit_test(test_an_advance_by_nothing_makes_no_row),
@@ -553,29 +551,29 @@ int main(void)
 		cmocka_unit_test(test_a_cfa_is_a_register_and_an_offset),
 		cmocka_unit_test(test_a_cfa_changes_its_register_or_its_offset),
 		cmocka_unit_test(test_a_rule_holds_nothing_of_the_one_before_it),
-		cmocka_unit_test(test_a_register_that_a_rule_cannot_name_is_fallback),
+		cmocka_unit_test(test_unnameable_registers_are_fallback),
 		cmocka_unit_test(test_registers_are_saved_at_an_offset_from_the_cfa),
 		cmocka_unit_test(test_of_other_registers_nothing_is_kept),
-		cmocka_unit_test(test_restored_registers_are_as_the_common_part_says),
+		cmocka_unit_test(test_restore_takes_the_rule_of_the_cie),
 		cmocka_unit_test(test_a_common_part_that_restores_is_fallback),
-		cmocka_unit_test(test_registers_are_undefined_unchanged_or_in_another),
-		cmocka_unit_test(test_a_stack_pointer_that_is_not_the_cfa_is_fallback),
+		cmocka_unit_test(test_registers_are_undefined_same_or_moved),
+		cmocka_unit_test(test_an_sp_other_than_the_cfa_is_fallback),
 		cmocka_unit_test(test_states_are_remembered_within_each_other),
-		cmocka_unit_test(test_a_remembered_state_has_the_stack_pointer_in_it),
+		cmocka_unit_test(test_remember_state_includes_the_sp),
 		cmocka_unit_test(test_a_state_that_nobody_remembered_is_fallback),
 		cmocka_unit_test(test_states_deeper_than_the_limit_are_fallback),
 		cmocka_unit_test(test_the_size_of_arguments_changes_nothing),
-		cmocka_unit_test(test_signing_the_return_address_changes_nothing_on_aarch64_alone),
-		cmocka_unit_test(test_an_unknown_instruction_is_fallback_from_there_on),
+		cmocka_unit_test(test_only_aarch64_accepts_signed_return_addresses),
+		cmocka_unit_test(test_fallback_from_an_unknown_instruction_on),
 		cmocka_unit_test(test_a_cut_instruction_is_fallback_from_there_on),
 		cmocka_unit_test(test_a_cut_place_is_not_gone_to),
 		cmocka_unit_test(test_offsets_of_more_than_32_bits_are_fallback),
-		cmocka_unit_test(test_an_offset_that_fits_again_makes_a_cfa_known_again),
+		cmocka_unit_test(test_a_fitting_offset_ends_the_fallback),
 		cmocka_unit_test(test_the_lowest_offset_can_be_negated),
 		cmocka_unit_test(test_a_common_part_that_advances_is_fallback),
 		cmocka_unit_test(test_a_common_part_that_cannot_be_run_is_fallback),
 		cmocka_unit_test(test_whoever_takes_the_rows_can_end_the_run),
-		cmocka_unit_test(test_every_flipped_bit_of_a_program_leaves_rows_in_order),
+		cmocka_unit_test(test_flipped_bits_leave_rows_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void test_a_prologue_with_a_frame_pointer(void **state)
 	check(&with_pointer, 8, UNWIND_CFA_SP, 32, -16);
 }
 
-static void test_behind_the_prologue_there_is_the_frame_pointer(void **state)
+static void test_the_frame_pointer_holds_after_the_prologue(void **state)
 {
 	assert_int_equal(find(&late_pointer, 6, true), CODE_FRAME_POINTER);
 	assert_int_equal(find(&with_pointer, 9, false), CODE_FRAME_POINTER);
@@ -192,7 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_prologue_with_a_frame_pointer),
-		cmocka_unit_test(test_behind_the_prologue_there_is_the_frame_pointer),
+		cmocka_unit_test(test_the_frame_pointer_holds_after_the_prologue),
 		cmocka_unit_test(test_an_epilogue_with_a_frame_pointer),
 		cmocka_unit_test(test_code_that_keeps_no_frame_pointer),
 		cmocka_unit_test(test_in_front_of_a_late_setup_nothing_is_known),

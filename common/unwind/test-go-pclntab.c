@@ -65,7 +65,7 @@ static void test_other_versions_are_refused(void **state)
 	}
 }
 
-static void test_the_place_of_the_code_may_be_reported_elsewhere(void **state)
+static void test_the_text_start_may_be_in_moduledata(void **state)
 {
 	struct go_made made = go_made(GO_MADE_1_20);
 	struct go_pclntab table;
@@ -158,7 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_both_known_versions_are_read),
 		cmocka_unit_test(test_other_versions_are_refused),
-		cmocka_unit_test(test_the_place_of_the_code_may_be_reported_elsewhere),
+		cmocka_unit_test(test_the_text_start_may_be_in_moduledata),
 		cmocka_unit_test(test_every_truncation_is_read_or_refused),
 		cmocka_unit_test(test_every_flipped_bit_is_read_or_refused),
 		cmocka_unit_test(test_rules_come_of_the_depths),

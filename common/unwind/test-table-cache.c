@@ -213,7 +213,7 @@ static void test_whatever_differs_in_a_key_finds_nothing(void **state)
 }
 
 /* Two keys whose files have the same name: what the file says counts. */
-static void test_a_file_of_another_key_under_our_name_is_ignored(void **state)
+static void test_a_file_of_another_key_is_ignored(void **state)
 {
 	struct table_cache_key other = { .inode = 99 };
 	char name[64];
@@ -319,7 +319,7 @@ static void test_a_file_that_others_can_write_to_is_ignored(void **state)
 	assert_int_equal(load(&key), 0); /* to read it is no harm */
 }
 
-static void test_a_directory_that_others_can_write_to_is_no_cache(void **state)
+static void test_a_writable_directory_is_no_cache(void **state)
 {
 	assert_int_equal(chmod(below("stackpipe/unwind"), 0770), 0);
 	open_again();
@@ -341,7 +341,7 @@ static void test_what_somebody_else_owns_is_not_believed(void **state)
 	assert_int_equal(cache.dir_fd, -1);
 }
 
-static void test_a_link_in_a_files_place_is_ignored_and_replaced(void **state)
+static void test_a_symlink_is_ignored_and_replaced(void **state)
 {
 	char name[64];
 	struct stat status;
@@ -358,7 +358,7 @@ static void test_a_link_in_a_files_place_is_ignored_and_replaced(void **state)
 }
 
 /* Whoever opened it to read would wait for a writer. */
-static void test_a_fifo_in_a_files_place_is_ignored_and_replaced(void **state)
+static void test_a_fifo_is_ignored_and_replaced(void **state)
 {
 	char name[64];
 
@@ -392,7 +392,7 @@ static void test_without_xdg_cache_home_it_is_below_home(void **state)
 	assert_int_equal(access(below(".cache/stackpipe/unwind"), F_OK), 0);
 }
 
-static void test_an_xdg_cache_home_that_is_not_absolute_does_not_count(void **state)
+static void test_a_relative_xdg_cache_home_is_ignored(void **state)
 {
 	setenv("XDG_CACHE_HOME", "relative", 1);
 	setenv("HOME", home, 1);
@@ -504,7 +504,7 @@ static void test_what_was_loaded_was_used(void **state)
 }
 
 /* Of a program that died, perhaps with a PID like ours: a container's are always the same. */
-static void test_an_unfinished_file_of_our_pid_does_not_stop_a_save(void **state)
+static void test_a_leftover_of_our_pid_does_not_stop_a_save(void **state)
 {
 	char name[32];
 
@@ -675,27 +675,27 @@ int main(void)
 		TEST(test_a_small_table_is_not_kept),
 		TEST(test_files_are_for_their_owner_alone),
 		TEST(test_whatever_differs_in_a_key_finds_nothing),
-		TEST(test_a_file_of_another_key_under_our_name_is_ignored),
+		TEST(test_a_file_of_another_key_is_ignored),
 		TEST(test_a_file_with_one_damaged_byte_is_ignored),
 		TEST(test_a_file_that_was_cut_is_ignored),
 		TEST(test_a_file_that_has_grown_is_ignored),
 		TEST(test_a_damaged_file_is_replaced),
 		TEST(test_a_file_of_another_version_is_ignored),
 		TEST(test_a_file_that_others_can_write_to_is_ignored),
-		TEST(test_a_directory_that_others_can_write_to_is_no_cache),
+		TEST(test_a_writable_directory_is_no_cache),
 		TEST(test_what_somebody_else_owns_is_not_believed),
-		TEST(test_a_link_in_a_files_place_is_ignored_and_replaced),
-		TEST(test_a_fifo_in_a_files_place_is_ignored_and_replaced),
+		TEST(test_a_symlink_is_ignored_and_replaced),
+		TEST(test_a_fifo_is_ignored_and_replaced),
 		TEST(test_a_link_in_the_directorys_place_is_no_cache),
 		TEST(test_without_xdg_cache_home_it_is_below_home),
-		TEST(test_an_xdg_cache_home_that_is_not_absolute_does_not_count),
+		TEST(test_a_relative_xdg_cache_home_is_ignored),
 		TEST(test_without_a_home_there_is_no_cache),
 		TEST(test_where_none_can_be_made_there_is_no_cache),
 		TEST(test_a_home_that_is_too_long_is_none),
 		TEST(test_as_many_files_as_there_may_be_stay),
 		TEST(test_beyond_the_limit_those_unused_for_long_go),
 		TEST(test_what_was_loaded_was_used),
-		TEST(test_an_unfinished_file_of_our_pid_does_not_stop_a_save),
+		TEST(test_a_leftover_of_our_pid_does_not_stop_a_save),
 		TEST(test_what_stays_unfinished_goes),
 		TEST(test_two_who_save_at_once),
 		TEST(test_an_image_that_stays_has_the_same_key),

@@ -210,7 +210,7 @@ static void test_a_section_that_cannot_be_read_is_reported(void **state)
 	assert_int_equal(read_bytes(&copy, &bytes), -EBADMSG);
 }
 
-static void test_a_machine_that_tables_are_not_made_for_is_reported(void **state)
+static void test_an_unsupported_machine_is_reported(void **state)
 {
 	_cleanup_copy_ struct copy copy = copy_new();
 	struct unwind_bytes bytes;
@@ -220,7 +220,7 @@ static void test_a_machine_that_tables_are_not_made_for_is_reported(void **state
 }
 
 /* What leads to the section, and the section's own beginning. */
-static void test_every_flipped_bit_on_the_way_is_reported_or_harmless(void **state)
+static void test_flipped_bits_are_reported_or_harmless(void **state)
 {
 	_cleanup_copy_ struct copy copy = copy_new();
 	const struct {
@@ -260,8 +260,8 @@ int main(void)
 		cmocka_unit_test(test_an_empty_section_is_none),
 		cmocka_unit_test(test_a_section_that_is_not_in_the_file_is_none),
 		cmocka_unit_test(test_a_section_that_cannot_be_read_is_reported),
-		cmocka_unit_test(test_a_machine_that_tables_are_not_made_for_is_reported),
-		cmocka_unit_test(test_every_flipped_bit_on_the_way_is_reported_or_harmless),
+		cmocka_unit_test(test_an_unsupported_machine_is_reported),
+		cmocka_unit_test(test_flipped_bits_are_reported_or_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

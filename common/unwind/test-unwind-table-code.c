@@ -3,7 +3,7 @@
 #include "common/unwind/test-table-made.h"
 
 /* The linker has dropped what it was about. */
-static void test_what_does_not_begin_in_code_counts_for_nothing(void **state)
+static void test_ranges_outside_code_are_ignored(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -43,7 +43,7 @@ static void put_dropped(struct file *file, uint64_t first_end, uint64_t second)
 	put_code(file, DEBUG, 0x1400, 0x1500, 24);
 }
 
-static void test_what_was_dropped_behind_it_counts_for_nothing_either(void **state)
+static void test_dropped_code_behind_it_is_ignored(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -69,7 +69,7 @@ static void test_what_contradicts_nothing_is_believed(void **state)
 	assert_marked(&table, 0x1500, 0x1540, 32);
 }
 
-static void test_what_is_not_behind_what_was_dropped_is_believed(void **state)
+static void test_code_before_the_dropped_part_is_trusted(void **state)
 {
 	static const uint64_t seconds[] = { 0x1018 + 64, 0x1019, 0x1016 };
 
@@ -163,7 +163,7 @@ static void test_a_plt_of_code_that_is_not_known_has_no_rule(void **state)
 	assert_int_equal(table.header->n_refused, 2);
 }
 
-static void test_a_plt_that_lies_nowhere_or_has_no_end_is_refused(void **state)
+static void test_a_plt_without_place_or_end_is_refused(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -238,7 +238,7 @@ static void test_a_thunk_of_clang_has_pushed_what_its_call_has(void **state)
 }
 
 /* gcc tells what the call has pushed, and not that it has been dropped. */
-static void test_a_thunk_of_gcc_has_dropped_it_before_it_returns(void **state)
+static void test_a_gcc_thunk_pops_before_it_returns(void **state)
 {
 	static const uint8_t program[] = { DW_CFA_advance_loc | 12, DW_CFA_def_cfa_offset, 16 };
 	static const uint8_t to_register[] = {
@@ -282,19 +282,19 @@ static void test_code_like_a_thunk_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_does_not_begin_in_code_counts_for_nothing),
+		cmocka_unit_test(test_ranges_outside_code_are_ignored),
 		cmocka_unit_test(test_headers_in_a_segment_are_no_code),
-		cmocka_unit_test(test_what_was_dropped_behind_it_counts_for_nothing_either),
+		cmocka_unit_test(test_dropped_code_behind_it_is_ignored),
 		cmocka_unit_test(test_what_contradicts_nothing_is_believed),
-		cmocka_unit_test(test_what_is_not_behind_what_was_dropped_is_believed),
+		cmocka_unit_test(test_code_before_the_dropped_part_is_trusted),
 		cmocka_unit_test(test_a_plt_without_information_speaks_for_itself),
 		cmocka_unit_test(test_a_plt_with_endbr64_speaks_for_itself),
 		cmocka_unit_test(test_the_plt_of_mold_pushes_in_its_head),
 		cmocka_unit_test(test_a_plt_of_code_that_is_not_known_has_no_rule),
-		cmocka_unit_test(test_a_plt_that_lies_nowhere_or_has_no_end_is_refused),
+		cmocka_unit_test(test_a_plt_without_place_or_end_is_refused),
 		cmocka_unit_test(test_what_describes_a_plt_is_believed_instead),
 		cmocka_unit_test(test_a_thunk_of_clang_has_pushed_what_its_call_has),
-		cmocka_unit_test(test_a_thunk_of_gcc_has_dropped_it_before_it_returns),
+		cmocka_unit_test(test_a_gcc_thunk_pops_before_it_returns),
 		cmocka_unit_test(test_code_like_a_thunk_is_none),
 	};
 

@@ -52,7 +52,7 @@ static void test_rows_of_a_program_begin_where_it_says(void **state)
 	assert_int_equal(unwind_table_find(&table, 0x1000)->return_address_offset, -8);
 }
 
-static void test_what_cannot_be_run_is_fallback_and_not_nothing(void **state)
+static void test_an_unusable_fde_is_fallback(void **state)
 {
 	static const uint8_t program[] = { 0x44, 0x3f, 0x44, 0x0e, 16 };
 	_cleanup_files_ struct file file = file_new();
@@ -197,7 +197,7 @@ static void test_what_contradicts_itself_is_counted(void **state)
 }
 
 /* The next description is believed from where it begins. */
-static void test_of_overlapping_descriptions_the_later_one_holds(void **state)
+static void test_of_overlapping_fdes_the_later_one_holds(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -211,7 +211,7 @@ static void test_of_overlapping_descriptions_the_later_one_holds(void **state)
 }
 
 /* Whether the larger one holds again behind the smaller one is not known. */
-static void test_behind_a_description_within_another_there_is_no_rule(void **state)
+static void test_no_rule_follows_a_nested_fde(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -267,7 +267,7 @@ static void test_debug_frame_fills_what_eh_frame_leaves(void **state)
 	assert_marked(&table, 0x1110, 0x2000, NONE);
 }
 
-static void test_debug_frame_has_all_that_eh_frame_does_not_speak_of(void **state)
+static void test_debug_frame_fills_the_gaps_of_eh_frame(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -329,7 +329,7 @@ static void test_any_two_sections_are_merged_place_by_place(void **state)
 }
 
 /* Two segments of one part of the file: each place has one rule, of the first. */
-static void test_a_part_of_the_file_that_is_loaded_twice_has_one_rule(void **state)
+static void test_a_part_loaded_twice_has_one_rule(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -368,7 +368,7 @@ static void test_a_file_larger_than_a_table_loses_its_end(void **state)
 }
 
 /* Rule 0 is FALLBACK, so that there is room for one less than the limit. */
-static void test_rules_beyond_the_limit_are_fallback_and_the_others_intact(void **state)
+static void test_rules_beyond_the_limit_are_fallback(void **state)
 {
 	enum { RULES = UNWIND_RULES_MAX + 1000, FIRST = 1000 };
 	_cleanup_files_ struct file file = file_new();
@@ -597,7 +597,7 @@ int main(void)
 		cmocka_unit_test(test_without_information_there_are_no_rules),
 		cmocka_unit_test(test_gaps_between_descriptions_have_no_rule),
 		cmocka_unit_test(test_rows_of_a_program_begin_where_it_says),
-		cmocka_unit_test(test_what_cannot_be_run_is_fallback_and_not_nothing),
+		cmocka_unit_test(test_an_unusable_fde_is_fallback),
 		cmocka_unit_test(test_a_rule_carries_on_over_pages),
 		cmocka_unit_test(test_a_row_may_begin_with_a_page),
 		cmocka_unit_test(test_offsets_are_those_of_the_file),
@@ -605,15 +605,15 @@ int main(void)
 		cmocka_unit_test(test_what_lies_in_no_segment_is_refused),
 		cmocka_unit_test(test_code_is_cut_where_its_segment_ends),
 		cmocka_unit_test(test_what_contradicts_itself_is_counted),
-		cmocka_unit_test(test_of_overlapping_descriptions_the_later_one_holds),
-		cmocka_unit_test(test_behind_a_description_within_another_there_is_no_rule),
+		cmocka_unit_test(test_of_overlapping_fdes_the_later_one_holds),
+		cmocka_unit_test(test_no_rule_follows_a_nested_fde),
 		cmocka_unit_test(test_of_duplicates_the_last_one_holds),
 		cmocka_unit_test(test_debug_frame_fills_what_eh_frame_leaves),
-		cmocka_unit_test(test_debug_frame_has_all_that_eh_frame_does_not_speak_of),
+		cmocka_unit_test(test_debug_frame_fills_the_gaps_of_eh_frame),
 		cmocka_unit_test(test_any_two_sections_are_merged_place_by_place),
-		cmocka_unit_test(test_a_part_of_the_file_that_is_loaded_twice_has_one_rule),
+		cmocka_unit_test(test_a_part_loaded_twice_has_one_rule),
 		cmocka_unit_test(test_a_file_larger_than_a_table_loses_its_end),
-		cmocka_unit_test(test_rules_beyond_the_limit_are_fallback_and_the_others_intact),
+		cmocka_unit_test(test_rules_beyond_the_limit_are_fallback),
 		cmocka_unit_test(test_the_bytes_of_a_table_are_a_table),
 		cmocka_unit_test(test_every_truncation_of_a_table_is_refused),
 		cmocka_unit_test(test_a_table_with_bytes_behind_it_is_refused),

@@ -100,7 +100,7 @@ static void test_a_descriptor_may_have_been_made_not_to_wait(void **state)
 	check_that_it_arrives(O_NONBLOCK);
 }
 
-static void test_an_error_of_the_output_is_reported_whatever_is_passed(void **state)
+static void test_output_errors_are_reported_while_passing(void **state)
 {
 	struct wire_writer writer;
 	const struct wire_header record = { .size = sizeof(record), .type = WIRE_RECORD_stats };
@@ -200,7 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stream_arrives_as_it_was_written),
 		cmocka_unit_test(test_a_descriptor_may_have_been_made_not_to_wait),
-		cmocka_unit_test(test_an_error_of_the_output_is_reported_whatever_is_passed),
+		cmocka_unit_test(test_output_errors_are_reported_while_passing),
 		cmocka_unit_test(test_a_file_that_cannot_be_mapped_is_read),
 		cmocka_unit_test(test_what_is_no_stream_is_reported_apart),
 		cmocka_unit_test(test_a_reader_that_has_gone_is_an_error),

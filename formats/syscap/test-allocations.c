@@ -62,7 +62,7 @@ static bool take(uint32_t tid, enum heap_event_kind kind, uint64_t address, uint
 	return is_due;
 }
 
-static void test_a_released_block_is_freed_unless_it_is_restored(void **state)
+static void test_a_released_block_is_freed_or_restored(void **state)
 {
 	uint64_t freed;
 
@@ -77,7 +77,7 @@ static void test_a_released_block_is_freed_unless_it_is_restored(void **state)
 	assert_int_equal(freed, 0);
 }
 
-static void test_of_a_thread_too_many_what_is_released_is_freed_at_once(void **state)
+static void test_threads_beyond_the_limit_free_at_once(void **state)
 {
 	uint64_t freed;
 
@@ -96,8 +96,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_stacks_by_their_numbers),
 		TEST(test_a_stack_beyond_the_limit_has_no_addresses),
-		TEST(test_a_released_block_is_freed_unless_it_is_restored),
-		TEST(test_of_a_thread_too_many_what_is_released_is_freed_at_once),
+		TEST(test_a_released_block_is_freed_or_restored),
+		TEST(test_threads_beyond_the_limit_free_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void check_kallsyms(const char *expected)
 	free(text);
 }
 
-static void test_kernel_functions_stand_by_address_with_their_ends(void **state)
+static void test_kernel_functions_are_sorted_with_ends(void **state)
 {
 	add(0xffffffff81002000, 0x100, "second", "");
 	add(0xffffffff81000000, 0x10, "first", "");
@@ -64,7 +64,7 @@ static void test_kernel_functions_stand_by_address_with_their_ends(void **state)
 		       "ffffffffc0000020 t unknown\n");
 }
 
-static void test_where_one_function_follows_another_its_name_wins(void **state)
+static void test_the_function_that_starts_there_wins(void **state)
 {
 	add(0xffffffff81000000, 0x10, "first", "");
 	add(0xffffffff81000010, 0x10, "second", "");
@@ -88,8 +88,8 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_kernel_functions_stand_by_address_with_their_ends),
-		TEST(test_where_one_function_follows_another_its_name_wins),
+		TEST(test_kernel_functions_are_sorted_with_ends),
+		TEST(test_the_function_that_starts_there_wins),
 		TEST(test_a_function_without_a_size_keeps_its_name),
 		TEST(test_without_functions_there_is_still_a_byte),
 	};

@@ -91,7 +91,7 @@ static bool is_odd(uint64_t pid, void *arg)
 	return pid % 2;
 }
 
-static void test_what_is_put_away_is_in_the_bundle_all_the_same(void **state)
+static void test_spilled_names_are_in_the_bundle(void **state)
 {
 	enum { PIDS = 10, N = PAIR_MAP_PRUNED_MIN / PIDS + 1 };
 	uint32_t name = intern("name");
@@ -172,7 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_symbols_are_bundled_by_process_and_address),
 		TEST(test_a_bundle_of_nothing_is_its_end),
-		TEST(test_what_is_put_away_is_in_the_bundle_all_the_same),
+		TEST(test_spilled_names_are_in_the_bundle),
 		TEST(test_without_a_file_all_names_stay),
 		TEST(test_a_file_that_cannot_be_read_again_is_emitted),
 	};

@@ -170,7 +170,7 @@ static void expect_nothing_more(void)
 			    type != WIRE_RECORD_thread_time);
 }
 
-static void test_a_wait_has_the_stack_that_its_thread_left_with(void **state)
+static void test_a_wait_has_the_stack_of_its_beginning(void **state)
 {
 	do_task(PERF_RECORD_FORK, TID, 1000);
 	come(TID, 1010);
@@ -204,7 +204,7 @@ static void test_a_stack_outlives_the_ring_that_it_lay_in(void **state)
 	assert_int_equal(off_cpu.kept_bytes, STACK_SIZE);
 }
 
-static void test_who_was_there_before_is_known_since_the_beginning(void **state)
+static void test_older_threads_are_known_from_the_beginning(void **state)
 {
 	off_cpu.begun_at = 1000;
 	come(TID, 3000);   /* was away */
@@ -462,7 +462,7 @@ static void take_stack_at(uint64_t time, char content)
 	off_cpu_find_thread(&off_cpu, TID)->stack.time = time;
 }
 
-static void test_a_wait_that_the_kernel_has_paired_has_its_stack(void **state)
+static void test_a_wait_paired_in_the_kernel_has_its_stack(void **state)
 {
 	take_stack_at(1001, 'a');
 	emit_wait(1000, 3000);
@@ -489,7 +489,7 @@ static void test_a_wait_whose_record_is_lost_is_in_the_sums(void **state)
 	expect_time(600, 5400, 4);
 }
 
-static void test_a_sample_that_the_kernel_chose_stands_for_others(void **state)
+static void test_a_sampled_wait_stands_for_others(void **state)
 {
 	struct switch_event event = { .kind = SWITCH_SAMPLED,
 				      .tid = TID,
@@ -510,7 +510,7 @@ static void test_a_sample_that_the_kernel_chose_stands_for_others(void **state)
 	expect_nothing_more();
 }
 
-static void test_another_thread_with_its_number_takes_nothing_over(void **state)
+static void test_a_reused_tid_inherits_nothing(void **state)
 {
 	take_stack_at(1001, 'a');
 	emit_wait(1000, 3000);
@@ -600,9 +600,9 @@ static void test_very_many_waits_are_summed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_wait_has_the_stack_that_its_thread_left_with),
+		TEST(test_a_wait_has_the_stack_of_its_beginning),
 		TEST(test_a_stack_outlives_the_ring_that_it_lay_in),
-		TEST(test_who_was_there_before_is_known_since_the_beginning),
+		TEST(test_older_threads_are_known_from_the_beginning),
 		TEST(test_what_comes_before_the_beginning_takes_no_time),
 		TEST(test_who_could_have_gone_on_was_preempted),
 		TEST(test_who_is_away_at_the_end_is_emitted),
@@ -614,10 +614,10 @@ int main(void)
 		TEST(test_who_wakes_is_emitted),
 		TEST(test_wakeups_of_short_waits_are_sampled),
 		TEST_PROGRAM(test_a_wakeup_that_the_kernel_has_chosen),
-		TEST_PROGRAM(test_a_wait_that_the_kernel_has_paired_has_its_stack),
+		TEST_PROGRAM(test_a_wait_paired_in_the_kernel_has_its_stack),
 		TEST_PROGRAM(test_a_wait_whose_record_is_lost_is_in_the_sums),
-		TEST_PROGRAM(test_a_sample_that_the_kernel_chose_stands_for_others),
-		TEST_PROGRAM(test_another_thread_with_its_number_takes_nothing_over),
+		TEST_PROGRAM(test_a_sampled_wait_stands_for_others),
+		TEST_PROGRAM(test_a_reused_tid_inherits_nothing),
 		TEST_PROGRAM(test_the_program_is_not_in_its_stacks),
 		cmocka_unit_test_setup_teardown(test_very_many_waits_are_summed, set_up_adapting,
 						tear_down),

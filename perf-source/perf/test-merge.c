@@ -105,7 +105,7 @@ static void test_what_is_too_young_waits(void **state)
 	assert_int_equal(next(20, 0, 20), 2);
 }
 
-static void test_only_what_is_older_than_the_slack_may_be_handed_out(void **state)
+static void test_records_within_the_slack_are_held_back(void **state)
 {
 	uint64_t before = clock_now(CLOCK_MONOTONIC), until = merge_look(&merge);
 
@@ -113,7 +113,7 @@ static void test_only_what_is_older_than_the_slack_may_be_handed_out(void **stat
 			clock_now(CLOCK_MONOTONIC) - MERGE_SLACK_NS);
 }
 
-static void test_a_late_record_gets_the_last_time_and_is_counted(void **state)
+static void test_late_records_get_the_last_time(void **state)
 {
 	put_event(0, 50, 1, 8);
 	merge_look(&merge);
@@ -171,7 +171,7 @@ static void test_records_over_the_end_of_the_ring_are_whole(void **state)
 }
 
 /* Handed out and not released: a record over the end stays whole while others are looked at. */
-static void test_what_was_handed_out_stays_until_it_is_released(void **state)
+static void test_a_record_stays_until_it_is_released(void **state)
 {
 	struct merge_record records[8];
 	const unsigned char *bytes;
@@ -284,12 +284,12 @@ int main(void)
 		TEST(test_rings_are_merged_by_time),
 		TEST(test_of_one_time_the_side_band_comes_first),
 		TEST(test_what_is_too_young_waits),
-		TEST(test_only_what_is_older_than_the_slack_may_be_handed_out),
-		TEST(test_a_late_record_gets_the_last_time_and_is_counted),
+		TEST(test_records_within_the_slack_are_held_back),
+		TEST(test_late_records_get_the_last_time),
 		TEST(test_a_record_without_a_time_is_handed_out_at_once),
 		TEST(test_what_comes_after_the_look_is_not_seen_yet),
 		TEST(test_records_over_the_end_of_the_ring_are_whole),
-		TEST(test_what_was_handed_out_stays_until_it_is_released),
+		TEST(test_a_record_stays_until_it_is_released),
 		TEST(test_looking_ahead_takes_nothing),
 		TEST(test_looking_ahead_stops_when_emitted),
 		TEST(test_looking_ahead_goes_on_where_it_was),

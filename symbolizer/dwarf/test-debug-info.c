@@ -486,7 +486,7 @@ static void test_a_separate_file_answers_as_the_whole(void **state)
 	debug_info_free(info);
 }
 
-static void test_a_list_that_is_too_short_gets_the_function_alone(void **state)
+static void test_a_short_list_gets_the_function_alone(void **state)
 {
 	_cleanup_(close_subject) struct subject subject = open_subject("gcc-5", "");
 	_cleanup_file_ FILE *addresses = fopen(fixture("gcc-5", ".addresses"), "re");
@@ -545,7 +545,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_another_file_of_dwz_is_not_believed),
 		cmocka_unit_test(test_a_file_without_dwarf_is_reported),
 		cmocka_unit_test(test_a_separate_file_answers_as_the_whole),
-		cmocka_unit_test(test_a_list_that_is_too_short_gets_the_function_alone),
+		cmocka_unit_test(test_a_short_list_gets_the_function_alone),
 		cmocka_unit_test(test_addresses_without_code_have_no_answer),
 	};
 	int n_failed;

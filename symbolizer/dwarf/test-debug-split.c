@@ -78,7 +78,7 @@ static void test_what_was_judged_is_found(void **state)
 }
 
 /* Whoever owns the directory puts another file there, just when one has been looked at. */
-static void test_another_file_that_has_come_since_is_not_believed(void **state)
+static void test_a_file_replaced_since_is_not_trusted(void **state)
 {
 	struct debug_split split;
 	char command[256];
@@ -103,7 +103,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_what_was_judged_is_found),
-		TEST(test_another_file_that_has_come_since_is_not_believed),
+		TEST(test_a_file_replaced_since_is_not_trusted),
 		TEST(test_what_anybody_may_write_to_is_not_looked_for),
 	};
 

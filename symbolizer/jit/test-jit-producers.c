@@ -85,7 +85,7 @@ static void check_truth(const struct jitdump *dump, const struct truth *truth)
 	}
 }
 
-static void test_code_that_replaces_and_moves_is_known_at_each_time(void **state)
+static void test_replaced_and_moved_code_is_known_by_time(void **state)
 {
 	static struct truth truths[TRUTHS_MAX];
 	_cleanup_(jitdump_deinit) struct jitdump dump;
@@ -396,7 +396,7 @@ int main(int argc, char **argv)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_code_that_replaces_and_moves_is_known_at_each_time),
+		TEST(test_replaced_and_moved_code_is_known_by_time),
 		TEST(test_perf_maps_of_node_are_read),
 		TEST(test_jitdumps_of_node_are_read),
 		TEST(test_perf_maps_of_python_are_read),

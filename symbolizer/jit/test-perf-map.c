@@ -253,7 +253,7 @@ static void test_of_a_file_that_is_too_large_nothing_is_known(void **state)
 }
 
 /* An older name might be of what the newer code has replaced. */
-static void test_at_the_limit_of_entries_older_ones_are_forgotten(void **state)
+static void test_the_oldest_entries_go_at_the_limit(void **state)
 {
 	_cleanup_map_ struct perf_map map = { 0 };
 	char line[32];
@@ -270,7 +270,7 @@ static void test_at_the_limit_of_entries_older_ones_are_forgotten(void **state)
 	assert_int_equal(map.n_forgotten_entries, PERF_MAP_ENTRIES_MAX);
 }
 
-static void test_at_the_limit_of_names_older_ones_are_forgotten(void **state)
+static void test_the_oldest_names_go_at_the_limit(void **state)
 {
 	static char line[PERF_MAP_NAME_MAX + 32];
 	_cleanup_map_ struct perf_map map = { 0 };
@@ -314,8 +314,8 @@ int main(void)
 		cmocka_unit_test(test_a_file_is_read_in_pieces),
 		cmocka_unit_test(test_a_file_that_was_written_anew_is_read_anew),
 		cmocka_unit_test(test_of_a_file_that_is_too_large_nothing_is_known),
-		cmocka_unit_test(test_at_the_limit_of_entries_older_ones_are_forgotten),
-		cmocka_unit_test(test_at_the_limit_of_names_older_ones_are_forgotten),
+		cmocka_unit_test(test_the_oldest_entries_go_at_the_limit),
+		cmocka_unit_test(test_the_oldest_names_go_at_the_limit),
 		cmocka_unit_test(test_what_is_no_regular_file_is_an_error),
 	};
 

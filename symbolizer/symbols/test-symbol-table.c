@@ -178,7 +178,7 @@ static void test_a_symbol_without_a_size_ends_with_its_section(void **state)
 		skip();
 }
 
-static void test_a_symbol_without_a_size_ends_where_the_next_begins(void **state)
+static void test_a_sizeless_symbol_ends_at_the_next(void **state)
 {
 	struct opened opened;
 	uint64_t unsized = 0, sized = 0, behind = 0;
@@ -233,7 +233,7 @@ static void test_a_debug_file_is_found_by_its_link(void **state)
 	check(path, &no_dirs, "local_function");
 }
 
-static void test_a_debug_file_is_found_in_the_debug_directory_beside_it(void **state)
+static void test_a_debug_file_is_found_in_dot_debug(void **state)
 {
 	const char *path;
 
@@ -242,7 +242,7 @@ static void test_a_debug_file_is_found_in_the_debug_directory_beside_it(void **s
 	check(path, &no_dirs, "local_function");
 }
 
-static void test_a_debug_file_is_found_under_the_global_directory(void **state)
+static void test_a_debug_file_is_found_in_the_global_directory(void **state)
 {
 	char under[4096];
 
@@ -298,13 +298,13 @@ static void test_a_damaged_compressed_section_is_passed_over(void **state)
 }
 
 /* debug-files.h: what is found has a .symtab. A stripped copy is of the same build, but no help. */
-static void test_a_file_without_symbols_does_not_hide_one_that_has_them(void **state)
+static void test_a_debug_file_without_symbols_hides_none(void **state)
 {
 	put("stripped", build_id_path("full"));
 	check(fixture("mini"), &dirs, "local_function");
 }
 
-static void test_a_stripped_file_beside_does_not_hide_the_global_one(void **state)
+static void test_a_stripped_neighbour_hides_no_debug_file(void **state)
 {
 	char under[4096];
 	const char *path;
@@ -316,7 +316,7 @@ static void test_a_stripped_file_beside_does_not_hide_the_global_one(void **stat
 	check(path, &dirs, "local_function");
 }
 
-static void test_what_is_no_file_is_neither_opened_nor_waited_for(void **state)
+static void test_only_regular_debug_files_are_opened(void **state)
 {
 	char path[512], at[256];
 	const char *linked;
@@ -393,7 +393,7 @@ static void test_a_damaged_file_is_harmless(void **state)
 }
 
 /* Tables made by hand. */
-static void test_a_symbol_within_another_does_not_hide_what_follows_it(void **state)
+static void test_a_nested_symbol_hides_nothing_after_it(void **state)
 {
 	struct symbol list[] = {
 		{ .address = 0x1000, .size = 0x1000, .name = "outer", .suffix = "" },
@@ -456,24 +456,24 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_whole_file_names_all_functions),
 		TEST(test_a_symbol_without_a_size_ends_with_its_section),
-		TEST(test_a_symbol_without_a_size_ends_where_the_next_begins),
+		TEST(test_a_sizeless_symbol_ends_at_the_next),
 		TEST(test_a_stripped_file_names_what_it_exports),
 		TEST(test_a_debug_file_is_found_by_build_id),
 		TEST(test_each_debug_directory_is_looked_in),
 		TEST(test_a_debug_file_is_found_by_its_link),
-		TEST(test_a_debug_file_is_found_in_the_debug_directory_beside_it),
-		TEST(test_a_debug_file_is_found_under_the_global_directory),
+		TEST(test_a_debug_file_is_found_in_dot_debug),
+		TEST(test_a_debug_file_is_found_in_the_global_directory),
 		TEST(test_a_debug_file_of_another_build_is_refused),
 		TEST(test_without_a_build_id_the_checksum_decides),
 		TEST(test_symbols_are_found_in_the_compressed_section),
 		TEST(test_a_damaged_compressed_section_is_passed_over),
-		TEST(test_a_file_without_symbols_does_not_hide_one_that_has_them),
-		TEST(test_a_stripped_file_beside_does_not_hide_the_global_one),
-		TEST(test_what_is_no_file_is_neither_opened_nor_waited_for),
+		TEST(test_a_debug_file_without_symbols_hides_none),
+		TEST(test_a_stripped_neighbour_hides_no_debug_file),
+		TEST(test_only_regular_debug_files_are_opened),
 		TEST(test_a_link_to_itself_is_not_followed),
 		TEST(test_what_lies_there_may_be_garbage),
 		TEST(test_a_damaged_file_is_harmless),
-		TEST(test_a_symbol_within_another_does_not_hide_what_follows_it),
+		TEST(test_a_nested_symbol_hides_nothing_after_it),
 		TEST(test_a_name_is_demangled_once),
 	};
 

@@ -129,7 +129,7 @@ class Mappings(Bombs):
         stats, _ = self.check("file", 60000, "sharers", 2000)
         self.assert_bytes_less(stats, 200 << 20)
 
-    def test_processes_that_share_60000_pieces_of_memory_without_a_file(self):
+    def test_processes_sharing_60000_anonymous_mappings(self):
         stats, _ = self.check("anonymous", 60000, "sharers", 500)
         self.assert_bytes_less(stats, 200 << 20)
 
@@ -137,7 +137,7 @@ class Mappings(Bombs):
         stats, _ = self.check("file", 60000, "forks", 100)
         self.assert_bytes_less(stats, 200 << 20)
 
-    def test_forks_of_60000_pieces_of_memory_without_a_file(self):
+    def test_forks_with_60000_anonymous_mappings(self):
         """
         Each has a place of its own in each piece: they are given up, and named. A fork has its memory locked, and is to
         come to its end while it is recorded.

@@ -201,7 +201,7 @@ class Hostile(pipeline.MachineTest):
                 program = self.made("hole", elf_made.with_section(data, section, bytes(32), flags))
                 self.alone(elf_made.with_sparse_section(program, section, GIGABYTES), engine="dwfl")
 
-    def test_split_debug_information_that_becomes_gigabytes(self):
+    def test_split_dwarf_that_inflates_to_gigabytes(self):
         program, dwo = self.directory / "split", self.directory / "split-chain.dwo"
         subprocess.run(["cc", "-g", "-gsplit-dwarf", "-O1", "-w", "-D_GNU_SOURCE", "-pthread", CHAIN_SOURCE, "-o",
                         program], check=True, cwd=self.directory)

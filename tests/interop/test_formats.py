@@ -71,7 +71,7 @@ class Formats(pipeline.RecordingTest):
         self.assertIn(Path(self.command[0]).resolve().name, done.stdout.split("\nMappings\n")[1].splitlines()[0])
         return totals.of_pprof_raw(done.stdout)
 
-    def test_functions_have_the_same_samples_in_all_formats(self):
+    def test_all_formats_agree_on_functions(self):
         self.write_all(*INTERPRETER)
         self.check_all()
 

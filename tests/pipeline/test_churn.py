@@ -56,7 +56,7 @@ class Churn(pipeline.RecordingTest):
     def test_forked_ones(self):
         self.assert_each_has_its_own(self.churn("fork", 0))
 
-    def test_ones_that_execute_programs_at_the_same_addresses(self):
+    def test_exec_at_the_same_addresses(self):
         self.assert_each_has_its_own(self.churn("exec", N_COPIES))
 
     @pipeline.needs_root

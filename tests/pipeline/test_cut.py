@@ -87,7 +87,7 @@ class Cut(pipeline.PipelineTest):
             self.assertEqual(ended.status, 1, ended)
             self.assertIn(IS_INCOMPLETE, "\n".join(ended.errors))
 
-    def test_what_is_made_of_a_cut_one_is_incomplete_as_well(self):
+    def test_outputs_of_a_cut_stream_are_incomplete(self):
         self.path.write_bytes(joined(self.header, self.frames[:-1]))
         copy = self.directory / "copy.syscap"
         self.start([pipeline.program("stackpipe"), "convert", "-q", self.path, copy]).end()

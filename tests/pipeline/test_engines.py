@@ -137,7 +137,7 @@ class Information(EnginesTest, pipeline.RecordingTest):
             stream = self.record(self.directory / "stream", command=[program])
             self.assert_true(stream, ["main", "enter", "middle", "innermost", "loop"])
 
-    def test_what_a_linker_has_dropped_describes_nothing_where_it_seems_to_lie(self):
+    def test_dropped_sections_describe_nothing(self):
         for linker in filter(lambda name: shutil.which(f"ld.{name}"), ("bfd", "gold", "lld", "mold")):
             # Of an index without .eh_frame libdw reads the whole file, and libelf forgets what it had read.
             options = "-g", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--no-eh-frame-hdr"
@@ -253,7 +253,7 @@ class Live(EnginesTest, pipeline.RecordingTest):
         interrupted = [line for line in stacks if line.count(":exact") >= 2]
         self.assertGreater(len(interrupted), 0.5 * len(stacks), stacks)
 
-    def test_a_handler_that_returns_is_cut_by_elfutils_alone(self):
+    def test_elfutils_alone_cuts_a_returning_handler(self):
         program = self.directory / "returns"
         subprocess.run(["cc", "-O1", "-x", "c", "-o", program, "-"], check=True, text=True, input="""
             #include <signal.h>
@@ -268,7 +268,7 @@ class Live(EnginesTest, pipeline.RecordingTest):
     def test_engines_agree_on_python(self):
         self.assert_engines_agree(self.recorded_python())
 
-    def test_the_second_time_tables_come_from_disk_and_give_the_same(self):
+    def test_cached_tables_give_the_same_stacks(self):
         stream = self.recorded_python()
         cold = self.unwound(stream)
         self.assertGreater(self.count("tables", "compiled"), 0)

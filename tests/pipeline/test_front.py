@@ -82,7 +82,7 @@ class Front(pipeline.RecordingTest):
         self.assertEqual(report.stderr, "")
         self.assertRegex(report.stdout, r"samples, \d+ lost")
 
-    def test_a_signal_to_the_front_end_alone_ends_a_recording(self):
+    def test_a_signal_to_the_front_end_ends_it(self):
         self.check_stopped(lambda pid: os.kill(pid, signal.SIGTERM))
         self.capture.unlink()
         self.check_stopped(lambda pid: os.kill(pid, signal.SIGINT))
@@ -321,7 +321,7 @@ class Top(pipeline.RecordingTest):
         self.tmux("new-session", "-d", "-x", str(TERMINAL[0]), "-y", str(TERMINAL[1]),
                   f"{command}; echo status $?; sleep 1000")
 
-    def test_top_shows_filters_zooms_survives_a_resize_and_ends(self):
+    def test_top_filters_zooms_resizes_and_ends(self):
         self.open_top("--", CHAIN, "once", "1000")
         self.wait_for(r"\d\d\.\d\d %.*inner")
         self.tmux("send-keys", "s")

@@ -56,7 +56,7 @@ class Kept(pipeline.RecordingTest):
             if name != "out.syscap":
                 self.assertEqual((self.directory / name).read_bytes(), before)
 
-    def test_where_there_is_nothing_a_failure_leaves_nothing(self):
+    def test_a_failure_leaves_no_new_file(self):
         self.stackpipe("record", "-q", "--", "./no-such-program", status=127)
         self.stackpipe("heap", "-q", "--", "./no-such-program", status=127)
         self.assertEqual(self.names(), [])

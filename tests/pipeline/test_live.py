@@ -140,7 +140,7 @@ class Live(pipeline.RecordingTest):
         for name in "perf-source", "live-unwinder", "symbolizer":
             self.assertIn(f"  {name} ", summary)
 
-    def test_files_and_the_kernel_have_the_ids_that_opentelemetry_gives_them(self):
+    def test_file_ids_are_those_of_opentelemetry(self):
         text = self.run_well(self.source("--", pipeline.CHAIN, "once", "0.2"),
                              self.stage("live-unwinder"), self.stage("symbolizer"),
                              [pipeline.program("frame-dump")])[-1].output.decode()
@@ -153,7 +153,7 @@ class Live(pipeline.RecordingTest):
             self.assertEqual(ids[path], streams.file_id_of(Path(path).read_bytes()), path)
         self.assertEqual(ids.get("[kernel]"), file_id_of_kernel())
 
-    def test_functions_of_a_stripped_file_are_one_place_each(self):
+    def test_stripped_functions_are_one_location_each(self):
         path = self.directory / "stripped"
         subprocess.run(["strip", "-s", "-o", path, pipeline.CHAIN], check=True)
         stacks = self.record_folded("--", path, "once", "0.5")

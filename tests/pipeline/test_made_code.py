@@ -39,7 +39,7 @@ class Told(Recording):
         self.assertEqual(self.stats("live-unwinder")["made-code"]["jitdumps"], 1)
         return found
 
-    def test_where_a_frame_pointer_is_not_set_up_the_caller_is_found_by_the_stack_pointer(self):
+    def test_callers_before_the_prologue_by_the_sp(self):
         callers, ends = self.callers("kept")
         self.assertEqual(list(callers), ["outer"])
         self.assertEqual(list(ends), ["[unproved]"])  # "outer" has a frame pointer alone
@@ -49,7 +49,7 @@ class Told(Recording):
         self.assertEqual(list(callers), ["outer"])
         self.assertEqual(list(ends), ["[unproved]"])
 
-    def test_a_frame_without_a_frame_pointer_is_left_by_its_own_size(self):
+    def test_frameless_code_is_left_by_its_frame_size(self):
         callers, ends = self.callers("framed")
         self.assertEqual(list(callers), ["outer"])
         self.assertEqual(list(ends), ["[unproved]"])
@@ -66,7 +66,7 @@ class Guessed(Recording):
                 if f" {callee}\n" in path.read_text(errors="replace"):
                     path.unlink()
 
-    def test_where_a_frame_pointer_is_not_set_up_the_caller_is_on_top_of_the_stack(self):
+    def test_callers_before_the_prologue_on_top_of_stack(self):
         for callee in "kept", "bare":
             with self.subTest(callee):
                 callers, ends = self.callers(callee)

@@ -129,7 +129,7 @@ class Scheduler(pipeline.RecordingTest):
         self.check_turns(*self.record_turns("--off-cpu"))
 
     @pipeline.needs_root
-    def test_of_all_processes_nobody_runs_where_somebody_runs(self):
+    def test_marks_name_the_process_that_runs(self):
         for options in (), ("--off-cpu",):
             stream = self.directory / "all.stream"
             with stream.open("wb") as out:

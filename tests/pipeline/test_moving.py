@@ -91,10 +91,10 @@ class Moving(pipeline.RecordingTest):
     def test_rights_that_split_a_mapping(self):
         self.check("change-rights")
 
-    def test_code_that_was_overwritten_and_is_the_files_again(self):
+    def test_overwritten_code_that_is_restored(self):
         self.check("write-and-drop")
 
-    def test_a_vforked_child_that_maps_and_has_ended_when_it_is_looked_for(self):
+    def test_a_vforked_child_that_maps_and_exits(self):
         self.check("map-in-vfork", "beta")
 
     def test_a_vforked_child_that_maps_and_runs(self):
@@ -169,10 +169,10 @@ class Replaced(ReplacedText):
     def test_text_that_was_moved_over_before(self):
         self.check(self.attached("move"))
 
-    def test_a_part_of_the_text_that_was_copied_back_before(self):
+    def test_a_part_of_the_text_copied_back_before(self):
         self.check(self.attached("part"))
 
-    def test_what_was_changed_elsewhere_before_does_not_matter(self):
+    def test_changes_elsewhere_do_not_matter(self):
         self.check(self.attached("change"))
 
     def test_what_was_changed_before_is_no_copy(self):
@@ -189,7 +189,7 @@ class ReplacedJoined(ReplacedText):
     def test_text_that_was_copied_back_before(self):
         self.check(self.attached("copy"))
 
-    def test_a_part_of_the_text_that_was_copied_back_before(self):
+    def test_a_part_of_the_text_copied_back_before(self):
         self.check(self.attached("part"))
 
 

@@ -73,7 +73,7 @@ class PlacesTest(pipeline.PipelineTest):
 
 
 class Sizeless(Recording):
-    def test_a_symbol_without_a_size_ends_where_another_function_begins(self):
+    def test_a_sizeless_symbol_ends_at_the_next_function(self):
         library, program = self.directory / "sizeless.so", self.directory / "sizeless"
         programs = pipeline.TOP / "tests" / "programs"
         subprocess.run(["cc", "-O1", "-fno-toplevel-reorder", "-fPIC", "-shared", "-o", library,
@@ -180,7 +180,7 @@ class Bounds(PlacesTest):
                     subprocess.run([*commands[len(linker_options):], path], check=True)
                 self.assert_names(path, addresses, expected)
 
-    def test_a_debug_file_knows_sizes_that_a_file_does_not_tell(self):
+    def test_a_debug_file_supplies_missing_sizes(self):
         text = "function exported; dec %rdi; END gap: dec %rdi; .type local, @function; local: dec %rdi; nop; size local"
         build_id = "-Wl,--build-id=0x12345678"
         debug = self.directory / ".build-id" / "12" / "345678.debug"
@@ -211,7 +211,7 @@ class Captured(Recording):
         return Counter(dict((tuple(names), n) for names, n in
                             streams.folded_stacks(ended[-1].output.decode())))
 
-    def test_what_had_no_name_in_a_capture_stays_one_function(self):
+    def test_unnamed_code_of_a_capture_is_one_function(self):
         program, capture = self.directory / "stripped", self.directory / "out.syscap"
         shutil.copy(INLINED_SPIN, program)
         subprocess.run(["strip", program], check=True)
@@ -236,7 +236,7 @@ class Inlined(Recording):
     def test_inlined_calls_are_frames(self):
         self.assert_spins_in(CHAIN, self.folded([INLINED_SPIN, "1000"]))
 
-    def test_without_inlined_calls_only_functions_are_named(self):
+    def test_functions_only_without_inlined_calls(self):
         self.assert_spins_in(CHAIN[:2], self.folded([INLINED_SPIN, "1000"], "--no-inlines"))
 
     def test_debug_information_comes_from_a_separate_file(self):
@@ -261,7 +261,7 @@ class Inlined(Recording):
                 options = [] if sandbox == "on" else [f"--sandbox={sandbox}"]
                 self.assert_spins_in(CHAIN, self.folded([program, "1000"], *options))
 
-    def test_split_debug_information_lies_beside_the_program(self):
+    def test_split_dwarf_beside_the_program(self):
         for version in 4, 5:
             program = self.make_split(version)
             self.assertEqual(len(list(program.parent.glob("*.dwo"))), 1)
@@ -277,7 +277,7 @@ class Inlined(Recording):
             dwo.unlink()
         self.assert_found_in_each_sandbox(program)
 
-    def test_split_debug_information_has_the_name_of_a_link(self):
+    def test_split_dwarf_named_by_a_symlink(self):
         """The program is run by a link elsewhere: what lies beside its file counts."""
         program, link = self.make_split(5), self.directory / "link"
         link.symlink_to(program)
@@ -303,7 +303,7 @@ class Inlined(Recording):
         self.addCleanup(server.kill)
         return f"http://127.0.0.1:{port}/"
 
-    def test_debug_information_is_downloaded_if_a_person_wants_it(self):
+    def test_debug_files_are_downloaded_on_request(self):
         if not shutil.which("debuginfod"):
             self.skipTest(f"debuginfod {pipeline.NOT_INSTALLED}")
         program, debug = self.directory / "program", self.directory / "debug"
@@ -429,7 +429,7 @@ class Folded(Recording, PlacesTest):
                     callees.setdefault(caller, set()).add(names[names.index(caller) + 1])
         return callees
 
-    def test_a_function_that_others_were_folded_into_says_so(self):
+    def test_folded_functions_are_marked(self):
         for linker in filter(lambda name: shutil.which(f"ld.{name}"), ("gold", "lld")):
             callees = self.callees(linker, self.SOURCE)
             self.assertEqual(callees["reader"], {"another (+2)"}, linker)
@@ -448,7 +448,7 @@ class Folded(Recording, PlacesTest):
         self.assertEqual(self.names_at(program, [addresses[kept]]), [shown + others], (linker, arguments))
         return len(names)
 
-    def test_the_one_that_debug_information_describes_is_shown(self):
+    def test_of_folded_functions_dwarf_decides(self):
         """gold lets all of them be described at one address, others the one whose code is kept."""
         first = self.directory / "first.c"
         first.write_text("""__attribute__((noipa)) void first(long n)
@@ -485,7 +485,7 @@ class Twins(Recording):
         return f"mount -t tmpfs none {at} && cp -p {program} {at}/prog"
 
     @pipeline.needs_root
-    def test_the_same_inode_on_another_file_system_is_another_file(self):
+    def test_one_inode_on_two_file_systems_is_two_files(self):
         ours, theirs = self.make("ours_inner"), self.make("theirs_inner")
         at, stream = self.directory / "mnt", self.directory / "stream"
         at.mkdir()
@@ -547,7 +547,7 @@ class Container(Recording):
                 "-e", "trace=openat2", "-e", "inject=openat2:delay_enter=700000"]
         self.assertGreater(self.n_named(*"123456789abcdef", beside=slow), 100)
 
-    def test_a_debug_file_of_another_program_is_not_believed(self):
+    def test_a_debug_file_of_another_program_is_refused(self):
         other = self.directory / "other"
         subprocess.run(["cc", "-O2", "-static", "-Wl,--build-id", "-o", other,
                         self.directory / "spin.c"], check=True)
@@ -637,7 +637,7 @@ class Jit(Recording):
     def test_code_in_a_file_of_dev_shm_has_names_like_any(self):
         self.assert_nearly_all_named(self.spin("map", "prompt", "apart", where="shm"))
 
-    def test_a_perf_map_has_no_times_and_names_nothing_wrong(self):
+    def test_a_perf_map_without_times_names_nothing_wrong(self):
         self.spin("map", "prompt", "same")
         self.spin("map", "prompt", "turns")
         self.spin("map", "late", "turns")
@@ -670,11 +670,11 @@ class Jit(Recording):
     def test_another_users_file_is_no_perf_map(self):
         self.check_refused('echo "0 ffffffffffff everything" >$map; chown 12345 $map')
 
-    def test_a_file_that_anybody_may_write_to_is_no_perf_map(self):
+    def test_a_world_writable_perf_map_is_refused(self):
         self.check_refused('echo "0 ffffffffffff everything" >$map; chmod 666 $map')
 
     @pipeline.needs_root
-    def test_a_jitdump_that_was_somebody_elses_before_names_nothing(self):
+    def test_a_jitdump_of_another_user_names_nothing(self):
         """He has made it, and can write to it while the program does."""
         program = f'dump={self.directory}/jit-$$.dump; touch $dump; chown 12345 $dump; exec "$@"'
         leaves = self.leaves_of(self.folded(["sh", "-c", program, "sh", JIT_SPIN, "dump", "prompt", "apart",
@@ -682,7 +682,7 @@ class Jit(Recording):
         self.assertEqual({name for _, name in leaves}, {"[unknown]"})
         self.assertGreater(self.stats("symbolizer")["jit"]["jitdump-refused"], 0)
 
-    def test_a_child_that_was_forked_before_is_not_named_by_its_parent(self):
+    def test_an_earlier_fork_keeps_its_own_names(self):
         os.mkfifo(self.directory / "go")
         os.mkfifo(self.directory / "done")
         program = subprocess.Popen([JIT_OTHERS, "fork", self.directory], stdout=subprocess.PIPE,

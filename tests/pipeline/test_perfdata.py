@@ -729,7 +729,7 @@ class Live(PerfdataTest):
         self.assertEqual(any(name.startswith("copied_") for name in named),
                          are_copied and not has_modules(), named)
 
-    def test_names_of_the_kernel_with_a_sandbox_and_without(self):
+    def test_kernel_names_with_and_without_a_sandbox(self):
         path = self.record_kernel()
         for mode in "auto", "off":
             self.copy_of_names()
@@ -738,7 +738,7 @@ class Live(PerfdataTest):
         for mode in "auto", "off":
             self.assert_all_named(path, f"--sandbox={mode}", are_copied=False)
 
-    def test_a_copy_of_names_is_believed_if_it_is_of_the_recorded_kernel(self):
+    def test_kallsyms_copies_must_match_the_kernel(self):
         path = self.record_kernel()
         copy = self.copy_of_names()
         text, data = copy.read_text(), path.read_bytes()

@@ -86,7 +86,7 @@ class Nobody(pipeline.RecordingTest):
                     and streams.user_side(names)[-4:] == ["main", "outer", "middle", "inner"])
         self.assertGreater(found, 0.8 * sum(n for _, n in stacks), stacks)
 
-    def test_records_the_whole_machine_only_where_that_is_allowed(self):
+    def test_system_wide_recording_needs_permission(self):
         ended = self.start_as_nobody("-q", "-a", "-d", "0.1").end()[0]
         if pipeline.paranoid() > 0:
             self.assert_is_one_line(ended, "not allowed to record all processes")

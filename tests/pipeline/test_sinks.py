@@ -109,7 +109,7 @@ class Sinks(pipeline.PipelineTest):
         pids = [streams.SYSCAP_FRAME.unpack_from(data)[2] for number, data in frames if number == 2]
         self.assertEqual((len(pids), len(set(pids))), (PROCESSES_MAX + 3, PROCESSES_MAX + 1))
 
-    def test_samples_of_an_event_that_was_not_told_are_refused(self):
+    def test_samples_of_an_unknown_event_are_refused(self):
         records = [made.process(), made.event(0, "cycles", made.EVENTS), made.stack([(CODE, 0)]),
                    made.stack([(CODE, 0)], event=9)]
         page = self.sink("out.html", *records)
@@ -131,7 +131,7 @@ class Sinks(pipeline.PipelineTest):
                                     numbers(max(0, len(data) - at - PIECE)) + blob(data[at:at + PIECE]))
                 for at in range(0, len(data), PIECE)]
 
-    def test_a_file_that_is_too_large_does_not_take_others_with_it(self):
+    def test_a_file_too_large_leaves_others_alone(self):
         records = [*self.pieces("/proc/too-large", bytes(FILE_MAX + PIECE)), *self.pieces("/proc/small", b"small")]
         capture = self.sink("out.syscap", *records)
         self.assertEqual(self.refused("pieces-of-files"), 1)
@@ -166,7 +166,7 @@ class Sinks(pipeline.PipelineTest):
         self.stream.write_bytes(streams.between(self.hello, list(records), self.end))
         return self.run_on(self.stream, self.stage("frame-dump", "--heap-events")).decode()
 
-    def test_events_of_allocations_that_are_damaged_are_told(self):
+    def test_damaged_heap_events_are_reported(self):
         self.assertIn("heap_event damaged\n", self.dump_of_heap(*made.heap(b"\xff\xff")))
 
     def test_samples_of_allocations_are_said_to_be_samples(self):
@@ -176,7 +176,7 @@ class Sinks(pipeline.PipelineTest):
             ended, = self.run_well(self.stage("capture-sink", self.directory / "out.folded"), stdin=stdin)
         self.assertIn("  sampled: amounts are estimates", ended.errors)
 
-    def test_allocations_of_a_stack_that_was_not_told_are_in_a_page(self):
+    def test_allocations_without_a_stack_are_in_a_page(self):
         page = self.sink("out.html", *made.heap(made.ALLOCATED + made.ALLOCATED_WITHOUT_STACK))
         self.assertIn(b"</html>", page)
 

@@ -58,7 +58,7 @@ class Sums(pipeline.PipelineTest):
             told = accounting.of_stream(stream)
             self.assertEqual((told["left_out"], told["adds_up"]), (2 * ("no count" in lines), True))
 
-    def test_a_capture_has_as_many_copies_as_fit_and_says_so(self):
+    def test_a_capture_repeats_samples_up_to_a_limit(self):
         path = self.folded(["a;b 3", "a;c 100000000"])
         found = self.convert(path, "syscap")
         left_out = self.stats("capture-sink")["dropped"]["more-copies-than-fit"]

@@ -91,12 +91,12 @@ class DebugFiles(test_names.PlacesTest):
         self.assert_refused()
 
     @pipeline.needs_root
-    def test_a_directory_of_somebody_else_with_ones_own_file(self):
+    def test_own_file_in_another_users_directory(self):
         os.chown(self.directory, NOBODY, NOBODY)
         self.assert_believed()
 
     @pipeline.needs_root
-    def test_a_directory_that_a_person_names_is_vouched_for(self):
+    def test_a_named_directory_is_trusted(self):
         debug = self.put_by_build_id("elsewhere/.build-id/{}/{}.debug")
         os.chown(debug, NOBODY, NOBODY)
         self.assert_believed(f"--debug-dir={self.directory}/elsewhere")

@@ -71,7 +71,7 @@ class Unproved(pipeline.RecordingTest):
         self.check(way, f"main run_{way.replace('-', '_')}", f"run_{way.replace('-', '_')} run", "run via",
                    "run is_over", *calls, **options)
 
-    def test_a_frame_pointer_that_points_to_what_looks_like_a_frame(self):
+    def test_a_frame_pointer_to_a_lookalike_frame(self):
         self.check_common("register", "nobody decoy")
 
     def test_a_leaf_without_a_frame(self):

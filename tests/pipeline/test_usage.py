@@ -126,7 +126,7 @@ class Output(pipeline.PipelineTest):
         self.assert_fails_in_one_line(self.sink(self.path), text="--force")
         self.assertEqual(self.path.read_text(), "precious")
 
-    def test_that_comes_to_be_while_the_sink_waits_is_left_alone(self):
+    def test_a_file_created_meanwhile_is_left_alone(self):
         read_end, write_end = os.pipe()
         with open(write_end, "wb") as stream:
             with open(read_end, "rb") as stdin:
