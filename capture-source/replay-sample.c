@@ -384,7 +384,7 @@ int taking_take(struct taking *taking, struct replayed_process *process,
 	r = take_addresses(taking);
 	*ret = (struct wire_frames){ taking->now->frames, taking->now->n_frames };
 	*ret_end = taking->now->end;
-	/* The key is made anew, because names may have changed. */
+	/* Makes a new key, because names may have changed. */
 	return r < 0 ? r : keep(taking, key_of(taking, addresses, n_addresses));
 }
 

@@ -304,7 +304,7 @@ static void put_mapping(struct pprof_writer *self, uint32_t number, uint64_t lim
 			  used_names_index(&self->strings, module->path));
 	protobuf_put_uint(&self->message, MAPPING_BUILD_ID,
 			  used_names_index(&self->strings, module->build_id));
-	/* Tells readers not to look up names again: what has no name here has none to find. */
+	/* So that readers do not look up names again where none was found. */
 	protobuf_put_uint(&self->message, MAPPING_HAS_FUNCTIONS, 1);
 	protobuf_put_uint(&self->message, MAPPING_HAS_FILENAMES, 1);
 	protobuf_put_uint(&self->message, MAPPING_HAS_LINE_NUMBERS, 1);

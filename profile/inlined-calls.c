@@ -60,7 +60,7 @@ static struct inlined_list *new_list(struct inlined_calls *calls, size_t n)
 	return list;
 }
 
-/* Makes a list's data of the calls that came, behind their function. Returns its size in bytes. */
+/* Makes a list's data: the function, then the calls that came. Returns its size in bytes. */
 static size_t make_data(const struct inlined_calls *calls, uint32_t function,
 			struct source_line line, uint32_t *ret)
 {

@@ -32,7 +32,7 @@ struct inlined_calls {
 
 void inlined_calls_deinit(struct inlined_calls *calls);
 
-/* Adds a call of a location. Drops calls that came for another one. */
+/* Adds a call of a location. Drops calls of an earlier location that were not taken. */
 void inlined_calls_add(struct inlined_calls *calls, uint64_t image, uint64_t offset, uint32_t name,
 		       struct source_line line);
 

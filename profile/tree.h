@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * A profile as a tree of function calls, without offsets in them. An inlined function has its own
- * node.
- */
+/* A profile as a tree of function calls, without offsets; inlined functions are nodes, too. */
 #pragma once
 
 #include "profile/profile.h"

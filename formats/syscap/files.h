@@ -19,7 +19,7 @@ struct syscap_files {
 	bool in_file;	       /* a file of the host is incomplete so far */
 	bool is_compressed;    /* that file is compressed */
 	bool is_too_large;     /* that file is left out */
-	char *gathered;	       /* what has come of that file, if it is uncompressed */
+	char *gathered;	       /* its bytes so far, if it is uncompressed */
 	size_t gathered_size, gathered_allocated;
 };
 

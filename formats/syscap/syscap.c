@@ -4,7 +4,7 @@
  * looks names up by PID and address regardless of time. Therefore:
  *   - each incarnation of a PID has its own number (pids.h);
  *   - addresses are real, and a table at the end ("__symbols__") has the name of each sampled one.
- *   When an address gets a second name (another library), its frame becomes a jitmap entry;
+ *     When an address gets a second name (another library), its frame becomes a jitmap entry;
  *   - the end reason of a stack is a jitmap entry too, as its outermost frame.
  * Kernel frames keep their addresses, with a /proc/kallsyms of the functions that occur. Only code
  * that the kernel makes at run time (BPF programs) has synthetic addresses, one for each name,
@@ -191,7 +191,7 @@ static int put_mapping(struct syscap_format *self, int32_t pid, const struct pro
 			      *hex ? hex : NULL);
 }
 
-/* The address of a name's jitmap entry, which is written on first use. */
+/* The address of a name's jitmap entry: written on first use, or at the end if provisional. */
 static uint64_t jitmap_address(struct syscap_format *self, uint32_t name, uint64_t time,
 			       int *ret_error)
 {
