@@ -38,7 +38,7 @@ enum heap_event_kind {
 
 enum {
 	HEAP_EVENTS_SIZE_MAX = 65536, /* bytes of a record */
-	HEAP_EVENT_SIZE_MAX = 64,     /* of an event and what precedes it, with slack */
+	HEAP_EVENT_SIZE_MAX = 64,     /* bytes of an event, THREAD, INTERVAL and overwrite */
 	HEAP_EVENT_FIELD_MAX = 7,     /* bytes of a field */
 };
 
