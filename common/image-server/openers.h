@@ -30,7 +30,7 @@ enum opening_kind {
 	OPENING_MAP,  /* the perf map of a process, or another file below its root */
 };
 
-/* A file to open, and the result. Whoever holds it owns it and its descriptors. */
+/* A file to open, and the result. The holder owns it and its descriptors. */
 struct opening {
 	uint64_t image;
 	enum opening_kind kind;

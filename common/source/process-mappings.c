@@ -5,7 +5,7 @@
 #include "common/stream/jit-memory.h"
 #include "common/source/processes-internal.h"
 
-/* Anonymous mappings that a child gets as its own; they are emitted anew at each fork. */
+/* Anonymous mappings that a child gets as its own; they are emitted again at each fork. */
 enum { FORKED_ANONYMOUS_MAX = 1024 };
 
 /* Whether the table already contains exactly this mapping. */

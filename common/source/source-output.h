@@ -4,6 +4,6 @@
 
 /*
  * Waits until the next stage has read the whole stream, and so has connected to the image server if
- * it wants to, and closes our end of the pipe.
+ * it uses one, and closes our end of the pipe.
  */
 void source_output_close(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The processes of a stream and their mappings, kept from records alone; nothing here asks the
+ * The processes of a stream and their mappings, kept from records alone, without any look at the
  * system. Process 0 stands for the kernel, whose mapping all processes share.
  */
 #pragma once
