@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the sink knows while it writes a stream. */
+/* The state of capture-sink, and functions of its files. */
 #pragma once
 
 #include "formats/format.h"
@@ -14,14 +14,14 @@ struct counted_image {
 };
 
 struct progress {
-	uint64_t shown_at; /* of CLOCK_MONOTONIC; 0: not shown */
+	uint64_t shown_at; /* CLOCK_MONOTONIC; 0: not shown */
 	uint64_t n_shown, n_lost;
 };
 
 struct capture_sink {
-	struct heap_recorder recording; /* its profile is empty if the format follows the stream */
-	struct view_counts counted;	/* for the summary, and formats that are made of them */
-	enum heap_metric heap_metric;	/* for formats that tell one amount a stack */
+	struct heap_recorder recording; /* no profile, if the format follows the stream */
+	struct view_counts counted;	/* for the summary, and for formats with is_of_counts */
+	enum heap_metric heap_metric;	/* for formats with one amount per stack */
 	enum heap_unit heap_unit;
 	struct output output;
 	const char *path;
@@ -33,16 +33,16 @@ struct capture_sink {
 	char *base;	       /* its data */
 	size_t base_size;
 	struct progress progress;
-	uint64_t flushed_time; /* of CLOCK_MONOTONIC */
-	/* Images without debug information that most samples are in, those with the most first. */
+	uint64_t flushed_time; /* CLOCK_MONOTONIC */
+	/* The images without debug information that have the most samples, largest first. */
 	struct counted_image without_debug[IMAGES_SHOWN];
 };
 
-/* progress.c: while a stream comes, one line on a terminal, of how much there is and was lost. */
+/* progress.c: shows samples and losses so far in one line of a terminal. */
 void progress_show(struct capture_sink *self);
 
-/* Before anything else is written there. */
+/* Clears the line before other output. */
 void progress_clear(struct capture_sink *self);
 
-/* summary.c: what a person reads at the end. */
+/* summary.c: prints the summary for users at the end. */
 void summary_print(const struct capture_sink *self, enum stage_stream_end end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* capture-sink: writes a stream as a file that people open; the format follows the name. */
+/* capture-sink: writes a stream to a file that viewers open; the file's name selects the format. */
 #include <errno.h>
 #include <seccomp.h>
 #include <stdlib.h>
@@ -21,10 +21,10 @@ enum {
 	KEY_TID,
 };
 
-/* Says what became of a write, and makes it an answer to the runtime. */
+/* Reports a failed write, and converts its error for the runtime (stage.h). */
 static int result(struct stage *stage, const struct capture_sink *self, int r)
 {
-	if (r >= 0 || (r == -EPIPE && !strcmp(self->path, "-"))) /* `| head` is no error */
+	if (r >= 0 || (r == -EPIPE && !strcmp(self->path, "-"))) /* `| head` is not an error */
 		return r;
 	if (r == -ENOTRECOVERABLE) {
 		stage_error(stage,
@@ -58,7 +58,7 @@ static int read_base(struct stage *stage, struct capture_sink *self)
 	return r < 0 ? -ECANCELED : 0;
 }
 
-/* What can be said before there is any input. */
+/* Checks that are possible before there is input. */
 static int check_output(struct stage *stage, void *data)
 {
 	struct capture_sink *self = data;
@@ -85,7 +85,7 @@ static int start_writer(struct capture_sink *self)
 			    : -ENOMEM;
 }
 
-/* The input has turned out to be a stream: now the file is made, beside one that is there. */
+/* The input is a stream: creates the file, under another name if one exists (new-file.h). */
 static int start(struct stage *stage, void *data, struct wire_hello *hello)
 {
 	struct capture_sink *self = data;
@@ -138,7 +138,7 @@ static int add_stack(struct stage *stage, struct stacks *stacks, const struct na
 	return result(stage, self, r);
 }
 
-/* Only formats that are written at the end want to know where in a profile it is. */
+/* Only formats that are written at the end need a node of the profile. */
 static int add_heap_stack(struct stage *stage, struct stacks *stacks,
 			  const struct named_stack *stack, const struct wire_heap_stack *record)
 {
@@ -169,7 +169,7 @@ static int note_lost(struct stage *stage, struct capture_sink *self, const struc
 	return recorder_handle_lost(stage, &self->recording.recorder, lost);
 }
 
-/* What is recorded of a record, and then what the format takes as it comes. */
+/* Records a record; then passes it to a format that follows the stream. */
 #define HANDLE(record, recorded)                                                                   \
 	static int handle_##record(struct stage *stage, void *data, const void *view)              \
 	{                                                                                          \
@@ -192,7 +192,7 @@ HANDLE(message, recorder_handle_message(stage, &self->recording.recorder, view))
 HANDLE(lost, note_lost(stage, self, view))
 HANDLE(file, 0)
 
-/* Keeps those that have the most samples. */
+/* Keeps the images with the most samples. */
 static void add_without_debug(struct capture_sink *self, const struct wire_count *count)
 {
 	struct counted_image image = {
@@ -230,7 +230,7 @@ static int handle_event(struct stage *stage, void *data, const void *view)
 	return r;
 }
 
-/* What has come so far is in the file after a second at most, whatever happens then. */
+/* Flushes, so that data is in the file after at most one second, even after a crash. */
 static int tick(struct stage *stage, void *data)
 {
 	struct capture_sink *self = data;
@@ -259,14 +259,14 @@ static int refuse_view(struct stage *stage, const struct capture_sink *self)
 	return -ECANCELED;
 }
 
-/* What is in the file is worth to be kept, if there are samples in it. */
+/* The file is worth keeping if it has samples. */
 static void note_content(struct capture_sink *self)
 {
 	if (self->stage && self->stage->samples_in && self->output.n_written)
 		output_note_content(&self->output);
 }
 
-/* Where the stream was cut, the file is no more than that. */
+/* The file of a cut stream is closed as unfinished (new-file.h). */
 static int close_output(struct capture_sink *self, enum stage_stream_end end)
 {
 	int r = output_flush(&self->output);
@@ -419,7 +419,7 @@ static void deinit(void *data)
 	if (self->writer)
 		self->format->stream->free(self->writer);
 	free(self->writer);
-	/* It has failed behind some. */
+	/* The stage may have failed after some samples. */
 	note_content(self);
 	output_abandon(&self->output);
 	view_counts_deinit(&self->counted);
@@ -447,7 +447,7 @@ static const struct argp_option option_table[] = {
 
 #define HANDLER(record) { WIRE_RECORD_##record, handle_##record },
 static const struct stage_handler handlers[] = {
-	/* In front of the shared ones of the same records, which they call. */
+	/* These precede and call the shared handlers of the same records. */
 	{ WIRE_RECORD_count, handle_count },
 	{ WIRE_RECORD_event, handle_event },
 	STREAM_FORMAT_RECORDS(HANDLER)
@@ -455,7 +455,7 @@ static const struct stage_handler handlers[] = {
 	{ 0 },
 };
 
-/* Its output is open by then. */
+/* The output is open by then. */
 static void describe_sandbox(const void *data, struct sandbox *sandbox)
 {
 	SANDBOX_ALLOW(sandbox, SCMP_SYS(pwrite64), SCMP_SYS(ftruncate), SCMP_SYS(ioctl));

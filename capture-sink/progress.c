@@ -19,7 +19,7 @@ void progress_show(struct capture_sink *self)
 	if (stage->quiet || !isatty(STDERR_FILENO) ||
 	    self->recording.recorder.stacks.hello.clock != WIRE_clock_MONOTONIC)
 		return;
-	/* The stream may say nothing, and then all at once: only of some time a rate is one. */
+	/* Input may come in bursts, so a rate needs a minimum of time. */
 	if (progress->shown_at && now < progress->shown_at + PROGRESS_LEAST_NS)
 		return;
 	if (progress->shown_at)

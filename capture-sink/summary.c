@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The summary on stderr: what was captured, what was not, and where the time went. */
+/* The summary on stderr: what was captured, what is missing, and where the time went. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ enum {
 	FRAMES_SHOWN = 5, /* of a stack, from its leaf */
 	NAME_SHOWN = 40,  /* bytes of each */
 	FUNCTION_SHOWN = 100,
-	PERCENT_SHOWN = 1,   /* of samples, or an image is not worth a line */
-	PERCENT_CUT_MAX = 1, /* of stacks, before more of each is worth its price */
+	PERCENT_SHOWN = 1,   /* of samples: images below have no line */
+	PERCENT_CUT_MAX = 1, /* of stacks: the hint to capture more of them appears above */
 };
 
 #define KERNEL_MARK "_[k]" /* flamegraph.pl's */
@@ -33,14 +33,14 @@ static int by_samples(const void *a, const void *b, void *arg)
 
 	if (left->n_samples != right->n_samples)
 		return left->n_samples > right->n_samples ? -1 : 1;
-	/* The order must not depend on where things lie in memory. */
+	/* The order must not depend on memory addresses. */
 	for (size_t i = 0; i < left->n_names && i < right->n_names; i++)
 		if (left->names[i] != right->names[i])
 			return left->names[i] < right->names[i] ? -1 : 1;
 	return (left->n_names > right->n_names) - (left->n_names < right->n_names);
 }
 
-/* More of each stack can be had up to what the kernel copies at most. */
+/* Suggests larger stack captures, up to what the kernel copies at most. */
 static void print_hint(const struct capture_sink *self, double percent_cut)
 {
 	if (percent_cut > PERCENT_CUT_MAX &&
@@ -98,7 +98,7 @@ static void print_functions(const struct capture_sink *self, uint64_t n_samples)
 		}
 }
 
-/* The frames of the kernel that a wait ends in: how it goes about that says nothing. */
+/* The number of kernel frames at the leaf of a wait: how the kernel waits is not informative. */
 static size_t count_waiting(const struct capture_sink *self, const struct stack_count *count)
 {
 	size_t n = 0;
@@ -113,7 +113,7 @@ static size_t count_waiting(const struct capture_sink *self, const struct stack_
 			return n;
 		n++;
 	}
-	return 0; /* a thread of the kernel */
+	return 0; /* a kernel thread */
 }
 
 static void print_stacks(const struct capture_sink *self, const struct stack_count *list, size_t n,
@@ -121,7 +121,7 @@ static void print_stacks(const struct capture_sink *self, const struct stack_cou
 {
 	fprintf(stderr, "Hottest stacks (leaf first%s):\n",
 		self->counted.counts.n_other + self->counted.counts.n_crowded
-			? "; at least" /* some were forgotten meanwhile */
+			? "; at least" /* stacks were dropped meanwhile */
 			: "");
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
@@ -141,7 +141,7 @@ static void print_stacks(const struct capture_sink *self, const struct stack_cou
 	}
 }
 
-/* What a person could install to see more. */
+/* Lists images whose debug information would show more, if installed. */
 static void print_without_debug(const struct capture_sink *self, uint64_t n_samples)
 {
 	const char *title =
@@ -164,7 +164,7 @@ static void print_amount(const char *what, struct heap_amount amount)
 		heap_amount_in(amount, HEAP_BLOCKS));
 }
 
-/* Of allocations. */
+/* For allocations. */
 static void print_heap(const struct capture_sink *self, enum stage_stream_end end)
 {
 	const struct heap *heap = &self->recording.heap;
@@ -216,7 +216,7 @@ static void print_totals(const struct capture_sink *self, uint64_t n_samples,
 	fputs(end == STAGE_STREAM_WHOLE ? "\n" : "; INCOMPLETE: the stream was cut\n", stderr);
 }
 
-/* Of a recording with waits: what its lists are shares of. */
+/* For a recording with waits: the totals, and the unit of the lists. */
 static void print_times(const struct capture_sink *self)
 {
 	if (events_have_waits(&self->recording.recorder.stacks.events))
@@ -226,7 +226,7 @@ static void print_times(const struct capture_sink *self)
 			view_name(&self->recording.recorder.stacks.events, self->counted.view));
 }
 
-/* Of folded stacks: where others had no room, they end so. */
+/* For folded stacks: samples whose stacks were dropped. */
 static void print_crowded(const struct capture_sink *self)
 {
 	if (self->counted.counts.n_crowded)
@@ -248,7 +248,7 @@ void summary_print(const struct capture_sink *self, enum stage_stream_end end)
 	}
 	for (size_t i = 0; i < STACKS_ENDS; i++)
 		sum_add(&n_samples, self->recording.recorder.stacks.n_ends[i]);
-	if (!n_samples && end != STAGE_STREAM_WHOLE) /* why has been said */
+	if (!n_samples && end != STAGE_STREAM_WHOLE) /* the reason was printed */
 		return;
 	print_totals(self, n_samples, end);
 	if (self->format->lacks)

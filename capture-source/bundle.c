@@ -71,7 +71,7 @@ const char *bundle_find(const struct bundle *bundle, uint32_t pid, uint64_t addr
 			const struct syscap_bundled_symbol **ret_symbol)
 {
 	const struct syscap_bundled_symbol key = { .begin = address, .pid = pid };
-	/* The first one behind the address. */
+	/* The first entry after the address. */
 	size_t low = BINARY_SEARCH(i, 0, bundle->n, compare(&bundle->list[i], &key) <= 0);
 
 	if (!low || bundle->list[low - 1].pid != pid || bundle->list[low - 1].end <= address)

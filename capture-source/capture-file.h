@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The bytes of a file that is read as a whole, and more than once: mapped if nobody else can change
- * it, else a copy. What is on standard input is copied, too.
+ * The bytes of a file that is read more than once: mapped if no other user can change it,
+ * otherwise copied. Standard input is copied too.
  */
 #pragma once
 
@@ -16,6 +16,6 @@ struct capture_file {
 	bool is_mapped;
 };
 
-/* "-": standard input. 0 or -errno; -EFBIG: it is too large to be copied. */
+/* "-" is standard input. 0 or -errno; -EFBIG: too large to copy. */
 int capture_file_open(struct capture_file *file, const char *path);
 void capture_file_close(struct capture_file *file);

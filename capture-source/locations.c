@@ -11,13 +11,11 @@
 #include "common/base/long-name.h"
 #include "common/base/text.h"
 
-/* Where the images that are made up are mapped: no addresses of any process, nor of a jitmap. */
+/* Addresses of synthetic images, which no process and no jitmap has. */
 #define SYNTHETIC_NAMES 0xD000000000000000ULL
 #define SYNTHETIC_JIT 0xD100000000000000ULL
 #define SYNTHETIC_SIZE (1ULL << 40)
-#define SYNTHETIC_KERNEL                                                                           \
-	(1ULL << 63) /* in the kernel's half, but where no address is canonical                    \
-		      */
+#define SYNTHETIC_KERNEL (1ULL << 63) /* in the kernel's half, but not canonical */
 
 enum { KEY_MAX = 4096 + 128, SYNTHETIC_STEP = 16, MAPPING_KERNEL = 1 };
 
@@ -144,7 +142,7 @@ static int add_mapping(struct locations *locations, struct location_process *pro
 	return put_mapping(locations, process->number, mapping, time);
 }
 
-/* "[vdso]", "//anon", "", … */
+/* Also for "[vdso]", "//anon" and "". */
 static enum wire_image_kind kind_of_path(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
@@ -182,7 +180,7 @@ static int find_lines(struct locations *locations, uint64_t number, uint64_t ino
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Anonymous memory is an image for each process: its code is its own. */
+/* Anonymous memory has an image for each process, because its code is private. */
 static int find_image(struct locations *locations, const struct location_process *process,
 		      const struct location_mapping *mapping, uint64_t *ret)
 {
@@ -237,7 +235,7 @@ int locations_add_kernel(struct locations *locations, uint64_t time)
 	const struct mapping kernel = {
 		.start = 1ULL << 63,
 		.end = UINT64_MAX,
-		.offset = 1ULL << 63, /* so that a place in the kernel is its address */
+		.offset = 1ULL << 63, /* so that the offset of a location is its address */
 		.image = LOCATIONS_IMAGE_KERNEL,
 		.number = MAPPING_KERNEL,
 	};
@@ -264,7 +262,7 @@ static uint64_t hash_name(const struct location_name *name)
 	return hash ^ name->start ^ name->size << 32;
 }
 
-/* Of a place with other calls than these nothing is known. How many. */
+/* The lines of a location. Returns their number; 0: none, or the note has other calls there. */
 static size_t lines_of_place(const struct locations *locations, uint64_t image, uint64_t offset,
 			     const struct location_name *name,
 			     struct capture_line ret[static SOURCE_LINES_AT_PLACE_MAX])
@@ -305,7 +303,7 @@ static int put_name(struct locations *locations, uint64_t image, uint64_t offset
 					    WIRE_NAME_MAX),
 		};
 
-		if (n_lines) { /* theirs are told from the function inwards */
+		if (n_lines) { /* in the note they go from the function inwards */
 			inlined.file = lines[n_lines - 1 - i].file;
 			inlined.line = lines[n_lines - 1 - i].line;
 		}
@@ -314,7 +312,7 @@ static int put_name(struct locations *locations, uint64_t image, uint64_t offset
 	return r < 0 ? r : stage_put(locations->stage, WIRE_RECORD_symbol, &symbol);
 }
 
-/* Tells how a place is called, if it was not called that before. */
+/* Emits the name of a location if it is new or has changed. */
 static int emit(struct locations *locations, uint64_t image, uint64_t offset,
 		const struct location_name *name)
 {
@@ -328,7 +326,7 @@ static int emit(struct locations *locations, uint64_t image, uint64_t offset,
 		locations->n_retold++;
 	} else
 		r = pair_map_add(&locations->emitted, image, offset, hash);
-	if (r == -ENOSPC) /* it is told again the next time */
+	if (r == -ENOSPC) /* emitted again the next time */
 		r = 0;
 	return r < 0 ? r : put_name(locations, image, offset, name);
 }
@@ -354,7 +352,7 @@ int locations_make_frame(struct locations *locations, const struct location_proc
 			  : 0;
 }
 
-/* The images that are made up, once, and mapped into a process. */
+/* Emits the synthetic images once, and maps them into a process. */
 static int map_synthetic(struct locations *locations, struct location_process *process,
 			 uint64_t time)
 {
@@ -402,7 +400,7 @@ int locations_make_synthetic_frame(struct locations *locations, struct location_
 
 	if (!known)
 		r = pair_map_add(&locations->synthetic, hash, kind, number);
-	if (r == -ENOSPC) { /* it has no name then */
+	if (r == -ENOSPC) { /* the frame has no name then */
 		locations->n_refused++;
 		*ret = (struct wire_frame){ .flags = flags };
 		return 0;
@@ -426,7 +424,7 @@ bool locations_find_end(const char *text, uint32_t *ret_end)
 
 	if (size < 2 || text[0] != '[' || text[size - 1] != ']')
 		return false;
-	/* Some numbers are nobody's yet. */
+	/* Some numbers are unassigned. */
 	for (uint32_t end = WIRE_stack_end_COMPLETE + 1; end < WIRE_STACK_ENDS_MAX; end++) {
 		const char *name = wire_name_text(&wire_names_stack_end, end);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* capture-source: a Sysprof capture, or folded stacks, as a stream. */
+/* capture-source: reads a Sysprof capture or folded stacks as a stream. */
 #include "capture-source/replay.h"
 #include "common/stage/sandbox.h"
 
@@ -23,7 +23,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* The file is open by then: nothing more than what every stage needs. */
+/* The file is open by then, so no more than every stage needs. */
 static void describe_sandbox(const void *self, struct sandbox *sandbox)
 {
 }

@@ -8,10 +8,10 @@ enum {
 	ID_BITS = 24,
 	TYPE_DOUBLE = 1,
 	HUNDREDTHS = 100,
-	OURS_MAX = 2, /* ids of what capture-sink counts itself, and will count again */
+	OURS_MAX = 2, /* ids of capture-sink's own counters, which the next sink counts again */
 };
 
-#define VALUE_MAX 9e15 /* doubles tell whole numbers apart up to there */
+#define VALUE_MAX 9e15 /* doubles represent all whole numbers up to here */
 
 void replay_counters_init(struct replay_counters *counters)
 {
@@ -73,7 +73,7 @@ int replay_counters_define(struct replay_counters *counters, struct stage *stage
 	return r == -ENOSPC ? 0 : r;
 }
 
-/* false: it cannot be told in a stream: negative, or no number. */
+/* false: streams cannot represent it, because it is negative or not a number. */
 static bool convert(int64_t bits, bool is_double, uint64_t *ret)
 {
 	double value;
@@ -88,7 +88,7 @@ static bool convert(int64_t bits, bool is_double, uint64_t *ret)
 	return true;
 }
 
-/* A frame's groups follow each other: eight ids, eight values. */
+/* Groups are consecutive: eight ids, then eight values. */
 int replay_counters_set(struct replay_counters *counters, struct stage *stage,
 			const struct syscap_counter_values_frame *frame)
 {

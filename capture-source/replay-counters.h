@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters of a Sysprof capture as those of a stream: numbered anew, doubles as hundredths. */
+/* Converts counters of a Sysprof capture to a stream's: new numbers, doubles as hundredths. */
 #pragma once
 
 #include "common/base/pair-map.h"
@@ -9,19 +9,18 @@
 enum { REPLAY_COUNTERS_MAX = 1024 };
 
 struct replay_counters {
-	struct pair_map numbers; /* (id in the file, 0) → number, and whether it is a double */
+	struct pair_map numbers; /* (id in the file, 0) → number << 1 | is a double */
 	uint32_t n;
 };
 
 void replay_counters_init(struct replay_counters *counters);
 void replay_counters_deinit(struct replay_counters *counters);
 
-/* Each takes a frame of that kind, which is whole: 0 or -errno. `is_ours`: stackpipe has written
- * it. */
+/* Each takes a complete frame: 0 or -errno. `is_ours`: the capture is from stackpipe. */
 int replay_counters_define(struct replay_counters *counters, struct stage *stage,
 			   const struct syscap_counters_frame *frame, bool is_ours);
 int replay_counters_set(struct replay_counters *counters, struct stage *stage,
 			const struct syscap_counter_values_frame *frame);
 
-/* Whether all that a frame speaks of lies within it. */
+/* Whether everything that a frame refers to is within it. */
 bool replay_counters_is_whole(const struct syscap_frame *frame);

@@ -8,12 +8,12 @@
 
 enum {
 	WEIGHTS_MAX = 1 << 22,
-	FLAG_BITS = 2, /* of what is kept of a mark: of its wait's flags; the rest is its weight */
+	FLAG_BITS = 2, /* low bits of a kept mark: flags of its wait; the others: its weight */
 	PREEMPTED_BIT = 1,
 	SAMPLED_BIT = 2,
 };
 
-/* Sums are told while the wait that they are not part of goes on. */
+/* Marks of sums may come between a wait's mark and its stack, so they are kept apart. */
 enum mark_kind { MARK_OF_ONE, MARK_OF_SHORT_WAITS, MARK_OF_NO_STACK, MARK_KINDS };
 
 static uint32_t number_of_name(const struct wire_names *names, const char *text, size_t size)
@@ -47,7 +47,7 @@ static struct lines lines_of(const struct syscap_file *file, const char *path)
 			: (struct lines){ 0 };
 }
 
-/* The next line as a text of its own; false: there is none. One that is too long is empty. */
+/* The next line as a string; an oversized one becomes empty. false: there is none. */
 static bool next_line(struct lines *lines, char *ret, size_t size)
 {
 	const char *end;
@@ -62,7 +62,7 @@ static bool next_line(struct lines *lines, char *ret, size_t size)
 	return true;
 }
 
-/* "123 /system.slice/cron.service": the path stays where it is, up to the end of its line. */
+/* "123 /system.slice/cron.service": keeps where the path begins; it goes to the end of the line. */
 static int read_cgroups(struct replay_events *events, const struct syscap_file *file)
 {
 	struct lines lines = lines_of(file, SYSCAP_CGROUPS_FILE), before = lines;
@@ -90,7 +90,7 @@ struct wire_string replay_events_cgroup(const struct replay_events *events, int3
 	const char *path = known ? (const char *)(uintptr_t)*known : events->cgroups_end;
 	const char *end = path;
 
-	/* As far as read_cgroups() has seen; the last line may have no end but that of its file. */
+	/* read_cgroups() accepted the path up to here. The last line may lack its newline. */
 	while (end < events->cgroups_end && *end && *end != '\n')
 		end++;
 	return (struct wire_string){ path, end - path };
@@ -140,7 +140,7 @@ bool replay_events_is_ours(const struct replay_events *events, const struct sysc
 	for (size_t i = 1; i < events->n; i++) {
 		size_t size = strlen(events->frames[i]) - strlen("[]");
 
-		if (size >= sizeof(mark->group)) /* it was cut */
+		if (size >= sizeof(mark->group)) /* it was cut when written */
 			size = sizeof(mark->group) - 1;
 		if (strnlen(mark->group, sizeof(mark->group)) == size &&
 		    !strncmp(mark->group, events->frames[i] + 1, size))
@@ -149,7 +149,7 @@ bool replay_events_is_ours(const struct replay_events *events, const struct sysc
 	return false;
 }
 
-/* Replaces what was told before. Beyond the limit nothing is. 0 or -ENOMEM. */
+/* Replaces an older value. New keys beyond the limit are ignored. 0 or -ENOMEM. */
 static int set(struct pair_map *map, int32_t pid, uint64_t key, uint64_t value)
 {
 	uint64_t *known = pair_map_find(map, pid, key);

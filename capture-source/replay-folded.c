@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Folded stacks: "comm;outermost;…;leaf N", with flamegraph.pl's marks. All samples have the same
- * time, as there is none; each comm is a process. Names are all that is known.
+ * Folded stacks: "comm;outermost;…;leaf N", with flamegraph.pl's marks. They have names only: all
+ * samples are at time 0, and each comm is a process.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@ enum {
 	NAME_SIZE = 4096,
 };
 
-#define SAMPLES_MAX (1ULL << 53) /* of all lines: as many as numbers in JSON can tell */
+#define SAMPLES_MAX (1ULL << 53) /* of all lines: the exact range of numbers in JSON */
 
 struct comm {
 	UT_hash_handle hh;
@@ -30,7 +30,7 @@ struct comm {
 struct folded {
 	struct replay *replay;
 	struct comm *comms;
-	char *line;		     /* a copy, in which separators become ends */
+	char *line;		     /* a copy, with zero bytes in place of separators */
 	char *names[FRAMES_MAX + 1]; /* the comm, then frames from the outermost */
 	size_t n_names;
 	struct wire_frame frames[FRAMES_MAX];
@@ -77,7 +77,7 @@ static void free_comms(struct folded *folded)
 	}
 }
 
-/* The number behind the last blank, which is cut off; 0: there is none. */
+/* Cuts off and returns the number after the last blank; 0: there is none. */
 static uint64_t cut_count(char *line)
 {
 	char *blank = strrchr(line, ' '), *end;
@@ -104,7 +104,7 @@ static bool split(struct folded *folded, char *line)
 	return folded->n_names > 0;
 }
 
-/* A function and the calls that were inlined into it, `n` names in all, as one frame. */
+/* Makes one frame of a function and the calls inlined into it, `n` names in all. */
 static int make_frame(struct folded *folded, struct comm *comm, char *const *names, size_t n,
 		      struct wire_frame *ret)
 {
@@ -139,7 +139,7 @@ static bool is_inlined(const char *name)
 	return size > 4 && !strcmp(name + size - 4, "_[i]");
 }
 
-/* All frames of a line, the innermost first, behind one another from the end of `frames`. */
+/* Makes all frames of a line, the innermost first, from the end of `frames` backwards. */
 static int make_frames(struct folded *folded, struct comm *comm, size_t first,
 		       struct wire_frames *ret)
 {
@@ -158,7 +158,7 @@ static int make_frames(struct folded *folded, struct comm *comm, size_t first,
 	return r;
 }
 
-/* A line that is no stack, or beyond our limits, counts as one sample that is left out. */
+/* A line that is not a stack, or is beyond the limits, counts as one sample left out. */
 static int refuse_line(struct stage *stage, struct folded *folded)
 {
 	folded->n_refused++;
@@ -191,7 +191,7 @@ static int take_line(struct stage *stage, struct folded *folded, char *line)
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);
 }
 
-/* A line without its end, as a text of its own. */
+/* Takes a line without its newline. */
 static int take_text(struct stage *stage, struct folded *folded, const char *text, size_t size)
 {
 	if (GROWING_LIST_RESIZE(folded->line, size + 1) < 0)

@@ -17,13 +17,13 @@ int heap_replay_flush(struct heap_replay *heap)
 	return heap_events_send(&heap->events, heap->stage, heap->process);
 }
 
-/* The number of a stack, told if it is new; one that was pushed out gets another. */
+/* The number of a stack, which is emitted if it is new, or no longer in the memo. */
 static int find_stack(struct heap_replay *heap, struct taking *taking,
 		      struct replayed_process *process, const struct syscap_frame *frame,
 		      uint32_t *ret_number)
 {
 	const struct syscap_allocation_frame *allocation = (const void *)frame;
-	const void *addresses = allocation->addresses; /* frames are of whole words */
+	const void *addresses = allocation->addresses; /* aligned: frames consist of whole words */
 	const uint64_t state[] = { process->process.number, process->process.n_changes };
 	struct stack_key key = stack_memo_key(
 		&heap->memo, addresses, allocation->n_addresses,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Allocations of a Sysprof capture, which repeats the stack with each: they become events again,
- * and each stack is told once. A realloc is a free and an allocation there.
+ * Converts allocations of a Sysprof capture, which has a stack with each, to heap events, and emits
+ * each stack once. In captures a realloc is a free and an allocation.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct heap_replay {
 	struct stack_memo memo;
 	uint32_t n_stacks;
 	struct heap_event_writer events;
-	uint64_t process; /* of the events that wait */
+	uint64_t process; /* of the pending events */
 };
 
 /* All return 0 or -errno. */
@@ -24,5 +24,5 @@ void heap_replay_deinit(struct heap_replay *heap);
 int heap_replay_take(struct heap_replay *heap, struct taking *taking,
 		     struct replayed_process *process, const struct syscap_frame *frame);
 
-/* Sends the events that wait: before anything that has to come behind them. */
+/* Sends the pending events; needed before records that must follow them. */
 int heap_replay_flush(struct heap_replay *heap);

@@ -11,14 +11,14 @@
 #include "common/base/zero-pages.h"
 
 enum {
-	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the last so many values of 64 bits */
+	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the largest values of 64 bits */
 	NAME_MAX_SIZE = 4096,
 	ADDRESSES_MAX = UINT16_MAX / sizeof(uint64_t),
 	TAKEN_FRAMES = 1 << 17, /* a power of two */
 	KEPT_FRAMES_MAX = 1 << 22,
 };
 
-/* A stack that was taken apart: the next one mostly has the same outer frames. */
+/* The last stack: the next one mostly has the same outer frames. */
 struct taken_stack {
 	const uint64_t *addresses; /* in the file */
 	size_t n_addresses;	   /* 0: none */
@@ -26,20 +26,20 @@ struct taken_stack {
 	uint32_t end;
 	size_t n_frames;
 	struct wire_frame frames[WIRE_FRAMES_MAX];
-	/* By address of the sample: frames before it, and the state in which it was taken. */
+	/* By address of the sample: the frames before it, and the state in which it was taken. */
 	uint16_t n_before[ADDRESSES_MAX];
 	uint8_t state[ADDRESSES_MAX];
 };
 
-/* What an address of a process was, for the next stack that has it. */
+/* A cache of frames by process and address. */
 struct taken_frame {
-	uint64_t process, version; /* which of a process's mappings, and of all names */
+	uint64_t process, version; /* version: of the process's mappings and of all names */
 	uint64_t address;
-	uint8_t state; /* in which the address was taken: of the kernel, exact */
+	uint8_t state; /* state in which the address was taken: kernel, exact */
 	struct wire_frame frame;
 };
 
-/* A stack that was taken apart, for when it comes again. */
+/* A converted stack, for when its addresses recur. */
 struct kept_stack {
 	uint32_t first_frame, n_frames, end;
 };
@@ -48,19 +48,19 @@ struct taking {
 	struct replay *replay;
 	struct replayed_process *process;
 	const struct syscap_frame *frame;
-	struct location_name name; /* inlined calls that have come before their function */
+	struct location_name name; /* inlined calls that precede their function */
 	char inlined[LOCATIONS_INLINED_MAX][NAME_MAX_SIZE];
-	bool is_kernel, is_exact; /* of the address that comes next */
+	bool is_kernel, is_exact; /* of the next address */
 	struct taken_stack stacks[2], *now, *last;
 	struct taken_frame *frames; /* direct-mapped */
-	struct stack_memo memo;	    /* whole stacks: their index in `kept`, + 1 */
+	struct stack_memo memo;	    /* whole stacks: index in `kept` + 1 */
 	struct kept_stack *kept;
 	struct wire_frame *kept_frames;
 	size_t n_kept, n_kept_frames, n_kept_allocated;
-	uint64_t era; /* grows when what is kept is forgotten */
+	uint64_t era; /* incremented when the kept stacks are dropped */
 };
 
-/* "[file+0xoffset]": what stackpipe calls a place without a name. */
+/* "[file+0xoffset]": stackpipe's text for a location without a name. */
 static bool is_nameless(const char *text, uint64_t *ret_offset)
 {
 	const char *plus = strrchr(text, '+');
@@ -77,7 +77,7 @@ static void name_kernel(struct taking *taking, uint64_t address)
 	uint64_t size, code = address - !taking->is_exact;
 	const struct kernel_symbol *symbol = kallsyms_find(&taking->replay->kallsyms, code, &size);
 
-	if (!symbol || !strcmp(symbol->name, "unknown")) /* the bound of a function */
+	if (!symbol || !strcmp(symbol->name, "unknown")) /* "unknown" marks the end of a function */
 		return;
 	taking->name.name = symbol->name;
 	taking->name.module = symbol->module;
@@ -96,7 +96,7 @@ static int add_kernel_frame(struct taking *taking, uint64_t address, struct wire
 					    &taking->name, ret);
 }
 
-/* A frame whose name is all that is known. */
+/* Makes a frame from its name alone. */
 static int add_named_frame(struct taking *taking, const char *text, struct wire_frame *ret)
 {
 	char cut[NAME_MAX_SIZE], proved[NAME_MAX_SIZE];
@@ -113,7 +113,7 @@ static int add_named_frame(struct taking *taking, const char *text, struct wire_
 	return r;
 }
 
-/* A frame at a real address, with the name that the capture has for it. */
+/* Makes a frame at a real address, with the capture's name for it. */
 static int add_user_frame(struct taking *taking, uint64_t address, struct wire_frame *ret)
 {
 	const struct syscap_bundled_symbol *symbol;
@@ -125,7 +125,7 @@ static int add_user_frame(struct taking *taking, uint64_t address, struct wire_f
 
 	if (text && is_nameless(text, &taking->name.start)) {
 		taking->name.name = "";
-		taking->name.size = 1; /* not known, but its beginning is */
+		taking->name.size = 1; /* the size is not known, but the start is */
 	} else if (text) {
 		const char *name = locations_cut_mark(text, "_[j]", cut, sizeof(cut)) ? cut : text;
 
@@ -137,17 +137,17 @@ static int add_user_frame(struct taking *taking, uint64_t address, struct wire_f
 				 flags, &taking->name, ret);
 	if (r < 0 || ret->mapping || !taking->name.name || !*taking->name.name)
 		return r;
-	return add_named_frame(taking, text, ret); /* Sysprof's captures have not all mappings */
+	return add_named_frame(taking, text, ret); /* Sysprof's captures lack some mappings */
 }
 
-/* The list of inlined calls is long, and behind `n_inlined` of no meaning. */
+/* Resets a name, except the long list behind `n_inlined`. */
 static void forget_name(struct location_name *name)
 {
 	name->name = name->module = NULL;
 	name->start = name->size = name->n_inlined = 0;
 }
 
-/* Keeps the name of an inlined call for the function that it is in. */
+/* Keeps an inlined call until its function comes. */
 static void keep_inlined(struct taking *taking, const char *text)
 {
 	size_t n = taking->name.n_inlined;
@@ -160,26 +160,26 @@ static void keep_inlined(struct taking *taking, const char *text)
 	taking->name.n_inlined++;
 }
 
-/* Where a frame without inlined calls is remembered. */
+/* The cache entry for a frame without inlined calls. */
 static struct taken_frame *find_taken(const struct taking *taking, uint64_t address)
 {
 	return &taking->frames[hash_place(
 		address ^ taking->process->process.number << 40 ^ taking->is_exact, TAKEN_FRAMES)];
 }
 
-/* What the address that comes next depends on; inlined calls that wait are told apart from none. */
+/* What the next address depends on, including whether inlined calls precede it. */
 static uint8_t state_of(const struct taking *taking)
 {
 	return (taking->name.n_inlined > 0) << 2 | taking->is_kernel << 1 | taking->is_exact;
 }
 
-/* Of a process's mappings, and of all names that were told. */
+/* Of the process's mappings and of all emitted names. */
 static uint64_t version_of(const struct taking *taking)
 {
 	return taking->replay->locations.n_retold << 32 ^ taking->process->process.n_changes;
 }
 
-/* A frame of any kind: from what it was before, or from the capture. */
+/* Makes a frame of any kind, from the cache if possible. */
 static int add_frame(struct taking *taking, uint64_t address, const char *entry,
 		     struct wire_frame *ret)
 {
@@ -210,7 +210,7 @@ static int add_frame(struct taking *taking, uint64_t address, const char *entry,
 	return r;
 }
 
-/* What an address means: a mark, the end of the stack, an inlined call, or a frame. */
+/* Handles an address: a context mark, an end reason, an inlined call, or a frame. */
 static int take_address(struct taking *taking, uint64_t address, bool is_outermost)
 {
 	const char *entry = address >> 32 == SYSCAP_JITMAP_MARK >> 32
@@ -242,7 +242,7 @@ static int take_address(struct taking *taking, uint64_t address, bool is_outermo
 	return r;
 }
 
-/* How many addresses, counted from the outermost, are those of the stack before. */
+/* The number of addresses, from the outermost, that the last stack shares. */
 static size_t count_common(const struct taken_stack *last, const struct taken_stack *now)
 {
 	size_t n = now->n_addresses, n_last = last->n_addresses, i = 0;
@@ -253,8 +253,8 @@ static size_t count_common(const struct taken_stack *last, const struct taken_st
 }
 
 /*
- * Takes the frames from the i-th address on from the stack before, if that was there in the same
- * state; `at` is the address's number in it.
+ * Copies the frames from the i-th address on from the last stack, if the state was the same there.
+ * `at` is the index of that address in the last stack.
  */
 static bool take_rest(struct taking *taking, size_t i, size_t at)
 {
@@ -277,7 +277,7 @@ static bool take_rest(struct taking *taking, size_t i, size_t at)
 	return true;
 }
 
-/* All frames of a sample; what is as in the one before is taken from there. */
+/* Makes all frames of a sample; copies the outer ones that the last sample shares. */
 static int take_addresses(struct taking *taking)
 {
 	struct taken_stack *now = taking->now;
@@ -295,7 +295,7 @@ static int take_addresses(struct taking *taking)
 	return r;
 }
 
-/* Makes ready for the next sample. */
+/* Prepares for the next sample. */
 static void begin_taking(struct taking *taking, struct replayed_process *process,
 			 const uint64_t *addresses, size_t n_addresses)
 {
@@ -313,7 +313,7 @@ static void begin_taking(struct taking *taking, struct replayed_process *process
 	now->end = taking->replay->is_ours ? WIRE_stack_end_COMPLETE : WIRE_stack_end_NOT_TOLD;
 }
 
-/* All of what a stack was made of, and what else it depends on. */
+/* Everything on which the frames of a stack depend. */
 static struct stack_key key_of(const struct taking *taking, const uint64_t *addresses,
 			       size_t n_addresses)
 {
@@ -325,14 +325,14 @@ static struct stack_key key_of(const struct taking *taking, const uint64_t *addr
 		stack_memo_state(&taking->memo, state, sizeof(state) / sizeof(*state)));
 }
 
-/* For so many frames more. 0 or -ENOMEM. */
+/* Makes room for more frames. 0 or -ENOMEM. */
 static int make_room(struct taking *taking, size_t n_frames)
 {
 	return GROWING_LIST_RESERVE(taking->kept_frames, taking->n_kept_allocated, 4096,
 				    taking->n_kept_frames + n_frames);
 }
 
-/* Keeps a stack; when there are too many, all before it are forgotten. 0 or -ENOMEM. */
+/* Keeps a stack. If there are too many, drops all before it. 0 or -ENOMEM. */
 static int keep(struct taking *taking, struct stack_key key)
 {
 	const struct taken_stack *now = taking->now;
@@ -384,7 +384,7 @@ int taking_take(struct taking *taking, struct replayed_process *process,
 	r = take_addresses(taking);
 	*ret = (struct wire_frames){ taking->now->frames, taking->now->n_frames };
 	*ret_end = taking->now->end;
-	/* Names may have been told anew. */
+	/* Makes a new key, because names may have changed. */
 	return r < 0 ? r : keep(taking, key_of(taking, addresses, n_addresses));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The stack of a sample in a Sysprof capture, which is a list of addresses: marks of the kernel's
- * side, inlined calls and why it ends, all as made-up addresses, become frames again.
+ * Converts the stack of a sample in a Sysprof capture, a list of addresses, to frames. Context
+ * marks, inlined calls and end reasons are special addresses in it.
  */
 #pragma once
 
@@ -10,19 +10,18 @@
 struct replayed_process {
 	struct location_process process;
 	bool has_exited;
-	uint64_t heap_begun; /* the number of its incarnation whose heap has been told of */
+	uint64_t heap_begun; /* the incarnation whose heap_begin was emitted */
 };
 
 struct taking;
 
-/* 0 or -errno; to be freed in any case. `replay` is borrowed. */
+/* 0 or -errno; in both cases the caller frees it. `replay` is borrowed. */
 int taking_new(struct replay *replay, struct taking **ret);
 void taking_free(struct taking *taking);
 
 /*
- * The frames of a stack, until the next one is taken, and why they end (enum wire_stack_end); its
- * addresses are those of `frame`, in the file. Tells the names that are met for the first time. 0
- * or -errno.
+ * Makes the frames of a stack, valid until the next call, and its end reason (enum wire_stack_end),
+ * and emits new names. `addresses` are those of `frame`, in the file. 0 or -errno.
  */
 int taking_take(struct taking *taking, struct replayed_process *process,
 		const struct syscap_frame *frame, const uint64_t *addresses, size_t n_addresses,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A Sysprof capture, frame by frame in the order of time. What stackpipe has put into one comes out
- * again (formats/syscap/syscap.c): why a stack ends, inlined calls, losses.
+ * Reads a Sysprof capture frame by frame, in order of time. Restores what formats/syscap/syscap.c
+ * encodes: end reasons, inlined calls, losses.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +18,8 @@
 enum {
 	PROCESSES_MAX = 1 << 22,
 	NAME_MAX_SIZE = 4096,
-	PIECE = 32 * 1024,	   /* of an embedded file, in a record */
-	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags: this, and what is worse */
+	PIECE = 32 * 1024,	   /* of an embedded file, in one record */
+	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags: warnings, and all that is worse */
 };
 
 static uint64_t number_of(const struct syscap_file *file, const char *id, uint64_t otherwise)
@@ -50,7 +50,7 @@ static uint64_t unix_time(const struct syscap_file_header *header)
 	return seconds > 0 ? (uint64_t)seconds * NANOSECONDS_A_SECOND : 0;
 }
 
-/* Other frames of a process may come before the one with its name. */
+/* Finds names in advance: other frames of a process may precede the one with its name. */
 static int find_first_names(struct replay *replay)
 {
 	int r = 0;
@@ -146,14 +146,14 @@ void replay_syscap_deinit(struct replay *replay)
 	pair_map_deinit(&replay->processes);
 }
 
-/* The PID that a process really had, and its name without it. */
+/* The PID that a process really had, and its name without that PID. */
 static uint32_t real_pid(int32_t pid, const char *name, char *ret, size_t size)
 {
 	const char *mark = NULL;
 	unsigned long found;
 	char *end;
 
-	/* The last one: the process may have called itself so, too. */
+	/* The last one, because the process's own name may contain such a text. */
 	for (const char *at = strstr(name, " (pid "); at; at = strstr(at + 1, " (pid "))
 		mark = at;
 	snprintf(ret, size, "%s", name);
@@ -178,7 +178,7 @@ static int put_cgroup(struct replay *replay, const struct replayed_process *proc
 	return cgroup.path.size ? stage_put(replay->stage, WIRE_RECORD_cgroup, &cgroup) : 0;
 }
 
-/* The process of a frame: a new one if it was not met, or has ended. 0 or -errno. */
+/* Finds the process of a frame, or adds one if none was met or it has ended. 0 or -errno. */
 static int find_process(struct replay *replay, const struct syscap_frame *frame,
 			const struct location_process *parent, struct replayed_process **ret)
 {
@@ -224,7 +224,7 @@ static int take_process(struct replay *replay, const struct syscap_frame *frame)
 				     text, frame->time);
 }
 
-/* A forked child has what its parent has mapped, unless it is known already. */
+/* A child that was not met before has its parent's mappings. */
 static int take_fork(struct replay *replay, const struct syscap_frame *frame)
 {
 	const struct syscap_fork_frame *fork = (const void *)frame;
@@ -273,13 +273,13 @@ static int take_map(struct replay *replay, const struct syscap_frame *frame)
 		     : locations_map(&replay->locations, &process->process, &mapping, frame->time);
 }
 
-/* The main thread goes by the process's number there, which may not be its own. */
+/* In captures the main thread's TID is the process's number, which may not be the real PID. */
 static uint32_t tid_of(const struct replayed_process *process, int32_t pid, int32_t tid)
 {
 	return tid == pid ? process->process.pid : (uint32_t)tid;
 }
 
-/* What is told in front of a stack that is of another event than the first. */
+/* Sets weight, flags and waker of a stack of an event other than the first. */
 static int weigh(struct replay *replay, const struct syscap_frame *frame, struct wire_stack *stack)
 {
 	const struct syscap_sample_frame *sample = (const void *)frame;
@@ -303,7 +303,7 @@ static int weigh(struct replay *replay, const struct syscap_frame *frame, struct
 static int take_sample(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
 {
 	const struct syscap_sample_frame *sample = (const void *)frame;
-	const void *addresses = sample->addresses; /* frames are of whole words */
+	const void *addresses = sample->addresses; /* aligned: frames consist of whole words */
 	size_t n_addresses = sample->n_addresses;
 	struct replayed_process *process;
 	struct wire_stack stack;
@@ -340,7 +340,7 @@ static int take_allocation(struct replay *replay, const struct syscap_frame *fra
 	return r < 0 ? r : heap_replay_take(replay->heap, replay->taking, process, frame);
 }
 
-/* Whose allocations cannot be believed. */
+/* Reports a process whose allocations are forged. */
 static int put_forged(struct replay *replay, const struct syscap_frame *frame)
 {
 	struct wire_heap_lost record = { .time = frame->time,
@@ -378,8 +378,7 @@ static int take_log(struct stage *stage, struct replay *replay, const struct sys
 	return stage_put(stage, WIRE_RECORD_message, &message);
 }
 
-/* Those in front of our stacks say what these weigh; others go on. They are sorted by their
- * beginning. */
+/* Marks of stacks set their weight; others are passed on. Marks are sorted by beginning. */
 static int take_mark(struct stage *stage, struct replay *replay,
 		     const struct syscap_mark_frame *mark)
 {
@@ -434,7 +433,7 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	}
 }
 
-/* Where the time of threads had gone by then. */
+/* Emits thread times up to `until`. */
 static int put_thread_times(struct stage *stage, struct replay *replay, uint64_t until)
 {
 	struct wire_thread_time record;
@@ -455,7 +454,7 @@ static int put_thread_times(struct stage *stage, struct replay *replay, uint64_t
 	return r;
 }
 
-/* Names that threads had got by then. */
+/* Emits thread names up to `until`. */
 static int put_thread_names(struct replay *replay, uint64_t until)
 {
 	struct replay_thread_name name;
@@ -474,7 +473,7 @@ static int put_thread_names(struct replay *replay, uint64_t until)
 	return r;
 }
 
-/* A file of the host, as it was embedded. */
+/* Emits an embedded file of the host unchanged. */
 static int put_file(struct stage *stage, const struct syscap_embedded_file *file, uint64_t time)
 {
 	size_t done = 0;
@@ -527,7 +526,7 @@ static const char *describe_end(enum syscap_file_end end)
 	}
 }
 
-/* What the capture says of itself, in the counts that go downstream. */
+/* Passes on the capture's own counts, and reports how it ended. */
 static int finish(struct stage *stage, struct replay *replay)
 {
 	const struct syscap_file *syscap = &replay->syscap;

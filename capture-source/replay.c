@@ -8,7 +8,7 @@
 #include "common/file/compression.h"
 #include "common/base/text.h"
 
-enum { LOOKED_AT = 4096 }; /* bytes, to tell text from anything else */
+enum { LOOKED_AT = 4096 }; /* bytes examined to recognize text */
 
 static int fail(struct stage *stage, const struct replay *replay, const char *why)
 {
@@ -17,7 +17,7 @@ static int fail(struct stage *stage, const struct replay *replay, const char *wh
 	return -ECANCELED;
 }
 
-/* Its first record is a hello: a header, and then the magic. */
+/* Whether it begins with a hello record: a header, then the magic number. */
 static bool is_stream(const struct capture_file *file)
 {
 	const uint64_t magic = WIRE_MAGIC;
@@ -27,7 +27,7 @@ static bool is_stream(const struct capture_file *file)
 	       !memcmp((const char *)file->data + at, &magic, sizeof(magic));
 }
 
-/* Folded stacks are lines that end with a number. */
+/* Whether the first line is text that ends with a number, like folded stacks. */
 static bool is_folded(const struct capture_file *file)
 {
 	size_t size = file->size < LOOKED_AT ? file->size : LOOKED_AT;

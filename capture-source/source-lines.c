@@ -10,7 +10,7 @@
 
 enum { FILES_MAX = 1 << 22, DIGITS_MAX = 20 };
 
-/* A text that is taken apart from its beginning on. */
+/* The unread rest of a text. */
 struct line_words {
 	const char *at, *end;
 };
@@ -46,7 +46,7 @@ static uint64_t hash_image(uint64_t inode, const char *build_id, size_t build_id
 	return hash_part(hash, path, path_size);
 }
 
-/* One that is there already, or for which there is no room, is left out. 0 or -ENOMEM. */
+/* Adds an entry, unless it exists or there is no room. 0 or -ENOMEM. */
 static int add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value)
 {
 	int r = pair_map_find(map, a, b) ? 0 : pair_map_add(map, a, b, value);
@@ -106,7 +106,7 @@ int source_lines_read(struct source_lines *lines, const char *text, size_t size)
 		const char *end = memchr(rest.at, '\n', rest.end - rest.at);
 		struct line_words words = { rest.at + 2, end };
 
-		if (!end) /* the last one is not whole */
+		if (!end) /* the last line is incomplete */
 			break;
 		if (end - rest.at > 2 && rest.at[1] == ' ')
 			r = *rest.at == 'f'   ? read_file(lines, words)
@@ -143,7 +143,7 @@ static struct wire_string file_of(const struct source_lines *lines, uint64_t num
 
 	if (!path)
 		return (struct wire_string){ "", 0 };
-	/* Each line of the note that was taken has an end. */
+	/* Safe: every accepted line of the note ends with a newline. */
 	size = (const char *)memchr(path, '\n', lines->end - path) - path;
 	return (struct wire_string){ path, size < WIRE_NAME_MAX ? size : WIRE_NAME_MAX };
 }

@@ -15,7 +15,7 @@ bool syscap_file_is(const char *data, size_t size)
 	       header->flags & SYSCAP_LITTLE_ENDIAN_BIT;
 }
 
-/* Whether a text that begins at an offset of a frame ends within it. */
+/* Whether a text at an offset of a frame ends within the frame. */
 static bool has_text(const struct syscap_frame *frame, size_t offset)
 {
 	return offset < frame->size &&
@@ -49,7 +49,7 @@ static bool is_whole_chunk(const struct syscap_frame *frame)
 
 enum use { USED, SKIPPED, REFUSED };
 
-/* What becomes of a frame. */
+/* Decides whether a frame is used. */
 static enum use judge(const struct syscap_frame *frame)
 {
 	bool is_whole;
@@ -101,7 +101,7 @@ static enum use judge(const struct syscap_frame *frame)
 	return is_whole ? USED : REFUSED;
 }
 
-/* The entries of a jitmap follow each other without any padding; the first of a name counts. */
+/* Jitmap entries are not padded. The first name of an address counts. */
 static int add_jitmap(struct syscap_file *file, const struct syscap_frame *frame)
 {
 	const struct syscap_jitmap_frame *jitmap = (const void *)frame;
@@ -178,7 +178,7 @@ static int read_frames(struct syscap_file *file)
 	return r;
 }
 
-/* Whether the last frame is the metadata that the header says it is. */
+/* Whether the last frame is the metadata that the header announces. */
 static bool has_last_frame(const struct syscap_file *file)
 {
 	const struct syscap_metadata_frame *last = (const void *)(file->data + file->last_frame);
@@ -189,8 +189,8 @@ static bool has_last_frame(const struct syscap_file *file)
 }
 
 /*
- * Captures of stackpipe from before the header told what stands last, or that Sysprof has saved
- * anew, have the state somewhere.
+ * Older captures of stackpipe have no announcement in the header, and Sysprof may save the frames
+ * in another order: their state is anywhere.
  */
 static enum syscap_file_end find_end(const struct syscap_file *file)
 {
@@ -230,7 +230,7 @@ static struct syscap_embedded_file *find_file(struct syscap_file *file, const ch
 	return NULL;
 }
 
-/* A piece of a file; a second file of the same path is none of it. */
+/* Adds a piece of a file. A second file with the same path is refused. */
 static int add_chunk(struct syscap_file *file, const struct syscap_chunk_frame *chunk,
 		     size_t *n_bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A Sysprof capture as a list of its frames in the order of their times, and what is looked up in
- * it: the names of jitmap entries, metadata, embedded files. Nothing in it is trusted: each frame
- * that is in the list is whole, and its texts end within it.
+ * A Sysprof capture as a list of its frames in order of time, with lookups of jitmap entries,
+ * metadata and embedded files. Nothing in it is trusted: each listed frame is complete, and its
+ * texts end within it.
  */
 #pragma once
 
@@ -13,15 +13,15 @@ enum {
 	SYSCAP_FRAMES_MAX = 1 << 28,
 	SYSCAP_JITMAP_MAX = 1 << 22,
 	SYSCAP_FILES_MAX = 4096,
-	SYSCAP_FILES_BYTES_MAX = 256 * 1024 * 1024, /* of all together, as they are embedded */
+	SYSCAP_FILES_BYTES_MAX = 256 * 1024 * 1024, /* of all together, as embedded */
 };
 
-/* How a capture ends, by what its writer has said of that. */
+/* How a capture ends, according to its writer. */
 enum syscap_file_end {
-	SYSCAP_FILE_WHOLE,   /* Sysprof's own say nothing: then this, too */
-	SYSCAP_FILE_STOPPED, /* whoever has written it says that something is missing */
-	SYSCAP_FILE_CUT,     /* what was to stand last is not there */
-	SYSCAP_FILE_TORN,    /* it ends with something that is no frame */
+	SYSCAP_FILE_WHOLE,   /* also for Sysprof's own captures, which do not record it */
+	SYSCAP_FILE_STOPPED, /* its writer recorded that something is missing */
+	SYSCAP_FILE_CUT,     /* the last frame is missing */
+	SYSCAP_FILE_TORN,    /* ends with something that is not a frame */
 };
 
 struct syscap_item {
@@ -44,16 +44,16 @@ struct syscap_file {
 	struct pair_map jitmap; /* (address, 0) → offset of its name in the data */
 	struct syscap_embedded_file *files;
 	size_t n_files;
-	uint64_t n_skipped;  /* frames that are of no use here: counters, marks, allocations, … */
-	uint64_t n_refused;  /* that contradict themselves, or are beyond the limits */
-	uint64_t last_frame; /* offset of the last one that is whole, 0: there is none */
+	uint64_t n_skipped;  /* frames of types that are not used here */
+	uint64_t n_refused;  /* frames and jitmap entries that are invalid or beyond the limits */
+	uint64_t last_frame; /* offset of the last complete one; 0: none */
 	enum syscap_file_end end;
 };
 
-/* Whether this is such a file at all, and written by a machine like this one. */
+/* Whether this is a capture, and little-endian. */
 bool syscap_file_is(const char *data, size_t size);
 
-/* Reads all of it. 0 or -ENOMEM. */
+/* Reads everything. 0 or -ENOMEM. */
 int syscap_file_init(struct syscap_file *file, const char *data, size_t size);
 void syscap_file_deinit(struct syscap_file *file);
 
@@ -67,12 +67,12 @@ static inline const struct syscap_frame *syscap_file_frame(const struct syscap_f
 	return (const void *)(file->data + file->items[i].offset);
 }
 
-/* The name of a jitmap entry; NULL: there is none for that address. */
+/* The name of a jitmap entry; NULL: there is none. */
 const char *syscap_file_jitmap(const struct syscap_file *file, uint64_t address);
 
-/* The value of the last metadata of that id; NULL: there is none. */
+/* The value of the last metadata with that id; NULL: there is none. */
 const char *syscap_file_metadata(const struct syscap_file *file, const char *id);
 
-/* An embedded file that is whole, by the name without ".gz"; NULL: there is none. */
+/* A complete embedded file, by its name without ".gz"; NULL: there is none. */
 const struct syscap_embedded_file *syscap_file_embedded(const struct syscap_file *file,
 							const char *path);

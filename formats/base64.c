@@ -5,7 +5,7 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* Up to three bytes as four digits. */
+/* Writes up to three bytes as four digits. */
 static void put_group(FILE *out, const uint8_t *at, size_t n)
 {
 	uint32_t bits = at[0] << 16 | (n > 1 ? at[1] << 8 : 0) | (n > 2 ? at[2] : 0);

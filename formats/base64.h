@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes as text (RFC 4648, 4). */
+/* Base64 (RFC 4648, section 4). */
 #pragma once
 
 #include <stddef.h>

@@ -7,7 +7,7 @@
 
 enum { PHASE_INSTANT = 0, PHASE_INTERVAL = 1 };
 
-/* A loss is not told as more than its name. */
+/* Losses have no data, so they need no schema. */
 void firefox_markers_put_schemas(FILE *out)
 {
 	fputs("[{\"name\":\"Wait\",\"display\":[\"marker-chart\",\"marker-table\"],"
@@ -86,7 +86,7 @@ static uint32_t name_of(const struct profile *profile, struct used_names *string
 	return used_names_index(strings, profile->marks[marker->number].name);
 }
 
-/* When it was over, and what it took. */
+/* The end of a marker, and its duration. */
 static uint64_t end_of(const struct profile *profile, const struct firefox_marker *marker,
 		       uint64_t *ret_duration)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the Firefox Profiler shows beside samples: a thread's table of markers, with the schemas of
- * what they say.
+ * Markers of the Firefox Profiler: a thread's table of what is shown beside samples, and the
+ * schemas of its data.
  */
 #pragma once
 
@@ -11,19 +11,19 @@
 #include "profile/wait-reasons.h"
 
 enum firefox_marker_kind {
-	FIREFOX_LOSS, /* here the kernel dropped something */
+	FIREFOX_LOSS, /* the kernel lost records here */
 	FIREFOX_WAIT,
-	FIREFOX_MARK, /* of a program, or the scheduler */
+	FIREFOX_MARK, /* of a program or the scheduler */
 };
 
 struct firefox_marker {
 	enum firefox_marker_kind kind;
-	uint32_t number; /* of the profile's loss, sample or mark */
+	uint32_t number; /* index of a loss, sample or mark of the profile */
 };
 
-/* Put for each file once, as the value of meta.markerSchema. */
+/* Writes the value of meta.markerSchema, once per file. */
 void firefox_markers_put_schemas(FILE *out);
 
-/* The table of a thread; `strings` are that thread's. */
+/* Writes the table of a thread; `strings` are that thread's. */
 void firefox_markers_put(FILE *out, const struct wait_reasons *reasons, struct used_names *strings,
 			 const struct firefox_marker *list, size_t n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The Firefox Profiler's processed format, in its version 48 (firefox-devtools/profiler,
- * docs-developer/CHANGELOG-formats.md): newer ones are made of it when it is opened. Each thread
- * has tables of its own, as columns; times are milliseconds since the beginning. An inlined call is
- * a frame at the same address, one deeper.
+ * The Firefox Profiler's processed format, version 48 (firefox-devtools/profiler,
+ * docs-developer/CHANGELOG-formats.md); the profiler upgrades it on loading. Each thread has its
+ * own tables, stored as columns. Times are milliseconds since the start. An inlined call is a frame
+ * with the same address and a larger inline depth.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,15 +36,14 @@ struct firefox_frame {
 };
 
 struct firefox_function {
-	uint32_t name, file,
-		module; /* indices of the thread's strings; of its resources, 0: none */
+	uint32_t name, file, module; /* indices of strings; of resources, + 1; 0: none */
 };
 
 struct stack {
-	uint32_t frame, prefix; /* prefix: index + 1, 0: none */
+	uint32_t frame, prefix; /* prefix: index + 1; 0: none */
 };
 
-/* The tables of one thread; those by number are index + 1, and of this thread if so marked. */
+/* The tables of one thread. The maps give indices; `stack_of` gives index + 1. */
 struct thread_tables {
 	struct firefox_frame *frames;
 	struct firefox_function *functions;
@@ -61,11 +60,11 @@ struct firefox_writer {
 	FILE *out;
 	struct wait_reasons reasons;
 	struct thread_tables tables;
-	struct view view;		/* whose samples are put */
-	struct firefox_marker *markers; /* of the thread that is put; owned */
-	size_t n_markers, n_threads;	/* n_threads: that have been put */
-	uint64_t n_put;			/* of the view */
-	bool has_failed;		/* for want of memory */
+	struct view view;		/* of the samples being written */
+	struct firefox_marker *markers; /* of the thread being written; owned */
+	size_t n_markers, n_threads;	/* n_threads: written so far */
+	uint64_t n_put;			/* in the view */
+	bool has_failed;		/* out of memory */
 };
 
 static int begin_tables(struct thread_tables *tables, struct names *names)
@@ -91,7 +90,7 @@ static void end_tables(struct thread_tables *tables)
 	pair_map_deinit(&tables->resource_of);
 }
 
-/* Whether a pair has a number already, which is `n` if it has none yet. */
+/* Looks up a pair; a new one gets the number `n`. Returns true also on failure. */
 static bool is_known(struct firefox_writer *self, struct pair_map *map, uint64_t a, uint64_t b,
 		     size_t n, uint32_t *ret)
 {
@@ -103,7 +102,7 @@ static bool is_known(struct firefox_writer *self, struct pair_map *map, uint64_t
 	return known || self->has_failed;
 }
 
-/* The resource of a module, as index + 1. */
+/* The resource of a module: index + 1. */
 static uint32_t find_resource(struct firefox_writer *self, uint32_t module)
 {
 	struct thread_tables *tables = &self->tables;
@@ -164,7 +163,7 @@ static uint32_t find_frame(struct firefox_writer *self, uint32_t number, uint32_
 	return index;
 }
 
-/* The stack of a node of the profile, as index + 1; its callers are there already. */
+/* Adds the stack of a node below its callers' stack `prefix`. Returns index + 1. */
 static uint32_t add_stack(struct firefox_writer *self, uint32_t node, uint32_t prefix)
 {
 	struct thread_tables *tables = &self->tables;
@@ -186,7 +185,7 @@ static uint32_t add_stack(struct firefox_writer *self, uint32_t node, uint32_t p
 	return prefix;
 }
 
-/* The same for a node whose callers may not be there yet. */
+/* The stack of a node, index + 1; adds those of its callers if necessary. */
 static uint32_t find_stack(struct firefox_writer *self, uint32_t node, uint32_t *path)
 {
 	struct pair_map *known_stacks = &self->tables.stack_of;
@@ -208,7 +207,7 @@ static uint32_t find_stack(struct firefox_writer *self, uint32_t node, uint32_t 
 	return stack;
 }
 
-/* A column of a table: a name, and a number for each row; `null` is written as such. */
+/* Writes a column of a table: a name, and a number for each row. The value `null` becomes null. */
 #define PUT_COLUMN(out, name, n, value, null)                                                      \
 	do {                                                                                       \
 		fprintf(out, ",\"%s\":[", name);                                                   \
@@ -225,7 +224,7 @@ static uint32_t find_stack(struct firefox_writer *self, uint32_t node, uint32_t 
 		putc_unlocked(']', out);                                                           \
 	} while (0)
 
-enum { NEVER_NULL = -2 }; /* no column has it */
+enum { NEVER_NULL = -2 }; /* a value that no column has */
 
 static void put_frames(struct firefox_writer *self)
 {
@@ -303,7 +302,7 @@ static void put_stacks_and_resources(struct firefox_writer *self)
 	      out);
 }
 
-/* Milliseconds since the beginning. */
+/* Milliseconds since the start. */
 static double when(const struct firefox_writer *self, uint64_t time)
 {
 	uint64_t start = self->profile->stacks->hello.start_time;
@@ -311,7 +310,7 @@ static double when(const struct firefox_writer *self, uint64_t time)
 	return time > start ? (time - start) / (double)NANOSECONDS_A_MILLISECOND : 0;
 }
 
-/* Time in milliseconds. */
+/* Times are in milliseconds. */
 static void put_weights(struct firefox_writer *self, const struct profile_thread_samples *samples)
 {
 	bool is_time = view_is_time(&self->profile->stacks->events, self->view);
@@ -331,7 +330,7 @@ static void put_weights(struct firefox_writer *self, const struct profile_thread
 	putc(']', out);
 }
 
-/* The samples, and with them the other tables are filled. */
+/* Writes the samples; this fills the other tables. */
 static void put_samples(struct firefox_writer *self, const struct profile_thread_samples *samples,
 			uint32_t *path)
 {
@@ -365,7 +364,7 @@ static void add_marker(struct firefox_writer *self, enum firefox_marker_kind kin
 		self->markers[self->n_markers++] = (struct firefox_marker){ kind, number };
 }
 
-/* What is nobody's stands in the first thread, as the profiler knows no other place. */
+/* Marks and losses go to the first thread: the profiler has no place for global markers. */
 static void add_markers_of_all(struct firefox_writer *self)
 {
 	for (size_t i = 0; i < self->profile->n_losses; i++)
@@ -374,7 +373,7 @@ static void add_markers_of_all(struct firefox_writer *self)
 		add_marker(self, FIREFOX_MARK, i);
 }
 
-/* Sums of many waits have no time of their own. */
+/* Sums of many waits have no time of their own, so they have no marker. */
 static void add_waits(struct firefox_writer *self, const struct profile_thread_samples *samples)
 {
 	for (size_t i = 0; i < samples->n; i++) {
@@ -406,7 +405,7 @@ static void put_strings(struct firefox_writer *self)
 	fputs("]}", self->out);
 }
 
-/* How often a PID was used before by another incarnation. */
+/* The number of earlier incarnations with the same PID. */
 static size_t count_earlier(const struct profile *profile, uint32_t process)
 {
 	size_t n = 0;
@@ -416,7 +415,7 @@ static size_t count_earlier(const struct profile *profile, uint32_t process)
 	return n;
 }
 
-/* One thread in one view: it has one kind of weight. */
+/* Writes a thread in one view, because a thread has one type of weight. */
 static void put_thread(struct firefox_writer *self, const struct profile_thread_samples *samples,
 		       uint32_t *path)
 {
@@ -523,7 +522,7 @@ static void put_libraries(struct firefox_writer *self)
 	fputs("],\n", out);
 }
 
-/* Those of a view, behind others. */
+/* Appends the threads of a view. */
 static int put_threads(struct firefox_writer *self, struct view view, uint32_t *path)
 {
 	_cleanup_(profile_threads_deinit) struct profile_threads threads = { 0 };
@@ -541,7 +540,7 @@ static int put_threads(struct firefox_writer *self, struct view view, uint32_t *
 	return r < 0 ? r : profile_check_sum(self->profile, view, self->n_put);
 }
 
-/* Whether threads are put again for a view: the samples of the first event are its time, too. */
+/* Whether threads are written again for a view. For event 0 its samples stand for its time. */
 static bool is_emitted(const struct events *events, struct view view)
 {
 	return view.kind == VIEW_SAMPLES ||

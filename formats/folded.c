@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Folded stacks: "comm;outermost;…;leaf N", one line a distinct stack, in the order of the text;
- * flamegraph.pl's marks behind names: _[k] of the kernel, _[i] inlined, _[j] of a JIT compiler. The
- * sink has counted all stacks by the time that they are written, at the end. Of a heap they have
- * the bytes that were alive at the peak.
+ * Folded stacks: "comm;outermost;…;leaf N", a line for each distinct stack, sorted by text. Names
+ * have flamegraph.pl's suffixes: _[k] kernel, _[i] inlined, _[j] JIT code. Stacks are counted by
+ * the time that they are written, at the end. Stacks of a heap have the bytes alive at the peak.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +16,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 
-enum { LINE_SIZE_MAX = OUTPUT_BUFFER / 2 }; /* a longer one is cut, and counted */
+enum { LINE_SIZE_MAX = OUTPUT_BUFFER / 2 }; /* longer ones are cut, and counted */
 
 static int compare(const void *a, const void *b, void *arg)
 {
@@ -31,14 +30,14 @@ static int compare(const void *a, const void *b, void *arg)
 	return (left->n_names > right->n_names) - (left->n_names < right->n_names);
 }
 
-/* Lines come in the order of their text: each begins with most of the one before. */
+/* The last line. Lines are sorted, so the next one mostly begins with the same names. */
 struct folded_line {
 	char text[LINE_SIZE_MAX + 32];
-	const struct stack_count *count;      /* whose line it is; NULL: none yet */
-	uint32_t ends[STACK_COUNT_NAMES_MAX]; /* behind each name */
+	const struct stack_count *count;      /* of this line; NULL: no line yet */
+	uint32_t ends[STACK_COUNT_NAMES_MAX]; /* end of each name */
 };
 
-/* A frame's name: the separator may not stand in it. */
+/* Appends a frame's name. It must not contain the separator. */
 static size_t put_name(struct folded_line *line, size_t used, const char *name)
 {
 	size_t size = strnlen(name, LINE_SIZE_MAX - used);
@@ -58,7 +57,7 @@ static size_t count_common_names(const struct stack_count *a, const struct stack
 	return n;
 }
 
-/* Time as bcc's offcputime has it: in microseconds, at least one. */
+/* Like bcc's offcputime, times are in microseconds, at least one. */
 static uint64_t shown(const struct export *export, uint64_t n)
 {
 	bool is_time = view_is_time(&export->profile->stacks->events, export->counts->view);
@@ -97,7 +96,7 @@ static int put_other(const struct export *export)
 	return output_add(export->output, text, size);
 }
 
-/* The names on the way from a node outwards, turned round; a path is no longer than a stack. */
+/* The names of a path, the outermost first. A path is no longer than a stack may be. */
 static size_t put_path(const struct profile *profile, uint32_t node, uint32_t thread,
 		       uint32_t names[STACK_COUNT_NAMES_MAX])
 {
@@ -118,7 +117,7 @@ static size_t put_path(const struct profile *profile, uint32_t node, uint32_t th
 	return STACK_COUNT_NAMES_MAX - first;
 }
 
-/* The stacks of a heap take the place of those of samples. */
+/* For a heap, counts its stacks in place of samples. */
 static int count_heap(const struct export *export)
 {
 	const struct profile *profile = export->profile;
@@ -134,7 +133,7 @@ static int count_heap(const struct export *export)
 	return r;
 }
 
-/* What stands in the lines is what was counted. */
+/* Checks that the lines add up to what was counted. */
 static int check_sum(const struct export *export, const struct stack_count *list, size_t n)
 {
 	uint64_t sum = export->counts->counts.n_other;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All formats, in the order in which users read of them: each with what its code is called by
- * (format.h) and its name, for -f and as the ending of a file's name. A new one is a line here.
+ * All formats, in the order of help texts: the symbol of each (format.h) and its name, which -f
+ * takes and which is the extension of its files. A new format needs one line here.
  */
 #pragma once
 

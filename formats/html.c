@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A page that needs nothing but itself (page/): the profile is in it as base64 of zlib's format of
+ * A self-contained HTML page (page/) with the profile as base64 of zlib's format of:
  *
- *	u32 size of the next, little-endian
- *	a JSON object: what was recorded, "strings", and how many there are of each of the following
- *	numbers, in LEB128: functions (name, module, kind), nodes from the second on (how far back
- *	the parent is, function), processes (pid, name, control group), threads (process, tid,
- *	name), samples (microseconds since the one before, thread, node; with "repeats" how many
- *	it is; what it weighs in each of "units"; where "waits" is not -1 also what for, and the
- *thread that has ended it + 1), losses (the same, events), counters (category, name, description,
- *divisor) and their values (microseconds since the one before, counter, value), marks (the same,
- *how many they took, process + 1, TID, group, name, text), of a heap what was alive over time
- *	(bytes, blocks), and its moments (microseconds since the one before, how many stacks have
- *	changed, of each which sample it is, bytes, blocks that are alive)
+ *   u32 size of the next part, little-endian
+ *   a JSON object: what was recorded, "strings", and the number of each of the following
+ *   numbers in LEB128: functions (name, module, kind), nodes except node 0 (distance back to
+ *     the parent, function), processes (pid, name, cgroup), threads (process, tid, name),
+ *     samples (microseconds since the last one, thread, node; with "repeats" its count; its
+ *     amount in each of "units"; unless "waits" is -1 the reason and the waking thread + 1),
+ *     losses (microseconds as above, events), counters (category, name, description, divisor),
+ *     counter values (microseconds, counter, value), marks (microseconds, duration, process + 1,
+ *     TID, group, name, text); of a heap: intervals (bytes, blocks alive), moments (microseconds,
+ *     number of changed stacks, for each its sample, bytes and blocks alive)
  *
- * so that no name stands in the page as markup. page/data.js reads it.
+ * Names are never markup of the page. page/data.js reads this.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +36,7 @@
 #include "profile/used-names.h"
 #include "profile/wait-reasons.h"
 
-enum { PAGE_FORMAT = 3 }; /* of those numbers: pages of another one cannot be compared */
+enum { PAGE_FORMAT = 3 }; /* of these numbers; only pages of one format can be compared */
 
 struct html_writer {
 	const struct export *export;
@@ -46,13 +45,13 @@ struct html_writer {
 	struct wait_reasons reasons;
 	struct used_names strings;
 	struct protobuf numbers;
-	struct view views[VIEWS_MAX]; /* in which samples weigh something else than 1 each */
-	uint64_t sums[VIEWS_MAX];     /* of what has been put */
+	struct view views[VIEWS_MAX]; /* in which samples weigh something other than 1 each */
+	uint64_t sums[VIEWS_MAX];     /* of what was written */
 	uint64_t n_put;		      /* samples */
 	size_t n_views;
 	size_t n_samples;
-	bool is_heap;	     /* then samples are stacks, and weigh their amounts */
-	uint32_t *sample_of; /* stacks of a heap, from 1 on */
+	bool is_heap;	     /* samples are stacks, and weigh their amounts */
+	uint32_t *sample_of; /* by stack of a heap: its sample, from 1 on; 0: none */
 };
 
 static void put_number(struct html_writer *self, uint64_t number)
@@ -98,7 +97,7 @@ static void put_threads(struct html_writer *self)
 	}
 }
 
-/* The time since the last one that was put, which `last` is then. */
+/* Writes the time since `last`, and sets it. */
 static void put_time(struct html_writer *self, uint64_t *last, uint64_t time)
 {
 	uint64_t now = time > *last ? time : *last;
@@ -117,7 +116,7 @@ static bool are_weighted(const struct profile *profile)
 	return false;
 }
 
-/* What is shown of a heap. */
+/* The units of a heap. */
 static const struct {
 	const char *text;
 	enum heap_metric metric;
@@ -133,7 +132,7 @@ static const struct {
 
 enum { N_HEAP_UNITS = sizeof(heap_units) / sizeof(*heap_units) };
 
-/* As samples of no time: a stack each. */
+/* Writes the stacks of a heap as samples without a time. */
 static int put_heap_stacks(struct html_writer *self)
 {
 	const struct heap *heap = self->export->heap;
@@ -170,13 +169,13 @@ static void put_timeline(struct html_writer *self)
 	}
 }
 
-/* Its changes, the one `first` and those before `end`; there may be none of any moment. */
+/* Writes the changes from `first` up to `end`; a moment may have none. */
 static void put_moment(struct html_writer *self, size_t first, size_t end)
 {
 	const struct history_change *changes = self->export->heap->history.changes;
 	size_t n_shown = 0;
 
-	/* A stack that is no sample is beyond the limits of the profile. */
+	/* Stacks that are not samples were beyond the limits of the profile. */
 	for (size_t i = first; i < end; i++)
 		n_shown += self->sample_of[changes[i].stack] != 0;
 	put_number(self, n_shown);
@@ -205,7 +204,7 @@ static void put_moments(struct html_writer *self)
 	}
 }
 
-/* Which of the units is waits; -1: none. */
+/* The index of the unit that is waits; -1: none. */
 static int find_waits(const struct html_writer *self)
 {
 	for (size_t i = 0; i < self->n_views; i++)
@@ -270,7 +269,7 @@ static void put_losses(struct html_writer *self)
 	}
 }
 
-/* All values in the order of time. */
+/* In order of time. */
 static void put_counter_values(struct html_writer *self)
 {
 	const struct profile *profile = self->profile;
@@ -344,7 +343,7 @@ static void put_ends(const struct stacks *stacks, struct json *json)
 	json_end(json);
 }
 
-/* What the page is called by. */
+/* The name of the page. */
 static void put_program(const struct html_writer *self, struct json *json)
 {
 	uint32_t name = profile_program_name(self->profile);
@@ -353,7 +352,7 @@ static void put_program(const struct html_writer *self, struct json *json)
 		json_text(json, "program", profile_text(self->profile, name));
 }
 
-/* What samples weigh. Of a heap also what the graph over time needs, and whether to believe it. */
+/* Writes the units of samples; for a heap also its timeline, and what limits trust in it. */
 static void put_units(const struct html_writer *self, struct json *json)
 {
 	const struct heap *heap = self->export->heap;
@@ -369,12 +368,12 @@ static void put_units(const struct html_writer *self, struct json *json)
 		fputs(i ? "," : "", json->out);
 		json_put_text(json->out, heap_units[i].text);
 	}
-	fputs("], \"times\": [", json->out); /* which of them are nanoseconds */
+	fputs("], \"times\": [", json->out); /* which units are nanoseconds */
 	for (size_t i = 0; i < self->n_views; i++)
 		fprintf(json->out, i ? ",%d" : "%d", view_is_time(events, self->views[i]));
 	fputs("]", json->out);
 	fprintf(json->out, ", \"waits\": %d", find_waits(self));
-	json_number(json, "several", events->n > 1); /* events: then a sample alone is no unit */
+	json_number(json, "several", events->n > 1); /* samples alone are no unit then */
 	json_number(json, "heap", self->is_heap);
 	if (!self->is_heap)
 		return;
@@ -387,7 +386,7 @@ static void put_units(const struct html_writer *self, struct json *json)
 	json_number(json, "moments", heap->history.n_moments);
 }
 
-/* What was recorded, in words and numbers. The strings are complete by now. */
+/* Writes the JSON object. The strings are complete by now. */
 static void put_header(struct html_writer *self, FILE *out)
 {
 	const struct stacks *stacks = self->profile->stacks;
@@ -424,7 +423,7 @@ static void put_header(struct html_writer *self, FILE *out)
 	json_end(&json);
 }
 
-/* Header and numbers, one behind the other. The caller frees it. 0 or -ENOMEM. */
+/* Puts the header in front of the numbers. The caller frees the result. 0 or -ENOMEM. */
 static int join(struct html_writer *self, char **ret, size_t *ret_size)
 {
 	FILE *out = open_memstream(ret, ret_size);
@@ -444,7 +443,7 @@ static int join(struct html_writer *self, char **ret, size_t *ret_size)
 	return 0;
 }
 
-/* Of a single event, samples that weigh the same are not weighed. */
+/* With a single event and equal weights, samples need no unit. */
 static void choose_views(struct html_writer *self)
 {
 	const struct events *events = &self->profile->stacks->events;
@@ -457,7 +456,7 @@ static void choose_views(struct html_writer *self)
 		self->views[self->n_views++] = (struct view){ VIEW_WEIGHTS, 0 };
 }
 
-/* The whole profile, compressed. The caller frees it. 0 or -ENOMEM. */
+/* The whole profile, compressed. The caller frees it. 0, -ENOMEM or -ENOTRECOVERABLE. */
 static int pack(struct html_writer *self, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *plain = NULL;

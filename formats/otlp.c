@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * OpenTelemetry's profiles (opentelemetry-proto 1.11.0,
- * opentelemetry/proto/profiles/v1development), as the body of an OTLP request has them: one
- * ProfilesData. Each sample keeps its time. The first entry of every table of the dictionary is the
- * one that says nothing.
+ * OpenTelemetry profiles (opentelemetry-proto 1.11.0, opentelemetry/proto/profiles/v1development):
+ * one ProfilesData, as in the body of an OTLP request. Each sample keeps its time. The first entry
+ * of each table of the dictionary is the null entry.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,30 +68,30 @@ struct otlp_writer {
 	const struct profile *profile;
 	struct profile_groups groups;
 	struct wait_reasons reasons;
-	uint32_t cgroup;	      /* a name: whose resource is put */
-	struct view views[VIEWS_MAX]; /* each a profile of its own */
-	uint64_t sums[VIEWS_MAX];     /* of what has been put of it */
+	uint32_t cgroup;	      /* a name: that of the resource being written */
+	struct view views[VIEWS_MAX]; /* each becomes a profile */
+	uint64_t sums[VIEWS_MAX];     /* of what was written in each */
 	size_t n_views;
 	bool has_totals;
 	struct used_names strings;
 	struct pair_map functions;  /* (name, file) → index */
-	struct pair_map attributes; /* (key, number or name with the upper bit set) → index */
+	struct pair_map attributes; /* (key, number or name | IS_TEXT) → index */
 	uint32_t *stack_of_node;    /* 0: none yet */
 	uint32_t n_stacks;
-	struct protobuf function_table, attribute_table, stack_table; /* as they grow */
+	struct protobuf function_table, attribute_table, stack_table; /* grown on demand */
 	struct protobuf samples, message, inner, value, list;
 	bool has_failed;
 };
 
 #define IS_TEXT (1ULL << 63)
 
-/* Which of its kinds a value is must be told, even if it is empty. */
+/* Writes the value even if it is empty: the member of this oneof must be present. */
 static void put_string_value(struct otlp_writer *self, const char *text)
 {
 	protobuf_put_element(&self->value, ANY_VALUE_STRING, text, strlen(text));
 }
 
-/* The index of an attribute: a number, or IS_TEXT and a name. */
+/* The index of an attribute; `value` is a number, or a name | IS_TEXT. */
 static uint64_t find_attribute(struct otlp_writer *self, const char *key, uint64_t value)
 {
 	uint32_t key_index = used_names_index_of_text(&self->strings, key);
@@ -116,7 +115,7 @@ static uint64_t find_attribute(struct otlp_writer *self, const char *key, uint64
 	return self->attributes.n;
 }
 
-/* Of a number: what does not fit into the format's int64 is as large as that can be. */
+/* For numbers: clamps the value to the format's int64. */
 static uint64_t find_number(struct otlp_writer *self, const char *key, uint64_t value)
 {
 	return find_attribute(self, key, value < IS_TEXT ? value : IS_TEXT - 1);
@@ -155,7 +154,7 @@ static uint32_t find_stack(struct otlp_writer *self, uint32_t node)
 	return self->stack_of_node[node] = ++self->n_stacks;
 }
 
-/* Of a wait: what for, and who has ended it. */
+/* The reason of a wait, and the thread that ended it. */
 static void add_wait_attributes(struct otlp_writer *self, const struct profile_sample *sample)
 {
 	const struct profile_thread *waker = wait_waker(self->profile, sample);
@@ -186,7 +185,7 @@ static void put_attributes(struct otlp_writer *self, const struct profile_sample
 	protobuf_put_bytes(&self->message, SAMPLE_ATTRIBUTES, self->list.data, self->list.size);
 }
 
-/* The time of a sample since 1970, where the stream tells it. */
+/* The time of a sample since 1970, if the stream has a start time. */
 static uint64_t unix_time(const struct otlp_writer *self, uint64_t time)
 {
 	const struct wire_hello *hello = &self->profile->stacks->hello;
@@ -194,7 +193,7 @@ static uint64_t unix_time(const struct otlp_writer *self, uint64_t time)
 	return time - hello->start_time + hello->start_unix_time;
 }
 
-/* Values of samples that count other than 1 each. */
+/* Writes the amounts of samples that do not all count 1. */
 static void put_values(struct otlp_writer *self, const struct profile_group *group,
 		       struct view view)
 {
@@ -209,7 +208,7 @@ static void put_values(struct otlp_writer *self, const struct profile_group *gro
 	protobuf_put_bytes(&self->message, SAMPLE_VALUES, self->list.data, self->list.size);
 }
 
-/* All samples of a thread with the same stack that are in a view: one for each time. */
+/* Writes the samples of a group that are in a view: one for each time. */
 static void put_sample(struct otlp_writer *self, const struct profile_group *group,
 		       size_t view_number)
 {
@@ -249,7 +248,7 @@ static void put_value_type(struct otlp_writer *self, struct protobuf *message, u
 	protobuf_put_message(message, field, &self->inner);
 }
 
-/* What was lost, and how stacks ended: attributes of the profile. */
+/* Writes losses and end reasons as attributes of the profile. */
 static void put_totals(struct otlp_writer *self, struct protobuf *profile)
 {
 	const struct stacks *stacks = self->profile->stacks;
@@ -292,13 +291,13 @@ static void put_profile(struct otlp_writer *self, struct protobuf *scope, size_t
 	if (is_clock && stacks->hello.rate)
 		protobuf_put_uint(&self->samples, PROFILE_PERIOD,
 				  NANOSECONDS_A_SECOND / stacks->hello.rate);
-	if (!self->has_totals) /* they are of all resources together */
+	if (!self->has_totals) /* only once: they are sums of all resources */
 		put_totals(self, &self->samples);
 	self->has_totals = true;
 	protobuf_put_message(scope, SCOPE_PROFILES_PROFILES, &self->samples);
 }
 
-/* One of each view, as they have one kind of value; of a single event that of its samples. */
+/* Writes a profile for each view, because profiles have one type of value. */
 static void put_profiles(struct otlp_writer *self, struct protobuf *scope)
 {
 	for (size_t i = 0; i < self->n_views; i++)
@@ -322,7 +321,7 @@ static int check_sums(const struct otlp_writer *self)
 	return r;
 }
 
-/* One that is empty is not put. */
+/* Skips an empty value. */
 static void add_resource_attribute(struct otlp_writer *self, const char *key, const char *value)
 {
 	if (!*value)
@@ -335,7 +334,7 @@ static void add_resource_attribute(struct otlp_writer *self, const char *key, co
 	protobuf_put_message(&self->message, RESOURCE_ATTRIBUTES, &self->inner);
 }
 
-/* The host, and as far as it is known the container, or what else makes a control group. */
+/* Writes the host, and the container, unit and cgroup as far as known. */
 static void put_resource(struct otlp_writer *self, const struct profile_process *process,
 			 struct protobuf *resource_profiles)
 {
@@ -366,7 +365,7 @@ static void put_resource_profiles(struct otlp_writer *self, const struct profile
 	protobuf_deinit(&scope_profiles);
 }
 
-/* A resource for each control group; where none is known, one for all. */
+/* Writes a resource for each cgroup; one for everything if no cgroup is known. */
 static int put_resources(struct otlp_writer *self, struct protobuf *data)
 {
 	const struct profile *profile = self->profile;
@@ -415,7 +414,7 @@ static void put_mappings(struct otlp_writer *self, struct protobuf *dictionary)
 	}
 }
 
-/* As the semantic conventions call them. */
+/* Names of the semantic conventions. */
 static const char *frame_type(enum profile_location_kind kind)
 {
 	return kind == PROFILE_KERNEL ? "kernel" : "native";
@@ -462,7 +461,7 @@ static void put_link(struct otlp_writer *self, struct protobuf *dictionary)
 	protobuf_put_message(dictionary, DICTIONARY_LINKS, &self->message);
 }
 
-/* A table that has grown as a message of its own: its fields are those of the dictionary. */
+/* Appends a table with its null entry first; the table's fields are the dictionary's. */
 static void append_table(struct protobuf *dictionary, uint32_t field, const struct protobuf *table)
 {
 	protobuf_put_element(dictionary, field, NULL, 0);

@@ -6,9 +6,9 @@
 #include "formats/output-stream.h"
 
 enum {
-	PIECE = 64 * 1024, /* a unit of the output */
+	PIECE = 64 * 1024, /* bytes of a unit of the output */
 	WINDOW_BITS = 15,
-	GZIP_FORMAT = 16, /* added to them (zlib.h, deflateInit2) */
+	GZIP_FORMAT = 16, /* added to WINDOW_BITS (zlib.h, deflateInit2) */
 	MEMORY_LEVEL = 8,
 };
 
@@ -32,10 +32,10 @@ static ssize_t write_plain(void *cookie, const char *data, size_t size)
 	if (r == 0)
 		return size;
 	errno = -r;
-	return 0; /* what fopencookie(3) takes for an error */
+	return 0; /* an error to fopencookie(3) */
 }
 
-/* Compresses what has been given, and hands on what that makes. 0 or -errno. */
+/* Compresses all pending input and adds the result to the output. 0 or -errno. */
 static int deflate_all(struct gzip_stream *gzip, int flush)
 {
 	int outcome, r;

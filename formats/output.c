@@ -31,16 +31,16 @@ int output_open(struct output *output, const char *path, enum output_file_mode m
 	flags = fcntl(output->fd, F_GETFL);
 	if (flags < 0 || fstat(output->fd, &status) < 0)
 		return -errno;
-	/* With O_APPEND even pwrite(2) would add to the end (its BUGS). */
+	/* With O_APPEND even pwrite(2) appends (its BUGS section). */
 	position =
 		S_ISREG(status.st_mode) && !(flags & O_APPEND) ? lseek(output->fd, 0, SEEK_CUR) : 1;
-	if (position < 0) /* else a capture without its end would pass for whole */
+	if (position < 0) /* otherwise a capture without an end would pass for complete */
 		return -errno;
 	output->is_seekable = position == 0;
 	return 0;
 }
 
-/* How much of `n` written bytes is whole units. */
+/* The number of bytes of whole units among the first `n` written. */
 static size_t whole_units(const struct output *output, size_t n)
 {
 	size_t whole = 0;
@@ -60,7 +60,7 @@ int output_flush(struct output *output)
 
 		if (n >= 0)
 			done += n;
-		else if (errno == EAGAIN) /* somebody else's O_NONBLOCK on a shared descriptor */
+		else if (errno == EAGAIN) /* O_NONBLOCK, set by another user of the file */
 			poll(&(struct pollfd){ output->fd, POLLOUT, 0 }, 1, -1);
 		else if (errno != EINTR)
 			error = -errno;
@@ -122,7 +122,7 @@ static int flush_rest(struct output *output)
 {
 	int r = output->buffer && output->used ? output_flush(output) : 0;
 
-	/* What a file system has no room for it may say only then. */
+	/* Some file systems report a full disk only at close(2). */
 	if (output->file.fd >= 0 && close(output->file.fd) < 0 && r == 0)
 		r = -errno;
 	output->file.fd = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Makes the page's pieces a C file, while building: page-gen PAGE STYLE SCRIPT... In PAGE a line
- * "@STYLE@" or "@SCRIPTS@" stands for the files' texts, and "@DATA@" for what is put in later.
+ * Build tool: makes a C file of the page. page-gen PAGE STYLE SCRIPT... In PAGE, the lines
+ * "@STYLE@" and "@SCRIPTS@" are replaced by these files; "@DATA@" marks the place of the data.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The page of html.c without its data, made of page/ by page-gen.c. */
+/* The page of html.c without its data; page-gen.c makes it from page/. */
 #pragma once
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * pprof's profile.proto (github.com/google/pprof, proto/profile.proto), compressed. It has no time
- * axis: samples with the same stack and thread are counted together. What is known of a wait, and
- * of where its process runs, is labels. Addresses are offsets in the files; each module is a
- * mapping that begins at 0.
+ * axis: samples of a thread with the same stack are added up. The reason and waker of waits, and
+ * container, unit and cgroup of processes are labels. Addresses are offsets in files; each module
+ * is a mapping that begins at 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,12 +69,12 @@ struct pprof_writer {
 	struct used_names strings;
 	struct pair_map functions; /* (name, file) → id */
 	struct protobuf field, message, inner, list;
-	struct view views[VIEWS_MAX]; /* of each sample a value each */
-	uint64_t sums[VIEWS_MAX];     /* of what has been put */
+	struct view views[VIEWS_MAX]; /* each sample has a value for each */
+	uint64_t sums[VIEWS_MAX];     /* of what was written */
 	size_t n_views;
 };
 
-/* A field of the outermost message goes straight to the file. */
+/* Writes a field of the outermost message directly to the file. */
 static void put(struct pprof_writer *self, uint32_t field, const struct protobuf *message)
 {
 	protobuf_reset(&self->field);
@@ -100,7 +100,7 @@ static void put_value_type(struct pprof_writer *self, uint32_t field, const char
 	put(self, field, &self->message);
 }
 
-/* What Go's own heap profiles have, and what was alive at the peak. */
+/* The types of Go's own heap profiles, and those of the peak. */
 static const struct {
 	const char *type;
 	enum heap_metric metric;
@@ -126,7 +126,7 @@ static void put_heap_types(struct pprof_writer *self)
 		 used_names_index_of_text(&self->strings, "peak_space"));
 }
 
-/* As Go calls them: "samples", "cpu". */
+/* Uses Go's names: "samples", "cpu". */
 static const char *type_name(const struct pprof_writer *self, struct view view)
 {
 	const struct events *events = &self->profile->stacks->events;
@@ -175,14 +175,14 @@ static void add_label(struct pprof_writer *self, const char *key, uint32_t text,
 	protobuf_put_message(&self->message, SAMPLE_LABEL, &self->inner);
 }
 
-/* One that is not known is left out. */
+/* Skips an unknown name. */
 static void add_text_label(struct pprof_writer *self, const char *key, uint32_t name)
 {
 	if (name)
 		add_label(self, key, used_names_index(&self->strings, name), 0);
 }
 
-/* A stack from a node outwards; its values are in `list` by then, and it is still to be put. */
+/* Begins a sample in `message`, with the stack of a node and the values in `list`. */
 static void begin_sample(struct pprof_writer *self, uint32_t node)
 {
 	const struct profile *profile = self->profile;
@@ -211,7 +211,7 @@ static void put_heap_stack(struct pprof_writer *self, const struct heap_stack *s
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
-/* Of a wait: what for, and who has ended it. */
+/* The reason of a wait, and the thread that ended it. */
 static void add_wait_labels(struct pprof_writer *self, const struct profile_sample *sample)
 {
 	const struct profile_thread *waker = wait_waker(self->profile, sample);
@@ -249,7 +249,7 @@ static void put_sample(struct pprof_writer *self, const struct profile_groups *g
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
-/* The id of a function, which is put when it is first needed. */
+/* The id of a function, which is written when first needed. */
 static uint64_t find_function(struct pprof_writer *self, const struct profile_call *call)
 {
 	uint64_t *known = pair_map_find(&self->functions, call->name, call->line.file), id;
@@ -304,7 +304,7 @@ static void put_mapping(struct pprof_writer *self, uint32_t number, uint64_t lim
 			  used_names_index(&self->strings, module->path));
 	protobuf_put_uint(&self->message, MAPPING_BUILD_ID,
 			  used_names_index(&self->strings, module->build_id));
-	/* So that nobody looks for names again where we found none. */
+	/* So that readers do not look up names again where none was found. */
 	protobuf_put_uint(&self->message, MAPPING_HAS_FUNCTIONS, 1);
 	protobuf_put_uint(&self->message, MAPPING_HAS_FILENAMES, 1);
 	protobuf_put_uint(&self->message, MAPPING_HAS_LINE_NUMBERS, 1);
@@ -312,7 +312,7 @@ static void put_mapping(struct pprof_writer *self, uint32_t number, uint64_t lim
 	put(self, PROFILE_MAPPING, &self->message);
 }
 
-/* The program comes first: readers take the name of the whole profile from there. */
+/* The program comes first: readers use its name for the whole profile. */
 static int put_mappings(struct pprof_writer *self)
 {
 	const struct profile *profile = self->profile;

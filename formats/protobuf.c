@@ -21,7 +21,7 @@ void protobuf_reset(struct protobuf *message)
 	message->size = 0;
 }
 
-/* Where `size` bytes more fit; NULL: nowhere. */
+/* Room for `size` more bytes; NULL: no memory. */
 static char *reserve(struct protobuf *message, size_t size)
 {
 	if (GROWING_LIST_RESERVE(message->data, message->n_allocated, 256, message->size + size) ==

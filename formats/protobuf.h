@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Messages in protobuf's encoding (protobuf.dev/programming-guides/encoding): a message is made in
- * memory, and put whole into the one around it. Fields with their default value are left out. A
- * failure to get memory is kept until somebody asks.
+ * Encodes protobuf messages (protobuf.dev/programming-guides/encoding). A message is built in
+ * memory and then put into the enclosing one. Fields with default values are omitted. Running out
+ * of memory only sets `has_failed`, which callers check at the end.
  */
 #pragma once
 
@@ -13,12 +13,12 @@
 struct protobuf {
 	char *data;
 	size_t size, n_allocated;
-	bool has_failed; /* for want of memory: the message is not whole */
+	bool has_failed; /* out of memory: the message is incomplete */
 };
 
 void protobuf_deinit(struct protobuf *message);
 
-/* Empty again, with its memory. */
+/* Empties a message, but keeps its memory. */
 void protobuf_reset(struct protobuf *message);
 
 void protobuf_put_uint(struct protobuf *message, uint32_t field, uint64_t value);
@@ -26,17 +26,14 @@ void protobuf_put_fixed64(struct protobuf *message, uint32_t field, uint64_t val
 void protobuf_put_bytes(struct protobuf *message, uint32_t field, const void *data, size_t size);
 void protobuf_put_text(struct protobuf *message, uint32_t field, const char *text);
 
-/* These even if they are 0 or empty: in a list they count, and in a oneof they say which it is. */
+/* For values that are written even if 0 or empty: elements of lists, and members of a oneof. */
 void protobuf_put_present_uint(struct protobuf *message, uint32_t field, uint64_t value);
 void protobuf_put_element(struct protobuf *message, uint32_t field, const void *data, size_t size);
 void protobuf_put_message(struct protobuf *message, uint32_t field, const struct protobuf *inner);
 
-/* Fields that were gathered apart, and belong to this message. */
+/* Appends fields that were built separately. */
 void protobuf_append(struct protobuf *message, const struct protobuf *fields);
 
-/*
- * For lists of numbers in one field ("packed"): each is added to a message of their own, which is
- * then put as bytes.
- */
+/* For packed lists of numbers: append each number to a message of its own, then put its bytes. */
 void protobuf_add_uint(struct protobuf *list, uint64_t value);
 void protobuf_add_fixed64(struct protobuf *list, uint64_t value);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * speedscope's own format (its src/lib/file-format-spec.ts): for each thread a "sampled" profile in
- * the order of time. Inlined calls are frames like others there, and a frame's "file" is the binary
- * that it is in: there is one for a function, not for each of its lines.
+ * speedscope's own format (its src/lib/file-format-spec.ts): a "sampled" profile for each thread,
+ * in order of time. Inlined calls are normal frames. A frame's "file" is its binary, so there is
+ * one frame per function, not per line.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static void put_frames(FILE *out, const struct tree *tree)
 	fputs("]},\n", out);
 }
 
-/* The functions of a stack, the outermost first. */
+/* Writes the functions of a stack, the outermost first. */
 static void put_stack(FILE *out, const struct tree *tree, uint32_t node, uint32_t *path)
 {
 	size_t n = 0;
@@ -49,7 +49,7 @@ static void put_stack(FILE *out, const struct tree *tree, uint32_t node, uint32_
 	putc_unlocked(']', out);
 }
 
-/* What all its samples are in the view. */
+/* Returns the sum of its samples in the view. */
 static uint64_t put_thread(FILE *out, const struct tree *tree,
 			   const struct profile_thread_samples *samples, struct view view,
 			   uint32_t *path)
@@ -98,7 +98,7 @@ static int put_threads(FILE *out, const struct tree *tree, struct view view, uin
 	return r < 0 ? r : profile_check_sum(tree->profile, view, sum);
 }
 
-/* Each thread in each view; of a single event in one. */
+/* Writes each thread in each view; with a single event, in one view. */
 static int put_profiles(FILE *out, const struct tree *tree)
 {
 	const struct events *events = &tree->profile->stacks->events;
@@ -109,7 +109,7 @@ static int put_profiles(FILE *out, const struct tree *tree)
 
 	fputs("\"profiles\":[", out);
 	for (size_t i = 0; i < n_views && r == 0; i++) {
-		/* Samples of a clock are better told as time. */
+		/* For a clock, time replaces the number of samples. */
 		bool is_emitted = views[i].kind == VIEW_SAMPLES ? !event_is_time(&events->list[0])
 				  : events->n == 1		? event_is_time(&events->list[0])
 								: true;

@@ -11,15 +11,15 @@
 
 enum {
 	SLOTS_AT_FIRST = 1024,
-	BLOCK_NAMES = 64 * 1024, /* of many stacks, and always enough for one */
+	BLOCK_NAMES = 64 * 1024, /* for many stacks, and always for one */
 };
 
 _Static_assert(BLOCK_NAMES >= (int)STACK_COUNT_NAMES_MAX, "room for the longest");
 
-/* Most stacks that are not the wanted one differ here already, and are not looked at. */
+/* The hash decides most comparisons without a look at the stack. */
 struct stack_slot {
 	uint32_t hash;
-	uint32_t number; /* of the list, from 1; 0: free */
+	uint32_t number; /* in the list, from 1; 0: free */
 };
 
 struct stack_block {
@@ -55,7 +55,7 @@ static bool is_stack(const struct stack_count *count, const uint32_t *names, siz
 	return count->n_names == n && !memcmp(count->names, names, n * sizeof(*names));
 }
 
-/* The slot of a stack, or the free one where it belongs. */
+/* The slot of a stack, or the free one for it. */
 static struct stack_slot *find_slot(const struct stack_counts *counts, uint64_t hash,
 				    const uint32_t *names, size_t n)
 {
@@ -64,7 +64,7 @@ static struct stack_slot *find_slot(const struct stack_counts *counts, uint64_t 
 					    is_stack(&counts->list[slot->number - 1], names, n)));
 }
 
-/* Twice as many slots, and room for half as many stacks. */
+/* Doubles the slots, and makes room for half as many stacks. */
 static int grow(struct stack_counts *counts)
 {
 	size_t n_slots = counts->n_slots ? counts->n_slots * 2 : SLOTS_AT_FIRST;
@@ -88,7 +88,7 @@ static int grow(struct stack_counts *counts)
 	return 0;
 }
 
-/* A copy that stays where it is; NULL: no memory. */
+/* A copy with a fixed address; NULL: no memory. */
 static const uint32_t *keep(struct stack_counts *counts, const uint32_t *names, size_t n)
 {
 	struct stack_block *block = counts->newest;
@@ -118,7 +118,7 @@ static bool is_crowd(const struct stack_counts *counts, const uint32_t *names, s
 	return counts->crowd && n_names == 2 && names[1] == counts->crowd;
 }
 
-/* The stack of all those of a thread for which there is no room; the thread is its first name. */
+/* Adds to the stack of a thread's dropped stacks; the thread is the first name. */
 static int add_to_crowd(struct stack_counts *counts, const uint32_t *names, size_t n_names,
 			uint64_t n_samples)
 {
@@ -132,7 +132,7 @@ static int add_to_crowd(struct stack_counts *counts, const uint32_t *names, size
 	return stack_counts_add_many(counts, crowd, 2, n_samples);
 }
 
-/* Makes room once, for many; where that is of no use it is not tried again. */
+/* Makes room for many stacks at once. If that fails to help, it is not tried again. */
 static void make_room(struct stack_counts *counts, size_t n_names)
 {
 	if (!counts->crowd || counts->is_packed || !is_full(counts, n_names))
@@ -168,8 +168,8 @@ int stack_counts_add_many(struct stack_counts *counts, const uint32_t *names, si
 }
 
 /*
- * How often those must have been met that are kept: so that it is at most half of them, unless a
- * hostile stream tells of as many with more than anybody has counted.
+ * The least count of stacks to keep, so that at most half of stacks and names stay. (In a hostile
+ * stream, more may have an absurd count.)
  */
 static uint64_t find_threshold(const struct stack_counts *counts)
 {

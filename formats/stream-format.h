@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A format that is written while the stream comes, in its order. */
+/* A format that is written while the stream is read, in the stream's order. */
 #pragma once
 
 #include "formats/output.h"
 #include "profile/stacks.h"
 
-/* Records that such a format gets as they are, if it takes them. */
+/* Records that such a format may take unchanged. */
 #define STREAM_FORMAT_RECORDS(RECORD)                                                              \
 	RECORD(heap_events)                                                                        \
 	RECORD(heap_lost)                                                                          \
@@ -17,15 +17,12 @@
 	RECORD(message)                                                                            \
 	RECORD(lost)
 
-/* `self`: the writer, of zeroes before `begin`. All return 0 or -errno. */
+/* `self` is the writer, all zero before `begin`. All return 0 or -errno. */
 struct stream_format {
 	size_t size; /* of the writer */
-	/* All three are borrowed. */
+	/* `stage`, `stacks` and `output` are borrowed. */
 	int (*begin)(void *self, struct stage *stage, struct stacks *stacks, struct output *output);
-	/*
-	 * A frame that was not met before, or not lately: `ret_value` is kept for when it is met
-	 * again.
-	 */
+	/* Called for a frame that is not in the cache, which then keeps `ret_value` for it. */
 	int (*add_frame)(void *self, const struct named_stack *stack,
 			 const struct wire_frame *frame, const struct frame_name *name,
 			 uint64_t *ret_value);

@@ -9,7 +9,7 @@
 #include "formats/view-counts.h"
 
 enum {
-	COUNTED_FOR_SUMMARY = 1 << 14, /* distinct stacks; the rare ones make room */
+	COUNTED_FOR_SUMMARY = 1 << 14, /* distinct stacks; beyond, rare ones are dropped */
 	THREAD_TEXT = 128,
 };
 
@@ -25,7 +25,7 @@ void view_counts_find_view(struct view_counts *counts, const struct events *even
 		counts->has_view = view_find(events, counts->view_name, &counts->view);
 		return;
 	}
-	/* Whoever records waits wants to know where all the time goes. */
+	/* With waits, wall-clock time is the most useful default. */
 	counts->has_view =
 		(events_have_waits(events) && view_find(events, "wall-clock", &counts->view)) ||
 		view_find(events, "samples", &counts->view);
@@ -42,7 +42,7 @@ void view_counts_start(struct view_counts *counts, struct stacks *stacks)
 	counts->counts.crowd = names_intern(&stacks->names, text, strlen(text));
 }
 
-/* The names of a stack's frames, the outermost first: how many. */
+/* The names of a stack's frames, the outermost first. Returns their number. */
 static size_t put_names(struct stage *stage, const struct stacks *stacks,
 			const struct named_stack *stack, uint32_t *ret)
 {
@@ -64,7 +64,7 @@ static size_t put_names(struct stage *stage, const struct stacks *stacks,
 	return n;
 }
 
-/* As stackcollapse-perf.pl calls a thread with --tid: "comm-PID/TID". */
+/* Names a thread as stackcollapse-perf.pl does with --tid: "comm-PID/TID". */
 static uint32_t name_single_thread(struct stacks *stacks, const struct named_stack *stack,
 				   uint32_t name)
 {
@@ -85,10 +85,7 @@ static uint32_t name_thread(const struct view_counts *counts, struct stacks *sta
 	return counts->emits_tid ? name_single_thread(stacks, stack, name) : name;
 }
 
-/*
- * Of a wait, who has called the kernel: the innermost frame of the program that has a name;
- * `otherwise`: none has.
- */
+/* The innermost user frame of a wait that has a name; `otherwise`: no frame has one. */
 static uint32_t name_waiter(const struct stacks *stacks, const struct named_stack *stack,
 			    uint32_t otherwise)
 {
@@ -106,7 +103,7 @@ static uint32_t name_waiter(const struct stacks *stacks, const struct named_stac
 	return otherwise;
 }
 
-/* Half as many again as there are names. */
+/* Makes room for half as many again as there are names. */
 static int make_room_for_leaf(struct leaf_counts *counts, size_t n_names)
 {
 	size_t n = n_names + n_names / 2 + 1;
@@ -119,7 +116,7 @@ static int make_room_for_leaf(struct leaf_counts *counts, size_t n_names)
 	return 0;
 }
 
-/* One sample more, which counts `n`. `n_names`: that there are. 0 or -ENOMEM. */
+/* Adds `n` to a name's samples. `n_names`: the number of names so far. 0 or -ENOMEM. */
 static int add_leaf(struct leaf_counts *counts, uint32_t name, size_t n_names, uint64_t n)
 {
 	if (name >= counts->n && make_room_for_leaf(counts, name < n_names ? n_names : name) < 0)
@@ -128,7 +125,7 @@ static int add_leaf(struct leaf_counts *counts, uint32_t name, size_t n_names, u
 	return 0;
 }
 
-/* One line of the counts: the thread, why the stack is cut, its frames from the outermost. */
+/* A counted stack has the names of its thread, end reason, and frames, the outermost first. */
 int view_counts_add(struct view_counts *counts, struct stage *stage, struct stacks *stacks,
 		    const struct named_stack *stack)
 {
@@ -160,7 +157,7 @@ int view_counts_add(struct view_counts *counts, struct stage *stage, struct stac
 	leaf = counts->names[n - 1];
 	if (is_wait)
 		leaf = name_waiter(stacks, stack, leaf);
-	/* The summary alone wants them: what is rare is not in it. */
+	/* Only the summary does so: it does not show rare stacks. */
 	if (!counts->keeps_rare && counts->counts.n >= COUNTED_FOR_SUMMARY)
 		stack_counts_forget_rare(&counts->counts);
 	if (add_leaf(&counts->leaves, leaf, stacks->names.n, amount) < 0)

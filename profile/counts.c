@@ -8,7 +8,7 @@
 #include "profile/counts.h"
 #include "profile/waiter.h"
 
-/* Whether a function is one of a node's or its callers', for all nodes. */
+/* For each node, whether one of `functions` is in it or in one of its callers. */
 static int find_matching(const struct tree *tree, const bool *functions, bool **ret)
 {
 	bool *matches = calloc(tree->n_nodes, sizeof(*matches));
@@ -21,7 +21,7 @@ static int find_matching(const struct tree *tree, const bool *functions, bool **
 	return 0;
 }
 
-/* What is counted of a sample. */
+/* The amount of a sample that counts. A wait counts only its part within the filter's time. */
 static uint64_t amount(const struct profile *profile, const struct counts_filter *filter,
 		       const struct profile_sample *sample)
 {
@@ -76,10 +76,10 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 	return 0;
 }
 
-/* For a visit of all nodes without recursion of our own. */
+/* State of a depth-first visit without recursion. */
 struct recursion {
 	uint32_t *first_child, *next_sibling; /* by node; 0: none */
-	uint32_t *on_path;		      /* by function: how often it is being visited */
+	uint32_t *on_path;		      /* by function: how many active calls the path has */
 };
 
 static void link_children(const struct tree *tree, struct recursion *recursion)
@@ -92,7 +92,7 @@ static void link_children(const struct tree *tree, struct recursion *recursion)
 	}
 }
 
-/* Visits all nodes from the outermost; of a recursion, only the outermost call adds its total. */
+/* Visits all nodes, the outermost first. Of a recursion, only the outermost call adds its total. */
 static void count_functions(struct counts *counts, struct recursion *recursion)
 {
 	const struct node *nodes = counts->tree->nodes;

@@ -6,7 +6,7 @@
 #include "common/base/text.h"
 #include "profile/events.h"
 
-/* Names of views that are of no single event, or of whichever it is. */
+/* Names of views that do not depend on an event's name. */
 static const char samples_view[] = "samples", wall_view[] = "wall-clock", on_view[] = "on-cpu",
 		  off_view[] = "off-cpu";
 
@@ -16,7 +16,7 @@ void events_init(struct events *events, const struct wire_hello *hello)
 
 	*events = (struct events){ .n = 1 };
 	first->kind = WIRE_event_kind_ON_CPU;
-	/* Streams and captures of one event tell it by its name alone. */
+	/* Streams and captures of a single event give its name only, not its unit. */
 	first->unit = perf_counter_name_is_clock(hello->event) ? WIRE_event_unit_NANOSECONDS
 							       : WIRE_event_unit_EVENTS;
 	text_clean(hello->event, strnlen(hello->event, sizeof(hello->event)), first->name,
@@ -47,7 +47,7 @@ static bool is_taken(const struct events *events, const struct event_info *whose
 	return is_of_another_view(name);
 }
 
-/* By its name a view is asked for: of two events that have one, the second becomes "name#2". */
+/* Views are selected by name, so names are unique: the second event of a name becomes "name#2". */
 static void make_unique(const struct events *events, struct event_info *event)
 {
 	char name[EVENT_NAME_SIZE];
@@ -91,14 +91,13 @@ bool events_is_wakeup(const struct events *events, uint32_t number)
 	return events_kind(events, number) == WIRE_event_kind_WAKEUP;
 }
 
-/* Neither waits nor wakeups are time on a CPU. */
+/* Waits and wake-ups may weigh nanoseconds too, but are not time on a CPU. */
 static bool is_clock(const struct event_info *event)
 {
 	return event->kind == WIRE_event_kind_ON_CPU && event_is_time(event);
 }
 
-/* The first one that tells time on a CPU: two clocks would tell it twice. Or the number of events.
- */
+/* The first on-CPU clock: two clocks would count time twice. The number of events if none is. */
 static uint32_t find_clock(const struct events *events)
 {
 	uint32_t i = 0;

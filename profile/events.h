@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The events that a recording has samples of, and what they can be counted in: a view. Samples of
- * different events are never added up, but for time: on the CPU and away from it together is
- * wall-clock time.
+ * The events of a recording and their views: what can be counted. Samples of different events are
+ * never added up, except time: on-CPU and off-CPU time together are wall-clock time.
  */
 #pragma once
 
@@ -30,66 +29,65 @@ struct events {
 };
 
 enum view_kind {
-	VIEW_SAMPLES, /* each counts 1 */
-	VIEW_WEIGHTS, /* nanoseconds, or what else the event counts */
-	VIEW_WALL,    /* nanoseconds, whether on the CPU or not */
+	VIEW_SAMPLES, /* each sample counts 1 */
+	VIEW_WEIGHTS, /* nanoseconds, or the event's other unit */
+	VIEW_WALL,    /* nanoseconds, on the CPU and off it */
 };
 
-/* Of one event, or with VIEW_WALL of that clock and of all waits. All zero: the first's samples. */
+/* A view of one event; VIEW_WALL: of that clock and all waits. All zero: samples of event 0. */
 struct view {
 	enum view_kind kind;
 	uint32_t event;
 };
 
-/* The one event that `hello` names, until others are told. */
+/* Sets event 0 as `hello` names it; events_add() may replace it. */
 void events_init(struct events *events, const struct wire_hello *hello);
 
 /*
- * An event that is beyond the limit is not taken in. One that is called like another, or like a
- * view that is not its own, gets a name of its own: "cpu-clock#2".
+ * Adds or replaces an event; ignores a number beyond EVENTS_MAX. A name that another event or a
+ * view of another kind already has gets a suffix: "cpu-clock#2".
  */
 void events_add(struct events *events, const struct wire_event *event);
 
-/* Whether there are waits among the samples. */
+/* Whether any event is a wait. */
 bool events_have_waits(const struct events *events);
 
-/* What the samples of an event are of; by its number, which may be that of none: 0. */
+/* The kind of an event; 0: there is no event with that number. */
 enum wire_event_kind events_kind(const struct events *events, uint32_t number);
 
-/* Whether they are waits. */
 bool events_is_wait(const struct events *events, uint32_t number);
 
-/* Whether they are ends of others' waits. */
+/* Whether the samples are wake-ups: ends of other threads' waits. */
 bool events_is_wakeup(const struct events *events, uint32_t number);
 
-/* Whether its samples are the time on a CPU; of two clocks one. */
+/* Whether the event is the clock of on-CPU time: the first one, if there are several. */
 bool event_is_clock(const struct events *events, uint32_t number);
 
 /* Whether the samples of an event weigh nanoseconds. */
 bool event_is_time(const struct event_info *event);
 
-/* All views that there are of these events: how many. */
+/* Fills in all views of these events and returns their number. */
 size_t events_views(const struct events *events, struct view ret[VIEWS_MAX]);
 
-/* All of their names, with commas; what finds no room is left out. */
+/* The names of all views, separated by commas; names that do not fit are cut off. */
 void events_view_names(const struct events *events, char ret[EVENTS_VIEW_NAMES]);
 
-/* What a view is called: "samples", "on-cpu", "off-cpu", "wall-clock", or an event's name. */
+/* The name of a view: "samples", "on-cpu", "off-cpu", "wall-clock", or an event's name. */
 const char *view_name(const struct events *events, struct view view);
 
-/* Whether its amounts are nanoseconds. */
+/* Whether the view's amounts are nanoseconds. */
 bool view_is_time(const struct events *events, struct view view);
 
-/* Whether there are waits in it. */
+/* Whether the view includes waits. */
 bool view_has_waits(const struct events *events, struct view view);
 
-/* Whether it is waits alone. */
+/* Whether the view consists of waits only. */
 bool view_is_waits(const struct events *events, struct view view);
 
-/* false: there is no view of that name. */
+/* false: no view has that name. */
 bool view_find(const struct events *events, const char *name, struct view *ret);
 
-/* What samples of an event, which weigh so much, are in a view; 0: they are not in it. */
+/* The amount that samples of an event with this weight add to a view; 0: they are not in it. */
 static inline uint64_t view_amount(const struct events *events, struct view view, uint32_t event,
 				   uint64_t n_samples, uint64_t weight)
 {

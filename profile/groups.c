@@ -26,7 +26,7 @@ static int compare(const void *a, const void *b, void *arg)
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	int order = compare_groups(&samples[i], &samples[k]);
 
-	return order ? order : i < k ? -1 : i > k; /* they have come in the order of time */
+	return order ? order : i < k ? -1 : i > k; /* the profile is in order of time */
 }
 
 static int make_list(struct profile_groups *groups, const struct profile *profile)

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The samples of a profile that a thread has of the same event with the same stack, put together;
- * of waits those that the same thread has ended.
- */
+/* Groups of samples that have thread, event, stack, flags and (for waits) waker in common. */
 #pragma once
 
 #include "profile/profile.h"
 
 struct profile_group {
 	uint32_t thread, node;
-	size_t first, n; /* of `order` */
+	size_t first, n; /* in `order` */
 };
 
 struct profile_groups {
-	uint32_t *order; /* indices of samples, by group and time */
+	uint32_t *order; /* indices of samples, by group, then time */
 	struct profile_group *list;
 	size_t n;
 };
@@ -22,7 +19,7 @@ struct profile_groups {
 int profile_groups_init(struct profile_groups *groups, const struct profile *profile);
 void profile_groups_deinit(struct profile_groups *groups);
 
-/* Its first: the others differ from it in time and weight alone. */
+/* The first sample of a group: the others differ from it only in time, count and weight. */
 static inline const struct profile_sample *profile_group_sample(const struct profile_groups *groups,
 								const struct profile *profile,
 								const struct profile_group *group)
@@ -30,6 +27,6 @@ static inline const struct profile_sample *profile_group_sample(const struct pro
 	return &profile->samples[groups->order[group->first]];
 }
 
-/* What those of a group are in a view, together. */
+/* The sum of a group's samples in a view. */
 uint64_t profile_group_amount(const struct profile_groups *groups, const struct profile *profile,
 			      const struct profile_group *group, struct view view);

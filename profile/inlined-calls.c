@@ -42,7 +42,7 @@ void inlined_calls_add(struct inlined_calls *calls, uint64_t image, uint64_t off
 	calls->n_coming++;
 }
 
-/* A new list, whose names the caller fills in; NULL: there is no room. */
+/* A new list, whose names the caller fills in; NULL: limit reached, or no memory. */
 static struct inlined_list *new_list(struct inlined_calls *calls, size_t n)
 {
 	struct inlined_list *list;
@@ -60,7 +60,7 @@ static struct inlined_list *new_list(struct inlined_calls *calls, size_t n)
 	return list;
 }
 
-/* The calls that have come, the function in front, as the data of a list: its size in bytes. */
+/* Makes a list's data: the function, then the calls that came. Returns its size in bytes. */
 static size_t make_data(const struct inlined_calls *calls, uint32_t function,
 			struct source_line line, uint32_t *ret)
 {

@@ -15,7 +15,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* All but time, and how many or how much they are. */
+/* Compares everything except time, count and weight. */
 static int compare_kinds(const struct profile_sample *a, const struct profile_sample *b)
 {
 	int order = compare_numbers(a->thread, b->thread);
@@ -55,7 +55,7 @@ static void add(const struct profile *profile, struct profile_sample *sample,
 		sample->flags |= WIRE_sample_flags_SAMPLED;
 }
 
-/* What is left of `n` samples: how many. */
+/* Returns the number of samples left of `n`. */
 static size_t merge_block(const struct profile *profile, struct profile_sample *samples, size_t n)
 {
 	size_t n_left = 0;
@@ -87,7 +87,7 @@ static void merge_blocks(struct profile *profile, size_t block)
 	profile->n_samples = n_left;
 }
 
-/* What is no more than `n` samples loses its stack, and who woke it. */
+/* Samples that stand for at most `n` lose their stack and waker. */
 static void drop_stacks(struct profile *profile, uint64_t n, uint32_t crowd)
 {
 	for (size_t i = 0; i < profile->n_samples; i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Room for the samples of a profile: those of the same thread, event and stack become one, first of
- * times that are close, then of whatever times. (What a wait is of then is no time in one piece: it
- * is flagged as `sampled`.) Where that is not enough, what is rare loses its stack.
+ * Makes room for samples of a profile. Samples of one thread, event and stack become one: first
+ * those close in time, then all. (The merged time of waits is not contiguous: they are flagged
+ * `sampled`.) If that is not enough, rare samples lose their stacks.
  */
 #pragma once
 
 #include "profile/profile.h"
 
-/* Leaves room for at least as many samples as there are then. They stay in the order of time. */
+/* Merges samples until at most half of the limit is left. They stay ordered by time. */
 void profile_merge(struct profile *profile, uint32_t crowd);

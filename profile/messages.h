@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the stages of a recording had to say: whoever reads it later is to know, too. */
+/* Messages that the stages of a recording have printed, kept for the recording's readers. */
 #pragma once
 
 #include <stddef.h>
@@ -15,9 +15,9 @@ struct message {
 };
 
 struct messages {
-	struct message *list; /* each once, in the order in which they came */
+	struct message *list; /* distinct, in the order of arrival */
 	size_t n;
-	uint64_t n_more; /* that had no room */
+	uint64_t n_more; /* beyond MESSAGES_MAX */
 };
 
 void messages_deinit(struct messages *messages);
@@ -25,5 +25,5 @@ void messages_deinit(struct messages *messages);
 /* 0 or -ENOMEM. */
 int messages_add(struct messages *messages, const struct wire_message *message);
 
-/* A line each. */
+/* Prints one per line. */
 void messages_print(const struct messages *messages, FILE *out);

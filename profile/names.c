@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* There is a name a symbol, and C++ has long ones: uthash's own hash takes longer. */
+/* Every symbol is hashed, and C++ names are long: uthash's own hash takes longer. */
 #define HASH_FUNCTION(key, size, hash) ((hash) = hash_text((key), (size)))
 
 #include "common/base/hash.h"
@@ -61,7 +61,7 @@ void names_deinit(struct names *names)
 	timed_places_deinit(&names->timed);
 }
 
-/* Numbers a name, which is taken over, or what stands for another one; 0: no memory. */
+/* Numbers a name, taking ownership of its text, or a provisional one. 0: no memory. */
 static uint32_t number(struct names *names, struct numbered_name name)
 {
 	if (GROWING_LIST_MAKE_ROOM(names->list, names->n) < 0)
@@ -164,7 +164,7 @@ int names_rank(const struct names *names, uint32_t **ret)
 	return 0;
 }
 
-/* The index of a place that nobody uses. 0 or -ENOMEM. */
+/* Returns the index of a free entry. 0 or -ENOMEM. */
 static int take_place(struct names *names, uint32_t *ret)
 {
 	int r;
@@ -187,7 +187,7 @@ static void free_place(struct names *names, uint32_t index)
 	names->free_places = index + 1;
 }
 
-/* A name with something behind it, for which a long one makes room. */
+/* A name with a suffix. A long name is shortened to make room for it. */
 static uint32_t intern_marked(struct names *names, uint32_t name, const char *mark)
 {
 	const char *text = names_text(names, name);
@@ -232,7 +232,7 @@ int names_add_inlined(struct names *names, const struct wire_inlined *inlined)
 	return 0;
 }
 
-/* What a frame of a JIT compiler's code is called. */
+/* The name of a frame in code of a JIT compiler. */
 static uint32_t mark_jit(struct names *names, uint32_t name, enum timed_step step)
 {
 	if (step == TIMED_STEP_UNPROVED)
@@ -241,8 +241,8 @@ static uint32_t mark_jit(struct names *names, uint32_t name, enum timed_step ste
 }
 
 /*
- * Stacks that had the place at that time or later are called by this name, if all of them are.
- * Those that come need another provisional name if some are not.
+ * Sets the name of a location since a time. If all stacks with the provisional name are that young,
+ * its meaning changes. Otherwise later stacks get a new provisional name.
  */
 static int set_timed_name(struct names *names, struct timed_name *timed, uint32_t meaning,
 			  uint64_t since)
@@ -267,7 +267,7 @@ static int add_timed(struct names *names, const struct wire_symbol *symbol)
 	int r = 0;
 
 	if (!place)
-		return 0; /* its stacks count the refusal */
+		return 0; /* refusals are counted by stacks with the location */
 	for (enum timed_step step = 0; step < TIMED_STEPS; step++)
 		r |= set_timed_name(names, &place->names[step], mark_jit(names, name, step),
 				    symbol->since);
@@ -292,7 +292,7 @@ static struct named_place describe_place(struct names *names, const struct wire_
 	return place;
 }
 
-/* The code at a place has changed, or nothing has. */
+/* Replaces a location's name, because its code changed. An identical one changes nothing. */
 static int replace_place(struct named_place *known, struct named_place place)
 {
 	if (known->start == place.start && known->size == place.size && known->name == place.name &&
@@ -361,7 +361,7 @@ static void mark_used(uint64_t image, uint64_t offset, uint64_t place, void *arg
 	((bool *)arg)[place] = true;
 }
 
-/* All places that no pair leads to any more are free; without memory to tell, none more. */
+/* Frees all entries that no pair refers to. Without memory it frees none. */
 static void find_free_places(struct names *names)
 {
 	_cleanup_free_ bool *is_used = calloc(names->n_places + 1, sizeof(*is_used));
@@ -416,7 +416,7 @@ struct named_place *names_find_place(const struct names *names, uint64_t image, 
 	return index ? &names->named_places[*index] : NULL;
 }
 
-/* A thread without a name of its own keeps the one that its process had when it was first met. */
+/* Without a name of its own, a thread keeps its process's name from when it was first met. */
 uint32_t names_of_thread(struct names *names, const struct process *process, uint64_t upid,
 			 uint32_t tid)
 {
@@ -432,7 +432,7 @@ uint32_t names_of_thread(struct names *names, const struct process *process, uin
 	return name;
 }
 
-/* "[file+0xoffset]", and of "[vdso]" and "[kernel]" likewise with one pair of brackets. */
+/* "[file+0xoffset]"; "[vdso]" and "[kernel]" also keep only one pair of brackets. */
 static void name_place(const struct image *image, uint64_t offset, char *ret, size_t size)
 {
 	const char *name = image_name(image);
@@ -443,7 +443,7 @@ static void name_place(const struct image *image, uint64_t offset, char *ret, si
 		 name + has_brackets, offset);
 }
 
-/* The name of a place. It may have none, and then where its function begins stands for it. */
+/* The name of a location; without a symbol name, that of its function's start if known. */
 static uint32_t name_of_place(struct names *names, const struct image *image, uint64_t offset,
 			      struct named_place *place)
 {
@@ -462,7 +462,7 @@ static uint32_t unknown_code(struct names *names, enum timed_step step)
 	return mark_jit(names, names_intern(names, "[unknown]", strlen("[unknown]")), step);
 }
 
-/* What a place of a JIT compiler's memory is called, as far as that is known yet. */
+/* The name of a location in memory of a JIT compiler, as far as it is known yet. */
 static uint32_t name_timed_place(struct names *names, uint64_t image, uint64_t offset,
 				 enum timed_step step, uint64_t time)
 {

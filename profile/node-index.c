@@ -22,7 +22,7 @@ static uint32_t *find_slot(const struct node_index *index, const struct node *no
 		!*slot || (nodes[*slot].parent == node.parent && nodes[*slot].what == node.what));
 }
 
-/* Four times as many as it takes, as all nodes are looked up again. */
+/* At least four times the nodes, because growing inserts all of them again. */
 static int grow(struct node_index *index, const struct node *nodes, size_t n)
 {
 	size_t n_slots = SLOTS_MIN;

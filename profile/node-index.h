@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The nodes of a tree by their parent and what they are, in a list that grows: a node comes behind
- * its parent, and node 0 is above all. The index has at most 32 bytes a node.
+ * Finds a tree's nodes by (parent, location or function), by at most 32 bytes of index per node.
+ * The nodes are in a growing list: each follows its parent, and node 0 is the root.
  */
 #pragma once
 
@@ -12,21 +12,21 @@ struct node {
 	uint32_t parent;
 	union {
 		uint32_t what;
-		uint32_t location; /* of a profile */
-		uint32_t function; /* of a tree of functions */
+		uint32_t location; /* nodes of a profile */
+		uint32_t function; /* nodes of a tree of functions */
 	};
 };
 
 struct node_index {
-	uint32_t *slots; /* open addressing, at most half full; 0: free, as node 0 is above all */
+	uint32_t *slots; /* open addressing, at most half full; 0: free (node 0 is the root) */
 	size_t n_slots;	 /* a power of two */
 };
 
 void node_index_deinit(struct node_index *index);
 
 /*
- * Where the number of a node is, or 0 that is to be set to `n` when the node is put behind the
- * `n` that `nodes` has. NULL: no memory.
+ * Returns the slot with the number of a node. If the slot holds 0, the node is new: the caller sets
+ * it to `n` and appends the node as the n-th. NULL: no memory.
  */
 uint32_t *node_index_find(struct node_index *index, const struct node *nodes, size_t n,
 			  struct node node);

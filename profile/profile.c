@@ -10,18 +10,18 @@
 #include "profile/merge.h"
 #include "profile/prune.h"
 
-/* Instead of an image, in the place of what is in none. */
+/* Pseudo image numbers of locations without an image. */
 #define NO_IMAGE_USER (UINT64_MAX - 1)
 #define NO_IMAGE_KERNEL (UINT64_MAX - 2)
 #define NO_IMAGE_CUT (UINT64_MAX - 3)
 
-/* A place whose caller nothing proves is a location beside the one where it is proved. */
+/* A frame whose caller was found without proof has a location apart from the proved one. */
 #define UNPROVED_STEP (1ULL << 63)
 
-/* Beyond the limits, so that there is always room to say why a stack is cut. */
+/* Room beyond the limits, so that every end reason always has a location and a node. */
 enum { ROOM_FOR_CUTS = STACKS_ENDS };
 
-/* A stack whose frames have each a function that was inlined; of what tests set, a quarter. */
+/* The largest stack, with an inlined call in each frame; of tests' small limits a quarter. */
 #define ROOM_FOR_STACK(limit)                                                                      \
 	((limit) / 4 < 2 * WIRE_FRAMES_MAX ? (limit) / 4 : 2 * WIRE_FRAMES_MAX)
 
@@ -36,7 +36,7 @@ int profile_init(struct profile *profile, struct stacks *stacks)
 	pair_map_init(&profile->module_of_image, PROFILE_MODULES_MAX);
 	pair_map_init(&profile->process_of_number, PROFILE_PROCESSES_MAX);
 	pair_map_init(&profile->thread_of_tid, PROFILE_THREADS_MAX);
-	/* The first of each is none. */
+	/* Entry 0 of each means none. */
 	profile->locations = calloc(1, sizeof(*profile->locations));
 	profile->modules = calloc(1, sizeof(*profile->modules));
 	profile->nodes = calloc(1, sizeof(*profile->nodes));
@@ -72,7 +72,7 @@ static uint32_t intern(struct profile *profile, const char *text)
 	return *text ? names_intern(&profile->stacks->names, text, strlen(text)) : 0;
 }
 
-/* The module of an image, 0: there is no room for one more. 0 or -ENOMEM. */
+/* The module of an image; 0: the limit is reached. 0 or -ENOMEM. */
 static int find_module(struct profile *profile, const struct image *image, uint32_t *ret)
 {
 	uint64_t *known = pair_map_find(&profile->module_of_image, image->number, 0);
@@ -104,7 +104,7 @@ static int add_call(struct profile *profile, uint32_t name, struct source_line l
 		(struct profile_call){ names_plain(&profile->stacks->names, name), line });
 }
 
-/* The functions of a location: those of a list, or one. 0 or -ENOMEM. */
+/* Adds the functions of a location: those of its list of inlined calls, or one. 0 or -ENOMEM. */
 static int add_calls(struct profile *profile, struct profile_location *location, uint32_t name,
 		     struct source_line line)
 {
@@ -125,7 +125,7 @@ static int add_calls(struct profile *profile, struct profile_location *location,
 	return r;
 }
 
-/* A new location at a place, which has had another one if it was called otherwise. */
+/* Adds a location. It replaces an older one at the same offset that has another name. */
 static int add_location(struct profile *profile, uint64_t image, uint64_t offset,
 			struct profile_location location, uint32_t name, struct source_line line,
 			uint64_t *ret)
@@ -192,7 +192,7 @@ int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 			    ret_location);
 }
 
-/* The node below another one; 0: there is no room for it. 0 or -ENOMEM. */
+/* Finds or adds a child node; 0: the limit is reached. 0 or -ENOMEM. */
 static int find_node(struct profile *profile, struct node node, uint32_t *ret)
 {
 	uint32_t *slot =
@@ -217,7 +217,7 @@ static int find_node(struct profile *profile, struct node node, uint32_t *ret)
 	return 0;
 }
 
-/* The node of a stack's next frame inwards; mostly it is that of the stack before. */
+/* The node of a stack's next inner frame; usually it is the one of the last stack's path. */
 static int go_to(struct profile *profile, size_t depth, uint64_t location, bool *is_same,
 		 uint32_t *ret_node)
 {
@@ -252,7 +252,7 @@ static int find_cut(struct profile *profile, uint32_t end, uint64_t *ret_locatio
 			    ret_location);
 }
 
-/* The node of a whole stack; 0: it is beyond the limits. 0 or -ENOMEM. */
+/* The node of a whole stack; 0: no frames, or the limits are reached. 0 or -ENOMEM. */
 static int find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
 {
 	size_t depth = 0, n = stack->record->frames.n;
@@ -269,7 +269,7 @@ static int find_stack(struct profile *profile, const struct named_stack *stack, 
 	return r;
 }
 
-/* Where a process runs. */
+/* Sets the cgroup, container and systemd unit of a process. */
 static void label(struct profile *profile, struct profile_process *process, const char *path)
 {
 	char text[CGROUP_LABEL_MAX];
@@ -291,7 +291,7 @@ static int put_process(struct profile *profile, struct profile_process process)
 	return GROWING_LIST_ADD(profile->processes, profile->n_processes, process);
 }
 
-/* The process of all for which there is no room. 0 or -ENOMEM. */
+/* The process that stands for all beyond the limit. 0 or -ENOMEM. */
 static int find_crowd_of_processes(struct profile *profile, uint32_t *ret)
 {
 	struct profile_process crowd = { .number = UINT64_MAX };
@@ -334,7 +334,7 @@ static int put_thread(struct profile *profile, struct profile_thread thread)
 	return GROWING_LIST_ADD(profile->threads, profile->n_threads, thread);
 }
 
-/* The thread of all those of a process for which there is no room. 0 or -ENOMEM. */
+/* The thread that stands for all threads of a process beyond the limit. 0 or -ENOMEM. */
 static int find_crowd_of_threads(struct profile *profile, uint32_t process, uint32_t *ret)
 {
 	struct profile_thread crowd = { .process = process };
@@ -351,7 +351,7 @@ static int find_crowd_of_threads(struct profile *profile, uint32_t process, uint
 	return r;
 }
 
-/* 0 or -ENOMEM. What a thread is called is what it was called last. */
+/* Finds or adds a thread and updates its name: the latest one counts. 0 or -ENOMEM. */
 static int find_thread(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
 {
 	const struct wire_stack *record = stack->record;
@@ -382,7 +382,7 @@ static int find_thread(struct profile *profile, const struct named_stack *stack,
 	return 0;
 }
 
-/* The node of all stacks for which there is no room: that of one which ends for that reason. */
+/* The node of all stacks beyond the limits: its end reason is "more-stacks-than-fit". */
 static int find_crowd(struct profile *profile, uint32_t *ret_node)
 {
 	const struct wire_stack record = { .end = WIRE_stack_end_MORE_STACKS };
@@ -402,7 +402,7 @@ int profile_find_stack(struct profile *profile, const struct named_stack *stack,
 	return r < 0 ? r : find_thread(profile, stack, ret_thread);
 }
 
-/* Room for one more sample, if need be. 0; -ENOMEM; -ENOSPC: there is none. */
+/* Makes room for one more sample. 0; -ENOMEM; -ENOSPC: the limit is reached. */
 static int make_room_for_sample(struct profile *profile)
 {
 	uint32_t crowd;
@@ -453,7 +453,7 @@ int profile_add_thread_time(struct profile *profile, const struct wire_thread_ti
 static_assert(sizeof(struct profile_sample) == 40, "there are many of them");
 static_assert(EVENTS_MAX <= 1 << 5, "events fit");
 
-/* Whoever has ended a wait. */
+/* The thread that ended a wait: index + 1. */
 static int find_waker(struct profile *profile, const struct wire_stack *record, uint32_t *ret)
 {
 	const struct wire_stack whose = { .process = record->waker, .tid = record->waker_tid };
@@ -494,7 +494,7 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 	return r < 0 ? r : profile_add_sample(profile, &sample);
 }
 
-/* A stack for which there is no room, as one of which only that is known. */
+/* Adds a stack beyond the limits without its frames, as "more-stacks-than-fit". */
 static int add_to_crowd(struct profile *profile, const struct named_stack *stack)
 {
 	struct wire_stack record = *stack->record;
@@ -507,7 +507,7 @@ static int add_to_crowd(struct profile *profile, const struct named_stack *stack
 	return r < 0 ? r : profile_add_known_stack(profile, &crowded, node);
 }
 
-/* Whether there is room for any stack that may come next, unless the limits are those of a test. */
+/* Whether the largest possible stack might not fit (except with the small limits of tests). */
 static bool is_full(const struct profile *profile)
 {
 	const struct profile_limits *limits = &profile->limits;
@@ -524,7 +524,7 @@ static bool is_half_full(const struct profile *profile)
 	       2 * profile->n_calls > profile->limits.calls;
 }
 
-/* Leaves room for at least as many nodes, locations and calls as there are then. 0 or -ENOMEM. */
+/* Prunes until nodes, locations and calls are at most half full. 0 or -ENOMEM. */
 static int prune(struct profile *profile)
 {
 	size_t n_before = SIZE_MAX;
@@ -553,7 +553,7 @@ int profile_add_stack(struct profile *profile, const struct named_stack *stack, 
 		r = profile_add_known_stack(profile, stack, node);
 	if (r < 0 || profile->holds_still || !is_full(profile))
 		return r;
-	*ret_node = 0; /* the number is another one's */
+	*ret_node = 0; /* pruning renumbers nodes */
 	return prune(profile);
 }
 
@@ -562,7 +562,7 @@ static uint32_t intern_string(struct profile *profile, struct wire_string string
 	return string.size ? names_intern(&profile->stacks->names, string.data, string.size) : 0;
 }
 
-/* Whose a mark is; nobody's if that is not known, or beyond the limit. 0 or -ENOMEM. */
+/* The process of a mark: its index + 1; 0: none is known. 0 or -ENOMEM. */
 static int find_process_of_mark(struct profile *profile, const struct wire_mark *mark,
 				uint32_t *ret)
 {
@@ -652,7 +652,7 @@ int profile_add_lost(struct profile *profile, const struct wire_lost *lost)
 void profile_drop_samples(struct profile *profile, size_t n)
 {
 	if (!n)
-		return; /* there may be no list yet */
+		return; /* the list may be NULL still */
 	for (size_t i = 0; i < n; i++)
 		sum_take_off(&profile->n_taken, profile->samples[i].n);
 	profile->n_samples -= n;
@@ -699,7 +699,7 @@ int profile_settle(struct profile *profile, struct stage *stage)
 
 		*name = names_plain(names, names_meaning(names, *name));
 	}
-	/* A capture that is read back has them in the order of their beginnings. */
+	/* In the order of their ends: marks of a capture read back are ordered by beginning. */
 	if (profile->n_marks)
 		qsort(profile->marks, profile->n_marks, sizeof(*profile->marks), by_end);
 	if (profile->n_unknown) {

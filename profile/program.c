@@ -7,7 +7,7 @@
 #include "common/base/sum.h"
 #include "profile/program.h"
 
-enum { COMM_MAX = 15 }; /* bytes of a process's name that the kernel keeps: TASK_COMM_LEN */
+enum { COMM_MAX = 15 }; /* the kernel keeps 15 bytes of a process's name: TASK_COMM_LEN - 1 */
 
 int64_t profile_hottest_process(const struct profile *profile)
 {
@@ -32,7 +32,7 @@ static const char *base_name(const struct profile *profile, const struct profile
 	return slash ? slash + 1 : path;
 }
 
-/* A script's interpreter may be called python3.11 where the process is python3. */
+/* A script's interpreter may be python3.11 while the process is called python3. */
 static bool is_called(const struct profile *profile, const struct profile_module *module,
 		      const char *name)
 {

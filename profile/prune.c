@@ -7,13 +7,13 @@
 #include "common/base/cleanup.h"
 #include "profile/prune.h"
 
-enum { OF_NOBODY = 0, OF_SEVERAL = UINT32_MAX }; /* else a process's index + 1 */
+enum { OF_NOBODY = 0, OF_SEVERAL = UINT32_MAX }; /* otherwise a process's index + 1 */
 
 struct pruning {
 	struct profile *profile;
-	uint64_t *totals;	/* by node: samples in it, and in what it calls */
-	uint32_t *owners;	/* by node: who alone has it */
-	bool *goes, *is_needed; /* by node; needed: something that it calls stays */
+	uint64_t *totals;	/* by node: samples of the node and of its callees */
+	uint32_t *owners;	/* by node: the only process that has it */
+	bool *goes, *is_needed; /* by node; needed: a callee of it stays */
 	size_t *n_owned;	/* by owner */
 	size_t n_left;
 };
@@ -54,7 +54,7 @@ static void add_owner(uint32_t *owner, uint32_t other)
 		*owner = OF_SEVERAL;
 }
 
-/* Parents come before their children. */
+/* Backwards, because parents come before their children. */
 static void count(struct pruning *pruning)
 {
 	const struct profile *profile = pruning->profile;
@@ -76,7 +76,7 @@ static void count(struct pruning *pruning)
 	}
 }
 
-/* What would be left if each owner had no more than `share`. */
+/* The number of nodes left if each owner had at most `share`. */
 static size_t count_shares(const struct pruning *pruning, size_t share)
 {
 	size_t n = pruning->n_left;
@@ -87,7 +87,7 @@ static size_t count_shares(const struct pruning *pruning, size_t share)
 	return n;
 }
 
-/* The largest share with which no more than `n_wanted` nodes are left; 0: there is none. */
+/* The largest share that leaves at most `n_wanted` nodes; 0: no share does. */
 static size_t find_share(const struct pruning *pruning, size_t n_wanted)
 {
 	size_t low = 0, high = pruning->n_left;
@@ -103,7 +103,7 @@ static size_t find_share(const struct pruning *pruning, size_t n_wanted)
 	return low;
 }
 
-/* Why stacks are cut is said by a handful of nodes. */
+/* End reasons (PROFILE_CUT) always stay: they take only a few nodes. */
 static bool may_go(const struct pruning *pruning, size_t node, size_t share, uint32_t last_owner)
 {
 	const struct profile *profile = pruning->profile;
@@ -115,7 +115,7 @@ static bool may_go(const struct pruning *pruning, size_t node, size_t share, uin
 	return owner == OF_SEVERAL ? last_owner == OF_SEVERAL : pruning->n_owned[owner] > share;
 }
 
-/* Those with fewer samples than `n_samples` go, of owners with more than `share` nodes. */
+/* Drops nodes with fewer than `n_samples` samples, of owners with more than `share` nodes. */
 static void drop_rare(struct pruning *pruning, uint64_t n_samples, size_t share,
 		      uint32_t last_owner)
 {
@@ -146,7 +146,7 @@ static void drop(struct pruning *pruning, size_t n_wanted, size_t share, uint32_
 		drop_rare(pruning, n, share, last_owner);
 }
 
-/* Samples whose stack goes; the node of all that have none is there by now, and stays. */
+/* Moves a sample whose stack was dropped to `crowd`, a node that exists by now and stays. */
 static void move_sample(const struct pruning *pruning, struct profile_sample *sample,
 			const uint32_t *numbers, uint32_t crowd)
 {
@@ -159,7 +159,7 @@ static void move_sample(const struct pruning *pruning, struct profile_sample *sa
 	sample->node = numbers[goes ? crowd : sample->node];
 }
 
-/* Takes over the owners' room for the numbers that nodes have from now on. */
+/* Renumbers nodes in place. Reuses the memory of `owners` for the new numbers. */
 static void renumber_nodes(struct pruning *pruning, uint32_t crowd)
 {
 	struct profile *profile = pruning->profile;
@@ -182,7 +182,7 @@ static void renumber_nodes(struct pruning *pruning, uint32_t crowd)
 	node_index_deinit(&profile->node_index);
 }
 
-/* By location: what it becomes, + 1; 0: no node has it. The first is none. */
+/* By location: its new number + 1; 0: no node has it. Location 0 means none. */
 struct renumbering {
 	struct pair_map *map;
 	uint32_t *numbers;
@@ -202,7 +202,7 @@ static void renumber_place(uint64_t a, uint64_t b, uint64_t value, void *arg)
 	*pair_map_find(renumbering->map, a, b) = renumbering->numbers[value] - 1;
 }
 
-/* Moves up the calls of a location, which lie in the order of locations. */
+/* Moves up the calls of a location; calls are in the order of their locations. */
 static void move_calls(struct profile *profile, struct profile_location *location, size_t *n_calls)
 {
 	memmove(profile->calls + *n_calls, profile->calls + location->first_call,

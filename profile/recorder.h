@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Records a stream as a profile: the handlers that fill one, for any stage or command that needs
- * it. A struct recorder is part of the state of a program that uses them.
+ * Records a stream as a profile: handlers for any stage or command that needs one. A struct
+ * recorder is part of the state of a program that uses them.
  */
 #pragma once
 
 #include "profile/messages.h"
 #include "profile/profile.h"
 
-/* What the profile is to have beside stacks; other records of these types are left out. */
+/* What to record besides stacks; other records of these types are ignored. */
 enum recorder_wants {
 	RECORDER_LOSSES = 1 << 0,
 	RECORDER_MARKS = 1 << 1,
@@ -21,21 +21,21 @@ struct recorder {
 	struct stacks stacks;
 	struct profile profile;
 	struct messages messages;
-	unsigned wants; /* enum recorder_wants: losses, times of threads and messages, unless set */
+	unsigned wants; /* enum recorder_wants; by default losses, thread times and messages */
 };
 
 /*
- * Callbacks of stage.h; `self` is the recorder. All stacks are added to the profile, unless another
- * user sees them (stacks.user). 0 or -ENOMEM.
+ * Callbacks of stage.h; `self` is the recorder. By default all stacks go to the profile; to see
+ * them, a program replaces stacks.user. 0 or -ENOMEM.
  */
 void recorder_init(void *self);
 int recorder_start(struct stage *stage, void *self, struct wire_hello *hello);
 void recorder_deinit(void *self);
 
-/* The stream is over: the profile is settled. As profile_settle(). */
+/* At the end of the stream: settles the profile. Returns what profile_settle() does. */
 int recorder_finish(struct recorder *recorder, struct stage *stage);
 
-/* For a user of its own: adds frames to the profile, as one that adds the stacks needs them. */
+/* For users that replace stacks.user but add stacks to the profile: adds a frame to the profile. */
 int recorder_add_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
 		       const struct wire_frame *frame, const struct frame_name *name,
 		       uint64_t *ret_value);
@@ -48,7 +48,7 @@ int recorder_handle_counter_values(struct stage *stage, void *self, const void *
 int recorder_handle_thread_time(struct stage *stage, void *self, const void *view);
 int recorder_handle_message(struct stage *stage, void *self, const void *view);
 
-/* `part`: where the recorder lies in the stage's state. */
+/* `part`: the offset of the recorder in the stage's state. */
 #define RECORDER_HANDLERS(part)                                                                    \
 	STACKS_HANDLERS(part + offsetof(struct recorder, stacks)),                                 \
 		{ WIRE_RECORD_lost, recorder_handle_lost, part },                                  \

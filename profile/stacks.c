@@ -37,7 +37,7 @@ int stacks_start(struct stacks *stacks, const struct wire_hello *hello)
 
 	stacks->hello = *hello;
 	stacks->arch = arch_find(hello->machine);
-	/* The texts that outputs show: whoever has made the stream could put anything there. */
+	/* Clean the texts that outputs show: a stream's author may have put anything there. */
 	clean_text(stacks->hello.host, sizeof(stacks->hello.host));
 	clean_text(stacks->hello.event, sizeof(stacks->hello.event));
 	events_init(&stacks->events, hello);
@@ -64,8 +64,8 @@ void stacks_finish(struct stacks *stacks, struct stage *stage)
 }
 
 /*
- * The name of a frame and what the user makes of it, from the cache if it was met before. A name
- * that the symbolizer still looks for is asked for again with the next stack.
+ * Returns a frame's name and the user's value, from the cache if it is there. An entry without a
+ * final name is removed again, so that the next stack looks the name up anew.
  */
 static int find_frame(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
 		      const struct wire_frame *frame, struct named_frame *ret, bool *are_final)
@@ -92,7 +92,7 @@ static int find_frame(struct stage *stage, struct stacks *stacks, const struct n
 	return r;
 }
 
-/* All that the names of a stack depend on, but for those that are not final. */
+/* Everything that the names of a stack depend on, except names that are not final. */
 static struct stack_key key_of(const struct stacks *stacks, const struct named_stack *stack)
 {
 	const struct wire_frames *frames = &stack->record->frames;
@@ -110,7 +110,7 @@ static struct stack_key key_of(const struct stacks *stacks, const struct named_s
 		stack_memo_state(&stacks->memo, state, sizeof(state) / sizeof(*state)));
 }
 
-/* Frame by frame, from the first that the stack before did not have. */
+/* Looks up frames from the first one that differs from the last stack. */
 static int find_frames(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
 		       bool *are_final)
 {
@@ -159,7 +159,7 @@ static int add_stack(struct stage *stage, struct stacks *stacks, const struct na
 	return r;
 }
 
-/* By which a stack is counted; 0: one that is not known here. */
+/* The index in `n_ends`; 0: an end reason that this release does not have. */
 static uint32_t end_of(const struct wire_stack *stack)
 {
 	return stack->end < STACKS_ENDS ? stack->end : 0;
@@ -179,7 +179,7 @@ int stacks_handle_stack(struct stage *stage, void *data, const void *view)
 	pass_time(stacks, record->time);
 	sum_add(&stacks->n_ends[end_of(record)], wire_stack_samples(record));
 	r = add_stack(stage, stacks, &stack);
-	/* A part of samples_in, which tells if it is full; the user may have taken some off. */
+	/* samples_out: the part of samples_in that was kept. The user may subtract some. */
 	stage->samples_out += r == 0 ? wire_stack_samples(record) : 0;
 	return r;
 }
@@ -208,7 +208,7 @@ int stacks_handle_heap_stack(struct stage *stage, void *data, const void *view)
 	return r < 0 ? r : stacks->user->add_heap_stack(stage, stacks, &stack, heap_stack);
 }
 
-/* A sample that no unwinder has seen: the kernel's side, and the user's instruction. */
+/* A sample that was not unwound: its frames are the kernel's chain and the user's pc. */
 int stacks_handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct stacks *stacks = data;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The stacks of a stream with names: handlers that follow processes, images and symbols, and show
- * each stack to a user, its frames named. A struct stacks is part of the state of a program that
- * uses these handlers.
+ * Handlers that follow the processes, images and symbols of a stream, and pass each stack with its
+ * frames named to a user. A struct stacks is part of the state of a program that uses them.
  */
 #pragma once
 
@@ -20,42 +19,39 @@ enum {
 struct named_frame {
 	uint32_t label; /* see names.h */
 	uint32_t flags; /* enum wire_frame_flags */
-	uint64_t value; /* of the user's `add_frame` */
+	uint64_t value; /* from the user's `add_frame` */
 };
 
 struct named_stack {
 	const struct wire_stack *record;
 	struct process *process;	  /* NULL: not known */
-	const struct named_frame *frames; /* as many as in the record, but outermost first */
+	const struct named_frame *frames; /* as many as in the record, but the outermost first */
 };
 
 struct stacks;
 
-/* All return 0 or -errno; only `add_stack` may not be NULL. A value is never 0. */
+/* All return 0 or -errno. Only `add_stack` is required. A value of 0 is not remembered. */
 struct stacks_user {
-	/*
-	 * A frame that was not met before, or not lately: `ret_value` is kept for when it is met
-	 * again.
-	 */
+	/* Called when a frame is not in the cache, which then keeps `ret_value` for it. */
 	int (*add_frame)(struct stage *stage, struct stacks *stacks,
 			 const struct named_stack *stack, const struct wire_frame *frame,
 			 const struct frame_name *name, uint64_t *ret_value);
 	int (*add_stack)(struct stage *stage, struct stacks *stacks,
 			 const struct named_stack *stack, uint64_t *ret_value);
 	/*
-	 * Instead: a stack that came before, and what `add_stack` made of it, if all its names are
-	 * still what they were; its frames are not looked at.
+	 * Called instead of `add_stack` for a stack that came before, if none of its names has
+	 * changed, with the value that `add_stack` returned; its frames are not filled in.
 	 */
 	int (*add_known_stack)(struct stage *stage, struct stacks *stacks,
 			       const struct named_stack *stack, uint64_t value);
 	/*
-	 * The stack of allocations, as one of no sample: its record has no weight, and its time is
-	 * when it was first met. NULL: they are left out.
+	 * Called for a stack of allocations, which has no sample: the record has no weight, and its
+	 * time is that of the first allocation. NULL: they are left out.
 	 */
 	int (*add_heap_stack)(struct stage *stage, struct stacks *stacks,
 			      const struct named_stack *stack,
 			      const struct wire_heap_stack *record);
-	/* Before it is forgotten. */
+	/* Called before the process is forgotten. */
 	int (*exit_process)(struct stage *stage, struct stacks *stacks,
 			    const struct process *process, uint64_t time);
 };
@@ -63,38 +59,38 @@ struct stacks_user {
 struct stacks {
 	struct identity identity;
 	struct names names;
-	struct frame_cache frames; /* number: the label; value: of `add_frame` */
-	struct stack_memo memo;	   /* of `add_stack`; only with `add_known_stack` */
+	struct frame_cache frames; /* number: the label; value: from `add_frame` */
+	struct stack_memo memo;	   /* values of `add_stack`; used only with `add_known_stack` */
 	const struct stacks_user *user;
 	struct wire_hello hello;
-	const struct arch *arch; /* of the stream's machine; NULL: it is not known */
+	const struct arch *arch; /* of the stream's machine; NULL: not known */
 	struct events events;
-	bool has_symbols;	      /* a symbolizer has seen the stream, or it came with names */
+	bool has_symbols; /* the stream has passed a symbolizer, or has symbol records */
 	uint64_t n_ends[STACKS_ENDS]; /* samples */
-	uint64_t n_lost;	      /* by the kernel, which had no room */
-	uint64_t n_skipped;	      /* by the stages before */
-	uint64_t last_time;	      /* of the stream so far */
+	uint64_t n_lost;	      /* samples that the kernel lost because a ring was full */
+	uint64_t n_skipped;	      /* samples dropped by earlier stages or stacks_skip() */
+	uint64_t last_time;	      /* the latest in the stream so far */
 	struct wire_frame raw_frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
 	struct named_frame named_frames[WIRE_FRAMES_MAX];
 };
 
-/* `user` is kept. */
+/* `user` must outlive `stacks`. */
 void stacks_init(struct stacks *stacks, const struct stacks_user *user);
 void stacks_deinit(struct stacks *stacks);
 
-/* With the first record of a stream: 0 or -ENOMEM. */
+/* At the first record of a stream. 0 or -ENOMEM. */
 int stacks_start(struct stacks *stacks, const struct wire_hello *hello);
 
-/* The stream is over: adds what was refused to the stage's counts. */
+/* At the end of the stream: adds what was refused to the stage's counters. */
 void stacks_finish(struct stacks *stacks, struct stage *stage);
 
-/* Samples that were counted with another end have none but WIRE_stack_end_MORE_STACKS after all. */
+/* Changes the end reason of samples that were counted already, to WIRE_stack_end_MORE_STACKS. */
 void stacks_find_no_room(struct stacks *stacks, uint32_t end, uint64_t n_samples);
 
-/* Samples that were counted are left out after all. */
+/* Counts samples as dropped that were already counted with an end reason. */
 void stacks_skip(struct stacks *stacks, uint32_t end, uint64_t n_samples);
 
-/* Handlers of stage.h, in front of those of identity.h, which they call. */
+/* Handlers of stage.h; they precede those of identity.h and call them. */
 int stacks_handle_process(struct stage *stage, void *self, const void *view);
 int stacks_handle_process_exit(struct stage *stage, void *self, const void *view);
 int stacks_handle_thread(struct stage *stage, void *self, const void *view);
@@ -109,7 +105,7 @@ int stacks_handle_count(struct stage *stage, void *self, const void *view);
 int stacks_handle_event(struct stage *stage, void *self, const void *view);
 int stacks_handle_cgroup(struct stage *stage, void *self, const void *view);
 
-/* `part`: where the struct stacks lies in the stage's state. */
+/* `part`: the offset of the struct stacks in the stage's state. */
 #define STACKS_HANDLERS(part)                                                                      \
 	{ WIRE_RECORD_process, stacks_handle_process, part },                                      \
 		{ WIRE_RECORD_process_exit, stacks_handle_process_exit, part },                    \
@@ -128,8 +124,8 @@ int stacks_handle_cgroup(struct stage *stage, void *self, const void *view);
 		WIRE_RECORD_count, stacks_handle_count, part                                       \
 	}
 
-/* What a reason for a stack's end is called: "unknown-end", if a later release has told it. */
+/* The name of an end reason; "unknown-end" for one of a later release. */
 const char *stacks_end_name(uint32_t end);
 
-/* Why a stack ends, as a frame: "[stack-truncated]"; false: it is complete. */
+/* An end reason as the text of a frame: "[stack-truncated]"; false: the stack is complete. */
 bool stacks_end_text(uint32_t end, char ret[STACKS_END_TEXT]);

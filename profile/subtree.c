@@ -11,7 +11,7 @@ struct subtree_builder {
 	const struct counts *counts;
 	const bool *functions;
 	struct pair_map index; /* (parent, function) → node */
-	uint32_t *copy_of;     /* of the tree's nodes: theirs here; 0: none */
+	uint32_t *copy_of;     /* by node of the tree: its copy; 0: none */
 };
 
 static int find_node(struct subtree_builder *building, uint32_t parent, uint32_t function,
@@ -32,7 +32,7 @@ static int find_node(struct subtree_builder *building, uint32_t parent, uint32_t
 	return r;
 }
 
-/* Every node below the first one that matches, or below all; its counts with it. */
+/* Copies all nodes at or below a function that matches (NULL: all nodes), with their counts. */
 static int copy_downwards(struct subtree_builder *building)
 {
 	const struct tree *tree = building->counts->tree;
@@ -53,7 +53,7 @@ static int copy_downwards(struct subtree_builder *building)
 	return r;
 }
 
-/* From each outermost node that matches out to the thread's beginning. */
+/* Copies the callers of each outermost node that matches, out to the thread's beginning. */
 static int copy_callers(struct subtree_builder *building)
 {
 	const struct tree *tree = building->counts->tree;
@@ -62,7 +62,7 @@ static int copy_callers(struct subtree_builder *building)
 	for (size_t i = 1; i < tree->n_nodes && r == 0; i++) {
 		uint32_t node = 0, at = i;
 
-		building->copy_of[i] = building->copy_of[tree->nodes[i].parent]; /* is below one */
+		building->copy_of[i] = building->copy_of[tree->nodes[i].parent]; /* below a match */
 		if (building->copy_of[i] || !building->counts->total[i] ||
 		    !building->functions[tree->nodes[i].function])
 			continue;
@@ -93,7 +93,7 @@ static int compare(const void *a, const void *b, void *arg)
 	return i < k ? 1 : i > k ? -1 : 0;
 }
 
-/* The smallest is linked first, so that the largest comes first. */
+/* Links the smallest first, so that the largest is the first child. */
 static int link_children(struct subtree *subtree)
 {
 	_cleanup_free_ uint32_t *order = calloc(subtree->n, sizeof(*order));

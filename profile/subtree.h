@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A tree of counts to be shown: all of it, or what functions call or are called by, wherever that
- * was. Of a recursion the outermost call counts.
+ * A tree of counts for display: the whole tree, or the callees or callers of some functions at all
+ * their occurrences. Of a recursion the outermost call counts.
  */
 #pragma once
 
@@ -20,11 +20,11 @@ struct subtree_node {
 };
 
 struct subtree {
-	struct subtree_node *nodes; /* node 0 is above all; each comes behind its parent */
+	struct subtree_node *nodes; /* node 0 is the root; each node follows its parent */
 	size_t n;
 };
 
-/* `functions` by function of the tree, whose callees or callers are wanted. 0 or -ENOMEM. */
+/* `functions`: by function of the tree, whose callees or callers are wanted. 0 or -ENOMEM. */
 int subtree_init(struct subtree *subtree, const struct counts *counts, enum subtree_kind kind,
 		 const bool *functions);
 void subtree_deinit(struct subtree *subtree);

@@ -13,7 +13,7 @@ static int by_samples(const void *a, const void *b)
 	return left->thread < right->thread ? -1 : left->thread > right->thread;
 }
 
-/* Where each thread's samples begin among all. */
+/* Counts the samples of each thread and divides `samples` among the threads. */
 static void divide(struct profile_threads *threads, const struct profile *profile, struct view view)
 {
 	uint32_t *at = threads->samples;

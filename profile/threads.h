@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The samples of each thread that are in a view, in the order of time; the threads that have most
- * of them first. */
+/* The samples of each thread in a view, in order of time; threads with the most samples first. */
 #pragma once
 
 #include "profile/profile.h"
@@ -14,7 +13,7 @@ struct profile_thread_samples {
 struct profile_threads {
 	struct profile_thread_samples *list;
 	size_t n;
-	uint32_t *samples; /* of all */
+	uint32_t *samples; /* of all threads */
 };
 
 /* 0 or -ENOMEM */

@@ -42,7 +42,7 @@ static void mark_used(uint64_t image, uint64_t offset, uint64_t index, void *arg
 	((bool *)arg)[index] = true;
 }
 
-/* All that no pair leads to any more are free; without memory to tell, none more. */
+/* Frees all entries that no pair refers to. Without memory it frees none. */
 static void find_free(struct timed_places *places)
 {
 	_cleanup_free_ bool *is_used = calloc(places->n + 1, sizeof(*is_used));

@@ -21,16 +21,16 @@ const char *tree_kind_mark(enum tree_function_kind kind)
 	}
 }
 
-/* While it is made. */
+/* State while a tree is made. */
 struct tree_builder {
 	struct tree *tree;
 	enum tree_detail detail;
 	struct pair_map functions; /* (name and line, file, module and kind) → index */
 	struct node_index nodes;
-	uint32_t *function_of; /* by call of the profile: index + 1, 0: not looked for yet */
+	uint32_t *function_of; /* by call of the profile: index + 1; 0: not looked up yet */
 };
 
-/* The index of a pair, `*n` if it is new. 0 or -ENOMEM. */
+/* The index of a pair; if it is new, it becomes `n`. 0 or -ENOMEM. */
 static int find(struct pair_map *map, uint64_t a, uint64_t b, size_t n, size_t *ret)
 {
 	uint64_t *known = pair_map_find(map, a, b);
@@ -42,7 +42,7 @@ static int find(struct pair_map *map, uint64_t a, uint64_t b, size_t n, size_t *
 static int find_function(struct tree_builder *building, struct tree_function function, size_t *ret)
 {
 	struct tree *tree = building->tree;
-	/* Modules are fewer than 1 << 24. */
+	/* Fits: modules are fewer than 1 << 24. */
 	uint64_t rest = (uint64_t)function.line.file << 32 | function.module << 8 | function.kind;
 	int r = find(&building->functions, (uint64_t)function.line.line << 32 | function.name, rest,
 		     tree->n_functions, ret);
@@ -91,7 +91,7 @@ static int find_function_of_call(struct tree_builder *building,
 	return r;
 }
 
-/* All nodes: a parent comes before its children. */
+/* Makes all nodes. Parents come before their children. */
 static int build(struct tree_builder *building)
 {
 	struct tree *tree = building->tree;

@@ -17,7 +17,7 @@ void used_names_deinit(struct used_names *used)
 	*used = (struct used_names){ 0 };
 }
 
-/* Names come while a file is written, too. */
+/* Names may be added while the file is being written. */
 static int make_room_for(struct used_names *used, uint32_t name)
 {
 	if (name < used->n_names)

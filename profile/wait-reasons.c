@@ -5,7 +5,7 @@
 
 #include "profile/wait-reasons.h"
 
-/* As the kernel calls the functions that serve system calls (include/linux/syscalls.h). */
+/* Strips the prefixes of the kernel's system call functions (include/linux/syscalls.h). */
 static const char *without_prefix(const char *name)
 {
 	static const char *const prefixes[] = { "__x64_sys_", "__ia32_sys_", "__arm64_sys_",
@@ -19,7 +19,7 @@ static const char *without_prefix(const char *name)
 	return name;
 }
 
-/* What the kernel enters a system call by: whom it calls first is what serves that. */
+/* Whether a function dispatches system calls: its callee implements the call. */
 static bool is_dispatcher(const char *name)
 {
 	return !strcmp(name, "do_syscall_64") || !strcmp(name, "x64_sys_call") ||
@@ -31,7 +31,7 @@ static uint32_t intern(const struct profile *profile, const char *text)
 	return names_intern(&profile->stacks->names, text, strlen(text));
 }
 
-/* Of a call in the kernel, what has been called by then being known: its caller, and its reason. */
+/* The reason after one more call in the kernel; `reason` is that of its callers. */
 static uint32_t reason_of_call(const struct profile *profile, const char *caller, const char *name,
 			       uint32_t reason)
 {
@@ -55,7 +55,7 @@ static const char *kernel_name(const struct profile *profile, uint32_t node)
 		       : "";
 }
 
-/* What is inlined into a function of the kernel is called by it. */
+/* A function inlined into a kernel function counts as its callee. */
 static uint32_t reason_of_node(const struct profile *profile, const uint32_t *reasons,
 			       uint32_t node)
 {

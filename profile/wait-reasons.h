@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What threads have waited for, as far as the stack that they left with tells. */
+/* What threads waited for, as far as the stack at the beginning of the wait shows. */
 #pragma once
 
 #include "profile/profile.h"
@@ -10,17 +10,17 @@ struct wait_reasons {
 	uint32_t preempted;	       /* a name */
 };
 
-/* Of a profile that is settled. 0 or -ENOMEM. */
+/* The profile must be settled. 0 or -ENOMEM. */
 int wait_reasons_init(struct wait_reasons *reasons, const struct profile *profile);
 void wait_reasons_deinit(struct wait_reasons *reasons);
 
 /*
- * A name: of the system call ("futex"), "page fault", "preempted", or why there is no stack of it;
- * 0: it is not known, or the sample is no wait.
+ * The reason's name: the system call ("futex"), "page fault", "preempted", or the end reason of a
+ * stack without one. 0: not known, or the sample is not a wait.
  */
 uint32_t wait_reason(const struct wait_reasons *reasons, const struct profile_sample *sample);
 
-/* Who has ended a wait; NULL: it is not known. */
+/* The thread that ended a wait; NULL: not known. */
 static inline const struct profile_thread *wait_waker(const struct profile *profile,
 						      const struct profile_sample *sample)
 {

@@ -3,14 +3,14 @@
 
 #include "profile/waiter.h"
 
-/* What gives the CPU away, by its name (kernel/sched/core.c, kernel/time/sleep_timeout.c). */
+/* Functions of the scheduler, by prefix (kernel/sched/core.c, kernel/time/sleep_timeout.c). */
 static const char *const scheduler[] = { "schedule",	     "__schedule",     "io_schedule",
 					 "preempt_schedule", "__cond_resched", NULL };
 
 /*
- * Since glibc 2.41 all system calls that can be cancelled are made in one function
- * (sysdeps/unix/sysv/linux/syscall_cancel.c, nptl/cancellation.c). A library without symbols has
- * no name for it, nor for other functions that it does not export; a name is made of the file's.
+ * Since glibc 2.41 one function makes all cancellable system calls (nptl/cancellation.c,
+ * sysdeps/unix/sysv/linux/syscall_cancel.c). Without symbols, it and other functions that are not
+ * exported have a name made from the file's name.
  */
 static const char *const inside_libc[] = { "__syscall_cancel", "__internal_syscall_cancel",
 					   "[libc.so.", "[libc-", NULL };
@@ -36,7 +36,7 @@ static bool begins_with_one(const struct profile *profile, uint32_t node,
 	return *prefixes;
 }
 
-/* The first caller with a name, where one is in the same file; else the function as it is. */
+/* The first caller in the same file that is not in `inside_libc`; `node` if there is none. */
 static uint32_t exported_caller(const struct profile *profile, uint32_t node)
 {
 	uint32_t module = location_of(profile, node)->module, caller = node;

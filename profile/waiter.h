@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who waits: of a wait's stack, the call that means something to the people who read it. */
+/* Finds the function to which a wait is attributed: one that is meaningful to readers. */
 #pragma once
 
 #include "profile/profile.h"
 
 /*
- * Of a wait in the kernel: the node of the function that has called it, as how the kernel goes
- * about a wait says nothing; and not where all calls of the C library that can be cancelled go
- * through, but which of them it is. Of a thread of the kernel, what has called the scheduler.
+ * For a wait of user code: the node of the function that entered the kernel, without the kernel's
+ * functions; for a cancellable call of the C library, the exported function instead of the common
+ * wrapper. For a kernel thread: the caller of the scheduler.
  */
 uint32_t profile_waiter(const struct profile *profile, uint32_t node);

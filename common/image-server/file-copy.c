@@ -21,7 +21,7 @@ static uint64_t still_recent(const struct copy_share *share, uint64_t now)
 	return passed < share->recent ? share->recent - passed : 0;
 }
 
-/* A user's share as of now: his own, or one that nobody needs. NULL: there is none left. */
+/* A user's share as of now: the user's own, or an unused one. NULL: none left. */
 static struct copy_share *find_share(struct copy_shares *shares, uid_t user, uint64_t now)
 {
 	struct copy_share *unused = NULL;
@@ -106,7 +106,7 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
-/* All of it, and not a byte more than was told. */
+/* -ESTALE unless the file has exactly `size` bytes. */
 static int copy_bytes(int from, int to, uint64_t size)
 {
 	_cleanup_free_ char *chunk = malloc(CHUNK);
@@ -129,7 +129,7 @@ static int copy_bytes(int from, int to, uint64_t size)
 	return r < 0 ? r : size ? -ESTALE : 0;
 }
 
-/* Stages see by its mtime when the original was written to. */
+/* The mtime passes on to stages when the original was written. */
 static int seal(int fd, const struct stat *status)
 {
 	const struct file_state state = file_state_of(status);

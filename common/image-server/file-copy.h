@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Copies of files whose file systems may never answer (common/file/file-system.h): what a stage
- * reads then is memory that nobody can change. To copy may wait for ever, so a thread does that can
- * be given up.
+ * Copies files whose file systems may never answer (common/file/file-system.h) into memory that
+ * cannot be changed. Copying may block for ever, so it is done in a thread that can be abandoned.
  *
- * Copies cost memory and time that are not their owners': a user has a share of both, and all users
- * together have a limit. What was copied counts against his share of time for a while, even if it
- * was forgotten since.
+ * A user has a share of the memory and time that copies cost us, and all users together have a
+ * limit. What was copied counts against the share of time for a while, even if it was freed since.
  */
 #pragma once
 
@@ -16,17 +14,17 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-enum { COPY_USERS_MAX = 256 }; /* with a share; further ones have none */
+enum { COPY_USERS_MAX = 256 }; /* users with a share; further ones get no copies */
 
 #define COPIES_SIZE_MAX (512ULL << 20)	       /* bytes of all copies */
-#define COPIES_OF_USER_SIZE_MAX (256ULL << 20) /* of a user, and of a single one */
-#define COPIES_OF_USER_RATE (16ULL << 20)      /* bytes a second, when the share was used up */
+#define COPIES_OF_USER_SIZE_MAX (256ULL << 20) /* per user, and so of a single copy */
+#define COPIES_OF_USER_RATE (16ULL << 20)      /* bytes a second, once the share is used up */
 
 struct copy_share {
 	uid_t user;
-	uint64_t size;	 /* of his copies that there are */
-	uint64_t recent; /* bytes that were copied for him, less those of the rate */
-	uint64_t as_of;	 /* of CLOCK_MONOTONIC: `recent` */
+	uint64_t size;	 /* bytes of the user's existing copies */
+	uint64_t recent; /* bytes copied for the user, minus those that the rate has paid back */
+	uint64_t as_of;	 /* CLOCK_MONOTONIC time of `recent` */
 };
 
 struct copy_shares {
@@ -41,15 +39,15 @@ struct copy_shares {
 		.mutex = PTHREAD_MUTEX_INITIALIZER                                                 \
 	}
 
-/* Takes so many bytes at `now`: false: they are too many. */
+/* Charges `size` bytes at `now`; false: over a limit. */
 bool copy_shares_take(struct copy_shares *shares, uid_t user, uint64_t size, uint64_t now);
 
-/* A copy is no more. */
+/* A copy was freed. */
 void copy_shares_give_back(struct copy_shares *shares, uid_t user, uint64_t size);
 
 /*
- * Copies the file that `path_fd` was opened by (O_PATH), of which `status` is told: 0 and a sealed
- * file that is open to be read, whose mtime says when the original was written to (file-state.h);
- * the caller owns it. -ESTALE: it has another size by now; -errno.
+ * Copies the file behind `path_fd` (O_PATH), whose stat(2) is `status`. 0 and a sealed file open
+ * for reading, owned by the caller, whose mtime is when the original was written (file-state.h);
+ * -ESTALE: the size has changed; -errno.
  */
 int file_copy(int path_fd, const struct stat *status, int *ret_fd);

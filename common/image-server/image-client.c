@@ -21,7 +21,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* A server that hangs makes an image unavailable, and nobody deaf to signals. */
+/* A hanging server makes an image unavailable, but does not block the reaction to signals. */
 static void limit_patience(int fd)
 {
 	const struct timeval patience = { .tv_usec = IMAGE_CLIENT_PATIENCE_MS * 1000 };
@@ -60,7 +60,7 @@ void image_client_deinit(struct image_client *client)
 	file_trust_deinit(&client->trust);
 }
 
-/* -EAGAIN: nobody has asked in vain, but it is no answer yet. */
+/* -EAGAIN: no answer in time, but the connection stays usable. */
 static int receive(struct image_client *client, int flags, struct wire_image_state *ret,
 		   int *ret_fd)
 {
@@ -74,8 +74,8 @@ static int receive(struct image_client *client, int flags, struct wire_image_sta
 }
 
 /*
- * On a busy machine the server may be late. It takes one question at a time, so the answer to the
- * last one, which nobody waits for any more, has to come first.
+ * On a busy machine an answer may come after its request timed out. The server takes one request at
+ * a time, so that answer has to be received, and dropped, before the next request.
  */
 static int forget_late_answer(struct image_client *client)
 {
@@ -137,8 +137,8 @@ int image_client_open_debug(struct image_client *client, uint64_t image,
 }
 
 /*
- * A regular file of that absolute path: a descriptor or -errno. It is looked at before it is
- * opened: to open a device or a FIFO may do something.
+ * Opens a regular file by absolute path: a descriptor or -errno. The file is checked with O_PATH
+ * first, because opening a device or FIFO may have side effects.
  */
 static int open_regular(const char *path, struct stat *ret_status)
 {
@@ -203,7 +203,7 @@ int image_open_unconfirmed(const struct image_client *client, const struct wire_
 	return 0;
 }
 
-/* false: a build-id that no path can be made of, or too long a path. */
+/* false: the path is too long. */
 static bool put_build_id_path(const char *dir, const unsigned char *build_id, size_t size,
 			      const char *name, char ret[PATH_SIZE])
 {

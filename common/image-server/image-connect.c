@@ -15,7 +15,7 @@
 
 enum { RECORD_MAX = 256 };
 
-/* What is left until `deadline`, as the kernel is told it; false: nothing. */
+/* The time left until `deadline`; false: none. */
 static bool time_left(uint64_t deadline, struct timeval *ret)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -25,7 +25,7 @@ static bool time_left(uint64_t deadline, struct timeval *ret)
 	return left > 0;
 }
 
-/* Either way: to be let in, and to be answered. */
+/* Limits both directions: connect(2) waits by SO_SNDTIMEO, recv(2) by SO_RCVTIMEO. */
 static int limit(int fd, uint64_t deadline)
 {
 	struct timeval left;
@@ -39,8 +39,8 @@ static int limit(int fd, uint64_t deadline)
 }
 
 /*
- * To an abstract address (unix(7)). Where others fill the backlog the kernel lets in one after the
- * other, in their order, up to the deadline.
+ * Connects to an abstract address (unix(7)). If others fill the backlog, the kernel admits one
+ * after the other in their order, up to the deadline.
  */
 static int open_socket(const char *name, uint64_t deadline)
 {
@@ -67,7 +67,7 @@ static int open_socket(const char *name, uint64_t deadline)
 	return take_fd(&fd);
 }
 
-/* By the kernel's word, whoever it was that began to listen there. */
+/* Whether the user who called listen(2), by SO_PEERCRED, may run the server. */
 static bool may_be_the_server(int fd)
 {
 	struct ucred peer;
@@ -84,7 +84,7 @@ static int ask(int fd, const struct wire_type *type, const void *record)
 	return image_message_ask(fd, bytes, wire_encode(type, record, bytes, NULL), 0);
 }
 
-/* The server's proof is looked at before ours is shown. */
+/* The server's proof is checked before ours is sent. */
 static int exchange_proofs(int fd, const struct image_key *key, uint64_t deadline)
 {
 	_Alignas(8) char bytes[RECORD_MAX];
@@ -107,7 +107,7 @@ static int exchange_proofs(int fd, const struct image_key *key, uint64_t deadlin
 	if (r < 0 || size < 0)
 		return r < 0 ? r : errno == EAGAIN ? -ETIMEDOUT : -errno;
 	if (size == 0)
-		return -ECONNRESET; /* it had no room: whoever knows no key says something else */
+		return -ECONNRESET; /* no room; an impostor would have sent something */
 	if (wire_decode(wire_type(WIRE_RECORD_image_proof), bytes, size, 0, &proof) ||
 	    !image_nonce_take(&proof.nonce, &nonces.server) ||
 	    !image_proof_holds(key, &nonces, IMAGE_ROLE_SERVER, &proof.mac))
@@ -131,7 +131,7 @@ static int try_once(const struct wire_hello *hello, uint64_t deadline)
 	return r < 0 ? r : take_fd(&fd);
 }
 
-/* Who is turned away because others crowd in comes once more. */
+/* Retries if the connection was dropped because of other strangers. */
 int image_connect(const struct wire_hello *hello)
 {
 	uint64_t deadline =

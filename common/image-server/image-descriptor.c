@@ -24,7 +24,7 @@ bool image_descriptor_is_readable(int fd)
 	return find_regular(fd, &status);
 }
 
-/* Only files in memory have seals; others give an error. */
+/* Only memory files have seals; fcntl(2) fails on others. */
 static bool is_copy(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -44,7 +44,7 @@ static bool is_as_reported(const struct stat *status, const struct wire_image_st
 	return !file_state_may_differ(&reported, &now);
 }
 
-/* What JIT compilers write to all the time is the same file by its inode alone. */
+/* A jitdump grows all the time, so its inode alone decides. */
 bool image_descriptor_is_of(int fd, const struct wire_image *image,
 			    const struct wire_image_state *state)
 {

@@ -47,7 +47,7 @@ int image_message_receive(int socket, int flags, struct wire_image_state *ret, i
 		.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = CMSG_LEN(sizeof(int)), /* CMSG_SPACE() would take two */
+		.msg_controllen = CMSG_LEN(sizeof(int)), /* CMSG_SPACE() would have room for two */
 	};
 	_cleanup_fd_ int fd = -1;
 	ssize_t size;
@@ -58,7 +58,7 @@ int image_message_receive(int socket, int flags, struct wire_image_state *ret, i
 	} while (size < 0 && errno == EINTR);
 	if (size < 0)
 		return -errno;
-	/* Also of a message without a byte, which looks like the end. */
+	/* Even an empty message, which looks like the end, may carry a descriptor. */
 	if (message.msg_controllen >= CMSG_LEN(sizeof(int)) &&
 	    control.header.cmsg_type == SCM_RIGHTS)
 		memcpy(&fd, CMSG_DATA(&control.header), sizeof(int));

@@ -16,7 +16,7 @@
 #include "common/stream/jitdump-path.h"
 #include "common/proc/process-status.h"
 
-/* proc(5): a link to the very file that is mapped, even if it has no name any more. */
+/* proc(5): a link to the mapped file itself, even if it was deleted. */
 static int find_mapping(const struct wire_image_open *request)
 {
 	char path[96];
@@ -43,13 +43,13 @@ static int find_under_root(const struct wire_image_open *request)
 	return syscall(SYS_openat2, root, request->path.data, &how, sizeof(how));
 }
 
-/* For a process that has gone. */
+/* For a process that has exited. */
 static int find_path(const struct wire_image_open *request)
 {
 	return open(request->path.data, O_PATH | O_CLOEXEC);
 }
 
-/* Opens for reading what was found; a path of our own making, so no link is followed by chance. */
+/* Opens a found file for reading, through a path of our own so that no link is followed. */
 static int reopen(int found)
 {
 	char path[32];
@@ -65,8 +65,8 @@ enum wire_image_status image_status_of_error(int error)
 }
 
 /*
- * A jitdump lies where its program has put it, or who was there before: as a perf map, it is the
- * program's own (target-file.h). Of one that has gone nobody knows whose it was.
+ * Another user may have put a file where a program keeps its jitdump: as with a perf map, only the
+ * program's own counts (target-file.h). After its exit the owner is unknown.
  */
 static bool may_be_reported_by_others(const struct wire_image_open *request,
 				      const struct stat *status)
@@ -84,7 +84,7 @@ static bool may_be_reported_by_others(const struct wire_image_open *request,
 	return !file_is_trusted(status, is_known ? &program : NULL);
 }
 
-/* Opens what one of the ways has found; takes `found` over. */
+/* Opens a candidate. Takes `found` over. */
 static enum wire_image_status try_found(const struct wire_image_open *request, int found,
 					struct image_file *file)
 {
@@ -100,7 +100,7 @@ static enum wire_image_status try_found(const struct wire_image_open *request, i
 		return WIRE_image_status_REFUSED;
 	file->state = file_state_of(&status);
 	if (!file_system_answers(found, &status, NULL)) {
-		/* What grows is not what it was copied as. */
+		/* A jitdump grows, so a copy would be outdated. */
 		if (jitdump_path_is(request->path.data))
 			return WIRE_image_status_REFUSED;
 		file->fd = take_fd(&owned);
@@ -123,7 +123,7 @@ void image_open(const struct wire_image_open *request, struct image_file *ret)
 	*ret = (struct image_file){ .fd = -1, .status = WIRE_image_status_GONE };
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		status = try_found(request, ways[i](request), ret);
-		/* That it is denied, or no regular file, says more than that it is gone. */
+		/* DENIED and REFUSED say more than GONE, so they stay. */
 		if (status != WIRE_image_status_GONE)
 			ret->status = status;
 		if (status == WIRE_image_status_OPEN)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Opens the file behind a mapping, as the kernel reported it, and nothing else: a regular file
- * with that inode, whatever its path means by now. Tried in this order: the mapping itself
- * (/proc/PID/map_files), the path under the process's root, the path here.
+ * Opens exactly the regular file with the inode that the kernel reported for a mapping, whatever
+ * its path is now. Tries, in this order, the mapping itself (/proc/PID/map_files), the path below
+ * the process's root, and the path in our own root.
  *
- * The file is looked up without opening it (O_PATH), so that a FIFO, a device or a hanging file
- * system is not touched before it is known to be a regular file.
+ * Files are looked up with O_PATH first, so that FIFOs, devices and hanging file systems are not
+ * touched before the file is known to be regular.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 #include "common/wire/wire.h"
 
 /*
- * May wait for as long as a file system lets it wait. The caller owns ret->fd, which is not open to
- * be read (is_path) where the file system may never answer; a jitdump is refused there.
+ * May block for as long as a file system does. The caller owns ret->fd; it is O_PATH (is_path)
+ * where the file system may never answer, except that a jitdump is refused there.
  */
 void image_open(const struct wire_image_open *request, struct image_file *ret);
 
-/* What an errno says of a file that could not be looked up or opened. */
+/* Maps an errno of looking up or opening a file to a status. */
 enum wire_image_status image_status_of_error(int error);

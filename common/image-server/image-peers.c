@@ -53,7 +53,7 @@ static size_t count_strangers(const struct image_peers *peers, uid_t user)
 	return n;
 }
 
-/* The first stranger of a user, who has at least one. */
+/* The oldest stranger of a user that has at least one. */
 static struct image_peer *find_first(struct image_peers *peers, uid_t user)
 {
 	struct image_peer *peer = peers->list;
@@ -63,7 +63,7 @@ static struct image_peer *find_first(struct image_peers *peers, uid_t user)
 	return peer;
 }
 
-/* The user who has the most strangers. */
+/* The user with the most strangers. */
 static uid_t find_most(const struct image_peers *peers)
 {
 	size_t n, most = 0;
@@ -79,7 +79,7 @@ static uid_t find_most(const struct image_peers *peers)
 	return user;
 }
 
-/* A stranger makes room for the next one of the same user, or of one who has fewer. */
+/* Drops a stranger to admit one of the same user, or of a user with fewer strangers. */
 static void make_room(struct image_peers *peers, uid_t user, uint64_t now)
 {
 	size_t n_strangers = peers->n - peers->n_clients;
@@ -115,7 +115,7 @@ static void let_in(struct image_peers *peers, int taken, uint64_t now)
 	};
 }
 
-/* Turns that nobody has taken add up to those of a second. */
+/* Unused turns accumulate up to a second's worth (take_turn()). */
 bool image_peers_has_turn(const struct image_peers *peers, uint64_t now)
 {
 	return now >= peers->next_turn;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How a stage and the image server show each other that they know the key of `hello`, without
- * telling it: each end chooses a nonce, and shows a MAC of both and of its own role. So what one
- * end has shown cannot be shown by the other, nor on another connection. Whoever has taken the
- * server's name, or found it in /proc/net/unix, learns nothing of it.
+ * How a stage and the image server prove to each other that they have the key of `hello` without
+ * sending it. Each end chooses a nonce, and sends a MAC of both nonces and its own role, so no MAC
+ * can be replayed by the other end or on another connection. A process that took the server's name,
+ * or read it in /proc/net/unix, learns nothing about the key.
  *
  *	stage				server
- *	image_challenge: its nonce
- *					image_proof: its nonce, and a MAC
- *	image_proof: a MAC
+ *	image_challenge: nonce
+ *					image_proof: nonce, MAC
+ *	image_proof: MAC
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "common/wire/wire.h"
 
 enum {
-	IMAGE_NONCE_SIZE = 32, /* of ours, and the most of theirs */
+	IMAGE_NONCE_SIZE = 32, /* of our nonces; of the other end's, the maximum */
 	IMAGE_NONCE_MIN = 16,
 };
 
@@ -38,21 +38,21 @@ struct image_nonce {
 	size_t size;
 };
 
-/* Both nonces of a connection. */
+/* The nonces of a connection. */
 struct image_nonces {
 	struct image_nonce client, server;
 };
 
-/* A new one: false: the kernel gives none. */
+/* Makes a nonce; false: getrandom(2) failed. */
 bool image_nonce_make(struct image_nonce *ret);
 
-/* Another's: false: it has no size that is allowed. */
+/* Copies the other end's nonce; false: it has an invalid size. */
 bool image_nonce_take(const struct wire_blob *blob, struct image_nonce *ret);
 
-/* What `role` shows. */
+/* Computes the MAC that `role` has to send. */
 void image_proof_make(const struct image_key *key, const struct image_nonces *nonces,
 		      enum image_role role, uint8_t ret[static HMAC_SHA256_SIZE]);
 
-/* Whether that is what it has shown, in a time that does not depend on where it differs. */
+/* Whether `mac` is the MAC of `role`, in constant time. */
 bool image_proof_holds(const struct image_key *key, const struct image_nonces *nonces,
 		       enum image_role role, const struct wire_blob *mac);

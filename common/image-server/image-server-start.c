@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The image server as whoever starts it sees it: its start, its end, and what it has counted. */
+/* The parent's side of the image server: its start, its end, and its counters. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,11 +18,11 @@
 #include "common/image-server/image-server-internal.h"
 
 enum {
-	SOURCE_PATIENCE_S = 2, /* of perf-source with a full socket */
-	ASKED_MAX = 8 << 20, /* bytes that are on their way to the server, with the kernel's own */
+	SOURCE_PATIENCE_S = 2, /* perf-source's limit for a full socket */
+	ASKED_MAX = 8 << 20,   /* bytes in flight to the server, with the kernel's overhead */
 };
 
-/* An abstract address that nobody can guess or be in the way of. */
+/* Listens at an abstract address that cannot be guessed, and so not be occupied before. */
 static int listen_somewhere(struct image_server *server)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -45,7 +45,7 @@ static int listen_somewhere(struct image_server *server)
 	return take_fd(&fd);
 }
 
-/* Both processes have it until they end. */
+/* Both processes keep the memory until they end. */
 static uint64_t *share_counts(void)
 {
 	void *counts = mmap(NULL, N_IMAGE_SERVER_COUNTS * sizeof(uint64_t), PROT_READ | PROT_WRITE,
@@ -55,9 +55,9 @@ static uint64_t *share_counts(void)
 }
 
 /*
- * Room for what is asked for at once: with 200 KiB, a few hundred images, the source and the server
- * wait for each other a hundred times where a process has 20,000 files, and on a busy machine each
- * time until it is their turn. Without CAP_NET_ADMIN there is what socket(7) lets everybody have.
+ * Room for a burst of requests. With 200 KiB, a few hundred images, source and server would wait
+ * for each other a hundred times for a process with 20,000 files, on a busy machine a time slice
+ * each. Without CAP_NET_ADMIN the limit is that of socket(7) for all users.
  */
 static void enlarge(int socket)
 {
@@ -81,7 +81,7 @@ int image_server_start(struct image_server *ret)
 	ours = pair[0];
 	theirs = pair[1];
 	enlarge(ours);
-	/* A server that is stopped or starved must not stop who feeds it. */
+	/* A stopped or starved server must not block the source. */
 	if (setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
 		return -errno;
 	fds[0] = theirs; /* IMAGE_SERVER_SOURCE_FD, IMAGE_SERVER_LISTEN_FD */
@@ -99,7 +99,7 @@ int image_server_start(struct image_server *ret)
 	}
 	server.end_fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
 	if (server.end_fd < 0)
-		return -errno; /* the child sees that we have gone */
+		return -errno; /* the child sees the closed socket and exits */
 	server.fd = take_fd(&ours);
 	*ret = server;
 	return 0;
@@ -111,7 +111,7 @@ void image_server_wait(struct image_server *server, bool (*gives_up)(void))
 
 	if (server->pid <= 0 || server->end_fd < 0)
 		return;
-	/* An empty message: nothing more comes from us. Without it nothing can be waited for. */
+	/* An empty message announces the end; without it there is nothing to wait for. */
 	if (image_message_ask(server->end_fd, "", 0, 0) == 0)
 		while (poll(&end, 1, -1) < 0 && errno == EINTR)
 			if (gives_up())

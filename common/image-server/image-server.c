@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The server's life: an image is asked for by perf-source (image_open), opened by one of the
- * threads, told to perf-source (image_state), and handed to clients (image_request, answered by
- * image_state with a descriptor). A client that asks too early is answered when the image is
- * there: perf-source always asks before the image's number can be known to anybody else. It also
- * says when an image is no more (image_exit).
+ * The server's main loop. perf-source requests an image (image_open), a thread opens it, the result
+ * is sent to perf-source (image_state), and clients get it on request (image_request, answered by
+ * image_state with a descriptor). perf-source requests an image before its number appears in the
+ * stream, so a client that is too early is answered when the image is open. image_exit ends an
+ * image.
  *
- * By the number of a process's anonymous image clients get its perf map; perf-source asks for it,
- * too (map_open), but is not told of it: that it changes is how it should be.
+ * Under the number of a process's anonymous image clients get its perf map. perf-source requests
+ * it, too (map_open), but gets no image_state: a map is expected to change.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,12 +35,12 @@ enum {
 	MESSAGE_MAX = 4096 + 512,
 	SPARE_DESCRIPTORS = 128,
 	RESERVED_MAX = 65536, /* descriptors */
-	TURN_MS = 10,	      /* until strangers are looked at again when there were many */
-	BURST = 256,	      /* messages of perf-source before others are heard again */
+	TURN_MS = 10,	      /* pause in accepting strangers when there were too many */
+	BURST = 256,	      /* messages of perf-source per round */
 };
 
 struct server {
-	int source_fd; /* -1: perf-source has closed it */
+	int source_fd; /* -1: closed */
 	int listen_fd;
 	struct image_store images;
 	struct image_peers peers;
@@ -83,8 +83,8 @@ static void answer_waiting(struct server *server, struct stored_image *image)
 }
 
 /*
- * perf-source may be busy writing: what it cannot take now is told again later. It gets the
- * descriptor, too, to see whether the file changes.
+ * perf-source may be busy writing: a state that does not fit into its socket now is sent again
+ * later. It also gets the descriptor, to detect changes of the file.
  */
 static void report_source(struct server *server, struct stored_image *image)
 {
@@ -108,7 +108,7 @@ static void report_unreported(struct server *server)
 	{
 		if (image->state == SERVED_READY)
 			report_source(server, image);
-		if (server->any_unreported) /* it takes no more now */
+		if (server->any_unreported) /* the socket is full */
 			return;
 	}
 }
@@ -121,7 +121,7 @@ static void take_ready(struct stored_image *image, void *arg)
 	answer_waiting(server, image);
 }
 
-/* There is no room for it, which is told, because nobody else will say anything of it. */
+/* There is no room for the image. No other part of the server will report it. */
 static void refuse(const struct server *server, uint64_t number)
 {
 	struct wire_image_state state = { number, WIRE_image_status_REFUSED, 0, 0 };
@@ -129,7 +129,7 @@ static void refuse(const struct server *server, uint64_t number)
 	image_message_send(server->source_fd, &state, -1);
 }
 
-/* perf-source has met a new image. */
+/* perf-source has found a new image. */
 static void take_open(struct server *server, const struct wire_image_open *request)
 {
 	struct stored_image *before = image_store_find(&server->images, request->replaces);
@@ -142,14 +142,14 @@ static void take_open(struct server *server, const struct wire_image_open *reque
 		refuse(server, request->image);
 }
 
-/* It has met a process with code that a JIT compiler may have made. */
+/* perf-source has found a process with code that a JIT compiler may have made. */
 static void take_map_open(struct server *server, const struct wire_map_open *request)
 {
 	if (!image_store_find(&server->images, request->image))
 		image_store_add_map(&server->images, request);
 }
 
-/* It knows that nobody has an image mapped any more. */
+/* perf-source reports that an image is no longer mapped. */
 static void take_exit(struct server *server, const struct wire_image_exit *exit)
 {
 	const uint64_t numbers[] = {
@@ -180,7 +180,7 @@ static void take_from_source(struct server *server, const void *record, size_t s
 		take_exit(server, &exit);
 }
 
-/* What perf-source has said so far, up to so many messages. */
+/* Handles up to `n_max` messages of perf-source. */
 static void read_source(struct server *server, size_t n_max)
 {
 	_Alignas(8) char record[MESSAGE_MAX];
@@ -200,9 +200,8 @@ static void read_source(struct server *server, size_t n_max)
 }
 
 /*
- * The debug file of an image, where the process would have it that has mapped the image. Only
- * digits of the build-id get into the path; whoever asks compares it with the file's. NULL: there
- * is no such image.
+ * The debug file of an image, below the root of the process that has mapped it. Only hexadecimal
+ * digits of the build-id get into the path; the client compares the file's. NULL: no such image.
  */
 static struct stored_image *find_debug(struct server *server,
 				       const struct wire_image_request *request)
@@ -233,7 +232,7 @@ static void take_request(struct server *server, struct image_peer *client,
 	struct wire_image_state unknown = { request->image, WIRE_image_status_UNKNOWN, 0, 0 };
 	struct stored_image *image = find_requested(server, request);
 
-	if (!image) { /* perf-source has asked for it before this client could */
+	if (!image) { /* perf-source requested it before this client could */
 		read_source(server, SIZE_MAX);
 		image = find_requested(server, request);
 	}
@@ -264,7 +263,7 @@ static void read_peer(struct server *server, struct image_peer *peer)
 		take_request(server, peer, &request);
 }
 
-/* Nobody needs the server any more. */
+/* Whether the server can exit. */
 static bool is_over(const struct server *server)
 {
 	return !server->has_source && !server->peers.n_clients &&
@@ -273,7 +272,7 @@ static bool is_over(const struct server *server)
 }
 
 /*
- * All who came have gone: perf-source need not wait until it is certain that nobody else will.
+ * All clients that connected have disconnected: releases perf-source before the grace period ends.
  */
 static void release_source(struct server *server)
 {
@@ -282,12 +281,12 @@ static void release_source(struct server *server)
 		return;
 	close(server->source_fd);
 	server->source_fd = -1;
-	dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null: somebody may wait for the other's end */
+	dup2(STDIN_FILENO, STDERR_FILENO); /* /dev/null: stderr's reader may wait for its end */
 }
 
 enum { SOURCE, LISTEN, DONE, PEERS };
 
-/* How long nothing happens by itself, in milliseconds. */
+/* Returns for how long, in milliseconds, poll(2) may wait. */
 static int fill(const struct server *server, uint64_t now, struct pollfd *ret)
 {
 	bool has_turn = image_peers_has_turn(&server->peers, now);
@@ -330,14 +329,14 @@ static void serve(struct server *server)
 }
 
 /*
- * To open is all that is left to do: files of others, by the mappings of others. Threads that do
- * come and go with what waits.
+ * Only opening is left to do: files of other users, by other processes' mappings. Threads are
+ * created as requests demand.
  */
 static void confine(void)
 {
 	static const int capabilities[] = {
 		CAP_SYS_PTRACE,		CAP_PERFMON,   CAP_DAC_READ_SEARCH,
-		CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, /* the latter instead, before Linux 5.9 */
+		CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, /* the latter before Linux 5.9 */
 	};
 	static const int calls[] = {
 		SCMP_SYS(read),
@@ -387,8 +386,8 @@ static void confine(void)
 }
 
 /*
- * Makes the table of descriptors as large as it will get, before there are threads: with them the
- * kernel waits for all CPUs each time that it enlarges it (0.4 s on a busy machine).
+ * Grows the descriptor table to its final size before there are threads: with threads the kernel
+ * waits for all CPUs each time that it grows the table (0.4 s on a busy machine).
  */
 static void reserve_descriptors(size_t n)
 {
@@ -416,7 +415,7 @@ _Noreturn void image_server_run(const struct image_server *reported)
 		_exit(1);
 	confine();
 	serve(&server);
-	/* A thread that hangs may keep the process, and its descriptors, for longer. */
+	/* A blocked thread may keep the process, and its descriptors, alive for longer. */
 	close(server.listen_fd);
 	_exit(0);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The image server: a child of perf-source that opens each image as soon as it is first mapped
- * and hands descriptors to whoever knows the token; likewise what JIT compilers tell of their code
- * (common/image-server/map-opener.h). It outlives perf-source's `end` until the last client has
- * gone.
+ * The image server: a child of perf-source that opens each image as soon as it is first mapped, and
+ * gives descriptors to processes that have the token; likewise files in which JIT compilers
+ * describe their code (map-opener.h). It outlives perf-source's `end` until the last client
+ * disconnects.
  *
- * One thread serves the sockets and never waits for a file; a few others open files, and one that
- * a file system keeps waiting is given up and replaced.
+ * One thread serves the sockets and never blocks on a file; others open files, and one that a file
+ * system blocks is abandoned and replaced.
  */
 #pragma once
 
@@ -21,19 +21,19 @@ enum {
 	IMAGE_SERVER_GRACE_MS = 200, /* between the last client and the next */
 };
 
-/* What the server counts, in memory that it shares with whoever has started it. */
+/* Counters of the server, in memory shared with its parent. */
 enum image_server_count {
-	IMAGE_SERVER_TURNED_AWAY, /* there were IMAGE_SERVER_CLIENTS_MAX clients already */
-	IMAGE_SERVER_CROWDED_OUT, /* strangers who made room for others */
-	IMAGE_SERVER_SILENT,	  /* strangers who said nothing */
-	IMAGE_SERVER_WITHOUT_KEY, /* strangers who said something else */
+	IMAGE_SERVER_TURNED_AWAY, /* no room: IMAGE_SERVER_CLIENTS_MAX connections */
+	IMAGE_SERVER_CROWDED_OUT, /* strangers dropped to admit others */
+	IMAGE_SERVER_SILENT,	  /* strangers without a proof in time */
+	IMAGE_SERVER_WITHOUT_KEY, /* strangers with a wrong proof or another message */
 	N_IMAGE_SERVER_COUNTS,
 };
 
 struct image_server {
 	pid_t pid;
-	int fd;	    /* requests to open images, and what became of them */
-	int end_fd; /* the same socket: whether the server still needs us */
+	int fd;	    /* requests to open images, and their results */
+	int end_fd; /* duplicate: shows when the server no longer needs the parent */
 	char address[104];
 	uint64_t token_high, token_low;
 	uint64_t *counts; /* N_IMAGE_SERVER_COUNTS; NULL: not started */
@@ -43,10 +43,10 @@ struct image_server {
 int image_server_start(struct image_server *ret);
 
 /*
- * Nothing more comes from the caller: waits until all clients have gone that have come, or until
- * `gives_up` says so. The server stays for the grace, for whoever is late.
+ * Announces the end of requests, and waits until all clients that ever connected have disconnected,
+ * or until `gives_up` is true. The server stays for the grace period, for late clients.
  */
 void image_server_wait(struct image_server *server, bool (*gives_up)(void));
 
-/* Adds what it has counted so far, for whoever has started it: the group "image-server". */
+/* Adds the counters, so far, to the group "image-server". */
 void image_server_count(const struct image_server *server, struct counters *counters);

@@ -26,7 +26,7 @@ int image_store_init(struct image_store *images, size_t n_descriptors,
 	return openers_init(&images->openers);
 }
 
-/* A copy has its original's, too. */
+/* A copy also has its original's descriptor. */
 static size_t count_descriptors(const struct image_file *file)
 {
 	return file->original ? 2 : 1;
@@ -39,7 +39,7 @@ static void close_file(struct image_store *images, struct stored_image *image)
 	image_file_close(&image->file);
 }
 
-/* It can be opened again: a file as the one that it was, a map like one that was not there yet. */
+/* It can be reopened: a file if it is unchanged, a map as if it had not been found yet. */
 static void evict(struct image_store *images, struct stored_image *image)
 {
 	close_file(images, image);
@@ -49,7 +49,7 @@ static void evict(struct image_store *images, struct stored_image *image)
 		image->file.status = WIRE_image_status_GONE;
 }
 
-/* Keeps an image's descriptor, at the cost of the one that was not used for the longest time. */
+/* Keeps an image's descriptor; evicts the least recently used ones. */
 static void keep_open(struct image_store *images, struct stored_image *image)
 {
 	lru_add(&images->open, &image->used, image);
@@ -58,7 +58,7 @@ static void keep_open(struct image_store *images, struct stored_image *image)
 		evict(images, lru_oldest(&images->open));
 }
 
-/* Takes the process of a map from its image: whoever has it owns its root. */
+/* Moves a map's process out of its image: the caller owns its root. */
 static struct map_process take_process(struct image_store *images, struct stored_image *image)
 {
 	struct map_process process = image->process;
@@ -78,7 +78,7 @@ static void close_root(struct image_store *images, struct stored_image *image)
 		close(process.root_fd);
 }
 
-/* Keeps a root, at the cost of the one below which nothing was looked for for the longest time. */
+/* Keeps a root; closes the least recently used one. */
 static void keep_process(struct image_store *images, struct stored_image *image,
 			 const struct map_process *process)
 {
@@ -90,7 +90,7 @@ static void keep_process(struct image_store *images, struct stored_image *image,
 		return;
 	image = lru_oldest(&images->roots);
 	close_root(images, image);
-	if (image->file.fd < 0) /* nor will it ever have a descriptor now */
+	if (image->file.fd < 0) /* without its root it never will have a descriptor */
 		image->file.status = WIRE_image_status_REFUSED;
 }
 
@@ -114,7 +114,7 @@ static void forget(struct image_store *images, struct stored_image *image)
 void image_store_forget(struct image_store *images, struct stored_image *image)
 {
 	image->is_over = true;
-	if (image->state != SERVED_OPENING) /* else somebody may wait for it */
+	if (image->state != SERVED_OPENING) /* else a client may wait for it */
 		forget(images, image);
 }
 
@@ -128,7 +128,7 @@ static void settle(struct image_store *images, struct stored_image *image)
 		forget(images, image);
 }
 
-/* NULL: there is no memory. */
+/* NULL: no memory. */
 static struct opening *new_opening(struct image_store *images, struct stored_image *image)
 {
 	struct map_process process;
@@ -152,7 +152,7 @@ static void start_opening(struct image_store *images, struct stored_image *image
 	settle(images, image);
 }
 
-/* A process that has mapped thousands of files is not looked at for each. */
+/* Caches the user, because a process may map thousands of files. */
 static uid_t find_user(struct image_store *images, uint32_t pid)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -231,8 +231,8 @@ struct stored_image *image_store_add_below_root(struct image_store *images,
 }
 
 /*
- * A map may be there by now, if the root of its process is known; and a file of a user whose files
- * all hung, if nobody has tried it since.
+ * Not enough: a map that may have been written since, if the root of its process is known; or a
+ * file of a user whose files all hung, if it was not tried since.
  */
 static bool is_enough(const struct stored_image *image)
 {
@@ -254,7 +254,7 @@ bool image_store_open(struct image_store *images, struct stored_image *image)
 	return true;
 }
 
-/* What JIT compilers write to all the time is no other image by that. */
+/* A jitdump or perf map grows without becoming another image. */
 static bool may_grow(const struct stored_image *image)
 {
 	return image->kind != OPENING_FILE || jitdump_path_is(image->path);
@@ -273,7 +273,7 @@ void image_store_replaced(struct image_store *images, struct stored_image *image
 		close_file(images, image);
 	if (image->state == SERVED_EVICTED)
 		image->state = SERVED_READY;
-	image->file.status = WIRE_image_status_GONE; /* what it was is nowhere any more */
+	image->file.status = WIRE_image_status_GONE; /* the old content no longer exists */
 }
 
 void image_store_use(struct image_store *images, struct stored_image *image)
@@ -283,7 +283,7 @@ void image_store_use(struct image_store *images, struct stored_image *image)
 	lru_use(&images->open, &image->used);
 }
 
-/* A file that was closed to make room and has changed since is another image. */
+/* A file that was closed to make room, and changed since, is another image. */
 static void check_unchanged(struct stored_image *image, struct image_file *file)
 {
 	if (image->was_open && file->fd >= 0 && !may_grow(image) &&
@@ -295,8 +295,8 @@ static void check_unchanged(struct stored_image *image, struct image_file *file)
 }
 
 /*
- * Two processes may have found the same map: it is the one's that writes it. Where nobody can tell,
- * it is nobody's. What was given away already cannot be taken back.
+ * If two processes have found the same map, it belongs to the one that writes it, or, if that is
+ * undecidable, to none. Descriptors already sent cannot be revoked.
  */
 static void distinguish_maps(struct image_store *images, struct stored_image *image)
 {
@@ -321,8 +321,8 @@ static void distinguish_maps(struct image_store *images, struct stored_image *im
 }
 
 /*
- * Takes what came of an opening. What came too late is told once more if the file is there after
- * all: whoever asks next has it.
+ * Takes the result of an opening. If an abandoned one succeeds late, its state is reported again,
+ * and the next request gets the file.
  */
 static void adopt(struct image_store *images, struct stored_image *image, struct opening *opening)
 {
@@ -335,7 +335,7 @@ static void adopt(struct image_store *images, struct stored_image *image, struct
 			return;
 		check_unchanged(image, &opening->file);
 		image->is_reported &= !was_slow;
-	} else if (!image->process.path) { /* other files are there now, or not at all */
+	} else if (!image->process.path) { /* other files exist by now, or not at all */
 		keep_process(images, image, &opening->process);
 		opening->process.root_fd = -1;
 	}

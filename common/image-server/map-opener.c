@@ -20,15 +20,15 @@
 #include "common/proc/process-status.h"
 
 enum {
-	DESCRIPTORS_MAX = 1 << 16, /* of a process that are looked at */
+	DESCRIPTORS_MAX = 1 << 16, /* of a process, examined */
 	/*
-	 * What the kernel writes to an inode is the time of its last tick, and it tells the
-	 * beginning of a process in ticks of 10 ms: in that much both may be off.
+	 * The kernel stamps inodes with the time of its last tick, and reports a process's start in
+	 * ticks of 10 ms: the tolerance for both.
 	 */
 	TICKS_NS = 20 * 1000 * 1000,
 };
 
-/* Nanoseconds of CLOCK_REALTIME for those of another clock, as both are set now. */
+/* Converts nanoseconds of another clock to CLOCK_REALTIME, as both clocks are set now. */
 static uint64_t to_realtime(uint64_t time, clockid_t clock)
 {
 	return clock_now(CLOCK_REALTIME) - clock_now(clock) + time;
@@ -54,8 +54,8 @@ static bool find_birth(int proc_fd, struct map_process *process)
 }
 
 /*
- * All is looked up below one descriptor of /proc/PID, which stays that of this process: another one
- * that gets its PID is not mistaken for it.
+ * Looks everything up below one descriptor of /proc/PID, which stays that of this process even if
+ * the PID is reused.
  */
 static enum wire_image_status find_process(struct map_process *process)
 {
@@ -100,8 +100,8 @@ static enum wire_image_status status_of_outcome(int outcome)
 }
 
 /*
- * Where a file system may never answer a debug file is copied, as it stays what it is. A map grows,
- * and a copy would be what it was: it is refused.
+ * Where a file system may never answer, a debug file, which does not change, is copied; a map is
+ * refused, because it grows and a copy would be outdated.
  */
 static enum wire_image_status open_below_root(const struct map_process *process,
 					      struct image_file *file)
@@ -126,7 +126,7 @@ static enum wire_image_status open_below_root(const struct map_process *process,
 	return WIRE_image_status_REFUSED;
 }
 
-/* Whether one of a process's descriptors writes to the file. */
+/* Whether the process has the file open for writing. */
 static bool is_writer(uint32_t pid, const struct stat *map)
 {
 	_cleanup_dir_ DIR *directory = NULL;
@@ -139,7 +139,7 @@ static bool is_writer(uint32_t pid, const struct stat *map)
 	for (int n = 0; directory && n < DESCRIPTORS_MAX && (entry = readdir(directory)); n++) {
 		int fd = dirfd(directory);
 
-		/* The links' own modes tell how the files are open (proc(5)). */
+		/* The mode of the link shows how the file is open (proc(5)). */
 		if (entry->d_type == DT_LNK &&
 		    fstatat(fd, entry->d_name, &status, AT_STATX_DONT_SYNC) == 0 &&
 		    status.st_dev == map->st_dev && status.st_ino == map->st_ino &&
@@ -150,13 +150,13 @@ static bool is_writer(uint32_t pid, const struct stat *map)
 	return false;
 }
 
-/* Times can be given to a file, but not that of its change. */
+/* Any user can set a file's mtime, but not its ctime. */
 static bool is_older(const struct stat *map, const struct map_process *process)
 {
 	return clock_nanoseconds(map->st_ctim) + TICKS_NS < process->born;
 }
 
-/* A map that may be the process's; false: it is an earlier one's. */
+/* Records a map that may be the process's; false: it is an earlier process's. */
 static bool claim(struct map_process *process, const struct stat *map)
 {
 	if (is_older(map, process))
@@ -173,7 +173,7 @@ static bool lives(uint32_t pid)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	/* stat(3) is another system call before glibc 2.33, which is none of ours in a sandbox. */
+	/* stat(3) before glibc 2.33 uses a system call that the sandbox does not allow. */
 	return fstatat(AT_FDCWD, path, &status, 0) == 0;
 }
 

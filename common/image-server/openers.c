@@ -61,7 +61,7 @@ void opening_free(struct opening *opening)
 	free(opening);
 }
 
-/* Lists are in the order of their deadlines, as all have the same patience. */
+/* The time limit is the same for all, so appending keeps a list in the order of deadlines. */
 static void append(struct opening **list, struct opening *opening)
 {
 	opening->deadline =
@@ -69,7 +69,7 @@ static void append(struct opening **list, struct opening *opening)
 	DL_APPEND(*list, opening);
 }
 
-/* NULL: there is no memory. */
+/* NULL: no memory. */
 static struct openers_user *find_user(struct openers *openers, uid_t user)
 {
 	struct openers_user *found;
@@ -88,8 +88,7 @@ static struct openers_user *find_user(struct openers *openers, uid_t user)
 	return NULL;
 }
 
-/* Called whenever what a user has has changed: he gets into the line, leaves it, or is forgotten.
- */
+/* Puts a user into the line or out of it, or frees it, whenever its openings or threads changed. */
 static void settle_user(struct openers *openers, struct openers_user *user)
 {
 	bool any_waits = user->urgent || user->waiting;
@@ -121,7 +120,7 @@ static void take_waiting(struct openers *openers, struct opening *opening)
 	openers->n_waiting--;
 }
 
-/* The next of the user whose turn it is, who goes to the end of the line; NULL: none. */
+/* Takes the first opening of the next user, who moves to the end of the line. NULL: none. */
 static struct opening *take_next(struct openers *openers)
 {
 	struct openers_user *user = openers->line;
@@ -188,7 +187,7 @@ static void *open_all(void *arg)
 	return NULL;
 }
 
-/* If it cannot be had now, perhaps it can when another one is given up. */
+/* On failure a later call may succeed, when an opening is abandoned. */
 static void add_thread(struct openers *openers)
 {
 	pthread_t thread;
@@ -219,7 +218,7 @@ static bool is_stuck(const struct openers_user *user)
 	return user->n_stuck >= OPENERS_OF_USER_MAX;
 }
 
-/* Whether one more is of use, and may be had: those that are stuck do not count. */
+/* Whether another thread is useful and allowed: stuck threads do not count. */
 static bool needs_thread(const struct openers *openers)
 {
 	size_t n_busy = openers->n_running + openers->n_stuck;
@@ -229,7 +228,7 @@ static bool needs_thread(const struct openers *openers)
 	       n_free < openers->n_waiting;
 }
 
-/* false: its user may have nothing more. */
+/* false: the user may have no more threads, or no memory. */
 static bool add(struct openers *openers, struct opening *opening)
 {
 	struct openers_user *user = find_user(openers, opening->user);
@@ -285,7 +284,7 @@ static bool is_too_slow(const struct opening *first, uint64_t now)
 	return first && now > first->deadline;
 }
 
-/* Its thread gives it back when the file system has answered. */
+/* The thread finishes the opening when the file system answers. */
 static void give_up_running(struct openers *openers, struct opening *opening)
 {
 	DL_DELETE(openers->running, opening);
@@ -311,8 +310,8 @@ static struct opening *find_slow_of(const struct openers_user *user, uint64_t no
 }
 
 /*
- * One that waits is only too slow where all threads are stuck that its user may have, or that there
- * may be, or none could be had.
+ * A waiting opening is overdue only if all threads of its user are stuck, if there are OPENERS_MAX
+ * threads, or if none could be started.
  */
 static struct opening *find_slow_waiting(const struct openers *openers, uint64_t now)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Threads that open what the image server is asked for, and copy what may never be answered for
- * (common/file/file-system.h), so that it never waits for a file itself. One that a file system
- * keeps waiting is given up and replaced, as long as there are not too many. No user may have more
- * than a few of them at a time, so that whoever answers for files that hang keeps nobody else
- * waiting; and users take turns, so that whoever maps a thousand files does not, either.
+ * Threads that open files for the image server, and copy those whose file system may never answer
+ * (common/file/file-system.h), so that the server's main thread never blocks on a file. A thread
+ * blocked by a file system is abandoned and replaced, up to a limit. A user may have only a few
+ * threads at a time, and users take turns, so neither hanging files nor thousands of files of one
+ * user delay another user's.
  */
 #pragma once
 
@@ -19,26 +19,26 @@
 #include "common/wire/wire.h"
 
 enum {
-	OPENERS_MAX = 32,	   /* threads, the stuck ones included */
-	OPENERS_AT_ONCE = 4,	   /* that there are without any that is stuck */
-	OPENERS_OF_USER_MAX = 3,   /* that a user may have, the stuck ones included */
-	OPENERS_PATIENCE_MS = 500, /* with a file system */
+	OPENERS_MAX = 32,	   /* threads, including stuck ones */
+	OPENERS_AT_ONCE = 4,	   /* threads that are not stuck */
+	OPENERS_OF_USER_MAX = 3,   /* threads of a user, including stuck ones */
+	OPENERS_PATIENCE_MS = 500, /* time limit for a file system */
 };
 
 enum opening_kind {
-	OPENING_FILE, /* that is mapped */
+	OPENING_FILE, /* a mapped file */
 	OPENING_MAP,  /* the perf map of a process, or another file below its root */
 };
 
-/* Something to open, and what came of it. Whoever has it owns it and its descriptors. */
+/* A file to open, and the result. The holder owns it and its descriptors. */
 struct opening {
 	uint64_t image;
 	enum opening_kind kind;
-	uid_t user;			/* who answers for it (common/proc/task-user.h) */
-	struct wire_image_open request; /* of a file; its path is `path` */
-	struct map_process process;	/* of a map */
+	uid_t user;			/* accountable user (common/proc/task-user.h) */
+	struct wire_image_open request; /* of OPENING_FILE; its path is `path` */
+	struct map_process process;	/* of OPENING_MAP */
 	struct image_file file;
-	enum { OPENING_WAITS, OPENING_RUNS, OPENING_GIVEN_UP } state; /* the last: it came late */
+	enum { OPENING_WAITS, OPENING_RUNS, OPENING_GIVEN_UP } state; /* the last: abandoned */
 	bool is_urgent;						      /* a client waits for it */
 	uint64_t deadline;
 	struct openers_user *of;
@@ -46,11 +46,11 @@ struct opening {
 	char path[];
 };
 
-/* A user who has something to open. */
+/* A user with something to open. */
 struct openers_user {
 	UT_hash_handle hh;
 	uid_t user;
-	size_t n_threads, n_stuck;	  /* threads that he has; those of them that are stuck */
+	size_t n_threads, n_stuck;	  /* the user's threads; how many of them are stuck */
 	struct opening *urgent, *waiting; /* by deadline */
 	struct openers_user *prev, *next;
 	bool is_in_line;
@@ -60,39 +60,37 @@ struct openers {
 	pthread_mutex_t mutex;
 	pthread_cond_t more;
 	struct openers_user *users;
-	struct openers_user *line; /* who may have a thread for what waits: the next one first */
+	struct openers_user *line; /* users who may get a thread for what waits, next one first */
 	struct opening *running;   /* by deadline */
-	struct opening *stuck;	   /* that were given up, and are not back */
+	struct opening *stuck;	   /* abandoned, and still blocked */
 	size_t n_threads, n_waiting, n_running, n_stuck;
 	struct copy_shares copies;
-	int done_fds[2]; /* pointers to openings, from the threads; to be polled: done_fds[0] */
+	int done_fds[2]; /* pointers to finished openings; poll done_fds[0] */
 };
 
-/* NULL: there is no memory. The process is taken over, whatever becomes of it; its path is copied.
- */
+/* NULL: no memory. Takes `process` over in any case; its path is copied. */
 struct opening *opening_new_file(const struct wire_image_open *request, uid_t user);
 struct opening *opening_new_map(uint64_t image, const struct map_process *process, uid_t user);
 void opening_free(struct opening *opening);
 
-/* They stay until the process ends, and begin with the first opening. 0 or -errno. */
+/* The threads start with the first opening, and stay until the process ends. 0 or -errno. */
 int openers_init(struct openers *openers);
 
 /*
- * Takes `opening` over; false, and it is freed: all threads that its user may have are stuck, or
- * there is no memory. Until it is taken or given up, openers_hurry() lets it go before what else of
- * its user waits; its patience begins anew.
+ * Takes `opening` over. false, and it is freed: all threads of its user are stuck, or no memory.
+ * openers_hurry() moves a waiting one before the user's others and restarts its time limit.
  */
 bool openers_add(struct openers *openers, struct opening *opening);
 void openers_hurry(struct openers *openers, struct opening *opening);
 
-/* The next that is done, one that was given up included: it is the caller's. NULL: none is. */
+/* The next finished opening, abandoned ones included; the caller owns it. NULL: none. */
 struct opening *openers_take_done(struct openers *openers);
 
-/* An image whose opening has taken too long. */
+/* An image whose opening was abandoned. */
 struct opening_given_up {
 	uint64_t image;
-	bool is_stuck; /* a thread has it, and gives it back late; else nobody has */
+	bool is_stuck; /* a thread is blocked on it and returns it late; else it is freed */
 };
 
-/* Gives up the next that takes too long at `now`, of CLOCK_MONOTONIC: false, there is none. */
+/* Abandons the next opening that is overdue at `now` (CLOCK_MONOTONIC); false: none is. */
 bool openers_give_up_slow(struct openers *openers, uint64_t now, struct opening_given_up *ret);

@@ -21,8 +21,8 @@ static bool is_dots(const char *part, size_t size)
 }
 
 /*
- * Where there is no openat2(2) (before Linux 5.6, or kept away by a container's filter): part by
- * part, and no link anywhere, as nobody else could keep it below the root.
+ * Fallback without openat2(2) (before Linux 5.6, or blocked by a container's filter): component by
+ * component without any links, because nothing else would keep them below the root.
  */
 static int look_up_by_parts(int root_fd, const char *path)
 {
@@ -60,7 +60,7 @@ static int look_up(int root_fd, const char *path)
 	return fd;
 }
 
-/* What is the file's fault; what is ours stays an errno. */
+/* Outcomes for errors of the file; other errors stay -errno. */
 static int outcome_of_error(int error)
 {
 	switch (error) {
@@ -74,7 +74,7 @@ static int outcome_of_error(int error)
 	case ENOTDIR:
 	case ENAMETOOLONG:
 	case ESTALE:
-	case EAGAIN: /* of openat2(2): what is on the path is being moved */
+	case EAGAIN: /* of openat2(2): a component is being renamed */
 		return TARGET_FILE_E_MISSING;
 	default:
 		return -error;
@@ -103,7 +103,7 @@ static enum target_file_outcome judge(const struct stat *status,
 	return TARGET_FILE_OK;
 }
 
-/* Opens what was looked up, and nothing that has come to its place since. */
+/* Opens the file that was checked, whatever is at its path now. */
 static int reopen(int found)
 {
 	char path[32];
@@ -131,7 +131,7 @@ int target_file_open(int root_fd, const char *path, const struct target_file_pol
 	fd = reopen(found);
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return outcome_of_error(errno);
-	outcome = judge(&status, policy); /* its owner or size may be others by now */
+	outcome = judge(&status, policy); /* owner or size may have changed meanwhile */
 	if (outcome == TARGET_FILE_OK)
 		*ret_fd = take_fd(&fd);
 	return outcome;

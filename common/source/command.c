@@ -12,8 +12,8 @@
 #include "common/stage/stage.h"
 
 enum {
-	NOT_STARTED = 1, /* we have failed ourselves before */
-	SIGNALLED = 128, /* + the signal: what a shell says */
+	NOT_STARTED = 1, /* never started: we failed before */
+	SIGNALLED = 128, /* + the signal, as shells report it */
 	NOT_FOUND = 127,
 	NOT_EXECUTABLE = 126,
 };
@@ -24,7 +24,7 @@ static void run_child(int start_fd, int failed_fd, char **argv, char **environme
 	char go;
 	int error;
 
-	/* An ignored signal stays ignored over exec(2); the others are its own from now on. */
+	/* Ignored signals stay ignored over exec(2), and our handlers must not run in the child. */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
 		signal(ours[i], SIG_DFL);
 	if (read(start_fd, &go, 1) != 1)
@@ -77,12 +77,12 @@ int command_start(struct command *command)
 	do {
 		n = write(command->start_fd, "", 1);
 	} while (n < 0 && errno == EINTR);
-	/* If a signal has ended it by now, that is how it ended: nothing failed here. */
+	/* EPIPE: a signal has killed it already, which is its status and no error of ours. */
 	if (n < 0 && errno != EPIPE)
 		return -errno;
 	close(command->start_fd);
 	command->start_fd = -1;
-	/* The pipe is closed by a successful exec. */
+	/* A successful exec closes the pipe. */
 	do {
 		n = read(command->failed_fd, &error, sizeof(error));
 	} while (n < 0 && errno == EINTR);

@@ -11,11 +11,11 @@
 #define KALLSYMS "/proc/kallsyms"
 
 enum {
-	FILE_MAX = 64 * 1024 * 1024, /* of a file */
-	PIECE_MAX = 64 * 1024,	     /* of a record's data */
+	FILE_MAX = 64 * 1024 * 1024, /* bytes of a file */
+	PIECE_MAX = 64 * 1024,	     /* bytes of data in a record */
 };
 
-/* As it is: compressing a file takes longer than all pipes that it goes through. */
+/* Sends the text uncompressed: compression takes longer than passing it through all pipes. */
 static int put_data(struct stage *stage, const char *path, const char *data, size_t size,
 		    uint64_t time)
 {
@@ -33,7 +33,7 @@ static int put_data(struct stage *stage, const char *path, const char *data, siz
 		r = stage_put(stage, WIRE_RECORD_file, &file);
 		left -= piece;
 	}
-	return r < 0 ? r : wire_writer_flush(&stage->writer); /* the data was borrowed */
+	return r < 0 ? r : wire_writer_flush(&stage->writer); /* the record borrows the data */
 }
 
 int host_files_put(struct stage *stage, uint64_t time)
@@ -48,7 +48,7 @@ int host_files_put(struct stage *stage, uint64_t time)
 		if (r == 0)
 			r = put_data(stage, paths[i], data, size, time);
 		else
-			r = 0; /* a host without it */
+			r = 0; /* the host has no such file */
 		if (r < 0)
 			return r;
 	}

@@ -28,21 +28,21 @@ struct image_entry {
 	UT_hash_handle hh;	  /* by key */
 	UT_hash_handle hh_number; /* by image */
 	uint64_t image;
-	uint64_t successor;	/* the image that has taken its place, 0: none */
-	uint64_t used_at;	/* by a mapping, when last looked; UINT64_MAX: not looked yet */
-	bool is_file;		/* else it is in `by_number` alone, and has no key */
-	struct image_file file; /* as the server found it */
-	uint64_t asked_at;	/* the server; of CLOCK_MONOTONIC */
-	bool is_mapped_again;	/* since the server was asked, which has not answered yet */
-	bool has_map_process;	/* map_pid was told */
-	uint32_t map_pid;	/* as the next, of images_offer_map() */
+	uint64_t successor;	/* the image that replaced it, 0: none */
+	uint64_t used_at;	/* by a mapping, at the last sweep; UINT64_MAX: no sweep yet */
+	bool is_file;		/* else it is in `by_number` only, and has no key */
+	struct image_file file; /* as the server opened it */
+	uint64_t asked_at;	/* CLOCK_MONOTONIC time of the request to the server */
+	bool is_mapped_again;	/* since the request, which is not answered yet */
+	bool has_map_process;	/* map_pid is set */
+	uint32_t map_pid;	/* arguments of images_offer_map() */
 	uint64_t map_began;
 	/*
-	 * Of a file, with its path in `key`, and without a build-id. Task, start and length are
-	 * those of its last mapping before the server answered.
+	 * Of a file; its path points into `key`, and it has no build-id. Task, start and length are
+	 * of its last mapping before the server answered.
 	 */
 	struct image_source source;
-	char key[]; /* "major:minor:inode:", the build-id if it is known, the path */
+	char key[]; /* "major:minor:inode:", the build-id if known, the path */
 };
 
 void images_init(struct images *images, struct stage *stage, int server_fd)
@@ -132,10 +132,7 @@ int images_add_kernel(struct images *images, struct wire_blob build_id)
 	return stage_put(images->stage, WIRE_RECORD_image_id, &id);
 }
 
-/*
- * The end of an ELF image in memory: its section headers come last in a vDSO. 0 if it does not
- * look like one.
- */
+/* The size of an ELF file in memory: a vDSO ends with its section headers. 0: not a vDSO. */
 static size_t vdso_size(const Elf64_Ehdr *header)
 {
 	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
@@ -146,8 +143,8 @@ static size_t vdso_size(const Elf64_Ehdr *header)
 }
 
 /*
- * The kernel maps the same vDSO into each process, so ours is everybody's. (One of a 32-bit task
- * is another; its samples are not unwound.)
+ * The kernel maps one vDSO into all 64-bit processes, so ours is theirs. (That of 32-bit tasks
+ * differs; their samples are not unwound.)
  */
 static int add_vdso(struct images *images)
 {
@@ -167,15 +164,15 @@ static int add_vdso(struct images *images)
 }
 
 /*
- * Where the kernel executes the instructions that uprobes stand in place of, one at a time: each
- * for its function, and nothing there tells for which.
+ * Where the kernel executes single instructions that uprobes replaced. Each belongs to a function,
+ * but nothing there shows to which.
  */
 static bool is_special(const struct image_source *source)
 {
 	return !strcmp(source->path, "[uprobes]");
 }
 
-/* "", "[heap]", "//anon", "/dev/zero", … and whatever JIT compilers use. */
+/* "", "[heap]", "//anon", "/dev/zero", … and whatever else JIT compilers use. */
 bool images_is_anonymous(const struct image_source *source)
 {
 	static const char *const prefixes[] = { "/dev/zero", "/anon_hugepage", "/SYSV" };
@@ -191,7 +188,7 @@ bool images_is_anonymous(const struct image_source *source)
 	return false;
 }
 
-/* The path without the " (deleted)" that the kernel appends. */
+/* The size of the path without the " (deleted)" that the kernel appends. */
 static size_t path_size(const char *path, uint32_t *ret_flags)
 {
 	static const char suffix[] = " (deleted)";
@@ -206,8 +203,8 @@ static size_t path_size(const char *path, uint32_t *ret_flags)
 }
 
 /*
- * The image server's main loop never waits for a file, so this never waits long; if the server has
- * died, images are opened by path downstream.
+ * Does not block for long, because the server's main thread never waits for a file. If the server
+ * has died, later stages open images by path.
  */
 static void ask_server(struct images *images, uint16_t type, const void *request, int flags)
 {
@@ -219,7 +216,7 @@ static void ask_server(struct images *images, uint16_t type, const void *request
 		++*counters_get(&images->stage->counters, "images", "not-asked-for");
 }
 
-/* Asks the server to open a new image, which was `replaces` until its file was written to. */
+/* Requests a new image, which was image `replaces` until its file was written to. */
 static void ask_for_file(struct images *images, uint64_t number, const struct image_source *source,
 			 size_t size, uint64_t replaces)
 {
@@ -238,7 +235,7 @@ static void ask_for_file(struct images *images, uint64_t number, const struct im
 	ask_server(images, WIRE_RECORD_image_open, &request, 0);
 }
 
-/* Asks it to find a process while it lives: what the map names is sampled before anybody asks. */
+/* Announces a process while it lives: code is sampled before its map is requested. */
 static void ask_for_map(struct images *images, uint64_t number, uint32_t pid, uint64_t began)
 {
 	const struct wire_map_open request = { number, pid, began };
@@ -310,7 +307,7 @@ static void offer_map(struct images *images, struct image_entry *entry, uint32_t
 	ask_for_map(images, entry->image | IMAGE_MESSAGE_MAP_OF, pid, began);
 }
 
-/* The file of `entry` has another content now, and with that another number: for everybody. */
+/* Gives a changed file a new image, for all processes. */
 static int replace(struct images *images, const char *key, struct image_entry *entry,
 		   const struct image_source *source, size_t size, struct image_entry **ret)
 {
@@ -331,7 +328,7 @@ static int replace(struct images *images, const char *key, struct image_entry *e
 	return r;
 }
 
-/* The same inode number used again has another generation; /proc does not tell any. */
+/* A reused inode number has another generation, which /proc does not show. */
 static bool is_another_inode(const struct image_entry *entry, const struct image_source *source)
 {
 	uint64_t known = entry->source.generation;
@@ -346,8 +343,8 @@ static bool has_changed(struct image_entry *entry)
 }
 
 /*
- * It was unmapped before the server looked, and is mapped once more: a file without a name can only
- * be had then. It is another image, as whoever knows the first one knows that it is gone.
+ * The file was unmapped before the server opened it, and is mapped again: a deleted file can be
+ * opened only while it is mapped. It becomes another image, as the first was reported GONE.
  */
 static bool is_worth_another_look(const struct image_entry *entry)
 {
@@ -355,14 +352,14 @@ static bool is_worth_another_look(const struct image_entry *entry)
 	       clock_now(CLOCK_MONOTONIC) - entry->asked_at >= IMAGES_ASK_AGAIN_NS;
 }
 
-/* What a file is known by, however it is called: the beginning of its images' keys. */
+/* The part of a key that identifies a file regardless of its path. */
 static int put_file(char key[static KEY_MAX], const struct image_source *source)
 {
 	return snprintf(key, KEY_MAX, "%" PRIx32 ":%" PRIx32 ":%" PRIu64 ":", source->major,
 			source->minor, source->inode);
 }
 
-/* The current image of a file, NULL: none yet; and the key that it has, or will have. */
+/* The current image of a file, or NULL; and its present or future key. */
 static struct image_entry *find_entry(const struct images *images,
 				      const struct image_source *source, size_t size,
 				      char key[static KEY_MAX])
@@ -401,7 +398,7 @@ static int find_file(struct images *images, const struct image_source *source, s
 	struct image_entry *entry = find_entry(images, source, size, key);
 	int r = 0;
 
-	if (entry && is_another_inode(entry, source)) { /* who has the old one keeps it */
+	if (entry && is_another_inode(entry, source)) { /* existing mappings keep the old image */
 		HASH_DELETE(hh, images->by_file, entry);
 		close_file(entry);
 		entry = NULL;
@@ -410,7 +407,7 @@ static int find_file(struct images *images, const struct image_source *source, s
 		r = add_file(images, key, source, size, 0, &entry);
 	} else if (has_changed(entry) || is_worth_another_look(entry)) {
 		r = replace(images, key, entry, source, size, &entry);
-	} else if (!entry->file.status) { /* should the server find that it was gone */
+	} else if (!entry->file.status) { /* in case the server finds that it was gone */
 		entry->source.task = source->task;
 		entry->source.start = source->start;
 		entry->source.length = source->length;
@@ -424,7 +421,7 @@ static int find_file(struct images *images, const struct image_source *source, s
 	return 0;
 }
 
-/* Replaces an image that nobody has just mapped anew, while there are fewer than IMAGES_MAX. */
+/* Gives a changed file that no mmap event named a new image; requires fewer than IMAGES_MAX. */
 static int replace_as_it_was(struct images *images, struct image_entry *entry)
 {
 	const struct image_source *source = &entry->source;
@@ -517,7 +514,7 @@ void images_use(struct images *images, uint64_t image, uint64_t time)
 		entry->used_at = time;
 }
 
-/* Who has not been looked for yet is younger than the last look. */
+/* An image that no sweep has seen yet counts as used. */
 static bool is_unused(struct image_entry *entry, uint64_t since, uint64_t time)
 {
 	if (entry->used_at == UINT64_MAX)
@@ -536,7 +533,7 @@ int images_end_unused(struct images *images, uint64_t since, uint64_t time)
 
 		if (!is_unused(entry, since, time))
 			continue;
-		/* Should that fail, the server keeps it a little longer. */
+		/* If that fails, the server keeps the image a little longer. */
 		ask_server(images, WIRE_RECORD_image_exit, &record, MSG_DONTWAIT);
 		forget_one(images, entry);
 		r = stage_put(images->stage, WIRE_RECORD_image_exit, &record);
@@ -546,7 +543,7 @@ int images_end_unused(struct images *images, uint64_t since, uint64_t time)
 	return r;
 }
 
-/* One for all processes. */
+/* One image for all processes. */
 static int find_special(struct images *images, const struct image_source *source, size_t size,
 			uint64_t *ret_image)
 {
@@ -578,7 +575,7 @@ int images_find(struct images *images, const struct image_source *source, uint64
 				  : find_file(images, source, size, ret_image);
 }
 
-/* Whether the file had no name any more when the server looked. */
+/* Whether the file had no name when the server opened it. */
 static bool is_nameless(int fd, const struct wire_image_state *state)
 {
 	struct stat now;
@@ -627,7 +624,7 @@ bool images_is_file(const struct images *images, uint64_t image)
 	return entry && entry->is_file;
 }
 
-/* The last part of a path of that size. */
+/* The last component of a path of that size. */
 static const char *last_part(const char *path, size_t size)
 {
 	const char *slash = memrchr(path, '/', size);
@@ -665,8 +662,8 @@ int images_descriptor(const struct images *images, uint64_t image)
 }
 
 /*
- * It was unmapped before the server looked, but had been mapped once more by then, which was not
- * worth a question while there was no answer to the first: now it is.
+ * Requests a file again that was gone when the server opened it, but has been mapped again since
+ * the request.
  */
 static int look_where_it_is_now(struct images *images, uint64_t image)
 {

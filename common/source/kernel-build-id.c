@@ -6,22 +6,22 @@
 #include "common/source/kernel-build-id.h"
 #include "common/file/read-file.h"
 
-enum { NOTES_MAX = 64 * 1024 }; /* bytes; kernels have some 200 */
+enum { NOTES_MAX = 64 * 1024 }; /* bytes; kernels have about 200 */
 
-/* A note without its padding. */
+/* A note without padding. */
 struct note {
 	uint32_t type;
 	const uint8_t *name, *description;
 	size_t name_size, description_size;
 };
 
-/* Names and descriptions of the kernel's notes are filled up to 4 bytes (linux/elfnote.h). */
+/* The kernel's notes pad names and descriptions to 4 bytes (linux/elfnote.h). */
 static size_t round_up_4(size_t size)
 {
 	return (size + 3) & ~(size_t)3;
 }
 
-/* The bytes that the first note takes; 0: it does not fit into what is there. */
+/* The bytes that the first note takes; 0: it is truncated. */
 static size_t parse_note(const uint8_t *notes, size_t size, struct note *ret)
 {
 	Elf64_Nhdr header;

@@ -10,7 +10,7 @@
 #include "common/base/priority.h"
 #include "common/proc/task-user.h"
 
-/* A thread, and what it reads. Once it was given up it is its thread's alone until `is_back`. */
+/* A thread and its job. After `is_given_up` it belongs to the thread until `is_back`. */
 struct worker {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -20,7 +20,7 @@ struct worker {
 	enum maps_kind kind;
 	struct proc_maps maps;
 	int outcome;
-	uid_t user; /* of one that was given up */
+	uid_t user; /* set when abandoned */
 	pthread_t thread;
 };
 
@@ -60,7 +60,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are the first thread's. */
+/* Blocks signals: they are for the main thread. */
 static bool begin_thread(struct worker *worker)
 {
 	sigset_t all, before;
@@ -91,7 +91,7 @@ static struct worker *begin(void)
 	return NULL;
 }
 
-/* Its thread has ended, or is about to. */
+/* The thread has exited, or is about to. */
 static void free_worker(struct worker *worker)
 {
 	pthread_join(worker->thread, NULL);
@@ -101,7 +101,7 @@ static void free_worker(struct worker *worker)
 	free(worker);
 }
 
-/* Frees those whose threads are back. */
+/* Frees workers whose threads are back. */
 static void sweep(struct maps_reader *reader)
 {
 	size_t n = 0;
@@ -121,7 +121,7 @@ void maps_reader_end(struct maps_reader *reader)
 {
 	struct worker *worker = reader ? reader->worker : NULL;
 
-	if (worker) { /* it is idle */
+	if (worker) { /* the worker is idle */
 		pthread_mutex_lock(&worker->mutex);
 		worker->is_given_up = true;
 		pthread_cond_signal(&worker->changed);
@@ -133,7 +133,7 @@ void maps_reader_end(struct maps_reader *reader)
 	free(reader);
 }
 
-/* While nobody is stuck this costs nothing. */
+/* Cheap as long as no thread is stuck. */
 static bool may_be_read(struct maps_reader *reader, uint32_t pid)
 {
 	uid_t user;

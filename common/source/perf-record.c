@@ -5,7 +5,7 @@
 #include "common/source/perf-record.h"
 
 enum {
-	MISC_MMAP_BUILD_ID = 1 << 14, /* PERF_RECORD_MISC_MMAP_BUILD_ID of linux 5.12 */
+	MISC_MMAP_BUILD_ID = 1 << 14, /* PERF_RECORD_MISC_MMAP_BUILD_ID of Linux 5.12 */
 	BUILD_ID_BYTES = 20,
 	WORD_BYTES = 8,
 };
@@ -76,7 +76,7 @@ const struct perf_record_id *perf_record_id(const struct perf_event_header *head
 
 uint64_t perf_record_time(const struct perf_event_header *header)
 {
-	enum { IP_AND_TID = 16 }; /* what precedes the time in a sample */
+	enum { IP_AND_TID = 16 }; /* precedes the time in a sample */
 	const struct perf_record_id *id;
 
 	if (header->type == PERF_RECORD_SAMPLE) {
@@ -88,7 +88,7 @@ uint64_t perf_record_time(const struct perf_event_header *header)
 	return id ? id->time : 0;
 }
 
-/* The words of a record that have not been read yet. */
+/* The words of a record that are not parsed yet. */
 struct record_words {
 	const uint64_t *at, *end;
 };
@@ -110,7 +110,7 @@ static bool take_many(struct record_words *words, uint64_t n, const uint64_t **r
 	return true;
 }
 
-/* A size of 32 bits, so many bytes, and what is missing to a whole word. */
+/* Parses a size of 32 bits, that many bytes, and padding to a whole word. */
 static bool take_data(struct record_words *words, struct perf_record_sample *sample)
 {
 	const uint64_t *head = words->at, *rest;
@@ -131,7 +131,7 @@ static bool take_registers(struct record_words *words, struct perf_record_sample
 {
 	if (!take(words, &sample->abi))
 		return false;
-	/* No registers follow for a task without a user side (perf_output_sample()). */
+	/* A task without a user side has no registers (perf_output_sample()). */
 	if (sample->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return true;
 	sample->n_registers = arch_host()->n_registers;
@@ -149,7 +149,7 @@ static bool take_stack(struct record_words *words, struct perf_record_sample *sa
 		return true;
 	if (size % 8 || !take_many(words, size / 8, &bytes) || !take(words, &filled))
 		return false;
-	/* Behind what was filled the kernel leaves old bytes of the ring. */
+	/* Behind `filled` the kernel leaves stale ring content. */
 	sample->stack = bytes;
 	sample->stack_size = filled < size ? filled : size;
 	return true;

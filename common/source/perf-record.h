@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * perf's records as they lie in the rings, laid out by the sample types below (perf_event_open(2),
- * "struct perf_event_header"). Their sizes come from the kernel and are checked all the same.
+ * perf's records in the rings, laid out by the sample types below (perf_event_open(2), "struct
+ * perf_event_header"). Their sizes come from the kernel, and are checked all the same.
  */
 #pragma once
 
@@ -10,33 +10,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tail of every record that is no sample; a sample has the same words in front. */
+/* The tail of every record that is not a sample; a sample begins with the same words. */
 #define PERF_RECORD_SIDEBAND_TYPE                                                                  \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU)
 #define PERF_RECORD_SAMPLE_TYPE                                                                    \
 	(PERF_SAMPLE_IP | PERF_RECORD_SIDEBAND_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | \
 	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
-/* The same with data, of what tells by both. */
+/* A sample with PERF_SAMPLE_RAW data as well. */
 #define PERF_RECORD_SAMPLE_RAW_TYPE (PERF_RECORD_SAMPLE_TYPE | PERF_SAMPLE_RAW)
-/* Of what tells by its data, not by its stack. */
+/* For events of which only the data matter, not the stack. */
 #define PERF_RECORD_RAW_TYPE (PERF_SAMPLE_IP | PERF_RECORD_SIDEBAND_TYPE | PERF_SAMPLE_RAW)
 
-/* Bytes of stack that the kernel copies at most, a multiple of 8 (perf_copy_attr()). */
+/* The kernel's limit of stack bytes per sample, a multiple of 8 (perf_copy_attr()). */
 enum { PERF_RECORD_STACK_MAX = 65528 };
 
-/*
- * In a call chain the last so many values of 64 bits are marks, PERF_CONTEXT_…
- * (linux/perf_event.h).
- */
+/* The highest values of 64 bits in a call chain are marks, PERF_CONTEXT_… (linux/perf_event.h). */
 enum { PERF_RECORD_CONTEXT_MARKS = 4095 };
 
-/* A sample; everything points into the record. */
+/* A sample; pointers point into the record. */
 struct perf_record_sample {
 	uint64_t address;
 	uint32_t pid, tid;
 	uint64_t time;
-	uint64_t event_id; /* PERF_EVENT_IOC_ID of the event, or of the one that it is inherited
-			      from */
+	uint64_t event_id; /* PERF_EVENT_IOC_ID of the event or its parent */
 	uint32_t cpu;
 	uint64_t period;
 	const uint64_t *chain; /* with PERF_CONTEXT_… marks */
@@ -45,12 +41,12 @@ struct perf_record_sample {
 	size_t data_size;
 	uint64_t abi;
 	const uint64_t *registers;
-	size_t n_registers; /* 0: there is no user side */
+	size_t n_registers; /* 0: no user side */
 	const void *stack;
-	size_t stack_size; /* what the kernel really copied */
+	size_t stack_size; /* bytes that the kernel really copied */
 };
 
-/* Who met a tracepoint, and its data. */
+/* A record of PERF_RECORD_RAW_TYPE. */
 struct perf_record_raw {
 	struct perf_event_header header;
 	uint64_t address;
@@ -58,11 +54,11 @@ struct perf_record_raw {
 	uint64_t time;
 	uint64_t event_id;
 	uint32_t cpu, reserved;
-	uint32_t size; /* of what follows */
+	uint32_t size; /* of `data` */
 	char data[];
 };
 
-/* The tail that sample_id_all puts behind every record that is no sample. */
+/* The tail that sample_id_all appends to every record that is not a sample. */
 struct perf_record_id {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -81,8 +77,8 @@ struct perf_record_mmap2 {
 };
 
 /*
- * PERF_RECORD_MISC_MMAP_BUILD_ID: instead of device, inode and generation there are the size of a
- * build-id (1 byte), padding (3), and its bytes.
+ * PERF_RECORD_MISC_MMAP_BUILD_ID: device, inode and generation are replaced by the size of a
+ * build-id (1 byte), padding (3 bytes), and the build-id.
  */
 bool perf_record_mmap_has_build_id(const struct perf_record_mmap2 *mmap);
 size_t perf_record_mmap_build_id(const struct perf_record_mmap2 *mmap, const uint8_t **ret);
@@ -114,39 +110,38 @@ struct perf_record_lost {
 	uint64_t id, n;
 };
 
-/* PERF_RECORD_MISC_COMM_EXEC: this name comes of an exec. */
+/* PERF_RECORD_MISC_COMM_EXEC: the name was set by an exec. */
 bool perf_record_comm_is_exec(const struct perf_event_header *header);
 
-/* The time of any record of our events, 0 if it is too short to have one. */
+/* The time of any record of our events; 0: too short. */
 uint64_t perf_record_time(const struct perf_event_header *header);
 
 /*
- * Where a record that is no sample ends, with its identifying tail of `id_size` bytes; never more
- * than header->size, which must be that of a header at least. It is less where several recorders
- * hear of one piece of kernel code: perf_event_ksymbol_output() of kernel/events/core.c (5.1
- * to 6.18 at least) adds the size of the tail to that of the record once more for each of them, and
- * what is behind it are old bytes of the ring.
+ * The end of a record that is not a sample, including its tail of `id_size` bytes; at most
+ * header->size, which must be that of a header at least. It is less where several recorders get one
+ * ksymbol event: perf_event_ksymbol_output() of kernel/events/core.c (5.1 to 6.18 at least) adds
+ * the size of the tail to the record's for each of them, and what follows is stale ring content.
  */
 size_t record_end(const struct perf_event_header *header, size_t id_size);
 
-/* The identifying tail of a record that is no sample; NULL: too short. */
+/* The tail of a record that is not a sample; NULL: too short. */
 const struct perf_record_id *perf_record_id(const struct perf_event_header *header);
 
-/* Whether a record has at least the fixed part that a record of its type has. */
+/* Whether a record has at least the fixed part of its type. */
 bool perf_record_is_whole(const struct perf_event_header *header);
 
-/* The data of a record of that layout; false: it is not all there. */
+/* Whether `size` bytes at `offset` of a record's data are present. */
 bool perf_record_raw_has(const struct perf_record_raw *raw, uint32_t offset, uint32_t size);
 
 /*
- * Takes a sample of that type apart, PERF_RECORD_SAMPLE_TYPE or PERF_RECORD_SAMPLE_RAW_TYPE; false:
- * it contradicts itself.
+ * Parses a sample of PERF_RECORD_SAMPLE_TYPE or PERF_RECORD_SAMPLE_RAW_TYPE; false: it contradicts
+ * itself.
  */
 bool perf_record_parse_sample(const struct perf_event_header *header, uint64_t type,
 			      struct perf_record_sample *ret);
 
 /*
- * The text at the end of a record whose fixed part has `fixed` bytes; it ends with a zero byte
- * within the record, or the result is NULL.
+ * The text after the fixed part (`fixed` bytes) of a record, or NULL if no zero byte ends it within
+ * the record.
  */
 const char *record_text(const struct perf_event_header *header, size_t fixed);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What one process, and all of one user, may tell of what they have mapped and how they are called.
- * Each such record costs this source and every later stage; beyond a budget they are not told one
- * by one, and nobody else's have to wait. The budgets are token buckets, kept as the time up to
- * which one has spent.
+ * How many records about mappings and names one process, and all processes of one user, may emit.
+ * Each costs this source and every later stage, so those beyond a budget are dropped, and no other
+ * process has to wait. The budgets are token buckets, each kept as the time up to which it is
+ * spent.
  *
- * An interpreter that imports all that it has maps some 3,000 times, a browser's process a few
- * hundred, a JIT compiler that makes its code writable in between up to a thousand times a second.
+ * An interpreter that imports everything maps about 3,000 times, a browser's process a few hundred,
+ * a JIT compiler that makes its code writable in between up to a thousand times a second.
  *
- * Processes of which something is not told any more are counted, and named at the end.
+ * Processes over budget are counted, and reported at the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,33 +18,31 @@
 #include "common/source/processes-internal.h"
 
 enum {
-	ACCOUNTS_MAX =
-		4096,	  /* users; further ones are not limited, but each of their processes is */
-	ASK_USER_AT = 64, /* records: most processes have ended before that */
-	ASK_USER_EVERY = 4096, /* of one that was root's: it may have become another user's */
-	LARGE_MAPS =
-		4096,	/* mappings: few programs have more, and as many at once cost nobody much */
-	NAMED_MAX = 64, /* processes that are counted by their names */
+	ACCOUNTS_MAX = 4096,   /* users; others have no limit, only their processes */
+	ASK_USER_AT = 64,      /* records: most processes have ended before */
+	ASK_USER_EVERY = 4096, /* records: root's process may have changed user */
+	LARGE_MAPS = 4096,     /* mappings: rarely more, and this many cost little */
+	NAMED_MAX = 64,	       /* processes that are counted by name */
 };
 
-#define PROCESS_COST_NS (NANOSECONDS_A_SECOND / 2000) /* a record, where it is told for long */
-#define PROCESS_BURST_NS (100000 * PROCESS_COST_NS)   /* more than it can have mapped at one time */
+#define PROCESS_COST_NS (NANOSECONDS_A_SECOND / 2000) /* sustained cost of a record */
+#define PROCESS_BURST_NS (100000 * PROCESS_COST_NS)   /* more than can be mapped at one time */
 #define UID_BURST_RECORDS 200000
-#define UID_BURST_MAPS 65536 /* mappings of large processes: each time that one is read */
+#define UID_BURST_MAPS 65536 /* mappings of large processes; charged at each reading */
 /*
- * Of the time in which nothing else is done here, a user's processes have a quarter: to look into
- * /proc takes 40 µs, but where all CPUs are taken, 0.3 ms.
+ * Looks into /proc for one user's processes may take a quarter of the time. A look takes 40 µs, but
+ * 0.3 ms where all CPUs are busy.
  */
 #define LOOKS_SHARE 4
 #define LOOKS_BURST_NS 200000000ULL /* with the share: 50 ms at one time */
-#define STORM_NS 100000000ULL /* a process that kept to its budget for so long does so again */
+#define STORM_NS 100000000ULL	    /* after so long within its budget a storm is over */
 
 /* What all processes of a user have spent. */
 struct process_account {
 	UT_hash_handle hh;
 	uint32_t uid;
 	uint64_t until;
-	uint64_t looks_until; /* of looks into /proc */
+	uint64_t looks_until; /* for looks into /proc */
 };
 
 void processes_drop_accounts(struct processes *processes)
@@ -79,7 +77,7 @@ static struct process_account *find_account(struct processes *processes, uint32_
 	return account;
 }
 
-/* Only root's processes may become another user's: those have none. */
+/* Root's processes get no account, because only they may become another user's. */
 static void look_for_account(struct processes *processes, struct tracked_process *process)
 {
 	uid_t user = processes->proc.find_user(process->pid);
@@ -89,8 +87,8 @@ static void look_for_account(struct processes *processes, struct tracked_process
 }
 
 /*
- * Asks whose a process is when it has told of so much that it matters. Who has no account
- * is asked for again.
+ * Looks for the user of a process once it has emitted enough records to matter, and later again
+ * while it has no account.
  */
 static void find_user(struct processes *processes, struct tracked_process *process)
 {
@@ -118,7 +116,7 @@ void processes_count_refused(struct refused_processes *refused,
 	snprintf(refused->first_name, sizeof(refused->first_name), "%s", process->name);
 }
 
-/* Takes a record's cost of a budget, or nothing if there is not enough in it. */
+/* Charges a cost to a budget, or nothing if the budget is used up. */
 static bool take(uint64_t *until, uint64_t time, uint64_t cost, uint64_t burst)
 {
 	if (*until < time)

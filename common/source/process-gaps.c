@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gaps in what a source is told of mappings. What a process has mapped is not known for sure from
- * the beginning of a gap on, until its maps were read again after the gap's end *and* the stream
- * has come to the moment of that: in between it may have mapped something else where something is
- * known.
+ * Gaps in the records about mappings. From the beginning of a gap the mappings of a process are
+ * unsure until its maps were read after the gap's end *and* the stream has reached the time of
+ * reading: in between the process may have mapped something else over a known mapping.
  */
 #include <errno.h>
 
@@ -17,7 +16,7 @@ void processes_lose(struct processes *processes, uint64_t until)
 	processes->lost_until = until == UINT64_MAX ? until : processes->gap_ended;
 }
 
-/* The same as processes_is_unsure(), of a process that was found. */
+/* As processes_is_unsure(), for a process already found. */
 static bool is_gappy(const struct processes *processes, const struct tracked_process *process,
 		     uint64_t time)
 {
@@ -66,7 +65,7 @@ int processes_restore(struct processes *processes, struct tracked_process *proce
 	int r = processes_read_again(processes, pid, time);
 
 	process = processes_find(processes, pid);
-	if (r == 0 && process && process->upid == upid) { /* else it has begun anew */
+	if (r == 0 && process && process->upid == upid) { /* else it is another incarnation */
 		process->space->mapped_since = began;
 		process->space->sure_since = clock_now(CLOCK_MONOTONIC);
 	}

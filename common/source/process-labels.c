@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What no event tells of a process, but /proc: its control group, and how its threads are called.
- */
+/* Reads from /proc what no event reports of a process: its control group and its threads' names. */
 #include <errno.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ struct thread_names {
 	int error; /* of the output */
 };
 
-/* Of those that are not called as their process is. */
+/* Emits the names of threads that differ from the process's. */
 static int name_thread(uint32_t tid, void *arg)
 {
 	struct thread_names *names = arg;

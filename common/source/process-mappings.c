@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How what a process has mapped gets its image and its number, and is told. */
+/* Gives mappings of processes their images and numbers, and emits them. */
 #include <errno.h>
 
 #include "common/stream/jit-memory.h"
 #include "common/source/processes-internal.h"
 
-/* Of anonymous memory, that a child is told to have as its own: each time that one is forked. */
+/* Anonymous mappings that a child gets as its own; they are emitted again at each fork. */
 enum { FORKED_ANONYMOUS_MAX = 1024 };
 
-/* Whether the table has exactly this already. */
+/* Whether the table already contains exactly this mapping. */
 static bool has_mapping(const struct tracked_process *process, const struct mapping *mapping)
 {
 	const struct mapping *old = mapping_table_find(&process->space->mappings, mapping->start);
@@ -17,7 +17,7 @@ static bool has_mapping(const struct tracked_process *process, const struct mapp
 	       old->offset == mapping->offset && old->image == mapping->image;
 }
 
-/* Under which PID /proc shows a process; 0: under none that is known. */
+/* The PID under which /proc shows a process; 0: none. */
 static uint32_t proc_pid(const struct processes *processes, const struct tracked_process *process)
 {
 	return processes->proc.shows(process->pid) ? process->pid : 0;
@@ -71,8 +71,8 @@ int processes_put_new_mapping(struct processes *processes, struct tracked_proces
 }
 
 /*
- * Adds what is mapped at `source` to a process. A place in anonymous memory is its address, as one
- * in the kernel is. (perf gives it its address as offset, too, but /proc gives it 0.)
+ * Adds what is mapped at `source` to a process. The offset in anonymous memory is the address, as
+ * in the kernel: perf reports the address, but /proc 0.
  */
 int processes_add_mapping(struct processes *processes, struct tracked_process *process,
 			  const struct image_source *source, uint64_t time)
@@ -106,7 +106,7 @@ struct image_source processes_source_of(const struct proc_maps *maps,
 	};
 }
 
-/* How many mappings of an image there are. */
+/* Counts the mappings of an image. */
 struct census {
 	uint64_t image;
 	size_t n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the kernel's events do not tell of a process's memory: that it is another one's, too, and
- * that code has moved (mremap(2)).
+ * Finds what events do not report of a process's memory: that it is shared with another process,
+ * and that code was moved by mremap(2).
  */
 #include <errno.h>
 
@@ -10,8 +10,8 @@
 #include "common/source/processes-internal.h"
 
 enum {
-	SHARERS_MAX = 8,      /* that are asked one after the other */
-	UNSURE_LOOKS_MAX = 8, /* into a parent's maps, for what its child has mapped */
+	SHARERS_MAX = 8,      /* processes tried one after the other */
+	UNSURE_LOOKS_MAX = 8, /* looks into a parent's maps for what its child has mapped */
 };
 
 void processes_drop_compared(struct processes *processes)
@@ -20,7 +20,7 @@ void processes_drop_compared(struct processes *processes)
 	processes->compared.space = 0;
 }
 
-/* It was told as one with a memory of its own: both are told of what either maps. */
+/* Both were emitted with separate memories: mappings of either are emitted for both from now on. */
 static void share_late(struct tracked_process *process, struct tracked_process *parent)
 {
 	if (!parent->space->group)
@@ -29,7 +29,7 @@ static void share_late(struct tracked_process *process, struct tracked_process *
 	process->unsure_parent = 0;
 }
 
-/* Another process that has, or may have, the memory of one that has gone; NULL: none is known. */
+/* Another process that has, or may have, the same memory as `gone`, or NULL. */
 static struct tracked_process *find_sharer(const struct processes *processes,
 					   const struct tracked_process *gone)
 {
@@ -38,7 +38,7 @@ static struct tracked_process *find_sharer(const struct processes *processes,
 	if (gone->unsure_parent)
 		return processes_find(processes, gone->unsure_parent);
 	if (gone->space->n_members < 2 &&
-	    !gone->space->group) /* most: all processes are not gone through for each child */
+	    !gone->space->group) /* the common case: saves a search through all processes */
 		return NULL;
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
@@ -51,8 +51,8 @@ static struct tracked_process *find_sharer(const struct processes *processes,
 }
 
 /*
- * A child of vfork(2) may have ended or executed a program before it is asked for. A parent may
- * have gone before its child is: then whoever it had its memory with is asked.
+ * A child of vfork(2) may have ended or executed a program already, and a parent may exit before
+ * its child is examined: then another process with the parent's memory is tried.
  */
 struct tracked_process *processes_note_shared(struct processes *processes,
 					      struct tracked_process *process,
@@ -97,8 +97,8 @@ struct tracked_process *processes_find_sharer(struct processes *processes, uint3
 }
 
 /*
- * Whether /proc says the same of a piece of memory as is known of it. A process of a container has
- * another path there than in the kernel's events, and a file that was written to has another image.
+ * Whether /proc shows the known mapping at an address. A process of a container has other paths
+ * there than in events, and a file that was written to has another image.
  */
 static bool is_as_known(const struct tracked_process *process, const struct images *images,
 			const struct mapping *known, const struct image_source *source)
@@ -109,10 +109,10 @@ static bool is_as_known(const struct tracked_process *process, const struct imag
 	return images_is_file(images, known->image)
 		       ? images_may_be_file(images, known->image, source) &&
 				 known->start - known->offset == source->start - source->offset
-		       : *source->path == '['; /* what the kernel has put there never moves */
+		       : *source->path == '['; /* mappings made by the kernel never move */
 }
 
-/* Whether /proc shows that a process has mapped what another one is known to have at an address. */
+/* Whether /proc shows that `process` has the mapping `known` of `other` at an address. */
 static int has_mapped(struct processes *processes, const struct tracked_process *process,
 		      const struct tracked_process *other, const struct mapping *known,
 		      uint64_t address)
@@ -130,8 +130,8 @@ static int has_mapped(struct processes *processes, const struct tracked_process 
 }
 
 /*
- * What a process has at an address; NULL: nothing, or what its parent had there before. That proves
- * nothing: a child may map the same thing anew, for itself.
+ * The mapping of a process at an address, or NULL if none, or if its parent had the same before:
+ * that proves nothing, because the child may have mapped it again for itself.
  */
 static const struct mapping *find_news(const struct tracked_process *process,
 				       const struct tracked_process *parent, uint64_t address)
@@ -145,7 +145,7 @@ static const struct mapping *find_news(const struct tracked_process *process,
 		       : known;
 }
 
-/* Where nobody looks, neither is sure of what it has mapped. */
+/* Without a look the mappings of both are unsure. */
 static int look_at_parent(struct processes *processes, struct tracked_process *process,
 			  struct tracked_process *parent, uint64_t address, uint64_t time)
 {
@@ -169,7 +169,7 @@ static int look_at_parent(struct processes *processes, struct tracked_process *p
 	return r;
 }
 
-/* What a child maps that could not be asked tells by itself whether its parent has it, too. */
+/* If a child could not be examined at its start, its new mappings show whether it shares memory. */
 int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t address,
 			  uint64_t time, uint64_t *ret)
 {
@@ -184,7 +184,7 @@ int processes_find_memory(struct processes *processes, uint32_t pid, uint64_t ad
 	return r < 0 ? r : 0;
 }
 
-/* Tells that nobody knows what is mapped where something else lies by now. */
+/* Emits the removal of known mappings where something else lies now. */
 static int forget_moved(struct processes *processes, struct tracked_process *process,
 			const struct image_source *now, uint64_t time)
 {
@@ -212,9 +212,9 @@ static int forget_moved(struct processes *processes, struct tracked_process *pro
 }
 
 /*
- * Code may move without an event (mremap(2)). If no event is on its way, what lies elsewhere now
- * than the stream has told has moved since it was compared last, some time before now: until then
- * nobody knows.
+ * Code may move without an event (mremap(2)). If no event is pending, a difference between /proc
+ * and the stream is such a move since the last comparison: the address counts as unknown until the
+ * stream reaches the time of reading.
  */
 static int find_moved(struct processes *processes, struct tracked_process *process,
 		      const struct proc_maps *maps, uint64_t time)
@@ -246,8 +246,8 @@ static int read_to_compare(struct processes *processes, struct tracked_process *
 }
 
 /*
- * The next time is as far away as the share of the time wants it: of what the CPU has done, as to
- * wait for it on a busy machine costs nobody anything.
+ * Delays the next comparison according to its share of time: of CPU time, because waiting for a
+ * busy CPU costs nothing.
  */
 static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
 {
@@ -259,8 +259,8 @@ static void rest_from_comparing(struct processes *processes, uint64_t cpu_began)
 }
 
 /*
- * A process that is sampled: takes what was read of it when the stream has come so far, and reads
- * again. Those that are sampled most are met first.
+ * At a sample: applies the maps read earlier, once the stream has reached their time, and reads
+ * maps again. Processes with the most samples come first that way.
  */
 static int compare_maps(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
@@ -274,7 +274,7 @@ static int compare_maps(struct processes *processes, struct tracked_process *pro
 		r = processes_add_shown(processes, process, &compared->maps, true, time);
 		processes->n_compared++;
 	} else if (compared->space && time - compared->ended < PROCESSES_COMPARE_NS) {
-		return 0; /* that one may be sampled again */
+		return 0; /* the process of these maps may be sampled again */
 	}
 	processes_drop_compared(processes);
 	if (r < 0 || clock_now(CLOCK_MONOTONIC) < processes->compare_at || process->has_exited)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is known of a process is held against what it has mapped: when it is met, after a loss, at
- * an address that nothing holds, when its table is full, and when files were written to.
+ * Reads mappings from /proc: when a process is first seen, after a loss of records, at an address
+ * outside every known mapping, and when its table is full. Also follows changed files.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/base/clock.h"
 #include "common/source/processes-internal.h"
 
-/* It was read, since a time of CLOCK_MONOTONIC. */
+/* Notes whether reading the maps, since `began` (CLOCK_MONOTONIC), took long. */
 static void note_size(struct processes *processes, struct tracked_process *process, uint64_t began)
 {
 	bool is_large = clock_now(CLOCK_MONOTONIC) - began >= PROCESSES_REREAD_LARGE_NS;
@@ -20,7 +20,7 @@ static void note_size(struct processes *processes, struct tracked_process *proce
 	process->space->is_large = is_large;
 }
 
-/* Tells of what is shown, as far as it is new. */
+/* Emits the mappings that /proc shows and that are not known yet. */
 static int add_maps(struct processes *processes, struct tracked_process *process,
 		    const struct proc_maps *maps, uint64_t time)
 {
@@ -38,7 +38,7 @@ static int count_thread(uint32_t tid, void *arg)
 	return 0;
 }
 
-/* What is not to be read from its maps. Who it has one memory with, NULL: nobody. */
+/* Reads the rest from /proc. Returns the process that it shares memory with, or NULL. */
 static struct tracked_process *read_rest(struct processes *processes,
 					 struct tracked_process *process,
 					 struct tracked_process *sharer)
@@ -51,7 +51,7 @@ static struct tracked_process *read_rest(struct processes *processes,
 		return processes_note_shared(
 			processes, process,
 			processes_find(processes, processes->proc.find_parent(pid)));
-	processes_join_space(process, sharer); /* what is known of its memory is known of its own */
+	processes_join_space(process, sharer); /* what is known of one memory is known of both */
 	return sharer;
 }
 
@@ -61,8 +61,7 @@ int processes_add_from_proc(struct processes *processes, uint32_t pid, enum wire
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct tracked_process *process, *sharer = processes_find_sharer(processes, pid);
 	char name[PROC_NAME_MAX] = "";
-	/* What happens while we read may be missing from it; threads are counted, so they go first.
-	 */
+	/* Changes during reading may be missed. Threads come first, because they are counted. */
 	uint64_t before = clock_now(CLOCK_MONOTONIC);
 	int n_threads = processes->proc.each_thread(pid, count_thread, NULL);
 	int r = !sharer ? processes_read_maps(processes, pid, &maps)
@@ -92,12 +91,11 @@ int processes_add_from_proc(struct processes *processes, uint32_t pid, enum wire
 		r = processes_find_cgroup(processes, process, NULL, time);
 	if (r == 0)
 		r = processes_name_threads(processes, process, time);
-	/* Of a memory that others have, too, the stream tells: what is there now may be too early.
-	 */
+	/* The stream reports shared memory: what /proc shows now may be too early. */
 	return r < 0 || sharer ? r : add_maps(processes, process, &maps, time);
 }
 
-/* One that the stream cannot follow any further ends, and begins anew with what is shown. */
+/* Ends a process that can no longer be followed, and begins another from what /proc shows. */
 static int restart(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	uint32_t pid = process->pid;
@@ -121,7 +119,7 @@ static int read_again_into(struct processes *processes, struct tracked_process *
 	note_size(processes, process, began);
 	if (r < 0)
 		return r == -ETIMEDOUT ? 0 : r;
-	/* A zombie, or a kernel thread: it shows nothing, and nothing is learnt. */
+	/* A zombie or kernel thread shows no mapping, which proves nothing. */
 	if (!ret_maps->n)
 		return 0;
 	for (size_t i = 0; i < ret_maps->n && !any_known; i++) {
@@ -136,7 +134,7 @@ static int read_again_into(struct processes *processes, struct tracked_process *
 	return restart(processes, process, time);
 }
 
-/* It is told of what is mapped now at a time before: until then that may be too early. */
+/* Emits current mappings with an earlier time; samples before the end of reading are unsure. */
 int processes_reread(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
@@ -145,7 +143,7 @@ int processes_reread(struct processes *processes, struct tracked_process *proces
 	int r = read_again_into(processes, process, time, &maps);
 
 	ended = clock_now(CLOCK_MONOTONIC);
-	process = processes_find(processes, pid); /* it may have begun anew */
+	process = processes_find(processes, pid); /* it may be another incarnation now */
 	if (process)
 		process->space->sure_since = ended;
 	if (ended - began >= PROCESSES_REREAD_LARGE_NS)
@@ -154,8 +152,8 @@ int processes_reread(struct processes *processes, struct tracked_process *proces
 }
 
 /*
- * Of a process that maps without end little is to be learnt; of those that have much mapped no more
- * than in a part of the time.
+ * Reading again is of little use for a process that maps all the time; and large maps may take only
+ * a part of the time.
  */
 bool processes_may_reread(const struct processes *processes, const struct tracked_process *process,
 			  uint64_t time)
@@ -168,7 +166,7 @@ bool processes_may_reread(const struct processes *processes, const struct tracke
 	       (!process->space->is_large || now >= processes->reread_at);
 }
 
-/* Tells of what is not mapped any more. Both lists are in order. */
+/* Emits the removal of what is no longer mapped. Both lists are sorted by address. */
 static int remove_unmapped(struct processes *processes, struct tracked_process *process,
 			   const struct proc_maps *maps, uint64_t time)
 {
@@ -200,11 +198,11 @@ int processes_read_again(struct processes *processes, uint32_t pid, uint64_t tim
 
 	if (r < 0)
 		return r;
-	process = processes_find(processes, pid); /* it may have begun anew */
+	process = processes_find(processes, pid); /* it may be another incarnation now */
 	return process && maps.n ? remove_unmapped(processes, process, &maps, time) : -ESRCH;
 }
 
-/* Full of what was mapped once: there is no event when it goes. */
+/* The table is full of old mappings, because the kernel does not report munmap(2). */
 int processes_make_room(struct processes *processes, struct tracked_process *process, uint64_t time)
 {
 	uint32_t pid = process->pid;
@@ -219,7 +217,7 @@ int processes_make_room(struct processes *processes, struct tracked_process *pro
 		return r;
 	if (!process || process->space->mappings.n <= MAPPING_TABLE_MAX / 4 * 3)
 		return 0;
-	return processes_give_up(processes, process, time); /* it would be full again at once */
+	return processes_give_up(processes, process, time); /* it would soon be full again */
 }
 
 int processes_read_all_again(struct processes *processes, uint64_t time)
@@ -233,7 +231,7 @@ int processes_read_all_again(struct processes *processes, uint64_t time)
 		if (!processes->proc.shows(process->pid))
 			continue;
 		if (process->space->looked_at == processes->n_questions)
-			continue; /* a sweep finds out whether this member is still there */
+			continue; /* a sweep finds out whether this member is alive */
 		process->space->looked_at = processes->n_questions;
 		r = processes_reread(processes, process, time);
 		if (r == -ESRCH && !processes_is_changing(processes, process->pid))
@@ -249,7 +247,7 @@ static bool has_another_image(const struct mapping *mapping, void *images)
 	return images_current(images, mapping->image) != mapping->image;
 }
 
-/* Tells of mappings again whose files were written to. */
+/* Emits mappings of files that were written to again, with their new images. */
 static int follow_images(struct processes *processes, struct tracked_process *process,
 			 uint64_t time)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What processes have mapped that have one memory, and how much of it all processes may have. Their
- * mappings are kept here and in every later stage; so there is a limit for all of them, and whoever
- * takes most of it loses what is his: of the user with the most, the processes with the most.
+ * The mappings of processes that share memory, and a limit for those of all processes, which this
+ * source and every later stage keep. Beyond it, of the user whose processes take most, those with
+ * the most mappings lose theirs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "common/source/processes-internal.h"
 
 enum {
-	USERS_MAX = 256, /* that are told apart when there is too much; further ones are one */
+	USERS_MAX = 256, /* users kept apart at the limit; further ones count as one */
 };
 
 int processes_begin_space(struct processes *processes, struct tracked_process *process)
@@ -75,13 +75,13 @@ int processes_give_up(struct processes *processes, struct tracked_process *proce
 				     WIRE_mapping_flags_LIMIT, time);
 }
 
-/* What a user's processes take, and the most mappings that one of them has. */
+/* What a user's processes take, and the most mappings of one of them. */
 struct share {
 	uid_t user;
 	size_t n_bytes, n_mappings_max;
 };
 
-/* Asked for when it matters; a process that has gone is nobody's. */
+/* Looked up when first needed; TASK_USER_UNKNOWN if the process has exited. */
 static uid_t find_user(const struct processes *processes, struct tracked_process *process)
 {
 	if (!process->is_user_known) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Now and then all processes are looked at: a process whose exit was not seen ends, and images that
- * nobody has mapped any more. Images stay for a while: the next short process mostly has the same.
+ * Periodically ends processes whose exit was missed, and images that no process has mapped any
+ * more. Images linger for a while, because the next short-lived process mostly maps the same ones.
  */
 #include "common/source/processes-internal.h"
 
-/* Of a sweep. */
+/* The arguments of use_image(). */
 struct use {
 	struct images *images;
 	uint64_t time;
@@ -19,7 +19,7 @@ static bool use_image(const struct mapping *mapping, void *arg)
 	return false;
 }
 
-/* What forks share is looked at once: there may be thousands of them. */
+/* Forks share mappings, which are examined once: there may be thousands of forks. */
 static void use_images(struct processes *processes, const struct tracked_process *process,
 		       uint64_t time)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * That a program has replaced its text by a copy, and what has come of comparing that with the file
- * (replaced-text.h).
+ * Connects processes to replaced-text.h: notes text that was replaced by a copy, and emits mappings
+ * of the file where the comparison finds it unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ bool processes_is_replaced_text(const struct tracked_process *process,
 
 int processes_keep_replaced(struct tracked_process *process, const struct replaced_texts *texts)
 {
-	if (!texts || !texts->n || texts == process->replaced) /* most never have any */
+	if (!texts || !texts->n || texts == process->replaced) /* the common case */
 		return 0;
 	process->replaced = malloc(sizeof(*process->replaced));
 	if (!process->replaced)
@@ -45,7 +45,7 @@ int processes_note_replaced(struct processes *processes, struct tracked_process 
 	return processes_keep_replaced(process, texts);
 }
 
-/* Whether any of it may be in a hole of which nothing is known yet. */
+/* Whether any mapping may be in a hole that is not known yet. */
 static bool may_have_holes(const struct tracked_process *process, const struct proc_maps *maps)
 {
 	for (size_t i = 0; i < maps->n; i++) {
@@ -59,7 +59,7 @@ static bool may_have_holes(const struct tracked_process *process, const struct p
 	return false;
 }
 
-/* Memory without a file may be where a file's text was before anybody looked. */
+/* Memory without a file may fill the hole of a file's text that was replaced before. */
 static int note_holes(struct processes *processes, struct tracked_process *process,
 		      const struct proc_maps *maps)
 {
@@ -88,7 +88,7 @@ static int note_holes(struct processes *processes, struct tracked_process *proce
 int processes_compare_text(struct processes *processes, struct tracked_process *process,
 			   uint64_t address, uint64_t time)
 {
-	struct mapping parts[REPLACED_TEXT_PARTS_MAX]; /* of the file's text that are there again */
+	struct mapping parts[REPLACED_TEXT_PARTS_MAX]; /* equal parts of the file's text */
 	int n = process->replaced
 			? replaced_texts_compare(process->replaced, &processes->text_comparer,
 						 processes->images, process->pid, address, time,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The table of processes: incarnations begin and end here, and what /proc shows of a PID is
- * believed of the current one alone.
+ * The table of processes: begins and ends incarnations, and accepts what /proc shows of a PID for
+ * the current incarnation only.
  */
 #include <errno.h>
 #include <stdlib.h>

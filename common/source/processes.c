@@ -43,7 +43,7 @@ int processes_add_kernel(struct processes *processes, struct wire_blob build_id,
 	const struct mapping kernel = {
 		.start = 1ULL << 63,
 		.end = UINT64_MAX,
-		.offset = 1ULL << 63, /* so that a place in the kernel is its address */
+		.offset = 1ULL << 63, /* so that a kernel location is its address */
 		.image = IMAGE_KERNEL,
 		.number = processes->n_mappings++,
 	};
@@ -65,7 +65,7 @@ int processes_fork(struct processes *processes, const struct perf_record_task *t
 	uint64_t parent_upid;
 	int r;
 
-	if (task->pid == 0) /* outside of our PID namespace: nobody can be told apart there */
+	if (task->pid == 0) /* outside our PID namespace: all such processes have PID 0 */
 		return 0;
 	if (process && time < process->known_since)
 		return 0;
@@ -74,7 +74,7 @@ int processes_fork(struct processes *processes, const struct perf_record_task *t
 			process->n_threads++;
 		return 0;
 	}
-	r = process ? processes_end(processes, process, time) : 0; /* its exit was not seen */
+	r = process ? processes_end(processes, process, time) : 0; /* its exit was missed */
 	if (r < 0)
 		return r;
 	parent = processes_find(processes, task->parent_pid);
@@ -148,7 +148,7 @@ int processes_reap(struct processes *processes, uint64_t time)
 	return r;
 }
 
-/* An exec: the same PID is another incarnation from here on. */
+/* An exec begins another incarnation of the PID. */
 static int execute(struct processes *processes, const struct perf_record_comm *comm,
 		   const char *name, uint64_t time)
 {
@@ -208,7 +208,7 @@ int processes_comm(struct processes *processes, const struct perf_record_comm *c
 	return processes_name_thread(processes, comm->pid, comm->tid, name, time);
 }
 
-/* What is mapped to be executed; false: something else, or nobody's. */
+/* The image source of an executable mapping; false: not executable, or without a process. */
 static bool mapped_code(const struct processes *processes, const struct perf_record_mmap2 *mmap,
 			struct image_source *ret)
 {
@@ -268,7 +268,7 @@ int processes_mmap(struct processes *processes, const struct perf_record_mmap2 *
 	struct image_source source;
 	int r;
 
-	/* Of a storm nothing is looked at but whose it is. */
+	/* During a storm, records are dropped before anything else is examined. */
 	if ((process && !processes_spend(processes, process, time)) ||
 	    !mapped_code(processes, mmap, &source))
 		return 0;
@@ -278,7 +278,7 @@ int processes_mmap(struct processes *processes, const struct perf_record_mmap2 *
 			return r;
 		process = processes_find(processes, mmap->pid);
 	}
-	group = process->space->group; /* it may be another incarnation then */
+	group = process->space->group; /* it may be another incarnation later */
 	if (time >= process->known_since) {
 		r = processes_note_replaced(processes, process, &source,
 					    mmap->protection & PROT_WRITE);
@@ -326,7 +326,7 @@ bool processes_is_news(const struct processes *processes, const struct perf_even
 	}
 }
 
-/* Reads what is mapped again where that is due, for a sample of an address. 0 or -errno. */
+/* Reads maps again if that is due at a sample of an address. 0 or -errno. */
 static int check_address(struct processes *processes, struct tracked_process *process,
 			 uint64_t address, uint64_t time)
 {
@@ -349,17 +349,17 @@ int processes_of_sample(struct processes *processes, uint32_t pid, uint64_t addr
 	int r = 0;
 
 	if (pid == 0 &&
-	    address) /* the idle task has no user side: it is outside of our namespace */
+	    address) /* not the idle task, which has no user side: outside our PID namespace */
 		pid = PID_UNKNOWN;
 	process = processes_find(processes, pid);
 	if (!process)
 		r = processes_add_from_proc(processes, pid, WIRE_origin_FOUND, time);
-	else if (address && !process->space->is_over_limit) /* else nothing is to be found out */
+	else if (address && !process->space->is_over_limit) /* else nothing can be found out */
 		r = check_address(processes, process, address, time);
 	if (r < 0)
 		return r;
 	if (!process || address)
-		process = processes_find(processes, pid); /* it may have begun anew */
+		process = processes_find(processes, pid); /* it may be another incarnation now */
 	*ret_upid = process->upid;
 	return 0;
 }

@@ -2,7 +2,7 @@
 #include "common/source/perf-record.h"
 #include "common/source/register-writers.h"
 
-/* arch/x86/kernel/signal*.c and arch/arm64/kernel/signal.c; some are inlined into others. */
+/* From arch/x86/kernel/signal*.c and arch/arm64/kernel/signal.c; some are inlined into others. */
 static const char *const names[] = {
 	"x64_setup_rt_frame",
 	"x32_setup_rt_frame",

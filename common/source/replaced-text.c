@@ -13,25 +13,25 @@
 enum {
 	PAGE = 4096,
 	CHUNK = 64 * 1024,
-	PATIENCE_NS = 10 * 1000 * 1000, /* in which some 20 MiB are compared */
+	PATIENCE_NS = 10 * 1000 * 1000, /* enough to compare about 20 MiB */
 };
 
 struct text_comparison {
 	uint64_t number;
 	uint32_t pid;
-	int fd; /* of the file, owned until it is done */
+	int fd; /* of the file; owned until the job is done */
 	struct mapping whole;
-	struct text_hole hole; /* with neighbours: the offset of `whole` is still to be found */
-	struct mapping parts[REPLACED_TEXT_PARTS_MAX]; /* that are the same */
+	struct text_hole hole; /* with neighbours: the offset of `whole` has still to be found */
+	struct mapping parts[REPLACED_TEXT_PARTS_MAX]; /* parts that are equal */
 	size_t n;
 };
 
-/* While it is WANTED the job is the thread's. */
+/* While WANTED, the job belongs to the thread. */
 enum comparer_state { COMPARER_FREE, COMPARER_WANTED, COMPARER_DONE };
 
 struct text_comparer {
 	pthread_mutex_t mutex;
-	pthread_cond_t wanted, done; /* of CLOCK_MONOTONIC */
+	pthread_cond_t wanted, done; /* use CLOCK_MONOTONIC */
 	enum comparer_state state;
 	struct text_comparison job;
 	uint64_t n_jobs;
@@ -52,7 +52,7 @@ void replaced_texts_forget(struct replaced_texts *texts, uint64_t start, uint64_
 	texts->n = n;
 }
 
-/* The part of a mapping that lies between two addresses. */
+/* The part of a mapping between two addresses. */
 static struct mapping cut(const struct mapping *mapping, uint64_t start, uint64_t end)
 {
 	struct mapping part = *mapping;
@@ -139,7 +139,7 @@ static size_t read_target(uint32_t pid, uint64_t address, void *to, size_t size)
 	return n > 0 ? n : 0;
 }
 
-/* A file that ends within its last page goes on with zeros in memory. */
+/* Pads with zeros: memory behind the end of a file is zero up to the end of its page. */
 static void read_file(int fd, uint64_t offset, uint8_t *to, size_t size)
 {
 	ssize_t n = pread(fd, to, size, offset);
@@ -149,7 +149,7 @@ static void read_file(int fd, uint64_t offset, uint8_t *to, size_t size)
 	memset(to + n, 0, size - n);
 }
 
-/* Adds a page to the parts that are the same, which grow as long as pages follow each other. */
+/* Adds an equal page, by extending the last part if it is adjacent. */
 static void add_page(struct text_comparison *job, uint64_t start, uint64_t end)
 {
 	struct mapping *last = job->n ? &job->parts[job->n - 1] : NULL;
@@ -162,7 +162,7 @@ static void add_page(struct text_comparison *job, uint64_t start, uint64_t end)
 
 static void compare(struct text_comparison *job)
 {
-	static uint8_t there[CHUNK], file[CHUNK]; /* of the only thread */
+	static uint8_t there[CHUNK], file[CHUNK]; /* used by the only thread */
 	struct mapping *whole = &job->whole;
 
 	if (job->hole.n_beside && !text_hole_offset(&job->hole, job->fd, &whole->offset))
@@ -222,7 +222,7 @@ static struct text_comparer *begin(void)
 	return comparer;
 }
 
-/* Waits a moment for the answer, so that the first samples have it, and not longer. */
+/* Waits a moment for the result, so that the first samples can use it. */
 static void ask(struct text_comparer *comparer, struct replaced_text *text, uint32_t pid, int fd)
 {
 	uint64_t until = clock_now(CLOCK_MONOTONIC) + PATIENCE_NS;
@@ -248,7 +248,7 @@ static void ask(struct text_comparer *comparer, struct replaced_text *text, uint
 	pthread_mutex_unlock(&comparer->mutex);
 }
 
-/* What has come of a job, if it was this text's. */
+/* Takes the result of the last job if it was for this text. */
 static int take(struct text_comparer *comparer, struct replaced_text *text,
 		struct mapping ret[REPLACED_TEXT_PARTS_MAX])
 {
@@ -302,7 +302,7 @@ int replaced_texts_compare(struct replaced_texts *texts, struct text_comparer **
 	if (!is_free(*comparer))
 		return 0;
 	n = take(*comparer, text, ret);
-	text->job = 0; /* it was done, or another one has taken its place */
+	text->job = 0; /* its job is done, or was replaced by another */
 	fd = n == 0 && is_to_be_compared(text, time) ? images_descriptor(images, text->file.image)
 						     : -1;
 	fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);

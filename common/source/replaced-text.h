@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Text that was replaced by a copy of itself: programs move their code to huge pages, by mapping
- * anonymous memory over the file's, at its own address. The kernel then tells of memory without a
- * file, as that of a JIT compiler. Where the bytes are the file's still, the file's unwind
- * information and names hold; that is looked at when it is sampled, page by page, and only while it
- * cannot be written to. What was replaced before anybody looked is known by the hole that it fills.
+ * Text that was replaced by a copy of itself: programs move their code to huge pages by mapping
+ * anonymous memory over the file's, at the same address. The kernel reports memory without a file,
+ * as for a JIT compiler, but where the bytes still equal the file's, its unwind information and
+ * names apply. Such memory is compared page by page when it is sampled, and only while it is not
+ * writable. Text replaced before the recording is found by its hole (text-hole.h).
  *
- * What is read is the target's: nothing but whether it is the same comes of it. A page of it may be
- * of a file system that never answers, or in the hands of userfaultfd(2), so a thread reads. If it
- * has to wait for ever, no more text is compared: it stays memory without a file.
+ * Only the result of the comparison leaves this file. A page of the process may belong to a file
+ * system that never answers, or to userfaultfd(2), so a thread reads. If it blocks for ever, no
+ * more text is compared.
  */
 #pragma once
 
@@ -20,21 +20,21 @@
 #include "common/source/text-hole.h"
 
 enum {
-	REPLACED_TEXTS_MAX = 32, /* of a process; further ones stay memory without a file */
+	REPLACED_TEXTS_MAX = 32, /* per process; further ones stay memory without a file */
 	REPLACED_TEXT_LOOKS_MAX = 6,
-	REPLACED_TEXT_SIZE_MAX = 512 << 20, /* bytes that are compared at once */
-	REPLACED_TEXT_PARTS_MAX = 64, /* that are the same; further ones are left as they are */
+	REPLACED_TEXT_SIZE_MAX = 512 << 20, /* bytes compared at once */
+	REPLACED_TEXT_PARTS_MAX = 64,	    /* parts that are equal; further ones are ignored */
 };
-#define REPLACED_TEXT_AGAIN_NS 50000000ULL /* the second look, and twice as long each time */
+#define REPLACED_TEXT_AGAIN_NS 50000000ULL /* until the second look; doubles each time */
 
 struct replaced_text {
-	struct mapping file;   /* what was there before; its number means nothing */
-	struct text_hole hole; /* without neighbours: the file's offset is known */
-	bool is_writable;      /* what is there now */
-	bool is_same;	       /* a part of it, at least */
+	struct mapping file;   /* what was mapped there before; `number` is unused */
+	struct text_hole hole; /* without neighbours if the file's offset is known */
+	bool is_writable;      /* whether the memory is writable now */
+	bool is_same;	       /* whether a part of it, at least, equals the file */
 	uint32_t n_looks;
-	uint64_t look_at; /* the time of the next */
-	uint64_t job;	  /* that compares it; 0: none does */
+	uint64_t look_at; /* time of the next look */
+	uint64_t job;	  /* the comparison, until its result is taken; 0: none */
 };
 
 struct replaced_texts {
@@ -42,33 +42,33 @@ struct replaced_texts {
 	size_t n;
 };
 
-/* Something else was mapped from `start` up to `end`: what lay there is replaced no more. */
+/* Something was mapped from `start` to `end`: forgets the texts that overlap. */
 void replaced_texts_forget(struct replaced_texts *texts, uint64_t start, uint64_t end);
 
 /*
- * Anonymous memory was mapped there, or has other rights by now. `mappings` are those of before, of
- * which files' are remembered.
+ * Anonymous memory was mapped there, or its protection changed. `mappings` are those before; parts
+ * of files in them are remembered.
  */
 void replaced_texts_note(struct replaced_texts *texts, const struct images *images,
 			 const struct mapping_table *mappings, uint64_t start, uint64_t end,
 			 bool is_writable);
 
-/* Memory without a file is where an image's text belongs. What is known already stays. */
+/* Memory without a file is where an image's text belongs. Known texts stay. */
 void replaced_texts_note_hole(struct replaced_texts *texts, const struct images *images,
 			      const struct text_hole *hole, uint64_t image);
 
-/* Whether anything of it is to be compared, or was. */
+/* Whether any text there is recorded, to be compared or compared already. */
 bool replaced_texts_know(const struct replaced_texts *texts, uint64_t start, uint64_t end);
 
-/* Whether what is there is known to be a file's text, as far as it is. */
+/* Whether any text there is known to equal the file's. */
 bool replaced_texts_are_same(const struct replaced_texts *texts, uint64_t start, uint64_t end);
 
-/* The thread, and what it compares: begun when it is first needed, it ends with the process. */
+/* The comparing thread and its job. Started when first needed; it ends with the process. */
 struct text_comparer;
 
 /*
- * Has what holds an address compared with its file if it is time to, and takes what has come of it
- * before. The parts that are the same are put to `ret`: how many, or -ENOMEM.
+ * Has the text at an address compared with its file if that is due, and collects earlier results.
+ * Puts the parts that are equal into `ret`, and returns their number or -ENOMEM.
  */
 int replaced_texts_compare(struct replaced_texts *texts, struct text_comparer **comparer,
 			   const struct images *images, uint32_t pid, uint64_t address,

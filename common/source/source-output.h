@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of a source's output: what follows on it must not come too early. */
+/* Ends a source's output, but not before the next stage could connect to the image server. */
 #pragma once
 
 /*
- * Waits until the next stage has all of the stream, by which it is a client of the image server if
- * it wants to be one, and closes our end of the pipe.
+ * Waits until the next stage has read the whole stream, and so has connected to the image server if
+ * it uses one, and closes our end of the pipe.
  */
 void source_output_close(void);

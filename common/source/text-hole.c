@@ -35,7 +35,7 @@ static void add_neighbour(struct text_hole *hole, const struct proc_maps *maps, 
 		(struct text_neighbour){ maps->list[i].start, maps->list[i].offset };
 }
 
-/* Those that touch it, from `first` on and before `behind`. false: they are two files', or none. */
+/* Adds adjacent file mappings, before `first` and at `behind`. false: none, or of two files. */
 static bool find_neighbours(const struct proc_maps *maps, size_t first, size_t behind,
 			    struct text_hole *hole)
 {
@@ -54,7 +54,7 @@ static bool find_neighbours(const struct proc_maps *maps, size_t first, size_t b
 	return hole->n_beside > 0;
 }
 
-/* All that follows one replacement without a gap is one. */
+/* Adjacent replacements count as one. */
 bool text_hole_next(const struct proc_maps *maps, size_t *at, struct text_hole *ret)
 {
 	while (*at < maps->n) {
@@ -79,7 +79,7 @@ bool text_hole_next(const struct proc_maps *maps, size_t *at, struct text_hole *
 	return false;
 }
 
-/* How many program headers a file has that is an ELF file of ours; 0: it is none. */
+/* The number of program headers of a 64-bit ELF file; 0: it is none, or has too many. */
 static size_t read_headers(int fd, Elf64_Phdr headers[static TEXT_HOLE_HEADERS_MAX])
 {
 	Elf64_Ehdr elf;
@@ -98,7 +98,7 @@ static uint64_t page_of(uint64_t address)
 	return address & -PAGE;
 }
 
-/* The first page of a segment, and how many bytes of pages the file has for it. */
+/* The bytes of whole pages that the file has for a segment; 0: not loaded, or invalid. */
 static uint64_t size_of(const Elf64_Phdr *segment)
 {
 	uint64_t end = segment->p_offset + segment->p_filesz + PAGE - 1;
@@ -109,7 +109,7 @@ static uint64_t size_of(const Elf64_Phdr *segment)
 	return page_of(end) - page_of(segment->p_offset);
 }
 
-/* Whether a segment, loaded that far from its own address, has a neighbour's offset there. */
+/* Whether a segment, loaded with that bias, puts the neighbour's offset at its address. */
 static bool holds(const Elf64_Phdr *segment, uint64_t bias, const struct text_neighbour *neighbour)
 {
 	uint64_t from_start = neighbour->offset - page_of(segment->p_offset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The GNU build-id of a file as people and paths have it: hexadecimal digits. */
+/* The GNU build-id of a file as hexadecimal digits, for people and paths. */
 #pragma once
 
 #include <stddef.h>
@@ -9,5 +9,5 @@
 
 enum { BUILD_ID_TEXT = 2 * WIRE_BUILD_ID_MAX + 1 };
 
-/* `ret` is ended by a zero byte; what is longer than WIRE_BUILD_ID_MAX is cut. Returns `ret`. */
+/* Zero-terminated and cut after WIRE_BUILD_ID_MAX bytes of id. Returns `ret`. */
 char *build_id_text(const uint8_t *id, size_t size, char ret[BUILD_ID_TEXT]);

@@ -13,8 +13,8 @@
 #include "common/base/cleanup.h"
 
 enum {
-	TEXT_SIZE = 16384, /* of /proc/PID/cgroup: a dozen lines */
-	ID_SIZE = 64,	   /* SHA-256, of Docker and those who came after */
+	TEXT_SIZE = 16384, /* bytes of /proc/PID/cgroup: a dozen lines */
+	ID_SIZE = 64,	   /* SHA-256, of Docker and later runtimes */
 	SHORT_ID_SIZE = 32,
 };
 
@@ -43,7 +43,7 @@ void cgroup_drop(struct cgroup *cgroup)
 		free(cgroup);
 }
 
-/* How many hexadecimal digits a text begins with. */
+/* The number of lower-case hexadecimal digits that a text begins with. */
 static size_t count_digits(const char *text)
 {
 	size_t n = 0;
@@ -53,7 +53,7 @@ static size_t count_digits(const char *text)
 	return n;
 }
 
-/* An id within one part of a path: "docker-12….scope", "12…". */
+/* Finds an id within one component of a path: "docker-12….scope", "12…". */
 static bool find_id(const char *part, size_t size, char ret[CGROUP_LABEL_MAX])
 {
 	for (size_t i = 0; i < size;) {
@@ -69,7 +69,7 @@ static bool find_id(const char *part, size_t size, char ret[CGROUP_LABEL_MAX])
 	return false;
 }
 
-/* The name behind a prefix, without the unit's ending. */
+/* Finds the name after a prefix, without the unit's suffix. */
 static bool find_name(const char *part, size_t size, char ret[CGROUP_LABEL_MAX])
 {
 	static const char *const prefixes[] = { "lxc.payload.", "machine-", "systemd-nspawn@" };
@@ -88,7 +88,7 @@ static bool find_name(const char *part, size_t size, char ret[CGROUP_LABEL_MAX])
 	return false;
 }
 
-/* The innermost part that has one: what runs in a container is in a group below it. */
+/* Takes the innermost component that matches: groups in a container lie below its own. */
 void cgroup_container(const char *path, char ret[CGROUP_LABEL_MAX])
 {
 	char found[CGROUP_LABEL_MAX];
@@ -127,7 +127,7 @@ void cgroup_unit(const char *path, char ret[CGROUP_LABEL_MAX])
 	}
 }
 
-/* What a path tells: a container, then a unit, then how deep it is. */
+/* Ranks a path: by container, then unit, then length. */
 static size_t worth(const char *path)
 {
 	char label[CGROUP_LABEL_MAX];

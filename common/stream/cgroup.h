@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The control group of a process, by its path below the root of its hierarchy (cgroups(7)). Many
- * processes share one: it is kept once for those that have it from each other.
+ * The control group of a process: its path below the root of its hierarchy (cgroups(7)). It is
+ * reference-counted, because a process shares that of its parent.
  */
 #pragma once
 
@@ -15,10 +15,10 @@ struct cgroup {
 	char path[];
 };
 
-/* NULL: no memory. */
+/* Has one reference; NULL: no memory. */
 struct cgroup *cgroup_new(const char *path);
 
-/* One more user, and one less, who frees it if he was the last. NULL is allowed. */
+/* Takes and releases a reference; the last release frees. NULL is allowed. */
 struct cgroup *cgroup_share(struct cgroup *cgroup);
 void cgroup_drop(struct cgroup *cgroup);
 
@@ -28,21 +28,21 @@ static inline void cgroup_dropp(struct cgroup **cgroup)
 }
 
 /*
- * Of what /proc/PID/cgroup holds, the path that says most, whatever the hierarchy: one of a
- * container, else of a unit, else the longest. Container runtimes and systemd use the same in all,
- * but on a host with both versions the older one's may be somebody else's. Empty: the root. `text`
- * is changed.
+ * Picks the most informative path of /proc/PID/cgroup, whatever the hierarchy: one of a container,
+ * else of a unit, else the longest. Container runtimes and systemd use the same path in all
+ * hierarchies, but on a host with both versions the one in version 1 may be unrelated. Empty: the
+ * root. Modifies `text`.
  */
 void cgroup_parse(char *text, char ret[CGROUP_PATH_MAX]);
 
-/* The group of a process: 0 or -errno: -ENOENT, -ESRCH: there is no such process. */
+/* Reads the group of a process. 0 or -errno; -ENOENT, -ESRCH: no such process. */
 int cgroup_read(uint32_t pid, char ret[CGROUP_PATH_MAX]);
 
 /*
- * What a path says of who runs there; empty where it says nothing.
- *	container: the number of 64 (or 32) hexadecimal digits by which Docker, Podman, containerd
- *	and CRI-O name scopes and folders, or the name behind "lxc.payload." or "machine-";
- *	unit: the innermost part that is a service, a scope, or a slice of systemd's.
+ * What a path reveals; empty if nothing.
+ *	container: the id of 64 (or 32) hexadecimal digits by which Docker, Podman, containerd and
+ *	CRI-O name groups, or the name after "lxc.payload.", "machine-" or "systemd-nspawn@";
+ *	unit: the innermost component that is a service or scope, else a slice of systemd.
  */
 enum { CGROUP_LABEL_MAX = 128 };
 void cgroup_container(const char *path, char ret[CGROUP_LABEL_MAX]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What needs no SHA-256; file-id-hash.c has the rest, so that few programs link a library. */
+/* Everything but SHA-256, which is in common/elf/file-id-hash.c so that few programs link libmd. */
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>

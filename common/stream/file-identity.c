@@ -7,8 +7,8 @@
 #include "common/stream/file-identity.h"
 
 /*
- * These tell stat(2) of other devices than /proc/PID/maps and perf's records have: of one for each
- * subvolume, of one for a layer or for all of them. There the inode decides alone.
+ * On btrfs (a device for each subvolume) and overlayfs (one for each layer, or for all) stat(2)
+ * reports other devices than /proc/PID/maps and perf's records: the inode alone decides.
  */
 static bool makes_up_devices(int fd)
 {

@@ -6,7 +6,7 @@
 #include "common/stream/frame-cache.h"
 #include "common/base/zero-pages.h"
 
-/* No flag of a frame: a zeroed entry is of nothing. */
+/* Not a flag of the protocol: it distinguishes an entry in use from a zeroed one. */
 enum { IS_USED = 1u << 31 };
 
 #define ERA (1ULL << 48)
@@ -32,7 +32,7 @@ struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
 					   const struct process *process,
 					   const struct wire_frame *frame, bool *ret_is_new)
 {
-	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL; /* everybody's */
+	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL; /* shared by all processes */
 	uint64_t version = is_kernel ? process_version(&processes->kernel)
 			   : process ? process_version(process)
 				     : 0;
@@ -58,7 +58,7 @@ void frame_cache_forget_all(struct frame_cache *cache)
 {
 	cache->n_last = 0;
 	cache->era += ERA;
-	if (!cache->era) /* those of the first era would be found again */
+	if (!cache->era) /* the era wrapped around: entries of the first would match again */
 		memset(cache->entries, 0, ENTRIES_SIZE);
 }
 

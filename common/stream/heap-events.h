@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The events of a heap_events record: a control word of 16 bits, and what it tells the lengths of,
- * little-endian, without padding:
+ * The events of a heap_events record: a control word of 16 bits with the lengths of the fields that
+ * follow it, little-endian, without padding:
  *
  *   kind:4 time:3 address:3 size:3 stack:3
  *
- *   time     nanoseconds since the event before
- *   address  the difference to that of the event before, its sign in bit 0 (zigzag)
- *   size     of ALLOCATED and of mappings; of INTERVAL the mean bytes between samples of what is
- *            ALLOCATED from here on, 0, as at the beginning of a record: all is told
- *   stack    of ALLOCATED and of mappings, its number; of THREAD a TID: what follows is of that one
+ *   time     nanoseconds since the previous event
+ *   address  difference to the previous event's address, its sign in bit 0 (zigzag)
+ *   size     of ALLOCATED and of mappings; of INTERVAL the mean bytes between samples of the
+ *            ALLOCATED that follow; 0, also at the beginning of a record: every one is recorded
+ *   stack    of ALLOCATED and of mappings, its number; of THREAD the TID of the events that follow
  *
- * Each record begins with THREAD, and so stands by itself. Two threads mostly take turns: 8 more in
- * the kind is an event of the thread that was the last one before this.
+ * Each record begins with THREAD, so it can be decoded alone. Two threads often alternate: 8 added
+ * to the kind switches back to the previous thread.
  */
 #pragma once
 
@@ -26,24 +26,23 @@
 enum heap_event_kind {
 	HEAP_EVENT_ALLOCATED = 1,
 	HEAP_EVENT_FREED,
-	HEAP_EVENT_RELEASED, /* freed by realloc(3), unless it is RESTORED by the same thread */
+	HEAP_EVENT_RELEASED, /* freed by realloc(3), unless the same thread RESTORES it */
 	HEAP_EVENT_RESTORED,
 	HEAP_EVENT_THREAD,
 	HEAP_EVENT_INTERVAL,
 	HEAP_EVENT_MAPPED,	/* by mmap(2) or mremap(2) */
 	HEAP_EVENT_SWAPPED = 8, /* added to one of the first four */
 	HEAP_EVENT_UNMAPPED = 13,
-	HEAP_EVENT_REMAINED, /* at the same time: a part of what was unmapped, or all of it */
+	HEAP_EVENT_REMAINED, /* at the same time: a part, or all, of UNMAPPED is still mapped */
 };
 
 enum {
-	HEAP_EVENTS_SIZE_MAX = 65536, /* of a record */
-	HEAP_EVENT_SIZE_MAX = 64,     /* of one with all that may be in front of it, and what is
-					 written behind it */
+	HEAP_EVENTS_SIZE_MAX = 65536, /* bytes of a record */
+	HEAP_EVENT_SIZE_MAX = 64,     /* bytes of an event, THREAD, INTERVAL and overwrite */
 	HEAP_EVENT_FIELD_MAX = 7,     /* bytes of a field */
 };
 
-/* Whether size and stack are told. */
+/* Whether events of this kind have a size and a stack. */
 static inline bool heap_event_has_size(enum heap_event_kind kind)
 {
 	return kind == HEAP_EVENT_ALLOCATED || kind == HEAP_EVENT_MAPPED ||
@@ -51,14 +50,13 @@ static inline bool heap_event_has_size(enum heap_event_kind kind)
 }
 
 struct heap_event {
-	enum heap_event_kind kind; /* none of THREAD, INTERVAL, SWAPPED */
+	enum heap_event_kind kind; /* never THREAD, INTERVAL or SWAPPED */
 	uint32_t tid, stack;	   /* stack: of ALLOCATED and mappings */
 	uint64_t time, address, size;
-	uint64_t interval; /* of ALLOCATED: it stands for 1 / (1 - exp(-size / interval)); 0: itself
-			    */
+	uint64_t interval; /* ALLOCATED stands for 1 / (1 - exp(-size / interval)); 0: for 1 */
 };
 
-/* Puts events into a record's bytes. All zero is an empty one. */
+/* Encodes events into the bytes of a record. An all-zero writer is empty. */
 struct heap_event_writer {
 	uint8_t bytes[HEAP_EVENTS_SIZE_MAX];
 	size_t size;
@@ -73,13 +71,13 @@ static inline bool heap_event_writer_is_full(const struct heap_event_writer *wri
 	return writer->size + HEAP_EVENT_SIZE_MAX > HEAP_EVENTS_SIZE_MAX;
 }
 
-/* Bytes of a number without leading zeroes. */
+/* The number of bytes of a value without leading zero bytes. */
 static inline unsigned heap_event_length(uint64_t value)
 {
 	return (71U - __builtin_clzll(value | 1)) / 8 - !value;
 }
 
-/* A field, and more behind it that the next one covers. Where the next one goes, as of the rest. */
+/* Writes 8 bytes; the next field overwrites those beyond `length`. Returns its position. */
 static inline uint8_t *heap_event_put(uint8_t *at, uint64_t value, unsigned length)
 {
 	memcpy(at, &value, sizeof(value));
@@ -100,13 +98,13 @@ static inline uint8_t *heap_event_put_all(uint8_t *at, enum heap_event_kind kind
 	return heap_event_put(at, stack, l_stack);
 }
 
-/* What fits into a field; more than that is no address, size or time of anything. */
+/* Clamps a value that does not fit into a field: no address, size or time is that large. */
 static inline uint64_t heap_event_fitting(uint64_t value)
 {
 	return value >> 8 * HEAP_EVENT_FIELD_MAX ? ~0ULL >> 8 : value;
 }
 
-/* There is room for it, its time is not before that of the one before, its address has 48 bits. */
+/* The caller ensures room, times in ascending order, and an address of 48 bits. */
 static inline void heap_event_write(struct heap_event_writer *writer,
 				    const struct heap_event *event)
 {
@@ -147,7 +145,7 @@ static inline void heap_event_write(struct heap_event_writer *writer,
 
 struct stage;
 
-/* Sends what a source has written, if there is any, as a record; it is empty then. 0 or -errno. */
+/* Emits the events written so far as a record, if any, and empties the writer. 0 or -errno. */
 int heap_events_send(struct heap_event_writer *writer, struct stage *stage, uint64_t process);
 
 struct heap_event_reader {
@@ -168,7 +166,7 @@ static inline struct heap_event_reader heap_event_reader(const struct wire_heap_
 	};
 }
 
-/* The zero bytes behind a blob (WIRE_BLOB_PADDING) may be read with the last field. */
+/* May read beyond the last field, into the zero bytes behind a blob (WIRE_BLOB_PADDING). */
 static inline uint64_t heap_event_take(struct heap_event_reader *reader, unsigned length)
 {
 	uint64_t value;
@@ -178,7 +176,7 @@ static inline uint64_t heap_event_take(struct heap_event_reader *reader, unsigne
 	return value & ((1ULL << 8 * length) - 1);
 }
 
-/* The next event; false: there is none, and the rest, if there is one, is damaged. */
+/* Decodes the next event; false: the end, or the rest is damaged (is_damaged). */
 static inline bool heap_event_next(struct heap_event_reader *reader, struct heap_event *ret)
 {
 	while (reader->at < reader->end) {

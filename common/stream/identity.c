@@ -96,8 +96,8 @@ int identity_handle_image_id(struct stage *stage, void *self, const void *view)
 }
 
 /*
- * Many images end in one moment. What was kept for those of the moment before left holes in the
- * heap, which glibc keeps unless it is asked.
+ * Many images end at once. Memory freed by the previous batch left holes in the heap, which glibc
+ * returns to the kernel only by malloc_trim(3).
  */
 static void give_memory_back(struct identity *identity, const struct wire_image_exit *record)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a stage knows of processes, mappings and images: the two tables, and the handlers that fill
- * them from the stream. A struct identity is part of the state of a stage that uses these handlers.
+ * A stage's record of processes, mappings and images: two tables, and the handlers that fill them
+ * from the stream. A stage that uses these handlers has a struct identity in its state.
  */
 #pragma once
 
@@ -17,10 +17,10 @@ struct identity {
 
 void identity_deinit(struct identity *identity);
 
-/* Adds what was refused to the stage's counts. */
+/* Adds the number of refused records to the stage's counters. */
 void identity_count_refused(const struct identity *identity, struct stage *stage);
 
-/* Handlers of stage.h; all of them pass the record on. */
+/* Handlers as in stage.h; all of them pass the record on. */
 int identity_handle_process(struct stage *stage, void *self, const void *view);
 int identity_handle_process_exit(struct stage *stage, void *self, const void *view);
 int identity_handle_thread(struct stage *stage, void *self, const void *view);
@@ -31,7 +31,7 @@ int identity_handle_image_data(struct stage *stage, void *self, const void *view
 int identity_handle_image_id(struct stage *stage, void *self, const void *view);
 int identity_handle_image_exit(struct stage *stage, void *self, const void *view);
 
-/* `part`: where the struct identity lies in the stage's state. */
+/* `part`: offset of the struct identity in the stage's state. */
 #define IDENTITY_HANDLERS(part)                                                                    \
 	{ WIRE_RECORD_process, identity_handle_process, part },                                    \
 		{ WIRE_RECORD_process_exit, identity_handle_process_exit, part },                  \

@@ -115,7 +115,7 @@ struct image *image_table_find_short_id(const struct image_table *table, uint64_
 	return image;
 }
 
-/* Without memory it is not found by it. */
+/* Out of memory: the image is merely not found by its file id. */
 static void add_file_id(struct image_table *table, struct image *image, const struct file_id *id)
 {
 	image->has_file_id = true;
@@ -133,7 +133,7 @@ static void add_file_id(struct image_table *table, struct image *image, const st
 	HASH_ADD(hh_short_id, table->by_short_id, short_id, sizeof(image->short_id), image);
 }
 
-/* An image is one content: what is told of it first stays. */
+/* An image is one content, so the first id stays; a different one is refused. */
 static void set_file_id(struct image_table *table, struct image *image, const char *text)
 {
 	struct file_id id;
@@ -171,7 +171,7 @@ void image_table_get_id(const struct image *image, struct wire_image_id *ret)
 		file_id_text(&image->file_id, ret->file_id);
 }
 
-/* Another image that has the same file id, or the same short form of it; NULL: there is none. */
+/* Another image with the same first `n_bytes` of the file id, or NULL. */
 static struct image *find_copy(const struct image_table *table, const struct image *image,
 			       size_t n_bytes)
 {
@@ -184,7 +184,7 @@ static struct image *find_copy(const struct image_table *table, const struct ima
 	return NULL;
 }
 
-/* A copy of the file, if there is one, takes the image's place in the ways back. */
+/* A copy of the file, if there is one, takes the image's place in both indexes. */
 static void remove_file_id(struct image_table *table, struct image *image)
 {
 	struct image *copy;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Files that may hold code of a JIT compiler, which writes to them through another mapping: a
- * memfd (.NET since version 7), or a file of /dev/shm. By their path alone nobody knows: a library
- * may lie there, too.
+ * Files that may hold code of a JIT compiler, written through another mapping: a memfd (.NET since
+ * version 7) or a file in /dev/shm. The path alone is no proof: a library may lie there, too.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What JIT compilers tell profilers of their code: jit-PID.dump (the Linux kernel's
- * tools/perf/Documentation/jitdump-specification.txt). It is mapped as a mark, holds no code that
- * runs there, and grows all the time: that makes no other file of it.
+ * jit-PID.dump, in which JIT compilers describe their code to profilers (the Linux kernel's
+ * tools/perf/Documentation/jitdump-specification.txt). It is mapped as a marker, contains no code
+ * that runs there, and grows all the time without becoming another image.
  */
 #pragma once
 

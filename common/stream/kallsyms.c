@@ -29,7 +29,7 @@ int kallsyms_add(struct kallsyms *kallsyms, const void *data, size_t size)
 	return 0;
 }
 
-/* 16 hexadecimal digits, as there are 100,000 lines: strtoull() is slower by a half. */
+/* Parses 16 hexadecimal digits. There are 100,000 lines, and strtoull() is slower by half. */
 static bool parse_address(const char *text, uint64_t *ret)
 {
 	*ret = 0;
@@ -83,10 +83,10 @@ static int compare(const void *a, const void *b)
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
-	return left->name < right->name ? -1 : left->name > right->name; /* as in the file */
+	return left->name < right->name ? -1 : left->name > right->name; /* file order */
 }
 
-/* It is, but for modules. */
+/* The file is sorted except for modules. */
 static bool is_sorted(const struct kallsyms *kallsyms)
 {
 	for (size_t i = 1; i < kallsyms->n; i++)
@@ -95,7 +95,7 @@ static bool is_sorted(const struct kallsyms *kallsyms)
 	return true;
 }
 
-/* Makes the text of the file: 0, -EBADMSG or -ENOMEM. */
+/* Decompresses the file into `text` if necessary. 0, -EBADMSG or -ENOMEM. */
 static int unfold(struct kallsyms *kallsyms)
 {
 	_cleanup_free_ char *file = take_pointer(kallsyms->file);
@@ -131,8 +131,8 @@ int kallsyms_finish(struct kallsyms *kallsyms)
 }
 
 /*
- * Nothing says where the last function ends. Of a BPF program, which is the last where a kernel has
- * no modules, all that may come behind it is told of by other means (PERF_RECORD_KSYMBOL).
+ * The file does not give the end of the last function. Where a kernel has no modules, a BPF program
+ * is last; code behind it is reported by PERF_RECORD_KSYMBOL, so a guessed size is safe.
  */
 static uint64_t size_of_last(const struct kernel_symbol *symbol)
 {
@@ -151,7 +151,7 @@ const struct kernel_symbol *kallsyms_find(const struct kallsyms *kallsyms, uint6
 			    : size_of_last(&kallsyms->list[low - 1]);
 	if (address - kallsyms->list[low - 1].address >= *ret_size)
 		return NULL;
-	/* Of several names of one address, the first in the file. */
+	/* Of several names for one address, take the first in the file. */
 	while (low > 1 && kallsyms->list[low - 2].address == kallsyms->list[low - 1].address)
 		low--;
 	return &kallsyms->list[low - 1];
@@ -166,7 +166,7 @@ static bool is_line_of(const char *line, size_t size, const char *name)
 	       !memcmp(line + size - name_size, name, name_size);
 }
 
-/* A line: whether the function before it, which is looked for, ends here, or one begins. */
+/* Looks for the function's line, then for the next higher address, where the function ends. */
 static void match(struct kallsyms_range *range, const char *line, size_t size)
 {
 	if (range->end)

@@ -8,13 +8,13 @@
 
 const struct mapping_table mapping_table_empty;
 
-/* The last answer of mapping_table_any(). */
+/* The cached result of mapping_table_any(). */
 struct mapping_lookup {
-	uint64_t question; /* 0: none was asked yet */
+	uint64_t question; /* 0: none yet */
 	bool is_yes;
 };
 
-/* Neither is changed while more than one table has it, but for the answer. */
+/* Shared chunks and indexes are immutable except for `answer`. */
 struct mapping_chunk {
 	uint32_t n_references;
 	uint32_t n; /* at least 1 */
@@ -32,14 +32,14 @@ struct mapping_index {
 	} list[];
 };
 
-/* A mapping, or the place behind the last one of a chunk. */
+/* A mapping, or the end of a chunk. */
 struct position {
 	size_t chunk, at;
 };
 
 enum {
-	CHUNKS_MADE_MAX = 4, /* of what is left of two, and three parts */
-	/* Chunks with fewer mappings are joined with their neighbour, so that there are few. */
+	CHUNKS_MADE_MAX = 4, /* of the rest of two chunks, and three parts */
+	/* Smaller chunks are merged with a neighbour, to keep their number low. */
 	CHUNK_SMALL = MAPPING_CHUNK_MAX / 4,
 };
 
@@ -182,9 +182,9 @@ bool mapping_table_any(const struct mapping_table *table, uint64_t question,
 	return index->answer.is_yes;
 }
 
-/* What a change puts in the place of one or more chunks. */
+/* Replaces one or more chunks. */
 struct change {
-	size_t first, last; /* chunks that go: from the one up to, not including, the other */
+	size_t first, last; /* the chunks [first, last) are removed */
 	struct mapping list[2 * MAPPING_CHUNK_MAX + 3 + CHUNK_SMALL];
 	size_t n;
 	struct mapping_chunk *made[CHUNKS_MADE_MAX];
@@ -197,7 +197,7 @@ static void take(struct change *change, const struct mapping *list, size_t n)
 	change->n += n;
 }
 
-/* 0 or -ENOMEM. Chunks of the same size, so that none is full at once again. */
+/* 0 or -ENOMEM. Splits evenly, so that no new chunk is full at once. */
 static int make_chunks(struct change *change)
 {
 	size_t n_chunks = (change->n + MAPPING_CHUNK_MAX - 1) / MAPPING_CHUNK_MAX, taken = 0;
@@ -224,7 +224,7 @@ static void put_chunk(struct mapping_index *index, struct mapping_chunk *chunk)
 	index->list[index->n++].chunk = chunk;
 }
 
-/* The index behind a change; NULL and 0: nothing is left. 0 or -ENOMEM. */
+/* Makes the index after a change; NULL if the table becomes empty. 0 or -ENOMEM. */
 static int make_index(const struct mapping_index *old, const struct change *change,
 		      struct mapping_index **ret)
 {
@@ -251,7 +251,7 @@ static int make_index(const struct mapping_index *old, const struct change *chan
 	return 0;
 }
 
-/* An index that nobody else has stays, if as many chunks come as go. */
+/* Changes an unshared index in place, if as many chunks are added as are removed. */
 static bool swap_chunks(struct mapping_table *table, const struct change *change)
 {
 	struct mapping_index *index = table->index;
@@ -304,7 +304,7 @@ static struct position find_position(const struct mapping_index *index, uint64_t
 
 	if (!index || (chunk == index->n && !chunk))
 		return (struct position){ 0, 0 };
-	if (chunk == index->n) /* behind all: in the last chunk */
+	if (chunk == index->n) /* behind all mappings: the end of the last chunk */
 		return (struct position){ chunk - 1, index->list[chunk - 1].chunk->n };
 	return (struct position){ chunk, find_in_chunk(index->list[chunk].chunk, address) };
 }
@@ -328,7 +328,7 @@ static void step(const struct mapping_index *index, struct position *position)
 	}
 }
 
-/* All that is left of the chunks that are touched, with `parts` in the middle. */
+/* Collects what remains of the touched chunks, with `parts` in the middle. */
 static void gather(struct change *change, const struct mapping_index *index, struct position first,
 		   struct position last, const struct mapping *parts, size_t n)
 {
@@ -350,11 +350,11 @@ static void gather(struct change *change, const struct mapping_index *index, str
 	take(change, chunk->list, chunk->n);
 }
 
-/* Puts a mapping, or nothing, in the place of what is from `start` up to, not including, `end`. */
+/* Replaces the range [start, end) by a mapping, or by nothing. */
 static int cover(struct mapping_table *table, uint64_t start, uint64_t end,
 		 const struct mapping *mapping)
 {
-	struct mapping parts[3]; /* what is left before it, itself, what is left behind it */
+	struct mapping parts[3]; /* the rest before the mapping, the mapping, the rest behind it */
 	struct position first = find_position(table->index, start), last = first;
 	const struct mapping *old, *final = NULL;
 	struct change change;

@@ -5,7 +5,7 @@
 
 #include "common/stream/process-table.h"
 
-/* All members have new versions: no two of them the same, nor one that anybody had before. */
+/* Gives all members of the address space new versions, none of which was ever used before. */
 static void refresh_version(struct process_table *table, struct address_space *space)
 {
 	space->version = table->n_versions + 1;
@@ -70,7 +70,7 @@ struct process *process_table_find(const struct process_table *table, uint64_t n
 	return process;
 }
 
-/* What a process begins with. 0 or -ENOMEM. */
+/* Sets up the initial mappings. 0 or -ENOMEM. */
 static int begin_space(struct process_table *table, struct process *process,
 		       const struct wire_process *record)
 {
@@ -182,7 +182,7 @@ int process_table_map(struct process_table *table, const struct wire_mapping *re
 	return 0;
 }
 
-/* The main thread's name is the process's; those of others are of no concern here. */
+/* The main thread's name is the process's; names of other threads are ignored. */
 void process_table_rename(struct process_table *table, const struct wire_thread *record)
 {
 	struct process *process = process_table_find(table, record->process);
@@ -199,7 +199,7 @@ void process_table_exit(struct process_table *table, const struct wire_process_e
 		forget(table, process);
 }
 
-/* Behind a call may be the next function, or nothing: a return address is looked up one before. */
+/* Looks up one byte before a return address: a call may be the last thing in its function. */
 static uint64_t lookup_address(const struct wire_frame *frame)
 {
 	return frame->address - !(frame->flags & WIRE_frame_flags_EXACT);

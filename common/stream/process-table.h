@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The processes of a stream and what each has mapped, kept from their records alone: nothing here
- * asks the system. Process 0 stands for the kernel, whose mapping everybody shares.
+ * The processes of a stream and their mappings, kept from records alone, without any look at the
+ * system. Process 0 stands for the kernel, whose mapping all processes share.
  */
 #pragma once
 
@@ -11,22 +11,21 @@
 #include "common/wire/wire.h"
 
 enum {
-	PROCESS_TABLE_MAX = 1 << 17, /* living at one time; more are refused */
+	PROCESS_TABLE_MAX = 1 << 17, /* alive at one time; more are refused */
 	/*
-	 * Bytes of all mappings. A source keeps below three quarters of it; where a stream does
-	 * not, whoever brings more loses all of his.
+	 * Bytes of all mappings. A source stays below three quarters of it; if a stream does not,
+	 * the process whose mapping exceeds it loses all of its mappings.
 	 */
 	PROCESS_TABLE_MAPPINGS_MAX = 128 << 20,
 };
 
-/* What processes have mapped that have one memory, as clone(2) makes it with CLONE_VM: mostly one.
- */
+/* The mappings of processes that share memory (clone(2), CLONE_VM): mostly one process. */
 struct address_space {
 	struct mapping_table mappings;
-	uint64_t version;   /* changes with them */
-	uint32_t n_members; /* that there ever were; each has a number below this */
-	uint32_t n_living;  /* of those */
-	bool is_over_limit; /* it has more mapped than is kept: nothing of it is known any more */
+	uint64_t version;   /* refreshed when the mappings or the members change */
+	uint32_t n_members; /* ever joined; each has a number below this */
+	uint32_t n_living;  /* still alive */
+	bool is_over_limit; /* more was mapped than is kept: all of it was dropped */
 };
 
 struct process {
@@ -37,62 +36,61 @@ struct process {
 	enum wire_origin origin;
 	uint64_t began; /* 0: not known */
 	char name[65];
-	struct address_space *space; /* NULL: nothing was ever mapped (the kernel's alone) */
-	uint32_t space_member;	     /* its number there */
-	struct cgroup *cgroup;	     /* NULL: the root, not known, or nobody takes the records in */
-	void *data;		     /* the stage's own; freed by the table's `forget` */
+	struct address_space *space; /* NULL: nothing was ever mapped (the kernel only) */
+	uint32_t space_member;	     /* its member number there */
+	struct cgroup *cgroup;	     /* NULL: root, unknown, or the stage ignores cgroup records */
+	void *data;		     /* owned by the stage; freed by the table's `forget` */
 };
 
 struct process_table {
 	struct process *by_number;
 	struct process kernel;
 	struct address_space kernel_space;
-	struct mapping_pool mappings; /* all tables' */
+	struct mapping_pool mappings; /* of all tables */
 	uint64_t n_versions;
 	uint64_t n_refused;				    /* processes and mappings */
-	void (*forget)(struct process *process, void *arg); /* before one goes; may be NULL */
+	void (*forget)(struct process *process, void *arg); /* before it is freed; may be NULL */
 	void *arg;
 };
 
 void process_table_deinit(struct process_table *table);
 
-/* Each takes the record of that name in. 0 or -ENOMEM; what is impossible is counted. */
+/* Each applies the record of that name. 0 or -ENOMEM; invalid records are counted. */
 int process_table_add(struct process_table *table, const struct wire_process *record);
 int process_table_map(struct process_table *table, const struct wire_mapping *record);
 int process_table_set_cgroup(struct process_table *table, const struct wire_cgroup *record);
 void process_table_rename(struct process_table *table, const struct wire_thread *record);
 void process_table_exit(struct process_table *table, const struct wire_process_exit *record);
 
-/* What a process has mapped. */
+/* The mappings of a process. */
 static inline const struct mapping_table *process_mappings(const struct process *process)
 {
 	return process->space ? &process->space->mappings : &mapping_table_empty;
 }
 
-/* Changes with that; no two processes ever have the same, but for those that never had anything: 0.
- */
+/* Identifies a state of a process's mappings; unique, but 0 for all without an address space. */
 static inline uint64_t process_version(const struct process *process)
 {
 	return process->space ? process->space->version + process->space_member : 0;
 }
 
-/* Whether it has lost what it has mapped as that was too much. */
+/* Whether the process's mappings were dropped because there were too many. */
 static inline bool process_is_over_limit(const struct process *process)
 {
 	return process->space && process->space->is_over_limit;
 }
 
-/* NULL: there is none of that number. */
+/* NULL: no such number. */
 struct process *process_table_find(const struct process_table *table, uint64_t number);
 
-/* The mapping of a frame of a process, or of the kernel; NULL: none holds it. */
+/* The mapping that contains a frame of a process or of the kernel, or NULL. */
 const struct mapping *process_table_mapping(const struct process_table *table,
 					    const struct process *process,
 					    const struct wire_frame *frame);
 
 /*
- * The place of a frame of a process (wire.def, "symbol"): false if no mapping holds it. One less
- * than the address is looked up unless that is exact: behind a call may be the next function.
+ * The location of a frame (wire.def, "symbol"); false: no mapping contains it. Looks up one byte
+ * before the address unless the frame is exact: another function may begin behind a call.
  */
 bool process_table_place(const struct process_table *table, const struct process *process,
 			 const struct wire_frame *frame, uint64_t *ret_image, uint64_t *ret_offset);

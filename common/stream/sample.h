@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a sample and the stack that takes its place have in common. */
+/* Fields that a sample and the stack made of it have in common. */
 #pragma once
 
 #include "common/wire/wire.h"
 
-/* All that is not about frames: those, and how they end, are the caller's to fill in. */
+/* Copies everything except frames and the end reason, which the caller fills in. */
 static inline struct wire_stack wire_stack_of_sample(const struct wire_sample *sample)
 {
 	return (struct wire_stack){

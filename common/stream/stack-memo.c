@@ -23,7 +23,7 @@ void stack_memo_deinit(struct stack_memo *memo)
 	*memo = (struct stack_memo){ 0 };
 }
 
-/* All bits of both, multiplied into all bits. */
+/* The 128-bit product folded to 64 bits, so that every input bit affects every output bit. */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
@@ -31,7 +31,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Two hashes that know nothing of each other, as one word alone is lost where a factor is 0. */
+/* Two independent hashes, because a product with a factor of 0 would lose a word in one of them. */
 struct stack_key stack_memo_key(const struct stack_memo *memo, const uint64_t *words, size_t n,
 				uint64_t state)
 {
@@ -60,7 +60,7 @@ uint64_t stack_memo_find(const struct stack_memo *memo, struct stack_key key)
 	return 0;
 }
 
-/* The newest comes first, and pushes the oldest out. */
+/* Inserts in front and evicts the oldest entry of the bucket. */
 void stack_memo_keep(struct stack_memo *memo, struct stack_key key, uint64_t value)
 {
 	struct stack_memo_entry *bucket = memo->buckets[key.bucket];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What was found out about a whole stack, for when it comes again: a cache of fixed size, by a hash
- * of 64 + STACK_MEMO_BITS bits with a seed of this process's own, so that nobody can make two
- * stacks that are taken for one.
+ * A cache of fixed size that maps a whole stack to a value which a stage derived from it. The key
+ * is a hash of 64 + STACK_MEMO_BITS bits, seeded at random in each process so that an attacker
+ * cannot construct two stacks with the same key.
  */
 #pragma once
 
@@ -15,11 +15,11 @@ enum {
 };
 
 struct stack_memo_entry {
-	uint64_t tag, value; /* value 0: nothing */
+	uint64_t tag, value; /* value 0: no entry */
 };
 
 struct stack_memo {
-	struct stack_memo_entry (*buckets)[STACK_MEMO_WAYS]; /* NULL: it remembers nothing */
+	struct stack_memo_entry (*buckets)[STACK_MEMO_WAYS]; /* NULL: not initialized */
 	uint64_t seeds[2];
 };
 
@@ -28,17 +28,17 @@ struct stack_key {
 	uint32_t bucket;
 };
 
-/* 0 or -errno (getrandom(2), no memory) */
+/* 0 or -errno (getrandom(2) failed, -ENOMEM) */
 int stack_memo_init(struct stack_memo *memo);
 void stack_memo_deinit(struct stack_memo *memo);
 
-/* What a stack depends on besides its own words, as one of them: a hash with the seed, too. */
+/* Hashes, with the seed, what a stack's value depends on besides the stack. */
 uint64_t stack_memo_state(const struct stack_memo *memo, const uint64_t *words, size_t n);
 
-/* `n` words that are the stack, and the state that it was met in. */
+/* The key of the `n` words of a stack, found in `state` (see stack_memo_state()). */
 struct stack_key stack_memo_key(const struct stack_memo *memo, const uint64_t *words, size_t n,
 				uint64_t state);
 
-/* What was kept for a key; 0: nothing, or it was pushed out. */
+/* The value of a key; 0: none, or it was evicted. */
 uint64_t stack_memo_find(const struct stack_memo *memo, struct stack_key key);
 void stack_memo_keep(struct stack_memo *memo, struct stack_key key, uint64_t value);

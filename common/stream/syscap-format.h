@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The layout of Sysprof's capture (its sysprof-capture-types.h): a header, then frames, each a
+ * The layout of Sysprof's capture format (sysprof-capture-types.h): a header, then frames, each a
  * multiple of 8 bytes and less than 64 KiB; packed, and here little-endian. Texts end with a zero
  * byte.
  */
@@ -13,31 +13,32 @@ enum {
 	SYSCAP_MAGIC = 0xFDCA975E,
 	SYSCAP_VERSION = 1,
 	SYSCAP_LITTLE_ENDIAN_BIT = 1 << 8,
-	SYSCAP_INDEX_MARK = 0x53504958, /* "XIPS" in padding2: this timestamp is an index */
+	SYSCAP_INDEX_MARK = 0x53504958, /* "XIPS" in padding2: this timestamp frame is an index */
 	SYSCAP_COUNTERS_A_GROUP = 8,
-	SYSCAP_ID_SIZE = 40, /* of metadata */
+	SYSCAP_ID_SIZE = 40, /* of a metadata id */
 };
 
-/* The metadata that stands last, and its value if nothing is missing. */
+/* The id of the last metadata frame, and its values: COMPLETE if nothing is missing. */
 #define SYSCAP_STATE_ID "stackpipe.state"
 #define SYSCAP_STATE_COMPLETE "complete"
 #define SYSCAP_STATE_INCOMPLETE "incomplete"
 
-/* Of the process that the frame is of: its allocations cannot be believed (wire.def, heap_lost). */
+/* A log message of the frame's process: its allocations cannot be trusted (wire.def, heap_lost). */
 #define SYSCAP_FORGED_ALLOCATIONS                                                                  \
 	"It wrote to the memory by which its allocations are told: none of them can be believed, " \
 	"from its beginning on"
 
-/* What is lost of allocations, as a message: for printf(3) and scanf(3) of uint64_t. */
+/* A log message about lost allocations, for printf(3) and scanf(3) of uint64_t. */
 #define SYSCAP_LOST_ALLOCATIONS "Lost %lu allocations (%lu bytes), %lu frees and %lu other calls"
 
 /*
- * Of several events: the metadata that tells of each; the message and the names of the mark in
- * front of a stack (TID, weight; of a wait TID and PID of who has ended it). Files, and their
- * lines: time, PID, TID, on and off the CPU, waits; since when a thread has a name; PID and control
- * group. And where in the source code places are: files, images (number, inode, build-id, path) and
- * the lines of each place, a file's number and the line in it, from the function to what is inlined
- * there.
+ * With several events: the metadata id of each; message and name of the mark before each stack (TID
+ * and weight; for a wait the TID and PID of its waker).
+ *
+ * Files and the fields of their lines. Times: time, PID, TID, time on and off the CPU, waits.
+ * Names: time since when, PID, TID, name. Cgroups: PID, path. Source lines: f: file number, path;
+ * i: image number, inode, build-id, path; p: image number, offset, then file number and line of the
+ * function and of each call inlined there.
  */
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"
@@ -82,12 +83,11 @@ struct __attribute__((packed)) syscap_file_header {
 	char capture_time[64];
 	uint64_t time;
 	uint64_t end_time;
-	uint64_t last_index; /* where the newest index frame is; 0: there is none, or an older
-				Sysprof */
+	uint64_t last_index; /* offset of the newest index frame; 0: none, or an older Sysprof */
 	char zero[120];
 	/*
-	 * Sysprof ignores it, and has zeros there. Of ours, the id of the metadata that the last
-	 * frame is: whoever reads a capture without that frame has one that was cut.
+	 * Zero in Sysprof's captures, and ignored by it. In ours, the id of the metadata frame that
+	 * ends the file: a capture without that frame was cut.
 	 */
 	char last_id[SYSCAP_ID_SIZE];
 };
@@ -118,7 +118,7 @@ struct __attribute__((packed)) syscap_sample_frame {
 struct __attribute__((packed)) syscap_allocation_frame {
 	struct syscap_frame frame;
 	uint64_t address;
-	int64_t size; /* 0: freed */
+	int64_t size; /* 0: a free */
 	int32_t tid;
 	uint16_t n_addresses, padding;
 	uint64_t addresses[];
@@ -144,7 +144,7 @@ struct __attribute__((packed)) syscap_chunk_frame {
 	char data[];
 };
 
-/* Its time is when it began. */
+/* frame.time is the beginning. */
 struct __attribute__((packed)) syscap_mark_frame {
 	struct syscap_frame frame;
 	int64_t duration;
@@ -193,14 +193,14 @@ struct __attribute__((packed)) syscap_fork_frame {
 	int32_t child_pid;
 };
 
-/* perf's PERF_CONTEXT_KERNEL and PERF_CONTEXT_USER: what follows is of the kernel, of user space */
+/* perf's PERF_CONTEXT_KERNEL and _USER: kernel or user addresses follow. */
 #define SYSCAP_CONTEXT_KERNEL ((uint64_t)-128)
 #define SYSCAP_CONTEXT_USER ((uint64_t)-512)
 
-/* Addresses from here on name an entry of a jitmap; Sysprof takes 32 bits of them. */
+/* Addresses from here on refer to jitmap entries; Sysprof uses 32 bits of them. */
 #define SYSCAP_JITMAP_MARK 0xE000000000000000ULL
 
-/* An entry of the file "__symbols__", which ends with one that is all zero; then come the texts. */
+/* An entry of the file "__symbols__". An all-zero entry ends the list; the texts follow it. */
 struct syscap_bundled_symbol {
 	uint64_t begin, end;
 	uint32_t pid, name, tag, padding; /* name, tag: offsets in that file, 0: none */
@@ -208,8 +208,8 @@ struct syscap_bundled_symbol {
 static_assert(sizeof(struct syscap_bundled_symbol) == 32, "Sysprof's bundled symbol");
 
 /*
- * What Sysprof does not tell apart gets a PID of its own from here on: a process whose PID was used
- * before. PID_MAX_LIMIT (linux/threads.h): real ones are below. Its name then ends with the real
- * one, " (pid 123)".
+ * PIDs from here on are made up: Sysprof identifies a process by PID alone, so one that reuses a
+ * PID gets a number above PID_MAX_LIMIT (linux/threads.h). Its name ends with the real PID: " (pid
+ * 123)".
  */
 enum { SYSCAP_PSEUDO_PID = 1 << 22 };

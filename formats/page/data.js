@@ -1,8 +1,8 @@
-/* Reads what html.c has written into a page: see there for the format. */
+/* Reads the profile that html.c wrote into a page; the format is described there. */
 
-const FORMAT = 3; /* which the C side calls PAGE_FORMAT */
+const FORMAT = 3; /* PAGE_FORMAT in html.c */
 
-/** A profile's kinds of functions, as the C side numbers them. */
+/** Kinds of functions: enum tree_function_kind. */
 const KIND = { USER: 0, KERNEL: 1, JIT: 2, CUT: 3, INLINED: 4 };
 
 class Numbers {
@@ -11,7 +11,7 @@ class Numbers {
 		this.at = at;
 	}
 
-	/** The next number in LEB128; those of more than 32 bits are rare, but there are some. */
+	/** The next LEB128 number. A few have more than 32 bits, so no bit operations. */
 	next() {
 		let value = 0, factor = 1, byte;
 		do {
@@ -53,8 +53,8 @@ function readNodes(numbers, n) {
 }
 
 /**
- * `nUnits`: in how many units each tells what it weighs; 0: all weigh the same. Where one may be several (`haveCounts`), each
- * tells how many it is. Where some are waits, each tells what for, and the thread that has ended it + 1.
+ * `nUnits`: weights of each sample (0: all equal). With `haveCounts`, a sample may stand for several;
+ * with `haveWaits`, it has the reason of a wait, and the waking thread + 1.
  */
 function readSamples(numbers, n, nUnits, haveWaits, haveCounts) {
 	const samples = {
@@ -80,7 +80,7 @@ function readSamples(numbers, n, nUnits, haveWaits, haveCounts) {
 	return samples;
 }
 
-/** What was alive of a heap, in intervals of the same length. */
+/** What was alive of a heap, in intervals of equal length. */
 function readTimeline(numbers, n) {
 	const bytes = new Float64Array(n), blocks = new Float64Array(n);
 	for (let i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ function readTimeline(numbers, n) {
 	return { bytes, blocks };
 }
 
-/** Moments of a heap, and what has changed since the one before: which samples, and what they have alive. */
+/** Moments of a heap: which samples changed since the last one, and what they have alive. */
 function readMoments(numbers, n) {
 	const moments = [];
 	for (let i = 0, time = 0; i < n; i++) {
@@ -107,14 +107,14 @@ function readMoments(numbers, n) {
 	return moments;
 }
 
-/** How many samples all are, or those of a list. */
+/** The number of all samples, or of those in a list. */
 function sampleCount(samples, list) {
 	if (!samples.count)
 		return list ? list.length : samples.n;
 	return list ? list.reduce((sum, i) => sum + samples.count[i], 0) : samples.count.reduce((sum, n) => sum + n, 0);
 }
 
-/** What each sample has alive at the last moment up to a time, which is told, too; at first, nothing. */
+/** What each sample has alive at the last moment up to a time, and that moment (0: none, nothing). */
 function aliveAt(profile, time, unit) {
 	const weights = new Float64Array(profile.samples.n);
 	let at = 0;
@@ -138,7 +138,7 @@ function readLosses(numbers, n) {
 	return losses;
 }
 
-/** What was counted of the machine: of each counter times and values. */
+/** Counters of the machine, each with times and values. */
 function readCounters(numbers, n, nValues, strings) {
 	const counters = [];
 	for (let i = 0; i < n; i++)
@@ -155,7 +155,7 @@ function readCounters(numbers, n, nValues, strings) {
 	return counters;
 }
 
-/** The machine's counters, and what was lost by when, as one of ours. */
+/** Appends the sum of losses as a counter of stackpipe. */
 function countersOf(header, counters, losses) {
 	if (!counters.length && !losses.length)
 		return counters;
@@ -170,7 +170,7 @@ function countersOf(header, counters, losses) {
 	return [...counters, { category: "stackpipe", name: "Lost Events", description: "so far", divisor: 1, times, values }];
 }
 
-/** What programs have told of themselves; `time` is when it was over. */
+/** Marks of programs and the scheduler; `time` is the end. */
 function readMarks(numbers, n, strings, processes) {
 	const marks = [];
 	for (let i = 0, time = 0; i < n; i++) {
@@ -183,7 +183,7 @@ function readMarks(numbers, n, strings, processes) {
 	return marks;
 }
 
-/** All of a profile, from its unpacked bytes. Times are microseconds since its beginning. */
+/** Reads a whole profile from its unpacked bytes. Times are microseconds since the start. */
 function readProfile(bytes) {
 	const size = new DataView(bytes.buffer).getUint32(0, true);
 	const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));

@@ -1,11 +1,11 @@
 /*
- * A flame graph on a canvas. Only what can be seen is drawn: the canvas is as large as its box, and
- * stays there while the box is scrolled.
+ * A flame graph on a canvas. Only visible nodes are drawn: the canvas has the size of its box, and
+ * stays in place while the box scrolls.
  */
 
 const ROW = 18, NARROWEST = 0.4, TEXT_FROM = 24;
 
-/** The same module has the same colour in all pages. */
+/** A module has the same colour in all pages. */
 function hashHue(text) {
 	let hash = 7;
 	for (let i = 0; i < text.length; i++)
@@ -21,7 +21,7 @@ function lightness() {
 	return isDark() ? 32 : 78;
 }
 
-/** Of a process, a thread: what is no function. */
+/** The colour of groups (processes, threads), which are not functions. */
 function groupColor() {
 	return `hsl(0 0% ${lightness()}%)`;
 }
@@ -39,7 +39,7 @@ function kindColor(kind, hue) {
 	return `hsl(${hue} ${kind === KIND.INLINED ? 35 : 60}% ${light}%)`;
 }
 
-/** Where a node is in its row, and what it looks like: that is all that drawing needs. */
+/** Lays out and draws a tree, and handles its mouse and keys. */
 class Graph {
 	/**
 	 * @param grows "down": callers above (icicle); "up": callers below (flame)
@@ -85,7 +85,7 @@ class Graph {
 		this.draw();
 	}
 
-	/** Rows below the root that are wide enough to be seen. */
+	/** The number of rows below the root that have a visible node. */
 	countRows(width) {
 		let deepest = 0;
 		const left = [[this.root, 0]];
@@ -95,14 +95,14 @@ class Graph {
 			deepest = Math.max(deepest, row);
 			for (const child of this.tree.childrenOf(node)) {
 				if (this.weight(child) < least)
-					break; /* the rest is smaller still */
+					break; /* children are sorted, so the rest is smaller */
 				left.push([child, row + 1]);
 			}
 		}
 		return deepest + 1;
 	}
 
-	/** What a node's width stands for: with something to compare with, both. */
+	/** The amount that a node's width stands for; in a comparison, the sum of both profiles. */
 	weight(node) {
 		return this.tree.total[node] + this.tree.baseTotal[node] * this.baseFactor();
 	}
@@ -130,13 +130,13 @@ class Graph {
 		this.draw();
 	}
 
-	/** Of a row, counted from the outermost: where it is on the canvas. */
+	/** The position of a row on the canvas; row 0 is the outermost. */
 	top(row) {
 		const all = Math.max(this.rows * ROW, this.box.clientHeight);
 		return (this.grows === "up" ? all - (row + 1) * ROW : row * ROW) - this.box.scrollTop;
 	}
 
-	/** Calls for every node that can be seen: (node, row, left, width). */
+	/** Calls visit(node, row, left, width) for every visible node. */
 	each(visit) {
 		const width = this.box.clientWidth;
 		this.ancestors.forEach((node, row) => visit(node, row, 0, width));
@@ -216,7 +216,7 @@ class Graph {
 		return changeColor(now + before ? (now - before) / (now + before) : 0);
 	}
 
-	/** null: nothing is there. */
+	/** null: no node is there. */
 	nodeAt(event) {
 		const bounds = this.canvas.getBoundingClientRect();
 		const x = event.clientX - bounds.left, y = event.clientY - bounds.top;
@@ -237,7 +237,7 @@ class Graph {
 		this.draw();
 	}
 
-	/** Keys: from the selected node to its neighbours. */
+	/** Keys move from the selected node to its neighbours. */
 	move(event) {
 		const outwards = this.grows === "up" ? "ArrowDown" : "ArrowUp";
 		const inwards = this.grows === "up" ? "ArrowUp" : "ArrowDown";
@@ -273,13 +273,13 @@ class Graph {
 	}
 }
 
-/** From -1, gone, to 1, new. */
+/** From -1 (gone) to 1 (new). */
 function changeColor(change) {
 	const light = isDark() ? 30 : 90, strength = Math.abs(change);
 	return `hsl(${change > 0 ? 0 : 220} ${Math.round(85 * strength)}% ${light + (isDark() ? 15 : -25) * strength}%)`;
 }
 
-/** As much of a text as there is room for. */
+/** The longest beginning of a text that fits. */
 function fit(context, text, width) {
 	if (text.length > 400)
 		text = text.slice(0, 400);

@@ -1,6 +1,6 @@
-/* What keys there are, and what colours and the reasons of stacks that are cut mean. */
+/* The help dialog and legends: keys, colours and end reasons. */
 
-/** [what it stands for, its colours] of what there is in the page. */
+/** [meaning, colours] of each kind of function in the page. */
 function legendOf(profile, hasBase) {
 	if (hasBase)
 		return [["more than before", [changeColor(0.8)]], ["less", [changeColor(-0.8)]], ["the same", [changeColor(0)]]];
@@ -28,7 +28,7 @@ function fillLegend(list, legend) {
 	}));
 }
 
-/** After another theme, too. */
+/** Also called after a change of theme. */
 function showLegends(profile, hasBase) {
 	const legend = legendOf(profile, hasBase);
 	fillLegend($("legend-line"), legend);

@@ -1,4 +1,4 @@
-/* A counter of the machine over time, above the samples and with the same scale. */
+/* A counter of the machine over time, above the samples and on the same time axis. */
 
 class Lane {
 	constructor(canvas, select, profile, timeline) {
@@ -17,7 +17,7 @@ class Lane {
 		return this.profile.counters[Number(this.select.value)];
 	}
 
-	/** What it had at most, at a place in the canvas and at all: for those who cannot see it, too. */
+	/** Draws the counter. The label has its maximum, also for screen readers. */
 	draw() {
 		if (this.canvas.hidden)
 			return;
@@ -42,7 +42,7 @@ class Lane {
 		this.canvas.title = `at most ${lanePrecision(most)} (${description})`;
 	}
 
-	/** The last value before a moment. */
+	/** Shows the last value before the pointer's time. */
 	tell(event) {
 		const { times, values, description, name } = this.counter(), at = this.timeline.timeAt(event);
 		let i = times.length - 1;

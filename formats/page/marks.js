@@ -1,4 +1,4 @@
-/* Marks over time, below the samples and with the same scale: a row for each CPU, each kind of mark. */
+/* Marks over time, below the samples and on the same time axis: a row for each CPU and kind of mark. */
 
 const MARK_ROW = 13, MARK_ROWS = 16, MARK_NARROWEST = 1.5, MARK_STEP = 0.5;
 const byName = new Intl.Collator("en", { numeric: true });
@@ -14,7 +14,7 @@ class Marks {
 		new ResizeObserver(() => this.draw()).observe(canvas);
 	}
 
-	/** Those of one name in a row each, in the order of their names; what has no row left is in the last one. */
+	/** One row for each name, sorted by name; the last row has all further names. */
 	arrange() {
 		const found = new Map();
 		for (const mark of this.profile.marks) {
@@ -44,7 +44,7 @@ class Marks {
 		this.rows.forEach((row, i) => this.drawRow(context, row, i * MARK_ROW, width));
 	}
 
-	/** In the colour of its process; the row's name stands on top. What another of its colour covers is not drawn again. */
+	/** Draws marks in the colour of their process, and the name on top. Skips marks that add no pixel of another colour. */
 	drawRow(context, { name, marks }, top, width) {
 		const style = getComputedStyle(document.documentElement), light = isDark() ? 45 : 65;
 		const colours = new Map([[null, style.getPropertyValue("--mark")]]);
@@ -68,7 +68,7 @@ class Marks {
 		context.fillText(name, 3, top + MARK_ROW / 2);
 	}
 
-	/** The last mark of the row that is under the pointer, or within a few pixels of it. */
+	/** Describes the row's last mark under the pointer, or within a few pixels of it. */
 	tell(event) {
 		const bounds = this.canvas.getBoundingClientRect();
 		const row = this.rows[Math.floor((event.clientY - bounds.top) / MARK_ROW)];

@@ -1,18 +1,18 @@
-/* What is shown, and what the controls and keys change of it. */
+/* The state of the page, and what controls and keys change. */
 
 const $ = id => document.getElementById(id);
 const OPTIONS_SHOWN = 300;
 
 const page = {
 	profile: null, /* see data.js */
-	base: null,    /* another one, to compare with */
+	base: null,    /* the profile to compare with */
 	view: "flame",
 	selection: null, /* { from, to, threads } */
 	tree: null,
 	counts: null,  /* of functions */
-	matches: null, /* of functions: 1 where the search matches; null: nothing is searched for */
-	history: [],   /* roots that were zoomed into before */
-	subject: null, /* the function of the sandwich */
+	matches: null, /* by function: 1 if the search matches it; null: no search */
+	history: [],   /* previous roots of the zoom */
+	subject: null, /* the function of the sandwich view */
 };
 
 const graphs = {};
@@ -26,7 +26,7 @@ function threadMask() {
 		(cgroup === "" || (profile.processes[each.process].cgroup || "/") === cgroup) && (process === "" || profile.processes[each.process].name === process) && (thread === "" || String(i) === thread) ? 1 : 0);
 }
 
-/** The functions of two profiles in one list, and where those of each are in it. */
+/** Joins the functions of two profiles in one list; `map` leads from functions of `base` to it. */
 function joinFunctions(profile, base) {
 	const joined = { name: [...profile.functions.name], module: [...profile.functions.module], kind: [...profile.functions.kind] };
 	const key = (functions, i) => JSON.stringify([functions.name[i], functions.module[i].replace(/.*\//, ""), functions.kind[i]]);
@@ -44,14 +44,14 @@ function joinFunctions(profile, base) {
 	return { joined, map };
 }
 
-/** Of a heap a range compares what is alive at its end with what was at its beginning. */
+/** For a range of a heap: compares what was alive at its end with what was alive at its beginning. */
 function makeRangeTree() {
 	const { profile, selection } = page, groupBy = GROUPS[$("group").value];
 	const tree = new Tree(profile.functions, []), map = profile.functions.name.map((_, i) => i);
 	const before = aliveAt(profile, selection.range[0], aliveUnit()), now = aliveAt(profile, selection.range[1], aliveUnit());
 	addSamples(tree, profile, { ...selection, weights: now.weights }, groupBy, map, to => to.self, false);
 	addSamples(tree, profile, { ...selection, weights: before.weights }, groupBy, map, to => to.base, false);
-	selection.range = [before.at, now.at]; /* those that are known */
+	selection.range = [before.at, now.at]; /* the nearest recorded moments */
 	return tree.finish();
 }
 
@@ -67,7 +67,7 @@ function makeTree() {
 	return tree.finish();
 }
 
-/** How the counts of the other profile are made comparable. */
+/** How counts of the other profile are scaled, compared and written. */
 function comparison(tree) {
 	const isShare = !page.selection.range && $("normalised").checked;
 	const all = tree.total[0] || 1, baseAll = tree.baseTotal[0] || 1;
@@ -81,7 +81,7 @@ function comparison(tree) {
 	};
 }
 
-/** After another selection, group or profile: everything is counted anew. */
+/** Recounts everything after a change of selection, grouping or profile. */
 function refresh() {
 	page.selection = { from: -1, to: Infinity, threads: threadMask(), unit: Number($("unit").value) };
 	if (timeline.range && page.profile.header.heap)
@@ -167,7 +167,7 @@ function tellCounts() {
 	$("warning").hidden = !warnings.length;
 }
 
-/** Why the others are not, each with its explanation. */
+/** Lists the end reasons of stacks that are not complete, each with an explanation. */
 function tellCut(header) {
 	const cut = Object.entries(header.ends).filter(([end]) => end !== "complete");
 	cut.forEach(([end, n], i) => {
@@ -178,7 +178,7 @@ function tellCut(header) {
 	});
 }
 
-/** A count of what is counted. */
+/** A number of the current unit as text. */
 function shown(n) {
 	const { unit: i, range } = page.selection, { times } = page.profile.header;
 	return !range && i >= 0 && times && times[i] ? duration(n) : number(n);
@@ -192,19 +192,19 @@ function amount(n) {
 	return `${shown(n)} ${unit()}`;
 }
 
-/** What is counted. */
+/** The name of the current unit. */
 function unit() {
 	if (page.selection.range)
 		return `${aliveUnit()} alive`;
 	return page.selection.unit >= 0 ? page.profile.header.units[page.selection.unit] : "samples";
 }
 
-/** Of what is alive at any time: in what the rest is counted, too. */
+/** The unit for what is alive at a time: that of the current view. */
 function aliveUnit() {
 	return page.profile.header.units[page.selection.unit].startsWith("blocks") ? "blocks" : "bytes";
 }
 
-/** One line on a node, for everybody: those who cannot see the graph, too. */
+/** Describes a node in one line, also for screen readers. */
 function describe(graph, node) {
 	const { tree } = graph, fn = tree.function[node];
 	const all = page.tree.total[0];
@@ -218,7 +218,7 @@ function describe(graph, node) {
 	return text;
 }
 
-/* ---- what people do ---- */
+/* ---- user actions ---- */
 
 function setView(view) {
 	page.view = view;
@@ -269,7 +269,7 @@ function reset() {
 	refresh();
 }
 
-/** The functions that match, and their share: a sample counts once, whatever matches in it. */
+/** Finds matching functions and their share: a sample counts once, even with several matches. */
 function search() {
 	const text = $("search").value;
 	let pattern = null;
@@ -287,7 +287,7 @@ function search() {
 		$("matched").textContent = "";
 }
 
-/** The matches in the order of the graph, outermost first; then around. */
+/** Steps to the next match in the order of the graph, the outermost first, and wraps around. */
 function stepMatch(step) {
 	if (!page.matches || $("graph").hidden)
 		return;
@@ -318,7 +318,7 @@ function setTheme(theme) {
 	try {
 		localStorage.setItem("stackpipe-theme", theme);
 	} catch {
-		/* a page from a file may not be allowed to keep it */
+		/* storage may be forbidden for a page from a file */
 	}
 	for (const graph of Object.values(graphs))
 		graph.draw();
@@ -346,7 +346,7 @@ function fillOptions(element, options) {
 	element.replaceChildren(...options.slice(0, OPTIONS_SHOWN).map(([value, text]) => new Option(text, value)));
 }
 
-/** Those with the most samples first. */
+/** Sorts by number of samples, largest first. */
 function byCount(keyOf) {
 	const { samples } = page.profile, counts = new Map();
 	for (let i = 0; i < samples.n; i++) {
@@ -357,7 +357,7 @@ function byCount(keyOf) {
 	return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
-/** Shown only where there are several. */
+/** Shown only if there are several. */
 function fillCgroups() {
 	const { threads, processes } = page.profile;
 	const counts = byCount(i => processes[threads[i].process].cgroup || "/");
@@ -376,7 +376,7 @@ function fillThreads() {
 		.map(([i, n]) => [String(i), `${threads[i].name} ${threads[i].tid} (${number(n)})`])]);
 }
 
-/** Whether there is something to compare with now; what is there stays if there is not. */
+/** Reads a profile to compare with. On failure, the previous one stays, and the result is false. */
 async function readBase(data, name) {
 	try {
 		page.base = readProfile(await unpack(data));
@@ -411,7 +411,7 @@ const KEYS = {
 	Escape: reset,
 };
 
-/** Escape in a field: an end of what it does, too. */
+/** Escape in a field clears the search, then leaves the field. */
 function leave(field) {
 	if (field === $("search") && field.value !== "") {
 		field.value = "";
@@ -460,7 +460,7 @@ function listen() {
 	$("controls").addEventListener("submit", event => event.preventDefault());
 	document.addEventListener("keydown", event => {
 		if (event.ctrlKey || event.altKey || event.metaKey || ($("help").open && event.key !== "?"))
-			return; /* Escape is the dialog's own */
+			return; /* the dialog handles Escape itself */
 		if (event.target.matches("input, select")) {
 			if (event.key === "Escape")
 				leave(event.target);
@@ -473,13 +473,13 @@ function listen() {
 	});
 }
 
-/** What can be counted: samples, and what they weigh; of a heap its amounts alone. */
+/** Fills in the units: samples and weights; for a heap or several events only weights. */
 function fillUnits() {
 	const { header } = page.profile, names = header.heap || header.several ? [] : [["samples", -1]];
 	header.units.forEach((name, i) => names.push([name, i]));
 	$("unit").replaceChildren(...names.map(([name, i]) => new Option(name, i)));
 	$("unit-label").hidden = names.length < 2;
-	/* Whoever records waits wants to know where all the time goes. */
+	/* With waits, wall-clock time is the most useful default. */
 	const wall = names.find(([name]) => name === "wall-clock");
 	if (wall)
 		$("unit").value = wall[1];

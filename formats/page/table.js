@@ -2,12 +2,12 @@
 
 const ROWS_SHOWN = 500;
 
-/** Numbers as people read them. */
+/** Whole numbers with separators. */
 function number(n) {
 	return Math.round(n).toLocaleString("en");
 }
 
-/** Nanoseconds, for people. */
+/** Nanoseconds in a readable unit. */
 function duration(ns) {
 	for (const [unit, factor] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
 		if (ns >= factor)
@@ -27,14 +27,14 @@ function signedNumber(n) {
 	return `${n >= 0 ? "+" : "−"}${number(Math.abs(n))}`;
 }
 
-/** What a function is called in the table and in words. */
+/** The name of a function in the table and in descriptions. */
 function nameOf(functions, fn) {
 	const mark = { [KIND.KERNEL]: " [kernel]", [KIND.INLINED]: " (inlined)", [KIND.JIT]: " [JIT]" };
 	return functions.name[fn] + (mark[functions.kind[fn]] || "");
 }
 
 class Table {
-	/** @param open called with the function whose callers and callees are wanted */
+	/** @param open called with the function whose callers and callees are to be shown */
 	constructor(element, open) {
 		this.element = element;
 		this.body = element.tBodies[0];
@@ -56,7 +56,7 @@ class Table {
 		this.show(this.tree, this.counts, this.matches, this.compare);
 	}
 
-	/** Functions that match, if anything is searched for. */
+	/** Shows all functions, or those that match the search. */
 	show(tree, counts, matches, compare) {
 		Object.assign(this, { tree, counts, matches, compare });
 		const all = tree.total[0];

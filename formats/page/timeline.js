@@ -1,17 +1,17 @@
-/* Samples over time, where losses were, and the range that is selected. */
+/* Samples over time, losses, and the selected range. */
 
-const SAMPLES_A_COLUMN = 8; /* on average; with fewer there would be gaps that mean nothing */
+const SAMPLES_A_COLUMN = 8; /* on average; with fewer, meaningless gaps would appear */
 
-const SCALE_GAP = 80; /* pixels between two numbers, at least */
+const SCALE_GAP = 80; /* least distance of two numbers, in pixels */
 
-/** 1, 2 or 5 times a power of ten: the least that is not less. */
+/** The least of 1, 2 or 5 times a power of ten that is not below `least`. */
 function niceStep(least) {
 	const power = 10 ** Math.floor(Math.log10(least));
 	return power * [1, 2, 5, 10].find(each => each * power >= least);
 }
 
 class Timeline {
-	/** @param changed called with (from, to), or with nulls for all of the time */
+	/** @param changed called with the new range [from, to]; null: all of the time */
 	constructor(canvas, profile, changed) {
 		this.canvas = canvas;
 		this.profile = profile;
@@ -26,7 +26,7 @@ class Timeline {
 		new ResizeObserver(() => this.show(this.threads, this.unit)).observe(canvas);
 	}
 
-	/** Of the threads that are not filtered out, in a unit; negative: samples. */
+	/** Shows the selected threads in a unit; negative: samples. */
 	show(threads, unit) {
 		const width = this.canvas.clientWidth;
 		this.threads = threads;
@@ -43,7 +43,7 @@ class Timeline {
 		this.draw();
 	}
 
-	/** What each column has; a wait has its share in each that it lasts through. */
+	/** The sum of each column. A wait is divided among all columns that it spans. */
 	spread(columns, weights) {
 		const { samples } = this.profile, change = new Float64Array(columns + 1);
 		const columnAt = time => Math.min(columns - 1, Math.max(0, Math.floor(time / this.end * columns)));
@@ -59,7 +59,7 @@ class Timeline {
 		return Float64Array.from(change.subarray(0, columns), each => Math.max(0, sum += each));
 	}
 
-	/** What was alive. */
+	/** Shows the bytes alive. */
 	showHeap() {
 		const { header, timeline } = this.profile;
 		const n = Math.max(1, Math.min(this.canvas.clientWidth, timeline.bytes.length));
@@ -82,7 +82,7 @@ class Timeline {
 		context.setTransform(scale, 0, 0, scale, 0, 0);
 		const most = this.columns.reduce((a, b) => Math.max(a, b), 1), wide = width / this.columns.length;
 		context.fillStyle = style.getPropertyValue("--faint");
-		this.columns.forEach((n, i) => { /* whole pixels: between others there would be stripes */
+		this.columns.forEach((n, i) => { /* whole pixels: fractions would make stripes */
 			const left = Math.floor(i * wide), right = Math.ceil((i + 1) * wide);
 			context.fillRect(left, height - n / most * height, right - left, n / most * height);
 		});
@@ -99,7 +99,7 @@ class Timeline {
 		context.globalAlpha = 1;
 	}
 
-	/** Seconds from the left, and what the highest column stands for. */
+	/** Draws the time axis in seconds, and the value of the highest column. */
 	drawScale(context, width, height, most, style) {
 		const seconds = this.end / 1e6, step = niceStep(seconds * SCALE_GAP / width);
 		context.font = "10px system-ui, sans-serif";
@@ -121,7 +121,7 @@ class Timeline {
 		write(this.tellMost(most), 3, 1);
 	}
 
-	/** What is in the highest column, of a time that is as wide as that. */
+	/** The value of the highest column, for a column's width of time. */
 	tellMost(most) {
 		const { header } = this.profile, each = this.end / this.columns.length;
 		if (this.profile.timeline)
@@ -142,12 +142,12 @@ class Timeline {
 		return (event.clientX - bounds.left) / bounds.width * this.end;
 	}
 
-	/** Of a heap that has changed too much no moments are known. */
+	/** There are no moments for a heap with too many changes. */
 	canSelect() {
 		return !this.profile.timeline || this.profile.moments.length > 0;
 	}
 
-	/** Drags until the button is released, wherever that is. */
+	/** Drags until the button is released, even outside the canvas. */
 	begin(event) {
 		if (!this.canSelect())
 			return;
@@ -167,7 +167,7 @@ class Timeline {
 		window.addEventListener("mouseup", release, { once: true });
 	}
 
-	/** Arrows move the range by a half of it; without one they make one of a tenth. */
+	/** Arrow keys move the range by half its length; without a range, they select a tenth. */
 	move(event) {
 		const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
 		if (!direction || !this.canSelect())

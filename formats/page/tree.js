@@ -1,6 +1,6 @@
 /*
- * Trees of functions with counts: what the graphs show. Nodes are numbered so that each comes behind
- * its parent; node 0 is above all. A node is a function, or (below 0) a group of samples.
+ * Trees of functions with counts, for the graphs. Each node has a larger number than its parent;
+ * node 0 is the root. A node is a function, or (negative) a group of samples.
  */
 
 class Tree {
@@ -11,11 +11,11 @@ class Tree {
 		this.parent = [0];
 		this.function = [-1];
 		this.self = [0];
-		this.base = [0]; /* of the profile that this one is compared with */
+		this.base = [0]; /* counts of the profile to compare with */
 		this.index = new Map();
 	}
 
-	/** A node that is not there yet. */
+	/** Adds a new node. */
 	add(parent, fn) {
 		this.parent.push(parent);
 		this.function.push(fn);
@@ -24,7 +24,7 @@ class Tree {
 		return this.parent.length - 1;
 	}
 
-	/** The child of a node that is a function or group; a new one if need be. */
+	/** The child of a node for a function or group, added if it is new. */
 	child(parent, fn) {
 		const key = parent * 0x4000000 + (fn + 0x1000000);
 		let node = this.index.get(key);
@@ -35,7 +35,7 @@ class Tree {
 		return node;
 	}
 
-	/** All counts are in: sums them up, and lists the children of each node, the largest first. */
+	/** Once all counts are in: sums them up, and sorts the children of each node, the largest first. */
 	finish() {
 		const n = this.parent.length;
 		this.index = null;
@@ -79,7 +79,7 @@ class Tree {
 		return depth;
 	}
 
-	/** Nodes from the outermost; `enter` returns false where it has seen enough. */
+	/** Visits nodes, the outermost first; `enter` returns false to skip a node's children. */
 	walk(enter, leave = () => {}) {
 		const stack = [0];
 		while (stack.length) {
@@ -97,7 +97,7 @@ class Tree {
 	}
 }
 
-/** How samples are put together: by what the group of a thread is called. */
+/** Groupings of samples: the name of a thread's group. */
 const GROUPS = {
 	none: () => null,
 	process: (profile, thread) => profile.processes[thread.process].name,
@@ -105,7 +105,7 @@ const GROUPS = {
 	cgroup: (profile, thread) => profile.processes[thread.process].cgroup || "/",
 };
 
-/** The groups of threads, by number: of each the label's place among the tree's, -1 for none. */
+/** The group of each thread, as an index of the tree's labels; -1: none. */
 function groupThreads(tree, profile, groupBy) {
 	const known = new Map(tree.labels.map((label, i) => [label, i]));
 	return Int32Array.from(profile.threads, thread => {
@@ -120,13 +120,13 @@ function groupThreads(tree, profile, groupBy) {
 	});
 }
 
-/** When a sample began, in microseconds: a wait is told at its end. */
+/** When a sample began, in microseconds: the time of a wait is its end. */
 function beginOf(profile, i) {
 	const { samples, header } = profile;
 	return header.waits >= 0 ? samples.time[i] - samples.weights[header.waits][i] / 1e3 : samples.time[i];
 }
 
-/** What each sample counts, null: 1. Of a wait, as much as is within the selection. */
+/** The amount of each sample; null: 1 each. Of a wait, only the part within the selection counts. */
 function amountsOf(profile, selection) {
 	const { samples, header } = profile, { from, to, unit } = selection;
 	const weights = selection.weights || (unit >= 0 ? samples.weights[unit] : samples.count);
@@ -138,7 +138,7 @@ function amountsOf(profile, selection) {
 	});
 }
 
-/** Samples that are selected, group by group: { list, ends } with the end of each group (from -1 on). */
+/** Sorts the selected samples by group: { list, ends }, with the end of each group (from -1 on). */
 function sortByGroup(profile, selection, amounts, groupOf, nGroups) {
 	const { samples } = profile, ends = new Uint32Array(nGroups + 1);
 	const isSelected = i => selection.threads[samples.thread[i]] && (!amounts || !profile.header.several || amounts[i])
@@ -160,8 +160,8 @@ function sortByGroup(profile, selection, amounts, groupOf, nGroups) {
 }
 
 /**
- * Adds the samples that are selected to a tree, or what they weigh: how many they are. `map` leads
- * from the profile's functions to the tree's; `isAlone`: nobody else has added anything, so that no node is there already.
+ * Adds the selected samples, or their weights, to a tree. Returns their number. `map` leads from
+ * the profile's functions to the tree's. `isAlone`: the tree was empty, so every node is new.
  */
 function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 	const { samples, nodes } = profile, groupOf = groupThreads(tree, profile, groupBy);
@@ -194,7 +194,7 @@ function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
 	return sampleCount(samples, list);
 }
 
-/** Share of all samples whose stack has a matching function: none is counted twice. */
+/** The share of samples with a matching function in the stack; each counts once. */
 function matchedShare(tree, matches) {
 	let n = 0;
 	tree.walk(node => {
@@ -207,7 +207,7 @@ function matchedShare(tree, matches) {
 	return tree.total[0] ? n / tree.total[0] : 0;
 }
 
-/** Counts of each function: in total, a sample counts once however often the function is in it. */
+/** Counts of each function. In `total`, a sample counts once, even if the function recurs. */
 function countFunctions(tree) {
 	const n = tree.functions.name.length;
 	const counts = { self: new Float64Array(n), total: new Float64Array(n), base: new Float64Array(n), baseTotal: new Float64Array(n) };
@@ -242,7 +242,7 @@ function occurrences(tree, fn) {
 	return found;
 }
 
-/** Whom a function calls, wherever it was called from. */
+/** The callees of a function, summed over all of its occurrences. */
 function calleesTree(tree, fn) {
 	const callees = new Tree(tree.functions, tree.labels);
 	const left = occurrences(tree, fn).map(node => [node, callees.child(0, fn)]);
@@ -256,7 +256,7 @@ function calleesTree(tree, fn) {
 	return callees.finish();
 }
 
-/** Who calls a function: its callers are its children here. */
+/** The callers of a function: here they are its children. */
 function callersTree(tree, fn) {
 	const callers = new Tree(tree.functions, tree.labels);
 	for (const node of occurrences(tree, fn)) {

@@ -1,8 +1,8 @@
-/* What the threads that are selected have waited for, and who has ended that. */
+/* The reasons and wakers of the selected threads' waits. */
 
 const WAIT_ROWS = 12;
 
-/** What a count of waits is of: { reasons, wakers }, each [[text, amount], …], the most first. */
+/** Sums waits: { reasons, wakers }, each [[text, amount], …], the largest first. */
 function countWaits(profile, selection) {
 	const { samples, header, threads } = profile, amounts = amountsOf(profile, selection);
 	const reasons = new Map(), wakers = new Map();
@@ -28,7 +28,7 @@ function fillWaits(list, counts, all) {
 	list.parentElement.hidden = !counts.length;
 }
 
-/** Shown where waits alone are counted. */
+/** Shown only if the unit is waits. */
 function showWaits(profile, selection) {
 	const isShown = profile.header.waits >= 0 && selection.unit === profile.header.waits;
 	$("waits").hidden = !isShown;

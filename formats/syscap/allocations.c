@@ -49,7 +49,7 @@ const uint64_t *heap_allocations_stack(const struct heap_allocations *allocation
 	return *ret_n ? allocations->addresses + allocations->stacks[number].first : NULL;
 }
 
-/* The place of a thread's released block. 0; -ENOSPC: there are too many threads; -ENOMEM. */
+/* The entry of a thread's released block. 0; -ENOSPC: too many threads; -ENOMEM. */
 static int find_released(struct heap_allocations *allocations, uint64_t process, uint32_t tid,
 			 struct heap_event **ret)
 {
@@ -78,7 +78,7 @@ int heap_allocations_take(struct heap_allocations *allocations, uint64_t process
 
 	*ret_freed = (struct heap_event){ 0 };
 	*ret_is_due = event->kind != HEAP_EVENT_RELEASED && event->kind != HEAP_EVENT_RESTORED;
-	if (r == -ENOSPC) { /* then a realloc that fails looks like a free */
+	if (r == -ENOSPC) { /* then a failed realloc looks like a free */
 		*ret_is_due |= event->kind == HEAP_EVENT_RELEASED;
 		return 0;
 	}

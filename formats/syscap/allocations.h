@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * For a format that writes each allocation with its whole stack: the addresses of stacks by their
- * numbers, and blocks that realloc(3) has released until it is known whether it has failed.
+ * For formats that write each allocation with its whole stack: keeps the addresses of stacks by
+ * number, and the blocks that realloc(3) has released until its outcome is known.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct heap_allocations {
 	uint64_t *addresses;
 	size_t n_addresses;
 	struct pair_map released;  /* (process, tid) → index of `blocks` */
-	struct heap_event *blocks; /* that were released; kind 0: none */
+	struct heap_event *blocks; /* released blocks; kind 0: none */
 	size_t n_blocks;
 	uint64_t n_refused;
 };
@@ -35,17 +35,17 @@ struct heap_allocations {
 void heap_allocations_init(struct heap_allocations *allocations);
 void heap_allocations_deinit(struct heap_allocations *allocations);
 
-/* 0 or -ENOMEM; beyond the limits a stack has no addresses. */
+/* Keeps the addresses of a stack; beyond the limits it has none. 0 or -ENOMEM. */
 int heap_allocations_add_stack(struct heap_allocations *allocations, uint32_t number,
 			       const uint64_t *addresses, size_t n);
 
-/* Those of a stack; it may have none. */
+/* The addresses of a stack; there may be none. */
 const uint64_t *heap_allocations_stack(const struct heap_allocations *allocations, uint32_t number,
 				       size_t *ret_n);
 
 /*
- * Whether an event is to be written now; `ret_freed` is the free of a block that the same thread
- * has released before it, at its own time; address 0: none. 0 or -ENOMEM.
+ * Decides whether an event is written now (`ret_is_due`). `ret_freed` is a block that the same
+ * thread released before, freed at the time of that release; address 0: none. 0 or -ENOMEM.
  */
 int heap_allocations_take(struct heap_allocations *allocations, uint64_t process,
 			  const struct heap_event *event, struct heap_event *ret_freed,

@@ -6,7 +6,7 @@
 
 enum { LINE_SIZE = 128 };
 
-/* What the mark of a stack is called. */
+/* The name of a stack's mark. */
 static const char *mark_name(const struct event_info *event, const struct wire_stack *stack)
 {
 	if (event->kind != WIRE_event_kind_OFF_CPU)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a Sysprof capture has of several events, in a form that Sysprof shows and capture-source
- * reads back: a stack of another event than the first has "[EVENT]" as its outermost frame, and a
- * mark in front of it that tells what it weighs; the events themselves are metadata.
+ * How a Sysprof capture represents several events, so that Sysprof shows them and capture-source
+ * reads them back. Stacks of all events but the first have "[EVENT]" as their outermost frame, and
+ * are preceded by a mark with their weight. The events themselves are metadata.
  */
 #pragma once
 
 #include "formats/syscap/frames.h"
 #include "profile/events.h"
 
-/* A thread, by the numbers of the capture; `tid` 0: not known. */
+/* A thread by the capture's numbers; `tid` 0: not known. */
 struct syscap_thread {
 	int32_t pid, tid;
 };
 
-/* The mark of a stack of the thread `when.pid` and `tid`: 0 or -errno of the output. */
+/* Writes the mark of a stack of thread (`when.pid`, `tid`). 0 or -errno of the output. */
 int syscap_put_event_mark(struct syscap *syscap, struct syscap_time when, int32_t tid,
 			  struct syscap_thread waker, const struct events *events,
 			  const struct wire_stack *stack);

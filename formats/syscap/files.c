@@ -16,7 +16,7 @@ void syscap_files_deinit(struct syscap_files *files)
 	free(files->gathered);
 }
 
-/* Pieces of one file must not go back in time: Sysprof sorts everything by it. */
+/* Pieces must not go back in time, because Sysprof sorts all frames by time. */
 int syscap_files_put_piece(struct syscap_files *files, const char *path, uint64_t time,
 			   const void *data, size_t size, int is_last)
 {
@@ -28,7 +28,7 @@ int syscap_files_put_piece(struct syscap_files *files, const char *path, uint64_
 	return syscap_put_chunk(files->syscap, when, path, data, size, is_last);
 }
 
-/* Of a file's name, without ".gz". */
+/* The length of a file's name without ".gz". */
 static size_t name_size(const char *name)
 {
 	size_t size = strnlen(name, 250);
@@ -36,7 +36,7 @@ static size_t name_size(const char *name)
 	return size > 3 && !strcmp(name + size - 3, ".gz") ? size - 3 : size;
 }
 
-/* What is compressed, in as many pieces as it takes. */
+/* Writes compressed data in as many pieces as necessary. */
 static int put_compressed(struct syscap_files *files, const char *name, uint64_t time,
 			  const char *data, size_t size, int is_last)
 {
@@ -65,14 +65,14 @@ int syscap_files_put_whole(struct syscap_files *files, const char *name, uint64_
 	return r < 0 ? r : put_compressed(files, name, time, compressed, n, 1);
 }
 
-/* The bytes of a file so far, which the caller owns then. */
+/* Takes ownership of the bytes gathered so far. */
 static char *take_gathered(struct syscap_files *files)
 {
 	files->gathered_size = files->gathered_allocated = 0;
 	return take_pointer(files->gathered);
 }
 
-/* A piece of a file that comes as it is: compressed once it is whole. */
+/* Gathers the pieces of an uncompressed file, which is compressed once it is complete. */
 static int gather(struct syscap_files *files, const struct wire_file *file)
 {
 	_cleanup_free_ char *whole = NULL;

@@ -27,7 +27,7 @@ int syscap_begin(struct syscap *syscap, struct output *output, uint64_t start_ti
 	return output_add(output, &header, sizeof(header));
 }
 
-/* Room for a frame of `size` bytes, all zero but for its header; NULL and an error: no room. */
+/* Reserves a zeroed frame of `size` bytes with its header filled in. NULL: see `ret_error`. */
 static void *begin_frame(struct syscap *syscap, enum syscap_frame_type type,
 			 struct syscap_time when, size_t size, int *ret_error)
 {
@@ -52,7 +52,7 @@ static void *begin_frame(struct syscap *syscap, enum syscap_frame_type type,
 	return frame;
 }
 
-/* Where readers may begin to read in parallel. */
+/* Writes an index frame: parallel readers may begin here. */
 static int put_index(struct syscap *syscap, uint64_t time)
 {
 	uint64_t position = output_position(syscap->output);
@@ -63,7 +63,7 @@ static int put_index(struct syscap *syscap, uint64_t time)
 	index = begin_frame(syscap, SYSCAP_TIMESTAMP, when, sizeof(*index), &error);
 	if (!index)
 		return error;
-	/* A flush may have come between; positions count what waits, too. */
+	/* Still true after a flush: positions include what is in the buffer. */
 	index->frame.padding2 = SYSCAP_INDEX_MARK;
 	index->previous = syscap->last_index;
 	output_commit(syscap->output, index->frame.size);
@@ -117,7 +117,7 @@ int syscap_put_allocation(struct syscap *syscap, struct syscap_time when, int32_
 	return end_frame(syscap, &frame->frame);
 }
 
-/* A process without this frame, but with named addresses, kills Sysprof. */
+/* Sysprof crashes on named addresses of a process without this frame. */
 int syscap_put_process(struct syscap *syscap, struct syscap_time when, const char *name)
 {
 	struct syscap_frame *frame;
@@ -245,7 +245,7 @@ static uint32_t type_of(const struct syscap_counter *counter)
 	return counter->divisor > 1 ? SYSCAP_COUNTER_DOUBLE : SYSCAP_COUNTER_INT64;
 }
 
-/* As its type says. */
+/* In the representation of its type. */
 static int64_t value_of(const struct syscap_counter *counter)
 {
 	double quotient = (double)counter->value / (counter->divisor ? counter->divisor : 1);

@@ -11,8 +11,8 @@
 
 struct kernel_line {
 	uint64_t address;
-	uint64_t name; /* and above it its module's, or 0 */
-	bool is_bound; /* no name holds from here on, unless another line has this address */
+	uint64_t name; /* in the upper half that of its module, or 0 */
+	bool is_bound; /* the end of a function, unless another one starts here */
 };
 
 struct kernel_lines {
@@ -62,7 +62,7 @@ int syscap_make_kallsyms(const struct pair_map *kernel, const struct names *name
 	for (size_t i = 0; i < lines.n; i++)
 		if (!i || list[i].address != list[i - 1].address)
 			print_line(out, &list[i], names);
-	if (!lines.n) /* Sysprof wants at least one byte */
+	if (!lines.n) /* Sysprof needs at least one byte */
 		fputc('\n', out);
 	return memory_stream_close(out, ret);
 }

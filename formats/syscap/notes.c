@@ -11,10 +11,10 @@
 #include "common/base/text.h"
 
 enum {
-	PIECE_SIZE = 16 * 1024, /* then a piece of the file is due */
+	PIECE_SIZE = 16 * 1024, /* a piece of the file is written when it has so many bytes */
 	NAME_SIZE = 128,
-	SOURCE_LINE_SIZE = 24,	       /* a file's number and a line's */
-	LINE_SIZE = 2 * WIRE_NAME_MAX, /* of the longest line: all lines of a place, or a path */
+	SOURCE_LINE_SIZE = 24,	       /* two decimal numbers: file and line */
+	LINE_SIZE = 2 * WIRE_NAME_MAX, /* of the longest line: all lines of a location, or a path */
 	THREADS_EMITTED_MAX = 1 << 20,
 	PLACES_EMITTED_MAX = 1 << 22,
 };
@@ -106,7 +106,7 @@ int syscap_note_thread(struct syscap_notes *notes, struct names *names,
 			text_clean_string(names_text(names, name), text, sizeof(text)));
 }
 
-/* Notes that something is told: 1, or 0 if it was, or there is no room for one more; -ENOMEM. */
+/* Marks a pair as written. 1; 0: it was marked already, or there is no room; -ENOMEM. */
 static int begin_emitting(struct pair_map *emitted, uint64_t a, uint64_t b)
 {
 	int r = pair_map_find(emitted, a, b) ? -EEXIST : pair_map_add(emitted, a, b, 1);
@@ -137,7 +137,7 @@ static int emit_file(struct syscap_notes *notes, const struct names *names, uint
 				 names_text(names, file));
 }
 
-/* The lines of a frame's function and of what is inlined there. How many; 0: none is known. */
+/* The lines of a frame's function and inlined calls. Returns their number; 0: none is known. */
 static size_t lines_of(const struct names *names, const struct frame_name *frame,
 		       const struct source_line **ret)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a Sysprof capture has no frames for, as lines of files that Sysprof ignores and
- * capture-source reads back (syscap-format.h): where the time of threads has gone, what they are
- * called, in which control groups processes run, and where in the source code places are. PIDs and
- * TIDs are those of the capture.
+ * What Sysprof's capture format has no frames for, as lines of embedded files that Sysprof ignores
+ * and capture-source reads back (syscap-format.h): times and names of threads, cgroups of
+ * processes, and source lines of locations. PIDs and TIDs are those of the capture.
  */
 #pragma once
 
@@ -11,7 +10,7 @@
 #include "common/base/pair-map.h"
 #include "profile/stacks.h"
 
-/* Lines of a file that have not been written yet. */
+/* Lines of a file that are not written yet. */
 struct syscap_note {
 	const char *path;
 	char *text; /* owned; NULL: there was none */
@@ -21,7 +20,7 @@ struct syscap_note {
 struct syscap_notes {
 	struct syscap_files *files; /* borrowed */
 	struct syscap_note thread_times, thread_names, cgroups, source_lines;
-	struct pair_map emitted_threads; /* (PID, TID) → the name that was told */
+	struct pair_map emitted_threads; /* (PID, TID) → the name written last */
 	struct pair_map emitted_places;	 /* (image, offset) → 1; (image, UINT64_MAX): the image */
 	struct pair_map emitted_files;	 /* (name, 0) → 1 */
 };
@@ -29,18 +28,18 @@ struct syscap_notes {
 void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files);
 void syscap_notes_deinit(struct syscap_notes *notes);
 
-/* Each adds a line: 0, -ENOMEM or -errno of the output. */
+/* Each adds a line. 0, -ENOMEM or -errno of the output. */
 int syscap_note_thread_time(struct syscap_notes *notes, int32_t pid,
 			    const struct wire_thread_time *record);
 int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path, uint64_t time);
 
-/* The same if the thread of a stack has got another name since; its process's needs no telling. */
+/* Likewise, if the name of a stack's thread has changed. The process's name is not written. */
 int syscap_note_thread(struct syscap_notes *notes, struct names *names,
 		       const struct named_stack *stack, struct syscap_time when, int32_t tid);
 
-/* The same if the place of a frame has lines, and none were told of it. */
+/* Likewise, if the location of a frame has lines that were not written yet. */
 int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
 		      const struct frame_name *frame, uint64_t time);
 
-/* What was not written yet. 0 or -errno of the output. */
+/* Writes what is left. 0 or -errno of the output. */
 int syscap_notes_end(struct syscap_notes *notes, uint64_t time);

@@ -14,7 +14,7 @@ enum { USED_SIZE = SYSCAP_PSEUDO_PID / 8 };
 int syscap_pids_init(struct syscap_pids *pids)
 {
 	pair_map_init(&pids->by_process,
-		      2 * PROCESS_TABLE_MAX); /* also some whose exit is not told */
+		      2 * PROCESS_TABLE_MAX); /* more than that: some have no exit record */
 	pids->used = zero_pages_get(USED_SIZE);
 	return pids->used ? 0 : -ENOMEM;
 }
@@ -40,7 +40,7 @@ int64_t syscap_pids_assign(struct syscap_pids *pids, uint64_t upid, const struct
 	if (known)
 		return *known;
 	if (real >= SYSCAP_PSEUDO_PID || is_used(pids, real)) {
-		/* Those behind two milliards of others would share the last one. */
+		/* After two billion pseudo PIDs, all further processes share the last one. */
 		pids->n_pseudo += pids->n_pseudo < INT_MAX - SYSCAP_PSEUDO_PID;
 		pid = SYSCAP_PSEUDO_PID + pids->n_pseudo;
 	} else {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The PIDs of processes in a Sysprof capture, which knows them by nothing else: the first
- * incarnation of a PID has it; each later one (exec, PID used again) gets a number above any real
- * PID, and its real one in its name.
+ * PIDs for a Sysprof capture, which identifies processes by PID only. The first incarnation of a
+ * PID keeps it; each later one (exec, reused PID) gets a number above any real PID, and the real
+ * PID in its name.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 enum { SYSCAP_PIDS_NAME_MAX = 128 };
 
 struct syscap_pids {
-	struct pair_map by_process; /* (upid, 0) → the PID in the file */
-	uint8_t *used;		    /* a bit for each real PID that is in the file */
+	struct pair_map by_process; /* (upid, 0) → PID in the file */
+	uint8_t *used;		    /* a bit for each real PID in the file */
 	int32_t n_pseudo;
 };
 
@@ -22,16 +22,16 @@ int syscap_pids_init(struct syscap_pids *pids);
 void syscap_pids_deinit(struct syscap_pids *pids);
 
 /*
- * The PID of an incarnation, whose process may be NULL: not known. < 0: -ENOMEM. Those that are too
- * many (of a stream that never tells of an exit) share one.
+ * The PID of an incarnation; `process` NULL: not known. < 0: -ENOMEM. Incarnations beyond the limit
+ * (in streams without exits) share one PID.
  */
 int64_t syscap_pids_assign(struct syscap_pids *pids, uint64_t upid, const struct process *process);
 
-/* NULL: it has none. Valid until the next call of another function. */
+/* NULL: it has no PID. Valid until the next call of another function. */
 const uint64_t *syscap_pids_find(const struct syscap_pids *pids, uint64_t upid);
 
-/* It has ended: only that its PID has been used is kept in mind. */
+/* Forgets an incarnation that has ended, but not that its PID was used. */
 void syscap_pids_forget(struct syscap_pids *pids, uint64_t upid);
 
-/* What a process (NULL: not known) of that PID is called. */
+/* The name of a process (NULL: not known) with that PID. */
 void syscap_pids_name(const struct process *process, int32_t pid, char ret[SYSCAP_PIDS_NAME_MAX]);

@@ -20,7 +20,7 @@ struct symbol_bundle {
 	size_t n;
 };
 
-/* A symbol that was put away. */
+/* A symbol of an ended process, in the file. */
 struct ended_symbol {
 	uint64_t address;
 	uint32_t pid, name;
@@ -29,7 +29,7 @@ struct ended_symbol {
 void syscap_symbols_init(struct syscap_symbols *symbols)
 {
 	pair_map_init(&symbols->living, SYSCAP_SYMBOLS_MAX);
-	symbols->ended = tmpfile(); /* in the sandbox it could not be made any more */
+	symbols->ended = tmpfile(); /* now, because the sandbox would forbid it later */
 }
 
 void syscap_symbols_deinit(struct syscap_symbols *symbols)
@@ -46,7 +46,7 @@ struct putting_away {
 	void *arg;
 };
 
-/* What cannot be put away stays. */
+/* Symbols that cannot be moved stay in memory. */
 static bool is_to_stay(uint64_t pid, uint64_t address, uint64_t name, void *arg)
 {
 	const struct putting_away *putting = arg;
@@ -105,7 +105,7 @@ static int add_ended(const struct syscap_symbols *symbols, struct symbol_bundle 
 	return 0;
 }
 
-/* A process that was sampled once more after its end has its addresses twice. */
+/* Sorts and removes duplicates: a process sampled after its end has addresses twice. */
 static void sort(struct symbol_bundle *bundle)
 {
 	size_t n = 0;
@@ -121,8 +121,8 @@ static void sort(struct symbol_bundle *bundle)
 }
 
 /*
- * Puts each text that is used into `texts` once, and the offset of it in the whole, whose texts
- * begin at `offset`, in the place of its number.
+ * Writes each text in use to `texts` once. Replaces name numbers by offsets in the whole table,
+ * where texts begin at `offset`.
  */
 static int place_texts(struct symbol_bundle *bundle, const struct names *names, size_t offset,
 		       FILE *texts)
@@ -174,7 +174,7 @@ int syscap_symbols_bundle(const struct syscap_symbols *symbols, const struct nam
 	whole = r == 0 ? malloc(table_size + texts_size) : NULL;
 	if (!whole)
 		return -ENOMEM;
-	memcpy(whole, list, table_size); /* with the zero entry that ends it */
+	memcpy(whole, list, table_size); /* including the zero entry that ends it */
 	memcpy(whole + table_size, texts, texts_size);
 	*ret = whole;
 	*ret_size = table_size + texts_size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which name each address of each process has in a capture: Sysprof's "__symbols__", which is
- * written at the end. Of processes that have ended nothing is looked up any more: theirs wait in a
- * temporary file, so that a long recording of short processes does not fill the memory.
+ * The names of all addresses of processes in a capture: Sysprof's "__symbols__", written at the
+ * end. Symbols of ended processes are not looked up any more and wait in a temporary file, so that
+ * a long recording of short processes does not fill the memory.
  */
 #pragma once
 
@@ -13,19 +13,19 @@
 
 enum {
 	SYSCAP_SYMBOLS_MAX = 1 << 18,	    /* addresses of living processes */
-	SYSCAP_SYMBOLS_ENDED_MAX = 1 << 22, /* of others: 64 MiB of a file */
+	SYSCAP_SYMBOLS_ENDED_MAX = 1 << 22, /* addresses of ended ones: 64 MiB of a file */
 };
 
 struct syscap_symbols {
 	struct pair_map living; /* (PID, address) → name */
-	FILE *ended;		/* NULL: there is none, or there can be none */
+	FILE *ended;		/* NULL: could not be made */
 	size_t n_ended;
 };
 
 void syscap_symbols_init(struct syscap_symbols *symbols);
 void syscap_symbols_deinit(struct syscap_symbols *symbols);
 
-/* Now and then: puts away what is of processes that are not living. */
+/* Moves symbols of ended processes to the file. Does so only now and then. */
 void syscap_symbols_put_away(struct syscap_symbols *symbols,
 			     bool (*is_living)(uint64_t pid, void *arg), void *arg);
 

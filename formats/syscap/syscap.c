@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sysprof's capture. Sysprof knows a process by its PID alone, sorts all mappings of a PID
- * together, and looks names up by PID and address without regard to time. So:
- *   - each incarnation of a PID has a number of its own (pids.h);
- *   - addresses stay real ones, and their names go into a table at the end ("__symbols__"), an
- *     entry for each address that was sampled. Where an address of a process would need a second
- *     name (another library there later), the frame is written as an entry of a jitmap instead;
- *   - so is the reason why a stack ends, as its outermost frame.
- * Kernel frames keep their addresses, and /proc/kallsyms is reduced to the functions that occur.
- * Only code that the kernel makes while it runs (BPF programs) has made-up ones, one a name, as the
- * next program may lie where the last one was. (Entries of a jitmap are not found in the kernel.)
+ * Sysprof's capture. Sysprof identifies a process by PID only, merges all mappings of a PID, and
+ * looks names up by PID and address regardless of time. Therefore:
+ *   - each incarnation of a PID has its own number (pids.h);
+ *   - addresses are real, and a table at the end ("__symbols__") has the name of each sampled one.
+ *     When an address gets a second name (another library), its frame becomes a jitmap entry;
+ *   - the end reason of a stack is a jitmap entry too, as its outermost frame.
+ * Kernel frames keep their addresses, with a /proc/kallsyms of the functions that occur. Only code
+ * that the kernel makes at run time (BPF programs) has synthetic addresses, one for each name,
+ * because programs may reuse addresses. (Sysprof does not look up kernel frames in the jitmap.)
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,12 +38,12 @@ enum {
 	MAPPINGS_MAX = 1 << 22,
 	NAMES_EMITTED_MAX = 1 << 22,
 	KERNEL_SYNTHETIC_SIZE = 16,
-	COPIES_MAX = 1 << 24,	   /* samples that are written again, as a stack is of several */
+	COPIES_MAX = 1 << 24,	   /* extra copies of samples, for stacks that stand for several */
 	SEVERITY_WARNING = 1 << 4, /* GLogLevelFlags */
 	SEVERITY_MESSAGE = 1 << 5,
 };
 
-/* In the kernel's half, but where no address is canonical. */
+/* In the kernel's half, but not canonical, so never a real address. */
 #define KERNEL_SYNTHETIC (1ULL << 63)
 
 struct syscap_format {
@@ -53,16 +52,16 @@ struct syscap_format {
 	struct output *output;
 	struct syscap syscap;
 	struct syscap_pids pids;
-	struct pair_map emitted_names; /* (PID, 0) → a hash of the name that was told */
+	struct pair_map emitted_names; /* (PID, 0) → hash of the name written last */
 	struct pair_map mappings;      /* (PID, mapping) → 1: it is in the file */
 	struct syscap_symbols symbols;
 	struct syscap_files files;
 	struct syscap_counters counters;
 	struct pair_map jitmap; /* (name, 0) → its address */
-	struct pair_map kernel; /* (start, size) → name, and above it its module */
+	struct pair_map kernel; /* (start, size) → name; in the upper half that of the module */
 	struct heap_allocations allocations;
 	uint32_t n_jitmap;
-	bool has_kallsyms; /* the whole one, as there are no names in the stream */
+	bool has_kallsyms; /* the whole file, because the stream has no names */
 	struct syscap_notes notes;
 	uint64_t n_put, n_copies; /* samples */
 };
@@ -120,15 +119,15 @@ static int begin(void *data, struct stage *stage, struct stacks *stacks, struct 
 	return r;
 }
 
-/* Two names of a process that follow each other have the same one hardly ever. */
+/* Successive names of a process have hardly ever the same hash. */
 static uint64_t hash_name(const struct process *process)
 {
 	return process ? hash_bytes(HASH_BYTES, process->name, strlen(process->name)) : HASH_BYTES;
 }
 
 /*
- * The PID of a stack's process. It is told when first met, and again with a new name: the last one
- * counts, and each incarnation is a process of its own here.
+ * The PID of a stack's process. The process is written when first met, and again when its name
+ * changes: Sysprof uses the last one, and each incarnation is a process of its own here.
  */
 static int find_pid(struct syscap_format *self, const struct named_stack *stack, int32_t *ret_pid)
 {
@@ -149,7 +148,7 @@ static int find_pid(struct syscap_format *self, const struct named_stack *stack,
 		*emitted = hash;
 	else
 		r = pair_map_add(&self->emitted_names, pid, 0, hash);
-	if (r == -ENOSPC) /* it is told again with the next sample */
+	if (r == -ENOSPC) /* the next sample writes it again */
 		r = 0;
 	syscap_pids_name(process, pid, name);
 	when.pid = pid;
@@ -158,7 +157,7 @@ static int find_pid(struct syscap_format *self, const struct named_stack *stack,
 	return r < 0 ? r : syscap_put_process(&self->syscap, when, name);
 }
 
-/* The same of what has no stack. */
+/* The same without a stack. */
 static int find_pid_of(struct syscap_format *self, uint64_t upid, uint64_t time, int32_t *ret_pid)
 {
 	const struct wire_stack whose = { .process = upid, .time = time };
@@ -170,7 +169,7 @@ static int find_pid_of(struct syscap_format *self, uint64_t upid, uint64_t time,
 	return find_pid(self, &stack, ret_pid);
 }
 
-/* The mapping behind a frame, the first time that its process has a frame in it. */
+/* Writes the mapping of a frame when its process first has a frame in it. */
 static int put_mapping(struct syscap_format *self, int32_t pid, const struct process *process,
 		       const struct wire_frame *frame, uint64_t time)
 {
@@ -192,7 +191,7 @@ static int put_mapping(struct syscap_format *self, int32_t pid, const struct pro
 			      *hex ? hex : NULL);
 }
 
-/* The address that stands for a name alone. 0: there is no room for one more. */
+/* The address of a name's jitmap entry: written on first use, or at the end if provisional. */
 static uint64_t jitmap_address(struct syscap_format *self, uint32_t name, uint64_t time,
 			       int *ret_error)
 {
@@ -211,7 +210,7 @@ static uint64_t jitmap_address(struct syscap_format *self, uint32_t name, uint64
 	return address;
 }
 
-/* The address that is written for a user frame, so that Sysprof finds its name and no other. */
+/* The address to write for a user frame, so that Sysprof finds its name and no other. */
 static int user_address(struct syscap_format *self, int32_t pid, const struct wire_frame *frame,
 			uint32_t name, uint64_t time, uint64_t *ret)
 {
@@ -226,13 +225,13 @@ static int user_address(struct syscap_format *self, int32_t pid, const struct wi
 		return 0;
 	if (!known)
 		r = pair_map_add(&self->symbols.living, pid, frame->address, name);
-	/* Address 0 cannot be in the table: Sysprof takes it for the table's end. */
+	/* Address 0 cannot be in the table: it ends Sysprof's table. */
 	if (known || r == -ENOSPC || frame->address == 0)
 		*ret = jitmap_address(self, name, time, &r);
 	return r;
 }
 
-/* Remembers a function of the kernel for the reduced kallsyms. */
+/* Keeps a function of the kernel for the reduced kallsyms. */
 static int keep_kernel_symbol(struct syscap_format *self, const struct named_place *place,
 			      uint64_t start, uint64_t size)
 {
@@ -244,13 +243,13 @@ static int keep_kernel_symbol(struct syscap_format *self, const struct named_pla
 	return r == -ENOSPC ? 0 : r;
 }
 
-/* Whether code of a "module", as kallsyms has it, may give way to other code at any time. */
+/* Whether code of a kallsyms "module" may be replaced by other code at any time. */
 static bool is_made_while_running(const char *module)
 {
 	return !strcmp(module, "bpf") || !strncmp(module, "__builtin__", strlen("__builtin__"));
 }
 
-/* The address that is written for a frame of the kernel. */
+/* The address to write for a frame of the kernel. */
 static int kernel_address(struct syscap_format *self, const struct wire_frame *frame,
 			  const struct named_place *place, uint64_t *ret)
 {
@@ -264,7 +263,7 @@ static int kernel_address(struct syscap_format *self, const struct wire_frame *f
 	return keep_kernel_symbol(self, place, *ret, KERNEL_SYNTHETIC_SIZE);
 }
 
-/* What has to be in the file before a frame can be; its value is the address to be written. */
+/* Writes what must precede a frame in the file; its value is the address to write. */
 static int add_frame(void *data, const struct named_stack *stack, const struct wire_frame *frame,
 		     const struct frame_name *name, uint64_t *ret_value)
 {
@@ -284,14 +283,14 @@ static int add_frame(void *data, const struct named_stack *stack, const struct w
 	return r < 0 ? r : user_address(self, pid, frame, name->name, time, ret_value);
 }
 
-/* Addresses that are written for a stack, leaf first. */
+/* Addresses to write for a stack, leaf first. */
 struct addresses {
 	uint64_t list[SYSCAP_ADDRESSES_MAX];
 	size_t n;
 	uint64_t context;
 };
 
-/* Room for the user's context, a reason and an event is kept. False: there is no more. */
+/* Leaves room for the user context, an end reason and an event. False: it is full. */
 static bool add_address(struct addresses *addresses, uint64_t context, uint64_t address)
 {
 	bool has_changed = context != addresses->context;
@@ -305,8 +304,8 @@ static bool add_address(struct addresses *addresses, uint64_t context, uint64_t 
 }
 
 /*
- * A frame, behind the calls that were inlined into it. These have no address that is theirs alone,
- * so an entry of the jitmap stands for each.
+ * Adds the calls inlined into a frame, then the frame. Inlined calls have no address of their own,
+ * so each has a jitmap entry.
  */
 static bool add_addresses(struct syscap_format *self, const struct named_frame *frame,
 			  uint64_t time, struct addresses *addresses, int *ret_error)
@@ -323,7 +322,7 @@ static bool add_addresses(struct syscap_format *self, const struct named_frame *
 	return has_room && add_address(addresses, context, frame->value);
 }
 
-/* If they are too many, what is written ends otherwise than the stack did. 0 or -errno. */
+/* If there are too many, the written stack has another end reason. 0 or -errno. */
 static int find_addresses(struct syscap_format *self, const struct named_stack *stack,
 			  struct addresses *addresses, uint32_t *ret_end)
 {
@@ -339,7 +338,7 @@ static int find_addresses(struct syscap_format *self, const struct named_stack *
 	return r;
 }
 
-/* Why a stack ends, as its outermost frame: there is room for it. */
+/* Adds the end reason as outermost frame; room for it was left. */
 static int add_reason(struct syscap_format *self, uint32_t end, uint64_t time,
 		      struct addresses *addresses)
 {
@@ -355,8 +354,8 @@ static int add_reason(struct syscap_format *self, uint32_t end, uint64_t time,
 }
 
 /*
- * A thread by the numbers of the capture: the main thread of an incarnation goes by the number that
- * this has here, and one below 0 together with another PID kills Sysprof.
+ * The TID for the capture. The main thread has the PID of its incarnation here; Sysprof crashes on
+ * a negative TID with another PID.
  */
 static int32_t find_tid(const struct process *process, int32_t pid, uint32_t tid)
 {
@@ -376,7 +375,7 @@ static int find_waker(struct syscap_format *self, const struct wire_stack *stack
 	return r;
 }
 
-/* Of another event than the first: what it weighs, and its name as the outermost frame. */
+/* For events other than the first: writes the weight, and adds the name as outermost frame. */
 static int add_event(struct syscap_format *self, struct syscap_time when, int32_t tid,
 		     const struct wire_stack *stack, struct addresses *addresses)
 {
@@ -396,7 +395,7 @@ static int add_event(struct syscap_format *self, struct syscap_time when, int32_
 	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, waker, events, stack);
 }
 
-/* Of a process, which Sysprof shows it with; or of nobody. */
+/* Writes a mark of a process, in which Sysprof shows it, or of none. */
 static int add_mark(void *data, const struct wire_mark *mark)
 {
 	struct syscap_format *self = data;
@@ -434,7 +433,7 @@ static int add_thread_time(void *data, const struct wire_thread_time *record)
 	return r < 0 ? r : syscap_note_thread_time(&self->notes, pid, record);
 }
 
-/* A sample of a capture cannot be several: there are as many of it as there is room for. */
+/* A sample in a capture stands for one, so more are written as copies, as far as they fit. */
 static int put_samples(struct syscap_format *self, struct syscap_time when, int32_t tid,
 		       const struct addresses *addresses, const struct wire_stack *record)
 {
@@ -483,7 +482,7 @@ static int add_stack(void *data, const struct named_stack *stack)
 	return r;
 }
 
-/* The addresses of a stack of allocations are kept, as each of them is written with all. */
+/* Keeps the addresses of an allocation stack, because each allocation is written with its stack. */
 static int add_heap_stack(void *data, const struct named_stack *stack,
 			  const struct wire_heap_stack *record)
 {
@@ -542,7 +541,7 @@ static int add_heap_events(void *data, const struct wire_heap_events *events)
 	return r;
 }
 
-/* capture-source finds it by this text. */
+/* capture-source recognizes this text. */
 static int add_heap_lost(void *data, const struct wire_heap_lost *lost)
 {
 	struct syscap_format *self = data;
@@ -573,7 +572,7 @@ static bool is_of_living_process(uint64_t pid, uint64_t mapping, uint64_t value,
 	return is_living(pid, arg);
 }
 
-/* Nothing more refers to it, so it is not kept in mind: only that its PID has been used. */
+/* Forgets an ended process, to which no later record refers, but not that its PID was used. */
 static int exit_process(void *data, const struct process *process, uint64_t time)
 {
 	struct syscap_format *self = data;
@@ -631,10 +630,7 @@ static int add_file(void *data, const struct wire_file *file)
 	return r < 0 ? r : 0;
 }
 
-/*
- * Names of the kernel's functions. Without the file Sysprof complains each time it opens the
- * capture.
- */
+/* The kernel's function names. Without the file Sysprof complains when it opens the capture. */
 static int put_kallsyms(struct syscap_format *self)
 {
 	_cleanup_free_ char *text = NULL;
@@ -651,7 +647,7 @@ static void put_if_provisional(uint64_t name, uint64_t zero, uint64_t address, v
 	struct syscap_format *self = arg;
 	struct syscap_time when = { self->stacks->last_time, -1, -1 };
 
-	/* A full output shows itself with whatever follows. */
+	/* The next write reports a full output. */
 	if (names_is_provisional(&self->stacks->names, name))
 		syscap_put_jitmap(&self->syscap, when, address,
 				  names_text(&self->stacks->names, name));
@@ -708,7 +704,7 @@ static int put_totals(struct syscap_format *self)
 	return r;
 }
 
-/* The last frame, when all else is where it belongs: without it a capture was cut. */
+/* The last frame, once all others are written: a capture without it was cut. */
 static int put_state(struct syscap_format *self, bool is_whole)
 {
 	int r = put_metadata(self, SYSCAP_STATE_ID,
