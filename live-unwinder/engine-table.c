@@ -261,9 +261,9 @@ static bool find_return_address(struct table_walk *walk, const struct unwind_rul
 
 /*
  * A realigned frame keeps its caller's frame pointer at the frame pointer until it returns. Where
- * code was seen to pop it, the table has that (common/unwind/unwind-popped.h). If the slot is
- * outside this frame all the same, another form of pop may have run, and the slot would be another
- * frame's: fp is then unknown.
+ * code was seen to pop it, the table has that (common/unwind/unwind-popped.h). If the slot is still
+ * outside this frame, another form of pop may have run, and the slot would be another frame's: fp
+ * is then unknown.
  */
 static bool may_be_popped(const struct table_walk *walk, const struct unwind_rule *rule,
 			  uint64_t cfa)

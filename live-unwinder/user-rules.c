@@ -334,8 +334,7 @@ const struct unwind_rule *image_user_rules_find(const struct image_user_rules *u
 
 	if (!n)
 		return NULL;
-	/* If any rule begins at or before `offset`, the last such one stays in range. */
-	while (n > 1) {
+	while (n > 1) { /* the last start at or before `offset`, if any, stays among them */
 		size_t half = n / 2;
 
 		first += list[first + half].start <= offset ? half : 0;
