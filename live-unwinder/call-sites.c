@@ -25,7 +25,7 @@ struct call_sites *call_sites_free(struct call_sites *sites)
 	return NULL;
 }
 
-/* How many bytes of the code there are; a file may end within them. */
+/* Returns the number of code bytes read: fewer than `size` where the file ends. */
 static size_t read_code(const struct image *image, const struct elf_image *file, uint64_t offset,
 			uint8_t *to, size_t size)
 {
@@ -56,7 +56,7 @@ static enum unwind_call read_call(const struct call_sites *sites, uint64_t numbe
 	return sites->arch->find_call_before(code, code + UNWIND_CODE_BEFORE);
 }
 
-/* The image is never 0, so no place is. */
+/* Never 0, because no image has the number 0. */
 static uint64_t pack(uint64_t image, uint64_t offset)
 {
 	return (image << CALL_SITE_OFFSET_BITS | offset) << CALL_SITE_CALL_BITS;

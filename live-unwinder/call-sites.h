@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a return address returns behind: in most files the bytes in front of it tell whether it is
- * one at all. What was seen is kept at hand, as the same places come again and again.
+ * Classifies return addresses by the code in front of them: whether it is a call, and of which
+ * kind. Results are cached, as the same return addresses recur.
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 
 enum {
 	CALL_SITES_CACHED = 65536, /* a power of two */
-	/* Bits of what is kept, in 64; of a place beyond them nothing is. */
+	/* Layout of a cached word; larger image numbers and offsets are not cached. */
 	CALL_SITE_CALL_BITS = 2,
 	CALL_SITE_OFFSET_BITS = 34,
 	CALL_SITE_IMAGE_BITS = 28,
 };
 
 struct call_sites {
-	uint64_t cached[CALL_SITES_CACHED]; /* image, offset and enum unwind_call; 0: none */
+	uint64_t cached[CALL_SITES_CACHED]; /* image, offset and enum unwind_call; 0: unused */
 	struct elf_cache *files;	    /* borrowed */
 	const struct unwind_arch *arch;
 };
@@ -26,8 +26,8 @@ struct call_sites {
 int call_sites_new(struct elf_cache *files, struct call_sites **ret);
 struct call_sites *call_sites_free(struct call_sites *sites);
 
-/* What is in front of an offset in an image's file; UNWIND_CALL_UNKNOWN: that cannot be read. */
+/* The call in front of an offset in an image's file; UNWIND_CALL_UNKNOWN: unreadable. */
 enum unwind_call call_sites_find(struct call_sites *sites, uint64_t image, uint64_t offset);
 
-/* An image is no more. */
+/* Drops what is cached of an image that has ended. */
 void call_sites_forget(struct call_sites *sites, uint64_t image);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How it goes: the process's session (a Dwfl with its modules) is brought up to date, libdwfl
- * calls back for each frame, and where it stops the last frame's own unwind information is asked
- * why (stack-end.c), because libdwfl's result does not say.
+ * Brings a process's session (a Dwfl with its modules) up to date and takes frames from libdwfl's
+ * callback. libdwfl does not report why it stopped, so stack-end.c examines the last frame's rule.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +20,17 @@
 #include "live-unwinder/stack-end.h"
 
 enum {
-	SESSIONS_MAX = 512, /* Dwfls kept; the one unused for the longest time makes room */
-	FILES_MAX = 512,    /* that the tracker keeps open: then it begins anew */
-	MODULES_MAX = 4096, /* of a process; further ones are left out */
+	SESSIONS_MAX = 512, /* Dwfls kept; the least recently used one is evicted */
+	FILES_MAX = 512,    /* files that the tracker keeps open before it is restarted */
+	MODULES_MAX = 4096, /* per process; further ones are left out */
 };
 
-/* A Dwfl and what it was made of. */
+/* A Dwfl and what it was built from. */
 struct session {
 	Dwfl *dwfl;
 	struct process *process; /* NULL: the slot is free */
-	uint64_t version;	 /* of the process's mappings that were reported */
-	Elf *elf;		 /* of one of its files, owned: tells libdwfl the machine */
+	uint64_t version;	 /* of the process's mappings when they were last reported */
+	Elf *elf;		 /* one of its files, owned: gives libdwfl the machine */
 	struct lru_link used;
 };
 
@@ -39,7 +38,7 @@ struct engine_dwfl {
 	struct elf_cache *files; /* borrowed */
 	Dwflst_Process_Tracker *tracker;
 	struct pair_map tracked; /* (image, 0) → 1: the tracker may keep its file open */
-	size_t n_stale;		 /* of those, images that are no more */
+	size_t n_stale;		 /* tracked images that have ended */
 	struct session sessions[SESSIONS_MAX];
 	struct lru used;
 };
@@ -49,7 +48,7 @@ static bool is_call_frames(const struct elf_section *section)
 	return !strcmp(section->name, ".debug_frame") || !strcmp(section->name, ".zdebug_frame");
 }
 
-/* Of all DWARF, call frames alone: a small file can have others unfold to gigabytes. */
+/* Keeps .debug_frame alone of all DWARF: a small file's other sections may unfold to gigabytes. */
 static void hide_what_is_not_needed(Elf *elf)
 {
 	struct elf_section section = elf_section_before_first(elf);
@@ -61,7 +60,7 @@ static void hide_what_is_not_needed(Elf *elf)
 			elf_section_hide(&section);
 }
 
-/* Files come from the image server alone: by the module's image, never by a path. */
+/* Takes files from the image server by the module's image, never by a path. */
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **ret_file_name, Elf **ret_elf)
 {
@@ -72,8 +71,8 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 
 	if (!file || !elf_cache_reopen(file))
 		return -1;
-	if (file->fd < 0) { /* in memory, and so the same for everybody */
-		file->elf = elf_begin(-1, ELF_C_READ, file->elf); /* one reference more */
+	if (file->fd < 0) { /* in memory (vdso): all processes share it */
+		file->elf = elf_begin(-1, ELF_C_READ, file->elf); /* one more reference */
 		*ret_elf = file->elf;
 		return -1;
 	}
@@ -83,14 +82,14 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 		return fd;
 	hide_what_is_not_needed(file->elf);
 	unwind_source_hide_dropped(file);
-	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one reference more */
+	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one more reference */
 	*ret_file_name = strdup(path);
-	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0); /* the tracker closes what it is given */
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0); /* the tracker closes this descriptor */
 	dwflst_tracker_cache_elf(tracker, name, path, *ret_elf, fd);
 	return fd;
 }
 
-/* Never the network, and no file that nobody has checked: unwinding needs no debug files. */
+/* Unwinding needs no debug files: none is fetched from the network or opened unchecked. */
 static int find_no_debuginfo(Dwfl_Module *module, void **userdata, const char *name,
 			     Dwarf_Addr base, const char *file_name, const char *debuglink_file,
 			     GElf_Word debuglink_crc, char **ret_file_name)
@@ -103,7 +102,7 @@ static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_no_debuginfo,
 };
 
-/* With the first session: many a stream needs none, as the tables know all of its rules. */
+/* Called for the first session only: tables cover every rule of many streams. */
 static bool begin_tracker(struct engine_dwfl *engine)
 {
 	engine->n_stale = 0;
@@ -132,7 +131,7 @@ static void end_session(struct engine_dwfl *engine, struct session *session)
 	*session = (struct session){ 0 };
 }
 
-/* The tracker would end the sessions that have unwound something, and no others. */
+/* dwflst_tracker_end() ends only sessions that have unwound something, so all are ended here. */
 static void end_tracker(struct engine_dwfl *engine)
 {
 	while (engine->used.n)
@@ -147,7 +146,7 @@ void engine_dwfl_forget_image(struct engine_dwfl *engine, uint64_t image)
 {
 	if (!pair_map_find(&engine->tracked, image, 0))
 		return;
-	/* It has no way to let one file go. */
+	/* The tracker cannot release a single file, so all are released once half are stale. */
 	if (++engine->n_stale * 2 >= engine->tracked.n)
 		end_tracker(engine);
 }
@@ -168,8 +167,8 @@ void engine_dwfl_forget(struct engine_dwfl *engine, struct process *process)
 }
 
 /*
- * libdwfl's name for a session. The tracker keeps an entry for each of these for ever, so they are
- * numbers of slots and not of processes; a slot is only used again after dwfl_end().
+ * libdwfl's PID for a session. The tracker keeps an entry for each PID until it ends, so slot
+ * numbers are used, not processes; a slot is reused only after dwfl_end().
  */
 static pid_t session_pid(const struct engine_dwfl *engine, const struct session *session)
 {
@@ -192,7 +191,7 @@ static Dwfl *make_dwfl(Dwflst_Process_Tracker *tracker, pid_t pid, void *arg)
 	return dwflst_tracker_dwfl_begin(tracker);
 }
 
-/* The session of a process, begun if need be; NULL: no memory. */
+/* The session of a process, created if missing; NULL: no memory. */
 static struct session *find_session(struct engine_dwfl *engine, struct process *process)
 {
 	struct session *session = process->data;
@@ -217,7 +216,7 @@ static struct session *find_session(struct engine_dwfl *engine, struct process *
 	return session;
 }
 
-/* An image as it lies in a process: what libdwfl calls a module. */
+/* An image mapped into a process, which libdwfl calls a module. */
 struct module {
 	uint64_t low, high;
 	uint64_t image;
@@ -232,9 +231,9 @@ static int compare_modules(const void *a, const void *b)
 }
 
 /*
- * The modules of a process, by address. Only executable mappings are known, but a file's segments
- * keep their distances: its first segment is where the executable one says. libdwfl takes a
- * module's low address for that of its first segment; with another one the bias would be wrong.
+ * The modules of a process, sorted by address. Only executable mappings are recorded, but a file's
+ * segments keep their distances, so these give the first segment's address. libdwfl takes a
+ * module's low address for the first segment's; any other address makes the bias wrong.
  */
 static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 			   struct module *modules)
@@ -250,7 +249,7 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 		uint64_t address, bias;
 
 		if (!file && image && elf_cache_is_undecided(engine->files, image))
-			session->version = process_version(process) - 1; /* ask again */
+			session->version = process_version(process) - 1; /* look again next time */
 		if (!file || !elf_image_address(file, mapping->offset, &address))
 			continue;
 		if (n == MODULES_MAX) {
@@ -260,7 +259,7 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 		bias = mapping->start - address;
 		if (n && modules[n - 1].image == image->number &&
 		    modules[n - 1].low == bias + file->low)
-			continue; /* another part of the same */
+			continue; /* another segment of the same module */
 		modules[n++] = (struct module){
 			.low = bias + file->low,
 			.high = bias + file->high,
@@ -272,7 +271,7 @@ static size_t find_modules(struct engine_dwfl *engine, struct session *session,
 	return n;
 }
 
-/* Modules that did not change are kept by libdwfl, with all that it has read of them. */
+/* libdwfl keeps unchanged modules together with everything read from them. */
 static void report_modules(struct engine_dwfl *engine, struct session *session)
 {
 	static struct module modules[MODULES_MAX];
@@ -290,7 +289,7 @@ static void report_modules(struct engine_dwfl *engine, struct session *session)
 		void **userdata;
 
 		if (i + 1 < n && high > modules[i + 1].low)
-			high = modules[i + 1].low; /* something else lies in its gap */
+			high = modules[i + 1].low; /* another module lies in its gap */
 		snprintf(name, sizeof(name), "image-%llu", (unsigned long long)modules[i].image);
 		module = dwfl_report_module(session->dwfl, name, modules[i].low, high);
 		if (!module)
@@ -303,10 +302,10 @@ static void report_modules(struct engine_dwfl *engine, struct session *session)
 	dwfl_report_end(session->dwfl, NULL, NULL);
 }
 
-/* What on_frame() needs between one frame and the next. */
+/* State of on_frame() between frames. */
 struct dwfl_walk {
 	struct unwinding *unwinding;
-	uint64_t sp; /* of the frame before */
+	uint64_t sp; /* of the previous frame */
 };
 
 static int stop(struct dwfl_walk *walk, enum wire_stack_end end)
@@ -316,8 +315,8 @@ static int stop(struct dwfl_walk *walk, enum wire_stack_end end)
 }
 
 /*
- * Takes one frame, or says why not: libdwfl has no limit, follows unwind information that leads
- * nowhere, and guesses from frame pointers where there is none.
+ * Adds one frame, or ends the stack: libdwfl has no frame limit, follows unwind information that
+ * makes no progress, and guesses by frame pointers where unwind information is missing.
  */
 static int on_frame(Dwfl_Frame *state, void *arg)
 {
@@ -352,7 +351,7 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 	return mapping ? DWARF_CB_OK : stop(walk, WIRE_stack_end_NO_MAPPING);
 }
 
-/* libdwfl takes a word that begins within the stack for one that lies in it. */
+/* Shrinks the stack by 7 bytes: libdwfl checks only that the first byte of a word is in it. */
 static size_t size_for_libdwfl(const struct wire_blob *stack)
 {
 	const size_t beyond = sizeof(uint64_t) - 1;
@@ -373,7 +372,7 @@ static void walk_frames(struct engine_dwfl *engine, struct session *session,
 				     sample->abi, callback, arg);
 }
 
-/* Walks to the last frame once more, now for its registers. */
+/* A second walk, up to the last frame, to read its registers. */
 struct second_walk {
 	size_t n_left;
 	struct stack_end_question *question;
@@ -417,7 +416,7 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 		       : end;
 }
 
-/* Why the walk did not go on, once it was over. */
+/* Why the finished walk stopped. */
 static enum wire_stack_end find_end(struct engine_dwfl *engine, struct session *session,
 				    struct unwinding *unwinding, uint64_t sp)
 {
@@ -425,7 +424,7 @@ static enum wire_stack_end find_end(struct engine_dwfl *engine, struct session *
 
 	if (end == WIRE_stack_end_FRAME_LIMIT)
 		return end;
-	/* What libdwfl would not go on with may have a better name. */
+	/* An unusable image explains an early stop better. */
 	of_mapping = unwinding_end_of_image(unwinding, engine->files);
 	if (of_mapping)
 		return of_mapping;

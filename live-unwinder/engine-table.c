@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Frame after frame: the mapping that holds the pc (mostly the one before), the rule for the place
- * in its file (mostly in the cache), and from that the caller's pc, stack pointer and frame
- * pointer. Other registers are known of the sampled frame alone, and of one that was interrupted.
+ * For each frame: finds the mapping that holds the pc (mostly the previous frame's), then the rule
+ * for its location (mostly cached), then the caller's pc, stack pointer and frame pointer. Other
+ * registers are known only for the sampled frame and for a frame that a signal interrupted.
  *
- * Rules that a person gave come before all others. Elfutils does not know them: a stack that has
- * used one ends where the tables do not lead on. So does each of another machine: elfutils unwinds
- * samples of this one's kind alone.
+ * User rules come before all others. elfutils lacks them, and unwinds only the host's architecture:
+ * a stack that used one, or is of another architecture, ends where the tables end.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,8 +18,8 @@
 #include "live-unwinder/stack-reads.h"
 
 enum {
-	FILE_REACH = 1 << 28, /* no file goes on so far before or behind its code */
-	NO_FILES_MAX = 64,    /* mappings without a file that are passed over, looking for one */
+	FILE_REACH = 1 << 28, /* bytes: no file extends this far from its code */
+	NO_FILES_MAX = 64,    /* mappings without a file that a search skips */
 };
 
 struct engine_table {
@@ -66,7 +65,7 @@ void engine_table_forget(struct engine_table *engine, const struct process *proc
 	jit_frames_forget(&engine->jit, process->number);
 }
 
-/* A frame on the way out. */
+/* The frame that the walk has reached. */
 struct table_walk {
 	struct engine_table *engine;
 	struct unwinding *unwinding;
@@ -74,15 +73,14 @@ struct table_walk {
 	uint64_t stack_start;
 	uint64_t pc, sp, fp;
 	bool knows_fp;
-	enum wire_stack_end without_fp; /* why not */
+	enum wire_stack_end without_fp; /* end reason if `fp` is needed but not known */
 	bool is_sampled;		/* the innermost frame: all of its registers are known */
-	/* Those of a frame that a signal has interrupted are from here on, 0: it is no such frame.
-	 */
+	/* Address of the registers that a signal frame saved for this frame; 0: none. */
 	uint64_t interrupted_at;
-	bool is_exact; /* the pc is of an instruction, not of the one behind a call */
-	const struct mapping *mapping;	  /* that holds the pc */
+	bool is_exact; /* the pc is of an instruction that ran, not a return address */
+	const struct mapping *mapping;	  /* holds the pc */
 	const struct stored_table *entry; /* of the mapping's image */
-	enum wire_stack_end end;	  /* 0: it goes on */
+	enum wire_stack_end end;	  /* 0: not ended */
 	enum engine_table_outcome outcome;
 };
 
@@ -91,7 +89,7 @@ static bool read_word(const struct table_walk *walk, uint64_t address, uint64_t 
 	return stack_read_word(&walk->unwinding->sample->stack, walk->stack_start, address, ret);
 }
 
-/* Of other frames than the sampled one and those that were interrupted it is not known. */
+/* Only the sampled frame and interrupted frames have all registers. */
 static bool find_register(const struct table_walk *walk, int64_t number, uint64_t *ret)
 {
 	const struct arch *arch = walk->unwinding->arch;
@@ -106,7 +104,7 @@ static bool find_register(const struct table_walk *walk, int64_t number, uint64_
 	       read_word(walk, walk->interrupted_at + arch->interrupted_at[number], ret);
 }
 
-/* The mapping of the current pc, and its image's table. */
+/* Finds the mapping of the current code address, and its image's table. */
 static void find_mapping(struct table_walk *walk, uint64_t code)
 {
 	const struct mapping *mapping = walk->mapping;
@@ -133,7 +131,7 @@ static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 	return false;
 }
 
-/* The last frame is left in a way that elfutils does not know. */
+/* The last frame was left by a step that elfutils cannot confirm. */
 static void note_unconfirmable(struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
@@ -142,14 +140,14 @@ static void note_unconfirmable(struct table_walk *walk)
 		unwinding->n_verifiable = unwinding->n_frames;
 }
 
-/* The same, and elfutils may say something else. */
+/* The last frame was left by a step that elfutils may contradict. */
 static void overrule(struct table_walk *walk)
 {
 	note_unconfirmable(walk);
 	walk->unwinding->contradicts_cfi = true;
 }
 
-/* Code whose image is nothing but what is mapped: there is no data of it before or behind. */
+/* Whether an image consists only of what is mapped, with no file data before or behind it. */
 static bool is_no_file(const struct table_walk *walk, const struct mapping *mapping)
 {
 	const struct image *image =
@@ -158,7 +156,7 @@ static bool is_no_file(const struct table_walk *walk, const struct mapping *mapp
 	return image && image->kind != WIRE_image_kind_FILE;
 }
 
-/* Whether no file is mapped at an address: near the stack pointer, or far from all files' code. */
+/* Whether no file can be mapped at an address: it is near sp, or far from all files' code. */
 static bool is_beyond_files(const struct table_walk *walk, uint64_t address)
 {
 	const struct mapping_table *mappings = process_mappings(walk->unwinding->process);
@@ -168,7 +166,7 @@ static bool is_beyond_files(const struct table_walk *walk, uint64_t address)
 	if (address - walk->stack_start < STACK_REACH)
 		return true;
 	if (behind && behind->start <= address)
-		return false; /* in code */
+		return false; /* within code */
 	for (int i = 0; i < NO_FILES_MAX && before && is_no_file(walk, before); i++)
 		before = mapping_table_previous(mappings, before->start);
 	for (int i = 0; i < NO_FILES_MAX && behind && is_no_file(walk, behind); i++)
@@ -177,22 +175,22 @@ static bool is_beyond_files(const struct table_walk *walk, uint64_t address)
 	       (!behind || behind->start - address > FILE_REACH);
 }
 
-/* A word was not captured; where a file may be others would read it. */
+/* Ends at a word that was not captured. elfutils may read it from a file, if one can be there. */
 static bool miss(struct table_walk *walk, uint64_t address)
 {
-	/* Beyond these bits is no user address at all. */
+	/* No user address has higher bits. */
 	if (address >> USER_BITS || !is_beyond_files(walk, address))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
 	return end(walk, unwinding_end_without_word(walk->unwinding, address));
 }
 
-/* A word that the way to the caller needs. */
+/* Reads a word that the step to the caller requires. */
 static bool fetch_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
 {
 	return read_word(walk, address, ret) || miss(walk, address);
 }
 
-/* One at the frame pointer, which may have been saved where nothing was captured. */
+/* Reads a word relative to fp, which is unknown if its save slot was not captured. */
 static bool fetch_word_at_fp(struct table_walk *walk, int32_t offset, uint64_t *ret)
 {
 	if (!walk->knows_fp)
@@ -200,7 +198,7 @@ static bool fetch_word_at_fp(struct table_walk *walk, int32_t offset, uint64_t *
 	return fetch_word(walk, walk->fp + offset, ret);
 }
 
-/* false: there is no caller to be had, and why. */
+/* false: the caller cannot be found; the reason is recorded. */
 static bool find_cfa(struct table_walk *walk, const struct unwind_rule *rule, uint64_t *ret)
 {
 	switch (rule->cfa) {
@@ -251,7 +249,7 @@ static bool find_return_address(struct table_walk *walk, const struct unwind_rul
 		return fetch_word(walk, walk->sp + offset, ret);
 	case UNWIND_VALUE_AT_FP:
 		return fetch_word_at_fp(walk, offset, ret);
-	case UNWIND_VALUE_SAME: /* in its own register (aarch64) */
+	case UNWIND_VALUE_SAME: /* in the return address register (aarch64) */
 		offset = walk->unwinding->arch->return_address;
 		/* fallthrough */
 	case UNWIND_VALUE_REGISTER:
@@ -262,10 +260,10 @@ static bool find_return_address(struct table_walk *walk, const struct unwind_rul
 }
 
 /*
- * A realigned frame has its caller's frame pointer "at the frame pointer" up to the return. Where
- * the code was seen to pop it the table says so (common/unwind/unwind-popped.h). If the place is
- * none of the frame's all the same, the frame pointer may have been popped in another way, and what
- * is read there would be that of another frame: nobody knows.
+ * A realigned frame keeps its caller's frame pointer at the frame pointer until it returns. Where
+ * code was seen to pop it, the table has that (common/unwind/unwind-popped.h). If the slot is still
+ * outside this frame, another form of pop may have run, and the slot would be another frame's: fp
+ * is then unknown.
  */
 static bool may_be_popped(const struct table_walk *walk, const struct unwind_rule *rule,
 			  uint64_t cfa)
@@ -275,7 +273,7 @@ static bool may_be_popped(const struct table_walk *walk, const struct unwind_rul
 	return cfa > walk->sp && place - walk->sp >= cfa - walk->sp;
 }
 
-/* What cannot be read is not known from here on: that is no error as long as nobody needs it. */
+/* A slot that was not captured leaves fp unknown, which is an error only if fp is needed later. */
 static void load_fp(struct table_walk *walk, uint64_t address)
 {
 	walk->knows_fp = read_word(walk, address, &walk->fp);
@@ -315,8 +313,8 @@ static bool find_fp(struct table_walk *walk, const struct unwind_rule *rule, uin
 }
 
 /*
- * Where the registers are that a signal frame has saved, 0: nowhere. Only the kernel's own frame is
- * known by its layout: its rule says of three registers what that says, too.
+ * The address of the registers that a signal frame saved; 0: none. Only the kernel's own frame has
+ * a known layout, recognized by its rule's three registers.
  */
 static uint64_t find_interrupted(const struct table_walk *walk, const struct unwind_rule *rule)
 {
@@ -332,7 +330,7 @@ static uint64_t find_interrupted(const struct table_walk *walk, const struct unw
 		       : 0;
 }
 
-/* Goes to the caller; false: that is not to be. */
+/* Steps to the caller; false: the stack ends here. */
 static bool step(struct table_walk *walk, const struct unwind_rule *rule)
 {
 	uint64_t cfa, pc;
@@ -347,7 +345,7 @@ static bool step(struct table_walk *walk, const struct unwind_rule *rule)
 	    !find_fp(walk, rule, cfa))
 		return false;
 	pc &= walk->unwinding->arch->code_mask;
-	/* No return address, or one that makes no progress. */
+	/* No return address, or no progress. */
 	if (pc == 0 || (pc == walk->pc && cfa <= walk->sp))
 		return give_up(walk, ENGINE_TABLE_E_BAD);
 	walk->interrupted_at = find_interrupted(walk, rule);
@@ -365,7 +363,7 @@ static bool add_frame(struct table_walk *walk, const struct unwind_rule *rule)
 	const struct mapping *mapping = walk->mapping;
 	bool is_exact = walk->is_exact || (rule && rule->flags & UNWIND_FLAG_SIGNAL);
 
-	/* A signal frame has its rule from the byte before its pc, and its mapping from its pc. */
+	/* A signal frame's rule is looked up one byte before its pc, its mapping at its pc. */
 	if (mapping && is_exact && walk->pc == mapping->end)
 		mapping = mapping_table_find(process_mappings(unwinding->process), walk->pc);
 	if (unwinding->n_frames == unwinding->n_frames_max)
@@ -380,7 +378,7 @@ static bool add_frame(struct table_walk *walk, const struct unwind_rule *rule)
 	return mapping || end(walk, WIRE_stack_end_NO_MAPPING);
 }
 
-/* Nothing proves it: the frame is marked for what it is. */
+/* Nothing proves this step, so the frame is marked FRAME_POINTER. */
 static bool step_by_record(struct table_walk *walk, const struct frame_record *record)
 {
 	struct unwinding *unwinding = walk->unwinding;
@@ -408,7 +406,7 @@ static bool step_by_frame_pointer(struct table_walk *walk)
 	return step_by_record(walk, &record);
 }
 
-/* Who has made the code may have told it. */
+/* The JIT compiler's jitdump may have the code. */
 static bool step_out_of_jit_code(struct table_walk *walk)
 {
 	struct unwind_rule rule;
@@ -431,7 +429,7 @@ static bool step_out_of_jit_code(struct table_walk *walk)
 	}
 }
 
-/* A frame in a content of a file that nobody has: its address is all that is known. */
+/* Adds a frame in a file content that no longer exists: only its address is known. */
 static bool add_lost_frame(struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
@@ -445,15 +443,15 @@ static bool add_lost_frame(struct table_walk *walk)
 	return end(walk, WIRE_stack_end_IMAGE_UNAVAILABLE);
 }
 
-/* Whether a place without a rule has no unwind information. */
+/* Whether a missing rule means missing unwind information. */
 static bool has_given_all(const struct stored_table *entry)
 {
 	return entry && entry->state != TABLE_PENDING && entry->state != TABLE_UNUSABLE;
 }
 
 /*
- * In the system call that ends a signal handler the pc is behind the last instruction that the
- * description of sigreturn covers. false: it is not there.
+ * During the system call that ends a signal handler the pc is behind the last instruction that
+ * sigreturn's FDE covers. false: this is not such a pc.
  */
 static bool find_signal_return(struct table_walk *walk, uint64_t place, struct unwind_rule *ret)
 {
@@ -470,8 +468,8 @@ static bool find_signal_return(struct table_walk *walk, uint64_t place, struct u
 }
 
 /*
- * A stack that was made by hand, a coroutine's, returns to the first instruction of a function. The
- * instruction in front of it is another function's, or none.
+ * A stack made by hand (a coroutine's) returns to the first instruction of a function; the
+ * preceding instruction belongs to another function, or to none.
  */
 static const struct unwind_rule *find_start(const struct table_walk *walk, uint64_t place)
 {
@@ -487,7 +485,7 @@ static const struct unwind_rule *find_start(const struct table_walk *walk, uint6
 		       : NULL;
 }
 
-/* Where no rule is, the stack ends anyway, but perhaps at the start of a function. */
+/* Without a rule the stack ends anyway, but it may end at a function's start. */
 static bool lacks_call(const struct table_walk *walk, uint64_t place,
 		       const struct unwind_rule *rule)
 {
@@ -500,7 +498,7 @@ static bool lacks_call(const struct table_walk *walk, uint64_t place,
 	       call_sites_find(cache->call_sites, image->number, place + 1) == UNWIND_CALL_NONE;
 }
 
-/* Who was not called has no caller; if its rule does not say so, nobody knows. */
+/* An uncalled function has no caller: complete if its rule agrees, else no unwind information. */
 static bool visit_start(struct table_walk *walk, const struct unwind_rule *rule)
 {
 	overrule(walk);
@@ -513,8 +511,8 @@ static bool visit_start(struct table_walk *walk, const struct unwind_rule *rule)
 }
 
 /*
- * A frame that was returned to, by a rule that is of one byte early. false: it is the start of a
- * function, or it is none, and the frame before was left wrongly.
+ * Checks a return address, whose rule is looked up one byte early. false: the stack ends, at a
+ * function's start, or because the previous frame was left wrongly.
  */
 static bool is_returned_to(struct table_walk *walk, uint64_t place, const struct unwind_rule *rule)
 {
@@ -531,7 +529,7 @@ static bool is_returned_to(struct table_walk *walk, uint64_t place, const struct
 	return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 }
 
-/* One frame: false: it is the last one. */
+/* Handles one frame; false: it is the last one. */
 static bool visit(struct table_walk *walk)
 {
 	uint64_t code = walk->pc - !walk->is_exact;
@@ -564,7 +562,7 @@ static bool visit(struct table_walk *walk)
 		       : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
-/* An image that cannot be read, or a process's first code, explains more than the walk knows. */
+/* An unreadable image, or a process's first code, is a more precise end reason than the walk's. */
 static void explain_end(const struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
@@ -590,7 +588,7 @@ static void explain_end(const struct table_walk *walk)
 	}
 }
 
-/* The last frame may be an outermost one, but who knows whose. */
+/* The outermost frame may not be this stack's if a step was unproved. */
 static void settle_end(const struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
@@ -614,8 +612,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 		.sp = sp,
 		.fp = unwinding_register(unwinding, arch->fp),
 		.knows_fp = true,
-		.without_fp =
-			WIRE_stack_end_TRUNCATED, /* it was saved where nothing was captured */
+		.without_fp = WIRE_stack_end_TRUNCATED, /* its slot was not captured */
 		.is_sampled = true,
 		.is_exact = true,
 	};
@@ -637,7 +634,7 @@ static void cut_at(struct unwinding *unwinding, size_t frame, enum wire_stack_en
 	unwinding->failed_image = failed_image;
 }
 
-/* false: nothing is to be cut here. */
+/* false: nothing was cut. */
 static bool cut_where_tables_know_better(struct engine_table *engine, struct unwinding *unwinding,
 					 size_t i, uint64_t place, const struct image *image)
 {
@@ -658,7 +655,7 @@ static bool cut_where_tables_know_better(struct engine_table *engine, struct unw
 	return true;
 }
 
-/* The same. */
+/* Cuts the stack at frame `i` if it is not to be trusted; false: nothing was cut. */
 static bool cut_frame(struct engine_table *engine, struct unwinding *unwinding, size_t i)
 {
 	struct elf_cache *files = engine->tables->files;

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The engine of compiled tables: a look-up and three loads for each frame, through a cache of rules
- * that all processes share. It answers as the engine of elfutils does or not at all: what its
- * tables cannot say, and whatever ends in an unusual way, is left to that one, with the whole
- * sample.
+ * The table engine: a lookup and three loads for each frame, through a cache of rules shared by all
+ * processes. It gives elfutils' answer or none: where its tables have no answer, or a stack ends
+ * unusually, the whole sample is left to elfutils.
  */
 #pragma once
 
 #include "live-unwinder/engine.h"
 #include "live-unwinder/table-store.h"
 
-/* What became of a sample. */
+/* The outcome of a sample. */
 enum engine_table_outcome {
 	ENGINE_TABLE_OK = 0,
-	ENGINE_TABLE_E_RULE,	 /* a rule that no table holds */
-	ENGINE_TABLE_E_REGISTER, /* a register is needed that is not followed */
-	ENGINE_TABLE_E_BAD,	 /* the information leads nowhere */
-	ENGINE_TABLE_E_PENDING,	 /* a table is not ready yet */
+	ENGINE_TABLE_E_RULE,	 /* the rule has a form that tables cannot hold */
+	ENGINE_TABLE_E_REGISTER, /* needs a register that is not tracked */
+	ENGINE_TABLE_E_BAD,	 /* unwind information leads nowhere */
+	ENGINE_TABLE_E_PENDING,	 /* a table is not compiled yet */
 	ENGINE_TABLE_OUTCOMES,
 };
 
@@ -26,19 +25,19 @@ struct engine_table;
 int engine_table_new(struct table_store *tables, struct engine_table **ret);
 struct engine_table *engine_table_free(struct engine_table *engine);
 
-/* A process is no more, or has another program. */
+/* Forgets a process that has exited or executed another program. */
 void engine_table_forget(struct engine_table *engine, const struct process *process);
 
-/* An image is no more. */
+/* Forgets an image that has ended. */
 void engine_table_forget_image(struct engine_table *engine, uint64_t image);
 
-/* Fills in frames, end and failed_image; with another outcome than OK they mean nothing. */
+/* Fills in frames, end and failed_image, which are undefined unless the outcome is OK. */
 enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding);
 
 /*
- * Cuts the answer of elfutils at the first frame that only we know not to believe: code of which a
- * person has given a rule, that overwrites its own frame, whose unwind information its own bytes
- * contradict, or of a file that was written to since; and in front of one that no call returns to.
+ * Cuts elfutils' answer at the first frame that must not be trusted: code with a user rule, code
+ * that overwrites its own frame, code that contradicts its unwind information, or a file that was
+ * modified since; and before a frame whose return address is behind no call.
  */
 void engine_table_cut(struct engine_table *engine, struct unwinding *unwinding);

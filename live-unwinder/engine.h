@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an unwinding engine does: a sample in, user frames and the reason of their end out. The
- * engines answer alike; which one did is a matter of statistics only.
+ * The interface of unwinding engines: a sample in, user frames and an end reason out. All engines
+ * give the same answer; which one answered shows only in statistics.
  */
 #pragma once
 
@@ -13,37 +13,36 @@
 #include "common/wire/wire.h"
 
 enum {
-	STACK_REACH = 1 << 20, /* bytes: what is so near above a stack pointer is the stack */
+	STACK_REACH = 1 << 20, /* bytes: an address this close above sp is in the stack */
 	USER_BITS = 56,	       /* of an address, with five-level page tables */
 };
 
-/* The user side of one sample, and room for its answer. */
+/* The user side of one sample, and its answer. */
 struct unwinding {
-	const struct arch *arch; /* of the sample's machine */
+	const struct arch *arch; /* of the machine that was sampled */
 	const struct wire_sample *sample;
 	struct process *process;
 	struct wire_frame *frames; /* innermost first */
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
-	uint32_t
-		stack_asked; /* bytes of the stack that the kernel was to copy; 0: not the kernel */
-	const struct image *failed_image; /* that the end is about, or NULL */
+	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
+	const struct image *failed_image; /* that the end reason is about, or NULL */
 	/*
-	 * Up to and with the first frame that was left in a way that elfutils does not know: by a
-	 * frame pointer, or a rule that the file does not have. 0: there is none.
+	 * Number of frames up to and including the first that was left by a step unknown to
+	 * elfutils: a frame pointer, or a rule that the file lacks. 0: there is none.
 	 */
 	size_t n_verifiable;
-	bool contradicts_cfi; /* in one of those ways that contradict elfutils */
+	bool contradicts_cfi; /* by such a step that contradicts elfutils */
 	bool is_unproved;     /* a frame has the flag FRAME_POINTER: such a stack is not complete */
 };
 
-/* A register of the sample. */
+/* A sampled register, by its DWARF number. */
 static inline uint64_t unwinding_register(const struct unwinding *unwinding, uint8_t number)
 {
 	return arch_sampled(unwinding->arch, unwinding->sample->registers.data, number);
 }
 
-/* A word of a stack whose bytes from `start` on were captured; false: it is not among them. */
+/* Reads a word of a stack captured from `start` on; false: it was not captured. */
 static inline bool stack_read_word(const struct wire_blob *stack, uint64_t start, uint64_t address,
 				   uint64_t *ret)
 {
@@ -55,34 +54,34 @@ static inline bool stack_read_word(const struct wire_blob *stack, uint64_t start
 	return true;
 }
 
-/* How a stack ends whose last frame is in `image`; 0: it is an ELF file, which says more. */
+/* The end reason of a stack whose last frame is in `image`; 0: an ELF file, so look further. */
 enum wire_stack_end unwinding_end_in(struct image *image, struct elf_cache *files);
 
-/* The same of the last frame's image, which is noted as `failed_image`. */
+/* The same for the last frame's image, which becomes `failed_image`. */
 enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct elf_cache *files);
 
 /*
- * How a stack ends for which the word at `address` was not captured: STACK_ABSENT where the kernel
- * has copied less than it was asked for, up to the end of a page; else TRUNCATED.
+ * The end reason if the word at `address` was not captured: STACK_ABSENT where the kernel copied
+ * less than requested, up to a page's end; else TRUNCATED.
  */
 enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding, uint64_t address);
 
 /*
- * Whether the last frame, whose stack pointer is `sp`, is where the kernel has started the process:
- * code at the file's entry point (the dynamic linker's has no unwind information), with the stack
- * pointer of a new process.
+ * Whether the last frame, with stack pointer `sp`, is a process's first: code at the file's entry
+ * point (the dynamic linker's has no unwind information), with a new process's stack pointer.
  */
 bool unwinding_is_process_entry(const struct unwinding *unwinding, struct elf_cache *files,
 				uint64_t sp);
 
-/* Whether two answers to one sample are the same, frame for frame. */
+/* Whether two answers to one sample are equal, frame by frame. */
 bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b);
 
 /*
- * Whether elfutils, the judge, confirms an answer: it says the same; or it says the same up to
- * where the answer has other sources, and from there on less (unless it is overruled).
+ * Whether elfutils, the reference, confirms an answer: both are equal; or they agree up to the
+ * first frame left by a step unknown to elfutils, and elfutils' further frames, if any, agree too
+ * (unless the answer contradicts CFI).
  */
 bool unwinding_is_confirmed(const struct unwinding *answer, const struct unwinding *reference);
 
-/* Makes the sampled instruction, which is known even where nothing else is, the only frame. */
+/* Makes the sampled instruction, which is always known, the only frame. */
 void unwinding_add_sampled(struct unwinding *unwinding);

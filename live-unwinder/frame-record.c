@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live-unwinder/frame-record.h"
 
-/* Of a sample, what is looked at. */
 struct record_look {
 	const struct unwinding *unwinding;
 	struct rule_cache *cache;
@@ -15,13 +14,13 @@ static bool read_word(const struct unwinding *unwinding, uint64_t address, uint6
 	return stack_read_word(&unwinding->sample->stack, start, address, ret);
 }
 
-/* A return address to a file of which a table tells how to go on. */
+/* A return address in a file, and the rule at its call. */
 struct return_place {
 	enum unwind_call call;
-	const struct unwind_rule *rule; /* of the call; NULL: there is none */
+	const struct unwind_rule *rule; /* at the call; NULL: none */
 };
 
-/* false: it leads to no code of a file. */
+/* false: not code of a file that has a table. */
 static bool find_place(const struct record_look *look, uint64_t pc, struct return_place *ret)
 {
 	const struct mapping *mapping =
@@ -41,8 +40,8 @@ static bool find_place(const struct record_look *look, uint64_t pc, struct retur
 }
 
 /*
- * Whether a frame that returns from `at`, by the rule of its place, is a frame indeed: what has
- * called it has been a call, too, or the record is its own.
+ * Whether a frame that returns from `at`, by its rule, is real: its own caller called it too, or
+ * its rule is that of an outermost frame.
  */
 static bool is_frame(const struct record_look *look, const struct unwind_rule *rule, uint64_t at)
 {
@@ -65,8 +64,8 @@ static bool is_frame(const struct record_look *look, const struct unwind_rule *r
 }
 
 /*
- * Code of a file comes to code that was made by an indirect call. A word that looks like its return
- * address may be left over from an earlier call; so it has to have a caller as well.
+ * An indirect call leads from a file's code to JIT code. A word like its return address may be left
+ * over from an earlier call, so the frame must have a caller, too.
  */
 static bool is_above_other_frame(const struct record_look *look)
 {
@@ -108,7 +107,7 @@ bool frame_record_may_be_made(const struct stored_table *entry)
 	       entry->image->kind != WIRE_image_kind_SPECIAL;
 }
 
-/* A word of the stack that leads to made code. */
+/* Reads a stack word; false: it does not lead into JIT code. */
 static bool read_made(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t address,
 		      uint64_t *ret)
 {

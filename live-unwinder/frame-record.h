@@ -1,41 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code of a JIT compiler has no unwind information, but many such compilers keep frame pointers: at
- * the frame pointer is a record of the caller's and of the return address. Nothing proves that the
- * code at hand has made the record which the register leads to. Two things disprove it: the return
- * address returns behind no call, or the record lies above a frame of another image, which is then
- * what has made it, or has it from its callers.
+ * JIT code has no unwind information, but many JIT compilers keep frame pointers: the frame pointer
+ * leads to a record of the caller's frame pointer and return address. Nothing proves that the code
+ * itself made this record. Two things disprove it: no call precedes the return address, or the
+ * record lies above a frame of another image, which then made or inherited it.
  *
- * In a prologue and an epilogue the frame pointer is the caller's. What lies on top of the stack
- * then is the return address, or the frame pointer that was pushed and that: behind them few
- * functions have addresses of code.
+ * In a prologue or epilogue the frame pointer is still the caller's. The top of the stack is then
+ * the return address, or the pushed frame pointer with the return address behind it; few functions
+ * keep code addresses there otherwise.
  */
 #pragma once
 
 #include "live-unwinder/engine.h"
 #include "live-unwinder/rule-cache.h"
 
-/* Memory without a file, or a file that is no ELF file: JIT compilers use a memfd, too. */
+/* Whether JIT code may be here: memory without a file, or a non-ELF file (some use a memfd). */
 bool frame_record_may_be_made(const struct stored_table *entry);
 
-/* Words of a frame that are looked at for what returns to another image. */
+/* Words of a frame that are searched for a return address into another image. */
 enum { FRAME_RECORD_WORDS_MAX = 4096 };
 
 struct frame_record {
-	uint64_t at;	 /* the frame pointer, or what it would be */
-	uint64_t fp, pc; /* what is there: the caller's, and where it goes on */
+	uint64_t at;	 /* the frame pointer, or its value once the record is made */
+	uint64_t fp, pc; /* the caller's, as read from the record */
 };
 
-/*
- * Reads the record that a frame pointer leads to, of code whose stack pointer is `sp`; false: it is
- * none, or not of this code.
- */
+/* Reads the record at the frame pointer, of code with stack pointer `sp`; false: not its record. */
 bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t sp,
 		       uint64_t fp, struct frame_record *ret);
 
-/*
- * The same of code that runs now, where its record is not made yet, or is no more; false: that is
- * not how the stack looks.
- */
+/* The same for running code that has not made its record yet, or has popped it; false: neither. */
 bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cache *cache,
 			      uint64_t sp, uint64_t fp, struct frame_record *ret);

@@ -11,12 +11,12 @@
 
 struct jit_process_frames {
 	struct jitdump dump;
-	int fd;		  /* of its jitdump; -1: it has none */
-	uid_t user;	  /* whose that is */
-	uint64_t version; /* of its mappings, when the jitdump was looked for */
-	uint64_t read_at; /* of CLOCK_MONOTONIC */
+	int fd;		  /* of its jitdump; -1: none */
+	uid_t user;	  /* owner of the jitdump */
+	uint64_t version; /* of its mappings when a jitdump was last looked for */
+	uint64_t read_at; /* in CLOCK_MONOTONIC */
 	uint64_t memory;
-	bool is_behind; /* there is more in the file */
+	bool is_behind; /* the file has unread records */
 	bool is_refused;
 };
 
@@ -63,11 +63,11 @@ void jit_frames_forget(struct jit_frames *jit, uint64_t process)
 
 static void count(struct jit_frames *jit, const char *name, uint64_t n)
 {
-	if (n) /* a counter is shown once it was asked for */
+	if (n) /* counters_get() makes the counter visible */
 		*counters_get(&jit->files->stage->counters, "made-code", name) += n;
 }
 
-/* NULL: there are too many, or there is no memory. */
+/* NULL: too many processes, or no memory. */
 static struct jit_process_frames *get_process(struct jit_frames *jit, const struct process *process)
 {
 	uint64_t *known = pair_map_find(&jit->by_process, process->number, 0);
@@ -88,7 +88,7 @@ static struct jit_process_frames *get_process(struct jit_frames *jit, const stru
 	return NULL;
 }
 
-/* The first one that it has mapped. */
+/* The first jitdump that the process has mapped. */
 static const struct image *find_dump(const struct jit_frames *jit, const struct process *process)
 {
 	MAPPING_TABLE_EACH(mapping, process_mappings(process))
@@ -138,8 +138,8 @@ static void refuse(struct jit_frames *jit, struct jit_process_frames *process)
 }
 
 /*
- * What cannot be read any more stays as it was. A program may write more than we can read, and all
- * others wait meanwhile: of a live stream as much of the time as is left to them.
+ * After a read error the known code stays. A program may write more than this stage can read while
+ * all samples wait, so a live stream gets only its share of the time.
  */
 static void read_dump(struct jit_frames *jit, struct jit_process_frames *process)
 {
@@ -162,9 +162,9 @@ static void read_dump(struct jit_frames *jit, struct jit_process_frames *process
 		refuse(jit, process);
 }
 
-/* What is known of a process's code at a time; NULL: nothing. */
-static const struct jit_process_frames *look_at(struct jit_frames *jit, const struct process *process,
-					 uint64_t time)
+/* The code of a process that is known at a time; NULL: none. */
+static const struct jit_process_frames *look_at(struct jit_frames *jit,
+						const struct process *process, uint64_t time)
 {
 	struct jit_process_frames *found = get_process(jit, process);
 
@@ -172,13 +172,13 @@ static const struct jit_process_frames *look_at(struct jit_frames *jit, const st
 		return NULL;
 	if (found->fd < 0)
 		open_dump(jit, found, process);
-	/* What was made before this sample is in the file by now. */
+	/* A read after the sample sees all code made before it. */
 	if (found->fd >= 0 && (found->read_at <= time || found->is_behind))
 		read_dump(jit, found);
 	if (found->fd < 0 || found->is_behind ||
 	    (jit->files->client.has_server && found->read_at <= time))
 		return NULL;
-	/* The CPU's counter tells nothing of the stream's time. */
+	/* Times of the CPU's counter (TSC) cannot be compared with the stream's. */
 	return found->dump.has_arch_clock ? NULL : found;
 }
 
@@ -194,7 +194,8 @@ static size_t read_bytes(const struct jit_process_frames *process, const struct 
 	return n > 0 ? n : 0;
 }
 
-static enum code_frame find_frame(const struct jit_frames *jit, const struct jit_process_frames *process,
+static enum code_frame find_frame(const struct jit_frames *jit,
+				  const struct jit_process_frames *process,
 				  const struct jit_code *code, struct code_place place,
 				  struct unwind_rule *ret)
 {
@@ -212,7 +213,7 @@ static struct jit_frame *cached_place(struct jit_frames *jit, uint64_t process, 
 	return &jit->cached[hash_place(process << 32 ^ place, JIT_FRAMES_CACHED)];
 }
 
-/* Pieces of code are few, and so are the bytes of a function that is looked at. */
+/* Piece numbers and offsets (below 2^31) fit into 64 bits. */
 static uint64_t pack(const struct jit_code *code, const struct code_place *place)
 {
 	return (uint64_t)code->piece << 32 | (uint32_t)place->offset << 1 | place->is_exact;

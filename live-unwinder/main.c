@@ -60,7 +60,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_VERIFY:
 		number = strtoul(arg, &end, 10);
-		if (*arg == '-' || *end || number < 1) /* strtoul() takes a negative number, too */
+		if (*arg == '-' || *end || number < 1) /* strtoul() accepts a sign */
 			stage_usage_error(state, "--verify takes a number from 1 on, not '%s'",
 					  arg);
 		self->verify.every = number;
@@ -94,14 +94,14 @@ static const struct argp_option option_table[] = {
 };
 
 static const struct stage_handler handlers[] = {
-	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit }, /* the first one counts */
+	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit }, /* first of a type: it wins */
 	IDENTITY_HANDLERS(offsetof(struct live_unwinder, identity)),
 	{ WIRE_RECORD_sample, unwinder_handle_sample },
 	{ WIRE_RECORD_heap_sample, unwinder_handle_heap_sample },
 	{ 0 },
 };
 
-/* Threads compile tables; elfutils reads files itself. */
+/* Tables are compiled in a thread, and elfutils reads files itself. */
 static void describe_sandbox(const void *data, struct sandbox *sandbox)
 {
 	const struct live_unwinder *self = data;
@@ -118,7 +118,7 @@ static void describe_sandbox(const void *data, struct sandbox *sandbox)
 		sandbox_allow_programs(sandbox);
 }
 
-/* What rules say depends on the machine of the stream; whether they can be read does not. */
+/* Parsing rules needs the stream's machine (unwinder_start()); only readability is checked here. */
 static int check_rules(struct stage *stage, void *data)
 {
 	struct live_unwinder *self = data;

@@ -14,7 +14,7 @@ void rule_cache_deinit(struct rule_cache *cache)
 	cache->call_sites = call_sites_free(cache->call_sites);
 }
 
-/* Whether an entry says the same the next time. */
+/* Whether this lookup may be cached: its state is final. */
 static bool is_settled(const struct stored_table *entry)
 {
 	return entry && entry->state != TABLE_PENDING &&
@@ -48,7 +48,7 @@ const struct unwind_rule *rule_cache_look_up(const struct stored_table *entry, u
 	return entry->state == TABLE_READY ? unwind_table_find(&entry->table, offset) : NULL;
 }
 
-/* Where the kernel, or a runtime, has made the return address there need be no call. */
+/* A return address that the kernel or a runtime made need not be behind a call. */
 static bool needs_call(const struct unwind_rule *rule)
 {
 	return !(rule->flags & (UNWIND_FLAG_SIGNAL | UNWIND_FLAG_USER_RULE)) &&

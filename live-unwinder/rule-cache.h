@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The rules that frames were left by lately, which all processes share, and the tables that they
- * come from: a frame mostly is where another one was. What a rule is kept for is a place in a file,
- * so what the bytes there tell is kept with it.
+ * Caches rules and tables across all processes, as most frames recur. A rule is cached by its
+ * location in a file, and with it whether a call precedes the return address.
  */
 #pragma once
 
@@ -13,41 +12,40 @@
 enum {
 	RULES_CACHED = 16384,	 /* a power of two */
 	TABLE_STORE_CACHED = 64, /* a power of two */
-	/* Flags of what is kept: whether a call returns to the place behind, once it was looked at.
-	 */
+	/* Flags of a cached rule: whether a call returns to the byte behind it, if checked. */
 	RULE_CALL = 1 << 29,
 	RULE_NO_CALL = 1 << 30,
 };
 
-/* The rule for a place; without one `rule.cfa` is 0. */
+/* The rule for a location; `rule.cfa` is 0 if there is none. */
 struct cached_rule {
-	uint64_t place; /* the table's id and the offset in its file */
+	uint64_t place; /* table id and file offset */
 	struct unwind_rule rule;
 };
 
 struct cached_table {
 	uint64_t image;
-	const struct stored_table *entry; /* NULL: nothing is here */
+	const struct stored_table *entry; /* NULL: unused */
 };
 
 enum { CACHE_LINE = 64 };
 
 struct rule_cache {
-	struct cached_rule rules[RULES_CACHED]; /* two a cache line, none across two */
+	struct cached_rule rules[RULES_CACHED]; /* two in a cache line, none across two */
 	struct cached_table entries[TABLE_STORE_CACHED];
-	uint64_t n_removed; /* of the tables, when they were kept */
+	uint64_t n_removed; /* of `tables` when entries were cached */
 	struct table_store *tables;
 	struct call_sites *call_sites; /* owned */
 } __attribute__((aligned(CACHE_LINE)));
 
-/* Of memory that is all zero, as it is large; `tables` is borrowed. 0 or -ENOMEM. */
+/* `cache` is large and must be zeroed; `tables` is borrowed. 0 or -ENOMEM. */
 int rule_cache_init(struct rule_cache *cache, struct table_store *tables);
 void rule_cache_deinit(struct rule_cache *cache);
 
-/* The table of an image, as table_store_get(). */
+/* The table of an image; see table_store_get(). */
 const struct stored_table *rule_cache_table(struct rule_cache *cache, uint64_t image);
 
-/* The rule at an offset in the file of a table, past what is kept; NULL: none. */
+/* The rule at a file offset, past the cache; NULL: none. */
 const struct unwind_rule *rule_cache_look_up(const struct stored_table *entry, uint64_t offset);
 
 static inline uint64_t cached_rule_place(const struct stored_table *entry, uint64_t offset)
@@ -60,7 +58,7 @@ static inline struct cached_rule *cached_rule_at(struct rule_cache *cache, uint6
 	return &cache->rules[hash_place(place, RULES_CACHED)];
 }
 
-/* The rule at an offset; NULL: none. It stays until the next call. */
+/* The rule at a file offset; NULL: none. Valid until the next call. */
 static inline const struct unwind_rule *rule_cache_find(struct rule_cache *cache,
 							const struct stored_table *entry,
 							uint64_t offset)
@@ -69,7 +67,7 @@ static inline const struct unwind_rule *rule_cache_find(struct rule_cache *cache
 	struct cached_rule *cached = cached_rule_at(cache, place);
 	const struct unwind_rule *rule;
 
-	/* A table may still change. */
+	/* A pending table may still change. */
 	if (offset >> 32 || entry->state == TABLE_PENDING)
 		return rule_cache_look_up(entry, offset);
 	if (cached->place != place) {
@@ -83,11 +81,11 @@ static inline const struct unwind_rule *rule_cache_find(struct rule_cache *cache
 	return cached->rule.cfa ? &cached->rule : NULL;
 }
 
-/* Looks at the bytes in front of the place behind an offset, where the rule is `rule`. */
+/* Checks the code in front of `offset` + 1, whose rule is `rule`. */
 bool rule_cache_look_for_call(struct rule_cache *cache, const struct stored_table *entry,
 			      uint64_t offset, const struct unwind_rule *rule);
 
-/* Whether what has returned there came from no call. */
+/* Whether no call precedes the return address `offset` + 1. */
 static inline bool rule_cache_lacks_call(struct rule_cache *cache, const struct stored_table *entry,
 					 uint64_t offset, const struct unwind_rule *rule)
 {

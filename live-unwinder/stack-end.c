@@ -9,9 +9,9 @@
 #include "live-unwinder/engine.h"
 #include "live-unwinder/stack-end.h"
 
-enum { ARGC_MAX = 8192 }; /* what fits into a captured stack */
+enum { ARGC_MAX = 8192 }; /* fits into a captured stack */
 
-/* The row of unwind information for an address; NULL: there is none. The caller frees it. */
+/* The row of unwind information for an address; NULL: none. The caller frees it. */
 static Dwarf_Frame *find_row(const struct stack_end_question *question)
 {
 	Dwarf_CFI *(*const sources[])(Dwfl_Module *, Dwarf_Addr *) = {
@@ -40,22 +40,20 @@ enum wire_stack_end stack_end_of_rule(const struct stack_end_question *question)
 		return WIRE_stack_end_NO_UNWIND_INFO;
 	if (dwarf_frame_register(row, question->arch->return_address, memory, &ops, &n) < 0)
 		return 0;
-	/* libdw.h: undefined is no operations at `memory`; the same value is no operations at NULL
-	 */
+	/* libdw.h: undefined is 0 operations at `memory`, same value is 0 operations at NULL. */
 	return n == 0 && ops == memory ? WIRE_stack_end_COMPLETE : 0;
 }
 
-/* What an expression, or a place that it leads to, comes to. */
+/* The result of an expression, or of reading the slot that it leads to. */
 enum finding {
 	FINDING_VALUE,
-	FINDING_TRUNCATED,   /* it needs what was not captured */
-	FINDING_INVALID,     /* it needs what is at no user address */
-	FINDING_UNSUPPORTED, /* it is of no usual form */
+	FINDING_TRUNCATED,   /* needs bytes that were not captured */
+	FINDING_INVALID,     /* needs a word outside user addresses */
+	FINDING_UNSUPPORTED, /* has an unusual form */
 };
 
 enum { OPERANDS_MAX = 4 };
 
-/* Operands of an expression. */
 struct operands {
 	uint64_t list[OPERANDS_MAX];
 	size_t n;
@@ -69,7 +67,7 @@ static enum finding push(struct operands *operands, uint64_t value)
 	return FINDING_VALUE;
 }
 
-/* Saved below the sampled stack pointer, as behind a function's pops, a register is not known. */
+/* A register saved below the sampled stack pointer, as behind a function's pops, is unknown. */
 static enum finding push_register(const struct stack_end_question *question,
 				  struct operands *operands, uint64_t number, uint64_t offset)
 {
@@ -94,7 +92,7 @@ static enum finding dereference(const struct stack_end_question *question,
 	return *top >> USER_BITS ? FINDING_INVALID : FINDING_TRUNCATED;
 }
 
-/* The operations that compilers and assemblers use for frames, but for those of a PLT. */
+/* Covers the operations that compilers and assemblers use for frames, except for PLTs. */
 static enum finding operate(const struct stack_end_question *question, const Dwarf_Op *op,
 			    uint64_t cfa, struct operands *operands)
 {
@@ -133,7 +131,7 @@ static enum finding evaluate(const struct stack_end_question *question, const Dw
 	return FINDING_VALUE;
 }
 
-/* Where the rule looks for the return address. */
+/* The address at which the rule finds the return address. */
 static enum finding find_return_address(const struct stack_end_question *question, Dwarf_Frame *row,
 					uint64_t *ret)
 {
@@ -166,7 +164,7 @@ enum wire_stack_end stack_end_of_registers(const struct stack_end_question *ques
 		return WIRE_stack_end_TRUNCATED;
 	case FINDING_INVALID:
 		return WIRE_stack_end_BAD_UNWIND_INFO;
-	case FINDING_UNSUPPORTED: /* it may have read the stack itself: judge by the frame */
+	case FINDING_UNSUPPORTED: /* may have read the stack: judge by sp */
 		if (!question->has_register[question->arch->sp])
 			return WIRE_stack_end_BAD_UNWIND_INFO;
 		where = question->registers[question->arch->sp];

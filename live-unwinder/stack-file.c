@@ -27,7 +27,7 @@ void stack_file_deinit(struct stack_file *recording)
 	recording->fd = -1;
 }
 
-/* The very file that the source has read; what is mapped nobody else may change. 0 or -errno. */
+/* Refuses a file that others can modify while it is mapped. 0 or -errno. */
 static int check(int fd, struct stat *ret_status)
 {
 	if (fstat(fd, ret_status) < 0)
@@ -37,7 +37,7 @@ static int check(int fd, struct stat *ret_status)
 
 static int map_file(struct stack_file *recording, size_t size)
 {
-	static const char magic[] = "PERFILE2"; /* nothing else is taken for stacks */
+	static const char magic[] = "PERFILE2"; /* no other file can hold stacks */
 	void *map;
 
 	if (size < sizeof(magic))
@@ -82,7 +82,7 @@ static const char *describe(int error)
 	}
 }
 
-/* Once: a file that cannot be had is not looked for again. */
+/* Opens the file once; a failure is final. */
 static void discover(struct stack_file *recording, uint64_t number)
 {
 	const struct image *image = image_table_find(recording->images, number);
@@ -100,8 +100,8 @@ static void discover(struct stack_file *recording, uint64_t number)
 }
 
 /*
- * The next stack will be looked at soon, and is in no cache yet. Mostly it lies as far behind this
- * one as this one behind the last: perf's samples have the size that was asked for.
+ * Prefetches the next stack, which is not cached yet. It mostly lies as far behind this one as this
+ * one behind the previous: perf's samples have the requested size.
  */
 static void look_ahead(struct stack_file *recording, size_t offset)
 {

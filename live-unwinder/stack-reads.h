@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where the last stack of a thread was read: mostly the next one is read there too, as its outer
- * frames are the same, and it lies in no cache yet. To ask for all of it at once costs as much time
- * as one read, and they would come one after the other, each telling where the next one is.
+ * Where a thread's last stack was read: its next stack is mostly read there too, as outer frames
+ * recur, and is not cached yet. Prefetching all of it costs as much time as one read; otherwise
+ * each read waits for the previous one's address.
  */
 #pragma once
 
 #include "common/wire/wire.h"
 
 enum {
-	STACK_READS_THREADS = 16, /* a power of two; others share their places */
-	STACK_READS_MAX = 30,	  /* of a stack, the innermost */
+	STACK_READS_THREADS = 16, /* a power of two; more threads share slots */
+	STACK_READS_MAX = 30,	  /* per stack, the innermost */
 };
 
 struct stack_reads {
@@ -19,7 +19,7 @@ struct stack_reads {
 	uint64_t addresses[STACK_READS_MAX];
 };
 
-/* Asks for what the thread's last stack was read at, and begins anew. */
+/* Prefetches the addresses that the thread's last stack was read at, and starts a new list. */
 static inline struct stack_reads *stack_reads_begin(struct stack_reads *threads,
 						    const struct wire_sample *sample,
 						    uint64_t stack_start)
@@ -37,7 +37,7 @@ static inline struct stack_reads *stack_reads_begin(struct stack_reads *threads,
 	return reads;
 }
 
-/* A frame's return address lies here, and beside it what else it has saved. */
+/* Adds the address of a frame's return address; its other saved registers are beside it. */
 static inline void stack_reads_add(struct stack_reads *reads, uint64_t address)
 {
 	if (reads->n < STACK_READS_MAX)

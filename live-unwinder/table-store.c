@@ -6,7 +6,7 @@
 #include "live-unwinder/engine.h"
 #include "live-unwinder/table-store.h"
 
-/* A table that is being made. Its maker is done with it once `is_done` is set. */
+/* A table being compiled. The thread does not touch it once `is_done` is set. */
 struct table_job {
 	struct table_job *next;
 	struct unwind_bytes bytes;
@@ -110,7 +110,7 @@ void table_store_deinit(struct table_store *tables)
 	same_files_deinit(&tables->same_files);
 }
 
-/* false: the thread cannot be had. */
+/* false: no thread can be started. */
 static bool give_to_thread(struct table_store *tables, struct table_job *job)
 {
 	if (!tables->has_thread)
@@ -135,8 +135,8 @@ static void remove_entry(struct table_store *tables, struct stored_table *entry)
 }
 
 /*
- * Down to three quarters of what may be, so that it is not done for each table. Who keeps tables at
- * hand asks for them again then, and those are the next time's youngest.
+ * Evicts down to three quarters of the limit, so that not every table evicts another. Caches of
+ * tables then look theirs up again, which makes those the youngest.
  */
 static void make_room(struct table_store *tables, const struct stored_table *keep)
 {
@@ -159,7 +159,7 @@ static void add_size(struct table_store *tables, struct stored_table *entry)
 		make_room(tables, entry);
 }
 
-/* Takes the table of a job that is done. */
+/* Takes over the table of a finished job. */
 static void finish_job(struct table_store *tables, struct stored_table *entry)
 {
 	entry->table = entry->job->table;
@@ -198,7 +198,7 @@ static void begin_job(struct table_store *tables, const struct elf_image *file,
 			return;
 		}
 	}
-	/* Which content was read, of a file that is written to meanwhile, nobody knows. */
+	/* A file that was written to meanwhile may have given any content. */
 	if (unwind_bytes_read(file, &job->bytes) < 0 || !elf_image_is_unchanged(file)) {
 		free_job(job);
 		return;
@@ -219,7 +219,7 @@ static void wait_for_job(struct table_store *tables, struct table_job *job)
 	pthread_mutex_unlock(&tables->mutex);
 }
 
-/* Looks after a table that a thread makes. */
+/* Waits for a table that the thread compiles, if so configured, and takes it over once finished. */
 static void attend_job(struct table_store *tables, struct stored_table *entry)
 {
 	struct table_job *job = entry->job;
@@ -230,7 +230,7 @@ static void attend_job(struct table_store *tables, struct stored_table *entry)
 		finish_job(tables, entry);
 }
 
-/* What a person has said of an image. Without memory for it nothing else is believed. */
+/* Adds the user rules of an image. If memory runs out, its unwind information is unused, too. */
 static int add_user_rules(struct table_store *tables, const struct image *image,
 			  const struct elf_image *file, struct stored_table *entry)
 {
@@ -249,7 +249,7 @@ static struct stored_table *find_entry(const struct table_store *tables, uint64_
 	return known ? (struct stored_table *)*known : NULL;
 }
 
-/* Whether another image has the same file, and its samples may be as old. */
+/* Whether another image has the same file and the same `not_before`. */
 static bool is_known(struct table_store *tables, uint64_t number, const struct elf_image *file,
 		     struct stored_table *entry)
 {
@@ -263,7 +263,7 @@ static bool is_known(struct table_store *tables, uint64_t number, const struct e
 		return false;
 	}
 	entry->same_as = first;
-	entry->state = TABLE_PENDING; /* if that one goes, it is to be asked for again */
+	entry->state = TABLE_PENDING; /* look again if that image ends */
 	return true;
 }
 
@@ -286,7 +286,7 @@ static void begin(struct table_store *tables, uint64_t number, struct stored_tab
 	entry->state = image && elf_cache_is_undecided(tables->files, image) ? TABLE_PENDING
 									     : TABLE_NO_FILE;
 	entry->end = image ? unwinding_end_in(image, tables->files) : WIRE_stack_end_NO_MAPPING;
-	if (!entry->end) /* it can be had a moment later: there was no memory */
+	if (!entry->end) /* no memory now: may be available later */
 		entry->end = WIRE_stack_end_IMAGE_UNAVAILABLE;
 }
 
@@ -314,7 +314,7 @@ static void attend(struct table_store *tables, uint64_t image, struct stored_tab
 		attend_job(tables, entry);
 }
 
-/* The entry that stands for an image's, if it is still there. */
+/* The entry used for this one, if it still exists. */
 static struct stored_table *find_same(const struct table_store *tables, struct stored_table *entry)
 {
 	struct stored_table *same = find_entry(tables, entry->same_as);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The unwind tables of images, each made when a sample first needs it: small ones at once, large
- * ones by a thread of their own, from bytes that were read for it. What is on disk already is not
- * made.
+ * The unwind tables of images, each compiled when a sample first needs it, unless it is on disk:
+ * small ones at once, large ones by a thread, from bytes that were read beforehand.
  */
 #pragma once
 
@@ -17,56 +16,56 @@
 #include "common/unwind/table-cache.h"
 
 enum {
-	/* Of unwind information: more of it, and samples need not wait. About 4 ms of work. */
+	/* Bytes of unwind information (about 4 ms of work) from which on a thread compiles it. */
 	TABLE_STORE_LARGE = 256 * 1024,
-	/* Bytes of all tables: beyond that those go that nobody has asked for lately. */
+	/* Bytes of all tables; beyond it the least recently used ones are evicted. */
 	TABLE_STORE_SIZE_MAX = 96 * 1024 * 1024,
 };
 
-/* A file is written to at most so long behind the samples that it is asked for. */
+/* A file is looked up at most this long after its samples, so no later write has been seen. */
 #define TABLE_STORE_WRITTEN_WITHIN_NS 10000000000ULL
 
-/* What is known of an image's table. */
+/* The state of an image's table. */
 enum table_state {
 	TABLE_READY,
-	TABLE_PENDING,	/* ask again */
-	TABLE_NO_FILE,	/* the image has no file, or it cannot be had, or is no ELF file */
-	TABLE_UNUSABLE, /* there is information that no table can be made of */
+	TABLE_PENDING,	/* look it up again */
+	TABLE_NO_FILE,	/* the image has no file, or an unavailable one, or no ELF file */
+	TABLE_UNUSABLE, /* unwind information that cannot be compiled */
 };
 
 struct stored_table {
 	uint64_t number; /* of the image */
 	struct unwind_table table;
-	struct image_user_rules user_rules; /* believed before the table, which may not be there */
-	struct cached_table_file cached; /* where the table's bytes are, unless they are its own */
-	uint32_t id;			 /* unique, never 0 */
-	uint64_t not_before;		 /* elf_cache_not_before() */
+	struct image_user_rules user_rules; /* precede the table, which may be missing */
+	struct cached_table_file cached;    /* holds the table's bytes, unless `table` owns them */
+	uint32_t id;			    /* unique, never 0 */
+	uint64_t not_before;		    /* elf_cache_not_before() */
 	enum table_state state;
-	enum wire_stack_end end;   /* of a stack whose last frame is in an image without a file */
-	const struct image *image; /* NULL: the stream has not told it */
-	struct table_job *job;	   /* that makes the table, NULL: none */
-	uint64_t same_as;	   /* image with the same file, whose entry is used; 0: none */
-	size_t size;		   /* of the table in bytes, as far as it counts */
+	enum wire_stack_end end;   /* for a last frame in an image without a file */
+	const struct image *image; /* NULL: not in the stream */
+	struct table_job *job;	   /* compiles the table; NULL: none */
+	uint64_t same_as;	   /* image of the same file, whose entry is used; 0: none */
+	size_t size;		   /* bytes, counted in table_store.size; 0: not yet */
 	struct lru_link used;	   /* while it has a size */
 };
 
-/* What to do while a large table is made. */
+/* What to do while a large table is compiled. */
 enum table_patience {
-	TABLE_STORE_WAIT, /* a recorded stream: its answers do not depend on how fast we are */
-	TABLE_STORE_DO_WITHOUT, /* a live one: elfutils helps out */
+	TABLE_STORE_WAIT,	/* recorded stream: results must not depend on our speed */
+	TABLE_STORE_DO_WITHOUT, /* live stream: elfutils unwinds meanwhile */
 };
 
 struct table_store {
 	struct elf_cache *files;	     /* borrowed */
 	const struct table_cache *cache;     /* borrowed */
-	const struct user_rules *user_rules; /* borrowed; NULL: a person has given no rules */
+	const struct user_rules *user_rules; /* borrowed; NULL: none given */
 	enum table_patience patience;
 	struct pair_map by_image; /* (image, 0) → struct stored_table * */
 	struct same_files same_files;
 	uint32_t n;
-	size_t size, size_max; /* of all of them */
-	struct lru used;       /* entries that have a size */
-	uint64_t n_removed;    /* of tables: whoever keeps pointers to entries asks again */
+	size_t size, size_max; /* bytes of all tables */
+	struct lru used;       /* entries with a size */
+	uint64_t n_removed;    /* removed entries; a change invalidates cached entry pointers */
 	uint64_t *n_compiled, *n_from_disk, *n_evicted; /* counters of the stage */
 
 	/* Shared with the thread. */
@@ -78,10 +77,10 @@ struct table_store {
 	bool must_end;
 };
 
-/* Whether a sample is older than the content of a file: `not_before` is of that. */
+/* Whether a sample is older than a file's content, which dates from `not_before`. */
 static inline bool table_store_is_too_new(uint64_t not_before, uint64_t time)
 {
-	/* What was given a time in the future says nothing. */
+	/* A later time was not set by a write: it is in the future, and proves nothing. */
 	return not_before > time && not_before - time <= TABLE_STORE_WRITTEN_WITHIN_NS;
 }
 
@@ -89,11 +88,11 @@ void table_store_init(struct table_store *tables, struct elf_cache *files,
 		      const struct table_cache *cache, enum table_patience patience);
 void table_store_deinit(struct table_store *tables);
 
-/* An image is no more, and its table neither. */
+/* Removes the table of an image that has ended. */
 void table_store_forget(struct table_store *tables, uint64_t image);
 
 /*
- * The table of an image, made if it is not there; NULL: no memory, or too many images. It is there
- * until `n_removed` changes. One that is PENDING or has NO_FILE is to be asked for each time.
+ * The table of an image, begun if missing; NULL: no memory, or too many images. Valid until
+ * `n_removed` changes. PENDING and NO_FILE may change: look them up each time.
  */
 const struct stored_table *table_store_get(struct table_store *tables, uint64_t image);

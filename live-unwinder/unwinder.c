@@ -20,7 +20,7 @@ static void forget_process(struct process *process, void *arg)
 		engine_table_forget(self->table, process);
 }
 
-/* 0, or -ECANCELED: it is told what is wrong. */
+/* 0, or -ECANCELED after an error message. */
 static int read_user_rules(struct stage *stage, struct live_unwinder *self)
 {
 	struct user_rules_error error;
@@ -62,8 +62,8 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 	if (self->keeps_tables)
 		table_cache_open(&self->cache);
 	/*
-	 * Without a server the stream is a recorded one, which is to give the same again. What a
-	 * person has said of an image holds from its first sample on.
+	 * A stream without a server is recorded, and must give the same result each time. User
+	 * rules hold from an image's first sample on.
 	 */
 	table_store_init(&self->tables, &self->files, &self->cache,
 			 self->engine == UNWINDER_TABLE || self->files.client.fd < 0 ||
@@ -72,7 +72,7 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 				 : TABLE_STORE_DO_WITHOUT);
 	if (self->user_rules_path)
 		self->tables.user_rules = &self->user_rules;
-	/* Of a replayed file both times are not exactly the same moment. */
+	/* In a replayed file these two times were not taken at exactly the same moment. */
 	if (hello->start_unix_time && self->files.client.has_server)
 		self->files.unix_time_ahead = hello->start_unix_time - hello->start_time;
 	return engine_table_new(&self->tables, &self->table);
@@ -98,7 +98,7 @@ static int start_verify(struct stage *stage, struct live_unwinder *self,
 	return verify_result(stage, self, r);
 }
 
-/* 0, or -ECANCELED: it is said what is wrong. */
+/* 0, or -ECANCELED after an error message. */
 static int find_arch(struct stage *stage, struct live_unwinder *self,
 		     const struct wire_hello *hello)
 {
@@ -147,7 +147,7 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 	return r < 0 ? r : start_verify(stage, self, hello);
 }
 
-/* The kernel has unwound its own side. Its first address is exact, the others are returned to. */
+/* Copies the kernel's own chain: its first address is exact, the others are return addresses. */
 static size_t add_kernel_frames(const struct live_unwinder *self, const struct wire_sample *sample,
 				struct wire_frame *frames)
 {
@@ -167,8 +167,8 @@ static size_t add_kernel_frames(const struct live_unwinder *self, const struct w
 }
 
 /*
- * In the middle of execve(2) a task has its new memory and still the registers with which it
- * called: they point nowhere, and what they point to cannot be read.
+ * During execve(2) a task has its new memory but still the registers of its old program: they point
+ * nowhere, and their targets cannot be read.
  */
 static bool is_being_executed(const struct unwinding *unwinding)
 {
@@ -181,7 +181,7 @@ static bool is_being_executed(const struct unwinding *unwinding)
 				   unwinding_register(unwinding, unwinding->arch->pc));
 }
 
-/* Has elfutils judge what the tables have said, now and then. 0 or -errno of the dump. */
+/* Verifies every Nth answer of the tables by elfutils. 0 or -errno of the dump. */
 static int reference(struct live_unwinder *self, const struct unwinding *unwinding)
 {
 	struct unwinding other;
@@ -194,8 +194,7 @@ static int reference(struct live_unwinder *self, const struct unwinding *unwindi
 	return verify_compare(&self->verify, &self->identity, unwinding, &other);
 }
 
-/* The whole sample is elfutils' as soon as the tables do not know one of its frames. 0 or -errno.
- */
+/* If tables lack any frame, elfutils unwinds the whole sample. 0 or -errno of the dump. */
 static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 {
 	if (self->engine != UNWINDER_DWFL) {
@@ -213,7 +212,7 @@ static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 	return 0;
 }
 
-/* Its stack lies in a file that cannot be had: what is sampled is known all the same. */
+/* For a stack in an unavailable file: only the sampled instruction is known. */
 static void end_without_stack(const struct live_unwinder *self, struct unwinding *unwinding)
 {
 	unwinding_add_sampled(unwinding);
@@ -245,8 +244,8 @@ static int unwind_user(struct live_unwinder *self, struct unwinding *unwinding)
 }
 
 /*
- * Something else may be mapped than is known: the frames are the best there is, but that they end
- * well proves nothing.
+ * Corrects the end reason where mappings are missing. Frames are the best guess then, but reaching
+ * an outermost frame proves nothing.
  */
 static void doubt_end(struct unwinding *unwinding)
 {
@@ -259,7 +258,7 @@ static void doubt_end(struct unwinding *unwinding)
 		unwinding->end = WIRE_stack_end_MAPPINGS_LOST;
 }
 
-/* The count of stacks that an image has ended in a certain way. */
+/* The counter of stacks that ended in an image for one reason. */
 static uint64_t *find_fault(struct stage *stage, struct live_unwinder *self,
 			    const struct image *image, enum wire_stack_end end)
 {
@@ -306,7 +305,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	int r;
 
 	if (sample.stack_image)
-		stack_file_fetch(&self->recording, &sample); /* else it goes on to refer to it */
+		stack_file_fetch(&self->recording, &sample); /* else it still refers to the file */
 	r = verify_result(stage, self, unwind_user(self, &unwinding));
 	if (r < 0)
 		return r;
@@ -317,7 +316,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	return stage_put(stage, WIRE_RECORD_stack, &stack);
 }
 
-/* What is inside of the allocator's caller is not of the program: frames of ours. */
+/* Drops the preload library's frames, which are inside the allocator's caller. */
 static void skip_inner(struct unwinding *unwinding, uint64_t caller)
 {
 	for (size_t i = 0; i < unwinding->n_frames; i++) {
@@ -329,7 +328,7 @@ static void skip_inner(struct unwinding *unwinding, uint64_t caller)
 	}
 }
 
-/* The stack of an allocation is like a sample's; events name it by its number. */
+/* An allocation's stack is unwound like a sample's; heap_events refer to it by number. */
 int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *view)
 {
 	struct live_unwinder *self = data;
@@ -377,7 +376,7 @@ int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view
 	return identity_handle_image_exit(stage, &self->identity, view);
 }
 
-/* Root may read all, but not in a sandbox, where nobody could ask who he is any more. */
+/* Root may read every file, but not in a sandbox, which need not allow geteuid(2) for AT_EUID. */
 static void report_denied(struct stage *stage, const struct elf_cache *files)
 {
 	bool is_sandbox_why = stage->sandbox_mode != STAGE_SANDBOX_OFF && getauxval(AT_EUID) == 0;
@@ -389,7 +388,7 @@ static void report_denied(struct stage *stage, const struct elf_cache *files)
 		   is_sandbox_why ? ": --sandbox=off reads what root may read" : "");
 }
 
-/* Of what a replayed stream knows by a build-id alone. */
+/* Reports refused files that a replayed stream identifies by build-id alone. */
 static void report_untrusted(struct stage *stage, const struct file_trust *trust)
 {
 	if (!trust->n_refused)

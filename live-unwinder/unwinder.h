@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The stage's work: a sample in, its call stack out; which engine is asked, and what is counted. */
+/* The stage's work: turns samples into stacks, chooses the engine, and counts end reasons. */
 #pragma once
 
 #include "common/stream/identity.h"
@@ -11,12 +11,12 @@
 
 enum {
 	UNWINDER_MEMORY_MAX = 1 << 30, /* bytes of data */
-	UNWINDER_FAULTS_MAX = 1 << 20, /* images and reasons whose counts are kept at hand */
+	UNWINDER_FAULTS_MAX = 1 << 20, /* (image, end reason) pairs with a cached counter */
 };
 
 enum unwinder_engine {
-	UNWINDER_AUTO,	/* tables; elfutils for what they cannot say, and until they are ready */
-	UNWINDER_TABLE, /* the same, but a sample waits until its tables are ready */
+	UNWINDER_AUTO,	/* tables; elfutils where they have no answer or are not ready */
+	UNWINDER_TABLE, /* the same, but samples wait for tables */
 	UNWINDER_DWFL,	/* elfutils alone */
 };
 
@@ -25,26 +25,26 @@ struct live_unwinder {
 	const struct arch *arch; /* of the stream's machine */
 	enum unwinder_engine engine;
 	size_t n_frames_max;
-	uint32_t stack_asked; /* bytes of each sample's, by the hello */
+	uint32_t stack_asked; /* bytes per sample, from the hello */
 	struct elf_cache files;
 	struct stack_file recording;
-	bool keeps_tables; /* on disk, for the next time */
+	bool keeps_tables; /* use the cache on disk */
 	struct table_cache cache;
-	const char *user_rules_path; /* of a file of rules, or NULL */
+	const char *user_rules_path; /* user rules file, or NULL */
 	struct user_rules user_rules;
 	struct table_store tables;
 	struct engine_table *table;
 	struct engine_dwfl *dwfl;
 	struct verify verify;
-	struct wire_frame *frames; /* room for the kernel's and the user's */
+	struct wire_frame *frames; /* kernel and user frames */
 	/* Counters of the stage. */
 	uint64_t *n_ends[WIRE_STACK_ENDS_MAX]; /* by enum wire_stack_end */
-	struct pair_map faults;		       /* (image, end) → the counter of such stacks */
+	struct pair_map faults;		       /* (image, end) → counter of such stacks */
 	uint64_t *n_by_table, *n_by_dwfl;
-	uint64_t *n_left[ENGINE_TABLE_OUTCOMES]; /* to dwfl, by enum engine_table_outcome */
+	uint64_t *n_left[ENGINE_TABLE_OUTCOMES]; /* to elfutils, by enum engine_table_outcome */
 };
 
-/* What stage.h asks for; `data` is a struct live_unwinder. */
+/* Callbacks of stage.h; `data` is a struct live_unwinder. */
 void unwinder_init(void *data);
 int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello);
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view);

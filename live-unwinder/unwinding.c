@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What all engines share: end reasons of images and stacks, and comparing answers. */
 #include <string.h>
 
 #include "live-unwinder/engine.h"
@@ -6,10 +7,10 @@
 
 enum {
 	PAGE = 4096,
-	ENTRY_CODE_MAX = 256, /* bytes from a file's entry point that are taken for its code */
+	ENTRY_CODE_MAX = 256, /* bytes behind a file's entry point taken for its code */
 };
 
-/* The address that tells what the last frame's code is: behind a call may be another function. */
+/* The address to look up for the last frame: behind a call another function may begin. */
 static uint64_t last_code(const struct unwinding *unwinding)
 {
 	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
@@ -37,7 +38,7 @@ enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct e
 	return image ? unwinding_end_in(image, files) : WIRE_stack_end_NO_MAPPING;
 }
 
-/* Whether a signal has interrupted a frame: that one may be on another stack. */
+/* Whether a signal interrupted a frame, which may then be on another stack. */
 static bool has_signal_frame(const struct unwinding *unwinding)
 {
 	for (size_t i = 1; i < unwinding->n_frames; i++)
@@ -52,7 +53,7 @@ enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding
 	uint64_t end = unwinding_register(unwinding, unwinding->arch->sp) + sample->stack.size;
 	bool is_short = sample->stack.size < unwinding->stack_asked;
 
-	/* Of a page that is just being begun not even the first word is there. */
+	/* At the beginning of an absent page not even the first word was captured. */
 	return is_short && (sample->stack.size == 0 || end % PAGE == 0) &&
 			       address + sizeof(address) - 1 - end < STACK_REACH &&
 			       !has_signal_frame(unwinding)
@@ -98,7 +99,7 @@ bool unwinding_is_same(const struct unwinding *a, const struct unwinding *b)
 	       !memcmp(a->frames, b->frames, a->n_frames * sizeof(*a->frames));
 }
 
-/* How they were left does not count. */
+/* Compares address and mapping only; flags say how the frame was left. */
 static bool is_same_place(const struct wire_frame *a, const struct wire_frame *b)
 {
 	return a->address == b->address && a->mapping == b->mapping;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * A line is read word by word, a word part by part; the first part that is wrong says so, and
- * nothing is read behind it.
- */
+/* Reads a line word by word, and a word part by part, up to the first error. */
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
@@ -14,22 +11,22 @@
 static_assert(WIRE_BUILD_ID_MAX == 64, "parse_hex() says so");
 static_assert(FILE_ID_SIZE == 16, "parse_key() says so");
 
-/* What is left of a line, or of a word of it. */
+/* The unread rest of a line, or of a word. */
 struct part {
 	char *at, *end;
 };
 
 struct parser {
 	const struct unwind_arch *arch;
-	const char *wrong; /* the first thing that is; NULL: nothing yet */
+	const char *wrong; /* first error; NULL: none yet */
 };
 
-/* What a line has told about its rule. */
+/* Parts of a rule that a line has given. */
 enum {
 	HAS_CFA = 1,
 	HAS_RETURN_ADDRESS = 2,
 	HAS_FP = 4,
-	HAS_ALL = 8, /* a word that is a rule by itself */
+	HAS_ALL = 8, /* a word that is a whole rule */
 	HAS_SIGNAL = 16,
 };
 
@@ -50,7 +47,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Takes a text from the front, if it is there. */
+/* Consumes a text from the front if it is there. */
 static bool take(struct part *part, const char *text)
 {
 	size_t size = strlen(text);
@@ -61,7 +58,7 @@ static bool take(struct part *part, const char *text)
 	return true;
 }
 
-/* false: the line has no more words. */
+/* false: no more words. */
 static bool take_word(struct part *line, struct part *ret)
 {
 	while (!is_empty(line) && is_blank(*line->at))
@@ -100,7 +97,7 @@ static bool take_digits(struct part *part, unsigned int base, uint64_t max, uint
 	return part->at != first;
 }
 
-/* A number with its sign, which may be absent as a whole: 0. */
+/* An optional number with its sign; 0 without one. */
 static bool take_offset(struct parser *parser, struct part *part, int32_t *ret)
 {
 	bool is_negative = take(part, "-");
@@ -131,13 +128,13 @@ static bool take_register(struct parser *parser, struct part *part, uint8_t *ret
 	return true;
 }
 
-/* What has been read up to here is all that there may be. */
+/* Fails unless the whole part was consumed. */
 static bool take_end(struct parser *parser, const struct part *part)
 {
 	return is_empty(part) || fail(parser, "there is something behind a value");
 }
 
-/* *(REGISTER+N): which of two is told by the register. */
+/* *(REGISTER+N): the register selects `of_sp` or `of_fp`. */
 static bool take_memory(struct parser *parser, struct part *part, uint8_t of_sp, uint8_t of_fp,
 			uint8_t *ret, int32_t *ret_offset)
 {
@@ -175,7 +172,7 @@ static bool parse_cfa(struct parser *parser, struct part *part, struct unwind_ru
 	return true;
 }
 
-/* Where a register of the caller, `own` by its number, is: cfa+N, *(REGISTER+N) or REGISTER. */
+/* Where the caller's register number `own` is: cfa+N, *(REGISTER+N) or REGISTER. */
 static bool parse_place(struct parser *parser, struct part *part, uint8_t own, uint8_t *ret,
 			int32_t *ret_offset)
 {
@@ -216,7 +213,7 @@ static bool parse_fp(struct parser *parser, struct part *part, struct unwind_rul
 	return parse_place(parser, part, parser->arch->base->fp, &rule->fp, &rule->fp_offset);
 }
 
-/* Makes sure that nothing is told twice. */
+/* Refuses a part given twice. */
 static bool set_part(struct parser *parser, unsigned int what, unsigned int *given)
 {
 	const unsigned int parts = HAS_CFA | HAS_RETURN_ADDRESS | HAS_FP;
@@ -230,9 +227,9 @@ static bool set_part(struct parser *parser, unsigned int what, unsigned int *giv
 }
 
 /*
- * A word that is a rule, or belongs to any; false, and nothing wrong: it is neither. With "fp", the
- * frame pointer leads to the caller's and the return address; on AArch64 these lie anywhere in a
- * frame, so that this CFA is only the least that it can be.
+ * A word that is a rule, or a flag of any rule; false without an error: neither. With "fp", the
+ * frame pointer leads to the caller's record; on AArch64 a record lies anywhere in its frame, so
+ * this CFA is only the lowest possible one.
  */
 static bool parse_plain_word(struct parser *parser, const struct part *word,
 			     struct unwind_rule *rule, unsigned int *given)
@@ -328,7 +325,7 @@ static bool parse_range(struct parser *parser, struct part *line, struct user_ru
 	       fail(parser, "a range's end lies behind its start");
 }
 
-/* The bytes take the place of their digits. */
+/* The bytes overwrite their digits. */
 static bool parse_hex(struct parser *parser, struct part *word, struct user_rule *user_rule)
 {
 	size_t n = (word->end - word->at) / 2;
@@ -366,7 +363,7 @@ static bool parse_key(struct parser *parser, struct part *line, struct user_rule
 	return parse_hex(parser, &word, user_rule);
 }
 
-/* Cuts off what is no part of a line: its comment, and what a DOS editor ends it with. */
+/* Strips a comment, and the carriage return of a DOS line end. */
 static struct part content_of(char *at, char *end)
 {
 	char *comment;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The rules of a file, sorted by image, and those of one image: cut where its segments begin
- * and end, and by offset in its file, as mappings tell it.
+ * Sorts the rules of a file by image, and converts those of one image from linked addresses to file
+ * offsets, as mappings have them: split where segments begin and end.
  */
 #include <assert.h>
 #include <errno.h>
@@ -89,7 +89,7 @@ static int compare_user_rules(const void *one, const void *other)
 	return a->line < b->line ? -1 : 1;
 }
 
-/* Neighbours are enough: if any two overlap, two neighbours do. */
+/* If any two rules overlap, two neighbours do. */
 static int find_overlap(const struct user_rule_list *user_rules, struct user_rules_error *error)
 {
 	for (size_t i = 1; i < user_rules->n; i++) {
@@ -152,7 +152,7 @@ void user_rules_deinit(struct user_rules *user_rules)
 	*user_rules = (struct user_rules){ 0 };
 }
 
-/* The rules of an id: where the first one is, and how many. */
+/* Finds the first rule of an id, and returns their number. */
 static size_t find_image(const struct user_rules *user_rules, enum user_rule_key key,
 			 const void *id, size_t id_size, const struct user_rule **ret)
 {
@@ -185,8 +185,8 @@ static int add_piece(struct pieces *pieces, uint64_t start, uint64_t end,
 }
 
 /*
- * How far it is from an address to the next one at which a segment begins or ends. A damaged file
- * may have segments that overlap, or go on at address 0: the sums are meant to wrap around.
+ * The distance from an address to the next begin or end of a segment. A damaged file may have
+ * segments that overlap, or wrap to address 0: unsigned wrap-around is intended.
  */
 static uint64_t distance_to_boundary(const struct elf_image *file, uint64_t address)
 {
@@ -206,7 +206,7 @@ static uint64_t distance_to_boundary(const struct elf_image *file, uint64_t addr
 	return least;
 }
 
-/* Adds what a rule is in the file, a piece for each segment. */
+/* Adds a rule by file offset, one piece for each segment. */
 static int add_rule_pieces(const struct elf_image *file, const struct user_rule *user_rule,
 			   struct pieces *pieces)
 {
@@ -236,7 +236,7 @@ static int compare_pieces(const void *one, const void *other)
 	return memcmp(&a->rule, &b->rule, sizeof(a->rule));
 }
 
-/* Sorts them; of two that overlap, as segments may, the first one stays, and the other is cut. */
+/* Sorts pieces. Of two that overlap, as segments may, the first stays and the other is cut. */
 static void put_in_order(struct pieces *pieces)
 {
 	uint64_t end = 0;
@@ -257,7 +257,7 @@ static void put_in_order(struct pieces *pieces)
 	pieces->n = n;
 }
 
-/* Adds to `pieces` what `first` says, and what `second` says elsewhere. */
+/* Adds `first` to `pieces`, and `second` where `first` has no rule. */
 static int merge(const struct pieces *first, const struct pieces *second, struct pieces *pieces)
 {
 	size_t next = 0;
@@ -334,7 +334,7 @@ const struct unwind_rule *image_user_rules_find(const struct image_user_rules *u
 
 	if (!n)
 		return NULL;
-	while (n > 1) { /* the last one that begins at or before `offset` is among them, if any */
+	while (n > 1) { /* the last start at or before `offset`, if any, stays among them */
 		size_t half = n / 2;
 
 		first += list[first + half].start <= offset ? half : 0;

@@ -18,7 +18,7 @@ static int open_dump(struct verify *verify, const struct wire_hello *hello)
 	r = wire_writer_init(&verify->dump, verify->dump_fd);
 	if (r < 0)
 		return r;
-	copy.image_server[0] = 0; /* nobody will answer there by then */
+	copy.image_server[0] = 0; /* no server will answer there */
 	copy.token_high = copy.token_low = 0;
 	return wire_writer_put(&verify->dump, WIRE_RECORD_hello, &copy);
 }
@@ -88,7 +88,7 @@ static int put_image(struct verify *verify, const struct image *image)
 	int r = wire_writer_put(&verify->dump, WIRE_RECORD_image, &record);
 
 	image_table_get_id(image, &id);
-	/* Of a perf.data file that is all; elsewhere it would be taken before what says more. */
+	/* All that a perf.data replay has; otherwise readers would prefer it to what follows. */
 	if (r == 0 && image->build_id_size && !image->state.status && !image->bytes)
 		r = wire_writer_put(&verify->dump, WIRE_RECORD_image_id, &id);
 	if (r == 0 && image->state.status)
@@ -98,7 +98,7 @@ static int put_image(struct verify *verify, const struct image *image)
 	return r;
 }
 
-/* A process as it is now: its mappings, and their images. (What is told twice changes nothing.) */
+/* Writes a process with its current mappings and their images; repeated records are harmless. */
 static int put_process(struct verify *verify, const struct identity *identity,
 		       const struct process *process, uint64_t time)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Every Nth sample that the tables have unwound is unwound by elfutils, too, and the answers are
- * compared. The first samples that differ are written down with all that is needed to unwind them
- * again: a stream like any other.
+ * Unwinds every Nth sample that the tables have unwound with elfutils, too, and compares. The first
+ * samples that differ are dumped as a stream with all that is needed to unwind them again.
  */
 #pragma once
 
@@ -14,27 +13,26 @@ enum { VERIFY_DUMPED_MAX = 16 };
 struct verify {
 	uint64_t every; /* 0: never */
 	uint64_t n_passed;
-	const char *dump_path; /* NULL: nothing is written */
+	const char *dump_path; /* NULL: no dump */
 	int dump_fd;
 	struct wire_writer dump;
 	size_t n_dumped;
-	struct wire_frame *frames;	    /* room for the other answer */
+	struct wire_frame *frames;	    /* frames of the other answer */
 	uint64_t *n_compared, *n_different; /* counters of the stage */
 };
 
-/* `every` and `dump_path` have been filled in. 0 or -errno, of the dump's file. */
+/* `every` and `dump_path` must be set. 0 or -errno of the dump file. */
 int verify_start(struct verify *verify, struct stage *stage, const struct wire_hello *hello,
 		 size_t n_frames_max);
 int verify_finish(struct verify *verify, uint64_t time);
 void verify_deinit(struct verify *verify);
 
-/* Whether this sample is to be compared. */
+/* Whether to compare this sample. */
 bool verify_is_due(struct verify *verify);
 
-/* An unwinding of the same sample, for the other engine. */
+/* Returns an unwinding of the same sample for the other engine. */
 struct unwinding verify_begin(const struct verify *verify, const struct unwinding *unwinding);
 
-/* Counts whether both answered alike, and writes the sample down if not. 0 or -errno of the dump.
- */
+/* Counts whether both answers agree, and dumps the sample if not. 0 or -errno of the dump. */
 int verify_compare(struct verify *verify, const struct identity *identity,
 		   const struct unwinding *answer, const struct unwinding *reference);

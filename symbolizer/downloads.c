@@ -12,7 +12,7 @@ void downloads_init(struct downloads *downloads)
 	downloads->urls = debuginfod_take_urls();
 }
 
-/* Names do not depend on it whether it can be had. */
+/* A failure is only a warning: naming works without downloads. */
 static void start_fetcher(struct downloads *downloads)
 {
 	int r;
@@ -56,7 +56,7 @@ void downloads_ask(struct downloads *downloads, const void *build_id, size_t siz
 		debuginfod_fetcher_ask(&downloads->fetcher, build_id, size);
 }
 
-/* What came of them is the network's doing, and not in the stream. */
+/* In run counters: outcomes depend on the network, not on the stream. */
 static void count(struct downloads *downloads, enum debuginfod_outcome outcome)
 {
 	++*counters_get(&downloads->stage->run_counters, "debuginfod",

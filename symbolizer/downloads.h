@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * --debuginfod: debug files that others have downloaded are used, and with `on` what is missing is
- * downloaded in the background, what most places need first.
+ * --debuginfod: uses debug files in the client's cache, and with `on` downloads missing ones in the
+ * background, those that most places need first.
  */
 #pragma once
 
@@ -20,15 +20,15 @@ struct downloads {
 	bool has_fetcher;
 };
 
-/* Before the options are read, which set `mode`, and before anything can go to the network. */
+/* Call before options are parsed, which set `mode`, and before anything can use the network. */
 void downloads_init(struct downloads *downloads);
 
-/* Tells `dirs` where downloaded files lie, and starts what downloads others. 0 or -ENOMEM. */
+/* Adds the download cache to `dirs`, and starts the fetcher. 0 or -ENOMEM. */
 int downloads_begin(struct downloads *downloads, struct stage *stage, struct debug_dirs *dirs);
 void downloads_deinit(struct downloads *downloads);
 
-/* The debug file of a build-id is of use once more. */
+/* Notes one more use of a build-id's debug file. */
 void downloads_ask(struct downloads *downloads, const void *build_id, size_t size);
 
-/* The next one that has arrived since; false: there is none. */
+/* Returns the next build-id whose file has arrived; false: none. */
 bool downloads_take(struct downloads *downloads, struct debuginfod_build_id *ret);

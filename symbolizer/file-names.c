@@ -13,10 +13,10 @@
 #include "symbolizer/symbols/symbol-name.h"
 #include "symbolizer/symbols/symbol-table.h"
 
-enum { LATE_MAX = 6 };		  /* times that a file is asked for again */
-#define LATE_WAIT_NS 100000000ULL /* until the first time; it doubles */
+enum { LATE_MAX = 6 };		  /* times that a late file is looked for again */
+#define LATE_WAIT_NS 100000000ULL /* before the first time; doubles */
 
-/* Names point into the file that is about to be closed. */
+/* Drops symbols whose names point into the file about to be closed. */
 static void forget_symbols(struct image *image, void *arg)
 {
 	struct file_names *names = arg;
@@ -73,7 +73,7 @@ void file_names_deinit(struct file_names *names)
 	elf_cache_deinit(&names->files);
 }
 
-/* The functions of an image, read when it is first met; NULL: no memory. */
+/* The symbols of an image, read at first use; NULL: no memory. */
 static struct image_symbols *find_symbols(struct file_names *names, struct image *image,
 					  const struct elf_image *elf)
 {
@@ -102,8 +102,8 @@ static struct image *find_image(const struct file_names *names, uint64_t number)
 }
 
 /*
- * The image whose symbols are used for one: the first that had the same file, as long as its
- * symbols are there. Where they have gone, it is this one for those that come.
+ * The image whose symbols `image` uses: the first with the same file while its symbols exist;
+ * afterwards `image` itself, also for later images.
  */
 static struct image *find_first(struct file_names *names, struct image *image,
 				const struct elf_image *elf)
@@ -118,12 +118,12 @@ static struct image *find_first(struct file_names *names, struct image *image,
 	}
 	if (known)
 		*known = first;
-	else /* without memory it is found again with the next place */
+	else /* without memory it is looked up again for the next location */
 		pair_map_add(&names->same, image->number, 0, first);
 	return first == image->number ? image : find_image(names, first);
 }
 
-/* A call that was inlined at the place of `symbol`. 0 or -errno. */
+/* Emits a call inlined at the location of `symbol`. 0 or -errno. */
 static int put_inlined(struct file_names *names, const struct wire_symbol *symbol,
 		       const struct inline_call *call)
 {
@@ -143,7 +143,7 @@ static int put_inlined(struct file_names *names, const struct wire_symbol *symbo
 	return stage_put(names->stage, WIRE_RECORD_inlined, &record);
 }
 
-/* The function's own name; its symbol knows of copies (".cold") what DWARF does not. */
+/* Names the function. Its symbol shows copies (".cold"), which DWARF does not. */
 static void name_function(const struct file_names *names, struct image_symbols *symbols,
 			  char **ret_demangled, char room[LONG_NAME_MAX + 1],
 			  struct wire_symbol *symbol)
@@ -167,8 +167,7 @@ static void name_function(const struct file_names *names, struct image_symbols *
 	symbol->name = symbol_name_fit(names->stage, name, 0, room);
 }
 
-/* Samples in files without debug information are counted, so that a person knows what to install.
- */
+/* Counts samples in files without debug information, so that users see what to install. */
 static void tally_image(struct file_names *names, const struct image *image,
 			const struct image_symbols *symbols)
 {
@@ -187,10 +186,7 @@ static void tally_image(struct file_names *names, const struct image *image,
 		     (uintptr_t)counters_get(&names->stage->counters, "no-debug-info", name));
 }
 
-/*
- * On a busy machine the image server may answer too late for this time. False: the file is not
- * asked for again.
- */
+/* A busy image server may have answered too late. False: the file is not looked for again. */
 static bool note_late(struct file_names *names, uint64_t image)
 {
 	const uint64_t *n = pair_map_find(&names->late, image, 0);
@@ -223,7 +219,7 @@ int file_names_put(struct file_names *names, struct image *of_place, struct wire
 	if (image_symbols_find(symbols, address, found) < 0)
 		++*counters_get(&names->stage->counters, "refused", "memory");
 	elf_cache_weigh(&names->files, image, image_symbols_size(symbols));
-	if (!elf_image_is_unchanged(elf)) { /* what was just read may be of the next content */
+	if (!elf_image_is_unchanged(elf)) { /* the data read may be of newer content */
 		++*counters_get(&names->stage->counters, "images", "written-to");
 		return stage_put(names->stage, WIRE_RECORD_symbol, symbol);
 	}
@@ -249,7 +245,7 @@ struct arrival {
 	const struct debuginfod_build_id *id;
 };
 
-/* What is known of an image is read again, with its debug file, when it is needed. */
+/* Drops an image's symbols, to be read again on demand with the downloaded debug file. */
 static bool is_not_of_arrival(uint64_t number, uint64_t zero, uint64_t count, void *arg)
 {
 	const struct arrival *arrival = arg;
@@ -275,7 +271,7 @@ static void forget_late(uint64_t number, uint64_t zero, uint64_t n_asked, void *
 	forget_symbols(image, names);
 }
 
-/* What is known of images whose debug files were late is read again when it is needed. */
+/* Drops the symbols of images whose debug files were late, to be read again on demand. */
 static bool ask_again(struct file_names *names)
 {
 	if (!names->asked_again_at || clock_now(CLOCK_MONOTONIC) < names->asked_again_at)

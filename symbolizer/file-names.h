@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The names of places in files: tells what was inlined there, and the symbol with its line. What is
- * read of each image stays until its file is closed.
+ * Names locations in files: emits inlined calls, and the symbol with its line. Data read from an
+ * image stays until its file is closed.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "symbolizer/downloads.h"
 #include "symbolizer/symbols/image-symbols.h"
 
-#define FILE_NAMES_SIZE_MAX (448ULL << 20) /* bytes of all images' symbols; one may be larger */
+#define FILE_NAMES_SIZE_MAX (448ULL << 20) /* bytes of all images' symbols, or one larger */
 
 struct file_names {
 	struct stage *stage; /* borrowed */
@@ -20,43 +20,43 @@ struct file_names {
 	enum image_symbols_depth depth;
 	struct downloads downloads;
 	struct pair_map symbols; /* (image, 0) → struct image_symbols * */
-	struct pair_map same; /* (image, 0) → the image with the same file whose symbols are used */
+	struct pair_map same;	 /* (image, 0) → image of the same file whose symbols are used */
 	struct same_files same_files;
-	struct pair_map counts;	 /* (image, 0) → count of samples in it: it has no DWARF */
-	struct pair_map late;	 /* (image, 0) → times that it was asked for, if never answered */
-	uint64_t asked_again_at; /* when those are looked for again; 0: none is */
+	struct pair_map counts;	 /* (image, 0) → counter of its samples, if it has no DWARF */
+	struct pair_map late;	 /* (image, 0) → number of lookups, if never answered */
+	uint64_t asked_again_at; /* next lookup of those; 0: none */
 	struct place_symbols found;
 	uint64_t *n_inlined;
-	uint64_t n_refused; /* by symbols that are gone */
+	uint64_t n_refused; /* by symbols that were freed */
 };
 
-/* Before the options are read, which set `dirs`, `depth` and the mode of `downloads`. */
+/* Call before options are parsed, which set `dirs`, `depth` and the mode of `downloads`. */
 void file_names_init(struct file_names *names);
 
-/* Once the stream has begun: 0 or -errno. */
+/* Called at the start of the stream. 0 or -errno. */
 int file_names_begin(struct file_names *names, struct stage *stage, struct image_table *images,
 		     const struct wire_hello *hello);
 
-/* After the table of images, which has the files. */
+/* Call after the image table, which owns the files, is freed. */
 void file_names_deinit(struct file_names *names);
 
-/* Fills in the symbol of a place, and tells it with what was inlined there. 0 or -errno. */
+/* Fills in the symbol of a location, and emits it with its inlined calls. 0 or -errno. */
 int file_names_put(struct file_names *names, struct image *image, struct wire_symbol *symbol);
 
-/* Where samples in an image are counted because it has no debug information; NULL: it has. */
+/* The counter of samples in an image without debug information; NULL: it has some. */
 uint64_t *file_names_count(const struct file_names *names, uint64_t image);
 
 /*
- * Looks whether debug files have been downloaded, or may be had from the image server by now. True:
- * places may have more names than were told, and what was kept of any of them holds no more.
+ * Checks for debug files that were downloaded, or that the image server may have by now. True:
+ * locations may have more names than were emitted, and caches of them are invalid.
  */
 bool file_names_take_late(struct file_names *names);
 
-/* After images have ended. */
+/* Call after images have ended. */
 void file_names_forget_ended(struct file_names *names);
 
-/* At the end: counts the files that are not believed, also of a replayed stream, and says why. */
+/* At the end, also of a replayed stream: counts untrusted files, and reports the reason. */
 void file_names_report_untrusted(const struct file_names *names);
 
-/* What was left out for a limit, or as it is damaged. */
+/* The count of what was left out because of a limit or damage. */
 uint64_t file_names_refused(const struct file_names *names);

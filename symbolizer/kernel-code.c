@@ -9,13 +9,13 @@
 
 enum {
 	FIRST_ALLOCATED = 16,
-	PARTS_MAX = 3, /* what is left before, the change itself, what is left behind */
+	PARTS_MAX = 3, /* left before, the change itself, left behind */
 };
 
-/* What kernel_code_state() is where nothing has changed; in an area it is its version. */
+/* The state of addresses outside all areas; inside, it is the area's version. */
 enum { AS_IN_KALLSYMS, NOT_IN_KALLSYMS, FIRST_VERSION };
 
-#define KERNEL_HALF (1ULL << 63) /* addresses from here on */
+#define KERNEL_HALF (1ULL << 63) /* first kernel address */
 
 static bool holds_code(const struct kernel_area *area)
 {
@@ -48,7 +48,7 @@ void kernel_code_deinit(struct kernel_code *code)
 	*code = (struct kernel_code){ 0 };
 }
 
-/* The first area that ends behind an address; `n` if there is none. */
+/* Index of the first area that ends behind an address; `n`: none. */
 static size_t find_behind(const struct kernel_code *code, uint64_t address)
 {
 	return BINARY_SEARCH(i, 0, code->n, code->list[i].end <= address);
@@ -59,7 +59,7 @@ static uint64_t next_version(struct kernel_code *code)
 	return FIRST_VERSION + code->n_versions++;
 }
 
-/* What lies between two areas without code is given up, too: better no name than an old one. */
+/* The gap between two joined areas loses its names, too: no name is better than an old one. */
 static void join_empty(struct kernel_code *code)
 {
 	struct kernel_area *list = code->list;
@@ -91,7 +91,7 @@ static void give_up_all(struct kernel_code *code)
 	code->list[0].version = next_version(code);
 }
 
-/* Room for as many areas as one change can add. */
+/* Makes room for as many areas as one change can add. */
 static int reserve(struct kernel_code *code)
 {
 	enum { ADDED_MAX = PARTS_MAX - 1 };
@@ -104,7 +104,7 @@ static int reserve(struct kernel_code *code)
 				    code->n + ADDED_MAX);
 }
 
-/* Puts `n` areas in the place of those from `first` up to, not including, `last`. */
+/* Replaces the areas from `first` up to, but excluding, `last` by `n` others. */
 static void replace(struct kernel_code *code, size_t first, size_t last,
 		    const struct kernel_area *areas, size_t n)
 {
@@ -114,8 +114,8 @@ static void replace(struct kernel_code *code, size_t first, size_t last,
 }
 
 /*
- * Puts an area in the place of what it covers. Code that it overlaps has gone, even if nobody has
- * said so; other code in areas that it overlaps stays, with its part of them.
+ * Replaces what an area covers. Code that it overlaps is gone, even without a record; other code in
+ * the overlapped areas stays, with its part of them.
  */
 static void put_area(struct kernel_code *code, struct kernel_area area)
 {
@@ -150,7 +150,7 @@ static void put_area(struct kernel_code *code, struct kernel_area area)
 	replace(code, first, last, parts, n);
 }
 
-/* As kallsyms has it for what is there already. */
+/* The module as kallsyms shows it for code that exists already. */
 static const char *module_of(const struct wire_kernel_symbol *record)
 {
 	const char *name = record->name.data;
@@ -195,9 +195,8 @@ int kernel_code_change(struct kernel_code *code, const struct wire_kernel_symbol
 }
 
 /*
- * The function of kallsyms that holds an address, which lies between two areas: `behind` is the
- * index of the second. kallsyms tells no sizes: what it says ends where something else is known to
- * begin.
+ * The kallsyms function at an address between two areas, the second of which is `behind`. kallsyms
+ * has no sizes: a function ends where another one, or an area, begins.
  */
 static const struct kernel_symbol *find_unchanged(const struct kernel_code *code,
 						  const struct kallsyms *kallsyms, size_t behind,

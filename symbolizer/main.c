@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * symbolizer: adds the names of the places that pass, each once, before it is first needed; again
- * where code of the kernel has given way to other code.
+ * symbolizer: emits the name of each location before the first stack that needs it, and again when
+ * kernel code at that address was replaced.
  */
 #include <errno.h>
 #include <seccomp.h>
@@ -25,13 +25,13 @@ enum {
 	KEY_NO_INLINES,
 	KEY_DEBUGINFOD,
 	PLACES_MAX = 1 << 22,
-	/* What a long recording meets has no end: beyond these all are named again. */
+	/* A long recording meets ever more locations: beyond these, all are named again. */
 	PLACES_KEPT_MAX = 1 << 16,
 };
 
-enum { MEMORY_MAX = 1 << 30 }; /* bytes of data; what may be read of an image stays below it */
+enum { MEMORY_MAX = 1 << 30 }; /* bytes of data; limits on what is read of an image are below it */
 
-#define HAS_COME_NAMED UINT64_MAX /* instead of a state of the kernel's code */
+#define HAS_COME_NAMED UINT64_MAX /* a state: its name came with the stream */
 
 struct symbolizer {
 	struct identity identity;
@@ -39,15 +39,15 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	struct kernel_code kernel_code;
 	struct jit_names jit;
-	struct pair_map places;	   /* that have been named → kernel_code_state(), of others 0 */
-	struct pair_map unnamed;   /* that have come without a name → pack_bounds() */
-	struct frame_cache frames; /* whose places have been named */
+	struct pair_map places;	   /* named → kernel_code_state(), 0 outside the kernel */
+	struct pair_map unnamed;   /* came without a name → pack_bounds() */
+	struct frame_cache frames; /* frames whose locations were named */
 	uint64_t *n_places, *n_named;
 	bool has_seen_samples;
-	bool has_names_of_others; /* which nobody tells again */
+	bool has_names_of_others; /* came with the stream: not repeated, so not to be forgotten */
 };
 
-/* The first one is where distributions have them, and need not be there. */
+/* The first one is the distributions' default, and may be missing. */
 static void warn_of_missing_dirs(struct stage *stage, const struct debug_dirs *dirs)
 {
 	for (size_t i = 1; i < dirs->n; i++)
@@ -83,7 +83,7 @@ static void name_kernel_place(struct symbolizer *self, struct wire_symbol *symbo
 	symbol->module = wire_string(found.module, 255);
 }
 
-/* How far a place lies behind the start of its function, and the size of that: 32 bits each. */
+/* Packs a location's offset from its function's start, and the function's size: 32 bits each. */
 static uint64_t pack_bounds(const struct wire_symbol *symbol)
 {
 	uint64_t behind = symbol->offset - symbol->start;
@@ -91,8 +91,7 @@ static uint64_t pack_bounds(const struct wire_symbol *symbol)
 	return behind > UINT32_MAX || symbol->size > UINT32_MAX ? 0 : behind << 32 | symbol->size;
 }
 
-/* A place that nobody can name stays as it has come: what its bounds were read of may not be here.
- */
+/* A location without a name keeps the bounds that it came with: their source may not be here. */
 static void take_bounds(const struct symbolizer *self, struct wire_symbol *symbol)
 {
 	const uint64_t *known = pair_map_find(&self->unnamed, symbol->image, symbol->offset);
@@ -101,7 +100,7 @@ static void take_bounds(const struct symbolizer *self, struct wire_symbol *symbo
 	symbol->size = known ? (uint32_t)*known : 0;
 }
 
-/* Tells the name of a place, or that it has none. 0 or -errno. */
+/* Emits the name of a location, or that it has none. 0 or -errno. */
 static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t image_number,
 		      uint64_t offset)
 {
@@ -126,7 +125,7 @@ static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t ima
 	return r;
 }
 
-/* Whether it is known for good if the file of an image can be had. */
+/* Whether the availability of an image's file is final. */
 static bool is_decided(struct symbolizer *self, uint64_t number)
 {
 	struct image *image = image_table_find(&self->identity.images, number);
@@ -135,7 +134,7 @@ static bool is_decided(struct symbolizer *self, uint64_t number)
 	       !elf_cache_is_undecided(&self->file_names.files, image);
 }
 
-/* Code of a JIT compiler that a process has made: in anonymous memory, or in a file of its own. */
+/* Whether a process's JIT compiler made this code: in anonymous memory, or in its own file. */
 static bool is_made(struct symbolizer *self, uint64_t process, uint64_t number)
 {
 	struct image *image = image_table_find(&self->identity.images, number);
@@ -146,7 +145,7 @@ static bool is_made(struct symbolizer *self, uint64_t process, uint64_t number)
 	       !elf_cache_get(&self->file_names.files, image) && elf_cache_has_other_data(image);
 }
 
-/* Begins anew: whoever has kept our names need not keep them any longer. 0 or -errno. */
+/* Starts over: all locations are named anew, and readers may drop their names. 0 or -errno. */
 static int forget_places(struct stage *stage, struct symbolizer *self)
 {
 	struct wire_symbols_void record = { self->places.n };
@@ -157,7 +156,7 @@ static int forget_places(struct stage *stage, struct symbolizer *self)
 	return stage_put(stage, WIRE_RECORD_symbols_void, &record);
 }
 
-/* Notes that a place has been named. 0 or -errno. */
+/* Notes that a location was named. 0 or -errno. */
 static int remember_place(struct symbolizer *self, uint64_t image, uint64_t offset, uint64_t state)
 {
 	uint64_t *known = pair_map_find(&self->places, image, offset);
@@ -168,10 +167,10 @@ static int remember_place(struct symbolizer *self, uint64_t image, uint64_t offs
 		return 0;
 	}
 	r = pair_map_add(&self->places, image, offset, state);
-	return r == -ENOSPC ? 0 : r; /* it is named again with the next stack */
+	return r == -ENOSPC ? 0 : r; /* named again with the next stack */
 }
 
-/* Names a place, unless it has been named as it is now. 0 or -errno. */
+/* Names a location, unless its current name was emitted. 0 or -errno. */
 static int name_place(struct stage *stage, struct symbolizer *self, uint64_t image, uint64_t offset,
 		      const struct wire_frame *frame, struct frame_cache_entry *entry)
 {
@@ -183,7 +182,7 @@ static int name_place(struct stage *stage, struct symbolizer *self, uint64_t ima
 	known = pair_map_find(&self->places, image, offset);
 	if (known && (*known == state || *known == HAS_COME_NAMED))
 		return 0;
-	if (!is_decided(self, image)) { /* ask again with the next stack */
+	if (!is_decided(self, image)) { /* look again with the next stack */
 		frame_cache_forget(&self->frames, entry);
 		return 0;
 	}
@@ -191,7 +190,7 @@ static int name_place(struct stage *stage, struct symbolizer *self, uint64_t ima
 	return r < 0 ? r : put_symbol(stage, self, image, offset);
 }
 
-/* A frame that was not met lately: the value of its entry is where samples in its image count. */
+/* Names a frame not met lately; its entry's value is the counter of its image's samples. */
 static int name_frame(struct stage *stage, struct symbolizer *self, const struct wire_stack *stack,
 		      const struct process *process, const struct wire_frame *frame,
 		      struct frame_cache_entry *entry)
@@ -201,7 +200,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 
 	if (!process_table_place(&self->identity.processes, process, frame, &image, &offset))
 		return 0;
-	if (is_made(self, stack->process, image)) { /* there may be other code a moment later */
+	if (is_made(self, stack->process, image)) { /* other code may be there a moment later */
 		const struct jit_location place = {
 			.image = image,
 			.offset = offset,
@@ -216,7 +215,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 	return r;
 }
 
-/* Places that were told with less are told again when they are next met. */
+/* Names locations again for which more is known now. */
 static void take_late(struct symbolizer *self)
 {
 	if (!file_names_take_late(&self->file_names))
@@ -225,7 +224,7 @@ static void take_late(struct symbolizer *self)
 	frame_cache_forget_all(&self->frames);
 }
 
-/* Frame by frame up to those that are as in the stack before; the innermost in any case. */
+/* Counts the frames up to those that are as in the previous stack, but at least the innermost. */
 static size_t count_new_frames(struct symbolizer *self, const struct process *process,
 			       const struct wire_frames *frames)
 {
@@ -265,7 +264,7 @@ static int handle_stack(struct stage *stage, void *data, const void *view)
 	return r < 0 ? r : STAGE_PASS;
 }
 
-/* The stack of an allocation has places like any other. */
+/* The stack of an allocation has locations, too. */
 static int handle_heap_stack(struct stage *stage, void *data, const void *view)
 {
 	const struct wire_heap_stack *record = view;
@@ -298,7 +297,7 @@ static int handle_image_exit(struct stage *stage, void *data, const void *view)
 	return r;
 }
 
-/* One that is not noted only has other bounds. 0 or -errno. */
+/* A location beyond the map's limit only loses its bounds. STAGE_PASS or -ENOMEM. */
 static int note_unnamed(struct symbolizer *self, const struct wire_symbol *symbol)
 {
 	uint64_t *known = pair_map_find(&self->unnamed, symbol->image, symbol->offset);
@@ -312,7 +311,7 @@ static int note_unnamed(struct symbolizer *self, const struct wire_symbol *symbo
 	return r == -ENOMEM ? r : STAGE_PASS;
 }
 
-/* A place that came with a name keeps it: what the name was made of may not be here. */
+/* A location that came with a name keeps it: the name's source may not be here. */
 static int handle_symbol(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
@@ -369,7 +368,7 @@ static int handle_kernel_symbol(struct stage *stage, void *data, const void *vie
 	return r < 0 ? r : STAGE_PASS;
 }
 
-/* Only call stacks have places to name: a person has left the unwinder out, or put it behind. */
+/* Warns once: only stacks have locations, so live-unwinder is missing or comes later. */
 static int handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
@@ -431,7 +430,7 @@ static void deinit(void *data)
 {
 	struct symbolizer *self = data;
 
-	identity_deinit(&self->identity); /* with the files, and their tables */
+	identity_deinit(&self->identity); /* with the files and their tables */
 	pair_map_deinit(&self->places);
 	pair_map_deinit(&self->unnamed);
 	frame_cache_deinit(&self->frames);
@@ -454,7 +453,7 @@ static const struct argp_option option_table[] = {
 
 static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_file, handle_file },
-	/* In front of the shared ones of the same records, which they call. */
+	/* Before the shared handlers of the same records, which these call. */
 	{ WIRE_RECORD_image_exit, handle_image_exit },
 	{ WIRE_RECORD_mapping, handle_mapping },
 	{ WIRE_RECORD_process_exit, handle_process_exit },
@@ -468,7 +467,7 @@ static const struct stage_handler handlers[] = {
 	{ 0 },
 };
 
-/* Debug files may lie anywhere: beside a program, below a directory that it names. */
+/* Debug files may be anywhere: beside a program, or below a directory that the user names. */
 static void describe_sandbox(const void *data, struct sandbox *sandbox)
 {
 	const struct symbolizer *self = data;
@@ -476,8 +475,7 @@ static void describe_sandbox(const void *data, struct sandbox *sandbox)
 	stage_sandbox_allow_images(sandbox);
 	if (self->file_names.downloads.has_fetcher)
 		SANDBOX_ALLOW(sandbox, SCMP_SYS(sendto), SCMP_SYS(recvfrom), SCMP_SYS(wait4));
-	/* Split debug information is looked for beside the file of a descriptor: realpath(3), which
-	 * calls lstat(2) before glibc 2.33. */
+	/* Split DWARF beside an open file: realpath(3), which is lstat(2) before glibc 2.33. */
 	SANDBOX_ALLOW(sandbox, SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(readlink),
 		      SCMP_SYS(lstat));
 	sandbox_allow_programs(sandbox);

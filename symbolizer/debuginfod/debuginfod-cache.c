@@ -8,7 +8,7 @@
 #include "common/base/cleanup.h"
 #include "symbolizer/debuginfod/debuginfod-cache.h"
 
-/* A variable that is empty is none. */
+/* An empty variable counts as unset. */
 static const char *environment(const char *name)
 {
 	const char *value = getenv(name);
@@ -27,7 +27,7 @@ char *debuginfod_cache_path(void)
 {
 	const char *given = environment("DEBUGINFOD_CACHE_PATH");
 	const char *xdg = environment("XDG_CACHE_HOME");
-	const char *home = getenv("HOME") ?: "/"; /* an empty one is one here, as for the client */
+	const char *home = getenv("HOME") ?: "/"; /* the client takes an empty one as set */
 	_cleanup_free_ char *old = NULL;
 	struct stat status;
 

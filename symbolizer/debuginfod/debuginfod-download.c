@@ -17,14 +17,14 @@
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	DESCRIPTORS_MAX = 256, /* of the library's, from 0: a few and one for each server */
+	DESCRIPTORS_MAX = 256, /* of the library, from 0: a few, and one for each server */
 };
 
-/* The one download of this process, for the library's callback. */
+/* The only download of this process, for the library's callback. */
 static struct {
 	uint64_t deadline;
 	long size_max;
-	enum debuginfod_outcome stopped_as; /* 0: it was not stopped by us */
+	enum debuginfod_outcome stopped_as; /* 0: we did not stop it */
 } download;
 static volatile sig_atomic_t is_cancelled, is_too_large;
 
@@ -40,7 +40,7 @@ int debuginfod_library_load(struct debuginfod_library *ret)
 	return ret->begin && ret->find_debuginfo && ret->set_progressfn ? 0 : -ENOPKG;
 }
 
-/* A positive number up to `max` from the environment, else the usual one. */
+/* A positive number up to `max` from the environment, else `usual`. */
 static long read_limit(const char *name, long max, long usual)
 {
 	const char *text = getenv(name);
@@ -80,10 +80,9 @@ static bool is_of_the_network(int fd)
 }
 
 /*
- * Makes connections fail: elfutils 0.192 (Debian 13's) asks whether it shall go on only once there
- * is an answer, but cleans up after an error. An error it must be (connect(2) to AF_UNSPEC
- * resets): an answer may say that it ends where the connection ends. Again each second, as the
- * library may connect to another server.
+ * Makes connections fail: elfutils 0.192 (Debian 13) calls check_progress() only once an answer has
+ * begun, but it cleans up after an error. It must be an error (connect(2) to AF_UNSPEC resets): an
+ * answer may end with its connection. Repeated each second: the library may try another server.
  */
 static void disconnect(void)
 {
@@ -118,7 +117,7 @@ void debuginfod_download_cancel_by(int signal)
 	handle(signal, on_cancel);
 }
 
-/* Why we have stopped it, if we have. */
+/* Why we stopped the download; 0: we did not. */
 static enum debuginfod_outcome stopped_as(void)
 {
 	if (download.stopped_as)
@@ -131,9 +130,8 @@ static enum debuginfod_outcome stopped_as(void)
 }
 
 /*
- * The library calls this every second at least, unless it hangs or (elfutils 0.192) has no answer.
- * Not 0: it shall stop. `done` and `total` count bytes, or some few other things before the first
- * byte has come.
+ * Called by the library at least each second, unless it hangs or (elfutils 0.192) has no answer
+ * yet. Nonzero stops it. `done` and `total` count bytes, or other steps before the first byte.
  */
 static int check_progress(struct debuginfod_client *client, long done, long total)
 {
@@ -144,8 +142,8 @@ static int check_progress(struct debuginfod_client *client, long done, long tota
 }
 
 /*
- * What was stopped is "not found" for older versions of the library (Debian 12's), which leave an
- * empty file for that and ask nobody for the next ten minutes.
+ * Removes the empty file that older versions of the library (Debian 12) leave for a stopped
+ * download. They take it for "not found", and ask no server for the next ten minutes.
  */
 static void forget_miss(const uint8_t *build_id, size_t size)
 {
@@ -180,15 +178,15 @@ static enum debuginfod_outcome outcome_of(int error)
 }
 
 /*
- * A small answer can be made to unfold to anything, which must not fill the disk: progress counts
- * bytes as they come. Twice the limit, so that other answers are seen to be too large.
+ * A small answer may decompress to any size and fill the disk, as progress counts bytes received.
+ * Twice the limit, so that other large answers are still reported as too large.
  */
 static void limit_file_size(long size)
 {
 	rlim_t most = 2 * (rlim_t)size;
 	struct rlimit limit;
 
-	handle(SIGXFSZ, on_file_limit); /* a write fails, too, which the library makes little of */
+	handle(SIGXFSZ, on_file_limit); /* the write fails, too, but is hardly reported */
 	if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur <= most)
 		return;
 	limit.rlim_cur = most;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One download by elfutils' client, in a process that does nothing else: what hangs or crashes
- * there (it resolves names, speaks TLS, decompresses what strangers send) is this one file's.
+ * One download by elfutils' client, in a process of its own: a hang or crash (the client resolves
+ * names, speaks TLS and decompresses data from strangers) affects this file only.
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 #include "symbolizer/debuginfod/debuginfod-message.h"
 
 enum {
-	DEBUGINFOD_TIME_MAX_S = 60,	/* unless DEBUGINFOD_MAXTIME says otherwise */
-	DEBUGINFOD_SIZE_MAX_MIB = 2048, /* unless DEBUGINFOD_MAXSIZE does; libraries of debug
-					   builds have more than one GiB */
+	DEBUGINFOD_TIME_MAX_S = 60, /* unless DEBUGINFOD_MAXTIME is set */
+	/* Unless DEBUGINFOD_MAXSIZE is set; libraries of debug builds exceed one GiB. */
+	DEBUGINFOD_SIZE_MAX_MIB = 2048,
 };
 
 struct debuginfod_limits {
@@ -21,7 +21,7 @@ struct debuginfod_limits {
 	long size; /* bytes */
 };
 
-/* The library, which is loaded where and when it is needed. */
+/* The library, loaded on demand. */
 struct debuginfod_library {
 	struct debuginfod_client *(*begin)(void);
 	int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *build_id,
@@ -34,13 +34,13 @@ struct debuginfod_library {
 /* 0 or -ENOPKG. */
 int debuginfod_library_load(struct debuginfod_library *ret);
 
-/* What the environment allows. */
+/* Limits from the environment. */
 struct debuginfod_limits debuginfod_limits_read(void);
 
-/* Makes a signal cancel the download, in which nothing is left behind. */
+/* Makes a signal cancel the download without leaving files behind. */
 void debuginfod_download_cancel_by(int signal);
 
-/* Downloads into the client's cache, asking the servers in DEBUGINFOD_URLS. */
+/* Downloads into the client's cache from the servers in DEBUGINFOD_URLS. */
 enum debuginfod_outcome debuginfod_download(const struct debuginfod_library *library,
 					    const struct debuginfod_limits *limits,
 					    const uint8_t *build_id, size_t size);

@@ -13,7 +13,7 @@
 
 struct debuginfod_wanted {
 	UT_hash_handle hh;
-	struct debuginfod_build_id id; /* the key: zero behind its size */
+	struct debuginfod_build_id id; /* the key; zero-filled behind its size */
 	uint64_t n_asked;
 	enum { QUEUED, IN_FLIGHT, FINISHED } state;
 };
@@ -28,7 +28,7 @@ int debuginfod_fetcher_start(struct debuginfod_fetcher *ret, const char *urls)
 	return r;
 }
 
-/* The process ends when it sees that; one that does so later is init's. */
+/* The process exits when it sees the socket closed; init reaps it if it does so later. */
 static void close_process(struct debuginfod_fetcher *fetcher)
 {
 	if (fetcher->fd >= 0)
@@ -54,7 +54,7 @@ void debuginfod_fetcher_stop(struct debuginfod_fetcher *fetcher)
 	*fetcher = (struct debuginfod_fetcher){ .fd = -1 };
 }
 
-/* Of what is finished, the oldest is asked for again at worst, and then lies in the cache. */
+/* Drops the oldest finished request: if requested again, its file is in the cache. */
 static bool make_room(struct debuginfod_fetcher *fetcher)
 {
 	struct debuginfod_wanted *wanted, *next;
@@ -109,7 +109,7 @@ static struct debuginfod_wanted *find_hottest(const struct debuginfod_fetcher *f
 	return hottest;
 }
 
-/* False: there is no room for it now, or nobody reads it any more, which poll() will notice. */
+/* False: the socket is full, or closed by the process, which poll() will notice. */
 static bool send_request(struct debuginfod_fetcher *fetcher, struct debuginfod_wanted *wanted)
 {
 	struct debuginfod_request request = { .size = wanted->id.size };
@@ -165,7 +165,7 @@ static int finish(struct debuginfod_fetcher *fetcher, struct debuginfod_wanted *
 	return outcome;
 }
 
-/* One of those that the process has left behind. */
+/* Fails one request that the process left unfinished. */
 static int fail_one(struct debuginfod_fetcher *fetcher, struct debuginfod_build_id *ret)
 {
 	struct debuginfod_wanted *wanted, *next;
@@ -192,8 +192,8 @@ static int give_up(struct debuginfod_fetcher *fetcher, int error)
 }
 
 /*
- * 1: there is an answer, 0: there is none now, or -errno. A process that ends with requests unread
- * resets the connection, which is told once and in front of its answers.
+ * 1: an answer; 0: none now; or -errno. A process that exits with unread requests resets the
+ * connection; ECONNRESET is returned once, before its answers.
  */
 static int receive(const struct debuginfod_fetcher *fetcher, struct debuginfod_answer *ret)
 {

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a stage and the process that downloads for it say to each other, one in a packet each. */
+/* Messages between a stage and its download process, one per packet. */
 #pragma once
 
 #include <stdint.h>
 
 #include "common/wire/wire.h"
 
-/* What became of a build-id. */
+/* The outcome of a request. */
 enum debuginfod_outcome {
 	DEBUGINFOD_ARRIVED = 1, /* it is in the cache */
 	DEBUGINFOD_NOT_FOUND,	/* no server has it */
 	DEBUGINFOD_TOO_LARGE,
 	DEBUGINFOD_TIMEOUT,
-	DEBUGINFOD_UNREACHABLE, /* no server could be asked */
-	DEBUGINFOD_FAILED,	/* anything else, like a full disk */
+	DEBUGINFOD_UNREACHABLE, /* no server could be reached */
+	DEBUGINFOD_FAILED,	/* anything else, such as a full disk */
 	N_DEBUGINFOD_OUTCOMES,
 };
 
 struct debuginfod_request {
-	uint32_t number; /* any; its answer has it too */
+	uint32_t number; /* chosen by the stage, and repeated in the answer */
 	uint32_t size;	 /* of the build-id */
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };
 
-enum { DEBUGINFOD_NO_LIBRARY = 100 }; /* instead of an outcome: there will be no answers */
+enum { DEBUGINFOD_NO_LIBRARY = 100 }; /* instead of an outcome: no answers will follow */
 
 struct debuginfod_answer {
 	uint32_t number;

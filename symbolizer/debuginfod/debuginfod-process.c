@@ -21,9 +21,9 @@
 #include "symbolizer/debuginfod/debuginfod-process.h"
 
 enum {
-	STAGE_FD = 3,		 /* where the process has its socket */
-	CANCEL_SIGNAL = SIGUSR1, /* none that a terminal or a service manager sends */
-	OUTCOME_STATUS = 64,	 /* + the outcome: what a child exits with, and nobody else */
+	STAGE_FD = 3,		 /* the process's end of the socket */
+	CANCEL_SIGNAL = SIGUSR1, /* not sent by terminals or service managers */
+	OUTCOME_STATUS = 64,	 /* + the outcome: a child's own exit status */
 };
 
 struct running {
@@ -39,7 +39,7 @@ struct downloader {
 	struct debuginfod_limits limits;
 	struct running running[DEBUGINFOD_PARALLEL_MAX];
 	size_t n;
-	bool is_over; /* the stage has gone, or needs nothing any more */
+	bool is_over; /* the stage has exited or closed the socket */
 };
 
 static uint64_t seconds_from_now(unsigned int seconds)
@@ -47,7 +47,7 @@ static uint64_t seconds_from_now(unsigned int seconds)
 	return clock_now(CLOCK_MONOTONIC) + seconds * NANOSECONDS_A_SECOND;
 }
 
-/* The stage reads when it likes; there is always room for as many as it has asked for. */
+/* Never waits for the stage: the socket always has room for all answers to its requests. */
 static void answer(uint32_t number, uint32_t outcome)
 {
 	struct debuginfod_answer message = { number, outcome };
@@ -55,7 +55,7 @@ static void answer(uint32_t number, uint32_t outcome)
 	send(STAGE_FD, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* A child, which must not outlive the process, nor keep its socket open. */
+/* Runs in a child, which must not outlive the process or keep its socket open. */
 static void run_download(const struct downloader *process, const struct debuginfod_request *request,
 			 pid_t parent)
 {
@@ -93,7 +93,7 @@ static int start_download(struct downloader *process, const struct debuginfod_re
 	return 0;
 }
 
-/* All end now, in an orderly way if they can. */
+/* Stops all children, in an orderly way if possible. */
 static void cancel(struct downloader *process)
 {
 	process->is_over = true;
@@ -134,7 +134,7 @@ static void finish(struct downloader *process, struct running *child)
 	*child = process->running[--process->n];
 }
 
-/* Some file systems let nobody be killed: so much is said of the file, and nobody waits. */
+/* Some file systems make processes unkillable: their files time out, without waiting. */
 static void kill_overdue(struct downloader *process)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -150,7 +150,7 @@ static void kill_overdue(struct downloader *process)
 	}
 }
 
-/* Until the next one is overdue, in milliseconds; -1: none can be. */
+/* Milliseconds until the next child is overdue; -1: none can be. */
 static int patience(const struct downloader *process)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC), next = UINT64_MAX;
@@ -171,7 +171,7 @@ static bool has_living_children(const struct downloader *process)
 	return false;
 }
 
-/* Requests wait in the socket while there is no child to be had for them. */
+/* Requests stay in the socket while all children are busy. */
 static void serve(struct downloader *process)
 {
 	enum { STAGE, RUNNING };
@@ -186,7 +186,7 @@ static void serve(struct downloader *process)
 			fds[RUNNING + i] = (struct pollfd){ process->running[i].pid_fd, POLLIN, 0 };
 		if (poll(fds, RUNNING + n, patience(process)) < 0)
 			continue;
-		/* Backwards: a child that ends is replaced by the last one. */
+		/* Backwards, because the last child replaces a finished one. */
 		for (size_t i = n; i-- > 0;)
 			if (fds[RUNNING + i].revents)
 				finish(process, &process->running[i]);
@@ -199,8 +199,8 @@ static void serve(struct downloader *process)
 }
 
 /*
- * Nothing of the stage's may live on here: others wait for the end of its output, and of its
- * messages. Signals of the terminal are the stage's to act on.
+ * Closes everything of the stage: other programs wait for the end of its output and messages.
+ * Terminal signals are left to the stage.
  */
 static void leave_parent(int fd)
 {
@@ -223,10 +223,9 @@ static void leave_parent(int fd)
 }
 
 /*
- * Of the client's settings (debuginfod-client-config(7)), those stay that are about its servers
- * and its cache. The limit on time is ours to keep, as it is kept where the client hangs, too. It
- * does not try again unless it is told to: what Debian 12's makes of a full disk then is a file
- * that no server has.
+ * Keeps the client's settings (debuginfod-client-config(7)) for servers and cache. The time limit
+ * is enforced here, as it must also hold if the client hangs. Retries are off unless set: Debian
+ * 12's client would report a full disk as a file that no server has.
  */
 static void prepare_environment(const char *urls, const struct debuginfod_limits *limits)
 {

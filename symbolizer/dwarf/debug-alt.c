@@ -13,7 +13,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* What a .gnu_debugaltlink says. */
+/* The content of .gnu_debugaltlink. */
 struct link {
 	const char *path;
 	const void *id;
@@ -39,7 +39,7 @@ static bool try_path(const char *path, const struct debug_dirs *dirs, const stru
 	return false;
 }
 
-/* By build-id, under the path that the link says, and under its name in .dwz of a directory. */
+/* Looks by build-id, at the link's path, and in each directory's .dwz by the link's name. */
 static bool find(const struct link *link, const char *path, const struct debug_dirs *dirs,
 		 uint64_t size_max, struct debug_file *ret)
 {
@@ -67,7 +67,7 @@ static bool find(const struct link *link, const char *path, const struct debug_d
 	return false;
 }
 
-/* An ELF file whose DWARF is one byte, too little for a unit. */
+/* An ELF file with one byte of DWARF, too few for a unit. */
 struct empty_elf {
 	Elf64_Ehdr header;
 	Elf64_Shdr sections[3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The file that a file shares DWARF with, which dwz has made (.gnu_debugaltlink). libdw would look
- * for it by itself, and believe what it finds: here its build-id is compared.
+ * The alternative file with shared DWARF made by dwz (.gnu_debugaltlink). libdw would find it by
+ * itself and trust any file; here its build-id is compared.
  */
 #pragma once
 
@@ -11,16 +11,16 @@
 
 struct debug_alt {
 	struct debug_file file;
-	Dwarf *dwarf; /* NULL: nothing is shared */
+	Dwarf *dwarf; /* NULL: no alternative file */
 };
 
 /*
- * Gives `dwarf` the other file that it refers to; if that is not found, one that is empty, so that
- * what it would have told stays unknown. `path` is where the first one lies. 0 or -ENOMEM.
+ * Attaches the alternative file of `dwarf`; if it is not found, an empty one, so that its
+ * information stays unknown. `path` is where the first file lies. 0 or -ENOMEM.
  */
 int debug_alt_attach(struct debug_alt *alt, Dwarf *dwarf, const char *path,
 		     const struct debug_dirs *dirs, uint64_t size_max);
 
-/* Bytes that it takes in memory. */
+/* Bytes of its DWARF in memory. */
 uint64_t debug_alt_size(const struct debug_alt *alt);
 void debug_alt_deinit(struct debug_alt *alt);

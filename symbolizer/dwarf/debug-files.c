@@ -45,7 +45,7 @@ void debug_file_close(struct debug_file *file)
 	*file = (struct debug_file){ .fd = -1 };
 }
 
-/* Takes the descriptor over. */
+/* Takes ownership of the descriptor. */
 static bool open_descriptor(int fd, const char *path, struct debug_file *ret)
 {
 	_cleanup_(debug_file_close) struct debug_file file = { .fd = fd };
@@ -95,7 +95,7 @@ static bool has_symbols(Elf *elf)
 	return false;
 }
 
-/* A stripped copy may lie where a debug file should: it must not hide another place. */
+/* A stripped copy in place of a debug file must not hide others. */
 static bool has_what_is_needed(Elf *elf, enum debug_file_need need)
 {
 	return need == DEBUG_FILE_DWARF ? debug_sections_has_info(elf) : has_symbols(elf);
@@ -113,7 +113,7 @@ bool debug_file_build_id_path(const char *dir, const unsigned char *id, size_t s
 	       (int)ret_size;
 }
 
-/* Whether a file that was opened is the one; else it is closed. */
+/* Whether an opened file is the one wanted; closes it otherwise. */
 static bool is_wanted(Elf *elf, enum debug_file_need need, struct debug_file *ret)
 {
 	if (has_same_build_id(elf, ret->elf) && has_what_is_needed(ret->elf, need))
@@ -128,7 +128,7 @@ static bool try_build_id(Elf *elf, const char *path, const struct debug_dirs *di
 	return debug_file_open(path, dirs, ret) && is_wanted(elf, need, ret);
 }
 
-/* Of a program of a container: in its own /usr/lib/debug, which the image server sees. */
+/* For a program in a container: looks in its own /usr/lib/debug through the image server. */
 static bool find_in_container(Elf *elf, const struct debug_dirs *dirs, enum debug_file_need need,
 			      struct debug_file *ret)
 {
@@ -143,7 +143,7 @@ static bool find_in_container(Elf *elf, const struct debug_dirs *dirs, enum debu
 	return r == 0 && open_descriptor(fd, "", ret) && is_wanted(elf, need, ret);
 }
 
-/* In each of the directories, and where debuginfod's clients keep what they have downloaded. */
+/* Looks in each directory, and in the cache of debuginfod clients. */
 static bool find_by_build_id(Elf *elf, const struct debug_dirs *dirs, enum debug_file_need need,
 			     struct debug_file *ret)
 {
@@ -191,7 +191,7 @@ static bool try_link(Elf *elf, const char *path, const struct debug_dirs *dirs, 
 	return false;
 }
 
-/* Beside the file, in .debug beside it, and under each of the directories. */
+/* Looks beside the file, in .debug beside it, and below each directory. */
 static bool find_by_link(Elf *elf, const char *file_path, const struct debug_dirs *dirs,
 			 enum debug_file_need need, struct debug_file *ret)
 {
@@ -226,10 +226,7 @@ static Elf_Data *find_section_data(Elf *elf, const char *wanted)
 	return NULL;
 }
 
-/*
- * Decompresses XZ. libdwfl would do this too, but without a limit: 2 MB can be made to unfold to
- * gigabytes.
- */
+/* Decompresses XZ. libdwfl could, but has no limit: 2 MB may decompress to gigabytes. */
 static void *decompress(const Elf_Data *data, size_t *ret_size)
 {
 	_cleanup_free_ uint8_t *out = NULL;
@@ -253,7 +250,7 @@ static void *decompress(const Elf_Data *data, size_t *ret_size)
 	return NULL;
 }
 
-/* "MiniDebugInfo": a small ELF file with the names of local functions, compressed. */
+/* Reads "MiniDebugInfo": a small compressed ELF file with the names of local functions. */
 static bool find_debug_data(Elf *elf, struct debug_file *ret)
 {
 	Elf_Data *data = find_section_data(elf, ".gnu_debugdata");

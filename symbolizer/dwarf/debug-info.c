@@ -27,12 +27,12 @@ enum unit_state {
 	UNIT_REFUSED,
 };
 
-/* A unit, of which all but `state` is unknown until it is hit. */
+/* A unit; all but `state` is unset until its first lookup. */
 struct unit {
 	enum unit_state state;
-	bool has_files;	     /* that its lines are in, and their names may be read */
-	Dwarf_Die die;	     /* that says where its lines are */
-	Dwarf_Die described; /* that has its functions: of split DWARF in another file */
+	bool has_files;	     /* of its lines, with readable names */
+	Dwarf_Die die;	     /* names its line table */
+	Dwarf_Die described; /* has its functions; in another file for split DWARF */
 	struct inline_table table;
 	struct line_table lines;
 };
@@ -43,14 +43,14 @@ struct debug_info {
 	struct debug_alt alt;
 	struct interval_map code;
 	struct unit_index index;
-	struct unit *units; /* as index.units */
+	struct unit *units; /* parallel to index.units */
 	struct scope_names scopes;
 	const Elf_Data *lines;
-	uint64_t sections_size; /* of its own and of shared ones */
-	uint64_t tables_size;	/* of its units */
-	uint64_t programs_size; /* of line programs that were run */
-	bool has_package;	/* the .dwp is among its sections */
-	Dwarf *believed;	/* of split DWARF, the last file that was found good */
+	uint64_t sections_size; /* DWARF of this file and of shared ones */
+	uint64_t tables_size;	/* tables of its units */
+	uint64_t programs_size; /* line programs that were run */
+	bool has_package;	/* `sections_size` includes the .dwp */
+	Dwarf *believed;	/* the last verified file of split DWARF */
 	int fd;			/* -1: in memory */
 	struct debug_info_refused refused;
 };
@@ -83,7 +83,7 @@ static void cleanup_info(struct debug_info **info)
 	debug_info_free(*info);
 }
 
-/* Addresses of a file that is not linked yet mean nothing; those of another host's byte order. */
+/* Refuses unlinked files, whose addresses mean nothing, and those of another byte order. */
 static bool is_readable(Elf *elf)
 {
 	GElf_Ehdr header;
@@ -141,8 +141,8 @@ static bool has_room(const struct debug_info *info, uint64_t size)
 }
 
 /*
- * Reads the lines of a unit. libdw is asked for the names of their files, but not without a
- * directory: then it (0.196) may take the length of a name that is not there. 0 or -ENOMEM.
+ * Reads the lines of a unit. libdw supplies their files' names, but needs a directory: without one
+ * it (0.196) may take the length of a missing name. 0 or -ENOMEM.
  */
 static int read_lines(struct debug_info *info, struct unit *unit)
 {
@@ -172,7 +172,7 @@ static int read_lines(struct debug_info *info, struct unit *unit)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Whether the other part of a unit is of a file that was judged; a package is so once. */
+/* Whether a unit's other part is in a verified file; a package is verified once. */
 static bool is_believed(struct debug_info *info, const struct debug_split *split, Dwarf_CU *cu)
 {
 	Dwarf *dwarf = dwarf_cu_getdwarf(cu);
@@ -183,7 +183,7 @@ static bool is_believed(struct debug_info *info, const struct debug_split *split
 	return true;
 }
 
-/* The part of a unit that is in another file; false: that cannot be had safely. */
+/* Finds a unit's part in another file; false: not safely available. */
 static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 {
 	_cleanup_(debug_split_deinit) struct debug_split split;
@@ -191,7 +191,7 @@ static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 
 	if (!debug_split_find(&unit->die, info->fd, &info->dirs, &split))
 		return false;
-	if (info->has_package) /* it is open already */
+	if (info->has_package) /* already open */
 		split.package_size = 0;
 	if (split.package_size > left || split.size > left - split.package_size)
 		return false;
@@ -202,7 +202,7 @@ static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 	return !unit->described.addr || is_believed(info, &split, unit->described.cu);
 }
 
-/* Makes the table of a unit that is hit for the first time. 0 or -ENOMEM. */
+/* Makes the table of a unit at its first lookup. 0 or -ENOMEM. */
 static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 {
 	uint8_t type;
@@ -219,7 +219,7 @@ static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 	r = read_lines(info, unit);
 	if (r < 0)
 		return r;
-	if (!unit->described.addr) { /* its .dwo is not there: its lines are */
+	if (!unit->described.addr) { /* no .dwo, but lines */
 		unit->state = UNIT_READY;
 		return 0;
 	}
@@ -238,7 +238,7 @@ static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 	return 0;
 }
 
-/* Of its declaration, or of what it is a copy of, where it has none of its own. */
+/* Taken from the declaration or abstract origin if the DIE itself has none. */
 static const char *name_by(Dwarf_Die *die, unsigned int attribute_name)
 {
 	Dwarf_Attribute attribute;
@@ -272,7 +272,7 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int name)
 	return dwarf_formudata(dwarf_attr(die, name, &attribute), &value) < 0 ? 0 : value;
 }
 
-/* The name of a file by its number in the list that a DIE's unit has; NULL: it is not known. */
+/* A file name by its number in the list of the DIE's unit; NULL: unknown. */
 static const char *file_name(const struct unit *unit, Dwarf_Die *die, size_t number)
 {
 	Dwarf_Files *files;
@@ -283,7 +283,7 @@ static const char *file_name(const struct unit *unit, Dwarf_Die *die, size_t num
 	return dwarf_filesrc(files, number, NULL, NULL);
 }
 
-/* Where the code of an address comes from, by the line table. */
+/* Sets the source line of an address, from the line table. */
 static void put_line(struct unit *unit, uint64_t address, struct inline_call *call)
 {
 	const struct line_row *row = line_table_find(&unit->lines, address);
@@ -295,7 +295,7 @@ static void put_line(struct unit *unit, uint64_t address, struct inline_call *ca
 	call->column = row->column;
 }
 
-/* Where an inlined call was made. */
+/* Sets where an inlined call was made. */
 static void put_call_place(struct unit *unit, Dwarf_Die *die, struct inline_call *call)
 {
 	if (dwarf_hasattr(die, DW_AT_call_file))
@@ -304,7 +304,7 @@ static void put_call_place(struct unit *unit, Dwarf_Die *die, struct inline_call
 	call->column = number_of(die, DW_AT_call_column);
 }
 
-/* The function alone that an address belongs to, and not where in it. */
+/* Puts only the function of an address, not the location in it. */
 static int put_function(struct debug_info *info, struct unit *unit,
 			const struct inline_entry *entry, struct inline_call *list)
 {
@@ -340,7 +340,7 @@ static int put_calls(struct debug_info *info, struct unit *unit, const struct in
 	return n;
 }
 
-/* Code that no function is described for, as in assembler; else we do not know whose line it is. */
+/* For code outside functions, as in assembler; with refused DIEs its function is uncertain. */
 static int put_line_alone(struct unit *unit, uint64_t address, struct inline_call *list)
 {
 	if (unit->table.n_refused)
@@ -350,7 +350,7 @@ static int put_line_alone(struct unit *unit, uint64_t address, struct inline_cal
 	return list[0].file ? 1 : 0;
 }
 
-/* The unit that an address is of, with its table; NULL: it is not known. 0 or -ENOMEM. */
+/* Finds the unit of an address, with its table; NULL: unknown. 0 or -ENOMEM. */
 static int find_unit(struct debug_info *info, uint64_t address, struct unit **ret)
 {
 	uint32_t number = interval_map_find(&info->index.map, address);

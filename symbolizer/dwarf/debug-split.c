@@ -27,7 +27,7 @@ void debug_split_deinit(struct debug_split *split)
 		debug_file_close(&split->files[--split->n_files]);
 }
 
-/* Adds what lies at a path, if it is more; false: libdw must not open it. */
+/* Adds the file at a path, if any, and raises `size` to its DWARF; false: not safe for libdw. */
 __attribute__((format(printf, 4, 5))) static bool look(struct debug_split *split,
 						       const struct debug_dirs *dirs,
 						       uint64_t *size, const char *format, ...)
@@ -43,7 +43,7 @@ __attribute__((format(printf, 4, 5))) static bool look(struct debug_split *split
 	va_end(list);
 	if (length >= (int)sizeof(path))
 		return false;
-	/* stat(3) is another system call before glibc 2.33, which is none of ours in a sandbox. */
+	/* Not stat(3): before glibc 2.33 it uses another system call, which the sandbox refuses. */
 	if (fstatat(AT_FDCWD, path, &status, 0) < 0)
 		return true;
 	if (!debug_file_open(path, dirs, file))
@@ -54,7 +54,7 @@ __attribute__((format(printf, 4, 5))) static bool look(struct debug_split *split
 	return !file->n_hidden;
 }
 
-/* The path of the program itself, as libdw finds it out; empty: it has none. */
+/* The program's own path, found as libdw does; empty: none. */
 static void find_own_path(int fd, char ret[PATH_MAX])
 {
 	char link[64];
@@ -65,8 +65,7 @@ static void find_own_path(int fd, char ret[PATH_MAX])
 	ret[size < 0 ? 0 : size] = '\0';
 }
 
-/* In the order of libdw/libdw_find_split_unit.c: all .dwo in one, beside the program, where built.
- */
+/* In the order of libdw/libdw_find_split_unit.c: .dwp, beside the program, where it was built. */
 static bool find(Dwarf_Die *skeleton, int fd, const struct debug_dirs *dirs,
 		 struct debug_split *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Split DWARF: what a unit's skeleton in the program names, a .dwo file or all of them in a .dwp.
- * libdw looks for these by itself, and opens whatever lies at a path that the program has chosen.
+ * Split DWARF: the .dwo file named by a unit's skeleton in the program, or the .dwp with all of
+ * them. libdw looks for these by itself, and opens any path that the program chose.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 
 #include "symbolizer/dwarf/debug-files.h"
 
-enum { DEBUG_SPLIT_PLACES = 3 }; /* where libdw looks */
+enum { DEBUG_SPLIT_PLACES = 3 }; /* paths that libdw tries */
 
-/* What libdw may find, and bytes of DWARF that it takes in once it looks for a unit, at most. */
+/* The files that libdw may find, and the most bytes of DWARF that it reads for a unit then. */
 struct debug_split {
 	struct debug_file files[DEBUG_SPLIT_PLACES];
 	size_t n_files;
@@ -21,17 +21,13 @@ struct debug_split {
 };
 
 /*
- * Whether libdw may look for the rest of a skeleton: at each path that it tries is an ELF file
- * that is believed and within the limits of elf-limits.h, or nothing. `fd` is of the skeleton's
- * file, -1: it has none. (Who may replace one of these files at that very moment can make us wait
- * for it still.)
+ * Whether libdw may look for the rest of a skeleton: each path that it tries has no file, or a
+ * trusted ELF file within the limits of elf-limits.h. `fd` is of the skeleton's file, -1: none. (A
+ * trusted writer who replaces such a file at that very moment can still make us wait.)
  */
 bool debug_split_find(Dwarf_Die *skeleton, int fd, const struct debug_dirs *dirs,
 		      struct debug_split *ret);
 void debug_split_deinit(struct debug_split *split);
 
-/*
- * Whether what libdw has found is one of the files, byte for byte: another one may have come to
- * its path since.
- */
+/* Whether libdw has opened one of these files, byte for byte: a path may have been replaced. */
 bool debug_split_has_found(const struct debug_split *split, Dwarf *found);

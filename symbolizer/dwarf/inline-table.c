@@ -15,13 +15,13 @@ const struct inline_limits inline_limits_usual = {
 
 enum walk_outcome {
 	WALK_OK = 0,
-	WALK_E_CUT,  /* what is in a DIE is damaged, or too deep: nothing is known of it */
-	WALK_E_OVER, /* the unit is beyond a limit */
+	WALK_E_CUT,  /* the content of a DIE is damaged or nested too deeply: unknown */
+	WALK_E_OVER, /* the unit exceeds a limit */
 };
 
 enum walk_scope {
 	WALK_ALL,
-	WALK_FUNCTIONS, /* and not what was inlined into them */
+	WALK_FUNCTIONS, /* without inlined calls */
 };
 
 struct inline_walk {
@@ -30,7 +30,7 @@ struct inline_walk {
 	const struct inline_limits *limits;
 	enum walk_scope scope;
 	size_t n_dies, n_ranges;
-	const void *last; /* where the DIE lies that was looked at last */
+	const void *last; /* address of the previous DIE */
 	struct interval *intervals;
 	size_t n_intervals;
 };
@@ -41,7 +41,7 @@ static int add_interval(struct inline_walk *walk, uint64_t start, uint64_t end, 
 				(struct interval){ start, end, number });
 }
 
-/* The ranges of a DIE; those that are empty or dropped by the linker cost as much as others. */
+/* Adds a DIE's ranges; empty ones and those that the linker dropped count for the limit, too. */
 static int add_ranges(struct inline_walk *walk, Dwarf_Die *die, uint32_t number)
 {
 	Dwarf_Addr base, start, end;
@@ -58,8 +58,8 @@ static int add_ranges(struct inline_walk *walk, Dwarf_Die *die, uint32_t number)
 }
 
 /*
- * Adds a function, or a call that was inlined into `outer`. A function that has no code (it is a
- * declaration, or was inlined everywhere) is none, and nothing is inlined into it.
+ * Adds a function, or a call inlined into `outer`. A function without code (a declaration, or
+ * inlined everywhere) gets no entry, and neither do calls inlined into it.
  */
 static int add_entry(struct inline_walk *walk, Dwarf_Die *die, bool is_function, uint32_t outer,
 		     uint32_t *ret)
@@ -85,7 +85,7 @@ static int add_entry(struct inline_walk *walk, Dwarf_Die *die, bool is_function,
 	return WALK_OK;
 }
 
-/* What may have functions or inlined calls in it. */
+/* Whether a DIE may contain functions or inlined calls. */
 static bool may_hold_code(int tag)
 {
 	switch (tag) {
@@ -112,14 +112,14 @@ static bool may_hold_code(int tag)
 static int take_children(struct inline_walk *walk, Dwarf_Die *parent, uint32_t outer, size_t depth,
 			 Dwarf_Die *ret_end);
 
-/* Goes back to what was known before. */
+/* Restores an earlier state of the table. */
 static void roll_back(struct inline_walk *walk, size_t n_entries, size_t n_intervals)
 {
 	walk->table->n_entries = n_entries;
 	walk->n_intervals = n_intervals;
 }
 
-/* A function in no other one, and all that is in it: the unit in which something is cut. */
+/* Takes an outermost function with its content; damage in it costs its inlined calls, no others. */
 static int take_function(struct inline_walk *walk, Dwarf_Die *die, size_t depth, Dwarf_Die *ret_end)
 {
 	size_t n_entries = walk->table->n_entries, n_intervals = walk->n_intervals;
@@ -149,14 +149,14 @@ static int take_function(struct inline_walk *walk, Dwarf_Die *die, size_t depth,
 	return WALK_OK;
 }
 
-/* A DIE and all that is in it; `ret_end` is where that ended, if it was gone through. */
+/* Takes a DIE with its content; `ret_end` is where that ended, if it was walked. */
 static int take_die(struct inline_walk *walk, Dwarf_Die *die, uint32_t outer, size_t depth,
 		    Dwarf_Die *ret_end)
 {
 	int tag = dwarf_tag(die), r = WALK_OK;
 	uint32_t self = outer;
 
-	/* DIEs lie one behind the other: references that lead back would never end. */
+	/* DIEs are consecutive; a reference backwards would loop forever. */
 	if (tag == DW_TAG_invalid || die->addr <= walk->last)
 		return WALK_E_CUT;
 	if (walk->n_dies++ == walk->limits->n_dies)
@@ -172,9 +172,8 @@ static int take_die(struct inline_walk *walk, Dwarf_Die *die, uint32_t outer, si
 }
 
 /*
- * The DIE behind one and all that is in it. dwarf_siblingof() would go through that once more, of
- * compilers that give no DW_AT_sibling, so we begin where it has ended. 0, or 1: there is none, and
- * `ret` is where the list ends; -1: it is damaged.
+ * The DIE behind another one and its content. Without DW_AT_sibling dwarf_siblingof() would walk
+ * that again, so this continues where the walk ended. 0; 1: none, `ret` ends the list; -1: damaged.
  */
 static int step(Dwarf_Die *die, Dwarf_Die *inner_end, Dwarf_Die *ret)
 {
@@ -184,7 +183,7 @@ static int step(Dwarf_Die *die, Dwarf_Die *inner_end, Dwarf_Die *ret)
 	if (!inner_end->addr)
 		return dwarf_siblingof(die, ret);
 	if (!dwarf_offdie(dwarf, dwarf_dieoffset(inner_end) + 1, ret) || ret->cu != die->cu) {
-		ret->addr = NULL; /* the unit ends here, with less ends than beginnings */
+		ret->addr = NULL; /* the unit ends here, with list ends missing */
 		return 1;
 	}
 	if (dwarf_tag(ret) != DW_TAG_invalid)
@@ -219,7 +218,7 @@ static int take_children(struct inline_walk *walk, Dwarf_Die *parent, uint32_t o
 	}
 }
 
-/* Walks a unit, as deep as its limits allow. 0 or -ENOMEM. */
+/* Walks a unit in as much detail as its limits allow. 0 or -ENOMEM. */
 static int walk_unit(struct inline_walk *walk, Dwarf_Die *unit)
 {
 	enum walk_scope scopes[] = { WALK_ALL, WALK_FUNCTIONS };
@@ -243,7 +242,7 @@ static int walk_unit(struct inline_walk *walk, Dwarf_Die *unit)
 	return 0;
 }
 
-/* Functions that a linker has folded into one (gold); what is inlined into them is left out. */
+/* Functions that a linker (gold) folded into one; their inlined calls are left out. */
 static int find_shared(struct inline_table *table, struct interval *list, size_t n)
 {
 	size_t n_functions = 0;

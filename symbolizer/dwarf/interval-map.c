@@ -8,8 +8,8 @@
 #include "symbolizer/dwarf/interval-map.h"
 
 /*
- * The intervals that hold the address that a sweep has come to, and some that have ended: a heap,
- * the highest number on top. An interval that has ended is in nobody's way below the top.
+ * A heap, highest number on top, of the intervals at the address that a sweep has reached. It may
+ * hold ended ones, which are harmless below the top.
  */
 struct active {
 	const struct interval **heap;
@@ -63,7 +63,7 @@ static void add(struct interval_map *map, uint64_t start, uint32_t number)
 	map->numbers[map->n++] = number;
 }
 
-/* Goes from each address where an interval begins, or the highest one ends, to the next. */
+/* Visits each address where an interval begins, or the highest one ends. */
 static void sweep(struct interval_map *map, struct active *active, const struct interval *list,
 		  size_t n)
 {
@@ -90,7 +90,7 @@ int interval_map_init(struct interval_map *map, struct interval *list, size_t n)
 	_cleanup_free_ const struct interval **heap = calloc(n + 1, sizeof(*heap));
 	struct active active = { .heap = heap };
 
-	/* The answer changes at most where an interval begins and where one ends. */
+	/* The answer changes at most where an interval begins or ends. */
 	*map = (struct interval_map){
 		.starts = calloc(2 * n + 1, sizeof(*map->starts)),
 		.numbers = calloc(2 * n + 1, sizeof(*map->numbers)),
@@ -102,12 +102,12 @@ int interval_map_init(struct interval_map *map, struct interval *list, size_t n)
 	if (n)
 		qsort(list, n, sizeof(*list), compare);
 	sweep(map, &active, list, n);
-	GROWING_LIST_TRIM(map->starts, map->n); /* the guess was too much */
+	GROWING_LIST_TRIM(map->starts, map->n); /* allocated for the worst case */
 	GROWING_LIST_TRIM(map->numbers, map->n);
 	return 0;
 }
 
-/* What two intervals share; it is empty if they share nothing. */
+/* The overlap with a later interval; may be empty. */
 static struct interval intersect(const struct interval *later, uint64_t end)
 {
 	return (struct interval){ later->start, end < later->end ? end : later->end, 0 };
@@ -117,7 +117,7 @@ int interval_map_init_overlaps(struct interval_map *map, const struct interval *
 {
 	_cleanup_free_ struct interval *overlaps = calloc(n + 1, sizeof(*overlaps));
 	struct interval longest = { .number = INTERVAL_NONE };
-	uint64_t end_of_others = 0; /* of other numbers than the one that goes on the longest */
+	uint64_t end_of_others = 0; /* of numbers other than `longest`'s */
 	size_t n_overlaps = 0;
 
 	*map = (struct interval_map){ 0 };
@@ -149,7 +149,7 @@ uint32_t interval_map_find(const struct interval_map *map, uint64_t address)
 {
 	size_t first = 0, n = map->n;
 
-	while (n > 1) { /* the last one that begins at or before the address is among them */
+	while (n > 1) { /* the last start at or before the address stays among them */
 		size_t half = n / 2;
 
 		first += map->starts[first + half] <= address ? half : 0;

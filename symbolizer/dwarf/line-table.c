@@ -12,40 +12,40 @@
 
 enum { VERSION_MIN = 2, VERSION_MAX = 5, N_OPERANDS = 256 };
 
-/* What the header says of the program. */
+/* Fields of the header that the program needs. */
 struct line_header {
-	uint8_t unit_advance; /* bytes of an instruction, at least */
+	uint8_t unit_advance; /* minimum bytes of an instruction */
 	uint8_t line_range, opcode_base;
 	int8_t line_base;
 	uint8_t n_operands[N_OPERANDS]; /* of standard opcodes */
 };
 
-/* A row as the program makes it. */
+/* A row as emitted by the program. */
 struct made_row {
 	uint64_t address;
 	size_t number;
 	uint32_t line;
 	uint16_t file, column;
-	bool is_end; /* there is no code from here on */
+	bool is_end; /* no code from here on */
 };
 
 struct line_run {
 	struct line_header header;
 	struct dwarf_cursor at;
 	const struct interval_map *code;
-	struct made_row now; /* what the next row will be */
+	struct made_row now; /* state of the next row */
 	struct made_row *list;
 	size_t n;
-	size_t sequence; /* where the rows begin that belong together */
+	size_t sequence; /* first row of the current sequence */
 };
 
-/* A number that rows have room for. */
+/* Replaces a number that rows have no room for. */
 static uint16_t narrow(uint64_t number, uint16_t otherwise)
 {
 	return number < UINT16_MAX ? number : otherwise;
 }
 
-/* Goes on behind the header; false: it is none that is known. */
+/* Skips the header; false: an unsupported one. */
 static bool read_header(struct line_run *run)
 {
 	struct line_header *header = &run->header;
@@ -63,15 +63,15 @@ static bool read_header(struct line_run *run)
 	if (version < VERSION_MIN || version > VERSION_MAX)
 		return false;
 	if (version >= 5 && (dwarf_take(at, 1) != sizeof(uint64_t) || dwarf_take(at, 1) != 0))
-		return false; /* the size of an address, and of a segment's number */
+		return false; /* sizes of an address and of a segment selector */
 	size = dwarf_take(at, is_long ? 8 : 4);
 	if (at->is_bad || size > (size_t)(at->end - at->at))
 		return false;
 	begin = at->at + size; /* behind the lists of directories and files */
 	header->unit_advance = dwarf_take(at, 1);
 	if (version >= 4 && dwarf_take(at, 1) != 1)
-		return false; /* several operations an instruction: no machine of ours */
-	dwarf_take(at, 1);    /* where a statement begins is all the same */
+		return false; /* VLIW: several operations per instruction */
+	dwarf_take(at, 1);    /* default_is_stmt is unused */
 	header->line_base = dwarf_take(at, 1);
 	header->line_range = dwarf_take(at, 1);
 	header->opcode_base = dwarf_take(at, 1);
@@ -100,7 +100,7 @@ static void begin_sequence(struct line_run *run)
 	run->now = (struct made_row){ .file = 1, .line = 1 };
 }
 
-/* Its last row says where it ends; others there are of no code, and would go on behind it. */
+/* Marks the last row, which gives the end; others at its address have no code but would go on. */
 static void end_sequence(struct line_run *run)
 {
 	struct made_row *rows = run->list + run->sequence;
@@ -136,7 +136,7 @@ static int run_extended(struct line_run *run)
 			return -EBADMSG;
 		run->now.address = dwarf_take(at, sizeof(uint64_t));
 		break;
-	default: /* nothing that rows are made of */
+	default: /* irrelevant to rows */
 		break;
 	}
 	at->at = end;
@@ -210,12 +210,12 @@ static int run_program(struct line_run *run)
 		if (run->at.is_bad)
 			r = -EBADMSG;
 	}
-	if (r == 0 && run->n > run->sequence) /* some compilers forget it */
+	if (r == 0 && run->n > run->sequence) /* some compilers omit the end */
 		end_sequence(run);
 	return r;
 }
 
-/* Where one sequence ends another may begin. */
+/* At one address an end sorts before the beginning of another sequence. */
 static int compare(const void *a, const void *b)
 {
 	const struct made_row *left = a, *right = b;
@@ -242,7 +242,7 @@ static bool is_same_line(const struct line_row *left, const struct line_row *rig
 	       left->column == right->column;
 }
 
-/* Of an address the last row counts, and none that is as the one before. */
+/* Keeps the last row of an address, and drops rows equal to the previous one. */
 static void add(struct line_table *table, struct line_row row)
 {
 	if (table->n && table->rows[table->n - 1].offset == row.offset)

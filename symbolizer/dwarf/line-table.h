@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The source lines of one DWARF unit, by address: its line program (DWARF 2 to 5, 6.2) is run once.
- * libdw can do so, too, but keeps 40 bytes of each row, and gives none of them back before the
- * whole file is closed; here rows take 12 bytes, and those that tell nothing new are left out.
+ * libdw can run it too, but uses 40 bytes a row, and keeps them until the whole file is closed;
+ * here rows take 12 bytes, and redundant ones are dropped.
  *
- * Every byte of a program may be hostile; of one that contradicts itself no line is known.
+ * Every byte of a program may be hostile; one that contradicts itself gives no lines.
  */
 #pragma once
 
@@ -13,15 +13,15 @@
 #include "symbolizer/dwarf/interval-map.h"
 
 enum {
-	LINE_FILE_NONE = UINT16_MAX, /* the file of a row is not known, or there is no code */
-	LINE_ROWS_MAX = 1 << 22,     /* of a program; one byte of it can make one */
+	LINE_FILE_NONE = UINT16_MAX, /* unknown file, or no code */
+	LINE_ROWS_MAX = 1 << 22,     /* per program; one byte can make a row */
 };
 
-/* From an address on, up to the next row. */
+/* Valid from an address up to the next row's. */
 struct line_row {
-	uint32_t offset; /* behind the table's base */
+	uint32_t offset; /* from the table's base */
 	uint32_t line;
-	uint16_t file; /* its number in the unit's list of files */
+	uint16_t file; /* number in the unit's file list */
 	uint16_t column;
 };
 
@@ -32,18 +32,18 @@ struct line_table {
 };
 
 /*
- * Makes the table of a line program, with its header; `size` bytes are there, perhaps of others
- * behind it, too. What begins outside of `code` is of a function that the linker dropped. 0,
- * -EBADMSG: it is damaged, -EFBIG: it has too many rows, and the table is empty; or -ENOMEM.
+ * Builds the table of a line program with its header; `size` bytes are available, which may include
+ * later programs. The linker dropped functions that begin outside of `code`. 0, or with an empty
+ * table -EBADMSG: damaged, -EFBIG: too many rows, or -ENOMEM.
  */
 int line_table_init(struct line_table *table, const void *program, size_t size,
 		    const struct interval_map *code);
 void line_table_deinit(struct line_table *table);
 
-/* The row that holds an address; NULL: none does. */
+/* The row of an address; NULL: none. */
 const struct line_row *line_table_find(const struct line_table *table, uint64_t address);
 
-/* Bytes that it takes. */
+/* Bytes of memory. */
 static inline size_t line_table_size(const struct line_table *table)
 {
 	return table->n * sizeof(*table->rows);

@@ -9,10 +9,10 @@
 #include "common/base/growing-list.h"
 #include "symbolizer/dwarf/scope-names.h"
 
-enum { ORIGINS_MAX = 8 }; /* steps from a call to the declaration of what was called */
+enum { ORIGINS_MAX = 8 }; /* steps from a call to its function's declaration */
 
 struct scope {
-	uint32_t parent; /* 0: there is none */
+	uint32_t parent; /* 0: none */
 	const char *name;
 };
 
@@ -52,7 +52,7 @@ static bool is_cpp(Dwarf_Die *unit)
 	case DW_LANG_C_plus_plus_03:
 	case DW_LANG_C_plus_plus_11:
 	case DW_LANG_C_plus_plus_14:
-	case 0x2b: /* C++17, C++20: DWARF 6, which compilers write already */
+	case 0x2b: /* C++17, C++20: DWARF 6 codes in use already */
 	case 0x2c:
 		return true;
 	default:
@@ -60,7 +60,7 @@ static bool is_cpp(Dwarf_Die *unit)
 	}
 }
 
-/* Which file a DIE is of: those that are shared (dwz, split) have offsets of their own. */
+/* The file of a DIE: shared ones (dwz, split) have offsets of their own. */
 static uint64_t dwarf_of(const Dwarf_Die *die)
 {
 	return (uintptr_t)dwarf_cu_getdwarf(die->cu);
@@ -68,7 +68,7 @@ static uint64_t dwarf_of(const Dwarf_Die *die)
 
 static const char unnamed_type[] = "{unnamed type}";
 
-/* What is declared in a DIE of that kind has its name in front; NULL: it is no scope. */
+/* The prefix for names declared in this DIE; NULL: it is no scope. */
 static const char *scope_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -88,7 +88,7 @@ static const char *scope_name(Dwarf_Die *die)
 	}
 }
 
-/* Adds the scope that a DIE is, in another; that one, if it is none or there is no memory. */
+/* Adds a DIE's scope below `parent`, or returns `parent` if it is none or memory runs out. */
 static uint32_t add_scope(struct scope_names *names, Dwarf_Die *die, uint32_t parent)
 {
 	const char *name = scope_name(die);
@@ -127,7 +127,7 @@ static void read_children(struct scope_names *names, Dwarf_Die *die, uint32_t sc
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
-/* Of a unit that a function is declared in. */
+/* Reads the unit of a declaration. */
 static void read_unit(struct scope_names *names, Dwarf_Die *declaration)
 {
 	Dwarf_Die unit;
@@ -143,7 +143,7 @@ static void read_unit(struct scope_names *names, Dwarf_Die *declaration)
 		read_children(names, &unit, 0, 0);
 }
 
-/* From a call, or a function's code, to where the function is declared. */
+/* Follows a call, or a function's code, to the function's declaration. */
 static Dwarf_Die find_declaration(const Dwarf_Die *die)
 {
 	Dwarf_Die at = *die;
@@ -160,14 +160,14 @@ static Dwarf_Die find_declaration(const Dwarf_Die *die)
 	return at;
 }
 
-/* A type without a name that can be called is a lambda's. */
+/* An unnamed type that can be called is a lambda's. */
 static const char *text_of(const struct scope *scope, const char *name)
 {
 	return scope->name == unnamed_type && !strcmp(name, "operator()") ? "{lambda}"
 									  : scope->name;
 }
 
-/* Puts a text in front of what is at `at`; false: there is no room. */
+/* Puts a text in front of `at`; false: no room. */
 static bool put_in_front(char **at, const char *start, const char *text)
 {
 	size_t size = strlen(text);
@@ -179,7 +179,7 @@ static bool put_in_front(char **at, const char *start, const char *text)
 	return true;
 }
 
-/* From the end of the name to its beginning. NULL: it is too long, or there is no memory. */
+/* Builds the name from its end. NULL: too long, or no memory. */
 static char *make_name(const struct scope_names *names, uint32_t scope, const char *name)
 {
 	char text[SCOPE_NAMES_SIZE_MAX], *at = text + sizeof(text) - 1;

@@ -8,14 +8,14 @@
 #include "common/base/cleanup.h"
 #include "symbolizer/dwarf/unit-index.h"
 
-/* Intervals of units, which are numbered in the order of the file until all are known. */
+/* Intervals of units, numbered in file order until all are read. */
 struct index_builder {
 	struct unit_index *index;
 	const struct interval_map *code;
 	const struct unit_limits *limits;
 	struct interval *list;
 	size_t n;
-	bool has_silent; /* units that may not tell all their code */
+	bool has_silent; /* some units may not list all their code */
 };
 
 static int add_range(struct index_builder *builder, uint64_t start, uint64_t end, uint32_t unit)
@@ -46,13 +46,13 @@ static bool has_code(Dwarf_Die *die, uint8_t unit_type)
 	       unit_type == DW_UT_skeleton;
 }
 
-/* Before DWARF 3 there was no way to tell of code in several sections but in .debug_aranges. */
+/* DWARF 2 can describe code in several sections only in .debug_aranges. */
 static bool has_all(Dwarf_Die *die)
 {
 	return dwarf_hasattr(die, DW_AT_ranges);
 }
 
-/* The ranges of a unit, as its first DIE tells them. */
+/* Adds the ranges listed by a unit's first DIE. */
 static int add_unit_ranges(struct index_builder *builder, Dwarf_Die *die, uint32_t unit)
 {
 	size_t n_looked_at = 0;
@@ -71,8 +71,8 @@ static int add_unit_ranges(struct index_builder *builder, Dwarf_Die *die, uint32
 }
 
 /*
- * All units with code, and their ranges. Types, and what dwz or LTO share, have none. The limit on
- * ranges is one for each unit's list, too, as units may share a list.
+ * Adds all units with code, and their ranges. Type units, and those shared by dwz or LTO, have
+ * none. The limit on ranges also holds for each unit's list, as units may share a list.
  */
 static int add_units(struct index_builder *builder, Dwarf *dwarf)
 {
@@ -101,8 +101,7 @@ static bool first_die(Dwarf_CU *unit, Dwarf_Die *ret)
 	return dwarf_cu_info(unit, NULL, NULL, ret, NULL, NULL, NULL, NULL) == 0;
 }
 
-/* The number of the unit whose first DIE lies at an offset, and that; INTERVAL_NONE: there is none.
- */
+/* Finds the unit whose first DIE, `ret`, is at an offset; INTERVAL_NONE: none. */
 static uint32_t find_unit(const struct unit_index *index, Dwarf_Off offset, Dwarf_Die *ret)
 {
 	size_t low = 0, high = index->n_units;
@@ -124,7 +123,7 @@ static uint32_t find_unit(const struct unit_index *index, Dwarf_Off offset, Dwar
 	return INTERVAL_NONE;
 }
 
-/* What units do not tell themselves. */
+/* Adds ranges that units do not list themselves. */
 static int add_aranges(struct index_builder *builder, Dwarf *dwarf)
 {
 	Dwarf_Aranges *aranges;
@@ -149,7 +148,7 @@ static int add_aranges(struct index_builder *builder, Dwarf *dwarf)
 	return r;
 }
 
-/* The lowest unit of the file gets the highest number. */
+/* Gives the highest number to the first unit in the file. */
 static void number_backwards(struct index_builder *builder)
 {
 	struct unit_index *index = builder->index;

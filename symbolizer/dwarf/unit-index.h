@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The units of a file's DWARF that have code, by address. Where several claim the same, as with GNU
- * ld whoever had a copy of an inline function does, the first in the file is taken: as others do.
+ * The units of a file's DWARF with code, by address. Where several claim an address (under GNU ld,
+ * all that had a copy of an inline function), the first in the file is used, as in other tools.
  */
 #pragma once
 
@@ -14,14 +14,14 @@ struct unit_limits {
 };
 
 struct unit_index {
-	Dwarf_CU **units; /* that may have code, the last in the file first */
+	Dwarf_CU **units; /* that may have code, last in the file first */
 	size_t n_units;
 	struct interval_map map;    /* an address → index in `units` */
-	struct interval_map shared; /* addresses that more than one claims */
+	struct interval_map shared; /* addresses claimed by several units */
 	size_t n_units_refused, n_ranges_refused;
 };
 
-/* What begins outside of `code` was dropped by the linker. 0 or -ENOMEM. */
+/* The linker dropped ranges that begin outside of `code`. 0 or -ENOMEM. */
 int unit_index_init(struct unit_index *index, Dwarf *dwarf, const struct interval_map *code,
 		    const struct unit_limits *limits);
 void unit_index_deinit(struct unit_index *index);

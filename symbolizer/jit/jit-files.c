@@ -51,7 +51,7 @@ uint64_t jit_files_size(const struct jit_files *files)
 	return files->dump.size + files->map.size;
 }
 
-/* Whether it is time to ask for a file that is not open. */
+/* Whether it is time to open a file that is not open. */
 static bool is_wanted(struct awaited_file *file, uint64_t now)
 {
 	if (file->fd >= 0 || now - file->asked_at < file->patience)
@@ -63,7 +63,7 @@ static bool is_wanted(struct awaited_file *file, uint64_t now)
 	return true;
 }
 
-/* Whoever owns the file has to answer for what it costs to read. */
+/* Reading time is charged to the file's owner. */
 static void note_user(struct jit_files *files, int fd)
 {
 	struct stat status;
@@ -117,7 +117,7 @@ static void count_records(struct jit_files *files, struct jit_reader *reader)
 	files->n_of_others = n;
 }
 
-/* At most so many bytes of each. 1: that is all there is; 0: not yet; -ENOMEM. */
+/* Reads at most `most` bytes of each. 1: nothing is left; 0: more may follow; -ENOMEM. */
 static int read_piece(struct jit_files *files, struct jit_reader *reader, uint64_t most)
 {
 	uint64_t before = files->dump.size;
@@ -156,7 +156,7 @@ static uint64_t bytes_left(const struct awaited_file *file, const struct growing
 	return status.st_size - read->offset;
 }
 
-/* How many bytes may be read of them now; 0: it is not their turn. */
+/* How many bytes may be read now; 0: it is not this process's turn. */
 static uint64_t find_turn(const struct jit_files *files, const struct jit_reader *reader,
 			  uint64_t now)
 {
@@ -173,7 +173,7 @@ static bool has_any(const struct jit_files *files)
 	return files->dump_file.fd >= 0 || files->map_file.fd >= 0;
 }
 
-/* As read_piece(); 0 also: it is not their turn. */
+/* As read_piece(); also 0 if it is not this process's turn. */
 static int read_in_turn(struct jit_files *files, struct jit_reader *reader)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC), most = find_turn(files, reader, now);

@@ -16,26 +16,26 @@
 #include "symbolizer/jit/perf-map.h"
 #include "symbolizer/symbols/symbol-name.h"
 
-/* A place since its name was last told, or since it was first met. */
+/* A location since its name was last emitted, or since it was first seen. */
 struct discovered_place {
 	struct jit_location at;
-	uint64_t first, last; /* times of stacks that had it */
-	uint64_t reported;    /* find_name()'s number; 0: it has no name */
+	uint64_t first, last; /* times of its stacks */
+	uint64_t reported;    /* jit_name.id; 0: no name */
 };
 
 struct jit_process {
 	struct jit_files files;
-	uint64_t settle_at;	  /* no earlier; of CLOCK_MONOTONIC */
-	uint64_t size_settled;	  /* bytes that were known when it was done last */
+	uint64_t settle_at;	  /* not before this; in CLOCK_MONOTONIC */
+	uint64_t size_settled;	  /* bytes known at the last time */
 	struct pair_map by_place; /* (image, offset) → index of `places` */
 	struct discovered_place *places;
 	size_t n_places;
-	uint64_t memory; /* that its files and places take */
+	uint64_t memory; /* of its files and locations */
 };
 
-/* A name that was found for a place. */
+/* The name found for a location. */
 struct jit_name {
-	uint64_t id; /* other code has another one, even if it is called the same */
+	uint64_t id; /* differs for different code with the same name */
 	uint64_t start, size;
 	const char *name, *file;
 	uint32_t line, column;
@@ -85,7 +85,7 @@ static struct jit_process *find_process(struct jit_names *names, uint64_t number
 	return known ? (struct jit_process *)*known : NULL;
 }
 
-/* Whose files there are, and what he takes. */
+/* An owner of JIT files, and their total usage. */
 struct user {
 	uid_t user;
 	uint64_t memory;
@@ -95,7 +95,7 @@ struct user {
 struct users {
 	struct user list[JIT_PROCESSES_MAX];
 	size_t n;
-	uid_t user; /* whose processes are looked for */
+	uid_t user; /* owner whose processes are searched */
 	struct jit_process *largest;
 };
 
@@ -140,7 +140,7 @@ static int compare_processes(const void *left, const void *right)
 	return (a->n > b->n) - (a->n < b->n);
 }
 
-/* The largest of the user who has most of something, so that nobody's costs others theirs. */
+/* The largest process of the heaviest user, so that no user displaces others' data. */
 static struct jit_process *find_largest(const struct jit_names *names,
 					int (*compare)(const void *, const void *))
 {
@@ -163,7 +163,7 @@ static void drop_process(struct jit_names *names, struct jit_process *process)
 	free_process(process);
 }
 
-/* NULL: there is no memory. */
+/* NULL: no memory. */
 static struct jit_process *get_process(struct jit_names *names, uint64_t number)
 {
 	struct jit_process *process = find_process(names, number);
@@ -245,7 +245,7 @@ static void count_memory(struct jit_names *names, struct jit_process *process)
 	process->memory = now;
 }
 
-/* What was told of its places stays. */
+/* Drops the files and locations of a process. Emitted names stay. */
 static void refuse(struct jit_names *names, struct jit_process *process)
 {
 	jit_files_refuse(&process->files, &names->reader);
@@ -256,7 +256,7 @@ static void refuse(struct jit_names *names, struct jit_process *process)
 	count_memory(names, process);
 }
 
-/* One that nobody could bear must not cost the others theirs. */
+/* Refuses the largest processes beyond the limit, so that they do not displace the others. */
 static void keep_within_limit(struct jit_names *names, struct jit_process *process)
 {
 	count_memory(names, process);
@@ -273,7 +273,7 @@ static void read_files(struct jit_names *names, struct jit_process *process, uin
 
 enum source { OF_DUMP, OF_MAP };
 
-/* How often the pieces of code that a file tells were numbered anew. */
+/* How often a file's pieces of code were renumbered. */
 static uint64_t generation_of(const struct jit_process *process, enum source source)
 {
 	return source == OF_DUMP
@@ -286,7 +286,7 @@ static uint64_t make_id(const struct jit_process *process, enum source source, s
 	return (generation_of(process, source) << 32 | (piece + 1)) << 1 | source;
 }
 
-/* Whether the files may still tell what they told then. */
+/* Whether the files still have the same pieces of code. */
 static bool is_current(const struct jit_process *process, uint64_t id)
 {
 	return !process->files.is_refused && id >> 33 == generation_of(process, id & 1);
@@ -299,10 +299,10 @@ static bool find_in_dump(const struct jit_process *process, uint64_t address, ui
 	struct jit_place line = { 0 };
 	struct jit_code code;
 
-	/* Its records are in the order of time. */
+	/* jitdump records are in time order. */
 	if (!jit_files_knows(&process->files, time) && time >= jit_functions_time(&dump->functions))
 		return false;
-	/* The CPU's counter tells nothing of the stream's time. */
+	/* Times of the CPU's counter (TSC) cannot be compared with the stream's. */
 	if (dump->has_arch_clock || !jit_functions_find(&dump->functions, address, time, &code) ||
 	    !*code.name)
 		return false;
@@ -325,7 +325,7 @@ static bool find_in_map(const struct jit_process *process, uint64_t address, uin
 	const struct perf_map *map = &process->files.map;
 	struct perf_map_entry entry;
 
-	if (!jit_files_knows(&process->files, time)) /* a line that was not read may be about it */
+	if (!jit_files_knows(&process->files, time)) /* an unread line may be about this address */
 		return false;
 	if (!perf_map_find_at(map, address, time, &entry))
 		return false;
@@ -338,7 +338,7 @@ static bool find_in_map(const struct jit_process *process, uint64_t address, uin
 	return true;
 }
 
-/* What an address was called at a time, as far as the files tell by now; id 0: nobody knows. */
+/* The name of an address at a time, as far as the files are known by now; id 0: unknown. */
 static struct jit_name find_name(const struct jit_process *process, uint64_t address, uint64_t time)
 {
 	struct jit_name name = { .start = address };
@@ -348,7 +348,7 @@ static struct jit_name find_name(const struct jit_process *process, uint64_t add
 	return name;
 }
 
-/* Tells what a place is called for all stacks since `place->first`. 0 or -errno. */
+/* Emits a location's name for all stacks since `place->first`. 0 or -errno. */
 static int report(struct jit_names *names, const struct discovered_place *place,
 		  const struct jit_name *name)
 {
@@ -368,7 +368,7 @@ static int report(struct jit_names *names, const struct discovered_place *place,
 	return stage_put(names->stage, WIRE_RECORD_symbol, &symbol);
 }
 
-/* A place that was not met before; NULL: there are too many, or no memory. */
+/* Adds a new location; NULL: too many, or no memory. */
 static struct discovered_place *add_place(struct jit_process *process,
 					  const struct jit_location *at, uint64_t time)
 {
@@ -383,7 +383,7 @@ static struct discovered_place *add_place(struct jit_process *process,
 	return &process->places[process->n_places++];
 }
 
-/* The name of a place has changed between two stacks, or was not known in time for the first. */
+/* Emits a name that has changed between two stacks, or that came too late for the first. */
 static int change(struct jit_names *names, const struct jit_process *process,
 		  struct discovered_place *place, const struct jit_name *name, uint64_t time)
 {
@@ -394,8 +394,8 @@ static int change(struct jit_names *names, const struct jit_process *process,
 }
 
 /*
- * What is known by now of the stacks since the name was last told. A compiler may have said later
- * that something else was there; if that was so for a part of them only, they get no name.
+ * Checks the name for stacks since it was last emitted: a compiler may have written late that other
+ * code was there. If that is true of only some of these stacks, the name is withdrawn.
  */
 static int settle_place(struct jit_names *names, const struct jit_process *process,
 			struct discovered_place *place)
@@ -454,7 +454,7 @@ int jit_names_discover(struct jit_names *names, uint64_t process_number,
 		return 0;
 	}
 	process->files.map_image = is_file ? at->image | IMAGE_MESSAGE_MAP_OF : at->image;
-	read_files(names, process, time); /* what was made before this stack is there by now */
+	read_files(names, process, time); /* code made before this stack is in the files by now */
 	if (process->files.known_at >= process->settle_at)
 		r = settle(names, process);
 	if (r < 0 || (process->files.is_refused && !is_file))
@@ -467,8 +467,7 @@ int jit_names_discover(struct jit_names *names, uint64_t process_number,
 		return 0;
 	}
 	place->last = time;
-	/* Of a file nobody else knows that code there has names of its time, even where it has
-	 * none. */
+	/* A file's location is emitted at first even without a name: its names depend on time. */
 	if (place->reported == name.id && (known || !is_file))
 		return 0;
 	return change(names, process, place, &name, time);

@@ -36,7 +36,7 @@ size_t perf_map_memory(const struct perf_map *map)
 	       (map->readings ? PERF_MAP_READINGS_MAX * sizeof(*map->readings) : 0);
 }
 
-/* "1a2b", "0x1A2B", and the blanks behind; moves `at`. Not strtoull(): there is no zero byte. */
+/* Parses "1a2b" or "0x1A2B" and blanks; advances `at`. strtoull() would need a zero byte. */
 static bool parse_number(const char **at, const char *end, uint64_t *ret)
 {
 	const char *begin = *at;
@@ -82,7 +82,7 @@ static int add_entry(struct perf_map *map, uint64_t start, uint64_t end, const c
 	return try_add_entry(map, start, end, name, size);
 }
 
-/* `size` may be larger than PERF_MAP_LINE_MAX: there are not more bytes of it. */
+/* Reads at most PERF_MAP_LINE_MAX bytes; a larger `size` only shows that the line is cut. */
 static int take_line(struct perf_map *map, const char *line, size_t size)
 {
 	const char *at = line, *end = line + size;
@@ -104,7 +104,7 @@ static int take_line(struct perf_map *map, const char *line, size_t size)
 	return add_entry(map, start, start + length, at, end - at);
 }
 
-/* Keeps what has come of a line that goes on. */
+/* Keeps the beginning of an incomplete line. */
 static int keep(struct perf_map *map, const char *bytes, size_t size)
 {
 	size_t room = PERF_MAP_LINE_MAX + 1 - map->line_size;
@@ -169,7 +169,7 @@ static int read_on(struct perf_map *map, int fd, uint64_t most)
 	return r;
 }
 
-/* Of each two neighbours the later one stays, which knows as much, but less exactly since when. */
+/* Keeps the later of each two readings: it covers as much, but since when is less exact. */
 static void thin_out(struct perf_map *map)
 {
 	size_t n = map->n_readings / 2;
@@ -232,7 +232,7 @@ static bool report_piece(const struct perf_map *map, size_t number, struct perf_
 	return true;
 }
 
-/* Index of the first reading that begun at or after a time; n_readings: none did. */
+/* Index of the first reading begun at or after a time; n_readings: none. */
 static size_t find_reading(const struct perf_map *map, uint64_t time)
 {
 	return BINARY_SEARCH(i, 0, map->n_readings, map->readings[i].begun < time);
@@ -243,7 +243,7 @@ bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t tim
 {
 	size_t after = find_reading(map, time), first = after, before, then;
 
-	/* What was surely there by then, and what may have been. */
+	/* `before` was certainly there at that time, and `then` may have been. */
 	while (first > 0 && (first == map->n_readings || map->readings[first].ended > time))
 		first--;
 	if (!map->n_readings || map->readings[first].ended > time)
@@ -253,10 +253,10 @@ bool perf_map_find_at(const struct perf_map *map, uint64_t address, uint64_t tim
 	then = code_history_find(&map->code,
 				 after < map->n_readings ? map->readings[after].n : map->code.n,
 				 address);
-	if (then == CODE_HISTORY_NONE) /* maybe it was written late */
+	if (then == CODE_HISTORY_NONE) /* may have been written late */
 		then = code_history_find(&map->code, map->code.n, address);
 	if (then == CODE_HISTORY_NONE ||
 	    (then != before && code_history_find(&map->code, then, address) != CODE_HISTORY_NONE))
-		return false; /* something else was there, nobody knows until when */
+		return false; /* other code was there, until an unknown time */
 	return report_piece(map, then, ret);
 }

@@ -8,7 +8,7 @@
 #include "common/unwind/unwind-source.h"
 #include "symbolizer/symbols/code-ranges.h"
 
-/* Further descriptions are left out: 64 MiB of ranges. */
+/* 64 MiB of ranges; further FDEs are left out. */
 enum { CODE_RANGES_MAX = 1 << 22 };
 
 static int add_section(struct code_ranges *ranges, const struct unwind_source *source,
@@ -68,7 +68,7 @@ static const struct code_range *find_last(const struct code_ranges *ranges, uint
 	const struct code_range *list = ranges->list;
 	size_t first = 0, n = ranges->n;
 
-	while (n > 1) { /* the last one that begins at or before the address is among them */
+	while (n > 1) { /* the last range at or before the address stays among them */
 		size_t half = n / 2;
 
 		first += list[first + half].start <= address ? half : 0;

@@ -12,10 +12,7 @@
 #include "common/base/long-name.h"
 #include "symbolizer/symbols/demangle.h"
 
-/*
- * Rust's older mangling is C++'s with a hash behind it: "17h" and 16 hexadecimal digits, "E".
- * c++filt's own guess would take it for C++.
- */
+/* Rust's legacy mangling is C++'s and a hash ("17h", 16 hex digits, "E"); c++filt guesses C++. */
 static bool is_legacy_rust(const char *name, size_t size)
 {
 	const char *hash = name + size - 20;
@@ -28,17 +25,17 @@ static bool is_legacy_rust(const char *name, size_t size)
 	return true;
 }
 
-/* A name on its way out of a demangler. */
+/* The output of a demangler. */
 struct result {
 	char text[LONG_NAME_MAX + 1];
 	size_t size;
-	uint64_t hash; /* of the mangled name: it tells a name that is cut from others */
+	uint64_t hash; /* of the mangled name: distinguishes cut names */
 	jmp_buf full;
 };
 
 /*
- * A name can double its length with each few letters, and a demangler cannot be told to stop. It
- * holds no memory while it prints, so it is left by a jump.
+ * A name can double its length every few letters, and a demangler cannot be stopped. It owns no
+ * memory while it prints, so longjmp() may leave it.
  */
 static void take_piece(const char *piece, size_t size, void *arg)
 {
@@ -56,7 +53,7 @@ static void take_piece(const char *piece, size_t size, void *arg)
 static bool run(const char *name, int (*demangler)(const char *, int, demangle_callbackref, void *),
 		struct result *result)
 {
-	/* Each demangler limits its recursion by itself (DMGL_NO_RECURSE_LIMIT is not given). */
+	/* Each demangler limits its own recursion (DMGL_NO_RECURSE_LIMIT is not given). */
 	if (setjmp(result->full) == 0 &&
 	    !demangler(name, DMGL_PARAMS | DMGL_ANSI, take_piece, result))
 		return false;
@@ -64,7 +61,7 @@ static bool run(const char *name, int (*demangler)(const char *, int, demangle_c
 	return true;
 }
 
-/* D's demangler has no such way out, but its result only grows with the square of the name. */
+/* D's demangler has no callback, but its result grows only with the square of the name. */
 static int run_d(const char *name, int options, demangle_callbackref take, void *arg)
 {
 	_cleanup_free_ char *text = dlang_demangle(name, options);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names of C++, Rust and D as people write them. */
+/* Demangles C++, Rust and D names. */
 #pragma once
 
 #include <stddef.h>
 
 enum {
-	DEMANGLE_INPUT_MAX = 2048, /* a longer name stays as it is: the work can grow with its
-				      square, and worse */
+	/* Longer names stay mangled: the work may grow with the square of the length, or worse. */
+	DEMANGLE_INPUT_MAX = 2048,
 };
 
 /*
- * The demangled name, cut and marked if it is long (common/base/long-name.h), which the caller
- * frees; NULL: it is not mangled, or is too long to be demangled.
+ * The demangled name, cut and marked if long (common/base/long-name.h), to be freed by the caller;
+ * NULL: not mangled, or too long to demangle.
  */
 char *demangle(const char *name);

@@ -9,7 +9,7 @@ static bool is_mangled(const char *name)
 	return !strncmp(name, "_Z", 2);
 }
 
-/* Without the hash of the older mangling of Rust: "17h", 16 digits, "E". */
+/* The size without the hash of Rust's legacy mangling: "17h", 16 digits, "E". */
 static size_t size_without_hash(const char *name)
 {
 	const size_t hash = 20;
@@ -21,7 +21,7 @@ static size_t size_without_hash(const char *name)
 		       : size;
 }
 
-/* C1, C2, D0 …: the same digit but one, behind the same letter. */
+/* C1, C2, D0 …: only the digit behind the same letter differs. */
 static bool differ_in_kind(const char *a, const char *b, size_t size)
 {
 	size_t at = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Linkers fold functions with the same code into one (gold and lld --icf, mold --icf): it keeps all
- * of their names, and nothing tells which of them was called. Other functions have several names,
- * too, and are still one: aliases.
+ * Linkers fold functions with identical code into one (gold and lld --icf, mold --icf). It keeps
+ * all of their names, and nothing shows which was called. Several names may also be one's aliases.
  */
 #pragma once
 
@@ -11,17 +10,17 @@
 
 #include "symbolizer/symbols/symbol-table.h"
 
-enum { FOLDED_NAMES_MAX = 256 }; /* of one address: further ones are not looked at */
+enum { FOLDED_NAMES_MAX = 256 }; /* per address; further ones are ignored */
 
 /*
- * Fills `ret` with the other functions that were folded into the first of `n` symbols of one
- * address, and returns how many there are: fewer than FOLDED_NAMES_MAX, and none in a
- * library whose symbols have versions, which are its interface, with aliases (libstdc++ has one of
- * std::ios_base::Init::Init()). Of C those of the same size and binding are other functions, but
- * weak ones, which are made to be aliases (ld(1)), and names that begin with an underscore, which
- * are a C library's own (C23, 7.1.3: __libc_malloc is malloc); of C++ weak ones, too, as all inline
- * functions and templates are. Names that differ in the kind of a constructor or destructor
- * (Itanium C++ ABI, 5.1.4.3), or in Rust's hash, are one function's.
+ * Fills `ret` with the names of other functions folded into the first of `n` symbols at one
+ * address, and returns their number: below FOLDED_NAMES_MAX. None in a library with symbol
+ * versions, whose interface has aliases (libstdc++ has one of std::ios_base::Init::Init()). C
+ * symbols of equal size and binding are other functions, except weak ones, which are made as
+ * aliases (ld(1)), and names with a leading underscore, which belong to a C library (C23, 7.1.3:
+ * __libc_malloc is malloc). C++ symbols may be weak, as all inline functions and templates are.
+ * Names that differ in the kind of a constructor or destructor (Itanium C++ ABI, 5.1.4.3), or in
+ * Rust's hash, are one function's.
  */
 size_t folded_names_find(const struct symbol *symbols, size_t n, bool has_versions,
 			 const char *ret[FOLDED_NAMES_MAX]);

@@ -13,7 +13,7 @@
 #include "symbolizer/symbols/image-symbols.h"
 #include "symbolizer/symbols/symbol-table.h"
 
-/* A file with DWARF: all borrowed. */
+/* A file with DWARF; all borrowed. */
 struct dwarf_file {
 	Elf *elf; /* NULL: none */
 	int fd;
@@ -27,14 +27,14 @@ struct image_symbols {
 	enum image_symbols_depth depth;
 	struct symbol_table table;
 	struct code_ranges ranges;
-	bool has_ranges;	    /* they have been looked for */
-	bool has_looked;	    /* for the DWARF */
-	struct debug_file separate; /* with the DWARF, if neither the image nor `table` has it */
-	struct dwarf_file dwarf;    /* as long as it was found but is not read */
-	uint64_t dwarf_size;	    /* of that, in memory */
-	uint64_t tables_size;	    /* of all files together: what libelf has read of them */
-	uint64_t names_size;	    /* of those that are not as the file has them */
-	struct debug_info *debug;   /* NULL: there is none */
+	bool has_ranges;	    /* `ranges` were read */
+	bool has_looked;	    /* DWARF was looked for */
+	struct debug_file separate; /* DWARF, if neither image nor `table` has it */
+	struct dwarf_file dwarf;    /* found, but not read yet */
+	uint64_t dwarf_size;	    /* of `dwarf` in memory */
+	uint64_t tables_size;	    /* libelf's data of all files */
+	uint64_t names_size;	    /* names not stored in a file */
+	struct debug_info *debug;   /* NULL: none */
 };
 
 struct image_symbols *image_symbols_free(struct image_symbols *symbols)
@@ -67,7 +67,7 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 	return 0;
 }
 
-/* A separate file with DWARF: the one that the symbols are from, else one more; NULL: none. */
+/* A separate file with DWARF: that of the symbols, else another one; NULL: none. */
 static const struct debug_file *find_separate(struct image_symbols *symbols)
 {
 	const struct debug_file *of_symbols = &symbols->table.debug;
@@ -98,7 +98,7 @@ void image_symbols_find_debug(struct image_symbols *symbols)
 	symbols->dwarf_size = size <= DEBUG_INFO_SECTIONS_MAX ? size : 0; /* more is not read */
 }
 
-/* Reads what was found, once. 0 or -ENOMEM. */
+/* Reads the DWARF that was found, once. 0 or -ENOMEM. */
 static int read_debug(struct image_symbols *symbols)
 {
 	struct dwarf_file file;
@@ -114,16 +114,16 @@ static int read_debug(struct image_symbols *symbols)
 	return r < 0 ? r : 0;
 }
 
-/* Read when they are first needed. */
+/* Reads the ranges at first use. */
 static const struct code_ranges *get_ranges(struct image_symbols *symbols)
 {
 	if (!symbols->has_ranges)
-		code_ranges_init(&symbols->ranges, symbols->elf); /* no memory: there are none */
+		code_ranges_init(&symbols->ranges, symbols->elf); /* none without memory */
 	symbols->has_ranges = true;
 	return &symbols->ranges;
 }
 
-/* Whether a function may end between two addresses, by its code. What is not known is so. */
+/* Whether code shows that a function may end between two addresses; true if unknown. */
 static bool has_end_between(const struct image_symbols *symbols, uint64_t start, uint64_t end)
 {
 	const struct unwind_arch *arch = unwind_arch_find(symbols->elf->machine);
@@ -139,7 +139,7 @@ static bool has_end_between(const struct image_symbols *symbols, uint64_t start,
 	       arch->function_end_is_within(code, size, start);
 }
 
-/* The function that a label lies in, if it does not begin one that unwind information describes. */
+/* The function around a label, unless an FDE begins another function up to the label. */
 static struct symbol *find_around(struct image_symbols *symbols, struct symbol *label,
 				  uint64_t address)
 {
@@ -152,9 +152,8 @@ static struct symbol *find_around(struct image_symbols *symbols, struct symbol *
 }
 
 /*
- * A symbol that does not say how far it goes (of an assembler) names nothing behind its end, or the
- * beginning of another function, as unwind information describes them; or, where a stripped file
- * has lost the symbols of others, behind what may be its end.
+ * A sizeless symbol (of an assembler) names no address behind its FDE's end or another FDE's
+ * beginning; in a stripped file, which lacks other symbols, nor behind a possible end in its code.
  */
 static struct symbol *find_symbol(struct image_symbols *symbols, uint64_t address)
 {
@@ -174,7 +173,7 @@ static struct symbol *find_symbol(struct image_symbols *symbols, uint64_t addres
 	return symbol;
 }
 
-/* Of a function without a name, so that all its places are one for those who count. */
+/* Bounds for a function without a name, so that its locations count as one. */
 static void find_bounds(struct image_symbols *symbols, uint64_t address, struct place_symbols *ret)
 {
 	const struct code_range *range = code_ranges_find(get_ranges(symbols), address);
@@ -197,7 +196,7 @@ static int find_calls(struct image_symbols *symbols, uint64_t address, struct pl
 	return 0;
 }
 
-/* Of functions that were folded into one, the one that is described, if only one is. */
+/* Prefers the name of the folded function that DWARF describes, if it is only one. */
 static int prefer_described(struct image_symbols *symbols, struct symbol *symbol)
 {
 	const char *name = NULL;

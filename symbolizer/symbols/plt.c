@@ -10,12 +10,12 @@
 #include "common/unwind/unwind-arch.h"
 #include "symbolizer/symbols/plt.h"
 
-enum { STUB_SIZE = 16 }; /* of one whose code is not known */
+enum { STUB_SIZE = 16 }; /* of unknown code */
 
-/* A slot that the dynamic linker fills with the address of a symbol, or what a resolver returns. */
+/* A slot that the dynamic linker fills with a symbol's address, or with a resolver's result. */
 struct slot {
 	uint64_t address;
-	const char *name; /* NULL: */
+	const char *name; /* NULL: the code at `resolver` chooses */
 	uint64_t resolver;
 };
 
@@ -98,7 +98,6 @@ static const struct slot *find_slot(const struct slots *slots, uint64_t address)
 	return address ? bsearch(&wanted, slots->list, slots->n, sizeof(wanted), compare) : NULL;
 }
 
-/* Stubs as they are found, in memory that doubles. */
 struct stubs {
 	struct plt_stub *list;
 	size_t n, n_refused;
@@ -114,7 +113,7 @@ static int add_stub(struct stubs *stubs, uint64_t address, uint64_t size, const 
 				(struct plt_stub){ address, size, slot->name, slot->resolver });
 }
 
-/* The stubs of one section. What is not known of it is skipped. */
+/* Adds the stubs of a section; unknown code is skipped. */
 static int add_stubs(Elf_Scn *section, const GElf_Shdr *header, const struct slots *slots,
 		     struct stubs *stubs)
 {

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The stubs of a procedure linkage table: code that a linker made and gave no symbols. What each
- * one jumps to is a fact all the same: the relocation of the slot that it jumps through.
- */
+/* PLT stubs: linker-made code without symbols. The relocation of a stub's slot gives its target. */
 #pragma once
 
 #include <libelf.h>
 #include <stdint.h>
 
-enum { PLT_MAX = 1 << 18 }; /* stubs of an image; further ones stay unnamed */
+enum { PLT_MAX = 1 << 18 }; /* stubs per image; further ones have no names */
 
 struct plt_stub {
 	uint64_t address, size;
-	const char *target; /* points into the Elf; NULL: what the code at `resolver` chooses */
+	const char *target; /* points into the Elf; NULL: chosen by `resolver` */
 	uint64_t resolver;
 };
 
-/* All stubs of a file, which the caller frees, and how many were too many: 0 or -ENOMEM. */
+/* Finds a file's stubs, to be freed by the caller; counts those beyond PLT_MAX. 0 or -ENOMEM. */
 int plt_find_stubs(Elf *elf, struct plt_stub **ret, size_t *ret_n, size_t *ret_n_refused);

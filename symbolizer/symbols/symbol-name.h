@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The name of a symbol as it is sent: one that is too long is cut, marked and counted. */
+/* Symbol names as sent: long ones are cut, marked and counted. */
 #pragma once
 
 #include "common/base/long-name.h"
 #include "common/stage/stage.h"
 
-/*
- * `name` NULL: it has none. `seed` tells names apart that were cut before anybody has seen the
- * whole. The result is `name`'s bytes or those in `room`.
- */
+/* NULL: no name. `seed` distinguishes names that were cut earlier. Returns `name` or `room`. */
 static inline struct wire_string symbol_name_fit(struct stage *stage, const char *name,
 						 uint64_t seed, char room[LONG_NAME_MAX + 1])
 {

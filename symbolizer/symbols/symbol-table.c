@@ -15,8 +15,8 @@
 #include "symbolizer/symbols/symbol-table.h"
 
 enum {
-	VERSION_HIDDEN = 0x8000, /* of a version: only old programs are linked to it */
-	LOOK_BACK_MAX = 64,	 /* symbols that may begin within another one, before we give up */
+	VERSION_HIDDEN = 0x8000, /* flag of a version: only old programs link to it */
+	LOOK_BACK_MAX = 64,	 /* symbols within another one that a lookup passes */
 };
 
 static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret)
@@ -29,7 +29,7 @@ static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *ret)
 	return NULL;
 }
 
-/* The versions of the dynamic symbols, one each; NULL: there are none. */
+/* The versions of the dynamic symbols; NULL: none. */
 static Elf_Data *find_versions(Elf *elf)
 {
 	GElf_Shdr header;
@@ -47,8 +47,8 @@ static bool is_executable_section(Elf *elf, size_t index)
 }
 
 /*
- * A symbol without a size (of an assembler) goes on to the next symbol, but not into another
- * section: _init is not the name of the PLT behind it.
+ * A sizeless symbol (of an assembler) extends to the next symbol, but not into another section:
+ * _init does not name the PLT behind it.
  */
 static uint64_t size_of(Elf *elf, const GElf_Sym *symbol)
 {
@@ -63,7 +63,7 @@ static uint64_t size_of(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_addr + header.sh_size - symbol->st_value;
 }
 
-/* What assemblers and compilers leave ("$x", ".L5", and Fedora's compilers at each unit). */
+/* Names left by assemblers and compilers ("$x", ".L5"; Fedora's compilers mark each unit). */
 static bool is_mark(const char *name)
 {
 	static const char *const marks[] = { "$", ".L", ".annobin_" };
@@ -74,7 +74,7 @@ static bool is_mark(const char *name)
 	return false;
 }
 
-/* Functions, labels in code, and data among it. What is nowhere in the file has no code. */
+/* Functions, labels in code, and data among code; not undefined or absolute symbols. */
 static bool is_wanted(Elf *elf, const GElf_Sym *symbol, const char *name)
 {
 	switch (GELF_ST_TYPE(symbol->st_info)) {
@@ -91,8 +91,8 @@ static bool is_wanted(Elf *elf, const GElf_Sym *symbol, const char *name)
 }
 
 /*
- * Which of several names of one address people expect: the order that perf has, too; and of two
- * versions the one that is linked to today (free, not cfree).
+ * Ranks the names of one address as people expect, in perf's order; of two versions, the one that
+ * is linked to today wins (free, not cfree).
  */
 static uint8_t rank(const GElf_Sym *symbol, const char *name, GElf_Versym version)
 {
@@ -112,7 +112,7 @@ static uint8_t rank(const GElf_Sym *symbol, const char *name, GElf_Versym versio
 	return rank;
 }
 
-/* Makes room for `n` symbols more, or as many as there may be; the others are refused. */
+/* Makes room for up to `n` more symbols; those beyond the limit are refused. */
 static int make_room(struct symbol_table *table, size_t *n)
 {
 	if (*n > SYMBOL_TABLE_MAX - table->n) {
@@ -128,7 +128,7 @@ static void add_symbol(struct symbol_table *table, Elf *elf, const GElf_Sym *sym
 	uint8_t type = GELF_ST_TYPE(symbol->st_info), binding = GELF_ST_BIND(symbol->st_info);
 	uint64_t size = size_of(elf, symbol);
 
-	if (!size) /* it marks the end of its section */
+	if (!size) /* marks the end of its section */
 		return;
 	table->has_versions |= (version & ~VERSION_HIDDEN) > VER_NDX_GLOBAL;
 	table->has_locals |= type != STT_OBJECT && binding == STB_LOCAL;
@@ -186,7 +186,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* What was folded into the first of `n` symbols of one address. 0 or -ENOMEM. */
+/* Adds the names folded into the first of `n` symbols at one address. 0 or -ENOMEM. */
 static int add_folded(struct symbol_table *table, struct symbol *symbols, size_t n)
 {
 	const char *names[FOLDED_NAMES_MAX];
@@ -201,7 +201,7 @@ static int add_folded(struct symbol_table *table, struct symbol *symbols, size_t
 	return 0;
 }
 
-/* Of each address the best name. 0 or -ENOMEM. */
+/* Keeps the best name of each address. 0 or -ENOMEM. */
 static int keep_best(struct symbol_table *table)
 {
 	size_t n = 0;
@@ -218,7 +218,7 @@ static int keep_best(struct symbol_table *table)
 	return r;
 }
 
-/* A function without a size ends where the next one begins, or one ends that it lies in. */
+/* Ends a sizeless function where the next one begins, or where a function around it ends. */
 static void cut_sizeless(struct symbol_table *table)
 {
 	uint64_t end_of_sized = 0;
@@ -249,7 +249,7 @@ static void drop_data(struct symbol_table *table)
 	table->n = n;
 }
 
-/* Sorts by address, keeps the best name of each, and lets none without a size overlap. */
+/* Sorts by address, keeps each address's best name, and ends sizeless symbols. */
 static int sort(struct symbol_table *table)
 {
 	int r;
@@ -262,7 +262,7 @@ static int sort(struct symbol_table *table)
 	return r;
 }
 
-/* Of a Go program that was stripped: what it tells its own runtime. */
+/* For a stripped Go program: adds the functions in its runtime's table. */
 static int add_go(struct symbol_table *table, Elf *elf)
 {
 	struct go_pclntab go;
@@ -293,7 +293,7 @@ static int add_go(struct symbol_table *table, Elf *elf)
 	return 0;
 }
 
-/* The functions that a resolver chooses, sorted as all are; in memory of the caller's. */
+/* Functions chosen by a resolver, sorted like all others. Owns `list`. */
 struct chosen {
 	struct symbol *list;
 	size_t n;
@@ -320,7 +320,7 @@ static int find_chosen(const struct symbol_table *table, struct chosen *ret)
 	return 0;
 }
 
-/* The best name of what the code at an address chooses; NULL: there is none. */
+/* The best name of what the resolver at an address chooses; NULL: none. */
 static const char *name_of_chosen(const struct chosen *chosen, uint64_t resolver)
 {
 	size_t low = BINARY_SEARCH(i, 0, chosen->n, chosen->list[i].address < resolver);
@@ -329,7 +329,7 @@ static const char *name_of_chosen(const struct chosen *chosen, uint64_t resolver
 									: NULL;
 }
 
-/* Their names are better than those that mold gives to its stubs. */
+/* Names PLT stubs; these names take precedence over mold's. */
 static int name_stubs(struct symbol_table *table, const struct plt_stub *stubs, size_t n)
 {
 	_cleanup_(chosen_deinit) struct chosen chosen = { 0 };
@@ -407,7 +407,7 @@ void symbol_table_deinit(struct symbol_table *table)
 	*table = (struct symbol_table){ .debug.fd = -1 };
 }
 
-/* Index of the last symbol that begins at or before an address; n: none does. */
+/* Index of the last symbol that begins at or before an address; n: none. */
 static size_t last_before(const struct symbol_table *table, uint64_t address)
 {
 	size_t low = BINARY_SEARCH(i, 0, table->n, table->list[i].address <= address);
@@ -455,7 +455,7 @@ void symbol_table_prefer(const struct symbol_table *table, struct symbol *symbol
 			symbol->name = table->folded[low].name;
 }
 
-/* NULL: as the file has it. */
+/* NULL: same as in the file. */
 static char *make_name(const struct symbol *symbol)
 {
 	_cleanup_free_ char *demangled = demangle(symbol->name);
