@@ -27,7 +27,7 @@ struct elf_cache {
 	struct lru open;	  /* open files (struct cached_file) */
 	size_t n_open_max;
 	size_t n_denied;	     /* files of a recorded stream that may not be read */
-	char *denied_path;	     /* of the first of them */
+	char *denied_path;	     /* path of the first one */
 	uint64_t weight, weight_max; /* bytes kept by the stage for open files; max 0: no limit */
 	/* Called before a file is closed, so that no pointer into it remains; or NULL. */
 	void (*before_close)(struct image *image, void *arg);

@@ -28,7 +28,7 @@ enum jitdump_outcome {
 	JITDUMP_E_MAGIC,      /* not a jitdump */
 	JITDUMP_E_BYTE_ORDER, /* of a machine with the other byte order */
 	JITDUMP_E_VERSION,
-	JITDUMP_E_DAMAGED, /* a record's size is impossible; what precedes it stays */
+	JITDUMP_E_DAMAGED, /* a record's size is impossible; earlier records stay */
 };
 
 /*
