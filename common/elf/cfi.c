@@ -7,7 +7,7 @@
 #include "common/elf/cfi.h"
 #include "common/base/growing-list.h"
 
-/* Those that no linker writes into a section of its own: they would need to be asked for. */
+/* DW_EH_PE_indirect (needs the process's memory; linkers do not write it) and DW_EH_PE_omit. */
 enum { POINTER_INDIRECT = 0x80, POINTER_OMIT = 0xff };
 
 static uint64_t take_format(struct dwarf_cursor *cursor, uint8_t format)
@@ -40,12 +40,12 @@ uint64_t cfi_take_encoded(struct dwarf_cursor *cursor, uint8_t encoding, uint64_
 	uint64_t value = take_format(cursor, encoding & 0x0f);
 
 	switch (encoding & 0x70) {
-	case 0: /* an address */
+	case 0: /* absolute */
 		break;
 	case DW_EH_PE_pcrel:
 		value += address;
 		break;
-	default: /* relative to a segment or a function: of no use where code begins */
+	default: /* relative to a segment or a function: meaningless for the start of code */
 		cursor->is_bad = true;
 	}
 	if (encoding & POINTER_INDIRECT)
@@ -53,17 +53,17 @@ uint64_t cfi_take_encoded(struct dwarf_cursor *cursor, uint8_t encoding, uint64_
 	return value;
 }
 
-/* One CIE or FDE of the section. */
+/* A CIE or FDE of the section. */
 struct entry {
 	size_t at;
-	struct dwarf_cursor body; /* behind its length and its id */
+	struct dwarf_cursor body; /* what follows its length and id */
 	uint64_t id;
 	const uint8_t *id_at;
 	size_t id_size;
 	size_t next;
 };
 
-/* The entry at an offset; false: there is none, or the section ends here. */
+/* Reads the entry at an offset; false: the section ends here, or the entry is cut. */
 static bool read_entry(const struct cfi_section *section, size_t at, struct entry *ret)
 {
 	struct dwarf_cursor cursor = { section->bytes + at, section->bytes + section->size, false };
@@ -95,8 +95,8 @@ static bool is_common(const struct cfi_section *section, const struct entry *ent
 }
 
 /*
- * The characters of an augmentation: what follows "z" has a size, so that an unknown one ends the
- * reading of them without harm. false: there may be anything behind it.
+ * Reads an augmentation. Data after "z" has a size, so an unknown character ends reading without
+ * harm. Returns false if the size of the augmentation's data is unknown or the data is malformed.
  */
 static bool read_augmentation(const struct cfi_section *section, const char *augmentation,
 			      struct dwarf_cursor *cursor, struct cfi_common *common)
@@ -130,7 +130,7 @@ static bool read_augmentation(const struct cfi_section *section, const char *aug
 		case 'S':
 			common->is_signal_frame = true;
 			break;
-		case 'B': /* aarch64: signed with the other key, which changes nothing here */
+		case 'B': /* aarch64: signed with key B; signatures are masked anyway */
 			break;
 		default:
 			return true;
@@ -148,11 +148,11 @@ static void read_common(const struct cfi_section *section, const struct entry *e
 	bool is_good = true;
 
 	*ret = (struct cfi_common){ .at = entry->at, .encoding = DW_EH_PE_absptr };
-	while (dwarf_take(&cursor, 1)) /* the text ends with a zero byte */
+	while (dwarf_take(&cursor, 1)) /* the augmentation's text and its zero byte */
 		;
 	if (cursor.is_bad || (version != 1 && version != 3 && version != 4))
 		return;
-	if (version == 4) /* sizes of an address and of a segment selector */
+	if (version == 4) /* address size, segment selector size */
 		is_good = dwarf_take(&cursor, 1) == 8 && dwarf_take(&cursor, 1) == 0;
 	ret->code_factor = dwarf_take_uleb(&cursor);
 	ret->data_factor = dwarf_take_sleb(&cursor);
@@ -176,7 +176,7 @@ static int compare_at(const void *a, const void *b)
 	return left->at < right->at ? -1 : left->at > right->at;
 }
 
-/* The CIE of an FDE, mostly the one before it; NULL: there is none where it points to. */
+/* Returns the CIE that an FDE points to; NULL: there is none at that offset. */
 static const struct cfi_common *find_common(const struct cfi_section *section,
 					    const struct cfi *cfi, const struct entry *entry)
 {
@@ -226,7 +226,7 @@ static int compare_start(const void *a, const void *b)
 	return left->program < right->program ? -1 : left->program > right->program;
 }
 
-/* Linkers mostly leave them in order. */
+/* Linkers usually emit FDEs in order, which costs no sorting. */
 static void sort(struct cfi *cfi)
 {
 	for (size_t i = 1; i < cfi->n; i++) {
@@ -274,7 +274,7 @@ static int read_descriptions(const struct cfi_section *section, struct cfi *cfi)
 	return r;
 }
 
-/* CIEs first: an FDE of .debug_frame may stand in front of its own. */
+/* Reads CIEs first: in .debug_frame an FDE may precede its own CIE. */
 int cfi_read(const struct cfi_section *section, struct cfi *ret)
 {
 	struct cfi cfi = { .section = *section };

@@ -17,7 +17,7 @@ uint64_t dwarf_take(struct dwarf_cursor *cursor, size_t size)
 	return value;
 }
 
-/* Seven bits a byte, the lowest first; those beyond 64 are of no use. How many there were. */
+/* Reads 7 bits per byte, lowest first; drops bits beyond 64. Returns the number of bits read. */
 static unsigned take_leb(struct dwarf_cursor *cursor, uint64_t *ret, uint8_t *ret_last)
 {
 	unsigned shift = 0;

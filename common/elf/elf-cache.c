@@ -10,16 +10,16 @@
 
 enum { PAGE = 4096 };
 
-/* Stays as long as its image, as does what `elf` tells of the segments. */
+/* Lives as long as its image, as do the segments in `elf`, open or not. */
 struct cached_file {
-	struct elf_image elf; /* first: elf_cache_reopen() is given this */
+	struct elf_image elf; /* first: elf_cache_reopen() casts it back */
 	struct elf_cache *files;
 	struct image *image;
 	enum { NEVER_OPEN, OPEN, CLOSED, FAILED } state;
 	bool is_other_data;
 	uint64_t weight;
-	uint32_t n_asked, patience; /* since it has failed */
-	struct lru_link used;	    /* while it is open */
+	uint32_t n_asked, patience; /* requests since the last failure, and until a retry */
+	struct lru_link used;	    /* linked while open */
 };
 
 static void close_file(struct cached_file *file)
@@ -73,8 +73,8 @@ void elf_cache_deinit(struct elf_cache *files)
 }
 
 /*
- * OpenTelemetry hashes all that is mapped (process/process.go, CalculateMappingFileID), and the
- * kernel maps whole pages, with zeros behind the vDSO (arch/x86/entry/vdso/vdso2c.h).
+ * OpenTelemetry hashes all mapped bytes (process/process.go, CalculateMappingFileID), and the
+ * kernel maps whole pages, zero-filled after the vDSO (arch/x86/entry/vdso/vdso2c.h).
  */
 static bool find_vdso_id(const struct image *image, struct file_id *ret)
 {
@@ -88,7 +88,7 @@ static bool find_vdso_id(const struct image *image, struct file_id *ret)
 	return true;
 }
 
-/* `fd`: its file, -1: its bytes are in the stream. */
+/* `fd` is the image's file; -1: its bytes are in the stream. */
 static bool find_file_id(struct elf_cache *files, const struct image *image, int fd,
 			 struct file_id *ret)
 {
@@ -100,7 +100,7 @@ static bool find_file_id(struct elf_cache *files, const struct image *image, int
 	return false;
 }
 
-/* Adds the file id to what is in the record, and passes it on if it tells anything new. */
+/* Adds the file id to the record, and emits it unless it holds nothing new. */
 static void emit(struct elf_cache *files, struct image *image, int fd, struct wire_image_id *record)
 {
 	struct file_id id;
@@ -110,7 +110,7 @@ static void emit(struct elf_cache *files, struct image *image, int fd, struct wi
 	else if (image->has_id)
 		return;
 	image_table_set_id(files->table, record);
-	/* A full output shows itself with the next record that matters. */
+	/* A failed output is noticed at the next record that matters. */
 	stage_put(files->stage, WIRE_RECORD_image_id, record);
 }
 
@@ -124,7 +124,7 @@ static void emit_elf(struct elf_cache *files, struct image *image, const struct 
 	emit(files, image, elf->fd, &record);
 }
 
-/* What libelf does not read has a file id all the same; such files are few, so once more. */
+/* Files that libelf refuses have a file id, too; they are few, so they are opened once more. */
 static void emit_other(struct elf_cache *files, struct image *image)
 {
 	struct wire_image_id record = { .image = image->number };
@@ -150,7 +150,7 @@ bool elf_cache_is_undecided(const struct elf_cache *files, const struct image *i
 	       (!image->state.status || files->client.is_late) && !elf_cache_has_other_data(image);
 }
 
-/* At the cost of the one that was not asked for the longest time. */
+/* Closes the least recently used file if too many are open. */
 static void keep_open(struct cached_file *file)
 {
 	file->state = OPEN;
@@ -216,7 +216,7 @@ static struct cached_file *find_file(struct elf_cache *files, struct image *imag
 	return image->data = file;
 }
 
-/* A failure is believed for a while, twice as long each time. */
+/* Refuses `patience` requests after a failure, twice as many after each further one. */
 static bool is_to_be_tried(struct cached_file *file)
 {
 	if (!file->patience)

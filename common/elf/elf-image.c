@@ -14,7 +14,7 @@
 #include "common/elf/elf-limits.h"
 #include "common/image-server/image-descriptor.h"
 
-/* From the server, else from the recorded path. */
+/* Tries the image server; if there is none, the recorded path. */
 int elf_image_open_file(const struct image *image, struct image_client *client)
 {
 	const struct wire_image record = image_record(image);
@@ -34,10 +34,7 @@ int elf_image_open_file(const struct image *image, struct image_client *client)
 	return r < 0 ? r : fd;
 }
 
-/*
- * libelf would look into archives and libdwfl into compressed files; only the magic bytes of an
- * ELF file go further than here.
- */
+/* Only files with ELF magic go further: libelf would open archives, libdwfl compressed files. */
 static bool has_elf_magic(int fd)
 {
 	char magic[SELFMAG];
@@ -65,7 +62,7 @@ static int begin_memory(const struct image *image, struct elf_image *elf_image)
 	return elf_image->elf ? 0 : ELF_IMAGE_E_NOT_ELF;
 }
 
-/* `machine`: the e_machine that it has to have; 0: this machine's. */
+/* `machine` is the required e_machine; 0: this machine's. */
 static bool read_header(struct elf_image *elf_image, uint16_t machine)
 {
 	GElf_Ehdr header;
@@ -88,7 +85,7 @@ static bool bound(struct elf_image *elf_image)
 	return true;
 }
 
-/* The loaded segments, and the range that libdwfl takes a module of this file to have. */
+/* Reads the loaded segments, and the range that libdwfl gives a module of this file. */
 static int read_segments(struct elf_image *elf_image)
 {
 	size_t n;
@@ -135,7 +132,7 @@ bool elf_image_is_unchanged(const struct elf_image *elf_image)
 	return !file_state_may_differ(&elf_image->state, &now);
 }
 
-/* Goes on from what has been begun with `outcome`. */
+/* Completes an opening whose first step returned `outcome`. */
 static int finish(struct elf_image *elf_image, int outcome, uint16_t machine, struct elf_image *ret)
 {
 	if (!outcome && !(read_header(elf_image, machine) && bound(elf_image)))
@@ -161,7 +158,7 @@ static bool has_build_id(const struct elf_image *elf_image, const struct image *
 	       !memcmp(id.build_id.data, image->build_id, image->build_id_size);
 }
 
-/* Whether what was opened as `fd` has the image's build-id; takes the descriptor over. */
+/* Whether the file of `fd`, which it takes over, has the image's build-id. */
 static bool try_descriptor(const struct image *image, int fd, uint16_t machine,
 			   struct elf_image *ret)
 {
@@ -174,8 +171,8 @@ static bool try_descriptor(const struct image *image, int fd, uint16_t machine,
 }
 
 /*
- * What has the build-id is the file, wherever it lies: of whomever, as long as it is the one that
- * was mapped and unchanged; else anybody could have given it that.
+ * A file with the build-id is accepted at any path. It may be any user's if it is the mapped file
+ * and unchanged; otherwise it must be trusted (file-trust.h), as anyone can forge a build-id.
  */
 static int open_by_build_id(const struct image *image, struct image_client *client,
 			    struct elf_image *ret)
@@ -195,7 +192,9 @@ static int open_by_build_id(const struct image *image, struct image_client *clie
 	return ELF_IMAGE_E_UNAVAILABLE;
 }
 
-/* A stream of before 1.9 does not: what was done to the file since may be anything. */
+/*
+ * False for streams before 1.9: they lack the ctime, and the present one may be of a later change.
+ */
 static bool has_change(const struct image *image)
 {
 	return !image->state.status || image->state.changed;
@@ -215,7 +214,7 @@ int elf_image_open(const struct image *image, struct image_client *client, struc
 	    image->build_id_size)
 		return open_by_build_id(image, client, ret);
 	outcome = finish(&elf_image, outcome, client->machine, ret);
-	/* Where the build-id has not told that it is the file, mtime alone is not believed. */
+	/* The build-id has not identified the file, so its mtime alone is not trusted. */
 	if (outcome == ELF_IMAGE_OK && has_change(image))
 		ret->modified = file_state_written(&ret->state);
 	return outcome;
@@ -263,9 +262,9 @@ static bool holds(const struct elf_segment *segment, uint64_t offset)
 }
 
 /*
- * A segment is mapped in whole pages: an executable mapping may begin before the first byte of its
- * segment, at an offset that belongs to another segment in the file. So the executable segments
- * come first, with the rest of their first page.
+ * Segments are mapped in whole pages: an executable mapping may begin before its segment's first
+ * byte, at an offset that belongs to another segment in the file. So executable segments take
+ * precedence, with the rest of their first page.
  */
 bool elf_image_address(const struct elf_image *elf_image, uint64_t offset, uint64_t *ret)
 {

@@ -9,7 +9,7 @@ static bool is_table(const GElf_Shdr *header)
 	       header->sh_type != SHT_NOBITS;
 }
 
-/* Without a look at names: they are in one of these. */
+/* Does not look at names: they are in one of these sections. */
 static size_t limit_tables(Elf *elf)
 {
 	struct elf_section section = { .elf = elf };
@@ -74,5 +74,5 @@ bool elf_limits_hold(Elf *elf)
 	while ((handle = elf_nextscn(elf, handle)))
 		if (gelf_getshdr(handle, &header) && header.sh_flags & SHF_COMPRESSED)
 			return false;
-	return elf_dwarf_size(elf) <= ELF_LOADED_MAX; /* the older way to compress has no flag */
+	return elf_dwarf_size(elf) <= ELF_LOADED_MAX; /* .zdebug_ has no flag */
 }

@@ -4,7 +4,7 @@
 
 #include "common/elf/elf-section.h"
 
-/* The older way to compress: "ZLIB", and the size in eight bytes, the highest first. */
+/* The older compressed format: "ZLIB", then the size in eight bytes, big-endian. */
 #define ZDEBUG ".zdebug_"
 #define ZDEBUG_MAGIC "ZLIB"
 
@@ -55,7 +55,6 @@ static uint64_t size_of_zdebug(const struct elf_section *section)
 	return be64toh(size);
 }
 
-/* libelf reads all of a section to tell what its first bytes say. */
 bool elf_section_is_plt(const struct elf_section *section)
 {
 	return section->header.sh_type == SHT_PROGBITS &&
@@ -73,7 +72,7 @@ uint64_t elf_section_size_in_memory(const struct elf_section *section)
 		return 0;
 	if (!(header->sh_flags & SHF_COMPRESSED) && !is_zdebug)
 		return header->sh_size;
-	if (header->sh_size > ELF_COMPRESSED_MAX)
+	if (header->sh_size > ELF_COMPRESSED_MAX) /* libelf reads all of it for its first bytes */
 		return UINT64_MAX;
 	if (header->sh_flags & SHF_COMPRESSED)
 		return gelf_getchdr(section->handle, &compressed) ? compressed.ch_size

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The sections of a file that have a name, one after the other:
+ * Iterates over the named sections of a file:
  *
  *	struct elf_section section = elf_section_before_first(elf);
  *
@@ -13,38 +13,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-	ELF_COMPRESSED_MAX = 128 << 20
-}; /* bytes of a section in the file that may be decompressed */
+enum { ELF_COMPRESSED_MAX = 128 << 20 }; /* bytes of a compressed section in the file */
 
 struct elf_section {
 	Elf *elf;	  /* borrowed */
-	size_t names;	  /* where its sections' names are; 0: nowhere */
+	size_t names;	  /* section of the names; 0: none */
 	Elf_Scn *handle;  /* NULL: before the first one */
-	GElf_Shdr header; /* as is the name, of the section that elf_section_next() came to */
-	const char *name; /* the file's: as long as it is open */
+	GElf_Shdr header; /* of the current section, as is the name */
+	const char *name; /* owned by the Elf */
 };
 
 struct elf_section elf_section_before_first(Elf *elf);
 
-/* Goes on to the next; false: there is none. */
+/* Advances to the next section; false: there is none. */
 bool elf_section_next(struct elf_section *section);
 
-/* Whether it has DWARF of any kind, compressed in the older way or not. */
+/* Whether it holds DWARF of any kind, compressed in the older format or not. */
 bool elf_section_is_dwarf(const struct elf_section *section);
 
-/* Whether it is code of a procedure linkage table; linkers call these by fixed names. */
+/* Whether it is code of a procedure linkage table, by the fixed names that linkers use. */
 bool elf_section_is_plt(const struct elf_section *section);
 
-/*
- * Bytes that it takes once it is read, and decompressed in either way; as it says itself.
- * UINT64_MAX: it is compressed, and too large as it is.
- */
+/* Its size once decompressed, as it claims; UINT64_MAX: compressed beyond ELF_COMPRESSED_MAX. */
 uint64_t elf_section_size_in_memory(const struct elf_section *section);
 
-/* Hides it from libdw. Not of a file in memory: its headers would be written to there. */
+/* Hides it from libdw. Not for a file in memory, whose headers would be overwritten. */
 void elf_section_hide(struct elf_section *section);
 
-/* Bytes that all DWARF of a file takes in libdw, which reads and decompresses it without a limit.
- */
+/* Bytes that a file's DWARF takes in libdw, which reads and decompresses it without a limit. */
 uint64_t elf_dwarf_size(Elf *elf);

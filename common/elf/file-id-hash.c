@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* File ids of files' contents, as OpenTelemetry computes them (common/stream/file-id.h). */
 #include <endian.h>
 #include <errno.h>
 #include <sha2.h>
@@ -9,9 +10,9 @@
 #include "common/stream/file-id.h"
 #include "common/file/file-state.h"
 
-enum { END_SIZE = 4096 }; /* of a file's beginning and of its end */
+enum { END_SIZE = 4096 }; /* bytes that are hashed at the beginning and at the end of a file */
 
-/* An end is all of a file that is not larger. */
+/* The whole file if it is not larger. */
 static size_t size_of_end(uint64_t size)
 {
 	return size < END_SIZE ? size : END_SIZE;
@@ -59,7 +60,7 @@ static bool is_same_content(const struct stat *before, const struct stat *after)
 	return !file_state_may_differ(&then, &now);
 }
 
-/* Not mapped: a file that is cut under us would kill us. */
+/* Reads instead of mapping: truncating a mapped file would kill us (SIGBUS). */
 int file_id_of_file(int fd, struct file_id *ret)
 {
 	char head[END_SIZE], tail[END_SIZE];

@@ -13,13 +13,13 @@
 static_assert(CODE_HISTORY_FAN == 1 << 4 && CODE_HISTORY_MAX == 1 << 4 * (CODE_HISTORY_LEVELS + 1),
 	      "blocks are numbered by hexadecimal digits");
 
-/* Pieces of a block of a level; the pieces themselves are level 0. */
+/* Pieces in a block of a level; level 0 is the pieces themselves. */
 static size_t block_size(unsigned int level)
 {
 	return (size_t)1 << 4 * level;
 }
 
-/* The whole blocks of a level from 1 on. */
+/* The complete blocks of a level, from 1 on. */
 static struct code_level *level_at(struct code_history *history, unsigned int level)
 {
 	return &history->levels[level - 1];
@@ -42,7 +42,7 @@ size_t code_history_memory(const struct code_history *history)
 								: CODE_HISTORY_PIECE_LATEST);
 }
 
-/* What is left of a block when its spans are taken one by one; the first may have lost a part. */
+/* The spans of a block that are left in a merge; the first may already be cut. */
 struct remains {
 	const struct code_span *next, *end;
 	struct code_span first;
@@ -57,8 +57,8 @@ static void take_first(struct remains *remains)
 }
 
 /*
- * Lays newer spans over older ones: `ret` has what is seen of both. Of n pieces never more than
- * 2n - 1 spans are seen, as each end of a piece is the end of one span at most.
+ * Lays newer spans over older ones: `ret` has what stays visible of both. Of n pieces at most 2n -
+ * 1 spans are visible, as each end of a piece is the end of one span at most.
  */
 static size_t overlay(const struct code_block *older, const struct code_block *newer,
 		      struct code_span *ret)
@@ -87,7 +87,7 @@ static size_t overlay(const struct code_block *older, const struct code_block *n
 	return n;
 }
 
-/* The pieces that a block of level 1 is made of, as blocks of one span. */
+/* Makes blocks of one span of the pieces for a block of level 1. */
 static void take_pieces(const struct code_history *history, size_t first,
 			struct code_span *ret_spans, struct code_block *ret)
 {
@@ -99,7 +99,7 @@ static void take_pieces(const struct code_history *history, size_t first,
 	}
 }
 
-/* Lays neighbours over each other until one block is left, which is in either buffer. */
+/* Merges neighbours until one block is left, which is in one of the two buffers. */
 static struct code_block join(struct code_block *blocks, struct code_span *buffers[2])
 {
 	unsigned int round = 0;
@@ -117,7 +117,7 @@ static struct code_block join(struct code_block *blocks, struct code_span *buffe
 	return blocks[0];
 }
 
-/* Adds a block to a level; the spans are copied. 0 or -ENOMEM. */
+/* Adds a block to a level and copies its spans. 0 or -ENOMEM. */
 static int add_block(struct code_level *level, const struct code_block *block)
 {
 	struct code_block *made;
@@ -156,7 +156,7 @@ static int make_block(struct code_history *history, unsigned int level)
 	return add_block(level_at(history, level), &joined);
 }
 
-/* Nobody asks for the blocks that have become one, if only what is now is asked for. */
+/* Frees the blocks that were merged, unless past states can be looked up. */
 static void drop_parts(struct code_history *history, unsigned int level)
 {
 	struct code_level *parts;
@@ -210,7 +210,7 @@ static size_t find_piece(const struct code_history *history, size_t index, uint6
 	return piece->start <= address && address < piece->end ? index : CODE_HISTORY_NONE;
 }
 
-/* From the newest backwards, in steps of the largest blocks that end there. */
+/* Searches backwards from the newest, in steps of the largest block that ends there. */
 size_t code_history_find(const struct code_history *history, size_t n, uint64_t address)
 {
 	size_t found = CODE_HISTORY_NONE;

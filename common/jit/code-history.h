@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which of many pieces of code was the last one to be put at an address, where they were put one
- * after the other and partly over each other: by now, or when only so many of them were there.
+ * Finds which of many pieces of code was put last at an address, where later pieces partly cover
+ * earlier ones: of all pieces, or of the first n.
  *
- * Each FAN pieces, and each FAN such blocks, are made into one sorted list without overlaps, once
- * they are all there. So whatever the pieces are, to add one costs O(log n), and to find one takes
- * at most FAN - 1 binary searches a level.
+ * Each FAN pieces, and each FAN such blocks, are merged into one sorted list without overlaps once
+ * they are complete. So, whatever the pieces are, adding one costs O(log n) on average, and finding
+ * one takes at most FAN - 1 binary searches per level.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum {
 	CODE_HISTORY_LEVELS = 4,
 	CODE_HISTORY_MAX = 1 << 20, /* pieces: FAN blocks of the highest level */
 
-	/* Bytes of a piece, at most. */
+	/* Most bytes of memory per piece, for each depth. */
 	CODE_HISTORY_PIECE_LATEST = 64,
 	CODE_HISTORY_PIECE_ALL = 208,
 };
@@ -25,22 +25,22 @@ enum {
 #define CODE_HISTORY_NONE SIZE_MAX
 
 enum code_history_depth {
-	CODE_HISTORY_LATEST, /* what is now */
-	CODE_HISTORY_ALL,    /* what was, too */
+	CODE_HISTORY_LATEST, /* finds among all pieces only */
+	CODE_HISTORY_ALL,    /* finds among the first n, too */
 };
 
 struct code_piece {
 	uint64_t start, end;
 };
 
-/* What of a piece is not covered by later ones of its block. */
+/* A part of a piece that no later piece of its block covers. */
 struct code_span {
 	uint64_t start, end;
 	uint32_t piece;
 };
 
 struct code_block {
-	struct code_span *spans; /* by address */
+	struct code_span *spans; /* sorted by address */
 	size_t n;
 };
 
@@ -51,24 +51,24 @@ struct code_level {
 
 struct code_history {
 	enum code_history_depth depth;
-	struct code_piece *pieces; /* in the order in which they came */
+	struct code_piece *pieces; /* in the order in which they were added */
 	size_t n;
 	struct code_level levels[CODE_HISTORY_LEVELS];
 };
 
 void code_history_deinit(struct code_history *history);
 
-/* Bytes that it takes, at most. */
+/* An upper bound of its memory, in bytes. */
 size_t code_history_memory(const struct code_history *history);
 
 /*
- * Adds a piece, which must not be empty. 0; -ENOSPC: there are CODE_HISTORY_MAX; -ENOMEM: the
- * history may only be deinitialized.
+ * Adds a piece, which must not be empty. Returns 0; -ENOSPC: CODE_HISTORY_MAX is reached; -ENOMEM:
+ * the history may only be deinitialized.
  */
 int code_history_add(struct code_history *history, uint64_t start, uint64_t end);
 
 /*
- * The last of the first `n` pieces that holds an address, CODE_HISTORY_NONE: none does. Without
- * its whole depth a history is only asked about all pieces.
+ * Returns the last of the first `n` pieces that holds an address, or CODE_HISTORY_NONE. With
+ * CODE_HISTORY_LATEST, `n` must be the number of all pieces.
  */
 size_t code_history_find(const struct code_history *history, size_t n, uint64_t address);

@@ -23,7 +23,7 @@ void jit_functions_deinit(struct jit_functions *functions)
 	jit_functions_init(functions);
 }
 
-/* Lists grow to twice what they hold. */
+/* Lists are allocated for up to twice their items. */
 size_t jit_functions_memory(const struct jit_functions *functions)
 {
 	return code_history_memory(&functions->history) +
@@ -75,7 +75,7 @@ int jit_functions_add(struct jit_functions *functions, const struct jit_load *lo
 	return 0;
 }
 
-/* The function that begins at an address now; NO_FUNCTION: none does. */
+/* Returns the function that begins at an address now, or NO_FUNCTION. */
 static uint32_t find_beginning(const struct jit_functions *functions, uint64_t address)
 {
 	const struct code_history *history = &functions->history;
@@ -91,7 +91,7 @@ static bool is_range(uint64_t start, uint64_t size)
 	return start + size > start;
 }
 
-/* What was there is covered by code that nobody has told the name of. */
+/* Covers the target of a move with code that has no name. */
 static int cover(struct jit_functions *functions, const struct jit_move *move)
 {
 	int r = 0;
@@ -109,7 +109,7 @@ int jit_functions_move(struct jit_functions *functions, const struct jit_move *m
 
 	if (number == NO_FUNCTION || functions->list[number].index != move->index)
 		return cover(functions, move);
-	size = functions->list[number].size; /* it does not change */
+	size = functions->list[number].size; /* a move does not change it */
 	if (!is_range(move->to, size))
 		return JIT_MOVE_E_UNKNOWN;
 	r = add_piece(functions, move->from, size, NO_FUNCTION, move->time);
@@ -118,7 +118,7 @@ int jit_functions_move(struct jit_functions *functions, const struct jit_move *m
 	return r < 0 ? r : JIT_MOVE_OK;
 }
 
-/* How many pieces there were at a time. */
+/* Number of pieces at a time. */
 static size_t count_until(const struct jit_functions *functions, uint64_t time)
 {
 	return BINARY_SEARCH(i, 0, functions->history.n, functions->pieces[i].time <= time);

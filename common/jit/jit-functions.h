@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The functions that a JIT compiler has made, and where each of them was at which time: from when
- * it was put there until other code is put over it, or it is moved.
+ * The functions that a JIT compiler has made, and where each was at which time: from when it was
+ * put there until other code covers it, or it is moved.
  */
 #pragma once
 
@@ -13,17 +13,17 @@
 #include "common/jit/jit-lines.h"
 #include "common/base/name-store.h"
 
-enum { JIT_PIECES_MAX = 1 << 18 }; /* functions at a place, and places that were left */
+enum { JIT_PIECES_MAX = 1 << 18 }; /* placed functions, and places that a move left */
 
 struct jit_function {
-	uint64_t start, size; /* where it was first; it is as large wherever it is */
-	uint64_t index;	      /* the compiler's number for it */
-	uint64_t code_at;     /* where its code is in the file; 0: that is not known */
+	uint64_t start, size; /* first address; a move keeps the size */
+	uint64_t index;	      /* the compiler's number (code_index) */
+	uint64_t code_at;     /* file offset of its code; 0: unknown */
 	uint32_t name;
 	uint32_t first_line, n_lines;
 };
 
-/* What is at a place since a time. */
+/* The function that is at a range of code since a time. */
 struct jit_piece {
 	uint64_t time;
 	uint32_t function;
@@ -31,14 +31,14 @@ struct jit_piece {
 
 struct jit_functions {
 	struct code_history history;
-	struct jit_piece *pieces; /* as in `history`; no time is before the one before it */
+	struct jit_piece *pieces; /* parallel to `history.pieces`; times never decrease */
 	struct jit_function *list;
 	size_t n;
 	struct jit_lines lines;
 	struct name_store names;
 };
 
-/* What a function is when it is added. */
+/* A function to be added. */
 struct jit_load {
 	uint64_t start, size, index, time;
 	uint64_t code_at;
@@ -50,48 +50,47 @@ struct jit_move {
 	uint64_t from, to, size, index, time;
 };
 
-/* A function at one of its places. */
+/* A function at one of its addresses. */
 struct jit_code {
 	uint64_t start, size;
-	const char *name; /* not clean, may be empty; it stays until more is added */
-	size_t piece;	  /* its number: the same one as long as nothing else was there */
+	const char *name; /* unescaped, may be empty; valid until more is added */
+	size_t piece;	  /* its number, the same until other code is put there */
 	const struct jit_function *function;
 };
 
 struct jit_place {
-	const char *file; /* not clean */
+	const char *file; /* unescaped */
 	uint32_t line, column;
 };
 
 void jit_functions_init(struct jit_functions *functions);
 void jit_functions_deinit(struct jit_functions *functions);
 
-/* Bytes that they take, at most. */
+/* An upper bound of their memory, in bytes. */
 size_t jit_functions_memory(const struct jit_functions *functions);
 
-/* The last time that is known of. */
+/* The time of the last piece; 0: there is none. */
 uint64_t jit_functions_time(const struct jit_functions *functions);
 
 /*
- * Adds a function with the lines that were added last, if they are its. It must not be empty. A
- * time before the last one counts as that. 0; -ENOSPC: a limit is reached; or -ENOMEM. After an
- * error they may only be deinitialized.
+ * Adds a function, which must not be empty, with the lines that were added last if their address is
+ * its own. A time before the last one becomes that. Returns 0; -ENOSPC at a limit; or -ENOMEM.
+ * After an error they may only be deinitialized.
  */
 int jit_functions_add(struct jit_functions *functions, const struct jit_load *load);
 
 enum jit_move_outcome {
 	JIT_MOVE_OK,
-	JIT_MOVE_E_UNKNOWN, /* the function of that number does not begin there now; what it was
-			       moved to has no name */
+	JIT_MOVE_E_UNKNOWN, /* no such function begins there now; the target gets no name */
 };
 
-/* A function is somewhere else from now on. A jit_move_outcome or as above. */
+/* Moves a function from a time on. Returns a jit_move_outcome, or as jit_functions_add(). */
 int jit_functions_move(struct jit_functions *functions, const struct jit_move *move);
 
-/* The function that was at an address at a time (UINT64_MAX: that is now); false: none was. */
+/* Finds the function at an address at a time (UINT64_MAX: now); false: there was none. */
 bool jit_functions_find(const struct jit_functions *functions, uint64_t address, uint64_t time,
 			struct jit_code *ret);
 
-/* The source line of an address of what was found; false: none is known. */
+/* Finds the source line of an address in a function that was found; false: none is known. */
 bool jit_functions_find_line(const struct jit_functions *functions, const struct jit_code *code,
 			     uint64_t address, struct jit_place *ret);

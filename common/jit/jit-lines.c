@@ -9,8 +9,8 @@
 
 enum {
 	/*
-	 * V8 tells addresses as they will be in the ELF file that perf makes of a function, behind
-	 * that file's header; others tell those of the code. No function of a V8 has a line below.
+	 * V8 writes addresses as in the ELF file that perf makes of a function, after its header;
+	 * others write those of the code. No V8 function has a line below this offset.
 	 */
 	V8_SHIFT = 0x40,
 };
@@ -23,7 +23,7 @@ struct jit_debug_entry {
 struct debug_entry {
 	uint64_t address;
 	uint32_t line, column;
-	/* The name of the file follows, with its zero byte. */
+	/* The file's name follows, with its zero byte. */
 };
 
 void jit_lines_deinit(struct jit_lines *lines)
@@ -32,11 +32,11 @@ void jit_lines_deinit(struct jit_lines *lines)
 	*lines = (struct jit_lines){ 0 };
 }
 
-/* The name of a file, kept once while it stays the same. 0, -ENOSPC or -ENOMEM. */
+/* Sets last_file to a file's name, stored once while it stays the same. 0, -ENOSPC or -ENOMEM. */
 static int find_file(struct jit_lines *lines, struct name_store *names, const char *name,
 		     size_t size)
 {
-	static const char same[] = "\xff"; /* as the one before */
+	static const char same[] = "\xff"; /* the file of the entry before */
 	int r;
 
 	if (lines->has_last_file &&
@@ -47,7 +47,6 @@ static int find_file(struct jit_lines *lines, struct name_store *names, const ch
 	return r;
 }
 
-/* One entry of the record; one that lies outside of any function is left out. */
 static int add_entry(struct jit_lines *lines, struct name_store *names,
 		     const struct debug_entry *entry, const char *file, size_t file_size)
 {
@@ -77,7 +76,7 @@ static int compare(const void *a, const void *b)
 	return left->column < right->column ? -1 : left->column > right->column;
 }
 
-/* They mostly are already. */
+/* Usually they are sorted already. */
 static void sort_pending(struct jit_lines *lines)
 {
 	for (size_t i = lines->pending + 1; i < lines->n; i++)

@@ -34,12 +34,12 @@ struct record_header {
 	uint64_t time;
 };
 
-/* perf looks at `code_address`, too; `vma` is the same. */
+/* perf uses `code_address`, too; `vma` is the same. */
 struct load_record {
 	struct record_header header;
 	uint32_t pid, tid;
 	uint64_t vma, code_address, code_size, code_index;
-	/* The name and its zero byte follow, and the code. */
+	/* The name with its zero byte follows, then the code. */
 };
 
 struct move_record {
@@ -51,7 +51,7 @@ struct move_record {
 static int read_file_header(struct jitdump *dump);
 static int read_record_header(struct jitdump *dump);
 
-/* The next part is of `size` bytes, of which there may be some already. */
+/* The next part has `size` bytes, some of which may already be there. */
 static void expect(struct jitdump *dump, size_t size, int (*read_next)(struct jitdump *dump))
 {
 	dump->part_wanted = size;
@@ -76,7 +76,7 @@ void jitdump_init(struct jitdump *dump)
 	begin(dump);
 }
 
-/* Its times are of CLOCK_MONOTONIC; those of a file of perf's cannot be compared with them. */
+/* Its times are CLOCK_MONOTONIC; those of a perf.data file may be of another clock. */
 void jitdump_set_process(struct jitdump *dump, const struct process *process, uint32_t clock)
 {
 	if (process)
@@ -94,7 +94,7 @@ void jitdump_deinit(struct jitdump *dump)
 	jitdump_init(dump);
 }
 
-/* What a record leaves of itself is passed over. */
+/* Skips the rest of a record. */
 static int end_record(struct jitdump *dump, size_t size)
 {
 	dump->skip = size - dump->part_size;
@@ -135,7 +135,7 @@ static int read_file_header(struct jitdump *dump)
 	return end_record(dump, header.size);
 }
 
-/* The process has inherited the file, or the PID of an earlier one. */
+/* Whether the process inherited the file, or reuses the PID of an earlier process. */
 static bool is_file_of_other(const struct jitdump *dump)
 {
 	if (dump->process.own_pid && dump->process.own_pid != dump->pid)
@@ -143,10 +143,7 @@ static bool is_file_of_other(const struct jitdump *dump)
 	return dump->created_at && dump->created_at < dump->process.began;
 }
 
-/*
- * A compiler may tell no PID, or no time. In a namespace of its own the process has the PID of the
- * header.
- */
+/* A record's PID or time may be 0: unknown. In a PID namespace, its PID is the header's. */
 static bool is_of_other(const struct jitdump *dump, uint32_t pid, uint64_t time)
 {
 	if (dump->has_arch_clock)
@@ -186,7 +183,7 @@ static int add_function(struct jitdump *dump, const struct jit_load *load)
 	return jit_functions_add(&dump->functions, load);
 }
 
-/* The name is there, as far as it is wanted. */
+/* Called once the name is complete, or one byte longer than JITDUMP_NAME_MAX. */
 static int read_load_name(struct jitdump *dump)
 {
 	const char *name = dump->part + sizeof(struct load_record);
@@ -222,7 +219,7 @@ static int read_load(struct jitdump *dump)
 	room = load.header.size - sizeof(load);
 	if (is_of_other(dump, load.pid, load.header.time))
 		return leave_to_other(dump, load.header.size);
-	if (!load.code_size) /* an empty function is nowhere */
+	if (!load.code_size) /* an empty function covers no address */
 		return end_record(dump, load.header.size);
 	if (load.code_size >= room || load.code_address + load.code_size < load.code_address)
 		return refuse_record(dump, load.header.size);
@@ -252,7 +249,7 @@ static int read_move(struct jitdump *dump)
 	if (r == JIT_MOVE_E_UNKNOWN)
 		return refuse_record(dump, record.header.size);
 	if (r == -ENOSPC)
-		forget_at_limit(dump); /* what is moved with all others */
+		forget_at_limit(dump); /* the moved function is dropped with all others */
 	return r == -ENOMEM ? r : end_record(dump, record.header.size);
 }
 
@@ -278,7 +275,7 @@ static int read_debug_info(struct jitdump *dump)
 	return r < 0 ? r : end_record(dump, dump->part_size);
 }
 
-/* Expects the rest of a record, if it has that much. */
+/* Expects `size` bytes of a record, unless it is shorter. */
 static int expect_rest(struct jitdump *dump, const struct record_header *header, size_t size,
 		       int (*read_next)(struct jitdump *dump))
 {
@@ -348,7 +345,7 @@ static void skip(struct jitdump *dump, const char **bytes, size_t *size)
 	*size -= n;
 }
 
-/* False: there are too many, and nothing is known any more. */
+/* Returns false, and drops all functions, if the file is too large. */
 static bool count_bytes(struct jitdump *dump, uint64_t n)
 {
 	if (n <= JITDUMP_SIZE_MAX - dump->size) {
@@ -373,7 +370,7 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size)
 		if (!size)
 			break;
 		r = fill_part(dump, &at, &size);
-		/* What is found out may be that more is wanted, or that all is there. */
+		/* The part may need more bytes, or the next one may be complete. */
 		while (r == 0 && dump->outcome == JITDUMP_OK && !dump->skip &&
 		       dump->part_size == dump->part_wanted)
 			r = dump->read_next(dump);
@@ -381,7 +378,7 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size)
 	return r < 0 ? r : (int)dump->outcome;
 }
 
-/* The code itself, which makes the most of the file, is not read where it is long. */
+/* Skips long code unread: code is most of the file. */
 static int read_chunk(struct jitdump *dump, int fd, size_t *ret_size)
 {
 	char chunk[CHUNK_SIZE];

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Only three registers are followed, the ones that lead from frame to frame: the return address,
- * the frame pointer, the stack pointer (which is the CFA: whatever is said of it must mean the
- * same).
+ * Follows only the three registers that lead from frame to frame: return address, frame pointer and
+ * stack pointer. The stack pointer is the CFA; a rule for it must mean the same.
  */
 #include <dwarf.h>
 #include <stddef.h>
 
 #include "common/unwind/cfi-program.h"
 
-/* An aarch64 return address is signed from here on, or no longer: its bits are masked anyway. */
+/* Signing of aarch64 return addresses begins or ends here; signatures are masked anyway. */
 enum { NEGATE_RA_STATE_WITH_PC = 0x2c, NEGATE_RA_STATE = 0x2d };
 
-/* What holds at a place. */
+/* The rule at an address, and the one of the stack pointer. */
 struct state {
 	struct unwind_rule rule;
-	enum unwind_value sp; /* SAME: nothing is said of it, and it is the CFA */
+	enum unwind_value sp; /* SAME: it is the CFA */
 	int32_t sp_offset;
 };
 
@@ -51,7 +50,7 @@ static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
 	}
 }
 
-/* The register that the CFA is computed from; what an expression was computed from is not known. */
+/* The register that the CFA is computed from; UINT64_MAX: the CFA is an expression. */
 static uint64_t cfa_register(const struct machine *machine)
 {
 	switch (machine->state.rule.cfa) {
@@ -85,7 +84,7 @@ static void set_value(struct machine *machine, uint64_t number, enum unwind_valu
 	}
 }
 
-/* A register that is cfa + offset, without a load: what the stack pointer is anyway. */
+/* A register that is cfa + offset, without a load: only sp + 0 is known, which is the CFA. */
 static void set_computed(struct machine *machine, uint64_t number, int64_t offset)
 {
 	bool is_cfa = number == machine->arch->base->sp && offset == 0;
@@ -93,7 +92,7 @@ static void set_computed(struct machine *machine, uint64_t number, int64_t offse
 	set_value(machine, number, is_cfa ? UNWIND_VALUE_SAME : UNWIND_VALUE_FALLBACK, 0);
 }
 
-/* Back to what the CIE said of a register, which a CIE itself cannot do. */
+/* Restores the CIE's rule for a register, which a CIE itself cannot do. */
 static void restore(struct machine *machine, uint64_t number)
 {
 	if (!machine->has_initial) {
@@ -111,7 +110,7 @@ static void restore(struct machine *machine, uint64_t number)
 	}
 }
 
-/* "The word at a register plus a number" is the one expression for a register that is common. */
+/* The word at a register plus a number is the only common expression for a register. */
 static void set_expression(struct machine *machine, uint64_t number, const uint8_t *expression,
 			   size_t size)
 {
@@ -129,7 +128,7 @@ static void set_expression(struct machine *machine, uint64_t number, const uint8
 	set_value(machine, number, value, offset);
 }
 
-/* The bytes of an expression; the cursor goes behind them. */
+/* Returns the bytes of an expression, and moves the cursor past them. */
 static const uint8_t *take_block(struct machine *machine, size_t *ret_size)
 {
 	struct dwarf_cursor *cursor = &machine->cursor;
@@ -179,7 +178,7 @@ static void recall(struct machine *machine)
 		machine->state = machine->remembered[--machine->n_remembered];
 }
 
-/* The instructions about the CFA; false: it is none of them. */
+/* Runs an instruction about the CFA; false: it is another one. */
 static bool define_cfa(struct machine *machine, uint8_t instruction)
 {
 	struct dwarf_cursor *cursor = &machine->cursor;
@@ -215,7 +214,7 @@ static bool define_cfa(struct machine *machine, uint8_t instruction)
 	return true;
 }
 
-/* The instructions about one register; false: it is none of them. */
+/* Runs an instruction about one register; false: it is another one. */
 static bool define_register(struct machine *machine, uint8_t instruction)
 {
 	struct dwarf_cursor *cursor = &machine->cursor;
@@ -275,7 +274,7 @@ static bool define_register(struct machine *machine, uint8_t instruction)
 	return true;
 }
 
-/* The instructions that have the low six bits for themselves, but for those that move the place. */
+/* Runs an instruction whose low six bits are part of its opcode, unless it advances the address. */
 static void execute_extended(struct machine *machine, uint8_t instruction)
 {
 	if (define_cfa(machine, instruction) || define_register(machine, instruction))
@@ -302,7 +301,7 @@ static void execute_extended(struct machine *machine, uint8_t instruction)
 	}
 }
 
-/* A signal frame says where the stack pointer was saved, and that the CFA is the same word. */
+/* A signal frame's CFA is the word that holds its saved stack pointer. */
 static bool is_sp_the_cfa(const struct state *state)
 {
 	return state->sp == UNWIND_VALUE_SAME ||
@@ -318,21 +317,21 @@ static int put_rule(const struct machine *machine, const struct cfi_rows *rows)
 		rule = (struct unwind_rule){ .cfa = UNWIND_CFA_FALLBACK };
 	else if (!is_sp_the_cfa(&machine->state))
 		rule.cfa = UNWIND_CFA_FALLBACK;
-	/* In its register, but in another than is meant (glibc's rawmemchr() on aarch64: x15). */
+	/* In a register, but an unusual one (glibc's rawmemchr() on aarch64: x15). */
 	if (rule.return_address == UNWIND_VALUE_SAME &&
 	    machine->common->return_address != machine->arch->base->return_address)
 		rule.return_address = UNWIND_VALUE_FALLBACK;
 	return rows->add(machine->address, &rule, rows->arg);
 }
 
-/* Tells of the rule that held from the last place to this one. */
+/* Emits the rule that held up to `address`. */
 static int advance_to(struct machine *machine, uint64_t address, const struct cfi_rows *rows)
 {
 	int r;
 
 	if (address == machine->address)
 		return 0;
-	if (address < machine->address) { /* it can only go forward */
+	if (address < machine->address) { /* it must not decrease */
 		machine->is_bad = true;
 		return 0;
 	}
@@ -346,7 +345,6 @@ static int advance_by(struct machine *machine, uint64_t n, const struct cfi_rows
 	return advance_to(machine, machine->address + n * machine->common->code_factor, rows);
 }
 
-/* One instruction. */
 static int step(struct machine *machine, const struct cfi_rows *rows)
 {
 	struct dwarf_cursor *cursor = &machine->cursor;
@@ -381,7 +379,7 @@ static int step(struct machine *machine, const struct cfi_rows *rows)
 	}
 }
 
-/* Runs a program up to its end, or up to the end of the code that it is about. */
+/* Runs a program to its end, or to the end of the code that it describes. */
 static int run(struct machine *machine, const uint8_t *program, const uint8_t *program_end,
 	       uint64_t end, const struct cfi_rows *rows)
 {
@@ -423,7 +421,7 @@ int cfi_run(const struct cfi *cfi, const struct cfi_description *description,
 	int r;
 
 	run(&machine, common->program, common->program_end, UINT64_MAX, &nobody);
-	if (machine.address != description->start) /* a CIE is about no code */
+	if (machine.address != description->start) /* a CIE describes no code */
 		machine.is_bad = true;
 	machine.address = description->start;
 	machine.initial = machine.state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The opcodes are those of the Intel SDM, volume 2. */
+/* Infers the frames of x86-64 code (code-frame.h). Opcodes: Intel SDM, volume 2. */
 #include <string.h>
 
 #include "common/unwind/unwind-arch.h"
@@ -7,7 +7,7 @@
 enum {
 	WORD = 8,
 	INSTRUCTIONS_MAX = 16,	   /* of an epilogue */
-	ADJUSTMENT_MAX = 16 << 20, /* bytes; no frame is as large */
+	ADJUSTMENT_MAX = 16 << 20, /* bytes; no frame is larger */
 	REX_B = 0x41,
 	PUSH = 0x50,
 	POP = 0x58,
@@ -17,17 +17,17 @@ enum {
 	LEAVE = 0xc9,
 };
 
-/* The bytes that an instruction has to begin with, and how long it is. */
+/* The bytes that an instruction begins with, and its size. */
 struct pattern {
 	uint8_t bytes[5], n, size;
 };
 
-/* The frame, from the canonical frame address (CFA) down. */
+/* The frame, in bytes from the CFA down. */
 struct frame_state {
 	int32_t depth; /* of the stack pointer */
-	int32_t saved; /* of the caller's frame pointer; 0: it is in its register */
+	int32_t saved; /* of the caller's frame pointer; 0: in its register */
 	bool has_pointer;
-	bool is_by_pointer; /* the CFA is told by the frame pointer, not by the stack pointer */
+	bool is_by_pointer; /* the CFA is relative to the frame pointer, not the stack pointer */
 };
 
 static const uint8_t *match(const struct pattern *patterns, size_t n_patterns, const uint8_t *at,
@@ -45,7 +45,7 @@ static const uint8_t *match(const struct pattern *patterns, size_t n_patterns, c
 #define MATCH(patterns, at, n, ret_size)                                                           \
 	match(patterns, sizeof(patterns) / sizeof((patterns)[0]), at, n, ret_size)
 
-/* push or pop of a register: which; -1: it is something else. */
+/* Returns the register of a push or pop; -1: another instruction. */
 static int find_register(uint8_t opcode, const uint8_t *at, size_t n, size_t *ret_size)
 {
 	bool has_rex = n > 1 && at[0] == REX_B;
@@ -56,7 +56,7 @@ static int find_register(uint8_t opcode, const uint8_t *at, size_t n, size_t *re
 	return (at[has_rex] & 7) + 8 * has_rex;
 }
 
-/* add to, or sub from, the stack pointer. */
+/* An add to, or sub from, the stack pointer. */
 static bool find_adjustment(uint8_t modrm, const uint8_t *at, size_t n, size_t *ret_size,
 			    int32_t *ret)
 {
@@ -72,13 +72,13 @@ static bool find_adjustment(uint8_t modrm, const uint8_t *at, size_t n, size_t *
 	return *ret >= 0 && *ret <= ADJUSTMENT_MAX;
 }
 
-/* mov %rsp, %rbp; either way of saying it. */
+/* mov %rsp, %rbp in both encodings. */
 static const struct pattern set_pointer[] = {
 	{ { 0x48, 0x89, 0xe5 }, 3, 3 },
 	{ { 0x48, 0x8b, 0xec }, 3, 3 },
 };
 
-/* The bytes of one instruction of a prologue, which has its effect; 0: it is none. */
+/* Applies an instruction of a prologue, and returns its size; 0: it is another one. */
 static size_t do_prologue(struct frame_state *frame, const uint8_t *at, size_t n)
 {
 	static const struct pattern without_effect[] = {
@@ -88,9 +88,7 @@ static size_t do_prologue(struct frame_state *frame, const uint8_t *at, size_t n
 		{ { 0x0f, 0x1f, 0x00 }, 3, 3 },
 		{ { 0x0f, 0x1f, 0x40 }, 3, 4 },
 		{ { 0x0f, 0x1f, 0x44, 0x00 }, 4, 5 },
-		{ { 0x89, 0x84, 0x24 },
-		  3,
-		  7 }, /* Java touches the pages below: mov %eax, N(%rsp) */
+		{ { 0x89, 0x84, 0x24 }, 3, 7 }, /* Java's stack probe: mov %eax, N(%rsp) */
 	};
 	size_t size;
 	int32_t number;
@@ -119,13 +117,13 @@ static bool is_return(const uint8_t *at, size_t n)
 	       (n >= 2 && (*at == 0xf3 || *at == 0xf2) && at[1] == RET);
 }
 
-/* One of an epilogue; here `depth` is how far above the stack pointer it has come. */
+/* The same for an epilogue; `depth` counts up from the stack pointer at its start. */
 static size_t do_epilogue(struct frame_state *frame, const uint8_t *at, size_t n)
 {
 	static const struct pattern without_effect[] = {
 		{ { 0xc5, 0xf8, 0x77 }, 3, 3 }, /* vzeroupper */
-		{ { 0x49, 0x3b, 0x67 }, 3, 4 }, /* Java looks for a safepoint: cmp N(%r15), %rsp */
-		{ { 0x49, 0x3b, 0xa7 }, 3, 7 }, /* the same */
+		{ { 0x49, 0x3b, 0x67 }, 3, 4 }, /* Java's safepoint check: cmp N(%r15), %rsp */
+		{ { 0x49, 0x3b, 0xa7 }, 3, 7 }, /* with an N of 32 bits */
 		{ { 0x0f, 0x87 }, 2, 6 },	/* and: ja */
 		{ { 0x41, 0x85, 0x02 }, 3, 3 }, /* or: test %eax, (%r10) */
 	};
@@ -139,7 +137,7 @@ static size_t do_epilogue(struct frame_state *frame, const uint8_t *at, size_t n
 
 	if (which >= 0) {
 		if (which == RBP)
-			frame->saved = frame->depth + 1; /* as 0 means that it is not popped */
+			frame->saved = frame->depth + 1; /* as 0 means: not popped */
 		frame->depth += WORD;
 		return size;
 	}
@@ -171,7 +169,7 @@ static struct unwind_rule rule_of(const struct frame_state *frame)
 	};
 }
 
-/* The frame before an epilogue, of what is above the stack pointer when it returns. */
+/* The frame before an epilogue, from its state at the return. */
 static struct frame_state frame_before(const struct frame_state *at_return)
 {
 	int32_t depth = at_return->depth + WORD;
@@ -184,7 +182,7 @@ static struct frame_state frame_before(const struct frame_state *at_return)
 }
 
 /*
- * From an instruction straight to the return, nothing is left to doubt: that takes the return
+ * If known instructions lead straight to a return, the frame is certain: the return takes its
  * address from where the stack pointer will be. A branch on the way does not move it.
  */
 static bool find_epilogue(const struct code_place *place, struct frame_state *ret)
@@ -207,7 +205,7 @@ static bool find_epilogue(const struct code_place *place, struct frame_state *re
 	return false;
 }
 
-/* Where a frame pointer is set up; the number of bytes: nowhere in them. */
+/* The offset after the setup of a frame pointer; the number of bytes: there is none. */
 static size_t find_setup(const struct code_place *place, size_t from)
 {
 	size_t size;
@@ -233,7 +231,7 @@ enum code_frame code_frame_x86_64(const struct code_place *place, struct unwind_
 		at += size;
 	}
 	if (at > place->offset || frame.depth < WORD)
-		return CODE_FRAME_UNKNOWN; /* it was something else */
+		return CODE_FRAME_UNKNOWN; /* decoded wrongly */
 	if (at == place->offset && place->is_exact) {
 		*ret = rule_of(&frame);
 		return CODE_FRAME_RULE;

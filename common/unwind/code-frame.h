@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the code of a function tells of its frame, where nothing else does: JIT compilers tell their
- * code, but hardly ever its unwind information. Instructions of prologues and epilogues are known;
- * what lies between is not looked at.
+ * Infers a function's frame from its code, where nothing else describes it: JIT compilers publish
+ * code, but hardly ever unwind information. Instructions of prologues and epilogues are known;
+ * those between are not decoded.
  */
 #pragma once
 
@@ -13,24 +13,24 @@
 #include "common/unwind/unwind-rule.h"
 
 enum {
-	CODE_FRAME_BYTES = 128, /* of a function's beginning, and from an instruction on */
-	/* Larger code is more than one function: an interpreter, a collection of stubs. */
+	CODE_FRAME_BYTES = 128, /* from a function's start, and from an instruction on */
+	/* Larger code is not one function: an interpreter, a collection of stubs. */
 	CODE_FRAME_FUNCTION_MAX = 8192,
 };
 
-/* A place in a function. */
+/* An instruction in a function. */
 struct code_place {
-	uint64_t size, offset; /* of the function; of the place in it */
-	bool is_exact;	       /* an instruction that runs now; else one behind a call */
+	uint64_t size, offset; /* of the function; of the instruction in it */
+	bool is_exact;	       /* it is being executed; else it follows a call */
 	const uint8_t *begin;  /* of the function */
 	size_t n_begin;
-	const uint8_t *at; /* from the place on */
+	const uint8_t *at; /* from the instruction on */
 	size_t n_at;
 };
 
 enum code_frame {
 	CODE_FRAME_UNKNOWN,
-	CODE_FRAME_RULE,    /* there is a rule, and it is proved */
+	CODE_FRAME_RULE,    /* a rule was found, and is proved */
 	CODE_FRAME_POINTER, /* the function has set up a frame pointer */
-	CODE_FRAME_NONE,    /* it has not, and keeps none as far as is seen */
+	CODE_FRAME_NONE,    /* it has not, as far as is seen */
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds where assembler functions end in x86-64 code (function_end_is_within of unwind-arch.h). */
 #include <string.h>
 
 #include "common/unwind/unwind-arch.h"
@@ -28,7 +29,7 @@ static bool is_padding(const unsigned char *code, size_t size)
 	return false;
 }
 
-/* A jump by as much as the code says; a target that is not in the code is another function's. */
+/* The size of a jump out of the code, to another function; 0: it is none. */
 static size_t size_of_jump_out(const unsigned char *code, size_t at, size_t size)
 {
 	size_t n = code[at] == JMP ? 1 + sizeof(int32_t) : 1 + sizeof(int8_t);
@@ -42,7 +43,7 @@ static size_t size_of_jump_out(const unsigned char *code, size_t at, size_t size
 	return target < 0 || target >= (int64_t)size ? n : 0;
 }
 
-/* The size of an instruction that nothing of its function need follow; 0: it is none. */
+/* The size of an instruction that does not fall through; 0: it is none. */
 static size_t size_of_last(const unsigned char *code, size_t at, size_t size)
 {
 	static const unsigned char trap[] = { 0x0f, 0x0b }; /* ud2 */
@@ -52,11 +53,11 @@ static size_t size_of_last(const unsigned char *code, size_t at, size_t size)
 		return 1;
 	if (size - at >= 2 &&
 	    (!memcmp(code + at, trap, 2) || (code[at] == 0xff && (*next & 0xf8) == 0xe0)))
-		return 2; /* a trap, or a jump to what a register has */
+		return 2; /* a trap, or a jump to a register */
 	return size_of_jump_out(code, at, size);
 }
 
-/* Whether code in front of a place jumps there: then that is no other function's. */
+/* Whether earlier code jumps to a place: then that belongs to the same function. */
 static bool is_jumped_to(const unsigned char *code, size_t place)
 {
 	for (size_t i = 0; i + 2 <= place; i++) {
@@ -74,16 +75,13 @@ static bool is_jumped_to(const unsigned char *code, size_t place)
 	return false;
 }
 
-/* Where padding is not needed, either. */
+/* Whether a function may begin here without padding. */
 static bool is_aligned_function(const unsigned char *code, size_t at, uint64_t address)
 {
 	return (address + at) % FUNCTION_ALIGNMENT == 0 && !is_jumped_to(code, at);
 }
 
-/*
- * A byte within an instruction can look like the last one: then a name is missing, and none is
- * wrong.
- */
+/* A byte inside an instruction may look like an end: then a name is missing, but none is wrong. */
 bool function_end_x86_64(const uint8_t *code, size_t size, uint64_t address)
 {
 	for (size_t i = 0; i < size; i++) {

@@ -5,7 +5,7 @@
 #include "common/elf/elf-section.h"
 #include "common/unwind/go-elf.h"
 
-/* Of runtime.firstmoduledata, which .go.module begins with (struct moduledata): `text`. */
+/* Offset of `text` in runtime.firstmoduledata (struct moduledata), with which .go.module begins. */
 enum { MODULE_TEXT_AT = 22 * 8 };
 
 static bool is_table(const struct elf_section *section)
@@ -14,7 +14,7 @@ static bool is_table(const struct elf_section *section)
 	       !strcmp(section->name, ".data.rel.ro.gopclntab");
 }
 
-/* NULL: it has no bytes, or too many. */
+/* NULL: it has no bytes, or more than ELF_LOADED_MAX. */
 static const Elf_Data *read_section(const struct elf_section *section)
 {
 	const Elf_Data *data = NULL;

@@ -6,9 +6,9 @@
 enum {
 	MAGIC_1_18 = 0xfffffff0U,
 	MAGIC_1_20 = 0xfffffff1U,
-	/* Of the head, in words of 8 bytes behind magic, padding, quantum and size of a word. */
+	/* Of the header, in 8-byte words after magic, padding, quantum and word size. */
 	HEAD_WORDS = 8,
-	FUNCTION_SIZE = 40, /* the fixed part, in its shorter form */
+	FUNCTION_SIZE = 40, /* fixed part of an entry, in its shorter form */
 	DEPTH_MAX = 1 << 30,
 };
 
@@ -20,7 +20,7 @@ static uint32_t word_at(const struct go_pclntab *table, uint64_t at)
 	return word;
 }
 
-/* Whether `n` bytes are there. */
+/* Whether the table has `n` bytes at `at`. */
 static bool has(const struct go_pclntab *table, uint64_t at, uint64_t n)
 {
 	return at <= table->size && n <= table->size - at;
@@ -41,11 +41,11 @@ enum go_pclntab_outcome go_pclntab_read(const void *bytes, size_t size, uint64_t
 		return GO_PCLNTAB_E_VERSION;
 	memcpy(words, ret->bytes + 8, sizeof(words));
 	ret->quantum = ret->bytes[6];
-	ret->flags_at = magic == MAGIC_1_18 ? 37 : 41; /* the line of its start came with 1.20 */
+	ret->flags_at = magic == MAGIC_1_18 ? 37 : 41; /* Go 1.20 added the start line */
 	ret->n = words[N_FUNCTIONS];
 	ret->text = words[TEXT] ? words[TEXT] : module_text;
 	ret->names_at = words[NAMES];
-	ret->names_end = words[UNITS]; /* which lie behind them */
+	ret->names_end = words[UNITS]; /* which follow the names */
 	ret->instructions_at = words[INSTRUCTIONS];
 	ret->functions_at = words[FUNCTIONS];
 	if (ret->bytes[4] || ret->bytes[5] || ret->bytes[7] != 8 || !ret->quantum ||
@@ -104,7 +104,7 @@ bool go_stack_walk_next(struct go_stack_walk *walk)
 		return false;
 	walk->is_first = false;
 	walk->start = walk->pc;
-	/* The lowest bit is the sign: a negative one is written as its complement. */
+	/* The lowest bit is the sign: a negative number is stored as its complement. */
 	walk->depth += by_depth & 1 ? -(int64_t)(by_depth >> 1) - 1 : (int64_t)(by_depth >> 1);
 	walk->pc += by_pc * walk->quantum;
 	if (walk->pc > walk->limit)

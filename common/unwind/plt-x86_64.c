@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The instructions, and who writes them (psABI x86-64, 5.2 and A.3; binutils' elf64-x86-64.c, lld's
- * Arch/X86_64.cpp, mold's elf/arch-x86-64.cc):
+ * Decodes PLTs of x86-64. Instructions by linker (psABI x86-64, 5.2 and A.3; binutils'
+ * elf64-x86-64.c, lld's Arch/X86_64.cpp, mold's elf/arch-x86-64.cc):
  *
  *	                 head                                   stub
  *	GNU, gold, lld   push GOT+8; jmp *GOT+16                jmp *slot; push index; jmp head
@@ -10,25 +10,24 @@
  *	mold             endbr64; push r11; push GOT+8; jmp …   endbr64; mov index, r11d; jmp *slot
  *	.plt.got, .iplt                                         (endbr64;) jmp *slot
  *
- * and each jump may have the prefix bnd. Behind it, and any padding, code is reached by a call or
- * through a slot, with nothing pushed. The head alone is jumped to: what is pushed then, the jump
- * tells.
+ * Each jump may have the prefix bnd. Code after a jump and any padding is reached by a call or
+ * through a slot, with nothing pushed. Only the head is jumped to: the jump shows what is pushed.
  */
 #include <string.h>
 
 #include "common/unwind/cfi-program.h"
 
 enum kind {
-	NOTHING, /* that matters to the stack */
+	NOTHING, /* without effect on the stack */
 	PUSH,
-	JUMP,	   /* to a place of the code */
+	JUMP,	   /* to an address */
 	JUMP_SLOT, /* through a slot */
 	PADDING,
 };
 
 struct instruction {
 	enum kind kind;
-	bool has_target; /* with 32 bits at its end: the place of a jump, or of a slot */
+	bool has_target; /* ends with 32 bits: where a jump goes, or its slot is */
 	uint8_t n_bytes, bytes[6];
 	uint8_t size;
 };
@@ -52,7 +51,7 @@ static const struct instruction known[] = {
 	{ PADDING, false, 6, { 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00 }, 6 }, /* nopw 0(%rax,%rax) */
 };
 
-/* The instruction at a place of the code; NULL: it is another one, or goes on beyond the end. */
+/* The instruction at `at`; NULL: it is unknown, or goes beyond the end. */
 static const struct instruction *find(const struct plt_code *code, size_t at)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -76,18 +75,18 @@ static uint64_t target_of(const struct plt_code *code, const struct instruction 
 	return code->address + at + instruction->size + offset;
 }
 
-/* How many bytes are pushed, from instruction to instruction. */
+/* Follows how many bytes are pushed at each instruction. */
 struct plt_walk {
 	int32_t pushed;
 	bool has_head_pushed; /* a jump leads to the head */
 	int32_t head_pushed;
 };
 
-/* false: a jump into the middle of the code, or two that contradict each other. */
+/* Returns false for a jump into the middle of the code, or two that contradict each other. */
 static bool note_jump(struct plt_walk *walk, uint64_t offset, size_t size)
 {
 	if (offset >= size)
-		return true; /* it leaves */
+		return true; /* it leaves the code */
 	if (offset || (walk->has_head_pushed && walk->head_pushed != walk->pushed))
 		return false;
 	walk->has_head_pushed = true;
@@ -103,7 +102,7 @@ static void follow(struct plt_walk *walk, const struct instruction *instruction)
 		walk->pushed = 0;
 }
 
-/* Whether all of the code is known, and what is pushed where its head begins. */
+/* Whether all of the code is known; `ret` is how many bytes are pushed at its head. */
 static bool find_head_pushed(const struct plt_code *code, int32_t *ret)
 {
 	struct plt_walk walk = { 0 };
@@ -120,7 +119,7 @@ static bool find_head_pushed(const struct plt_code *code, int32_t *ret)
 		at += instruction->size;
 	}
 	*ret = walk.head_pushed;
-	return walk.pushed == 0; /* else it would run on behind its end */
+	return walk.pushed == 0; /* else execution would run past its end */
 }
 
 int plt_x86_64_rows(const struct plt_code *code, const struct cfi_rows *rows)
@@ -163,8 +162,7 @@ size_t plt_x86_64_stub(const struct plt_code *code, uint64_t *ret_slot)
 		instruction = find(code, at);
 		if (!instruction)
 			return 0;
-		/* A stub goes on behind its jump through the slot only with the push of its index.
-		 */
+		/* After its jump through the slot a stub has at most the push of its index. */
 		if (has_jumped && instruction->kind != PADDING &&
 		    !(last->kind == JUMP_SLOT && code->bytes[at] == 0x68))
 			break;

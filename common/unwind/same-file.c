@@ -24,7 +24,7 @@ void same_files_deinit(struct same_files *files)
 	*files = (struct same_files){ 0 };
 }
 
-/* Without room or memory a file is one of its own, as it would be without all this. */
+/* Without room or memory a file is not grouped with others. */
 static struct same_file *add(struct same_files *files, const struct table_cache_key *key)
 {
 	if (GROWING_LIST_MAKE_ROOM(files->list, files->n) < 0 ||
@@ -33,7 +33,7 @@ static struct same_file *add(struct same_files *files, const struct table_cache_
 	return &files->list[files->n++];
 }
 
-/* The entry of a file's inode, whatever content that had; NULL: there is none, nor can be. */
+/* The entry of a file's inode, made if needed, for any content; NULL: none can be made. */
 static struct same_file *find(struct same_files *files, const struct elf_image *file,
 			      struct table_cache_key *ret_key)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Images of one content: whoever has read the file of one of them need not read it again for the
- * others. A source numbers an image by what the kernel and a path tell; a stream that was forged
- * can give a large file any number of numbers, and each would cost what it takes to read the file.
+ * Images of one content, so that the file of only one of them is read. A source numbers an image by
+ * what the kernel and a path show; a forged stream can give one large file any number of numbers,
+ * each of which would cost another read.
  */
 #pragma once
 
@@ -19,10 +19,10 @@ void same_files_init(struct same_files *files);
 void same_files_deinit(struct same_files *files);
 
 /*
- * The image that stands for a file's content: that of an earlier call with the same content, else
- * `image` itself from now on. What nobody vouches for (table_cache_key()) stands for itself.
+ * Returns the image that represents a file's content: that of an earlier call, else `image` itself
+ * from now on. Without a key (table_cache_key()) a file represents itself.
  */
 uint64_t same_files_find(struct same_files *files, const struct elf_image *file, uint64_t image);
 
-/* From now on `image` stands for its content: the one before it has gone. */
+/* Makes `image` represent its content: the one before it has exited. */
 void same_files_replace(struct same_files *files, const struct elf_image *file, uint64_t image);

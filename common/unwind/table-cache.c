@@ -19,12 +19,12 @@
 #include "common/file/owned-file.h"
 #include "common/unwind/table-cache.h"
 
-/* The number changes with the layout of a table, of a rule, or with what they mean. */
+/* The number changes with the layout or the meaning of tables or rules. */
 #define MAGIC "stackpipe unwind table 4"
 
 enum {
 	NAME_MAX_SIZE = 48,
-	UNFINISHED_MAX_S = 3600, /* who has not finished a file by then has died */
+	UNFINISHED_MAX_S = 3600, /* by then the writer of an unfinished file has died */
 };
 
 struct table_file_header {
@@ -35,8 +35,8 @@ struct table_file_header {
 };
 
 /*
- * Four sums side by side, as fast as memory is: against damage, not against an attacker, who could
- * not write here anyway.
+ * Four sums side by side, as fast as memory: against damage, not against attackers, who cannot
+ * write here anyway.
  */
 static uint64_t checksum(const void *bytes, size_t size)
 {
@@ -55,7 +55,7 @@ static uint64_t checksum(const void *bytes, size_t size)
 	return sums[0];
 }
 
-/* A directory below another one, made if it is not there: a descriptor or -errno. */
+/* Opens a directory below another one, created if need be. Returns a descriptor or -errno. */
 static int open_below(int parent, const char *name)
 {
 	int fd;
@@ -66,7 +66,7 @@ static int open_below(int parent, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* XDG Base Directory Specification: an address that is not absolute is as good as none. */
+/* XDG Base Directory Specification: a path that is not absolute is ignored. */
 static int open_cache_home(void)
 {
 	const char *home = getenv("HOME"), *path = getenv("XDG_CACHE_HOME");
@@ -84,7 +84,7 @@ static int open_cache_home(void)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* What others can write to, they can put wrong tables into. */
+/* Files that others can write to are refused: they may hold wrong tables. */
 static bool is_our_own(int fd)
 {
 	struct stat status;
@@ -107,7 +107,7 @@ static int compare_used(const void *a, const void *b)
 							: left->used.tv_nsec > right->used.tv_nsec;
 }
 
-/* Removes a file that nobody will finish. */
+/* Removes a file whose writer has died. */
 static void remove_unfinished(const struct table_cache *cache, const char *name,
 			      const struct stat *status)
 {
@@ -115,7 +115,7 @@ static void remove_unfinished(const struct table_cache *cache, const char *name,
 		unlinkat(cache->dir_fd, name, 0);
 }
 
-/* Removes what was unused for the longest time, a quarter more than it has to. */
+/* Above TABLE_CACHE_FILES_MAX removes the least recently used files, down to 3/4 of that. */
 static void prune(const struct table_cache *cache)
 {
 	int fd = openat(cache->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -227,7 +227,7 @@ int table_cache_load(const struct table_cache *cache, const struct table_cache_k
 		munmap(bytes, status.st_size);
 		return -ENOENT;
 	}
-	futimens(fd, NULL); /* it was used now */
+	futimens(fd, NULL); /* marks it as used now */
 	*ret_file = (struct cached_table_file){ bytes, status.st_size };
 	return 0;
 }
@@ -254,8 +254,8 @@ static int write_all(int fd, const struct table_file_header *header,
 }
 
 /*
- * Makes a file under a name that nobody else uses: two threads of ours may save at once, and a PID
- * is another process's in another namespace. A descriptor or -errno.
+ * Creates a file under a unique name: two of our threads may save at once, and PIDs repeat in other
+ * namespaces. Returns a descriptor or -errno.
  */
 static int create_unfinished(const struct table_cache *cache, char ret_name[NAME_MAX_SIZE])
 {

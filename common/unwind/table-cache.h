@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tables on disk, for the next live-unwinder: a file each in a directory of the user's own, mapped
- * as it is. A file is found by what it was made of (device, inode, size, times of the image: nobody
- * but root can make a changed file look unchanged to them) and its build-id, and believed if its
- * checksum says that it is whole; any other is ignored, and replaced. Of files whose file system
- * has no device of its own nothing is kept: see file_device_lasts().
+ * Keeps tables on disk for the next live-unwinder: one file each in a directory of the user's own,
+ * mapped as it is. A file is found by the device, inode, size and times of the image (only root can
+ * make a changed file keep them) and its build-id, and trusted if its checksum is right; any other
+ * is ignored, and replaced. Nothing is kept for files whose file system has no device of its own:
+ * see file_device_lasts().
  */
 #pragma once
 
@@ -16,39 +16,39 @@
 #include "common/unwind/unwind-table.h"
 
 enum {
-	TABLE_CACHE_LEAST = 64 * 1024, /* bytes of a table: smaller ones are made as fast as read */
-	TABLE_CACHE_FILES_MAX = 1024,  /* beyond that those unused for the longest time go */
+	TABLE_CACHE_LEAST = 64 * 1024, /* bytes; smaller tables are made as fast as read */
+	TABLE_CACHE_FILES_MAX = 1024,  /* beyond that the least recently used are removed */
 };
 
 struct table_cache {
-	int dir_fd; /* -1: there is none */
+	int dir_fd; /* -1: no cache */
 };
 
-/* What a table was made of. */
+/* Identifies the file that a table was made from. */
 struct table_cache_key {
 	uint64_t device, inode, size, modified_ns, changed_ns;
 	uint32_t machine, build_id_size;
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };
 
-/* A table whose bytes are a file's. */
+/* The mapped file of a table. */
 struct cached_table_file {
 	void *bytes; /* NULL: none */
 	size_t size;
 };
 
-/* Opens $XDG_CACHE_HOME/stackpipe/unwind, made if need be. Without it there is no cache. */
+/* Opens $XDG_CACHE_HOME/stackpipe/unwind, created if need be. If that fails, there is no cache. */
 void table_cache_open(struct table_cache *cache);
 void table_cache_close(struct table_cache *cache);
 
-/* false: tables of this file are not to be kept. */
+/* false: tables of this file must not be kept. */
 bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret);
 
-/* 0; -ENOENT: it is not there, or not to be believed. */
+/* 0; -ENOENT: there is none, or it is not trusted. */
 int table_cache_load(const struct table_cache *cache, const struct table_cache_key *key,
 		     struct unwind_table *ret, struct cached_table_file *ret_file);
 void table_cache_unmap(struct cached_table_file *file);
 
-/* Writes a table for others, whole or not at all. 0 or -errno, of no consequence here. */
+/* Writes a table, whole or not at all. 0 or -errno, which may be ignored. */
 int table_cache_save(const struct table_cache *cache, const struct table_cache_key *key,
 		     const struct unwind_table *table);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What code and unwind information mean on an architecture: those of any of them can be read
- * anywhere. One file each, unwind-<cpu>.c; what the machine is: common/arch/arch.h.
+ * What code and unwind information mean on an architecture; any file can be read on any machine.
+ * One file each, unwind-<cpu>.c; the machine itself: common/arch/arch.h.
  */
 #pragma once
 
@@ -15,18 +15,18 @@
 #include "common/unwind/unwind-rule.h"
 
 enum {
-	UNWIND_CODE_BEFORE = 8, /* bytes: the longest instructions that are looked for */
+	UNWIND_CODE_BEFORE = 8, /* bytes; the longest instructions that are decoded */
 	UNWIND_CODE_BEHIND = 5,
 	UNWIND_THUNK_MIN = 17, /* bytes of thunks */
 	UNWIND_THUNK_MAX = 24,
-	UNWIND_FUNCTION_MAX = 1 << 16, /* bytes of one whose end is looked for; none is longer */
+	UNWIND_FUNCTION_MAX = 1 << 16, /* bytes; longer code counts as more than one function */
 };
 
 struct cfi_rows;
 
 /*
- * A part of a loaded section of a procedure linkage table, as linkers write it: a handful of
- * instructions. Lld, mold and (in static programs) GNU ld write no unwind information for it.
+ * A part of a loaded section of a procedure linkage table, as linkers write it: a few instructions.
+ * lld, mold and (in static programs) GNU ld write no unwind information for it.
  */
 struct plt_code {
 	uint64_t address; /* of its first byte, as linked */
@@ -34,70 +34,67 @@ struct plt_code {
 	size_t size;
 };
 
-/* What is in front of a return address. */
+/* The instruction before a return address. */
 enum unwind_call {
-	UNWIND_CALL_UNKNOWN, /* it cannot be read, or not be told */
+	UNWIND_CALL_UNKNOWN, /* unreadable, or not decoded */
 	UNWIND_CALL_NONE,
 	UNWIND_CALL_DIRECT,
-	UNWIND_CALL_INDIRECT, /* of what a register or memory holds */
+	UNWIND_CALL_INDIRECT, /* through a register or memory */
 };
 
-/* Where in a thunk what its own call has pushed is on the stack. */
+/* Where in a thunk the return address that its own call pushed is on the stack. */
 struct unwind_thunk {
-	uint64_t from, to; /* offsets from its beginning; `to` may be its end */
+	uint64_t from, to; /* offsets from its start; `to` may be its end */
 };
 
 struct unwind_arch {
-	const struct arch *base; /* what the machine is */
-	/* A CFA that is an expression, as one of the forms; UNWIND_CFA_FALLBACK: none of them.
-	 * NULL: compilers write none. */
+	const struct arch *base; /* the machine itself */
+	/* Turns a CFA expression into a form, or UNWIND_CFA_FALLBACK. NULL: compilers emit none. */
 	void (*classify_cfa)(const uint8_t *expression, size_t size, struct unwind_rule *rule);
 	/*
-	 * Whether the last of UNWIND_CODE_BEFORE bytes of code have popped the frame pointer; and
-	 * the same where a restored stack pointer follows: by how many bytes, 0: they have not.
-	 * NULL: no compiler leaves it to the code to tell.
+	 * Whether UNWIND_CODE_BEFORE bytes of code end with a pop of the frame pointer. The second
+	 * finds a pop before an instruction that restores the stack pointer, and returns the size
+	 * of that instruction; 0: no. NULL: compilers describe pops in unwind information.
 	 */
 	bool (*is_pop_of_fp)(const uint8_t *before);
 	size_t (*find_pop_of_realigned)(const uint8_t *before);
 	/*
-	 * Which call the last of UNWIND_CODE_BEFORE bytes may be, and UNWIND_CODE_BEHIND bytes
-	 * follow (zero: they cannot be read). NULL: that is not told.
+	 * Which call the UNWIND_CODE_BEFORE bytes may end with; UNWIND_CODE_BEHIND bytes follow
+	 * (zero: unreadable). NULL: calls are not decoded.
 	 */
 	enum unwind_call (*find_call_before)(const uint8_t *before, const uint8_t *behind);
 	/*
 	 * Where a function that ends with __builtin_eh_return() begins to overwrite the registers
-	 * that it has saved, if `rule`, which holds from `offset` on, is that of its end; 0: it is
-	 * none, or that cannot be told. Both are offsets in the file.
+	 * that it saved, if `rule`, which holds from `offset` on, is that of its end; 0: it is
+	 * none, or the code is unknown. Both are file offsets.
 	 */
 	uint64_t (*find_install)(const struct unwind_rule *rule, struct unwind_code *code,
 				 uint64_t offset);
 	/*
-	 * Whether this is all of a thunk against speculation, which calls a place in itself and
-	 * never returns to where it has called from. NULL: there are none.
+	 * Whether this is exactly a thunk against speculation, which calls an address in itself and
+	 * never returns to after that call. NULL: there are none.
 	 */
 	bool (*find_thunk)(const uint8_t *code, size_t size, struct unwind_thunk *ret);
 	/*
-	 * The rules of a PLT's code, from its first byte on up to its last. `rows` gets nothing
-	 * where one instruction is not known, or two ways lead to the table's head with different
-	 * stacks. 1: the section is refused; 0 or -errno of `rows`. NULL: there are none.
+	 * Emits the rules of a PLT's code, from its first byte to its last; none if an instruction
+	 * is unknown, or if two ways to the head differ in what is pushed. 1: the PLT is refused; 0
+	 * or -errno of `rows`. NULL: PLTs are not decoded.
 	 */
 	int (*plt_rows)(const struct plt_code *code, const struct cfi_rows *rows);
 	/*
-	 * How many bytes of a PLT's code are its first stub, with the padding behind it, and the
-	 * address of the slot that the stub jumps through (0: it is no stub that does). 0: code
-	 * that is not known. NULL: none is.
+	 * Size of the first stub in a PLT's code with the padding after it (0: unknown code), and
+	 * the address of the slot that it jumps through (0: none). NULL: PLTs are not decoded.
 	 */
 	size_t (*plt_stub)(const struct plt_code *code, uint64_t *ret_slot);
-	uint32_t plt_resolved_relocation; /* its addend is what chooses the symbol */
+	uint32_t plt_resolved_relocation; /* relocation type whose addend is the function */
 	/*
-	 * Whether another function may begin in the code of one that begins at `address`, and says
-	 * nowhere how long it is: an assembler's, whose file has no unwind information either. It
-	 * ends behind what does not go on, if padding follows, or an address to which functions are
-	 * aligned: a return, a trap, a jump to a register or out of the function. NULL: it may.
+	 * Whether another function may begin in code that begins at `address` and has no recorded
+	 * size: an assembler's, in a file without unwind information. A function ends after a
+	 * return, a trap, or a jump to a register or out of the function, if padding or an address
+	 * to which functions are aligned follows. NULL: it may.
 	 */
 	bool (*function_end_is_within)(const uint8_t *code, size_t size, uint64_t address);
-	/* What code tells of its frame, by code-frame.h; a rule with CODE_FRAME_RULE. NULL:
-	 * nothing. */
+	/* Infers a frame from code (code-frame.h); sets `ret` for CODE_FRAME_RULE. NULL: cannot. */
 	enum code_frame (*find_frame)(const struct code_place *place, struct unwind_rule *ret);
 };
 
@@ -109,5 +106,5 @@ size_t plt_x86_64_stub(const struct plt_code *code, uint64_t *ret_slot);
 bool function_end_x86_64(const uint8_t *code, size_t size, uint64_t address);
 enum code_frame code_frame_x86_64(const struct code_place *place, struct unwind_rule *ret);
 
-/* As arch_find(); NULL: not an architecture that tables are made for. */
+/* As arch_find(); NULL: no tables are made for that machine. */
 const struct unwind_arch *unwind_arch_find(uint16_t elf_machine);

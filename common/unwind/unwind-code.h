@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The code of a file, for the few places where its unwind information says less than its
- * instructions. It is asked for in the order of the file, and read a window at a time.
+ * The code of a file, for the few places where instructions show more than unwind information. It
+ * is requested in file order, and read a window at a time.
  */
 #pragma once
 
@@ -11,20 +11,20 @@
 
 #include "common/elf/elf-image.h"
 
-/* All zero: there is none. */
+/* All zero: no code. */
 struct unwind_code {
 	bool has_fd;
-	int fd;	       /* of the file, owned */
-	uint8_t *file; /* its bytes instead, owned, of one in memory */
+	int fd;	       /* the file; owned */
+	uint8_t *file; /* instead, the bytes of an image in memory; owned */
 	size_t size;
 	uint8_t window[4096];
-	uint64_t window_at; /* its offset in the file */
+	uint64_t window_at; /* its file offset */
 	size_t window_size;
 };
 
-/* 0, -ENOMEM, or -errno of the descriptor, which is another one than the image's. */
+/* Duplicates the image's descriptor, or copies its bytes. 0, -ENOMEM or -errno. */
 int unwind_code_open(const struct elf_image *image, struct unwind_code *ret);
 void unwind_code_close(struct unwind_code *code);
 
-/* The `n` bytes before an offset, few; NULL: they cannot be had. They stay until the next call. */
+/* The `n` bytes (few) before an offset; NULL: unreadable. They stay until the next call. */
 const uint8_t *unwind_code_before(struct unwind_code *code, uint64_t offset, size_t n);

@@ -6,23 +6,23 @@
 #include "common/unwind/unwind-dropped.h"
 
 enum {
-	RUNS = 4,     /* sections that a compiler fills in turn: hot, cold, startup, exit */
+	RUNS = 4,     /* sections that compilers fill in turns: hot, cold, startup, exit */
 	GAP_MAX = 64, /* bytes between the functions of a section */
 };
 
-/* Functions of one section that begin behind each other, the first of them at no code. */
+/* Consecutive functions of one section, the first of which does not begin in code. */
 struct dropped_run {
 	uint64_t end;
-	size_t n;				    /* of those that seem to be code */
+	size_t n;				    /* those that begin in code */
 	const struct cfi_description *first, *last; /* of them */
 };
 
 struct dropping {
 	const struct cfi *cfi; /* by start */
 	const struct unwind_source *source;
-	const struct cfi_description **order;	 /* as the section has them */
-	const struct cfi_description **previous; /* of its run, by index in the list */
-	bool *is_dropped;			 /* likewise */
+	const struct cfi_description **order;	 /* in the section's order */
+	const struct cfi_description **previous; /* the FDE before it in its run */
+	bool *is_dropped;			 /* both by index in the list */
 	struct dropped_run runs[RUNS];
 	size_t n_begun;
 };
@@ -41,13 +41,13 @@ static int compare_places(const void *a, const void *b)
 	return (*left)->range < (*right)->range ? -1 : (*left)->range > (*right)->range;
 }
 
-/* How many descriptions begin before an address. */
+/* Number of FDEs that begin before an address. */
 static size_t count_before(const struct cfi *cfi, uint64_t address)
 {
 	return BINARY_SEARCH(i, 0, cfi->n, cfi->list[i].start < address);
 }
 
-/* Whether the run covers a part of what another description of code does. */
+/* Whether a run overlaps another FDE that begins in code. */
 static bool contradicts_others(const struct dropping *dropping, const struct dropped_run *run)
 {
 	size_t n_before = count_before(dropping->cfi, run->first->start);
@@ -79,7 +79,7 @@ static void begin_run(struct dropping *dropping, const struct cfi_description *f
 	run->end = first->end;
 }
 
-/* Whether a function may lie behind an address: there, or where it would be aligned. */
+/* Whether a function may follow one: at its end, or aligned. */
 static bool is_behind(uint64_t start, uint64_t end)
 {
 	return end && start >= end && start - end < GAP_MAX && start - end < (start & -start);
@@ -101,7 +101,7 @@ static void go_on(struct dropping *dropping, const struct cfi_description *next)
 	}
 }
 
-/* Each object file has a common part of its own in .debug_frame. */
+/* Each object file has its own CIE in .debug_frame, so that a new CIE ends all runs. */
 static void follow(struct dropping *dropping)
 {
 	const struct cfi *cfi = dropping->cfi;
@@ -121,7 +121,7 @@ static void follow(struct dropping *dropping)
 		end_run(dropping, &dropping->runs[k]);
 }
 
-/* Marks those that begin in code, too, by what begins nowhere. */
+/* Marks FDEs of dropped functions that begin in code, by runs that begin elsewhere. */
 static void find_in_code(const struct unwind_source *source, const struct cfi *cfi,
 			 bool *is_dropped)
 {

@@ -8,7 +8,7 @@
 #include "common/unwind/cfi-program.h"
 #include "common/unwind/unwind-inferred.h"
 
-/* Of code that nobody calls. */
+/* For code without a caller. */
 static const struct unwind_rule outermost = {
 	.cfa = UNWIND_CFA_SP,
 	.cfa_offset = 8,
@@ -17,7 +17,7 @@ static const struct unwind_rule outermost = {
 	.flags = UNWIND_FLAG_INFERRED,
 };
 
-/* Of code that goes to another stack somewhere: descriptions find callers there that are none. */
+/* For code that switches stacks: FDEs lead to callers there that are none. */
 static const struct unwind_rule nowhere = {
 	.cfa = UNWIND_CFA_FALLBACK,
 	.flags = UNWIND_FLAG_USER_RULE,
@@ -47,15 +47,15 @@ static int add_better(struct unwind_inferred *made, uint64_t from, uint64_t to,
 	return add(made, from, to, rule);
 }
 
-/* A PLT, whose rules are being told. */
+/* A PLT whose rules are being added. */
 struct maker {
 	struct unwind_inferred *made;
-	size_t n_before; /* rows of other sections */
+	size_t n_before; /* rows before this PLT's */
 	uint64_t bias;	 /* of an address: offset = address + bias */
-	uint64_t end;	 /* offset of its first byte behind */
+	uint64_t end;	 /* offset of its end */
 };
 
-/* Up to the end, or the next one. */
+/* Adds a row up to the end; the row before ends here. */
 static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 {
 	const struct maker *maker = arg;
@@ -67,7 +67,7 @@ static int add_row(uint64_t address, const struct unwind_rule *rule, void *arg)
 	return add(made, from, maker->end, rule);
 }
 
-/* The segment that has all of a piece of code; NULL: none does. */
+/* Returns the segment that holds all of a range of code; NULL: none does. */
 static const struct unwind_segment *find_segment(const struct unwind_source *source,
 						 uint64_t address, uint64_t size)
 {
@@ -96,8 +96,8 @@ static int add_plt(const struct unwind_source *source, const struct plt_code *pl
 }
 
 /*
- * Where Go keeps a frame pointer depends on how far a prologue has got, which nothing tells: in a
- * frame it is not known. (Go's own callers do not need it.)
+ * Where a Go frame keeps the frame pointer depends on how far its prologue has got, which is not
+ * recorded: within a frame it is unknown. (Go's own callers do not need it.)
  */
 static int add_go_rows(const struct go_pclntab *table, const struct go_function *function,
 		       uint64_t bias, struct unwind_inferred *made)
@@ -120,8 +120,8 @@ static int add_go_rows(const struct go_pclntab *table, const struct go_function 
 }
 
 /*
- * Goroutines begin in runtime.goexit(), as if that had called them. Other functions that the
- * runtime calls a top frame have callers all the same: the C library, the kernel's signal frame.
+ * Goroutines begin in runtime.goexit(), as if it had called them. Other functions that the runtime
+ * calls a top frame have callers all the same: the C library, the kernel's signal frame.
  */
 static bool is_outermost(const struct go_function *function)
 {
@@ -135,8 +135,8 @@ static bool is_signal_return(const struct go_function *function)
 }
 
 /*
- * The code that signal handlers return to: the kernel's frame is at the stack pointer, as the
- * unwind information of glibc's __restore_rt says. As nobody calls it, its frame is looked for one
+ * The code that signal handlers return to: the kernel's frame is at the stack pointer, as in the
+ * unwind information of glibc's __restore_rt. As it is never called, its frame is looked up one
  * byte early, which is padding.
  */
 static int add_signal_return(const struct arch *arch, struct unwind_inferred *made, uint64_t from,
@@ -172,7 +172,7 @@ static int add_go_function(const struct unwind_source *source, const struct go_f
 	if (function->flags & GO_FUNCTION_WRITES_STACK)
 		return add_better(made, function->start + bias, function->end + bias, &nowhere);
 	if (!source->arch->base->call_pushes)
-		return 0; /* how Go uses frames there is not known */
+		return 0; /* Go's frames are not known on this machine */
 	if (is_signal_return(function))
 		return add_signal_return(source->arch->base, made, function->start + bias,
 					 function->end + bias);
@@ -201,7 +201,7 @@ static int compare(const void *a, const void *b)
 	return left->from < right->from ? -1 : left->from > right->from;
 }
 
-/* Sections that lie within each other are a lie: the one that begins first is believed. */
+/* Only forged sections overlap: the one that begins first is used. */
 static void cut_overlaps(struct unwind_inferred *made)
 {
 	uint64_t end = 0;

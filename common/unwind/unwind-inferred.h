@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Rules for code that no unwind information describes, made of what else a file has: the code of
- * its PLTs, and what a Go program tells its runtime. Elfutils does not know them:
- * UNWIND_FLAG_INFERRED.
+ * Rules for code without unwind information, inferred from the code of PLTs and from what a Go
+ * program has for its runtime. elfutils lacks them: UNWIND_FLAG_INFERRED.
  */
 #pragma once
 
@@ -14,21 +13,21 @@ struct unwind_inferred_row {
 };
 
 struct unwind_inferred {
-	struct unwind_inferred_row *list; /* by `from`; none overlap */
+	struct unwind_inferred_row *list; /* sorted by `from`; none overlap */
 	size_t n;
-	struct unwind_inferred_row *better; /* likewise: these hold whatever a description says */
+	struct unwind_inferred_row *better; /* unsorted; these override all FDEs */
 	size_t n_better;
-	uint64_t n_refused; /* sections with code that is not known, or lies nowhere in the file */
+	uint64_t n_refused; /* unknown PLT code, code outside the file, rows at a limit */
 };
 
 enum {
 	UNWIND_INFERRED_MAX = 1 << 22, /* rows of a file; Kubernetes' largest programs have 10^6 */
-	UNWIND_INFERRED_BETTER_MAX = 256, /* Go has 20 functions of that kind */
+	UNWIND_INFERRED_BETTER_MAX = 256, /* Go has 20 such functions */
 };
 
 /* 0 or -ENOMEM. */
 int unwind_inferred_find(const struct unwind_source *source, struct unwind_inferred *ret);
-/* The rule that holds at an offset whatever a description says; NULL: there is none. */
+/* The rule that overrides any FDE at an offset; NULL: there is none. */
 const struct unwind_rule *unwind_inferred_better(const struct unwind_inferred *made,
 						 uint64_t offset);
 

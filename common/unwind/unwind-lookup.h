@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The unwind information of one image, compiled: from any offset in the file to the rule that holds
- * there, with two look-ups of a sorted list. It is one piece of memory without a pointer in it, so
+ * The compiled unwind information of one image: from any file offset to the rule that holds there,
+ * by the offset's page and a binary search in it. It is one piece of memory without pointers, so
  * that it is written to a file and mapped again as it is.
  *
- *   header | rules | pages: where each 64 KiB of the file begin in the rows | lows: a row's offset
- *   in its page | which: its rule
+ *   header | rules | pages: first row of each 64 KiB of the file
+ *   | lows: offset of each row in its page | which: rule of each row
  *
- * A row holds up to the next one; each page begins with one, so that none needs to be looked for in
- * another page. Offsets are those of the file and not addresses as linked: what a mapping tells.
+ * A row holds up to the next one. Each page begins with a row, so that no search leaves a page.
+ * Offsets are of the file, as in mappings, and not addresses as linked.
  */
 #pragma once
 
@@ -19,26 +19,25 @@
 
 enum {
 	UNWIND_PAGE_SIZE = 65536,
-	UNWIND_RULE_NONE = 65535, /* instead of a rule: no information covers this place */
+	UNWIND_RULE_NONE = 65535, /* in place of a rule: no information covers this code */
 };
 
 struct unwind_table_header {
-	uint64_t first_page; /* of the file */
+	uint64_t first_page; /* number of the first page, in the file */
 	uint32_t n_pages, n_rows, n_rules;
-	uint32_t
-		n_refused; /* descriptions that contradict themselves, or lie nowhere in the file */
+	uint32_t n_refused; /* FDEs, PLTs and Go functions: malformed, or not in the file */
 };
 
 struct unwind_table {
-	const struct unwind_table_header *header; /* begins the memory, which is owned */
+	const struct unwind_table_header *header; /* start of the memory, which is owned */
 	size_t size;
-	const uint32_t *pages; /* index of the first row of a page; one more than there are pages */
+	const uint32_t *pages; /* index of the first row of a page; n_pages + 1 of them */
 	const uint16_t *lows;
 	const uint16_t *which; /* index of a row's rule, or UNWIND_RULE_NONE */
 	const struct unwind_rule *rules;
 };
 
-/* The parts of a table whose numbers are known to be right. */
+/* Locates the parts of a table whose header has been checked. */
 static inline struct unwind_table unwind_table_parts(const struct unwind_table_header *header,
 						     size_t size)
 {
@@ -51,7 +50,7 @@ static inline struct unwind_table unwind_table_parts(const struct unwind_table_h
 	return table;
 }
 
-/* The rule at an offset in the file; NULL: none. */
+/* Returns the rule at a file offset; NULL: none. */
 static inline const struct unwind_rule *unwind_table_find(const struct unwind_table *table,
 							  uint64_t offset)
 {

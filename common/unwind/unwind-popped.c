@@ -24,7 +24,7 @@ static void infer_slot(struct popped_fp *popped, const struct unwind_arch *arch,
 	if (rule->cfa == UNWIND_CFA_SP && (int64_t)rule->cfa_offset + rule->fp_offset < 0) {
 		if (popped->was_held)
 			popped->is_popped = is_popped_before(arch, code, offset);
-		popped->was_held = false; /* what was not popped now is in use there */
+		popped->was_held = false; /* if it was not popped now, the slot is in use */
 		if (popped->is_popped)
 			popped_fp_set(rule);
 		return;
@@ -34,10 +34,7 @@ static void infer_slot(struct popped_fp *popped, const struct unwind_arch *arch,
 		popped->was_held = true;
 }
 
-/*
- * Behind the pop a realigned function restores the stack pointer, by an instruction of which only
- * the CFA's rule tells.
- */
+/* After the pop, a realigned function restores the stack pointer; the row begins after that. */
 static size_t infer_realigned(const struct unwind_arch *arch, struct unwind_code *code,
 			      uint64_t offset, struct unwind_rule *rule)
 {

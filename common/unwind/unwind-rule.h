@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * How to get from a frame to its caller, in the few forms that compilers and assemblers really use.
- * What none of them says is FALLBACK: an engine that meets it must not guess.
+ * Anything else is FALLBACK: an engine that meets it must not guess.
  */
 #pragma once
 
@@ -11,32 +11,31 @@
 enum unwind_cfa {
 	UNWIND_CFA_SP = 1,   /* sp + cfa_offset */
 	UNWIND_CFA_FP,	     /* fp + cfa_offset */
-	UNWIND_CFA_REGISTER, /* the register cfa_register + cfa_offset: known of the sampled frame
-				alone */
+	UNWIND_CFA_REGISTER, /* register cfa_register + cfa_offset: known in the sampled frame only
+			      */
 	UNWIND_CFA_AT_SP,    /* the word at sp + cfa_offset, + cfa_addend */
 	UNWIND_CFA_AT_FP,    /* the word at fp + cfa_offset, + cfa_addend */
-	UNWIND_CFA_PLT,	 /* sp + cfa_offset, 8 more from byte cfa_register of a 16-byte stub on */
-	UNWIND_CFA_LOST, /* the frame is being overwritten: who has called is nowhere any more */
+	UNWIND_CFA_PLT,	 /* sp + cfa_offset; 8 more from byte cfa_register of a 16-byte stub on */
+	UNWIND_CFA_LOST, /* the frame is being overwritten, and the caller is lost */
 	UNWIND_CFA_FALLBACK,
 };
 
-/* Where a register of the caller is. */
+/* Where the caller's value of a register is. */
 enum unwind_value {
 	UNWIND_VALUE_SAME = 1,	/* unchanged */
 	UNWIND_VALUE_UNDEFINED, /* nowhere; as the return address: there is no caller */
 	UNWIND_VALUE_AT_CFA,	/* the word at cfa + offset */
 	UNWIND_VALUE_AT_SP,	/* the word at sp + offset */
 	UNWIND_VALUE_AT_FP,	/* the word at fp + offset */
-	UNWIND_VALUE_REGISTER,	/* in the register `offset`: known of the sampled frame alone */
+	UNWIND_VALUE_REGISTER,	/* in register `offset`: known in the sampled frame only */
 	UNWIND_VALUE_FALLBACK,
 };
 
 enum {
-	UNWIND_FLAG_SIGNAL = 1,	   /* a signal frame: its caller was interrupted, not called from */
-	UNWIND_FLAG_USER_RULE = 2, /* by somebody who knows better, against what the unwind
-			      information may say */
-	UNWIND_FLAG_INFERRED = 4,  /* the file says less */
-	UNWIND_FLAG_CONTRADICTS = 8, /* the file says what its code shows to be wrong */
+	UNWIND_FLAG_SIGNAL = 1,	   /* a signal frame: its caller was interrupted; it made no call */
+	UNWIND_FLAG_USER_RULE = 2, /* overrides the file's unwind information */
+	UNWIND_FLAG_INFERRED = 4,  /* missing in the file's unwind information */
+	UNWIND_FLAG_CONTRADICTS = 8, /* the file's unwind information contradicts its code */
 };
 
 struct unwind_rule {

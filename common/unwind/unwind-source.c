@@ -12,8 +12,8 @@
 #include "common/unwind/unwind-source.h"
 
 /*
- * A section's bytes, decompressed, as libelf keeps them. A section that takes no room in the file
- * has none, as the .eh_frame that ld leaves where all is in .debug_frame.
+ * Finds a section's bytes, decompressed, as libelf keeps them. One without bytes in the file counts
+ * as missing, as the .eh_frame that ld leaves where all is in .debug_frame.
  */
 static int get_section(const struct elf_section *section, Elf_Data **ret)
 {
@@ -45,7 +45,7 @@ static int copy_section(const struct elf_section *section, uint8_t **ret, size_t
 	return 0;
 }
 
-/* -ENODATA: there is no section of that name. */
+/* Copies a section; -ENODATA: there is none of that name. */
 static int find_section(Elf *elf, const char *wanted, uint64_t *ret_address, uint8_t **ret,
 			size_t *ret_size)
 {
@@ -59,7 +59,7 @@ static int find_section(Elf *elf, const char *wanted, uint64_t *ret_address, uin
 	return -ENODATA;
 }
 
-/* The bytes from an address on to the end of the segment that holds it. */
+/* Copies the bytes from an address to the end of its segment. */
 static int copy_from_address(Elf *elf, uint64_t address, uint8_t **ret, size_t *ret_size)
 {
 	size_t n;
@@ -91,7 +91,7 @@ static int copy_from_address(Elf *elf, uint64_t address, uint8_t **ret, size_t *
 	return -EBADMSG;
 }
 
-/* .eh_frame of a file without section headers: .eh_frame_hdr, which is a segment, points to it. */
+/* .eh_frame of a file without section headers, by .eh_frame_hdr, which is a segment. */
 static int find_by_header(Elf *elf, struct cfi_section *section, uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
@@ -109,10 +109,10 @@ static int find_by_header(Elf *elf, struct cfi_section *section, uint8_t **ret)
 	if (r < 0)
 		return r;
 	cursor = (struct dwarf_cursor){ bytes, bytes + size, false };
-	if (dwarf_take(&cursor, 1) != 1) /* its version */
+	if (dwarf_take(&cursor, 1) != 1) /* version */
 		return -EBADMSG;
 	encoding = dwarf_take(&cursor, 1);
-	dwarf_take(&cursor, 2); /* how its own table is encoded */
+	dwarf_take(&cursor, 2); /* encodings of its search table */
 	section->address = cfi_take_encoded(&cursor, encoding, header.p_vaddr + 4);
 	if (cursor.is_bad)
 		return -EBADMSG;
@@ -132,7 +132,7 @@ static int read_eh_frame(Elf *elf, struct cfi_section *section, uint8_t **ret)
 
 static int read_debug_frame(Elf *elf, struct cfi_section *section, uint8_t **ret)
 {
-	uint64_t unused; /* it is not loaded */
+	uint64_t unused; /* .debug_frame is not loaded */
 	int r = find_section(elf, ".debug_frame", &unused, ret, &section->size);
 
 	section->kind = CFI_DEBUG_FRAME;
@@ -140,7 +140,7 @@ static int read_debug_frame(Elf *elf, struct cfi_section *section, uint8_t **ret
 	return r;
 }
 
-/* A segment may begin with the file's headers, or with data (ld -z noseparate-code). */
+/* Finds the first code: a segment may begin with headers, or data (ld -z noseparate-code). */
 static void find_code(const struct elf_image *image, const GElf_Ehdr *header,
 		      struct unwind_bytes *bytes)
 {
@@ -157,12 +157,12 @@ static void find_code(const struct elf_image *image, const GElf_Ehdr *header,
 			    section.header.sh_addr < first)
 				first = section.header.sh_addr;
 		segment->code = first;
-		if (first == UINT64_MAX) /* there are no sections, or only those of debug files */
+		if (first == UINT64_MAX) /* no sections, or only those of debug files */
 			segment->code = segment->address + (segment->offset ? 0 : headers_end);
 	}
 }
 
-/* What is too large, or one too many, stays without rules. 0 or -ENOMEM. */
+/* PLTs that are too large or too many get no rules. 0 or -ENOMEM. */
 static int read_plts(Elf *elf, struct unwind_bytes *bytes)
 {
 	struct unwind_source *source = &bytes->source;
@@ -188,7 +188,7 @@ static int read_plts(Elf *elf, struct unwind_bytes *bytes)
 	return 0;
 }
 
-/* A copy of what a Go program has; one of a version that is not known has none. 0 or -ENOMEM. */
+/* Copies a Go program's table, unless its version is unknown. 0 or -ENOMEM. */
 static int read_go(Elf *elf, struct unwind_bytes *bytes)
 {
 	if (go_elf_read(elf, &bytes->go) != GO_PCLNTAB_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The unwind information of an ELF file, as plain bytes that need the file no more. */
+/* Reads the unwind information of an ELF file into plain bytes that outlive the file. */
 #pragma once
 
 #include "common/elf/elf-image.h"
@@ -7,8 +7,8 @@
 #include "common/unwind/unwind-table.h"
 
 enum {
-	UNWIND_SECTION_MAX = ELF_LOADED_MAX, /* bytes; a larger one is not read */
-	UNWIND_PLTS_MAX = 8,		     /* of a file; linkers make up to 4 */
+	UNWIND_SECTION_MAX = ELF_LOADED_MAX, /* bytes; a larger section is not read */
+	UNWIND_PLTS_MAX = 8,		     /* per file; linkers make up to 4 */
 };
 
 struct unwind_bytes {
@@ -24,17 +24,17 @@ struct unwind_bytes {
 };
 
 /*
- * Reads what `image` has: .eh_frame, found by its section or by PT_GNU_EH_FRAME, .debug_frame,
- * the code of its PLTs, found by their sections, and what a Go program tells its runtime.
- * 0; -ENOTSUP: not of a machine that tables are made for; -EFBIG: a section is too large; -EBADMSG:
- * one cannot be read; -ENOMEM. Without any information there are no sections.
+ * Reads .eh_frame (by its section or by PT_GNU_EH_FRAME), .debug_frame, the code of PLTs (by
+ * section) and Go's table of functions; without any there are no sections. Returns 0; -ENOTSUP: no
+ * tables are made for its machine; -EFBIG, -EBADMSG: a section is too large or unreadable; or
+ * -errno.
  */
 int unwind_bytes_read(const struct elf_image *image, struct unwind_bytes *ret);
 void unwind_bytes_deinit(struct unwind_bytes *bytes);
 
 /*
- * Has libdw, too, find nothing by the descriptions in .debug_frame of what was dropped
- * (unwind_source_drop_others()): in the section's bytes as libelf has read them they get another
- * address, at which nothing can be. Not of a file in memory.
+ * Hides the FDEs of dropped functions in .debug_frame (unwind_source_drop_others()) from libdw,
+ * too: in the bytes that libelf has read, they get an address where nothing can be. Not for a file
+ * in memory.
  */
 void unwind_source_hide_dropped(const struct elf_image *image);

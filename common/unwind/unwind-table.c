@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Each description is cut to the piece of code that it alone is about, the pieces are put in the
- * order of the file, and their programs are run: rows come out in their final order and place.
+ * Compiles unwind tables. Each FDE is cut to the code that it alone describes, the pieces are
+ * sorted by file offset, and their programs are run: rows come out in their final order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #include "common/unwind/unwind-popped.h"
 #include "common/unwind/unwind-table.h"
 
-/* Slots that are looked at for a rule; only rules that were made to collide would need more. */
+/* Slots probed for a rule; only rules crafted to collide would need more. */
 enum { RULE_PROBES_MAX = 128 };
 
 enum { WORD = 8 }; /* bytes that a call pushes */
 
-/* What one description is about, as offsets in the file. */
+/* Code that one FDE describes, as file offsets. */
 struct piece {
 	const struct cfi *cfi;
 	const struct cfi_description *description;
@@ -31,20 +31,20 @@ struct piece {
 
 struct table_builder {
 	const struct unwind_source *source;
-	struct cfi *cfis; /* one a section */
+	struct cfi *cfis; /* one per section */
 	struct piece *pieces;
 	size_t n_pieces;
-	const struct piece *piece; /* that is being run */
+	const struct piece *piece; /* the one being run */
 	struct popped_fp popped;   /* in it */
-	struct unwind_rule last;   /* that has come of it, and where */
+	struct unwind_rule last;   /* the piece's last row, at last_at */
 	uint64_t last_at;
 	bool has_last;
-	struct unwind_inferred made;	  /* for what no piece is about */
-	size_t n_inferred_used;		  /* of those */
-	const struct unwind_rule *better; /* that holds in `piece` instead; NULL: none */
+	struct unwind_inferred made;	  /* for code without a piece */
+	size_t n_inferred_used;		  /* rows of `made` used so far */
+	const struct unwind_rule *better; /* overrides all rules of `piece`; NULL: none */
 	struct unwind_rule *rules;
 	size_t n_rules, n_rules_allocated;
-	uint16_t *by_rule; /* open addressing: an index + 1 */
+	uint16_t *by_rule; /* hash table, open addressing: index + 1 */
 	size_t n_slots;
 	uint64_t first_page;
 	uint32_t *pages;
@@ -79,7 +79,7 @@ static uint64_t hash_rule(const struct unwind_rule *rule)
 	return hash ^ hash >> 32;
 }
 
-/* Where a rule is, or would be, in the hash table; NULL: too many others are there. */
+/* Returns the slot of a rule in the hash table, used or free; NULL: too many others are there. */
 static uint16_t *find_slot(const struct table_builder *builder, const struct unwind_rule *rule)
 {
 	size_t mask = builder->n_slots - 1, first = hash_rule(rule) & mask;
@@ -116,7 +116,7 @@ static int reserve_rule(struct table_builder *builder)
 	return 0;
 }
 
-/* The index of a rule, new or known. The first rule is FALLBACK, for those that are too many. */
+/* Finds or adds a rule. Rule 0 is FALLBACK, which also stands for rules beyond the limits. */
 static int intern_rule(struct table_builder *builder, const struct unwind_rule *rule, uint16_t *ret)
 {
 	uint16_t *slot;
@@ -143,7 +143,7 @@ static int push_row(struct table_builder *builder, uint16_t low, uint16_t rule)
 	return 0;
 }
 
-/* Begins pages up to the one of an offset; what held at the end of one holds in the next. */
+/* Begins pages up to `page`; the rule at the end of one holds in the next. */
 static int begin_pages(struct table_builder *builder, uint64_t page)
 {
 	int r = GROWING_LIST_RESERVE(builder->pages, builder->n_pages_allocated, 64, page + 1);
@@ -158,8 +158,7 @@ static int begin_pages(struct table_builder *builder, uint64_t page)
 	return r;
 }
 
-/* From an offset on, which never goes back, a rule holds; the last that is said of a place counts.
- */
+/* Makes a rule hold from an offset on, which never decreases; the last rule at an offset counts. */
 static int append(struct table_builder *builder, uint64_t offset, uint16_t rule)
 {
 	uint64_t page = offset / UNWIND_PAGE_SIZE - builder->first_page;
@@ -191,13 +190,13 @@ static int append_rule(struct table_builder *builder, uint64_t address,
 		rule = builder->better;
 	if (address >= end)
 		return 0;
-	if (address < first) /* it may even lie before all that is in the file */
+	if (address < first) /* the row may even be before the start of the file */
 		address = first;
 	r = intern_rule(builder, rule, &index);
 	return r < 0 ? r : append(builder, address + piece->bias, index);
 }
 
-/* The last part of the row before, from so many bytes before its end on, has another rule. */
+/* Gives another rule to the last `n` bytes of the previous row, which ends at `end`. */
 static int split_last(struct table_builder *builder, uint64_t end, uint64_t n,
 		      const struct unwind_rule *rule)
 {
@@ -207,8 +206,8 @@ static int split_last(struct table_builder *builder, uint64_t end, uint64_t n,
 }
 
 /*
- * While an exception installs its handler libgcc overwrites what it has saved of its caller, the
- * frame pointer and the return address among it, by what the handler's function is to have.
+ * While libgcc installs an exception's handler, it overwrites what it saved of its caller, frame
+ * pointer and return address included, with the values for the handler's function.
  */
 static int lose_installing(struct table_builder *builder, const struct unwind_rule *rule,
 			   uint64_t address)
@@ -222,7 +221,7 @@ static int lose_installing(struct table_builder *builder, const struct unwind_ru
 	return install ? split_last(builder, address, offset - install, &lost) : 0;
 }
 
-/* In a realigned function the pop comes before the row that tells of the frame's end. */
+/* In a realigned function the pop comes before the row that shows the frame's end. */
 static int infer_popped(struct table_builder *builder, struct unwind_rule *rule, uint64_t address)
 {
 	const struct unwind_source *source = builder->source;
@@ -265,8 +264,8 @@ static const uint8_t *code_of_thunk(const struct table_builder *builder)
 }
 
 /*
- * Of what a thunk pushes on the stack clang says nothing, and gcc says nothing of its end (of
- * __x86_return_thunk): called once all that is said of a piece is known.
+ * Adds what clang leaves out about a thunk's push, and gcc about the end of __x86_return_thunk.
+ * Called after all rows of a piece.
  */
 static int infer_thunk(struct table_builder *builder)
 {
@@ -288,7 +287,7 @@ static int infer_thunk(struct table_builder *builder)
 	return r < 0 || thunk.to == size ? r : append_rule(builder, start + thunk.to, &rule);
 }
 
-/* A part of a description's code, from its first address up to, not including, its last one. */
+/* Adds an FDE's code from `from` up to, not including, `to`. */
 static void add_piece(struct table_builder *builder, const struct cfi *cfi,
 		      const struct cfi_description *description, uint64_t from, uint64_t to)
 {
@@ -309,7 +308,7 @@ static void add_piece(struct table_builder *builder, const struct cfi *cfi,
 	builder->n_pieces++;
 }
 
-/* Where a description ends: the next one is believed from where it begins. */
+/* Where an FDE ends. Of overlapping FDEs the later one counts from its start. */
 static uint64_t end_of(const struct cfi *cfi, size_t i)
 {
 	uint64_t end = cfi->list[i].end;
@@ -317,7 +316,7 @@ static uint64_t end_of(const struct cfi *cfi, size_t i)
 	return i + 1 < cfi->n && cfi->list[i + 1].start < end ? cfi->list[i + 1].start : end;
 }
 
-/* What of a description no section before it speaks of. */
+/* Adds the parts of an FDE that the section before does not cover. */
 static void add_uncovered(struct table_builder *builder, const struct cfi *cfi, size_t i,
 			  const struct cfi *before, size_t *next)
 {
@@ -359,7 +358,7 @@ static void sort_pieces(struct table_builder *builder)
 	}
 }
 
-/* Reads all sections, and finds what each description of them is about. */
+/* Reads all sections, and cuts their FDEs into pieces. */
 static int find_pieces(struct table_builder *builder)
 {
 	const struct unwind_source *source = builder->source;
@@ -376,7 +375,7 @@ static int find_pieces(struct table_builder *builder)
 			return r;
 		builder->n_refused += builder->cfis[i].n_refused +
 				      unwind_source_drop_others(source, &builder->cfis[i]);
-		/* One each, and one more for each gap in the section before. */
+		/* One per FDE, and one more for each gap in the section before. */
 		n_most += builder->cfis[i].n + (i ? builder->cfis[i - 1].n : 0);
 	}
 	builder->pieces = calloc(n_most + 1, sizeof(*builder->pieces));
@@ -398,7 +397,7 @@ static bool is_in_table(const struct table_builder *builder, uint64_t to)
 	return to / UNWIND_PAGE_SIZE - builder->first_page < UNWIND_PAGES_MAX;
 }
 
-/* What is known in other ways of a part of the file that no piece is about. */
+/* Adds the inferred rules of a part of the file without pieces. */
 static int fill_gap(struct table_builder *builder, uint64_t from, uint64_t to)
 {
 	const struct unwind_inferred *made = &builder->made;
@@ -446,7 +445,7 @@ static int run_pieces(struct table_builder *builder)
 	for (size_t i = 0; i < builder->n_pieces && r == 0; i++) {
 		struct piece *piece = &builder->pieces[i];
 
-		if (piece->from < end) /* two segments of one part of the file */
+		if (piece->from < end) /* two segments of the same part of the file */
 			piece->from = end;
 		if (piece->from >= piece->to || !is_in_table(builder, piece->to)) {
 			builder->n_refused++;
@@ -471,12 +470,12 @@ static int run_pieces(struct table_builder *builder)
 
 static void *put(void *at, const void *data, size_t size)
 {
-	if (size) /* else there may be no data at all */
+	if (size) /* `data` may be NULL then */
 		memcpy(at, data, size);
 	return (char *)at + size;
 }
 
-/* One piece of memory of all the parts. */
+/* Copies all parts into one block of memory. */
 static int assemble(const struct table_builder *builder, struct unwind_table *ret)
 {
 	const struct unwind_table_header header = {
@@ -526,7 +525,7 @@ void unwind_table_deinit(struct unwind_table *table)
 	*table = (struct unwind_table){ 0 };
 }
 
-/* How many bytes the parts take; 0: the numbers are impossible. */
+/* Bytes of all parts; 0: the header's numbers are impossible. */
 static size_t size_of(const struct unwind_table_header *header)
 {
 	if (header->n_pages > UNWIND_PAGES_MAX || header->n_rules > UNWIND_RULES_MAX)

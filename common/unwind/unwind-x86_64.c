@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* x86-64: registers have the numbers that common/arch/x86_64.c says. */
+/* What unwind information and code mean on x86-64. Register numbers: common/arch/x86_64.c. */
 #include <dwarf.h>
 #include <elf.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 enum { RBP = 6, RSP = 7, RETURN_ADDRESS = 16 };
 
 /*
- * ld's rule for the stubs of a PLT: the CFA is 8 further away once a stub has pushed its index,
+ * ld's rule for PLT stubs: the CFA is 8 further away once a stub has pushed its index,
  *	breg7(offset) breg16(0) lit15 and litN ge lit3 shl plus
- * that is rsp + offset + ((rip & 15) >= N) << 3. N is 11, or what the kind of stub wants.
+ * that is rsp + offset + ((rip & 15) >= N) << 3. N is 11, or what the kind of stub needs.
  */
 static bool is_plt(struct dwarf_cursor cursor, struct unwind_rule *rule)
 {
@@ -43,10 +43,8 @@ static bool is_plt(struct dwarf_cursor cursor, struct unwind_rule *rule)
 }
 
 /*
- * A CFA that was put away: where a function aligns its stack (gcc), in hand-written code (OpenSSL),
- * in a signal frame (glibc).
- *
- *	bregN(offset) deref, and possibly plus_uconst(addend)
+ * A CFA saved in memory: by functions that align their stack (gcc), in hand-written code (OpenSSL),
+ * in signal frames (glibc): bregN(offset) deref, and possibly plus_uconst(addend).
  */
 static bool is_saved(struct dwarf_cursor cursor, struct unwind_rule *rule)
 {
@@ -84,9 +82,9 @@ static void classify_cfa(const uint8_t *expression, size_t size, struct unwind_r
 }
 
 /*
- * leave, or pop %rbp, unless a prefix with REX.B makes another register of it (Intel SDM
- * 2A, 2.2.1). No other instruction that raises the stack pointer ends with these bytes: it would
- * have to add what is no multiple of 8, or more than 1 GiB.
+ * leave, or pop %rbp, unless a prefix with REX.B selects another register (Intel SDM 2A, 2.2.1). No
+ * other instruction that raises the stack pointer ends with these bytes: it would have to add a
+ * number that is no multiple of 8, or more than 1 GiB.
  */
 static bool is_pop_of_fp(const uint8_t *before)
 {
@@ -96,7 +94,7 @@ static bool is_pop_of_fp(const uint8_t *before)
 	return *last == LEAVE || (*last == POP_RBP && (last[-1] & REX_B_MASK) != REX_B);
 }
 
-/* The same before lea -8(%r10), %rsp, or of %r13 where %r10 has another use (gcc's ix86 DRAP). */
+/* A pop before lea -8(%r10), %rsp, or of %r13 where %r10 is in use (gcc's ix86 DRAP). */
 static size_t find_pop_of_realigned(const uint8_t *before)
 {
 	static const uint8_t restore[][4] = { { 0x49, 0x8d, 0x62, 0xf8 },
@@ -112,7 +110,7 @@ static size_t find_pop_of_realigned(const uint8_t *before)
 	return 0;
 }
 
-/* Bytes of a ModRM byte's operand behind it, SIB and displacement (Intel SDM 2A, table 2-2). */
+/* Bytes of an operand after its ModRM byte: SIB, displacement (Intel SDM 2A, table 2-2). */
 static size_t operand_size(const uint8_t *modrm)
 {
 	enum { SIB = 4, BASE_NONE = 5 };
@@ -135,7 +133,7 @@ static bool is_trap(const uint8_t *code)
 	return !memcmp(code, trap, sizeof(trap));
 }
 
-/* Of a thunk against speculation (find_thunk()): nobody returns to behind it. */
+/* Whether a call is a speculation thunk's (find_thunk()), which never returns to after it. */
 static bool is_over_trap(const uint8_t *distance, const uint8_t *behind)
 {
 	static const uint8_t distances[][4] = { { 7 }, { 11 } };
@@ -149,7 +147,7 @@ static bool is_over_trap(const uint8_t *distance, const uint8_t *behind)
 static enum unwind_call find_call_before(const uint8_t *before, const uint8_t *behind)
 {
 	enum { CALL = 0xe8, CALL_SIZE = 5, GROUP = 0xff, CALL_INDIRECT = 2, INDIRECT_MAX = 7 };
-	uint8_t code[UNWIND_CODE_BEFORE + 1] = { 0 }; /* an operand may seem to go on */
+	uint8_t code[UNWIND_CODE_BEFORE + 1] = { 0 }; /* operand_size() may read one byte more */
 	const uint8_t *end = code + UNWIND_CODE_BEFORE;
 
 	memcpy(code, before, UNWIND_CODE_BEFORE);
@@ -165,7 +163,7 @@ static enum unwind_call find_call_before(const uint8_t *before, const uint8_t *b
 		       : UNWIND_CALL_NONE;
 }
 
-/* The last call before an offset, to code of the same file; 0: there is none in the last bytes. */
+/* The last call before an offset to code of the same file; 0: none within REACH bytes. */
 static uint64_t find_call(struct unwind_code *code, uint64_t offset, uint64_t *ret_target)
 {
 	enum { CALL = 0xe8, CALL_SIZE = 5, REACH = 256, FILE_REACH = 1 << 24 };
@@ -178,7 +176,7 @@ static uint64_t find_call(struct unwind_code *code, uint64_t offset, uint64_t *r
 			return 0;
 		memcpy(&distance, at + 1, sizeof(distance));
 		*ret_target = offset - n + CALL_SIZE + distance;
-		/* The byte may be another instruction's: then this leads far away. */
+		/* The byte may be part of another instruction: then this leads far away. */
 		if (*at == CALL && distance > -FILE_REACH && distance < FILE_REACH &&
 		    *ret_target < offset + FILE_REACH)
 			return offset - n;
@@ -186,7 +184,7 @@ static uint64_t find_call(struct unwind_code *code, uint64_t offset, uint64_t *r
 	return 0;
 }
 
-/* A function that does nothing: _Unwind_DebugHook(), for debuggers. */
+/* Whether a function does nothing, as _Unwind_DebugHook() does, which is for debuggers. */
 static bool is_empty(struct unwind_code *code, uint64_t offset)
 {
 	static const uint8_t empty[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0xc3 }; /* endbr64; ret */
@@ -197,10 +195,10 @@ static bool is_empty(struct unwind_code *code, uint64_t offset)
 }
 
 /*
- * libgcc's uw_install_context(): uw_install_context_1() writes the handler's registers to the
- * places where this function has saved its caller's, the return address among them; then debuggers
- * may look; then they are restored, and the stack pointer becomes %rcx: from there on the rule is
- * the handler's.
+ * libgcc's uw_install_context(): uw_install_context_1() writes the handler's registers to where
+ * this function saved its caller's, the return address among them. A call for debuggers follows.
+ * Then they are restored, and %rcx becomes the stack pointer; from there on the rule is the
+ * handler's.
  */
 static uint64_t find_install(const struct unwind_rule *rule, struct unwind_code *code,
 			     uint64_t offset)
@@ -214,7 +212,7 @@ static uint64_t find_install(const struct unwind_rule *rule, struct unwind_code 
 	return call && is_empty(code, target) ? find_call(code, call, &target) : call;
 }
 
-/* What a call or jump at an offset leads to; 0: it is none. */
+/* The target of a call or jump at an offset; 0: it is none. */
 static size_t target_of(const uint8_t *code, size_t at, uint8_t opcode)
 {
 	int32_t distance;
@@ -223,7 +221,7 @@ static size_t target_of(const uint8_t *code, size_t at, uint8_t opcode)
 	return code[at] == opcode ? at + 1 + sizeof(distance) + distance : 0;
 }
 
-/* Nobody comes here but a processor that guesses: pause; lfence; jmp to the pause. */
+/* Whether the trap for speculation follows a call: pause; lfence; jmp to the pause. */
 static bool has_trap(const uint8_t *code)
 {
 	enum { CALL_SIZE = 5, BACK = CALL_SIZE + UNWIND_CODE_BEHIND, JMP = 0xe9 };
@@ -235,8 +233,8 @@ static bool has_trap(const uint8_t *code)
 
 /*
  * Retpolines: __x86_indirect_thunk_* and __x86_return_thunk (gcc), __llvm_retpoline_* (clang). A
- * call to behind the trap; then mov of a register to where it has pushed its return address, or
- * lea 8(%rsp), %rsp; and ret.
+ * call to after the trap; then mov of a register over the pushed return address, or lea 8(%rsp),
+ * %rsp, which drops it; and ret.
  */
 static bool find_thunk(const uint8_t *code, size_t size, struct unwind_thunk *ret)
 {
