@@ -40,8 +40,7 @@ struct arch {
 	uint8_t frame_record_size;
 	/*
 	 * Where a signal frame holds the interrupted registers (struct rt_sigframe;
-	 * asm/sigcontext.h): offsets from its stack pointer, that of the code to which a handler
-	 * returns.
+	 * asm/sigcontext.h): offsets from its stack pointer, that of the code to be continued.
 	 */
 	int16_t interrupted_at[ARCH_REGISTERS_MAX];
 };

@@ -5,8 +5,7 @@
  * proves nothing, as it can be copied.
  *
  * The opened file is checked (fstat(2)), not its path: links and directories of other users lead to
- * no trusted file that they could write. Directories that the user names are trusted, with their
- * files.
+ * no trusted file that they could write. Files below directories that the user names are trusted.
  */
 #pragma once
 
