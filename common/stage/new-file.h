@@ -31,7 +31,7 @@ void new_file_note_content(struct new_file *file);
 /* Named outcome: nothing was recorded, so the existing file was left; this was reported. */
 enum { NEW_FILE_LEFT_OLD = 1 };
 
-/* Completes the file under its name; else it is cut. 0, NEW_FILE_LEFT_OLD or -errno. */
+/* Gives a complete file its name; closed without, it is cut. 0, NEW_FILE_LEFT_OLD or -errno. */
 int new_file_finish(struct new_file *file);
 
 /* Closes `fd`, too. */

@@ -11,7 +11,7 @@
 #include "common/stage/stage-internal.h"
 
 static volatile sig_atomic_t n_requests;
-static volatile sig_atomic_t is_passed_on; /* the front-end passed one on */
+static volatile sig_atomic_t is_passed_on; /* the front-end passed on a request */
 static volatile sig_atomic_t out_of_patience;
 
 /*

@@ -96,7 +96,7 @@ struct stage_program {
 	/* All get the stage's own state, may be NULL, and return 0 or -errno. */
 	void (*init)(void *self);		      /* defaults, before the options */
 	int (*open)(struct stage *stage, void *self); /* before the input is read */
-	/* What a source needs from here on, others after `start`; NULL: no sandbox. */
+	/* Needed by a source from `start` on, by others after it; NULL: no sandbox. */
 	void (*describe_sandbox)(const void *self, struct sandbox *sandbox);
 	int (*start)(struct stage *stage, void *self, struct wire_hello *hello); /* may edit it */
 	int (*run)(struct stage *stage, void *self);  /* a source's work */

@@ -221,8 +221,8 @@ size_t wire_encoded_size(const struct wire_type *type, const void *view);
 
 /*
  * Encodes `view` at `ret`, which has room for wire_encoded_size() bytes and is aligned to 8, and
- * returns how many were written. With `ret_gap`, the first blob of WIRE_GAP_MIN or more bytes is
- * not copied, but described there.
+ * returns how many were written. The first blob of WIRE_GAP_MIN or more bytes is not copied, but
+ * described in `ret_gap`, unless that is NULL.
  */
 enum { WIRE_GAP_MIN = 1024 };
 size_t wire_encode(const struct wire_type *type, const void *view, void *ret,
