@@ -168,7 +168,7 @@ bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time)
 {
 	uint64_t elapsed = time - threshold->span_at, before = threshold->ns;
 
-	if (time < threshold->looked_at) /* before the begin */
+	if (time < threshold->looked_at) /* before wait_threshold_begin() */
 		return false;
 	look_at_switches(threshold, time);
 	if (threshold->is_fixed || elapsed < WAIT_THRESHOLD_RISE_NS)

@@ -17,8 +17,7 @@
 
 #define WAIT_THRESHOLD_RISE_NS 25000000ULL   /* at least between changes */
 #define WAIT_THRESHOLD_SPAN_NS 250000000ULL  /* in which no more than allowed may be emitted */
-#define WAIT_THRESHOLD_FALL_NS 1000000000ULL /* at least before a fall; switches are priced then   \
-					      */
+#define WAIT_THRESHOLD_FALL_NS 1000000000ULL /* at least before a fall; also reprices switches */
 
 enum {
 	WAIT_THRESHOLD_DEFAULT_NS = 100000,
@@ -79,5 +78,5 @@ void wait_threshold_count_emitted(struct wait_threshold *threshold, uint64_t wei
 uint64_t wait_threshold_sample(struct wait_threshold *threshold, struct short_waits *waits,
 			       uint64_t duration);
 
-/* Whether the threshold has changed. Times only grow, but may start before the begin. */
+/* Whether the threshold has changed. Times only grow, from before wait_threshold_begin() on. */
 bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time);

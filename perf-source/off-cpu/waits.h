@@ -14,7 +14,7 @@
 #include "perf-source/perf/tracepoint.h"
 
 #define OFF_CPU_EMIT_NS 1000000000ULL	/* how often sums are emitted */
-#define OFF_CPU_FORGET_NS 5000000000ULL /* threads that ended, or that the BPF program lacks */
+#define OFF_CPU_FORGET_NS 5000000000ULL /* until threads that have gone are dropped */
 
 enum {
 	OFF_CPU_THREADS_MAX = 1 << 17,
@@ -44,7 +44,7 @@ struct off_cpu_thread {
 
 	uint32_t waker_pid, waker_tid; /* 0: unknown */
 	uint64_t woken_at;
-	struct short_waits woken_short_waits; /* until wake-ups; records backend */
+	struct short_waits woken_short_waits; /* until woken; records backend */
 
 	/* Sums since they were last emitted. */
 	uint64_t on_ns, off_ns, n_waits, without_stack_ns;
