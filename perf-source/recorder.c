@@ -191,7 +191,7 @@ static uint64_t look(struct perf_source *self)
 	return until;
 }
 
-/* To be called for each side-band record taken: later ones may be missing. */
+/* To be called for each side-band record taken: records after it may be missing. */
 static void note_taken(struct perf_source *self, const struct merge_record *record)
 {
 	uint64_t lost_until;

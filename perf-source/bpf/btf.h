@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Offsets in kernel structures, from /sys/kernel/btf/vmlinux (Documentation/bpf/btf.rst of Linux).
- */
+/* Offsets in kernel structures: /sys/kernel/btf/vmlinux (Documentation/bpf/btf.rst of Linux). */
 #pragma once
 
 #include <stdint.h>

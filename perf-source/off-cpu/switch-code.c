@@ -115,8 +115,8 @@ static void put_new_thread(struct bpf_code *code, const struct switch_program *p
 /*
  * Finds the thread of KEY, whose task is the argument `task`. An unknown thread is added: it has
  * been in `state` since the beginning, or since it was created (threads of io_uring are not
- * reported at creation). The returned jump is taken if there is no room: from now on, unknown
- * threads may have run before, so they are known only since now.
+ * reported at creation). The returned jump is taken if there is no room; `begun` is then NOW, as a
+ * thread that is unknown later may have been refused before.
  */
 static size_t put_find_thread(struct bpf_code *code, const struct switch_program *program,
 			      enum switch_state state, int16_t task)

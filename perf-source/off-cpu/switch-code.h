@@ -8,7 +8,7 @@
 #include "perf-source/bpf/bpf.h"
 #include "perf-source/off-cpu/switch-program.h"
 
-/* The only item of the settings map. While they run, we change the threshold, they all else. */
+/* The only item of the settings map. We write the threshold; running programs write the rest. */
 struct switch_settings {
 	uint64_t begun, threshold_ns;
 	uint64_t n_refused;	   /* how often there was no room for a thread */
@@ -24,7 +24,7 @@ void switch_code_fork(struct bpf_code *code, const struct switch_program *progra
 /* At sched_process_exec: a process executes another program. */
 void switch_code_exec(struct bpf_code *code, const struct switch_program *program);
 
-/* At sched_process_exit: a thread ends. Its later switches, until it has gone, do not count. */
+/* At sched_process_exit: a thread ends. Its remaining switches do not count. */
 void switch_code_exit(struct bpf_code *code, const struct switch_program *program);
 
 /*

@@ -24,14 +24,14 @@ enum {
 	SWITCH_PROGRAMS = 5,
 	SWITCH_THREADS_MAX = 1 << 16, /* alive at once */
 
-	/* A thread's waits are judged in windows of so many, */
+	/* A thread's waits are judged in windows of this many waits, */
 	SWITCH_WINDOW_WAITS = 64,
-	SWITCH_WINDOW_NS = 1280000000, /* or of so long. In a window that fills up earlier, */
+	SWITCH_WINDOW_NS = 1280000000, /* or of this long. After one that fills up earlier, */
 	SWITCH_LONG_SHARE = 20,	       /* unless long waits are more than a 20th of its waiting, */
 	SWITCH_THINNING_MAX = 12,      /* only 25 to 50 waits a second are looked at: 1 in 2^n */
 };
 
-/* A thread that ended is kept until it has surely gone: its late switches would add it anew. */
+/* An ended thread is kept until its last switch is surely over, which would add it anew. */
 enum switch_state { SWITCH_AWAY, SWITCH_RUNNING, SWITCH_ENDED };
 
 /* All since the thread began, or since its exec. */

@@ -14,7 +14,7 @@
 #include "perf-source/perf/tracepoint.h"
 
 #define OFF_CPU_EMIT_NS 1000000000ULL	/* how often sums are emitted */
-#define OFF_CPU_FORGET_NS 5000000000ULL /* until threads that have gone are dropped */
+#define OFF_CPU_FORGET_NS 5000000000ULL /* until vanished threads are dropped */
 
 enum {
 	OFF_CPU_THREADS_MAX = 1 << 17,
@@ -39,7 +39,7 @@ struct off_cpu_thread {
 	struct perf_record_sample stack;
 	void *memory;
 	size_t memory_size;
-	struct off_cpu_thread *next; /* in the list `borrowed` or `gone` of off_cpu */
+	struct off_cpu_thread *next; /* in `borrowed` or `gone` of struct off_cpu */
 	bool is_borrowed;
 
 	uint32_t waker_pid, waker_tid; /* 0: unknown */

@@ -18,8 +18,7 @@
 struct event_setup {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
 	size_t n_events;
-	bool is_anybodys; /* the first event is the default one, so falling back to cpu-clock is
-			     fine */
+	bool is_anybodys; /* the first event is the default: it may fall back to cpu-clock */
 	uint64_t rate;
 	uint32_t stack_size;
 	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes written that wake us */

@@ -15,8 +15,7 @@ struct merge {
 	size_t n;
 	uint64_t *times;    /* of each ring's next record; UINT64_MAX: no record */
 	uint64_t last_time; /* handed out; it never decreases */
-	uint64_t n_late; /* records earlier than last_time, handed out with last_time as their time
-			  */
+	uint64_t n_late;    /* records earlier than last_time, which replaces their time */
 };
 
 struct merge_record {

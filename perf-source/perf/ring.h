@@ -50,5 +50,5 @@ void ring_advance(struct ring *ring, const struct perf_event_header *header);
 /* Whether a side-band record had no room at the last ring_look(). */
 bool ring_is_filled(const struct ring *ring);
 
-/* Gives the space of what was read back to the kernel. */
+/* Lets the kernel overwrite what was read. */
 void ring_release(struct ring *ring);
