@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From the hello to the first sample: what is there already (the host, the kernel, the processes),
- * the names of events, and then the events themselves.
+ * From the hello to the first sample: emits the host, the kernel, the names of events and the
+ * processes that exist already, and enables the events.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -31,7 +31,7 @@ static int maps_code(const struct perf_event_header *header, void *arg)
 	       mmap->pid == *(uint32_t *)arg;
 }
 
-/* Whether a mapping of a PID waits in the rings. It is asked a few times a second. */
+/* Whether a mapping of a PID waits in the rings. Called only a few times a second. */
 static bool is_mapping(uint32_t pid, void *arg)
 {
 	struct perf_source *self = arg;
@@ -53,7 +53,7 @@ static int put_kernel(struct perf_source *self)
 	return processes_add_kernel(&self->processes, blob, self->start_time);
 }
 
-/* Of all tasks, the kernel's program knows who wakes whom. */
+/* With the BPF program, wakers of all tasks are recorded. */
 static int prepare_program(struct perf_source *self)
 {
 	const struct event_set *events = &self->event_set;
@@ -62,7 +62,7 @@ static int prepare_program(struct perf_source *self)
 	self->off_cpu.program = &self->switch_program;
 	self->off_cpu.has_wakeups = true;
 	for (size_t i = 0; i < events->n_cpus && r == 0; i++)
-		if (event_set_ring(events, RING_WAITS, i)->fd >= 0) /* else it is offline */
+		if (event_set_ring(events, RING_WAITS, i)->fd >= 0) /* else the CPU is offline */
 			r = switch_program_set_output(&self->switch_program, events->cpus[i],
 						      event_set_ring(events, RING_WAITS, i)->fd,
 						      event_set_ring(events, RING_SWITCHES, i)->fd);
@@ -70,8 +70,8 @@ static int prepare_program(struct perf_source *self)
 }
 
 /*
- * Without the program, a tracepoint can tell, of some tasks whom they wake themselves. Where that
- * is not to be had, waits have no wakers.
+ * Without the BPF program, a tracepoint can report wake-ups, without -a only those by the recorded
+ * tasks. If it is unavailable, waits have no wakers.
  */
 static int prepare_records(struct stage *stage, struct perf_source *self)
 {
@@ -120,7 +120,7 @@ static const char *why_not_emitted(int error)
 	}
 }
 
-/* Without it there is only what kallsyms says. */
+/* If these events are unavailable, only kallsyms gives names of kernel code. */
 static int watch_kernel_code(struct stage *stage, struct perf_source *self)
 {
 	int r = event_set_add_kernel_code(&self->event_set);
@@ -156,7 +156,8 @@ static int put_host(struct stage *stage, struct perf_source *self)
 		r = put_kernel(self);
 	if (r < 0 || self->event_set.setup.no_kernel)
 		return r;
-	r = watch_kernel_code(stage, self); /* what comes while we read kallsyms is told twice */
+	r = watch_kernel_code(stage,
+			      self); /* code loaded while kallsyms is read is reported twice */
 	if (r < 0)
 		return r;
 	r = put_kallsyms(stage, self);
@@ -175,8 +176,8 @@ static int scan_process(uint32_t pid, void *arg)
 }
 
 /*
- * The processes that are there already. Their side-band is on by now, so that nothing falls between
- * this look and the first event.
+ * Scans the processes that exist already. Their side-band events are enabled by now, so nothing is
+ * missed between this scan and their first record.
  */
 static int scan(struct perf_source *self)
 {
@@ -192,8 +193,8 @@ static int scan(struct perf_source *self)
 }
 
 /*
- * Events and the names of the kernel are open: what is left are the maps of processes, and to stop
- * a command that has become another user's.
+ * Events are open and kallsyms is read. The capabilities that are kept serve to read the maps of
+ * processes, and to stop a command that now runs as another user.
  */
 static void give_up_capabilities(void)
 {
@@ -202,7 +203,7 @@ static void give_up_capabilities(void)
 	capabilities_keep(kept, sizeof(kept) / sizeof(*kept));
 }
 
-/* A machine that is idle tells nothing of itself but this. */
+/* On an idle machine, counters are all that is emitted. */
 static int start_gauges(struct stage *stage, struct perf_source *self)
 {
 	int r = 0;
@@ -234,7 +235,7 @@ static int put_sampled_events(struct stage *stage, const struct event_setup *set
 	return r;
 }
 
-/* What is not there must not be looked for. */
+/* Puts the filter into the stream: a reader must not look for what it dropped. */
 static int put_filter(struct stage *stage, const struct sampled_event *event)
 {
 	char text[1024];
@@ -263,7 +264,7 @@ static int put_events_of_waits(struct stage *stage, const struct perf_source *se
 			 WIRE_event_unit_NANOSECONDS, "wakeups");
 }
 
-/* One alone is told in `hello`. */
+/* A single event is described in `hello` alone. */
 static int put_events(struct stage *stage, const struct perf_source *self)
 {
 	const struct event_setup *setup = &self->event_set.setup;
@@ -290,8 +291,8 @@ static int prepare_scheduler(struct stage *stage, struct perf_source *self)
 }
 
 /*
- * Samples come last: to look at the processes takes as long as they have mappings, and nobody
- * empties the rings meanwhile. Events of a command alone are on when it is executed.
+ * Enables samples last: scanning takes longer the more mappings processes have, and the rings are
+ * not read meanwhile. Events of a command alone are enabled by its exec.
  */
 static int enable(struct perf_source *self)
 {
@@ -310,7 +311,7 @@ static int enable(struct perf_source *self)
 	if (r < 0)
 		return r;
 	begun_at = clock_now(CLOCK_MONOTONIC);
-	/* What a command was before it is one is not of interest. */
+	/* What the process was before the command's exec is of no interest. */
 	if (self->scheduler)
 		self->scheduler->begun_at = on_exec ? UINT64_MAX : begun_at;
 	return off_cpu_begin(&self->off_cpu, begun_at);

@@ -12,7 +12,7 @@
 #include "common/proc/proc.h"
 #include "perf-source/cpu-time.h"
 
-/* What /proc/PID/stat says of a process, with its children that it has waited for. */
+/* From /proc/PID/stat; children are those that the process has waited for. */
 struct proc_stat {
 	int parent;
 	uint64_t user, kernel, children_user, children_kernel; /* ticks */
@@ -27,7 +27,7 @@ static int read_stat(pid_t pid, struct proc_stat *ret)
 	file = fopen(path, "re");
 	if (!file || !fgets(line, sizeof(line), file))
 		return -ESRCH;
-	/* The name may hold anything, but nothing behind it has a bracket. */
+	/* The name may contain anything, but no later field contains a bracket. */
 	at = strrchr(line, ')');
 	if (!at ||
 	    sscanf(at, ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &ret->parent,
@@ -46,7 +46,7 @@ static uint64_t nanoseconds_of(struct timeval time)
 	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_usec * NANOSECONDS_A_MICROSECOND;
 }
 
-/* glibc's waitid() does not tell what the system call does (wait4(2), NOTES). */
+/* glibc's waitid() lacks the system call's rusage (wait4(2), NOTES). */
 int cpu_time_of_child(pid_t pid, struct cpu_time *ret)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -84,7 +84,7 @@ int cpu_time_of_process(pid_t pid, struct cpu_time *ret, struct cpu_time *ret_ch
 	return 0;
 }
 
-/* The first child ends the search. */
+/* Ends the search at the first child. */
 static int refuse_child(uint32_t pid, void *arg)
 {
 	struct proc_stat stat;

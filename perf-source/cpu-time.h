@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How long processes have run by the kernel's own account, which does not depend on what was
- * sampled of them: what a clock has not sampled is known by it.
+ * CPU time of processes by the kernel's own account, which does not depend on samples: it shows how
+ * much a clock has not sampled.
  */
 #pragma once
 
@@ -14,16 +14,16 @@ struct cpu_time {
 };
 
 /*
- * A child of ours that was not waited for, with all that its descendants have done by the time that
- * they were waited for (getrusage(2), RUSAGE_CHILDREN). 0 or -errno.
+ * Of a child of ours that was not waited for, with its descendants that were waited for
+ * (getrusage(2), RUSAGE_CHILDREN). 0 or -errno.
  */
 int cpu_time_of_child(pid_t pid, struct cpu_time *ret);
 
 /*
- * Any process, in ticks of 10 ms (proc(5)): itself, and its children that it has waited for. 0 or
- * -errno; -ESRCH: it has gone.
+ * Of any process, in ticks of 10 ms (proc(5)): itself, and its children that it has waited for. 0
+ * or -errno; -ESRCH: it has exited.
  */
 int cpu_time_of_process(pid_t pid, struct cpu_time *ret, struct cpu_time *ret_children);
 
-/* Whether it has children now. */
+/* Whether a process has children now. */
 bool cpu_time_has_children(pid_t pid);

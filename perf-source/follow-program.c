@@ -12,18 +12,18 @@ enum {
 	CONTEXT = 6, /* registers */
 	CHILD = 7,
 
-	OURS = -8, /* on the stack: the current PID, another one, both of a task, a value */
+	OURS = -8, /* on the stack: current PID, another task's PID, its TID and PID, a value */
 	OTHER = -16,
 	TASK = -24,
 	VALUE = -32,
 
 	WORD = 8,
 	PID_SHIFT = 32,
-	FORK_CHILD = WORD, /* arguments of sched_process_fork and sched_process_free */
+	FORK_CHILD = WORD, /* offsets of arguments: sched_process_fork, sched_process_free */
 	FREE_TASK = 0,
 };
 
-/* The thread's number and, above it, the process's. */
+/* Reads a task's TID and, above it, PID into TASK; the PID also into CHILD and OTHER. */
 static void put_read_task(struct bpf_code *code, const struct follow_program *program,
 			  int16_t argument)
 {
@@ -44,7 +44,7 @@ static void put_return(struct bpf_code *code)
 	bpf_exit(code);
 }
 
-/* The child is what its parent is, whoever had its number before. */
+/* A child is followed if its parent is; an earlier process with its PID does not count. */
 static void put_fork(struct bpf_code *code, const struct follow_program *program)
 {
 	size_t is_thread, is_followed, fits;
@@ -75,7 +75,7 @@ static void put_fork(struct bpf_code *code, const struct follow_program *program
 	put_return(code);
 }
 
-/* The first thread of a process is the last to go. */
+/* The first thread of a process is freed last. */
 static void put_free(struct bpf_code *code, const struct follow_program *program)
 {
 	size_t is_other;

@@ -9,7 +9,7 @@ void followed_init(struct followed *followed)
 {
 	*followed = (struct followed){ .program = { -1, -1 } };
 	pair_map_init(&followed->pids, FOLLOWED_MAX);
-	follow_program_init(&followed->program); /* without it, we choose ourselves */
+	follow_program_init(&followed->program); /* if it fails, samples are filtered here */
 }
 
 void followed_deinit(struct followed *followed)
@@ -57,12 +57,12 @@ bool followed_has(const struct followed *followed, uint32_t pid)
 
 bool followed_has_sample(const struct followed *followed, uint32_t pid)
 {
-	enum { GONE = UINT32_MAX }; /* the kernel's -1 */
+	enum { GONE = UINT32_MAX }; /* the kernel's -1: no PID any more */
 
 	return pid == GONE ? followed->program.pids_fd >= 0 : followed_has(followed, pid);
 }
 
-/* Whose a record is: its process, or of a fork the parent's; 0: nobody's. */
+/* The process that a record is of, for a fork the parent; 0: none. */
 static uint32_t owner_of(const struct perf_event_header *header)
 {
 	const struct perf_record_mmap2 *mmap = (const void *)header;
@@ -97,7 +97,7 @@ bool followed_concerns(const struct followed *followed, const struct perf_event_
 	return !owner || followed_has(followed, owner) || begins_command(followed, header);
 }
 
-/* A child is what its parent is, whoever had its number before. */
+/* A child is followed if its parent is; an earlier process with its PID does not count. */
 static void take_fork(struct followed *followed, const struct perf_record_task *task, bool concerns)
 {
 	if (task->pid == task->parent_pid)

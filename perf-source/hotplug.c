@@ -36,7 +36,7 @@ static double seconds(const struct perf_source *self, uint64_t time)
 	return (time - self->start_time) / 1e9;
 }
 
-/* At most what it did since we looked last, when it was not there. */
+/* Opens a CPU's events again. It was offline at the last look: at most the time since is lost. */
 static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, uint64_t now)
 {
 	struct hotplug *hotplug = &self->hotplug;

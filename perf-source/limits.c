@@ -11,8 +11,8 @@
 enum {
 	RING_DEFAULT_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
 	RATE_MAX = 20000,		     /* Hz */
-	RINGS_MAX = 256 * 1024 * 1024,	     /* of few CPUs together, which may have more each */
-	RING_SECONDS_PART = 3,		     /* of a second, the least of it that rings hold */
+	RINGS_MAX = 256 * 1024 * 1024,	     /* of all CPUs, if so few that each may have more */
+	RING_SECONDS_PART = 3,		     /* the largest rings hold at least 1/3 second */
 	STACK_OF_SMALL_RINGS = 32768,
 	SAMPLE_OVERHEAD = 400, /* bytes of a sample beside its stack */
 };
@@ -30,8 +30,7 @@ int limits_paranoid(void)
 	return read_setting("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
-/* What one CPU gives at most. How often each tracepoint is met, nobody knows: as often as the rate.
- */
+/* At most, of one CPU. How often tracepoints occur is unknown: assumes as often as the rate. */
 static uint64_t bytes_a_second(const struct perf_source_options *options)
 {
 	uint64_t n_events = options->n_events ? options->n_events : 1;
@@ -40,8 +39,8 @@ static uint64_t bytes_a_second(const struct perf_source_options *options)
 }
 
 /*
- * Only what is there of a stack is copied, so that of most nothing more comes with the larger size;
- * but each sample has room for it in the ring.
+ * The kernel emits only the used part of a stack, so most samples get no larger with a larger size,
+ * but each reserves that much room in the ring.
  */
 void limits_choose_stack_size(struct perf_source_options *options)
 {
@@ -56,8 +55,8 @@ void limits_choose_stack_size(struct perf_source_options *options)
 }
 
 /*
- * Room for a second of samples, as a power of two. At 4,999 Hz with 64 KiB of stack, 32 MiB are a
- * tenth of that, and on a busy machine it can take as long until all stages have had a CPU.
+ * Room for a second of samples, as a power of two. At 4,999 Hz with 64 KiB of stack, 32 MiB hold
+ * only a tenth of that, and on a busy machine it can take as long until all stages get a CPU.
  */
 static size_t default_ring_bytes(const struct perf_source_options *options)
 {
@@ -71,7 +70,7 @@ static size_t default_ring_bytes(const struct perf_source_options *options)
 	return size;
 }
 
-/* The least that is of use: a few samples. */
+/* The smallest ring that is useful: room for four samples. */
 size_t limits_least_ring_bytes(const struct perf_source_options *options)
 {
 	size_t size = sysconf(_SC_PAGESIZE);
@@ -81,7 +80,7 @@ size_t limits_least_ring_bytes(const struct perf_source_options *options)
 	return size;
 }
 
-/* What was asked for, as a power of two; or enough for the rate. */
+/* The size of -m rounded down to a power of two, or enough for the rate. */
 size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options)
 {
 	size_t least = limits_least_ring_bytes(options), size = least;
@@ -97,8 +96,8 @@ size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *
 }
 
 /*
- * The kernel takes 10 to 16 us for a sample with its stack, of the time of the program itself, and
- * slows down no timer: at 50,000 Hz a program takes 20 times as long, at 100,000 it stands.
+ * A sample with its stack takes 10 to 16 us of the program's own time, and the kernel slows down no
+ * timer: at 50,000 Hz a program takes 20 times as long, at 100,000 Hz it stands still.
  */
 void limits_lower_rate(struct stage *stage, struct perf_source_options *options)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perf-source: samples of this machine's programs, with their stacks, as the kernel takes them. */
+/* perf-source: samples this machine's programs, with their stacks, by perf events. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-/* A number with nothing behind it but one of the units "K" and "M", where they are allowed. */
+/* Parses a number, followed by nothing except one of `units`, which are "K" and "M" at most. */
 static bool parse_real(const char *text, double least, double most, const char *units, double *ret)
 {
 	char *end;
@@ -93,13 +93,13 @@ static bool parse_pids(char *text, struct perf_source_options *options)
 			return false;
 		if (GROWING_LIST_MAKE_ROOM(options->pids, options->n_pids) < 0)
 			return false;
-		if (!has_pid(options, pid)) /* each is recorded once */
+		if (!has_pid(options, pid)) /* recorded once, however often it is named */
 			options->pids[options->n_pids++] = pid;
 	}
 	return true;
 }
 
-/* Of an event, behind its name. */
+/* Why an event was not found, to be printed after its name. */
 static const char *why_not_found(const char *event, int error)
 {
 	if (sampled_event_is_uprobe(event))
@@ -137,7 +137,7 @@ static void add_event(struct perf_source_options *options, const char *text,
 	options->events[options->n_events++] = event;
 }
 
-/* A file's name may have commas in it: a uprobe that an option begins with is its only one. */
+/* A file's name may contain commas, so an option that begins with a uprobe has no other event. */
 static void parse_events(struct perf_source_options *options, char *text, struct argp_state *state)
 {
 	char *item;

@@ -54,7 +54,7 @@ int marks_open(struct marks *marks, const char *path)
 	return 0;
 }
 
-/* "+NANOSECONDS", and nothing else. */
+/* Parses "+NANOSECONDS" and nothing else. */
 static bool parse_duration(const char *text, uint64_t *ret)
 {
 	char *end;
@@ -99,7 +99,7 @@ static void queue(struct marks *marks, const struct mark *mark)
 	pthread_mutex_unlock(&marks->lock);
 }
 
-/* Who has sent it, and when. */
+/* Gets the sender and the time of a datagram. */
 static void read_control(struct marks *marks, struct msghdr *message, struct mark *ret)
 {
 	ret->time = clock_now(CLOCK_MONOTONIC);
@@ -121,8 +121,8 @@ static void read_control(struct marks *marks, struct msghdr *message, struct mar
 }
 
 /*
- * There is room for what the kernel tells and nothing else: it tells the time and the sender first,
- * and descriptors that find no room behind them are never ours (unix(7), MSG_CTRUNC).
+ * `control` has room only for the time and the sender, which the kernel puts first: descriptors
+ * that a sender adds do not fit, and are never installed here (unix(7), MSG_CTRUNC).
  */
 static void receive(struct marks *marks)
 {
@@ -151,7 +151,7 @@ static void *run(void *arg)
 	struct pollfd fds[] = { { .fd = marks->fd, .events = POLLIN },
 				{ .fd = marks->thread.stop_fd, .events = POLLIN } };
 
-	/* What came before it was told to stop is read first. */
+	/* Datagrams that arrived before the stop are read first. */
 	while (poll(fds, 2, -1) > 0 && (fds[0].revents & POLLIN || !fds[1].revents))
 		receive(marks);
 	return NULL;

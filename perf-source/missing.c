@@ -8,11 +8,11 @@
 #include "perf-source/perf-source.h"
 
 enum {
-	TOLERANCE_PART = 50, /* of what is expected; less is chance */
+	TOLERANCE_PART = 50, /* of the expected samples; fewer missing are chance */
 	MISSING_MIN = 10,    /* samples */
 };
 
-/* Events of what really ends hang up right before we are told that it has ended. */
+/* Events of a command that exits hang up no earlier than this before the recording stops. */
 #define END_TO_STOP_NS (100 * NANOSECONDS_A_MILLISECOND)
 
 static void add(struct cpu_time *sum, struct cpu_time time)
@@ -22,8 +22,8 @@ static void add(struct cpu_time *sum, struct cpu_time time)
 }
 
 /*
- * Of all that are attached to, and still there; with their children, unless some of those had begun
- * before, and what they did then would be counted when they end.
+ * Of the processes of -p that still exist; with their children, unless some existed at the
+ * beginning: their CPU time before it would be counted when they exit.
  */
 static struct cpu_time of_processes(const struct perf_source *self)
 {
@@ -84,7 +84,7 @@ void missing_take_throttle(struct perf_source *self, struct stage *stage, uint32
 	*since = 0;
 }
 
-/* Since the recording began; both parts 0: it is not known. */
+/* CPU time since the recording began; both parts 0: unknown. */
 static struct cpu_time spent(const struct perf_source *self)
 {
 	struct cpu_time time = { 0 }, begun = self->missing.begun;
@@ -95,11 +95,11 @@ static struct cpu_time spent(const struct perf_source *self)
 	}
 	time = of_processes(self);
 	if (time.user_ns < begun.user_ns || time.kernel_ns < begun.kernel_ns)
-		return (struct cpu_time){ 0 }; /* some have gone */
+		return (struct cpu_time){ 0 }; /* some have exited */
 	return (struct cpu_time){ time.user_ns - begun.user_ns, time.kernel_ns - begun.kernel_ns };
 }
 
-/* Since when the command has been hidden from us; 0: it was not. */
+/* When the kernel removed the command's events, while it ran; 0: it did not. */
 static uint64_t hidden_since(const struct perf_source *self)
 {
 	uint64_t hung_up_at = self->missing.hung_up_at;
@@ -141,7 +141,7 @@ static void emit(struct perf_source *self, struct stage *stage, uint64_t n, uint
 			n, expected);
 }
 
-/* What is known of one cause, of as many as are missing; the rest has others. */
+/* Counts up to `n` of the missing samples with a known cause; returns how many are left. */
 static uint64_t drop_known(struct stage *stage, const char *reason, uint64_t n, uint64_t missing)
 {
 	n = n < missing ? n : missing;

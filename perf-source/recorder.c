@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* While it records: perf's records in, ours out, until it is time to stop. */
+/* The main loop: takes perf's records and emits ours, until it is time to stop. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,10 +13,10 @@
 #include "perf-source/silent-threads.h"
 
 enum {
-	RELEASE_SHARE = 4, /* of a ring is handed out before the kernel gets room again */
+	RELEASE_SHARE = 4, /* a 4th of a ring is read before its space is released */
 };
 
-#define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* no faster than this, however much is lost */
+#define READ_ALL_AGAIN_NS NANOSECONDS_A_SECOND /* at least, however much is lost */
 #define CHECK_IMAGES_NS (NANOSECONDS_A_SECOND / 4)
 
 /* PERF_SAMPLE_RAW: an event of our BPF program. */
@@ -30,7 +30,7 @@ static int take_raw(struct perf_source *self, const struct merge_record *record)
 	return self->off_cpu.backend->take_switch(&self->off_cpu, record->header, record->time);
 }
 
-/* They are of two moments. */
+/* Drops registers and stack of a sample taken while registers were written: two moments mix. */
 static void lose_registers(struct stage *stage, struct perf_record_sample *sample)
 {
 	++*counters_get(&stage->counters, "samples", "registers-being-written");
@@ -85,11 +85,11 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 			scheduler_take_lost(self->scheduler);
 		*counters_get(&stage->counters, "events", "switches-lost") += lost->n;
 		return self->off_cpu.backend->take_lost(&self->off_cpu, record->time);
-	case RING_WAITS: /* waits are told without a stack, wakeups are not */
+	case RING_WAITS: /* those waits have no stack, those wake-ups are missing */
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
 	default:
-		/* Also mappings and execs; and threads may have begun and ended. */
+		/* Mappings and execs may be lost, and threads may have begun and ended. */
 		self->must_read_again = true;
 		off_cpu_lose_threads(&self->off_cpu, record->time);
 		*counters_get(&stage->counters, "events", "side-band-lost") += lost->n;
@@ -97,7 +97,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 	return stage_put(stage, WIRE_RECORD_lost, &out);
 }
 
-/* What the record of a task means for its waits, before it means another process. */
+/* Updates waits by a task's record, before processes.h makes another incarnation of it. */
 static int take_task(struct perf_source *self, const struct merge_record *record)
 {
 	int r = self->scheduler ? scheduler_take_task(self->scheduler, record->header, record->time)
@@ -169,7 +169,7 @@ static int hand_over(struct stage *stage, struct perf_source *self)
 	return r;
 }
 
-/* What does not come from the kernel's rings, in the order of time with what does. */
+/* Emits counters and marks, which do not come from rings, in time order with what does. */
 static int emit_others(struct stage *stage, struct perf_source *self, uint64_t until)
 {
 	int r = 0;
@@ -181,7 +181,7 @@ static int emit_others(struct stage *stage, struct perf_source *self, uint64_t u
 	return r;
 }
 
-/* Looks at all rings; returns up to when there is everything. */
+/* Looks at all rings; returns the time up to which they are complete. */
 static uint64_t look(struct perf_source *self)
 {
 	uint64_t until = merge_look(&self->merge), lost_until;
@@ -191,7 +191,7 @@ static uint64_t look(struct perf_source *self)
 	return until;
 }
 
-/* A record of side-band was taken: what comes behind it may be missing. */
+/* To be called for each side-band record taken: records after it may be missing. */
 static void note_taken(struct perf_source *self, const struct merge_record *record)
 {
 	uint64_t lost_until;
@@ -201,12 +201,11 @@ static void note_taken(struct perf_source *self, const struct merge_record *reco
 		processes_lose(&self->processes, lost_until);
 }
 
-/* Everything up to a time, in order. */
+/* Takes all records up to a time, in order. */
 static int drain(struct stage *stage, struct perf_source *self, uint64_t until)
 {
 	struct merge_record record;
-	/* In large pieces: a writer and a reader of one pipe at the same time wait for each other.
-	 */
+	/* In large pieces: a concurrent writer and reader of one pipe block each other. */
 	size_t release_bytes = self->event_set.ring_bytes / RELEASE_SHARE, unreleased = 0;
 	int r = 0;
 
@@ -247,13 +246,13 @@ static int read_again_if_lost(struct perf_source *self)
 		return 0;
 	self->must_read_again = false;
 	r = processes_read_all_again(&self->processes, self->merge.last_time);
-	/* Where there are many processes, it is not to take up much of the time. */
+	/* With many processes, reading must not take a large share of the time. */
 	self->read_again_at = now + READ_ALL_AGAIN_NS +
 			      (clock_now(CLOCK_MONOTONIC) - now) * PROCESSES_RESTORE_SHARE;
 	return r;
 }
 
-/* Whether files were written to since they were mapped. */
+/* Checks whether files were written to since they were mapped. */
 static int check_images(struct perf_source *self)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -266,10 +265,10 @@ static int check_images(struct perf_source *self)
 	return r < 0 ? r : processes_follow_images(&self->processes, self->merge.last_time);
 }
 
-/* Whoever waits for a recording of processes is to know why it is over. */
+/* Warns the user why a recording of processes is over. */
 static void emit_end(struct stage *stage, const struct perf_source_options *options)
 {
-	if (options->command) /* it was to last as long as that */
+	if (options->command) /* the recording lasts as long as its command */
 		return;
 	if (options->n_pids == 1)
 		stage_warn(stage, "process %d has ended", (int)options->pids[0]);
@@ -313,7 +312,7 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 	return r;
 }
 
-/* Takes what the rings still hold. */
+/* Takes what the rings still hold, and emits sums and counts. */
 static int finish(struct stage *stage, struct perf_source *self)
 {
 	uint64_t stopped_at;
@@ -349,14 +348,14 @@ static int finish(struct stage *stage, struct perf_source *self)
 }
 
 /*
- * Nobody reads any more, or there is no memory. What is recorded has no part in that: nothing is
- * taken of it any more, and it goes on to its end.
+ * The output is closed, or memory ran out. Stops recording, but lets the command, which is not at
+ * fault, run to its end.
  */
 static int give_up(struct stage *stage, struct perf_source *self, int error)
 {
 	switch_program_stop(&self->switch_program);
 	event_set_disable(&self->event_set);
-	if (error != -ECANCELED) /* else the end of the stream is told */
+	if (error != -ECANCELED) /* after -ECANCELED the stream still gets its end */
 		source_output_close();
 	command_end(&self->command, stage);
 	return error;
@@ -377,7 +376,7 @@ int perf_source_run(struct stage *stage, void *data)
 				   has_command ? 1 : self->options.n_pids, self->images.server_fd);
 	if (r == 0)
 		r = record(stage, self, &polled);
-	if (has_command) /* its events are the only ones that its rings begin with */
+	if (has_command) /* the rings begin with its events alone */
 		self->missing.hung_up_at = polled.hung_up_at;
 	if (r == 0)
 		r = finish(stage, self);
@@ -402,7 +401,7 @@ void perf_source_deinit(void *data)
 {
 	struct perf_source *self = data;
 
-	command_reap(&self->command); /* it was never started */
+	command_reap(&self->command); /* if it was never started */
 	gauges_deinit(&self->gauges);
 	marks_deinit(&self->marks);
 	scheduler_free(self->scheduler);

@@ -7,10 +7,10 @@
 #include "perf-source/ring-poll.h"
 
 enum {
-	WAIT_MS = 250,	      /* at most: quiet CPUs never reach their rings' mark */
-	NEWS_WAIT_MS = 20,    /* for more of it, and until it is old enough (merge.h) */
-	NO_NEWS_WAIT_MS = 50, /* the same once something else has happened in vain */
-	FILLED_PART = 4,      /* a ring of side-band that is full by a 4th does not wait */
+	WAIT_MS = 250,	      /* at most: rings of quiet CPUs never reach their watermark */
+	NEWS_WAIT_MS = 20,    /* for more news, and until it is old enough (merge.h) */
+	NO_NEWS_WAIT_MS = 50, /* the same after a wake-up without news */
+	FILLED_PART = 4,      /* a side-band ring that is a 4th full is read at once */
 };
 
 int ring_poll_init(struct ring_poll *polled, const int *process_fds, size_t n_processes,
@@ -47,7 +47,7 @@ static bool has_news(struct ring_poll *polled)
 	for (size_t i = 0; i < polled->n_sideband; i++) {
 		const struct ring *ring = &polled->event_set->rings[i];
 
-		if (ring->fd < 0) /* of a CPU that is offline */
+		if (ring->fd < 0) /* its CPU is offline */
 			continue;
 		if (merge_look_ahead(polled->merge, i, &polled->seen[i], polled->is_news,
 				     polled->arg))
@@ -66,7 +66,7 @@ static bool is_readable(const struct ring_poll *polled, size_t first, size_t end
 	return false;
 }
 
-/* Whether all that we waited for is something that will not get old. */
+/* Whether to go on waiting: at most side-band rings are readable, and they hold no news. */
 static bool may_wait(struct ring_poll *polled, int news_wait_ms)
 {
 	bool has_sideband = is_readable(polled, 0, polled->n_sideband);
@@ -85,7 +85,7 @@ static void note_hang_up(struct ring_poll *polled)
 			polled->hung_up_at = clock_now(CLOCK_MONOTONIC);
 }
 
-/* A task's event hangs up for good when it ends, and a pidfd is readable then. */
+/* Stops polling what has ended: a task's event hangs up for good, and a pidfd is readable. */
 static void leave_ended(struct ring_poll *polled)
 {
 	note_hang_up(polled);

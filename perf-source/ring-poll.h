@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * When to look at the rings again. Each time that we hand something over, all later stages wake up
- * with cold caches: so it is done seldom, unless there is news of processes or files, some of which
- * do not live long. To look for news is cheap, as no other stage wakes up.
+ * Decides when to look at the rings again. Output wakes all later stages, with cold caches, so it
+ * is made seldom, unless there is news of processes or files, some of which are short-lived.
+ * Looking for news is cheap, as no other stage wakes up.
  */
 #pragma once
 
@@ -15,13 +15,13 @@ struct ring_poll {
 	/* Borrowed; filled in before ring_poll_init(). */
 	const struct event_set *event_set;
 	struct merge *merge;
-	int (*is_news)(const struct perf_event_header *header, void *arg); /* a record */
+	int (*is_news)(const struct perf_event_header *header, void *arg); /* of a record */
 	void *arg;
 
 	struct pollfd *fds; /* rings, the recorded processes, the image server */
-	uint64_t *seen;	    /* of the rings of side-band: how far this wait has looked for news */
+	uint64_t *seen;	    /* by side-band ring: up to where this wait has looked for news */
 	size_t n_sideband, n_rings, n_processes, n;
-	uint64_t hung_up_at; /* when the first ring of side-band did; 0: not yet */
+	uint64_t hung_up_at; /* when the first side-band ring did; 0: not yet */
 };
 
 /* `process_fds` are pidfds. 0 or -ENOMEM. */
@@ -29,8 +29,5 @@ int ring_poll_init(struct ring_poll *polled, const int *process_fds, size_t n_pr
 		   int server_fd);
 void ring_poll_deinit(struct ring_poll *polled);
 
-/*
- * Waits until the rings are worth a look; returns whether a process to be recorded is left (without
- * such, always).
- */
+/* Waits until the rings are worth a look. True: a process is left, or none was given. */
 bool ring_poll_wait(struct ring_poll *polled);

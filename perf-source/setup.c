@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Before the first record: the server, the command, the events; and why not, in one line. */
+/* Opens the image server, the command and the events; reports a failure in one line. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -22,18 +22,18 @@
 #include "perf-source/perf/tracepoint.h"
 
 enum {
-	RING_MILLISECONDS_MIN = 30, /* records wait for others for 10 ms (merge.h) */
+	RING_MILLISECONDS_MIN = 30, /* records stay in the rings for 10 ms (merge.h) */
 	/*
-	 * A new file is to be opened soon, so a program that is executed wakes us by what it maps
-	 * (some 100 bytes each). Each time is an interrupt, which in a virtual machine costs 10 µs:
-	 * threads that begin and end one by one must not each cost two (128 bytes).
+	 * A new file must be opened soon, so the mappings of an executed program (some 100 bytes
+	 * each) wake us. Each wake-up is an interrupt, which costs 10 µs in a virtual machine:
+	 * threads that begin and end one by one (128 bytes) must not cost two each.
 	 */
 	SIDEBAND_WAKEUP = 512,
 	CLOCK_TRIES = 16,
 	CLOCK_GAP_NS = 2000,
 };
 
-/* The event that was opened last. */
+/* The name of the event that was opened last. */
 static const char *opening_name(const struct perf_source *self)
 {
 	return self->event_set.setup.events[self->event_set.opening].name;
@@ -90,7 +90,7 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 	return -ECANCELED;
 }
 
-/* What can be tried again with smaller rings is not told yet. */
+/* Reports an error, except -ENOBUFS: the caller tries again with smaller rings. */
 static int report(struct stage *stage, const struct perf_source *self, pid_t pid, int error)
 {
 	return error == -ENOBUFS ? error : fail_to_open(stage, self, pid, error);
@@ -109,8 +109,8 @@ static int list_thread(uint32_t tid, void *arg)
 }
 
 /*
- * All threads are listed before the first is opened: one that starts after that is inherited from
- * its creator, and would be recorded twice if it were met here.
+ * Lists all threads before it opens the first: a thread that starts after that inherits its
+ * creator's events, and would be recorded twice if it were listed, too.
  */
 static int open_threads(struct perf_source *self, pid_t pid)
 {
@@ -119,7 +119,7 @@ static int open_threads(struct perf_source *self, pid_t pid)
 
 	for (size_t i = 0; i < list.n && r >= 0; i++) {
 		r = event_set_add(&self->event_set, list.tids[i]);
-		if (r == -ESRCH) /* it has just ended */
+		if (r == -ESRCH) /* it has just exited */
 			r = 0;
 	}
 	free(list.tids);
@@ -142,7 +142,7 @@ static int open_process(struct perf_source *self, size_t i)
 	return r < 0 ? r : 0;
 }
 
-/* Of several, those that have ended meanwhile are left out, if any is there still. */
+/* Removes processes that have exited from the list, if at least one is left. */
 static void skip_ended(struct stage *stage, struct perf_source_options *options)
 {
 	size_t n = 0, n_all = options->n_pids;
@@ -188,7 +188,7 @@ static int open_events(struct stage *stage, struct perf_source *self)
 	return r < 0 ? report(stage, self, pid, r) : 0;
 }
 
-/* What the kernel did not give, each in one line. */
+/* Warns of each part that the kernel did not grant, in one line. */
 static void warn_of_less(struct stage *stage, const struct perf_source *self, size_t ring_bytes)
 {
 	const struct event_setup *setup = &self->event_set.setup;
@@ -216,10 +216,7 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 			   ring_ms);
 }
 
-/*
- * Opens all events, with rings half as large each time that they are too much locked memory: all
- * CPUs get the same.
- */
+/* Opens all events; halves the rings of all CPUs while they exceed the limit of locked memory. */
 static int open_recording(struct stage *stage, struct perf_source *self, size_t bytes)
 {
 	struct event_set *event_set = &self->event_set;
@@ -243,7 +240,7 @@ static int open_recording(struct stage *stage, struct perf_source *self, size_t 
 	}
 }
 
-/* Waits are compared with time on the CPU: beside them, cycles are of no use. */
+/* Waits are compared with time on the CPU, for which cycles are of no use. */
 static void choose_events(const struct perf_source_options *options, struct event_setup *setup)
 {
 	if (options->n_events) {
@@ -257,7 +254,7 @@ static void choose_events(const struct perf_source_options *options, struct even
 	setup->events[0].filter = options->default_filter;
 }
 
-/* Of a counter, a program says what is wanted: what the filter does, of those that are followed. */
+/* Whether a counter needs a BPF program: for its filter, or to drop processes not followed. */
 static bool has_program(const struct perf_source *self, const struct sampled_event *event)
 {
 	return !sampled_event_is_tracepoint(event) &&
@@ -265,8 +262,8 @@ static bool has_program(const struct perf_source *self, const struct sampled_eve
 }
 
 /*
- * Whether events can be those of CPUs though not all processes are wanted (followed.h). Of a
- * tracepoint each time is a sample, and has no period to begin anew; waits are paired by task.
+ * Whether events can be CPU-wide though not all processes are wanted (followed.h). Tracepoints do
+ * not need it, as they have no period that begins anew; waits are paired by task.
  */
 static bool can_follow(const struct perf_source *self)
 {
@@ -296,7 +293,7 @@ static int prepare_following(struct perf_source *self)
 	return self->options.n_pids ? 0 : followed_add_command(&self->followed, self->command.pid);
 }
 
-/* Counters' filters are programs, as many as there are. */
+/* Loads a BPF program for each counter that needs one. */
 static int load_filters(struct stage *stage, struct perf_source *self)
 {
 	struct event_setup *setup = &self->event_set.setup;
@@ -323,9 +320,9 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 }
 
 /*
- * Of all tasks, switches are paired in the kernel where it can: Linux 6.0 or later, as before, a
- * process without CAP_BPF may not even look at its maps. Otherwise a tracepoint tells whom a thread
- * wakes, by numbers of the first PID namespace: in another one they would be those of others.
+ * With -a, a BPF program pairs switches where possible: from Linux 6.0 on, as earlier kernels let
+ * no process without CAP_BPF read even its own maps. Otherwise a tracepoint reports wake-ups, by
+ * PIDs of the initial PID namespace, which name other threads in another namespace.
  */
 static void prepare_waits(struct perf_source *self)
 {
@@ -376,8 +373,8 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 }
 
 /*
- * How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. Files are compared with samples by it, so
- * that nothing must come between the two looks.
+ * How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. Times of files are compared with samples by
+ * it, so the least delayed of several pairs of readings counts.
  */
 static uint64_t unix_time_ahead(void)
 {
@@ -428,7 +425,7 @@ static int open_marks(struct stage *stage, struct perf_source *self)
 	return -ECANCELED;
 }
 
-/* A command is told where its marks go. */
+/* Passes the path for marks to the command in $STACKPIPE_MARKS. */
 static int prepare_command(const struct stage *stage, struct perf_source *self)
 {
 	static char marks[sizeof("STACKPIPE_MARKS=") + PATH_MAX];
@@ -469,7 +466,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 		r = prepare_command(stage, self);
 	if (r < 0)
 		return r;
-	priority_raise(); /* ours and the server's, not the command's */
+	priority_raise(); /* ours and the image server's, not the command's */
 	limits_lower_rate(stage, &self->options);
 	limits_choose_stack_size(&self->options);
 	r = image_server_start(&self->server);
@@ -479,7 +476,7 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 	r = define_events(stage, &self->options);
 	if (r < 0)
 		return r;
-	descriptor_limit_raise(); /* each ring and event is one; not for the command */
+	descriptor_limit_raise(); /* each ring and event takes one; not for the command */
 	r = start_recording(stage, self);
 	if (r < 0)
 		return r;

@@ -18,10 +18,10 @@ struct silent_threads {
 	struct {
 		char name[CALL_SIZE];
 		size_t n;
-	} calls[CALLS_MAX]; /* more of them are not told */
+	} calls[CALLS_MAX]; /* further ones are not named */
 };
 
-/* The system call that a thread is in (proc(5), syscall); empty: that may not be read, or none. */
+/* The system call that a thread is in (proc(5), syscall); empty: none, or it is not readable. */
 static void read_call(uint32_t pid, uint32_t tid, char ret[static CALL_SIZE])
 {
 	char path[64];
@@ -70,7 +70,7 @@ static int find(uint32_t tid, void *arg)
 	return 0;
 }
 
-/* ", 2 in futex, 1 in read" */
+/* For example ", 2 in futex, 1 in read". */
 static const char *calls_text(const struct silent_threads *silent, char ret[static CALLS_TEXT_SIZE])
 {
 	size_t size = 0;
@@ -90,7 +90,7 @@ void silent_threads_find(struct stage *stage, struct off_cpu *off_cpu, const pid
 
 	for (size_t i = 0; i < n_pids; i++) {
 		silent.pid = pids[i];
-		proc_each_thread(silent.pid, find, &silent); /* else it has ended */
+		proc_each_thread(silent.pid, find, &silent); /* fails if it has exited */
 	}
 	if (silent.n_away)
 		stage_warn(stage,

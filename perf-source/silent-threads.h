@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Threads of processes that are recorded (-p) and that have not been switched since the recording
- * began: of these the kernel tells nothing. Who asks what a process waits for that hangs means
- * them.
+ * Threads of recorded processes (-p) that were not switched since the recording began: the kernel
+ * reports nothing of these, but they are what a user wants to see of a process that hangs.
  */
 #pragma once
 
@@ -11,8 +10,8 @@
 #include "perf-source/off-cpu/off-cpu.h"
 
 /*
- * At the end, before off_cpu_finish(): each is known to it from now on, as one that has run or was
- * away all the time. Says in what system calls those are that were away.
+ * To be called before off_cpu_finish(): adds each such thread as one that was running or away all
+ * the time, and warns in which system calls those are that were away.
  */
 void silent_threads_find(struct stage *stage, struct off_cpu *off_cpu, const pid_t *pids,
 			 size_t n_pids);

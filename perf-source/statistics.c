@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a recording has lost, refused and counted. */
+/* Counts at the end what a recording has lost and refused. */
 #include "perf-source/perf-source.h"
 
 static void add(struct stage *stage, const char *group, const char *name, uint64_t n)
@@ -13,7 +13,7 @@ static void add_some(struct stage *stage, const char *group, const char *name, u
 		add(stage, group, name, n);
 }
 
-/* The kernel knows what was lost at the very end, too, which no record tells. */
+/* The kernel's own counts include losses at the very end, which no record reports. */
 static void count_lost(struct stage *stage, struct perf_source *self)
 {
 	const struct event_set *events = &self->event_set;

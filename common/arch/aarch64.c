@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * AArch64. perf's order is X0…X29 LR SP PC (asm/perf_regs.h), and so is DWARF's ("DWARF for the Arm
- * 64-bit Architecture", 4.1).
+ * AArch64. perf's register order is X0…X29 LR SP PC (asm/perf_regs.h), like DWARF's ("DWARF for the
+ * Arm 64-bit Architecture", 4.1).
  */
 #include <elf.h>
 
@@ -30,10 +30,9 @@ const struct arch arch_aarch64 = {
 	.pc = PC,
 	.return_address = X30,
 	.names = names,
-	/* Pointer authentication takes bits 48 to 54, and tags those from 56 on. */
+	/* Pointer authentication uses bits 48 to 54, tags use bits from 56 on. */
 	.code_mask = (1ULL << 48) - 1,
-	/* siginfo takes 128 bytes, and uc_mcontext is at 176 in struct ucontext: fault_address,
-	 * X0…X30 SP PC */
+	/* 128 bytes of siginfo; uc_mcontext at 176 of ucontext: fault_address X0…X30 SP PC */
 	.interrupted_at = { 312, 320, 328, 336, 344, 352, 360, 368, 376, 384, 392,
 			    400, 408, 416, 424, 432, 440, 448, 456, 464, 472, 480,
 			    488, 496, 504, 512, 520, 528, 536, 544, 552, 560, 568 },

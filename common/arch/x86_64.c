@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * x86-64. perf's order is AX BX CX DX SI DI BP SP IP FLAGS CS SS DS ES FS GS R8…R15
+ * x86-64. perf's register order is AX BX CX DX SI DI BP SP IP FLAGS CS SS DS ES FS GS R8…R15
  * (asm/perf_regs.h); DWARF's is RAX RDX RCX RBX RSI RDI RBP RSP R8…R15 RA (psABI, figure 3.36).
  */
 #include <elf.h>
@@ -30,8 +30,7 @@ const struct arch arch_x86_64 = {
 	.code_mask = UINT64_MAX,
 	.call_pushes = 8,
 	.frame_record_size = 16,
-	/* struct ucontext is at the stack pointer, and uc_mcontext at 40 in it: R8… DI SI BP BX DX
-	 * AX CX SP IP */
+	/* struct ucontext at SP, uc_mcontext at 40 in it: R8… DI SI BP BX DX AX CX SP IP */
 	.interrupted_at = { 144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96,
 			    168 },
 };

@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 /*
- * The first index from `from` on, below `end`, for which `is_before` does not hold; `end`: there is
- * none. `is_before` is an expression of `i`, and holds for some first ones and for no further one.
+ * Returns the first index in [from, end) for which `is_before` is false, or `end`. `is_before` is
+ * an expression of `i` that is true for the first indices and false for all later ones.
  */
 #define BINARY_SEARCH(i, from, end, is_before)                                                     \
 	({                                                                                         \

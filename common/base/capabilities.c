@@ -25,7 +25,7 @@ bool capabilities_keep(const int *kept, size_t n)
 	for (int i = 0; i <= CAP_LAST_CAP; i++)
 		if (has[i])
 			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, i);
-	/* Who may not change the bounding set has no capability that it would bound. */
+	/* Without privileges the bounding set cannot change, and has nothing to bound. */
 	if (capng_apply(CAPNG_SELECT_ALL) < 0 && capng_apply(CAPNG_SELECT_CAPS) < 0)
 		return false;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||

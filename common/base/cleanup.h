@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ownership by attribute: a local owner is freed where its scope ends. */
+/* Ownership by attribute: what a local variable owns is freed at the end of its scope. */
 #pragma once
 
 #include <dirent.h>
@@ -36,7 +36,7 @@ static inline void cleanup_dir(DIR **dir)
 		closedir(*dir);
 }
 
-/* Takes a descriptor out of an owner's hands. */
+/* Moves a descriptor out of its owner, which becomes -1. */
 static inline int take_fd(int *fd)
 {
 	int taken = *fd;
@@ -45,7 +45,7 @@ static inline int take_fd(int *fd)
 	return taken;
 }
 
-/* Takes a pointer out of an owner's hands. */
+/* Moves a pointer out of its owner, which becomes NULL. */
 #define take_pointer(owner)                                                                        \
 	({                                                                                         \
 		__typeof__(owner) taken_ = (owner);                                                \

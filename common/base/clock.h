@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Clocks, in nanoseconds. */
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +14,6 @@ static inline uint64_t clock_nanoseconds(struct timespec time)
 	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
 }
 
-/* Nanoseconds of CLOCK_MONOTONIC, or of another clock. */
 static inline uint64_t clock_now(clockid_t id)
 {
 	struct timespec time;

@@ -3,5 +3,5 @@
 
 #include <stddef.h>
 
-/* The structure whose member `pointer` points to, wherever that member lies in it. */
+/* The structure that contains `*pointer` as its member. */
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))

@@ -10,7 +10,7 @@
 enum { KEY_MAX = 64 + 4096 + 2 };
 
 struct counter_entry {
-	struct counter counter; /* first: what `list` points to */
+	struct counter counter; /* first member: `list` points to it */
 	UT_hash_handle hh;
 	char key[]; /* "group\nname" */
 };

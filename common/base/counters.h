@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Named counts in groups: what was dropped and why, how stacks ended, what was refused. A count
- * that is asked for stays where it is, so that hot paths keep its address.
+ * Named counters in groups: dropped samples by reason, stacks by end reason, things refused. A
+ * counter never moves, so hot paths may keep its address.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COUNTERS_MAX = 4096 }; /* the last one, "refused: further-counts", takes all further names */
+enum { COUNTERS_MAX = 4096 }; /* the last, "refused: further-counts", takes all further names */
 
 struct counter {
 	const char *group; /* a literal */
@@ -17,7 +17,7 @@ struct counter {
 };
 
 struct counters {
-	struct counter **list; /* in the order of their first use */
+	struct counter **list; /* in order of first use */
 	size_t n;
 	struct counter_entry *by_name;
 	struct counter without_memory;
@@ -25,5 +25,5 @@ struct counters {
 
 void counters_deinit(struct counters *counters);
 
-/* The count of that name, 0 at first; never NULL. */
+/* Returns the counter of that name, 0 at first; without memory an unlisted one, never NULL. */
 uint64_t *counters_get(struct counters *counters, const char *group, const char *name);

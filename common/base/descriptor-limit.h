@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-/* Allows this process as many descriptors as it may allow itself; how many that is now. */
+/* Raises this process's limit of open descriptors to its hard limit and returns it; 0: unknown. */
 static inline rlim_t descriptor_limit_raise(void)
 {
 	struct rlimit limit;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Lists on the heap that grow. All of these give 0, or -ENOMEM and nothing has changed; `list` is
- * the pointer to the items, NULL at first.
- */
+/* Growing lists on the heap; `list` is NULL at first. Results are 0, or -ENOMEM and no change. */
 #pragma once
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes it a list of so many items, at least one. */
+/* Reallocates the list for `n` items, at least one. */
 #define GROWING_LIST_RESIZE(list, n)                                                               \
 	({                                                                                         \
 		void *resized_ = reallocarray(list, n, sizeof(*(list)));                           \
@@ -20,14 +17,14 @@
 	})
 
 /*
- * Makes room for an item behind the `n` that are there. The list is allocated as powers of two, so
- * that `n` says whether it is full: of a list that only grows, or is emptied altogether. One that
- * is drained would be made anew at each of them; it keeps its room by GROWING_LIST_RESERVE().
+ * Makes room for one more item. Sizes are powers of two, so `n` alone shows whether a list is full,
+ * provided that it only grows or is emptied at once. A list that is drained item by item would be
+ * reallocated at each power of two: it uses GROWING_LIST_RESERVE().
  */
 #define GROWING_LIST_MAKE_ROOM(list, n)                                                            \
 	((n) & ((n)-1) ? 0 : GROWING_LIST_RESIZE(list, (n) ? 2 * (n) : 1))
 
-/* Puts an item, an expression, behind the `n` that are there, and counts it. */
+/* Appends an item, an expression, and increments `n`. */
 #define GROWING_LIST_ADD(list, n, ...)                                                             \
 	({                                                                                         \
 		int added_ = GROWING_LIST_MAKE_ROOM(list, n);                                      \
@@ -46,7 +43,7 @@ static inline size_t growing_list_doubled(size_t n_allocated, size_t n_at_first,
 	return doubled;
 }
 
-/* Makes room for `n` items in all, where they come by many or the first ones are small. */
+/* Makes room for `n` items in total, for lists of small items or that grow by many at a time. */
 #define GROWING_LIST_RESERVE(list, n_allocated, n_at_first, n)                                     \
 	({                                                                                         \
 		size_t doubled_ = growing_list_doubled(n_allocated, n_at_first, n);                \
@@ -58,7 +55,7 @@ static inline size_t growing_list_doubled(size_t n_allocated, size_t n_at_first,
 		reserved_;                                                                         \
 	})
 
-/* Makes a list of `n` items one of `n_larger`; the new ones are zero. */
+/* Extends a list of `n` items to `n_larger`; the new ones are zero. */
 #define GROWING_LIST_EXTEND(list, n, n_larger)                                                     \
 	({                                                                                         \
 		size_t larger_ = (n_larger);                                                       \
@@ -71,5 +68,5 @@ static inline size_t growing_list_doubled(size_t n_allocated, size_t n_at_first,
 		extended_;                                                                         \
 	})
 
-/* Gives back what is behind `n` items; that can fail, and does no harm then. */
+/* Frees the memory behind `n` items, but for one. Failure is harmless. */
 #define GROWING_LIST_TRIM(list, n) ((void)GROWING_LIST_RESIZE(list, (n) + 1))

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * uthash, which ends the program where there is no memory unless it is told not to. An item that
- * could not be added is in no table: ask HASH_HAS() behind each HASH_ADD().
- */
+/* uthash that does not exit without memory: HASH_HAS() shows whether HASH_ADD() has succeeded. */
 #pragma once
 
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* Whether `item` has just been added by its handle `hh`. */
+/* Whether the HASH_ADD() of `item` by its handle `hh` has succeeded. */
 #define HASH_HAS(hh, item) ((item)->hh.tbl != NULL)

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hashes of words and of bytes, and what tables do with them. They are the same everywhere and at
- * all times, as some of them are written: what outside data can choose needs a limit on probes, or
- * a seed (stack-memo.h).
+ * Hashes of words and bytes, and open addressing. Hashes are the same everywhere and always, as
+ * some are stored: keys from outside data need a limit of probes, or a seed (stack-memo.h).
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define HASH_FACTOR 0x9e3779b97f4a7c15ULL /* odd, 2^64 by the golden ratio */
+#define HASH_FACTOR 0x9e3779b97f4a7c15ULL /* odd: 2^64 divided by the golden ratio */
 
-/* A hash and a further word: the upper bits depend on all of both, the lower ones on few. */
+/* Adds a word to a hash. Upper bits depend on all bits of both, lower bits on few. */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
 	return (hash ^ word) * HASH_FACTOR;
 }
 
-/* Which of `n` places a word has in a cache; `n` is a power of two, at most 1 << 24. */
+/* The index of a word in a cache of `n` entries; `n` is a power of two, at most 1 << 24. */
 static inline size_t hash_place(uint64_t word, size_t n)
 {
 	return hash_word(0, word) >> 40 & (n - 1);
 }
 
-/* FNV-1a (RFC 9923), 64 bits, which begins with HASH_BYTES. */
+/* FNV-1a (RFC 9923) with 64 bits; HASH_BYTES is its initial value. */
 #define HASH_BYTES 0xcbf29ce484222325ULL
 
 static inline uint64_t hash_byte(uint64_t hash, unsigned char byte)
@@ -38,16 +37,15 @@ static inline uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t size)
 	return hash;
 }
 
-/* The same of one text of several, whose end counts. */
+/* Adds one of several texts with an end mark, so that "ab" + "c" differs from "a" + "bc". */
 static inline uint64_t hash_part(uint64_t hash, const char *bytes, size_t size)
 {
 	return hash_byte(hash_bytes(hash, bytes, size), 0xff);
 }
 
 /*
- * Open addressing: the first slot, from where `hash` belongs, for which `is_end` holds, an
- * expression of `slot` that says that it is free or what is looked for. Of `n_slots`, a power of
- * two, at least one is free.
+ * Open addressing: returns the first slot from `hash` on for which `is_end` holds, an expression of
+ * `slot` for "free or found". `n_slots` is a power of two; at least one slot is free.
  */
 #define HASH_PROBE(slots, n_slots, hash, slot, is_end)                                             \
 	({                                                                                         \
@@ -60,9 +58,9 @@ static inline uint64_t hash_part(uint64_t hash, const char *bytes, size_t size)
 	})
 
 /*
- * Open addressing without one slot: what came behind it may have come there for its sake, and
- * moves up, so that no search ends too early. `hash` and `is_free` are expressions of `slot`. The
- * slot that is to be free then.
+ * Removes a slot from an open-addressing table: moves up later slots of its probe sequence, so that
+ * no search ends too early. `hash` and `is_free` are expressions of `slot`. Returns the slot that
+ * the caller must mark as free.
  */
 #define HASH_CLOSE_GAP(slots, n_slots, removed, slot, hash, is_free)                               \
 	({                                                                                         \
@@ -74,7 +72,7 @@ static inline uint64_t hash_part(uint64_t hash, const char *bytes, size_t size)
 			if (is_free)                                                               \
 				break;                                                             \
 			if (((at_ - (hash)) & mask_) < ((at_ - gap_) & mask_))                     \
-				continue; /* it lies where it belongs, or between */               \
+				continue; /* its home is behind the gap */                         \
 			(slots)[gap_] = *slot;                                                     \
 			gap_ = at_;                                                                \
 		}                                                                                  \

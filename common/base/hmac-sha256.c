@@ -4,7 +4,7 @@
 
 #include "common/base/hmac-sha256.h"
 
-/* The hash of a block of the key, each byte changed by `pad`, and of what follows. */
+/* SHA-256 of the key, padded with zeros to a block and XORed with `pad`, and then of the data. */
 static void hash(const void *key, size_t key_size, uint8_t pad, const void *data, size_t size,
 		 uint8_t ret[static HMAC_SHA256_SIZE])
 {

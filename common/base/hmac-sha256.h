@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* HMAC-SHA256 (RFC 2104 with FIPS 180-4): who knows a key shows it without telling it. */
+/* HMAC-SHA256 (RFC 2104 with FIPS 180-4): proves possession of a key without revealing it. */
 #pragma once
 
 #include <stddef.h>
@@ -7,6 +7,6 @@
 
 enum { HMAC_SHA256_SIZE = 32 };
 
-/* `key_size` is at most 64 bytes, a block of SHA-256: longer keys would be hashed first. */
+/* `key_size` is at most 64 bytes, a block of SHA-256; longer keys would have to be hashed first. */
 void hmac_sha256(const void *key, size_t key_size, const void *data, size_t size,
 		 uint8_t ret[static HMAC_SHA256_SIZE]);

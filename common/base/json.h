@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One JSON object, written straight to a file. */
+/* Writes one JSON object to a file. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* A text in quotation marks; clean (text.h), and at most 4 KiB of it. */
+/* Writes a quoted string: cleaned (text.h), and cut at 24 KiB. */
 void json_put_text(FILE *out, const char *text);
 
 struct json {

@@ -19,7 +19,7 @@ size_t long_name_mark(char *text, size_t size, uint64_t hash)
 {
 	if (size > LONG_NAME_MAX - MARK_SIZE)
 		size = LONG_NAME_MAX - MARK_SIZE;
-	/* Not within a character: UTF-8's further bytes begin with the bits 10. */
+	/* Do not cut within a character: UTF-8 continuation bytes begin with the bits 10. */
 	while (size && ((unsigned char)text[size] & 0xc0) == 0x80)
 		size--;
 	return size + sprintf(text + size, MARK "%0*" PRIx64, DIGITS, hash);
@@ -38,7 +38,7 @@ const char *long_name_fit(const char *name, uint64_t seed, char room[LONG_NAME_M
 
 bool long_name_is_cut(const char *name, size_t size)
 {
-	/* A character that did not fit is left out whole, at most three bytes of it. */
+	/* The cut drops an incomplete character, at most three bytes. */
 	return size <= LONG_NAME_MAX && size > LONG_NAME_MAX - 4 &&
 	       !memcmp(name + size - MARK_SIZE, MARK, sizeof(MARK) - 1);
 }

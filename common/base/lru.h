@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Items in the order of their last use, so that the one unused for the longest time makes room. */
+/* A list in order of last use, from which the least recently used item is evicted. */
 #pragma once
 
 #include <stddef.h>
 
-/* Part of an item, which belongs to `owner`; zero while it is in no list. */
+/* Embedded in the item `owner`; zero while it is in no list. */
 struct lru_link {
 	struct lru_link *newer, *older;
 	void *owner;
@@ -15,7 +15,7 @@ struct lru {
 	size_t n;
 };
 
-/* The owner of the oldest item; NULL: there is none. */
+/* The least recently used item; NULL: the list is empty. */
 static inline void *lru_oldest(const struct lru *lru)
 {
 	return lru->oldest ? lru->oldest->owner : NULL;
@@ -29,7 +29,7 @@ static inline void lru_add(struct lru *lru, struct lru_link *link, void *owner)
 	lru->n++;
 }
 
-/* Nothing happens to an item that is in no list. */
+/* Does nothing if the item is in no list. */
 static inline void lru_remove(struct lru *lru, struct lru_link *link)
 {
 	if (!link->owner)
@@ -40,7 +40,7 @@ static inline void lru_remove(struct lru *lru, struct lru_link *link)
 	lru->n--;
 }
 
-/* An item was used; likewise. */
+/* Makes an item the newest; does nothing if it is in no list. */
 static inline void lru_use(struct lru *lru, struct lru_link *link)
 {
 	void *owner = link->owner;

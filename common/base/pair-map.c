@@ -31,7 +31,7 @@ void pair_map_clear(struct pair_map *map)
 	map->n = 0;
 }
 
-/* The finisher of MurmurHash3 over both: every input bit reaches the lower ones. */
+/* The finalizer of MurmurHash3 over both: every input bit affects the lower bits. */
 static uint64_t hash(uint64_t a, uint64_t b)
 {
 	uint64_t h = a * HASH_FACTOR ^ b;
@@ -41,7 +41,7 @@ static uint64_t hash(uint64_t a, uint64_t b)
 	return h ^ h >> 33;
 }
 
-/* The entry of a pair, or the free one where it belongs. */
+/* Returns the entry of a pair, or the free entry where it belongs. */
 static struct pair_map_entry *find_entry(const struct pair_map *map, uint64_t a, uint64_t b)
 {
 	return HASH_PROBE(map->entries, map->n_allocated, hash(a, b), entry,

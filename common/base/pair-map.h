@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From two numbers to one, for places (image, offset) and the like: open addressing, linear
- * probing, at most half full. On the path of every frame, hence no general hash table.
+ * Maps two numbers to one, e.g. locations (image, offset): open addressing, linear probing, at most
+ * half full. Every frame is looked up here, hence no general hash table.
  */
 #pragma once
 
@@ -10,49 +10,46 @@
 #include <stdint.h>
 
 enum {
-	PAIR_MAP_PRUNED_MIN = 1 << 12, /* pairs; with their room they take 256 KiB */
+	PAIR_MAP_PRUNED_MIN = 1 << 12, /* pairs; half full, they take 256 KiB */
 	PAIR_MAP_PRUNED_PART = 4,
 };
 
 struct pair_map {
 	struct pair_map_entry *entries;
-	size_t n, n_allocated; /* allocated: a power of two */
-	size_t n_max;	       /* pairs that it may hold */
-	size_t n_kept;	       /* by the last pair_map_prune() */
+	size_t n, n_allocated; /* `n_allocated` is a power of two */
+	size_t n_max;	       /* limit of pairs */
+	size_t n_kept;	       /* pairs that the last pair_map_prune() kept */
 };
 
 void pair_map_init(struct pair_map *map, size_t n_max);
 void pair_map_deinit(struct pair_map *map);
 
-/* Forgets all pairs. */
+/* Removes all pairs; keeps the memory. */
 void pair_map_clear(struct pair_map *map);
 
-/* NULL: the pair is not there. The pointer is void after the next pair_map_add(). */
+/* Returns a pair's value, valid until the map changes; NULL: there is no such pair. */
 uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b);
 
-/* Adds a pair that is not there yet: 0, -ENOSPC: n_max are there, or -ENOMEM. */
+/* Adds a new pair. Returns 0, -ENOSPC (there are n_max) or -ENOMEM. */
 int pair_map_add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value);
 
-/* Forgets a pair, if it is there. */
+/* Removes a pair if it is there. */
 void pair_map_remove(struct pair_map *map, uint64_t a, uint64_t b);
 
-/*
- * Forgets the pairs that are not to be kept, and gives their memory back. (Should there be no
- * memory to do so, all are kept.)
- */
+/* Removes and frees pairs for which `is_to_be_kept` is false; without memory, keeps all. */
 void pair_map_keep(struct pair_map *map,
 		   bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
 		   void *arg);
 
 /*
- * The same if it is worth looking through all of them: PAIR_MAP_PRUNED_MIN were added, and of as
- * many as were kept the last time one in PAIR_MAP_PRUNED_PART. (What is of no use is about as much,
- * and what is allocated may be four times all.) Whether it was.
+ * Calls pair_map_keep() and returns true if enough pairs were added since the last time:
+ * PAIR_MAP_PRUNED_MIN, and one for every PAIR_MAP_PRUNED_PART kept then. (So at most about that
+ * many pairs are useless, and up to four entries are allocated for each pair.)
  */
 bool pair_map_prune(struct pair_map *map,
 		    bool (*is_to_be_kept)(uint64_t a, uint64_t b, uint64_t value, void *arg),
 		    void *arg);
 
-/* Calls for each pair, in no particular order. */
+/* Calls `each` for every pair, in no particular order. */
 void pair_map_each(const struct pair_map *map,
 		   void (*each)(uint64_t a, uint64_t b, uint64_t value, void *arg), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counters of the hardware and of the kernel, by the names that perf and we give them. */
+/* Hardware and kernel counters by the names that perf and stackpipe use. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,19 +7,16 @@
 
 struct perf_counter {
 	const char *name;
-	uint32_t type; /* struct perf_event_attr */
+	uint32_t type; /* as in struct perf_event_attr */
 	uint64_t config;
 };
 
-/* NULL: there is none, or it is not known here. */
+/* NULL: there is no such counter, or it is not in our table. */
 const struct perf_counter *perf_counter_find(const char *name);
 const struct perf_counter *perf_counter_of(uint32_t type, uint64_t config);
 
-/* Whether samples of it weigh nanoseconds. */
+/* Whether the event's samples have nanoseconds as weight. */
 bool perf_counter_is_clock(uint32_t type, uint64_t config);
 
-/*
- * The same of an event of which only the name is known; what perf was told of it, as in ":u" or
- * "/call-graph=no/", may follow.
- */
+/* The same by name alone, which perf's modifiers may follow, as in ":u" or "/call-graph=no/". */
 bool perf_counter_name_is_clock(const char *name);

@@ -4,12 +4,12 @@
 
 #include "common/base/priority.h"
 
-/* Of 64 threads that spin on two CPUs, one more gets a thirtieth; with this one a fifth. */
+/* Beside 64 threads that spin on two CPUs, one more gets 1/30 of a CPU; with this, 1/5. */
 enum { NICENESS = -10 };
 
 /*
- * What matters is a share of the CPUs, not to have it at once: who is told to be a batch does not
- * push off who runs whenever it is woken (sched(7)), and finds more to do at a time.
+ * A stage needs its share of the CPUs, but not at once: a SCHED_BATCH thread does not preempt
+ * another when it is woken (sched(7)), and so finds more to do at a time.
  */
 void priority_raise(void)
 {

@@ -39,7 +39,7 @@ static struct reading_user *get_user(struct reading_share *share, uid_t user)
 	return found;
 }
 
-/* Whoever has read for a time rests so many times as long, less what was saved up to then. */
+/* After reading for `took`, no reading for `share` times that, less the saved time. */
 static void rest(uint64_t *until, uint64_t took, unsigned int share, uint64_t saved_max,
 		 uint64_t now)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sums of numbers that outside data tells. A forged stream, capture or file can tell any, and a sum
- * that has wrapped around looks like an honest one. So a sum stays at SUM_FULL, which means "more
- * than can be counted": nothing honest comes near it.
+ * Saturating sums of numbers from outside data. A forged stream, capture or file can hold any
+ * number, and a sum that wrapped around would look valid. So a sum stays at SUM_FULL, "more than
+ * can be counted", which no genuine sum comes near.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #define SUM_FULL UINT64_MAX
 
-/* false: there is no room for it, and the sum is SUM_FULL from now on. */
+/* Returns false if the sum has overflowed; it stays SUM_FULL from then on. */
 static inline bool sum_add(uint64_t *sum, uint64_t more)
 {
 	if (!__builtin_add_overflow(*sum, more, sum))
@@ -20,7 +20,7 @@ static inline bool sum_add(uint64_t *sum, uint64_t more)
 	return false;
 }
 
-/* What was added before. A sum that is full stays so, and none goes below 0. */
+/* Subtracts what was added before. A full sum stays full, and no sum goes below 0. */
 static inline void sum_take_off(uint64_t *sum, uint64_t less)
 {
 	if (*sum != SUM_FULL)

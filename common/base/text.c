@@ -7,8 +7,8 @@
 #include "common/base/text.h"
 
 /*
- * The code point at `at`, and how many bytes it has: 0 if they are not the shortest form of one
- * (RFC 3629), a surrogate, or beyond U+10FFFF.
+ * Decodes a code point; returns its size, 0 if it is not in its shortest form (RFC 3629), a
+ * surrogate, or beyond U+10FFFF.
  */
 static size_t decode(const unsigned char *at, size_t size, uint32_t *ret)
 {
@@ -27,18 +27,18 @@ static size_t decode(const unsigned char *at, size_t size, uint32_t *ret)
 }
 
 /*
- * What is not seen, or changes what is seen around it (Unicode's general categories Cc, Cf, Zl and
- * Zp, as far as they do that, and noncharacters): in order.
+ * Code points that are invisible or change how their surroundings look, in order: noncharacters,
+ * and Unicode's general categories Cc, Cf, Zl and Zp as far as they do that.
  */
 static const struct {
 	uint32_t first, last;
 } escaped[] = {
 	{ 0x00, 0x1f },	      /* C0 */
 	{ 0x7f, 0x9f },	      /* DEL, C1 */
-	{ 0x061c, 0x061c },   /* a mark of direction */
-	{ 0x200b, 0x200f },   /* no width, marks of direction */
-	{ 0x2028, 0x202e },   /* separators of lines, embeddings and overrides of direction */
-	{ 0x2060, 0x2069 },   /* no width, isolates of direction */
+	{ 0x061c, 0x061c },   /* direction mark */
+	{ 0x200b, 0x200f },   /* zero width, direction marks */
+	{ 0x2028, 0x202e },   /* line separators, direction embeddings and overrides */
+	{ 0x2060, 0x2069 },   /* zero width, direction isolates */
 	{ 0xfdd0, 0xfdef },   /* noncharacters */
 	{ 0xfeff, 0xfeff },   /* byte order mark */
 	{ 0xfff9, 0xfffb },   /* interlinear annotations */
@@ -57,8 +57,8 @@ static bool may_be_shown(uint32_t code)
 }
 
 /*
- * How many bytes of a text, from its beginning, are one character that is shown; 0: none, and an
- * escape stands for as many as goes to `ret_taken`.
+ * Returns the size of a text's first character; 0: it must not be shown, and `ret_escape` stands
+ * for `ret_taken` bytes.
  */
 static size_t measure(const char *text, size_t size, char ret_escape[TEXT_ESCAPE_MAX + 1],
 		      size_t *ret_taken)
@@ -77,7 +77,7 @@ static size_t measure(const char *text, size_t size, char ret_escape[TEXT_ESCAPE
 	return 0;
 }
 
-/* How many bytes at the beginning are printable ASCII: all of most names. */
+/* Counts the leading bytes that are printable ASCII: all of most names. */
 static size_t count_plain(const char *text, size_t size)
 {
 	size_t n = 0;
@@ -96,7 +96,7 @@ size_t text_clean_most(const char *text, size_t size, char *ret, size_t ret_size
 	*ret_taken = 0;
 	if (ret_size)
 		ret[0] = '\0';
-	if (!ret_size || !size) /* an empty text need not have an address */
+	if (!ret_size || !size) /* an empty text may be NULL */
 		return 0;
 	for (;; at += taken, used += n) {
 		left = ret_size - 1 - used;

@@ -15,8 +15,7 @@ static const struct {
 	  "\xfd"
 	  "7zXZ\0" },
 	{ "zstd", 4, "\x28\xb5\x2f\xfd" },
-	/* A digit for the size of its blocks; then pi, the mark of a block (of an empty file:
-	   none). */
+	/* '?': the block size, a digit. Then the mark of a block, pi (or an empty file's end). */
 	{ "bzip2", 10, "BZh?1AY&SY" },
 	{ "bzip2", 10, "BZh?\x17\x72\x45\x38\x50\x90" },
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data that a program like gzip has compressed as a whole: whoever finds it says what to do. */
+/* Recognizes input that a program such as gzip has compressed as a whole, and words the error. */
 #pragma once
 
 #include <stddef.h>
 
-/* For whoever was given a file by its name, and for whoever reads standard input. */
+/* For a file that was given by name, and for standard input; %s is the program. */
 #define COMPRESSION_OF_FILE "it is compressed: %s -dc FILE > ANOTHER, and name that"
 #define COMPRESSION_OF_INPUT "it is compressed: put %s -dc in front of this"
 
 /*
- * The program that undoes it, by the first bytes (RFC 1952, RFC 8878, the formats of bzip2 and xz).
- * NULL: it is not known to be compressed. What we read ourselves never begins like that.
+ * Returns the program that decompresses the data, by its first bytes (RFC 1952, RFC 8878, bzip2,
+ * xz); NULL: not known as compressed. No format that we read begins like that.
  */
 const char *compression_program(const void *data, size_t size);

@@ -9,7 +9,7 @@
 #include "common/base/cleanup.h"
 #include "common/file/file-system.h"
 
-/* What linux/magic.h does not have; each from its file system's own header in the kernel. */
+/* Missing in linux/magic.h; each from its file system's own header in the kernel. */
 enum {
 	BCACHEFS_MAGIC = 0xca451a4e,
 	EXFAT_MAGIC = 0x2011bab0,
@@ -53,7 +53,7 @@ static bool is_local(unsigned long type)
 
 /*
  * "36 35 0:51 /root /mount/point options … - overlay source options": spaces in paths are escaped,
- * so that nobody's path looks like the separator.
+ * so no path can imitate the separator.
  */
 static bool parse_overlay(const char *line, dev_t *ret)
 {

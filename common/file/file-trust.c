@@ -15,7 +15,7 @@ struct file_writers file_writers_of(const struct stat *status)
 	};
 }
 
-/* Who we are is asked of the auxiliary vector, as in own-file.h. */
+/* Our ids come from the auxiliary vector, as in owned-file.h. */
 static bool is_of_us(const struct file_writers *writers)
 {
 	return writers->user == getauxval(AT_EUID) && writers->group == getauxval(AT_EGID);

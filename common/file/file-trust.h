@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who may have written a file that was found by a path: what it says is believed only if it was
- * nobody but root, ourselves, or whoever could as well have written the file that asks for it. An
- * id that both have proves nothing, as anybody can copy it.
+ * Whether to trust a file that was found by path, by who may have written it: only root, ourselves,
+ * and those who could also have written the file that refers to it. An equal id of both files
+ * proves nothing, as it can be copied.
  *
- * The file that was opened is judged (fstat(2)), not what led to it: links and directories of
- * others lead to no file that they could write. The directories that a person names are vouched
- * for by him, with all that is in them.
+ * The opened file is checked (fstat(2)), not its path: links and directories of other users lead to
+ * no trusted file that they could write. Files below directories that the user names are trusted.
  */
 #pragma once
 
@@ -16,9 +15,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Those who can write to a file, besides root. */
+/* Who can write to a file, besides root. */
 struct file_writers {
-	uid_t user; /* its owner, who can let himself */
+	uid_t user; /* its owner, who can make it writable */
 	gid_t group;
 	bool any_of_group;
 	bool anybody;
@@ -27,22 +26,22 @@ struct file_writers {
 struct file_writers file_writers_of(const struct stat *status);
 
 /*
- * Whether a file has no other writers than root, ourselves (also by our own group, if the file is
- * ours: our umask lets it) and `asker`, who may be NULL: nobody.
+ * Whether a file's only writers are root, ourselves (our group, too, if the file is ours, for
+ * umasks that allow it) and `asker`, the writers of the file that refers to it (NULL: none).
  */
 bool file_is_trusted(const struct stat *status, const struct file_writers *asker);
 
-/* What a stage believes, and what it has not. */
+/* Files that a stage trusts without a check, and those that it refused. */
 struct file_trust {
-	const char *const *vouched; /* directories that a person has named; borrowed */
+	const char *const *vouched; /* directories that the user named; borrowed */
 	size_t n_vouched;
 	uint64_t n_refused;
-	char *first_refused; /* its path; owned; NULL: none, or no memory */
+	char *first_refused; /* path; owned; NULL: none, or no memory */
 };
 
 /*
- * Whether the file that was opened at `path` is believed; else that is counted. Without a `trust`
- * nothing is vouched for, or counted.
+ * Whether the file that was opened at `path` is trusted; counts it if not. Without a `trust`, no
+ * directory is vouched for and nothing is counted.
  */
 bool file_trust_accepts(struct file_trust *trust, const char *path, const struct stat *status,
 			const struct file_writers *asker);

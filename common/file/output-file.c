@@ -13,7 +13,7 @@
 #include "common/base/cleanup.h"
 #include "common/file/output-file.h"
 
-/* Links in directories that are the system's, to what is open already. */
+/* The system's links to our open descriptors. */
 static bool is_own_descriptor(const char *path)
 {
 	static const char *const directories[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -62,7 +62,7 @@ static int open_there(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Somebody may have put a file in its place meanwhile. */
+/* Another process may have put a regular file there since lstat(2). */
 static int open_special(const char *path)
 {
 	_cleanup_fd_ int fd = open_there(path, O_NOFOLLOW);

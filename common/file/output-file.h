@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Creates files that others must not have a hand in, also in a directory where anybody may put
- * something (as /tmp): what was there is never written to, and no link is followed.
+ * Creates output files safely even where anybody can create files (as /tmp): an existing file is
+ * never written to, and no link is followed.
  */
 #pragma once
 
 #include <stdbool.h>
 
 enum output_file_mode {
-	OUTPUT_FILE_NEW, /* -EEXIST if there is anything of that name, be it a link to nowhere */
-	OUTPUT_FILE_REPLACE,  /* a file or link of that name is removed first */
-	OUTPUT_FILE_KEEP_OLD, /* the same, but it is kept: of new-file.h alone */
+	OUTPUT_FILE_NEW,      /* -EEXIST if the name exists, even as a dangling link */
+	OUTPUT_FILE_REPLACE,  /* an existing file or link is removed first */
+	OUTPUT_FILE_KEEP_OLD, /* likewise, but it is kept; only for new-file.h */
 };
 
 /*
- * Whether `path` is not a file's: one of our own descriptors (/dev/stdout, /dev/fd/3), or a device,
- * FIFO or socket that is there. It is written to as it is, whatever the mode.
+ * Whether `path` is not a regular file's: one of our own descriptors (/dev/stdout, /dev/fd/3), or
+ * an existing device, FIFO or socket. It is never replaced.
  */
 bool output_file_is_special(const char *path);
 
 /*
- * Creates `path` with mode 0600. To be replaced, a device or FIFO is written to as it is, as are
- * the names of our own descriptors (/dev/stdout, /dev/fd/3). A descriptor of the caller's, or
- * -errno.
+ * Creates `path` with mode 0600. OUTPUT_FILE_REPLACE opens a device, FIFO or own descriptor
+ * (/dev/stdout, /dev/fd/3) as it is. Returns a descriptor, which the caller owns, or -errno.
  */
 int output_file_open(const char *path, enum output_file_mode mode);
 
-/* Whether output_file_open() may do, without doing anything. 0 or -errno. */
+/* Checks whether output_file_open() may succeed, without any change. 0 or -errno. */
 int output_file_check(const char *path, enum output_file_mode mode);

@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 
 /*
- * Whether nobody but ourselves (and root) can change a file: what it holds can be mapped and looked
- * at more than once. (Who we are is asked of the auxiliary vector: no stage becomes another user,
- * and a sandbox need not allow a call for it.)
+ * Whether only we (and root) can change a file, so that it can be mapped and read more than once.
+ * Our user is in the auxiliary vector: no stage changes it, and sandboxes need not allow a call.
  */
 static inline bool owned_file_is_ours(const struct stat *status)
 {
@@ -18,9 +17,8 @@ static inline bool owned_file_is_ours(const struct stat *status)
 }
 
 /*
- * Maps a file that is read from its begin to its end, as mmap(2). What is not in memory yet comes
- * in huge pages where the kernel has any for files: a replay of many small ones spends half of its
- * time on them.
+ * Maps a file that is read sequentially, as mmap(2). It is read in huge pages where the kernel has
+ * them for files: a replay would spend half of its time on many small ones.
  */
 static inline void *owned_file_map_sequential(int fd, size_t size)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The most memory that this process has had. Not getrusage(2)'s: ru_maxrss is kept over execve(2),
- * so it would be that of who began us by vfork(2), if he has had more.
+ * The peak memory of this process. Not getrusage(2)'s ru_maxrss, which survives execve(2): after
+ * vfork(2) it would be the parent's peak, if that was larger.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* Opens what tells it, before a sandbox forbids that: a descriptor that the caller closes, or
- * -errno. */
+/* Opens /proc/self/status, before a sandbox forbids it; the caller closes it. Or -errno. */
 int peak_memory_open(void);
 
-/* In KiB, up to now: VmHWM of proc_pid_status(5). 0 or -errno. Once for a descriptor. */
+/* Reads the peak so far in KiB: VmHWM of proc_pid_status(5). 0 or -errno. Once per descriptor. */
 int peak_memory_read(int fd, uint64_t *ret);

@@ -20,7 +20,7 @@
 
 enum { MAPS_SIZE_MAX = 64 * 1024 * 1024, NAME_FILE_MAX = 4096 };
 
-/* The kernel writes a newline in a path as \012, and no other byte in any special way. */
+/* The kernel escapes a newline in a path as \012, and no other byte. */
 static void unescape_newlines(char *path)
 {
 	char *to = path;
@@ -113,7 +113,7 @@ static int add_query(struct proc_maps *maps, const struct procmap *found, const 
 		.major = found->major,
 		.minor = found->minor,
 		.inode = found->inode,
-		.path = (const char *)maps->text_size, /* its place, until the text stays put */
+		.path = (const char *)maps->text_size, /* an offset until `text` no longer moves */
 	};
 	size_t size = strlen(path) + 1;
 
@@ -128,7 +128,7 @@ static int add_query(struct proc_maps *maps, const struct procmap *found, const 
 	return add_mapping(maps, &mapping);
 }
 
-/* Asks for one mapping after the other. 0, or -errno: -ENOTTY of an older kernel. */
+/* Queries one mapping after another. 0 or -errno; -ENOTTY: the kernel is older than 6.11. */
 static int query_maps(int fd, struct proc_maps *maps)
 {
 	char path[PROC_PATH_MAX];
@@ -145,8 +145,7 @@ static int query_maps(int fd, struct proc_maps *maps)
 	return r == -ENOENT || r == -ESRCH ? 0 : r;
 }
 
-/* By questions, or as text where they cannot be asked, or one mapping's name is too long for them.
- */
+/* By queries; as text if the kernel has none, or a path is too long for a query. */
 static int take_maps(int fd, struct proc_maps *maps)
 {
 	int r = query_maps(fd, maps);
@@ -177,7 +176,7 @@ static int open_maps(uint32_t tid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Takes what /proc/TID/maps holds: 1 if that is anything, 0 if it is empty, or -errno. */
+/* Reads /proc/TID/maps. 1: it has mappings; 0: none, or an earlier thread had some; or -errno. */
 static int read_task(uint32_t tid, void *arg)
 {
 	struct proc_maps *maps = arg;
@@ -260,8 +259,8 @@ void proc_read_thread_name(uint32_t pid, uint32_t tid, char ret[PROC_NAME_MAX])
 }
 
 /*
- * The last of the numbers that a task's status tells behind a name; 0: it does not. No name makes
- * another line look like this one: its newlines are escaped.
+ * Returns the last number on the line `name` of a task's status; 0: none. No task name can imitate
+ * such a line, as newlines in it are escaped.
  */
 static uint32_t find_in_status(uint32_t tid, const char *name)
 {
@@ -294,8 +293,8 @@ uint32_t proc_find_own_pid(uint32_t pid)
 
 bool proc_parse_start(const char *stat, uint64_t *ret)
 {
-	enum { STATE = 3, STARTTIME = 22 };  /* its value of that number, in ticks (proc(5)) */
-	const char *at = strrchr(stat, ')'); /* the name before may have anything in it */
+	enum { STATE = 3, STARTTIME = 22 };  /* fields of proc(5); STARTTIME is in ticks */
+	const char *at = strrchr(stat, ')'); /* the name before it may contain anything */
 	long a_second = sysconf(_SC_CLK_TCK);
 
 	for (int i = STATE; at && i <= STARTTIME; i++)
@@ -322,7 +321,7 @@ uint64_t proc_find_start(uint32_t pid)
 	return start > asleep ? start - asleep : 0;
 }
 
-/* Entries of a directory whose names are numbers. */
+/* Calls `each` for every entry of a directory whose name is a number. */
 static int each_number(const char *path, int (*each)(uint32_t number, void *arg), void *arg)
 {
 	_cleanup_dir_ DIR *dir = opendir(path);
@@ -363,8 +362,7 @@ int proc_each_process(int (*each)(uint32_t pid, void *arg), void *arg)
 
 int proc_share_memory(uint32_t pid, uint32_t other)
 {
-	long r =
-		syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0); /* else 1 to 3: how they are sorted */
+	long r = syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0); /* 0: one memory; else 1 to 3 */
 
 	return r < 0 ? -errno : r == 0;
 }
@@ -398,6 +396,6 @@ bool proc_thread_runs(uint32_t pid, uint32_t tid)
 	if (n <= 0)
 		return false;
 	stat[n] = 0;
-	state = strrchr(stat, ')'); /* behind a name that may have any character */
+	state = strrchr(stat, ')'); /* the name before it may contain anything */
 	return state && !strncmp(state, ") R", 3);
 }

@@ -7,11 +7,11 @@
 #include "common/proc/process-status.h"
 #include "common/file/read-file.h"
 
-enum { STATUS_SIZE_MAX = 1024 * 1024 }; /* it tells all groups of the user */
+enum { STATUS_SIZE_MAX = 1024 * 1024 }; /* it lists all groups of the user */
 
 /*
- * The numbers of a line of the file, at most `n`: how many there are. No name makes another line
- * look like it: its newlines are escaped.
+ * Reads up to `n` numbers of a line and returns how many. No process name can imitate such a line,
+ * as newlines in it are escaped.
  */
 static size_t find_numbers(const char *status, const char *line, uint32_t *ret, size_t n)
 {

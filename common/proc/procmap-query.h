@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Executable mappings asked of the kernel one by one, as numbers: PROCMAP_QUERY, an ioctl of
- * /proc/PID/maps since Linux 6.11 (linux/fs.h). The text of a small process takes 45 µs, this 8.
+ * Queries executable mappings one by one, as numbers: PROCMAP_QUERY, an ioctl of /proc/PID/maps
+ * since Linux 6.11 (linux/fs.h). The text of a small process takes 45 µs to read, this 8 µs.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-/* struct procmap_query, which headers before that lack. */
+/* struct procmap_query, missing in older headers. */
 struct procmap_query_arguments {
 	uint64_t size, flags, address;
 	uint64_t start, end, vma_flags, page_size, offset, inode;
@@ -26,8 +26,8 @@ struct procmap {
 };
 
 /*
- * The first executable mapping that ends behind an address, of the process whose /proc/PID/maps is
- * open as `fd`; its path goes into `path` (`size` bytes, with a zero byte). 0; -ENOENT: there is
- * none; -ESRCH: the process has no memory (any more); -ENAMETOOLONG; -ENOTTY: an older kernel.
+ * Finds the first executable mapping that ends behind `address`; `fd` is an open /proc/PID/maps.
+ * `path` gets its path (`size` bytes, with a zero byte). 0 or -errno; -ENOENT: none; -ESRCH: the
+ * process has no memory (any more); -ENAMETOOLONG: the path; -ENOTTY: an older kernel.
  */
 int procmap_query(int fd, uint64_t address, struct procmap *ret, char *path, size_t size);

@@ -31,7 +31,7 @@ static bool is_same(int fd, const struct stat *other)
 	       status.st_dev == other->st_dev;
 }
 
-/* Whoever made the outermost namespace that is not ours; -1: it is in ours, or cannot be known. */
+/* The creator of the outermost user namespace that is not ours; -1: it is in ours, or unknown. */
 static uid_t find_maker(uint32_t pid)
 {
 	_cleanup_fd_ int own = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC), at = -1;

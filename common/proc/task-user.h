@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who answers for a process: its real user, as we see him; of one in a user namespace, whoever made
- * that, as he can be any user in it. Where root has made it (for a container), it is the real user
- * again. A process can neither hide it nor choose another.
+ * The user who is responsible for a process: its real user, as seen here; if it is in a user
+ * namespace, that namespace's creator, who can be any user in it; but its real user again if root
+ * created that, as for a container. A process can neither hide nor choose this user.
  */
 #pragma once
 
@@ -11,5 +11,5 @@
 
 #define TASK_USER_UNKNOWN ((uid_t)-1)
 
-/* TASK_USER_UNKNOWN: there is no such process any more, or we may not know. Never waits for it. */
+/* TASK_USER_UNKNOWN: the process has exited, or we lack permission. Never blocks on the process. */
 uid_t task_user(uint32_t pid);

@@ -12,7 +12,7 @@ void arguments_parse(const struct argp *argp, const char *name, int argc, char *
 	error_t error;
 
 	argp_err_exit_status = STAGE_EXIT_USAGE;
-	argv[0] = (char *)name; /* in front of getopt's messages */
+	argv[0] = (char *)name; /* the prefix of getopt's messages */
 	error = argp_parse(argp, argc, argv, flags, NULL, input);
 	if (!error)
 		return;

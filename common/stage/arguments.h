@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Command lines: argp(3) with the statuses and the names of our programs. */
+/* Command lines: argp(3) with the exit statuses and names of our programs. */
 #pragma once
 
 #include <argp.h>
 
-/*
- * Parses a command line of a program that calls itself `name`. What is wrong in it, and that there
- * is no memory, is told in a line, and ends the program.
- */
+/* Parses the command line of `name`. On an error (usage, no memory) prints one line and exits. */
 void arguments_parse(const struct argp *argp, const char *name, int argc, char **argv,
 		     unsigned int flags, void *input);

@@ -10,7 +10,7 @@
 #include "common/stage/helper-process.h"
 #include "common/stage/sandbox.h"
 
-/* Each is lifted above where all of them will be, so that none is overwritten before its turn. */
+/* First duplicates each above the final ones, so that none is overwritten before its turn. */
 static bool place(const int *fds, size_t n)
 {
 	int lifted[8];
@@ -30,7 +30,7 @@ bool helper_process_begin(const char *name, const int *fds, size_t n)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	prctl(PR_SET_NAME, name);
-	program_invocation_short_name = (char *)name; /* in what it says */
+	program_invocation_short_name = (char *)name; /* in its messages */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

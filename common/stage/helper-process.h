@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A child of a source that keeps privileges of which the source itself makes no use: it does one
- * thing for others, and nothing of its parent's lives on in it.
+ * A child process that keeps privileges that its parent does not use: it does one thing for other
+ * processes, and keeps nothing else of its parent.
  */
 #pragma once
 
@@ -11,16 +11,15 @@
 enum { HELPER_PROCESS_FD = 3 }; /* the first of its descriptors */
 
 /*
- * In the child, first of all: these descriptors are 3, 4, … from then on, standard input and output
- * lead nowhere (the next stage waits for the end of the parent's), all others but standard error
- * are closed. Signals of the terminal are the parent's to act on. false: it could not.
+ * Call it first in the child. `fds` become 3, 4, …; standard input and output become /dev/null (the
+ * next stage waits until the parent's output is closed), and all others but standard error are
+ * closed. Signals of the terminal are ignored: the parent acts on them. Returns false on failure.
  */
 bool helper_process_begin(const char *name, const int *fds, size_t n);
 
 /*
- * Gives up all capabilities but these, and all system calls but these (sandbox.h has which
- * arguments they may have; files are opened to be read). What of it cannot be had is left out:
- * the helper is needed all the same.
+ * Drops all other capabilities and system calls (sandbox.h restricts their arguments; files can
+ * only be read). Failures are ignored: the helper is needed all the same.
  */
 void helper_process_confine(const int *capabilities, size_t n_capabilities, const int *calls,
 			    size_t n_calls);

@@ -18,17 +18,17 @@
 
 enum { PARTS_TRIED = 16 };
 
-/* What the child is told, a byte each. */
+/* Messages to the child, one byte each. */
 enum { HOLDS_SOMETHING = 'h', IS_EMPTY = 'e', IS_WHOLE = 'w' };
 
-/* What the child answers to the last of them, if it is no errno. */
+/* The child's answer to IS_WHOLE, if it is not an errno. */
 enum { LEFT_OLD = 0xff };
 
-/* What the child knows: names are of that directory. */
+/* State of the child; names are relative to `directory_fd`. */
 struct keeper {
-	const char *program, *path; /* for a person */
+	const char *program, *path; /* for messages */
 	int directory_fd, fd;
-	char name[NAME_MAX + 1], beside[NAME_MAX + 1]; /* `beside` is empty where nothing was */
+	char name[NAME_MAX + 1], beside[NAME_MAX + 1]; /* `beside` is empty if NAME was free */
 	bool keeps_old, holds_something, is_empty;
 };
 
@@ -53,7 +53,7 @@ static void drop(const struct keeper *keeper)
 	unlinkat(keeper->directory_fd, *keeper->beside ? keeper->beside : keeper->name, 0);
 }
 
-/* What was there goes before, or a copy of it would be left where a name is taken twice. */
+/* Renames the old file away first, instead of linking it: a name taken twice would leave a copy. */
 static int take_place(const struct keeper *keeper)
 {
 	int r = 0;
@@ -68,12 +68,12 @@ static int take_place(const struct keeper *keeper)
 	}
 	if (keeper->keeps_old)
 		r = rename_to(keeper, keeper->name, ".old");
-	if (r == -ENOENT) /* somebody has taken it away */
+	if (r == -ENOENT) /* another process has removed it */
 		r = 0;
 	return r < 0 ? r : rename_to(keeper, keeper->beside, "");
 }
 
-/* Who writes has failed, and has said so, or was killed: then nobody knows what it holds. */
+/* The writer has failed (and reported it), or was killed: then its content is unknown. */
 static void leave_cut(const struct keeper *keeper)
 {
 	if (keeper->is_empty) {
@@ -88,7 +88,7 @@ static void leave_cut(const struct keeper *keeper)
 			rename_to(keeper, keeper->beside, ".part") == 0 ? ".part" : "");
 }
 
-/* An errno is a byte, and a byte comes whole. */
+/* One byte holds any errno and is never split. */
 static bool write_byte(int socket, unsigned char byte)
 {
 	ssize_t n;
@@ -127,14 +127,14 @@ static void keep(struct keeper *keeper, int socket)
 	leave_cut(keeper);
 }
 
-/* In the child. */
+/* Runs in the child; does not return. */
 static void run_keeper(struct keeper *keeper, int socket)
 {
 	static const int calls[] = {
 		SCMP_SYS(read),	     SCMP_SYS(write),	 SCMP_SYS(renameat),
 		SCMP_SYS(renameat2), SCMP_SYS(unlinkat), SCMP_SYS(exit_group)
 	};
-	static const int capabilities[] = { CAP_DAC_OVERRIDE, CAP_FOWNER }; /* root's, anywhere */
+	static const int capabilities[] = { CAP_DAC_OVERRIDE, CAP_FOWNER }; /* if run as root */
 	const int fds[] = { socket, keeper->directory_fd };
 
 	if (!helper_process_begin("file-keeper", fds, sizeof(fds) / sizeof(*fds)))
@@ -166,7 +166,7 @@ static int start_keeper(struct new_file *file, struct keeper *keeper)
 	return 0;
 }
 
-/* Beside what is there, under a name that nobody has. */
+/* Creates a file beside the existing one, under an unused name. */
 static int open_beside(struct keeper *keeper)
 {
 	for (int i = 0; i < PARTS_TRIED; i++) {
@@ -256,7 +256,7 @@ int new_file_finish(struct new_file *file)
 	if (file->keeper_fd < 0)
 		return 0;
 	file->is_reported = true;
-	/* Somebody may have killed it. */
+	/* The child may have been killed. */
 	if (!report(file, IS_WHOLE) || !read_byte(file->keeper_fd, &error))
 		return -EIO;
 	return error == LEFT_OLD ? NEW_FILE_LEFT_OLD : -error;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A file that takes the place of another one only when it is whole: nothing that was recorded is
- * ever lost to a recording that failed.
+ * An output file that replaces an existing file only when complete, so that a failed recording
+ * never destroys an earlier one.
  *
- * Where nothing is of its name it has it at once. Else it lies beside it, as NAME.PID.part, until
- * it is whole; if it never is, and holds something, it becomes NAME.part. What holds nothing goes,
- * unless it is whole and there was nothing before.
- *
- * A child sees to that: who writes may be killed, or have no right any more to touch a name.
+ * If NAME does not exist, the file has that name at once. Else it is NAME.PID.part until it is
+ * complete; if it never is, but has content, it becomes NAME.part. A file without content is
+ * removed, unless it is complete and NAME did not exist. A child does this, as the writer may be
+ * killed or lack the rights.
  */
 #pragma once
 
@@ -15,28 +14,25 @@
 
 struct new_file {
 	int fd;		  /* to be written */
-	int keeper_fd;	  /* to the child; -1: there is none, as no name has to be kept */
-	bool is_reported; /* the child knows that it holds something */
+	int keeper_fd;	  /* to the child; -1: none, as `path` is special */
+	bool is_reported; /* the child was notified of content, or the end */
 };
 
 /*
- * As output_file_open(), and OUTPUT_FILE_KEEP_OLD: what was there becomes NAME.old. 0 or -errno.
- * `program` is whom the child speaks for.
+ * As output_file_open(); OUTPUT_FILE_KEEP_OLD renames an existing file to NAME.old. `program` is
+ * the prefix of the child's messages. 0 or -errno.
  */
 int new_file_open(struct new_file *file, const char *path, enum output_file_mode mode,
 		  const char *program);
 
-/* It holds something that somebody may want, if it ends here; closed without, it goes. */
+/* Notes that the file has content worth keeping; a file closed without this is removed. */
 void new_file_note_content(struct new_file *file);
 
-/* Named outcome: nothing was recorded, so that what was there is as it was; that was said. */
+/* Named outcome: nothing was recorded, so the existing file was left; this was reported. */
 enum { NEW_FILE_LEFT_OLD = 1 };
 
-/*
- * All of it is in the file: gives it its name. 0, NEW_FILE_LEFT_OLD or -errno; without this it is
- * cut.
- */
+/* Gives a complete file its name; closed without, it is cut. 0, NEW_FILE_LEFT_OLD or -errno. */
 int new_file_finish(struct new_file *file);
 
-/* The descriptor as well. */
+/* Closes `fd`, too. */
 void new_file_close(struct new_file *file);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Landlock (landlock(7)): no file but those that are allowed, no TCP, no signals or abstract
- * sockets outward, no ioctl on devices. There is no library for it; what the kernel does not know
- * yet is left out, by its version of the interface.
+ * Landlock (landlock(7)): only allowed files, no TCP, no signals or abstract sockets to other
+ * processes, no ioctl on devices. There is no library for it; rights of later ABI versions than the
+ * kernel's are left out.
  */
 #include <errno.h>
 #include <linux/landlock.h>
@@ -13,7 +13,7 @@
 #include "common/base/cleanup.h"
 #include "common/stage/sandbox.h"
 
-/* <linux/landlock.h>, of later versions than Debian 12's headers. */
+/* From <linux/landlock.h>, newer than Debian 12's headers; with the ABI version. */
 #define TRUNCATE (1ULL << 14)  /* 3 */
 #define IOCTL_DEV (1ULL << 15) /* 5 */
 #define BIND_TCP (1ULL << 0)   /* 4 */
@@ -25,7 +25,7 @@ struct ruleset {
 	uint64_t files, net, scoped;
 };
 
-/* What is handled is refused, unless a rule allows it. All of the first version: 13 rights. */
+/* Handled rights are refused unless a rule allows them. The first version has 13 rights. */
 static struct ruleset ruleset_of(int version)
 {
 	struct ruleset ruleset = { .files = (1ULL << 13) - 1 };
@@ -43,7 +43,7 @@ static struct ruleset ruleset_of(int version)
 	return ruleset;
 }
 
-/* The kernel refuses a size that is larger than what it knows. */
+/* Size of struct landlock_ruleset_attr by version: the kernel refuses unknown non-zero fields. */
 static size_t size_of_ruleset(int version)
 {
 	if (version >= 6)
@@ -56,7 +56,7 @@ static uint64_t rights(const struct sandbox_path *path, bool is_directory)
 	uint64_t read = LANDLOCK_ACCESS_FS_READ_FILE,
 		 write = LANDLOCK_ACCESS_FS_WRITE_FILE | TRUNCATE;
 
-	if (is_directory) { /* others are of no use elsewhere, and refused there */
+	if (is_directory) { /* directory rights; the kernel refuses them for a file */
 		read |= LANDLOCK_ACCESS_FS_READ_DIR;
 		write |= LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 	}
@@ -84,7 +84,7 @@ int sandbox_enter_landlock(const struct sandbox *sandbox, uint32_t *ret_version)
 
 	if (version < 0)
 		return -errno;
-	if (sandbox->signalled_pid) /* which one is for seccomp to say */
+	if (sandbox->signalled_pid) /* seccomp selects the process */
 		ruleset.scoped &= ~SCOPE_SIGNAL;
 	fd = syscall(SYS_landlock_create_ruleset, &ruleset, size_of_ruleset(version), 0);
 	if (fd < 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * seccomp(2): a call that is not on the stage's list ends it (sandbox-trap.c). Two kinds of call
- * are answered with an error instead, as libraries make them for reasons of their own, and can do
- * without: those that look for a file by a name (which a hostile file may have told), or care for
- * one, and those that libc does without where a kernel has none: clone3(2), whose arguments cannot
- * be seen, so that it falls back to clone(2), and what a new thread registers of itself.
+ * seccomp(2): a system call that is not on the stage's list ends the process (sandbox-trap.c). Two
+ * kinds fail with an error instead, as libraries make them on their own and can do without: calls
+ * that look up or change a file by name (which a hostile file may have given), and calls that libc
+ * replaces where a kernel lacks them: clone3(2), whose arguments a filter cannot read, by clone(2),
+ * and set_robust_list(2) of a new thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "common/stage/sandbox.h"
 
 #define THREAD_FLAGS (CLONE_VM | CLONE_THREAD | CLONE_SIGHAND)
-#define UNNAMED 020000000 /* of __O_TMPFILE, which is a directory, too */
+#define UNNAMED 020000000 /* __O_TMPFILE: O_TMPFILE without O_DIRECTORY */
 #define WRITING (O_ACCMODE | O_CREAT | O_TRUNC | UNNAMED)
 
 static void release(scmp_filter_ctx *filter)
@@ -29,7 +29,7 @@ static void release(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-/* Without execution, and none of it later. */
+/* Only without PROT_EXEC: no executable memory, now or later. */
 static int add_mapping_rule(scmp_filter_ctx filter, int call)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
@@ -42,7 +42,7 @@ static int add_clone_rule(scmp_filter_ctx filter, int call)
 				SCMP_A0(SCMP_CMP_MASKED_EQ, THREAD_FLAGS, THREAD_FLAGS));
 }
 
-/* With one of some commands as the second argument. */
+/* Only with one of these commands as the second argument. */
 static int add_command_rules(scmp_filter_ctx filter, int call, const unsigned long *commands,
 			     size_t n)
 {
@@ -54,7 +54,7 @@ static int add_command_rules(scmp_filter_ctx filter, int call, const unsigned lo
 	return r;
 }
 
-/* Not F_SETOWN, which sends signals, nor locks and leases. */
+/* Not F_SETOWN, which makes the kernel send signals, nor locks and leases. */
 static int add_fcntl_rules(scmp_filter_ctx filter, int call)
 {
 	static const unsigned long commands[] = { F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC,
@@ -64,12 +64,12 @@ static int add_fcntl_rules(scmp_filter_ctx filter, int call)
 }
 
 /*
- * isatty(3), how wide a terminal is, what a pipe holds, what is mapped (procmap-query.h), who has
- * made a namespace (ioctl_ns(2)).
+ * isatty(3), a terminal's width, a pipe's fill level, mappings (procmap-query.h), and the creator
+ * of a namespace (ioctl_ns(2)).
  */
 static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 {
-	/* TCGETS2 is what glibc 2.42 asks of a terminal; its struct is the kernel's alone. */
+	/* TCGETS2: isatty(3) of glibc 2.42 uses it; its struct is only in the kernel's headers. */
 	enum { TERMIOS2_SIZE = 44 }; /* asm-generic/termbits.h */
 	static const unsigned long commands[] = {
 		TCGETS,
@@ -84,7 +84,7 @@ static int add_ioctl_rules(scmp_filter_ctx filter, int call)
 	return add_command_rules(filter, call, commands, sizeof(commands) / sizeof(*commands));
 }
 
-/* Memory that others get, too, is sealed before they do. */
+/* Memory that is shared with other processes is sealed first. */
 static int add_memfd_rules(scmp_filter_ctx filter, int call)
 {
 	static const unsigned long seals = F_ADD_SEALS;
@@ -93,7 +93,7 @@ static int add_memfd_rules(scmp_filter_ctx filter, int call)
 	return r < 0 ? r : add_command_rules(filter, SCMP_SYS(fcntl), &seals, 1);
 }
 
-/* To one process alone. */
+/* Only to one process. */
 static int add_kill_rule(scmp_filter_ctx filter, const struct sandbox *sandbox, int call)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
@@ -117,8 +117,8 @@ static int add_open_rule(scmp_filter_ctx filter, const struct sandbox *sandbox, 
 }
 
 /*
- * Of the signals that the C library has for its threads (32 to 34), but no others: not of SIGSYS,
- * which ends us (sandbox-trap.c). The kernel looks at 32 bits of the number.
+ * Only for the C library's own signals of threads (32 to 34): SIGSYS keeps the handler that ends us
+ * (sandbox-trap.c). The kernel looks at 32 bits of the number.
  */
 static int add_handler_rules(scmp_filter_ctx filter, int call)
 {
@@ -205,7 +205,7 @@ int sandbox_enter_seccomp(const struct sandbox *sandbox)
 	r = SANDBOX_IS_FOR_TESTS ? 0 : sandbox_report_refused_calls();
 	if (r < 0)
 		return r;
-	/* A call of another ABI (32 bits, x32) has other numbers: none is allowed. */
+	/* Another ABI (32 bits, x32) has other call numbers: none of its calls is allowed. */
 	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 	for (size_t i = 0; i < sandbox->n_calls && r == 0; i++)
 		r = allow(filter, sandbox, sandbox->calls[i]);

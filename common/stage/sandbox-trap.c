@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The last words of a process that makes a system call that its sandbox does not allow: which one
- * it was. The kernel does not make the call, and sends SIGSYS instead (SECCOMP_RET_TRAP,
- * seccomp(2)), be it blocked or ignored: then it ends the process by itself. The handler writes one
- * line and makes another call that no sandbox allows: as SIGSYS is blocked by then, that ends the
- * process as it ends without a handler. No other handler can be set in a sandbox
+ * Names the refused system call of a process before it ends. The kernel does not make the call, but
+ * sends SIGSYS (SECCOMP_RET_TRAP, seccomp(2)); if that is blocked or ignored, the kernel ends the
+ * process. The handler writes one line and makes another call that no sandbox allows: SIGSYS is
+ * blocked by then, so the process ends as without a handler. Sandboxes allow no other handler
  * (sandbox-seccomp.c).
  */
 #include <errno.h>
@@ -21,12 +20,12 @@
 
 enum { CALLS_MAX = 512, NAME_SIZE = 32, LINE_SIZE = 256, SIGNALLED = 128 };
 
-/* asm-generic/siginfo.h; libc's headers do not have it. */
+/* From asm-generic/siginfo.h; missing in libc's headers. */
 #ifndef SYS_SECCOMP
 #define SYS_SECCOMP 1
 #endif
 
-/* In a handler none can be looked up: it may have come in the midst of malloc(3). */
+/* Resolved before: the handler may interrupt malloc(3). */
 static char names[CALLS_MAX][NAME_SIZE];
 
 static void read_names(void)
@@ -75,7 +74,7 @@ static void on_refused_call(int signal, siginfo_t *info, void *context)
 	else
 		add_number(&line, call);
 	add(&line, ": please report this; --sandbox=off does without\n");
-	/* Somebody may have sent it: kill(2). */
+	/* kill(2) may have sent it. */
 	if (info->si_code == SYS_SECCOMP && write(STDERR_FILENO, line.text, line.size) < 0)
 		_exit(SIGNALLED + signal);
 	syscall(SYS_getppid);

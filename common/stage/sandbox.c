@@ -91,7 +91,7 @@ void sandbox_allow_programs(struct sandbox *sandbox)
 
 	while (root && (entry = readdir(root))) {
 		snprintf(path, sizeof(path), "/%s", entry->d_name);
-		/* What a link leads to lies below one of the others, or is not to be read. */
+		/* A link's target lies below another entry, or must not be read. */
 		if (entry->d_type != DT_LNK && !is_of_the_machine(entry->d_name))
 			sandbox_allow_path(sandbox, path, SANDBOX_READ);
 	}
@@ -110,7 +110,7 @@ static bool limit(int resource, uint64_t most)
 	return setrlimit(resource, &limit) == 0;
 }
 
-/* Bytes of data and stack that there are: a preloaded allocator may have reserved a GiB. */
+/* Present bytes of data and stack: a preloaded allocator may have reserved a GiB. */
 static uint64_t data_size(void)
 {
 	_cleanup_file_ FILE *file = fopen("/proc/self/statm", "re");
@@ -121,7 +121,7 @@ static uint64_t data_size(void)
 	return n_pages * sysconf(_SC_PAGESIZE);
 }
 
-/* A core file would hold what was read. Sanitizers need more memory than there is. */
+/* A core file would contain what was read. Sanitizers need more memory than there is. */
 static bool enter_limits(const struct sandbox *sandbox)
 {
 	uint64_t memory_max = RLIM_INFINITY;
@@ -131,7 +131,7 @@ static bool enter_limits(const struct sandbox *sandbox)
 	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_DATA, memory_max);
 }
 
-/* The order matters: each takes away what those before it need. */
+/* The order matters: each step takes away what the earlier ones need. */
 int sandbox_enter(struct sandbox *sandbox)
 {
 	if (sandbox->error)

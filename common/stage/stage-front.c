@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a stage has to do with the command of ours that has started it: that speaks for all of the
- * pipeline, and starts the source only once the others are there.
+ * A stage's link to the `stackpipe` command that started it. That command reports errors for the
+ * whole pipeline, and starts the source once the other stages are ready.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +10,13 @@
 
 #include "common/stage/stage-internal.h"
 
-/* A descriptor that is told by the environment, which nobody else is to have; -1: there is none. */
+/* Takes a descriptor from the environment; -1: there is none. */
 static int take_fd_of(const char *name)
 {
 	const char *text = getenv(name);
 	int fd = text ? atoi(text) : -1;
 
-	/* What is recorded may run stages of its own. */
+	/* Stages of a recorded program must not use it. */
 	unsetenv(name);
 	return fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The options that every stage has, in front of its own. */
+/* Options of every stage, before its own. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = options->self;
 		state->child_inputs[1] = options->stage;
-		/* getopt has said what is wrong in one line; argp would add a second one. */
+		/* getopt has printed one line already; argp would print a second one. */
 		state->err_stream = options->nowhere;
 		return 0;
 	case 'q':
@@ -119,7 +119,7 @@ void stage_parse_options(struct stage *stage, void *self, int argc, char **argv)
 	struct options options = { stage, self, fopen("/dev/null", "we") };
 
 	argp_program_version_hook = print_version;
-	/* In order: what follows a command is the command's own. */
+	/* In order: what follows a command belongs to the command. */
 	arguments_parse(&argp, stage->front ? stage->front : program->name, argc, argv,
 			ARGP_IN_ORDER, &options);
 	if (options.nowhere)

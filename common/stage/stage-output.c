@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a stage says: records to the next one, lines to a person. */
+/* Output of a stage: records to the next stage, lines to the user. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void stage_error(const struct stage *stage, const char *format, ...)
 static int put_warning(struct stage *stage, const char *text)
 {
 	struct wire_message message = {
-		/* Between the records before and those behind: times never go back. */
+		/* Times in a stream never decrease. */
 		.time = stage->last_time ? stage->last_time : stage->hello.start_time,
 		.severity = WIRE_severity_WARNING,
 		.stage = wire_string(stage->program->name, 64),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sandbox of a stage: what all of them need, what each needs besides, and telling of it. */
+/* The sandbox of a stage: calls that every stage needs, its own description, and the report. */
 #include <errno.h>
 #include <seccomp.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "common/stage/stage-internal.h"
 
 /*
- * What the runtime itself, libc's memory and its signals come to. abort(3) needs none: it ends.
- * fstat(3) is newfstatat in an older glibc and fstat in a newer one.
+ * Calls of the runtime, libc's allocator and signals. abort(3) needs none: a refused call ends it,
+ * too. fstat(3) is newfstatat in older versions of glibc, fstat in newer ones.
  */
 static const int calls_of_all[] = {
 	SCMP_SYS(read),		 SCMP_SYS(write),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Signals only set flags here; system calls are not restarted, so that every wait comes back to
- * look at the flags. One that slips in between the look and the wait is caught by the alarm that
- * goes on ringing.
+ * Signals only set flags; system calls are not restarted, so that every wait returns and the flags
+ * are checked. A signal between check and wait is caught by the alarm, which repeats.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,12 +11,12 @@
 #include "common/stage/stage-internal.h"
 
 static volatile sig_atomic_t n_requests;
-static volatile sig_atomic_t is_passed_on; /* one was, by the front-end */
+static volatile sig_atomic_t is_passed_on; /* the front-end passed on a request */
 static volatile sig_atomic_t out_of_patience;
 
 /*
- * What the front-end passes on (by sigqueue(3)) is what it was sent itself, and may have come here
- * as well, before or behind it: it is the first request, and never the second.
+ * The front-end passes on (by sigqueue(3)) a signal that it got itself, and which may also have
+ * come here, before or after: it counts as the first request, never as the second.
  */
 static void on_request(int signal, siginfo_t *info, void *context)
 {
@@ -38,7 +37,7 @@ static void on_alarm(int signal)
 	alarm(1);
 }
 
-/* A file that we have mapped was cut by somebody; there is no way back to where it was read. */
+/* Another process truncated a file that we have mapped; the access cannot be resumed. */
 static void on_cut_file(int signal)
 {
 	static const char line[] = ": error: a file was cut while it was read\n";
@@ -72,7 +71,7 @@ void stage_catch_signals(void)
 	catch_requests(SIGTERM);
 	catch_signal(SIGALRM, on_alarm);
 	catch_signal(SIGBUS, on_cut_file);
-	catch_signal(SIGPIPE, SIG_IGN); /* a write says it too */
+	catch_signal(SIGPIPE, SIG_IGN); /* write(2) fails with EPIPE, too */
 	catch_signal(SIGXFSZ, SIG_IGN);
 }
 

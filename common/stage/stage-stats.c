@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a stage has counted: as records on their way to the sink, and as a JSON file. CPU time and
- * memory are in the file alone: the same input must give the same stream.
+ * The counts of a stage, as records for the sink and as a JSON file. CPU time and memory are only
+ * in the file: the same input must give the same stream.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -61,10 +61,7 @@ int stage_send_end(struct stage *stage, enum stage_stream_end end)
 	return stage_put(stage, WIRE_RECORD_end, &record);
 }
 
-/*
- * Early: a path that cannot be written is told before the work and not behind it, and in a sandbox
- * it could not be opened any more.
- */
+/* Early: an invalid path is reported before the work, and a sandbox would forbid to open it. */
 int stage_open_stats(struct stage *stage)
 {
 	_cleanup_fd_ int fd = -1;
@@ -75,7 +72,7 @@ int stage_open_stats(struct stage *stage)
 	fd = output_file_open(stage->stats_path, OUTPUT_FILE_REPLACE);
 	stage->stats_file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (stage->stats_file) {
-		take_fd(&fd); /* the file's */
+		take_fd(&fd); /* now owned by the file */
 		return 0;
 	}
 	stage_error(stage, "could not write '%s': %s", stage->stats_path,
@@ -92,7 +89,7 @@ static void write_group(struct json *json, const struct counters *counters, cons
 	json_end(json);
 }
 
-/* Each group but "dropped", where its first count stands. */
+/* Each group but "dropped", in the order of their first counts. */
 static void write_groups(struct json *json, const struct counters *counters)
 {
 	for (size_t i = 0; i < counters->n; i++) {
@@ -129,12 +126,12 @@ void stage_write_stats(struct stage *stage)
 	json_number(&json, "bytes_out", stage->writer.n_bytes);
 	json_number(&json, "samples_in", stage->samples_in);
 	json_number(&json, "samples_out", stage->samples_out);
-	write_group(&json, &stage->counters, "dropped"); /* be it empty */
+	write_group(&json, &stage->counters, "dropped"); /* even if empty */
 	write_groups(&json, &stage->counters);
 	write_groups(&json, &stage->run_counters);
 	json_seconds(&json, "cpu_user_s", seconds(usage.ru_utime));
 	json_seconds(&json, "cpu_sys_s", seconds(usage.ru_stime));
-	if (peak_memory_read(stage->memory_fd, &peak_kib) == 0) /* else there is no /proc here */
+	if (peak_memory_read(stage->memory_fd, &peak_kib) == 0) /* fails without /proc */
 		json_number(&json, "max_rss_kib", peak_kib);
 	if (stage->memory_fd >= 0)
 		close(stage->memory_fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stage's life from its options to its exit status; see stage.h for the order of things. */
+/* Runs a stage, from its options to its exit status; stage.h has the order. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,7 @@
 
 enum {
 	WIDE_PIPE = 256 * 1024,
-	MEMORY_MAPPED_MIN =
-		256 * 1024, /* bytes; so much goes back to the kernel when it is freed */
+	MEMORY_MAPPED_MIN = 256 * 1024, /* bytes; so large blocks return to the kernel when freed */
 };
 
 static bool is_file_type(int fd, mode_t type)
@@ -29,7 +28,7 @@ static bool is_file_type(int fd, mode_t type)
 	return fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == type;
 }
 
-/* A closed descriptor 0, 1 or 2 would be taken by the next file that is opened. */
+/* The next file that is opened would take a closed descriptor 0, 1 or 2. */
 static int ensure_standard_descriptors(void)
 {
 	int fd;
@@ -44,9 +43,8 @@ static int ensure_standard_descriptors(void)
 }
 
 /*
- * The wider a pipe, the fewer wake-ups a second; but what is written is read sooner than it has
- * left the processor's second-level cache: with 1 MiB a replay took 8 % more. As wide as this
- * user may.
+ * A wider pipe has fewer wake-ups, but data should be read while it is in the second-level cache:
+ * with 1 MiB a replay took 8 % more. As wide as this user may.
  */
 static void widen_pipe(int fd)
 {
@@ -99,7 +97,7 @@ static uint32_t later(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* Adds this stage to the hello and sends it at once, so that later stages can make ready. */
+/* Adds this stage to the hello and sends it at once, so that later stages can prepare. */
 static int send_hello(struct stage *stage)
 {
 	struct wire_hello *hello = &stage->hello;
@@ -119,10 +117,7 @@ static int send_hello(struct stage *stage)
 	return r < 0 ? r : flush(stage);
 }
 
-/*
- * Waits for input: 0; -EINTR when a signal came and a person has lost patience. With a `tick`
- * the wait is cut into pieces.
- */
+/* Waits for input, in pieces if there is a `tick`. 0 or -errno; -EINTR: stage_must_stop(). */
 static int fill(struct stage *stage, void *self)
 {
 	struct pollfd input = { stage->reader.fd, POLLIN, 0 };
@@ -150,14 +145,14 @@ static int fill(struct stage *stage, void *self)
 	}
 }
 
-/* What is seen of an error elsewhere. The front-end, which has all stages before it, sees more. */
+/* Reports the effect of an error elsewhere, unless a front-end does, which sees all stages. */
 static void report_neighbour(const struct stage *stage, const char *text)
 {
 	if (!stage->front)
 		stage_error(stage, "%s", text);
 }
 
-/* What came instead of a stream; `text` is what to say if nothing better is known. */
+/* Describes input that is not a stream; `text`, unless it is compressed. */
 static const char *describe_input(const struct wire_reader *reader, const char *text, char *room,
 				  size_t size)
 {
@@ -199,7 +194,7 @@ static int read_hello(struct stage *stage, void *self)
 	return outcome ? -EBADMSG : 0;
 }
 
-/* The record's handler; NULL: the stage does not care. */
+/* The handler of a record type; NULL: there is none. */
 static const struct stage_handler *find_handler(const struct stage *stage, uint16_t type)
 {
 	const struct stage_handler *handler = stage->program->handlers;
@@ -229,7 +224,7 @@ static int decode(struct stage *stage, const struct wire_raw *raw, union wire_vi
 	return outcome ? report_damage(stage, raw, outcome) : 0;
 }
 
-/* Counts the samples of a record, which has been decoded unless it is a sample. */
+/* Counts the samples of a record; `view` is only decoded if is_decoded(). */
 static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 			     const union wire_view *view)
 {
@@ -237,21 +232,21 @@ static uint64_t take_samples(struct stage *stage, const struct wire_raw *raw,
 	uint64_t n = wire_samples(type, view);
 
 	stage_sum(stage, &stage->samples_in, n);
-	/* Both begin with their time. */
+	/* The first field of both is the time. */
 	if ((type == WIRE_RECORD_sample || type == WIRE_RECORD_stack) &&
 	    raw->header->size >= sizeof(*raw->header) + sizeof(uint64_t))
 		stage->last_time = *(const uint64_t *)(raw->header + 1);
 	return n;
 }
 
-/* Whether a record is looked into: by a handler, or because it tells of how many samples it is. */
+/* Whether a record must be decoded: for a handler, or to count its samples. */
 static bool is_decoded(const struct stage *stage, uint16_t type, bool has_handler)
 {
 	return wire_type(type) &&
 	       (has_handler || stage->program->each || wire_samples_are_reported(type));
 }
 
-/* One record through its handler, or past it. 0 or -errno. */
+/* Handles a record, or passes it on. 0 or -errno. */
 static int dispatch(struct stage *stage, void *self, const struct wire_raw *raw)
 {
 	uint16_t type = raw->header->type;
@@ -287,7 +282,7 @@ static bool totals_agree(const struct stage *stage, const struct wire_end *end)
 	return !memcmp(totals, stage->reader.totals, sizeof(totals));
 }
 
-/* Takes the `end` record: what it says of the stream; -errno: it is damaged itself. */
+/* Handles the `end` record. Returns how the stream ended; -errno: the record is damaged. */
 static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 {
 	union wire_view view;
@@ -308,7 +303,7 @@ static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 	return STAGE_STREAM_INCOMPLETE;
 }
 
-/* All records up to `end`: how the stream ended, or -errno. */
+/* Reads all records up to `end`. Returns how the stream ended, or -errno. */
 static int read_records(struct stage *stage, void *self)
 {
 	enum wire_outcome outcome;
@@ -325,7 +320,7 @@ static int read_records(struct stage *stage, void *self)
 		}
 		if (outcome != WIRE_E_MORE)
 			return report_damage(stage, NULL, outcome);
-		r = flush(stage); /* before the views that it borrows are void */
+		r = flush(stage); /* before fill() invalidates what it borrows */
 		if (r < 0)
 			return r;
 		r = fill(stage, self);
@@ -338,7 +333,7 @@ static int read_records(struct stage *stage, void *self)
 	}
 }
 
-/* How a stream has ended whose numbers may be more than can be counted. */
+/* Returns how a stream ended: damaged, if one of its sums has overflowed. */
 static enum stage_stream_end compare_sums(const struct stage *stage, enum stage_stream_end end)
 {
 	if (!stage->has_full_sum || end != STAGE_STREAM_WHOLE)
@@ -348,7 +343,7 @@ static enum stage_stream_end compare_sums(const struct stage *stage, enum stage_
 	return STAGE_STREAM_DAMAGED;
 }
 
-/* What is left to say when the input's end has been reached in one way or another. */
+/* Completes the output after the end of the input, however that came. */
 static int end_stream(struct stage *stage, void *self, enum stage_stream_end end)
 {
 	const struct stage_program *program = stage->program;
@@ -369,8 +364,7 @@ static int end_stream(struct stage *stage, void *self, enum stage_stream_end end
 	return r;
 }
 
-/* A filter's or sink's whole work. What went wrong has been said; 0 or -errno. */
-/* Whether the stream is being made just now: then whoever is slow loses samples. */
+/* Whether the stream is being recorded now, so that a slow stage loses samples. */
 static bool is_live(const struct stage *stage)
 {
 	struct stat status;
@@ -422,7 +416,7 @@ static int run_source(struct stage *stage, void *self)
 	if (r < 0)
 		return r;
 	r = stage->program->run(stage, self);
-	if (r == -ECANCELED) { /* it could not go on, and has said why: the others need not guess */
+	if (r == -ECANCELED) { /* the source has reported an error: end the stream properly */
 		error = end_stream(stage, self, STAGE_STREAM_INCOMPLETE);
 		return error < 0 ? error : r;
 	}
@@ -432,17 +426,17 @@ static int run_source(struct stage *stage, void *self)
 			  stage_must_stop() ? STAGE_STREAM_STOPPED : STAGE_STREAM_WHOLE);
 }
 
-/* Some errors have been told where they happened; the others are told here. */
+/* Reports an error, unless it was reported where it occurred. */
 static void report(const struct stage *stage, int error)
 {
-	/* `| head` is no error, and whoever else reads has gone in some way of its own. */
+	/* A reader that exits early, as `| head`, is not an error of a sink. */
 	if (error == -EPIPE && stage->program->role == STAGE_SINK)
 		return;
 	if (error == -EPIPE)
 		report_neighbour(stage, "the next stage has gone; its output ends here");
 	else if (error == -EINTR)
 		stage_error(stage, "stopped before the end of the stream");
-	else if (error == -EFAULT) /* a piece of a mapped file, to be written: see on_cut_file() */
+	else if (error == -EFAULT) /* writev(2) from a mapped file: see on_cut_file() */
 		stage_error(stage, "a file was cut while it was read");
 	else if (error == stage->writer.error && error < 0)
 		stage_error(stage, "could not write to standard output: %s", strerror(-error));
@@ -476,7 +470,7 @@ static int run(struct stage *stage, void *self)
 	return stage->exit_status;
 }
 
-/* glibc would keep what was freed of the tables of images, the larger they were the more of it. */
+/* glibc would raise its thresholds (mallopt(3)) and keep the memory of freed tables of images. */
 static void give_memory_back(void)
 {
 	mallopt(M_MMAP_THRESHOLD, MEMORY_MAPPED_MIN);

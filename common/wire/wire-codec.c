@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one encoder and the one decoder of records, driven by the tables of wire.c. */
+/* The encoder and the decoder of records, which work by the tables of wire.c. */
 #include <assert.h>
 #include <string.h>
 
 #include "common/wire/wire.h"
 
-/* Every STRING, BLOB and array of a view begins like this (see wire.h). */
+/* Every STRING, BLOB and array of a view begins with these members (see wire.h). */
 struct __attribute__((may_alias)) span {
 	const void *data;
 	size_t n;
@@ -16,7 +16,7 @@ static size_t round_up_8(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Bytes behind the `size` bytes of a field of this kind. */
+/* Bytes of padding behind a field of `size` bytes. */
 static size_t padding_after(enum wire_kind kind, size_t size)
 {
 	size_t least = kind == WIRE_BLOB ? WIRE_BLOB_PADDING : kind == WIRE_STRING;
@@ -60,7 +60,7 @@ size_t wire_encoded_size(const struct wire_type *type, const void *view)
 	return size <= WIRE_RECORD_MAX ? size : 0;
 }
 
-/* Behind a gap, which is not in `ret`, words need not be aligned there. */
+/* Behind a gap, which is not in `ret`, words there may be unaligned. */
 static char *put_word(char *at, uint64_t word)
 {
 	memcpy(at, &word, sizeof(word));

@@ -10,7 +10,7 @@
 
 #include "common/wire/wire.h"
 
-/* Those that are encoded alike share a line. */
+/* Kinds with the same encoding share a line. */
 static void print_kinds(void)
 {
 	printf("| kind | encoding |\n|---|---|\n");
@@ -105,7 +105,7 @@ static void print_bytes(const char *name, const void *data, size_t size)
 	printf("\"\n");
 }
 
-/* One entry a record type: the header of an empty record of it. */
+/* One entry per record type: the header of an empty record. */
 static void print_dictionary(void)
 {
 	uint64_t magic = WIRE_MAGIC;

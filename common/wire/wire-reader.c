@@ -12,10 +12,10 @@
 
 enum {
 	CACHE_LINE = 64,
-	PREFETCHED = 16 * CACHE_LINE, /* measured: a CPU has not many more under way at once */
+	PREFETCHED = 16 * CACHE_LINE, /* measured: a CPU has hardly more loads in flight */
 };
 
-/* false: it is no file, or one that may change under us. */
+/* Returns false if the input is not a file, or one that others may change. */
 static bool map_file(struct wire_reader *reader)
 {
 	off_t at = lseek(reader->fd, 0, SEEK_CUR);
@@ -53,8 +53,8 @@ void wire_reader_deinit(struct wire_reader *reader)
 }
 
 /*
- * As much more of the file as one read(2) would have given. Its pages are not asked for here
- * (MADV_POPULATE_READ): that takes longer than the faults do, as each brings many of them.
+ * Advances by as much as one read(2). Does not populate pages (MADV_POPULATE_READ): that takes
+ * longer than the page faults, each of which maps many pages.
  */
 static int fill_from_map(struct wire_reader *reader)
 {
@@ -72,17 +72,14 @@ int wire_reader_fill(struct wire_reader *reader)
 
 	if (reader->map_size)
 		return fill_from_map(reader);
-	/*
-	 * Only the beginning of a record that has not arrived whole is moved, and only to make
-	 * room: most of the time the buffer is empty here.
-	 */
+	/* Moves only the beginning of a record, to make room: the buffer is mostly empty here. */
 	if (kept == 0 || WIRE_READER_SIZE - reader->end < WIRE_RECORD_MAX) {
 		memmove(reader->buffer, reader->buffer + reader->start, kept);
 		reader->start = reader->ahead = 0;
 		reader->end = kept;
 	}
 	n = read(reader->fd, reader->buffer + reader->end, WIRE_READER_SIZE - reader->end);
-	if (n < 0 && errno == EAGAIN) /* somebody else's O_NONBLOCK on a shared descriptor */
+	if (n < 0 && errno == EAGAIN) /* another process set O_NONBLOCK on the shared file */
 		return poll(&(struct pollfd){ reader->fd, POLLIN, 0 }, 1, -1) < 0 ? -errno : 0;
 	if (n < 0)
 		return -errno;
@@ -92,8 +89,8 @@ int wire_reader_fill(struct wire_reader *reader)
 }
 
 /*
- * Asks for the beginning of the record behind the next one, and with that for the end of the next:
- * mostly they are in no cache, and nothing but the size of the one before tells where they are.
+ * Prefetches the end of the next record and the beginning of the one behind it: mostly they are not
+ * in a cache, and only the size of the record before gives their address.
  */
 static void look_ahead(struct wire_reader *reader)
 {
@@ -125,7 +122,7 @@ enum wire_outcome wire_reader_next(struct wire_reader *reader, struct wire_raw *
 	return WIRE_OK;
 }
 
-/* Whether what has arrived so far can still become a hello. */
+/* Whether the bytes read so far can still become a hello. */
 static enum wire_outcome check_magic(const struct wire_reader *reader)
 {
 	const struct wire_header *header = (const void *)(reader->buffer + reader->start);
@@ -152,7 +149,7 @@ enum wire_outcome wire_reader_hello(struct wire_reader *reader, struct wire_hell
 
 	if (outcome)
 		return outcome;
-	/* The third field is the minor version, which tells how the record itself is read. */
+	/* The third field is the minor version, which decoding the record itself needs. */
 	reader->peer_minor = fields[2] > UINT32_MAX ? UINT32_MAX : fields[2];
 	outcome = wire_reader_next(reader, &raw);
 	if (!outcome)

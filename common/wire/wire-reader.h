@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Records out of a descriptor: one buffer, filled by large reads, handed out in place. What
- * wire_reader_next() gives lies in the buffer until the next wire_reader_fill(). A recorded stream
- * that is our own file is mapped instead, and its bytes are not copied.
+ * Reads records from a descriptor: large reads fill one buffer, and records are returned in place,
+ * valid until the next wire_reader_fill(). A recorded stream in our own file is mapped instead.
  */
 #pragma once
 
 #include "common/wire/wire.h"
 
-enum { WIRE_READER_SIZE = 1024 * 1024 }; /* a full pipe's worth, and at least one record */
+enum { WIRE_READER_SIZE = 1024 * 1024 }; /* a full pipe, and at least one record */
 
 struct wire_reader {
 	int fd;		   /* borrowed */
-	char *buffer;	   /* or the whole file */
-	size_t start, end; /* what was read and not yet handed out */
-	size_t ahead;	   /* of a record behind the next one, which was asked for already */
-	size_t map_size;   /* of the file; 0: it is not mapped */
+	char *buffer;	   /* or the whole mapped file */
+	size_t start, end; /* read, but not returned yet */
+	size_t ahead;	   /* offset of the last record that was prefetched */
+	size_t map_size;   /* 0: the file is not mapped */
 	bool at_end;
-	uint32_t peer_minor; /* of the hello that was read */
-	uint64_t n_bytes;    /* handed out */
+	uint32_t peer_minor; /* minor version of the hello */
+	uint64_t n_bytes;    /* returned */
 	uint64_t n_records;
 	uint64_t totals[WIRE_TYPE_MAX];
 };
@@ -27,16 +26,16 @@ int wire_reader_init(struct wire_reader *reader, int fd);
 void wire_reader_deinit(struct wire_reader *reader);
 
 /*
- * Reads once, waiting if need be; the views handed out before are void. 0; at the end of input
- * `at_end` is set; -errno, -EINTR among them.
+ * Reads once, blocking if need be, and invalidates earlier views. 0 or -errno, also -EINTR; sets
+ * `at_end` at the end of input.
  */
 int wire_reader_fill(struct wire_reader *reader);
 
-/* The next record; WIRE_E_MORE: fill first; any other outcome: the stream is damaged here. */
+/* The next record. WIRE_E_MORE: fill first; any other error: the stream is damaged here. */
 enum wire_outcome wire_reader_next(struct wire_reader *reader, struct wire_raw *ret);
 
 /*
- * The first record as a hello; WIRE_E_MAGIC: what comes is no stackpipe stream; WIRE_E_VERSION;
- * else as wire_reader_next().
+ * The first record, the hello. WIRE_E_MAGIC: the input is not a stackpipe stream; WIRE_E_VERSION:
+ * it is one of another major version; else as wire_reader_next().
  */
 enum wire_outcome wire_reader_hello(struct wire_reader *reader, struct wire_hello *ret);

@@ -18,7 +18,7 @@ void wire_writer_deinit(struct wire_writer *writer)
 	writer->buffer = NULL;
 }
 
-/* Neighbours in memory become one part. */
+/* Joins pieces that are adjacent in memory. */
 static void add_part(struct wire_writer *writer, const void *data, size_t size)
 {
 	struct iovec *last = writer->n_parts ? &writer->parts[writer->n_parts - 1] : NULL;
@@ -30,7 +30,7 @@ static void add_part(struct wire_writer *writer, const void *data, size_t size)
 	writer->n_waiting += size;
 }
 
-/* A record takes three parts at most. */
+/* Flushes if need be. A record takes at most three parts. */
 static int make_room(struct wire_writer *writer, size_t size)
 {
 	if (writer->n_parts + 3 > WIRE_WRITER_PARTS || writer->used + size > WIRE_WRITER_SIZE ||
@@ -69,7 +69,7 @@ int wire_writer_put(struct wire_writer *writer, enum wire_record_id id, const vo
 	} else {
 		add_part(writer, at, size);
 	}
-	writer->used = (writer->used + 7) & ~(size_t)7; /* behind a gap of any size */
+	writer->used = (writer->used + 7) & ~(size_t)7; /* without its gap: any size */
 	count(writer, id, size + gap.size);
 	return 0;
 }
@@ -85,7 +85,7 @@ int wire_writer_pass(struct wire_writer *writer, const struct wire_raw *raw)
 	return 0;
 }
 
-/* Takes `n` written bytes off the parts; returns the first one that is left. */
+/* Removes `n` written bytes from the parts; returns the first part that is left. */
 static int advance(struct wire_writer *writer, int first, size_t n)
 {
 	writer->n_waiting -= n;
@@ -110,7 +110,7 @@ int wire_writer_flush(struct wire_writer *writer)
 
 		if (n >= 0)
 			first = advance(writer, first, n);
-		else if (errno == EAGAIN) /* somebody else's O_NONBLOCK on a shared descriptor */
+		else if (errno == EAGAIN) /* another process set O_NONBLOCK on the shared file */
 			n = poll(&(struct pollfd){ writer->fd, POLLOUT, 0 }, 1, -1);
 		if (n < 0 && (errno != EINTR || (writer->gives_up && writer->gives_up())))
 			writer->error = -errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables that wire.def stands for. How they are used: wire-codec.c. */
+/* The tables that are made from wire.def, for wire-codec.c. */
 #include <stddef.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A limit of zero is a division by zero at compile time: nothing of varying length is unlimited. */
+/* A limit of zero divides by zero at compile time: no field of varying length is unlimited. */
 #define LIMIT(detail) .limit = (detail) * (1 / !!(detail))
 #define DETAIL_U32(detail)
 #define DETAIL_U64(detail)
@@ -21,7 +21,7 @@
 #define DETAIL_ARRAY(items) .element = sizeof(*((struct wire_##items *)NULL)->data), DETAIL_LIMIT
 #define DETAIL_LIMIT(detail) LIMIT(detail),
 
-/* First meaning: the sets of names, and the fields of each item and record. */
+/* First inclusion: the sets of names, and the fields of each item and record. */
 #define NAMES(set, doc)                                                                            \
 	static const char doc_of_##set[] = doc;                                                    \
 	static const struct wire_name names_of_##set[] = {
@@ -45,7 +45,7 @@
 	;
 #include "common/wire/wire.def"
 
-/* Second meaning: the types themselves. */
+/* Second inclusion: the types. */
 #define TYPE(type, id, doc)                                                                        \
 	static const struct wire_type type_##type = { #type,                                       \
 						      doc,                                         \
@@ -61,7 +61,7 @@
 	_Static_assert((id) > 0 && (id) < WIRE_TYPE_MAX, "a record's id");
 #include "common/wire/wire.def"
 
-/* Third meaning: the lists of all of them. */
+/* Third inclusion: the lists of all of them. */
 #define RECORD(record, id, doc) &type_##record,
 const struct wire_type *const wire_types[] = {
 #include "common/wire/wire.def"

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The wire: what travels between the stages.
+ * The protocol between the stages.
  *
  * A record is a header of 8 bytes and its fields, in the order of wire.def:
  *   - a number takes 8 bytes, little-endian;
- *   - TEXT takes the size that wire.def gives, filled up with zeros, the last byte always zero;
- *   - anything else is a 64-bit count and its elements, filled up with zeros to 8 bytes:
- *     at least one zero behind a STRING, so that it can be used as one of C's, and at least eight
- *     behind a BLOB, so that a reader of whole words may run over its end.
- * So every field lies at a multiple of 8, and a decoded record is a view: its strings, blobs and
- * arrays point into the bytes that were decoded and die with them.
+ *   - TEXT has the size of wire.def, padded with zeros; its last byte is always zero;
+ *   - anything else is a 64-bit count and its elements, padded with zeros to 8 bytes: at least
+ *     one behind a STRING, so that it is a C string, and at least eight behind a BLOB, so that a
+ *     reader of whole words may overrun its end.
  *
- * Every record type is described by a table (struct wire_type), and one encoder and one decoder
- * are driven by these tables; the decoder is the validator. There is exactly one encoding of a
- * record, so decoding and encoding again gives the same bytes.
+ * So every field lies at a multiple of 8, and a decoded record is a view: its strings, blobs and
+ * arrays point into the decoded bytes, which must outlive it. One encoder and one decoder, which
+ * also validates, work by a table for each record type (struct wire_type). A record has exactly one
+ * encoding: decoding and encoding it again gives the same bytes.
  */
 #pragma once
 
@@ -34,21 +33,21 @@ enum {
 	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
 	WIRE_FRAMES_MAX = 8192,	      /* of a stack */
 	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
-	WIRE_STACK_ENDS_MAX = 32,     /* reasons for a stack's end are below this */
-	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers leave out those of larger numbers */
+	WIRE_STACK_ENDS_MAX = 32,     /* end reasons are below this */
+	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers drop events of larger numbers */
 	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
 	WIRE_NAME_MAX = 4096,	      /* bytes of a function's or source file's name */
-	WIRE_BLOB_PADDING = 8,	      /* zero bytes that follow a blob, at least */
+	WIRE_BLOB_PADDING = 8,	      /* at least so many zero bytes follow a blob */
 };
 
-/* What a decoder can say of bytes that it was given. Never an errno: the data is at fault. */
+/* Outcomes of decoding. Never an errno: the data is at fault. */
 enum wire_outcome {
 	WIRE_OK = 0,
-	WIRE_E_MORE,	/* the record has not arrived whole */
+	WIRE_E_MORE,	/* the record is not complete yet */
 	WIRE_E_SIZE,	/* a size below the header, above WIRE_RECORD_MAX or not a multiple of 8 */
 	WIRE_E_TYPE,	/* an id of WIRE_TYPE_MAX or above, or not the expected one */
 	WIRE_E_SHORT,	/* ends before its last field, or within one */
-	WIRE_E_LONG,	/* goes on behind its last field */
+	WIRE_E_LONG,	/* continues behind its last field */
 	WIRE_E_LIMIT,	/* a string, blob or array longer than its limit, a number beyond 32 bits */
 	WIRE_E_TEXT,	/* a zero byte within a string, or none behind a text */
 	WIRE_E_PADDING, /* a padding byte or header flag that is not zero */
@@ -56,7 +55,7 @@ enum wire_outcome {
 	WIRE_E_VERSION, /* a stream of another major version */
 };
 
-/* One line for a person. */
+/* One line for a message. */
 const char *wire_outcome_text(enum wire_outcome outcome);
 
 struct wire_header {
@@ -86,8 +85,8 @@ struct wire_addrs {
 };
 
 /*
- * What a field of a kind is in C, as FIELD(…, kind, field, detail, …) becomes WIRE_C_##kind(field,
- * detail); ARRAY(items) names a structure, and leaves the rest to WIRE_C_FIELD.
+ * The C form of a field: FIELD(…, kind, field, detail, …) becomes WIRE_C_##kind(field, detail).
+ * ARRAY(items) becomes a structure and leaves the rest to WIRE_C_FIELD.
  */
 #define WIRE_C_FIELD(field, detail) field;
 #define WIRE_C_U32(field, detail) uint32_t field;
@@ -101,7 +100,7 @@ struct wire_addrs {
 #define WIRE_C_ADDRS(field, detail) struct wire_addrs field;
 #define WIRE_C_ARRAY(items) struct wire_##items WIRE_C_FIELD
 
-/* Kinds: WIRE_U32 …, and of arrays WIRE_ARRAY(frames) … */
+/* Kinds: WIRE_U32 …, and for arrays WIRE_ARRAY(frames) … */
 #define WIRE_ARRAY(items) WIRE_ARRAY_##items
 #define KIND(kind, name, doc) WIRE_##kind,
 #define ITEM(item, items, doc) WIRE_ARRAY_##items,
@@ -115,7 +114,7 @@ enum wire_record_id {
 #include "common/wire/wire.def"
 };
 
-/* Names: WIRE_stack_end_COMPLETE …, and in wire_names_stack_end what they are called. */
+/* Names: WIRE_stack_end_COMPLETE …, and their texts in wire_names_stack_end. */
 #define NAMES(set, doc)                                                                            \
 	extern const struct wire_names wire_names_##set;                                           \
 	enum wire_##set                                                                            \
@@ -144,16 +143,16 @@ union wire_view {
 #include "common/wire/wire.def"
 };
 
-/* How many samples a stack is of. */
+/* How many samples a stack stands for. */
 static inline uint64_t wire_stack_samples(const struct wire_stack *stack)
 {
 	return stack->n_samples ? stack->n_samples : 1;
 }
 
-/* Whether fields of a record say how many samples it counts as, so that it must be decoded. */
+/* Whether a record's fields determine its number of samples, so that it must be decoded. */
 bool wire_samples_are_reported(uint16_t id);
 
-/* How many samples a record counts as; `view` is used only where these are told. */
+/* How many samples a record counts as; reads `view` only if wire_samples_are_reported(). */
 uint64_t wire_samples(uint16_t id, const void *view);
 
 /* A kind of field, for documents. */
@@ -179,7 +178,7 @@ struct wire_field {
 	const char *doc;
 	enum wire_kind kind;
 	uint32_t offset;		/* in the C structure */
-	uint32_t limit;			/* elements; of a TEXT its size */
+	uint32_t limit;			/* in elements; of a TEXT its size */
 	uint32_t element;		/* bytes of an element; 0: not a STRING, BLOB or array */
 	uint32_t since;			/* minor version */
 	const struct wire_names *names; /* of ENUM and FLAGS */
@@ -201,47 +200,44 @@ extern const struct wire_names *const wire_name_sets[];
 extern const size_t wire_n_name_sets;
 extern const struct wire_type *const wire_items[];
 extern const size_t wire_n_items;
-extern const struct wire_kind_text wire_kinds[]; /* by enum wire_kind */
+extern const struct wire_kind_text wire_kinds[]; /* indexed by enum wire_kind */
 extern const size_t wire_n_kinds;
 
-/* The type of an id; NULL: not known here. */
+/* The type of an id; NULL: unknown. */
 const struct wire_type *wire_type(uint16_t id);
 
-/* The text of a number of a set; NULL: not known here. */
+/* The text of a number of a set; NULL: unknown. */
 const char *wire_name_text(const struct wire_names *names, uint32_t number);
 
-/* A piece of an encoded record that was left out, to be gathered from where it lies. */
+/* A blob that was left out of an encoded record, to be gathered from its own memory. */
 struct wire_gap {
 	const void *data;
 	size_t size;   /* 0: nothing was left out */
 	size_t offset; /* in the encoded bytes, where it belongs */
 };
 
-/*
- * The bytes that `view` (a struct wire_… of this type) takes when encoded; 0 if a field is over
- * its limit.
- */
+/* Encoded size of `view` (a struct wire_… of the type); 0: a field or the record is too large. */
 size_t wire_encoded_size(const struct wire_type *type, const void *view);
 
 /*
- * Encodes `view` at `ret`, which must have room for wire_encoded_size() bytes and be aligned to
- * 8, and returns how many were written. With `ret_gap`, a blob of WIRE_GAP_MIN bytes and more is
- * not copied but left out and told there; at most one a record.
+ * Encodes `view` at `ret`, which has room for wire_encoded_size() bytes and is aligned to 8, and
+ * returns how many were written. The first blob of WIRE_GAP_MIN or more bytes is not copied, but
+ * described in `ret_gap`, unless that is NULL.
  */
 enum { WIRE_GAP_MIN = 1024 };
 size_t wire_encode(const struct wire_type *type, const void *view, void *ret,
 		   struct wire_gap *ret_gap);
 
 /*
- * Checks the record at `record`, of which `size` bytes are there, and fills the view. A field
- * that a later minor version appended may be missing at the end and is then zero; fields that are
- * not known here are accepted only where `peer_minor` is later than ours.
+ * Validates the record at `record`, of which `size` bytes are there, and fills the view. Fields
+ * that a later minor version appended may be missing at the end and are then zero; unknown fields
+ * are accepted only if `peer_minor` is later than ours.
  */
 enum wire_outcome wire_decode(const struct wire_type *type, const void *record, size_t size,
 			      uint32_t peer_minor, void *ret_view);
 
-/* Checks a header alone: WIRE_OK, WIRE_E_MORE, WIRE_E_SIZE, WIRE_E_TYPE or WIRE_E_PADDING. */
+/* Validates a header alone: WIRE_OK, WIRE_E_MORE, WIRE_E_SIZE, WIRE_E_TYPE or WIRE_E_PADDING. */
 enum wire_outcome wire_check_header(const void *record, size_t size);
 
-/* The wire's string of one of C's, cut at `limit` bytes; NULL: an empty one. */
+/* A wire string of a C string, cut at `limit` bytes; of NULL an empty one. */
 struct wire_string wire_string(const char *text, size_t limit);

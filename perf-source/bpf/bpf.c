@@ -25,7 +25,7 @@ void bpf_set(struct bpf_code *code, int to, int32_t value)
 	bpf_do_value(code, BPF_MOV, to, value);
 }
 
-/* Two instructions: a half in each. */
+/* Takes two instructions, with 32 bits of the value in each. */
 static void set_wide(struct bpf_code *code, int to, int kind, uint64_t value)
 {
 	put(code, (struct bpf_insn){ .code = BPF_LD | BPF_DW | BPF_IMM,
@@ -192,7 +192,7 @@ void bpf_unshare_item(void *item, size_t size)
 		munmap(item, whole_pages(size));
 }
 
-/* Helpers that look at tracing data are for programs under the GPL. */
+/* The kernel gives helpers that read tracing data only to programs under the GPL. */
 int bpf_load_program(const struct bpf_code *code, enum bpf_prog_type type)
 {
 	union bpf_attr attr = {
@@ -214,7 +214,7 @@ int bpf_attach(int program_fd, const char *tracepoint)
 	return call_kernel(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }
 
-/* The value, or the next key: they are one field of the attributes. */
+/* `value` is also the next key: both share one field of the attributes. */
 static int call_map(int command, int map_fd, const void *key, const void *value)
 {
 	union bpf_attr attr = { .map_fd = map_fd, .key = FIELD(key), .value = FIELD(value) };

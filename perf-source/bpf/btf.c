@@ -13,12 +13,12 @@
 enum {
 	BTF_SIZE_MAX = 64 * 1024 * 1024,
 	BITS_A_BYTE = 8,
-	/* What is needed of it: headers of newer kernels than the running one know of more. */
+	/* Up to the last field in use: headers of newer kernels are longer. */
 	HEADER_SIZE = offsetof(struct btf_header, str_len) + sizeof(uint32_t),
 };
 
 struct types {
-	const char *at, *end; /* of those that were not looked at yet */
+	const char *at, *end; /* of the types not yet visited */
 	const char *names;
 	size_t names_size;
 };
@@ -48,7 +48,7 @@ static bool is_named(const struct types *types, uint32_t name, const char *wante
 	return name < types->names_size && !strcmp(types->names + name, wanted);
 }
 
-/* What follows a type, by its kind. */
+/* Bytes that follow a struct btf_type of its kind. */
 static size_t size_behind(const struct btf_type *type)
 {
 	size_t n = BTF_INFO_VLEN(type->info);
@@ -94,7 +94,7 @@ static int find_member(const struct types *types, const struct btf_type *type,
 	return -ENOENT;
 }
 
-/* Types are words, and so is all that follows them. */
+/* Types, and all that follows them, consist of aligned 32-bit words. */
 static int find_field(struct types *types, const char *structure, const char *field, uint32_t *ret)
 {
 	while ((size_t)(types->end - types->at) >= sizeof(struct btf_type)) {

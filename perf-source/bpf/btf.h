@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where fields of the kernel's structures lie: its type information, /sys/kernel/btf/vmlinux
- * (Documentation/bpf/btf.rst of Linux). */
+/* Offsets in kernel structures: /sys/kernel/btf/vmlinux (Documentation/bpf/btf.rst of Linux). */
 #pragma once
 
 #include <stdint.h>
 
 /*
- * Bytes from the beginning of a structure to one of its fields. 0 or -errno: -ENOENT: the kernel
- * tells no types, or has no such structure or field (fields of structures without a name are not
- * looked for); -EINVAL: what it tells contradicts itself; -EFBIG.
+ * A field's offset in a structure, in bytes. 0 or -errno: -ENOENT: the kernel has no type
+ * information, or no such structure or field (fields of unnamed members are not searched); -EINVAL:
+ * damaged type information; -EFBIG.
  */
 int btf_find_field(const char *structure, const char *field, uint32_t *ret);
 
-/* The same of `pid` of task_struct, with `tgid` right behind it: both can be read together. */
+/* The same for task_struct.pid, followed directly by `tgid`: one read gets both. */
 int btf_find_pids(uint32_t *ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs in the kernel know tasks by the numbers that they have in the first PID namespace. */
+/* BPF programs see the PIDs of the initial PID namespace. */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Whether that is ours, too. */
+/* Whether this process is in the initial PID namespace. */
 static inline bool pid_namespace_is_initial(void)
 {
 	enum { INITIAL = 0xEFFFFFFC }; /* PROC_PID_INIT_INO of linux/proc_ns.h */

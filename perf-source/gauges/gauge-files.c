@@ -13,7 +13,7 @@
 
 enum { HUNDREDTHS = 100, SECTOR_BYTES = 512, NUMBERS_MAX = 20 };
 
-/* Decimal numbers with blanks between: how many there were until something else came. */
+/* Parses decimal numbers separated by blanks; returns how many precede anything else. */
 static size_t parse_numbers(const char *text, uint64_t *ret, size_t n_max)
 {
 	size_t n = 0;
@@ -43,8 +43,8 @@ static void set(struct gauge *gauge, uint64_t value)
 }
 
 /*
- * Of a total that grows: how much it has grown for each `unit` of time, which is nanoseconds. The
- * first time nothing is known; one that shrinks has begun anew.
+ * Sets by how much a growing total has grown per `unit` nanoseconds. The first reading gives no
+ * value, nor does a total that shrinks, which was reset.
  */
 static void set_rate(struct gauge *gauge, uint64_t total, uint64_t time, uint64_t unit)
 {
@@ -74,8 +74,8 @@ static struct gauge *find(struct gauges *gauges, uint32_t divisor, const char *c
 }
 
 /*
- * "cpu0 user nice system idle iowait irq softirq steal …" in ticks: the share of those that were
- * not idle. guest and guest_nice are in user and nice already.
+ * "cpu0 user nice system idle iowait irq softirq steal …" in ticks: the share that was not idle.
+ * user and nice include guest and guest_nice.
  */
 static void parse_cpu(struct gauges *gauges, const char *line)
 {
@@ -96,7 +96,7 @@ static void parse_cpu(struct gauges *gauges, const char *line)
 		       : find(gauges, HUNDREDTHS, "CPU Percent", "CPU usage", "Total CPU %lu", cpu);
 	if (!gauge)
 		return;
-	/* Ticks are the time here: total_at holds those of all kinds. */
+	/* Here total_at holds the ticks of all kinds instead of a time. */
 	if (gauge->total_at && all > gauge->total_at && all - idle >= gauge->total)
 		set(gauge,
 		    (all - idle - gauge->total) * 100 * HUNDREDTHS / (all - gauge->total_at));
@@ -134,7 +134,7 @@ static void parse_stat(struct gauges *gauges, char *text, uint64_t time, const c
 	}
 }
 
-/* The value of a line "NAME: 123 kB" in bytes. */
+/* Finds a line "NAME: 123 kB"; its value in bytes. */
 static bool find_kib(const char *text, const char *name, uint64_t *ret)
 {
 	const char *line = text;
@@ -165,7 +165,7 @@ static void parse_meminfo(struct gauges *gauges, char *text, uint64_t time, cons
 		set(find(gauges, 1, "Memory", "Bytes that wait to be written", "Dirty"), left);
 }
 
-/* Partitions are told as well, with what their disks have; and what is no disk. */
+/* diskstats also lists partitions, which their disks include, and devices that are no disks. */
 static bool is_disk(const struct gauges *gauges, const char *name)
 {
 	char path[256];
@@ -211,7 +211,7 @@ static void parse_net(struct gauges *gauges, char *text, uint64_t time, const ch
 
 	while ((line = strsep(&text, "\n"))) {
 		uint64_t numbers[NUMBERS_MAX];
-		char *colon = strrchr(line, ':'); /* an alias has one in its name */
+		char *colon = strrchr(line, ':'); /* the last: an alias has one in its name */
 		char *name = line + strspn(line, " ");
 
 		if (!colon || colon - name > 16 || colon == name ||
@@ -226,7 +226,7 @@ static void parse_net(struct gauges *gauges, char *text, uint64_t time, const ch
 	}
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123": microseconds that somebody had to wait. */
+/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123": total is microseconds of stalls. */
 static void parse_pressure(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
 	char *line;
@@ -268,10 +268,10 @@ static void parse_cpuinfo(struct gauges *gauges, char *text, uint64_t time, cons
 	}
 }
 
-/* "123 (name) S …": the 14th and 15th are the ticks that this process has had (proc(5)). */
+/* "123 (name) S …": fields 14 and 15 are the ticks that this process has used (proc(5)). */
 static void parse_own_stat(struct gauges *gauges, char *text, uint64_t time, const char *what)
 {
-	enum { SKIPPED = 12 }; /* numbers and a letter behind the name */
+	enum { SKIPPED = 12 }; /* fields between the name and utime */
 	char *at = strrchr(text, ')');
 	uint64_t ticks[2];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The files that gauges read (proc(5)), and what their lines mean. */
+/* The files that gauges read, with their parsers (proc(5)). */
 #pragma once
 
 #include "perf-source/gauges/gauges.h"

@@ -38,7 +38,7 @@ void gauges_deinit(struct gauges *gauges)
 	gauges->n_gauges = 0;
 }
 
-/* Those that were told once keep their numbers: only this thread adds to the list. */
+/* Gauges keep their numbers: only the thread that reads changes the list, and it only appends. */
 struct gauge *gauges_find(struct gauges *gauges, const struct gauge_name *name)
 {
 	for (size_t i = 0; i < gauges->n_gauges; i++) {
@@ -55,7 +55,7 @@ struct gauge *gauges_find(struct gauges *gauges, const struct gauge_name *name)
 	return &gauges->gauges[gauges->n_gauges++];
 }
 
-/* The beginning of a file, as a text; false: it cannot be had. */
+/* Reads the beginning of a file as a text; false: it cannot be read. */
 static bool read_text(const struct gauges *gauges, const char *name)
 {
 	_cleanup_fd_ int fd = -1;
@@ -80,7 +80,7 @@ static void note_oldest(struct gauges *gauges)
 	__atomic_store_n(&gauges->oldest, time, __ATOMIC_RELAXED);
 }
 
-/* Drops the oldest where nobody takes them. */
+/* Drops the oldest snapshot if the queue is full. */
 static void queue(struct gauges *gauges, struct snapshot *snapshot)
 {
 	pthread_mutex_lock(&gauges->lock);
@@ -159,7 +159,7 @@ static struct snapshot *take(struct gauges *gauges, uint64_t until)
 	return snapshot;
 }
 
-/* Names up to a number; those that a snapshot tells of do not change any more. */
+/* Emits names up to a number. Names of gauges that are in a snapshot do not change any more. */
 static int emit_names(struct gauges *gauges, struct stage *stage, uint64_t number)
 {
 	int r = 0;

@@ -10,7 +10,7 @@ int off_cpu_begin(struct off_cpu *off_cpu, uint64_t time)
 	return off_cpu->backend->begin(off_cpu, time);
 }
 
-/* The first time that the threshold rises, the user is told. */
+/* Warns the user the first time that the threshold rises. */
 static int adapt(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct wait_threshold *threshold = &off_cpu->threshold;

@@ -48,7 +48,7 @@ static int put_mark(struct scheduler *scheduler, uint32_t pid, struct wire_mark 
 static int put_run(struct scheduler *scheduler, size_t cpu, uint64_t time, const char *how)
 {
 	struct scheduler_cpu *slot = &scheduler->cpus[cpu];
-	char name[16], text[64]; /* captures keep the text of a mark alone */
+	char name[16], text[64]; /* captures keep only a mark's text */
 	struct wire_mark mark = {
 		.time = time,
 		.duration = time - slot->since,
@@ -83,7 +83,7 @@ int scheduler_take_switch(struct scheduler *scheduler, const struct perf_event_h
 			*slot = (struct scheduler_cpu){ 0 };
 		return 0;
 	}
-	/* Who is gone by now has no number any more. */
+	/* A thread that was reaped has no TID any more. */
 	if (slot->tid && (slot->tid == id->tid || id->tid == PID_UNKNOWN))
 		r = put_run(scheduler, id->cpu, time, was_preempted(header) ? "preempted" : "");
 	*slot = (struct scheduler_cpu){ 0 };
@@ -106,7 +106,7 @@ static void begin_life(struct scheduler *scheduler, uint32_t pid, uint64_t time)
 		life = calloc(1, sizeof(*life));
 	if (!life) {
 		scheduler->n_refused++;
-		scheduler->begun_at = UINT64_MAX; /* of who is not known nothing is */
+		scheduler->begun_at = UINT64_MAX; /* an unknown program may be new */
 		return;
 	}
 	life->since = time;
@@ -142,7 +142,7 @@ static int end_life(struct scheduler *scheduler, uint32_t pid, uint64_t time, co
 	return since < time ? put_life(scheduler, pid, since, time, how) : 0;
 }
 
-/* Of one task, the kernel does not tell any more that it has gone from the CPU. */
+/* Events of a task do not report its last switch, after its exit. */
 static int end_run(struct scheduler *scheduler, const struct perf_event_header *header,
 		   uint64_t time)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Marks of the scheduler: which thread ran where, and how long, from the kernel's records of
- * switches; and of processes: how long each program has lived that began or ended meanwhile. A
- * mark is told when it is over.
+ * Marks of --scheduler: which thread ran where, and how long, from the kernel's records of
+ * switches; and how long each program lived that began or ended while recording. A mark is emitted
+ * when it is over.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 enum { SCHEDULER_CPUS_MAX = 4096, SCHEDULER_LIVES_MAX = 1 << 17 };
 
 struct scheduler_cpu {
-	uint32_t pid, tid; /* who runs there; 0: nobody, or it is not known */
+	uint32_t pid, tid; /* the running thread; 0: none, or unknown */
 	uint64_t since;
 };
 
@@ -24,8 +24,7 @@ struct scheduler {
 	struct processes *processes; /* borrowed */
 	struct scheduler_cpu cpus[SCHEDULER_CPUS_MAX];
 	struct scheduler_life *lives; /* by PID */
-	uint64_t begun_at; /* programs that were there before are known since then; UINT64_MAX: not
-			    */
+	uint64_t begun_at;	      /* since when older programs are known; UINT64_MAX: unknown */
 	uint64_t n_refused;
 };
 
@@ -33,15 +32,14 @@ struct scheduler {
 struct scheduler *scheduler_new(struct stage *stage, struct processes *processes);
 void scheduler_free(struct scheduler *scheduler);
 
-/* Each takes a record in: 0 or -errno of the output. Tasks in front of what processes.h makes of
- * it. */
+/* Each takes a record, task records before processes.h does. 0 or -errno of the output. */
 int scheduler_take_switch(struct scheduler *scheduler, const struct perf_event_header *header,
 			  uint64_t time);
 int scheduler_take_task(struct scheduler *scheduler, const struct perf_event_header *header,
 			uint64_t time);
 
-/* Records of switches were lost: who runs is not known. */
+/* Records of switches were lost: the running threads are unknown. */
 void scheduler_take_lost(struct scheduler *scheduler);
 
-/* The recording is over: who runs has run until now, and who lives has lived. */
+/* At the end: threads have run, and programs have lived, until `time`. */
 int scheduler_finish(struct scheduler *scheduler, uint64_t time);

@@ -4,28 +4,28 @@
 #include "common/wire/wire.h"
 #include "perf-source/off-cpu/switch-code.h"
 
-/* What registers hold throughout. */
+/* Registers, in all programs. */
 enum { CONTEXT = 6, NOW = 7, SETTINGS = 8, THREAD = 9, STACK = BPF_STACK_REGISTER };
 
-/* What lies on the stack, below its end. */
+/* Places on the stack, as offsets from its end. */
 enum {
-	KEY = -8,	  /* a thread's number, of the map of threads, */
-	KEY_PROCESS = -4, /* and its process's */
+	KEY = -8,	  /* a TID, the key of the map of threads, */
+	KEY_PROCESS = -4, /* and its PID */
 	WAIT = -16,
-	THRESHOLD = -24, /* as it was when the wait was looked at: it may change meanwhile */
-	RAN = -32,	 /* time on the CPU since the thread was last heard of */
-	WEIGHT = -40,	 /* what a wait stands for */
-	FLAGS = RAN,	 /* of a stack, behind its weight: struct switch_stack */
+	THRESHOLD = -24, /* a copy, as the settings may change meanwhile */
+	RAN = -32,	 /* time on the CPU since the thread's last known switch */
+	WEIGHT = -40,	 /* nanoseconds that a wait represents */
+	FLAGS = RAN,	 /* follows WEIGHT in struct switch_stack */
 	NEW_THREAD = WEIGHT - (int)sizeof(struct switch_thread),
 	EVENT = WEIGHT - (int)sizeof(struct switch_event),
 };
 
 enum { WORD = 8 };
 
-/* Of a task's stack in the kernel. With those of 32 KiB (KASAN) hardly a waker is known. */
+/* Of a task's kernel stack. With stacks of 32 KiB (KASAN), hardly any waker is recognized. */
 enum { KERNEL_STACK_SIZE = 16 * 1024 };
 
-/* Where arguments are in the context. */
+/* Offsets of arguments in the context. */
 enum {
 	SWITCH_PREEMPTS = 0 * WORD,
 	SWITCH_PREV = 1 * WORD,
@@ -48,7 +48,7 @@ static void put_return(struct bpf_code *code)
 	bpf_exit(code);
 }
 
-/* The time and the settings: what all but a waking begin with. */
+/* Loads the time and the settings; all programs except sched_waking begin with it. */
 static void put_find_settings(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t found;
@@ -71,14 +71,14 @@ static void put_begin(struct bpf_code *code, const struct switch_program *progra
 	put_find_settings(code, program);
 }
 
-/* Who is on the CPU: into KEY and KEY_PROCESS at once. */
+/* Gets the current thread's TID and PID into KEY and KEY_PROCESS at once. */
 static void put_current(struct bpf_code *code)
 {
 	bpf_call(code, BPF_FUNC_get_current_pid_tgid);
 	bpf_store(code, BPF_WIDTH_8, STACK, KEY, 0);
 }
 
-/* What is at that place of a task that is an argument; 0 if it cannot be read. */
+/* Reads 8 bytes at an offset of the task `argument` to the stack at `to`; 0 if unreadable. */
 static void put_read_task(struct bpf_code *code, int16_t argument, uint32_t offset, int to)
 {
 	bpf_copy(code, 1, STACK);
@@ -89,7 +89,7 @@ static void put_read_task(struct bpf_code *code, int16_t argument, uint32_t offs
 	bpf_call(code, BPF_FUNC_probe_read_kernel);
 }
 
-/* A thread as it begins, at the time in register 1. */
+/* Adds the thread of KEY to the map; it begins at the time in register 1. */
 static void put_new_thread(struct bpf_code *code, const struct switch_program *program,
 			   enum switch_state state, uint64_t how)
 {
@@ -113,10 +113,10 @@ static void put_new_thread(struct bpf_code *code, const struct switch_program *p
 }
 
 /*
- * The thread whose number is on the stack, and whose task is that argument; one that was not heard
- * of yet has been in that state since the beginning, or since it was made (not all are that are
- * made tell of it: those of io_uring do not). The jump is for when there is no room for it: nobody
- * is known since the beginning any more.
+ * Finds the thread of KEY, whose task is the argument `task`. An unknown thread is added: it has
+ * been in `state` since the beginning, or since it was created (threads of io_uring are not
+ * reported at creation). The returned jump is taken if there is no room; `begun` is then NOW, as a
+ * thread that is unknown later may have been refused before.
  */
 static size_t put_find_thread(struct bpf_code *code, const struct switch_program *program,
 			      enum switch_state state, int16_t task)
@@ -176,7 +176,7 @@ static void put_output(struct bpf_code *code, int map_fd, int data, size_t size)
 	bpf_call(code, BPF_FUNC_perf_event_output);
 }
 
-/* What is known of the thread, until now. */
+/* Emits an event with the thread's state, until NOW. */
 static void put_event(struct bpf_code *code, const struct switch_program *program,
 		      enum switch_event_kind kind)
 {
@@ -204,7 +204,7 @@ static void put_event(struct bpf_code *code, const struct switch_program *progra
 	put_output(code, program->events_fd, EVENT, sizeof(struct switch_event));
 }
 
-/* As far as the threshold, and at random up to twice as far. */
+/* Chooses the distance to the next sampling point: at random, one to two thresholds. */
 static void put_next_gap(struct bpf_code *code, int16_t gap)
 {
 	bpf_call(code, BPF_FUNC_get_prandom_u32);
@@ -215,8 +215,8 @@ static void put_next_gap(struct bpf_code *code, int16_t gap)
 }
 
 /*
- * The short waits at `waits` of a thread have one more, in register 3: into 3 what it stands for,
- * whole gaps, if it crosses the next point. The jump is for when it does not.
+ * Adds the wait in register 3 to the short waits at `waits` of a thread. If it crosses the next
+ * sampling point, 3 is what it represents, in whole gaps; else the returned jump is taken.
  */
 static size_t put_cross(struct bpf_code *code, int16_t waits)
 {
@@ -228,7 +228,7 @@ static size_t put_cross(struct bpf_code *code, int16_t waits)
 	bpf_copy(code, 3, 1);
 	bpf_load(code, BPF_WIDTH_8, 2, THREAD, gap);
 	goes_on = bpf_jump_if(code, BPF_JLT, 3, 2);
-	bpf_do(code, BPF_MOD, 1, 2); /* by 0: nothing changes */
+	bpf_do(code, BPF_MOD, 1, 2); /* modulo 0 leaves 1 as it is */
 	bpf_store(code, BPF_WIDTH_8, THREAD, pending, 1);
 	bpf_do(code, BPF_SUB, 3, 1);
 	bpf_store(code, BPF_WIDTH_8, STACK, WEIGHT, 3);
@@ -237,7 +237,7 @@ static size_t put_cross(struct bpf_code *code, int16_t waits)
 	return goes_on;
 }
 
-/* What is in register 3 is told of the short waits, and no more than there is. */
+/* Into WEIGHT: register 3, but no more than is left of the short waits; counts it as sampled. */
 static void put_weight(struct bpf_code *code)
 {
 	size_t is_there;
@@ -252,7 +252,7 @@ static void put_weight(struct bpf_code *code)
 	put_add(code, OF_THREAD(sums.sampled_ns), 3);
 }
 
-/* In register 3: wait_threshold_sample(), of one that counts for those that were passed by, too. */
+/* wait_threshold_sample() of register 3; a wait looked at represents those passed by, too. */
 static void put_short_wait(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t is_not_looked_at, goes_on, is_nothing;
@@ -261,7 +261,7 @@ static void put_short_wait(struct bpf_code *code, const struct switch_program *p
 	put_increment(code, OF_THREAD(passed));
 	bpf_load(code, BPF_WIDTH_8, 2, THREAD, OF_THREAD(is_looked_at));
 	is_not_looked_at = bpf_jump_if_value(code, BPF_JEQ, 2, 0);
-	bpf_do(code, BPF_MUL, 3, 1); /* the increment has left it there */
+	bpf_do(code, BPF_MUL, 3, 1); /* 1 is `passed`, from the increment */
 	bpf_set(code, 1, 0);
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(passed), 1);
 	goes_on = put_cross(code, OF_THREAD(short_waits));
@@ -274,8 +274,7 @@ static void put_short_wait(struct bpf_code *code, const struct switch_program *p
 	bpf_land(code, is_nothing);
 }
 
-/* Into 2: how often the time that a window of waits took, in 3, must be doubled to be slow enough.
- */
+/* Into 2: how often the time of a window, in 3, must be doubled to reach SWITCH_WINDOW_NS. */
 static void put_thinning(struct bpf_code *code)
 {
 	size_t is_slower[SWITCH_THINNING_MAX];
@@ -289,7 +288,7 @@ static void put_thinning(struct bpf_code *code)
 		bpf_land(code, is_slower[i]);
 }
 
-/* After so many waits, or so long, it is clear whether all stacks are worth their price. */
+/* At the end of a window, decides how many of the stacks are worth their price. */
 static void put_look_at_window(struct bpf_code *code)
 {
 	size_t is_slow, is_not_full, is_not_worth_it;
@@ -320,7 +319,7 @@ static void put_look_at_window(struct bpf_code *code)
 	bpf_land(code, is_not_full);
 }
 
-/* Its wait is over. */
+/* Ends the thread's wait, at NOW. */
 static void put_end_wait(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t is_short, is_done;
@@ -341,11 +340,11 @@ static void put_end_wait(struct bpf_code *code, const struct switch_program *pro
 	put_short_wait(code, program);
 	bpf_land(code, is_done);
 	put_look_at_window(code);
-	bpf_set(code, 1, 0); /* it is of this wait alone */
+	bpf_set(code, 1, 0); /* the waker is of this wait alone */
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(waker), 1);
 }
 
-/* By the scheduler's own account, which is what can be known if a switch was not heard of. */
+/* Into RAN: CPU time by the scheduler's own account, which also covers missed switches. */
 static void put_ran(struct bpf_code *code, const struct switch_program *program, int16_t task)
 {
 	size_t is_sane, is_not_more;
@@ -373,7 +372,7 @@ static void put_contradiction(struct bpf_code *code)
 	bpf_add_atomically(code, SETTINGS, OF_SETTINGS(n_contradictions), 1);
 }
 
-/* It is on the CPU; if it is not known to have come, it did when it began to run. */
+/* Counts a thread's run. If its switch in was missed, it came RAN before NOW. */
 static void put_run_until_now(struct bpf_code *code, const struct switch_program *program,
 			      int16_t task)
 {
@@ -397,7 +396,7 @@ static void put_run_until_now(struct bpf_code *code, const struct switch_program
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(since), NOW);
 }
 
-/* It is not on the CPU; if it is not known to have gone, it did when it had run. */
+/* Ends a thread's wait. If its switch out was missed, it first ran for RAN, then waited. */
 static void put_wait_until_now(struct bpf_code *code, const struct switch_program *program,
 			       int16_t task)
 {
@@ -418,7 +417,7 @@ static void put_wait_until_now(struct bpf_code *code, const struct switch_progra
 	bpf_store(code, BPF_WIDTH_8, THREAD, OF_THREAD(since), NOW);
 }
 
-/* One wait in 2^thinning, at random 1 to twice as many further; the jump is for the others. */
+/* Chooses one wait in 2^thinning, at random distances; the returned jump is for the others. */
 static size_t put_choose(struct bpf_code *code)
 {
 	size_t is_next, is_passed_by;
@@ -443,7 +442,7 @@ static size_t put_choose(struct bpf_code *code)
 	return is_passed_by;
 }
 
-/* It is who is on the CPU still: its stack is that of its wait. */
+/* The thread is still the current one at sched_switch, so the stack is that of its wait. */
 static void put_leave(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t was_preempted, could_go_on, is_passed_by;
@@ -516,8 +515,7 @@ void switch_code_fork(struct bpf_code *code, const struct switch_program *progra
 	put_return(code);
 }
 
-/* What was before is of another program; only one thread of it is left, with the main one's number.
- */
+/* Sums until now are of the old program. Only one thread is left, with the main thread's TID. */
 void switch_code_exec(struct bpf_code *code, const struct switch_program *program)
 {
 	size_t has_no_room;
@@ -552,8 +550,8 @@ void switch_code_exit(struct bpf_code *code, const struct switch_program *progra
 }
 
 /*
- * The jump is for when an interrupt has another stack than the task. A program's context lies on
- * the stack that is in use; as a number it can be had from memory of our own.
+ * The returned jump is taken if an interrupt uses another stack than the task's. The context lies
+ * on the stack in use; its address becomes a number by a store to, and a load from, our map.
  */
 static size_t put_is_on_stack_of_task(struct bpf_code *code, const struct switch_program *program)
 {
@@ -572,10 +570,10 @@ static size_t put_is_on_stack_of_task(struct bpf_code *code, const struct switch
 }
 
 /*
- * Of a user's program the interrupt has the task's stack (x86-64: call_on_irqstack_cond() of
- * Linux), and the registers there are of no system call; nor are they of an exception, so that who
- * wakes another one by a page fault is not known. Elsewhere no such thing is needed, and nobody
- * jumps.
+ * The returned jump is taken if the task is in no system call. An interrupt of user code uses the
+ * task's stack (x86-64: call_on_irqstack_cond() of Linux), but registers there are of no system
+ * call; nor are those of an exception, so a waker by page fault is not recorded. Other machines
+ * need no such check, and never jump.
  */
 static size_t put_is_of_system_call(struct bpf_code *code, const struct switch_program *program)
 {
@@ -594,8 +592,8 @@ static size_t put_is_of_system_call(struct bpf_code *code, const struct switch_p
 }
 
 /*
- * His stack, if the wait until now was long, or crosses the next point: that of waits until they
- * are woken, which are the others but for the time in which a CPU was waited for.
+ * Emits the waker's stack if the wait until now was long, or crosses the next sampling point. Waits
+ * until a wake-up have their own points, as they lack the time that a thread waits for a CPU.
  */
 static void put_waker_stack(struct bpf_code *code, const struct switch_program *program)
 {
@@ -628,8 +626,8 @@ static void put_waker_stack(struct bpf_code *code, const struct switch_program *
 }
 
 /*
- * Of one that is just about to go it is not noted: it could be taken for the end of a later wait. A
- * wait without a stack is not told by itself.
+ * Skips a thread that is only about to be switched out: its waker could be taken for that of a
+ * later wait. Skips waits whose stack is not taken, as they are not emitted themselves.
  */
 void switch_code_waking(struct bpf_code *code, const struct switch_program *program)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Waits that were paired in the kernel (switch-program.h). Its sums only ever grow while a thread
- * lives: what was taken over of them is kept, so that a look at them takes what is new. A look is
- * at now, while records are of some time ago: of a thread that has begun since, or has become
- * another program, it takes nothing until the records have come that far.
+ * The backend of waits that BPF programs pair (switch-program.h). Their sums only grow while a
+ * thread lives: what was taken over is kept, so that each look adds what is new. A look shows the
+ * state of now, while records are older: a thread that has begun since, or called exec, is skipped
+ * until records have come that far.
  */
 #include <string.h>
 
@@ -34,11 +34,11 @@ void switch_events_trim_stack(const struct off_cpu_function *discovered_in,
 	}
 }
 
-/* What its sums have more than was taken over. */
+/* Adds what is new in a thread's sums. */
 static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 		     const struct switch_sums *sums)
 {
-	/* A look may have met a place that is being used again. */
+	/* The map's element may have been reused while it was read. */
 	if (sums->on_ns < thread->sums.on_ns || sums->off_ns < thread->sums.off_ns ||
 	    sums->n_waits < thread->sums.n_waits || sums->short_ns < thread->sums.short_ns ||
 	    sums->sampled_ns < thread->sums.sampled_ns) {
@@ -46,7 +46,8 @@ static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 		return;
 	}
 	wait_threshold_count_switches(&off_cpu->threshold, sums->n_waits - thread->sums.n_waits);
-	off_cpu->n_short += sums->n_waits - thread->sums.n_waits; /* but for those told of */
+	off_cpu->n_short +=
+		sums->n_waits - thread->sums.n_waits; /* take_wait() subtracts emitted ones */
 	thread->on_ns += sums->on_ns - thread->sums.on_ns;
 	thread->off_ns += sums->off_ns - thread->sums.off_ns;
 	thread->n_waits += sums->n_waits - thread->sums.n_waits;
@@ -54,8 +55,8 @@ static void add_sums(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 }
 
 /*
- * Its sums are the last ones. Records of waits may have been lost: their time is known all the
- * same; and of short ones there is what none stands for that is told.
+ * Takes the final sums. Waits whose records were lost count as waits without a stack; what no
+ * emitted wait represents is left of the short ones.
  */
 static void add_pending(struct off_cpu_thread *thread)
 {
@@ -70,7 +71,7 @@ static void add_pending(struct off_cpu_thread *thread)
 	thread->sampled_ns = thread->sums.sampled_ns;
 }
 
-/* As it was born then; whoever had its number before has gone, and the record of that is lost. */
+/* The thread that was born then. An older one with its TID has ended, by a record that was lost. */
 static struct off_cpu_thread *get_thread(struct off_cpu *off_cpu, uint32_t pid, uint32_t tid,
 					 uint64_t born)
 {
@@ -86,7 +87,7 @@ static struct off_cpu_thread *get_thread(struct off_cpu *off_cpu, uint32_t pid, 
 	if (!thread)
 		return NULL;
 	if (!thread->born && born >= thread->upid_until)
-		thread->upid = 0; /* nothing is told of what it was before */
+		thread->upid = 0; /* no more records are of its old program */
 	thread->born = born;
 	thread->pid = pid;
 	return thread;
@@ -96,7 +97,7 @@ static void note_waker(struct off_cpu_thread *thread, const struct switch_event 
 {
 	thread->waker_tid = event->waker;
 	thread->waker_pid = event->waker >> 32;
-	thread->woken_at = thread->waker_tid ? event->until : 0; /* the idle task wakes nobody */
+	thread->woken_at = thread->waker_tid ? event->until : 0; /* 0: the idle task, or unknown */
 }
 
 static int end_event(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
@@ -117,7 +118,7 @@ static int take_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 
 	if (event->until < event->from)
 		return 0;
-	if (thread->has_stack && thread->stack.time < event->from) /* it is of a wait before */
+	if (thread->has_stack && thread->stack.time < event->from) /* of an earlier wait */
 		thread->has_stack = false;
 	thread->since = event->from;
 	thread->flags = event->flags;
@@ -141,7 +142,7 @@ static int end_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread,
 	return r;
 }
 
-/* What the program tells next of the thread is of what it was before. */
+/* At an exec: the next records of the thread are still of its old program. */
 static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *header, uint64_t time)
 {
 	const struct perf_record_comm *comm = (const void *)header;
@@ -158,7 +159,7 @@ static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *he
 	return processes_of_sample(off_cpu->processes, comm->pid, 0, time, &thread->upid);
 }
 
-/* Other records of that ring are of switches, for scheduler.h. */
+/* Other records of RING_SWITCHES are switches for scheduler.h. */
 static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *header,
 		       uint64_t time)
 {
@@ -176,7 +177,7 @@ static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *
 					 : take_wait(off_cpu, thread, &event);
 }
 
-/* The data behind a stack say whether it is of a thread that goes, or of one that wakes another. */
+/* The data that follow a stack show whether it is of a thread switched out, or of a waker. */
 static int take_stack(struct off_cpu *off_cpu, uint32_t number,
 		      const struct perf_record_sample *sample)
 {
@@ -197,7 +198,7 @@ struct thread_look {
 	uint64_t time;
 };
 
-/* The thread of the kernel's list that records have told of, or that was there before them. */
+/* The thread of an element of the map; NULL: it has ended, or is newer than the records. */
 static struct off_cpu_thread *look_up(const struct thread_look *look, uint32_t tid,
 				      const struct switch_thread *known)
 {
@@ -210,7 +211,7 @@ static struct off_cpu_thread *look_up(const struct thread_look *look, uint32_t t
 	return get_thread(look->off_cpu, known->pid, tid, known->born);
 }
 
-/* It ended long ago, and its number is not in use. */
+/* Whether it ended long ago, and its TID is not in use. */
 static bool has_gone(const struct thread_look *look, uint32_t tid,
 		     const struct switch_thread *known)
 {
@@ -218,7 +219,7 @@ static bool has_gone(const struct thread_look *look, uint32_t tid,
 	       !proc_find_process(tid);
 }
 
-/* The record of its end is lost: these are its sums all the same. */
+/* Ends a thread whose last record was lost: its sums are in the map. */
 static int end_unrecorded(const struct thread_look *look, uint32_t tid,
 			  const struct switch_thread *known)
 {
@@ -245,7 +246,7 @@ static int read_thread(uint32_t tid, const struct switch_thread *known, void *ar
 	return 0;
 }
 
-/* A thread whose end was lost is not in the list any more. */
+/* Ends threads that are not in the map any more: their last records were lost. */
 static int remove_unseen(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
@@ -278,7 +279,7 @@ static int finish_thread(uint32_t tid, const struct switch_thread *known, void *
 
 	if (known->state == SWITCH_ENDED)
 		return end_unrecorded(look, tid, known);
-	if (!thread || thread->seen_at == UINT64_MAX) /* the list may name it twice */
+	if (!thread || thread->seen_at == UINT64_MAX) /* the map may give it twice */
 		return 0;
 	thread->seen_at = UINT64_MAX;
 	add_sums(look->off_cpu, thread, &known->sums);
@@ -309,7 +310,7 @@ static int finish(struct off_cpu *off_cpu, uint64_t time)
 	r = switch_program_each(off_cpu->program, finish_thread, &look);
 	HASH_ITER(hh, off_cpu->threads, thread, next)
 	{
-		if (thread->seen_at != UINT64_MAX) /* it is not in the list */
+		if (thread->seen_at != UINT64_MAX) /* not in the map */
 			add_pending(thread);
 	}
 	return r < 0 ? r : 0;

@@ -8,7 +8,7 @@
 #include "perf-source/off-cpu/switch-code.h"
 
 enum {
-	VISITS_MAX = 2 * SWITCH_THREADS_MAX, /* where threads end meanwhile, it begins anew */
+	VISITS_MAX = 2 * SWITCH_THREADS_MAX, /* bpf_map_next() begins anew if a key was deleted */
 };
 
 static const struct {
@@ -122,7 +122,7 @@ int switch_program_set_output(struct switch_program *program, uint32_t cpu, int 
 	return r < 0 ? r : bpf_map_set(program->events_fd, &cpu, &events_event);
 }
 
-/* Switches last: whoever is met there and was not heard of has been there before. */
+/* Attaches sched_switch last: a thread that is unknown there existed before. */
 int switch_program_start(struct switch_program *program, uint64_t begun, uint64_t threshold_ns)
 {
 	*program->settings = (struct switch_settings){ begun, threshold_ns };
@@ -160,7 +160,7 @@ void switch_program_forget(struct switch_program *program, uint32_t tid)
 	bpf_map_delete(program->threads_fd, &tid);
 }
 
-/* The next one is asked for before `each`, which may forget this one. */
+/* Gets the next key before it calls `each`, which may delete this one. */
 int switch_program_each(struct switch_program *program,
 			int (*each)(uint32_t tid, const struct switch_thread *thread, void *arg),
 			void *arg)

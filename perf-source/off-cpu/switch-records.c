@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Waits that are paired here, where the kernel tells of each switch (off-cpu.h). */
+/* The backend that pairs waits here, from the kernel's record of each switch (off-cpu.h). */
 #include <string.h>
 
 #include "perf-source/off-cpu/wait-backend.h"
@@ -38,7 +38,7 @@ static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *
 	bool is_out = header->misc & PERF_RECORD_MISC_SWITCH_OUT;
 	struct off_cpu_thread *thread;
 
-	/* The idle task does not wait, and a thread that was reaped has no number any more. */
+	/* The idle task does not wait, and a thread that was reaped has no TID any more. */
 	if (!id || !id->tid || id->tid == PID_UNKNOWN)
 		return 0;
 	thread = off_cpu_find_thread(off_cpu, id->tid);
@@ -59,7 +59,7 @@ static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *
 	return 0;
 }
 
-/* Whether an interrupt wakes: the thread that it has interrupted has no part in it. */
+/* Whether an interrupt wakes a thread: the interrupted thread has no part in it. */
 static bool is_of_interrupt(const struct perf_record_sample *sample)
 {
 	enum {
@@ -72,7 +72,7 @@ static bool is_of_interrupt(const struct perf_record_sample *sample)
 	return sample->data[FLAGS_AT] & (TRACE_FLAG_NMI | TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ);
 }
 
-/* The thread that a tracepoint's data name; NULL: none that is known, or an interrupt wakes it. */
+/* The thread that a tracepoint's data name; NULL: unknown, or an interrupt wakes it. */
 static struct off_cpu_thread *find_woken(const struct off_cpu *off_cpu,
 					 const struct perf_record_sample *sample)
 {
@@ -121,7 +121,7 @@ static int take_fork(struct off_cpu *off_cpu, const struct perf_record_task *tas
 	struct off_cpu_thread *known = off_cpu_find_thread(off_cpu, task->tid);
 	int r = 0;
 
-	if (known) { /* its end was lost */
+	if (known) { /* the record of its exit was lost */
 		r = off_cpu_emit_last(off_cpu, known, time);
 		off_cpu_remove_thread(off_cpu, known);
 	}
@@ -143,7 +143,7 @@ static int take_exit(struct off_cpu *off_cpu, const struct perf_record_task *tas
 	return off_cpu_emit_last(off_cpu, thread, time);
 }
 
-/* The one that has done it may have had another number; none of the others has it any more. */
+/* An exec ends all other threads; the one that called it may have had another TID. */
 static int end_others(struct off_cpu *off_cpu, const struct perf_record_comm *comm, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;
@@ -162,7 +162,7 @@ static int end_others(struct off_cpu *off_cpu, const struct perf_record_comm *co
 	return r;
 }
 
-/* What was before is of another program. */
+/* Sums until now are of the old program. */
 static int take_exec(struct off_cpu *off_cpu, const struct perf_record_comm *comm, uint64_t time)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, comm->tid);
@@ -197,7 +197,7 @@ static int take_task(struct off_cpu *off_cpu, const struct perf_event_header *he
 	}
 }
 
-/* The time until each thread is next heard of is neither: what it did is not known. */
+/* A thread's time until its next switch is neither on nor off CPU: its state is unknown. */
 static int take_lost(struct off_cpu *off_cpu, uint64_t time)
 {
 	struct off_cpu_thread *thread, *next;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How waits are paired from switches of threads: by a program in the kernel, whose records
- * switch-events.c takes, or by a record of each switch (switch-records.c). The choice is made once,
- * before the recording begins.
+ * How waits are paired: by a BPF program, whose records switch-events.c takes, or from a record of
+ * each switch (switch-records.c). The choice is made once, before the recording begins.
  */
 #pragma once
 
@@ -12,7 +11,7 @@ struct wait_backend {
 	bool pairs_in_kernel;
 	uint64_t switch_costs_ns; /* wait-threshold.h */
 
-	/* Learns where functions of the kernel are. */
+	/* Finds the kernel's functions that stacks are trimmed to. */
 	void (*find_functions)(struct off_cpu *off_cpu, const char *kallsyms, size_t size);
 
 	/* All below return 0 or -errno: of the program, of the output or of memory. */
@@ -26,7 +25,7 @@ struct wait_backend {
 	int (*take_stack)(struct off_cpu *off_cpu, uint32_t number,
 			  const struct perf_record_sample *sample);
 
-	/* Any record, before processes.h takes it: a fork, an exec or an exit concerns waits. */
+	/* Any record, before processes.h takes it: forks, execs and exits concern waits. */
 	int (*take_task)(struct off_cpu *off_cpu, const struct perf_event_header *header,
 			 uint64_t time);
 
@@ -36,18 +35,15 @@ struct wait_backend {
 	/* The threshold of waits has changed. */
 	int (*set_threshold)(struct off_cpu *off_cpu, uint64_t threshold_ns);
 
-	/* Takes over what was summed elsewhere until now. */
+	/* Takes over the sums that the BPF program has until now. */
 	int (*read_sums)(struct off_cpu *off_cpu, uint64_t time);
 
-	/* The same at the end: a thread that is away still is, one that runs has run until now. */
+	/* The same at the end: threads have been away, or have run, until `time`. */
 	int (*finish)(struct off_cpu *off_cpu, uint64_t time);
 };
 
 extern const struct wait_backend wait_backend_program, wait_backend_records;
 
-/*
- * The frames of the kernel's program lead to each stack that it takes: they are left out, up to the
- * function that it was met in.
- */
+/* Drops the innermost frames of a stack, of the BPF program, up to the tracepoint's function. */
 void switch_events_trim_stack(const struct off_cpu_function *discovered_in,
 			      struct perf_record_sample *stack);

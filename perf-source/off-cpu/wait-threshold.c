@@ -5,7 +5,7 @@
 
 #include "common/base/clock.h"
 
-/* What is left when switches are paid, a second. */
+/* How many waits a second can be paid after switches and stacks. */
 static uint64_t find_emitted_max(const struct wait_threshold *threshold, uint64_t elapsed)
 {
 	uint64_t budget = elapsed / 1000 * (WAITS_MAY_COST_NS / 1000000) * threshold->n_cpus;
@@ -59,7 +59,7 @@ void wait_threshold_count_emitted(struct wait_threshold *threshold, uint64_t wei
 	threshold->n_of_weight[power_of(weight)]++;
 }
 
-/* xorshift64 (Marsaglia 2003): a pattern of waits must not meet one of points. */
+/* xorshift64 (Marsaglia 2003): sampling points must not be in step with periodic waits. */
 static uint64_t next_random(uint64_t *random)
 {
 	*random ^= *random << 13;
@@ -83,7 +83,7 @@ uint64_t wait_threshold_sample(struct wait_threshold *threshold, struct short_wa
 	return weight;
 }
 
-/* How many of them would have been told with a threshold of 2^i. */
+/* How many of the emitted waits would have been emitted with a threshold of 2^i. */
 static uint64_t count_emitted_with(const struct wait_threshold *threshold, int i)
 {
 	uint64_t n = 0;
@@ -93,7 +93,7 @@ static uint64_t count_emitted_with(const struct wait_threshold *threshold, int i
 	return n;
 }
 
-/* The least power of two with which no more than so many would have been told. */
+/* The least power of two with which at most `most` would have been emitted. */
 static uint64_t find_enough(const struct wait_threshold *threshold, uint64_t most)
 {
 	int i = 0;
@@ -123,7 +123,7 @@ static uint64_t emitted_max_of(const struct wait_threshold *threshold, uint64_t 
 	return threshold->emitted_max * (elapsed / 1000) / (NANOSECONDS_A_SECOND / 1000);
 }
 
-/* Some may come at once: a program begins, say. */
+/* A burst is allowed, as when a program begins: a shorter span counts as a whole one. */
 static bool are_too_many(const struct wait_threshold *threshold, uint64_t elapsed)
 {
 	return threshold->n_emitted > emitted_max_of(threshold, elapsed > WAIT_THRESHOLD_SPAN_NS
@@ -142,7 +142,7 @@ static void look_at_switches(struct wait_threshold *threshold, uint64_t time)
 	threshold->looked_at = time;
 }
 
-/* A burst does not tell how much will come: in steps. */
+/* In steps: a burst does not show how many waits will follow. */
 static void rise(struct wait_threshold *threshold, uint64_t elapsed)
 {
 	uint64_t enough = find_enough(threshold, emitted_max_of(threshold, elapsed) / 2);
@@ -153,7 +153,7 @@ static void rise(struct wait_threshold *threshold, uint64_t elapsed)
 		change(threshold, enough < WAIT_THRESHOLD_MAX_NS ? enough : WAIT_THRESHOLD_MAX_NS);
 }
 
-/* Half of it tells twice as many at most. */
+/* Half the threshold emits at most twice as many. */
 static void fall(struct wait_threshold *threshold, uint64_t elapsed)
 {
 	uint64_t ns = threshold->ns, most = emitted_max_of(threshold, elapsed) / 2;
@@ -168,7 +168,7 @@ bool wait_threshold_adapt(struct wait_threshold *threshold, uint64_t time)
 {
 	uint64_t elapsed = time - threshold->span_at, before = threshold->ns;
 
-	if (time < threshold->looked_at) /* of before the beginning */
+	if (time < threshold->looked_at) /* before wait_threshold_begin() */
 		return false;
 	look_at_switches(threshold, time);
 	if (threshold->is_fixed || elapsed < WAIT_THRESHOLD_RISE_NS)

@@ -24,7 +24,7 @@ static void free_thread(struct off_cpu_thread *thread)
 	free(thread);
 }
 
-/* Frees the threads that were removed: the writer borrows nothing from them any more. */
+/* Frees removed threads: the writer borrows nothing from them any more. */
 static void free_gone(struct off_cpu *off_cpu)
 {
 	struct off_cpu_thread *thread, *next;
@@ -82,7 +82,7 @@ struct off_cpu_thread *off_cpu_add_thread(struct off_cpu *off_cpu, uint32_t pid,
 	return NULL;
 }
 
-/* The writer may borrow its memory, and the list of borrowed stacks holds it. */
+/* Does not free the thread: the writer may borrow its memory, and `borrowed` may list it. */
 void off_cpu_remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 {
 	HASH_DEL(off_cpu->threads, thread);
@@ -166,7 +166,7 @@ int off_cpu_emit_last(struct off_cpu *off_cpu, struct off_cpu_thread *thread, ui
 static int emit_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time,
 		     uint64_t weight)
 {
-	/* A preempted thread waits for a CPU, even if it was woken before it had gone to sleep. */
+	/* A preempted thread waits for a CPU, even if it was woken before it could sleep. */
 	bool is_woken = thread->woken_at >= thread->since && thread->woken_at <= time &&
 			!(thread->flags & WIRE_sample_flags_PREEMPTED);
 	const struct sample_of_event of = {
@@ -241,7 +241,7 @@ void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample
 	}
 }
 
-/* A part of a stack, behind those that are there already. */
+/* Copies a part of a stack to `*at`, and moves `*at` behind it. */
 static const void *move(char **at, const void *part, size_t size)
 {
 	void *to = *at;
@@ -252,7 +252,7 @@ static const void *move(char **at, const void *part, size_t size)
 	return to;
 }
 
-/* Copies a stack out of the ring; one that there is no room for is forgotten. */
+/* Copies a stack out of the ring, or drops it if there is no room. */
 static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 {
 	struct perf_record_sample *stack = &thread->stack;

@@ -20,7 +20,7 @@ void coming_deinit(struct coming *coming)
 	*coming = (struct coming){ 0 };
 }
 
-/* The count of the PID that a record makes another incarnation of; NULL: it does not. */
+/* The count of the PID of which a record begins another incarnation; NULL: of none. */
 static uint32_t *find_count(struct coming *coming, const struct perf_event_header *header)
 {
 	const struct perf_record_task *task = (const void *)header;
@@ -59,7 +59,7 @@ void coming_take(struct coming *coming, const struct merge_record *record)
 	uint32_t *n;
 
 	if (coming->merge->rings[record->ring].position > coming->looked_at[record->ring])
-		return; /* it was never counted */
+		return; /* behind looked_at, so not counted */
 	n = find_count(coming, record->header);
 	if (n)
 		--*n;

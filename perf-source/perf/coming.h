@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which processes become others by records that wait in the rings of side-band: what /proc shows of
- * them is ahead of the stream. It is asked for each process that is met, so each record is looked
- * at once for it, and not the rings each time.
+ * Process changes (fork, exec, exit) that still wait in the side-band rings: for these PIDs /proc
+ * is ahead of the stream. Each record is counted once, so that a query does not scan whole rings.
  */
 #pragma once
 
 #include "perf-source/perf/merge.h"
 
-enum { COMING_PIDS_MAX = 4 << 20 }; /* PID_MAX_LIMIT: a PID is below that */
+enum { COMING_PIDS_MAX = 4 << 20 }; /* PID_MAX_LIMIT of Linux: PIDs are below it */
 
 struct coming {
-	struct merge *merge; /* borrowed; the first of its rings are those of side-band */
+	struct merge *merge; /* borrowed; its first n_rings rings are side-band */
 	size_t n_rings;
-	uint64_t *looked_at; /* of each ring, up to there */
-	uint32_t *n_changes; /* by PID; pages that no PID lies in take no memory */
+	uint64_t *looked_at; /* by ring: position up to which records were counted */
+	uint32_t *n_changes; /* pending, by PID; untouched pages take no memory */
 };
 
 /* 0 or -ENOMEM. */
 int coming_init(struct coming *coming, struct merge *merge, size_t n_rings);
 void coming_deinit(struct coming *coming);
 
-/* Whether a record that was not taken yet makes another incarnation of a PID. */
+/* Whether a record not yet taken begins another incarnation of a PID. */
 bool coming_changes(struct coming *coming, uint32_t pid);
 
-/* A record of side-band was taken. */
+/* To be called for each side-band record that is taken. */
 void coming_take(struct coming *coming, const struct merge_record *record);

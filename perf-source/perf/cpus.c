@@ -8,9 +8,9 @@
 #include "common/base/cleanup.h"
 #include "perf-source/perf/cpus.h"
 
-enum { CPUS_MAX = 1 << 13 }; /* of any kernel: NR_CPUS of x86-64 */
+enum { CPUS_MAX = 1 << 13 }; /* the largest NR_CPUS of x86-64 */
 
-/* The numbers of a list like "0-3,8", up to what contradicts itself. 0 or -errno. */
+/* Reads a list like "0-3,8". 0 or -errno; -EINVAL: `ret` has the ranges before an invalid one. */
 static int read_list(const char *path, bool ret[CPUS_MAX])
 {
 	_cleanup_file_ FILE *file = fopen(path, "re");

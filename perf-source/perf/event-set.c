@@ -78,7 +78,7 @@ static size_t ring_bytes(const struct event_set *event_set, enum ring_kind kind)
 	return most;
 }
 
-/* Gives an event the ring of its CPU, which the first event makes. Takes its descriptor over. */
+/* Attaches an event to its CPU's ring, which the first event creates. Takes its descriptor over. */
 static int attach_ring(struct event_set *event_set, struct recorded_event event, size_t cpu)
 {
 	struct ring *ring = event_set_ring(event_set, event.kind, cpu);
@@ -117,7 +117,7 @@ static int open_event(struct event_set *event_set, enum ring_kind kind, uint32_t
 	}
 }
 
-/* All events of a kind on one CPU. -ENODEV: it went offline. */
+/* Opens all events of a kind on one CPU. -ENODEV: the CPU went offline. */
 static int add_kind(struct event_set *event_set, enum ring_kind kind, pid_t pid, size_t cpu)
 {
 	uint32_t n = kind == RING_SAMPLES ? event_set->setup.n_events : 1;
@@ -133,8 +133,8 @@ static int add_kind(struct event_set *event_set, enum ring_kind kind, pid_t pid,
 }
 
 /*
- * Whom a task wakes: with the same of all others that are recorded, who has ended their waits.
- * Where that cannot be had, waits have no wakers, and the rest is as it would be.
+ * Opens the wake-up event of one task; those of all recorded tasks give the wakers of waits. If it
+ * is unavailable, waits have no wakers; all else is unaffected.
  */
 static int add_wakings(struct event_set *event_set, pid_t pid, size_t cpu)
 {
@@ -171,8 +171,8 @@ int event_set_add(struct event_set *event_set, pid_t pid)
 }
 
 /*
- * The events that it had keep their rings. Where a program tells of switches, it goes on to tell
- * those of this CPU to events that are closed.
+ * The CPU's old events keep their rings. A BPF program goes on to emit switches to the CPU's old
+ * events, which the kernel has closed, so switches and waits are not opened again then.
  */
 int event_set_open_again(struct event_set *event_set, size_t cpu)
 {
@@ -189,7 +189,7 @@ int event_set_open_again(struct event_set *event_set, size_t cpu)
 	return r;
 }
 
-/* One more on each CPU whose ring of that kind is there. */
+/* Opens one more event on each CPU that has a ring of its kind. */
 static int add_to_rings(struct event_set *event_set, struct recorded_event event,
 			int (*open)(const struct event_setup *setup, pid_t pid, int cpu))
 {
@@ -197,7 +197,7 @@ static int add_to_rings(struct event_set *event_set, struct recorded_event event
 
 	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++) {
 		if (event_set_ring(event_set, event.kind, i)->fd < 0)
-			continue; /* it is offline, or all tasks have ended */
+			continue; /* offline, or all tasks have exited */
 		event.fd = open(&event_set->setup, -1, event_set->cpus[i]);
 		if (event.fd == -ENODEV)
 			continue;

@@ -11,10 +11,10 @@
 #include "common/source/perf-record.h"
 #include "perf-source/perf/event.h"
 
-/* linux/perf_event.h of 6.0; spelled out for older headers. */
+/* PERF_FORMAT_LOST of linux/perf_event.h 6.0, for older headers. */
 #define FORMAT_LOST (1U << 4)
 
-/* What both kinds of events have in common. */
+/* What all events have in common. */
 static struct perf_event_attr common_attr(const struct event_setup *setup)
 {
 	return (struct perf_event_attr){
@@ -27,12 +27,12 @@ static struct perf_event_attr common_attr(const struct event_setup *setup)
 		.exclude_guest = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC, /* comparable with everybody else's times */
+		.clockid = CLOCK_MONOTONIC, /* comparable with the times of other sources */
 		.watermark = 1,
 	};
 }
 
-/* Everything but what is sampled, and when. */
+/* Everything except which event is sampled, and how often. */
 static struct perf_event_attr sample_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = common_attr(setup);
@@ -40,7 +40,7 @@ static struct perf_event_attr sample_attr(const struct event_setup *setup)
 	attr.sample_type = PERF_RECORD_SAMPLE_TYPE;
 	attr.sample_regs_user = arch_host()->register_mask;
 	attr.sample_stack_user = setup->stack_size;
-	attr.exclude_callchain_user = 1; /* its frame pointers would be guesses */
+	attr.exclude_callchain_user = 1; /* it follows frame pointers, which are unproved */
 	attr.exclude_callchain_kernel = setup->no_kernel;
 	attr.exclude_idle = 1;
 	attr.wakeup_watermark = setup->sample_wakeup;
@@ -64,7 +64,7 @@ static struct perf_event_attr sampled_attr(const struct event_setup *setup, uint
 	return attr;
 }
 
-/* A sample each time, with data of its own. */
+/* A sample of each occurrence, with PERF_SAMPLE_RAW data. */
 static struct perf_event_attr waits_attr(const struct event_setup *setup, uint32_t type,
 					 uint64_t config)
 {
@@ -77,7 +77,7 @@ static struct perf_event_attr waits_attr(const struct event_setup *setup, uint32
 	return attr;
 }
 
-/* An event that never occurs: what it is asked to tell beside its samples is all there is. */
+/* An event that never occurs: its ring holds only the side-band records that it enables. */
 static struct perf_event_attr dummy_attr(const struct event_setup *setup, uint32_t wakeup)
 {
 	struct perf_event_attr attr = common_attr(setup);
@@ -101,7 +101,7 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 	return attr;
 }
 
-/* What a program tells of them, by its data. */
+/* Switches as PERF_SAMPLE_RAW data, emitted by our BPF program. */
 static struct perf_event_attr emitted_switches_attr(const struct event_setup *setup)
 {
 	struct perf_event_attr attr = common_attr(setup);
@@ -130,8 +130,8 @@ static struct perf_event_attr sideband_attr(const struct event_setup *setup)
 }
 
 /*
- * Who loads code into the kernel, or makes it go, need not be one of those that are recorded. It is
- * on from the beginning, which must be before kallsyms is read.
+ * Covers all tasks: kernel code may be loaded or removed by one that is not recorded. It is enabled
+ * at once, because it must report before kallsyms is read.
  */
 static struct perf_event_attr kernel_code_attr(const struct event_setup *setup)
 {
@@ -152,8 +152,8 @@ static int open_event(struct perf_event_attr attr, pid_t pid, int cpu)
 }
 
 /*
- * What to do without after a refusal, newest first; false: nothing is left to give up. The kernel
- * says EINVAL of any bit that it does not know, without a hint which one it was.
+ * Drops a part of the request after a refusal, the newest first; false: no part is left to drop.
+ * For any unknown bit the kernel returns EINVAL, which does not identify the bit.
  */
 static bool ask_for_less(struct event_setup *setup, int error)
 {
@@ -173,7 +173,7 @@ static bool ask_for_less(struct event_setup *setup, int error)
 	return part;
 }
 
-/* Takes the descriptor over, and gives it back. */
+/* Takes `fd` over and returns it, or closes it and returns -errno. */
 static int set_filter(int fd, const struct sampled_event *event)
 {
 	_cleanup_fd_ int owned = fd;
@@ -202,10 +202,7 @@ int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int
 		if (!ask_for_less(setup, fd))
 			break;
 	}
-	/*
-	 * Less did not help either: the first refusal is the one to tell, but where it is an event
-	 * that no rights would bring.
-	 */
+	/* Returns the first error, unless the event does not exist, whatever the privileges. */
 	if (fd == -ENOENT || fd == -EOPNOTSUPP)
 		error = fd;
 	if (error != -ENOENT && error != -EOPNOTSUPP)
@@ -227,7 +224,7 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 			  pid, cpu);
 }
 
-/* The kernel samples a thread as it goes: the stack is that of its wait. */
+/* The kernel samples a thread as it is switched out: the stack is that of its wait. */
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu)
 {
 	uint64_t config = setup->has_switch_program ? PERF_COUNT_SW_BPF_OUTPUT
@@ -279,7 +276,7 @@ int event_read_id(int fd, uint64_t *ret)
 	return ioctl(fd, PERF_EVENT_IOC_ID, ret) < 0 ? -errno : 0;
 }
 
-/* The value comes first, whatever else is read. */
+/* The value comes first in every read_format in use. */
 uint64_t event_read_value(int fd)
 {
 	uint64_t values[2];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * perf_event_open(2): what is asked of the kernel, and what it grants. Two kinds of events are
- * opened on each CPU: those that sample, and a dummy that only tells of processes and mappings
- * (side-band), with a ring of its own so that samples cannot crowd it out. A third one shares that
- * ring: it tells of code of the kernel that comes and goes, whoever makes it do so. For waits there
- * are two more (off-cpu.h), each with a ring of its own: what tells of switches, and samples of who
- * is switched out.
+ * perf_event_open(2): what is requested and what the kernel grants. Each CPU has sampling events
+ * and a dummy event that only reports processes and mappings (side-band), in a ring of its own so
+ * that samples cannot crowd it out. A third event shares that ring: it reports kernel code that any
+ * task loads or removes. Waits take two more (off-cpu.h), each with its own ring: one reports
+ * switches, the other samples threads as they are switched out.
  */
 #pragma once
 
@@ -19,59 +18,56 @@
 struct event_setup {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
 	size_t n_events;
-	bool is_anybodys; /* the first event is nobody's wish: cpu-clock does where it is missing */
+	bool is_anybodys; /* the first event is the default: it may fall back to cpu-clock */
 	uint64_t rate;
 	uint32_t stack_size;
-	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes in a ring that wake us */
-	uint32_t waking_tracepoint; /* 0: not to be had, or not wanted */
-	bool has_switch_program;    /* switches are paired in the kernel (switch-program.h) */
+	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes written that wake us */
+	uint32_t waking_tracepoint;				/* 0: unavailable or not wanted */
+	bool has_switch_program; /* switches are paired in the kernel (switch-program.h) */
 	bool enable_on_exec;
 	bool inherit;
 
-	/* What the kernel turned out not to give; settled by the first event that is opened. */
-	bool no_kernel;	     /* it refuses to sample the kernel */
-	bool no_lost_format; /* older than 6.0: it does not say at the end what was lost */
-	bool no_first;	     /* cpu-clock has taken the place of the first event */
+	/* What the kernel does not grant; settled when the first event is opened. */
+	bool no_kernel;	     /* sampling the kernel is refused */
+	bool no_lost_format; /* before 6.0: no count of lost records (PERF_FORMAT_LOST) */
+	bool no_first;	     /* cpu-clock has replaced the first event */
 };
 
 /*
- * Opens an event on `cpu`, one of those that are sampled by its number, of one task (its children
- * too with `inherit`) or, with pid -1, of all. Where the kernel refuses a part, asks for less and
- * notes it in `setup`. A descriptor or -errno: -EACCES, -EPERM: not allowed; -ESRCH: no such task;
- * -ENOENT: no such event here; -EBADMSG: the kernel does not understand a tracepoint's filter.
+ * Opens an event on `cpu` for one task (with `inherit` also its children) or, with pid -1, for all
+ * tasks; `number` is that of a sampled event. Where the kernel refuses a part, requests less and
+ * records that in `setup`. A descriptor or -errno: -EACCES, -EPERM: not allowed; -ESRCH: no such
+ * task; -ENOENT: no such event here; -EBADMSG: the kernel rejects a tracepoint's filter.
  */
 int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int cpu);
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
 
 /*
- * The same for waits, with what the sampling event was granted. -EACCES: without the kernel's side
- * there is nothing, as everybody is switched out by the kernel.
+ * The same for waits, with what the sampling event was granted. -EACCES: the kernel may not be
+ * sampled, but switches happen only there.
  */
 int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu);
 
-/* PERF_RECORD_SAMPLE_RAW_TYPE, as are wakings, whose ring it is. */
+/* Stacks of waits: PERF_RECORD_SAMPLE_RAW_TYPE, as those of wakings, which share the ring. */
 int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu);
 
-/* Each switch, beside what a program tells of them. */
+/* Every switch, in addition to the waits that our BPF program emits. */
 int event_open_all_switches(const struct event_setup *setup, pid_t pid, int cpu);
 
-/* Whom a task wakes, with pid -1 each, and what it does then. Only with `waking_tracepoint`. */
+/* Wake-ups by a task, with pid -1 by any, and the waker's stack. Needs `waking_tracepoint`. */
 int event_open_wakings(const struct event_setup *setup, pid_t pid, int cpu);
 
-/*
- * The same for code of the kernel, of all tasks. -EINVAL: the kernel does not tell of it
- * (before 5.1).
- */
+/* Kernel code that any task loads or removes. -EINVAL: not reported (before Linux 5.1). */
 int event_open_kernel_code(const struct event_setup *setup, pid_t pid, int cpu);
 
-/* Whether this kernel tells at the end what was lost (6.0): PERF_FORMAT_LOST. */
+/* Whether this kernel counts lost records for each event (6.0): PERF_FORMAT_LOST. */
 bool event_kernel_reports_lost(void);
 
-/* By which its samples name an event. 0 or -errno. */
+/* The id by which samples name the event. 0 or -errno. */
 int event_read_id(int fd, uint64_t *ret);
 
-/* What it has counted, of a clock nanoseconds; 0 if the kernel does not say. */
+/* The event's count, of a clock in nanoseconds; 0 if it cannot be read. */
 uint64_t event_read_value(int fd);
 
-/* How many samples the kernel lost of an event, 0 if it does not say: PERF_FORMAT_LOST. */
+/* How many records of the event the kernel lost (PERF_FORMAT_LOST); 0 if it does not report it. */
 uint64_t event_read_lost(const struct event_setup *setup, int fd);

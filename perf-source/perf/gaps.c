@@ -56,7 +56,7 @@ bool gaps_take(struct gaps *gaps, size_t ring, uint64_t time, uint64_t *ret_unti
 {
 	bool was_open = gaps->is_open[ring];
 
-	/* Until it is looked at again nobody knows whether it is over. */
+	/* GAP_OVER counts as open, too: only gaps_look() closes a gap. */
 	gaps->is_open[ring] = look(&gaps->rings[ring]) != GAP_NONE;
 	*ret_until = is_any_open(gaps) ? UINT64_MAX : time;
 	return was_open || gaps->is_open[ring];

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where records of side-band are missing. The kernel tells of a loss by a record in front of the
- * next one that finds room (PERF_RECORD_LOST), which may be much later, or never; the loss began
- * behind the record before. So what comes next in a ring is looked at before anything later is
- * handed out, and a ring that had no room left counts as one that has lost something, until its
- * next record says otherwise.
+ * Where side-band records are missing. The kernel reports a loss by a PERF_RECORD_LOST in front of
+ * the next record that fits, which may be much later, or never; the loss began after the previous
+ * record. So each ring's next record is inspected before anything later is handed out, and a ring
+ * without room counts as having lost records until its next record shows otherwise.
  */
 #pragma once
 
 #include "perf-source/perf/ring.h"
 
-/* Behind the last record that was taken of a ring. */
+/* What follows the last record taken from a ring. */
 enum gap {
 	GAP_NONE,
-	GAP_OPEN, /* something may be missing up to its next record */
-	GAP_OVER, /* up to now: it has room again, and nothing has come since */
+	GAP_OPEN, /* records may be missing up to the ring's next record */
+	GAP_OVER, /* up to now: the ring has room again, but no new record */
 };
 
 struct gaps {
@@ -27,10 +26,10 @@ int gaps_init(struct gaps *gaps, struct ring *rings, size_t n);
 void gaps_deinit(struct gaps *gaps);
 
 /*
- * All rings have just been looked at, at `now`. True: something is missing, up to `*ret_until`;
- * UINT64_MAX: nobody knows yet until when.
+ * To be called when all rings have been looked at, at `now`. True: records are missing up to
+ * `*ret_until`; UINT64_MAX: the end is not known yet.
  */
 bool gaps_look(struct gaps *gaps, uint64_t now, uint64_t *ret_until);
 
-/* The same when a record of a ring was taken that is of `time`. */
+/* The same after a record of `time` was taken from a ring. */
 bool gaps_take(struct gaps *gaps, size_t ring, uint64_t time, uint64_t *ret_until);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The records of all rings in the order of their times.
- *
- * A ring is ordered in itself; across rings a record may become visible after later ones. But
- * whatever happened MERGE_SLACK before we looked at all the rings is in them by now: a record is
- * handed out only once it is that old.
+ * The records of all rings in time order. Each ring is ordered, but a record may become visible
+ * after later records of other rings. Whatever happened MERGE_SLACK_NS before a look at all rings
+ * is in them by then, so a record is handed out only once it is that old.
  */
 #pragma once
 
@@ -15,9 +13,9 @@
 struct merge {
 	struct ring *rings; /* borrowed */
 	size_t n;
-	uint64_t *times;    /* of each ring's next record; UINT64_MAX: none */
-	uint64_t last_time; /* handed out; times never go back */
-	uint64_t n_late;    /* records that would have gone back; their time is last_time */
+	uint64_t *times;    /* of each ring's next record; UINT64_MAX: no record */
+	uint64_t last_time; /* handed out; it never decreases */
+	uint64_t n_late;    /* records earlier than last_time, which replaces their time */
 };
 
 struct merge_record {
@@ -33,18 +31,18 @@ void merge_deinit(struct merge *merge);
 uint64_t merge_look(struct merge *merge);
 
 /*
- * The next record that is not later than `until`: 0 and the record; -ENODATA: none. It has been
- * advanced over, and is valid until its ring is released.
+ * Takes the next record that is not later than `until`; it is valid until its ring is released. 0
+ * or -ENODATA.
  */
 int merge_next(struct merge *merge, uint64_t until, struct merge_record *ret);
 
-/* Gives all that was handed out back to the kernel. */
+/* Gives the space of all records that were handed out back to the kernel. */
 void merge_release(struct merge *merge);
 
 /*
- * Shows the records that wait in a ring without taking them, until `show` returns other than 0;
- * returns that. Those before `*position` are left out, which is behind the last one shown then:
- * where a ring is followed, none is shown twice. (0: all.)
+ * Calls `show` for the records waiting in a ring, without taking them, until it returns nonzero;
+ * returns that value. Starts at `*position` (0: shows all) and moves it behind the last record
+ * shown, so that repeated calls show no record twice.
  */
 int merge_look_ahead(struct merge *merge, size_t ring, uint64_t *position,
 		     int (*show)(const struct perf_event_header *header, void *arg), void *arg);

@@ -44,7 +44,7 @@ void ring_close(struct ring *ring)
 	*ring = (struct ring){ .fd = -1 };
 }
 
-/* Only we change the tail, so that no room has come in between. */
+/* Only we move the tail, so no room can have appeared between reading it and the head. */
 static bool is_filled(const struct ring *ring, uint64_t tail, uint64_t head)
 {
 	return head - tail > ring->size - RING_SIDEBAND_MAX;
@@ -89,8 +89,8 @@ void ring_advance(struct ring *ring, const struct perf_event_header *header)
 }
 
 /*
- * What was written before there was room again may have filled the ring: it is looked at behind
- * that, as we may be kept from the CPU in between.
+ * The head is read after the tail has moved, and compared with the old tail: we may be preempted in
+ * between, while the kernel fills the ring.
  */
 void ring_release(struct ring *ring)
 {

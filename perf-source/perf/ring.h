@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The ring buffer of a perf event (perf_event_open(2), "MMAP layout"), read in place. Records
- * stay where the kernel put them, and may be borrowed, until ring_release(): only then may the
- * kernel write there again. A ring that was never opened (its CPU is offline) is empty.
+ * The ring buffer of a perf event (perf_event_open(2), "MMAP layout"), read in place. Records stay
+ * where the kernel wrote them, and may be borrowed, until ring_release() lets it write there again.
+ * A ring that was never opened (its CPU is offline) is empty.
  */
 #pragma once
 
@@ -12,9 +12,8 @@
 #include <stdint.h>
 
 enum {
-	RING_RECORD_MAX = 65536, /* a record's size has 16 bits */
-	RING_SIDEBAND_MAX =
-		8192, /* no record of side-band is larger: a path has 4096 bytes at most */
+	RING_RECORD_MAX = 65536,  /* a record's size has 16 bits */
+	RING_SIDEBAND_MAX = 8192, /* of a side-band record: a path has 4096 bytes at most */
 };
 
 #define RING_NEVER_FILLED UINT64_MAX
@@ -25,31 +24,31 @@ struct ring {
 	char *data;
 	uint64_t size;	   /* of the data: a power of two */
 	uint64_t position; /* of the next record */
-	uint64_t head;	   /* how far the kernel had written when we looked */
-	/* Behind it there was no room for some record of side-band when we looked, or gave room. */
+	uint64_t head;	   /* up to where the kernel had written at ring_look() */
+	/* The head when a look or a release last found no room for a side-band record. */
 	uint64_t filled_at;
-	char *wrapped; /* a record that goes over the end of the ring, in one piece */
+	char *wrapped; /* a contiguous copy of a record that wraps around the ring's end */
 };
 
 /*
- * Maps a ring of `size` bytes (a power of two). Takes `fd` over. 0 or -errno; -ENOBUFS: it is more
- * locked memory than this user may have (perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK).
+ * Maps a ring of `size` bytes (a power of two). Takes `fd` over. 0 or -errno; -ENOBUFS: more locked
+ * memory than this user may have (perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK).
  */
 int ring_open(struct ring *ring, int fd, size_t size);
 void ring_close(struct ring *ring);
 
-/* Looks how far the kernel has come; ring_peek() goes no further than that. */
+/* Reads up to where the kernel has written; ring_peek() goes no further. */
 void ring_look(struct ring *ring);
 
 /*
- * The next record, NULL: none; stays valid until ring_release(). Only one record can go over the
- * end between two releases, so one `wrapped` is enough.
+ * The next record or NULL; valid until ring_release(). Only one record can wrap around between two
+ * releases, so one `wrapped` is enough.
  */
 const struct perf_event_header *ring_peek(struct ring *ring);
 void ring_advance(struct ring *ring, const struct perf_event_header *header);
 
-/* Whether there was no room for some record of side-band when we looked. */
+/* Whether a side-band record had no room at the last ring_look(). */
 bool ring_is_filled(const struct ring *ring);
 
-/* Gives what was read back to the kernel. */
+/* Lets the kernel overwrite what was read. */
 void ring_release(struct ring *ring);

@@ -44,7 +44,7 @@ static int count_components(const char *path)
 	return n;
 }
 
-/* A component that is "." or "..". */
+/* Whether a component is "." or "..". */
 static bool has_dots(const char *path)
 {
 	while (*path) {
@@ -58,7 +58,7 @@ static bool has_dots(const char *path)
 	return false;
 }
 
-/* Its id is the number of its directory (bpf-helpers(7), bpf_get_current_cgroup_id). */
+/* A group's id is its directory's inode (bpf-helpers(7), bpf_get_current_cgroup_id). */
 static int find_cgroup(const char *path, struct sample_filter_term *term)
 {
 	static const char *const roots[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
@@ -68,7 +68,7 @@ static int find_cgroup(const char *path, struct sample_filter_term *term)
 
 	if (has_dots(path))
 		return -EINVAL;
-	/* Levels are counted from the root of all. */
+	/* The kernel counts levels from the initial root, which a cgroup namespace hides. */
 	if (stat("/proc/self/ns/cgroup", &status) == 0 && status.st_ino != INITIAL_CGROUP_NAMESPACE)
 		return -ENOENT;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
@@ -108,7 +108,7 @@ static const char *skip_spaces(const char *text)
 	return text + strspn(text, " \t");
 }
 
-/* One term, up to what follows it: ",", "||" or the end. */
+/* Parses one term; `*text` is then at what follows it: ",", "||" or the end. */
 static int parse_term(const char **text, struct sample_filter_term *term)
 {
 	const char *at = skip_spaces(*text);
@@ -157,7 +157,7 @@ int sample_filter_parse(const char *text, struct sample_filter *ret, const char 
 	}
 }
 
-/* What a number of the current task is compared with, in register 0. */
+/* Gets the current task's number that the term is about into register 0. */
 static void put_number(struct bpf_code *code, const struct sample_filter_term *term)
 {
 	bool is_upper = term->field == FILTER_PID || term->field == FILTER_GID;
@@ -175,7 +175,7 @@ static void put_number(struct bpf_code *code, const struct sample_filter_term *t
 	bpf_do_value(code, BPF_RSH, 0, PID_SHIFT);
 }
 
-/* Jumps where the two differ; `ret` has room for two jumps. How many there are. */
+/* Emits jumps, taken where task and term differ, into `ret`. Returns how many: two at most. */
 static size_t put_compare(struct bpf_code *code, const struct sample_filter_term *term, size_t *ret)
 {
 	enum { COMM = -SAMPLE_FILTER_COMM_SIZE, WORD = 8 };
@@ -200,7 +200,7 @@ static size_t put_compare(struct bpf_code *code, const struct sample_filter_term
 	return 2;
 }
 
-/* Goes on behind the group if the term holds, and with the next one of the group if not. */
+/* Falls through to the group's next term if the term fails; returns the jump taken if it holds. */
 static size_t put_term(struct bpf_code *code, const struct sample_filter_term *term)
 {
 	size_t differ[2], n = put_compare(code, term, differ), holds, fails;
@@ -219,7 +219,7 @@ static size_t put_term(struct bpf_code *code, const struct sample_filter_term *t
 	return holds;
 }
 
-/* A sample that is not wanted is counted, and the kernel told so by 0. */
+/* Counts an unwanted sample and returns 0, for which the kernel drops it. */
 static void put_skip(struct bpf_code *code, int skipped_fd)
 {
 	enum { KEY = -8 };
@@ -229,7 +229,7 @@ static void put_skip(struct bpf_code *code, int skipped_fd)
 	bpf_exit(code);
 }
 
-/* Others than those that are followed go, and nobody counts them. */
+/* Drops samples of processes that are not followed, without counting them. */
 static void put_followed(struct bpf_code *code, int followed_fd)
 {
 	enum { KEY = -8 };

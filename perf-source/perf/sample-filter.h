@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which samples of a counter are wanted: others the kernel drops before it copies any stack. The
- * form is that of `perf record --filter` for such events:
+ * A filter of a counter's samples: the kernel drops the others before it copies any stack. The
+ * syntax is that of `perf record --filter` for such events:
  *
- *	GROUP,GROUP…	all of them hold
- *	TERM||TERM…	a group: one of them holds
+ *	GROUP,GROUP…	all groups must hold
+ *	TERM||TERM…	a group: one of the terms must hold
  *	NAME==VALUE, NAME!=VALUE
  *
- * of pid, tid, uid, gid, comm, and cgroup: a path below the root of control groups (version 2),
- * with all groups below it. Numbers are those of the initial namespaces. What a tracepoint takes is
- * another form, the kernel's own (Documentation/trace/events.rst).
+ * NAME is pid, tid, uid, gid, comm, or cgroup: a path below the root of control groups (version 2),
+ * which includes all groups below it. Numbers are those of the initial namespaces. Tracepoints take
+ * the kernel's own syntax instead (Documentation/trace/events.rst).
  */
 #pragma once
 
@@ -30,11 +30,11 @@ enum sample_filter_field {
 
 struct sample_filter_term {
 	enum sample_filter_field field;
-	bool is_equal; /* else it must be different */
+	bool is_equal; /* else "!=" */
 	bool ends_group;
-	uint64_t number;		    /* of a control group its id */
-	int level;			    /* of a control group: how deep it lies */
-	char comm[SAMPLE_FILTER_COMM_SIZE]; /* zeros behind its end */
+	uint64_t number;		    /* of a control group: its id */
+	int level;			    /* of a control group: its depth */
+	char comm[SAMPLE_FILTER_COMM_SIZE]; /* padded with zeros */
 };
 
 struct sample_filter {
@@ -44,19 +44,18 @@ struct sample_filter {
 };
 
 /*
- * Understands a filter: 0 or -errno: -EINVAL: it is not of that form; -E2BIG: too many terms;
- * -ENOENT: there is no such control group, or none of version 2. `ret_at`, if not NULL, is where in
- * `text` it was not understood.
+ * Parses a filter. 0 or -errno: -EINVAL: bad syntax; -E2BIG: too many terms; -ENOENT: no such
+ * control group, or none of version 2. `ret_at`, if not NULL, is the term in `text` that failed.
  */
 int sample_filter_parse(const char *text, struct sample_filter *ret, const char **ret_at);
 
 /*
- * Makes the program of it: 0 or -errno: -EPERM: that takes CAP_BPF. With `followed_fd`
- * (follow-program.h; -1: none) it passes none but those of the set, and does not count others; a
- * filter without terms passes all of them.
+ * Loads the BPF program of the filter. 0 or -errno: -EPERM: it takes CAP_BPF. With `followed_fd`
+ * (follow-program.h; -1: none) it drops samples of processes outside that set, without counting
+ * them. A filter without terms passes all others.
  */
 int sample_filter_load(struct sample_filter *filter, int followed_fd);
 void sample_filter_unload(struct sample_filter *filter);
 
-/* Samples that it has left out so far. */
+/* How many samples the filter's terms have dropped so far. */
 uint64_t sample_filter_skipped(const struct sample_filter *filter);

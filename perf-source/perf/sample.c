@@ -2,7 +2,7 @@
 #include "common/arch/arch.h"
 #include "perf-source/perf/sample.h"
 
-/* The kernel's call chain without perf's marks. */
+/* The kernel's call chain: what lies between the leading PERF_CONTEXT_* marks and the next one. */
 static struct wire_addrs kernel_chain(struct stage *stage, const struct perf_record_sample *sample)
 {
 	struct wire_addrs chain = { sample->chain, sample->n_chain };

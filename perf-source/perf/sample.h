@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a sample as the kernel gives it to one as it travels. */
+/* Turns a sample of the kernel into a `sample` record of the stream. */
 #pragma once
 
 #include "common/source/processes.h"
 #include "common/source/perf-record.h"
 #include "common/stage/stage.h"
 
-/* What it is a sample of, which the kernel's record does not tell. */
+/* What the kernel's record lacks: what the sample is of. */
 struct sample_of_event {
-	uint32_t event; /* its number */
+	uint32_t event; /* event number */
 	uint64_t weight;
 	uint32_t flags;		       /* enum wire_sample_flags */
-	uint32_t waker_pid, waker_tid; /* of a wait; 0: not known */
+	uint32_t waker_pid, waker_tid; /* of a wait; 0: unknown */
 };
 
-/* Puts a sample, and whatever is to be known of its process before. 0 or -errno of the output. */
+/* Emits a sample, and before it what readers need of its process. 0 or -errno of the output. */
 int sample_put(struct stage *stage, struct processes *processes,
 	       const struct perf_record_sample *sample, uint64_t time,
 	       const struct sample_of_event *of);

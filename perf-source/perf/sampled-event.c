@@ -39,7 +39,7 @@ static int find_tracepoint(const char *text, struct sampled_event *ret)
 	return 0;
 }
 
-/* A name has no room for a long path. */
+/* Keeps only the file's last component, as a name has no room for a long path. */
 static void name_uprobe(const char *place, char *ret)
 {
 	const char *symbol = strrchr(place, ':');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An event as a person names it, and as perf_event_open(2) does: a counter of the hardware or of
- * the kernel, sampled at a rate; a tracepoint, or a place in a program (a uprobe), of which each
- * time is a sample.
+ * An event as a user names it and as perf_event_open(2) takes it: a counter of the hardware or the
+ * kernel, sampled at a rate; or a tracepoint or a place in a program (a uprobe), of which each
+ * occurrence is a sample.
  */
 #pragma once
 
@@ -19,10 +19,10 @@ struct sampled_event {
 	char name[SAMPLED_EVENT_NAME_SIZE];
 	uint32_t type; /* struct perf_event_attr */
 	uint64_t config;
-	bool is_each_time; /* else at a rate */
+	bool is_each_time; /* else it is sampled at a rate */
 
-	/* Of a uprobe, until it is a tracepoint. */
-	int file_fd; /* owned; -1: it is none, or is one already */
+	/* Of a uprobe, until sampled_event_define() makes it a tracepoint. */
+	int file_fd; /* owned; -1: no uprobe, or already a tracepoint */
 	uint64_t file_offset;
 	bool is_defined;
 
@@ -30,31 +30,30 @@ struct sampled_event {
 	int filter_program_fd; /* of a counter's filter (sample-filter.h); borrowed, -1: none */
 };
 
-/* Whether its filter is the kernel's own, of tracepoints. */
+/* Whether the event takes the kernel's own filter of tracepoints. */
 static inline bool sampled_event_is_tracepoint(const struct sampled_event *event)
 {
 	return event->type == PERF_TYPE_TRACEPOINT;
 }
 
-/* Whether a text is that of a uprobe, which may have commas and colons in it. */
+/* Whether a text names a uprobe; such a text may contain commas and colons. */
 bool sampled_event_is_uprobe(const char *text);
 
 /*
- * The event of that name: that of a counter, "GROUP:NAME" of a tracepoint, or
- * "uprobe:FILE:SYMBOL", whose `name` says no more of FILE than its last part. 0 or -errno:
- * -ENOENT: there is none, or tracefs is not mounted; -EACCES: tracefs, or the file, is not for us;
- * of a uprobe also what uprobe_place_find() says.
+ * Finds the event named `text`: a counter, a tracepoint "GROUP:NAME", or "uprobe:FILE:SYMBOL", of
+ * which `name` keeps only the last component of FILE. 0 or -errno: -ENOENT: no such event, or
+ * tracefs is not mounted; -EACCES: no access to tracefs or the file; errors of uprobe_place_find().
  */
 int sampled_event_find(const char *text, struct sampled_event *ret);
 
-/* Another counter in its place, with the same filter. */
+/* Replaces the event by a counter, with the same filter. */
 void sampled_event_replace(struct sampled_event *event, const char *counter);
 
-/* Makes a tracepoint of a uprobe before it is opened: 0, or what uprobe_define() says. */
+/* Makes a tracepoint of a uprobe, before it is opened. 0 or the error of uprobe_define(). */
 int sampled_event_define(struct sampled_event *event, uint32_t number);
 
-/* When all events are closed. */
+/* To be called when all events are closed. */
 void sampled_event_undefine(struct sampled_event *event, uint32_t number);
 
-/* Whether its samples weigh nanoseconds. */
+/* Whether the weight of its samples is in nanoseconds. */
 bool sampled_event_is_clock(const struct sampled_event *event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thread that waits for something else than the kernel's rings, until it is told to stop. */
+/* A thread that waits for something other than the kernel's rings, until it is stopped. */
 #pragma once
 
 #include <pthread.h>
@@ -7,11 +7,11 @@
 
 struct side_thread {
 	pthread_t thread;
-	int stop_fd; /* readable once it is to stop; -1: it does not run */
+	int stop_fd; /* readable once the thread must stop; -1: not running */
 };
 
-/* Runs `run(arg)`, which ends soon after `stop_fd` has become readable. 0 or -errno. */
+/* Runs `run(arg)`, which must return soon after `stop_fd` becomes readable. 0 or -errno. */
 int side_thread_start(struct side_thread *thread, void *(*run)(void *arg), void *arg);
 
-/* Waits for its end. Nothing, if it does not run. */
+/* Stops and joins the thread; does nothing if it is not running. */
 void side_thread_stop(struct side_thread *thread);

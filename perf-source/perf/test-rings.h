@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: rings of plain memory, that are filled as the kernel would. */
+/* For tests: rings in plain memory, filled as the kernel would. */
 #pragma once
 
 #include <string.h>
@@ -25,7 +25,7 @@ static inline void test_rings_close(struct ring *rings, size_t n)
 		ring_close(&rings[i]);
 }
 
-/* What the kernel does: false if what has not been released leaves no room. */
+/* Writes a record as the kernel does; false if unreleased records leave no room. */
 static inline bool test_ring_put(struct ring *ring, const void *record, size_t size)
 {
 	uint64_t head = ring->page->data_head;

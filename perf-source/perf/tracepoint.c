@@ -29,7 +29,7 @@ int tracefs_open(const char *file, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Names come from a command line, and are not to lead elsewhere. */
+/* Names come from a command line and must not lead out of tracefs. */
 static int open_file(const char *group, const char *name, const char *file, FILE **ret)
 {
 	char path[PATH_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tracepoints of the kernel, as tracefs tells of them (Documentation/trace/events.rst): the number
- * by which perf_event_open(2) knows one, and where its fields lie in PERF_SAMPLE_RAW.
+ * Tracepoints of the kernel, from tracefs (Documentation/trace/events.rst): the id that
+ * perf_event_open(2) takes, and where the fields lie in PERF_SAMPLE_RAW.
  */
 #pragma once
 
@@ -13,12 +13,12 @@ struct tracepoint_field {
 	uint32_t offset, size;
 };
 
-/* A file below the root of tracefs: a descriptor or -errno: -ENOENT: it is not mounted; -EACCES. */
+/* Opens a file below tracefs. A descriptor or -errno: -ENOENT: tracefs is not mounted; -EACCES. */
 int tracefs_open(const char *file, int flags);
 
 /* 0 or -errno: -ENOENT: no such tracepoint, or tracefs is not mounted; -EACCES. */
 int tracepoint_find(const char *group, const char *name, uint32_t *ret_id);
 
-/* 0 or -errno: -ENOENT: it has no such field. */
+/* 0 or -errno: -ENOENT: no such tracepoint or field; -EACCES. */
 int tracepoint_find_field(const char *group, const char *name, const char *field,
 			  struct tracepoint_field *ret);

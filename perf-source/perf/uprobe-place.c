@@ -40,7 +40,7 @@ static void place_deinit(struct place *place)
 	free(place->symbol);
 }
 
-/* "FILE:SYMBOL": a path may have colons in it, a symbol has none. */
+/* "FILE:SYMBOL": a path may contain colons, a symbol does not. */
 static int parse_place(const char *text, struct place *ret)
 {
 	const char *symbol = strrchr(text, ':');
@@ -52,7 +52,7 @@ static int parse_place(const char *text, struct place *ret)
 	return ret->file && ret->symbol ? 0 : -ENOMEM;
 }
 
-/* Symbols of .symtab may have their version behind an "@". */
+/* Names in .symtab may end with "@" and a version. */
 static bool is_named(const char *name, const char *wanted)
 {
 	size_t size = strlen(wanted);
@@ -87,7 +87,7 @@ static bool find_symbol(Elf *elf, const char *name, GElf_Sym *ret)
 	return false;
 }
 
-/* Takes the descriptor over. */
+/* Takes `fd` over. */
 static int find_offset(int fd, const struct place *place, uint64_t *ret)
 {
 	struct elf_image image;
@@ -112,7 +112,7 @@ static bool confine(void)
 	return setrlimit(RLIMIT_CPU, &cpu) == 0 && sandbox_enter(&sandbox) == 0;
 }
 
-/* In the helper: its descriptors are the file and the pipe. */
+/* Runs in the helper, whose only descriptors are the file and the pipe. */
 static _Noreturn void answer(const struct place *place)
 {
 	enum { FILE_FD = HELPER_PROCESS_FD, PIPE_FD };
@@ -146,7 +146,7 @@ static int ask_helper(int fd, const struct place *place, uint64_t *ret)
 	close(take_fd(&theirs));
 	size = read(ours, &found, sizeof(found));
 	waitpid(pid, &status, 0);
-	if (size != sizeof(found)) /* it has died of the file */
+	if (size != sizeof(found)) /* the helper died while reading the file */
 		return -ENOEXEC;
 	*ret = found.offset;
 	return found.error;

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A place in a program: "FILE:SYMBOL", where a function begins; a breakpoint anywhere else might
- * be in the midst of an instruction, and make another one of it. The kernel wants an offset in the
- * file instead of a symbol, for which an ELF file must be read. It may be anybody's: so it is read
- * by a helper process that has no right to anything but that file.
+ * A place in a program: "FILE:SYMBOL", where a function begins; a breakpoint elsewhere might lie
+ * within an instruction and change it. The kernel takes a file offset instead of a symbol, so the
+ * ELF file must be read. It is untrusted: a helper process that can access nothing else reads it.
  */
 #pragma once
 
 #include <stdint.h>
 
 /*
- * The file, open, which is the caller's, and the offset. 0 or -errno: -EINVAL: `text` is not of
- * that form; -ENOENT, -EACCES, …: of opening the file; -ENOEXEC: it is no ELF file that could be
- * read; -ESRCH: there is no such function in it (functions are those that .symtab and .dynsym
- * define).
+ * Opens the file, whose descriptor the caller owns, and finds the function's offset. 0 or -errno:
+ * -EINVAL: `text` has another form; -ENOENT, -EACCES, …: the file cannot be opened; -ENOEXEC: it is
+ * no readable ELF file; -ESRCH: neither .symtab nor .dynsym defines such a function.
  */
 int uprobe_place_find(const char *text, int *ret_fd, uint64_t *ret_offset);

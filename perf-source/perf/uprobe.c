@@ -17,7 +17,7 @@
 
 enum { NAME_SIZE = 64, COMMAND_SIZE = 256, LINE_SIZE = 4096 };
 
-/* A PID is somebody else's in another namespace. */
+/* Part of each name, as a PID means another process in another PID namespace. */
 static uint64_t pid_namespace(void)
 {
 	struct stat status;
@@ -30,7 +30,7 @@ static void put_name(int pid, uint32_t number, char ret[NAME_SIZE])
 	snprintf(ret, NAME_SIZE, "p%d_%" PRIu32 "_%" PRIx64, pid, number, pid_namespace());
 }
 
-/* One line to the list of definitions. */
+/* Appends one line to the list of definitions. */
 static int command(const char *text)
 {
 	_cleanup_fd_ int fd = tracefs_open(DEFINITIONS, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -50,7 +50,7 @@ static void undefine(int pid, uint32_t number)
 	command(text);
 }
 
-/* Takes back what recorders of this PID namespace left behind that were killed. */
+/* Removes the definitions that killed recorders of this PID namespace left behind. */
 static void sweep(void)
 {
 	_cleanup_fd_ int fd = tracefs_open(DEFINITIONS, O_RDONLY | O_CLOEXEC);
@@ -70,14 +70,14 @@ static void sweep(void)
 			undefine(pid, number);
 }
 
-/* Named by its descriptor, it is that file, whatever its path has in it, or leads to by now. */
+/* The path of the descriptor names this very file, whatever its own path contains or leads to. */
 int uprobe_define(uint32_t number, int fd, uint64_t offset, uint32_t *ret_tracepoint)
 {
 	char name[NAME_SIZE], text[COMMAND_SIZE];
 	int r;
 
 	sweep();
-	undefine(getpid(), number); /* of one that had our PID */
+	undefine(getpid(), number); /* left by an earlier process with our PID */
 	put_name(getpid(), number, name);
 	snprintf(text, sizeof(text), "p:" GROUP "/%s /proc/self/fd/%d:0x%" PRIx64 "\n", name, fd,
 		 offset);
