@@ -534,7 +534,7 @@ void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
 	if (!process)
 		return;
 	keep_points(heap, time);
-	if (++heap->n_ended == heap->n_processes) /* the last moment has what is live at the end */
+	if (++heap->n_ended == heap->n_processes) /* take the last moment while blocks are live */
 		history_end(heap, time);
 	else
 		history_pass(heap, time);

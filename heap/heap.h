@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Accounts for allocated blocks by stack, thread, size and time. All sums are kept as events come,
- * so memory grows with live blocks and distinct stacks, not with events.
+ * Accounts for allocated blocks by stack, thread, size and time. Each event updates all sums, so
+ * memory grows with live blocks and distinct stacks, not with events.
  */
 #pragma once
 

@@ -19,8 +19,8 @@
 #include "preload-source/target-check.h"
 
 enum {
-	LOOK_MS = 50,	    /* a ring that is less than a third full wakes nobody */
-	REPLACED_LOOKS = 2, /* checks, CHECK_NS apart, before a new program is taken for untraced */
+	LOOK_MS = 50,	    /* timeout: a ring less than a third full does not wake us */
+	REPLACED_LOOKS = 2, /* checks (one per CHECK_NS) before a new program counts as untraced */
 	LOOKS_MAX = 16,	    /* rereads of a process's mappings before other processes' turn */
 	FIXED_FDS = 4 + LISTENER_PENDING_MAX,
 };

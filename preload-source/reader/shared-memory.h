@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Memory shared with traced programs: of a fixed size, and sealed against writes if only we write.
+ * Memory shared with traced programs: of a fixed size; if only we write to it, sealed against
+ * writes.
  */
 #pragma once
 
