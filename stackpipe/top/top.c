@@ -29,7 +29,7 @@ enum {
 	HELD_MAX = 4096,      /* bytes of held messages printed at the end */
 };
 
-static struct pipeline pipeline = { .front = "stackpipe top" }; /* this process is its last stage */
+static struct pipeline pipeline = { .front = "stackpipe top" }; /* we are its last stage */
 static bool has_quit;						/* by 'q' or a signal */
 static regex_t *cgroups;					/* --cgroup; NULL: all */
 
