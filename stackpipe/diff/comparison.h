@@ -23,9 +23,8 @@ struct compared_side {
 	uint64_t sum, n; /* total in the view's unit; samples */
 	double seconds;	 /* length of the recording */
 	uint64_t n_lost;
-	bool is_time, is_whole,
-		is_sampled;	    /* is_sampled: without waits, all of which are recorded */
-	char view[EVENT_NAME_SIZE]; /* of the view */
+	bool is_time, is_whole, is_sampled; /* is_sampled: false for waits: all are recorded */
+	char view[EVENT_NAME_SIZE];	    /* of the view */
 };
 
 struct comparison {
