@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A JIT compiler that runs each function that it makes for a while, under a thread name equal to
- *the function's, so that samples tell which one was running:
+ * the function's, so that samples tell which one was running:
  *
  *	jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS [memory|memfd|shm [FILE]]
  *
  * Functions are reported in DIR/jit-PID.dump, in DIR/perf-PID.map or not at all; `prompt`: before
  * each one runs, `late`: all at the end. They are made one after the other at the `same` address,
- *two there in `turns`, or `apart` from each other. The code is in anonymous memory, or in an
- *unlinked file that is mapped twice, as .NET does. The content of FILE is reported first.
+ * two there in `turns`, or `apart` from each other. The code is in anonymous memory, or in an
+ * unlinked file that is mapped twice, as .NET does. The content of FILE is reported first.
  */
 #include <fcntl.h>
 #include <stdbool.h>

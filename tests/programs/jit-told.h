@@ -45,7 +45,7 @@ static inline uint64_t dump_now(void)
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
-/* Maps the file as code, which tells profilers of it. */
+/* Maps the file as code, by which profilers find it. */
 static inline void dump_map(int fd)
 {
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)

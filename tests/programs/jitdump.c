@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2 || !(dump = fopen(argv[1], "w+e")))
 		errx(2, "usage: jitdump FILE");
-	/* This mapping tells perf of the file. */
+	/* perf finds the file by this mapping. */
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
 		err(1, "%s", argv[1]);
 	memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,

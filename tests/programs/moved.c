@@ -94,7 +94,7 @@ static int share(entry_function entry)
 
 	if (pid < 0 || !file)
 		return 1;
-	usleep(100000); /* until the recorder knows it, with the first one's code */
+	usleep(100000); /* until it was recorded, with the first one's code */
 	if (mmap((void *)first.start, first.end - first.start, PROT_READ | PROT_EXEC,
 		 MAP_PRIVATE | MAP_FIXED, fileno(file), second.offset) == MAP_FAILED)
 		return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Replaces its own text by a copy in anonymous memory, as programs do that want huge pages, and
- *runs on, in functions of which only one keeps a frame pointer:
+ * runs on, in functions of which only one keeps a frame pointer:
  *
  *	replaced copy SECONDS	maps memory over it and copies the text back
  *	replaced move SECONDS	moves a copy over it, by mremap(2)

@@ -5,7 +5,7 @@
  *	unproved WAY
  *
  * Its callers and callees are C code with frame pointers. WAY is one of `ways` below. With NESTED
- *the only way is a nested function, for which the stack is executable.
+ * the only way is a nested function, for which the stack is executable.
  */
 #include <signal.h>
 #include <stdint.h>

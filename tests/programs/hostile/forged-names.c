@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Writes a perf map and a jitdump that lie: names for all addresses, for those of libc and of its
- *own code, names of a megabyte, and records with wrong sizes:
+ * own code, names of a megabyte, and records with wrong sizes:
  *
  *	forged-names DIRECTORY SECONDS
  *

@@ -6,8 +6,8 @@
  *
  * N mappings of KIND: `file`, pages of one file; `files`, a page of each of N files in DIRECTORY;
  * `anonymous`, memory without a file. K processes share them, or K forked ones map something of
- *their own, or K threads keep renaming themselves. One is made each millisecond; then the program
- *spins at an address that no mmap event named.
+ * their own, or K threads keep renaming themselves. One is made each millisecond; then the program
+ * spins at an address that no mmap event named.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  *	rewritten LIBRARY truncate|garbage SECONDS
  *
  * LIBRARY defines spin(unsigned long). The part behind its code is cut off and restored, or all of
- *it behind the header changes. This process does not see that: it has private copies of all pages.
+ * it behind the header changes. This process does not see that: it has private copies of all pages.
  */
 #include <dlfcn.h>
 #include <err.h>

@@ -6,7 +6,7 @@
  *
  * `lines`: short lines of a perf map, `names`: lines of 1 MiB, `line`: one that never ends, `dump`:
  * records of a jitdump; `replaced`, `cut`: a perf map that is constantly replaced by another one,
- *or truncated and extended.
+ * or truncated and extended.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -6,10 +6,10 @@
  *	unanswered WHAT DEVICE DIRECTORY FILE [ARGUMENT...]
  *
  * runs a copy of FILE from there, as hung-PID; DEVICE is /dev/fuse, or a similar one that anybody
- *may open. WHAT is not answered: "read" of the file's last page (not needed to run), "open" except
- *the first, "flush" (which close(2) waits for), "statfs", "nothing"; "late" answers such reads
- *after 2 s. With "map" FILE itself is run, and the file system is /tmp, where reads of perf maps
- *are never answered.
+ * may open. WHAT is not answered: "read" of the file's last page (not needed to run), "open" except
+ * the first, "flush" (which close(2) waits for), "statfs", "nothing"; "late" answers such reads
+ * after 2 s. With "map" FILE itself is run, and the file system is /tmp, where reads of perf maps
+ * are never answered.
  */
 #include <errno.h>
 #include <fcntl.h>

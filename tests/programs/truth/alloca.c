@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Frames whose size only rbp tells, and below them a function that uses rbp for something else: an
- * unwinder that does not follow where that function saved it finds decoy().
+ * Frames of a size known from rbp only, and below them a function that uses rbp for something else:
+ * an unwinder that does not follow where that function saved it finds decoy().
  *
  * truth: chain START main outer middle inner WORK
  */

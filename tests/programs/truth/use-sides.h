@@ -81,7 +81,7 @@ static LINK void *find(void *library, const char *name)
 	return found;
 }
 
-/* The caller's name in the chain tells which side is expected. */
+/* The caller's name in the chain identifies the expected side. */
 static LINK void call_left(enter_function *enter, long rounds)
 {
 	enter(rounds);
